@@ -1,0 +1,61 @@
+# Sourced by the scripts that build: `shardwright_setup` installs on Debian what the build needs and the machine lacks,
+# `shardwright_configure` configures build/release. Both run in the repository's root.
+
+shardwright_packages=(
+  doctest-dev
+  libboost-dev
+  libcli11-dev
+  libmimalloc-dev
+  libspdlog-dev
+  libtbb-dev
+  nlohmann-json3-dev
+  zlib1g-dev
+)
+
+# command:package
+shardwright_tools=(
+  cmake:cmake
+  g++:g++
+  make:make
+  ninja:ninja-build
+  pkg-config:pkg-config
+  python3:python3
+)
+
+shardwright_missing() {
+  local tool package
+  for tool in "${shardwright_tools[@]}"; do
+    command -v "${tool%%:*}" >/dev/null 2>&1 || echo "${tool#*:}"
+  done
+  for package in "${shardwright_packages[@]}"; do
+    [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || echo "$package"
+  done
+}
+
+shardwright_setup() {
+  if ! command -v apt-get >/dev/null 2>&1; then
+    echo "No apt-get here: the packages that the build needs are taken to be installed." >&2
+    return 0
+  fi
+  local missing
+  mapfile -t missing < <(shardwright_missing)
+  if [[ ${#missing[@]} -eq 0 ]]; then
+    return 0
+  fi
+  local as_root=()
+  if [[ $(id -u) -ne 0 ]]; then
+    if ! command -v sudo >/dev/null 2>&1; then
+      echo "Install these packages as root, then run this again: ${missing[*]}" >&2
+      return 1
+    fi
+    as_root=(sudo)
+  fi
+  echo "Installing: ${missing[*]}" >&2
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q update >&2
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get -q install -y --no-install-recommends "${missing[@]}" >&2
+}
+
+shardwright_configure() {
+  cmake --preset release
+}
