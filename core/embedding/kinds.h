@@ -1,0 +1,163 @@
+// The closed vocabularies of embedding planning, named as TorchRec names them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "core/ids.h"
+
+namespace shardwright::embedding {
+
+using TableId = Id<struct TableTag>;
+using OptionId = Id<struct OptionTag>;
+using Rank = std::uint32_t;
+
+enum class ComputeDevice : std::uint8_t { kCpu, kCuda, kMtia };
+
+enum class ShardingType : std::uint8_t {
+  kDataParallel,
+  kTableWise,
+  kColumnWise,
+  kRowWise,
+  kTableRowWise,
+  kTableColumnWise,
+  kGridShard,
+};
+
+enum class ComputeKernel : std::uint8_t {
+  kDense,
+  kFused,
+  kFusedUvm,
+  kFusedUvmCaching,
+  kQuant,
+  kQuantUvm,
+  kQuantUvmCaching,
+  kKeyValue,
+  kCustomizedKernel,
+  kSsdVirtualTable,
+  kDramVirtualTable,
+};
+
+// How a partitioner places the shards of an option: each on any device, all within one host, shard
+// i on rank i, or row-wise within each of several hosts.
+enum class PartitionBy : std::uint8_t { kDevice, kHost, kUniform, kMultiHost };
+
+enum class DataType : std::uint8_t {
+  kFp32, kFp16, kBf16, kInt64, kInt32, kInt8, kUint8, kInt4, kInt2, kNfp8
+};
+
+enum class TableKind : std::uint8_t { kPooled, kSequence };
+enum class Pooling : std::uint8_t { kSum, kMean };
+enum class Optimizer : std::uint8_t { kUnset, kSgd, kAdam, kAdagrad, kRowWiseAdagrad, kOther };
+enum class PipelineType : std::uint8_t {
+  kNone, kTrainBase, kTrainSparseDist, kTrainPrefetchSparseDist
+};
+enum class CacheAlgorithm : std::uint8_t { kLru, kLfu };
+
+// The names of an enumeration's values, in the order of their numbers.
+template <class Enum>
+struct EnumNames;
+
+template <>
+struct EnumNames<ComputeDevice> {
+  static constexpr std::array<std::string_view, 3> kNames{"cpu", "cuda", "mtia"};
+};
+template <>
+struct EnumNames<ShardingType> {
+  static constexpr std::array<std::string_view, 7> kNames{
+      "data_parallel",  "table_wise",        "column_wise", "row_wise",
+      "table_row_wise", "table_column_wise", "grid_shard"};
+};
+template <>
+struct EnumNames<ComputeKernel> {
+  static constexpr std::array<std::string_view, 11> kNames{
+      "dense",      "fused",     "fused_uvm",         "fused_uvm_caching",
+      "quant",      "quant_uvm", "quant_uvm_caching", "key_value",
+      "customized_kernel", "ssd_virtual_table", "dram_virtual_table"};
+};
+template <>
+struct EnumNames<PartitionBy> {
+  static constexpr std::array<std::string_view, 4> kNames{"device", "host", "uniform", "multi_host"};
+};
+template <>
+struct EnumNames<DataType> {
+  static constexpr std::array<std::string_view, 10> kNames{
+      "FP32", "FP16", "BF16", "INT64", "INT32", "INT8", "UINT8", "INT4", "INT2", "NFP8"};
+};
+template <>
+struct EnumNames<TableKind> {
+  static constexpr std::array<std::string_view, 2> kNames{"pooled", "sequence"};
+};
+template <>
+struct EnumNames<Pooling> {
+  static constexpr std::array<std::string_view, 2> kNames{"SUM", "MEAN"};
+};
+template <>
+struct EnumNames<Optimizer> {
+  static constexpr std::array<std::string_view, 6> kNames{
+      "", "SGD", "Adam", "Adagrad", "RowWiseAdagrad", "other"};
+};
+template <>
+struct EnumNames<PipelineType> {
+  static constexpr std::array<std::string_view, 4> kNames{
+      "none", "train_base", "train_sparse_dist", "train_prefetch_sparse_dist"};
+};
+template <>
+struct EnumNames<CacheAlgorithm> {
+  static constexpr std::array<std::string_view, 2> kNames{"LRU", "LFU"};
+};
+
+template <class Enum>
+constexpr std::string_view to_name(Enum value) {
+  return EnumNames<Enum>::kNames[static_cast<std::size_t>(value)];
+}
+
+// The value with exactly this name, or nothing.
+template <class Enum>
+constexpr std::optional<Enum> from_name(std::string_view name) {
+  for (std::size_t i = 0; i < EnumNames<Enum>::kNames.size(); ++i) {
+    if (EnumNames<Enum>::kNames[i] == name) return static_cast<Enum>(i);
+  }
+  return std::nullopt;
+}
+
+// Source: get_partition_by_type, torchrec/distributed/planner/enumerators.py.
+constexpr PartitionBy partition_by(ShardingType type) {
+  switch (type) {
+    case ShardingType::kTableWise:
+    case ShardingType::kColumnWise:
+      return PartitionBy::kDevice;
+    case ShardingType::kTableRowWise:
+    case ShardingType::kTableColumnWise:
+      return PartitionBy::kHost;
+    case ShardingType::kRowWise:
+    case ShardingType::kDataParallel:
+      return PartitionBy::kUniform;
+    case ShardingType::kGridShard:
+      return PartitionBy::kMultiHost;
+  }
+  return PartitionBy::kDevice;
+}
+
+// Width of a data type in bits. Source: DATA_TYPE_NUM_BITS, torchrec/modules/embedding_configs.py;
+// the INT64 and INT32 rows are ours (TorchRec has none and rejects them as output types).
+constexpr int bits(DataType type) {
+  switch (type) {
+    case DataType::kInt64: return 64;
+    case DataType::kFp32:
+    case DataType::kInt32: return 32;
+    case DataType::kFp16:
+    case DataType::kBf16: return 16;
+    case DataType::kInt8:
+    case DataType::kUint8:
+    case DataType::kNfp8: return 8;
+    case DataType::kInt4: return 4;
+    case DataType::kInt2: return 2;
+  }
+  return 0;
+}
+
+}  // namespace shardwright::embedding

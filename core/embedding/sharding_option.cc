@@ -1,0 +1,73 @@
+#include "core/embedding/sharding_option.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/exact_arithmetic.h"
+
+namespace shardwright::embedding {
+namespace {
+
+std::uint64_t word(std::int64_t value) { return static_cast<std::uint64_t>(value); }
+// Adding 0.0 makes -0.0 and 0.0, which are equal, one word.
+std::uint64_t word(double value) { return std::bit_cast<std::uint64_t>(value + 0.0); }
+
+}  // namespace
+
+std::uint64_t ShardLayoutTraits::hash(const ShardLayout& layout) {
+  std::uint64_t h = layout.num_shards;
+  for (const ShardExtent& extent : layout.extents) {
+    h = hash_mix(h, word(extent.rows));
+    h = hash_mix(h, word(extent.columns) ^ (std::uint64_t{extent.count} << 32));
+    h = hash_mix(h, word(extent.row_offset) + word(extent.column_offset) * 0x9e3779b97f4a7c15ULL);
+    h = hash_mix(h, word(extent.row_step) + word(extent.column_step) * 0x9e3779b97f4a7c15ULL);
+  }
+  return h;
+}
+
+std::uint64_t ShardingOptionTraits::hash(const ShardingOption& option) {
+  std::uint64_t h = hash_mix(option.table.value(),
+                             static_cast<std::uint64_t>(option.sharding_type) << 8 |
+                                 static_cast<std::uint64_t>(option.compute_kernel));
+  h = hash_mix(h, option.load_factor ? word(*option.load_factor) : ~std::uint64_t{0});
+  h = hash_mix(h, std::bit_cast<std::uintptr_t>(option.layout));
+  for (const ShardCost& cost : option.costs) {
+    h = hash_mix(h, word(cost.storage.hbm.value()) + (word(cost.storage.ddr.value()) << 20));
+    h = hash_mix(h, word(cost.perf.total().value()));
+  }
+  return h;
+}
+
+Storage ShardingOption::total_storage() const {
+  Storage total;
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    const std::int64_t count = layout->extents[i].count;
+    total += Storage{Bytes(costs[i].storage.hbm.value() * count),
+                     Bytes(costs[i].storage.ddr.value() * count)};
+  }
+  return total;
+}
+
+Milliseconds ShardingOption::total_perf() const {
+  double sum = 0;
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    sum = add_repeatedly(sum, costs[i].perf.total().value(), layout->extents[i].count);
+  }
+  return Milliseconds(sum);
+}
+
+Milliseconds ShardingOption::max_shard_perf() const {
+  Milliseconds largest = costs.front().perf.total();
+  for (const ShardCost& cost : costs) {
+    if (cost.perf.total() > largest) largest = cost.perf.total();
+  }
+  return largest;
+}
+
+const ShardCost& ShardingOption::shard_cost(std::uint32_t shard) const {
+  std::size_t run = 0;
+  while (shard >= layout->extents[run].count) shard -= layout->extents[run++].count;
+  return costs[run];
+}
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,96 @@
+// One way of sharding one table: immutable, interned, shared by every plan that uses it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <boost/container/small_vector.hpp>
+
+#include "core/embedding/kinds.h"
+#include "core/embedding/storage.h"
+#include "core/interner.h"
+
+namespace shardwright::embedding {
+
+// `count` consecutive shards of one size. Shard k of the run covers rows [row_offset + k row_step,
+// ... + rows) and columns [column_offset + k column_step, ... + columns). Data-parallel replicas
+// have both steps zero.
+struct ShardExtent {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t row_offset = 0;
+  std::int64_t column_offset = 0;
+  std::int64_t row_step = 0;
+  std::int64_t column_step = 0;
+  std::uint32_t count = 0;
+
+  bool empty() const { return rows == 0 || columns == 0; }
+  friend bool operator==(const ShardExtent&, const ShardExtent&) = default;
+};
+
+// The cut of a table into shards, in shard order, equal neighbours held as one run: a row-wise cut
+// over 2,048 ranks is at most three extents.
+struct ShardLayout {
+  boost::container::small_vector<ShardExtent, 3> extents;
+  std::uint32_t num_shards = 0;
+
+  void append(const ShardExtent& extent) {
+    extents.push_back(extent);
+    num_shards += extent.count;
+  }
+  friend bool operator==(const ShardLayout& a, const ShardLayout& b) {
+    return a.num_shards == b.num_shards && a.extents == b.extents;
+  }
+};
+
+// Cost of every shard of one extent.
+struct ShardCost {
+  Storage storage;
+  Perf perf;
+
+  friend bool operator==(const ShardCost&, const ShardCost&) = default;
+};
+
+// Interns layouts; many options and many tables share one.
+struct ShardLayoutTraits {
+  static std::uint64_t hash(const ShardLayout& layout);
+  static bool equal(const ShardLayout& a, const ShardLayout& b) { return a == b; }
+};
+using ShardLayoutInterner = Interner<ShardLayout, ShardLayoutTraits>;
+
+// The content of an option. `costs` runs parallel to `layout->extents`.
+struct ShardingOption {
+  TableId table;
+  ShardingType sharding_type = ShardingType::kTableWise;
+  ComputeKernel compute_kernel = ComputeKernel::kFused;
+  std::optional<double> load_factor;  // of the table's cache, where it has one
+  std::int64_t batch_size = 0;
+  bool is_pooled = true;
+  bool is_weighted = false;
+  const ShardLayout* layout = nullptr;
+  boost::container::small_vector<ShardCost, 3> costs;
+
+  PartitionBy partition_by() const { return embedding::partition_by(sharding_type); }
+  std::uint32_t num_shards() const { return layout->num_shards; }
+
+  // Sums over the shards in shard order; the order of additions is TorchRec's. O(number of runs x
+  // log(shards)) time.
+  Storage total_storage() const;
+  Milliseconds total_perf() const;
+  // Largest total of a single shard.
+  Milliseconds max_shard_perf() const;
+
+  // Cost of shard i. O(number of runs).
+  const ShardCost& shard_cost(std::uint32_t shard) const;
+
+  friend bool operator==(const ShardingOption&, const ShardingOption&) = default;
+};
+
+struct ShardingOptionTraits {
+  static std::uint64_t hash(const ShardingOption& option);
+  static bool equal(const ShardingOption& a, const ShardingOption& b) { return a == b; }
+};
+using ShardingOptionInterner = Interner<ShardingOption, ShardingOptionTraits>;
+
+}  // namespace shardwright::embedding

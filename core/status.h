@@ -1,0 +1,105 @@
+// Errors as values: what went wrong, in one sentence, and where in the input.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "core/check.h"
+
+namespace shardwright {
+
+enum class ErrorCode {
+  kInvalidInput,        // the caller's data or options are wrong; the place says which
+  kInfeasible,          // the request is well formed, but nothing satisfies it
+  kStopped,             // a budget ended before anything was found
+  kVerificationFailed,  // an answer violates what it claims
+  kUnsupported,         // valid, but this build or mode does not do it
+};
+
+// A failed operation. `message` is one sentence for people, without the place; `where` is the place
+// (a JSON pointer such as `/tables/3/num_embeddings`, a file name) or empty.
+// Thread safety: a value.
+struct Error {
+  ErrorCode code = ErrorCode::kInvalidInput;
+  std::string message;
+  std::string where;
+
+  // "place: sentence", the form that the command prints.
+  std::string to_string() const { return where.empty() ? message : where + ": " + message; }
+};
+
+inline Error invalid_input(std::string where, std::string message) {
+  return Error{ErrorCode::kInvalidInput, std::move(message), std::move(where)};
+}
+
+// Either a T or an Error. Reading the side that is absent is a broken invariant.
+// Thread safety: a value.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+
+  bool ok() const { return state_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+
+  const T& value() const& {
+    SHARDWRIGHT_CHECK(ok());
+    return *std::get_if<0>(&state_);
+  }
+  T&& value() && {
+    SHARDWRIGHT_CHECK(ok());
+    return std::move(*std::get_if<0>(&state_));
+  }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  const T* operator->() const { return &value(); }
+
+  const Error& error() const {
+    SHARDWRIGHT_CHECK(!ok());
+    return *std::get_if<1>(&state_);
+  }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+// Success without a value.
+// Thread safety: a value.
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(Error error) : failed_(true), error_(std::move(error)) {}
+
+  bool ok() const { return !failed_; }
+  explicit operator bool() const { return ok(); }
+  const Error& error() const {
+    SHARDWRIGHT_CHECK(failed_);
+    return error_;
+  }
+
+ private:
+  bool failed_ = false;
+  Error error_;
+};
+
+}  // namespace shardwright
+
+#define SHARDWRIGHT_CONCAT_INNER(a, b) a##b
+#define SHARDWRIGHT_CONCAT(a, b) SHARDWRIGHT_CONCAT_INNER(a, b)
+
+// Evaluates a Status or Result expression and returns its error from the enclosing function.
+#define SHARDWRIGHT_RETURN_IF_ERROR(expression)                             \
+  do {                                                                      \
+    auto&& shardwright_status = (expression);                               \
+    if (!shardwright_status.ok()) return shardwright_status.error();        \
+  } while (false)
+
+// Declares `declaration` from the value of a Result expression, or returns its error.
+#define SHARDWRIGHT_ASSIGN_OR_RETURN(declaration, expression) \
+  SHARDWRIGHT_ASSIGN_OR_RETURN_IMPL(SHARDWRIGHT_CONCAT(shardwright_result_, __LINE__), declaration, expression)
+#define SHARDWRIGHT_ASSIGN_OR_RETURN_IMPL(result, declaration, expression) \
+  auto result = (expression);                                             \
+  if (!result.ok()) return result.error();                                \
+  declaration = std::move(result).value()
