@@ -1,0 +1,53 @@
+// How much a search may do: counted work, a deadline, a request to stop.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+
+namespace shardwright {
+
+// Why a search ended.
+enum class StopReason : std::uint8_t { kFinished, kWorkLimit, kTimeLimit, kCancelled };
+
+// The only clock that a search sees. Work is counted in units that do not depend on machine or
+// thread count; a limit on it strikes at the same point of the same search every time. A deadline
+// or a stop request gives that up.
+// Thread safety: interrupted() may be called from any thread; the rest belongs to the search.
+class Budget {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Budget() = default;
+  Budget(std::optional<std::uint64_t> work_limit, std::optional<double> time_limit_s,
+         std::stop_token stop = {})
+      : work_limit_(work_limit), stop_(std::move(stop)) {
+    if (time_limit_s) {
+      deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                     std::chrono::duration<double>(*time_limit_s));
+    }
+  }
+
+  std::uint64_t work_done() const { return work_done_; }
+  void spend(std::uint64_t work) { work_done_ += work; }
+  // Whether counted work is left after `planned` more units.
+  bool work_left(std::uint64_t planned = 0) const {
+    return !work_limit_ || work_done_ + planned < *work_limit_;
+  }
+
+  // The deadline has passed or a stop was requested. Reads the clock where there is a deadline.
+  std::optional<StopReason> interrupted() const {
+    if (stop_.stop_requested()) return StopReason::kCancelled;
+    if (deadline_ && Clock::now() >= *deadline_) return StopReason::kTimeLimit;
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<std::uint64_t> work_limit_;
+  std::uint64_t work_done_ = 0;
+  std::optional<Clock::time_point> deadline_;
+  std::stop_token stop_;
+};
+
+}  // namespace shardwright

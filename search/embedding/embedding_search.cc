@@ -1,0 +1,126 @@
+#include "search/embedding/embedding_search.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace shardwright::embedding {
+namespace {
+
+// No plan is better than this. Source: MAX_SIZE, torchrec/distributed/planner/constants.py.
+constexpr double kWorstRating = 9223372036854775807.0;
+
+}  // namespace
+
+EmbeddingSearch::EmbeddingSearch(OptionPool& pool, const Topology& available, unsigned workers,
+                                 bool trace)
+    : pool_(&pool), available_(available), keep_trace_(trace), batch_(pool), best_rating_(kWorstRating) {
+  for (const ProposerSpec& spec : pool.problem().spec().proposers) {
+    proposers_.push_back(make_proposer(spec, pool, available_));
+  }
+  for (unsigned worker = 0; worker < workers; ++worker) {
+    evaluators_.push_back(std::make_unique<ProposalEvaluator>(pool, available_));
+  }
+}
+
+std::size_t EmbeddingSearch::propose(const Budget& budget) {
+  while (proposer_ < proposers_.size()) {
+    if (refill(budget)) return batch_size_;
+    batch_.reset();
+    ++proposer_;
+  }
+  return 0;
+}
+
+bool EmbeddingSearch::refill(const Budget& budget) {
+  batch_.advance();
+  Proposer& proposer = *proposers_[proposer_];
+  proposer.propose(std::min(proposer.look_ahead(), kMaxBatch), *pool_, batch_);
+  within_budget(budget);
+  evaluated_.assign(batch_size_, Evaluated());
+  for (const auto& evaluator : evaluators_) evaluator->invalidate();
+  return batch_size_ > 0;
+}
+
+// Cuts the batch where the work limit ends: a proposal counts its shards, however it turns out.
+void EmbeddingSearch::within_budget(const Budget& budget) {
+  std::uint64_t planned = 0;
+  batch_size_ = 0;
+  while (batch_size_ < batch_.size() && budget.work_left(planned)) {
+    planned += batch_.step(batch_size_++).num_shards;
+  }
+}
+
+void EmbeddingSearch::evaluate(unsigned worker, std::size_t begin, std::size_t end,
+                               const Budget& budget) {
+  ProposalEvaluator& evaluator = *evaluators_[worker];
+  for (std::size_t i = begin; i < end; ++i) {
+    if (cache_.find(batch_.step(i).key) != nullptr) continue;
+    if (budget.interrupted()) return;
+    evaluator.take(batch_, i);
+    Evaluated& evaluated = evaluated_[i];
+    evaluated.outcome = evaluator.evaluate();
+    if (keep_trace_ && evaluated.outcome.feasible) evaluated.ranks_sha1 = evaluator.ranks_sha1();
+    evaluated.done = true;
+  }
+}
+
+bool EmbeddingSearch::synchronize(Budget& budget) {
+  std::optional<std::size_t> best;
+  bool go_on = true;
+  for (std::size_t i = 0; i < batch_size_ && go_on; ++i) {
+    const ProposalBatch::Step& step = batch_.step(i);
+    const ProposalOutcome* known = cache_.find(step.key);
+    if (known == nullptr && !evaluated_[i].done) break;  // interrupted here
+    const bool cached = known != nullptr;
+    const ProposalOutcome outcome = cached ? *known : evaluated_[i].outcome;
+    if (!cached) {
+      budget.spend(step.num_shards);
+      ++num_proposals_;
+      num_plans_ += outcome.feasible ? 1 : 0;
+      if (outcome.feasible && outcome.rating < best_rating_) {
+        best_rating_ = outcome.rating;
+        best = i;
+      }
+      if (!outcome.feasible) record_failure(i);
+      cache_.insert(step.key, outcome);
+    }
+    if (keep_trace_) add_to_trace(i, cached, outcome);
+    go_on = proposers_[proposer_]->feedback({outcome, step.hbm_bytes});
+  }
+  if (best) keep_best(*best);
+  return true;
+}
+
+void EmbeddingSearch::record_failure(std::size_t index) {
+  const ProposalBatch::Step& step = batch_.step(index);
+  const Storage storage{Bytes(step.hbm_bytes), Bytes(step.ddr_bytes)};
+  if (lowest_failed_ && !(storage < *lowest_failed_)) return;
+  lowest_failed_ = storage;
+  batch_.expand(index, lowest_failed_options_);
+}
+
+// Candidates are rated in scratch; a Plan is made for the one that is kept.
+void EmbeddingSearch::keep_best(std::size_t index) {
+  ProposalEvaluator& evaluator = *evaluators_.front();
+  evaluator.take(batch_, index);
+  evaluator.evaluate();
+  std::vector<const ShardingOption*> options;
+  options.reserve(evaluator.options().size());
+  for (const OptionId id : evaluator.options()) options.push_back(&pool_->option(id));
+  best_plan_ = Plan::make(pool_->owner(), options, evaluator.ranks());
+}
+
+void EmbeddingSearch::add_to_trace(std::size_t index, bool cached, const ProposalOutcome& outcome) {
+  const ProposalBatch::Step& step = batch_.step(index);
+  const auto changes = batch_.changes(step);
+  TracedProposal traced;
+  traced.proposer = static_cast<std::uint32_t>(proposer_);
+  traced.full = step.full;
+  traced.changes.assign(changes.begin(), changes.end());
+  traced.cached = cached;
+  traced.outcome = outcome;
+  if (!cached) traced.ranks_sha1 = std::move(evaluated_[index].ranks_sha1);
+  trace_.push_back(std::move(traced));
+}
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,92 @@
+// The exact-mode search over sharding plans: TorchRec's planner loop as an exploration domain.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/embedding/plan.h"
+#include "core/embedding/topology.h"
+#include "search/budget.h"
+#include "search/embedding/option_pool.h"
+#include "search/embedding/proposal_batch.h"
+#include "search/embedding/proposal_cache.h"
+#include "search/embedding/proposal_evaluator.h"
+#include "search/embedding/proposers/proposer.h"
+
+namespace shardwright::embedding {
+
+// One proposal as a trace shows it.
+struct TracedProposal {
+  std::uint32_t proposer = 0;
+  bool full = false;
+  std::vector<ProposalChange> changes;
+  bool cached = false;
+  ProposalOutcome outcome;
+  std::string ranks_sha1;
+};
+
+// Runs the proposers one after the other. Proposals of a batch are partitioned and rated
+// concurrently; de-duplication, counting, the choice of the best and feedback happen in
+// synchronize(), in proposal order, so that the result does not depend on the number of workers.
+// Source: EmbeddingShardingPlanner.plan, torchrec/distributed/planner/planners.py.
+class EmbeddingSearch {
+ public:
+  EmbeddingSearch(OptionPool& pool, const Topology& available, unsigned workers, bool trace);
+
+  // The members that explore() calls; see search/explore.h.
+  std::size_t propose(const Budget& budget);
+  std::size_t grain() const { return kGrain; }
+  void evaluate(unsigned worker, std::size_t begin, std::size_t end, const Budget& budget);
+  bool synchronize(Budget& budget);
+
+  std::uint64_t num_proposals() const { return num_proposals_; }
+  std::uint64_t num_plans() const { return num_plans_; }
+  const std::optional<Plan>& best_plan() const { return best_plan_; }
+  double best_rating() const { return best_rating_; }
+  // The least total storage of a proposal that failed; nothing where none did.
+  const std::optional<Storage>& lowest_failed_storage() const { return lowest_failed_; }
+  // The failed proposal of least total storage, for a diagnosis.
+  const std::vector<OptionId>& lowest_failed_options() const { return lowest_failed_options_; }
+  const std::vector<TracedProposal>& trace() const { return trace_; }
+
+ private:
+  static constexpr std::size_t kGrain = 16;
+  static constexpr std::size_t kMaxBatch = 1024;
+
+  // What a worker found out about one proposal of the batch.
+  struct Evaluated {
+    bool done = false;
+    ProposalOutcome outcome;
+    std::string ranks_sha1;
+  };
+
+  bool refill(const Budget& budget);
+  void within_budget(const Budget& budget);
+  void record_failure(std::size_t index);
+  void keep_best(std::size_t index);
+  void add_to_trace(std::size_t index, bool cached, const ProposalOutcome& outcome);
+
+  OptionPool* pool_;
+  Topology available_;
+  std::vector<std::unique_ptr<Proposer>> proposers_;
+  std::vector<std::unique_ptr<ProposalEvaluator>> evaluators_;  // by worker
+  bool keep_trace_;
+
+  std::size_t proposer_ = 0;
+  ProposalBatch batch_;
+  std::size_t batch_size_ = 0;  // proposals of the batch that the budget allows
+  std::vector<Evaluated> evaluated_;
+  ProposalCache cache_;
+
+  std::uint64_t num_proposals_ = 0;
+  std::uint64_t num_plans_ = 0;
+  double best_rating_;
+  std::optional<Plan> best_plan_;
+  std::optional<Storage> lowest_failed_;
+  std::vector<OptionId> lowest_failed_options_;
+  std::vector<TracedProposal> trace_;
+};
+
+}  // namespace shardwright::embedding

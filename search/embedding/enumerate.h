@@ -1,0 +1,24 @@
+// The enumerator: every way of sharding every table that sharder, device and constraints allow.
+#pragma once
+
+#include <memory>
+
+#include "core/embedding/search_space.h"
+#include "core/status.h"
+#include "search/executor.h"
+
+namespace shardwright::embedding {
+
+// The search space of `problem`, estimated. Tables follow TorchRec's visit of modules (last module
+// first, unless use_exact_enumerate_order); the options of a table follow its constraints, or else
+// the sharder's declaration: sharding types outer, kernels inner. Tables are estimated in parallel.
+// Errors: kInvalidInput, naming the table, where nothing is left to choose or a cost leaves the
+// range of 2^62 bytes.
+// Source: EmbeddingEnumerator.enumerate, torchrec/distributed/planner/enumerators.py.
+Result<std::shared_ptr<const SearchSpace>> enumerate(std::shared_ptr<const Problem> problem,
+                                                     Executor& executor);
+
+// The tables in the order in which the enumerator visits them.
+std::vector<TableId> visit_order(const Problem& problem);
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,102 @@
+#include "search/embedding/option_pool.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace shardwright::embedding {
+
+OptionPool::OptionPool(std::shared_ptr<const SearchSpace> space)
+    : space_(std::move(space)), layer_(std::make_shared<Layer>()) {
+  layer_->space = space_;
+  const auto options = space_->options();
+  std::size_t runs = 0;
+  for (const ShardingOption& option : options) runs += option.costs.size();
+  options_.reserve(options.size());
+  rows_.reserve(options.size());
+  canonical_.reserve(options.size());
+  costs_.reserve(runs);
+  counts_.reserve(runs);
+  for (const ShardingOption& option : options) append(option);
+  group_by_table();
+}
+
+void OptionPool::append(const ShardingOption& option) {
+  OptionRow row;
+  row.table = option.table.value();
+  row.first_run = static_cast<std::uint32_t>(costs_.size());
+  row.num_runs = static_cast<std::uint32_t>(option.costs.size());
+  row.num_shards = option.num_shards();
+  row.partition_by = option.partition_by();
+  row.sharding_type = option.sharding_type;
+  const Storage storage = option.total_storage();
+  row.hbm_bytes = storage.hbm.value();
+  row.ddr_bytes = storage.ddr.value();
+  row.perf_ms = option.total_perf().value();
+  row.max_shard_perf_ms = option.max_shard_perf().value();
+  for (std::size_t run = 0; run < option.costs.size(); ++run) {
+    const ShardCost& cost = option.costs[run];
+    const Perf& perf = cost.perf;
+    costs_.push_back(RunCost{cost.storage.hbm.value(), cost.storage.ddr.value(),
+                             {perf.fwd_compute.value(), perf.fwd_comms.value(),
+                              perf.bwd_compute.value(), perf.bwd_comms.value(),
+                              perf.prefetch_compute.value()},
+                             perf.total().value()});
+    counts_.push_back(option.layout->extents[run].count);
+    row.equal_perf = row.equal_perf && perf == option.costs.front().perf;
+    row.max_hbm_bytes = std::max(row.max_hbm_bytes, cost.storage.hbm.value());
+    row.max_ddr_bytes = std::max(row.max_ddr_bytes, cost.storage.ddr.value());
+  }
+  canonical_.push_back(static_cast<std::uint32_t>(options_.size()));
+  options_.push_back(&option);
+  rows_.push_back(row);
+}
+
+void OptionPool::group_by_table() {
+  std::vector<std::uint32_t> slot(problem().tables().size(), ~std::uint32_t{0});
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    std::uint32_t& at = slot[rows_[i].table];
+    if (at == ~std::uint32_t{0}) {
+      at = static_cast<std::uint32_t>(tables_.size());
+      tables_.push_back(TableOptions{TableId(rows_[i].table), {}});
+    }
+    tables_[at].options.emplace_back(i);
+  }
+  for (const TableOptions& table : tables_) find_duplicates(table);
+}
+
+// A space that somebody else made may hold an option twice; both are then one choice.
+void OptionPool::find_duplicates(const TableOptions& table) {
+  for (std::size_t i = 1; i < table.options.size(); ++i) {
+    const ShardingOption& own = option(table.options[i]);
+    for (std::size_t j = 0; j < i; ++j) {
+      const ShardingOption& other = option(table.options[j]);
+      if (own.sharding_type == other.sharding_type && own.compute_kernel == other.compute_kernel &&
+          own == other) {
+        canonical_[table.options[i].index()] = canonical_[table.options[j].index()];
+        break;
+      }
+    }
+  }
+}
+
+OptionSetKey OptionPool::token(OptionId id) const {
+  const std::uint64_t canonical = canonical_[id.index()];
+  return {hash_mix(0x243f6a8885a308d3ULL, canonical), hash_mix(0x13198a2e03707344ULL, canonical)};
+}
+
+OptionId OptionPool::intern(ShardingOption option) {
+  for (const TableOptions& table : tables_) {
+    if (table.table != option.table) continue;
+    for (const OptionId id : table.options) {
+      if (this->option(id) == option) return id;
+    }
+  }
+  const ShardingOption* added = layer_->added.intern(std::move(option));
+  for (std::size_t i = space_->size(); i < options_.size(); ++i) {
+    if (options_[i] == added) return OptionId(i);
+  }
+  append(*added);
+  return OptionId(options_.size() - 1);
+}
+
+}  // namespace shardwright::embedding

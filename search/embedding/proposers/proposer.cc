@@ -1,0 +1,43 @@
+#include "search/embedding/proposers/proposer.h"
+
+#include <algorithm>
+
+#include "search/embedding/proposers/dynamic_programming.h"
+#include "search/embedding/proposers/greedy.h"
+#include "search/embedding/proposers/grid.h"
+#include "search/embedding/proposers/scaleup.h"
+#include "search/embedding/proposers/uniform.h"
+
+namespace shardwright::embedding {
+
+std::vector<OptionPool::TableOptions> sorted_by_perf(const OptionPool& pool, bool use_depth) {
+  const auto score = [&](OptionId id) {
+    const OptionRow& row = pool.row(id);
+    return use_depth ? row.max_shard_perf_ms : row.perf_ms;
+  };
+  std::vector<OptionPool::TableOptions> tables = pool.tables();
+  for (OptionPool::TableOptions& table : tables) {
+    std::stable_sort(table.options.begin(), table.options.end(),
+                     [&](OptionId a, OptionId b) { return score(a) < score(b); });
+  }
+  return tables;
+}
+
+std::unique_ptr<Proposer> make_proposer(const ProposerSpec& spec, const OptionPool& pool,
+                                        const Topology& available) {
+  switch (spec.type) {
+    case ProposerSpec::Type::kGreedy:
+      return std::make_unique<GreedyProposer>(spec, pool);
+    case ProposerSpec::Type::kUniform:
+      return std::make_unique<UniformProposer>(spec, pool);
+    case ProposerSpec::Type::kGrid:
+      return std::make_unique<GridSearchProposer>(spec, pool);
+    case ProposerSpec::Type::kDynamicProgramming:
+      return std::make_unique<DynamicProgrammingProposer>(spec, pool, available);
+    case ProposerSpec::Type::kScaleup:
+      return std::make_unique<EmbeddingOffloadScaleupProposer>(spec, pool, available);
+  }
+  return nullptr;
+}
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,24 @@
+// Storage reservations: the memory that tables cannot have.
+#pragma once
+
+#include <optional>
+
+#include "core/embedding/problem.h"
+#include "core/status.h"
+
+namespace shardwright::embedding {
+
+// The topology that is left, and what was set aside on every rank for dense parameters and for
+// KeyedJaggedTensor inputs (absent where the reservation does not compute them).
+struct Reserved {
+  Topology topology;
+  std::optional<Storage> dense_storage;
+  std::optional<Storage> kjt_storage;
+};
+
+// Applies the problem's reservation. Errors: kInfeasible where the heuristical reservation leaves
+// rank 0 with negative HBM; kInvalidInput where a size exceeds 2^62 bytes.
+// Source: torchrec/distributed/planner/storage_reservations.py.
+Result<Reserved> reserve(const Problem& problem);
+
+}  // namespace shardwright::embedding
