@@ -1,0 +1,186 @@
+#include "runtime/planner.h"
+
+#include <chrono>
+#include <utility>
+
+#include "search/budget.h"
+#include "search/embedding/diagnose.h"
+#include "search/embedding/embedding_search.h"
+#include "search/embedding/enumerate.h"
+#include "search/embedding/reserve.h"
+#include "search/executor.h"
+#include "search/explore.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::EmbeddingSearch;
+using embedding::OptionPool;
+using embedding::Problem;
+using embedding::SearchSpace;
+
+// Seconds since it was made.
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+std::string name_of(StopReason reason) {
+  switch (reason) {
+    case StopReason::kFinished: return "";
+    case StopReason::kWorkLimit: return "work_limit";
+    case StopReason::kTimeLimit: return "time_limit";
+    case StopReason::kCancelled: return "cancelled";
+  }
+  return "";
+}
+
+Status check(const PlanOptions& options) {
+  if (options.threads < 0) return invalid_input("--threads", "must not be negative");
+  if (options.time_limit_s && !(*options.time_limit_s >= 0)) {
+    return invalid_input("--time-limit", "must be a number of seconds, zero or above");
+  }
+  return {};
+}
+
+Reservation to_reservation(const embedding::Reserved& reserved) {
+  return {reserved.topology, reserved.dense_storage, reserved.kjt_storage};
+}
+
+ProposalTrace to_trace(const EmbeddingSearch& search, const OptionPool& pool) {
+  ProposalTrace trace;
+  trace.options = pool.all_options();
+  trace.owner = pool.owner();
+  trace.proposals.reserve(search.trace().size());
+  for (const embedding::TracedProposal& traced : search.trace()) {
+    ProposalRecord record;
+    record.proposer = traced.proposer;
+    record.full = traced.full;
+    for (const embedding::ProposalChange& change : traced.changes) {
+      record.changes.emplace_back(change.position, change.option.value());
+    }
+    record.cached = traced.cached;
+    record.feasible = traced.outcome.feasible;
+    if (traced.outcome.feasible) record.rating = traced.outcome.rating;
+    record.ranks_sha1 = traced.ranks_sha1;
+    trace.proposals.push_back(std::move(record));
+  }
+  return trace;
+}
+
+// The stages of one planning call, in order.
+class EmbeddingPlanner {
+ public:
+  EmbeddingPlanner(std::shared_ptr<const Problem> problem, const PlanOptions& options,
+                   std::shared_ptr<const SearchSpace> space)
+      : problem_(std::move(problem)),
+        options_(options),
+        space_(std::move(space)),
+        budget_(options.work_limit, options.time_limit_s) {}
+
+  Result<EmbeddingPlanResult> run() {
+    SHARDWRIGHT_RETURN_IF_ERROR(check(options_));
+    const Stopwatch total;
+    Status reserved = reserve();
+    if (!reserved.ok() && reserved.error().code != ErrorCode::kInfeasible) return reserved.error();
+    if (reserved.ok()) {
+      SHARDWRIGHT_RETURN_IF_ERROR(enumerate());
+      explore();
+    }
+    result_.threads = static_cast<int>(executor_.workers());
+    result_.timing.total_s = total.seconds();
+    return std::move(result_);
+  }
+
+ private:
+  Status reserve() {
+    const Stopwatch watch;
+    Result<embedding::Reserved> reserved = embedding::reserve(*problem_);
+    result_.timing.reserve_s = watch.seconds();
+    if (!reserved.ok()) {
+      result_.failure = PlanFailure{"insufficient_storage", "negative_reservation",
+                                    reserved.error().message};
+      return reserved.error();
+    }
+    result_.reservation = to_reservation(*reserved);
+    return {};
+  }
+
+  Status enumerate() {
+    const Stopwatch watch;
+    if (space_ == nullptr) {
+      SHARDWRIGHT_ASSIGN_OR_RETURN(space_, embedding::enumerate(problem_, executor_));
+    }
+    result_.search_space = space_;
+    result_.timing.enumerate_s = watch.seconds();
+    return {};
+  }
+
+  void explore() {
+    const Stopwatch watch;
+    OptionPool pool(space_);
+    EmbeddingSearch search(pool, result_.reservation->topology, executor_.workers(), options_.trace);
+    const StopReason reason = shardwright::explore(search, executor_, budget_);
+    result_.timing.explore_s = watch.seconds();
+
+    result_.num_proposals = search.num_proposals();
+    result_.num_plans = search.num_plans();
+    result_.work = {budget_.work_done(), search.num_proposals()};
+    result_.stopped_by = name_of(reason);
+    if (options_.trace) result_.trace = to_trace(search, pool);
+    if (search.best_plan()) {
+      keep(*search.best_plan(), search.best_rating());
+    } else if (space_->size() == 0) {
+      keep(embedding::Plan(), 0);  // nothing to shard is a plan
+    } else if (search.lowest_failed_storage() && reason == StopReason::kFinished) {
+      explain_failure(pool, search);
+    }
+  }
+
+  void keep(const embedding::Plan& plan, double rating) {
+    result_.plan = plan;
+    result_.best_rating = rating;
+    result_.evaluation = embedding::evaluate(*problem_, result_.reservation->topology, plan);
+  }
+
+  void explain_failure(const OptionPool& pool, const EmbeddingSearch& search) {
+    embedding::Diagnosis diagnosis =
+        embedding::diagnose(pool, result_.reservation->topology, search.lowest_failed_options(),
+                            *search.lowest_failed_storage());
+    result_.failure = PlanFailure{std::move(diagnosis.type), std::move(diagnosis.reason),
+                                  std::move(diagnosis.message)};
+  }
+
+  std::shared_ptr<const Problem> problem_;
+  PlanOptions options_;
+  std::shared_ptr<const SearchSpace> space_;
+  Budget budget_;
+  InlineExecutor executor_;
+  EmbeddingPlanResult result_;
+};
+
+}  // namespace
+
+Result<EmbeddingPlanResult> plan_embedding(std::shared_ptr<const Problem> problem,
+                                           const PlanOptions& options,
+                                           std::shared_ptr<const SearchSpace> search_space) {
+  return EmbeddingPlanner(std::move(problem), options, std::move(search_space)).run();
+}
+
+Result<std::shared_ptr<const SearchSpace>> enumerate_embedding(
+    std::shared_ptr<const Problem> problem) {
+  InlineExecutor executor;
+  return embedding::enumerate(std::move(problem), executor);
+}
+
+Result<Reservation> reserve_embedding(const Problem& problem) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const embedding::Reserved reserved, embedding::reserve(problem));
+  return to_reservation(reserved);
+}
+
+}  // namespace shardwright

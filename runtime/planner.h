@@ -1,0 +1,100 @@
+// The public entry: one function per planning domain.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/embedding/evaluate.h"
+#include "core/embedding/plan.h"
+#include "core/embedding/search_space.h"
+#include "core/status.h"
+#include "runtime/options.h"
+
+namespace shardwright {
+
+// What a storage reservation left. Dense and KJT storage are absent where the reservation does not
+// compute them.
+struct Reservation {
+  embedding::Topology topology;
+  std::optional<embedding::Storage> dense_storage;
+  std::optional<embedding::Storage> kjt_storage;
+};
+
+// Why there is no plan. `type` is TorchRec's class of error; `reason` is the true one, finer.
+struct PlanFailure {
+  std::string type;    // insufficient_storage | strict_constraints | partition | other
+  std::string reason;  // table_fits_nowhere | not_enough_memory | negative_reservation | ...
+  std::string message;
+};
+
+// One proposal of the search, for a trace. `options` are indices into the trace's option list.
+struct ProposalRecord {
+  std::uint32_t proposer = 0;
+  bool full = false;  // `changes` lists every position; otherwise those that differ from before
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> changes;  // (position, option)
+  bool cached = false;
+  bool feasible = false;
+  std::optional<double> rating;
+  std::string ranks_sha1;  // 16 hex digits; empty when cached or not feasible
+};
+
+// Every proposal in order. `options[i]` for i < search space size is option i of the space; further
+// entries were made by a proposer (scaled caches).
+struct ProposalTrace {
+  std::vector<const embedding::ShardingOption*> options;
+  std::vector<ProposalRecord> proposals;
+  std::shared_ptr<const void> owner;  // keeps `options` alive
+};
+
+struct PlanTiming {
+  double enumerate_s = 0;
+  double reserve_s = 0;
+  double explore_s = 0;
+  double total_s = 0;
+};
+
+// Counted work: the same for any machine and number of threads.
+struct PlanWork {
+  std::uint64_t placed_shards = 0;
+  std::uint64_t proposals_evaluated = 0;
+};
+
+struct EmbeddingPlanResult {
+  std::shared_ptr<const embedding::SearchSpace> search_space;  // null where none was enumerated
+  std::optional<Reservation> reservation;                      // absent where reserving failed
+  std::uint64_t num_proposals = 0;
+  std::uint64_t num_plans = 0;
+  std::optional<double> best_rating;  // ms, or bytes for the storage model
+  std::optional<embedding::Plan> plan;
+  embedding::Evaluation evaluation;  // of the plan, by the verifier
+  std::optional<PlanFailure> failure;
+  std::optional<ProposalTrace> trace;
+  PlanWork work;
+  int threads = 1;
+  std::string stopped_by;  // empty = ran to its end; work_limit | time_limit | cancelled
+  PlanTiming timing;
+};
+
+// Plans `problem`. Where `search_space` is given, enumeration and estimation are skipped and its
+// options and costs are used as they are. "No plan" is a result with `failure` set; "stopped by a
+// budget" is a result with `stopped_by` set.
+// Errors: kInvalidInput for requests that cannot be planned at all.
+// Thread safety: may be called from any number of threads at once.
+Result<EmbeddingPlanResult> plan_embedding(
+    std::shared_ptr<const embedding::Problem> problem, const PlanOptions& options,
+    std::shared_ptr<const embedding::SearchSpace> search_space = nullptr);
+
+// The options of `problem` with their costs. Errors: kInvalidInput where a constraint leaves a
+// table without options or a cost exceeds 2^62 bytes.
+Result<std::shared_ptr<const embedding::SearchSpace>> enumerate_embedding(
+    std::shared_ptr<const embedding::Problem> problem);
+
+// The topology that is left for tables after the problem's reservation. Errors: kInfeasible where
+// it leaves a rank less than nothing.
+Result<Reservation> reserve_embedding(const embedding::Problem& problem);
+
+}  // namespace shardwright
