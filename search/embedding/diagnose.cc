@@ -139,10 +139,10 @@ class Diagnostician {
     const OptionId id = proposal[greedy_.failed_position()];
     const OptionRow& row = pool_.row(id);
     std::int64_t most_left = 0;
-    std::size_t rank = 0;
-    for (std::size_t i = 0; i < placement_->devices().size(); ++i) {
-      if (placement_->devices()[i].hbm_bytes > most_left) {
-        most_left = placement_->devices()[i].hbm_bytes;
+    Rank rank = 0;
+    for (Rank i = 0; i < placement_->num_devices(); ++i) {
+      if (placement_->device_of(i).hbm_bytes > most_left) {
+        most_left = placement_->device_of(i).hbm_bytes;
         rank = i;
       }
     }

@@ -8,47 +8,66 @@
 
 namespace shardwright::embedding {
 
-// Leaves hold a load in ms; the winner is the leaf of least load, the smaller index on ties. A leaf
-// with infinite load takes no part.
+// Leaves hold a load in ms, zero or above; the winner is the leaf of least load, the smaller index
+// on ties. A leaf that is out takes no part.
+// Loads are kept as the bits of the double: for numbers that are not negative these order like the
+// numbers, and comparing and selecting integers is what the chain of dependent placements waits for.
 // Thread safety: none; one per worker.
 class DeviceTree {
  public:
-  static constexpr double kOut = std::numeric_limits<double>::infinity();
+  static constexpr std::uint64_t kOut = std::bit_cast<std::uint64_t>(
+      std::numeric_limits<double>::infinity());
 
-  // `count` leaves, all with the same load. O(count).
-  void reset(std::uint32_t count, double load) {
-    size_ = std::bit_ceil(count == 0 ? 1U : count);
-    load_.assign(size_, kOut);
-    for (std::uint32_t i = 0; i < count; ++i) load_[i] = load;
-    winner_.resize(size_);
+  explicit DeviceTree(std::uint32_t leaves)
+      : size_(std::bit_ceil(leaves)), nodes_(2 * size_, Node{kOut, 0}) {
+    for (std::uint32_t leaf = 0; leaf < size_; ++leaf) nodes_[size_ + leaf].leaf = leaf;
   }
+
   // Sets a leaf without replaying its matches; rebuild() must follow.
-  void set(std::uint32_t leaf, double load) { load_[leaf] = load; }
+  void set(std::uint32_t leaf, double load_ms) {
+    nodes_[size_ + leaf].load = std::bit_cast<std::uint64_t>(load_ms);
+  }
   void rebuild() {
     for (std::uint32_t node = size_ - 1; node > 0; --node) {
-      winner_[node] = match(contender(2 * node), contender(2 * node + 1));
+      const Node& left = nodes_[2 * node];
+      const Node& right = nodes_[2 * node + 1];
+      nodes_[node] = right.load < left.load ? right : left;
     }
   }
 
-  std::uint32_t winner() const { return size_ == 1 ? 0 : winner_[1]; }
-  double load(std::uint32_t leaf) const { return load_[leaf]; }
+  std::uint32_t winner() const { return nodes_[1].leaf; }
+  // Whether every leaf is out.
+  bool empty() const { return nodes_[1].load == kOut; }
 
-  void update(std::uint32_t leaf, double load) {
-    load_[leaf] = load;
-    for (std::uint32_t node = (leaf + size_) / 2; node > 0; node /= 2) {
-      winner_[node] = match(contender(2 * node), contender(2 * node + 1));
-    }
+  void update(std::uint32_t leaf, double load_ms) {
+    replay(leaf, std::bit_cast<std::uint64_t>(load_ms));
   }
+  void take_out(std::uint32_t leaf) { replay(leaf, kOut); }
 
  private:
-  std::uint32_t contender(std::uint32_t node) const {
-    return node >= size_ ? node - size_ : winner_[node];
-  }
-  std::uint32_t match(std::uint32_t a, std::uint32_t b) const { return load_[b] < load_[a] ? b : a; }
+  struct Node {
+    std::uint64_t load;
+    std::uint64_t leaf;
+  };
 
-  std::uint32_t size_ = 1;
-  std::vector<double> load_;
-  std::vector<std::uint32_t> winner_;
+  void replay(std::uint32_t leaf, std::uint64_t load) {
+    Node* const nodes = nodes_.data();
+    std::uint32_t node = leaf + size_;
+    Node own{load, leaf};
+    nodes[node] = own;
+    while (node > 1) {
+      const Node other = nodes[node ^ 1];
+      // A right child loses ties.
+      const bool loses = other.load < own.load + (node & 1);
+      own.load = loses ? other.load : own.load;
+      own.leaf = loses ? other.leaf : own.leaf;
+      node >>= 1;
+      nodes[node] = own;
+    }
+  }
+
+  std::uint32_t size_;
+  std::vector<Node> nodes_;  // 1 = root; node n plays nodes 2n and 2n+1; leaves from size_ on
 };
 
 }  // namespace shardwright::embedding

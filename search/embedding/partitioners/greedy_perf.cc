@@ -20,8 +20,8 @@ bool GreedyPerfPartitioner::partition(std::span<const OptionId> proposal, const 
 
 bool GreedyPerfPartitioner::place(std::span<const OptionId> proposal, const GroupOrder& order,
                                   const GroupOrder::Group& group, Placement& placement) {
-  const OptionId first = proposal[group.first_position];
-  switch (placement.pool().row(first).partition_by) {
+  const OptionRow& first = placement.pool().row(group.option);
+  switch (first.partition_by) {
     case PartitionBy::kDevice:
       return order.next_member(group.first_position) == GroupOrder::kNone &&
              placement.place_on_devices(first);
@@ -37,7 +37,7 @@ bool GreedyPerfPartitioner::place(std::span<const OptionId> proposal, const Grou
   for (std::uint32_t at = group.first_position; at != GroupOrder::kNone; at = order.next_member(at)) {
     members_.push_back(proposal[at]);
   }
-  return placement.place_on_host(members_, group.hbm_bytes, group.ddr_bytes);
+  return placement.place_on_host(members_, {Bytes(group.hbm_bytes), Bytes(group.ddr_bytes)});
 }
 
 namespace {

@@ -40,8 +40,8 @@ bool GroupOrder::before(const Group& a, const Group& b) const {
 
 GroupOrder::Group GroupOrder::single(std::uint32_t position, OptionId id) const {
   const OptionRow& row = pool_->row(id);
-  return {module_size_.empty() ? 0 : module_size_[row.table], position, row.hbm_bytes,
-          row.ddr_bytes, row.perf_ms};
+  return {row.hbm_bytes, row.ddr_bytes, row.perf_ms,
+          module_size_.empty() ? 0 : module_size_[row.table], position, id};
 }
 
 void GroupOrder::reset(std::span<const OptionId> proposal) {

@@ -16,13 +16,14 @@ namespace shardwright::embedding {
 // Source: _group_and_sort_non_uniform_sharding_options, torchrec/distributed/planner/partitioners.py.
 class GroupOrder {
  public:
-  // One group, by the position of its first member; further members through next_member().
+  // One group, by its first member; further members through next_member().
   struct Group {
-    std::uint32_t module_size = 0;  // 0 where modules are not balanced
-    std::uint32_t first_position = 0;
     std::int64_t hbm_bytes = 0;
     std::int64_t ddr_bytes = 0;
     double perf_ms = 0;
+    std::uint32_t module_size = 0;  // 0 where modules are not balanced
+    std::uint32_t first_position = 0;
+    OptionId option;  // of the first member
   };
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 

@@ -27,7 +27,7 @@ std::int64_t least_hbm_per_device(std::span<const OptionId> proposal, const Opti
 
 bool MemoryBalancedPartitioner::partition(std::span<const OptionId> proposal,
                                           const GroupOrder& order, Placement& placement) {
-  const std::uint32_t world_size = placement.available().world_size();
+  const std::uint32_t world_size = placement.num_devices();
   perf_by_rank_.resize(world_size);
   hbm_by_rank_.resize(world_size);
   if (!greedy_.partition(proposal, order, placement)) return false;

@@ -1,24 +1,33 @@
 #include "search/embedding/partitioners/placement.h"
 
-#include <algorithm>
-#include <limits>
-
 namespace shardwright::embedding {
 
 Placement::Placement(const OptionPool& pool, const Topology& available)
     : pool_(&pool),
-      available_(available),
       local_(available.local_world_size()),
       hosts_(available.num_hosts()),
+      device_of_rank_(available.world_size()),
+      rank_of_device_(available.world_size()),
+      host_of_device_(available.world_size()),
       devices_(available.world_size()),
+      tree_(available.world_size()),
+      is_full_(available.world_size(), 0),
       host_perf_(hosts_, 0.0),
       host_known_(hosts_, 0),
-      saved_(local_),
       hbm_delta_(available.world_size() + 1, 0),
       ddr_delta_(available.world_size() + 1, 0) {
+  available_.resize(devices_.size());
+  for (Rank rank = 0; rank < devices_.size(); ++rank) {
+    const std::uint32_t at = device(rank / local_, rank % local_);
+    device_of_rank_[rank] = at;
+    rank_of_device_[at] = rank;
+    host_of_device_[at] = rank / local_;
+    available_[at] = available.storage()[rank];
+  }
   // Every table gets room for the most shards that one of its options places.
   rank_offset_.assign(pool.problem().tables().size(), 0);
   std::size_t offset = 0;
+  std::size_t most_shards = local_;
   for (const auto& table : pool.tables()) {
     rank_offset_[table.table.index()] = offset;
     std::uint32_t most = 0;
@@ -27,23 +36,29 @@ Placement::Placement(const OptionPool& pool, const Topology& available)
       if (row.partition_by != PartitionBy::kUniform) most = std::max(most, row.num_shards);
     }
     offset += most;
+    most_shards = std::max<std::size_t>(most_shards, most);
   }
   ranks_.resize(offset);
-  out_.reserve(available.world_size());
+  full_.reserve(devices_.size());
+  saved_.reserve(most_shards);
+  window_.reserve(most_shards);
   sorted_hosts_.reserve(hosts_);
-  tree_.reset(available.world_size(), 0);
-  host_tree_.reset(local_, 0);
 }
 
 void Placement::reset(std::int64_t hbm_per_device) {
-  const auto& storage = available_.storage();
-  for (std::size_t rank = 0; rank < devices_.size(); ++rank) {
-    devices_[rank] = DeviceState();
-    devices_[rank].hbm_bytes = hbm_per_device != 0 ? hbm_per_device : storage[rank].hbm.value();
-    devices_[rank].ddr_bytes = storage[rank].ddr.value();
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    devices_[i] = DeviceState();
+    devices_[i].hbm_bytes = hbm_per_device != 0 ? hbm_per_device : available_[i].hbm.value();
+    devices_[i].ddr_bytes = available_[i].ddr.value();
   }
   std::fill(host_known_.begin(), host_known_.end(), 0);
   tree_valid_ = false;
+}
+
+double Placement::busiest_ms() const {
+  double busiest = 0;
+  for (const DeviceState& device : devices_) busiest = std::max(busiest, device.total_ms);
+  return busiest;
 }
 
 // The devices start out equal and uniform shards of equal time keep them equal, so their times
@@ -56,19 +71,15 @@ bool Placement::place_uniform(std::span<const OptionId> proposal) {
     if (row.partition_by != PartitionBy::kUniform) continue;
     if (row.num_shards != devices_.size()) return false;
     if (!row.equal_perf) return place_unequal_uniform(proposal);
-    any = true;
-    const RunCost& cost = pool_->costs(row).front();
-    for (int i = 0; i < 5; ++i) common.perf_ms[i] += cost.perf_ms[i];
+    if (!any) {
+      any = true;
+      std::fill(hbm_delta_.begin(), hbm_delta_.end(), 0);
+      std::fill(ddr_delta_.begin(), ddr_delta_.end(), 0);
+    }
+    common.add(pool_->costs(row).front());
+    add_uniform_storage(row);
   }
   if (!any) return true;
-  common.total_ms = common.perf_ms[0] + common.perf_ms[2] + common.perf_ms[1] + common.perf_ms[3] +
-                    common.perf_ms[4];
-  std::fill(hbm_delta_.begin(), hbm_delta_.end(), 0);
-  std::fill(ddr_delta_.begin(), ddr_delta_.end(), 0);
-  for (const OptionId id : proposal) {
-    const OptionRow& row = pool_->row(id);
-    if (row.partition_by == PartitionBy::kUniform) add_uniform_storage(row);
-  }
   for (DeviceState& device : devices_) {
     std::copy(std::begin(common.perf_ms), std::end(common.perf_ms), device.perf_ms);
     device.total_ms = common.total_ms;
@@ -98,9 +109,10 @@ bool Placement::settle_uniform_storage() {
   for (std::size_t rank = 0; rank < devices_.size(); ++rank) {
     hbm += hbm_delta_[rank];
     ddr += ddr_delta_[rank];
-    devices_[rank].hbm_bytes -= hbm;
-    devices_[rank].ddr_bytes -= ddr;
-    fits = fits && devices_[rank].hbm_bytes >= 0 && devices_[rank].ddr_bytes >= 0;
+    DeviceState& device = devices_[device_of_rank_[rank]];
+    device.hbm_bytes -= hbm;
+    device.ddr_bytes -= ddr;
+    fits = fits && device.hbm_bytes >= 0 && device.ddr_bytes >= 0;
   }
   return fits;
 }
@@ -109,74 +121,74 @@ bool Placement::place_unequal_uniform(std::span<const OptionId> proposal) {
   for (const OptionId id : proposal) {
     const OptionRow& row = pool_->row(id);
     if (row.partition_by != PartitionBy::kUniform) continue;
-    if (row.num_shards != devices_.size()) return false;
-    const auto costs = pool_->costs(row);
-    const std::uint32_t* counts = pool_->run_counts(row);
-    std::size_t rank = 0;
-    for (std::size_t run = 0; run < costs.size(); ++run) {
-      for (std::uint32_t k = 0; k < counts[run]; ++k, ++rank) {
-        if (!devices_[rank].fits(costs[run])) return false;
-        devices_[rank].add(costs[run]);
-      }
-    }
+    if (!place_rows(row, device_of_rank_)) return false;
   }
   return true;
 }
 
 void Placement::ensure_tree() {
   if (tree_valid_) return;
-  for (std::uint32_t rank = 0; rank < devices_.size(); ++rank) {
-    tree_.set(rank % local_ * hosts_ + rank / local_, devices_[rank].total_ms);
-  }
+  for (std::uint32_t i = 0; i < devices_.size(); ++i) tree_.set(i, devices_[i].total_ms);
   tree_.rebuild();
+  full_.clear();
+  std::fill(is_full_.begin(), is_full_.end(), 0);
   tree_valid_ = true;
 }
 
-template <class LeafRank>
-bool Placement::place_by_tree(DeviceTree& tree, const OptionRow& row, const LeafRank& leaf_rank) {
-  const auto costs = pool_->costs(row);
-  const std::uint32_t* counts = pool_->run_counts(row);
-  Rank* rank_of_shard = ranks(row).data();
-  for (std::size_t run = 0; run < costs.size(); ++run) {
-    out_.clear();
-    for (std::uint32_t k = 0; k < counts[run]; ++k) {
-      std::uint32_t leaf = tree.winner();
-      while (tree.load(leaf) != DeviceTree::kOut &&
-             !devices_[leaf_rank(leaf)].fits(costs[run])) {
-        out_.push_back(leaf);
-        tree.update(leaf, DeviceTree::kOut);
-        leaf = tree.winner();
-      }
-      if (tree.load(leaf) == DeviceTree::kOut) return false;
-      const std::uint32_t rank = leaf_rank(leaf);
-      devices_[rank].add(costs[run]);
-      touch_host(rank / local_);
-      tree.update(leaf, devices_[rank].total_ms);
-      *rank_of_shard++ = rank;
+// Full devices sit out until a shard comes that may fit them.
+void Placement::readmit(const RunCost& cost) {
+  while (!full_.empty() && full_.front().hbm_bytes >= cost.hbm_bytes) {
+    const std::uint32_t device = full_.front().device;
+    std::pop_heap(full_.begin(), full_.end());
+    full_.pop_back();
+    is_full_[device] = 0;
+    tree_.update(device, devices_[device].total_ms);
+  }
+}
+
+bool Placement::place_run(const RunCost& cost, std::uint32_t count, Rank* ranks) {
+  for (std::uint32_t k = 0; k < count; ++k) {
+    std::uint32_t at = tree_.winner();
+    while (!tree_.empty() && !devices_[at].fits(cost)) {
+      tree_.take_out(at);
+      is_full_[at] = 1;
+      full_.push_back({devices_[at].hbm_bytes, at});
+      std::push_heap(full_.begin(), full_.end());
+      at = tree_.winner();
     }
-    // What was too large for a device stays too large within the run, not beyond.
-    for (const std::uint32_t leaf : out_) tree.update(leaf, devices_[leaf_rank(leaf)].total_ms);
+    if (tree_.empty()) return false;
+    devices_[at].add(cost);
+    tree_.update(at, devices_[at].total_ms);
+    host_known_[host_of_device_[at]] = 0;
+    ranks[k] = rank_of_device_[at];
   }
   return true;
 }
 
-bool Placement::place_on_devices(OptionId id) {
+bool Placement::place_on_devices(const OptionRow& row) {
   ensure_tree();
-  return place_by_tree(tree_, pool_->row(id), [this](std::uint32_t leaf) {
-    return leaf % hosts_ * local_ + leaf / hosts_;
-  });
+  const auto costs = pool_->costs(row);
+  const std::uint32_t* counts = pool_->run_counts(row);
+  Rank* ranks = rank_slot(row);
+  for (std::size_t run = 0; run < costs.size(); ++run) {
+    readmit(costs[run]);
+    if (!place_run(costs[run], counts[run], ranks)) return false;
+    ranks += counts[run];
+  }
+  return true;
 }
 
 double Placement::host_perf(std::uint32_t host) {
-  if (!host_known_[host]) {
+  if (host_known_[host] == 0) {
     double sum = 0;
-    for (std::uint32_t i = 0; i < local_; ++i) sum += devices_[host * local_ + i].total_ms;
+    for (std::uint32_t i = 0; i < local_; ++i) sum += devices_[device(host, i)].total_ms;
     host_perf_[host] = sum;
     host_known_[host] = 1;
   }
   return host_perf_[host];
 }
 
+// The host that follows `after` in order of (summed time, index); false at the end.
 bool Placement::next_host(HostKey& after) {
   bool found = false;
   HostKey best;
@@ -192,50 +204,44 @@ bool Placement::next_host(HostKey& after) {
   return found;
 }
 
-bool Placement::place_on_host(std::span<const OptionId> group, std::int64_t hbm_bytes,
-                              std::int64_t ddr_bytes) {
-  tree_valid_ = false;
-  HostKey host{0, hosts_};
-  while (next_host(host)) {
-    const auto devices = std::span(devices_).subspan(host.host * local_, local_);
-    std::int64_t hbm = 0;
-    std::int64_t ddr = 0;
-    for (const DeviceState& device : devices) {
-      hbm += device.hbm_bytes;
-      ddr += device.ddr_bytes;
+// Brings the tree up to date with one host's devices.
+void Placement::sync_tree(std::uint32_t host) {
+  host_known_[host] = 0;
+  if (!tree_valid_) return;
+  for (std::uint32_t i = 0; i < local_; ++i) {
+    const std::uint32_t at = device(host, i);
+    if (is_full_[at] == 0) tree_.update(at, devices_[at].total_ms);
+  }
+}
+
+bool Placement::place_on_host(std::span<const OptionId> group, Storage storage) {
+  HostKey key{0, hosts_};
+  while (next_host(key)) {
+    Storage left;
+    saved_.clear();
+    for (std::uint32_t i = 0; i < local_; ++i) {
+      saved_.push_back(devices_[device(key.host, i)]);
+      left += Storage{Bytes(saved_.back().hbm_bytes), Bytes(saved_.back().ddr_bytes)};
     }
-    if (hbm_bytes > hbm || ddr_bytes > ddr) continue;
-    std::copy(devices.begin(), devices.end(), saved_.begin());
-    const bool placed = try_host(group, host.host);
-    if (placed) {
-      touch_host(host.host);
+    if (!storage.fits_in(left)) continue;
+    if (try_host(group, key.host)) {
+      sync_tree(key.host);
       return true;
     }
-    std::copy(saved_.begin(), saved_.end(), devices.begin());
-    host_known_[host.host] = 1;  // as before the attempt
+    for (std::uint32_t i = 0; i < local_; ++i) devices_[device(key.host, i)] = saved_[i];
   }
   return false;
 }
 
 bool Placement::try_host(std::span<const OptionId> group, std::uint32_t host) {
-  bool tree_built = false;
   for (const OptionId id : group) {
     const OptionRow& row = pool_->row(id);
     if (row.sharding_type == ShardingType::kTableRowWise) {
-      tree_built = false;
-      window_.resize(local_);
-      for (std::uint32_t i = 0; i < local_; ++i) window_[i] = host * local_ + i;
+      window_.clear();
+      for (std::uint32_t i = 0; i < local_; ++i) window_.push_back(device(host, i));
       if (!place_rows(row, window_)) return false;
     } else if (row.sharding_type == ShardingType::kTableColumnWise) {
-      if (!tree_built) {
-        for (std::uint32_t i = 0; i < local_; ++i) {
-          host_tree_.set(i, devices_[host * local_ + i].total_ms);
-        }
-        host_tree_.rebuild();
-        tree_built = true;
-      }
-      const auto rank_of = [&](std::uint32_t leaf) { return host * local_ + leaf; };
-      if (!place_by_tree(host_tree_, row, rank_of)) return false;
+      if (!place_columns_on_host(row, host)) return false;
     } else {
       return false;
     }
@@ -243,57 +249,80 @@ bool Placement::try_host(std::span<const OptionId> group, std::uint32_t host) {
   return true;
 }
 
-// Shard i on ranks[i]; a rank may come up more than once.
-bool Placement::place_rows(const OptionRow& row, std::span<const std::uint32_t> ranks) {
-  if (row.num_shards != ranks.size()) return false;
+// Each shard on the host's fitting device of least (time, rank).
+bool Placement::place_columns_on_host(const OptionRow& row, std::uint32_t host) {
   const auto costs = pool_->costs(row);
   const std::uint32_t* counts = pool_->run_counts(row);
-  const std::span<Rank> rank_of_shard = this->ranks(row);
-  std::size_t shard = 0;
+  Rank* ranks = rank_slot(row);
   for (std::size_t run = 0; run < costs.size(); ++run) {
-    for (std::uint32_t k = 0; k < counts[run]; ++k, ++shard) {
-      DeviceState& device = devices_[ranks[shard]];
-      if (!device.fits(costs[run])) return false;
-      device.add(costs[run]);
-      rank_of_shard[shard] = ranks[shard];
+    for (std::uint32_t k = 0; k < counts[run]; ++k) {
+      DeviceState* best = nullptr;
+      for (std::uint32_t i = 0; i < local_; ++i) {
+        DeviceState& candidate = devices_[device(host, i)];
+        const bool less = best == nullptr || candidate.total_ms < best->total_ms;
+        if (less && candidate.fits(costs[run])) best = &candidate;
+      }
+      if (best == nullptr) return false;
+      best->add(costs[run]);
+      *ranks++ = rank_of_device_[static_cast<std::size_t>(best - devices_.data())];
     }
   }
   return true;
 }
 
-bool Placement::place_on_hosts(OptionId id) {
-  tree_valid_ = false;
-  const OptionRow& row = pool_->row(id);
+// Shard i on devices[i]; a device may come up more than once. Ranks of uniform options are not
+// kept: they are what they are.
+bool Placement::place_rows(const OptionRow& row, std::span<const std::uint32_t> devices) {
+  if (row.num_shards != devices.size()) return false;
+  const auto costs = pool_->costs(row);
+  const std::uint32_t* counts = pool_->run_counts(row);
+  Rank* ranks = row.partition_by == PartitionBy::kUniform ? nullptr : rank_slot(row);
+  std::size_t shard = 0;
+  for (std::size_t run = 0; run < costs.size(); ++run) {
+    for (std::uint32_t k = 0; k < counts[run]; ++k, ++shard) {
+      DeviceState& device = devices_[devices[shard]];
+      if (!device.fits(costs[run])) return false;
+      device.add(costs[run]);
+      if (ranks != nullptr) ranks[shard] = rank_of_device_[devices[shard]];
+    }
+  }
+  return true;
+}
+
+bool Placement::place_on_hosts(const OptionRow& row) {
   if (row.sharding_type != ShardingType::kGridShard || row.num_shards % local_ != 0) return false;
   const std::uint32_t wanted = row.num_shards / local_;
   sorted_hosts_.clear();
   for (std::uint32_t host = 0; host < hosts_; ++host) sorted_hosts_.push_back({host_perf(host), host});
-  std::stable_sort(sorted_hosts_.begin(), sorted_hosts_.end(),
-                   [](const HostKey& a, const HostKey& b) { return a.perf_ms < b.perf_ms; });
-  if (wanted >= hosts_) return try_hosts(row, sorted_hosts_, 0, wanted);
+  std::sort(sorted_hosts_.begin(), sorted_hosts_.end(), [](const HostKey& a, const HostKey& b) {
+    return a.perf_ms != b.perf_ms ? a.perf_ms < b.perf_ms : a.host < b.host;
+  });
+  if (wanted >= hosts_) return try_hosts(row, 0, wanted);
   for (std::uint32_t begin = 0; begin + wanted <= hosts_; ++begin) {
-    if (try_hosts(row, sorted_hosts_, begin, wanted)) return true;
+    if (try_hosts(row, begin, wanted)) return true;
   }
   return false;
 }
 
 // The hosts [begin, begin + count) of the order, in a circle where that is more than there are.
-bool Placement::try_hosts(const OptionRow& row, std::span<const HostKey> hosts, std::uint32_t begin,
-                          std::uint32_t count) {
+bool Placement::try_hosts(const OptionRow& row, std::uint32_t begin, std::uint32_t count) {
   window_.clear();
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const std::uint32_t host = hosts[(begin + i) % hosts_].host;
-    for (std::uint32_t k = 0; k < local_; ++k) window_.push_back(host * local_ + k);
-  }
   saved_.clear();
-  for (const std::uint32_t rank : window_) saved_.push_back(devices_[rank]);
-  const bool placed = place_rows(row, window_);
-  for (std::uint32_t i = 0; i < count; ++i) touch_host(hosts[(begin + i) % hosts_].host);
-  if (!placed) {
-    for (std::size_t i = 0; i < window_.size(); ++i) devices_[window_[i]] = saved_[i];
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t host = sorted_hosts_[(begin + i) % hosts_].host;
+    for (std::uint32_t k = 0; k < local_; ++k) {
+      window_.push_back(device(host, k));
+      saved_.push_back(devices_[window_.back()]);
+    }
   }
-  saved_.resize(std::max<std::size_t>(saved_.size(), local_));
-  return placed;
+  if (!place_rows(row, window_)) {
+    for (std::size_t i = 0; i < window_.size(); ++i) devices_[window_[i]] = saved_[i];
+    return false;
+  }
+  for (std::uint32_t i = 0; i < std::min(count, hosts_); ++i) {
+    sync_tree(sorted_hosts_[(begin + i) % hosts_].host);
+  }
+  return true;
 }
 
 }  // namespace shardwright::embedding

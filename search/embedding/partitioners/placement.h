@@ -1,6 +1,7 @@
 // The devices while a partitioner fills them: one worker's scratch.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -16,7 +17,7 @@ namespace shardwright::embedding {
 struct alignas(64) DeviceState {
   std::int64_t hbm_bytes = 0;  // left
   std::int64_t ddr_bytes = 0;
-  double perf_ms[5] = {};
+  double perf_ms[5] = {};  // components as in RunCost
   double total_ms = 0;
 
   bool fits(const RunCost& cost) const {
@@ -31,10 +32,11 @@ struct alignas(64) DeviceState {
   }
 };
 
-// Device states, ranks of placed shards, and the three ways of placing. Placement by component sums
+// Device states, ranks of placed shards, and the four ways of placing. Times are added by component
 // in placement order, as the peer does. A failed call leaves the devices in no defined state.
+// Devices are numbered by (rank in host, host): the order in which the peer breaks ties.
 // Source: GreedyPerfPartitioner, torchrec/distributed/planner/partitioners.py.
-// Thread safety: none; one per worker. Allocates in the constructor and reset only.
+// Thread safety: none; one per worker. Allocates in the constructor only.
 class Placement {
  public:
   Placement(const OptionPool& pool, const Topology& available);
@@ -45,26 +47,27 @@ class Placement {
   // Shard i of every uniform option of the proposal on rank i, in proposal order.
   bool place_uniform(std::span<const OptionId> proposal);
   // Each shard on the fitting device of least (time, rank in host, rank).
-  bool place_on_devices(OptionId id);
-  // All options within one host: the first, by summed time, that takes them.
-  bool place_on_host(std::span<const OptionId> group, std::int64_t hbm_bytes,
-                     std::int64_t ddr_bytes);
+  bool place_on_devices(const OptionRow& row);
+  // All options within one host: the first, by summed time, that takes them. `storage` is what the
+  // group needs altogether.
+  bool place_on_host(std::span<const OptionId> group, Storage storage);
   // A grid: row-wise within each of several hosts.
-  bool place_on_hosts(OptionId id);
+  bool place_on_hosts(const OptionRow& row);
 
   // Ranks of the shards of a non-uniform option that was placed.
   std::span<const Rank> ranks(const OptionRow& row) const {
     return {ranks_.data() + rank_offset_[row.table], row.num_shards};
   }
-  std::span<Rank> ranks(const OptionRow& row) {
-    return {ranks_.data() + rank_offset_[row.table], row.num_shards};
-  }
+  // Ranks of all non-uniform options, wherever they are kept: to save and restore a placement.
   std::span<const Rank> all_ranks() const { return ranks_; }
   void restore_ranks(std::span<const Rank> saved) {
     std::copy(saved.begin(), saved.end(), ranks_.begin());
   }
-  std::span<const DeviceState> devices() const { return devices_; }
-  const Topology& available() const { return available_; }
+
+  const DeviceState& device_of(Rank rank) const { return devices_[device_of_rank_[rank]]; }
+  std::uint32_t num_devices() const { return static_cast<std::uint32_t>(devices_.size()); }
+  // Time of the busiest device, summed in placement order.
+  double busiest_ms() const;
   const OptionPool& pool() const { return *pool_; }
 
  private:
@@ -72,38 +75,51 @@ class Placement {
     double perf_ms = 0;
     std::uint32_t host = 0;
   };
+  // A device that was too full for a shard when its turn came, by the HBM it had left.
+  struct Full {
+    std::int64_t hbm_bytes = 0;
+    std::uint32_t device = 0;
+    bool operator<(const Full& other) const { return hbm_bytes < other.hbm_bytes; }
+  };
+
+  Rank* rank_slot(const OptionRow& row) { return ranks_.data() + rank_offset_[row.table]; }
+  std::uint32_t device(std::uint32_t host, std::uint32_t local) const {
+    return local * hosts_ + host;
+  }
 
   void add_uniform_storage(const OptionRow& row);
   bool settle_uniform_storage();
   bool place_unequal_uniform(std::span<const OptionId> proposal);
-  // Places the shards of `row` by the tournament `tree`; leaf l is device leaf_rank(l).
-  template <class LeafRank>
-  bool place_by_tree(DeviceTree& tree, const OptionRow& row, const LeafRank& leaf_rank);
-  bool place_rows(const OptionRow& row, std::span<const std::uint32_t> ranks);
-  bool try_host(std::span<const OptionId> group, std::uint32_t host);
-  bool try_hosts(const OptionRow& row, std::span<const HostKey> hosts, std::uint32_t begin,
-                 std::uint32_t count);
-  void touch_host(std::uint32_t host) { host_known_[host] = false; }
-  double host_perf(std::uint32_t host);
-  // The host that follows `after` in order of (summed time, index); false at the end.
-  bool next_host(HostKey& after);
   void ensure_tree();
+  void readmit(const RunCost& cost);
+  bool place_run(const RunCost& cost, std::uint32_t count, Rank* ranks);
+  bool try_host(std::span<const OptionId> group, std::uint32_t host);
+  bool place_columns_on_host(const OptionRow& row, std::uint32_t host);
+  bool place_rows(const OptionRow& row, std::span<const std::uint32_t> devices);
+  bool try_hosts(const OptionRow& row, std::uint32_t begin, std::uint32_t count);
+  double host_perf(std::uint32_t host);
+  bool next_host(HostKey& after);
+  void sync_tree(std::uint32_t host);
 
   const OptionPool* pool_;
-  Topology available_;
+  std::vector<Storage> available_;  // by device
   std::uint32_t local_;
   std::uint32_t hosts_;
+  std::vector<std::uint32_t> device_of_rank_;
+  std::vector<Rank> rank_of_device_;
+  std::vector<std::uint32_t> host_of_device_;
   std::vector<DeviceState> devices_;
   std::vector<std::size_t> rank_offset_;  // by table
   std::vector<Rank> ranks_;
 
-  DeviceTree tree_;           // over all devices; leaf = rank in host, then host
+  DeviceTree tree_;
   bool tree_valid_ = false;
-  DeviceTree host_tree_;
-  std::vector<std::uint32_t> out_;  // leaves that did not fit the current shard
+  std::vector<Full> full_;     // heap: the most HBM left first
+  std::vector<char> is_full_;  // by device
+
   std::vector<double> host_perf_;
   std::vector<char> host_known_;
-  std::vector<DeviceState> saved_;  // of one host, for undoing
+  std::vector<DeviceState> saved_;  // of the devices of an attempt, for undoing it
   std::vector<HostKey> sorted_hosts_;
   std::vector<std::uint32_t> window_;
 
