@@ -1,0 +1,203 @@
+// Topologies: defaults, memory by rank, and every input that is refused.
+#include "core/embedding/topology.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace shardwright::embedding;
+using shardwright::Bytes;
+using shardwright::ErrorCode;
+using shardwright::kGibibyte;
+using shardwright::Result;
+
+TopologySpec ranks(std::int64_t world_size, std::int64_t local_world_size = 0) {
+  TopologySpec spec;
+  spec.world_size = world_size;
+  spec.local_world_size = local_world_size;
+  return spec;
+}
+
+// The place that the error names; "accepted" where there is none.
+std::string refused_at(TopologySpec spec) {
+  const Result<Topology> result = Topology::make(std::move(spec));
+  if (result.ok()) return "accepted";
+  CHECK(result.error().code == ErrorCode::kInvalidInput);
+  CHECK_FALSE(result.error().message.empty());
+  return result.error().where;
+}
+
+template <class Change>
+std::string refused_with(const Change& change) {
+  TopologySpec spec = ranks(4, 2);
+  change(spec);
+  return refused_at(std::move(spec));
+}
+
+}  // namespace
+
+TEST_CASE("topology: fills in one host and the peer's memory") {
+  const Topology topology = Topology::make(ranks(8)).value();
+  CHECK(topology.world_size() == 8);
+  CHECK(topology.local_world_size() == 8);
+  CHECK(topology.num_hosts() == 1);
+  REQUIRE(topology.storage().size() == 8);
+  CHECK(topology.storage()[7] == Storage{Bytes(32 * kGibibyte), Bytes(128 * kGibibyte)});
+  CHECK(topology.uniform());
+  CHECK(topology.device_memory_sizes().empty());
+  CHECK(topology.total_storage() == Storage{Bytes(256 * kGibibyte), Bytes(1024 * kGibibyte)});
+}
+
+TEST_CASE("topology: bandwidths are the peer's, in bytes per millisecond") {
+  const Topology topology = Topology::make(ranks(1)).value();
+  const TopologySpec& spec = topology.spec();
+  // The peer multiplies by 2^30 first and divides by 1000 last; the last bits depend on it.
+  const double gib = 1024.0 * 1024 * 1024;
+  CHECK(spec.hbm_mem_bw == 897 * gib / 1000);
+  CHECK(spec.ddr_mem_bw == 51 * gib / 1000);
+  CHECK(spec.hbm_to_ddr_mem_bw == 32 * gib / 1000);
+  CHECK(spec.intra_host_bw == 600 * gib / 1000);
+  CHECK(spec.inter_host_bw == 12.5 * gib / 1000);
+}
+
+TEST_CASE("topology: counts hosts") {
+  CHECK(Topology::make(ranks(24, 8)).value().num_hosts() == 3);
+}
+
+TEST_CASE("topology: a cpu has no hbm") {
+  TopologySpec spec = ranks(2);
+  spec.compute_device = ComputeDevice::kCpu;
+  spec.hbm_cap_bytes = kGibibyte;
+  const Topology topology = Topology::make(spec).value();
+  CHECK_FALSE(topology.has_hbm());
+  CHECK(topology.storage()[0] == Storage{Bytes(0), Bytes(128 * kGibibyte)});
+}
+
+TEST_CASE("topology: takes one size per rank") {
+  TopologySpec spec = ranks(3);
+  spec.custom_hbm_cap_bytes = {5, 0, 7};
+  const Topology topology = Topology::make(spec).value();
+  CHECK_FALSE(topology.uniform());
+  CHECK(topology.storage()[1].hbm == Bytes(0));
+  CHECK(topology.storage()[2].hbm == Bytes(7));
+  CHECK(topology.storage()[2].ddr == Bytes(128 * kGibibyte));
+  CHECK(topology.total_storage().hbm == Bytes(12));
+  CHECK(topology.device_memory_sizes() == std::vector<std::int64_t>{5, 0, 7});
+}
+
+TEST_CASE("topology: on a cpu the ddr of the ranks steers uneven splits") {
+  TopologySpec spec = ranks(2);
+  spec.compute_device = ComputeDevice::kCpu;
+  spec.custom_ddr_cap_bytes = {1, 2};
+  CHECK(Topology::make(spec).value().device_memory_sizes() == std::vector<std::int64_t>{1, 2});
+}
+
+TEST_CASE("topology: equal custom sizes are uniform") {
+  TopologySpec spec = ranks(2);
+  spec.custom_hbm_cap_bytes = {5, 5};
+  CHECK(Topology::make(spec).value().uniform());
+}
+
+TEST_CASE("topology: other memory makes another topology and leaves the first") {
+  const Topology topology = Topology::make(ranks(2)).value();
+  const Topology reserved =
+      topology.with_storage({Storage{Bytes(-1), Bytes(2)}, Storage{Bytes(3), Bytes(4)}});
+  CHECK(reserved.storage()[0].hbm == Bytes(-1));
+  CHECK_FALSE(reserved.uniform());
+  CHECK(reserved.total_storage() == Storage{Bytes(2), Bytes(6)});
+  CHECK(reserved.world_size() == 2);
+  CHECK(topology.uniform());
+  CHECK(topology.storage()[0].hbm == Bytes(32 * kGibibyte));
+}
+
+TEST_CASE("topology: refuses numbers of ranks outside 1..2^20") {
+  CHECK(refused_at(ranks(0)) == "/world_size");
+  CHECK(refused_at(ranks(-1)) == "/world_size");
+  CHECK(refused_at(ranks(std::numeric_limits<std::int64_t>::min(), -1)) == "/world_size");
+  CHECK(refused_at(ranks((1 << 20) + 1)) == "/world_size");
+  CHECK(refused_at(ranks(1 << 20)) == "accepted");
+}
+
+TEST_CASE("topology: refuses hosts that do not divide the ranks") {
+  CHECK(refused_at(ranks(4, 3)) == "/local_world_size");
+  CHECK(refused_at(ranks(4, 8)) == "/local_world_size");
+  CHECK(refused_at(ranks(4, -1)) == "/local_world_size");
+  CHECK(refused_at(ranks(4, 1)) == "accepted");
+}
+
+TEST_CASE("topology: refuses sizes that are negative or beyond exact doubles") {
+  const std::int64_t most = std::int64_t{1} << 53;
+  CHECK(refused_with([](TopologySpec& spec) { spec.hbm_cap_bytes = -1; }) == "/hbm_cap");
+  CHECK(refused_with([](TopologySpec& spec) { spec.ddr_cap_bytes = -1; }) == "/ddr_cap");
+  CHECK(refused_with([&](TopologySpec& spec) { spec.hbm_cap_bytes = most + 1; }) == "/hbm_cap");
+  CHECK(refused_with([&](TopologySpec& spec) { spec.ddr_cap_bytes = most + 1; }) == "/ddr_cap");
+  CHECK(refused_with([&](TopologySpec& spec) { spec.hbm_cap_bytes = most; }) == "accepted");
+}
+
+TEST_CASE("topology: refuses memory whose sum over the ranks overflows") {
+  TopologySpec spec = ranks(1 << 20);
+  spec.hbm_cap_bytes = std::int64_t{1} << 42;
+  CHECK(refused_at(spec) == "accepted");
+  CHECK(Topology::make(spec).value().total_storage().hbm == Bytes(std::int64_t{1} << 62));
+  ++spec.hbm_cap_bytes;
+  CHECK(refused_at(spec) == "/hbm_cap");
+}
+
+TEST_CASE("topology: refuses custom sizes of the wrong number, sign or sum") {
+  CHECK(refused_with([](TopologySpec& spec) {
+          spec.custom_hbm_cap_bytes = {1, 2, 3};
+        }) == "/custom/hbm_cap");
+  CHECK(refused_with([](TopologySpec& spec) {
+          spec.custom_ddr_cap_bytes = {1, 2, 3, 4, 5};
+        }) == "/custom/ddr_cap");
+  CHECK(refused_with([](TopologySpec& spec) {
+          spec.custom_hbm_cap_bytes = {1, 2, -3, 4};
+        }) == "/custom/hbm_cap/2");
+  CHECK(refused_with([](TopologySpec& spec) {
+          spec.custom_ddr_cap_bytes = {1, 2, 3, -4};
+        }) == "/custom/ddr_cap/3");
+  CHECK(refused_with([](TopologySpec& spec) {
+          spec.custom_hbm_cap_bytes = {0, 0, 0, 0};
+        }) == "/custom/hbm_cap");
+}
+
+TEST_CASE("topology: refuses bandwidths that are not finite and above zero") {
+  struct Case {
+    double TopologySpec::*bandwidth;
+    const char* where;
+  };
+  for (const Case& c : {Case{&TopologySpec::intra_host_bw, "/intra_host_bw"},
+                        Case{&TopologySpec::inter_host_bw, "/inter_host_bw"},
+                        Case{&TopologySpec::hbm_mem_bw, "/hbm_mem_bw"},
+                        Case{&TopologySpec::ddr_mem_bw, "/ddr_mem_bw"},
+                        Case{&TopologySpec::hbm_to_ddr_mem_bw, "/hbm_to_ddr_mem_bw"}}) {
+    for (const double value : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
+      CAPTURE(value);
+      CHECK(refused_with([&](TopologySpec& spec) { spec.*c.bandwidth = value; }) == c.where);
+    }
+  }
+}
+
+TEST_CASE("topology: refuses multipliers that are negative or not finite, but not zero") {
+  struct Case {
+    double TopologySpec::*multiplier;
+    const char* where;
+  };
+  for (const Case& c :
+       {Case{&TopologySpec::bwd_compute_multiplier, "/bwd_compute_multiplier"},
+        Case{&TopologySpec::weighted_feature_bwd_compute_multiplier,
+             "/weighted_feature_bwd_compute_multiplier"},
+        Case{&TopologySpec::uneven_sharding_perf_multiplier, "/uneven_sharding_perf_multiplier"}}) {
+    for (const double value : {-0.5, std::nan(""), HUGE_VAL}) {
+      CAPTURE(value);
+      CHECK(refused_with([&](TopologySpec& spec) { spec.*c.multiplier = value; }) == c.where);
+    }
+    CHECK(refused_with([&](TopologySpec& spec) { spec.*c.multiplier = 0; }) == "accepted");
+  }
+}

@@ -1,0 +1,17 @@
+// The version that the headers state is the version that the library was built with.
+#include "core/version.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+TEST_CASE("version: headers and library agree") {
+  CHECK(shardwright::library_version() == SHARDWRIGHT_VERSION_STRING);
+}
+
+TEST_CASE("version: the text is made of the numbers") {
+  const std::string text = std::to_string(SHARDWRIGHT_VERSION_MAJOR) + "." +
+                           std::to_string(SHARDWRIGHT_VERSION_MINOR) + "." +
+                           std::to_string(SHARDWRIGHT_VERSION_PATCH);
+  CHECK(text == SHARDWRIGHT_VERSION_STRING);
+}

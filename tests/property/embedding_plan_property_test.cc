@@ -1,0 +1,116 @@
+// Every plan that the planner returns is one that the independent verifier accepts.
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/embedding/evaluate.h"
+#include "runtime/planner.h"
+#include "tests/support/random.h"
+#include "tests/support/random_embedding.h"
+
+namespace {
+
+using namespace shardwright;
+using namespace shardwright::embedding;
+using namespace shardwright::test_support;
+
+// TorchRec's memory-balanced partitioner sets one limit for all devices, also above what a small
+// one has: where ranks differ in memory its plan may overfill one, in exact mode ours too.
+bool may_overfill(const Problem& problem, const Topology& available) {
+  return problem.spec().partitioner.type == PartitionerSpec::Type::kMemoryBalanced &&
+         !available.uniform();
+}
+
+bool all_of_kind(const Evaluation& evaluation, Violation::Kind kind) {
+  for (const Violation& violation : evaluation.violations) {
+    if (violation.kind != kind) return false;
+  }
+  return true;
+}
+
+struct Seen {
+  std::size_t plans = 0;
+  std::size_t failures = 0;
+  std::size_t devices[3] = {0, 0, 0};
+  std::size_t kinds[2] = {0, 0};
+  std::size_t types[7] = {0, 0, 0, 0, 0, 0, 0};
+  std::size_t kernels[11] = {};
+
+  void count(const Problem& problem, const Plan& plan) {
+    ++plans;
+    ++devices[static_cast<std::size_t>(problem.topology().compute_device())];
+    for (std::size_t i = 0; i < plan.size(); ++i) {
+      const ShardingOption& option = *plan[i].option;
+      ++kinds[static_cast<std::size_t>(problem.table(option.table).kind)];
+      ++types[static_cast<std::size_t>(option.sharding_type)];
+      ++kernels[static_cast<std::size_t>(option.compute_kernel)];
+    }
+  }
+};
+
+void check_failure(const EmbeddingPlanResult& result) {
+  REQUIRE(result.failure.has_value());
+  CHECK_FALSE(result.best_rating.has_value());
+  CHECK_FALSE(result.failure->type.empty());
+  CHECK_FALSE(result.failure->reason.empty());
+  CHECK_FALSE(result.failure->message.empty());
+}
+
+void check_plan(const Problem& problem, const EmbeddingPlanResult& result) {
+  REQUIRE(result.best_rating.has_value());
+  CHECK_FALSE(result.failure.has_value());
+  const Topology& available = result.reservation->topology;
+  const Evaluation evaluation = evaluate(problem, available, *result.plan);
+  CHECK(evaluation.rating == *result.best_rating);
+  CHECK(evaluation.rating == result.evaluation.rating);
+  CHECK(evaluation.violations.size() == result.evaluation.violations.size());
+  for (const Violation& violation : evaluation.violations) INFO(violation.message);
+  if (may_overfill(problem, available)) {
+    CHECK(all_of_kind(evaluation, Violation::Kind::kOutOfMemory));
+  } else {
+    CHECK(evaluation.valid());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("planner: every plan passes the verifier, and its rating is the verifier's") {
+  for (const std::uint64_t seed : seeds({21, 22})) {
+    INFO("SHARDWRIGHT_TEST_SEED=", seed);
+    Random random(seed);
+    RandomProblemStyle style;
+    style.max_tables = 8;
+    style.scaleup = true;
+    Seen seen;
+    PlanOptions options;
+    options.threads = 1;
+    for (int i = 0; i < 4000; ++i) {
+      INFO("problem ", i);
+      const auto problem = random_problem(random, style);
+      const Result<EmbeddingPlanResult> result = plan_embedding(problem, options);
+      if (!result.ok()) continue;  // constraints that leave nothing
+      // A grid that is too large proposes nothing, which is neither a plan nor a failed one.
+      if (result->reservation && result->num_proposals == 0 && !result->plan) continue;
+      if (!result->plan) {
+        check_failure(*result);
+        ++seen.failures;
+        continue;
+      }
+      check_plan(*problem, *result);
+      seen.count(*problem, *result->plan);
+    }
+    CHECK(seen.plans > 1000);
+    CHECK(seen.failures > 400);
+    for (const std::size_t count : seen.devices) CHECK(count > 50);
+    for (const std::size_t count : seen.kinds) CHECK(count > 50);
+    for (const std::size_t count : seen.types) CHECK(count > 10);
+    using enum ComputeKernel;
+    for (const ComputeKernel kernel : {kDense, kFused, kFusedUvm, kFusedUvmCaching, kKeyValue, kQuant,
+                                       kQuantUvm, kQuantUvmCaching}) {
+      INFO("kernel ", std::string(to_name(kernel)));
+      CHECK(seen.kernels[static_cast<std::size_t>(kernel)] > 3);
+    }
+  }
+}

@@ -1,0 +1,99 @@
+#include "tests/support/allocation_counter.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+
+namespace shardwright::test_support {
+namespace {
+
+std::atomic<std::uint64_t> allocations{0};
+std::atomic<std::uint64_t> bytes{0};
+std::atomic<std::int64_t> live_bytes{0};
+std::atomic<std::uint64_t> until_failure{0};  // 0 = no failure is due
+
+// Before every block stands its size, in as much room as keeps the block aligned.
+std::size_t header(std::size_t alignment) {
+  return std::max<std::size_t>(alignment, __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+}
+
+void* allocate(std::size_t size, std::size_t alignment) noexcept {
+  if (until_failure.load(std::memory_order_relaxed) != 0 &&
+      until_failure.fetch_sub(1, std::memory_order_relaxed) == 1) {
+    return nullptr;
+  }
+  const std::size_t room = header(alignment);
+  const std::size_t total = (room + size + room - 1) / room * room;
+  void* const memory = std::aligned_alloc(room, total);
+  if (memory == nullptr) return nullptr;
+  *static_cast<std::size_t*>(memory) = size;
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  bytes.fetch_add(size, std::memory_order_relaxed);
+  live_bytes.fetch_add(static_cast<std::int64_t>(size), std::memory_order_relaxed);
+  return static_cast<char*>(memory) + room;
+}
+
+void* allocate_or_throw(std::size_t size, std::size_t alignment) {
+  void* const block = allocate(size, alignment);
+  if (block == nullptr) throw std::bad_alloc();
+  return block;
+}
+
+void deallocate(void* block, std::size_t alignment) noexcept {
+  if (block == nullptr) return;
+  void* const memory = static_cast<char*>(block) - header(alignment);
+  live_bytes.fetch_sub(static_cast<std::int64_t>(*static_cast<std::size_t*>(memory)),
+                       std::memory_order_relaxed);
+  std::free(memory);
+}
+
+}  // namespace
+
+AllocationCounts allocation_counts() noexcept {
+  return {allocations.load(std::memory_order_relaxed), bytes.load(std::memory_order_relaxed),
+          live_bytes.load(std::memory_order_relaxed)};
+}
+
+FailingAllocation::FailingAllocation(std::uint64_t n) noexcept { until_failure = n; }
+FailingAllocation::~FailingAllocation() { until_failure = 0; }
+bool FailingAllocation::failed() const noexcept { return until_failure == 0; }
+
+}  // namespace shardwright::test_support
+
+namespace support = shardwright::test_support;
+
+// Every form, lest one of the C++ library's own meet a block of ours: it would not know the header.
+void* operator new(std::size_t size) { return support::allocate_or_throw(size, 1); }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return support::allocate_or_throw(size, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t size) { return support::allocate_or_throw(size, 1); }
+void* operator new[](std::size_t size, std::align_val_t alignment) {
+  return support::allocate_or_throw(size, static_cast<std::size_t>(alignment));
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return support::allocate(size, 1);
+}
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return support::allocate(size, 1);
+}
+void operator delete(void* block) noexcept { support::deallocate(block, 1); }
+void operator delete(void* block, std::size_t) noexcept { support::deallocate(block, 1); }
+void operator delete(void* block, const std::nothrow_t&) noexcept { support::deallocate(block, 1); }
+void operator delete(void* block, std::align_val_t alignment) noexcept {
+  support::deallocate(block, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* block, std::size_t, std::align_val_t alignment) noexcept {
+  support::deallocate(block, static_cast<std::size_t>(alignment));
+}
+void operator delete[](void* block) noexcept { support::deallocate(block, 1); }
+void operator delete[](void* block, std::size_t) noexcept { support::deallocate(block, 1); }
+void operator delete[](void* block, const std::nothrow_t&) noexcept {
+  support::deallocate(block, 1);
+}
+void operator delete[](void* block, std::align_val_t alignment) noexcept {
+  support::deallocate(block, static_cast<std::size_t>(alignment));
+}
+void operator delete[](void* block, std::size_t, std::align_val_t alignment) noexcept {
+  support::deallocate(block, static_cast<std::size_t>(alignment));
+}

@@ -1,0 +1,58 @@
+// TorchRec's planner loop written straight from its rules: plain vectors, linear scans, no sharing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/embedding/search_space.h"
+#include "core/embedding/topology.h"
+
+namespace shardwright::test_support::naive {
+
+// One option per table, in proposal order.
+using Proposal = std::vector<const embedding::ShardingOption*>;
+
+// Where every shard of every option went, and what the plan is worth.
+struct Placed {
+  bool feasible = false;
+  double rating = 0;
+  std::vector<std::vector<embedding::Rank>> ranks;  // empty unless feasible
+};
+
+// Partitions and rates by the problem's partitioner and perf model. Every call copies everything.
+// Source: torchrec/distributed/planner/partitioners.py and perf_models.py.
+Placed place(const embedding::Problem& problem, const embedding::Topology& available,
+             const Proposal& proposal);
+
+struct Record {
+  std::size_t proposer = 0;
+  std::vector<std::size_t> options;  // indices into the space
+  bool cached = false;
+  Placed placed;  // without ranks where cached
+};
+
+struct Outcome {
+  std::vector<Record> proposals;
+  std::size_t num_proposals = 0;  // without the cached ones
+  std::size_t num_plans = 0;
+  double best_rating = 0;
+  std::optional<std::size_t> best;  // index into proposals
+  std::optional<embedding::Storage> lowest_failed;
+};
+
+// Runs the problem's proposers, one after the other. Precondition: no scale-up among them.
+// Source: EmbeddingShardingPlanner.plan, torchrec/distributed/planner/planners.py.
+Outcome plan(const embedding::SearchSpace& space, const embedding::Topology& available);
+
+// The proposals alone, where no feedback changes them.
+std::vector<std::vector<std::size_t>> proposals(const embedding::SearchSpace& space,
+                                                const embedding::Topology& available,
+                                                const embedding::ProposerSpec& spec);
+
+// Sums and extremes over all shards, one shard at a time.
+embedding::Storage total_storage(const embedding::ShardingOption& option);
+double total_perf(const embedding::ShardingOption& option);
+
+}  // namespace shardwright::test_support::naive
