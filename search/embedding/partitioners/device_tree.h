@@ -50,19 +50,24 @@ class DeviceTree {
     std::uint64_t leaf;
   };
 
+  // Written with masks: who wins is as good as random, and a mispredicted branch would cost more
+  // than the whole replay.
   void replay(std::uint32_t leaf, std::uint64_t load) {
     Node* const nodes = nodes_.data();
     std::uint32_t node = leaf + size_;
-    Node own{load, leaf};
-    nodes[node] = own;
+    std::uint64_t own_load = load;
+    std::uint64_t own_leaf = leaf;
+    nodes[node].load = own_load;
     while (node > 1) {
-      const Node other = nodes[node ^ 1];
+      const Node& other = nodes[node ^ 1];
       // A right child loses ties.
-      const bool loses = other.load < own.load + (node & 1);
-      own.load = loses ? other.load : own.load;
-      own.leaf = loses ? other.leaf : own.leaf;
+      const std::uint64_t right = node & 1;
+      const std::uint64_t loses = std::uint64_t{0} - static_cast<std::uint64_t>(other.load < own_load + right);
+      own_load ^= (own_load ^ other.load) & loses;
+      own_leaf ^= (own_leaf ^ other.leaf) & loses;
       node >>= 1;
-      nodes[node] = own;
+      nodes[node].load = own_load;
+      nodes[node].leaf = own_leaf;
     }
   }
 
