@@ -32,7 +32,8 @@ void twenty_rounds(std::array<std::uint32_t, 5>& s, std::array<std::uint32_t, 16
 
 void Sha1::compress(const unsigned char* block) {
   std::array<std::uint32_t, 16> words;
-  for (std::size_t i = 0; i < words.size(); ++i) words[i] = big_endian(block + 4 * i);
+  for (std::size_t i = 0; i < words.size(); ++i)
+    words[i] = big_endian(block + 4 * i);
   const auto choose = [](std::uint32_t b, std::uint32_t c, std::uint32_t d) {
     return d ^ (b & (c ^ d));
   };
@@ -45,7 +46,8 @@ void Sha1::compress(const unsigned char* block) {
   twenty_rounds<20>(s, words, 0x6ED9EBA1, parity);
   twenty_rounds<40>(s, words, 0x8F1BBCDC, majority);
   twenty_rounds<60>(s, words, 0xCA62C1D6, parity);
-  for (std::size_t i = 0; i < s.size(); ++i) state_[i] += s[i];
+  for (std::size_t i = 0; i < s.size(); ++i)
+    state_[i] += s[i];
 }
 
 void Sha1::update(std::string_view bytes) {
@@ -62,7 +64,8 @@ void Sha1::update(std::string_view bytes) {
     data += taken;
     left -= taken;
   }
-  for (; left >= pending_.size(); left -= pending_.size(), data += pending_.size()) compress(data);
+  for (; left >= pending_.size(); left -= pending_.size(), data += pending_.size())
+    compress(data);
   std::memcpy(pending_.data(), data, left);
 }
 

@@ -3,12 +3,12 @@
 #include <chrono>
 #include <utility>
 
+#include "runtime/tbb_executor.h"
 #include "search/budget.h"
 #include "search/embedding/diagnose.h"
 #include "search/embedding/embedding_search.h"
 #include "search/embedding/enumerate.h"
 #include "search/embedding/reserve.h"
-#include "search/executor.h"
 #include "search/explore.h"
 
 namespace shardwright {
@@ -81,7 +81,8 @@ class EmbeddingPlanner {
       : problem_(std::move(problem)),
         options_(options),
         space_(std::move(space)),
-        budget_(options.work_limit, options.time_limit_s) {}
+        budget_(options.work_limit, options.time_limit_s),
+        executor_(options.threads) {}
 
   Result<EmbeddingPlanResult> run() {
     SHARDWRIGHT_RETURN_IF_ERROR(check(options_));
@@ -160,7 +161,7 @@ class EmbeddingPlanner {
   PlanOptions options_;
   std::shared_ptr<const SearchSpace> space_;
   Budget budget_;
-  InlineExecutor executor_;
+  TbbExecutor executor_;
   EmbeddingPlanResult result_;
 };
 
@@ -174,7 +175,7 @@ Result<EmbeddingPlanResult> plan_embedding(std::shared_ptr<const Problem> proble
 
 Result<std::shared_ptr<const SearchSpace>> enumerate_embedding(
     std::shared_ptr<const Problem> problem) {
-  InlineExecutor executor;
+  TbbExecutor executor(0);
   return embedding::enumerate(std::move(problem), executor);
 }
 

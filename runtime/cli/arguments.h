@@ -1,0 +1,66 @@
+// The arguments that several commands share, and what they lead to.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "core/embedding/problem.h"
+#include "core/embedding/search_space.h"
+#include "core/status.h"
+#include "runtime/io/problem_json.h"
+#include "runtime/io/text_sink.h"
+#include "runtime/log.h"
+
+namespace shardwright::cli {
+
+// Which command to run, set while the arguments are parsed. Returns the exit status.
+using Action = std::function<int()>;
+
+struct ProblemArguments {
+  std::string problem_path;
+  std::string search_space_path;
+  std::string hbm, ddr, device;
+  ProblemOverrides overrides;
+};
+
+struct OutputArguments {
+  std::string path;  // empty = none
+  bool json = false;
+  int threads = 0;  // 0 = all
+  bool verbose = false;
+
+  Log log() const { return verbose ? Log::to_stderr() : Log(); }
+};
+
+// A problem as a command works on it.
+struct LoadedProblem {
+  std::shared_ptr<const embedding::Problem> problem;
+  std::shared_ptr<const embedding::SearchSpace> search_space;  // null where none was given
+  double read_s = 0;
+};
+
+void add_problem_arguments(CLI::App& command, ProblemArguments& arguments);
+void add_search_space_argument(CLI::App& command, ProblemArguments& arguments);
+void add_output_arguments(CLI::App& command, OutputArguments& arguments);
+
+Result<LoadedProblem> load_problem(const ProblemArguments& arguments, const Log& log);
+
+// The same error with the file in front of its place.
+Error in_file(Error error, const std::string& path);
+
+// JSON to the file or standard output where asked for, else the report to standard output.
+// Returns `status` or, where writing fails, the status of that.
+int emit(const OutputArguments& arguments, int status,
+         const std::function<void(const TextSink&)>& write_json,
+         const std::function<std::string(std::size_t width)>& report);
+
+// Says on standard error what the user should know of an answer.
+void warn(const std::string& message);
+
+// Says on standard error what went wrong. Returns the exit status.
+int fail(const Error& error);
+
+}  // namespace shardwright::cli

@@ -1,0 +1,15 @@
+// The commands, one per file.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "runtime/cli/arguments.h"
+
+namespace shardwright::cli {
+
+// Each adds its subcommand to `app`; parsing it sets `chosen`, which must outlive `app`.
+void add_plan_command(CLI::App& app, Action& chosen);
+void add_verify_command(CLI::App& app, Action& chosen);
+void add_enumerate_command(CLI::App& app, Action& chosen);
+
+}  // namespace shardwright::cli

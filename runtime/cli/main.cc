@@ -1,0 +1,90 @@
+// The command `shardwright`.
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "core/version.h"
+#include "runtime/cli/commands.h"
+#include "runtime/cli/exit_code.h"
+#include "runtime/io/nearest_name.h"
+
+namespace shardwright::cli {
+namespace {
+
+constexpr const char* kExitCodes =
+    "Exit status: 0 done, 2 bad input or usage, 3 no feasible plan (the JSON says why),\n"
+    "4 stopped by a budget before anything was found, 5 verification found a violation.\n"
+    "Input files may be compressed with gzip. Sizes are bytes, times milliseconds.\n";
+
+// CLI11's message, with what an unknown command or option was probably meant to be.
+std::string usage_message(const CLI::App& app, const CLI::ParseError& error,
+                          std::span<char* const> arguments) {
+  std::vector<std::string_view> commands;
+  const CLI::App* command = nullptr;
+  for (const CLI::App* candidate : app.get_subcommands({})) {
+    commands.push_back(candidate->get_name());
+    if (candidate->parsed()) command = candidate;
+  }
+  if (command == nullptr) {
+    const auto first = std::find_if(arguments.begin(), arguments.end(), [](const char* argument) {
+      return !std::string_view(argument).starts_with('-');
+    });
+    if (first == arguments.end()) return error.what() + suggestion("", commands);
+    return "unknown command \"" + std::string(*first) + "\"" + suggestion(*first, commands);
+  }
+  std::vector<std::string> known;
+  for (const CLI::Option* option : command->get_options()) {
+    for (const std::string& name : option->get_lnames())
+      known.push_back("--" + name);
+  }
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  for (const std::string_view argument : arguments) {
+    const std::string_view name = argument.substr(0, argument.find('='));
+    if (!name.starts_with("--") || std::find(names.begin(), names.end(), name) != names.end()) {
+      continue;
+    }
+    const std::string_view near = nearest_name(name, names);
+    return "unknown option " + std::string(name) +
+           (near.empty() ? "; see shardwright " + command->get_name() + " --help"
+                         : "; did you mean " + std::string(near) + "?");
+  }
+  return error.what();
+}
+
+int run(std::span<char*> arguments) {
+  Action chosen;
+  CLI::App app{"Plans how to shard embedding tables across accelerators.", "shardwright"};
+  app.set_version_flag("--version", "shardwright " + std::string(library_version()));
+  app.footer(kExitCodes);
+  app.require_subcommand(1);
+  add_plan_command(app, chosen);
+  add_verify_command(app, chosen);
+  add_enumerate_command(app, chosen);
+  try {
+    app.parse(static_cast<int>(arguments.size()), arguments.data());
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    const std::string message = usage_message(app, error, arguments.subspan(1));
+    std::fprintf(stderr, "shardwright: %s\n", message.c_str());
+    return kBadInput;
+  }
+  return chosen();
+}
+
+}  // namespace
+}  // namespace shardwright::cli
+
+int main(int argument_count, char** arguments) {
+  try {
+    return shardwright::cli::run({arguments, static_cast<std::size_t>(argument_count)});
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "shardwright: %s\n", error.what());
+    return shardwright::cli::kCrashed;
+  }
+}

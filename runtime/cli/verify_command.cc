@@ -1,0 +1,87 @@
+// shardwright verify PROBLEM PLAN
+#include <memory>
+#include <string>
+
+#include "runtime/cli/commands.h"
+#include "runtime/cli/exit_code.h"
+#include "runtime/io/file.h"
+#include "runtime/io/json_writer.h"
+#include "runtime/io/plan_json.h"
+#include "runtime/verify.h"
+
+namespace shardwright::cli {
+namespace {
+
+struct VerifyArguments {
+  ProblemArguments problem;
+  OutputArguments output;
+  std::string plan_path;
+};
+
+void write_json(const Verification& verification, const TextSink& sink) {
+  JsonWriter json(sink);
+  json.begin_object()
+      .member("valid", verification.valid())
+      .member("has_plan", verification.has_plan)
+      .member("claims_checked", verification.claims)
+      .key("violations")
+      .begin_array();
+  for (const Verification::Finding& finding : verification.violations) {
+    json.new_line()
+        .begin_object()
+        .member("where", finding.where)
+        .member("message", finding.message)
+        .end_object();
+  }
+  json.end_array().end_object().finish();
+}
+
+std::string report(const Verification& verification) {
+  std::string text;
+  for (const Verification::Finding& finding : verification.violations) {
+    text += "violation: " + finding.where + (finding.where.empty() ? "" : ": ") + finding.message +
+            "\n";
+  }
+  if (!verification.valid())
+    return text + std::to_string(verification.violations.size()) + " violations found\n";
+  text = "valid: " + std::to_string(verification.claims) + " claims recomputed, all hold\n";
+  if (!verification.has_plan) text += "the file holds no plan, only why there is none\n";
+  return text;
+}
+
+int run(const VerifyArguments& arguments) {
+  const Log log = arguments.output.log();
+  if (arguments.plan_path == "-" &&
+      (arguments.problem.problem_path == "-" || arguments.problem.search_space_path == "-")) {
+    return fail(invalid_input("PLAN", "only one input can come from standard input"));
+  }
+  const Result<LoadedProblem> loaded = load_problem(arguments.problem, log);
+  if (!loaded.ok()) return fail(loaded.error());
+  const Result<std::string> text = read_file(arguments.plan_path);
+  if (!text.ok()) return fail(text.error());
+  const Result<PlanDocument> document = read_plan(*text);
+  if (!document.ok()) return fail(in_file(document.error(), arguments.plan_path));
+  const Result<Verification> verification =
+      verify_plan(loaded->problem, *document, loaded->search_space);
+  if (!verification.ok()) return fail(verification.error());
+  return emit(
+      arguments.output, verification->valid() ? kDone : kViolation,
+      [&](const TextSink& sink) { write_json(*verification, sink); },
+      [&](std::size_t) { return report(*verification); });
+}
+
+}  // namespace
+
+void add_verify_command(CLI::App& app, Action& chosen) {
+  auto arguments = std::make_shared<VerifyArguments>();
+  CLI::App& command = *app.add_subcommand(
+      "verify",
+      "Recomputes what a plan claims, from scratch; exits 5 where something does not hold");
+  add_problem_arguments(command, arguments->problem);
+  command.add_option("PLAN", arguments->plan_path, "Plan file (- = stdin)")->required();
+  add_search_space_argument(command, arguments->problem);
+  add_output_arguments(command, arguments->output);
+  command.callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace shardwright::cli

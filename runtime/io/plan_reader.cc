@@ -1,0 +1,107 @@
+// Reads plan files; the writing side is plan_json.cc.
+#include <array>
+#include <utility>
+
+#include "runtime/io/json_reader.h"
+#include "runtime/io/plan_json.h"
+
+namespace shardwright {
+namespace {
+
+// Keys that describe how an answer came about; they are not part of what it claims.
+constexpr std::array<std::string_view, 23> kIgnoredKeys{
+    "format",    "name",           "case",         "torchrec",           "timing",
+    "group",     "note",           "source",       "expected",           "mode",
+    "work",      "threads",        "stopped_by",   "num_plans",          "num_proposals",
+    "proposals", "proposals_note", "search_space", "search_space_order", "search_space_sha1",
+    "stats",     "description",    "violations"};
+
+Status read_storage(JsonValue value, std::vector<std::int64_t>& out) {
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, out));
+  if (out.size() != 2) return value.expected("a list [hbm, ddr] of bytes");
+  return {};
+}
+
+Status read_reserved(JsonValue value, ReservedTopology& out) {
+  return ObjectReader(value)
+      .optional_with("uniform",
+                     [&](JsonValue v) {
+                       out.uniform = true;
+                       return read_storage(v, out.per_rank.emplace_back());
+                     })
+      .optional_with(
+          "per_rank",
+          [&](JsonValue v) -> Status {
+            if (!v.is_array()) return v.expected("a list with [hbm, ddr] per rank");
+            for (std::size_t i = 0; i < v.size(); ++i) {
+              SHARDWRIGHT_RETURN_IF_ERROR(read_storage(v[i], out.per_rank.emplace_back()));
+            }
+            return {};
+          })
+      .optional("world_size", out.world_size)
+      .optional_with("dense_storage",
+                     [&](JsonValue v) { return read_storage(v, out.dense_storage); })
+      .optional_with("kjt_storage", [&](JsonValue v) { return read_storage(v, out.kjt_storage); })
+      .finish();
+}
+
+Status read_entry(JsonValue value, PlanEntry& entry) {
+  return ObjectReader(value)
+      .required("table", entry.table)
+      .optional("module", entry.module)
+      .required("sharding_type", entry.sharding_type)
+      .required("compute_kernel", entry.compute_kernel)
+      .optional("load_factor", entry.load_factor)
+      .required("ranks", entry.ranks)
+      .optional("hbm", entry.hbm_bytes)
+      .optional("ddr", entry.ddr_bytes)
+      .optional("perf", entry.perf_ms)
+      .ignore({"note"})
+      .finish();
+}
+
+Status read_entries(JsonValue list, std::optional<std::vector<PlanEntry>>& out) {
+  if (list.is_null()) return {};
+  if (!list.is_array()) return list.expected("a list with one entry per table");
+  std::vector<PlanEntry>& entries = out.emplace(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    SHARDWRIGHT_RETURN_IF_ERROR(read_entry(list[i], entries[i]));
+  }
+  return {};
+}
+
+Status read_error(JsonValue value, std::string& message) {
+  if (value.is_null()) return {};
+  return ObjectReader(value).optional("message", message).ignore({"type", "reason"}).finish();
+}
+
+}  // namespace
+
+Result<PlanDocument> read_plan(std::string_view text) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument json, JsonDocument::parse(text));
+  PlanDocument out;
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      ObjectReader(json.root())
+          .optional_with(
+              "reserved_topology",
+              [&](JsonValue v) { return read_reserved(v, out.reserved_topology.emplace()); })
+          .optional("search_space_size", out.search_space_size)
+          .optional("best_rating", out.best_rating)
+          .optional("plan_perf_by_rank", out.perf_ms_by_rank)
+          .optional("plan_hbm_by_rank", out.hbm_bytes_by_rank)
+          .optional("plan_ddr_by_rank", out.ddr_bytes_by_rank)
+          .optional("plan_ranks_sha1", out.ranks_sha1)
+          .optional_with("plan", [&](JsonValue v) { return read_entries(v, out.plan); })
+          .optional("lower_bound", out.lower_bound)
+          .optional("gap", out.gap)
+          .optional("proven_optimal", out.proven_optimal)
+          .optional_with("error", [&](JsonValue v) { return read_error(v, out.error_message); })
+          .ignore(kIgnoredKeys)
+          .finish());
+  if (!out.plan && out.error_message.empty()) {
+    return json.root().error("the file holds neither a `plan` nor an `error`");
+  }
+  return out;
+}
+
+}  // namespace shardwright

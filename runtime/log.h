@@ -1,0 +1,31 @@
+// A logger that its owner passes on; silent unless asked to speak.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+namespace spdlog {
+class logger;
+}
+
+namespace shardwright {
+
+// Copies speak through the same sink.
+// Thread safety: any thread may log.
+class Log {
+ public:
+  // Silent.
+  Log() = default;
+  // Speaks on standard error.
+  static Log to_stderr();
+
+  bool enabled() const { return logger_ != nullptr; }
+  void info(std::string_view message) const;
+
+ private:
+  explicit Log(std::shared_ptr<spdlog::logger> logger) : logger_(std::move(logger)) {}
+
+  std::shared_ptr<spdlog::logger> logger_;
+};
+
+}  // namespace shardwright

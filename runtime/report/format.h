@@ -1,0 +1,47 @@
+// Numbers and words as people read them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/units.h"
+
+namespace shardwright {
+
+// "27.2 GiB", "512 B", "0"; three significant digits.
+std::string format_bytes(Bytes bytes);
+
+// Milliseconds with four significant digits: "0.007639", "9.608", "12,345".
+std::string format_ms(double milliseconds);
+
+// "5.44 ms", "46.7 s".
+std::string format_seconds(double seconds);
+
+// "1,234,567".
+std::string format_count(std::uint64_t count);
+
+// "45%"; "-" where the whole is nothing.
+std::string format_share(double part, double whole);
+
+// "1 table", "26 tables".
+std::string format_plural(std::uint64_t count, std::string_view noun);
+
+// Sorted numbers as ranges: "0-3,8,10-11"; past `max_width` columns cut to "0-3,8,… (14)".
+std::string format_ranges(std::span<const std::uint32_t> sorted, std::size_t max_width);
+
+// `filled` of `width` cells: "[####------]".
+std::string format_bar(double part, double whole, std::size_t width);
+
+// Columns that a text takes, one per code point.
+std::size_t display_width(std::string_view text);
+
+// At most `width` columns, with "…" where something was cut.
+std::string cut_to(std::string_view text, std::size_t width);
+
+// Lines of at most `width` columns, broken at spaces, each after `indent` spaces.
+std::string wrap(std::string_view text, std::size_t width, std::size_t indent);
+
+}  // namespace shardwright

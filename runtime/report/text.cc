@@ -1,0 +1,357 @@
+#include "runtime/report/text.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "runtime/report/format.h"
+#include "runtime/report/text_table.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::Assignment;
+using embedding::Perf;
+using embedding::PerfModel;
+using embedding::Problem;
+using embedding::Rank;
+using embedding::SearchSpace;
+using embedding::ShardingOption;
+using embedding::Storage;
+using embedding::Table;
+using embedding::to_name;
+using Align = TextTable::Align;
+
+constexpr std::size_t kBarWidth = 8;
+constexpr std::size_t kRanksWidth = 24;
+
+double as_double(Bytes bytes) { return static_cast<double>(bytes.value()); }
+
+std::string rating_text(const Problem& problem, double rating) {
+  if (problem.spec().perf_model == PerfModel::kPerf) return format_ms(rating) + " ms";
+  return format_bytes(Bytes(static_cast<std::int64_t>(rating))) + " of HBM";
+}
+
+std::string problem_line(const Problem& problem) {
+  const embedding::Topology& topology = problem.topology();
+  return format_plural(problem.tables().size(), "table") + " on " +
+         format_plural(topology.world_size(), "rank") + " (" +
+         format_plural(topology.num_hosts(), "host") + ", " +
+         std::string(to_name(topology.compute_device())) + "), batch " +
+         format_count(static_cast<std::uint64_t>(problem.batch_size())) + " per rank";
+}
+
+std::string title(const Problem& problem) {
+  return problem.name().empty() ? "" : problem.name() + ": ";
+}
+
+// Ranks that hold and do exactly the same.
+struct RankGroup {
+  Storage used;
+  Storage available;
+  Perf parts;
+  double time = 0;
+  std::vector<Rank> ranks;
+
+  bool holds(const RankGroup& other) const {
+    return used == other.used && available == other.available && parts == other.parts;
+  }
+};
+
+std::vector<RankGroup> group_ranks(const EmbeddingPlanResult& result) {
+  const embedding::Evaluation& evaluation = result.evaluation;
+  std::vector<RankGroup> groups;
+  std::multimap<double, std::size_t> by_time;
+  for (std::size_t rank = 0; rank < evaluation.storage_by_rank.size(); ++rank) {
+    RankGroup group{evaluation.storage_by_rank[rank],
+                    result.reservation->topology.storage()[rank],
+                    evaluation.perf_parts_by_rank[rank],
+                    evaluation.perf_ms_by_rank[rank],
+                    {}};
+    const auto [begin, end] = by_time.equal_range(group.time);
+    const auto same = std::find_if(
+        begin, end, [&](const auto& entry) { return groups[entry.second].holds(group); });
+    if (same == end) {
+      by_time.emplace(group.time, groups.size());
+      groups.push_back(std::move(group));
+      groups.back().ranks.push_back(static_cast<Rank>(rank));
+    } else {
+      groups[same->second].ranks.push_back(static_cast<Rank>(rank));
+    }
+  }
+  return groups;
+}
+
+// "largest / mean" of what the ranks do; 1 is perfect balance.
+template <class Values, class Function>
+std::string imbalance(const Values& values, const Function& value_of) {
+  double sum = 0, largest = 0;
+  for (const auto& value : values) {
+    sum += value_of(value);
+    largest = std::max(largest, value_of(value));
+  }
+  return sum > 0 ? format_ms(largest * static_cast<double>(values.size()) / sum) : "1.000";
+}
+
+std::string ranks_section(const Problem& problem, const EmbeddingPlanResult& result,
+                          const TextReportOptions& options) {
+  std::vector<RankGroup> groups = group_ranks(result);
+  const std::size_t all = groups.size();
+  const bool cut = all > options.max_ranks;
+  if (cut) {
+    std::stable_sort(groups.begin(), groups.end(),
+                     [](const RankGroup& a, const RankGroup& b) { return a.time > b.time; });
+    groups.resize(options.max_ranks);
+  }
+  const bool has_hbm = problem.topology().has_hbm();
+  TextTable table({{"rank", Align::kLeft, 0},
+                   {has_hbm ? "HBM" : "memory", Align::kLeft, 4},
+                   {"used", Align::kRight, 0},
+                   {"available", Align::kRight, 5},
+                   {"DDR", Align::kRight, 2},
+                   {"fwd comp", Align::kRight, 3},
+                   {"fwd comm", Align::kRight, 3},
+                   {"bwd comp", Align::kRight, 3},
+                   {"bwd comm", Align::kRight, 3},
+                   {"prefetch", Align::kRight, 3},
+                   {"total ms", Align::kRight, 0}});
+  const auto any = [&](const auto& uses) {
+    return std::any_of(groups.begin(), groups.end(), uses);
+  };
+  if (!has_hbm || !any([](const RankGroup& g) { return g.used.ddr.value() != 0; })) table.hide(4);
+  if (!any([](const RankGroup& g) { return g.parts.prefetch_compute.value() != 0; })) table.hide(9);
+  std::size_t listed = 0;
+  for (const RankGroup& g : groups) {
+    listed += g.ranks.size();
+    const Bytes used = has_hbm ? g.used.hbm : g.used.ddr;
+    const Bytes available = has_hbm ? g.available.hbm : g.available.ddr;
+    table.add_row({format_ranges(g.ranks, kRanksWidth),
+                   format_bar(as_double(used), as_double(available), kBarWidth) + " " +
+                       format_share(as_double(used), as_double(available)),
+                   format_bytes(used), format_bytes(available), format_bytes(g.used.ddr),
+                   format_ms(g.parts.fwd_compute.value()), format_ms(g.parts.fwd_comms.value()),
+                   format_ms(g.parts.bwd_compute.value()), format_ms(g.parts.bwd_comms.value()),
+                   format_ms(g.parts.prefetch_compute.value()), format_ms(g.time)});
+  }
+  std::string text = "\nRanks" + std::string(cut ? ", the slowest first" : "") + "\n" +
+                     table.render(options.width);
+  const std::size_t world = problem.topology().world_size();
+  if (cut) text += "  … and " + format_plural(world - listed, "faster rank") + "\n";
+  return text;
+}
+
+std::string spread_section(const Problem& problem, const EmbeddingPlanResult& result,
+                           const TextReportOptions& options) {
+  const embedding::Evaluation& e = result.evaluation;
+  std::vector<double> times = e.perf_ms_by_rank;
+  std::sort(times.begin(), times.end());
+  const bool has_hbm = problem.topology().has_hbm();
+  const auto bytes = [&](const Storage& s) { return as_double(has_hbm ? s.hbm : s.ddr); };
+  const auto memory_less = [&](const Storage& a, const Storage& b) { return bytes(a) < bytes(b); };
+  const auto [least, most] =
+      std::minmax_element(e.storage_by_rank.begin(), e.storage_by_rank.end(), memory_less);
+  Storage total;
+  for (const Storage& rank : e.storage_by_rank)
+    total += rank;
+  const auto spread = [](const std::string& low, const std::string& high) {
+    return low == high ? low : low + " to " + high;
+  };
+  const std::string text =
+      "time per rank " + spread(format_ms(times.front()), format_ms(times.back())) +
+      " ms, largest / mean " + imbalance(times, [](double ms) { return ms; }) +
+      "\nmemory per rank " +
+      spread(format_bytes(has_hbm ? least->hbm : least->ddr),
+             format_bytes(has_hbm ? most->hbm : most->ddr)) +
+      ", largest / mean " + imbalance(e.storage_by_rank, bytes) + "; in total " +
+      (has_hbm ? format_bytes(total.hbm) + " HBM, " : "") + format_bytes(total.ddr) + " DDR\n";
+  return wrap(text, options.width, 2);
+}
+
+std::string shard_sizes(const ShardingOption& option) {
+  const auto size = [](std::int64_t rows, std::int64_t columns) {
+    return std::to_string(rows) + "x" + std::to_string(columns);
+  };
+  const auto& extents = option.layout->extents;
+  std::string first = size(extents[0].rows, extents[0].columns);
+  const bool even = std::all_of(extents.begin(), extents.end(), [&](const auto& extent) {
+    return extent.rows == extents[0].rows && extent.columns == extents[0].columns;
+  });
+  if (option.num_shards() == 1) return first;
+  return std::to_string(option.num_shards()) + " x " + (even ? "" : "at most ") + first;
+}
+
+std::vector<Rank> ranks_of(const Assignment& assignment) {
+  std::vector<Rank> ranks;
+  for (std::uint32_t i = 0; i < assignment.option->num_shards(); ++i) {
+    ranks.push_back(assignment.rank(i));
+  }
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
+std::string tables_section(const Problem& problem, const EmbeddingPlanResult& result,
+                           const TextReportOptions& options) {
+  const embedding::Plan& plan = *result.plan;
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    order.emplace_back(plan[i].option->total_perf().value(), i);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  const std::size_t shown = std::min(order.size(), options.max_tables);
+  TextTable table({{"table", Align::kLeft, 0},
+                   {"sharding", Align::kLeft, 0},
+                   {"kernel", Align::kLeft, 2},
+                   {"ranks", Align::kLeft, 1},
+                   {"shards", Align::kLeft, 4},
+                   {"HBM", Align::kRight, 3},
+                   {"DDR", Align::kRight, 5},
+                   {"total ms", Align::kRight, 0}});
+  Storage all;
+  for (std::size_t i = 0; i < plan.size(); ++i)
+    all += plan[i].option->total_storage();
+  if (all.hbm.value() == 0) table.hide(5);
+  if (all.ddr.value() == 0) table.hide(6);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Assignment& assignment = plan[order[i].second];
+    const ShardingOption& option = *assignment.option;
+    const Storage total = option.total_storage();
+    std::string kernel(to_name(option.compute_kernel));
+    if (option.load_factor) kernel += " " + format_share(*option.load_factor, 1);
+    table.add_row({problem.table(option.table).name, std::string(to_name(option.sharding_type)),
+                   std::move(kernel), format_ranges(ranks_of(assignment), kRanksWidth),
+                   shard_sizes(option), format_bytes(total.hbm), format_bytes(total.ddr),
+                   format_ms(order[i].first)});
+  }
+  std::string text = "\nTables, the most expensive first (times summed over shards)\n" +
+                     table.render(options.width);
+  if (shown < order.size()) {
+    text += "  … and " + format_plural(order.size() - shown, "cheaper table") + "\n";
+  }
+  return text;
+}
+
+std::string totals_section(const EmbeddingPlanResult& result, const TextReportOptions& options) {
+  struct Totals {
+    std::uint64_t tables = 0, shards = 0;
+    Storage storage;
+    double time = 0;
+  };
+  std::map<std::pair<embedding::ShardingType, embedding::ComputeKernel>, Totals> by_kind;
+  for (std::size_t i = 0; i < result.plan->size(); ++i) {
+    const ShardingOption& option = *(*result.plan)[i].option;
+    Totals& totals = by_kind[{option.sharding_type, option.compute_kernel}];
+    ++totals.tables;
+    totals.shards += option.num_shards();
+    totals.storage += option.total_storage();
+    totals.time += option.total_perf().value();
+  }
+  TextTable table({{"sharding", Align::kLeft, 0},
+                   {"kernel", Align::kLeft, 0},
+                   {"tables", Align::kRight, 0},
+                   {"shards", Align::kRight, 1},
+                   {"HBM", Align::kRight, 2},
+                   {"DDR", Align::kRight, 3},
+                   {"total ms", Align::kRight, 0}});
+  for (const auto& [kind, totals] : by_kind) {
+    table.add_row({std::string(to_name(kind.first)), std::string(to_name(kind.second)),
+                   format_count(totals.tables), format_count(totals.shards),
+                   format_bytes(totals.storage.hbm), format_bytes(totals.storage.ddr),
+                   format_ms(totals.time)});
+  }
+  return "\nBy kind of sharding\n" + table.render(options.width);
+}
+
+std::string header(const Problem& problem, const EmbeddingPlanResult& result,
+                   const TextReportOptions& options) {
+  std::string text = title(problem) + problem_line(problem) + "\n";
+  if (result.plan && result.best_rating) {
+    text += "rating " + rating_text(problem, *result.best_rating) + " (exact mode)\n";
+  } else {
+    text += "no plan (exact mode)\n";
+  }
+  text += format_plural(result.num_proposals, "proposal") + ", of which " +
+          format_count(result.num_plans) + " fit";
+  if (result.search_space) {
+    text += "; " + format_plural(result.search_space->size(), "sharding option");
+  }
+  text += "; " + format_seconds(options.read_s + result.timing.total_s) + " on " +
+          format_plural(static_cast<std::uint64_t>(std::max(result.threads, 1)), "thread") + "\n";
+  if (!result.stopped_by.empty()) {
+    text += "stopped early by the " + result.stopped_by + ": a longer search may find more\n";
+  }
+  return wrap(text, options.width, 0);
+}
+
+std::string reservation_line(const Problem& problem, const EmbeddingPlanResult& result) {
+  const Reservation& reservation = *result.reservation;
+  const bool has_hbm = problem.topology().has_hbm();
+  const auto bytes = [&](const Storage& s) { return format_bytes(has_hbm ? s.hbm : s.ddr); };
+  std::string text;
+  if (reservation.dense_storage) text += "dense modules " + bytes(*reservation.dense_storage);
+  if (reservation.kjt_storage) {
+    text += std::string(text.empty() ? "" : ", ") + "inputs " + bytes(*reservation.kjt_storage);
+  }
+  return text.empty() ? "" : "  set aside per rank beside the margin: " + text + "\n";
+}
+
+}  // namespace
+
+std::string text_report(const Problem& problem, const EmbeddingPlanResult& result,
+                        const TextReportOptions& options) {
+  std::string text = header(problem, result, options);
+  if (result.failure) {
+    text += "\nWhy there is no plan (" + result.failure->type;
+    if (!result.failure->reason.empty()) text += ", " + result.failure->reason;
+    text += ")\n" + wrap(result.failure->message, options.width, 2);
+  }
+  if (result.plan && result.reservation) {
+    text += ranks_section(problem, result, options) + spread_section(problem, result, options);
+    text += reservation_line(problem, result);
+    text += totals_section(result, options) + tables_section(problem, result, options);
+  }
+  for (const embedding::Violation& violation : result.evaluation.violations) {
+    text += "violation: " + violation.message + "\n";
+  }
+  return text;
+}
+
+std::string text_report(const SearchSpace& space, const TextReportOptions& options) {
+  const Problem& problem = space.problem();
+  std::vector<std::vector<const ShardingOption*>> by_table(problem.tables().size());
+  for (const ShardingOption& option : space.options()) {
+    by_table[option.table.index()].push_back(&option);
+  }
+  TextTable table({{"table", Align::kLeft, 0},
+                   {"rows", Align::kRight, 2},
+                   {"columns", Align::kRight, 2},
+                   {"options", Align::kRight, 0},
+                   {"fastest", Align::kLeft, 0},
+                   {"total ms", Align::kRight, 0},
+                   {"HBM", Align::kRight, 1}});
+  const std::size_t shown = std::min(by_table.size(), options.max_tables);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Table& of = problem.tables()[i];
+    const auto fastest = std::min_element(
+        by_table[i].begin(), by_table[i].end(),
+        [](const auto* a, const auto* b) { return a->total_perf() < b->total_perf(); });
+    const bool any = fastest != by_table[i].end();
+    table.add_row({of.name, format_count(static_cast<std::uint64_t>(of.num_embeddings)),
+                   std::to_string(of.embedding_dim), std::to_string(by_table[i].size()),
+                   any ? std::string(to_name((*fastest)->sharding_type)) + "." +
+                             std::string(to_name((*fastest)->compute_kernel))
+                       : "-",
+                   any ? format_ms((*fastest)->total_perf().value()) : "-",
+                   any ? format_bytes((*fastest)->total_storage().hbm) : "-"});
+  }
+  std::string text = wrap(title(problem) + problem_line(problem), options.width, 0) +
+                     format_plural(space.size(), "sharding option") + "\n\n" +
+                     table.render(options.width);
+  if (shown < by_table.size()) {
+    text += "  … and " + format_plural(by_table.size() - shown, "further table") + "\n";
+  }
+  return text;
+}
+
+}  // namespace shardwright

@@ -1,0 +1,31 @@
+// The executor of the product: oneTBB in an arena of its own.
+#pragma once
+
+#include <memory>
+
+#include "search/executor.h"
+
+namespace shardwright {
+
+// Runs ranges on `threads` workers (0 = one per core) of a private task arena, the calling thread
+// among them, so that planners in one process neither share workers' scratch nor wait for each
+// other's tasks. May be used from inside a TBB task of the host program.
+// Thread safety: as Executor.
+class TbbExecutor final : public Executor {
+ public:
+  explicit TbbExecutor(int threads);
+  ~TbbExecutor() override;
+  TbbExecutor(const TbbExecutor&) = delete;
+  TbbExecutor& operator=(const TbbExecutor&) = delete;
+
+  unsigned workers() const override;
+
+ protected:
+  void run(std::size_t count, std::size_t grain, RangeBody body) override;
+
+ private:
+  class Arena;
+  std::unique_ptr<Arena> arena_;
+};
+
+}  // namespace shardwright

@@ -1,0 +1,230 @@
+// The command itself: exit codes, inputs and outputs, messages.
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "runtime/io/file.h"
+#include "runtime/io/json_document.h"
+
+using shardwright::JsonDocument;
+using shardwright::read_file;
+using shardwright::write_file;
+
+namespace {
+
+struct Outcome {
+  int status;
+  std::string out;
+  std::string err;
+};
+
+class Command {
+ public:
+  Command()
+      : folder_(std::filesystem::temp_directory_path() /
+                ("shardwright_command_test_" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(folder_);
+  }
+  Command(const Command&) = delete;
+  Command& operator=(const Command&) = delete;
+  ~Command() { std::filesystem::remove_all(folder_); }
+
+  std::string path(const char* name) const { return (folder_ / name).string(); }
+
+  // Runs the command through the shell with `arguments`; `input` is a shell redirection or pipe.
+  Outcome operator()(const std::string& arguments, const std::string& before = "") const {
+    const char* program = std::getenv("SHARDWRIGHT_COMMAND");
+    REQUIRE_MESSAGE(program != nullptr, "SHARDWRIGHT_COMMAND must name the command");
+    const std::string line =
+        before + "'" + program + "' " + arguments + " >" + path("out") + " 2>" + path("err");
+    const int status = std::system(line.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, *read_file(path("out")),
+            *read_file(path("err"))};
+  }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+const std::string kCases = "tests/golden/embedding/cases/";
+const std::string kAnswers = "tests/golden/embedding/answers/";
+const std::string kSmall = kCases + "01_small_2t_2r_default.json.gz";
+
+}  // namespace
+
+TEST_CASE("command: help and version succeed on standard output") {
+  const Command run;
+  const Outcome help = run("--help");
+  CHECK(help.status == 0);
+  CHECK(contains(help.out, "plan"));
+  CHECK(contains(help.out, "Exit status"));
+  CHECK(help.err.empty());
+  CHECK(run("--version").out.starts_with("shardwright "));
+  const Outcome plan = run("plan --help");
+  CHECK(plan.status == 0);
+  for (const char* option :
+       {"--search-space", "--ranks-per-host", "--work-limit", "--threads", "-o"}) {
+    CHECK(contains(plan.out, option));
+  }
+}
+
+TEST_CASE("command: misuse exits 2 with one line that names what was meant") {
+  const Command run;
+  const auto check = [&](const std::string& arguments, std::string_view message) {
+    CAPTURE(arguments);
+    const Outcome outcome = run(arguments);
+    CHECK(outcome.status == 2);
+    CHECK(outcome.out.empty());
+    CHECK_MESSAGE(contains(outcome.err, message), outcome.err);
+    CHECK(outcome.err.starts_with("shardwright: "));
+    CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+  };
+  check("", "plan");
+  check("plam x.json", "unknown command \"plam\"; did you mean \"plan\"?");
+  check("plan " + kSmall + " --thread 2", "unknown option --thread; did you mean --threads?");
+  check("plan", "PROBLEM");
+  check("plan " + kSmall + " --threads 0", "--threads");
+  check("plan " + kSmall + " --threads two", "two");
+  check("plan " + kSmall + " --mode best", "--mode: mode \"best\" is not available");
+  check("plan " + kSmall + " --mode exat", "did you mean \"exact\"?");
+  check("plan " + kSmall + " --hbm 80", "--hbm: \"80\" is no size");
+  check("plan " + kSmall + " --hbm 80GiBs", "--hbm: \"80GiBs\" is no size");
+  check("plan " + kSmall + " --device gpu", "--device: unknown compute device \"gpu\"");
+  check("plan missing.json", "missing.json: cannot open");
+  check("verify - -", "only one input");
+}
+
+TEST_CASE("command: bad input exits 2 with the file and the place") {
+  const Command run;
+  REQUIRE(write_file(run.path("bad.json"), R"({"topology": {"world_size": 2}, "tables": [
+    {"name": "a", "num_embeddings": 0, "embedding_dim": 4}]})")
+              .ok());
+  const Outcome outcome = run("plan " + run.path("bad.json"));
+  CHECK(outcome.status == 2);
+  CHECK(outcome.err.starts_with("shardwright: " + run.path("bad.json") +
+                                ": /tables/0/num_embeddings: "));
+}
+
+TEST_CASE("command: plan writes a report, JSON to a file, or JSON to standard output") {
+  const Command run;
+  const Outcome report = run("plan " + kSmall);
+  CHECK(report.status == 0);
+  CHECK(contains(report.out, "rating 0.007639 ms"));
+  const Outcome json = run("plan --json " + kSmall);
+  CHECK(json.status == 0);
+  REQUIRE(JsonDocument::parse(json.out).ok());
+  const Outcome file = run("plan " + kSmall + " -o " + run.path("plan.json"));
+  CHECK(file.status == 0);
+  CHECK(file.out.empty());
+  const auto document = JsonDocument::parse(*read_file(run.path("plan.json")));
+  REQUIRE(document.ok());
+  CHECK(document->root().find("best_rating")->number().value() == 0.007638750533462235);
+  const Outcome dash = run("plan " + kSmall + " -o -");
+  CHECK(JsonDocument::parse(dash.out).ok());
+}
+
+TEST_CASE("command: standard input serves as a file") {
+  const Command run;
+  const Outcome plan = run("plan - --json", "zcat " + kSmall + " | ");
+  CHECK(plan.status == 0);
+  CHECK(JsonDocument::parse(plan.out).ok());
+  CHECK(run("plan - --json", "cat " + kSmall + " | ").status == 0);
+}
+
+TEST_CASE("command: no feasible plan exits 3 and the JSON says why") {
+  const Command run;
+  for (const char* name : {"11_nofit_insufficient_2r", "12_nofit_strict_constraints_4r",
+                           "13_reservation_negative_hbm"}) {
+    CAPTURE(name);
+    const Outcome outcome = run("plan --json " + kCases + name + ".json.gz");
+    CHECK(outcome.status == 3);
+    const auto document = JsonDocument::parse(outcome.out);
+    REQUIRE(document.ok());
+    CHECK(document->root().find("error").has_value());
+    CHECK(document->root().find("timing").has_value());
+  }
+}
+
+TEST_CASE("command: a budget that ends before anything was found exits 4") {
+  const Command run;
+  const Outcome outcome = run("plan --json --work-limit 0 " + kSmall);
+  CHECK(outcome.status == 4);
+  const auto document = JsonDocument::parse(outcome.out);
+  REQUIRE(document.ok());
+  CHECK(document->root().find("stopped_by")->string().value() == "work_limit");
+}
+
+TEST_CASE("command: verify accepts what plan wrote and exits 5 on a false claim") {
+  const Command run;
+  const std::string plan = run.path("plan.json");
+  REQUIRE(run("plan " + kSmall + " -o " + plan).status == 0);
+  const Outcome valid = run("verify " + kSmall + " " + plan);
+  CHECK(valid.status == 0);
+  CHECK(contains(valid.out, "valid: "));
+  std::string text = *read_file(plan);
+  const std::size_t at = text.find("\"best_rating\":0.0") + 16;
+  text[at] = '9';
+  REQUIRE(write_file(plan, text).ok());
+  const Outcome invalid = run("verify " + kSmall + " " + plan);
+  CHECK(invalid.status == 5);
+  CHECK(contains(invalid.out, "violation: /best_rating: the file says 0.90"));
+  const Outcome json = run("verify --json " + kSmall + " " + plan);
+  CHECK(json.status == 5);
+  const auto document = JsonDocument::parse(json.out);
+  REQUIRE(document.ok());
+  CHECK_FALSE(document->root().find("valid")->boolean().value());
+  CHECK(document->root().find("violations")->size() == 1);
+  const std::string answer = kAnswers + "01_small_2t_2r_default.json.gz";
+  CHECK(run("verify " + kSmall + " " + answer + " --search-space " + answer).status == 0);
+}
+
+TEST_CASE("command: a search space from enumerate plans like the problem itself, in both forms") {
+  const Command run;
+  const std::string expanded = run.path("expanded.json");
+  const std::string runs = run.path("runs.json");
+  REQUIRE(run("enumerate " + kSmall + " -o " + expanded).status == 0);
+  REQUIRE(run("enumerate --runs " + kSmall + " -o " + runs).status == 0);
+  CHECK(read_file(runs)->size() < read_file(expanded)->size());
+  CHECK(contains(run("enumerate " + kSmall).out, "32 sharding options"));
+  const auto plan_of = [&](const std::string& arguments) {
+    const Outcome outcome = run("plan --json --trace --emit-search-space " + kSmall + arguments);
+    REQUIRE(outcome.status == 0);
+    // Work and times differ from run to run; everything before them must not.
+    std::string text = outcome.out;
+    const std::size_t begin = text.find("\"timing\""), end = text.find('}', begin);
+    return text.erase(begin, end - begin);
+  };
+  const std::string plain = plan_of("");
+  CHECK(plan_of(" --search-space " + expanded) == plain);
+  CHECK(plan_of(" --search-space " + runs) == plain);
+}
+
+TEST_CASE("command: topology flags override a workload") {
+  const Command run;
+  const Outcome outcome =
+      run("plan samples/data/mlperf_dlrm_dcnv2.json --ranks 16 --ranks-per-host 8 --hbm 80GiB "
+          "--batch-size 1024 --json --work-limit 100");
+  const auto document = JsonDocument::parse(outcome.out);
+  REQUIRE_MESSAGE(document.ok(), outcome.err);
+  const auto reserved = document->root().find("reserved_topology");
+  REQUIRE(reserved.has_value());
+  CHECK(reserved->find("world_size")->integer().value() == 16);
+}
+
+TEST_CASE("command: verbose speaks on standard error only") {
+  const Command run;
+  const Outcome outcome = run("plan -v --json " + kSmall);
+  CHECK(outcome.status == 0);
+  CHECK(contains(outcome.err, "read 2 tables, 2 ranks"));
+  CHECK(JsonDocument::parse(outcome.out).ok());
+  CHECK(run("plan --json " + kSmall).err.empty());
+}

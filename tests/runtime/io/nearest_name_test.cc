@@ -1,0 +1,28 @@
+// Suggestions for misspelt names.
+#include <doctest/doctest.h>
+
+#include <array>
+#include <string_view>
+
+#include "runtime/io/nearest_name.h"
+
+using shardwright::edit_distance;
+using shardwright::nearest_name;
+using shardwright::suggestion;
+
+TEST_CASE("nearest name: distance counts edits and swaps, without case") {
+  CHECK(edit_distance("", "") == 0);
+  CHECK(edit_distance("abc", "ABC") == 0);
+  CHECK(edit_distance("kitten", "sitting") == 3);
+  CHECK(edit_distance("table", "tabel") == 1);
+  CHECK(edit_distance("", "abc") == 3);
+}
+
+TEST_CASE("nearest name: finds what was meant and nothing far away") {
+  constexpr std::array<std::string_view, 4> kNames{"table_wise", "row_wise", "column_wise", "data"};
+  CHECK(nearest_name("row_wize", kNames) == "row_wise");
+  CHECK(nearest_name("tablewise", kNames) == "table_wise");
+  CHECK(nearest_name("xyzzy", kNames).empty());
+  CHECK(suggestion("rowwise", kNames) == "; did you mean \"row_wise\"?");
+  CHECK(suggestion("xyzzy", kNames) == "; known: table_wise, row_wise, column_wise, data");
+}

@@ -1,0 +1,166 @@
+// The report for people: what it must say, and that it fits.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/embedding/problem.h"
+#include "runtime/io/file.h"
+#include "runtime/io/problem_json.h"
+#include "runtime/planner.h"
+#include "runtime/report/format.h"
+#include "runtime/report/text.h"
+#include "runtime/report/text_table.h"
+
+using namespace shardwright;
+using embedding::Problem;
+
+namespace {
+
+std::shared_ptr<const Problem> problem_of(const std::string& path,
+                                          const ProblemOverrides& overrides = {}) {
+  const auto spec = read_problem(*read_file(path), overrides);
+  REQUIRE_MESSAGE(spec.ok(), spec.error().to_string());
+  return std::make_shared<const Problem>(*Problem::make(*spec));
+}
+
+std::string report_of(const std::shared_ptr<const Problem>& problem, std::size_t width) {
+  const auto result = plan_embedding(problem, {});
+  REQUIRE(result.ok());
+  TextReportOptions options;
+  options.width = width;
+  return text_report(*problem, *result, options);
+}
+
+std::size_t widest_line(const std::string& text) {
+  std::istringstream lines(text);
+  std::size_t widest = 0;
+  for (std::string line; std::getline(lines, line);)
+    widest = std::max(widest, display_width(line));
+  return widest;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("format: numbers as people read them") {
+  CHECK(format_bytes(Bytes(0)) == "0");
+  CHECK(format_bytes(Bytes(512)) == "512 B");
+  CHECK(format_bytes(Bytes(29205613772)) == "27.2 GiB");
+  CHECK(format_bytes(Bytes(-kGibibyte)) == "-1.00 GiB");
+  CHECK(format_ms(0.0076387) == "0.007639");
+  CHECK(format_ms(9.6084768) == "9.608");
+  CHECK(format_ms(531621.4) == "531,621");
+  CHECK(format_ms(0) == "0");
+  CHECK(format_seconds(0.00544) == "5.44 ms");
+  CHECK(format_seconds(46.652) == "46.7 s");
+  CHECK(format_count(0) == "0");
+  CHECK(format_count(1234567) == "1,234,567");
+  CHECK(format_share(1, 4) == "25%");
+  CHECK(format_share(0.098, 1) == "9.8%");
+  CHECK(format_share(1, 0) == "-");
+  CHECK(format_plural(1, "rank") == "1 rank");
+  CHECK(format_plural(2, "rank") == "2 ranks");
+  CHECK(format_bar(1, 2, 4) == "[##--]");
+  CHECK(format_bar(3, 2, 4) == "[####]");
+  CHECK(format_bar(1, 0, 2) == "[--]");
+}
+
+TEST_CASE("format: ranks as ranges, cut where they do not fit") {
+  const auto ranges = [](std::vector<std::uint32_t> ranks, std::size_t width) {
+    return format_ranges(ranks, width);
+  };
+  CHECK(ranges({}, 20).empty());
+  CHECK(ranges({3}, 20) == "3");
+  CHECK(ranges({0, 1, 2, 3}, 20) == "0-3");
+  CHECK(ranges({0, 1, 3, 5, 6}, 20) == "0-1,3,5-6");
+  const std::string cut = ranges({0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20}, 16);
+  CHECK(cut == "0,2,4,6,8,… (11)");
+  CHECK(display_width(cut) == 16);
+}
+
+TEST_CASE("format: text is cut and wrapped by columns, not by bytes") {
+  CHECK(display_width("t\xc3\xa9st") == 4);
+  CHECK(cut_to("t\xc3\xa9sting", 4) == "t\xc3\xa9s…");
+  CHECK(cut_to("short", 5) == "short");
+  CHECK(wrap("one two three four five six seven", 24, 2) ==
+        "  one two three four\n  five six seven\n");
+  CHECK(wrap("a\nb", 80, 0) == "a\nb\n");
+}
+
+TEST_CASE("text table: dispensable columns go first, then the widest is cut") {
+  using Align = TextTable::Align;
+  TextTable table({{"name", Align::kLeft, 0}, {"x", Align::kRight, 1}, {"y", Align::kRight, 2}});
+  table.add_row({"a long table name", "1", "22222"});
+  CHECK(table.render(80) == "  name               x      y\n  a long table name  1  22222\n");
+  CHECK(table.render(24) == "  name               x\n  a long table name  1\n");
+  CHECK(table.render(20) == "  name\n  a long table name\n");
+  CHECK(table.render(14) == "  name\n  a long tabl…\n");
+}
+
+TEST_CASE("text report: says what was planned, for ranks, kinds and tables") {
+  const auto problem = problem_of("tests/golden/embedding/cases/26_offload_scaleup_10t_4r.json.gz");
+  const std::string text = report_of(problem, 100);
+  CHECK(contains(text,
+                 "26_offload_scaleup_10t_4r: 10 tables on 4 ranks (1 host, cuda), batch 2,048"));
+  CHECK(contains(text, "rating 9.608 ms (exact mode)"));
+  CHECK(contains(text, "17 proposals, of which 17 fit; 10 sharding options"));
+  CHECK(contains(text, "[#######-] 84%"));
+  CHECK(contains(text, "6.05 GiB"));
+  CHECK(contains(text, "largest / mean 3.249"));
+  CHECK(contains(text, "column_wise  fused_uvm_caching"));
+  CHECK(contains(text, "fused_uvm_caching 18%"));
+  CHECK(contains(text, "4 x at most 4805529x128"));
+  CHECK(contains(text, "0-3"));
+}
+
+TEST_CASE("text report: fits the width that it is given") {
+  const auto problem =
+      problem_of("tests/golden/embedding/cases/31_uvm_caching_clf_bw_sparsedist_16r.json.gz");
+  for (const std::size_t width : std::array<std::size_t, 4>{72, 80, 100, 160}) {
+    CAPTURE(width);
+    CHECK(widest_line(report_of(problem, width)) <= width);
+  }
+}
+
+TEST_CASE("text report: says why there is no plan") {
+  const auto problem =
+      problem_of("tests/golden/embedding/cases/12_nofit_strict_constraints_4r.json.gz");
+  const std::string text = report_of(problem, 80);
+  CHECK(contains(text, "no plan"));
+  CHECK(contains(text, "Why there is no plan (strict_constraints"));
+  CHECK_FALSE(contains(text, "Ranks"));
+}
+
+TEST_CASE("text report: many ranks and tables stay readable") {
+  ProblemOverrides overrides;
+  overrides.ranks = 1024;
+  overrides.ranks_per_host = 8;
+  const auto problem =
+      problem_of("tests/golden/workloads/torchrec_enumbench_200t.json.gz", overrides);
+  PlanOptions one;
+  one.work_limit = 1;
+  const auto result = plan_embedding(problem, one);
+  REQUIRE(result.ok());
+  const std::string text = text_report(*problem, *result, {});
+  CHECK(std::count(text.begin(), text.end(), '\n') < 80);
+  if (result->plan) CHECK(contains(text, "cheaper tables"));
+}
+
+TEST_CASE("text report: a search space lists every table") {
+  const auto problem = problem_of("tests/golden/embedding/cases/02_cpu_2r_default.json.gz");
+  const auto space = enumerate_embedding(problem);
+  REQUIRE(space.ok());
+  const std::string text = text_report(**space, {});
+  CHECK(contains(text, "16 sharding options"));
+  CHECK(contains(text, "t3"));
+  CHECK(contains(text, "fastest"));
+}
