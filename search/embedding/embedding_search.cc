@@ -24,50 +24,57 @@ EmbeddingSearch::EmbeddingSearch(OptionPool& pool, const Topology& available, un
 
 std::size_t EmbeddingSearch::propose(const Budget& budget) {
   while (proposer_ < proposers_.size()) {
-    if (refill(budget)) return batch_size_;
+    if (first_ == batch_.size()) refill();
+    if (take_slice(budget)) return slice_size_;
     batch_.reset();
+    first_ = 0;
     ++proposer_;
   }
   return 0;
 }
 
-bool EmbeddingSearch::refill(const Budget& budget) {
+void EmbeddingSearch::refill() {
   batch_.advance();
   Proposer& proposer = *proposers_[proposer_];
   proposer.propose(std::min(proposer.look_ahead(), kMaxBatch), *pool_, batch_);
-  within_budget(budget);
-  evaluated_.assign(batch_size_, Evaluated());
+  first_ = 0;
+  evaluated_.assign(batch_.size(), Evaluated());
   for (const auto& evaluator : evaluators_) evaluator->invalidate();
-  return batch_size_ > 0;
 }
 
-// Cuts the batch where the work limit ends: a proposal counts its shards, however it turns out.
-void EmbeddingSearch::within_budget(const Budget& budget) {
+// Ends the slice where the work limit ends: a proposal counts its shards, however it turns out.
+// Those that turn out to be known cost nothing; the next slice then goes on from here.
+bool EmbeddingSearch::take_slice(const Budget& budget) {
   std::uint64_t planned = 0;
-  batch_size_ = 0;
-  while (batch_size_ < batch_.size() && budget.work_left(planned)) {
-    planned += batch_.step(batch_size_++).num_shards;
+  slice_size_ = 0;
+  while (first_ + slice_size_ < batch_.size() && budget.work_left(planned)) {
+    planned += batch_.step(first_ + slice_size_++).num_shards;
   }
+  return slice_size_ > 0;
 }
 
 void EmbeddingSearch::evaluate(unsigned worker, std::size_t begin, std::size_t end,
                                const Budget& budget) {
-  ProposalEvaluator& evaluator = *evaluators_[worker];
-  for (std::size_t i = begin; i < end; ++i) {
-    if (cache_.find(batch_.step(i).key) != nullptr) continue;
-    if (budget.interrupted()) return;
-    evaluator.take(batch_, i);
-    Evaluated& evaluated = evaluated_[i];
-    evaluated.outcome = evaluator.evaluate();
-    if (keep_trace_ && evaluated.outcome.feasible) evaluated.ranks_sha1 = evaluator.ranks_sha1();
-    evaluated.done = true;
-  }
+  begin += first_;
+  end += first_;
+  const auto next = [&](std::size_t i) {
+    while (i < end && cache_.find(batch_.step(i).key) != nullptr) ++i;
+    return budget.interrupted() ? end : i;
+  };
+  evaluators_[worker]->evaluate(
+      batch_, begin, end, next, [this](const ProposalLane& lane, const ProposalOutcome& outcome) {
+        Evaluated& evaluated = evaluated_[lane.taken()];
+        evaluated.outcome = outcome;
+        if (keep_trace_ && outcome.feasible) evaluated.ranks_sha1 = lane.ranks_sha1();
+        evaluated.done = true;
+      });
 }
 
 bool EmbeddingSearch::synchronize(Budget& budget) {
   std::optional<std::size_t> best;
   bool go_on = true;
-  for (std::size_t i = 0; i < batch_size_ && go_on; ++i) {
+  for (const std::size_t end = first_ + slice_size_; first_ < end && go_on; ++first_) {
+    const std::size_t i = first_;
     const ProposalBatch::Step& step = batch_.step(i);
     const ProposalOutcome* known = cache_.find(step.key);
     if (known == nullptr && !evaluated_[i].done) break;  // interrupted here
@@ -87,6 +94,7 @@ bool EmbeddingSearch::synchronize(Budget& budget) {
     if (keep_trace_) add_to_trace(i, cached, outcome);
     go_on = proposers_[proposer_]->feedback({outcome, step.hbm_bytes});
   }
+  if (!go_on) first_ = batch_.size();  // withdrawn
   if (best) keep_best(*best);
   return true;
 }
@@ -101,13 +109,11 @@ void EmbeddingSearch::record_failure(std::size_t index) {
 
 // Candidates are rated in scratch; a Plan is made for the one that is kept.
 void EmbeddingSearch::keep_best(std::size_t index) {
-  ProposalEvaluator& evaluator = *evaluators_.front();
-  evaluator.take(batch_, index);
-  evaluator.evaluate();
+  const ProposalLane& lane = evaluators_.front()->evaluate_one(batch_, index);
   std::vector<const ShardingOption*> options;
-  options.reserve(evaluator.options().size());
-  for (const OptionId id : evaluator.options()) options.push_back(&pool_->option(id));
-  best_plan_ = Plan::make(pool_->owner(), options, evaluator.ranks());
+  options.reserve(lane.options().size());
+  for (const OptionId id : lane.options()) options.push_back(&pool_->option(id));
+  best_plan_ = Plan::make(pool_->owner(), options, lane.ranks());
 }
 
 void EmbeddingSearch::add_to_trace(std::size_t index, bool cached, const ProposalOutcome& outcome) {

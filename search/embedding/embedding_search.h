@@ -62,8 +62,8 @@ class EmbeddingSearch {
     std::string ranks_sha1;
   };
 
-  bool refill(const Budget& budget);
-  void within_budget(const Budget& budget);
+  void refill();
+  bool take_slice(const Budget& budget);
   void record_failure(std::size_t index);
   void keep_best(std::size_t index);
   void add_to_trace(std::size_t index, bool cached, const ProposalOutcome& outcome);
@@ -76,7 +76,8 @@ class EmbeddingSearch {
 
   std::size_t proposer_ = 0;
   ProposalBatch batch_;
-  std::size_t batch_size_ = 0;  // proposals of the batch that the budget allows
+  std::size_t first_ = 0;       // of the batch, not yet synchronized
+  std::size_t slice_size_ = 0;  // proposals from there on that the budget allows
   std::vector<Evaluated> evaluated_;
   ProposalCache cache_;
 

@@ -62,6 +62,24 @@ void OptionPool::group_by_table() {
     tables_[at].options.emplace_back(i);
   }
   for (const TableOptions& table : tables_) find_duplicates(table);
+  assign_rank_slots();
+}
+
+// Every table gets room for the most shards that one of its options places. Options that are added
+// later have the layout of one that is there.
+void OptionPool::assign_rank_slots() {
+  slot_of_table_.assign(problem().tables().size(), 0);
+  for (const TableOptions& table : tables_) {
+    std::uint32_t most = 0;
+    for (const OptionId id : table.options) {
+      OptionRow& row = rows_[id.index()];
+      row.rank_slot = num_rank_slots_;
+      if (row.partition_by != PartitionBy::kUniform) most = std::max(most, row.num_shards);
+    }
+    slot_of_table_[table.table.index()] = num_rank_slots_;
+    num_rank_slots_ += most;
+    most_placed_shards_ = std::max(most_placed_shards_, most);
+  }
 }
 
 // A space that somebody else made may hold an option twice; both are then one choice.
@@ -96,6 +114,7 @@ OptionId OptionPool::intern(ShardingOption option) {
     if (options_[i] == added) return OptionId(i);
   }
   append(*added);
+  rows_.back().rank_slot = slot_of_table_[rows_.back().table];
   return OptionId(options_.size() - 1);
 }
 

@@ -25,6 +25,7 @@ struct OptionRow {
   std::uint32_t first_run = 0;
   std::uint32_t num_runs = 0;
   std::uint32_t num_shards = 0;
+  std::uint32_t rank_slot = 0;  // where a placement keeps the ranks of the table's shards
   PartitionBy partition_by = PartitionBy::kDevice;
   ShardingType sharding_type = ShardingType::kTableWise;
   bool equal_perf = true;  // every shard takes the same time
@@ -72,6 +73,7 @@ class OptionPool {
   std::span<const RunCost> costs(const OptionRow& row) const {
     return {costs_.data() + row.first_run, row.num_runs};
   }
+  const RunCost& cost(std::uint32_t run) const { return costs_[run]; }
   const std::uint32_t* run_counts(const OptionRow& row) const {
     return counts_.data() + row.first_run;
   }
@@ -84,6 +86,9 @@ class OptionPool {
     std::vector<OptionId> options;
   };
   const std::vector<TableOptions>& tables() const { return tables_; }
+  // Room that the ranks of all non-uniform options of one proposal need, and of one option.
+  std::uint32_t num_rank_slots() const { return num_rank_slots_; }
+  std::uint32_t most_placed_shards() const { return most_placed_shards_; }
 
   // The id of `option`, which is added unless an equal one exists.
   OptionId intern(ShardingOption option);
@@ -102,6 +107,7 @@ class OptionPool {
   void append(const ShardingOption& option);
   void group_by_table();
   void find_duplicates(const TableOptions& table);
+  void assign_rank_slots();
 
   std::shared_ptr<const SearchSpace> space_;
   std::shared_ptr<Layer> layer_;
@@ -111,6 +117,9 @@ class OptionPool {
   std::vector<std::uint32_t> counts_;     // shards per run
   std::vector<std::uint32_t> canonical_;  // the first option of equal content
   std::vector<TableOptions> tables_;
+  std::vector<std::uint32_t> slot_of_table_;
+  std::uint32_t num_rank_slots_ = 0;
+  std::uint32_t most_placed_shards_ = 0;
 };
 
 }  // namespace shardwright::embedding

@@ -1,56 +1,80 @@
 // Partitions and rates proposals: one worker's half of the search.
 #pragma once
 
-#include <span>
-#include <string>
+#include <cstddef>
+#include <memory>
+#include <utility>
 #include <vector>
 
-#include "search/embedding/partitioners/greedy_perf.h"
-#include "search/embedding/partitioners/memory_balanced.h"
-#include "search/embedding/proposal_batch.h"
-#include "search/embedding/proposal_cache.h"
+#include "search/embedding/proposal_lane.h"
 
 namespace shardwright::embedding {
 
-// Walks along a batch, carrying over from one proposal to the next what did not change.
+// Evaluates ranges of a batch on several lanes in turn. Placing a shard waits for the one before
+// it; shards of independent proposals do not wait for each other, so that alternating between lanes
+// fills the time.
 // Thread safety: none; one per worker.
 class ProposalEvaluator {
  public:
-  ProposalEvaluator(const OptionPool& pool, const Topology& available);
+  ProposalEvaluator(const OptionPool& pool, const Topology& available) {
+    for (std::size_t i = 0; i < kLanes; ++i) {
+      lanes_.push_back(std::make_unique<ProposalLane>(pool, available));
+    }
+  }
 
-  // Takes proposal `index` of the batch; cheap where it follows the one taken last.
-  void take(const ProposalBatch& batch, std::size_t index);
-  // Forgets the last proposal: the batch has been refilled.
-  void invalidate() { taken_ = kNothing; }
+  // The batch has been refilled.
+  void invalidate() {
+    for (const auto& lane : lanes_) lane->invalidate();
+  }
 
-  // Partitions and rates the proposal taken. No allocation in the steady state.
-  ProposalOutcome evaluate();
+  // Evaluates those proposals of [begin, end) for which next(i), called in order, is the index to
+  // go on from (`end` = no more): next(i) is the first index >= i that is wanted. Calls
+  // done(lane, outcome) for each, in no particular order.
+  template <class Next, class Done>
+  void evaluate(const ProposalBatch& batch, std::size_t begin, std::size_t end, const Next& next,
+                const Done& done) {
+    std::size_t running = 0;
+    std::size_t index = begin;
+    const auto refill = [&](ProposalLane& lane) {
+      index = index < end ? next(index) : end;
+      if (index >= end) return false;
+      lane.take(batch, index++);
+      lane.start();
+      return true;
+    };
+    ProposalLane* active[kLanes];
+    for (const auto& lane : lanes_) {
+      if (refill(*lane)) active[running++] = lane.get();
+    }
+    while (running > 0) {
+      for (std::size_t i = 0; i < running;) {
+        ProposalLane& lane = *active[i];
+        if (lane.running()) {
+          lane.step();
+          ++i;
+          continue;
+        }
+        done(lane, lane.finish());
+        if (refill(lane)) continue;
+        active[i] = active[--running];
+      }
+    }
+  }
 
-  // Of the proposal just evaluated, where it was feasible: the options in proposal order, the ranks
-  // of all shards in that order, and the 16 hex digits that TorchRec's golden answers identify
-  // them by.
-  std::span<const OptionId> options() const { return options_; }
-  std::vector<Rank> ranks() const;
-  std::string ranks_sha1() const;
-  // Where it was not feasible: the position that found no place, kNone = the uniform options.
-  std::uint32_t failed_position() const;
+  // One proposal by itself; the lane then holds its options and ranks.
+  ProposalLane& evaluate_one(const ProposalBatch& batch, std::size_t index) {
+    ProposalLane& lane = *lanes_.front();
+    lane.take(batch, index);
+    lane.start();
+    while (lane.running()) lane.step();
+    lane.finish();
+    return lane;
+  }
 
  private:
-  static constexpr std::size_t kNothing = ~std::size_t{0};
+  static constexpr std::size_t kLanes = 4;
 
-  bool partition();
-
-  const OptionPool* pool_;
-  PartitionerSpec partitioner_;
-  PerfModel perf_model_;
-  Placement placement_;
-  GroupOrder order_;
-  GreedyPerfPartitioner greedy_;
-  MemoryBalancedPartitioner memory_balanced_;
-  std::vector<OptionId> options_;
-  std::size_t taken_ = kNothing;
-  std::vector<double> perf_by_rank_;
-  std::vector<std::int64_t> hbm_by_rank_;
+  std::vector<std::unique_ptr<ProposalLane>> lanes_;
 };
 
 }  // namespace shardwright::embedding

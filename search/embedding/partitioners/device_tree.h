@@ -19,25 +19,24 @@ class DeviceTree {
       std::numeric_limits<double>::infinity());
 
   explicit DeviceTree(std::uint32_t leaves)
-      : size_(std::bit_ceil(leaves)), nodes_(2 * size_, Node{kOut, 0}) {
-    for (std::uint32_t leaf = 0; leaf < size_; ++leaf) nodes_[size_ + leaf].leaf = leaf;
+      : size_(std::bit_ceil(leaves)), load_(size_, kOut), winner_(2 * size_, 0) {
+    for (std::uint32_t leaf = 0; leaf < size_; ++leaf) winner_[size_ + leaf] = leaf;
+    rebuild();
   }
 
   // Sets a leaf without replaying its matches; rebuild() must follow.
-  void set(std::uint32_t leaf, double load_ms) {
-    nodes_[size_ + leaf].load = std::bit_cast<std::uint64_t>(load_ms);
-  }
+  void set(std::uint32_t leaf, double load_ms) { load_[leaf] = std::bit_cast<std::uint64_t>(load_ms); }
   void rebuild() {
     for (std::uint32_t node = size_ - 1; node > 0; --node) {
-      const Node& left = nodes_[2 * node];
-      const Node& right = nodes_[2 * node + 1];
-      nodes_[node] = right.load < left.load ? right : left;
+      const std::uint32_t left = winner_[2 * node];
+      const std::uint32_t right = winner_[2 * node + 1];
+      winner_[node] = load_[right] < load_[left] ? right : left;
     }
   }
 
-  std::uint32_t winner() const { return nodes_[1].leaf; }
+  std::uint32_t winner() const { return winner_[1]; }
   // Whether every leaf is out.
-  bool empty() const { return nodes_[1].load == kOut; }
+  bool empty() const { return load_[winner_[1]] == kOut; }
 
   void update(std::uint32_t leaf, double load_ms) {
     replay(leaf, std::bit_cast<std::uint64_t>(load_ms));
@@ -45,34 +44,28 @@ class DeviceTree {
   void take_out(std::uint32_t leaf) { replay(leaf, kOut); }
 
  private:
-  struct Node {
-    std::uint64_t load;
-    std::uint64_t leaf;
-  };
-
-  // Written with masks: who wins is as good as random, and a mispredicted branch would cost more
-  // than the whole replay.
   void replay(std::uint32_t leaf, std::uint64_t load) {
-    Node* const nodes = nodes_.data();
-    std::uint32_t node = leaf + size_;
-    std::uint64_t own_load = load;
-    std::uint64_t own_leaf = leaf;
-    nodes[node].load = own_load;
-    while (node > 1) {
-      const Node& other = nodes[node ^ 1];
-      // A right child loses ties.
-      const std::uint64_t right = node & 1;
-      const std::uint64_t loses = std::uint64_t{0} - static_cast<std::uint64_t>(other.load < own_load + right);
-      own_load ^= (own_load ^ other.load) & loses;
-      own_leaf ^= (own_leaf ^ other.leaf) & loses;
+    load_[leaf] = load;
+    const std::uint64_t* const loads = load_.data();
+    std::uint32_t* const winners = winner_.data();
+    std::uint32_t best = leaf;
+    for (std::uint32_t node = leaf + size_; node > 1;) {
+      const std::uint32_t rival = winners[node ^ 1];
+      const std::uint64_t rival_load = loads[rival];
+      // A right child loses ties. Who wins is as good as random, and a mispredicted branch would
+      // cost more than the whole replay: the compiler is told to select.
+      const bool loses =
+          __builtin_expect_with_probability(rival_load < load + (node & 1) ? 1 : 0, 1, 0.5) != 0;
+      best = loses ? rival : best;
+      load = loses ? rival_load : load;
       node >>= 1;
-      nodes[node].load = own_load;
-      nodes[node].leaf = own_leaf;
+      winners[node] = best;
     }
   }
 
   std::uint32_t size_;
-  std::vector<Node> nodes_;  // 1 = root; node n plays nodes 2n and 2n+1; leaves from size_ on
+  std::vector<std::uint64_t> load_;     // by leaf
+  std::vector<std::uint32_t> winner_;  // by node: 1 = root; n plays 2n and 2n + 1; leaves from size_
 };
 
 }  // namespace shardwright::embedding

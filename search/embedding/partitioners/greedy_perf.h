@@ -9,31 +9,46 @@
 
 namespace shardwright::embedding {
 
-// Places a proposal whose groups are in `order`. False where something does not fit; then
-// `failed_position` tells what (kNone = the uniform options).
+// Places a proposal whose groups are in an order, one group per step, so that a worker can advance
+// several proposals in turn.
 // Source: GreedyPerfPartitioner, torchrec/distributed/planner/partitioners.py.
+// Thread safety: none; one per worker.
 class GreedyPerfPartitioner {
  public:
-  bool partition(std::span<const OptionId> proposal, const GroupOrder& order, Placement& placement,
-                 std::int64_t hbm_per_device = 0);
+  // Empties the devices and places the uniform options. The three must stay as they are until the
+  // last step. `hbm_per_device` other than zero replaces the HBM of every device.
+  void start(std::span<const OptionId> proposal, const GroupOrder& order, Placement& placement,
+             std::int64_t hbm_per_device = 0);
+  // Whether a step is left.
+  bool running() const { return next_ < groups_.size(); }
+  // Places the next group. Precondition: running().
+  void step();
+  // Whether everything placed so far found its place.
+  bool feasible() const { return feasible_; }
 
+  // start() and all steps; whether everything fits.
+  bool partition(std::span<const OptionId> proposal, const GroupOrder& order, Placement& placement,
+                 std::int64_t hbm_per_device = 0) {
+    start(proposal, order, placement, hbm_per_device);
+    while (running()) step();
+    return feasible_;
+  }
+
+  // Where something did not fit: the position of the group, kNone = the uniform options.
   std::uint32_t failed_position() const { return failed_position_; }
 
  private:
-  bool place(std::span<const OptionId> proposal, const GroupOrder& order,
-             const GroupOrder::Group& group, Placement& placement);
+  bool place(const GroupOrder::Group& group);
+  bool place_on_host(const GroupOrder::Group& group);
 
+  std::span<const OptionId> proposal_;
+  const GroupOrder* order_ = nullptr;
+  Placement* placement_ = nullptr;
+  std::span<const GroupOrder::Group> groups_;
+  std::size_t next_ = 0;
+  bool feasible_ = false;
   std::uint32_t failed_position_ = GroupOrder::kNone;
   std::vector<OptionId> members_;
 };
-
-// Time of the busiest rank: shard totals per rank in proposal order. `perf_by_rank` is scratch of
-// one double per rank. Source: NoopPerfModel, torchrec/distributed/planner/perf_models.py.
-double rate_perf(std::span<const OptionId> proposal, const Placement& placement,
-                 std::vector<double>& perf_by_rank);
-
-// HBM of the fullest rank in bytes, of a proposal just placed. Source: NoopStorageModel.
-double rate_storage(std::span<const OptionId> proposal, const Placement& placement,
-                    std::vector<std::int64_t>& hbm_by_rank);
 
 }  // namespace shardwright::embedding

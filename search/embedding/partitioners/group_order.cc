@@ -40,8 +40,17 @@ bool GroupOrder::before(const Group& a, const Group& b) const {
 
 GroupOrder::Group GroupOrder::single(std::uint32_t position, OptionId id) const {
   const OptionRow& row = pool_->row(id);
-  return {row.hbm_bytes, row.ddr_bytes, row.perf_ms,
-          module_size_.empty() ? 0 : module_size_[row.table], position, id};
+  const bool plain = row.partition_by == PartitionBy::kDevice && row.num_runs == 1 &&
+                     dependency_of_[row.table] == kNone;
+  return {row.hbm_bytes,
+          row.ddr_bytes,
+          row.perf_ms,
+          module_size_.empty() ? 0 : module_size_[row.table],
+          position,
+          id,
+          plain ? row.num_shards : 0,
+          row.first_run,
+          row.rank_slot};
 }
 
 void GroupOrder::reset(std::span<const OptionId> proposal) {

@@ -24,6 +24,11 @@ class GroupOrder {
     std::uint32_t module_size = 0;  // 0 where modules are not balanced
     std::uint32_t first_position = 0;
     OptionId option;  // of the first member
+    // Of a single table whose equal shards go to any device, what placing them reads: the run of
+    // its cost and where its ranks are kept. Otherwise num_shards is 0.
+    std::uint32_t num_shards = 0;
+    std::uint32_t run = 0;
+    std::uint32_t rank_slot = 0;
   };
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 

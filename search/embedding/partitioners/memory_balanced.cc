@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/exact_arithmetic.h"
+#include "search/embedding/rate.h"
 
 namespace shardwright::embedding {
 namespace {

@@ -24,21 +24,8 @@ Placement::Placement(const OptionPool& pool, const Topology& available)
     host_of_device_[at] = rank / local_;
     available_[at] = available.storage()[rank];
   }
-  // Every table gets room for the most shards that one of its options places.
-  rank_offset_.assign(pool.problem().tables().size(), 0);
-  std::size_t offset = 0;
-  std::size_t most_shards = local_;
-  for (const auto& table : pool.tables()) {
-    rank_offset_[table.table.index()] = offset;
-    std::uint32_t most = 0;
-    for (const OptionId id : table.options) {
-      const OptionRow& row = pool.row(id);
-      if (row.partition_by != PartitionBy::kUniform) most = std::max(most, row.num_shards);
-    }
-    offset += most;
-    most_shards = std::max<std::size_t>(most_shards, most);
-  }
-  ranks_.resize(offset);
+  ranks_.resize(pool.num_rank_slots());
+  const std::size_t most_shards = std::max(local_, pool.most_placed_shards());
   full_.reserve(devices_.size());
   saved_.reserve(most_shards);
   window_.reserve(most_shards);
@@ -126,8 +113,7 @@ bool Placement::place_unequal_uniform(std::span<const OptionId> proposal) {
   return true;
 }
 
-void Placement::ensure_tree() {
-  if (tree_valid_) return;
+void Placement::build_tree() {
   for (std::uint32_t i = 0; i < devices_.size(); ++i) tree_.set(i, devices_[i].total_ms);
   tree_.rebuild();
   full_.clear();
@@ -166,14 +152,12 @@ bool Placement::place_run(const RunCost& cost, std::uint32_t count, Rank* ranks)
 }
 
 bool Placement::place_on_devices(const OptionRow& row) {
-  ensure_tree();
   const auto costs = pool_->costs(row);
   const std::uint32_t* counts = pool_->run_counts(row);
-  Rank* ranks = rank_slot(row);
+  std::uint32_t slot = row.rank_slot;
   for (std::size_t run = 0; run < costs.size(); ++run) {
-    readmit(costs[run]);
-    if (!place_run(costs[run], counts[run], ranks)) return false;
-    ranks += counts[run];
+    if (!place_on_devices(costs[run], counts[run], slot)) return false;
+    slot += counts[run];
   }
   return true;
 }
@@ -253,7 +237,7 @@ bool Placement::try_host(std::span<const OptionId> group, std::uint32_t host) {
 bool Placement::place_columns_on_host(const OptionRow& row, std::uint32_t host) {
   const auto costs = pool_->costs(row);
   const std::uint32_t* counts = pool_->run_counts(row);
-  Rank* ranks = rank_slot(row);
+  Rank* ranks = ranks_.data() + row.rank_slot;
   for (std::size_t run = 0; run < costs.size(); ++run) {
     for (std::uint32_t k = 0; k < counts[run]; ++k) {
       DeviceState* best = nullptr;
@@ -276,7 +260,7 @@ bool Placement::place_rows(const OptionRow& row, std::span<const std::uint32_t> 
   if (row.num_shards != devices.size()) return false;
   const auto costs = pool_->costs(row);
   const std::uint32_t* counts = pool_->run_counts(row);
-  Rank* ranks = row.partition_by == PartitionBy::kUniform ? nullptr : rank_slot(row);
+  Rank* ranks = row.partition_by == PartitionBy::kUniform ? nullptr : ranks_.data() + row.rank_slot;
   std::size_t shard = 0;
   for (std::size_t run = 0; run < costs.size(); ++run) {
     for (std::uint32_t k = 0; k < counts[run]; ++k, ++shard) {

@@ -48,6 +48,12 @@ class Placement {
   bool place_uniform(std::span<const OptionId> proposal);
   // Each shard on the fitting device of least (time, rank in host, rank).
   bool place_on_devices(const OptionRow& row);
+  // The same for `count` shards of equal cost, their ranks kept from `rank_slot` on.
+  bool place_on_devices(const RunCost& cost, std::uint32_t count, std::uint32_t rank_slot) {
+    if (!tree_valid_) build_tree();
+    if (!full_.empty()) readmit(cost);
+    return place_run(cost, count, ranks_.data() + rank_slot);
+  }
   // All options within one host: the first, by summed time, that takes them. `storage` is what the
   // group needs altogether.
   bool place_on_host(std::span<const OptionId> group, Storage storage);
@@ -56,7 +62,7 @@ class Placement {
 
   // Ranks of the shards of a non-uniform option that was placed.
   std::span<const Rank> ranks(const OptionRow& row) const {
-    return {ranks_.data() + rank_offset_[row.table], row.num_shards};
+    return {ranks_.data() + row.rank_slot, row.num_shards};
   }
   // Ranks of all non-uniform options, wherever they are kept: to save and restore a placement.
   std::span<const Rank> all_ranks() const { return ranks_; }
@@ -82,7 +88,6 @@ class Placement {
     bool operator<(const Full& other) const { return hbm_bytes < other.hbm_bytes; }
   };
 
-  Rank* rank_slot(const OptionRow& row) { return ranks_.data() + rank_offset_[row.table]; }
   std::uint32_t device(std::uint32_t host, std::uint32_t local) const {
     return local * hosts_ + host;
   }
@@ -90,7 +95,7 @@ class Placement {
   void add_uniform_storage(const OptionRow& row);
   bool settle_uniform_storage();
   bool place_unequal_uniform(std::span<const OptionId> proposal);
-  void ensure_tree();
+  void build_tree();
   void readmit(const RunCost& cost);
   bool place_run(const RunCost& cost, std::uint32_t count, Rank* ranks);
   bool try_host(std::span<const OptionId> group, std::uint32_t host);
@@ -109,7 +114,6 @@ class Placement {
   std::vector<Rank> rank_of_device_;
   std::vector<std::uint32_t> host_of_device_;
   std::vector<DeviceState> devices_;
-  std::vector<std::size_t> rank_offset_;  // by table
   std::vector<Rank> ranks_;
 
   DeviceTree tree_;

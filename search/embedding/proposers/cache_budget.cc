@@ -41,16 +41,15 @@ class Division {
   }
 
  private:
-  // Tables that are not full yet take part in this pass.
+  // Tables that are not full yet take part in this pass. False where nobody has a claim: priorities
+  // may vanish in single precision.
   bool find_open() {
-    bool any = false;
     total_priority_ = 0;
     for (std::size_t i = 0; i < tables_.size(); ++i) {
       open_[i] = empty_[i] + cache_[i] < full_[i];
-      any = any || open_[i];
       if (open_[i]) total_priority_ += static_cast<double>(tables_[i].priority);
     }
-    return any;
+    return total_priority_ > 0;
   }
 
   // Bytes handed out.

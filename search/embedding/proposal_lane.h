@@ -1,0 +1,59 @@
+// One proposal on its way through partitioning and rating.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "search/embedding/partitioners/greedy_perf.h"
+#include "search/embedding/partitioners/memory_balanced.h"
+#include "search/embedding/proposal_batch.h"
+#include "search/embedding/proposal_cache.h"
+
+namespace shardwright::embedding {
+
+// Walks along a batch, carrying over from one proposal to the next what did not change.
+// Thread safety: none; one worker uses it.
+class ProposalLane {
+ public:
+  ProposalLane(const OptionPool& pool, const Topology& available);
+
+  // Takes proposal `index` of the batch; cheap where it follows the one taken last.
+  void take(const ProposalBatch& batch, std::size_t index);
+  // Forgets the last proposal: the batch has been refilled.
+  void invalidate() { taken_ = kNothing; }
+  std::size_t taken() const { return taken_; }
+
+  // Partitions the proposal taken, one group per step. No allocation in the steady state.
+  void start();
+  bool running() const { return !memory_balanced_chosen_ && greedy_.running(); }
+  void step() { greedy_.step(); }
+  // The outcome, once nothing is running.
+  ProposalOutcome finish();
+
+  // Of the proposal just finished, where it was feasible: the options in proposal order, the ranks
+  // of all shards in that order, and the hash of those that TorchRec's golden answers carry.
+  std::span<const OptionId> options() const { return options_; }
+  std::vector<Rank> ranks() const;
+  std::string ranks_sha1() const;
+
+ private:
+  static constexpr std::size_t kNothing = ~std::size_t{0};
+
+  double rate();
+
+  const OptionPool* pool_;
+  PerfModel perf_model_;
+  bool memory_balanced_chosen_;
+  Placement placement_;
+  GroupOrder order_;
+  GreedyPerfPartitioner greedy_;
+  MemoryBalancedPartitioner memory_balanced_;
+  bool feasible_ = false;
+  std::vector<OptionId> options_;
+  std::size_t taken_ = kNothing;
+  std::vector<double> perf_by_rank_;
+  std::vector<std::int64_t> hbm_by_rank_;
+};
+
+}  // namespace shardwright::embedding
