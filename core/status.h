@@ -38,7 +38,10 @@ inline Error invalid_input(std::string where, std::string message) {
 template <class T>
 class [[nodiscard]] Result {
  public:
+  // Implicit, so that a function returns a value or an error as it is.
+  // NOLINTNEXTLINE(google-explicit-constructor)
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  // NOLINTNEXTLINE(google-explicit-constructor)
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
 
   bool ok() const { return state_.index() == 0; }
@@ -70,6 +73,7 @@ class [[nodiscard]] Result {
 class [[nodiscard]] Status {
  public:
   Status() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor)
   Status(Error error) : failed_(true), error_(std::move(error)) {}
 
   bool ok() const { return !failed_; }

@@ -19,8 +19,8 @@ namespace {
 using namespace shardwright;
 using nlohmann::json;
 
-// Placed shards; bounds the largest workloads to a second or so each.
-constexpr std::uint64_t kWorkLimit = 3'000'000'000;
+// Placed shards; bounds the largest workloads to a fraction of a second each.
+constexpr std::uint64_t kWorkLimit = 600'000'000;
 
 template <class T>
 T require(Result<T> result) {
