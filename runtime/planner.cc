@@ -91,7 +91,7 @@ class EmbeddingPlanner {
     if (!reserved.ok() && reserved.error().code != ErrorCode::kInfeasible) return reserved.error();
     if (reserved.ok()) {
       SHARDWRIGHT_RETURN_IF_ERROR(enumerate());
-      explore();
+      SHARDWRIGHT_RETURN_IF_ERROR(explore());
     }
     result_.threads = static_cast<int>(executor_.workers());
     result_.timing.total_s = total.seconds();
@@ -122,9 +122,13 @@ class EmbeddingPlanner {
     return {};
   }
 
-  void explore() {
+  Status explore() {
     const Stopwatch watch;
     OptionPool pool(space_);
+    if (!pool.totals_fit()) {
+      return invalid_input("/tables", "the shards of all tables together would take more than 2^62 "
+                                      "bytes; check rows, pooling factors and the batch size");
+    }
     EmbeddingSearch search(pool, result_.reservation->topology, executor_.workers(), options_.trace);
     const StopReason reason = shardwright::explore(search, executor_, budget_);
     result_.timing.explore_s = watch.seconds();
@@ -138,9 +142,10 @@ class EmbeddingPlanner {
       keep(*search.best_plan(), search.best_rating());
     } else if (space_->size() == 0) {
       keep(embedding::Plan(), 0);  // nothing to shard is a plan
-    } else if (search.lowest_failed_storage() && reason == StopReason::kFinished) {
+    } else if (reason == StopReason::kFinished) {
       explain_failure(pool, search);
     }
+    return {};
   }
 
   void keep(const embedding::Plan& plan, double rating) {
@@ -150,6 +155,14 @@ class EmbeddingPlanner {
   }
 
   void explain_failure(const OptionPool& pool, const EmbeddingSearch& search) {
+    if (!search.lowest_failed_storage()) {
+      // The peer, too, calls a search that tried nothing a lack of storage.
+      result_.failure = PlanFailure{
+          "insufficient_storage", "nothing_proposed",
+          "No proposer proposed anything: grid proposes nothing above max_proposals, uniform nothing "
+          "where no sharding type is offered by every table. Add a greedy proposer."};
+      return;
+    }
     embedding::Diagnosis diagnosis =
         embedding::diagnose(pool, result_.reservation->topology, search.lowest_failed_options(),
                             *search.lowest_failed_storage());

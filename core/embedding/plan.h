@@ -71,6 +71,7 @@ class Plan {
   // search space that this plan keeps alive.
   Plan with_option(std::size_t i, const ShardingOption& option, std::span<const Rank> ranks) const {
     SHARDWRIGHT_CHECK(option.table == assignments_[i].option->table);
+    SHARDWRIGHT_CHECK(ranks.size() == option.num_shards());
     return with(i, Assignment{&option, stored(option, ranks)});
   }
 

@@ -82,6 +82,23 @@ void OptionPool::assign_rank_slots() {
   }
 }
 
+bool OptionPool::totals_fit() const {
+  constexpr double kMaxBytes = 4611686018427387904.0;  // 2^62
+  double hbm = 0;
+  double ddr = 0;
+  for (const TableOptions& table : tables_) {
+    double most_hbm = 0;
+    double most_ddr = 0;
+    for (const OptionId id : table.options) {
+      most_hbm = std::max(most_hbm, static_cast<double>(row(id).hbm_bytes));
+      most_ddr = std::max(most_ddr, static_cast<double>(row(id).ddr_bytes));
+    }
+    hbm += most_hbm;
+    ddr += most_ddr;
+  }
+  return hbm < kMaxBytes && ddr < kMaxBytes;
+}
+
 // A space that somebody else made may hold an option twice; both are then one choice.
 void OptionPool::find_duplicates(const TableOptions& table) {
   for (std::size_t i = 1; i < table.options.size(); ++i) {

@@ -86,6 +86,8 @@ class OptionPool {
     std::vector<OptionId> options;
   };
   const std::vector<TableOptions>& tables() const { return tables_; }
+  // Whether the storage of any proposal, summed over all tables and ranks, stays below 2^62 bytes.
+  bool totals_fit() const;
   // Room that the ranks of all non-uniform options of one proposal need, and of one option.
   std::uint32_t num_rank_slots() const { return num_rank_slots_; }
   std::uint32_t most_placed_shards() const { return most_placed_shards_; }

@@ -1,6 +1,7 @@
 // A tournament over devices: the least loaded one in O(1), a change in O(log devices).
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -10,16 +11,14 @@ namespace shardwright::embedding {
 
 // Leaves hold a load in ms, zero or above; the winner is the leaf of least load, the smaller index
 // on ties. A leaf that is out takes no part.
-// Loads are kept as the bits of the double: for numbers that are not negative these order like the
-// numbers, and comparing and selecting integers is what the chain of dependent placements waits for.
+// Loads are compared as the bits of the double, which for numbers that are not negative order like
+// the numbers, and winners are selected by masks: who wins is as good as random, a mispredicted
+// branch would cost more than the whole replay.
 // Thread safety: none; one per worker.
 class DeviceTree {
  public:
-  static constexpr std::uint64_t kOut = std::bit_cast<std::uint64_t>(
-      std::numeric_limits<double>::infinity());
-
   explicit DeviceTree(std::uint32_t leaves)
-      : size_(std::bit_ceil(leaves)), load_(size_, kOut), winner_(2 * size_, 0) {
+      : size_(std::bit_ceil(leaves)), load_(size_, kOut), winner_(2 * std::size_t{size_}, 0) {
     for (std::uint32_t leaf = 0; leaf < size_; ++leaf) winner_[size_ + leaf] = leaf;
     rebuild();
   }
@@ -38,29 +37,33 @@ class DeviceTree {
   // Whether every leaf is out.
   bool empty() const { return load_[winner_[1]] == kOut; }
 
-  void update(std::uint32_t leaf, double load_ms) {
-    replay(leaf, std::bit_cast<std::uint64_t>(load_ms));
+  // Both return the winner.
+  std::uint32_t update(std::uint32_t leaf, double load_ms) {
+    return replay(leaf, std::bit_cast<std::uint64_t>(load_ms));
   }
-  void take_out(std::uint32_t leaf) { replay(leaf, kOut); }
+  std::uint32_t take_out(std::uint32_t leaf) { return replay(leaf, kOut); }
+  bool is_out(std::uint32_t leaf) const { return load_[leaf] == kOut; }
 
  private:
-  void replay(std::uint32_t leaf, std::uint64_t load) {
-    load_[leaf] = load;
-    const std::uint64_t* const loads = load_.data();
+  static constexpr std::uint64_t kOut =
+      std::bit_cast<std::uint64_t>(std::numeric_limits<double>::infinity());
+
+  std::uint32_t replay(std::uint32_t leaf, std::uint64_t load) {
+    std::uint64_t* const loads = load_.data();
     std::uint32_t* const winners = winner_.data();
+    loads[leaf] = load;
     std::uint32_t best = leaf;
     for (std::uint32_t node = leaf + size_; node > 1;) {
       const std::uint32_t rival = winners[node ^ 1];
       const std::uint64_t rival_load = loads[rival];
-      // A right child loses ties. Who wins is as good as random, and a mispredicted branch would
-      // cost more than the whole replay: the compiler is told to select.
-      const bool loses =
-          __builtin_expect_with_probability(rival_load < load + (node & 1) ? 1 : 0, 1, 0.5) != 0;
-      best = loses ? rival : best;
-      load = loses ? rival_load : load;
+      // A right child loses ties.
+      const bool loses = rival_load < load + (node & 1);
+      best ^= (best ^ rival) & (std::uint32_t{0} - static_cast<std::uint32_t>(loses));
+      load = std::min(load, rival_load);
       node >>= 1;
       winners[node] = best;
     }
+    return best;
   }
 
   std::uint32_t size_;

@@ -1,5 +1,7 @@
 #include "search/embedding/partitioners/greedy_perf.h"
 
+#include <algorithm>
+
 namespace shardwright::embedding {
 
 void GreedyPerfPartitioner::start(std::span<const OptionId> proposal, const GroupOrder& order,
@@ -15,19 +17,25 @@ void GreedyPerfPartitioner::start(std::span<const OptionId> proposal, const Grou
 }
 
 void GreedyPerfPartitioner::step() {
-  const GroupOrder::Group& group = groups_[next_++];
-  if (place(group)) return;
+  // Plain groups are placed several at once, so that a step is worth its call.
+  constexpr std::size_t kMaxPlain = 8;
+  const auto groups = groups_.subspan(next_, std::min(kMaxPlain, groups_.size() - next_));
+  const std::size_t plain = static_cast<std::size_t>(
+      std::find_if(groups.begin(), groups.end(),
+                   [](const GroupOrder::Group& group) { return group.num_shards == 0; }) -
+      groups.begin());
+  const std::size_t wanted = std::max<std::size_t>(plain, 1);
+  const std::size_t placed =
+      plain > 0 ? placement_->place_plain(groups.first(plain)) : place(groups.front()) ? 1 : 0;
+  next_ += placed;
+  if (placed == wanted) return;
   feasible_ = false;
-  failed_position_ = group.first_position;
+  failed_position_ = groups_[next_].first_position;
   next_ = groups_.size();
 }
 
 bool GreedyPerfPartitioner::place(const GroupOrder::Group& group) {
-  if (group.num_shards > 0) {
-    return placement_->place_on_devices(placement_->pool().cost(group.run), group.num_shards,
-                                        group.rank_slot);
-  }
-  const OptionRow& first = placement_->pool().row(group.option);
+  const OptionRow& first = placement_->pool().row(proposal_[group.first_position]);
   if (first.partition_by == PartitionBy::kHost) return place_on_host(group);
   // Tables of one dependency go to one host or nowhere.
   if (order_->next_member(group.first_position) != GroupOrder::kNone) return false;
@@ -40,7 +48,7 @@ bool GreedyPerfPartitioner::place_on_host(const GroupOrder::Group& group) {
   for (std::uint32_t at = group.first_position; at != GroupOrder::kNone; at = order_->next_member(at)) {
     members_.push_back(proposal_[at]);
   }
-  return placement_->place_on_host(members_, {Bytes(group.hbm_bytes), Bytes(group.ddr_bytes)});
+  return placement_->place_on_host(members_, order_->storage(group));
 }
 
 }  // namespace shardwright::embedding

@@ -16,19 +16,13 @@ namespace shardwright::embedding {
 // Source: _group_and_sort_non_uniform_sharding_options, torchrec/distributed/planner/partitioners.py.
 class GroupOrder {
  public:
-  // One group, by its first member; further members through next_member().
+  // One group, by its first member; further members through next_member(). A single table whose
+  // equal shards go to any device is plain: placing it reads no more than this.
   struct Group {
-    std::int64_t hbm_bytes = 0;
-    std::int64_t ddr_bytes = 0;
-    double perf_ms = 0;
-    std::uint32_t module_size = 0;  // 0 where modules are not balanced
     std::uint32_t first_position = 0;
-    OptionId option;  // of the first member
-    // Of a single table whose equal shards go to any device, what placing them reads: the run of
-    // its cost and where its ranks are kept. Otherwise num_shards is 0.
-    std::uint32_t num_shards = 0;
-    std::uint32_t run = 0;
-    std::uint32_t rank_slot = 0;
+    std::uint32_t num_shards = 0;  // of a plain group, 0 otherwise
+    std::uint32_t run = 0;         // the cost of each
+    std::uint32_t rank_slot = 0;   // where their ranks are kept
   };
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
@@ -40,15 +34,30 @@ class GroupOrder {
   void change(std::span<const OptionId> proposal, std::uint32_t position, OptionId before);
 
   std::span<const Group> groups() const { return groups_; }
+  // What all members of a group take together.
+  Storage storage(const Group& group) const {
+    const Key& key = keys_[group.first_position];
+    return {Bytes(key.hbm_bytes), Bytes(key.ddr_bytes)};
+  }
   // The position of the group's member after `position`, or kNone.
   std::uint32_t next_member(std::uint32_t position) const {
     return has_dependencies_ ? next_member_[position] : kNone;
   }
 
  private:
-  bool before(const Group& a, const Group& b) const;
-  Group single(std::uint32_t position, OptionId id) const;
-  void collect_dependencies(std::span<const OptionId> proposal);
+  // What a group is sorted by.
+  struct Key {
+    std::int64_t hbm_bytes = 0;
+    std::int64_t ddr_bytes = 0;
+    double perf_ms = 0;
+    std::uint32_t module_size = 0;  // 0 where modules are not balanced
+  };
+
+  bool before(const Key& a, std::uint32_t position_a, const Key& b, std::uint32_t position_b) const;
+  Key key_of(OptionId id) const;
+  Group group_of(std::uint32_t position, OptionId id) const;
+  std::size_t find(const Key& key, std::uint32_t position) const;
+  void collect(std::span<const OptionId> proposal);
 
   const OptionPool* pool_;
   bool by_perf_;
@@ -57,6 +66,7 @@ class GroupOrder {
   std::vector<std::uint32_t> dependency_of_;  // by table; kNone = alone
   std::uint32_t num_dependencies_ = 0;
   std::vector<Group> groups_;
+  std::vector<Key> keys_;  // by first position
   std::vector<std::uint32_t> next_member_;
 };
 

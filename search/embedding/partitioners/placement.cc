@@ -132,32 +132,50 @@ void Placement::readmit(const RunCost& cost) {
   }
 }
 
+inline bool Placement::place_one(const RunCost& cost, Rank* rank) {
+  std::uint32_t at = tree_.winner();
+  while (!devices_[at].fits(cost)) {
+    if (tree_.is_out(at)) return false;
+    is_full_[at] = 1;
+    full_.push_back({devices_[at].hbm_bytes, at});
+    std::push_heap(full_.begin(), full_.end());
+    at = tree_.take_out(at);
+  }
+  if (!full_.empty() && tree_.is_out(at)) return false;
+  devices_[at].add(cost);
+  tree_.update(at, devices_[at].total_ms);
+  host_known_[host_of_device_[at]] = 0;
+  *rank = rank_of_device_[at];
+  return true;
+}
+
 bool Placement::place_run(const RunCost& cost, std::uint32_t count, Rank* ranks) {
+  if (!full_.empty()) readmit(cost);
   for (std::uint32_t k = 0; k < count; ++k) {
-    std::uint32_t at = tree_.winner();
-    while (!tree_.empty() && !devices_[at].fits(cost)) {
-      tree_.take_out(at);
-      is_full_[at] = 1;
-      full_.push_back({devices_[at].hbm_bytes, at});
-      std::push_heap(full_.begin(), full_.end());
-      at = tree_.winner();
-    }
-    if (tree_.empty()) return false;
-    devices_[at].add(cost);
-    tree_.update(at, devices_[at].total_ms);
-    host_known_[host_of_device_[at]] = 0;
-    ranks[k] = rank_of_device_[at];
+    if (!place_one(cost, ranks + k)) return false;
   }
   return true;
 }
 
+std::size_t Placement::place_plain(std::span<const GroupOrder::Group> groups) {
+  if (!tree_valid_) build_tree();
+  std::size_t placed = 0;
+  for (; placed < groups.size(); ++placed) {
+    const GroupOrder::Group& group = groups[placed];
+    const RunCost& cost = pool_->cost(group.run);
+    if (!place_run(cost, group.num_shards, ranks_.data() + group.rank_slot)) break;
+  }
+  return placed;
+}
+
 bool Placement::place_on_devices(const OptionRow& row) {
+  if (!tree_valid_) build_tree();
   const auto costs = pool_->costs(row);
   const std::uint32_t* counts = pool_->run_counts(row);
-  std::uint32_t slot = row.rank_slot;
+  Rank* ranks = ranks_.data() + row.rank_slot;
   for (std::size_t run = 0; run < costs.size(); ++run) {
-    if (!place_on_devices(costs[run], counts[run], slot)) return false;
-    slot += counts[run];
+    if (!place_run(costs[run], counts[run], ranks)) return false;
+    ranks += counts[run];
   }
   return true;
 }

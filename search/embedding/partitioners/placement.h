@@ -10,6 +10,7 @@
 #include "core/embedding/topology.h"
 #include "search/embedding/option_pool.h"
 #include "search/embedding/partitioners/device_tree.h"
+#include "search/embedding/partitioners/group_order.h"
 
 namespace shardwright::embedding {
 
@@ -48,12 +49,8 @@ class Placement {
   bool place_uniform(std::span<const OptionId> proposal);
   // Each shard on the fitting device of least (time, rank in host, rank).
   bool place_on_devices(const OptionRow& row);
-  // The same for `count` shards of equal cost, their ranks kept from `rank_slot` on.
-  bool place_on_devices(const RunCost& cost, std::uint32_t count, std::uint32_t rank_slot) {
-    if (!tree_valid_) build_tree();
-    if (!full_.empty()) readmit(cost);
-    return place_run(cost, count, ranks_.data() + rank_slot);
-  }
+  // Plain groups, one after the other, likewise; how many found their place.
+  std::size_t place_plain(std::span<const GroupOrder::Group> groups);
   // All options within one host: the first, by summed time, that takes them. `storage` is what the
   // group needs altogether.
   bool place_on_host(std::span<const OptionId> group, Storage storage);
@@ -98,6 +95,7 @@ class Placement {
   void build_tree();
   void readmit(const RunCost& cost);
   bool place_run(const RunCost& cost, std::uint32_t count, Rank* ranks);
+  bool place_one(const RunCost& cost, Rank* rank);
   bool try_host(std::span<const OptionId> group, std::uint32_t host);
   bool place_columns_on_host(const OptionRow& row, std::uint32_t host);
   bool place_rows(const OptionRow& row, std::span<const std::uint32_t> devices);

@@ -1,0 +1,100 @@
+// Exploring more proposals allocates no more: what grows, grows by doubling.
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "search/embedding/embedding_search.h"
+#include "search/explore.h"
+#include "tests/support/allocation_counter.h"
+#include "tests/support/embedding_builders.h"
+#include "tests/support/space_builder.h"
+
+namespace {
+
+using namespace shardwright;
+using namespace shardwright::embedding;
+using namespace shardwright::test_support;
+using enum ShardingType;
+
+constexpr std::size_t kTables = 100;
+constexpr std::size_t kOptions = 200;  // per table: 19,901 greedy proposals in all
+
+// The first table alone decides the rating, so that no proposal is better than the first and no
+// plan is made but one.
+std::shared_ptr<const SearchSpace> long_search(PartitionerSpec::Type partitioner, bool feasible) {
+  ProblemSpec spec = problem_spec(kTables + 1, 8, 4);
+  spec.topology.hbm_cap_bytes = feasible ? std::int64_t{1} << 40 : 50;
+  spec.proposers = {ProposerSpec{}};
+  spec.partitioner.type = partitioner;
+  SpaceBuilder builder(spec);
+  builder.add(0, kTableWise, 1, 1e9, 1);
+  for (std::size_t table = 1; table <= kTables; ++table) {
+    for (std::size_t i = 0; i < kOptions; ++i) {
+      const auto ms = static_cast<double>(i + 1);
+      const auto hbm = static_cast<std::int64_t>(1000 - i + table);
+      const ShardingType types[] = {kTableWise, kColumnWise, kRowWise, kTableRowWise, kTableColumnWise};
+      const std::uint32_t shards[] = {1, 3, 8, 4, 2};
+      builder.add(table, types[i % 5], shards[i % 5], ms, hbm);
+    }
+  }
+  return builder.take();
+}
+
+struct Cost {
+  std::uint64_t allocations = 0;
+  std::uint64_t proposals = 0;
+};
+
+// Of a search that stops after about so many placed shards, from the first proposal on.
+Cost explore_until(const std::shared_ptr<const SearchSpace>& space, std::uint64_t work_limit) {
+  OptionPool pool(space);
+  EmbeddingSearch search(pool, space->problem().topology(), 1, false);
+  InlineExecutor executor;
+  Budget budget(work_limit, {});
+  const AllocationScope scope;
+  explore(search, executor, budget);
+  return {scope.allocations(), search.num_proposals()};
+}
+
+void check_growth(const std::shared_ptr<const SearchSpace>& space) {
+  const Cost half = explore_until(space, 2'000'000);
+  const Cost whole = explore_until(space, 4'000'000);
+  REQUIRE(half.proposals > 3000);
+  REQUIRE(whole.proposals > half.proposals * 3 / 2);
+  // The table of known proposals doubles once, and may do so once more.
+  CHECK(whole.allocations <= half.allocations + 4);
+  CHECK(half.allocations < 200);
+}
+
+}  // namespace
+
+TEST_CASE("allocation: twice the proposals take a handful of allocations more") {
+  check_growth(long_search(PartitionerSpec::Type::kGreedy, true));
+}
+
+TEST_CASE("allocation: twice the proposals that fail take a handful of allocations more") {
+  check_growth(long_search(PartitionerSpec::Type::kGreedy, false));
+}
+
+TEST_CASE("allocation: so it is with memory balanced") {
+  check_growth(long_search(PartitionerSpec::Type::kMemoryBalanced, true));
+}
+
+TEST_CASE("allocation: after the first batch evaluating allocates nothing at all") {
+  const auto space = long_search(PartitionerSpec::Type::kGreedy, true);
+  OptionPool pool(space);
+  EmbeddingSearch search(pool, space->problem().topology(), 1, false);
+  Budget budget;
+  search.evaluate(0, 0, search.propose(budget), budget);
+  search.synchronize(budget);
+  for (int batch = 0; batch < 5; ++batch) {
+    const std::size_t size = search.propose(budget);
+    REQUIRE(size > 1000);
+    const AllocationScope scope;
+    search.evaluate(0, 0, size, budget);
+    CHECK(scope.allocations() == 0);
+    search.synchronize(budget);
+  }
+}

@@ -1,0 +1,199 @@
+// The search as explore() drives it: budgets, counting, and what is left behind.
+#include "search/embedding/embedding_search.h"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "tests/support/embedding_builders.h"
+#include "tests/support/random_embedding.h"
+#include "tests/support/search_run.h"
+#include "tests/support/space_builder.h"
+
+namespace {
+
+using namespace shardwright;
+using namespace shardwright::embedding;
+using namespace shardwright::test_support;
+using enum ShardingType;
+using Type = ProposerSpec::Type;
+
+bool same(const TracedProposal& a, const TracedProposal& b) {
+  if (a.proposer != b.proposer || a.full != b.full || a.cached != b.cached ||
+      a.ranks_sha1 != b.ranks_sha1 || a.outcome.feasible != b.outcome.feasible ||
+      a.outcome.rating != b.outcome.rating || a.changes.size() != b.changes.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < a.changes.size(); ++i) {
+    if (a.changes[i].position != b.changes[i].position || a.changes[i].option != b.changes[i].option) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool is_prefix(const std::vector<TracedProposal>& part, const std::vector<TracedProposal>& whole) {
+  if (part.size() > whole.size()) return false;
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    if (!same(part[i], whole[i])) return false;
+  }
+  return true;
+}
+
+std::size_t evaluated(const std::vector<TracedProposal>& trace) {
+  std::size_t count = 0;
+  for (const TracedProposal& proposal : trace) count += proposal.cached ? 0U : 1U;
+  return count;
+}
+
+// Twenty tables of three options on two ranks, for these proposers.
+std::shared_ptr<const SearchSpace> twenty_tables(const std::vector<Type>& proposers) {
+  ProblemSpec spec = problem_spec(20, 2, 2);
+  spec.topology.hbm_cap_bytes = 400;
+  for (const Type type : proposers) {
+    ProposerSpec proposer;
+    proposer.type = type;
+    spec.proposers.push_back(proposer);
+  }
+  SpaceBuilder builder(spec);
+  for (std::size_t table = 0; table < 20; ++table) {
+    const auto size = static_cast<std::int64_t>(table);
+    builder.add(table, kTableWise, 1, 1 + static_cast<double>(table % 7), 30 + size);
+    builder.add(table, kColumnWise, 2, 1, 12 + size);
+    builder.add(table, kRowWise, 2, 2, 10 + size);
+  }
+  return builder.take();
+}
+
+}  // namespace
+
+TEST_CASE("embedding search: with a work limit it does what it would have done first anyway") {
+  const auto space = twenty_tables({Type::kGreedy, Type::kGreedy, Type::kUniform});
+  InlineExecutor executor;
+  const SearchRun whole = run_search(space, space->problem().topology());
+  REQUIRE(whole.reason == StopReason::kFinished);
+  REQUIRE(whole.work > 1000);
+  REQUIRE(evaluated(whole.trace) < whole.trace.size());
+  for (std::uint64_t limit = 0; limit <= whole.work + 50; limit += 37) {
+    INFO("limit ", limit);
+    const SearchRun part = run_search(space, space->problem().topology(), executor, limit);
+    CHECK(is_prefix(part.trace, whole.trace));
+    CHECK(part.num_proposals == evaluated(part.trace));
+    // The proposal that reaches the limit is the last one, cached ones aside.
+    CHECK(part.work <= limit + 40);
+    if (part.reason == StopReason::kWorkLimit) {
+      CHECK(part.work >= limit);
+    } else {
+      CHECK(part.trace.size() == whole.trace.size());
+      CHECK(part.work == whole.work);
+    }
+  }
+}
+
+TEST_CASE("embedding search: random problems are cut by a work limit where it strikes, and only there") {
+  for (const std::uint64_t seed : seeds({111})) {
+    INFO("SHARDWRIGHT_TEST_SEED=", seed);
+    Random random(seed);
+    InlineExecutor executor;
+    for (int i = 0; i < 200; ++i) {
+      INFO("problem ", i);
+      const auto problem =
+          random_problem(random, {.max_tables = 8, .scaleup = false, .external = true});
+      const auto space = random_space(random, problem);
+      const SearchRun whole = run_search(space, problem->topology());
+      const std::uint64_t limit = random.below(whole.work + 2);
+      const SearchRun part = run_search(space, problem->topology(), executor, limit);
+      REQUIRE(is_prefix(part.trace, whole.trace));
+      if (part.trace.size() < whole.trace.size()) {
+        CHECK(part.reason == StopReason::kWorkLimit);
+        CHECK(part.work >= limit);
+      }
+    }
+  }
+}
+
+TEST_CASE("embedding search: proposals come again as cached ones and cost no work") {
+  const SearchRun once = [] {
+    const auto space = twenty_tables({Type::kGreedy});
+    return run_search(space, space->problem().topology());
+  }();
+  const auto space = twenty_tables({Type::kGreedy, Type::kGreedy});
+  const SearchRun twice = run_search(space, space->problem().topology());
+  CHECK(twice.trace.size() == 2 * once.trace.size());
+  CHECK(twice.work == once.work);
+  CHECK(twice.num_proposals == once.num_proposals);
+  CHECK(twice.num_plans == once.num_plans);
+  for (std::size_t i = 0; i < once.trace.size(); ++i) {
+    const TracedProposal& again = twice.trace[once.trace.size() + i];
+    CHECK(again.cached);
+    CHECK(again.outcome.feasible == once.trace[i].outcome.feasible);
+    CHECK(again.outcome.rating == once.trace[i].outcome.rating);
+    CHECK(again.ranks_sha1.empty());
+  }
+}
+
+TEST_CASE("embedding search: without a trace the result is the same") {
+  const auto space = twenty_tables({Type::kGreedy, Type::kUniform});
+  InlineExecutor executor;
+  const SearchRun traced = run_search(space, space->problem().topology());
+  const SearchRun silent = run_search(space, space->problem().topology(), executor, {}, false);
+  CHECK(silent.trace.empty());
+  CHECK(silent.best_rating == traced.best_rating);
+  CHECK(silent.work == traced.work);
+  CHECK(ranks_of(*silent.plan) == ranks_of(*traced.plan));
+}
+
+TEST_CASE("embedding search: a stop request before it begins leaves nothing behind") {
+  const auto space = twenty_tables({Type::kGreedy});
+  OptionPool pool(space);
+  EmbeddingSearch search(pool, space->problem().topology(), 1, true);
+  InlineExecutor executor;
+  std::stop_source source;
+  source.request_stop();
+  Budget budget({}, {}, source.get_token());
+  CHECK(explore(search, executor, budget) == StopReason::kCancelled);
+  CHECK(search.num_proposals() == 0);
+  CHECK_FALSE(search.best_plan().has_value());
+  CHECK_FALSE(search.lowest_failed_storage().has_value());
+}
+
+TEST_CASE("embedding search: a stop request while a batch is evaluated keeps what was done before it") {
+  const auto space = twenty_tables({Type::kGreedy});
+  const SearchRun whole = run_search(space, space->problem().topology());
+  OptionPool pool(space);
+  EmbeddingSearch search(pool, space->problem().topology(), 1, true);
+  std::stop_source source;
+  Budget budget({}, {}, source.get_token());
+  const std::size_t size = search.propose(budget);
+  REQUIRE(size > 10);
+  search.evaluate(0, 0, 7, budget);
+  source.request_stop();
+  search.evaluate(0, 7, size, budget);
+  search.synchronize(budget);
+  CHECK(search.num_proposals() == 7);
+  CHECK(search.trace().size() == 7);
+  CHECK(is_prefix(search.trace(), whole.trace));
+}
+
+TEST_CASE("embedding search: the least of the failed proposals is kept for a diagnosis") {
+  ProblemSpec spec = problem_spec(2, 2, 2);
+  spec.topology.hbm_cap_bytes = 10;
+  ProposerSpec proposer;
+  spec.proposers = {proposer};
+  const auto space = SpaceBuilder(spec)
+                         .add(0, kTableWise, 1, 1, 30)
+                         .add(0, kTableWise, 1, 2, 12)
+                         .add(0, kTableWise, 1, 3, 20)
+                         .add(1, kTableWise, 1, 1, 5)
+                         .take();
+  const SearchRun run = run_search(space, space->problem().topology());
+  CHECK(run.num_proposals == 3);
+  CHECK(run.num_plans == 0);
+  REQUIRE(run.lowest_failed.has_value());
+  CHECK(*run.lowest_failed == Storage{Bytes(17), Bytes(0)});
+  CHECK(run.lowest_failed_options == std::vector<OptionId>{OptionId(1), OptionId(3)});
+}

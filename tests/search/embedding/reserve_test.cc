@@ -1,0 +1,147 @@
+// Storage reservations: what is left, tier by tier.
+#include "search/embedding/reserve.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "tests/support/embedding_builders.h"
+
+namespace {
+
+using namespace shardwright;
+using namespace shardwright::embedding;
+using shardwright::test_support::problem_spec;
+
+// Two tables on two ranks of 1,000,000 bytes HBM and 2,000,000 DDR; 10 samples a rank.
+ProblemSpec small(ReservationSpec::Type type, double percentage,
+                  ComputeDevice device = ComputeDevice::kCuda) {
+  ProblemSpec spec = problem_spec(2, 2, 2);
+  spec.batch_size = 10;
+  spec.topology.compute_device = device;
+  spec.topology.hbm_cap_bytes = 1'000'000;
+  spec.topology.ddr_cap_bytes = 2'000'000;
+  spec.reservation.type = type;
+  spec.reservation.percentage = percentage;
+  return spec;
+}
+
+Result<Reserved> reserved(ProblemSpec spec) { return reserve(Problem::make(std::move(spec)).value()); }
+
+Storage bytes(std::int64_t hbm, std::int64_t ddr) { return {Bytes(hbm), Bytes(ddr)}; }
+
+// One lookup per sample and table, 8 bytes each.
+constexpr std::int64_t kInputs = 2 * 10 * 8;
+
+}  // namespace
+
+TEST_CASE("reserve: nothing is reserved where nothing is asked for") {
+  const Reserved left = reserved(small(ReservationSpec::Type::kNone, 0.5)).value();
+  CHECK(left.topology.storage()[1] == bytes(1'000'000, 2'000'000));
+  CHECK_FALSE(left.dense_storage.has_value());
+  CHECK_FALSE(left.kjt_storage.has_value());
+}
+
+TEST_CASE("reserve: a fixed percentage is of HBM alone, rounded down") {
+  ProblemSpec spec = small(ReservationSpec::Type::kFixed, 0.15);
+  spec.topology.hbm_cap_bytes = 999'999;
+  const Reserved left = reserved(spec).value();
+  CHECK(left.topology.storage()[0] ==
+        bytes(static_cast<std::int64_t>((1 - 0.15) * 999'999), 2'000'000));
+  CHECK(left.topology.storage()[0].hbm.value() == 849'999);
+  CHECK_FALSE(left.dense_storage.has_value());
+  CHECK(reserved(small(ReservationSpec::Type::kFixed, 1)).value().topology.storage()[0] ==
+        bytes(0, 2'000'000));
+}
+
+TEST_CASE("reserve: the heuristic keeps six dense parts and twenty inputs") {
+  ProblemSpec spec = small(ReservationSpec::Type::kHeuristical, 0.25);
+  spec.dense_params = 1000;
+  const Reserved left = reserved(spec).value();
+  CHECK(left.dense_storage == bytes(24'000, 0));
+  CHECK(left.kjt_storage == bytes(20 * kInputs, 0));
+  CHECK(left.topology.storage()[1] == bytes(750'000 - 24'000 - 20 * kInputs, 2'000'000));
+}
+
+TEST_CASE("reserve: inference keeps one dense part and one input") {
+  ProblemSpec spec = small(ReservationSpec::Type::kInference, 0);
+  spec.dense_params = 1000;
+  const Reserved left = reserved(spec).value();
+  CHECK(left.dense_storage == bytes(4000, 0));
+  CHECK(left.kjt_storage == bytes(kInputs, 0));
+  CHECK(left.topology.storage()[0] == bytes(1'000'000 - 4000 - kInputs, 2'000'000));
+}
+
+TEST_CASE("reserve: on a cpu the percentage touches no DDR, dense parts and inputs do") {
+  ProblemSpec spec = small(ReservationSpec::Type::kHeuristical, 0.5, ComputeDevice::kCpu);
+  spec.dense_params = 1000;
+  const Reserved left = reserved(spec).value();
+  CHECK(left.dense_storage == bytes(0, 24'000));
+  CHECK(left.topology.storage()[0] == bytes(0, 2'000'000 - 24'000 - 20 * kInputs));
+  CHECK(reserved(small(ReservationSpec::Type::kHeuristical, 0.5, ComputeDevice::kMtia))
+            .value()
+            .kjt_storage == bytes(20 * kInputs, 0));
+}
+
+TEST_CASE("reserve: dense parts can be given as bytes or by another multiplier") {
+  ProblemSpec spec = small(ReservationSpec::Type::kHeuristical, 0);
+  spec.dense_params = 1000;
+  spec.reservation.parameter_multiplier = 2.5;
+  CHECK(reserved(spec).value().dense_storage == bytes(10'000, 0));
+  spec.reservation.dense_tensor_estimate_bytes = 777;
+  CHECK(reserved(spec).value().dense_storage == bytes(777, 0));
+  spec.reservation.dense_tensor_estimate_bytes = 0;  // counts as not given
+  CHECK(reserved(spec).value().dense_storage == bytes(10'000, 0));
+  spec.dense_params = 1;
+  spec.reservation.parameter_multiplier = 0.625;  // 2.5 bytes: halves go to the even number
+  CHECK(reserved(spec).value().dense_storage == bytes(2, 0));
+}
+
+TEST_CASE("reserve: inputs follow pooling factors and batch sizes, not the number of poolings") {
+  ProblemSpec spec = small(ReservationSpec::Type::kInference, 0);
+  ParameterConstraints& constraints = spec.tables[0].constraints.emplace();
+  constraints.pooling_factors = {2, 0.5};
+  constraints.num_poolings = {3, 3};
+  constraints.batch_sizes = {10, 5};
+  // 20 + 2.5 lookups of the one, 10 of the other.
+  CHECK(reserved(spec).value().kjt_storage == bytes(260, 0));
+  constraints.pooling_factors = {0.01, 0};
+  constraints.batch_sizes.clear();
+  // 0.1 + 10 lookups are 80.8 bytes, rounded up.
+  CHECK(reserved(spec).value().kjt_storage == bytes(81, 0));
+}
+
+TEST_CASE("reserve: a heuristic that takes more than rank 0 has is infeasible and says by how much") {
+  ProblemSpec spec = small(ReservationSpec::Type::kHeuristical, 0.25);
+  spec.dense_params = 31'250;  // 750,000 bytes: just what is left, but for the inputs
+  const auto refused = reserved(spec);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kInfeasible);
+  CHECK(refused.error().message.find(std::to_string(20 * kInputs)) != std::string::npos);
+  spec.batch_size = 1;
+  spec.dense_params = 31'250 - 14;  // 336 bytes more, and 320 of inputs
+  CHECK(reserved(spec).value().topology.storage()[0].hbm.value() == 16);
+}
+
+TEST_CASE("reserve: only rank 0 decides, and only for the heuristic") {
+  ProblemSpec spec = small(ReservationSpec::Type::kHeuristical, 0);
+  spec.dense_params = 1000;
+  spec.topology.custom_hbm_cap_bytes = {1'000'000, 10};
+  const Reserved left = reserved(spec).value();
+  CHECK(left.topology.storage()[1].hbm.value() == 10 - 24'000 - 20 * kInputs);
+  spec.reservation.type = ReservationSpec::Type::kInference;
+  spec.topology.custom_hbm_cap_bytes = {10, 10};
+  CHECK(reserved(spec).value().topology.storage()[0].hbm.value() < 0);
+}
+
+TEST_CASE("reserve: inputs of more than 2^62 bytes are refused") {
+  ProblemSpec spec = small(ReservationSpec::Type::kHeuristical, 0);
+  spec.batch_size = std::int64_t{1} << 40;
+  spec.tables[0].constraints.emplace().pooling_factors = {1e9};
+  const auto refused = reserved(spec);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kInvalidInput);
+  CHECK(refused.error().where == "/reservation");
+}

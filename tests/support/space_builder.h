@@ -1,0 +1,51 @@
+// Search spaces whose options and costs a test gives one by one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/embedding/problem.h"
+#include "core/embedding/search_space.h"
+#include "core/embedding/sharding_option.h"
+
+namespace shardwright::test_support {
+
+class SpaceBuilder {
+ public:
+  explicit SpaceBuilder(embedding::ProblemSpec spec)
+      : problem_(std::make_shared<const embedding::Problem>(
+            embedding::Problem::make(std::move(spec)).value())) {}
+
+  const std::shared_ptr<const embedding::Problem>& problem() const { return problem_; }
+
+  // An option of `shards` equal shards at `ms` and these bytes each.
+  SpaceBuilder& add(std::size_t table, embedding::ShardingType type, std::uint32_t shards, double ms,
+                    std::int64_t hbm, std::int64_t ddr = 0) {
+    embedding::ShardLayout layout;
+    layout.append({1, 1, 0, 0, 1, 0, shards});
+    embedding::ShardingOption option;
+    option.table = embedding::TableId(table);
+    option.sharding_type = type;
+    option.layout = layouts_->intern(std::move(layout));
+    embedding::ShardCost cost;
+    cost.storage = {Bytes(hbm), Bytes(ddr)};
+    cost.perf.fwd_compute = Milliseconds(ms);
+    option.costs.push_back(cost);
+    options_.push_back(std::move(option));
+    return *this;
+  }
+
+  std::shared_ptr<const embedding::SearchSpace> take() {
+    return embedding::SearchSpace::make(problem_, layouts_, std::move(options_));
+  }
+
+ private:
+  std::shared_ptr<const embedding::Problem> problem_;
+  std::shared_ptr<embedding::ShardLayoutInterner> layouts_ =
+      std::make_shared<embedding::ShardLayoutInterner>();
+  std::vector<embedding::ShardingOption> options_;
+};
+
+}  // namespace shardwright::test_support
