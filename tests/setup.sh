@@ -3,6 +3,7 @@
 
 shardwright_packages=(
   doctest-dev
+  libbenchmark-dev
   libboost-dev
   libcli11-dev
   libmimalloc-dev
@@ -20,6 +21,7 @@ shardwright_tools=(
   ninja:ninja-build
   pkg-config:pkg-config
   python3:python3
+  valgrind:valgrind
 )
 
 shardwright_missing() {

@@ -1,0 +1,82 @@
+// perf_instr: runs one region, and only that region, inside a function that callgrind collects.
+#include <cstdio>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "perf/instr/allocations.h"
+#include "perf/instr/quality.h"
+#include "perf/instr/regions.h"
+
+// The name that `--toggle-collect` is given. Not inlined, and not the last thing that its caller
+// does, so that entering and leaving it are a call and a return.
+extern "C" __attribute__((noinline)) void shardwright_measured_region(
+    const shardwright::perf::Action& action) {
+  action();
+  asm volatile("" : : : "memory");
+}
+
+namespace {
+
+using namespace shardwright::perf;
+using nlohmann::json;
+
+void print(const json& document) { std::printf("%s\n", document.dump().c_str()); }
+
+int list_regions() {
+  json all = json::array();
+  for (const Region& region : regions())
+    all.push_back({{"name", region.name}, {"what", region.what}});
+  print(all);
+  return 0;
+}
+
+int run_region(const std::string& name) {
+  for (const Region& region : regions()) {
+    if (region.name != name) continue;
+    const Action action = region.prepare();
+    start_counting();
+    shardwright_measured_region(action);
+    const Allocations allocations = stop_counting();
+    print({{"region", name}, {"allocations", allocations.count}, {"bytes", allocations.bytes}});
+    return 0;
+  }
+  std::fprintf(stderr, "perf_instr: there is no region \"%s\"; --list names them\n", name.c_str());
+  return 2;
+}
+
+int print_quality() {
+  nlohmann::ordered_json all;  // in the order of the cases, not of their names
+  for (const Quality& quality : measure_quality()) {
+    all[quality.name] = quality.best_rating ? json(*quality.best_rating) : json();
+  }
+  std::printf("%s\n", all.dump().c_str());
+  return 0;
+}
+
+int print_fingerprint() {
+  print({{"compiler", SHARDWRIGHT_PERF_COMPILER},
+         {"compiler_version", __VERSION__},
+         {"flags", SHARDWRIGHT_PERF_FLAGS}});
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Runs one region of a planning run, for callgrind and for counting allocations");
+  std::string region;
+  bool list = false, quality = false, fingerprint = false;
+  auto* const what = app.add_option_group("what");
+  what->add_option("--region", region, "Run this region once, print its allocations");
+  what->add_flag("--list", list, "List the regions");
+  what->add_flag("--quality", quality, "Best ratings at fixed work budgets");
+  what->add_flag("--fingerprint", fingerprint, "How this program was built");
+  what->require_option(1);
+  CLI11_PARSE(app, argc, argv);
+  if (list) return list_regions();
+  if (quality) return print_quality();
+  if (fingerprint) return print_fingerprint();
+  return run_region(region);
+}

@@ -1,0 +1,20 @@
+// How good the plans are that a fixed amount of counted work finds.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shardwright::perf {
+
+struct Quality {
+  std::string name;                   // mode/case/work limit
+  std::optional<double> best_rating;  // the smaller the better; absent = no plan within the budget
+  std::uint64_t num_proposals = 0;
+};
+
+// Every case at every budget. Does not depend on machine, compiler or number of threads.
+std::vector<Quality> measure_quality();
+
+}  // namespace shardwright::perf

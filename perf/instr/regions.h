@@ -1,0 +1,23 @@
+// The parts of a planning run that are measured one by one.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace shardwright::perf {
+
+using Action = std::function<void()>;
+
+// `prepare` builds the input, unmeasured, and gives the work to measure. Both do the same, to the
+// instruction, whenever they run.
+struct Region {
+  std::string name;
+  std::string what;
+  std::function<Action()> prepare;
+};
+
+// In the order of a planning run.
+const std::vector<Region>& regions();
+
+}  // namespace shardwright::perf

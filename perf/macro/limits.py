@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Measures everything that perf/README.md says in numbers, and writes it there."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+import sys
+from pathlib import Path
+from typing import Callable
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import scaling  # noqa: E402
+import where  # noqa: E402
+from tracking import fingerprint, repository  # noqa: E402
+from tracking.errors import TrackError  # noqa: E402
+from tracking.planners import BuildPlanner, MicroPlanner  # noqa: E402
+
+# Bytes that placing one shard on a device reads and writes, by structure: the cost of the shard (a cache line), the
+# state of the device (a cache line, read and written), the rank; and per level of the tournament one node read and
+# one written. Source: RunCost, DeviceState, DeviceTree in search/embedding.
+_COST_BYTES, _STATE_BYTES, _RANK_BYTES, _NODE_BYTES = 64, 2 * 64, 4, 2 * 12
+
+
+def placement_bytes(ranks: int) -> int:
+    levels = math.ceil(math.log2(ranks)) if ranks > 1 else 0
+    return _COST_BYTES + _STATE_BYTES + _RANK_BYTES + _NODE_BYTES * levels
+
+
+def planning_runs(build: Path | None, repeat: int, threads: int) -> str:
+    lines = ["| case | tables | ranks | proposals | placed shards | enumerate ms | explore ms | ns per placed shard | "
+             "peak MiB | TorchRec's loop | ... its enumeration |", "|---|" + "---:|" * 10]
+    for run in BuildPlanner(build, ["--threads", str(threads)]).documents([], repeat):
+        cut = " (cut)" if run["stopped_by"] else ""
+        pace = f"{run['ns_per_placed_shard']:.2f}" if "ns_per_placed_shard" in run else ""
+        ratios = [f"{run[key]:,.0f}x" if key in run else "" for key in ("loop_ratio", "enumerate_ratio")]
+        lines.append(
+            f"| {run['name']} | {run['tables']:,} | {run['ranks']:,} | {run['num_proposals']:,}{cut} | "
+            f"{run['placed_shards']:,} | {run['enumerate_s'] * 1e3:.2f} | {run['explore_s'] * 1e3:.2f} | {pace} | "
+            f"{run['peak_bytes'] / (1 << 20):.0f} | {ratios[0]} | {ratios[1]} |")
+    return "\n".join(lines)
+
+
+def profiles(build: Path | None, _repeat: int, _threads: int) -> str:
+    program = repository.program("macro", build)
+    return where.markdown({case: where.profile(program, case, 3)[0] for case in where.CASES})
+
+
+def exponents(build: Path | None, repeat: int, threads: int) -> str:
+    return scaling.markdown(scaling.rows(build, repeat, threads))
+
+
+def physical(build: Path | None, repeat: int, _threads: int) -> str:
+    """Measured cost per shard beside the dependent chain and the bytes that no program could avoid."""
+    figures: dict[tuple[str, str], list[float]] = {}
+    for _ in range(repeat):
+        for key, value in MicroPlanner(build).run(["evaluate_proposal", "device_tree_replay", "memory_read"]).items():
+            figures.setdefault(key, []).append(value)
+    best = {key: sorted(values)[len(values) // 2] for key, values in figures.items()}
+    # ns per byte out of the second-level cache, where the state of up to 1,024 devices lives.
+    per_byte = best[("memory_read/KiB:256", "cpu_ns")] / (256 * 1024)
+    lines = ["| proposals | ranks | ns per placed shard | ns per proposal | one replay, alone | bytes per shard placed by "
+             "itself | these at L2 pace, ns |", "|---|" + "---:|" * 6]
+    for mix in ("table_wise", "table_row_wise", "row_wise", "default_mix"):
+        for ranks in (16, 64, 1024):
+            name = f"evaluate_proposal/{mix}/ranks:{ranks}"
+            touched = placement_bytes(ranks)
+            alone = mix == "table_wise"
+            lines.append(
+                f"| {mix.replace('_', '-')} | {ranks:,} | {best[(name, 'per_shard_ns')]:.2f} | "
+                f"{best[(name, 'per_proposal_ns')]:,.0f} | "
+                + (f"{best[(f'device_tree_replay/ranks:{ranks}', 'cpu_ns')]:.1f} | {touched} | "
+                   f"{touched * per_byte:.1f} |" if alone else " | | |"))
+    return "\n".join(lines)
+
+
+def machine(build: Path | None, _repeat: int, threads: int) -> str:
+    told = fingerprint.machine()
+    built = fingerprint.take(repository.program("instr", build))
+    return (f"{told['processor']} ({built['processor']}), {told['cores']} cores; {built['compiler']}, `{built['flags']}`; "
+            f"{threads} thread{'s' if threads != 1 else ''}; medians.")
+
+
+SECTIONS: dict[str, Callable[[Path | None, int, int], str]] = {
+    "machine": machine, "planning-runs": planning_runs, "where": profiles, "limits": physical, "scaling": exponents}
+
+
+def splice(text: str, section: str, content: str) -> str:
+    """`text` with what stands between the section's markers replaced."""
+    pattern = re.compile(rf"(<!-- measured: {section} -->\n).*?(\n<!-- end -->)", re.DOTALL)
+    if not pattern.search(text):
+        raise TrackError(f"no markers for section {section}")
+    return pattern.sub(lambda match: match.group(1) + content + match.group(2), text, count=1)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=Path, help="build folder (default: build/perf, build/release)")
+    parser.add_argument("--section", action="append", choices=list(SECTIONS), help="default: all")
+    parser.add_argument("--repeat", type=int, default=5, help="runs per figure (default: %(default)s)")
+    parser.add_argument("--threads", type=int, default=1, help="of planning runs (default: %(default)s)")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="replace the sections of this file; else print them")
+    options = parser.parse_args()
+    try:
+        for section in options.section or SECTIONS:
+            print(f"measuring {section}", file=sys.stderr)
+            content = SECTIONS[section](options.build, options.repeat, options.threads)
+            if options.write:
+                options.write.write_text(splice(options.write.read_text(encoding="utf-8"), section, content),
+                                         encoding="utf-8")
+            else:
+                print(f"{content}\n")
+    except TrackError as error:
+        print(f"limits.py: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,39 @@
+// What this machine's memory can do: the yardstick for bytes touched per placed shard.
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+namespace {
+
+// Sequential reads of a block of KiB, summed.
+void memory_read(benchmark::State& state) {
+  std::vector<std::uint64_t> block(static_cast<std::size_t>(state.range(0)) * 1024 / 8, 1);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(std::accumulate(block.begin(), block.end(), std::uint64_t{0}));
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(state.iterations() * state.range(0) * 1024);
+}
+BENCHMARK(memory_read)->ArgName("KiB")->Arg(16)->Arg(256)->Arg(65'536);
+
+// Loads of which each needs the one before, over cache lines of a block of KiB.
+void memory_latency(benchmark::State& state) {
+  constexpr std::size_t kLine = 64 / sizeof(std::size_t);
+  const std::size_t lines = static_cast<std::size_t>(state.range(0)) * 1024 / 64;
+  std::vector<std::size_t> block(lines * kLine, 0);
+  // A stride that shares no factor with a power of two visits every line.
+  const std::size_t stride = (lines * 5 / 8) | 1;
+  for (std::size_t i = 0; i < lines; ++i)
+    block[i * kLine] = (i + stride) % lines * kLine;
+  std::size_t at = 0;
+  for (auto _ : state) {
+    at = block[at];
+    benchmark::DoNotOptimize(at);
+  }
+}
+BENCHMARK(memory_latency)->ArgName("KiB")->Arg(16)->Arg(256)->Arg(65'536);
+
+}  // namespace

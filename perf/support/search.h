@@ -1,0 +1,46 @@
+// The search on the calling thread alone, stage by stage: what measurements that must repeat to the
+// digit run. The only file of perf/ that names the search's inner parts beside micro/.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "perf/support/workloads.h"
+#include "runtime/planner.h"
+#include "search/embedding/embedding_search.h"
+#include "search/embedding/enumerate.h"
+#include "search/embedding/option_pool.h"
+#include "search/embedding/reserve.h"
+#include "search/executor.h"
+#include "search/explore.h"
+
+namespace shardwright::perf {
+
+inline std::shared_ptr<const embedding::SearchSpace> enumerate_inline(const Workload& workload) {
+  InlineExecutor executor;
+  return require(embedding::enumerate(workload.problem, executor));
+}
+
+// Explores from a fresh pool, as the planner does with one thread.
+inline EmbeddingPlanResult explore_inline(const Workload& workload,
+                                          std::shared_ptr<const embedding::SearchSpace> space,
+                                          std::optional<std::uint64_t> work_limit) {
+  EmbeddingPlanResult result;
+  const embedding::Reserved reserved = require(embedding::reserve(*workload.problem));
+  result.reservation = Reservation{reserved.topology, reserved.dense_storage, reserved.kjt_storage};
+  result.search_space = space;
+  InlineExecutor executor;
+  Budget budget(work_limit, {});
+  embedding::OptionPool pool(std::move(space));
+  embedding::EmbeddingSearch search(pool, reserved.topology, executor.workers(), false);
+  explore(search, executor, budget);
+  result.num_proposals = search.num_proposals();
+  result.num_plans = search.num_plans();
+  result.work.placed_shards = budget.work_done();
+  result.plan = search.best_plan();
+  if (result.plan) result.best_rating = search.best_rating();
+  return result;
+}
+
+}  // namespace shardwright::perf

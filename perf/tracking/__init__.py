@@ -1,0 +1,1 @@
+"""Performance tracking: running suites, judging results, keeping and showing their history."""
