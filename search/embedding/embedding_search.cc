@@ -9,12 +9,19 @@ namespace {
 // No plan is better than this. Source: MAX_SIZE, torchrec/distributed/planner/constants.py.
 constexpr double kWorstRating = 9223372036854775807.0;
 
+// Whether the proposer acts on the ratings that it is told.
+bool uses_ratings(const ProposerSpec& spec) {
+  return spec.type == ProposerSpec::Type::kScaleup ||
+         (spec.type == ProposerSpec::Type::kGreedy && spec.threshold.value_or(0) != 0);
+}
+
 }  // namespace
 
 EmbeddingSearch::EmbeddingSearch(OptionPool& pool, const Topology& available, unsigned workers,
                                  bool trace)
-    : pool_(&pool), available_(available), keep_trace_(trace), batch_(pool), best_rating_(kWorstRating) {
+    : pool_(&pool), available_(available), keep_trace_(trace), needs_ratings_(trace), batch_(pool), best_rating_(kWorstRating) {
   for (const ProposerSpec& spec : pool.problem().spec().proposers) {
+    needs_ratings_ = needs_ratings_ || uses_ratings(spec);
     proposers_.push_back(make_proposer(spec, pool, available_));
   }
   for (unsigned worker = 0; worker < workers; ++worker) {
@@ -57,12 +64,13 @@ void EmbeddingSearch::evaluate(unsigned worker, std::size_t begin, std::size_t e
                                const Budget& budget) {
   begin += first_;
   end += first_;
-  const auto next = [&](std::size_t i) {
-    while (i < end && cache_.find(batch_.step(i).key) != nullptr) ++i;
-    return budget.interrupted() ? end : i;
+  const auto wanted = [&](std::size_t i) {
+    return cache_.find(batch_.step(i).key) == nullptr && !budget.interrupted();
   };
+  const std::optional<double> bound =
+      needs_ratings_ ? std::nullopt : std::optional<double>(best_rating_);
   evaluators_[worker]->evaluate(
-      batch_, begin, end, next, [this](const ProposalLane& lane, const ProposalOutcome& outcome) {
+      batch_, begin, end, bound, wanted, [this](const ProposalLane& lane, const ProposalOutcome& outcome) {
         Evaluated& evaluated = evaluated_[lane.taken()];
         evaluated.outcome = outcome;
         if (keep_trace_ && outcome.feasible) evaluated.ranks_sha1 = lane.ranks_sha1();

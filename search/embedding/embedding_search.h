@@ -52,7 +52,7 @@ class EmbeddingSearch {
   const std::vector<TracedProposal>& trace() const { return trace_; }
 
  private:
-  static constexpr std::size_t kGrain = 16;
+  static constexpr std::size_t kGrain = 32;
   static constexpr std::size_t kMaxBatch = 1024;
 
   // What a worker found out about one proposal of the batch.
@@ -73,6 +73,7 @@ class EmbeddingSearch {
   std::vector<std::unique_ptr<Proposer>> proposers_;
   std::vector<std::unique_ptr<ProposalEvaluator>> evaluators_;  // by worker
   bool keep_trace_;
+  bool needs_ratings_;  // also of proposals that are worse than the best
 
   std::size_t proposer_ = 0;
   ProposalBatch batch_;

@@ -12,7 +12,7 @@ namespace shardwright::embedding {
 // The outcome of partitioning and rating one proposal.
 struct ProposalOutcome {
   bool feasible = false;
-  double rating = 0;  // meaningless unless feasible
+  double rating = 0;  // meaningless unless feasible; infinite where it is worse than the best known
 };
 
 // Open-addressing map from the fingerprint of a set of options to its outcome. Grows by doubling:

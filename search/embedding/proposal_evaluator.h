@@ -1,80 +1,86 @@
 // Partitions and rates proposals: one worker's half of the search.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
-#include <memory>
-#include <utility>
-#include <vector>
+#include <limits>
+#include <optional>
 
 #include "search/embedding/proposal_lane.h"
 
 namespace shardwright::embedding {
 
-// Evaluates ranges of a batch on several lanes in turn. Placing a shard waits for the one before
-// it; shards of independent proposals do not wait for each other, so that alternating between lanes
-// fills the time.
+// Evaluates ranges of a batch on two lanes at once. Placing a shard waits for the one before it;
+// shards of independent proposals do not wait for each other, so that two proposals take little
+// longer than one. Each lane has its half of a range, where neighbours differ least.
 // Thread safety: none; one per worker.
 class ProposalEvaluator {
  public:
-  ProposalEvaluator(const OptionPool& pool, const Topology& available) {
-    for (std::size_t i = 0; i < kLanes; ++i) {
-      lanes_.push_back(std::make_unique<ProposalLane>(pool, available));
-    }
-  }
+  ProposalEvaluator(const OptionPool& pool, const Topology& available)
+      : left_(pool, available), right_(pool, available) {}
 
   // The batch has been refilled.
   void invalidate() {
-    for (const auto& lane : lanes_) lane->invalidate();
+    left_.invalidate();
+    right_.invalidate();
   }
 
-  // Evaluates those proposals of [begin, end) for which next(i), called in order, is the index to
-  // go on from (`end` = no more): next(i) is the first index >= i that is wanted. Calls
-  // done(lane, outcome) for each, in no particular order.
-  template <class Next, class Done>
-  void evaluate(const ProposalBatch& batch, std::size_t begin, std::size_t end, const Next& next,
-                const Done& done) {
-    std::size_t running = 0;
-    std::size_t index = begin;
-    const auto refill = [&](ProposalLane& lane) {
-      index = index < end ? next(index) : end;
-      if (index >= end) return false;
-      lane.take(batch, index++);
-      lane.start();
+  // Evaluates the proposals of [begin, end) for which wanted(i). Calls done(lane, outcome) for each,
+  // in no particular order. With a bound, ratings are computed only where they may be below it and
+  // below the best of this call.
+  template <class Wanted, class Done>
+  void evaluate(const ProposalBatch& batch, std::size_t begin, std::size_t end,
+                std::optional<double> bound, const Wanted& wanted, const Done& done) {
+    struct Half {
+      ProposalLane* lane;
+      std::size_t next;
+      std::size_t end;
+    };
+    const std::size_t middle = begin + (end - begin) / 2;
+    Half halves[] = {{&left_, begin, middle}, {&right_, middle, end}};
+    // Starts the half's next proposal; false at its end.
+    const auto start = [&](Half& half) {
+      while (half.next < half.end && !wanted(half.next)) ++half.next;
+      if (half.next == half.end) return false;
+      half.lane->take(batch, half.next++);
+      half.lane->start();
       return true;
     };
-    ProposalLane* active[kLanes];
-    for (const auto& lane : lanes_) {
-      if (refill(*lane)) active[running++] = lane.get();
+    const auto finish = [&](Half& half) {
+      const ProposalOutcome outcome = half.lane->finish(bound.value_or(kUnbounded));
+      if (bound && outcome.feasible) bound = std::min(*bound, outcome.rating);
+      done(*half.lane, outcome);
+      return start(half);
+    };
+
+    bool left = start(halves[0]);
+    bool right = start(halves[1]);
+    while (left && right) {
+      ProposalLane::run_together(left_, right_);
+      if (!left_.running()) left = finish(halves[0]);
+      if (!right_.running()) right = finish(halves[1]);
     }
-    while (running > 0) {
-      for (std::size_t i = 0; i < running;) {
-        ProposalLane& lane = *active[i];
-        if (lane.running()) {
-          lane.step();
-          ++i;
-          continue;
-        }
-        done(lane, lane.finish());
-        if (refill(lane)) continue;
-        active[i] = active[--running];
+    for (Half& half : halves) {
+      for (bool more = half.lane == &left_ ? left : right; more; more = finish(half)) {
+        half.lane->run();
       }
     }
   }
 
   // One proposal by itself; the lane then holds its options and ranks.
   ProposalLane& evaluate_one(const ProposalBatch& batch, std::size_t index) {
-    ProposalLane& lane = *lanes_.front();
-    lane.take(batch, index);
-    lane.start();
-    while (lane.running()) lane.step();
-    lane.finish();
-    return lane;
+    left_.take(batch, index);
+    left_.start();
+    left_.run();
+    left_.finish(kUnbounded);
+    return left_;
   }
 
  private:
-  static constexpr std::size_t kLanes = 4;
+  static constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
-  std::vector<std::unique_ptr<ProposalLane>> lanes_;
+  ProposalLane left_;
+  ProposalLane right_;
 };
 
 }  // namespace shardwright::embedding

@@ -24,12 +24,19 @@ class ProposalLane {
   void invalidate() { taken_ = kNothing; }
   std::size_t taken() const { return taken_; }
 
-  // Partitions the proposal taken, one group per step. No allocation in the steady state.
+  // Partitions the proposal taken: start, then run to the end. No allocation in the steady state.
   void start();
   bool running() const { return !memory_balanced_chosen_ && greedy_.running(); }
-  void step() { greedy_.step(); }
-  // The outcome, once nothing is running.
-  ProposalOutcome finish();
+  void run() {
+    while (running()) greedy_.step();
+  }
+  // Advances two lanes at once, until one of them is at its end. Precondition: different lanes.
+  static void run_together(ProposalLane& a, ProposalLane& b) {
+    while (a.running() && b.running()) GreedyPerfPartitioner::step_together(a.greedy_, b.greedy_);
+  }
+  // The outcome, once nothing is running. Where the rating is certain to be worse than `bound`, it
+  // is not computed and infinite.
+  ProposalOutcome finish(double bound);
 
   // Of the proposal just finished, where it was feasible: the options in proposal order, the ranks
   // of all shards in that order, and the hash of those that TorchRec's golden answers carry.
@@ -40,7 +47,10 @@ class ProposalLane {
  private:
   static constexpr std::size_t kNothing = ~std::size_t{0};
 
+  void walk(const ProposalBatch& batch, std::size_t index);
+  void jump(const ProposalBatch& batch, std::size_t index);
   double rate();
+  bool surely_above(double bound) const;
 
   const OptionPool* pool_;
   PerfModel perf_model_;
@@ -52,6 +62,7 @@ class ProposalLane {
   bool feasible_ = false;
   std::vector<OptionId> options_;
   std::size_t taken_ = kNothing;
+  std::vector<std::uint32_t> changed_positions_;  // scratch of jump
   std::vector<double> perf_by_rank_;
   std::vector<std::int64_t> hbm_by_rank_;
 };

@@ -12,7 +12,7 @@ namespace shardwright::embedding {
 // Leaves hold a load in ms, zero or above; the winner is the leaf of least load, the smaller index
 // on ties. A leaf that is out takes no part.
 // Loads are compared as the bits of the double, which for numbers that are not negative order like
-// the numbers, and winners are selected by masks: who wins is as good as random, a mispredicted
+// the numbers, and winners are selected by masks: who wins is as good as random, and a mispredicted
 // branch would cost more than the whole replay.
 // Thread safety: none; one per worker.
 class DeviceTree {

@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace shardwright::embedding {
+namespace {
+
+// Groups per step: enough to be worth the call.
+constexpr std::size_t kMaxPlain = 64;
+
+}  // namespace
 
 void GreedyPerfPartitioner::start(std::span<const OptionId> proposal, const GroupOrder& order,
                                   Placement& placement, std::int64_t hbm_per_device) {
@@ -11,22 +17,44 @@ void GreedyPerfPartitioner::start(std::span<const OptionId> proposal, const Grou
   placement_ = &placement;
   failed_position_ = GroupOrder::kNone;
   placement.reset(hbm_per_device);
-  feasible_ = placement.place_uniform(proposal);
+  feasible_ = !order.has_uniform() || placement.place_uniform(proposal);
   groups_ = feasible_ ? order.groups() : std::span<const GroupOrder::Group>();
   next_ = 0;
 }
 
+std::span<const GroupOrder::Group> GreedyPerfPartitioner::next_plain(std::size_t limit) const {
+  const auto next = groups_.subspan(next_, std::min(limit, groups_.size() - next_));
+  std::size_t plain = 0;
+  while (plain < next.size() && next[plain].num_shards > 0) ++plain;
+  return next.first(plain);
+}
+
 void GreedyPerfPartitioner::step() {
-  // Plain groups are placed several at once, so that a step is worth its call.
-  constexpr std::size_t kMaxPlain = 8;
-  const auto groups = groups_.subspan(next_, std::min(kMaxPlain, groups_.size() - next_));
-  const std::size_t plain = static_cast<std::size_t>(
-      std::find_if(groups.begin(), groups.end(),
-                   [](const GroupOrder::Group& group) { return group.num_shards == 0; }) -
-      groups.begin());
-  const std::size_t wanted = std::max<std::size_t>(plain, 1);
-  const std::size_t placed =
-      plain > 0 ? placement_->place_plain(groups.first(plain)) : place(groups.front()) ? 1 : 0;
+  const auto plain = next_plain(kMaxPlain);
+  if (plain.empty()) {
+    advance(place(groups_[next_]) ? 1 : 0, 1);
+  } else {
+    advance(placement_->place_plain(plain), plain.size());
+  }
+}
+
+void GreedyPerfPartitioner::step_together(GreedyPerfPartitioner& a, GreedyPerfPartitioner& b) {
+  const auto plain_a = a.next_plain(kMaxPlain);
+  const auto plain_b = b.next_plain(kMaxPlain);
+  const std::size_t both = std::min(plain_a.size(), plain_b.size());
+  if (both == 0) {
+    a.step();
+    b.step();
+    return;
+  }
+  const auto [placed_a, placed_b] = Placement::place_plain_together(
+      *a.placement_, plain_a.first(both), *b.placement_, plain_b.first(both));
+  a.advance(placed_a, both);
+  b.advance(placed_b, both);
+}
+
+// `placed` of `wanted` groups found their place.
+void GreedyPerfPartitioner::advance(std::size_t placed, std::size_t wanted) {
   next_ += placed;
   if (placed == wanted) return;
   feasible_ = false;

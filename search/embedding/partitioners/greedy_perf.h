@@ -9,8 +9,8 @@
 
 namespace shardwright::embedding {
 
-// Places a proposal whose groups are in an order, one group per step, so that a worker can advance
-// several proposals in turn.
+// Places a proposal whose groups are in an order, a few groups per step, so that a worker can
+// advance two proposals at once.
 // Source: GreedyPerfPartitioner, torchrec/distributed/planner/partitioners.py.
 // Thread safety: none; one per worker.
 class GreedyPerfPartitioner {
@@ -21,8 +21,10 @@ class GreedyPerfPartitioner {
              std::int64_t hbm_per_device = 0);
   // Whether a step is left.
   bool running() const { return next_ < groups_.size(); }
-  // Places the next group. Precondition: running().
+  // Places the next groups. Precondition: running().
   void step();
+  // A step of each. Precondition: both are running, on different placements.
+  static void step_together(GreedyPerfPartitioner& a, GreedyPerfPartitioner& b);
   // Whether everything placed so far found its place.
   bool feasible() const { return feasible_; }
 
@@ -38,6 +40,9 @@ class GreedyPerfPartitioner {
   std::uint32_t failed_position() const { return failed_position_; }
 
  private:
+  // The plain groups that come next, at most `limit`.
+  std::span<const GroupOrder::Group> next_plain(std::size_t limit) const;
+  void advance(std::size_t placed, std::size_t wanted);
   bool place(const GroupOrder::Group& group);
   bool place_on_host(const GroupOrder::Group& group);
 

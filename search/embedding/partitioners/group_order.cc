@@ -25,6 +25,9 @@ GroupOrder::GroupOrder(const OptionPool& pool, PartitionerSpec::SortBy sort_by,
   num_dependencies_ = static_cast<std::uint32_t>(ids.size());
   has_dependencies_ = num_dependencies_ > 0;
   groups_.reserve(pool.tables().size());
+  merged_.reserve(pool.tables().size());
+  changed_.reserve(pool.tables().size());
+  is_changed_.reserve(pool.tables().size());
   keys_.reserve(pool.tables().size());
 }
 
@@ -58,7 +61,11 @@ void GroupOrder::reset(std::span<const OptionId> proposal) {
   keys_.resize(proposal.size());
   next_member_.assign(has_dependencies_ ? proposal.size() : 0, kNone);
   collect(proposal);
-  std::sort(groups_.begin(), groups_.end(), [this](const Group& a, const Group& b) {
+  sort(groups_);
+}
+
+void GroupOrder::sort(std::vector<Group>& groups) const {
+  std::sort(groups.begin(), groups.end(), [this](const Group& a, const Group& b) {
     return before(keys_[a.first_position], a.first_position, keys_[b.first_position],
                   b.first_position);
   });
@@ -93,6 +100,34 @@ std::size_t GroupOrder::find(const Key& key, std::uint32_t position) const {
     return before(keys_[group.first_position], group.first_position, key, position);
   });
   return static_cast<std::size_t>(at - groups_.begin());
+}
+
+void GroupOrder::change_many(std::span<const OptionId> proposal,
+                             std::span<const std::uint32_t> positions) {
+  if (has_dependencies_) return reset(proposal);
+  is_changed_.assign(proposal.size(), 0);
+  changed_.clear();
+  for (const std::uint32_t position : positions) {
+    is_changed_[position] = 1;
+    keys_[position] = key_of(proposal[position]);
+    if (pool_->row(proposal[position]).partition_by != PartitionBy::kUniform) {
+      changed_.push_back(group_of(position, proposal[position]));
+    }
+  }
+  sort(changed_);
+  merged_.clear();
+  auto next = changed_.begin();
+  for (const Group& group : groups_) {
+    const std::uint32_t position = group.first_position;
+    if (is_changed_[position] != 0) continue;
+    while (next != changed_.end() && before(keys_[next->first_position], next->first_position,
+                                            keys_[position], position)) {
+      merged_.push_back(*next++);
+    }
+    merged_.push_back(group);
+  }
+  merged_.insert(merged_.end(), next, changed_.end());
+  groups_.swap(merged_);
 }
 
 void GroupOrder::change(std::span<const OptionId> proposal, std::uint32_t position,

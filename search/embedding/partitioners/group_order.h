@@ -33,7 +33,13 @@ class GroupOrder {
   // The option at `position` of the proposal changes from `before`; `proposal` is as it is after.
   void change(std::span<const OptionId> proposal, std::uint32_t position, OptionId before);
 
+  // The options at `positions` (each once) have changed. O(groups + positions log positions): for
+  // proposals that are far apart.
+  void change_many(std::span<const OptionId> proposal, std::span<const std::uint32_t> positions);
+
   std::span<const Group> groups() const { return groups_; }
+  // Whether the proposal may have uniform options, which are in no group.
+  bool has_uniform() const { return has_dependencies_ || groups_.size() < keys_.size(); }
   // What all members of a group take together.
   Storage storage(const Group& group) const {
     const Key& key = keys_[group.first_position];
@@ -58,6 +64,7 @@ class GroupOrder {
   Group group_of(std::uint32_t position, OptionId id) const;
   std::size_t find(const Key& key, std::uint32_t position) const;
   void collect(std::span<const OptionId> proposal);
+  void sort(std::vector<Group>& groups) const;
 
   const OptionPool* pool_;
   bool by_perf_;
@@ -67,6 +74,10 @@ class GroupOrder {
   std::uint32_t num_dependencies_ = 0;
   std::vector<Group> groups_;
   std::vector<Key> keys_;  // by first position
+  // Scratch of change_many.
+  std::vector<char> is_changed_;  // by position
+  std::vector<Group> changed_;
+  std::vector<Group> merged_;
   std::vector<std::uint32_t> next_member_;
 };
 

@@ -132,40 +132,64 @@ void Placement::readmit(const RunCost& cost) {
   }
 }
 
-inline bool Placement::place_one(const RunCost& cost, Rank* rank) {
+// The least loaded device that fits, where the least loaded one does not; kNoDevice = none. Devices
+// that are passed over sit out.
+std::uint32_t Placement::next_fitting(const RunCost& cost) {
   std::uint32_t at = tree_.winner();
-  while (!devices_[at].fits(cost)) {
-    if (tree_.is_out(at)) return false;
+  while (!tree_.is_out(at) && !devices_[at].fits(cost)) {
     is_full_[at] = 1;
     full_.push_back({devices_[at].hbm_bytes, at});
     std::push_heap(full_.begin(), full_.end());
     at = tree_.take_out(at);
   }
-  if (!full_.empty() && tree_.is_out(at)) return false;
-  devices_[at].add(cost);
-  tree_.update(at, devices_[at].total_ms);
-  host_known_[host_of_device_[at]] = 0;
-  *rank = rank_of_device_[at];
+  return tree_.is_out(at) ? kNoDevice : at;
+}
+
+// One chain of dependent steps: who is least loaded depends on the shard before.
+inline bool Placement::place_run(const RunCost& cost, std::uint32_t count, Rank* ranks) {
+  if (!full_.empty()) readmit(cost);
+  for (std::uint32_t k = 0; k < count; ++k) {
+    std::uint32_t at = tree_.winner();
+    if (!full_.empty() || !devices_[at].fits(cost)) {
+      at = next_fitting(cost);
+      if (at == kNoDevice) return false;
+    }
+    DeviceState& device = devices_[at];
+    device.add(cost);
+    tree_.update(at, device.total_ms);
+    host_known_[host_of_device_[at]] = 0;
+    ranks[k] = rank_of_device_[at];
+  }
   return true;
 }
 
-bool Placement::place_run(const RunCost& cost, std::uint32_t count, Rank* ranks) {
-  if (!full_.empty()) readmit(cost);
-  for (std::uint32_t k = 0; k < count; ++k) {
-    if (!place_one(cost, ranks + k)) return false;
-  }
-  return true;
+inline bool Placement::place_group(const GroupOrder::Group& group) {
+  return place_run(pool_->cost(group.run), group.num_shards, ranks_.data() + group.rank_slot);
 }
 
 std::size_t Placement::place_plain(std::span<const GroupOrder::Group> groups) {
   if (!tree_valid_) build_tree();
   std::size_t placed = 0;
-  for (; placed < groups.size(); ++placed) {
-    const GroupOrder::Group& group = groups[placed];
-    const RunCost& cost = pool_->cost(group.run);
-    if (!place_run(cost, group.num_shards, ranks_.data() + group.rank_slot)) break;
-  }
+  while (placed < groups.size() && place_group(groups[placed])) ++placed;
   return placed;
+}
+
+std::pair<std::size_t, std::size_t> Placement::place_plain_together(
+    Placement& a, std::span<const GroupOrder::Group> groups_a, Placement& b,
+    std::span<const GroupOrder::Group> groups_b) {
+  if (!a.tree_valid_) a.build_tree();
+  if (!b.tree_valid_) b.build_tree();
+  for (std::size_t i = 0; i < groups_a.size(); ++i) {
+    const bool placed_a = a.place_group(groups_a[i]);
+    const bool placed_b = b.place_group(groups_b[i]);
+    if (placed_a && placed_b) continue;
+    // One chain has ended; the other goes on by itself.
+    const auto rest = [i](Placement& placement, std::span<const GroupOrder::Group> groups, bool placed) {
+      return placed ? i + 1 + placement.place_plain(groups.subspan(i + 1)) : i;
+    };
+    return {rest(a, groups_a, placed_a), rest(b, groups_b, placed_b)};
+  }
+  return {groups_a.size(), groups_b.size()};
 }
 
 bool Placement::place_on_devices(const OptionRow& row) {

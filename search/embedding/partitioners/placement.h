@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/embedding/kinds.h"
@@ -51,6 +52,11 @@ class Placement {
   bool place_on_devices(const OptionRow& row);
   // Plain groups, one after the other, likewise; how many found their place.
   std::size_t place_plain(std::span<const GroupOrder::Group> groups);
+  // The same for as many groups on each of two placements, a shard here, a shard there: neither
+  // chain of dependent steps waits for the other.
+  static std::pair<std::size_t, std::size_t> place_plain_together(
+      Placement& a, std::span<const GroupOrder::Group> groups_a, Placement& b,
+      std::span<const GroupOrder::Group> groups_b);
   // All options within one host: the first, by summed time, that takes them. `storage` is what the
   // group needs altogether.
   bool place_on_host(std::span<const OptionId> group, Storage storage);
@@ -74,6 +80,8 @@ class Placement {
   const OptionPool& pool() const { return *pool_; }
 
  private:
+  static constexpr std::uint32_t kNoDevice = ~std::uint32_t{0};
+
   struct HostKey {
     double perf_ms = 0;
     std::uint32_t host = 0;
@@ -94,8 +102,9 @@ class Placement {
   bool place_unequal_uniform(std::span<const OptionId> proposal);
   void build_tree();
   void readmit(const RunCost& cost);
+  bool place_group(const GroupOrder::Group& group);
   bool place_run(const RunCost& cost, std::uint32_t count, Rank* ranks);
-  bool place_one(const RunCost& cost, Rank* rank);
+  std::uint32_t next_fitting(const RunCost& cost);
   bool try_host(std::span<const OptionId> group, std::uint32_t host);
   bool place_columns_on_host(const OptionRow& row, std::uint32_t host);
   bool place_rows(const OptionRow& row, std::span<const std::uint32_t> devices);
@@ -120,7 +129,8 @@ class Placement {
   std::vector<char> is_full_;  // by device
 
   std::vector<double> host_perf_;
-  std::vector<char> host_known_;
+  // Not char: a store through char could change anything, and everything would be read again.
+  std::vector<std::uint32_t> host_known_;
   std::vector<DeviceState> saved_;  // of the devices of an attempt, for undoing it
   std::vector<HostKey> sorted_hosts_;
   std::vector<std::uint32_t> window_;
