@@ -41,7 +41,9 @@ std::string name_of(StopReason reason) {
 }
 
 Status check(const PlanOptions& options) {
-  if (options.threads < 0) return invalid_input("--threads", "must not be negative");
+  if (options.threads < 0 || options.threads > 4096) {
+    return invalid_input("--threads", "must be between 0 (all cores) and 4096");
+  }
   if (options.time_limit_s && !(*options.time_limit_s >= 0)) {
     return invalid_input("--time-limit", "must be a number of seconds, zero or above");
   }
@@ -81,24 +83,28 @@ class EmbeddingPlanner {
       : problem_(std::move(problem)),
         options_(options),
         space_(std::move(space)),
-        budget_(options.work_limit, options.time_limit_s),
+        budget_(options.work_limit, options.time_limit_s, options.stop),
         executor_(options.threads) {}
 
   Result<EmbeddingPlanResult> run() {
     SHARDWRIGHT_RETURN_IF_ERROR(check(options_));
-    const Stopwatch total;
     Status reserved = reserve();
     if (!reserved.ok() && reserved.error().code != ErrorCode::kInfeasible) return reserved.error();
     if (reserved.ok()) {
-      SHARDWRIGHT_RETURN_IF_ERROR(enumerate());
-      SHARDWRIGHT_RETURN_IF_ERROR(explore());
+      const Status found = enumerate_and_explore();
+      if (!found.ok() && found.error().code != ErrorCode::kStopped) return found.error();
     }
     result_.threads = static_cast<int>(executor_.workers());
-    result_.timing.total_s = total.seconds();
+    result_.timing.total_s = total_.seconds();
     return std::move(result_);
   }
 
  private:
+  Status enumerate_and_explore() {
+    SHARDWRIGHT_RETURN_IF_ERROR(enumerate());
+    return explore();
+  }
+
   Status reserve() {
     const Stopwatch watch;
     Result<embedding::Reserved> reserved = embedding::reserve(*problem_);
@@ -115,7 +121,12 @@ class EmbeddingPlanner {
   Status enumerate() {
     const Stopwatch watch;
     if (space_ == nullptr) {
-      SHARDWRIGHT_ASSIGN_OR_RETURN(space_, embedding::enumerate(problem_, executor_));
+      auto space = embedding::enumerate(problem_, executor_, budget_);
+      if (!space.ok()) {
+        if (const auto reason = budget_.interrupted()) result_.stopped_by = name_of(*reason);
+        return space.error();
+      }
+      space_ = std::move(space).value();
     }
     result_.search_space = space_;
     result_.timing.enumerate_s = watch.seconds();
@@ -130,7 +141,8 @@ class EmbeddingPlanner {
                                       "bytes; check rows, pooling factors and the batch size");
     }
     EmbeddingSearch search(pool, result_.reservation->topology, executor_.workers(), options_.trace);
-    const StopReason reason = shardwright::explore(search, executor_, budget_);
+    const StopReason reason = shardwright::explore(
+        search, executor_, budget_, [this](const EmbeddingSearch& at) { report_progress(at); });
     result_.timing.explore_s = watch.seconds();
 
     result_.num_proposals = search.num_proposals();
@@ -146,6 +158,18 @@ class EmbeddingPlanner {
       explain_failure(pool, search);
     }
     return {};
+  }
+
+  void report_progress(const EmbeddingSearch& search) const {
+    if (!options_.on_progress) return;
+    PlanProgress progress;
+    progress.proposals = search.num_proposals();
+    progress.proposals_at_most = search.proposals_at_most();
+    progress.plans = search.num_plans();
+    if (search.best_plan()) progress.best_rating = search.best_rating();
+    progress.placed_shards = budget_.work_done();
+    progress.elapsed_s = total_.seconds();
+    options_.on_progress(progress);
   }
 
   void keep(const embedding::Plan& plan, double rating) {
@@ -176,6 +200,7 @@ class EmbeddingPlanner {
   Budget budget_;
   TbbExecutor executor_;
   EmbeddingPlanResult result_;
+  Stopwatch total_;
 };
 
 }  // namespace

@@ -25,10 +25,17 @@ concept ExplorationDomain = requires(D& domain, const Budget& budget, Budget& sp
   { domain.synchronize(spent) } -> std::convertible_to<bool>;
 };
 
+// Observes nothing.
+struct NoObserver {
+  template <class Domain>
+  void operator()(const Domain&) const {}
+};
+
 // Explores until the domain has nothing left to propose or the budget ends. The same domain, with
-// the same work limit, makes the same decisions for any executor.
-template <ExplorationDomain Domain>
-StopReason explore(Domain& domain, Executor& executor, Budget& budget) {
+// the same work limit, makes the same decisions for any executor. `observe(domain)` is called on the
+// calling thread after every batch.
+template <ExplorationDomain Domain, class Observe = NoObserver>
+StopReason explore(Domain& domain, Executor& executor, Budget& budget, const Observe& observe = {}) {
   for (;;) {
     if (const auto reason = budget.interrupted()) return *reason;
     if (!budget.work_left()) return StopReason::kWorkLimit;
@@ -41,7 +48,9 @@ StopReason explore(Domain& domain, Executor& executor, Budget& budget) {
                             domain.evaluate(worker, begin, end, budget);
                           });
 
-    if (!domain.synchronize(budget)) return StopReason::kFinished;
+    const bool go_on = domain.synchronize(budget);
+    observe(domain);
+    if (!go_on) return StopReason::kFinished;
   }
 }
 

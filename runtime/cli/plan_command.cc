@@ -3,11 +3,14 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 
 #include "runtime/cli/commands.h"
 #include "runtime/cli/exit_code.h"
+#include "runtime/cli/interrupt.h"
+#include "runtime/cli/progress.h"
 #include "runtime/io/nearest_name.h"
 #include "runtime/io/plan_json.h"
 #include "runtime/planner.h"
@@ -39,6 +42,23 @@ int status_of(const EmbeddingPlanResult& result) {
   return result.stopped_by.empty() ? kNoPlan : kStoppedByBudget;
 }
 
+// Plans with a progress line; Ctrl-C ends the search with the best plan so far.
+Result<EmbeddingPlanResult> plan_interruptibly(const LoadedProblem& loaded, PlanOptions options,
+                                               const Log& log) {
+  const InterruptGuard interrupt;
+  ProgressLine line;
+  options.stop = interrupt.token();
+  options.on_progress = [&](const PlanProgress& progress) {
+    line.show(progress);
+    if (log.enabled()) {
+      log.info(std::to_string(progress.proposals) + " proposals, " +
+               std::to_string(progress.plans) + " fit" +
+               (progress.best_rating ? ", best " + std::to_string(*progress.best_rating) : ""));
+    }
+  };
+  return plan_embedding(loaded.problem, options, loaded.search_space);
+}
+
 int run(const PlanArguments& arguments) {
   const Log log = arguments.output.log();
   const Result<PlanMode> mode = mode_of(arguments.mode);
@@ -48,8 +68,7 @@ int run(const PlanArguments& arguments) {
   PlanOptions options = arguments.options;
   options.mode = *mode;
   options.threads = arguments.output.threads;
-  const Result<EmbeddingPlanResult> result =
-      plan_embedding(loaded->problem, options, loaded->search_space);
+  const Result<EmbeddingPlanResult> result = plan_interruptibly(*loaded, std::move(options), log);
   if (!result.ok()) return fail(in_file(result.error(), arguments.problem.problem_path));
   // Exact mode keeps a plan that the peer would make although it breaks a rule, and says so.
   for (const embedding::Violation& violation : result->evaluation.violations) {
@@ -57,7 +76,7 @@ int run(const PlanArguments& arguments) {
   }
   log.info("evaluated " + std::to_string(result->num_proposals) + " proposals, " +
            std::to_string(result->num_plans) + " fit");
-  const PlanJsonOptions json{arguments.emit_search_space, options.trace, *mode, loaded->read_s};
+  const PlanJsonOptions json{arguments.emit_search_space, arguments.options.trace, *mode, loaded->read_s};
   return emit(
       arguments.output, status_of(*result),
       [&](const TextSink& sink) { write_plan(*loaded->problem, *result, json, sink); },

@@ -29,6 +29,12 @@ EmbeddingSearch::EmbeddingSearch(OptionPool& pool, const Topology& available, un
   }
 }
 
+std::uint64_t EmbeddingSearch::proposals_at_most() const {
+  std::uint64_t sum = 0;
+  for (const auto& proposer : proposers_) sum += proposer->proposals_at_most();
+  return sum;
+}
+
 std::size_t EmbeddingSearch::propose(const Budget& budget) {
   while (proposer_ < proposers_.size()) {
     if (first_ == batch_.size()) refill();

@@ -41,6 +41,8 @@ class EmbeddingSearch {
   void evaluate(unsigned worker, std::size_t begin, std::size_t end, const Budget& budget);
   bool synchronize(Budget& budget);
 
+  // How many proposals all proposers may make, repeated ones included.
+  std::uint64_t proposals_at_most() const;
   std::uint64_t num_proposals() const { return num_proposals_; }
   std::uint64_t num_plans() const { return num_plans_; }
   const std::optional<Plan>& best_plan() const { return best_plan_; }

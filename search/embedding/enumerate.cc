@@ -173,18 +173,21 @@ std::vector<TableId> visit_order(const Problem& problem) {
 }
 
 Result<std::shared_ptr<const SearchSpace>> enumerate(std::shared_ptr<const Problem> problem,
-                                                     Executor& executor) {
+                                                     Executor& executor, const Budget& budget) {
   const std::vector<TableId> order = visit_order(*problem);
   auto layouts = std::make_shared<ShardLayoutInterner>();
   const TableEnumerator enumerator(*problem, *layouts);
 
   std::vector<std::optional<Result<std::vector<ShardingOption>>>> of_table(order.size());
   executor.parallel_for(order.size(), 16, [&](unsigned, std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) of_table[i].emplace(enumerator.options(order[i]));
+    for (std::size_t i = begin; i < end && !budget.interrupted(); ++i) {
+      of_table[i].emplace(enumerator.options(order[i]));
+    }
   });
 
   std::size_t total = 0;
   for (const auto& options : of_table) {
+    if (!options) return Error{ErrorCode::kStopped, "stopped while enumerating", ""};
     if (!options->ok()) return options->error();
     total += (*options)->size();
   }

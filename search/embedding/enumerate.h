@@ -5,6 +5,7 @@
 
 #include "core/embedding/search_space.h"
 #include "core/status.h"
+#include "search/budget.h"
 #include "search/executor.h"
 
 namespace shardwright::embedding {
@@ -13,10 +14,11 @@ namespace shardwright::embedding {
 // first, unless use_exact_enumerate_order); the options of a table follow its constraints, or else
 // the sharder's declaration: sharding types outer, kernels inner. Tables are estimated in parallel.
 // Errors: kInvalidInput, naming the table, where nothing is left to choose or a cost leaves the
-// range of 2^62 bytes.
+// range of 2^62 bytes; kStopped where the budget is interrupted.
 // Source: EmbeddingEnumerator.enumerate, torchrec/distributed/planner/enumerators.py.
 Result<std::shared_ptr<const SearchSpace>> enumerate(std::shared_ptr<const Problem> problem,
-                                                     Executor& executor);
+                                                     Executor& executor,
+                                                     const Budget& budget = {});
 
 // The tables in the order in which the enumerator visits them.
 std::vector<TableId> visit_order(const Problem& problem);

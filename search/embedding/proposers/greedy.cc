@@ -8,6 +8,7 @@ GreedyProposer::GreedyProposer(const ProposerSpec& spec, const OptionPool& pool)
     : tables_(sorted_by_perf(pool, spec.use_depth)), index_(tables_.size(), 0) {
   // A threshold of zero counts as none.
   if (spec.threshold.value_or(0) != 0) threshold_ = spec.threshold;
+  for (const auto& table : tables_) proposals_at_most_ += table.options.size() - 1;
   heap_.reserve(tables_.size());
   for (std::uint32_t position = 0; position < tables_.size(); ++position) offer(pool, position);
 }

@@ -18,6 +18,7 @@ class GreedyProposer final : public Proposer {
   GreedyProposer(const ProposerSpec& spec, const OptionPool& pool);
 
   std::size_t look_ahead() const override { return std::numeric_limits<std::size_t>::max(); }
+  std::uint64_t proposals_at_most() const override { return proposals_at_most_; }
   void propose(std::size_t limit, OptionPool& pool, ProposalBatch& batch) override;
   bool feedback(const ProposalFeedback& feedback) override;
 
@@ -44,6 +45,7 @@ class GreedyProposer final : public Proposer {
   std::optional<std::int64_t> threshold_;
   double best_rating_ = std::numeric_limits<double>::infinity();
   std::int64_t num_inferior_ = 0;
+  std::uint64_t proposals_at_most_ = 1;
   bool started_ = false;
   bool finished_ = false;
 };

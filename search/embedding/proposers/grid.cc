@@ -3,10 +3,9 @@
 namespace shardwright::embedding {
 
 GridSearchProposer::GridSearchProposer(const ProposerSpec& spec, const OptionPool& pool) {
-  std::uint64_t product = 1;
   for (const auto& table : pool.tables()) {
-    product *= table.options.size();
-    if (product > static_cast<std::uint64_t>(spec.max_proposals)) return;
+    product_ *= table.options.size();
+    if (product_ > static_cast<std::uint64_t>(spec.max_proposals)) return;
   }
   tables_ = sorted_by_perf(pool, true);
   index_.assign(tables_.size(), 0);

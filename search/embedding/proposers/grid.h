@@ -16,6 +16,7 @@ class GridSearchProposer final : public Proposer {
   GridSearchProposer(const ProposerSpec& spec, const OptionPool& pool);
 
   std::size_t look_ahead() const override { return std::numeric_limits<std::size_t>::max(); }
+  std::uint64_t proposals_at_most() const override { return tables_.empty() ? 0 : product_; }
   void propose(std::size_t limit, OptionPool& pool, ProposalBatch& batch) override;
 
  private:
@@ -24,6 +25,7 @@ class GridSearchProposer final : public Proposer {
   std::vector<OptionPool::TableOptions> tables_;  // empty = skipped
   std::vector<std::uint32_t> index_;
   std::vector<ProposalChange> changes_;
+  std::uint64_t product_ = 1;
   bool started_ = false;
   bool finished_ = false;
 };

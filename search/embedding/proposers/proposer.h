@@ -28,6 +28,9 @@ class Proposer {
   // feedback of the last.
   virtual std::size_t look_ahead() const = 0;
 
+  // How many proposals it may make altogether, repeated ones included.
+  virtual std::uint64_t proposals_at_most() const = 0;
+
   // Appends up to `limit` proposals to `batch`; none = finished. May add options to `pool`.
   virtual void propose(std::size_t limit, OptionPool& pool, ProposalBatch& batch) = 0;
 

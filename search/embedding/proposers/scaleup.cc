@@ -9,7 +9,6 @@
 namespace shardwright::embedding {
 namespace {
 
-constexpr int kMaxIterations = 16;
 constexpr double kNoRating = 1e99;
 // Above this a cache holds the table, but for rounding.
 constexpr float kFullLoadFactor = 0.9999F;

@@ -22,11 +22,13 @@ class EmbeddingOffloadScaleupProposer final : public Proposer {
                                   const Topology& available);
 
   std::size_t look_ahead() const override { return 1; }
+  std::uint64_t proposals_at_most() const override { return 1 + kMaxIterations; }
   void propose(std::size_t limit, OptionPool& pool, ProposalBatch& batch) override;
   bool feedback(const ProposalFeedback& feedback) override;
 
  private:
   using Options = std::vector<ShardingOption>;
+  static constexpr int kMaxIterations = 16;
 
   Options best_options(const OptionPool& pool, bool use_depth) const;
   void promote_where_cache_costs_more(Options& options) const;

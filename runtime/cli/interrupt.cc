@@ -1,0 +1,41 @@
+#include "runtime/cli/interrupt.h"
+
+#include <csignal>
+#include <ctime>
+
+#include <pthread.h>
+
+namespace shardwright::cli {
+namespace {
+
+sigset_t interrupts() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  return set;
+}
+
+}  // namespace
+
+// A signal handler may do next to nothing; a thread that waits for the signal may do anything.
+InterruptGuard::InterruptGuard() {
+  const sigset_t set = interrupts();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  waiter_ = std::jthread([this, set](const std::stop_token& done) {
+    const timespec patience{0, 50'000'000};
+    while (!done.stop_requested()) {
+      if (sigtimedwait(&set, nullptr, &patience) < 0) continue;
+      source_.request_stop();
+      pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+      return;
+    }
+  });
+}
+
+InterruptGuard::~InterruptGuard() {
+  const sigset_t set = interrupts();
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+}  // namespace shardwright::cli
