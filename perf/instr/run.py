@@ -16,7 +16,7 @@ from tracking.errors import TrackError  # noqa: E402
 EXAMPLES = """examples:
   perf/instr/run.py check                          everything, against the committed baseline
   perf/instr/run.py check --only quality           ratings at fixed work budgets alone; needs no valgrind
-  perf/instr/run.py check --region enumerate --keep /tmp/profiles
+  perf/instr/run.py check --region enumerate --keep profiles     
                                                    one region; its profile is kept for callgrind_annotate
   perf/instr/run.py update --reason "Options carry their cache statistics"
                                                    accept what is measured now

@@ -86,6 +86,7 @@ void EmbeddingSearch::evaluate(unsigned worker, std::size_t begin, std::size_t e
 
 bool EmbeddingSearch::synchronize(Budget& budget) {
   std::optional<std::size_t> best;
+  std::optional<std::size_t> lowest_failure;
   bool go_on = true;
   for (const std::size_t end = first_ + slice_size_; first_ < end && go_on; ++first_) {
     const std::size_t i = first_;
@@ -102,7 +103,7 @@ bool EmbeddingSearch::synchronize(Budget& budget) {
         best_rating_ = outcome.rating;
         best = i;
       }
-      if (!outcome.feasible) record_failure(i);
+      if (!outcome.feasible && is_lowest_failure(step)) lowest_failure = i;
       cache_.insert(step.key, outcome);
     }
     if (keep_trace_) add_to_trace(i, cached, outcome);
@@ -110,15 +111,16 @@ bool EmbeddingSearch::synchronize(Budget& budget) {
   }
   if (!go_on) first_ = batch_.size();  // withdrawn
   if (best) keep_best(*best);
+  if (lowest_failure) batch_.expand(*lowest_failure, lowest_failed_options_);
   return true;
 }
 
-void EmbeddingSearch::record_failure(std::size_t index) {
-  const ProposalBatch::Step& step = batch_.step(index);
+// Whether no failed proposal so far asked for less; if so, it becomes the one to beat.
+bool EmbeddingSearch::is_lowest_failure(const ProposalBatch::Step& step) {
   const Storage storage{Bytes(step.hbm_bytes), Bytes(step.ddr_bytes)};
-  if (lowest_failed_ && !(storage < *lowest_failed_)) return;
+  if (lowest_failed_ && !(storage < *lowest_failed_)) return false;
   lowest_failed_ = storage;
-  batch_.expand(index, lowest_failed_options_);
+  return true;
 }
 
 // Candidates are rated in scratch; a Plan is made for the one that is kept.

@@ -54,7 +54,7 @@ class EmbeddingSearch {
   const std::vector<TracedProposal>& trace() const { return trace_; }
 
  private:
-  static constexpr std::size_t kGrain = 32;
+  static constexpr std::size_t kGrain = 16;
   static constexpr std::size_t kMaxBatch = 1024;
 
   // What a worker found out about one proposal of the batch.
@@ -66,7 +66,7 @@ class EmbeddingSearch {
 
   void refill();
   bool take_slice(const Budget& budget);
-  void record_failure(std::size_t index);
+  bool is_lowest_failure(const ProposalBatch::Step& step);
   void keep_best(std::size_t index);
   void add_to_trace(std::size_t index, bool cached, const ProposalOutcome& outcome);
 

@@ -12,8 +12,7 @@ Placement::Placement(const OptionPool& pool, const Topology& available)
       devices_(available.world_size()),
       tree_(available.world_size()),
       is_full_(available.world_size(), 0),
-      host_perf_(hosts_, 0.0),
-      host_known_(hosts_, 0),
+      host_loads_(hosts_),
       hbm_delta_(available.world_size() + 1, 0),
       ddr_delta_(available.world_size() + 1, 0) {
   available_.resize(devices_.size());
@@ -27,6 +26,7 @@ Placement::Placement(const OptionPool& pool, const Topology& available)
   ranks_.resize(pool.num_rank_slots());
   const std::size_t most_shards = std::max(local_, pool.most_placed_shards());
   full_.reserve(devices_.size());
+  changed_hosts_.reserve(hosts_);
   saved_.reserve(most_shards);
   window_.reserve(most_shards);
   sorted_hosts_.reserve(hosts_);
@@ -38,7 +38,8 @@ void Placement::reset(std::int64_t hbm_per_device) {
     devices_[i].hbm_bytes = hbm_per_device != 0 ? hbm_per_device : available_[i].hbm.value();
     devices_[i].ddr_bytes = available_[i].ddr.value();
   }
-  std::fill(host_known_.begin(), host_known_.end(), 0);
+  host_loads_.reset();
+  changed_hosts_.clear();
   tree_valid_ = false;
 }
 
@@ -113,12 +114,39 @@ bool Placement::place_unequal_uniform(std::span<const OptionId> proposal) {
   return true;
 }
 
+// Brings the tree up to date: the devices of a few hosts one by one, or all of them.
 void Placement::build_tree() {
-  for (std::uint32_t i = 0; i < devices_.size(); ++i) tree_.set(i, devices_[i].total_ms);
-  tree_.rebuild();
-  full_.clear();
-  std::fill(is_full_.begin(), is_full_.end(), 0);
+  const bool known = !changed_hosts_.empty();
+  // A replay costs about as much as so many matches of a rebuild.
+  constexpr std::size_t kReplayCost = 16;
+  if (known && changed_hosts_.size() * local_ * kReplayCost < devices_.size()) {
+    for (const std::uint32_t host : changed_hosts_) {
+      for (std::uint32_t i = 0; i < local_; ++i) {
+        const std::uint32_t at = device(host, i);
+        if (is_full_[at] == 0) tree_.update(at, devices_[at].total_ms);
+      }
+    }
+  } else {
+    if (!known) {
+      full_.clear();
+      std::fill(is_full_.begin(), is_full_.end(), 0);
+    }
+    for (std::uint32_t i = 0; i < devices_.size(); ++i) {
+      if (is_full_[i] == 0) tree_.set(i, devices_[i].total_ms);
+    }
+    tree_.rebuild();
+  }
+  changed_hosts_.clear();
   tree_valid_ = true;
+}
+
+// The devices of a host were given something: the tree has yet to see it.
+void Placement::host_changed(std::uint32_t host) {
+  host_loads_.touch(host);
+  const bool tree_is_known = tree_valid_ || !changed_hosts_.empty();
+  // As many changes as hosts mean that all are played again; more need not be remembered.
+  if (tree_is_known && changed_hosts_.size() < hosts_) changed_hosts_.push_back(host);
+  tree_valid_ = false;
 }
 
 // Full devices sit out until a shard comes that may fit them.
@@ -157,7 +185,7 @@ inline bool Placement::place_run(const RunCost& cost, std::uint32_t count, Rank*
     DeviceState& device = devices_[at];
     device.add(cost);
     tree_.update(at, device.total_ms);
-    host_known_[host_of_device_[at]] = 0;
+    host_loads_.touch(host_of_device_[at]);
     ranks[k] = rank_of_device_[at];
   }
   return true;
@@ -204,75 +232,76 @@ bool Placement::place_on_devices(const OptionRow& row) {
   return true;
 }
 
-double Placement::host_perf(std::uint32_t host) {
-  if (host_known_[host] == 0) {
+void Placement::refresh_hosts() {
+  host_loads_.refresh([this](std::uint32_t host) {
     double sum = 0;
     for (std::uint32_t i = 0; i < local_; ++i) sum += devices_[device(host, i)].total_ms;
-    host_perf_[host] = sum;
-    host_known_[host] = 1;
-  }
-  return host_perf_[host];
-}
-
-// The host that follows `after` in order of (summed time, index); false at the end.
-bool Placement::next_host(HostKey& after) {
-  bool found = false;
-  HostKey best;
-  for (std::uint32_t host = 0; host < hosts_; ++host) {
-    const double perf = host_perf(host);
-    const bool later = perf > after.perf_ms || (perf == after.perf_ms && host > after.host);
-    if ((later || after.host == hosts_) && (!found || perf < best.perf_ms)) {
-      best = {perf, host};
-      found = true;
-    }
-  }
-  after = best;
-  return found;
-}
-
-// Brings the tree up to date with one host's devices.
-void Placement::sync_tree(std::uint32_t host) {
-  host_known_[host] = 0;
-  if (!tree_valid_) return;
-  for (std::uint32_t i = 0; i < local_; ++i) {
-    const std::uint32_t at = device(host, i);
-    if (is_full_[at] == 0) tree_.update(at, devices_[at].total_ms);
-  }
+    return sum;
+  });
 }
 
 bool Placement::place_on_host(std::span<const OptionId> group, Storage storage) {
-  HostKey key{0, hosts_};
-  while (next_host(key)) {
+  refresh_hosts();
+  HostKey at = host_loads_.first();
+  do {
     Storage left;
-    saved_.clear();
     for (std::uint32_t i = 0; i < local_; ++i) {
-      saved_.push_back(devices_[device(key.host, i)]);
-      left += Storage{Bytes(saved_.back().hbm_bytes), Bytes(saved_.back().ddr_bytes)};
+      const DeviceState& own = devices_[device(at.host, i)];
+      left += Storage{Bytes(own.hbm_bytes), Bytes(own.ddr_bytes)};
     }
-    if (!storage.fits_in(left)) continue;
-    if (try_host(group, key.host)) {
-      sync_tree(key.host);
+    if (storage.fits_in(left) && try_host(group, at.host)) {
+      host_changed(at.host);
       return true;
     }
-    for (std::uint32_t i = 0; i < local_; ++i) devices_[device(key.host, i)] = saved_[i];
-  }
+  } while (host_loads_.next(at));
   return false;
 }
 
+// Places the group within the host or leaves the host as it was.
 bool Placement::try_host(std::span<const OptionId> group, std::uint32_t host) {
+  const OptionRow& first = pool_->row(group.front());
+  if (group.size() == 1 && first.sharding_type == ShardingType::kTableRowWise) {
+    return place_rows_on_host(first, host);
+  }
+  saved_.clear();
+  for (std::uint32_t i = 0; i < local_; ++i) saved_.push_back(devices_[device(host, i)]);
   for (const OptionId id : group) {
     const OptionRow& row = pool_->row(id);
-    if (row.sharding_type == ShardingType::kTableRowWise) {
-      window_.clear();
-      for (std::uint32_t i = 0; i < local_; ++i) window_.push_back(device(host, i));
-      if (!place_rows(row, window_)) return false;
-    } else if (row.sharding_type == ShardingType::kTableColumnWise) {
-      if (!place_columns_on_host(row, host)) return false;
-    } else {
-      return false;
-    }
+    const bool placed = row.sharding_type == ShardingType::kTableRowWise
+                            ? place_rows_on_host(row, host)
+                            : row.sharding_type == ShardingType::kTableColumnWise &&
+                                  place_columns_on_host(row, host);
+    if (placed) continue;
+    for (std::uint32_t i = 0; i < local_; ++i) devices_[device(host, i)] = saved_[i];
+    return false;
   }
   return true;
+}
+
+// Shard i on device i of the host; nothing is placed unless everything fits.
+bool Placement::place_rows_on_host(const OptionRow& row, std::uint32_t host) {
+  if (row.num_shards != local_) return false;
+  const auto costs = pool_->costs(row);
+  const std::uint32_t* counts = pool_->run_counts(row);
+  const auto for_each_shard = [&](const auto& visit) {
+    std::uint32_t shard = 0;
+    for (std::size_t run = 0; run < costs.size(); ++run) {
+      for (std::uint32_t k = 0; k < counts[run]; ++k, ++shard) {
+        if (!visit(device(host, shard), shard, costs[run])) return false;
+      }
+    }
+    return true;
+  };
+  const bool fits = for_each_shard([this](std::uint32_t at, std::uint32_t, const RunCost& cost) {
+    return devices_[at].fits(cost);
+  });
+  if (!fits) return false;
+  Rank* ranks = ranks_.data() + row.rank_slot;
+  return for_each_shard([&](std::uint32_t at, std::uint32_t shard, const RunCost& cost) {
+    devices_[at].add(cost);
+    ranks[shard] = rank_of_device_[at];
+    return true;
+  });
 }
 
 // Each shard on the host's fitting device of least (time, rank).
@@ -319,10 +348,9 @@ bool Placement::place_on_hosts(const OptionRow& row) {
   if (row.sharding_type != ShardingType::kGridShard || row.num_shards % local_ != 0) return false;
   const std::uint32_t wanted = row.num_shards / local_;
   sorted_hosts_.clear();
-  for (std::uint32_t host = 0; host < hosts_; ++host) sorted_hosts_.push_back({host_perf(host), host});
-  std::sort(sorted_hosts_.begin(), sorted_hosts_.end(), [](const HostKey& a, const HostKey& b) {
-    return a.perf_ms != b.perf_ms ? a.perf_ms < b.perf_ms : a.host < b.host;
-  });
+  refresh_hosts();
+  for (std::uint32_t host = 0; host < hosts_; ++host) sorted_hosts_.push_back(host_loads_.key(host));
+  std::sort(sorted_hosts_.begin(), sorted_hosts_.end());
   if (wanted >= hosts_) return try_hosts(row, 0, wanted);
   for (std::uint32_t begin = 0; begin + wanted <= hosts_; ++begin) {
     if (try_hosts(row, begin, wanted)) return true;
@@ -346,7 +374,7 @@ bool Placement::try_hosts(const OptionRow& row, std::uint32_t begin, std::uint32
     return false;
   }
   for (std::uint32_t i = 0; i < std::min(count, hosts_); ++i) {
-    sync_tree(sorted_hosts_[(begin + i) % hosts_].host);
+    host_changed(sorted_hosts_[(begin + i) % hosts_].host);
   }
   return true;
 }

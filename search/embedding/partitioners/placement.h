@@ -12,6 +12,7 @@
 #include "search/embedding/option_pool.h"
 #include "search/embedding/partitioners/device_tree.h"
 #include "search/embedding/partitioners/group_order.h"
+#include "search/embedding/partitioners/host_loads.h"
 
 namespace shardwright::embedding {
 
@@ -82,10 +83,6 @@ class Placement {
  private:
   static constexpr std::uint32_t kNoDevice = ~std::uint32_t{0};
 
-  struct HostKey {
-    double perf_ms = 0;
-    std::uint32_t host = 0;
-  };
   // A device that was too full for a shard when its turn came, by the HBM it had left.
   struct Full {
     std::int64_t hbm_bytes = 0;
@@ -109,9 +106,9 @@ class Placement {
   bool place_columns_on_host(const OptionRow& row, std::uint32_t host);
   bool place_rows(const OptionRow& row, std::span<const std::uint32_t> devices);
   bool try_hosts(const OptionRow& row, std::uint32_t begin, std::uint32_t count);
-  double host_perf(std::uint32_t host);
-  bool next_host(HostKey& after);
-  void sync_tree(std::uint32_t host);
+  bool place_rows_on_host(const OptionRow& row, std::uint32_t host);
+  void refresh_hosts();
+  void host_changed(std::uint32_t host);
 
   const OptionPool* pool_;
   std::vector<Storage> available_;  // by device
@@ -128,9 +125,8 @@ class Placement {
   std::vector<Full> full_;     // heap: the most HBM left first
   std::vector<char> is_full_;  // by device
 
-  std::vector<double> host_perf_;
-  // Not char: a store through char could change anything, and everything would be read again.
-  std::vector<std::uint32_t> host_known_;
+  HostLoads host_loads_;
+  std::vector<std::uint32_t> changed_hosts_;  // whose devices the tree has not seen
   std::vector<DeviceState> saved_;  // of the devices of an attempt, for undoing it
   std::vector<HostKey> sorted_hosts_;
   std::vector<std::uint32_t> window_;
