@@ -47,10 +47,7 @@ void DynamicProgrammingProposer::propose(std::size_t limit, OptionPool& pool,
   if (tables_.empty() || limit == 0) return;
   if (!started_) {
     started_ = true;
-    std::vector<OptionId> first;
-    first.reserve(tables_.size());
-    for (const auto& table : tables_) first.push_back(table.options.front());
-    batch.push_full(first);
+    push_first_options(tables_, batch);
   }
   if (!solved_ && batch.size() < limit) {
     solved_ = true;

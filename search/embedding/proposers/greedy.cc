@@ -31,10 +31,7 @@ void GreedyProposer::propose(std::size_t limit, OptionPool& pool, ProposalBatch&
   if (finished_ || tables_.empty() || limit == 0) return;
   if (!started_) {
     started_ = true;
-    std::vector<OptionId> first;
-    first.reserve(tables_.size());
-    for (const auto& table : tables_) first.push_back(table.options.front());
-    batch.push_full(first);
+    push_first_options(tables_, batch);
   }
   while (batch.size() < limit) {
     if (heap_.empty()) {

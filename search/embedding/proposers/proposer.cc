@@ -23,6 +23,13 @@ std::vector<OptionPool::TableOptions> sorted_by_perf(const OptionPool& pool, boo
   return tables;
 }
 
+void push_first_options(const std::vector<OptionPool::TableOptions>& tables, ProposalBatch& batch) {
+  std::vector<OptionId> first;
+  first.reserve(tables.size());
+  for (const OptionPool::TableOptions& table : tables) first.push_back(table.options.front());
+  batch.push_full(first);
+}
+
 std::unique_ptr<Proposer> make_proposer(const ProposerSpec& spec, const OptionPool& pool,
                                         const Topology& available) {
   switch (spec.type) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "core/embedding/problem.h"
 #include "search/embedding/option_pool.h"
@@ -47,5 +48,8 @@ std::unique_ptr<Proposer> make_proposer(const ProposerSpec& spec, const OptionPo
 // Options of every table, best first, for proposers that rank them by the largest shard (depth) or
 // by the sum over shards. Stable. Source: _sharding_option_score.
 std::vector<OptionPool::TableOptions> sorted_by_perf(const OptionPool& pool, bool use_depth);
+
+// Appends the proposal of every table's first option.
+void push_first_options(const std::vector<OptionPool::TableOptions>& tables, ProposalBatch& batch);
 
 }  // namespace shardwright::embedding
