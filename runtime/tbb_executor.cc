@@ -1,9 +1,12 @@
 #include "runtime/tbb_executor.h"
 
 #include <algorithm>
+#include <optional>
 #include <thread>
 
 #include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -11,13 +14,20 @@ namespace shardwright {
 
 class TbbExecutor::Arena {
  public:
-  explicit Arena(unsigned workers) : workers_(workers), arena_(static_cast<int>(workers), 1) {}
+  explicit Arena(unsigned workers) : workers_(workers), arena_(static_cast<int>(workers), 1) {
+    // TBB lends one thread per core and complains on standard error where more are wanted. The
+    // least of all limits in the process counts, so that one is set only where it raises the default.
+    if (static_cast<int>(workers) > tbb::info::default_concurrency()) {
+      more_threads_.emplace(tbb::global_control::max_allowed_parallelism, workers);
+    }
+  }
 
   unsigned workers() const { return workers_; }
   tbb::task_arena& get() { return arena_; }
 
  private:
   unsigned workers_;
+  std::optional<tbb::global_control> more_threads_;
   tbb::task_arena arena_;
 };
 

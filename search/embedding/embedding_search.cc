@@ -92,7 +92,12 @@ bool EmbeddingSearch::synchronize(Budget& budget) {
     const std::size_t i = first_;
     const ProposalBatch::Step& step = batch_.step(i);
     const ProposalOutcome* known = cache_.find(step.key);
-    if (known == nullptr && !evaluated_[i].done) break;  // interrupted here
+    if (known == nullptr && !evaluated_[i].done) {  // interrupted here
+      // What was found beyond may be the best so far, and then those before were not rated. Only a
+      // trace and proposers need proposals without gaps.
+      if (needs_ratings_) break;
+      continue;
+    }
     const bool cached = known != nullptr;
     const ProposalOutcome outcome = cached ? *known : evaluated_[i].outcome;
     if (!cached) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <thread>
 
 namespace shardwright::test_support {
 namespace {
@@ -11,17 +12,29 @@ std::atomic<std::uint64_t> allocations{0};
 std::atomic<std::uint64_t> bytes{0};
 std::atomic<std::int64_t> live_bytes{0};
 std::atomic<std::uint64_t> until_failure{0};  // 0 = no failure is due
+std::atomic<bool> has_failed{false};
+std::atomic<bool> has_failed_elsewhere{false};
+std::atomic<std::thread::id> failing_for{};
 
 // Before every block stands its size, in as much room as keeps the block aligned.
 std::size_t header(std::size_t alignment) {
   return std::max<std::size_t>(alignment, __STDCPP_DEFAULT_NEW_ALIGNMENT__);
 }
 
-void* allocate(std::size_t size, std::size_t alignment) noexcept {
-  if (until_failure.load(std::memory_order_relaxed) != 0 &&
-      until_failure.fetch_sub(1, std::memory_order_relaxed) == 1) {
-    return nullptr;
+// Whether this is the allocation that must fail. Of threads that meet here one alone gets the last
+// count.
+bool must_fail() noexcept {
+  std::uint64_t left = until_failure.load(std::memory_order_relaxed);
+  while (left != 0 && !until_failure.compare_exchange_weak(left, left - 1)) {
   }
+  if (left != 1) return false;
+  has_failed_elsewhere = std::this_thread::get_id() != failing_for.load();
+  has_failed = true;
+  return true;
+}
+
+void* allocate(std::size_t size, std::size_t alignment) noexcept {
+  if (must_fail()) return nullptr;
   const std::size_t room = header(alignment);
   const std::size_t total = (room + size + room - 1) / room * room;
   void* const memory = std::aligned_alloc(room, total);
@@ -54,9 +67,15 @@ AllocationCounts allocation_counts() noexcept {
           live_bytes.load(std::memory_order_relaxed)};
 }
 
-FailingAllocation::FailingAllocation(std::uint64_t n) noexcept { until_failure = n; }
+FailingAllocation::FailingAllocation(std::uint64_t n) noexcept {
+  has_failed = false;
+  has_failed_elsewhere = false;
+  failing_for = std::this_thread::get_id();
+  until_failure = n;
+}
 FailingAllocation::~FailingAllocation() { until_failure = 0; }
-bool FailingAllocation::failed() const noexcept { return until_failure == 0; }
+bool FailingAllocation::failed() const noexcept { return has_failed; }
+bool FailingAllocation::failed_elsewhere() const noexcept { return has_failed_elsewhere; }
 
 }  // namespace shardwright::test_support
 

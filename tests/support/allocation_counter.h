@@ -42,8 +42,9 @@ class AllocationScope {
   AllocationCounts start_;
 };
 
-// While it lives, the n-th allocation from now on (n >= 1) throws std::bad_alloc.
-// Thread safety: one at a time, in a program that allocates on one thread.
+// While it lives, the n-th allocation from now on (n >= 1) throws std::bad_alloc, whatever thread
+// makes it; exactly one fails.
+// Thread safety: one at a time; any number of threads may allocate.
 class FailingAllocation {
  public:
   explicit FailingAllocation(std::uint64_t n) noexcept;
@@ -52,6 +53,8 @@ class FailingAllocation {
   FailingAllocation& operator=(const FailingAllocation&) = delete;
 
   bool failed() const noexcept;
+  // The allocation that failed was made by another thread than the one that made this object.
+  bool failed_elsewhere() const noexcept;
 };
 
 // Runs `operation` with its first, second, ... allocation failing until it succeeds, calling

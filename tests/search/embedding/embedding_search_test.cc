@@ -3,8 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <stop_token>
 #include <vector>
@@ -21,6 +23,8 @@ using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 using enum ShardingType;
 using Type = ProposerSpec::Type;
+
+constexpr double kNoRating = std::numeric_limits<double>::infinity();
 
 bool same(const TracedProposal& a, const TracedProposal& b) {
   if (a.proposer != b.proposer || a.full != b.full || a.cached != b.cached ||
@@ -177,6 +181,30 @@ TEST_CASE("embedding search: a stop request while a batch is evaluated keeps wha
   CHECK(search.num_proposals() == 7);
   CHECK(search.trace().size() == 7);
   CHECK(is_prefix(search.trace(), whole.trace));
+}
+
+// Without a trace, proposals that are certain to be worse than what was found beyond are not rated.
+TEST_CASE("embedding search: a stop request keeps the best of what was done, whatever its place") {
+  const auto space = twenty_tables({Type::kGreedy});
+  OptionPool pool(space);
+  EmbeddingSearch search(pool, space->problem().topology(), 1, false);
+  std::stop_source source;
+  Budget budget({}, {}, source.get_token());
+  const std::size_t size = search.propose(budget);
+  const std::size_t done = size - size / 2;
+  search.evaluate(0, size / 2, size, budget);
+  source.request_stop();
+  search.evaluate(0, 0, size / 2, budget);
+  search.synchronize(budget);
+  CHECK(search.num_proposals() == done);
+  REQUIRE(search.num_plans() > 0);
+  REQUIRE(search.best_plan().has_value());
+  double best = kNoRating;
+  const SearchRun whole = run_search(space, space->problem().topology());
+  for (std::size_t i = size / 2; i < size; ++i) {
+    if (whole.trace[i].outcome.feasible) best = std::min(best, whole.trace[i].outcome.rating);
+  }
+  CHECK(search.best_rating() == best);
 }
 
 TEST_CASE("embedding search: the least of the failed proposals is kept for a diagnosis") {
