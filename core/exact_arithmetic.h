@@ -5,7 +5,7 @@
 
 namespace shardwright {
 
-__extension__ typedef unsigned __int128 WideUnsigned;
+__extension__ using WideUnsigned = unsigned __int128;
 
 // n / d rounded to the nearest double, ties to even: what Python's int / int gives.
 // Preconditions: n < 2^118, 0 < d < 2^63.

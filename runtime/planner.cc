@@ -156,6 +156,12 @@ class EmbeddingPlanner {
       keep(embedding::Plan(), 0);  // nothing to shard is a plan
     } else if (reason == StopReason::kFinished) {
       explain_failure(pool, search);
+    } else if (reason == StopReason::kWorkLimit && search.lowest_failed_storage()) {
+      explain_failure(pool, search);
+      result_.failure->type = "other";
+      result_.failure->reason = "stopped";
+      result_.failure->message = "The work limit ended the search before anything fitted. So far: " +
+                                 result_.failure->message;
     }
     return {};
   }
@@ -179,6 +185,13 @@ class EmbeddingPlanner {
   }
 
   void explain_failure(const OptionPool& pool, const EmbeddingSearch& search) {
+    if (search.num_plans() > 0) {
+      result_.failure = PlanFailure{
+          "insufficient_storage", "ratings_too_large",
+          "Proposals fit, but the time of every one exceeds 2^63 ms, which no plan may; check the "
+          "bandwidths, the multipliers of the topology and the costs of the search space."};
+      return;
+    }
     if (!search.lowest_failed_storage()) {
       // The peer, too, calls a search that tried nothing a lack of storage.
       result_.failure = PlanFailure{

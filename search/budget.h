@@ -23,7 +23,9 @@ class Budget {
   Budget(std::optional<std::uint64_t> work_limit, std::optional<double> time_limit_s,
          std::stop_token stop = {})
       : work_limit_(work_limit), stop_(std::move(stop)) {
-    if (time_limit_s) {
+    // Beyond what a clock can count, a limit is none.
+    constexpr double kLongest_s = 1e8;
+    if (time_limit_s && *time_limit_s < kLongest_s) {
       deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                      std::chrono::duration<double>(*time_limit_s));
     }

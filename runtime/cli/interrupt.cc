@@ -4,9 +4,12 @@
 #include <ctime>
 
 #include <pthread.h>
+#include <unistd.h>
 
 namespace shardwright::cli {
 namespace {
+
+constexpr int kKilledBySignal = 128;  // the shell's convention
 
 sigset_t interrupts() {
   sigset_t set;
@@ -25,10 +28,10 @@ InterruptGuard::InterruptGuard() {
   waiter_ = std::jthread([this, set](const std::stop_token& done) {
     const timespec patience{0, 50'000'000};
     while (!done.stop_requested()) {
-      if (sigtimedwait(&set, nullptr, &patience) < 0) continue;
-      source_.request_stop();
-      pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
-      return;
+      const int signal = sigtimedwait(&set, nullptr, &patience);
+      if (signal < 0) continue;
+      // Nobody else receives the signals, so the second one is carried out here.
+      if (!source_.request_stop()) _exit(kKilledBySignal + signal);
     }
   });
 }

@@ -136,6 +136,10 @@ Error JsonValue::expected(std::string_view what) const {
 }
 
 Result<JsonDocument> JsonDocument::parse(std::string_view text) {
+  // The parser would take it for the end of the text.
+  if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
+    return invalid_input("byte " + std::to_string(nul + 1), "a NUL byte: this is no JSON text");
+  }
   auto store = std::make_shared<internal::JsonStore>();
   SHARDWRIGHT_RETURN_IF_ERROR(internal::parse_json(text, *store));
   return JsonDocument(std::move(store));

@@ -31,11 +31,23 @@ struct Shortage {
   const char* tier() const { return hbm ? "HBM" : "DDR"; }
 };
 
-// The rank with the most HBM (then DDR).
-std::uint32_t roomiest_rank(const Topology& available) {
-  const auto& storage = available.storage();
-  return static_cast<std::uint32_t>(std::max_element(storage.begin(), storage.end()) -
-                                    storage.begin());
+// The rank that a shard of this size misses by least, or, where every rank must take one, by most.
+struct Closest {
+  std::uint32_t rank = 0;
+  Shortage shortage;
+};
+
+Closest closest_rank(const OptionRow& row, const Topology& available) {
+  const bool every = row.partition_by == PartitionBy::kUniform;
+  Closest closest;
+  for (std::uint32_t rank = 0; rank < available.world_size(); ++rank) {
+    const Shortage shortage =
+        Shortage::of(row.max_hbm_bytes, row.max_ddr_bytes, available.storage()[rank]);
+    const bool nearer = every ? shortage.bytes > closest.shortage.bytes
+                              : shortage.bytes < closest.shortage.bytes;
+    if (rank == 0 || nearer) closest = {rank, shortage};
+  }
+  return closest;
 }
 
 class Diagnostician {
@@ -51,10 +63,7 @@ class Diagnostician {
     order.reset(proposal);
     if (!placement_) placement_.emplace(pool_, available_);
     if (greedy_.partition(proposal, order, *placement_)) return std::nullopt;
-    const Storage rank = row.partition_by == PartitionBy::kUniform
-                             ? *std::min_element(available_.storage().begin(), available_.storage().end())
-                             : available_.storage()[roomiest_rank(available_)];
-    Shortage worst = Shortage::of(row.max_hbm_bytes, row.max_ddr_bytes, rank);
+    Shortage worst = closest_rank(row, available_).shortage;
     if (worst.bytes <= 0) worst = {1, true};
     return worst;
   }
@@ -84,7 +93,7 @@ class Diagnostician {
                            const Shortage& shortage) {
     const ShardingOption& option = pool_.option(closest);
     const OptionRow& row = pool_.row(closest);
-    const std::uint32_t rank = roomiest_rank(available_);
+    const std::uint32_t rank = closest_rank(row, available_).rank;
     const std::int64_t left = shortage.hbm ? available_.storage()[rank].hbm.value()
                                            : available_.storage()[rank].ddr.value();
     Diagnosis diagnosis;
@@ -95,7 +104,7 @@ class Diagnostician {
         std::string(to_name(option.sharding_type)) + " with kernel " +
         std::string(to_name(option.compute_kernel)) + ", has a shard of " +
         with_unit(shortage.hbm ? row.max_hbm_bytes : row.max_ddr_bytes) + " " + shortage.tier() +
-        "; rank " + std::to_string(rank) + " has the most left after reservation, " + with_unit(left) +
+        "; after reservation rank " + std::to_string(rank) + " has " + with_unit(left) +
         ": " + with_unit(shortage.bytes) + " short. Allow sharding types that split the table further "
         "or kernels that keep it in DDR, use ranks with more memory, or lower the reservation.";
     return diagnosis;
@@ -107,7 +116,11 @@ class Diagnostician {
     Diagnosis diagnosis;
     diagnosis.reason = "not_enough_memory";
     diagnosis.message =
-        "All tables together do not fit: the smallest proposal needs " + with_unit(needed.hbm.value()) +
+        std::string(needed.hbm + needed.ddr > total.hbm + total.ddr
+                        ? "All tables together do not fit"
+                        : "No proposal that was tried fits in total, though other divisions of "
+                          "tables between HBM and DDR might") +
+        ": the smallest proposal needs " + with_unit(needed.hbm.value()) +
         " HBM and " + with_unit(needed.ddr.value()) + " DDR over all ranks, and after reservation " +
         std::to_string(available_.world_size()) + " ranks have " + with_unit(total.hbm.value()) +
         " HBM and " + with_unit(total.ddr.value()) + " DDR: " + with_unit(shortage.bytes) + " " +

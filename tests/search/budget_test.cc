@@ -49,3 +49,10 @@ TEST_CASE("budget: a stop request interrupts and takes precedence over the deadl
   source.request_stop();
   CHECK(budget.interrupted() == StopReason::kCancelled);
 }
+
+TEST_CASE("budget: a time limit beyond what a clock counts is none") {
+  for (const double seconds : {1e10, 1e300}) {
+    const shardwright::Budget budget({}, seconds);
+    CHECK_FALSE(budget.interrupted().has_value());
+  }
+}

@@ -27,8 +27,9 @@ class DeviceTree {
   void set(std::uint32_t leaf, double load_ms) { load_[leaf] = std::bit_cast<std::uint64_t>(load_ms); }
   void rebuild() {
     for (std::uint32_t node = size_ - 1; node > 0; --node) {
-      const std::uint32_t left = winner_[2 * node];
-      const std::uint32_t right = winner_[2 * node + 1];
+      const std::uint32_t children = 2 * node;
+      const std::uint32_t left = winner_[children];
+      const std::uint32_t right = winner_[children + 1];
       winner_[node] = load_[right] < load_[left] ? right : left;
     }
   }

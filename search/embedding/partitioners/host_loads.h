@@ -62,19 +62,6 @@ class HostLoads {
   // The rest asks for refreshed sums.
   HostKey key(std::uint32_t host) const { return {perf_[host], host}; }
   HostKey first() const { return key(tree_.winner()); }
-  // Moves to the host that follows; false after the last. O(hosts): the first mostly does.
-  bool next(HostKey& at) const {
-    bool found = false;
-    HostKey best;
-    for (std::uint32_t host = 0; host < perf_.size(); ++host) {
-      if (at < key(host) && (!found || key(host) < best)) {
-        best = key(host);
-        found = true;
-      }
-    }
-    at = best;
-    return found;
-  }
 
  private:
   DeviceTree tree_;

@@ -24,6 +24,10 @@ Placement::Placement(const OptionPool& pool, const Topology& available)
     available_[at] = available.storage()[rank];
   }
   ranks_.resize(pool.num_rank_slots());
+  for (std::size_t i = 0; i < pool.size(); ++i) {
+    const PartitionBy by = pool.row(OptionId(i)).partition_by;
+    asks_for_hosts_ = asks_for_hosts_ || by == PartitionBy::kHost || by == PartitionBy::kMultiHost;
+  }
   const std::size_t most_shards = std::max(local_, pool.most_placed_shards());
   full_.reserve(devices_.size());
   changed_hosts_.reserve(hosts_);
@@ -185,7 +189,7 @@ inline bool Placement::place_run(const RunCost& cost, std::uint32_t count, Rank*
     DeviceState& device = devices_[at];
     device.add(cost);
     tree_.update(at, device.total_ms);
-    host_loads_.touch(host_of_device_[at]);
+    if (asks_for_hosts_) host_loads_.touch(host_of_device_[at]);
     ranks[k] = rank_of_device_[at];
   }
   return true;
@@ -242,19 +246,27 @@ void Placement::refresh_hosts() {
 
 bool Placement::place_on_host(std::span<const OptionId> group, Storage storage) {
   refresh_hosts();
-  HostKey at = host_loads_.first();
-  do {
+  const auto try_one = [&](std::uint32_t host) {
     Storage left;
     for (std::uint32_t i = 0; i < local_; ++i) {
-      const DeviceState& own = devices_[device(at.host, i)];
+      const DeviceState& own = devices_[device(host, i)];
       left += Storage{Bytes(own.hbm_bytes), Bytes(own.ddr_bytes)};
     }
-    if (storage.fits_in(left) && try_host(group, at.host)) {
-      host_changed(at.host);
-      return true;
-    }
-  } while (host_loads_.next(at));
-  return false;
+    if (!storage.fits_in(left) || !try_host(group, host)) return false;
+    host_changed(host);
+    return true;
+  };
+  if (try_one(host_loads_.first().host)) return true;
+  // The first mostly does; the order of the others is made only where it does not.
+  sort_hosts();
+  return std::any_of(sorted_hosts_.begin() + 1, sorted_hosts_.end(),
+                     [&](const HostKey& key) { return try_one(key.host); });
+}
+
+void Placement::sort_hosts() {
+  sorted_hosts_.clear();
+  for (std::uint32_t host = 0; host < hosts_; ++host) sorted_hosts_.push_back(host_loads_.key(host));
+  std::sort(sorted_hosts_.begin(), sorted_hosts_.end());
 }
 
 // Places the group within the host or leaves the host as it was.
@@ -347,10 +359,8 @@ bool Placement::place_rows(const OptionRow& row, std::span<const std::uint32_t> 
 bool Placement::place_on_hosts(const OptionRow& row) {
   if (row.sharding_type != ShardingType::kGridShard || row.num_shards % local_ != 0) return false;
   const std::uint32_t wanted = row.num_shards / local_;
-  sorted_hosts_.clear();
   refresh_hosts();
-  for (std::uint32_t host = 0; host < hosts_; ++host) sorted_hosts_.push_back(host_loads_.key(host));
-  std::sort(sorted_hosts_.begin(), sorted_hosts_.end());
+  sort_hosts();
   if (wanted >= hosts_) return try_hosts(row, 0, wanted);
   for (std::uint32_t begin = 0; begin + wanted <= hosts_; ++begin) {
     if (try_hosts(row, begin, wanted)) return true;

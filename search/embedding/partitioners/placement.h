@@ -108,6 +108,7 @@ class Placement {
   bool try_hosts(const OptionRow& row, std::uint32_t begin, std::uint32_t count);
   bool place_rows_on_host(const OptionRow& row, std::uint32_t host);
   void refresh_hosts();
+  void sort_hosts();
   void host_changed(std::uint32_t host);
 
   const OptionPool* pool_;
@@ -126,6 +127,7 @@ class Placement {
   std::vector<char> is_full_;  // by device
 
   HostLoads host_loads_;
+  bool asks_for_hosts_ = false;  // some option is placed by host
   std::vector<std::uint32_t> changed_hosts_;  // whose devices the tree has not seen
   std::vector<DeviceState> saved_;  // of the devices of an attempt, for undoing it
   std::vector<HostKey> sorted_hosts_;

@@ -161,6 +161,13 @@ TEST_CASE("json reader: unknown keys name the nearest known key") {
   CHECK(batch_size == 3);
 }
 
+TEST_CASE("json document: a NUL byte does not end the text") {
+  const std::string text = std::string("{}") + '\0' + "garbage";
+  const auto document = JsonDocument::parse(text);
+  REQUIRE_FALSE(document.ok());
+  CHECK(document.error().where == "byte 3");
+}
+
 TEST_CASE("json reader: the first error stays, missing keys are named") {
   const auto document = JsonDocument::parse(R"({"a": "x", "b": 1.5})");
   REQUIRE(document.ok());
