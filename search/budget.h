@@ -24,8 +24,8 @@ class Budget {
          std::stop_token stop = {})
       : work_limit_(work_limit), stop_(std::move(stop)) {
     // Beyond what a clock can count, a limit is none.
-    constexpr double kLongest_s = 1e8;
-    if (time_limit_s && *time_limit_s < kLongest_s) {
+    constexpr double kLongestSeconds = 1e8;
+    if (time_limit_s && *time_limit_s < kLongestSeconds) {
       deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                      std::chrono::duration<double>(*time_limit_s));
     }
