@@ -32,10 +32,14 @@ class Stopwatch {
 
 std::string name_of(StopReason reason) {
   switch (reason) {
-    case StopReason::kFinished: return "";
-    case StopReason::kWorkLimit: return "work_limit";
-    case StopReason::kTimeLimit: return "time_limit";
-    case StopReason::kCancelled: return "cancelled";
+    case StopReason::kFinished:
+      return "";
+    case StopReason::kWorkLimit:
+      return "work_limit";
+    case StopReason::kTimeLimit:
+      return "time_limit";
+    case StopReason::kCancelled:
+      return "cancelled";
   }
   return "";
 }
@@ -110,8 +114,8 @@ class EmbeddingPlanner {
     Result<embedding::Reserved> reserved = embedding::reserve(*problem_);
     result_.timing.reserve_s = watch.seconds();
     if (!reserved.ok()) {
-      result_.failure = PlanFailure{"insufficient_storage", "negative_reservation",
-                                    reserved.error().message};
+      result_.failure =
+          PlanFailure{"insufficient_storage", "negative_reservation", reserved.error().message};
       return reserved.error();
     }
     result_.reservation = to_reservation(*reserved);
@@ -135,12 +139,14 @@ class EmbeddingPlanner {
 
   Status explore() {
     const Stopwatch watch;
-    OptionPool pool(space_);
+    OptionPool pool(space_, executor_);
     if (!pool.totals_fit()) {
-      return invalid_input("/tables", "the shards of all tables together would take more than 2^62 "
-                                      "bytes; check rows, pooling factors and the batch size");
+      return invalid_input("/tables",
+                           "the shards of all tables together would take more than 2^62 "
+                           "bytes; check rows, pooling factors and the batch size");
     }
-    EmbeddingSearch search(pool, result_.reservation->topology, executor_.workers(), options_.trace);
+    EmbeddingSearch search(pool, result_.reservation->topology, executor_.workers(),
+                           options_.trace);
     const StopReason reason = shardwright::explore(
         search, executor_, budget_, [this](const EmbeddingSearch& at) { report_progress(at); });
     result_.timing.explore_s = watch.seconds();
@@ -150,7 +156,7 @@ class EmbeddingPlanner {
     result_.work = {budget_.work_done(), search.num_proposals()};
     result_.stopped_by = name_of(reason);
     if (options_.trace) result_.trace = to_trace(search, pool);
-    if (search.best_plan()) {
+    if (search.has_plan()) {
       keep(*search.best_plan(), search.best_rating());
     } else if (space_->size() == 0) {
       keep(embedding::Plan(), 0);  // nothing to shard is a plan
@@ -160,8 +166,9 @@ class EmbeddingPlanner {
       explain_failure(pool, search);
       result_.failure->type = "other";
       result_.failure->reason = "stopped";
-      result_.failure->message = "The work limit ended the search before anything fitted. So far: " +
-                                 result_.failure->message;
+      result_.failure->message =
+          "The work limit ended the search before anything fitted. So far: " +
+          result_.failure->message;
     }
     return {};
   }
@@ -172,7 +179,7 @@ class EmbeddingPlanner {
     progress.proposals = search.num_proposals();
     progress.proposals_at_most = search.proposals_at_most();
     progress.plans = search.num_plans();
-    if (search.best_plan()) progress.best_rating = search.best_rating();
+    if (search.has_plan()) progress.best_rating = search.best_rating();
     progress.placed_shards = budget_.work_done();
     progress.elapsed_s = total_.seconds();
     options_.on_progress(progress);
@@ -194,10 +201,11 @@ class EmbeddingPlanner {
     }
     if (!search.lowest_failed_storage()) {
       // The peer, too, calls a search that tried nothing a lack of storage.
-      result_.failure = PlanFailure{
-          "insufficient_storage", "nothing_proposed",
-          "No proposer proposed anything: grid proposes nothing above max_proposals, uniform nothing "
-          "where no sharding type is offered by every table. Add a greedy proposer."};
+      result_.failure =
+          PlanFailure{"insufficient_storage", "nothing_proposed",
+                      "No proposer proposed anything: grid proposes nothing above max_proposals, "
+                      "uniform nothing "
+                      "where no sharding type is offered by every table. Add a greedy proposer."};
       return;
     }
     embedding::Diagnosis diagnosis =

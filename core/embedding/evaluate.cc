@@ -1,26 +1,76 @@
 #include "core/embedding/evaluate.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <compare>
+#include <limits>
+#include <map>
 #include <string>
+#include <tuple>
 
 namespace shardwright::embedding {
 namespace {
 
+// What the ranks hold and do, a column per quantity: shards on consecutive ranks are added at the
+// speed of memory.
+class RankLoads {
+ public:
+  explicit RankLoads(std::size_t world) {
+    for (auto& column : ms_)
+      column.assign(world, 0.0);
+    for (auto& column : bytes_)
+      column.assign(world, 0);
+  }
+
+  void add(Rank first, std::uint32_t count, const ShardCost& cost) {
+    const Perf& perf = cost.perf;
+    const double ms[] = {perf.fwd_compute.value(),      perf.fwd_comms.value(),
+                         perf.bwd_compute.value(),      perf.bwd_comms.value(),
+                         perf.prefetch_compute.value(), perf.total().value()};
+    const std::int64_t bytes[] = {cost.storage.hbm.value(), cost.storage.ddr.value()};
+    for (std::size_t i = 0; i < ms_.size(); ++i)
+      add_to(ms_[i], first, count, ms[i]);
+    for (std::size_t i = 0; i < bytes_.size(); ++i)
+      add_to(bytes_[i], first, count, bytes[i]);
+  }
+
+  double total_ms(std::size_t rank) const { return ms_[5][rank]; }
+  Perf parts(std::size_t rank) const {
+    return {Milliseconds(ms_[0][rank]), Milliseconds(ms_[1][rank]), Milliseconds(ms_[2][rank]),
+            Milliseconds(ms_[3][rank]), Milliseconds(ms_[4][rank])};
+  }
+  Storage storage(std::size_t rank) const {
+    return {Bytes(bytes_[0][rank]), Bytes(bytes_[1][rank])};
+  }
+
+ private:
+  template <class T>
+  static void add_to(std::vector<T>& column, Rank first, std::uint32_t count, T value) {
+    if (value == T()) return;
+    for (std::uint32_t rank = first; rank < first + count; ++rank)
+      column[rank] += value;
+  }
+
+  // The parts in the order of Perf, then their total.
+  std::array<std::vector<double>, 6> ms_;
+  std::array<std::vector<std::int64_t>, 2> bytes_;
+};
+
 class Verifier {
  public:
   Verifier(const Problem& problem, const Topology& available, const Plan& plan)
-      : problem_(problem), available_(available), plan_(plan) {}
+      : problem_(problem), available_(available), plan_(plan), loads_(available.world_size()) {}
 
   Evaluation run() {
-    const std::size_t world = available_.world_size();
-    result_.perf_ms_by_rank.assign(world, 0.0);
-    result_.perf_parts_by_rank.assign(world, Perf());
-    result_.storage_by_rank.assign(world, Storage());
     check_every_table_once();
     for (std::size_t i = 0; i < plan_.size(); ++i) {
       if (plan_[i].option->table.index() < problem_.tables().size()) visit(plan_[i]);
+    }
+    for (std::size_t rank = 0; rank < available_.world_size(); ++rank) {
+      result_.perf_ms_by_rank.push_back(loads_.total_ms(rank));
+      result_.perf_parts_by_rank.push_back(loads_.parts(rank));
+      result_.storage_by_rank.push_back(loads_.storage(rank));
     }
     check_memory();
     rate();
@@ -77,15 +127,20 @@ class Verifier {
     std::uint32_t shard = 0;
     for (std::size_t run = 0; run < option.costs.size(); ++run) {
       const ShardCost& cost = option.costs[run];
+      const std::uint32_t count = option.layout->extents[run].count;
       check_cost(option, cost);
-      for (std::uint32_t k = 0; k < option.layout->extents[run].count; ++k, ++shard) {
-        const Rank rank = assignment.rank(shard);
-        result_.perf_ms_by_rank[rank] += cost.perf.total().value();
-        result_.perf_parts_by_rank[rank] += cost.perf;
-        result_.storage_by_rank[rank] += cost.storage;
+      if (in_rank_order(assignment)) {
+        loads_.add(shard, count, cost);
+      } else {
+        for (std::uint32_t k = 0; k < count; ++k)
+          loads_.add(assignment.rank(shard + k), 1, cost);
       }
+      shard += count;
     }
   }
+
+  // Shard i is on rank i, without a list that says so.
+  static bool in_rank_order(const Assignment& assignment) { return assignment.ranks.size() == 0; }
 
   // Runs, costs and the number of shards must agree, or nothing below can be counted.
   bool check_shards(const ShardingOption& option) {
@@ -102,7 +157,14 @@ class Verifier {
     return false;
   }
 
-  // The part of a table that one shard holds.
+  // Whether each shard of the run begins at the row where the one before ends: together they are
+  // one part. The bound keeps the product from overflowing.
+  static bool stacked(const ShardExtent& extent) {
+    return extent.column_step == 0 && extent.row_step == extent.rows && extent.rows > 0 &&
+           extent.rows <= std::numeric_limits<std::int64_t>::max() / std::max(extent.count, 1U);
+  }
+
+  // The part of a table that one shard, or several in a column, hold.
   struct Tile {
     std::int64_t column = 0;
     std::int64_t row = 0;
@@ -115,6 +177,11 @@ class Verifier {
     std::vector<Tile> tiles;
     for (const ShardExtent& extent : layout.extents) {
       if (extent.empty()) continue;
+      if (stacked(extent)) {
+        tiles.push_back(Tile{extent.column_offset, extent.row_offset, extent.columns,
+                             extent.rows * extent.count});
+        continue;
+      }
       for (std::int64_t k = 0; k < extent.count; ++k) {
         tiles.push_back(Tile{extent.column_offset + k * extent.column_step,
                              extent.row_offset + k * extent.row_step, extent.columns, extent.rows});
@@ -123,32 +190,44 @@ class Verifier {
     return tiles;
   }
 
-  // Every replica is the whole table; all other shards form columns of equal width, each of which
-  // is cut into rows without a gap or an overlap.
+  // Tables of one shape share their layouts, and then the answer.
   void check_covering(const ShardingOption& option) {
     const Table& table = problem_.table(option.table);
-    std::vector<Tile> parts = tiles(*option.layout);
-    std::sort(parts.begin(), parts.end());
-    // The rows of a quantised table are stored wider than the embedding: scale and bias.
-    const bool wider = problem_.spec().sharder.type == SharderSpec::Type::kQuant;
-    const std::int64_t width =
-        wider && !parts.empty()
-            ? std::max(table.embedding_dim, parts.back().column + parts.back().columns)
-            : table.embedding_dim;
-    const bool right = option.sharding_type == ShardingType::kDataParallel
-                           ? are_replicas(parts, option.num_shards(), table.num_embeddings, width)
-                           : do_tile(parts, table.num_embeddings, width);
-    if (!right) {
+    const Covering covering{option.layout, option.sharding_type, table.num_embeddings,
+                            table.embedding_dim};
+    const auto [known, added] = coverings_.try_emplace(covering, false);
+    if (added) known->second = covers(option, table);
+    if (!known->second) {
       report(Violation::Kind::kNotCovering,
              "the shards of table \"" + table.name + "\" do not tile its rows and columns");
     }
   }
 
-  static bool are_replicas(const std::vector<Tile>& parts, std::uint32_t count, std::int64_t rows,
-                           std::int64_t columns) {
-    const Tile whole{0, 0, columns, rows};
-    return parts.size() == count &&
-           std::all_of(parts.begin(), parts.end(), [&](const Tile& part) { return part == whole; });
+  // Every replica is the whole table; all other shards form columns of equal width, each of which
+  // is cut into rows without a gap or an overlap.
+  bool covers(const ShardingOption& option, const Table& table) const {
+    // The rows of a quantised table are stored wider than the embedding: scale and bias.
+    const bool wider = problem_.spec().sharder.type == SharderSpec::Type::kQuant;
+    std::int64_t width = table.embedding_dim;
+    if (option.sharding_type == ShardingType::kDataParallel) {
+      const auto& extents = option.layout->extents;
+      if (wider && !extents.empty()) width = std::max(width, extents.back().columns);
+      return std::all_of(extents.begin(), extents.end(), [&](const ShardExtent& extent) {
+        return is_replica(extent, table.num_embeddings, width);
+      });
+    }
+    std::vector<Tile> parts = tiles(*option.layout);
+    std::sort(parts.begin(), parts.end());
+    if (wider && !parts.empty()) {
+      width = std::max(width, parts.back().column + parts.back().columns);
+    }
+    return do_tile(parts, table.num_embeddings, width);
+  }
+
+  static bool is_replica(const ShardExtent& extent, std::int64_t rows, std::int64_t columns) {
+    return extent.rows == rows && extent.columns == columns && extent.row_offset == 0 &&
+           extent.column_offset == 0 &&
+           (extent.count == 1 || (extent.row_step == 0 && extent.column_step == 0));
   }
 
   // Precondition: ordered by column, then row.
@@ -169,6 +248,9 @@ class Verifier {
   }
 
   bool check_ranks(const Assignment& assignment) {
+    if (in_rank_order(assignment) && assignment.option->num_shards() <= available_.world_size()) {
+      return true;
+    }
     for (std::uint32_t shard = 0; shard < assignment.option->num_shards(); ++shard) {
       if (assignment.rank(shard) >= available_.world_size()) {
         report(Violation::Kind::kNoSuchRank, "shard " + std::to_string(shard) + " of table \"" +
@@ -191,7 +273,7 @@ class Verifier {
         break;
       case PartitionBy::kUniform:
         right = shards == available_.world_size();
-        for (std::uint32_t i = 0; right && i < shards; ++i)
+        for (std::uint32_t i = 0; right && i < assignment.ranks.size(); ++i)
           right = assignment.rank(i) == i;
         break;
       case PartitionBy::kHost:
@@ -254,9 +336,13 @@ class Verifier {
     result_.rating = worst;
   }
 
+  using Covering = std::tuple<const ShardLayout*, ShardingType, std::int64_t, std::int64_t>;
+
   const Problem& problem_;
   const Topology& available_;
   const Plan& plan_;
+  RankLoads loads_;
+  std::map<Covering, bool> coverings_;
   Evaluation result_;
 };
 

@@ -12,7 +12,7 @@ namespace shardwright::embedding {
 // A rule that a plan breaks, as one sentence.
 struct Violation {
   enum class Kind : unsigned char {
-    kUnknownTable,    // not a table of the problem
+    kUnknownTable,  // not a table of the problem
     kMissingTable,
     kDuplicateTable,
     kWrongShardCount,  // of ranks, or of costs beside shards
@@ -20,7 +20,7 @@ struct Violation {
     kWrongPlacement,  // not where the sharding type must be
     kNotCovering,     // shards do not tile the table: a gap, an overlap, a wrong width
     kOutOfMemory,
-    kBadCost,         // a component is negative or not finite
+    kBadCost,  // a component is negative or not finite
   };
   Kind kind;
   std::string message;
@@ -39,7 +39,8 @@ struct Evaluation {
 
 // Recomputes everything from the options of the plan; knows nothing of the search. `available` is
 // the topology after reservation. Times are summed in proposal order, shard by shard.
-// Cost: O(shards log shards). Source of the rating: torchrec/distributed/planner/perf_models.py.
+// Cost: O(shards), and O(shards log shards) for a layout of many columns. Source of the rating:
+// torchrec/distributed/planner/perf_models.py.
 Evaluation evaluate(const Problem& problem, const Topology& available, const Plan& plan);
 
 }  // namespace shardwright::embedding

@@ -31,28 +31,33 @@ class Plan {
   // `owner` keeps the options alive; one option per table.
   static Plan make(std::shared_ptr<const void> owner,
                    std::span<const ShardingOption* const> options) {
-    Plan plan;
-    plan.owner_ = std::move(owner);
-    plan.assignments_ = PersistentVector<Assignment>::generate(
-        options.size(), [&](std::size_t i) { return Assignment{options[i], {}}; });
-    return plan;
+    return generate(std::move(owner), options.size(), [&](std::size_t i) {
+      return Assignment{options[i], {}};
+    });
   }
 
   // The same, with the ranks of every shard, option after option; uniform options have entries too,
   // which are not stored.
   static Plan make(std::shared_ptr<const void> owner,
                    std::span<const ShardingOption* const> options, std::span<const Rank> ranks) {
+    std::size_t begin = 0;
+    Plan plan = generate(std::move(owner), options.size(), [&](std::size_t i) {
+      SHARDWRIGHT_CHECK(options[i]->num_shards() <= ranks.size() - begin);
+      const auto own = ranks.subspan(begin, options[i]->num_shards());
+      begin += own.size();
+      return Assignment{options[i], stored(*options[i], own)};
+    });
+    SHARDWRIGHT_CHECK(begin == ranks.size());
+    return plan;
+  }
+
+  // The same from assignment(0), assignment(1), ... assignment(size - 1), called in this order.
+  template <class Assign>
+  static Plan generate(std::shared_ptr<const void> owner, std::size_t size,
+                       const Assign& assignment) {
     Plan plan;
     plan.owner_ = std::move(owner);
-    std::size_t begin = 0;
-    plan.assignments_ = PersistentVector<Assignment>::generate(
-        options.size(), [&](std::size_t i) {
-          SHARDWRIGHT_CHECK(options[i]->num_shards() <= ranks.size() - begin);
-          const auto own = ranks.subspan(begin, options[i]->num_shards());
-          begin += own.size();
-          return Assignment{options[i], stored(*options[i], own)};
-        });
-    SHARDWRIGHT_CHECK(begin == ranks.size());
+    plan.assignments_ = PersistentVector<Assignment>::generate(size, assignment);
     return plan;
   }
 

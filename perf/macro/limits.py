@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import re
 import sys
 from pathlib import Path
@@ -30,16 +31,21 @@ def placement_bytes(ranks: int) -> int:
 
 
 def planning_runs(build: Path | None, repeat: int, threads: int) -> str:
-    lines = ["| case | tables | ranks | proposals | placed shards | enumerate ms | explore ms | ns per placed shard | "
-             "peak MiB | TorchRec's loop | ... its enumeration |", "|---|" + "---:|" * 10]
-    for run in BuildPlanner(build, ["--threads", str(threads)]).documents([], repeat):
+    alone = BuildPlanner(build, ["--threads", "1"]).documents([], repeat)
+    together = {run["name"]: run for run in BuildPlanner(build, ["--threads", str(threads)]).documents([], repeat)}
+    lines = [f"| case | tables | ranks | proposals | placed shards | enumerate ms | explore ms | ns per placed shard | "
+             f"peak MiB | TorchRec's loop | ... its enumeration | explore on {threads} threads ms | over one | "
+             f"TorchRec's loop |", "|---|" + "---:|" * 13]
+    for run in alone:
         cut = " (cut)" if run["stopped_by"] else ""
-        pace = f"{run['ns_per_placed_shard']:.2f}" if "ns_per_placed_shard" in run else ""
-        ratios = [f"{run[key]:,.0f}x" if key in run else "" for key in ("loop_ratio", "enumerate_ratio")]
+        other = together[run["name"]]
+        ratios = [f"{measured[key]:,.0f}x" if key in measured else ""
+                  for measured, key in ((run, "loop_ratio"), (run, "enumerate_ratio"), (other, "loop_ratio"))]
         lines.append(
             f"| {run['name']} | {run['tables']:,} | {run['ranks']:,} | {run['num_proposals']:,}{cut} | "
-            f"{run['placed_shards']:,} | {run['enumerate_s'] * 1e3:.2f} | {run['explore_s'] * 1e3:.2f} | {pace} | "
-            f"{run['peak_bytes'] / (1 << 20):.0f} | {ratios[0]} | {ratios[1]} |")
+            f"{run['placed_shards']:,} | {run['enumerate_s'] * 1e3:.2f} | {run['explore_s'] * 1e3:.2f} | "
+            f"{run['ns_per_placed_shard']:.2f} | {run['peak_bytes'] / (1 << 20):.0f} | {ratios[0]} | {ratios[1]} | "
+            f"{other['explore_s'] * 1e3:.2f} | {run['explore_s'] / other['explore_s']:.2f}x | {ratios[2]} |")
     return "\n".join(lines)
 
 
@@ -48,8 +54,8 @@ def profiles(build: Path | None, _repeat: int, _threads: int) -> str:
     return where.markdown({case: where.profile(program, case, 3)[0] for case in where.CASES})
 
 
-def exponents(build: Path | None, repeat: int, threads: int) -> str:
-    return scaling.markdown(scaling.rows(build, repeat, threads))
+def exponents(build: Path | None, repeat: int, _threads: int) -> str:
+    return scaling.markdown(scaling.rows(build, repeat, 1))
 
 
 def physical(build: Path | None, repeat: int, _threads: int) -> str:
@@ -76,11 +82,11 @@ def physical(build: Path | None, repeat: int, _threads: int) -> str:
     return "\n".join(lines)
 
 
-def machine(build: Path | None, _repeat: int, threads: int) -> str:
+def machine(build: Path | None, _repeat: int, _threads: int) -> str:
     told = fingerprint.machine()
     built = fingerprint.take(repository.program("instr", build))
     return (f"{told['processor']} ({built['processor']}), {told['cores']} cores; {built['compiler']}, `{built['flags']}`; "
-            f"{threads} thread{'s' if threads != 1 else ''}; medians.")
+            f"one thread unless said; medians.")
 
 
 SECTIONS: dict[str, Callable[[Path | None, int, int], str]] = {
@@ -99,8 +105,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, help="build folder (default: build/perf, build/release)")
     parser.add_argument("--section", action="append", choices=list(SECTIONS), help="default: all")
-    parser.add_argument("--repeat", type=int, default=5, help="runs per figure (default: %(default)s)")
-    parser.add_argument("--threads", type=int, default=1, help="of planning runs (default: %(default)s)")
+    parser.add_argument("--repeat", type=int, default=15, help="runs per figure (default: %(default)s)")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 2,
+                        help="that planning runs are repeated with, after one (default: all cores)")
     parser.add_argument("--write", type=Path, metavar="FILE", help="replace the sections of this file; else print them")
     options = parser.parse_args()
     try:

@@ -9,8 +9,8 @@
 namespace shardwright::cli {
 namespace {
 
-constexpr double kQuietFor_s = 0.3;
-constexpr double kInterval_s = 0.1;
+constexpr double kQuietForSeconds = 0.3;
+constexpr double kIntervalSeconds = 0.1;
 
 std::string bar(double share) {
   constexpr int kWidth = 20;
@@ -28,8 +28,8 @@ ProgressLine::~ProgressLine() {
 }
 
 void ProgressLine::show(const PlanProgress& progress) {
-  if (!terminal_ || progress.elapsed_s < kQuietFor_s) return;
-  if (drawn_ && progress.elapsed_s - last_s_ < kInterval_s) return;
+  if (!terminal_ || progress.elapsed_s < kQuietForSeconds) return;
+  if (drawn_ && progress.elapsed_s - last_s_ < kIntervalSeconds) return;
   drawn_ = true;
   last_s_ = progress.elapsed_s;
   const auto done = static_cast<double>(progress.proposals);

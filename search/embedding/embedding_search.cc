@@ -19,19 +19,23 @@ bool uses_ratings(const ProposerSpec& spec) {
 
 EmbeddingSearch::EmbeddingSearch(OptionPool& pool, const Topology& available, unsigned workers,
                                  bool trace)
-    : pool_(&pool), available_(available), keep_trace_(trace), needs_ratings_(trace), batch_(pool), best_rating_(kWorstRating) {
+    : pool_(&pool),
+      available_(available),
+      keep_trace_(trace),
+      needs_ratings_(trace),
+      batch_(pool),
+      best_rating_(kWorstRating) {
   for (const ProposerSpec& spec : pool.problem().spec().proposers) {
     needs_ratings_ = needs_ratings_ || uses_ratings(spec);
     proposers_.push_back(make_proposer(spec, pool, available_));
   }
-  for (unsigned worker = 0; worker < workers; ++worker) {
-    evaluators_.push_back(std::make_unique<ProposalEvaluator>(pool, available_));
-  }
+  evaluators_.resize(workers);
 }
 
 std::uint64_t EmbeddingSearch::proposals_at_most() const {
   std::uint64_t sum = 0;
-  for (const auto& proposer : proposers_) sum += proposer->proposals_at_most();
+  for (const auto& proposer : proposers_)
+    sum += proposer->proposals_at_most();
   return sum;
 }
 
@@ -47,12 +51,18 @@ std::size_t EmbeddingSearch::propose(const Budget& budget) {
 }
 
 void EmbeddingSearch::refill() {
+  const std::uint64_t placements =
+      batch_.empty() ? pool_->tables().size() : batch_.step(batch_.size() - 1).num_placements;
   batch_.advance();
   Proposer& proposer = *proposers_[proposer_];
-  proposer.propose(std::min(proposer.look_ahead(), kMaxBatch), *pool_, batch_);
+  const std::size_t limit = std::clamp<std::uint64_t>(
+      kBatchPlacements / std::max<std::uint64_t>(placements, 1), kMinBatch, kMaxBatch);
+  proposer.propose(std::min(proposer.look_ahead(), limit), *pool_, batch_);
   first_ = 0;
   evaluated_.assign(batch_.size(), Evaluated());
-  for (const auto& evaluator : evaluators_) evaluator->invalidate();
+  for (const auto& evaluator : evaluators_) {
+    if (evaluator) evaluator->invalidate();
+  }
 }
 
 // Ends the slice where the work limit ends: a proposal counts its shards, however it turns out.
@@ -66,6 +76,13 @@ bool EmbeddingSearch::take_slice(const Budget& budget) {
   return slice_size_ > 0;
 }
 
+// Made by the thread that uses it first, so that no two workers' scratch shares a cache line.
+ProposalEvaluator& EmbeddingSearch::evaluator(unsigned worker) {
+  auto& evaluator = evaluators_[worker];
+  if (!evaluator) evaluator = std::make_unique<ProposalEvaluator>(*pool_, available_);
+  return *evaluator;
+}
+
 void EmbeddingSearch::evaluate(unsigned worker, std::size_t begin, std::size_t end,
                                const Budget& budget) {
   begin += first_;
@@ -73,18 +90,18 @@ void EmbeddingSearch::evaluate(unsigned worker, std::size_t begin, std::size_t e
   const auto wanted = [&](std::size_t i) {
     return cache_.find(batch_.step(i).key) == nullptr && !budget.interrupted();
   };
-  const std::optional<double> bound =
-      needs_ratings_ ? std::nullopt : std::optional<double>(best_rating_);
-  evaluators_[worker]->evaluate(
-      batch_, begin, end, bound, wanted, [this](const ProposalLane& lane, const ProposalOutcome& outcome) {
-        Evaluated& evaluated = evaluated_[lane.taken()];
-        evaluated.outcome = outcome;
-        if (keep_trace_ && outcome.feasible) evaluated.ranks_sha1 = lane.ranks_sha1();
-        evaluated.done = true;
-      });
+  evaluator(worker).evaluate(batch_, begin, end, best_rating_, needs_ratings_, wanted,
+                             [this](const ProposalLane& lane, const ProposalOutcome& outcome) {
+                               Evaluated& evaluated = evaluated_[lane.taken()];
+                               evaluated.outcome = outcome;
+                               if (keep_trace_ && outcome.feasible)
+                                 evaluated.ranks_sha1 = lane.ranks_sha1();
+                               evaluated.done = true;
+                             });
 }
 
 bool EmbeddingSearch::synchronize(Budget& budget) {
+  cache_.reserve(slice_size_);
   std::optional<std::size_t> best;
   std::optional<std::size_t> lowest_failure;
   bool go_on = true;
@@ -128,13 +145,30 @@ bool EmbeddingSearch::is_lowest_failure(const ProposalBatch::Step& step) {
   return true;
 }
 
-// Candidates are rated in scratch; a Plan is made for the one that is kept.
+// Usually the worker that found it has saved where it placed the shards; a better one beyond what
+// was withdrawn may have taken the place of that.
 void EmbeddingSearch::keep_best(std::size_t index) {
-  const ProposalLane& lane = evaluators_.front()->evaluate_one(batch_, index);
-  std::vector<const ShardingOption*> options;
-  options.reserve(lane.options().size());
-  for (const OptionId id : lane.options()) options.push_back(&pool_->option(id));
-  best_plan_ = Plan::make(pool_->owner(), options, lane.ranks());
+  batch_.expand(index, best_options_);
+  const auto owner = std::find_if(evaluators_.begin(), evaluators_.end(),
+                                  [&](const auto& each) { return each && each->has_best(index); });
+  if (owner != evaluators_.end()) {
+    (*owner)->take_best_placement(best_placement_);
+  } else {
+    evaluator(0).evaluate_one(batch_, index).save_placement(best_placement_);
+  }
+}
+
+std::optional<Plan> EmbeddingSearch::best_plan() const {
+  if (!has_plan()) return std::nullopt;
+  return Plan::generate(pool_->owner(), best_options_.size(), [&](std::size_t i) {
+    const OptionRow& row = pool_->row(best_options_[i]);
+    Assignment assignment{&pool_->option(best_options_[i]), {}};
+    if (row.partition_by != PartitionBy::kUniform) {
+      assignment.ranks = SharedArray<Rank>(
+          std::span<const Rank>(best_placement_).subspan(row.rank_slot, row.num_shards));
+    }
+    return assignment;
+  });
 }
 
 void EmbeddingSearch::add_to_trace(std::size_t index, bool cached, const ProposalOutcome& outcome) {

@@ -45,7 +45,9 @@ class EmbeddingSearch {
   std::uint64_t proposals_at_most() const;
   std::uint64_t num_proposals() const { return num_proposals_; }
   std::uint64_t num_plans() const { return num_plans_; }
-  const std::optional<Plan>& best_plan() const { return best_plan_; }
+  bool has_plan() const { return !best_options_.empty(); }
+  // Candidates are rated in scratch; a Plan is made when somebody asks for the best one.
+  std::optional<Plan> best_plan() const;
   double best_rating() const { return best_rating_; }
   // The least total storage of a proposal that failed; nothing where none did.
   const std::optional<Storage>& lowest_failed_storage() const { return lowest_failed_; }
@@ -54,8 +56,12 @@ class EmbeddingSearch {
   const std::vector<TracedProposal>& trace() const { return trace_; }
 
  private:
-  static constexpr std::size_t kGrain = 16;
-  static constexpr std::size_t kMaxBatch = 1024;
+  static constexpr std::size_t kGrain = 4;
+  // A batch takes long enough to be worth the workers' meeting at its end, and not so long that
+  // nothing is heard of the search for seconds.
+  static constexpr std::uint64_t kBatchPlacements = 1 << 22;
+  static constexpr std::size_t kMinBatch = 64;
+  static constexpr std::size_t kMaxBatch = 4096;
 
   // What a worker found out about one proposal of the batch.
   struct Evaluated {
@@ -64,6 +70,7 @@ class EmbeddingSearch {
     std::string ranks_sha1;
   };
 
+  ProposalEvaluator& evaluator(unsigned worker);
   void refill();
   bool take_slice(const Budget& budget);
   bool is_lowest_failure(const ProposalBatch::Step& step);
@@ -87,7 +94,8 @@ class EmbeddingSearch {
   std::uint64_t num_proposals_ = 0;
   std::uint64_t num_plans_ = 0;
   double best_rating_;
-  std::optional<Plan> best_plan_;
+  std::vector<OptionId> best_options_;
+  std::vector<Rank> best_placement_;  // by rank slot
   std::optional<Storage> lowest_failed_;
   std::vector<OptionId> lowest_failed_options_;
   std::vector<TracedProposal> trace_;

@@ -4,26 +4,51 @@
 #include <utility>
 
 namespace shardwright::embedding {
+namespace {
+
+constexpr std::size_t kGrain = 128;  // options or tables worth a task
+
+}  // namespace
 
 OptionPool::OptionPool(std::shared_ptr<const SearchSpace> space)
+    : OptionPool(std::move(space), *std::make_unique<InlineExecutor>()) {}
+
+OptionPool::OptionPool(std::shared_ptr<const SearchSpace> space, Executor& executor)
     : space_(std::move(space)), layer_(std::make_shared<Layer>()) {
   layer_->space = space_;
   const auto options = space_->options();
+  options_.resize(options.size());
+  rows_.resize(options.size());
+  canonical_.resize(options.size());
   std::size_t runs = 0;
-  for (const ShardingOption& option : options) runs += option.costs.size();
-  options_.reserve(options.size());
-  rows_.reserve(options.size());
-  canonical_.reserve(options.size());
-  costs_.reserve(runs);
-  counts_.reserve(runs);
-  for (const ShardingOption& option : options) append(option);
-  group_by_table();
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    rows_[i].first_run = static_cast<std::uint32_t>(runs);
+    runs += options[i].costs.size();
+  }
+  costs_.resize(runs);
+  counts_.resize(runs);
+  executor.parallel_for(options.size(), kGrain, [&](unsigned, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      fill(i, options[i]);
+  });
+  group_by_table(executor);
 }
 
 void OptionPool::append(const ShardingOption& option) {
   OptionRow row;
-  row.table = option.table.value();
   row.first_run = static_cast<std::uint32_t>(costs_.size());
+  rows_.push_back(row);
+  options_.emplace_back();
+  canonical_.emplace_back();
+  costs_.resize(costs_.size() + option.costs.size());
+  counts_.resize(costs_.size());
+  fill(options_.size() - 1, option);
+}
+
+// Precondition: the row's first run is known and there is room for the columns.
+void OptionPool::fill(std::size_t index, const ShardingOption& option) {
+  OptionRow& row = rows_[index];
+  row.table = option.table.value();
   row.num_runs = static_cast<std::uint32_t>(option.costs.size());
   row.num_shards = option.num_shards();
   row.partition_by = option.partition_by();
@@ -36,22 +61,22 @@ void OptionPool::append(const ShardingOption& option) {
   for (std::size_t run = 0; run < option.costs.size(); ++run) {
     const ShardCost& cost = option.costs[run];
     const Perf& perf = cost.perf;
-    costs_.push_back(RunCost{cost.storage.hbm.value(), cost.storage.ddr.value(),
-                             {perf.fwd_compute.value(), perf.fwd_comms.value(),
-                              perf.bwd_compute.value(), perf.bwd_comms.value(),
-                              perf.prefetch_compute.value()},
-                             perf.total().value()});
-    counts_.push_back(option.layout->extents[run].count);
+    costs_[row.first_run + run] =
+        RunCost{cost.storage.hbm.value(),
+                cost.storage.ddr.value(),
+                {perf.fwd_compute.value(), perf.fwd_comms.value(), perf.bwd_compute.value(),
+                 perf.bwd_comms.value(), perf.prefetch_compute.value()},
+                perf.total().value()};
+    counts_[row.first_run + run] = option.layout->extents[run].count;
     row.equal_perf = row.equal_perf && perf == option.costs.front().perf;
     row.max_hbm_bytes = std::max(row.max_hbm_bytes, cost.storage.hbm.value());
     row.max_ddr_bytes = std::max(row.max_ddr_bytes, cost.storage.ddr.value());
   }
-  canonical_.push_back(static_cast<std::uint32_t>(options_.size()));
-  options_.push_back(&option);
-  rows_.push_back(row);
+  canonical_[index] = static_cast<std::uint32_t>(index);
+  options_[index] = &option;
 }
 
-void OptionPool::group_by_table() {
+void OptionPool::group_by_table(Executor& executor) {
   std::vector<std::uint32_t> slot(problem().tables().size(), ~std::uint32_t{0});
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     std::uint32_t& at = slot[rows_[i].table];
@@ -61,7 +86,10 @@ void OptionPool::group_by_table() {
     }
     tables_[at].options.emplace_back(i);
   }
-  for (const TableOptions& table : tables_) find_duplicates(table);
+  executor.parallel_for(tables_.size(), kGrain, [&](unsigned, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      find_duplicates(tables_[i]);
+  });
   assign_rank_slots();
 }
 

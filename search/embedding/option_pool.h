@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/embedding/search_space.h"
+#include "search/executor.h"
 
 namespace shardwright::embedding {
 
@@ -28,10 +29,10 @@ struct OptionRow {
   std::uint32_t rank_slot = 0;  // where a placement keeps the ranks of the table's shards
   PartitionBy partition_by = PartitionBy::kDevice;
   ShardingType sharding_type = ShardingType::kTableWise;
-  bool equal_perf = true;  // every shard takes the same time
+  bool equal_perf = true;      // every shard takes the same time
   std::int64_t hbm_bytes = 0;  // over all shards
   std::int64_t ddr_bytes = 0;
-  double perf_ms = 0;          // over all shards, summed in shard order
+  double perf_ms = 0;  // over all shards, summed in shard order
   double max_shard_perf_ms = 0;
   std::int64_t max_hbm_bytes = 0;  // of one shard
   std::int64_t max_ddr_bytes = 0;
@@ -61,6 +62,8 @@ struct OptionSetKey {
 // Thread safety: const members may be called from any thread while nobody adds.
 class OptionPool {
  public:
+  OptionPool(std::shared_ptr<const SearchSpace> space, Executor& executor);
+  // On the calling thread.
   explicit OptionPool(std::shared_ptr<const SearchSpace> space);
 
   const Problem& problem() const { return space_->problem(); }
@@ -107,7 +110,8 @@ class OptionPool {
   };
 
   void append(const ShardingOption& option);
-  void group_by_table();
+  void fill(std::size_t index, const ShardingOption& option);
+  void group_by_table(Executor& executor);
   void find_duplicates(const TableOptions& table);
   void assign_rank_slots();
 

@@ -28,6 +28,8 @@ class ProposalBatch {
     std::int64_t hbm_bytes = 0;  // over all shards of all options
     std::int64_t ddr_bytes = 0;
     std::uint64_t num_shards = 0;
+    std::uint64_t num_placements =
+        0;  // shards of which each looks for its rank, and uniform options
   };
 
   explicit ProposalBatch(const OptionPool& pool) : pool_(&pool) {}
@@ -50,7 +52,7 @@ class ProposalBatch {
   // Appends a proposal given in full.
   void push_full(std::span<const OptionId> options) {
     begin_step();
-    running_ = Step{static_cast<std::uint32_t>(changes_.size()), 0, true, {}, 0, 0, 0};
+    running_ = Step{static_cast<std::uint32_t>(changes_.size()), 0, true, {}, 0, 0, 0, 0};
     current_.assign(options.begin(), options.end());
     for (std::size_t i = 0; i < options.size(); ++i) {
       changes_.push_back({static_cast<std::uint32_t>(i), options[i]});
@@ -87,7 +89,8 @@ class ProposalBatch {
     options.assign(base_.begin(), base_.end());
     for (std::size_t s = 0; s <= i; ++s) {
       if (steps_[s].full) options.resize(steps_[s].num_changes);
-      for (const ProposalChange& change : changes(steps_[s])) options[change.position] = change.option;
+      for (const ProposalChange& change : changes(steps_[s]))
+        options[change.position] = change.option;
     }
   }
 
@@ -107,6 +110,8 @@ class ProposalBatch {
     running_.hbm_bytes += sign * row.hbm_bytes;
     running_.ddr_bytes += sign * row.ddr_bytes;
     running_.num_shards += static_cast<std::uint64_t>(sign) * row.num_shards;
+    running_.num_placements += static_cast<std::uint64_t>(sign) *
+                               (row.partition_by == PartitionBy::kUniform ? 1 : row.num_shards);
   }
 
   const OptionPool* pool_;

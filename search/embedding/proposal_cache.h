@@ -36,6 +36,12 @@ class ProposalCache {
     ++size_;
   }
 
+  // Room for `more` entries.
+  void reserve(std::size_t more) {
+    while ((size_ + more) * 2 > slots_.size())
+      grow();
+  }
+
   std::size_t size() const { return size_; }
 
  private:
@@ -48,7 +54,8 @@ class ProposalCache {
   static void place(std::vector<Slot>& slots, const Slot& slot) {
     const std::size_t mask = slots.size() - 1;
     std::size_t at = slot.key.low & mask;
-    while (slots[at].used) at = (at + 1) & mask;
+    while (slots[at].used)
+      at = (at + 1) & mask;
     slots[at] = slot;
   }
   void grow() {

@@ -26,16 +26,18 @@ ProposalLane::ProposalLane(const OptionPool& pool, const Topology& available)
              pool.problem().spec().partitioner.balance_modules),
       memory_balanced_(pool.problem().spec().partitioner),
       perf_by_rank_(available.world_size()),
-      hbm_by_rank_(available.world_size()) {}
+      hbm_by_rank_(available.world_size()) {
+  options_.reserve(pool.tables().size());
+  previous_.reserve(pool.tables().size());
+  changed_positions_.reserve(pool.tables().size());
+}
 
 void ProposalLane::take(const ProposalBatch& batch, std::size_t index) {
   constexpr std::size_t kMaxWalk = 16;  // beyond, merging the changes is cheaper than one by one
-  bool follows = taken_ != kNothing && index >= taken_;
-  for (std::size_t i = taken_; follows && i < index; ++i) follows = !batch.step(i + 1).full;
-  if (!follows) {
-    batch.expand(index, options_);
-    order_.reset(options_);
-  } else if (index - taken_ <= kMaxWalk) {
+  bool near = taken_ != kNothing && index >= taken_ && index - taken_ <= kMaxWalk;
+  for (std::size_t i = taken_; near && i < index; ++i)
+    near = !batch.step(i + 1).full;
+  if (near) {
     walk(batch, index);
   } else {
     jump(batch, index);
@@ -54,16 +56,13 @@ void ProposalLane::walk(const ProposalBatch& batch, std::size_t index) {
 }
 
 void ProposalLane::jump(const ProposalBatch& batch, std::size_t index) {
+  previous_.swap(options_);
+  batch.expand(index, options_);
+  if (options_.size() != previous_.size()) return order_.reset(options_);
   changed_positions_.clear();
-  for (std::size_t i = taken_ + 1; i <= index; ++i) {
-    for (const ProposalChange& change : batch.changes(batch.step(i))) {
-      options_[change.position] = change.option;
-      changed_positions_.push_back(change.position);
-    }
+  for (std::uint32_t position = 0; position < options_.size(); ++position) {
+    if (options_[position] != previous_[position]) changed_positions_.push_back(position);
   }
-  std::sort(changed_positions_.begin(), changed_positions_.end());
-  changed_positions_.erase(std::unique(changed_positions_.begin(), changed_positions_.end()),
-                           changed_positions_.end());
   order_.change_many(options_, changed_positions_);
 }
 
@@ -94,20 +93,6 @@ bool ProposalLane::surely_above(double bound) const {
 double ProposalLane::rate() {
   return perf_model_ == PerfModel::kPerf ? rate_perf(options_, placement_, perf_by_rank_)
                                          : rate_storage(options_, placement_, hbm_by_rank_);
-}
-
-std::vector<Rank> ProposalLane::ranks() const {
-  std::vector<Rank> all;
-  for (const OptionId id : options_) {
-    const OptionRow& row = pool_->row(id);
-    if (row.partition_by == PartitionBy::kUniform) {
-      for (Rank rank = 0; rank < row.num_shards; ++rank) all.push_back(rank);
-    } else {
-      const auto own = placement_.ranks(row);
-      all.insert(all.end(), own.begin(), own.end());
-    }
-  }
-  return all;
 }
 
 std::string ProposalLane::ranks_sha1() const {

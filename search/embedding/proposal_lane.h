@@ -18,7 +18,7 @@ class ProposalLane {
  public:
   ProposalLane(const OptionPool& pool, const Topology& available);
 
-  // Takes proposal `index` of the batch; cheap where it follows the one taken last.
+  // Takes proposal `index` of the batch; the less it differs from the one taken last, the cheaper.
   void take(const ProposalBatch& batch, std::size_t index);
   // Forgets the last proposal: the batch has been refilled.
   void invalidate() { taken_ = kNothing; }
@@ -28,20 +28,25 @@ class ProposalLane {
   void start();
   bool running() const { return !memory_balanced_chosen_ && greedy_.running(); }
   void run() {
-    while (running()) greedy_.step();
+    while (running())
+      greedy_.step();
   }
   // Advances two lanes at once, until one of them is at its end. Precondition: different lanes.
   static void run_together(ProposalLane& a, ProposalLane& b) {
-    while (a.running() && b.running()) GreedyPerfPartitioner::step_together(a.greedy_, b.greedy_);
+    while (a.running() && b.running())
+      GreedyPerfPartitioner::step_together(a.greedy_, b.greedy_);
   }
   // The outcome, once nothing is running. Where the rating is certain to be worse than `bound`, it
   // is not computed and infinite.
   ProposalOutcome finish(double bound);
 
-  // Of the proposal just finished, where it was feasible: the options in proposal order, the ranks
-  // of all shards in that order, and the hash of those that TorchRec's golden answers carry.
-  std::span<const OptionId> options() const { return options_; }
-  std::vector<Rank> ranks() const;
+  // Of the proposal just finished, where it was feasible: the placement, by rank slot (allocates
+  // only where `saved` is too small), and the hash of all ranks that TorchRec's golden answers
+  // carry.
+  void save_placement(std::vector<Rank>& saved) const {
+    const auto ranks = placement_.all_ranks();
+    saved.assign(ranks.begin(), ranks.end());
+  }
   std::string ranks_sha1() const;
 
  private:
@@ -62,7 +67,8 @@ class ProposalLane {
   bool feasible_ = false;
   std::vector<OptionId> options_;
   std::size_t taken_ = kNothing;
-  std::vector<std::uint32_t> changed_positions_;  // scratch of jump
+  std::vector<OptionId> previous_;  // scratch of jump
+  std::vector<std::uint32_t> changed_positions_;
   std::vector<double> perf_by_rank_;
   std::vector<std::int64_t> hbm_by_rank_;
 };

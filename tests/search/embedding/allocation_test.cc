@@ -89,7 +89,7 @@ TEST_CASE("allocation: after the first batch evaluating allocates nothing at all
   Budget budget;
   search.evaluate(0, 0, search.propose(budget), budget);
   search.synchronize(budget);
-  for (int batch = 0; batch < 5; ++batch) {
+  for (int batch = 0; batch < 2; ++batch) {
     const std::size_t size = search.propose(budget);
     REQUIRE(size > 1000);
     const AllocationScope scope;
