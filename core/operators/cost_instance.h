@@ -1,0 +1,139 @@
+// The problem that operator sharding comes down to: one strategy per node, costs on nodes and edges,
+// memory at every time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+
+namespace shardwright::operators {
+
+// Strategies that may not be chosen, and pairs that may not be combined, cost this.
+inline constexpr double kForbidden = std::numeric_limits<double>::infinity();
+
+// Time points [begin, end) during which something is held.
+struct LiveInterval {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+
+  bool empty() const { return begin >= end; }
+  friend bool operator==(const LiveInterval&, const LiveInterval&) = default;
+};
+
+// What describes an instance. Indices refer to the vectors here.
+struct CostInstanceSpec {
+  struct Node {
+    std::string name;           // for messages and reports; may be empty
+    std::vector<double> costs;  // by strategy, not negative, kForbidden where not allowed
+  };
+  // Row-major: the strategies of the first node of an edge by those of the second. Edges of equal
+  // content may share one.
+  struct Matrix {
+    std::uint32_t rows = 0;
+    std::uint32_t columns = 0;
+    std::vector<double> entries;
+  };
+  struct Edge {
+    std::uint32_t first = 0;
+    std::uint32_t second = 0;  // another node; several edges may join the same two
+    std::uint32_t matrix = 0;
+  };
+  // What a node holds during an interval; a node may have several, also overlapping.
+  struct Usage {
+    std::uint32_t node = 0;
+    LiveInterval live;
+    std::vector<std::int64_t> bytes;  // by strategy, not negative
+  };
+
+  std::vector<Node> nodes;
+  std::vector<Edge> edges;
+  std::vector<Matrix> matrices;
+  std::vector<Usage> usages;
+  // Bytes that may be held at each time point; time points beyond are not limited. A limit on
+  // anything else that adds up over nodes is a time point of its own.
+  std::vector<std::int64_t> limits;
+};
+
+// An immutable instance in flat columns.
+// Thread safety: const members may be called from any thread.
+class CostInstance {
+ public:
+  struct Edge {
+    std::uint32_t first;
+    std::uint32_t second;
+    std::uint32_t matrix;
+  };
+  // bytes of strategy s: usage_bytes(usage)[s].
+  struct Usage {
+    LiveInterval live;
+    std::uint32_t first_byte;
+  };
+
+  // Errors (kInvalidInput; the place names the node, edge or usage): a node without strategies, an
+  // index out of range, an edge of a node to itself, a matrix of the wrong size, a cost that is
+  // negative or NaN, a usage or limit that is negative, an interval that ends before it begins, bytes
+  // whose sum could exceed 2^62.
+  static Result<CostInstance> make(CostInstanceSpec spec);
+
+  std::size_t num_nodes() const { return first_strategy_.size() - 1; }
+  std::size_t num_strategies() const { return costs_.size(); }
+  std::uint32_t num_strategies(std::size_t node) const {
+    return first_strategy_[node + 1] - first_strategy_[node];
+  }
+  std::span<const double> costs(std::size_t node) const {
+    return {costs_.data() + first_strategy_[node], num_strategies(node)};
+  }
+  const std::string& name(std::size_t node) const { return names_[node]; }
+
+  std::span<const Edge> edges() const { return edges_; }
+  // Row-major; shared by edges of equal content.
+  std::span<const double> matrix(const Edge& edge) const { return matrices_[edge.matrix].entries; }
+  std::size_t num_matrices() const { return matrices_.size(); }
+  double edge_cost(const Edge& edge, std::uint32_t s, std::uint32_t t) const {
+    const CostInstanceSpec::Matrix& matrix = matrices_[edge.matrix];
+    return matrix.entries[std::size_t{s} * matrix.columns + t];
+  }
+
+  std::span<const Usage> usages(std::size_t node) const {
+    return {usages_.data() + first_usage_[node], first_usage_[node + 1] - first_usage_[node]};
+  }
+  std::int64_t bytes(const Usage& usage, std::uint32_t s) const {
+    return bytes_[usage.first_byte + s];
+  }
+  std::span<const std::int64_t> limits() const { return limits_; }
+
+ private:
+  CostInstance() = default;
+
+  std::vector<std::uint32_t> first_strategy_;
+  std::vector<double> costs_;
+  std::vector<std::string> names_;
+  std::vector<Edge> edges_;
+  std::vector<CostInstanceSpec::Matrix> matrices_;
+  std::vector<std::uint32_t> first_usage_;
+  std::vector<Usage> usages_;
+  std::vector<std::int64_t> bytes_;
+  std::vector<std::int64_t> limits_;
+};
+
+// What a choice costs: the independent verifier of solvers.
+struct CostEvaluation {
+  double node_cost = 0;
+  double edge_cost = 0;
+  double total() const { return node_cost + edge_cost; }
+  std::int64_t peak_bytes = 0;                  // over the limited time points
+  std::optional<std::uint32_t> over_limit_at;  // the first time point whose limit is exceeded
+
+  bool feasible() const { return total() < kForbidden && !over_limit_at; }
+};
+
+// Precondition: one strategy index in range per node. Sums in order of nodes, then edges.
+CostEvaluation evaluate(const CostInstance& instance, std::span<const std::uint32_t> choice);
+
+}  // namespace shardwright::operators
