@@ -1,10 +1,11 @@
-// The problem that operator sharding comes down to: one strategy per node, costs on nodes and edges,
-// memory at every time.
+// The problem that operator sharding comes down to: one strategy per node, costs on nodes and
+// edges, memory at every time.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -69,7 +70,7 @@ class CostInstance {
     std::uint32_t second;
     std::uint32_t matrix;
   };
-  // bytes of strategy s: usage_bytes(usage)[s].
+  // Cut to the limited time points, so never empty. bytes(usage, s) are those of strategy s.
   struct Usage {
     LiveInterval live;
     std::uint32_t first_byte;
@@ -77,8 +78,8 @@ class CostInstance {
 
   // Errors (kInvalidInput; the place names the node, edge or usage): a node without strategies, an
   // index out of range, an edge of a node to itself, a matrix of the wrong size, a cost that is
-  // negative or NaN, a usage or limit that is negative, an interval that ends before it begins, bytes
-  // whose sum could exceed 2^62.
+  // negative or NaN, a usage or limit that is negative, an interval that ends before it begins,
+  // bytes whose sum could exceed 2^62.
   static Result<CostInstance> make(CostInstanceSpec spec);
 
   std::size_t num_nodes() const { return first_strategy_.size() - 1; }
@@ -93,13 +94,16 @@ class CostInstance {
 
   std::span<const Edge> edges() const { return edges_; }
   // Row-major; shared by edges of equal content.
-  std::span<const double> matrix(const Edge& edge) const { return matrices_[edge.matrix].entries; }
-  std::size_t num_matrices() const { return matrices_.size(); }
+  std::span<const double> matrix(const Edge& edge) const {
+    return (*matrices_)[edge.matrix].entries;
+  }
+  std::size_t num_matrices() const { return matrices_->size(); }
   double edge_cost(const Edge& edge, std::uint32_t s, std::uint32_t t) const {
-    const CostInstanceSpec::Matrix& matrix = matrices_[edge.matrix];
+    const CostInstanceSpec::Matrix& matrix = (*matrices_)[edge.matrix];
     return matrix.entries[std::size_t{s} * matrix.columns + t];
   }
 
+  // Only those that some limit concerns.
   std::span<const Usage> usages(std::size_t node) const {
     return {usages_.data() + first_usage_[node], first_usage_[node + 1] - first_usage_[node]};
   }
@@ -108,6 +112,9 @@ class CostInstance {
   }
   std::span<const std::int64_t> limits() const { return limits_; }
 
+  // The same under other limits, as many as before and none negative; shares the matrices.
+  CostInstance with_limits(std::vector<std::int64_t> limits) const;
+
  private:
   CostInstance() = default;
 
@@ -115,7 +122,7 @@ class CostInstance {
   std::vector<double> costs_;
   std::vector<std::string> names_;
   std::vector<Edge> edges_;
-  std::vector<CostInstanceSpec::Matrix> matrices_;
+  std::shared_ptr<const std::vector<CostInstanceSpec::Matrix>> matrices_;
   std::vector<std::uint32_t> first_usage_;
   std::vector<Usage> usages_;
   std::vector<std::int64_t> bytes_;
@@ -127,7 +134,7 @@ struct CostEvaluation {
   double node_cost = 0;
   double edge_cost = 0;
   double total() const { return node_cost + edge_cost; }
-  std::int64_t peak_bytes = 0;                  // over the limited time points
+  std::int64_t peak_bytes = 0;                 // over the limited time points
   std::optional<std::uint32_t> over_limit_at;  // the first time point whose limit is exceeded
 
   bool feasible() const { return total() < kForbidden && !over_limit_at; }

@@ -11,15 +11,17 @@
 
 namespace shardwright::operators {
 
-// What describes a mesh; empty `alpha`, `beta` mean 1 on every axis, empty `device_ids` 0, 1, 2, ...
+// What describes a mesh; empty `alpha`, `beta` mean 1 on every axis, empty `device_ids` 0, 1, 2,
+// ...
 struct DeviceMeshSpec {
-  std::vector<std::uint32_t> shape;  // devices along each axis
-  std::vector<double> alpha;         // latency of a collective along the axis
-  std::vector<double> beta;          // inverse bandwidth along the axis, per element
+  std::vector<std::uint32_t> shape;       // devices along each axis
+  std::vector<double> alpha;              // latency of a collective along the axis
+  std::vector<double> beta;               // inverse bandwidth along the axis, per element
   std::vector<std::uint32_t> device_ids;  // row-major
 };
 
-// An immutable mesh of one to eight axes. Thread safety: const members may be called from any thread.
+// An immutable mesh of one to eight axes. Thread safety: const members may be called from any
+// thread.
 class DeviceMesh {
  public:
   static constexpr std::size_t kMaxAxes = 8;
@@ -37,6 +39,7 @@ class DeviceMesh {
   // Of the mesh flattened to one axis: the largest alpha and beta.
   double flat_alpha() const { return flat_alpha_; }
   double flat_beta() const { return flat_beta_; }
+  // With alpha and beta filled in; `device_ids` as given.
   const DeviceMeshSpec& spec() const { return spec_; }
   // Devices over which a dimension is split that is sharded along all `axes` (bit a = axis a).
   std::uint32_t devices_along(std::uint8_t axes) const { return devices_along_[axes]; }

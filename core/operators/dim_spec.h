@@ -23,7 +23,9 @@ struct DimSpec {
   constexpr bool has(int axis) const { return ((axes >> axis) & 1) != 0; }
   // The highest axis, -1 where replicated.
   constexpr int last_axis() const { return std::bit_width(axes) - 1; }
-  constexpr DimSpec with(int axis) const { return {static_cast<std::uint8_t>(axes | (1U << axis))}; }
+  constexpr DimSpec with(int axis) const {
+    return {static_cast<std::uint8_t>(axes | (1U << axis))};
+  }
   constexpr DimSpec without(int axis) const {
     return {static_cast<std::uint8_t>(axes & ~(1U << axis))};
   }
@@ -37,16 +39,12 @@ struct DimSpec {
 // later one 5, and 6 between two steps. Source: _dim_difference, ColossalAI
 // colossalai/tensor/sharding_spec.py.
 constexpr int dim_difference(DimSpec from, DimSpec to) {
-  int kept = 0;  // axes of the common prefix
-  int drops = from.num_axes();
-  int appends = to.num_axes();
-  for (int axis = 0; axis < 8; ++axis) {
-    if (from.has(axis) != to.has(axis)) break;
-    kept += from.has(axis) ? 1 : 0;
-  }
-  drops -= kept;
-  appends -= kept;
-  return drops + appends == 0 ? 0 : 20 * drops + 5 * appends + 6 * (drops + appends - 1);
+  const int differing = from.axes ^ to.axes;
+  if (differing == 0) return 0;
+  const int beyond_prefix = ~((differing & -differing) - 1);  // from the first axis that differs
+  const int drops = std::popcount(static_cast<unsigned>(from.axes & beyond_prefix));
+  const int appends = std::popcount(static_cast<unsigned>(to.axes & beyond_prefix));
+  return 20 * drops + 5 * appends + 6 * (drops + appends - 1);
 }
 
 // One DimSpec per dimension of a tensor of at most eight dimensions, in one word. Thread safety: a
@@ -78,11 +76,7 @@ class DimSpecs {
     return static_cast<std::uint8_t>(folded);
   }
   // Whether no axis shards two dimensions.
-  constexpr bool disjoint() const {
-    int count = 0;
-    for (std::size_t dim = 0; dim < rank_; ++dim) count += (*this)[dim].num_axes();
-    return count == std::popcount(used_axes());
-  }
+  constexpr bool disjoint() const { return std::popcount(bits_) == std::popcount(used_axes()); }
   constexpr std::uint64_t bits() const { return bits_; }
   friend constexpr bool operator==(const DimSpecs&, const DimSpecs&) = default;
 
@@ -100,7 +94,8 @@ class DimSpecs {
 // Sum over the dimensions. Precondition: equal rank.
 constexpr int difference(const DimSpecs& from, const DimSpecs& to) {
   int sum = 0;
-  for (std::size_t dim = 0; dim < from.rank(); ++dim) sum += dim_difference(from[dim], to[dim]);
+  for (std::size_t dim = 0; dim < from.rank(); ++dim)
+    sum += dim_difference(from[dim], to[dim]);
   return sum;
 }
 

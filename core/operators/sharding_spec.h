@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/interner.h"
@@ -21,8 +22,8 @@ struct TensorShape {
   friend bool operator==(const TensorShape&, const TensorShape&) = default;
 };
 
-// A shape with the axes that shard each of its dimensions. Interned by a SpecTable: two specs of one
-// table are equal exactly if their addresses are. Thread safety: immutable.
+// A shape with the axes that shard each of its dimensions. Interned by a SpecTable: two specs of
+// one table are equal exactly if their addresses are. Thread safety: immutable.
 struct ShardingSpec {
   const TensorShape* shape = nullptr;
   DimSpecs dims;
@@ -38,11 +39,11 @@ class SpecTable {
   explicit SpecTable(std::shared_ptr<const DeviceMesh> mesh) : mesh_(std::move(mesh)) {}
 
   const DeviceMesh& mesh() const { return *mesh_; }
-  // Precondition: rank at most DimSpecs::kMaxRank.
+  // Preconditions: rank at most DimSpecs::kMaxRank, no extent negative, at most 2^59 elements.
   const TensorShape* shape(std::span<const std::int64_t> dims);
 
-  // Why specs fail: an axis that the mesh lacks, an axis used twice, another rank than the shape's,
-  // an extent that the devices do not divide.
+  // Why specs are not valid: an axis that the mesh lacks, an axis used twice, another rank than the
+  // shape's, an extent that the devices do not divide.
   bool valid(const TensorShape& shape, const DimSpecs& dims) const;
   // The spec, or nullptr where it is not valid.
   const ShardingSpec* find_or_add(const TensorShape* shape, const DimSpecs& dims);

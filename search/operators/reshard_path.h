@@ -4,28 +4,25 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
+#include <span>
 #include <vector>
 
 #include "core/operators/sharding_spec.h"
 #include "search/operators/alpha_beta.h"
+#include "search/operators/one_step.h"
 
 namespace shardwright::operators {
 
-enum class ReshardPattern : std::uint8_t { kAllGather, kAllToAll, kShard };
+// A move with what it costs, in elements; times the element size = bytes.
+// Thread safety: a value.
+struct ReshardStep : ReshardMove {
+  PhaseCost cost;
 
-// One conversion: gathers `gather_dim` and splits `shard_dim` along `axis`.
-struct ReshardStep {
-  ReshardPattern pattern = ReshardPattern::kAllGather;
-  std::uint8_t gather_dim = 0;
-  std::uint8_t shard_dim = 0;
-  std::uint8_t axis = 0;
-  DimSpecs result;
-  PhaseCost cost;  // of the element count; times the element size = bytes
+  friend bool operator==(const ReshardStep&, const ReshardStep&) = default;
 };
 
 // The conversions possible from `from` in one step, in ColossalAI's order: gathers, all-to-alls,
-// splits; each result once, invalid ones dropped.
+// splits; each result once, invalid ones dropped. Precondition: `from` is valid for the shape.
 std::vector<ReshardStep> one_step_reshards(const SpecTable& table, const TensorShape& shape,
                                            const DimSpecs& from);
 
@@ -36,32 +33,51 @@ enum class PathCost : std::uint8_t {
   kExact,   // the cheapest path by the sum of total costs
 };
 
-// A path; no steps where the two specs are equal. `found` is false where the greedy search gives up.
+// A path; no steps where the two specs are equal.
+// Thread safety: a value.
 struct ReshardPath {
-  bool found = true;
+  bool found = true;  // false where the greedy search gives up: no steps, infinite cost
   std::vector<ReshardStep> steps;
   PhaseCost cost;
-  std::int64_t peak_elements = 0;  // per device, while converting; source included
+  // Per device, while converting, the source included; 0 where nothing is converted.
+  std::int64_t peak_elements = 0;
+
+  friend bool operator==(const ReshardPath&, const ReshardPath&) = default;
 };
 
+// What steps cost together: kSum and kExact add them up; kCompat adds the running total to each
+// step and then both, so that of n steps the k-th counts 2^(n-k) times.
+PhaseCost path_cost(std::span<const ReshardStep> steps, PathCost mode);
+
+// The path between two specs of one shape, searched anew. Preconditions: both valid for the shape.
+// Greedy: O(steps x moves), allocates the result alone. Exact: O(valid specs of the shape x moves).
+ReshardPath find_reshard_path(const SpecTable& table, const TensorShape& shape,
+                              const DimSpecs& from, const DimSpecs& to, PathCost mode);
+
 // Finds paths and remembers them: one search per (shape, source, target).
-// Thread safety: path() may be called from any thread.
+// Thread safety: const members and path() may be called from any thread.
 class ReshardPlanner {
  public:
+  // The table must outlive the planner.
   ReshardPlanner(SpecTable& table, PathCost mode);
   ~ReshardPlanner();
+  ReshardPlanner(const ReshardPlanner&) = delete;
+  ReshardPlanner& operator=(const ReshardPlanner&) = delete;
 
   // Precondition: both specs belong to the table and have one shape. The path lives as long as the
-  // planner. O(1) once known.
+  // planner. O(1), without a lock, once known.
   const ReshardPath& path(const ShardingSpec* from, const ShardingSpec* to);
   // Total cost of that path. Equal specs cost nothing and are no search.
-  double cost(const ShardingSpec* from, const ShardingSpec* to);
+  double cost(const ShardingSpec* from, const ShardingSpec* to) {
+    return from == to ? 0 : path(from, to).cost.total;
+  }
 
-  // Searches made, each for another question.
+  // Questions answered by a search, each counted once. Where several threads ask a new question at
+  // the same time each may search, but one answer is kept.
   std::size_t num_searches() const;
 
  private:
-  struct Memo;
+  class Memo;
   SpecTable* table_;
   PathCost mode_;
   std::unique_ptr<Memo> memo_;

@@ -1,0 +1,110 @@
+// The operator graph of the R/S auto-sharding problem: which ops read which tensors.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/status.h"
+
+namespace shardwright::operators::autoshard {
+
+// How the last two dimensions of a tensor lie on the devices: R = replicated, S = sharded over all.
+enum class Spec : std::uint8_t { kRR, kRS, kSR };
+inline constexpr std::array<std::string_view, 3> kSpecNames{"RR", "RS", "SR"};
+constexpr std::size_t index_of(Spec spec) { return static_cast<std::size_t>(spec); }
+constexpr std::string_view name_of(Spec spec) { return kSpecNames[index_of(spec)]; }
+
+enum class OpKind : std::uint8_t {
+  kPlaceholder,
+  kElementwise,
+  kBinary,
+  kLayerNorm,
+  kSoftmax,
+  kView,
+  kPermute,
+  kTranspose,
+  kMatmul
+};
+inline constexpr std::array<std::string_view, 9> kOpKindNames{
+    "placeholder", "elementwise", "binary",    "layernorm", "softmax",
+    "view",        "permute",     "transpose", "matmul"};
+constexpr std::string_view name_of(OpKind kind) {
+  return kOpKindNames[static_cast<std::size_t>(kind)];
+}
+
+// The two generations of Slapo's cost model.
+// Source: chhzh123/slapo, slapo/sharding/solver.py at 5f8f2d2 (v1) and at 5a66148 (v2).
+enum class CostModel : std::uint8_t { kV1, kV2 };
+inline constexpr std::array<std::string_view, 2> kCostModelNames{"v1", "v2"};
+
+// An op as described, not yet checked.
+struct OpSpec {
+  std::string name;
+  OpKind kind = OpKind::kPlaceholder;
+  std::vector<std::string> args;      // names of earlier ops, tensors only, in argument order
+  std::vector<std::int64_t> shape;    // of the output, in elements; empty = a scalar
+  std::optional<std::string> prev;    // the tensor that a view, permute or transpose reads
+  std::optional<std::string> module;  // path of the module that owns weight and bias
+  std::string dtype = "float32";
+};
+
+struct Op {
+  std::string name;
+  OpKind kind = OpKind::kPlaceholder;
+  std::vector<std::uint32_t> args;  // indices of earlier ops
+  std::vector<std::int64_t> shape;
+  std::optional<std::string> module;
+  std::string dtype;
+  std::array<std::int64_t, 2> elements{};  // that a cost model counts, by CostModel
+  std::array<bool, 2> has_users{};         // in a cost model, by CostModel
+};
+
+// A checked graph: names are unique, every op reads earlier ops only and as many as its kind needs.
+// Thread safety: immutable; shared freely.
+class Graph {
+ public:
+  // Tensors above this are refused, so that every count of elements is exact in double.
+  static constexpr std::int64_t kMaxElements = std::int64_t{1} << 53;
+
+  // Errors: kInvalidInput with `where` = the JSON pointer below `/graph`. O(ops + args).
+  static Result<Graph> make(std::vector<OpSpec> specs);
+
+  std::size_t size() const { return ops_.size(); }
+  const Op& op(std::size_t i) const { return ops_[i]; }
+  std::span<const Op> ops() const { return ops_; }
+
+  // The tensors on which a cost model sees the op depend: v1 does not connect views.
+  std::span<const std::uint32_t> args(std::size_t i, CostModel model) const {
+    if (model == CostModel::kV1 && ops_[i].kind == OpKind::kView) return {};
+    return ops_[i].args;
+  }
+  // Elements of the output: v1 multiplies the last two extents (absent ones are 1), v2 all.
+  std::int64_t elements(std::size_t i, CostModel model) const {
+    return ops_[i].elements[static_cast<std::size_t>(model)];
+  }
+  // Nothing reads the op: its output leaves the graph and must be replicated.
+  bool is_output(std::size_t i, CostModel model) const {
+    return !ops_[i].has_users[static_cast<std::size_t>(model)];
+  }
+  // What the op does in a cost model: v1 takes layer norm and softmax for elementwise.
+  OpKind kind(std::size_t i, CostModel model) const {
+    const OpKind kind = ops_[i].kind;
+    const bool reduces = kind == OpKind::kLayerNorm || kind == OpKind::kSoftmax;
+    return model == CostModel::kV1 && reduces ? OpKind::kElementwise : kind;
+  }
+  // Index of the op with this name, if any. O(ops).
+  std::optional<std::size_t> find(std::string_view name) const;
+
+ private:
+  explicit Graph(std::vector<Op> ops) : ops_(std::move(ops)) {}
+
+  std::vector<Op> ops_;
+};
+
+}  // namespace shardwright::operators::autoshard

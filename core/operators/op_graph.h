@@ -1,0 +1,193 @@
+// Operator graphs: what a model computes, as the nodes that a tracer found.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/status.h"
+
+namespace shardwright::operators {
+
+// The order is that of op_kind_names().
+enum class OpKind : std::uint8_t {
+  kPlaceholder,
+  kOutput,
+  kGetAttr,
+  kConv2d,
+  kLinear,
+  kBatchNorm,
+  kLayerNorm,
+  kEmbedding,
+  kMaxPool2d,
+  kAdaptiveAvgPool2d,
+  kFlatten,
+  kDefaultReshape,
+  kView,
+  kTranspose,
+  kPermute,
+  kSplit,
+  kGetitem,
+  kSoftmax,
+  kSum,
+  kAdd,
+  kMul,
+  kPow,
+  kTruediv,
+  kRelu,
+  kTanh,
+  kContiguous,
+  kTo,
+  kType,
+  kWhere,
+  kMatmul,
+  kBmm,
+  kTensorConstructor,
+};
+
+// How the model wrote the operator; kNone for placeholder, get_attr and output.
+enum class OpCall : std::uint8_t { kNone, kModule, kFunction, kMethod };
+
+enum class ElementType : std::uint8_t {
+  kFloat32,
+  kFloat64,
+  kFloat16,
+  kBfloat16,
+  kInt8,
+  kUint8,
+  kInt16,
+  kInt32,
+  kInt64,
+  kBool,
+};
+
+// Names as files write them, numbered like the enumerations.
+std::span<const std::string_view> op_kind_names();
+std::span<const std::string_view> op_call_names();  // the first is empty
+std::span<const std::string_view> element_type_names();
+std::string_view to_name(OpKind kind);
+std::string_view to_name(OpCall call);
+std::string_view to_name(ElementType type);
+
+std::int64_t element_bytes(ElementType type);
+
+// Whether a node of this kind takes over the strategies of its first input, one for one.
+bool follows_input(OpKind kind);
+bool is_binary_elementwise(OpKind kind);
+bool is_unary_elementwise(OpKind kind);
+
+// One entry of a getitem index: a number, or a slice where open ends are absent.
+struct IndexEntry {
+  std::optional<std::int64_t> number;
+  std::optional<std::int64_t> start, stop, step;
+
+  friend bool operator==(const IndexEntry&, const IndexEntry&) = default;
+};
+
+// What an operator is given besides tensors; only what its kind uses is filled in. `dims` hold
+// transpose (2), permute, sum, softmax (1), split (1) and flatten (first and last) dimensions as
+// the file has them, negative ones counting from the end; op_dims() has them counted from the
+// front.
+struct OpAttrs {
+  std::vector<std::int64_t> dims;
+  bool keepdim = false;
+  std::int64_t split_size = 0;
+  std::vector<std::int64_t> target_shape;  // view: without -1
+  std::vector<std::int64_t> given_shape;   // view: as written
+  std::vector<IndexEntry> index;           // getitem
+  bool index_is_list = false;
+  std::optional<double> scalar;  // the side of a binary operator that is no tensor
+  std::int64_t scalar_position = 0;
+  std::int64_t groups = 1;
+  std::vector<std::int64_t> kernel_size;
+  bool bias = false;                        // conv2d, linear
+  std::string target;                       // get_attr: dotted path; default_reshape,
+                                            // tensor_constructor: the operator (`op`)
+  std::optional<ElementType> target_dtype;  // to, type
+
+  friend bool operator==(const OpAttrs&, const OpAttrs&) = default;
+};
+
+using Extents = std::vector<std::int64_t>;
+
+// A parameter or buffer that a module owns.
+struct OpParam {
+  std::string name;
+  Extents shape;
+  ElementType type = ElementType::kFloat32;
+  bool buffer = false;
+};
+
+struct OpNode {
+  std::string name;  // also the operand name under which consumers list this tensor
+  OpKind kind = OpKind::kPlaceholder;
+  OpCall call = OpCall::kNone;
+  std::vector<Extents> shapes;  // one, or several where the output is a tuple
+  bool tuple = false;
+  ElementType type = ElementType::kFloat32;
+  bool is_param = false;              // the value counts as a parameter
+  std::vector<std::uint32_t> inputs;  // nodes before this one, in argument order
+  std::vector<OpParam> params;
+  OpAttrs attrs;
+};
+
+// What a node is allowed to use of the mesh. Source: ShardOption, ColossalAI
+// colossalai/auto_parallel/tensor_shard/options.py.
+enum class ShardOption : std::uint8_t { kStandard, kShard, kFullShard, kShardLastAxis };
+enum class SolverPreference : std::uint8_t { kStandard, kDataParallel, kTensorParallel };
+
+std::span<const std::string_view> shard_option_names();
+std::span<const std::string_view> solver_preference_names();
+
+struct OpGraphOptions {
+  bool distributed_placeholder = false;  // else replicated
+  bool distributed_output = false;
+  ShardOption shard_option = ShardOption::kStandard;
+  SolverPreference solver_preference = SolverPreference::kStandard;
+};
+
+struct OpGraphSpec {
+  std::string name;
+  OpGraphOptions options;
+  std::vector<OpNode> nodes;
+};
+
+// An immutable operator graph in topological order.
+// Thread safety: const members may be called from any thread.
+class OpGraph {
+ public:
+  static constexpr std::int64_t kMaxElements = std::int64_t{1} << 48;
+
+  // Errors: kInvalidInput with the place (`/nodes/3/inputs/0`) for a graph without nodes, names
+  // that are empty or repeat, an input that is not before its node or given twice, an extent below
+  // one, tensors of more than eight dimensions or 2^48 elements, operands whose number, rank or
+  // shape the kind does not allow, dimensions out of range; kUnsupported for what strategies are
+  // not defined for (a linear with a bias, a norm without weight and bias).
+  static Result<OpGraph> make(OpGraphSpec spec);
+
+  const std::string& name() const { return spec_.name; }
+  const OpGraphOptions& options() const { return spec_.options; }
+  std::size_t size() const { return spec_.nodes.size(); }
+  const OpNode& operator[](std::size_t i) const { return spec_.nodes[i]; }
+  std::span<const OpNode> nodes() const { return spec_.nodes; }
+
+ private:
+  explicit OpGraph(OpGraphSpec spec) : spec_(std::move(spec)) {}
+
+  OpGraphSpec spec_;
+};
+
+// attrs.dims counted from the front of a tensor of this rank.
+std::vector<std::size_t> op_dims(const OpAttrs& attrs, std::size_t rank);
+
+// The parameter with this name, or nullptr.
+const OpParam* find_param(const OpNode& node, std::string_view name);
+
+// The shape two tensors broadcast to, or nothing.
+std::optional<Extents> broadcast(const Extents& a, const Extents& b);
+
+}  // namespace shardwright::operators

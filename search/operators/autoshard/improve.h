@@ -1,0 +1,40 @@
+// The counter-example loop: ask for anything cheaper until there is nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "core/operators/autoshard_evaluate.h"
+#include "core/status.h"
+#include "search/operators/autoshard/solver.h"
+
+namespace shardwright::operators::autoshard {
+
+// Returns an assignment whose scaled cost is less than the bound, or nothing if there is none.
+using Oracle = std::function<std::optional<Assignment>(std::int64_t scaled_bound)>;
+
+struct Iteration {
+  std::size_t index = 0;
+  Assignment assignment;
+  Evaluation evaluation;
+};
+
+struct ImproveResult {
+  std::optional<Iteration> last;  // nothing where no assignment is below the first bound
+  std::size_t iterations = 0;     // improving ones
+  bool exhausted = false;         // the oracle knows nothing cheaper, so `last` is optimal
+};
+
+inline constexpr std::int64_t kFirstBound = 1'000'000'000'000;
+inline constexpr std::size_t kMaxIterations = 100;
+
+// Bounds start at kFirstBound and are then the cost of the iteration before; at most kMaxIterations
+// questions. Calls `on_iteration` for every improvement. Errors: as evaluate;
+// kVerificationFailed where the oracle answers with something that does not cost less.
+// Source: see CostModel, `solve`.
+Result<ImproveResult> improve(const Request& request, const Oracle& oracle,
+                              const std::function<void(const Iteration&)>& on_iteration);
+
+}  // namespace shardwright::operators::autoshard

@@ -1,0 +1,117 @@
+// The generators, one per family of operators, and what they share.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <boost/container/static_vector.hpp>
+
+#include "search/operators/strategies/writer.h"
+
+namespace shardwright::operators::internal {
+
+// A generator adds the strategies of its node to the writer.
+void generate_linear(const GeneratorInput& input, StrategyWriter& writer);
+void generate_matmul(const GeneratorInput& input, StrategyWriter& writer);
+void generate_batched_matmul(const GeneratorInput& input, StrategyWriter& writer);
+void generate_convolution(const GeneratorInput& input, StrategyWriter& writer);
+void generate_batch_norm(const GeneratorInput& input, StrategyWriter& writer);
+void generate_layer_norm(const GeneratorInput& input, StrategyWriter& writer);
+void generate_embedding(const GeneratorInput& input, StrategyWriter& writer);
+void generate_pooling(const GeneratorInput& input, StrategyWriter& writer);
+void generate_binary_elementwise(const GeneratorInput& input, StrategyWriter& writer);
+void generate_where(const GeneratorInput& input, StrategyWriter& writer);
+void generate_get_attr(const GeneratorInput& input, StrategyWriter& writer);
+void generate_follow(const GeneratorInput& input, StrategyWriter& writer);
+Status generate_placeholder(const GeneratorInput& input, StrategyWriter& writer);
+Status generate_output(const GeneratorInput& input, StrategyWriter& writer);
+void generate_tensor_constructor(const GeneratorInput& input, StrategyWriter& writer);
+
+// The axes that generators combine, as sets. A mesh of one axis has no pairs, and all its axes are
+// that one; names that then coincide count once.
+struct MeshAxes {
+  using Pair = std::pair<std::uint8_t, std::uint8_t>;
+  boost::container::static_vector<std::uint8_t, 2> singles;
+  boost::container::static_vector<Pair, 2> pairs;  // (0, 1), (1, 0)
+  std::uint8_t all = 0;
+
+  explicit MeshAxes(const DeviceMesh& mesh);
+};
+
+// Axes of the rows, the contracted dimension and the columns of a product.
+struct ProductAxes {
+  std::uint8_t row = 0;
+  std::uint8_t contracted = 0;
+  std::uint8_t column = 0;
+
+  StrategyName name(StrategyName::Form form, std::int32_t suffix = -1) const {
+    return {form, row, contracted, column, 0, suffix, 0};
+  }
+};
+using ProductAxesList = std::vector<ProductAxes>;
+
+inline DimSpec dim(std::uint8_t axes) { return DimSpec{axes}; }
+
+// The extents of a tensor on one device.
+class LocalShape {
+ public:
+  LocalShape(const DeviceMesh& mesh, const ShardingSpec& spec);
+
+  std::size_t rank() const { return rank_; }
+  double operator[](std::size_t i) const { return extents_[i]; }
+  // Counted from the end: back(1) is the last extent.
+  double back(std::size_t i) const { return extents_[rank_ - i]; }
+  // Product of the extents [first, last).
+  double product(std::size_t first, std::size_t last) const;
+  double product() const { return product(0, rank_); }
+
+ private:
+  std::array<double, DimSpecs::kMaxRank> extents_{};
+  std::size_t rank_;
+};
+
+// What a broadcast tensor keeps of the placement of the result. `removed` gets the axes along which
+// it was repeated. Source: recover_sharding_spec_for_broadcast_shape, ColossalAI
+// colossalai/auto_parallel/tensor_shard/utils/broadcast.py.
+DimSpecs unbroadcast(const DimSpecs& logical, std::span<const std::int64_t> logical_shape,
+                     std::span<const std::int64_t> physical_shape, std::uint8_t& removed);
+
+// Calls visit(DimSpecs) for one axis set on each of the first `count` dimensions.
+template <class Visit>
+void place_single(std::size_t rank, std::size_t count, std::uint8_t axes, Visit&& visit) {
+  for (std::size_t d = 0; d < count; ++d)
+    visit(DimSpecs(rank).with(d, dim(axes)));
+}
+
+// Calls visit(DimSpecs) for two axes on two of the first `count` dimensions, both ways round, then
+// for both on each dimension.
+template <class Visit>
+void place_double(std::size_t rank, std::size_t count, const MeshAxes& axes, Visit&& visit) {
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t j = i + 1; j < count; ++j) {
+      for (const auto& [first, second] : axes.pairs)
+        visit(DimSpecs(rank).with(i, dim(first)).with(j, dim(second)));
+    }
+  }
+  place_single(rank, count, axes.all, visit);
+}
+
+inline PhaseCost phases(double forward, double backward) {
+  return {forward, backward, forward + backward};
+}
+
+// Sums the phases up.
+PhaseMemory phases(const MemoryCost& forward, const MemoryCost& backward);
+
+// Memory of an operator that keeps its input and output forward and makes the gradient of its
+// input.
+PhaseMemory follow_memory(std::int64_t input_bytes, std::int64_t output_bytes, bool input_is_param);
+
+// What nodes cost that compute nothing. Source: ReshapeGenerator.update_compute_cost, ColossalAI
+// node_handler/strategy/reshape_generator.py.
+inline constexpr PhaseCost kNominalCompute{10, 10, 20};
+
+}  // namespace shardwright::operators::internal

@@ -1,0 +1,165 @@
+// Strategies: the ways in which one operator can run sharded, with what each costs.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/operators/op_graph.h"
+#include "core/operators/sharding_spec.h"
+#include "search/operators/alpha_beta.h"
+
+namespace shardwright::operators {
+
+enum class OperandType : std::uint8_t { kArgument, kParameter, kBuffer, kOutput };
+
+// A tensor that an operator reads, owns or makes. A tuple is one operand of several tensors.
+struct Operand {
+  static constexpr std::uint32_t kNoProducer = std::numeric_limits<std::uint32_t>::max();
+
+  std::string name;
+  OperandType type = OperandType::kArgument;
+  bool tuple = false;
+  std::int64_t element_bytes = 4;
+  std::uint32_t producer = kNoProducer;  // node of the graph
+  std::uint32_t first = 0;               // of its tensors among those of the node
+  std::vector<const TensorShape*> shapes;
+};
+
+enum class CommPattern : std::uint8_t {
+  kAllReduceForward,   // all_reduce_fwd_identity_bwd
+  kAllReduceBackward,  // identity_fwd_all_reduce_bwd
+  kGatherForward,      // gather_fwd_split_bwd
+  kReshard,            // a conversion of several steps
+};
+enum class CommPlace : std::uint8_t {
+  kBefore,  // of an argument or its gradient
+  kAfter,   // of the output
+  kHook,    // of a parameter's gradient
+};
+
+struct CommAction {
+  std::uint8_t operand = 0;
+  CommPattern pattern = CommPattern::kReshard;
+  std::uint8_t axes = 0;  // bit a = mesh axis a; several = the flattened mesh
+  CommPlace place = CommPlace::kBefore;
+
+  // As ColossalAI shows it: 0 for the flattened mesh.
+  int axis() const { return std::popcount(axes) == 1 ? std::countr_zero(axes) : 0; }
+};
+
+// Bytes on one device.
+struct MemoryCost {
+  std::int64_t activation = 0;
+  std::int64_t parameter = 0;
+  std::int64_t temporary = 0;
+  std::int64_t buffer = 0;
+};
+struct PhaseMemory {
+  MemoryCost forward;
+  MemoryCost backward;
+  MemoryCost total;
+};
+
+// From what a strategy's name is made when somebody asks for it.
+struct StrategyName {
+  enum class Form : std::uint8_t {
+    kMatmul,           // "S0S1 = S0R x RS1"
+    kEmbedding,        // "S0S1 = S0 x RS1"
+    kBatchNorm,        // "RS0 = RS0 x S0"
+    kMatrixVector,     // "S0R = S0R x R"
+    kDot,              // "R = S0 dot S0"
+    kBatchedMatmul,    // "Sb0Si1 = Sb0Si1 x Sb0"
+    kNoSplitNorm,      // "RR = RR x R"
+    kLayerNorm,        // "[S0, R] = [S0, R] x [R]"
+    kPool,             // "[S0, R] = [S0, R]"
+    kBinary,           // "[S0] = [S0] <binary-elementwise-op> [S0]"
+    kWhere,            // "[S0] = [S0] x [S0] x [S0]"
+    kGetAttr,          // "get_attr [S0, R]"
+    kFollow,           // "[S0, R] -> [S0]_3"
+    kFullyReplicated,  // "[S0, R] -> FULLY REPLICATED_3"
+    kSplit,            // "[S0, R]_3"
+    kGetitem,          // "[R] = [R, S0]_3"
+    kGetElement,       // "[R] = get the 1 element from ([R], [R], )_3"
+    kReplica,          // "Replica Placeholder", "... Output", "... Tensor Constructor"
+    kDistributed,      // "Distributed Placeholder", "Distributed Output"
+  };
+
+  Form form = Form::kMatmul;
+  std::uint8_t row = 0;         // axes of the rows, or of the batch of a batched product
+  std::uint8_t contracted = 0;  // axes of the contracted dimension
+  std::uint8_t column = 0;      // axes of the columns
+  std::uint8_t inner_row = 0;   // axes of the rows of a batched product
+  std::int32_t suffix = -1;     // "_3", none below zero
+  std::int32_t element = 0;
+
+  friend bool operator==(const StrategyName&, const StrategyName&) = default;
+};
+
+struct Strategy {
+  static constexpr std::size_t kMaxActions = 4;
+
+  StrategyName name;
+  std::array<CommAction, kMaxActions> actions{};
+  std::uint8_t num_actions = 0;
+  PhaseCost comm;  // of bytes
+  PhaseCost compute;
+  PhaseMemory memory;
+
+  std::span<const CommAction> comm_actions() const { return {actions.data(), num_actions}; }
+  // What a memory budget counts: without temporaries.
+  std::int64_t budget_bytes() const {
+    return memory.total.activation + memory.total.parameter + memory.total.buffer;
+  }
+};
+
+// The strategies of one node. Operands come in the order inputs of the graph node (so that input k
+// is operand k), then parameters and buffers, then the output. A strategy's specs are one row over
+// the tensors of all operands; they belong to the SpecTable that they were generated with.
+// Thread safety: const members may be called from any thread.
+class NodeStrategies {
+ public:
+  NodeStrategies() = default;
+  // Operands of the node, no strategies.
+  NodeStrategies(const OpGraph& graph, std::uint32_t node, SpecTable& table);
+
+  std::size_t size() const { return strategies_.size(); }
+  bool empty() const { return strategies_.empty(); }
+  const Strategy& operator[](std::size_t s) const { return strategies_[s]; }
+  std::span<const Operand> operands() const { return operands_; }
+  const Operand& output() const { return operands_.back(); }
+
+  // Specs of all tensors of an operand under strategy `s`: one, or one per element of a tuple.
+  std::span<const ShardingSpec* const> specs(std::size_t s, const Operand& operand) const {
+    return {specs_.data() + s * width_ + operand.first, operand.shapes.size()};
+  }
+  // Of the k-th input of the graph node.
+  std::span<const ShardingSpec* const> input_specs(std::size_t s, std::size_t k) const {
+    return specs(s, operands_[k]);
+  }
+  std::span<const ShardingSpec* const> output_specs(std::size_t s) const {
+    return specs(s, output());
+  }
+  const ShardingSpec* spec(std::size_t s, std::size_t operand) const {
+    return specs_[s * width_ + operands_[operand].first];
+  }
+
+  // ColossalAI's name of the strategy; unique within the node. Makes a new text.
+  std::string name(std::size_t s) const;
+
+ private:
+  friend class StrategyWriter;
+
+  std::vector<Operand> operands_;
+  std::vector<Strategy> strategies_;
+  std::vector<const ShardingSpec*> specs_;
+  std::size_t width_ = 0;
+  OpKind kind_ = OpKind::kPlaceholder;
+};
+
+}  // namespace shardwright::operators

@@ -1,0 +1,262 @@
+// The solver of cost instances and each of its parts, against looking at every choice.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "search/operators/solve/branch_and_bound.h"
+#include "search/operators/solve/bucket_tree.h"
+#include "search/operators/solve/dual_ascent.h"
+#include "search/operators/solve/exact_search.h"
+#include "search/operators/solve/reduce.h"
+#include "search/operators/solve/solve.h"
+#include "tests/support/naive_cost_solver.h"
+#include "tests/support/random.h"
+#include "tests/support/random_cost_instance.h"
+#include "tests/support/shuffling_executor.h"
+
+using namespace shardwright;
+using namespace shardwright::operators;
+using shardwright::test_support::NaiveCostSolution;
+using shardwright::test_support::Random;
+using shardwright::test_support::random_cost_instance;
+using shardwright::test_support::RandomCostInstanceStyle;
+using shardwright::test_support::seeds;
+using shardwright::test_support::ShufflingExecutor;
+using shardwright::test_support::solve_naively;
+
+namespace {
+
+// Sums of fractions in another order.
+bool same_cost(double a, double b) { return std::abs(a - b) <= 1e-9 * (1 + std::abs(b)); }
+
+// Up to seven nodes of up to four strategies, everything that an instance may have: forbidden
+// strategies and pairs, functional and parallel edges, several usages per node, limits that bind.
+CostInstanceSpec tiny(Random& random) {
+  CostInstanceSpec spec;
+  const std::size_t nodes = 2 + random.below(6);
+  const bool fractions = random.below(3) == 0;
+  const std::size_t largest = random.below(2) == 0 ? 10 : 1000;
+  const auto cost = [&] {
+    return fractions ? static_cast<double>(random.below(1000)) / 7
+                     : static_cast<double>(random.below(largest));
+  };
+  for (std::size_t i = 0; i < nodes; ++i) {
+    CostInstanceSpec::Node node;
+    for (std::size_t s = 0; s <= random.below(4); ++s) {
+      node.costs.push_back(random.below(15) == 0 ? kForbidden : cost());
+    }
+    if (node.costs.empty()) node.costs.push_back(cost());
+    spec.nodes.push_back(std::move(node));
+  }
+  const bool forbids = random.below(3) > 0;
+  for (std::size_t edges = random.below(2 * nodes); edges > 0; --edges) {
+    const auto first = static_cast<std::uint32_t>(random.below(nodes));
+    const auto second = static_cast<std::uint32_t>(random.below(nodes));
+    if (first == second) continue;
+    CostInstanceSpec::Matrix matrix;
+    matrix.rows = static_cast<std::uint32_t>(spec.nodes[first].costs.size());
+    matrix.columns = static_cast<std::uint32_t>(spec.nodes[second].costs.size());
+    const bool functional = random.below(3) == 0;
+    for (std::uint32_t row = 0; row < matrix.rows; ++row) {
+      const std::size_t partner = random.below(matrix.columns);
+      for (std::uint32_t column = 0; column < matrix.columns; ++column) {
+        const bool allowed = functional ? column == partner : !forbids || random.below(4) > 0;
+        matrix.entries.push_back(allowed ? cost() : kForbidden);
+      }
+    }
+    spec.edges.push_back({first, second, static_cast<std::uint32_t>(spec.matrices.size())});
+    spec.matrices.push_back(std::move(matrix));
+  }
+  for (std::size_t usages = random.below(2 * nodes); usages > 0; --usages) {
+    CostInstanceSpec::Usage usage;
+    usage.node = static_cast<std::uint32_t>(random.below(nodes));
+    usage.live.begin = static_cast<std::uint32_t>(random.below(5));
+    usage.live.end = usage.live.begin + static_cast<std::uint32_t>(random.below(4));
+    for (std::size_t s = 0; s < spec.nodes[usage.node].costs.size(); ++s) {
+      usage.bytes.push_back(static_cast<std::int64_t>(random.below(20)));
+    }
+    spec.usages.push_back(std::move(usage));
+  }
+  for (std::size_t times = random.below(5); times > 0; --times) {
+    spec.limits.push_back(static_cast<std::int64_t>(random.below(60)));
+  }
+  return spec;
+}
+
+CostInstance made(CostInstanceSpec spec) {
+  Result<CostInstance> instance = CostInstance::make(std::move(spec));
+  if (!instance.ok()) FAIL(instance.error().to_string());
+  return std::move(instance).value();
+}
+
+// Calls check(instance, optimum) for so many random instances; the optimum is absent where nothing
+// is feasible.
+template <class Check>
+void for_tiny_instances(std::uint64_t seed, int count, const Check& check) {
+  Random random(seed);
+  int feasible = 0;
+  for (int i = 0; i < count; ++i) {
+    INFO("SHARDWRIGHT_TEST_SEED=", seed, ", instance ", i);
+    const CostInstance instance = made(tiny(random));
+    const std::optional<NaiveCostSolution> optimum = solve_naively(instance);
+    feasible += optimum ? 1 : 0;
+    check(instance, optimum);
+  }
+  CHECK(feasible > count / 3);
+  CHECK(feasible < count);
+}
+
+}  // namespace
+
+TEST_CASE("reduce: keeps the optimum, and expands to a choice of that cost") {
+  for (const std::uint64_t seed : seeds({11})) {
+    for_tiny_instances(seed, 3000, [](const CostInstance& instance, const auto& optimum) {
+      const Reduction reduction = reduce(instance, Budget());
+      if (reduction.infeasible) {
+        CHECK_FALSE(optimum.has_value());
+        return;
+      }
+      const auto core = solve_naively(*reduction.core);
+      REQUIRE(core.has_value() == optimum.has_value());
+      if (!core) return;
+      CHECK(same_cost(core->cost + reduction.constant, optimum->cost));
+      const CostEvaluation expanded = evaluate(instance, reduction.expand(core->choice));
+      CHECK(expanded.feasible());
+      CHECK(same_cost(expanded.total(), optimum->cost));
+    });
+  }
+}
+
+TEST_CASE("reduce: strategies that are not kept are chosen nowhere") {
+  for (const std::uint64_t seed : seeds({12})) {
+    Random random(seed);
+    for_tiny_instances(seed, 1000, [&](const CostInstance& instance, const auto&) {
+      std::vector<char> kept(instance.num_strategies(), 1);
+      for (char& each : kept) each = random.below(4) > 0 ? 1 : 0;
+      const Reduction reduction = reduce(instance, Budget(), kept);
+      if (reduction.infeasible) return;
+      const auto core = solve_naively(*reduction.core);
+      if (!core) return;
+      const std::vector<std::uint32_t> choice = reduction.expand(core->choice);
+      std::size_t first = 0;
+      for (std::size_t node = 0; node < instance.num_nodes(); ++node) {
+        CHECK(kept[first + choice[node]] != 0);
+        first += instance.num_strategies(node);
+      }
+    });
+  }
+}
+
+TEST_CASE("exact search: finds and proves the optimum, memory included") {
+  for (const std::uint64_t seed : seeds({13})) {
+    for_tiny_instances(seed, 3000, [](const CostInstance& instance, const auto& optimum) {
+      const auto tree = BucketTree::make(instance, 1e9);
+      REQUIRE(tree.has_value());
+      Budget budget;
+      const ExactResult result = search_exactly(*tree, std::nullopt, 1'000'000, budget);
+      CHECK(result.finished);
+      REQUIRE(result.choice.has_value() == optimum.has_value());
+      if (!optimum) return;
+      CHECK(evaluate(instance, *result.choice).feasible());
+      CHECK(same_cost(result.cost, optimum->cost));
+      CHECK(result.lower_bound <= optimum->cost * (1 + 1e-9) + 1e-9);
+    });
+  }
+}
+
+TEST_CASE("bucket tree: refuses tables beyond the limit") {
+  const CostInstance instance = made(random_cost_instance(5));
+  CHECK_FALSE(BucketTree::make(instance, 100).has_value());
+}
+
+TEST_CASE("dual ascent: no bound is above the optimum, nor one for a strategy above its best choice") {
+  for (const std::uint64_t seed : seeds({14})) {
+    for_tiny_instances(seed, 2000, [](const CostInstance& instance, const auto& optimum) {
+      const Reduction reduction = reduce(instance, Budget());
+      if (reduction.infeasible || !optimum) return;
+      const CostInstance& core = *reduction.core;
+      const double best = optimum->cost - reduction.constant;
+      DualAscent dual(core);
+      Budget budget;
+      for (int round = 0; round < 12; ++round) {
+        dual.round(2, best, budget);
+        CHECK(dual.bound() <= best + 1e-9 * (1 + std::abs(best)));
+      }
+      const auto solved = solve_naively(core);
+      REQUIRE(solved.has_value());
+      for (std::uint32_t node = 0; node < core.num_nodes(); ++node) {
+        CHECK(dual.bound_with(node, solved->choice[node]) <= best + 1e-9 * (1 + std::abs(best)));
+      }
+    });
+  }
+}
+
+TEST_CASE("branch and bound: finds and proves the optimum") {
+  for (const std::uint64_t seed : seeds({15})) {
+    for_tiny_instances(seed, 500, [](const CostInstance& instance, const auto& optimum) {
+      InlineExecutor executor;
+      Budget budget;
+      const ExactResult result =
+          branch_and_bound(instance, std::nullopt, 100'000, executor, budget, [](const auto&) {});
+      CHECK(result.finished);
+      REQUIRE(result.choice.has_value() == optimum.has_value());
+      if (optimum) CHECK(same_cost(result.cost, optimum->cost));
+    });
+  }
+}
+
+TEST_CASE("solve: optimal where something is feasible, infeasible where nothing is") {
+  for (const std::uint64_t seed : seeds({16})) {
+    for_tiny_instances(seed, 2000, [](const CostInstance& instance, const auto& optimum) {
+      InlineExecutor executor;
+      Budget budget;
+      const SolveResult result = solve(instance, executor, budget);
+      REQUIRE(result.status == (optimum ? SolveStatus::kOptimal : SolveStatus::kInfeasible));
+      if (!optimum) return;
+      CHECK(same_cost(result.objective, optimum->cost));
+      CHECK(result.objective == evaluate(instance, result.choice).total());
+      CHECK(result.lower_bound == result.objective);
+    });
+  }
+}
+
+TEST_CASE("solve: the same answer for any number of workers under a work limit") {
+  RandomCostInstanceStyle style;
+  style.num_nodes = 1500;
+  style.functional_share = 0.3;
+  for (const std::uint64_t seed : seeds({17, 18})) {
+    const CostInstance instance = made(random_cost_instance(seed, style));
+    std::optional<SolveResult> first;
+    for (const unsigned workers : {1U, 2U, 3U}) {
+      INFO("SHARDWRIGHT_TEST_SEED=", seed, ", workers ", workers);
+      ShufflingExecutor executor(workers, seed);
+      Budget budget(30'000'000, {});
+      SolveResult result = solve(instance, executor, budget);
+      REQUIRE(!result.choice.empty());
+      const CostEvaluation evaluation = evaluate(instance, result.choice);
+      CHECK(evaluation.feasible());
+      CHECK(evaluation.total() == result.objective);
+      CHECK(result.lower_bound <= result.objective);
+      if (!first) first = result;
+      CHECK(result.choice == first->choice);
+      CHECK(result.lower_bound == first->lower_bound);
+      CHECK(result.status == first->status);
+    }
+  }
+}
+
+TEST_CASE("solve: a stop requested beforehand ends it at once") {
+  std::stop_source source;
+  source.request_stop();
+  const CostInstance instance = made(random_cost_instance(19));
+  InlineExecutor executor;
+  Budget budget({}, {}, source.get_token());
+  const SolveResult result = solve(instance, executor, budget);
+  CHECK(result.status == SolveStatus::kUnknown);
+  CHECK(result.stopped_by == StopReason::kCancelled);
+}
