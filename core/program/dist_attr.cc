@@ -1,0 +1,140 @@
+#include "core/program/dist_attr.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace shardwright::program {
+namespace {
+
+constexpr std::array<std::string_view, 8> kDataTypes{"float32", "float16", "bfloat16", "float64",
+                                                     "int64",   "int32",   "uint8",    "bool"};
+constexpr std::array<std::int64_t, 8> kElementBytes{4, 2, 2, 8, 8, 4, 1, 1};
+constexpr std::array<std::string_view, 4> kReductions{"none", "sum", "avg", "max"};
+
+constexpr std::int64_t kMaxRanks = 1 << 20;
+
+template <class Enum, std::size_t Size>
+std::optional<Enum> named(const std::array<std::string_view, Size>& names, std::string_view name) {
+  const auto* const found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<Enum>(found - names.begin());
+}
+
+}  // namespace
+
+std::string_view to_name(DataType type) { return kDataTypes[static_cast<std::size_t>(type)]; }
+std::optional<DataType> data_type_named(std::string_view name) {
+  return named<DataType>(kDataTypes, name);
+}
+std::int64_t element_bytes(DataType type) { return kElementBytes[static_cast<std::size_t>(type)]; }
+
+std::string_view to_name(Reduction reduction) {
+  return kReductions[static_cast<std::size_t>(reduction)];
+}
+std::optional<Reduction> reduction_named(std::string_view name) {
+  return named<Reduction>(kReductions, name);
+}
+
+Result<ProcessMesh> ProcessMesh::make(std::vector<std::int64_t> shape, std::vector<Rank> ids) {
+  if (shape.empty() || shape.size() > kMaxMeshAxes) {
+    return invalid_input("/shape", "a mesh has 1 to " + std::to_string(kMaxMeshAxes) + " axes");
+  }
+  std::int64_t product = 1;
+  for (const std::int64_t extent : shape) {
+    if (extent < 1 || extent > kMaxRanks) {
+      return invalid_input("/shape", "the extent of an axis must be between 1 and 1048576");
+    }
+    product = std::min(product * extent, kMaxRanks + 1);
+  }
+  if (product != static_cast<std::int64_t>(ids.size())) {
+    return invalid_input("/ids", "a mesh of this shape has " + std::to_string(product) +
+                                     " ranks, not " + std::to_string(ids.size()));
+  }
+  std::vector<Rank> sorted = ids;
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted.front() < 0) return invalid_input("/ids", "a rank is not negative");
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) {
+    return invalid_input("/ids", "rank " + std::to_string(*twice) + " occurs twice");
+  }
+  return ProcessMesh(std::move(shape), std::move(ids));
+}
+
+std::optional<std::size_t> ProcessMesh::position_of(Rank rank) const {
+  const auto found = std::find(ids_.begin(), ids_.end(), rank);
+  if (found == ids_.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - ids_.begin());
+}
+
+std::int64_t ProcessMesh::stride(std::size_t axis) const {
+  std::int64_t stride = 1;
+  for (std::size_t i = axis + 1; i < shape_.size(); ++i)
+    stride *= shape_[i];
+  return stride;
+}
+
+std::int64_t ProcessMesh::coordinate(std::size_t position, std::size_t axis) const {
+  return static_cast<std::int64_t>(position) / stride(axis) % shape_[axis];
+}
+
+bool is_subset(const ProcessMesh& inner, const ProcessMesh& outer) {
+  std::vector<Rank> few = inner.ids();
+  std::vector<Rank> many = outer.ids();
+  std::sort(few.begin(), few.end());
+  std::sort(many.begin(), many.end());
+  return std::includes(many.begin(), many.end(), few.begin(), few.end());
+}
+
+bool DistAttr::has_partial() const {
+  return std::any_of(partial.begin(), partial.end(),
+                     [](Reduction due) { return due != Reduction::kNone; });
+}
+
+bool operator==(const DistAttr& a, const DistAttr& b) {
+  if (!(a.mesh == b.mesh) || a.dims_mapping != b.dims_mapping) return false;
+  const std::size_t axes = std::max(a.partial.size(), b.partial.size());
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    if (a.due_on(axis) != b.due_on(axis)) return false;
+  }
+  return true;
+}
+
+Status check(const DistAttr& attr, std::size_t dims) {
+  const std::string place = "/dims_mapping";
+  if (attr.dims_mapping.size() != dims) {
+    return invalid_input(place, "must have one entry for each of the tensor's " +
+                                    std::to_string(dims) + " dimensions");
+  }
+  std::array<bool, kMaxMeshAxes> used{};
+  for (const int axis : attr.dims_mapping) {
+    if (axis < -1 || axis >= static_cast<int>(attr.mesh.axes())) {
+      return invalid_input(place, "the mesh has no axis " + std::to_string(axis));
+    }
+    if (axis < 0) continue;
+    bool& taken = used[static_cast<std::size_t>(axis)];
+    if (taken) {
+      return invalid_input(place, "axis " + std::to_string(axis) + " splits two dimensions");
+    }
+    taken = true;
+  }
+  bool linear = false;
+  bool maximum = false;
+  for (std::size_t axis = 0; axis < attr.partial.size(); ++axis) {
+    if (attr.partial[axis] == Reduction::kNone) continue;
+    if (axis >= attr.mesh.axes()) {
+      return invalid_input("/partial", "the mesh has no axis " + std::to_string(axis));
+    }
+    if (used[axis]) {
+      return invalid_input("/partial",
+                           "axis " + std::to_string(axis) + " splits a dimension already");
+    }
+    (attr.partial[axis] == Reduction::kMax ? maximum : linear) = true;
+  }
+  if (linear && maximum) {
+    return invalid_input("/partial", "a maximum does not mix with sums or averages");
+  }
+  return {};
+}
+
+}  // namespace shardwright::program

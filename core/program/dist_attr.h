@@ -1,0 +1,117 @@
+// Where a tensor lives: a mesh of ranks, the mesh axis that splits each dimension, and the axes
+// along which ranks hold terms of a sum instead of values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <boost/container/small_vector.hpp>
+#include <boost/container/static_vector.hpp>
+
+#include "core/status.h"
+
+namespace shardwright::program {
+
+using Rank = std::int32_t;
+
+inline constexpr std::size_t kMaxDims = 9;
+inline constexpr std::size_t kMaxMeshAxes = 8;
+
+// Whole numbers of elements, one per dimension.
+using Shape = boost::container::static_vector<std::int64_t, kMaxDims>;
+// Per dimension the mesh axis that splits it, or -1.
+using DimsMapping = boost::container::static_vector<std::int8_t, kMaxDims>;
+
+enum class DataType : std::uint8_t {
+  kFloat32,
+  kFloat16,
+  kBFloat16,
+  kFloat64,
+  kInt64,
+  kInt32,
+  kUInt8,
+  kBool
+};
+
+// The name in JSON, such as "float32".
+std::string_view to_name(DataType type);
+std::optional<DataType> data_type_named(std::string_view name);
+std::int64_t element_bytes(DataType type);
+
+enum class Reduction : std::uint8_t { kNone, kSum, kAvg, kMax };
+
+// "sum", "avg", "max"; kNone is "none".
+std::string_view to_name(Reduction reduction);
+std::optional<Reduction> reduction_named(std::string_view name);
+
+// Ranks arranged row-major in a grid.
+// Invariant: the product of the shape is the number of ids, ids are distinct and not negative.
+// Thread safety: a value.
+class ProcessMesh {
+ public:
+  ProcessMesh() = default;
+  // Errors: kInvalidInput with `where` = "/shape" or "/ids".
+  static Result<ProcessMesh> make(std::vector<std::int64_t> shape, std::vector<Rank> ids);
+  // The precondition is the invariant.
+  static ProcessMesh make_unchecked(std::vector<std::int64_t> shape, std::vector<Rank> ids) {
+    return {std::move(shape), std::move(ids)};
+  }
+
+  const std::vector<std::int64_t>& shape() const { return shape_; }
+  const std::vector<Rank>& ids() const { return ids_; }
+  std::size_t size() const { return ids_.size(); }
+  std::size_t axes() const { return shape_.size(); }
+  std::int64_t axis_size(std::size_t axis) const { return shape_[axis]; }
+
+  // The place of `rank` in ids, if it has one. O(size).
+  std::optional<std::size_t> position_of(Rank rank) const;
+  bool contains(Rank rank) const { return position_of(rank).has_value(); }
+  // The mixed-radix digit of a position.
+  std::int64_t coordinate(std::size_t position, std::size_t axis) const;
+  // How far apart in ids neighbours along `axis` are.
+  std::int64_t stride(std::size_t axis) const;
+
+  friend bool operator==(const ProcessMesh&, const ProcessMesh&) = default;
+
+ private:
+  ProcessMesh(std::vector<std::int64_t> shape, std::vector<Rank> ids)
+      : shape_(std::move(shape)), ids_(std::move(ids)) {}
+
+  std::vector<std::int64_t> shape_;
+  std::vector<Rank> ids_;
+};
+
+// Whether every rank of `inner` is one of `outer`. O(size log size).
+bool is_subset(const ProcessMesh& inner, const ProcessMesh& outer);
+
+// Per mesh axis the reduction that is still due; axes beyond its size have none.
+using PartialAxes = boost::container::static_vector<Reduction, kMaxMeshAxes>;
+
+// A placement of a tensor.
+// Thread safety: a value.
+struct DistAttr {
+  ProcessMesh mesh;
+  DimsMapping dims_mapping;
+  PartialAxes partial;
+
+  Reduction due_on(std::size_t axis) const {
+    return axis < partial.size() ? partial[axis] : Reduction::kNone;
+  }
+  bool has_partial() const;
+  std::int64_t splits(std::size_t dim) const {
+    const int axis = dims_mapping[dim];
+    return axis < 0 ? 1 : mesh.axis_size(static_cast<std::size_t>(axis));
+  }
+};
+
+// Equal placement; axes without a reduction count as none.
+bool operator==(const DistAttr& a, const DistAttr& b);
+
+// A mapping names axes of the mesh, each at most once and none that is partial; sums and averages
+// do not mix with maxima, whose order of reduction would matter. Errors: kInvalidInput with `where`
+// = "/dims_mapping" or "/partial".
+Status check(const DistAttr& attr, std::size_t dims);
+
+}  // namespace shardwright::program

@@ -1,0 +1,281 @@
+#include "core/program/edit_log.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace shardwright::program {
+
+std::string_view to_name(Edit::Kind kind) {
+  constexpr std::array<std::string_view, 9> kNames{"create_var", "insert_before", "insert_after",
+                                                   "remove_op",  "remove_var",    "rename_input",
+                                                   "add_input",  "set_attr",      "place_var"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+// While an edit is under way the log is broken; an exception leaves it so.
+class EditLog::Guard {
+ public:
+  explicit Guard(EditLog& log) : log_(log) {
+    SHARDWRIGHT_CHECK(log.state_ == State::kOpen);
+    log.state_ = State::kBroken;
+    if (log.counters_.edits >= log.limit_) throw EditLimitReached();
+  }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+  void done() { log_.state_ = State::kOpen; }
+
+ private:
+  EditLog& log_;
+};
+
+EditLog::EditLog(Program base, SyncMode mode, Mirror* mirror)
+    : base_(std::move(base)),
+      mode_(mode),
+      mirror_(mirror),
+      ops_(base_.ops_),
+      vars_(base_.vars_),
+      blocks_(base_.num_blocks()),
+      groups_(base_.groups_) {}
+
+const Block& EditLog::block(BlockId id) const {
+  const auto& changed = blocks_[id.index()];
+  return changed == nullptr ? base_.block(id) : *changed;
+}
+
+Block& EditLog::edit_block(BlockId id) {
+  auto& changed = blocks_[id.index()];
+  if (changed == nullptr) changed = std::make_unique<Block>(base_.block(id));
+  return *changed;
+}
+
+std::vector<OpId> EditLog::uses(VarId id) const {
+  const auto changed = uses_.find(id);
+  std::vector<OpId> result;
+  read_uses(id, changed == uses_.end() ? nullptr : &changed->second, result);
+  return result;
+}
+
+void EditLog::read_uses(VarId id, const UseChanges* changes, std::vector<OpId>& out) const {
+  const auto known = vars_[id.index()].uses.view();
+  out.assign(known.begin(), known.end());
+  if (changes == nullptr) return;
+  if (!changes->dropped.empty()) {
+    auto dropped = changes->dropped;
+    std::sort(dropped.begin(), dropped.end());
+    const auto is_dropped = [&](OpId user) {
+      return std::binary_search(dropped.begin(), dropped.end(), user);
+    };
+    out.erase(std::remove_if(out.begin(), out.end(), is_dropped), out.end());
+  }
+  out.insert(out.end(), changes->added.begin(), changes->added.end());
+}
+
+void EditLog::add_use(VarId id, OpId user) {
+  UseChanges& changes = uses_[id];
+  if (!changes.added.empty() && changes.added.back() == user) return;
+  // Only an operator of the base may have read the variable before.
+  if (user.index() < base_.op_capacity()) {
+    const auto back = std::find(changes.dropped.begin(), changes.dropped.end(), user);
+    if (back != changes.dropped.end()) {
+      changes.dropped.erase(back);
+      return;
+    }
+    const auto known = vars_[id.index()].uses.view();
+    if (std::find(known.begin(), known.end(), user) != known.end()) return;
+  }
+  changes.added.push_back(user);
+}
+
+void EditLog::drop_use(VarId id, OpId user) {
+  UseChanges& changes = uses_[id];
+  const auto added = std::find(changes.added.begin(), changes.added.end(), user);
+  if (added != changes.added.end()) {
+    changes.added.erase(added);
+  } else {
+    changes.dropped.push_back(user);
+  }
+}
+
+void EditLog::record(Edit edit) {
+  edits_.push_back(edit);
+  ++counters_.edits;
+}
+
+VarId EditLog::create_var(Variable variable) {
+  Guard guard(*this);
+  const VarId id(vars_.size());
+  ++edit_block(variable.block).num_vars;
+  vars_.push_back({std::make_shared<const Variable>(std::move(variable)), {}});
+  record({Edit::Kind::kCreateVar, {}, {}, id, {}});
+  guard.done();
+  return id;
+}
+
+OpId EditLog::link(OpId anchor, bool before, Operation op) {
+  Guard guard(*this);
+  const BlockId owner = block_of(anchor);
+  if (mode_ == SyncMode::kPerInsert && mirror_ != nullptr) {
+    counters_.items_scanned += mirror_->synchronise(*this, owner);
+    ++counters_.mirror_syncs;
+  }
+  const OpId id(ops_.size());
+  Program::OpSlot slot;
+  slot.op = std::make_shared<const Operation>(std::move(op));
+  slot.block = owner;
+  slot.previous = before ? previous(anchor) : anchor;
+  slot.next = before ? anchor : next(anchor);
+  const std::shared_ptr<const Operation> inserted = slot.op;
+  const OpId left = slot.previous;
+  const OpId right = slot.next;
+  ops_.push_back(std::move(slot));
+  Block& changed = edit_block(owner);
+  (left.valid() ? ops_.edit(left.index()).next : changed.first) = id;
+  (right.valid() ? ops_.edit(right.index()).previous : changed.last) = id;
+  ++changed.num_ops;
+  for (const Argument& input : inserted->inputs)
+    add_use(input.var, id);
+  const Edit::Kind kind = before ? Edit::Kind::kInsertBefore : Edit::Kind::kInsertAfter;
+  record({kind, anchor, id, {}, {}});
+  ++counters_.inserted_ops;
+  guard.done();
+  return id;
+}
+
+OpId EditLog::insert_before(OpId anchor, Operation op) { return link(anchor, true, std::move(op)); }
+OpId EditLog::insert_after(OpId anchor, Operation op) { return link(anchor, false, std::move(op)); }
+
+void EditLog::remove(OpId id) {
+  Guard guard(*this);
+  const std::shared_ptr<const Operation> gone = ops_[id.index()].op;
+  const OpId left = previous(id);
+  const OpId right = next(id);
+  Block& changed = edit_block(block_of(id));
+  (left.valid() ? ops_.edit(left.index()).next : changed.first) = right;
+  (right.valid() ? ops_.edit(right.index()).previous : changed.last) = left;
+  --changed.num_ops;
+  for (std::size_t i = 0; i < gone->inputs.size(); ++i) {
+    const VarId var = gone->inputs[i].var;
+    const auto same = [&](const Argument& argument) { return argument.var == var; };
+    const auto end = gone->inputs.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::none_of(gone->inputs.begin(), end, same)) drop_use(var, id);
+  }
+  ops_.edit(id.index()).op = nullptr;
+  record({Edit::Kind::kRemoveOp, id, {}, {}, {}});
+  guard.done();
+}
+
+void EditLog::remove(VarId id) {
+  Guard guard(*this);
+  --edit_block(var(id).block).num_vars;
+  vars_.edit(id.index()).var = nullptr;
+  record({Edit::Kind::kRemoveVar, {}, {}, id, {}});
+  guard.done();
+}
+
+void EditLog::rename_input(OpId id, VarId old_var, VarId new_var, const DimsMapping* wish) {
+  Guard guard(*this);
+  auto copy = std::make_shared<Operation>(op(id));
+  bool still_read = false;
+  for (Argument& input : copy->inputs) {
+    if (input.var != old_var) continue;
+    if (wish == nullptr || input.dims_mapping == *wish) {
+      input.var = new_var;
+    } else {
+      still_read = true;
+    }
+  }
+  if (!still_read) drop_use(old_var, id);
+  add_use(new_var, id);
+  edit_block(block_of(id));
+  ops_.edit(id.index()).op = std::move(copy);
+  record({Edit::Kind::kRenameInput, id, {}, new_var, old_var});
+  guard.done();
+}
+
+void EditLog::add_input(OpId id, Argument argument) {
+  Guard guard(*this);
+  auto copy = std::make_shared<Operation>(op(id));
+  const VarId var = argument.var;
+  copy->inputs.push_back(std::move(argument));
+  add_use(var, id);
+  edit_block(block_of(id));
+  ops_.edit(id.index()).op = std::move(copy);
+  record({Edit::Kind::kAddInput, id, {}, var, {}});
+  guard.done();
+}
+
+void EditLog::set_attribute(OpId id, const std::string& name, AttributeValue value) {
+  Guard guard(*this);
+  auto copy = std::make_shared<Operation>(op(id));
+  auto found = std::find_if(copy->attributes.begin(), copy->attributes.end(),
+                            [&](const auto& attribute) { return attribute.first == name; });
+  if (found == copy->attributes.end()) {
+    copy->attributes.emplace_back(name, std::move(value));
+  } else {
+    found->second = std::move(value);
+  }
+  edit_block(block_of(id));
+  ops_.edit(id.index()).op = std::move(copy);
+  record({Edit::Kind::kSetAttribute, id, {}, {}, {}});
+  guard.done();
+}
+
+void EditLog::place(VarId id, MeshId mesh, DimsMapping dims_mapping) {
+  Guard guard(*this);
+  auto copy = std::make_shared<Variable>(var(id));
+  copy->mesh = mesh;
+  copy->dims_mapping = dims_mapping;
+  vars_.edit(id.index()).var = std::move(copy);
+  record({Edit::Kind::kPlaceVar, {}, {}, id, {}});
+  guard.done();
+}
+
+void EditLog::set_groups(std::vector<ProcessGroup> groups) {
+  groups_ = std::make_shared<const std::vector<ProcessGroup>>(std::move(groups));
+}
+
+Result<Program> EditLog::commit() {
+  if (state_ != State::kOpen) {
+    return invalid_input(
+        "", state_ == State::kBroken ? "an edit of this log failed" : "this log has been used up");
+  }
+  state_ = State::kBroken;
+  std::vector<OpId> now;
+  for (const auto& [id, changes] : uses_) {  // every variable by itself: the order does not matter
+    read_uses(id, &changes, now);
+    vars_.edit(id.index()).uses = SharedArray<OpId>(now);
+  }
+  uses_.clear();
+  Program next = base_;
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    if (blocks_[i] == nullptr) continue;
+    next.blocks_ = next.blocks_.set(i, std::make_shared<const Block>(*blocks_[i]));
+  }
+  next.groups_ = groups_;
+  next.ops_ = std::move(ops_).finish();
+  next.vars_ = std::move(vars_).finish();
+  if (mode_ == SyncMode::kPerCommit && mirror_ != nullptr) {
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      if (blocks_[i] == nullptr) continue;
+      counters_.items_scanned += mirror_->synchronise(next, BlockId(i));
+      ++counters_.mirror_syncs;
+    }
+  }
+  ++counters_.commits;
+  state_ = State::kClosed;
+  return next;
+}
+
+void EditLog::rollback() {
+  state_ = State::kClosed;
+  ops_ = Program::Ops::Editor(base_.ops_);
+  vars_ = Program::Vars::Editor(base_.vars_);
+  for (auto& block : blocks_)
+    block.reset();
+  uses_.clear();
+  groups_ = base_.groups_;
+  edits_.clear();
+}
+
+}  // namespace shardwright::program

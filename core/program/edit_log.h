@@ -1,0 +1,141 @@
+// Changes to a program, collected against one version and committed as one new version.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <boost/container/small_vector.hpp>
+
+#include "core/program/mirror.h"
+#include "core/program/program.h"
+#include "core/status.h"
+
+namespace shardwright::program {
+
+// One recorded change. `anchor` is the operator it refers to.
+struct Edit {
+  enum class Kind : std::uint8_t {
+    kCreateVar,
+    kInsertBefore,
+    kInsertAfter,
+    kRemoveOp,
+    kRemoveVar,
+    kRenameInput,
+    kAddInput,
+    kSetAttribute,
+    kPlaceVar
+  };
+  Kind kind = Kind::kCreateVar;
+  OpId anchor;
+  OpId op;    // inserted
+  VarId var;  // created, removed, added; of a rename the new one
+  VarId old_var;
+};
+std::string_view to_name(Edit::Kind kind);
+
+// Counted work: the same on every machine.
+struct EditCounters {
+  std::uint64_t edits = 0;
+  std::uint64_t inserted_ops = 0;
+  std::uint64_t commits = 0;
+  std::uint64_t mirror_syncs = 0;
+  std::uint64_t items_scanned = 0;  // by mirror synchronisations
+};
+
+// Thrown by the edit that would exceed a log's limit.
+struct EditLimitReached {};
+
+enum class SyncMode : std::uint8_t {
+  kPerCommit,  // once per touched block, when the log is committed
+  kPerInsert   // before every inserted operator, as upstream does
+};
+
+// The log is a view of the program with its pending edits: reads through it see them, the version
+// below stays as it is for everyone. Operators inserted at one anchor stand in the order of the
+// log. Destroying or rolling back the log drops all.
+// Errors: an operator or variable that is not there is a broken invariant. On bad_alloc during an
+// edit the log is broken: commit() then fails, and the version below is untouched.
+// Cost: O(1) per edit, plus a page of 128 slots copied where it is touched first; an edit of the
+// uses of a variable copies them once per log.
+// Thread safety: one thread at a time; logs over one version may be used at once.
+class EditLog {
+ public:
+  explicit EditLog(Program base, SyncMode mode = SyncMode::kPerCommit, Mirror* mirror = nullptr);
+  EditLog(const EditLog&) = delete;
+  EditLog& operator=(const EditLog&) = delete;
+
+  // Reads.
+  const Program& base() const { return base_; }
+  const Block& block(BlockId id) const;
+  bool has(OpId id) const { return id.index() < ops_.size() && ops_[id.index()].op != nullptr; }
+  bool has(VarId id) const { return id.index() < vars_.size() && vars_[id.index()].var != nullptr; }
+  const Operation& op(OpId id) const { return *ops_[id.index()].op; }
+  const Variable& var(VarId id) const { return *vars_[id.index()].var; }
+  OpId next(OpId id) const { return ops_[id.index()].next; }
+  OpId previous(OpId id) const { return ops_[id.index()].previous; }
+  BlockId block_of(OpId id) const { return ops_[id.index()].block; }
+  std::size_t var_capacity() const { return vars_.size(); }
+  std::size_t op_capacity() const { return ops_.size(); }
+  std::vector<OpId> uses(VarId id) const;
+
+  // Edits.
+  VarId create_var(Variable variable);
+  OpId insert_before(OpId anchor, Operation op);
+  OpId insert_after(OpId anchor, Operation op);
+  void remove(OpId id);
+  void remove(VarId id);  // precondition: nothing reads or writes it
+  // Every input of the operator that reads `old_var` (and has this wish, if one is given) reads
+  // `new_var`, with the same wish.
+  void rename_input(OpId id, VarId old_var, VarId new_var, const DimsMapping* wish = nullptr);
+  void add_input(OpId id, Argument argument);
+  void set_attribute(OpId id, const std::string& name, AttributeValue value);
+  // Says where a variable without a placement lives.
+  void place(VarId id, MeshId mesh, DimsMapping dims_mapping);
+  // Replaces the list of groups; ids of equal prefixes stay.
+  void set_groups(std::vector<ProcessGroup> groups);
+
+  // No more than `edits` edits: the next throws EditLimitReached and leaves the log broken.
+  void limit(std::uint64_t edits) { limit_ = edits; }
+
+  const std::vector<Edit>& edits() const { return edits_; }
+  const EditCounters& counters() const { return counters_; }
+
+  // The new version; touched blocks are synchronised into the mirror once each (kPerCommit). The
+  // log is used up. Errors: kInvalidInput for a broken, committed or dropped log.
+  Result<Program> commit();
+  // Drops all edits; the log accepts no more.
+  void rollback();
+
+ private:
+  enum class State : std::uint8_t { kOpen, kBroken, kClosed };
+  class Guard;
+  // How the uses of a variable differ from those in the base.
+  struct UseChanges {
+    boost::container::small_vector<OpId, 4> added;
+    boost::container::small_vector<OpId, 2> dropped;
+  };
+
+  OpId link(OpId anchor, bool before, Operation op);
+  Block& edit_block(BlockId id);
+  void add_use(VarId id, OpId user);
+  void drop_use(VarId id, OpId user);
+  void read_uses(VarId id, const UseChanges* changes, std::vector<OpId>& out) const;
+  void record(Edit edit);
+
+  Program base_;
+  SyncMode mode_;
+  Mirror* mirror_;
+  State state_ = State::kOpen;
+  Program::Ops::Editor ops_;
+  Program::Vars::Editor vars_;
+  std::vector<std::unique_ptr<Block>> blocks_;  // by id; null = as in the base
+  std::unordered_map<VarId, UseChanges> uses_;
+  std::shared_ptr<const std::vector<ProcessGroup>> groups_;
+  std::vector<Edit> edits_;
+  EditCounters counters_;
+  std::uint64_t limit_ = ~std::uint64_t{0};
+};
+
+}  // namespace shardwright::program

@@ -1,0 +1,134 @@
+#include "core/program/program.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace shardwright::program {
+namespace {
+
+constexpr std::array<std::string_view, 5> kRoles{"forward", "backward", "optimize", "loss", "dist"};
+
+std::string place(const char* list, std::size_t index) {
+  return "/" + std::string(list) + "/" + std::to_string(index);
+}
+
+Status check_variable(const ProgramSpec& spec, std::size_t index) {
+  const Variable& var = spec.vars[index];
+  const std::string where = place("vars", index);
+  if (var.block.index() > spec.block_parents.size()) {
+    return invalid_input(where + "/block", "there is no such block");
+  }
+  if (!var.mesh.valid()) return {};
+  if (var.mesh.index() >= spec.meshes.size()) {
+    return invalid_input(where + "/mesh", "there is no such mesh");
+  }
+  const DistAttr attr{spec.meshes[var.mesh.index()], var.dims_mapping, var.partial};
+  const Status status = check(attr, var.shape.size());
+  if (!status.ok()) return invalid_input(where + status.error().where, status.error().message);
+  return {};
+}
+
+Status check_arguments(const ProgramSpec& spec, const Operation& op,
+                       const std::vector<Argument>& arguments, const std::string& where) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Argument& argument = arguments[i];
+    const std::string here = where + "/" + std::to_string(i);
+    if (argument.var.index() >= spec.vars.size()) {
+      return invalid_input(here + "/var", "there is no such variable");
+    }
+    if (!op.mesh.valid() || argument.dims_mapping.empty()) continue;
+    const DistAttr attr{spec.meshes[op.mesh.index()], argument.dims_mapping, {}};
+    const Status status = check(attr, spec.vars[argument.var.index()].shape.size());
+    if (!status.ok()) return invalid_input(here + status.error().where, status.error().message);
+  }
+  return {};
+}
+
+Status check_operation(const ProgramSpec& spec, std::size_t index) {
+  const auto& [block, op] = spec.ops[index];
+  const std::string where = place("ops", index);
+  if (block.index() > spec.block_parents.size()) {
+    return invalid_input(where + "/block", "there is no such block");
+  }
+  if (op.mesh.valid() && op.mesh.index() >= spec.meshes.size()) {
+    return invalid_input(where + "/mesh", "there is no such mesh");
+  }
+  if (op.sub_block.valid() &&
+      (op.sub_block.index() > spec.block_parents.size() || op.sub_block.index() <= block.index())) {
+    return invalid_input(where + "/sub_block", "must be a block after the operator's own");
+  }
+  SHARDWRIGHT_RETURN_IF_ERROR(check_arguments(spec, op, op.inputs, where + "/inputs"));
+  return check_arguments(spec, op, op.outputs, where + "/outputs");
+}
+
+}  // namespace
+
+std::string_view to_name(OpRole role) { return kRoles[static_cast<std::size_t>(role)]; }
+std::optional<OpRole> op_role_named(std::string_view name) {
+  const auto* const found = std::find(kRoles.begin(), kRoles.end(), name);
+  if (found == kRoles.end()) return std::nullopt;
+  return static_cast<OpRole>(found - kRoles.begin());
+}
+
+DistAttr Program::placement(VarId id) const {
+  const Variable& variable = var(id);
+  return {mesh(variable.mesh), variable.dims_mapping, variable.partial};
+}
+
+Result<Program> Program::make(ProgramSpec spec) {
+  for (std::size_t i = 0; i < spec.block_parents.size(); ++i) {
+    if (spec.block_parents[i].index() > i) {
+      return invalid_input(place("blocks", i + 1), "the parent must be an earlier block");
+    }
+  }
+  for (std::size_t i = 0; i < spec.vars.size(); ++i) {
+    SHARDWRIGHT_RETURN_IF_ERROR(check_variable(spec, i));
+  }
+  for (std::size_t i = 0; i < spec.ops.size(); ++i) {
+    SHARDWRIGHT_RETURN_IF_ERROR(check_operation(spec, i));
+  }
+
+  std::vector<Block> blocks(spec.block_parents.size() + 1);
+  for (std::size_t i = 1; i < blocks.size(); ++i)
+    blocks[i].parent = spec.block_parents[i - 1];
+  std::vector<std::vector<OpId>> uses(spec.vars.size());
+  std::vector<OpSlot> slots(spec.ops.size());
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const OpId id(i);
+    slots[i].block = spec.ops[i].first;
+    Block& block = blocks[slots[i].block.index()];
+    slots[i].previous = block.last;
+    if (block.last.valid()) slots[block.last.index()].next = id;
+    if (!block.first.valid()) block.first = id;
+    block.last = id;
+    ++block.num_ops;
+    for (const Argument& input : spec.ops[i].second.inputs) {
+      std::vector<OpId>& readers = uses[input.var.index()];
+      if (readers.empty() || readers.back() != id) readers.push_back(id);
+    }
+    slots[i].op = std::make_shared<const Operation>(std::move(spec.ops[i].second));
+  }
+  for (const Variable& var : spec.vars)
+    ++blocks[var.block.index()].num_vars;
+
+  Program program;
+  program.name_ = std::make_shared<const std::string>(std::move(spec.name));
+  program.meshes_ = std::make_shared<const std::vector<ProcessMesh>>(std::move(spec.meshes));
+  program.groups_ = std::make_shared<const std::vector<ProcessGroup>>();
+  program.blocks_ = Blocks::generate(
+      blocks.size(), [&](std::size_t i) { return std::make_shared<const Block>(blocks[i]); });
+  Ops::Editor ops{Ops()};
+  for (OpSlot& slot : slots)
+    ops.push_back(std::move(slot));
+  program.ops_ = std::move(ops).finish();
+  Vars::Editor vars{Vars()};
+  for (std::size_t i = 0; i < spec.vars.size(); ++i) {
+    vars.push_back(
+        {std::make_shared<const Variable>(std::move(spec.vars[i])), SharedArray<OpId>(uses[i])});
+  }
+  program.vars_ = std::move(vars).finish();
+  return program;
+}
+
+}  // namespace shardwright::program

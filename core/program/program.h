@@ -1,0 +1,162 @@
+// A program as an immutable version: blocks of operators over variables, with the uses of every
+// variable.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/cow.h"
+#include "core/ids.h"
+#include "core/program/dist_attr.h"
+#include "core/program/paged_table.h"
+#include "core/program/part.h"
+
+namespace shardwright::program {
+
+using OpId = Id<struct OpTag>;
+using VarId = Id<struct VarTag>;
+using BlockId = Id<struct BlockTag>;
+using MeshId = Id<struct MeshTag>;
+using GroupId = Id<struct GroupTag>;
+
+enum class OpRole : std::uint8_t { kForward, kBackward, kOptimize, kLoss, kDistributed };
+std::string_view to_name(OpRole role);
+std::optional<OpRole> op_role_named(std::string_view name);
+
+// A tensor of the program. Every rank holds its share of `shape`.
+// Thread safety: a value.
+struct Variable {
+  std::string name;
+  Shape shape;  // of the whole tensor; a first dimension of -1 is the batch
+  DataType type = DataType::kFloat32;
+  MeshId mesh;  // invalid: known to one rank alone, without a placement
+  DimsMapping dims_mapping;
+  PartialAxes partial;
+  BlockId block{0};
+  bool is_feed = false;
+  bool is_parameter = false;
+  bool is_local = false;  // `shape` is what a rank holds
+};
+
+// Which variable an operator reads or writes, and how it wants it placed.
+// Thread safety: a value.
+struct Argument {
+  VarId var;
+  std::int32_t position = 0;
+  DimsMapping dims_mapping;
+};
+
+using AttributeValue = std::variant<std::int64_t, std::vector<std::int64_t>, std::string>;
+using Attributes = std::vector<std::pair<std::string, AttributeValue>>;
+
+// An operator. Thread safety: a value.
+struct Operation {
+  std::int64_t number = -1;  // as files call it
+  std::string type;
+  MeshId mesh;  // invalid: inserted for one rank alone
+  OpRole role = OpRole::kForward;
+  bool is_inserted = false;  // by a reshard
+  bool is_gradient_clip = false;
+  BlockId sub_block;  // of control flow; else invalid
+  VarId condition;    // of control flow; else invalid
+  std::vector<Argument> inputs;
+  std::vector<Argument> outputs;
+  Attributes attributes;
+};
+
+// Ranks that communicate. The id is the index in the program.
+// Thread safety: a value.
+struct ProcessGroup {
+  SharedArray<Rank> ranks;
+  bool is_point_to_point = false;
+};
+
+// A sequence of operators. Thread safety: a value.
+struct Block {
+  BlockId parent;  // invalid for block 0
+  OpId first;
+  OpId last;
+  std::uint64_t num_ops = 0;
+  std::uint64_t num_vars = 0;
+};
+
+// What a program is made from. Ids are indices into these lists; `blocks` say only the parent.
+struct ProgramSpec {
+  std::string name;
+  std::vector<ProcessMesh> meshes;
+  std::vector<Variable> vars;
+  std::vector<std::pair<BlockId, Operation>> ops;  // in program order within every block
+  std::vector<BlockId> block_parents;              // of block 1, 2, ...
+};
+
+// One version. Operators form a list per block, linked by ids, so that an insertion touches its
+// neighbours alone. Copying is O(1); versions share every block, operator, variable and page that a
+// commit did not touch, which the identities show.
+// Thread safety: a value; versions may be used from different threads.
+class Program {
+ public:
+  // Checks the references and links the blocks. Errors: kInvalidInput with a place like "/ops/3".
+  static Result<Program> make(ProgramSpec spec);
+
+  const std::string& name() const { return *name_; }
+  const std::vector<ProcessMesh>& meshes() const { return *meshes_; }
+  const ProcessMesh& mesh(MeshId id) const { return (*meshes_)[id.index()]; }
+  const std::vector<ProcessGroup>& groups() const { return *groups_; }
+
+  std::size_t num_blocks() const { return blocks_.size(); }
+  const Block& block(BlockId id) const { return *blocks_[id.index()]; }
+
+  // Removed operators and variables keep their ids and are null.
+  std::size_t op_capacity() const { return ops_.size(); }
+  std::size_t var_capacity() const { return vars_.size(); }
+  bool has(OpId id) const { return id.index() < ops_.size() && ops_[id.index()].op != nullptr; }
+  bool has(VarId id) const { return id.index() < vars_.size() && vars_[id.index()].var != nullptr; }
+  const Operation& op(OpId id) const { return *ops_[id.index()].op; }
+  const Variable& var(VarId id) const { return *vars_[id.index()].var; }
+  BlockId block_of(OpId id) const { return ops_[id.index()].block; }
+  OpId next(OpId id) const { return ops_[id.index()].next; }  // invalid at the end
+  OpId previous(OpId id) const { return ops_[id.index()].previous; }
+
+  // The operators that read a variable, each once, oldest version first.
+  SharedArray<OpId> uses(VarId id) const { return vars_[id.index()].uses; }
+
+  // The placement of a variable. Precondition: it has a mesh.
+  DistAttr placement(VarId id) const;
+
+  Identity identity(OpId id) const { return ops_[id.index()].op.get(); }
+  Identity identity(VarId id) const { return vars_[id.index()].var.get(); }
+  Identity identity(BlockId id) const { return blocks_[id.index()].get(); }
+  Identity op_page(OpId id) const { return ops_.identity(id.index()); }
+
+ private:
+  friend class EditLog;
+
+  struct OpSlot {
+    std::shared_ptr<const Operation> op;
+    OpId previous;
+    OpId next;
+    BlockId block;
+  };
+  struct VarSlot {
+    std::shared_ptr<const Variable> var;
+    SharedArray<OpId> uses;
+  };
+  using Ops = PagedTable<OpSlot>;
+  using Vars = PagedTable<VarSlot>;
+  using Blocks = PersistentVector<std::shared_ptr<const Block>>;
+
+  std::shared_ptr<const std::string> name_;
+  std::shared_ptr<const std::vector<ProcessMesh>> meshes_;
+  std::shared_ptr<const std::vector<ProcessGroup>> groups_;
+  Blocks blocks_;
+  Ops ops_;
+  Vars vars_;
+};
+
+}  // namespace shardwright::program

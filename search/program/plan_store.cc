@@ -1,0 +1,77 @@
+#include "search/program/plan_store.h"
+
+#include <utility>
+
+#include "core/interner.h"
+#include "search/program/best_planner.h"
+#include "search/program/compat_planner.h"
+
+namespace shardwright::program {
+
+std::size_t PlanKeyHash::operator()(const PlanKey& key) const {
+  std::uint64_t hash = hash_mix(key.source_mesh.value(), key.target_mesh.value());
+  for (const int axis : key.source_mapping)
+    hash = hash_mix(hash, static_cast<std::uint64_t>(axis + 1));
+  for (const int axis : key.target_mapping)
+    hash = hash_mix(hash, static_cast<std::uint64_t>(axis + 1));
+  for (const Reduction due : key.source_partial)
+    hash = hash_mix(hash, static_cast<std::uint64_t>(due));
+  for (const Reduction due : key.target_partial)
+    hash = hash_mix(hash, static_cast<std::uint64_t>(due));
+  for (const std::int64_t size : key.shape)
+    hash = hash_mix(hash, static_cast<std::uint64_t>(size));
+  return static_cast<std::size_t>(hash_mix(hash, static_cast<std::uint64_t>(key.type)));
+}
+
+PlanStore::Entry& PlanStore::entry(const PlanKey& key) {
+  const auto known = index_.find(key);
+  if (known != index_.end()) return *known->second;
+  Entry& fresh = entries_.emplace_back();
+  fresh.key = key;
+  index_.emplace(key, &fresh);
+  return fresh;
+}
+
+void PlanStore::plan_all(Executor& executor) {
+  std::vector<Entry*> open;
+  for (Entry& entry : entries_) {
+    if (!entry.planned) open.push_back(&entry);
+  }
+  executor.parallel_for(open.size(), 1, [&](unsigned, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      plan(*open[i]);
+  });
+}
+
+void PlanStore::plan(Entry& entry) const {
+  if (entry.planned) return;
+  const DistAttr source = source_of(entry.key);
+  const DistAttr target = target_of(entry.key);
+  if (mode_ != PlanMode::kBest) {
+    Result<ReshardPlan> plan = mode_ == PlanMode::kCompat
+                                   ? plan_compat(entry.key.shape, source, target)
+                                   : plan_compat_mesh(entry.key.shape, source, target);
+    if (plan.ok()) {
+      entry.plan = std::move(plan).value();
+    } else {
+      entry.status = plan.error();
+    }
+  } else {
+    BestPlan best = plan_best(cluster_, entry.key.shape, entry.key.type, source, target);
+    entry.plan = std::move(best.plan);
+    entry.us = best.us;
+  }
+  for (std::size_t i = 0; i < entry.plan.ranks.size(); ++i) {
+    entry.index.emplace(entry.plan.ranks[i].first, static_cast<std::uint32_t>(i));
+  }
+  entry.planned = true;
+}
+
+DistAttr PlanStore::source_of(const PlanKey& key) const {
+  return {program_.mesh(key.source_mesh), key.source_mapping, key.source_partial};
+}
+DistAttr PlanStore::target_of(const PlanKey& key) const {
+  return {program_.mesh(key.target_mesh), key.target_mapping, key.target_partial};
+}
+
+}  // namespace shardwright::program

@@ -1,0 +1,77 @@
+// Plans by what they are for, each made once.
+#pragma once
+
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "core/program/program.h"
+#include "search/executor.h"
+#include "search/program/cost_model.h"
+
+namespace shardwright::program {
+
+// What a plan depends on. Meshes by their id in the program.
+// Thread safety: a value.
+struct PlanKey {
+  MeshId source_mesh;
+  MeshId target_mesh;
+  DimsMapping source_mapping;
+  DimsMapping target_mapping;
+  PartialAxes source_partial;
+  PartialAxes target_partial;
+  Shape shape;
+  DataType type = DataType::kFloat32;
+
+  friend bool operator==(const PlanKey&, const PlanKey&) = default;
+};
+struct PlanKeyHash {
+  std::size_t operator()(const PlanKey& key) const;
+};
+
+enum class PlanMode : std::uint8_t {
+  kBest,
+  kCompat,
+  kCompatMesh  // the steps along mesh axes even where nothing is partial
+};
+
+// Thread safety: one thread at a time; plan_all() uses the executor's threads.
+class PlanStore {
+ public:
+  struct Entry {
+    PlanKey key;
+    bool planned = false;
+    ReshardPlan plan;
+    double us = 0;
+    Status status;                                  // compat mode does not plan everything
+    std::unordered_map<Rank, std::uint32_t> index;  // of a rank in the plan
+
+    const std::vector<Step>* steps_of(Rank rank) const {
+      const auto at = index.find(rank);
+      return at == index.end() ? nullptr : &plan.ranks[at->second].second;
+    }
+  };
+
+  PlanStore(const Program& program, const Cluster& cluster, PlanMode mode)
+      : program_(program), cluster_(cluster), mode_(mode) {}
+
+  // The entry for a key, maybe not planned yet. Its address stays.
+  Entry& entry(const PlanKey& key);
+  // Plans what is not planned yet, at once.
+  void plan_all(Executor& executor);
+  void plan(Entry& entry) const;
+
+  DistAttr source_of(const PlanKey& key) const;
+  DistAttr target_of(const PlanKey& key) const;
+  std::size_t size() const { return entries_.size(); }
+  PlanMode mode() const { return mode_; }
+
+ private:
+  const Program& program_;
+  const Cluster& cluster_;
+  PlanMode mode_;
+  std::deque<Entry> entries_;
+  std::unordered_map<PlanKey, Entry*, PlanKeyHash> index_;
+};
+
+}  // namespace shardwright::program

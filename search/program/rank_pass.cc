@@ -1,0 +1,195 @@
+#include "search/program/rank_pass.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace shardwright::program {
+namespace {
+
+constexpr std::array<std::string_view, 3> kReaders{"create_py_reader",
+                                                   "create_double_buffer_reader", "read"};
+
+Error stopped(const char* why) { return Error{ErrorCode::kStopped, why, ""}; }
+
+class RankPass {
+ public:
+  RankPass(const Program& program, const Requests& requests, const Schedule& schedule,
+           const ReshardOptions& options, Rank rank)
+      : program_(program),
+        requests_(requests),
+        schedule_(schedule),
+        options_(options),
+        rank_(rank),
+        log_(program, options.sync, &mirror_),
+        emitter_(log_, schedule.groups(), requests.generated_names, options.compat),
+        served_(requests.requests.size(), false),
+        copies_(requests.wishes.size()) {
+    if (options.edit_limit) log_.limit(*options.edit_limit);
+  }
+
+  Result<RankProgram> run() {
+    for (const Decision& decision : schedule_.decisions()) {
+      if (options_.stop.stop_requested()) return stopped("the batch was cancelled");
+      apply(decision);
+    }
+    if (options_.whole) {
+      add_messages();
+      remove_others();
+    }
+    const bool new_groups = schedule_.groups().groups().size() != program_.groups().size();
+    if (new_groups) log_.set_groups(schedule_.groups().groups());
+    Result<Program> next = log_.commit();
+    if (!next.ok()) return next.error();
+    RankProgram result{rank_, std::move(next).value(), log_.edits(), {}};
+    static_cast<EditCounters&>(result.counters) = log_.counters();
+    result.counters.planner_calls = planner_calls_;
+    return result;
+  }
+
+ private:
+  // The position of this rank in a mesh of the program; each mesh is searched once.
+  std::optional<std::size_t> position_in(MeshId mesh) {
+    if (positions_.size() <= mesh.index()) positions_.resize(program_.meshes().size());
+    auto& known = positions_[mesh.index()];
+    if (!known) known = program_.mesh(mesh).position_of(rank_);
+    return *known;
+  }
+
+  void apply(const Decision& decision) {
+    const Request& request = requests_.requests[decision.request];
+    if (served_[decision.request]) return;
+    ++planner_calls_;
+    const Wish& wish = requests_.wishes[request.wish];
+    const PlanKey& key = decision.entry->key;
+    const std::vector<Step>* const steps = decision.entry->steps_of(rank_);
+    const bool is_target = position_in(wish.mesh).has_value();
+    if (steps == nullptr && (options_.compat || !is_target)) return;
+    const VarId source =
+        decision.source_wish == Decision::kOriginal ? request.var : copies_[decision.source_wish];
+    std::optional<VarId> result;
+    if (steps == nullptr) {
+      result = source;
+    } else {
+      result = emitter_.emit(site_of(request, wish, key, source), *steps);
+    }
+    if (!is_target || !result) return;
+    copies_[request.wish] = *result;
+    if (*result == request.var) return;
+    if (!log_.var(*result).mesh.valid()) log_.place(*result, wish.mesh, wish.dims_mapping);
+    rename(decision.request, wish, *result);
+  }
+
+  EmitSite site_of(const Request& request, const Wish& wish, const PlanKey& key, VarId source) {
+    EmitSite site;
+    site.anchor = request.anchor;
+    site.source = source;
+    site.source_key = std::uint64_t{wish.var.value()} << 32 | wish.epoch;
+    site.base_name = program_.var(request.var).name;
+    site.type = key.type;
+    site.role = request.role;
+    site.block = program_.block_of(request.anchor);
+    if (const auto position = position_in(key.source_mesh)) {
+      const DistAttr attr{program_.mesh(key.source_mesh), key.source_mapping, {}};
+      site.local_shape = shape_of(part_at(key.shape, attr, *position));
+    }
+    return site;
+  }
+
+  // The consumer reads the result, and so do the later ones with the same wish.
+  void rename(std::uint32_t index, const Wish& wish, VarId result) {
+    std::vector<OpId> controls;
+    for (auto at = std::lower_bound(wish.requests.begin(), wish.requests.end(), index);
+         at != wish.requests.end(); ++at) {
+      const Request& request = requests_.requests[*at];
+      served_[*at] = true;
+      const std::vector<Argument>& inputs = log_.op(request.consumer).inputs;
+      const bool reads = std::any_of(inputs.begin(), inputs.end(), [&](const Argument& input) {
+        return input.var == wish.var && input.dims_mapping == wish.dims_mapping;
+      });
+      if (!reads) continue;
+      log_.rename_input(request.consumer, wish.var, result, &wish.dims_mapping);
+      if (request.anchor == request.consumer) continue;
+      if (std::find(controls.begin(), controls.end(), request.anchor) != controls.end()) continue;
+      controls.push_back(request.anchor);
+      const auto position = static_cast<std::int32_t>(log_.op(request.anchor).inputs.size());
+      log_.add_input(request.anchor, {result, position, wish.dims_mapping});
+    }
+  }
+
+  void add_messages() {
+    OpId op;
+    OpId last;
+    for (const OutputMessage& message : requests_.messages) {
+      if (message.from != rank_ && message.to != rank_) continue;
+      if (message.op != op) last = op = message.op;
+      const Shape& shape = full_shape(program_, requests_, message.var);
+      const DistAttr attr = program_.placement(message.var);
+      const MeshId sender = program_.op(message.op).mesh;
+      const DistAttr sent{program_.mesh(sender), attr.dims_mapping, {}};
+      if (message.from == rank_) {
+        const Shape local = shape_of(part_at(shape, sent, *position_in(sender)));
+        last = emitter_.send_after(last, message.var, local, message.from, message.to);
+      } else {
+        const std::size_t position = *position_in(program_.var(message.var).mesh);
+        const Shape local = shape_of(part_at(shape, attr, position));
+        last = emitter_.recv_after(last, message.var, local, message.from, message.to);
+      }
+    }
+  }
+
+  // Operators of other ranks go, and variables that nothing touches then; fed ones stay.
+  void remove_others() {
+    std::vector<bool> needed(log_.var_capacity(), false);
+    for (std::size_t block = program_.num_blocks(); block-- > 0;) {
+      OpId next;
+      for (OpId id = log_.block(BlockId(block)).first; id.valid(); id = next) {
+        next = log_.next(id);
+        const Operation& op = log_.op(id);
+        const bool foreign = op.mesh.valid() && !position_in(op.mesh).has_value();
+        const bool reader = std::find(kReaders.begin(), kReaders.end(), op.type) != kReaders.end();
+        if (foreign && !reader) {
+          log_.remove(id);
+          continue;
+        }
+        for (const Argument& argument : op.inputs)
+          needed[argument.var.index()] = true;
+        for (const Argument& argument : op.outputs)
+          needed[argument.var.index()] = true;
+        if (op.condition.valid()) needed[op.condition.index()] = true;
+      }
+    }
+    for (std::size_t i = 0; i < needed.size(); ++i) {
+      const VarId id(i);
+      if (!needed[i] && log_.has(id) && !log_.var(id).is_feed) log_.remove(id);
+    }
+  }
+
+  const Program& program_;
+  const Requests& requests_;
+  const Schedule& schedule_;
+  const ReshardOptions& options_;
+  Rank rank_;
+  Mirror mirror_;
+  EditLog log_;
+  Emitter emitter_;
+  std::vector<bool> served_;   // by request
+  std::vector<VarId> copies_;  // by wish: what this rank has of it
+  std::vector<std::optional<std::optional<std::size_t>>> positions_;
+  std::uint64_t planner_calls_ = 0;
+};
+
+}  // namespace
+
+Result<RankProgram> reshard_rank(const Program& program, const Requests& requests,
+                                 const Schedule& schedule, const ReshardOptions& options,
+                                 Rank rank) {
+  try {
+    return RankPass(program, requests, schedule, options, rank).run();
+  } catch (const EditLimitReached&) {
+    return stopped("the batch reached its limit of edits");
+  }
+}
+
+}  // namespace shardwright::program

@@ -1,0 +1,61 @@
+// Where a program's operators want tensors placed otherwise than they are.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "core/program/program.h"
+#include "core/status.h"
+
+namespace shardwright::program {
+
+// One operator's wish. Thread safety: a value.
+struct Request {
+  OpId anchor;  // where operators go: the consumer, or control flow around it
+  OpId consumer;
+  VarId var;
+  std::uint32_t wish = 0;  // index into `wishes`
+  MeshId source_mesh;      // the tensor's, but for a union mesh that the consumer is a part of
+  OpRole role = OpRole::kForward;
+};
+
+// A placement that requests share: what one of them gets, all later ones may use. `epoch` counts
+// the writes to the variable before it. Thread safety: a value.
+struct Wish {
+  VarId var;
+  std::uint32_t epoch = 0;
+  MeshId mesh;
+  DimsMapping dims_mapping;
+  PartialAxes partial;                  // what may stay due; none for operators
+  bool is_shared = true;                // consumers on a union mesh are served one by one
+  std::vector<std::uint32_t> requests;  // in program order
+};
+
+// A message that an operator's output needs, because the tensor lives on other ranks.
+struct OutputMessage {
+  OpId op;
+  VarId var;
+  Rank from = -1;
+  Rank to = -1;
+};
+
+// Thread safety: a value.
+struct Requests {
+  std::vector<Request> requests;  // in program order
+  std::vector<Wish> wishes;
+  std::vector<OutputMessage> messages;
+  std::unordered_set<std::string> generated_names;  // names that look generated
+  std::vector<Shape> shapes;  // of variables whose batch dimension was open, else empty
+  std::uint64_t items_scanned = 0;
+};
+
+// Walks the program once. Consumers inside control flow are served before it, unless the tensor is
+// written inside. Errors: kInvalidInput where a tensor on a union mesh is split, a condition is not
+// replicated, an output's mapping differs from its tensor's, or the batch size is missing.
+// O(operators + variables + arguments).
+Result<Requests> find_requests(const Program& program, std::optional<std::int64_t> batch_size);
+
+}  // namespace shardwright::program

@@ -1,0 +1,83 @@
+#include "search/program/schedule.h"
+
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "core/interner.h"
+
+namespace shardwright::program {
+namespace {
+
+PlanKey key_from_tensor(const Program& program, const Requests& requests, const Request& request) {
+  const Variable& var = program.var(request.var);
+  const Wish& wish = requests.wishes[request.wish];
+  return {request.source_mesh,
+          wish.mesh,
+          var.dims_mapping,
+          wish.dims_mapping,
+          var.partial,
+          wish.partial,
+          full_shape(program, requests, request.var),
+          var.type};
+}
+
+// The copies of one tensor between two writes, as wishes.
+using Copies = std::unordered_map<std::uint64_t, std::vector<std::uint32_t>>;
+
+std::uint64_t contents_of(const Wish& wish) {
+  return std::uint64_t{wish.var.value()} << 32 | wish.epoch;
+}
+
+}  // namespace
+
+const Shape& full_shape(const Program& program, const Requests& requests, VarId id) {
+  const Shape& closed = requests.shapes[id.index()];
+  return closed.empty() ? program.var(id).shape : closed;
+}
+
+Result<Schedule> Schedule::make(const Program& program, const Requests& requests, PlanStore& store,
+                                Executor& executor) {
+  const bool compat = store.mode() != PlanMode::kBest;
+  Schedule schedule(program);
+  std::vector<Decision>& decisions = schedule.decisions_;
+  decisions.reserve(requests.requests.size());
+  for (std::uint32_t i = 0; i < requests.requests.size(); ++i) {
+    const Request& request = requests.requests[i];
+    // In best mode the first request of a wish decides for the others.
+    if (!compat && requests.wishes[request.wish].requests.front() != i) continue;
+    decisions.push_back(
+        {i, Decision::kOriginal, &store.entry(key_from_tensor(program, requests, request))});
+  }
+  store.plan_all(executor);
+  Copies copies;
+  std::unordered_set<const PlanStore::Entry*> seen;
+  for (Decision& decision : decisions) {
+    const Request& request = requests.requests[decision.request];
+    const Wish& wish = requests.wishes[request.wish];
+    if (!compat) {
+      std::vector<std::uint32_t>& known = copies[contents_of(wish)];
+      for (const std::uint32_t other : known) {
+        PlanKey key = decision.entry->key;
+        key.source_mesh = requests.wishes[other].mesh;
+        key.source_mapping = requests.wishes[other].dims_mapping;
+        key.source_partial.clear();
+        PlanStore::Entry& entry = store.entry(key);
+        store.plan(entry);
+        if (entry.us < decision.entry->us) {
+          decision.entry = &entry;
+          decision.source_wish = other;
+        }
+      }
+      known.push_back(request.wish);
+    }
+    if (!decision.entry->status.ok()) return decision.entry->status.error();
+    if (seen.insert(decision.entry).second) schedule.groups_.add(decision.entry->plan);
+  }
+  for (const OutputMessage& message : requests.messages) {
+    schedule.groups_.add({message.from, message.to}, true);
+  }
+  return schedule;
+}
+
+}  // namespace shardwright::program

@@ -1,0 +1,115 @@
+// Whole programs: upstream's operators in compat mode, no more of them in best mode.
+#include <doctest/doctest.h>
+
+#include <map>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/io/file.h"
+#include "runtime/io/program_json.h"
+
+namespace {
+
+using namespace shardwright;
+using nlohmann::json;
+
+struct Run {
+  json golden;
+  json written;
+};
+
+Run run(const program::ReshardOptions& base, int threads) {
+  const auto text = read_file("tests/golden/programs/programs.json.gz");
+  REQUIRE(text.ok());
+  const auto programs = read_programs(*text);
+  REQUIRE(programs.ok());
+  std::vector<std::pair<ProgramDocument, program::ReshardResult>> results;
+  for (const ProgramDocument& document : *programs) {
+    program::ReshardOptions options = base;
+    options.ranks = document.ranks;
+    auto result = reshard_program(document.program, options, threads);
+    REQUIRE(result.ok());
+    results.emplace_back(document, std::move(result).value());
+  }
+  std::string out;
+  write_programs(results, [&](std::string_view piece) { out += piece; });
+  return {json::parse(*text), json::parse(out)};
+}
+
+const json& rank_of(const json& written, const json& expected) {
+  for (const json& program : written["programs"]) {
+    if (program["name"] != expected["program"]) continue;
+    for (const json& rank : program["ranks"]) {
+      if (rank["rank"] == expected["rank"]) return rank;
+    }
+  }
+  FAIL("no such run");
+  return written;
+}
+
+}  // namespace
+
+TEST_CASE("program golden: compat mode makes upstream's programs") {
+  program::ReshardOptions options;
+  options.compat = true;
+  for (const int threads : {1, 2}) {
+    const Run batch = run(options, threads);
+    CHECK(batch.golden["expected"].size() == 6);
+    for (const json& expected : batch.golden["expected"]) {
+      CAPTURE(expected.dump());
+      const json& ours = rank_of(batch.written, expected);
+      CHECK(ours["ops"] == expected["ops"]);
+      CHECK(ours["counters"]["planner_calls"] == expected["parse_op_desc_calls"]);
+      CHECK(ours["counters"]["inserted_ops"] == expected["inserted_ops"]);
+      CHECK(ours["counters"]["mirror_syncs"] == expected["syncs_batched"]);
+      CHECK(ours["counters"]["commits"] == 1);
+    }
+  }
+}
+
+TEST_CASE("program golden: legacy synchronisation makes the same programs with a sync per insert") {
+  program::ReshardOptions options;
+  options.compat = true;
+  options.sync = program::SyncMode::kPerInsert;
+  const Run legacy = run(options, 1);
+  for (const json& expected : legacy.golden["expected"]) {
+    const json& ours = rank_of(legacy.written, expected);
+    CHECK(ours["ops"] == expected["ops"]);
+    // Upstream adds a final one.
+    CHECK(ours["counters"]["mirror_syncs"].get<int>() + 1 ==
+          expected["syncs_merged_code"].get<int>());
+  }
+}
+
+TEST_CASE(
+    "program golden: best mode inserts no more operators and calls the planner no more often") {
+  const Run best = run({}, 2);
+  for (const json& expected : best.golden["expected"]) {
+    CAPTURE(expected.dump());
+    const json& ours = rank_of(best.written, expected);
+    CHECK(ours["counters"]["inserted_ops"] <= expected["inserted_ops"]);
+    CHECK(ours["counters"]["planner_calls"] <= expected["parse_op_desc_calls"]);
+    CHECK(ours["counters"]["mirror_syncs"] == 1);
+  }
+}
+
+TEST_CASE("program golden: a written program reads back and needs nothing more") {
+  const Run best = run({}, 1);
+  for (const json& program : best.written["programs"]) {
+    for (const json& rank : program["ranks"]) {
+      const auto again = read_programs(rank["program"].dump());
+      REQUIRE(again.ok());
+      program::ReshardOptions options;
+      options.ranks = again->front().ranks;
+      const auto result = reshard_program(again->front().program, options, 1);
+      REQUIRE(result.ok());
+      std::size_t consumers = 0;
+      for (const json& op : rank["program"]["ops"])
+        consumers += op.contains("mesh") ? 1U : 0U;
+      CHECK(consumers > 0);
+      CHECK(result->ranks.front().counters.inserted_ops <=
+            rank["counters"]["inserted_ops"].get<std::uint64_t>());
+    }
+  }
+}

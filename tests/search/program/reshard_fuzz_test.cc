@@ -1,0 +1,15 @@
+#include <doctest/doctest.h>
+
+#include "tests/search/program/reshard_fuzz.h"
+
+TEST_CASE("reshard fuzz: two thousand random pairs simulate correctly") {
+  for (const std::uint64_t seed : shardwright::test_support::seeds({1, 2})) {
+    CAPTURE(seed);
+    const auto outcome = shardwright::test_support::ReshardFuzz(seed).run(1000);
+    CAPTURE(outcome.first_problem);
+    CHECK(outcome.wrong == 0);
+    CHECK(outcome.partial > 300);
+    CHECK(outcome.uneven > 150);
+    CHECK(outcome.other_mesh > 300);
+  }
+}

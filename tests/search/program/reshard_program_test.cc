@@ -1,0 +1,299 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "search/program/best_planner.h"
+#include "search/program/compat_planner.h"
+#include "search/program/reshard_program.h"
+#include "tests/support/program_builders.h"
+#include "tests/support/shuffling_executor.h"
+
+namespace {
+
+using namespace shardwright;
+using namespace shardwright::program;
+using test_support::listing;
+
+// Builds programs by names.
+class Builder {
+ public:
+  MeshId mesh(std::vector<std::int64_t> shape, std::vector<Rank> ids) {
+    spec.meshes.push_back(ProcessMesh::make(std::move(shape), std::move(ids)).value());
+    return MeshId(spec.meshes.size() - 1);
+  }
+  VarId var(const char* name, MeshId mesh, DimsMapping mapping,
+            DataType type = DataType::kFloat32) {
+    Variable variable;
+    variable.name = name;
+    variable.shape = {16, 8};
+    variable.mesh = mesh;
+    variable.type = type;
+    variable.dims_mapping = mapping;
+    spec.vars.push_back(std::move(variable));
+    return VarId(spec.vars.size() - 1);
+  }
+  Operation& op(const char* type, MeshId mesh, std::vector<Argument> inputs,
+                std::vector<Argument> outputs, std::size_t block = 0) {
+    Operation operation;
+    operation.type = type;
+    operation.mesh = mesh;
+    operation.inputs = std::move(inputs);
+    operation.outputs = std::move(outputs);
+    spec.ops.emplace_back(BlockId(block), std::move(operation));
+    return spec.ops.back().second;
+  }
+  Program build() { return Program::make(spec).value(); }
+
+  ProgramSpec spec;
+};
+
+ReshardResult reshard(const Program& program, ReshardOptions options = {}) {
+  InlineExecutor executor;
+  auto result = reshard_program(program, options, executor);
+  REQUIRE(result.ok());
+  return std::move(result).value();
+}
+
+std::vector<std::string> types(const Program& program, std::size_t block = 0) {
+  std::vector<std::string> result;
+  for (OpId id = program.block(BlockId(block)).first; id.valid(); id = program.next(id)) {
+    result.push_back(program.op(id).type);
+  }
+  return result;
+}
+
+using Types = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("reshard program: a rewritten tensor is gathered again") {
+  Builder b;
+  const MeshId m = b.mesh({2}, {0, 1});
+  const VarId x = b.var("x", m, {0, -1});
+  b.op("first", m, {{x, 0, {-1, -1}}}, {});
+  b.op("second", m, {{x, 0, {-1, -1}}}, {});
+  b.op("write", m, {}, {{x, 0, {0, -1}}});
+  b.op("third", m, {{x, 0, {-1, -1}}}, {});
+  for (const bool compat : {false, true}) {
+    ReshardOptions options;
+    options.compat = compat;
+    const auto result = reshard(b.build(), options);
+    CHECK(types(result.ranks[0].program) ==
+          Types{"c_allgather", "first", "second", "write", "c_allgather", "third"});
+  }
+}
+
+TEST_CASE("reshard program: booleans travel as integers") {
+  Builder b;
+  const MeshId m = b.mesh({2}, {0, 1});
+  const MeshId n = b.mesh({2}, {2, 3});
+  const VarId x = b.var("x", m, {0, -1}, DataType::kBool);
+  b.op("gather", m, {{x, 0, {-1, -1}}}, {});
+  b.op("move", n, {{x, 0, {0, -1}}}, {});
+  const auto result = reshard(b.build());
+  CHECK(types(result.ranks[0].program) ==
+        Types{"cast", "c_allgather", "cast", "gather", "cast", "send_v2", "move"});
+  CHECK(types(result.ranks[2].program) == Types{"gather", "recv_v2", "cast", "move"});
+}
+
+TEST_CASE("reshard program: an optimizer's gradient travels as backward work") {
+  Builder b;
+  const MeshId m = b.mesh({2}, {0, 1});
+  const VarId gradient = b.var("w@GRAD", m, {0, -1});
+  const VarId weight = b.var("w", m, {0, -1});
+  b.op("sgd", m, {{gradient, 0, {-1, -1}}, {weight, 1, {-1, -1}}}, {}).role = OpRole::kOptimize;
+  const Program program = reshard(b.build()).ranks[0].program;
+  std::vector<OpRole> roles;
+  for (OpId id = program.block(BlockId(0)).first; id.valid(); id = program.next(id)) {
+    roles.push_back(program.op(id).role);
+  }
+  // Inputs in the order of their names: w, then w@GRAD.
+  CHECK(roles == std::vector<OpRole>{OpRole::kOptimize, OpRole::kBackward, OpRole::kOptimize});
+}
+
+TEST_CASE("reshard program: an operator on a union of meshes is served once per part") {
+  Builder b;
+  const MeshId first = b.mesh({2}, {0, 1});
+  b.mesh({2}, {2, 3});
+  const MeshId all = b.mesh({4}, {0, 1, 2, 3});
+  const VarId x = b.var("x", first, {-1, -1});
+  b.op("both", all, {{x, 0, {-1, -1}}}, {});
+  const auto result = reshard(b.build());
+  CHECK(types(result.ranks[0].program) == Types{"send_v2", "both"});
+  CHECK(types(result.ranks[3].program) == Types{"recv_v2", "both"});
+}
+
+TEST_CASE("reshard program: a tensor on a union is there already, and must be replicated") {
+  Builder b;
+  const MeshId first = b.mesh({2}, {0, 1});
+  b.mesh({2}, {2, 3});
+  const MeshId all = b.mesh({4}, {0, 1, 2, 3});
+  const VarId x = b.var("x", all, {-1, -1});
+  b.op("reads", first, {{x, 0, {-1, -1}}}, {});
+  b.op("cuts", first, {{x, 0, {0, -1}}}, {});
+  CHECK(types(reshard(b.build()).ranks[1].program) == Types{"reads", "split", "cuts"});
+  b.spec.vars[0].dims_mapping = {0, -1};
+  InlineExecutor executor;
+  CHECK(reshard_program(b.build(), {}, executor).error().where == "/vars/0/dims_mapping");
+}
+
+TEST_CASE("reshard program: loops are served before they start unless they write the tensor") {
+  Builder b;
+  const MeshId m = b.mesh({2}, {0, 1});
+  const VarId x = b.var("x", m, {0, -1});
+  const VarId y = b.var("y", m, {0, -1});
+  const VarId condition = b.var("go", m, {-1, -1});
+  b.spec.block_parents.emplace_back(std::size_t{0});
+  Operation& loop = b.op("while", m, {{x, 0, {}}, {y, 1, {}}}, {});
+  loop.sub_block = BlockId(1);
+  loop.condition = condition;
+  b.op("reads_x", m, {{x, 0, {-1, -1}}}, {}, 1);
+  b.op("reads_y", m, {{y, 0, {-1, -1}}}, {}, 1);
+  b.op("writes_y", m, {}, {{y, 0, {0, -1}}}, 1);
+  b.op("reads_x", m, {{x, 0, {-1, -1}}}, {}, 1);
+  Mirror mirror;
+  const auto result = reshard(b.build());
+  const Program& program = result.ranks[0].program;
+  CHECK(types(program) == Types{"c_allgather", "while"});
+  CHECK(types(program, 1) == Types{"reads_x", "c_allgather", "reads_y", "writes_y", "reads_x"});
+  CHECK(program.op(OpId(0)).inputs.size() == 3);  // x, y and what x became
+  CHECK(program.op(OpId(1)).inputs[0].var == program.op(OpId(4)).inputs[0].var);
+  CHECK(result.ranks[0].counters.mirror_syncs == 2);  // both blocks
+  b.spec.vars[condition.index()].dims_mapping = {0, -1};
+  InlineExecutor executor;
+  CHECK_FALSE(reshard_program(b.build(), {}, executor).ok());
+}
+
+TEST_CASE("reshard program: feed tensors of equal meshes and special operators are left alone") {
+  Builder b;
+  const MeshId m = b.mesh({2}, {0, 1});
+  const MeshId n = b.mesh({2}, {2, 3});
+  const VarId fed = b.var("fed", m, {-1, -1});
+  const VarId x = b.var("x", m, {0, -1});
+  b.spec.vars[fed.index()].is_feed = true;
+  b.op("reads", n, {{fed, 0, {-1, -1}}}, {});
+  b.op("check_finite_and_unscale", m, {{x, 0, {-1, -1}}}, {});
+  b.op("sqrt", m, {{x, 0, {-1, -1}}}, {}).is_gradient_clip = true;
+  CHECK(reshard(b.build()).requests == 0);
+}
+
+TEST_CASE("reshard program: outputs are sent, foreign operators and idle variables removed") {
+  Builder b;
+  const MeshId m = b.mesh({2}, {0, 1});
+  const MeshId n = b.mesh({2}, {2, 3});
+  const VarId x = b.var("x", m, {-1, -1});
+  const VarId y = b.var("y", n, {-1, -1});
+  const VarId z = b.var("z", n, {-1, -1});
+  b.op("makes_x", m, {}, {{x, 0, {-1, -1}}});
+  b.op("makes_y", m, {{x, 0, {-1, -1}}}, {{y, 0, {-1, -1}}});
+  b.op("makes_z", n, {{y, 0, {-1, -1}}}, {{z, 0, {-1, -1}}});
+  ReshardOptions options;
+  options.whole = true;
+  const auto result = reshard(b.build(), options);
+  CHECK(types(result.ranks[0].program) == Types{"makes_x", "makes_y", "send_v2"});
+  CHECK(types(result.ranks[2].program) == Types{"recv_v2", "makes_z"});
+  CHECK_FALSE(result.ranks[0].program.has(z));
+  CHECK_FALSE(result.ranks[2].program.has(x));
+  CHECK(result.ranks[2].program.has(y));
+}
+
+TEST_CASE("reshard program: startup keeps what the main program of a rank reads") {
+  Builder main;
+  const MeshId m = main.mesh({1}, {0});
+  const VarId w = main.var("w", m, {-1, -1});
+  main.op("reads", m, {{w, 0, {-1, -1}}}, {});
+  Builder startup;
+  startup.mesh({1}, {0});
+  startup.op("init", m, {}, {{startup.var("w", m, {-1, -1}), 0, {-1, -1}}});
+  startup.op("init", m, {}, {{startup.var("unread", m, {-1, -1}), 0, {-1, -1}}});
+  const Program pruned = prune_startup(startup.build(), main.build()).value();
+  CHECK(types(pruned) == Types{"init"});
+  CHECK(pruned.has(VarId(0)));
+  CHECK_FALSE(pruned.has(VarId(1)));
+}
+
+TEST_CASE("reshard program: every executor makes the same programs and group numbers") {
+  Builder b;
+  const MeshId m = b.mesh({2, 2}, {0, 1, 2, 3});
+  const MeshId n = b.mesh({2}, {4, 5});
+  for (const char* name : {"a", "b", "c", "d"})
+    b.var(name, m, {0, 1});
+  const std::vector<DimsMapping> wishes{{-1, -1}, {1, 0}, {0, -1}, {-1, 0}, {-1, 1}};
+  for (std::size_t i = 0; i < 40; ++i) {
+    const bool far = i % 7 == 0;
+    const DimsMapping wish = far ? DimsMapping{0, -1} : wishes[i % wishes.size()];
+    b.op("op", far ? n : m, {{VarId(i % 4), 0, wish}}, {});
+  }
+  const Program program = b.build();
+  for (const bool compat : {false, true}) {
+    ReshardOptions options;
+    options.compat = compat;
+    const auto expected = reshard(program, options);
+    for (const unsigned workers : {1U, 2U, 4U, 8U}) {
+      test_support::ShufflingExecutor executor(workers, workers);
+      const auto result = reshard_program(program, options, executor);
+      REQUIRE(result.ok());
+      for (std::size_t i = 0; i < expected.ranks.size(); ++i) {
+        const Program& ours = result->ranks[i].program;
+        CHECK(listing(ours) == listing(expected.ranks[i].program));
+        REQUIRE(ours.groups().size() == expected.ranks[0].program.groups().size());
+        for (std::size_t g = 0; g < ours.groups().size(); ++g) {
+          const auto left = ours.groups()[g].ranks.view();
+          const auto right = expected.ranks[0].program.groups()[g].ranks.view();
+          CHECK(std::equal(left.begin(), left.end(), right.begin(), right.end()));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("best planner: an axis that moves between dimensions is exchanged, never gathered") {
+  const Cluster cluster;
+  for (const std::int64_t ranks : {2, 4, 8}) {
+    std::vector<Rank> ids;
+    for (Rank rank = 0; rank < ranks; ++rank)
+      ids.push_back(rank);
+    const ProcessMesh mesh = ProcessMesh::make({ranks}, ids).value();
+    for (const std::int64_t size : {8, 64, 512}) {
+      for (std::size_t from = 0; from < 3; ++from) {
+        for (std::size_t to = 0; to < 3; ++to) {
+          if (from == to) continue;
+          DistAttr source{mesh, {-1, -1, -1}, {}};
+          DistAttr target = source;
+          source.dims_mapping[from] = 0;
+          target.dims_mapping[to] = 0;
+          const BestPlan best =
+              plan_best(cluster, {size, size, size}, DataType::kFloat32, source, target);
+          for (const auto& [rank, steps] : best.plan.ranks) {
+            for (const Step& step : steps) {
+              CHECK(step.kind != StepKind::kAllGather);
+              CHECK(step.kind != StepKind::kConcatGather);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("best planner: partial sums are scattered where the target is split") {
+  DistAttr source{ProcessMesh::make({4}, {0, 1, 2, 3}).value(), {-1, -1}, {Reduction::kSum}};
+  DistAttr target = source;
+  target.partial.clear();
+  target.dims_mapping = {0, -1};
+  const BestPlan best = plan_best({}, {64, 64}, DataType::kFloat32, source, target);
+  REQUIRE(best.chain.has_value());
+  REQUIRE(best.chain->steps.size() == 1);
+  CHECK(best.chain->steps[0].kind == MeshStep::Kind::kReduceScatter);
+}
+
+TEST_CASE("compat planner: uneven pieces are refused, overlapping ranks get an empty plan") {
+  DistAttr source{ProcessMesh::make({2}, {0, 1}).value(), {0}, {}};
+  DistAttr target = source;
+  target.dims_mapping = {-1};
+  CHECK(plan_compat({5}, source, target).error().code == ErrorCode::kUnsupported);
+  target.mesh = ProcessMesh::make({2}, {1, 2}).value();
+  CHECK(plan_compat({4}, source, target)->empty());
+}
