@@ -12,6 +12,8 @@
 #include "core/version.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/exit_code.h"
+#include "runtime/cli/operators_commands.h"
+#include "runtime/cli/program_commands.h"
 #include "runtime/io/nearest_name.h"
 
 namespace shardwright::cli {
@@ -59,13 +61,15 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error,
 
 int run(std::span<char*> arguments) {
   Action chosen;
-  CLI::App app{"Plans how to shard embedding tables across accelerators.", "shardwright"};
+  CLI::App app{"Plans how to shard models across accelerators.", "shardwright"};
   app.set_version_flag("--version", "shardwright " + std::string(library_version()));
   app.footer(kExitCodes);
   app.require_subcommand(1);
   add_plan_command(app, chosen);
   add_verify_command(app, chosen);
   add_enumerate_command(app, chosen);
+  add_operators_command(app, chosen);
+  add_program_command(app, chosen);
   try {
     app.parse(static_cast<int>(arguments.size()), arguments.data());
   } catch (const CLI::ParseError& error) {

@@ -1,0 +1,203 @@
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/cli/exit_code.h"
+#include "runtime/cli/interrupt.h"
+#include "runtime/cli/program_commands.h"
+#include "runtime/io/file.h"
+#include "runtime/io/program_json.h"
+#include "runtime/report/format.h"
+#include "runtime/report/text_table.h"
+
+namespace shardwright::cli {
+namespace {
+
+struct ProgramArguments {
+  std::string path;
+  OutputArguments output;
+  bool compat = false;
+  bool legacy_sync = false;
+  bool whole = false;
+  std::optional<std::int64_t> batch_size;
+};
+
+program::SyncMode sync_mode(const ProgramArguments& arguments) {
+  return arguments.legacy_sync ? program::SyncMode::kPerInsert : program::SyncMode::kPerCommit;
+}
+
+template <class List>
+std::string list_text(const List& list) {
+  std::string text = "[";
+  for (const auto& value : list) {
+    if (text.size() > 1) text += ",";
+    text += std::to_string(static_cast<std::int64_t>(value));
+  }
+  return text + "]";
+}
+
+std::string placement_text(const program::DistAttr& attr) {
+  std::string text = list_text(attr.mesh.shape()) + " " + list_text(attr.dims_mapping);
+  for (std::size_t axis = 0; axis < attr.partial.size(); ++axis) {
+    if (attr.partial[axis] == program::Reduction::kNone) continue;
+    text += " " + std::string(to_name(attr.partial[axis])) + "@" + std::to_string(axis);
+  }
+  return text;
+}
+
+// What the first rank that does anything does, as a line.
+std::string sequence_text(const TensorReshard& answer) {
+  const RankReshard* busiest = nullptr;
+  for (const RankReshard& rank : answer.ranks) {
+    if (busiest == nullptr || rank.inserted.size() > busiest->inserted.size()) busiest = &rank;
+  }
+  std::string text;
+  for (const auto& [type, shape] : busiest->inserted)
+    text += (text.empty() ? "" : ", ") + type;
+  return text.empty() ? "nothing" : text;
+}
+
+std::string reshard_report(const std::vector<ReshardCaseDocument>& cases,
+                           const std::vector<TensorReshard>& answers, std::size_t width) {
+  using Align = TextTable::Align;
+  TextTable table({{"shape", Align::kLeft},
+                   {"from", Align::kLeft},
+                   {"to", Align::kLeft},
+                   {"us"},
+                   {"simulated", Align::kLeft, 1},
+                   {"operators of the busiest rank", Align::kLeft}});
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const ReshardCase& request = cases[i].request;
+    const auto& simulation = answers[i].simulation;
+    const bool ok = !simulation || simulation->ok();
+    wrong += ok ? 0U : 1U;
+    table.add_row({list_text(request.shape), placement_text(request.source),
+                   placement_text(request.target), format_ms(answers[i].us),
+                   !simulation ? "-"
+                   : ok        ? "correct"
+                               : "WRONG",
+                   sequence_text(answers[i])});
+  }
+  return table.render(width) + "\n" + format_plural(cases.size(), "case") + ", " +
+         std::to_string(wrong) + " wrong by simulation\n";
+}
+
+int run_reshard(const ProgramArguments& arguments) {
+  const Result<std::string> text = read_file(arguments.path);
+  if (!text.ok()) return fail(text.error());
+  const Result<std::vector<ReshardCaseDocument>> cases = read_reshard_cases(*text);
+  if (!cases.ok()) return fail(in_file(cases.error(), arguments.path));
+  std::vector<TensorReshard> answers;
+  for (std::size_t i = 0; i < cases->size(); ++i) {
+    TensorReshardOptions options;
+    options.compat = arguments.compat;
+    options.mesh_steps = (*cases)[i].on_mesh;
+    options.sync = sync_mode(arguments);
+    Result<TensorReshard> answer = reshard_tensor((*cases)[i].request, options);
+    if (!answer.ok()) {
+      Error error = answer.error();
+      error.where = "/" + std::to_string(i) + error.where;
+      return fail(in_file(std::move(error), arguments.path));
+    }
+    answers.push_back(std::move(answer).value());
+  }
+  return emit(
+      arguments.output, kDone, [&](const TextSink& sink) { write_reshards(*cases, answers, sink); },
+      [&](std::size_t width) { return reshard_report(*cases, answers, width); });
+}
+
+std::string apply_report(const std::vector<std::pair<ProgramDocument, program::ReshardResult>>& all,
+                         std::size_t width) {
+  std::string report;
+  for (const auto& [document, result] : all) {
+    report += "program " + document.program.name() + ": " +
+              format_plural(result.requests, "request") + ", " +
+              format_plural(result.plans, "distinct plan") + "\n";
+    TextTable table({{"rank"},
+                     {"operators"},
+                     {"inserted"},
+                     {"planner calls"},
+                     {"edits"},
+                     {"mirror syncs"},
+                     {"items scanned"}});
+    for (const program::RankProgram& rank : result.ranks) {
+      std::uint64_t ops = 0;
+      for (std::size_t i = 0; i < rank.program.num_blocks(); ++i) {
+        ops += rank.program.block(program::BlockId(i)).num_ops;
+      }
+      table.add_row(
+          {std::to_string(rank.rank), format_count(ops), format_count(rank.counters.inserted_ops),
+           format_count(rank.counters.planner_calls), format_count(rank.counters.edits),
+           format_count(rank.counters.mirror_syncs), format_count(rank.counters.items_scanned)});
+    }
+    report += table.render(width);
+  }
+  return report;
+}
+
+int run_apply(const ProgramArguments& arguments) {
+  const Result<std::string> text = read_file(arguments.path);
+  if (!text.ok()) return fail(text.error());
+  Result<std::vector<ProgramDocument>> programs = read_programs(*text);
+  if (!programs.ok()) return fail(in_file(programs.error(), arguments.path));
+  const InterruptGuard interrupt;
+  std::vector<std::pair<ProgramDocument, program::ReshardResult>> results;
+  for (const ProgramDocument& document : *programs) {
+    program::ReshardOptions options;
+    options.compat = arguments.compat;
+    options.sync = sync_mode(arguments);
+    options.whole = arguments.whole;
+    options.batch_size = arguments.batch_size;
+    options.ranks = document.ranks;
+    options.stop = interrupt.token();
+    Result<program::ReshardResult> result =
+        reshard_program(document.program, options, arguments.output.threads);
+    if (!result.ok()) return fail(in_file(result.error(), arguments.path));
+    results.emplace_back(document, std::move(result).value());
+  }
+  return emit(
+      arguments.output, kDone, [&](const TextSink& sink) { write_programs(results, sink); },
+      [&](std::size_t width) { return apply_report(results, width); });
+}
+
+void add_common(CLI::App& command, ProgramArguments& arguments) {
+  command.add_flag("--compat", arguments.compat,
+                   "Choose the sequences that Paddle chooses, instead of the cheapest known");
+  command.add_flag("--legacy-sync", arguments.legacy_sync,
+                   "Synchronise the mirror before every inserted operator, for comparison");
+  add_output_arguments(command, arguments.output);
+}
+
+}  // namespace
+
+void add_program_command(CLI::App& app, Action& chosen) {
+  CLI::App& command =
+      *app.add_subcommand("program", "Inserts the communication that a program's placements imply");
+  command.require_subcommand(1);
+
+  auto reshard = std::make_shared<ProgramArguments>();
+  CLI::App& reshard_command = *command.add_subcommand(
+      "reshard", "Plans how a tensor goes from one placement to another, rank by rank");
+  reshard_command.add_option("CASES", reshard->path, "List of cases (- = stdin)")->required();
+  add_common(reshard_command, *reshard);
+  reshard_command.callback(
+      [reshard, &chosen] { chosen = [reshard] { return run_reshard(*reshard); }; });
+
+  auto apply = std::make_shared<ProgramArguments>();
+  CLI::App& apply_command =
+      *command.add_subcommand("apply", "Makes every rank's program, in one batch of edits each");
+  apply_command.add_option("PROGRAM", apply->path, "Program file (- = stdin)")->required();
+  apply_command.add_flag("--full", apply->whole,
+                         "Also send outputs, and remove what belongs to other ranks");
+  apply_command
+      .add_option("--batch-size", apply->batch_size, "Size of batch dimensions written as -1")
+      ->check(CLI::PositiveNumber);
+  add_common(apply_command, *apply);
+  apply_command.callback([apply, &chosen] { chosen = [apply] { return run_apply(*apply); }; });
+}
+
+}  // namespace shardwright::cli

@@ -1,0 +1,43 @@
+// Writes answers of the operator-sharding solver as JSON.
+#include "runtime/io/solve_json.h"
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/io/json_writer.h"
+
+namespace shardwright {
+
+void write_solution(const operators::OperatorProblem& problem, const OperatorsResult& result,
+                    double seconds, const TextSink& sink) {
+  const bool found = !result.choice.empty() || result.status == operators::SolveStatus::kOptimal;
+  JsonWriter json(sink);
+  json.begin_object().member("status", name_of(result.status)).new_line().key("objective");
+  found ? json.value(result.objective) : json.null();
+  json.new_line().key("choice");
+  if (found) {
+    json.begin_array();
+    for (const std::uint32_t strategy : result.choice)
+      json.value(strategy);
+    json.end_array();
+  } else {
+    json.null();
+  }
+  if (found && !problem.strategy_names.empty()) {
+    json.new_line().key("names").begin_array();
+    for (std::size_t n = 0; n < result.choice.size(); ++n)
+      json.value(problem.strategy_names[n][result.choice[n]]);
+    json.end_array();
+  }
+  if (found) {
+    json.new_line().member("peak_bytes", result.peak_bytes);
+    if (problem.soft_budget) json.member("overbudget_cost", result.overbudget_cost);
+  }
+  json.new_line().member("lower_bound", result.lower_bound);
+  json.new_line().member("work", result.work).member("threads", result.threads).key("stopped_by");
+  result.stopped_by.empty() ? json.null() : json.value(result.stopped_by);
+  json.new_line().member("solve_seconds", result.solve_s).member("seconds", seconds);
+  json.end_object().finish();
+}
+
+}  // namespace shardwright
