@@ -121,7 +121,10 @@ void MemoryPrices::raise(Budget& budget) {
     offer(choice);
     if (bound_ == kForbidden || !take_in(choice)) return;
   }
-  if (times_.size() == 1) raise_single(budget);
+  if (times_.size() == 1) {
+    raise_single(budget);
+    if (times_.size() == 1) return;  // the best single price is known
+  }
   raise_all(budget);
 }
 
