@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/check.h"
+#include "runtime/run_limits.h"
 #include "runtime/tbb_executor.h"
 #include "search/budget.h"
 
@@ -23,44 +24,13 @@ using operators::OperatorProblem;
 using operators::SolveResult;
 using operators::SolveStatus;
 
-std::string name_of(StopReason reason) {
-  switch (reason) {
-    case StopReason::kFinished:
-      return "";
-    case StopReason::kWorkLimit:
-      return "work_limit";
-    case StopReason::kTimeLimit:
-      return "time_limit";
-    case StopReason::kCancelled:
-      return "cancelled";
-  }
-  return "";
-}
-
-Status check(const OperatorsOptions& options) {
-  if (options.threads < 0 || options.threads > 4096) {
-    return invalid_input("--threads", "must be between 0 (all cores) and 4096");
-  }
-  if (options.time_limit_s && !(*options.time_limit_s >= 0)) {
-    return invalid_input("--time-limit", "must be a number of seconds, zero or above");
-  }
-  return {};
-}
-
 // The most that is held at any of the first `num_time_points`.
 std::int64_t peak_bytes(const CostInstance& instance, const std::vector<std::uint32_t>& choice,
                         std::size_t num_time_points) {
-  std::vector<std::int64_t> changes(instance.limits().size() + 1, 0);
-  for (std::size_t n = 0; n < instance.num_nodes(); ++n) {
-    for (const CostInstance::Usage& usage : instance.usages(n)) {
-      changes[usage.live.begin] += instance.bytes(usage, choice[n]);
-      changes[usage.live.end] -= instance.bytes(usage, choice[n]);
-    }
-  }
-  std::int64_t held = 0;
+  const std::vector<std::int64_t> held = operators::held_bytes(instance, choice);
   std::int64_t peak = 0;
   for (std::size_t t = 0; t < num_time_points; ++t)
-    peak = std::max(peak, held += changes[t]);
+    peak = std::max(peak, held[t]);
   return peak;
 }
 
@@ -225,7 +195,7 @@ const char* name_of(SolveStatus status) {
 
 Result<OperatorsResult> solve_operators(const OperatorProblem& problem,
                                         const OperatorsOptions& options) {
-  SHARDWRIGHT_RETURN_IF_ERROR(check(options));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(options.threads, options.time_limit_s));
   return Planner(problem, options).run();
 }
 

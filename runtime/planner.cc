@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "runtime/run_limits.h"
 #include "runtime/tbb_executor.h"
 #include "search/budget.h"
 #include "search/embedding/diagnose.h"
@@ -29,30 +30,6 @@ class Stopwatch {
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
-
-std::string name_of(StopReason reason) {
-  switch (reason) {
-    case StopReason::kFinished:
-      return "";
-    case StopReason::kWorkLimit:
-      return "work_limit";
-    case StopReason::kTimeLimit:
-      return "time_limit";
-    case StopReason::kCancelled:
-      return "cancelled";
-  }
-  return "";
-}
-
-Status check(const PlanOptions& options) {
-  if (options.threads < 0 || options.threads > 4096) {
-    return invalid_input("--threads", "must be between 0 (all cores) and 4096");
-  }
-  if (options.time_limit_s && !(*options.time_limit_s >= 0)) {
-    return invalid_input("--time-limit", "must be a number of seconds, zero or above");
-  }
-  return {};
-}
 
 Reservation to_reservation(const embedding::Reserved& reserved) {
   return {reserved.topology, reserved.dense_storage, reserved.kjt_storage};
@@ -91,7 +68,7 @@ class EmbeddingPlanner {
         executor_(options.threads) {}
 
   Result<EmbeddingPlanResult> run() {
-    SHARDWRIGHT_RETURN_IF_ERROR(check(options_));
+    SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(options_.threads, options_.time_limit_s));
     Status reserved = reserve();
     if (!reserved.ok() && reserved.error().code != ErrorCode::kInfeasible) return reserved.error();
     if (reserved.ok()) {

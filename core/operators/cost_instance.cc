@@ -236,28 +236,37 @@ CostInstance CostInstance::with_limits(std::vector<std::int64_t> limits) const {
   return other;
 }
 
+std::vector<std::int64_t> held_bytes(const CostInstance& instance,
+                                     std::span<const std::uint32_t> choice) {
+  std::vector<std::int64_t> held(instance.limits().size() + 1, 0);
+  for (std::size_t n = 0; n < instance.num_nodes(); ++n) {
+    for (const CostInstance::Usage& usage : instance.usages(n)) {
+      const std::int64_t bytes = instance.bytes(usage, choice[n]);
+      held[usage.live.begin] += bytes;
+      held[usage.live.end] -= bytes;
+    }
+  }
+  held.pop_back();
+  for (std::size_t t = 1; t < held.size(); ++t)
+    held[t] += held[t - 1];
+  return held;
+}
+
 CostEvaluation evaluate(const CostInstance& instance, std::span<const std::uint32_t> choice) {
   SHARDWRIGHT_CHECK(choice.size() == instance.num_nodes());
   CostEvaluation evaluation;
   const std::span<const std::int64_t> limits = instance.limits();
-  std::vector<std::int64_t> changes(limits.size() + 1, 0);
   for (std::size_t n = 0; n < instance.num_nodes(); ++n) {
     SHARDWRIGHT_CHECK(choice[n] < instance.num_strategies(n));
     evaluation.node_cost += instance.costs(n)[choice[n]];
-    for (const CostInstance::Usage& usage : instance.usages(n)) {
-      const std::int64_t bytes = instance.bytes(usage, choice[n]);
-      changes[usage.live.begin] += bytes;
-      changes[usage.live.end] -= bytes;
-    }
   }
   for (const CostInstance::Edge& edge : instance.edges()) {
     evaluation.edge_cost += instance.edge_cost(edge, choice[edge.first], choice[edge.second]);
   }
-  std::int64_t held = 0;
+  const std::vector<std::int64_t> held = held_bytes(instance, choice);
   for (std::size_t t = 0; t < limits.size(); ++t) {
-    held += changes[t];
-    evaluation.peak_bytes = std::max(evaluation.peak_bytes, held);
-    if (held > limits[t] && !evaluation.over_limit_at) {
+    evaluation.peak_bytes = std::max(evaluation.peak_bytes, held[t]);
+    if (held[t] > limits[t] && !evaluation.over_limit_at) {
       evaluation.over_limit_at = static_cast<std::uint32_t>(t);
     }
   }

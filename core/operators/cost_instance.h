@@ -140,6 +140,11 @@ struct CostEvaluation {
   bool feasible() const { return total() < kForbidden && !over_limit_at; }
 };
 
+// By limited time point, what all nodes together hold. Precondition: one strategy index in range per
+// node.
+std::vector<std::int64_t> held_bytes(const CostInstance& instance,
+                                     std::span<const std::uint32_t> choice);
+
 // Precondition: one strategy index in range per node. Sums in order of nodes, then edges.
 CostEvaluation evaluate(const CostInstance& instance, std::span<const std::uint32_t> choice);
 

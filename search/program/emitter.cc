@@ -264,16 +264,20 @@ void Emitter::zero(const Step& step) {
   has_result_ = true;
 }
 
-OpId Emitter::send_after(OpId anchor, VarId var, const Shape& local_shape, Rank from, Rank to) {
+EmitSite Emitter::site_after(OpId anchor, VarId var, const Shape& local_shape) const {
   const Variable variable = log_.var(var);
-  const EmitSite site{anchor,
-                      var,
-                      0,
-                      variable.name,
-                      local_shape,
-                      variable.type,
-                      log_.op(anchor).role,
-                      log_.block_of(anchor)};
+  return {anchor,
+          var,
+          0,
+          variable.name,
+          local_shape,
+          variable.type,
+          log_.op(anchor).role,
+          log_.block_of(anchor)};
+}
+
+OpId Emitter::send_after(OpId anchor, VarId var, const Shape& local_shape, Rank from, Rank to) {
+  const EmitSite site = site_after(anchor, var, local_shape);
   site_ = &site;
   after_ = anchor;
   Tensor tensor{var, local_shape};
@@ -284,20 +288,12 @@ OpId Emitter::send_after(OpId anchor, VarId var, const Shape& local_shape, Rank 
 }
 
 OpId Emitter::recv_after(OpId anchor, VarId var, const Shape& local_shape, Rank from, Rank to) {
-  const Variable variable = log_.var(var);
-  const EmitSite site{anchor,
-                      var,
-                      0,
-                      variable.name,
-                      local_shape,
-                      variable.type,
-                      log_.op(anchor).role,
-                      log_.block_of(anchor)};
+  const EmitSite site = site_after(anchor, var, local_shape);
   site_ = &site;
   after_ = anchor;
   Tensor tensor{var, local_shape};
   if (is_bool()) {
-    tensor = create(names_.make(variable.name + "@recv"), local_shape, DataType::kInt64);
+    tensor = create(names_.make(site.base_name + "@recv"), local_shape, DataType::kInt64);
   }
   insert("recv_v2", {tensor.var}, {tensor.var},
          {{"ring_id", groups_.id({from, to}, true)},

@@ -60,6 +60,7 @@ class Emitter {
   OpId recv_after(OpId anchor, VarId var, const Shape& local_shape, Rank from, Rank to);
 
  private:
+  EmitSite site_after(OpId anchor, VarId var, const Shape& local_shape) const;
   struct Tensor {
     VarId var;
     Shape shape;

@@ -14,16 +14,15 @@ DualAscent::DualAscent(const CostInstance& instance, std::vector<double> prices)
   prices_.resize(instance.limits().size(), 0);
   best_prices_ = prices_;
   std::size_t messages = 0;
-  for (std::uint32_t e = 0; e < instance.edges().size(); ++e) {
-    const CostInstance::Edge& edge = instance.edges()[e];
+  for (const CostInstance::Edge& edge : instance.edges()) {
     const std::size_t rows = instance.num_strategies(edge.first);
     const std::size_t columns = instance.num_strategies(edge.second);
     const double* costs = instance.matrix(edge).data();
     const std::size_t to_first = messages;
     const std::size_t to_second = messages + rows;
     messages += rows + columns;
-    links_[edge.first].push_back({e, edge.second, to_first, to_second, costs, columns, 1});
-    links_[edge.second].push_back({e, edge.first, to_second, to_first, costs, 1, columns});
+    links_[edge.first].push_back({edge.second, to_first, to_second, costs, columns, 1});
+    links_[edge.second].push_back({edge.first, to_second, to_first, costs, 1, columns});
   }
   messages_.assign(messages, 0);
   for (std::uint32_t node = 0; node < links_.size(); ++node) {
@@ -45,7 +44,8 @@ void DualAscent::gather(std::uint32_t node) {
   const double* costs = costs_.data() + first_cost_[node];
   gathered_.assign(costs, costs + size);
   for (const Link& link : links_[node]) {
-    for (std::uint32_t s = 0; s < size; ++s) gathered_[s] += messages_[link.to_own + s];
+    for (std::uint32_t s = 0; s < size; ++s)
+      gathered_[s] += messages_[link.to_own + s];
   }
 }
 
@@ -64,7 +64,8 @@ double DualAscent::send(std::uint32_t node, const Link& link, double share) {
     }
   }
   const double least = *std::min_element(to_other, to_other + other_size);
-  for (std::uint32_t k = 0; k < other_size; ++k) to_other[k] -= least;
+  for (std::uint32_t k = 0; k < other_size; ++k)
+    to_other[k] -= least;
   return least;
 }
 
@@ -89,13 +90,15 @@ double DualAscent::pass(bool forward) {
         slack_[first_cost_[node] + s] = gathered_[s] - least;
       }
     }
-    for (double& cost : gathered_) cost -= least;
+    for (double& cost : gathered_)
+      cost -= least;
     take(least);
     if ((forward ? later : earlier) == 0) continue;
     const double share = 1.0 / static_cast<double>(std::max(earlier, later));
     const std::size_t begin = forward ? earlier : 0;
     const std::size_t end = forward ? links_[node].size() : earlier;
-    for (std::size_t l = begin; l < end; ++l) take(send(node, links_[node][l], share));
+    for (std::size_t l = begin; l < end; ++l)
+      take(send(node, links_[node][l], share));
   }
   for (std::size_t t = 0; t < prices_.size(); ++t) {
     take(-prices_[t] * static_cast<double>(instance_->limits()[t]));
@@ -112,9 +115,10 @@ void DualAscent::decode() {
     gathered_.assign(costs, costs + instance_->num_strategies(node));
     for (const Link& link : links_[node]) {
       for (std::uint32_t s = 0; s < gathered_.size(); ++s) {
-        gathered_[s] += link.other < node
-                            ? link.costs[s * link.own_stride + choice_[link.other] * link.other_stride]
-                            : messages_[link.to_own + s];
+        gathered_[s] +=
+            link.other < node
+                ? link.costs[s * link.own_stride + choice_[link.other] * link.other_stride]
+                : messages_[link.to_own + s];
       }
     }
     choice_[node] = static_cast<std::uint32_t>(
@@ -124,7 +128,8 @@ void DualAscent::decode() {
 
 void DualAscent::apply_prices() {
   std::vector<double> sums(prices_.size() + 1, 0);
-  for (std::size_t t = 0; t < prices_.size(); ++t) sums[t + 1] = sums[t] + prices_[t];
+  for (std::size_t t = 0; t < prices_.size(); ++t)
+    sums[t + 1] = sums[t] + prices_[t];
   for (std::uint32_t node = 0; node < links_.size(); ++node) {
     double* costs = costs_.data() + first_cost_[node];
     const auto own = instance_->costs(node);
@@ -142,19 +147,10 @@ void DualAscent::apply_prices() {
 // Towards the target (Polyak); only the time points with the largest excess of each stretch move.
 void DualAscent::move_prices(double target) {
   const std::size_t size = prices_.size();
-  std::vector<std::int64_t> change(size + 1, 0);
-  for (std::uint32_t node = 0; node < links_.size(); ++node) {
-    for (const CostInstance::Usage& usage : instance_->usages(node)) {
-      const std::int64_t bytes = instance_->bytes(usage, choice_[node]);
-      change[usage.live.begin] += bytes;
-      change[usage.live.end] -= bytes;
-    }
-  }
+  const std::vector<std::int64_t> held = held_bytes(*instance_, choice_);
   std::vector<double> excess(size);
-  std::int64_t held = 0;
   for (std::size_t t = 0; t < size; ++t) {
-    held += change[t];
-    excess[t] = static_cast<double>(held - instance_->limits()[t]);
+    excess[t] = static_cast<double>(held[t] - instance_->limits()[t]);
   }
   const std::size_t stretch = std::max<std::size_t>(1, size / 64);
   double norm = 0;
@@ -162,7 +158,8 @@ void DualAscent::move_prices(double target) {
   for (std::size_t begin = 0; begin < size; begin += stretch) {
     const auto end = static_cast<std::ptrdiff_t>(std::min(size, begin + stretch));
     const auto most = static_cast<std::size_t>(
-        std::max_element(excess.begin() + static_cast<std::ptrdiff_t>(begin), excess.begin() + end) -
+        std::max_element(excess.begin() + static_cast<std::ptrdiff_t>(begin),
+                         excess.begin() + end) -
         excess.begin());
     for (auto t = begin; t < static_cast<std::size_t>(end); ++t) {
       if (prices_[t] > 0 || (t == most && excess[t] > 0)) {
@@ -173,7 +170,8 @@ void DualAscent::move_prices(double target) {
   }
   if (norm == 0) return;
   const double step = step_ * std::max(target - bound_, std::abs(target) * 1e-9) / norm;
-  for (const std::size_t t : moved) prices_[t] = std::max(0.0, prices_[t] + step * excess[t]);
+  for (const std::size_t t : moved)
+    prices_[t] = std::max(0.0, prices_[t] + step * excess[t]);
   apply_prices();
 }
 
@@ -185,7 +183,8 @@ void DualAscent::round(int sweeps, double target, Budget& budget) {
     bound = pass(false);
   }
   std::uint64_t entries = 0;
-  for (const CostInstance::Edge& edge : instance_->edges()) entries += instance_->matrix(edge).size();
+  for (const CostInstance::Edge& edge : instance_->edges())
+    entries += instance_->matrix(edge).size();
   budget.spend(entries * static_cast<std::uint64_t>(2 * sweeps + 1));
   // Closing a ten-thousandth of the gap is progress.
   constexpr double kProgress = 1e-4;

@@ -41,7 +41,6 @@ class DualAscent {
   static constexpr double kLeastStep = 0.02;
 
   struct Link {
-    std::uint32_t edge;
     std::uint32_t other;
     std::size_t to_own;    // where the message to this node begins
     std::size_t to_other;  // where the message to the other node begins

@@ -18,8 +18,10 @@ double dearest(const CostInstance& instance) {
     return most;
   };
   double sum = 0;
-  for (std::size_t node = 0; node < instance.num_nodes(); ++node) sum += largest(instance.costs(node));
-  for (const CostInstance::Edge& edge : instance.edges()) sum += largest(instance.matrix(edge));
+  for (std::size_t node = 0; node < instance.num_nodes(); ++node)
+    sum += largest(instance.costs(node));
+  for (const CostInstance::Edge& edge : instance.edges())
+    sum += largest(instance.matrix(edge));
   return sum;
 }
 
@@ -45,8 +47,8 @@ class LabelSearch {
       if (budget.interrupted()) return false;
       lists_[b].assign(tree_->buckets()[b].entries, {});
       bool fits = true;
-      tables().for_each_entry(b, [&](std::size_t entry, const auto& values, const auto& sums) {
-        if (fits) fits = list_entry(b, entry, values, sums, rows);
+      tables().for_each_entry(b, [&](std::size_t entry, const auto&, const auto& sums) {
+        if (fits) fits = list_entry(b, entry, sums, rows);
       });
       if (!fits) return false;
       budget.spend(tree_->buckets()[b].entries);
@@ -56,7 +58,6 @@ class LabelSearch {
 
   // The cheapest choice that is left, if any.
   bool best(std::vector<std::uint32_t>& choice) {
-    std::vector<Label> whole{Label{}};
     std::vector<std::uint32_t> roots;
     std::vector<std::int64_t> bytes(prices_->times().size(), 0);
     for (std::uint32_t b = 0; b < lists_.size(); ++b) {
@@ -84,22 +85,22 @@ class LabelSearch {
   BucketTables& tables() { return prices_->tables(); }
   std::size_t rows() const { return prices_->times().size(); }
 
-  bool list_entry(std::uint32_t b, std::size_t entry, const std::vector<std::uint32_t>& values,
-                  const std::vector<double>& sums, std::size_t rows) {
+  bool list_entry(std::uint32_t b, std::size_t entry, const std::vector<double>& sums,
+                  std::size_t rows) {
     const double outside = tables().outside(b, entry) - granted_;
     const std::size_t first = labels_.size();
     for (std::uint32_t s = 0; s < sums.size(); ++s) {
-      if (sums[s] + outside < cutoff_ && !extend(b, values, s, sums[s], outside)) return false;
+      if (sums[s] + outside < cutoff_ && !extend(b, s, sums[s], outside)) return false;
     }
     remove_dominated(first, rows);
-    lists_[b][entry] = {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(labels_.size())};
+    lists_[b][entry] = {static_cast<std::uint32_t>(first),
+                        static_cast<std::uint32_t>(labels_.size())};
     return labels_.size() <= max_labels_;
   }
 
-  // All partial choices in which the bucket's node takes s: its own cost and bytes, with one label of
-  // each child.
-  bool extend(std::uint32_t b, const std::vector<std::uint32_t>& values, std::uint32_t s, double sum,
-              double outside) {
+  // All partial choices in which the bucket's node takes s: its own cost and bytes, with one label
+  // of each child.
+  bool extend(std::uint32_t b, std::uint32_t s, double sum, double outside) {
     const BucketTree::Bucket& bucket = tree_->buckets()[b];
     const CostInstance& instance = tree_->instance();
     partial_.clear();
@@ -119,7 +120,6 @@ class LabelSearch {
         children_.emplace_back(bucket.factors[f].child, at);
       }
     }
-    (void)values;
     partial_.push_back(own);
     for (std::size_t i = 0; i < rows(); ++i) {
       partial_bytes_.push_back(prices_->bytes(i, bucket.node, s));
@@ -130,8 +130,9 @@ class LabelSearch {
     for (std::size_t i = 0; i < partial_.size(); ++i) {
       Label label = partial_[i];
       label.parts = static_cast<std::uint32_t>(parts_.size());
-      parts_.insert(parts_.end(), partial_parts_.begin() + static_cast<std::ptrdiff_t>(i * children_.size()),
-                    partial_parts_.begin() + static_cast<std::ptrdiff_t>((i + 1) * children_.size()));
+      parts_.insert(
+          parts_.end(), partial_parts_.begin() + static_cast<std::ptrdiff_t>(i * children_.size()),
+          partial_parts_.begin() + static_cast<std::ptrdiff_t>((i + 1) * children_.size()));
       labels_.push_back(label);
       bytes_.insert(bytes_.end(), partial_bytes_.begin() + static_cast<std::ptrdiff_t>(i * rows()),
                     partial_bytes_.begin() + static_cast<std::ptrdiff_t>((i + 1) * rows()));
@@ -173,12 +174,14 @@ class LabelSearch {
     return partial_.size() <= max_labels_;
   }
 
-  // Of the labels from `first` on, keeps those that no other beats in cost and in bytes at every time.
+  // Of the labels from `first` on, keeps those that no other beats in cost and in bytes at every
+  // time.
   void remove_dominated(std::size_t first, std::size_t rows) {
     const std::size_t count = labels_.size() - first;
     if (count < 2) return;
     order_.clear();
-    for (std::size_t i = first; i < labels_.size(); ++i) order_.push_back(static_cast<std::uint32_t>(i));
+    for (std::size_t i = first; i < labels_.size(); ++i)
+      order_.push_back(static_cast<std::uint32_t>(i));
     std::stable_sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
       return labels_[a].cost < labels_[b].cost;
     });
@@ -205,12 +208,13 @@ class LabelSearch {
 
   // One label per root, within the limits together.
   void pick(const std::vector<std::uint32_t>& roots, std::size_t at, double cost,
-            const std::vector<std::int64_t>& bytes, std::vector<std::uint32_t>& picked, double& least,
-            std::vector<std::uint32_t>& choice) {
+            const std::vector<std::int64_t>& bytes, std::vector<std::uint32_t>& picked,
+            double& least, std::vector<std::uint32_t>& choice) {
     if (at == roots.size()) {
       if (cost >= least) return;
       least = cost;
-      for (std::size_t i = 0; i < roots.size(); ++i) unfold(roots[i], picked[i], choice);
+      for (std::size_t i = 0; i < roots.size(); ++i)
+        unfold(roots[i], picked[i], choice);
       return;
     }
     const Range range = lists_[roots[at]][0];

@@ -31,7 +31,8 @@ std::vector<double> MemoryPrices::priced_costs(std::span<const double> prices) c
 
 double MemoryPrices::granted(std::span<const double> prices) const {
   double sum = 0;
-  for (std::size_t i = 0; i < times_.size(); ++i) sum += prices[i] * static_cast<double>(limit(i));
+  for (std::size_t i = 0; i < times_.size(); ++i)
+    sum += prices[i] * static_cast<double>(limit(i));
   return sum;
 }
 
@@ -58,18 +59,10 @@ bool MemoryPrices::take_in(std::span<const std::uint32_t> choice) {
   constexpr std::size_t kAtOnce = 4;
   const CostInstance& instance = tree_->instance();
   const std::size_t size = instance.limits().size();
-  std::vector<std::int64_t> change(size + 1, 0);
-  for (std::size_t node = 0; node < instance.num_nodes(); ++node) {
-    for (const CostInstance::Usage& usage : instance.usages(node)) {
-      change[usage.live.begin] += instance.bytes(usage, choice[node]);
-      change[usage.live.end] -= instance.bytes(usage, choice[node]);
-    }
-  }
+  const std::vector<std::int64_t> held = held_bytes(instance, choice);
   std::vector<std::pair<std::int64_t, std::uint32_t>> over;
-  std::int64_t held = 0;
   for (std::uint32_t t = 0; t < size; ++t) {
-    held += change[t];
-    if (held > instance.limits()[t]) over.emplace_back(instance.limits()[t] - held, t);
+    if (held[t] > instance.limits()[t]) over.emplace_back(instance.limits()[t] - held[t], t);
   }
   std::sort(over.begin(), over.end());
   bool any = false;
@@ -106,7 +99,8 @@ std::vector<double> MemoryPrices::excess(std::span<const std::uint32_t> choice) 
   std::vector<double> excess;
   for (std::size_t i = 0; i < times_.size(); ++i) {
     std::int64_t held = -limit(i);
-    for (std::uint32_t node = 0; node < choice.size(); ++node) held += bytes(i, node, choice[node]);
+    for (std::uint32_t node = 0; node < choice.size(); ++node)
+      held += bytes(i, node, choice[node]);
     excess.push_back(static_cast<double>(held));
   }
   return excess;

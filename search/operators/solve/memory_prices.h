@@ -20,8 +20,7 @@ class MemoryPrices {
 
   // Improves the bound and the prices until neither moves, the budget ends or optimality is proved.
   void raise(Budget& budget);
-  // A choice that is within the limits of all time points taken in; those that it exceeds are taken
-  // in. True where there was one.
+  // Takes in time points, not yet taken in, whose limit the choice exceeds; whether there was one.
   bool take_in(std::span<const std::uint32_t> choice);
 
   // Time points, with their prices and limits, and the priced node costs.

@@ -288,14 +288,4 @@ std::vector<std::uint32_t> Reduction::expand(std::span<const std::uint32_t> core
   return choice;
 }
 
-std::vector<std::uint32_t> Reduction::restrict_to_core(std::span<const std::uint32_t> choice) const {
-  std::vector<std::uint32_t> core_choice;
-  for (std::size_t i = 0; i < core_nodes.size(); ++i) {
-    const auto at = std::find(origins[i].begin(), origins[i].end(), choice[core_nodes[i]]);
-    if (at == origins[i].end()) return {};
-    core_choice.push_back(static_cast<std::uint32_t>(at - origins[i].begin()));
-  }
-  return core_choice;
-}
-
 }  // namespace shardwright::operators

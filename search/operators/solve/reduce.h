@@ -23,10 +23,6 @@ struct Reduction {
   // The choice for the original that goes with `core_choice`: each eliminated node takes its best
   // strategy given its neighbours.
   std::vector<std::uint32_t> expand(std::span<const std::uint32_t> core_choice) const;
-  // The choice for the core that goes with `choice`, or nothing where it uses a strategy that was
-  // removed.
-  std::vector<std::uint32_t> restrict_to_core(std::span<const std::uint32_t> choice) const;
-
   // How the strategy of an eliminated node follows from those of up to two others, all numbered as in
   // the original.
   struct Elimination {
