@@ -1,0 +1,128 @@
+#include "search/embedding/choice_model.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/check.h"
+
+namespace shardwright::embedding {
+
+ChoiceModel::ChoiceModel(const OptionPool& pool, const Topology& available)
+    : pool_(&pool),
+      world_size_(available.world_size()),
+      local_world_size_(available.local_world_size()),
+      load_is_memory_(pool.problem().spec().perf_model == PerfModel::kStorage),
+      room_(available.storage()) {
+  first_choice_.push_back(0);
+  for (const OptionPool::TableOptions& table : pool.tables()) {
+    const auto first = static_cast<std::uint32_t>(choices_.size());
+    for (const OptionId id : table.options)
+      add(id);
+    drop_replaceable(first);
+    first_choice_.push_back(static_cast<std::uint32_t>(choices_.size()));
+  }
+}
+
+Reach ChoiceModel::reach_of(const OptionRow& row) const {
+  const bool one_host = world_size_ == local_world_size_;
+  switch (row.partition_by) {
+    case PartitionBy::kDevice:
+      return Reach::kDevice;
+    case PartitionBy::kUniform:
+      return Reach::kAllRanks;
+    case PartitionBy::kMultiHost:
+      return Reach::kWholeHosts;
+    case PartitionBy::kHost:
+      break;
+  }
+  if (row.sharding_type == ShardingType::kTableRowWise) {
+    return one_host && row.num_shards == world_size_ ? Reach::kAllRanks : Reach::kWholeHosts;
+  }
+  return one_host || row.num_shards == 1 ? Reach::kDevice : Reach::kHost;
+}
+
+// An option that no placement rule admits is no choice.
+void ChoiceModel::add(OptionId id) {
+  const OptionRow& row = pool_->row(id);
+  Choice choice;
+  choice.option = id;
+  choice.reach = reach_of(row);
+  choice.first_run = static_cast<std::uint32_t>(runs_.size());
+  choice.num_runs = row.num_runs;
+  choice.num_shards = row.num_shards;
+  if (choice.reach == Reach::kAllRanks && choice.num_shards != world_size_) return;
+  if (choice.reach == Reach::kWholeHosts && choice.num_shards % local_world_size_ != 0) return;
+  const std::span<const RunCost> costs = pool_->costs(row);
+  for (std::uint32_t run = 0; run < row.num_runs; ++run) {
+    const double load =
+        load_is_memory_ ? static_cast<double>(costs[run].hbm_bytes) : costs[run].total_ms;
+    const std::uint32_t count = pool_->run_counts(row)[run];
+    runs_.push_back({count, load, costs[run].hbm_bytes, costs[run].ddr_bytes});
+    choice.load += load * count;
+    choice.max_load = std::max(choice.max_load, load);
+  }
+  choice.hbm_bytes = row.hbm_bytes;
+  choice.ddr_bytes = row.ddr_bytes;
+  choices_.push_back(choice);
+}
+
+// Whether a can stand wherever b stands: the same reach, shard by shard no dearer; or a single
+// shard that is no dearer than some shard of b.
+bool ChoiceModel::replaces(const Choice& a, const Choice& b) const {
+  const auto no_dearer = [](const ChoiceRun& x, const ChoiceRun& y) {
+    return x.load <= y.load && x.hbm_bytes <= y.hbm_bytes && x.ddr_bytes <= y.ddr_bytes;
+  };
+  const std::span<const ChoiceRun> own = runs(a);
+  const std::span<const ChoiceRun> other = runs(b);
+  if (a.reach == Reach::kDevice && a.num_shards == 1) {
+    return std::any_of(other.begin(), other.end(), [&](const ChoiceRun& run) {
+      return run.count > 0 && no_dearer(own[0], run);
+    });
+  }
+  if (a.reach != b.reach || a.num_shards != b.num_shards) return false;
+  std::uint32_t left_own = 0;
+  std::uint32_t left_other = 0;
+  std::size_t i = 0;
+  std::size_t j = 0;
+  for (std::uint32_t shard = 0; shard < a.num_shards;) {
+    while (left_own == 0)
+      left_own = own[i++].count;
+    while (left_other == 0)
+      left_other = other[j++].count;
+    if (!no_dearer(own[i - 1], other[j - 1])) return false;
+    const std::uint32_t step = std::min(left_own, left_other);
+    left_own -= step;
+    left_other -= step;
+    shard += step;
+  }
+  return true;
+}
+
+void ChoiceModel::drop_replaceable(std::uint32_t first) {
+  std::vector<Choice> kept;
+  for (std::uint32_t i = first; i < choices_.size(); ++i) {
+    bool replaceable = false;
+    for (std::uint32_t j = first; j < choices_.size() && !replaceable; ++j) {
+      replaceable = i != j && replaces(choices_[j], choices_[i]) &&
+                    (j < i || !replaces(choices_[i], choices_[j]));
+    }
+    if (!replaceable) kept.push_back(choices_[i]);
+  }
+  choices_.resize(first);
+  choices_.insert(choices_.end(), kept.begin(), kept.end());
+}
+
+Plan to_plan(const OptionPool& pool, const ChoiceModel& model, const Allocation& allocation) {
+  return Plan::generate(pool.owner(), model.num_tables(), [&](std::size_t table) {
+    const Choice& choice = model.choices()[allocation.choice[table]];
+    const std::vector<Rank>& ranks = allocation.ranks[table];
+    const ShardingOption& option = pool.option(choice.option);
+    if (choice.reach != Reach::kAllRanks) return Assignment{&option, SharedArray<Rank>(ranks)};
+    if (option.partition_by() == PartitionBy::kUniform) return Assignment{&option, {}};
+    std::vector<Rank> every(choice.num_shards);
+    std::iota(every.begin(), every.end(), Rank{0});
+    return Assignment{&option, SharedArray<Rank>(std::span<const Rank>(every))};
+  });
+}
+
+}  // namespace shardwright::embedding
