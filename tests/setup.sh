@@ -2,6 +2,7 @@
 # `shardwright_configure` configures build/release. Both run in the repository's root.
 
 shardwright_packages=(
+  coinor-libclp-dev
   doctest-dev
   libbenchmark-dev
   libboost-dev

@@ -56,6 +56,7 @@ class ChoiceModel {
   // Bytes that shards may take, by rank. May be negative: such a rank must stay empty.
   std::span<const Storage> room() const { return room_; }
 
+  TableId table(std::size_t table) const { return pool_->tables()[table].table; }
   std::size_t num_tables() const { return first_choice_.size() - 1; }
   // All choices, table after table; `choices(table)` begin at `first_choice(table)`.
   std::span<const Choice> choices() const { return choices_; }

@@ -1,0 +1,73 @@
+// What the shards of one rank can be worth at most: the part of a bound's check that searches.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/embedding/bound_certificate.h"
+#include "core/embedding/sharding_option.h"
+#include "core/embedding/topology.h"
+
+namespace shardwright::embedding {
+
+// Where shards of an option may be. On a single host, all of a host is all ranks.
+bool is_on_all_ranks(const ShardingOption& option, const Topology& topology);
+bool fills_hosts(const ShardingOption& option, const Topology& topology);
+// Every shard on any rank.
+bool is_free(const ShardingOption& option, const Topology& topology);
+
+// Shards on one rank: what they are worth and what they take. Loads are rounded down, worths up.
+struct Holding {
+  double worth = 0;
+  double load = 0;
+  std::int64_t hbm_bytes = 0;
+  std::int64_t ddr_bytes = 0;
+};
+
+// The least of each of what two take; the worth of the first.
+Holding lesser(const Holding& a, const Holding& b);
+
+// A rank that can hold load up to a target and memory up to its room, and of every table shards of
+// one option or nothing. Labels of what may be held are extended table by table; a label ends where
+// prices show that nothing added to it exceeds the claim, or where another takes no more and is
+// worth no less. Thread safety: one thread at a time.
+class RankWorth {
+ public:
+  RankWorth(double target, const Storage& room, const RankPrices& prices)
+      : target_(target), room_(room), prices_(prices) {}
+
+  void begin_table() { tables_.emplace_back(); }
+  // Of the table begun last: up to counts[i] shards of runs[i]. False where these are too many
+  // ways.
+  bool add(const std::vector<Holding>& runs, const std::vector<std::uint32_t>& counts);
+
+  enum class Answer : std::uint8_t { kHolds, kExceeded, kGivenUp };
+  // Whether nothing that fits is worth more than `most`. Takes its steps from `work_left`.
+  Answer check(double most, std::uint64_t& work_left);
+
+ private:
+  // A holding, and its worth less what it takes at the prices, rounded up.
+  struct Label {
+    Holding held;
+    double gain = 0;
+  };
+  struct Table {
+    std::vector<Label> ways;
+    double best_gain = 0;  // at least zero: nothing may be held
+  };
+
+  bool fits(const Holding& held) const;
+  double gain(const Holding& held) const;
+  void extend(const Table& table, double rest, double most, std::uint64_t& work_left);
+  void drop_dominated();
+
+  double target_;
+  Storage room_;
+  RankPrices prices_;
+  std::vector<Table> tables_;
+  std::vector<Label> labels_;
+  std::vector<Label> next_;
+};
+
+}  // namespace shardwright::embedding

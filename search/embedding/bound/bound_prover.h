@@ -1,0 +1,68 @@
+// The anytime proof that no plan is much better than the best one known.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/embedding/bound_certificate.h"
+#include "search/budget.h"
+#include "search/embedding/bound/aggregate_bound.h"
+#include "search/embedding/bound/bound_rows.h"
+#include "search/embedding/bound/pattern_bound.h"
+
+namespace shardwright::embedding {
+
+// Raises a lower bound step by step: first by prices of all ranks together, then by patterns of
+// single ranks, at last by branch and bound over the choices of tables, always for one target: that
+// no plan rates below it. Targets lie between the bound and the best rating; one that was proved
+// becomes the bound, one that could not be proved is the ceiling of the next. Thread safety: one
+// thread at a time.
+class BoundProver {
+ public:
+  // A plan is proved optimal when the bound is closer to its rating than this, relatively.
+  static constexpr double kOptimal = 1e-4;
+
+  explicit BoundProver(const ChoiceModel& model);
+
+  // About `work` units more (of Budget::spend), against the best rating known by now, which may
+  // only fall from call to call. Ends early when finished.
+  void run(std::uint64_t work, double rating, Budget& budget);
+
+  double bound() const { return certificate_.bound; }
+  const BoundCertificate& certificate() const { return certificate_; }
+  // Nothing left to try, or `rating` is proved.
+  bool finished() const { return finished_; }
+
+ private:
+  // A box of choices to be excluded; its place in the tree is its place in preorder.
+  struct Box {
+    std::vector<bool> allowed;  // by choice
+  };
+
+  void step(Budget& budget);
+  void prove_by_prices(Budget& budget);
+  void choose_target();
+  void begin_tree();
+  void visit_box(Budget& budget);
+  bool exclude_by_prices(const Box& box, Budget& budget);
+  bool branch(const Box& box, const std::vector<double>& shares);
+  void give_up_target();
+  void accept(double bound, std::vector<BoundNode> nodes);
+
+  const ChoiceModel* model_;
+  BoundRows rows_;
+  PatternBound patterns_;
+  BoundCertificate certificate_;
+  bool finished_ = false;
+  double rating_ = 0;
+  double priced_rating_ = 0;  // that the prices were last found for; 0 = never
+
+  double ceiling_ = 0;     // a target that could not be proved; 0 = none
+  double target_ = 0;      // being proved; 0 = none
+  std::vector<Box> open_;  // the last is next
+  std::vector<BoundNode> nodes_;
+  std::size_t boxes_ = 0;  // visited for this target
+};
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,206 @@
+#include "search/embedding/bound/pattern_bound.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "search/linear_program.h"
+
+namespace shardwright::embedding {
+namespace {
+
+// By how much the tables must be worth more than the ranks can hold, relatively, to count as proof.
+constexpr double kMargin = 1e-7;
+// A class's excess in the program below which a mix of patterns counts as one that fits.
+constexpr double kFits = 1e-9;
+
+}  // namespace
+
+// Least common excess of ranks used over ranks there are, such that every table has one choice in
+// all, and patterns hold its shards.
+class PatternBound::Master {
+ public:
+  Master(const BoundRows& rows, const std::vector<bool>& allowed) : rows_(rows), allowed_(allowed) {
+    const ChoiceModel& model = rows.model();
+    for (std::size_t table = 0; table < model.num_tables(); ++table)
+      table_row_.push_back(program_.add_row(1, 1));
+    for (const RankClass& own : rows.classes())
+      class_row_.push_back(program_.add_row(-LinearProgram::kInfinity, own.size));
+    row_.assign(rows.rows().size(), kNone);
+    for (std::uint32_t choice = 0; choice < model.choices().size(); ++choice) {
+      if (!allowed[choice]) continue;
+      const std::uint32_t first = rows.first_row(choice);
+      const std::size_t count = rows.rows_of(choice).size();
+      for (std::uint32_t r = first; r < first + count; ++r) {
+        // A filler looks at two runs of a choice; the needs of others are left out.
+        if (rows.rows()[r].in_class || r < first + 2)
+          row_[r] = program_.add_row(0, LinearProgram::kInfinity);
+      }
+    }
+    add_choices();
+  }
+
+  void add(const RankPattern& pattern) {
+    entries_.clear();
+    for (const auto& [row, count] : pattern.shards) {
+      if (row_[row] != kNone) entries_.push_back({row_[row], static_cast<double>(count)});
+    }
+    entries_.push_back({class_row_[pattern.rank_class], 1});
+    program_.add_column(0, 0, LinearProgram::kInfinity, entries_);
+  }
+
+  bool solve() { return program_.solve(); }
+  double excess() const { return program_.objective(); }
+  std::size_t iterations() const { return program_.iterations(); }
+
+  // Of one shard of every row.
+  void worths(std::vector<double>& worth) const {
+    for (std::size_t r = 0; r < worth.size(); ++r)
+      worth[r] = row_[r] == kNone ? 0 : std::max(0.0, program_.dual(row_[r]));
+  }
+  double price_of_rank(std::uint32_t rank_class) const {
+    return std::max(0.0, -program_.dual(class_row_[rank_class]));
+  }
+  std::vector<double> shares() const {
+    std::vector<double> shares(allowed_.size(), 0);
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      if (choice_column_[i] != kNone) shares[i] = program_.value(choice_column_[i]);
+    }
+    return shares;
+  }
+
+ private:
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+
+  void add_choices() {
+    const ChoiceModel& model = rows_.model();
+    choice_column_.assign(allowed_.size(), kNone);
+    for (std::size_t table = 0; table < model.num_tables(); ++table) {
+      for (std::uint32_t i = 0; i < model.choices(table).size(); ++i) {
+        const std::uint32_t choice = model.first_choice(table) + i;
+        if (!allowed_[choice]) continue;
+        entries_.assign(1, {table_row_[table], 1});
+        const std::uint32_t first = rows_.first_row(choice);
+        for (std::uint32_t r = 0; r < rows_.rows_of(choice).size(); ++r) {
+          if (row_[first + r] == kNone) continue;
+          entries_.push_back({row_[first + r], -static_cast<double>(rows_.rows()[first + r].need)});
+        }
+        choice_column_[choice] = program_.add_column(0, 0, LinearProgram::kInfinity, entries_);
+      }
+    }
+    entries_.clear();
+    for (std::size_t c = 0; c < class_row_.size(); ++c)
+      entries_.push_back({class_row_[c], -static_cast<double>(rows_.classes()[c].size)});
+    program_.add_column(1, 0, LinearProgram::kInfinity, entries_);
+  }
+
+  const BoundRows& rows_;
+  const std::vector<bool>& allowed_;
+  LinearProgram program_;
+  std::vector<std::size_t> table_row_;
+  std::vector<std::size_t> class_row_;
+  std::vector<std::size_t> row_;  // of the program, by row of the model
+  std::vector<std::size_t> choice_column_;
+  std::vector<LinearProgram::Entry> entries_;
+};
+
+namespace {
+
+// What the tables are worth, each by its cheapest choice.
+double worth_of_tables(const BoundRows& rows, const std::vector<bool>& allowed,
+                       const std::vector<double>& worth) {
+  const ChoiceModel& model = rows.model();
+  double sum = 0;
+  for (std::size_t table = 0; table < model.num_tables(); ++table) {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::uint32_t i = 0; i < model.choices(table).size(); ++i) {
+      const std::uint32_t choice = model.first_choice(table) + i;
+      if (!allowed[choice]) continue;
+      double own = 0;
+      const std::uint32_t first = rows.first_row(choice);
+      for (std::uint32_t r = 0; r < rows.rows_of(choice).size(); ++r)
+        own += rows.rows()[first + r].need * worth[first + r];
+      least = std::min(least, own);
+    }
+    sum += least;
+  }
+  return sum;
+}
+
+BoundNode make_leaf(const BoundRows& rows, const std::vector<double>& worth,
+                    const std::vector<RankFill>& fills) {
+  BoundNode leaf;
+  for (std::size_t r = 0; r < worth.size(); ++r) {
+    const BoundRow& row = rows.rows()[r];
+    if (worth[r] > 0)
+      leaf.shards.push_back({rows.model().choices()[row.choice].option, row.run, worth[r]});
+  }
+  for (const RankFill& fill : fills) {
+    leaf.prices.push_back(fill.prices);
+    leaf.most_worth.push_back(fill.most);
+  }
+  return leaf;
+}
+
+}  // namespace
+
+PatternBound::PatternBound(const BoundRows& rows) : rows_(&rows) {
+  for (std::uint32_t c = 0; c < rows.classes().size(); ++c)
+    fillers_.emplace_back(rows, c);
+}
+
+bool PatternBound::usable(const RankPattern& pattern, double target,
+                          const std::vector<bool>& allowed) const {
+  return pattern.load <= target &&
+         std::all_of(pattern.shards.begin(), pattern.shards.end(),
+                     [&](const auto& shard) { return allowed[rows_->rows()[shard.first].choice]; });
+}
+
+PatternAnswer PatternBound::decide(double target, const std::vector<bool>& allowed,
+                                   Budget& budget) {
+  constexpr int kMostRounds = 2000;
+  PatternAnswer answer;
+  Master master(*rows_, allowed);
+  // One shard alone is a pattern; without these a table might have none at first.
+  for (std::uint32_t r = 0; r < rows_->rows().size(); ++r) {
+    const BoundRow& row = rows_->rows()[r];
+    for (std::uint32_t c = 0; c < rows_->classes().size() && allowed[row.choice]; ++c) {
+      if (rows_->fits(row, c) && row.load <= target) master.add({c, {{r, 1}}, row.load});
+    }
+  }
+  for (const RankPattern& pattern : pool_) {
+    if (usable(pattern, target, allowed)) master.add(pattern);
+  }
+
+  std::vector<double> worth(rows_->rows().size(), 0);
+  std::vector<RankFill> fills(fillers_.size());
+  for (int round = 0; round < kMostRounds && !budget.interrupted(); ++round) {
+    const std::size_t before = master.iterations();
+    if (!master.solve()) return answer;
+    budget.spend((master.iterations() - before) * rows_->rows().size());
+    if (master.excess() < kFits) {
+      answer.kind = PatternAnswer::Kind::kPossible;
+      answer.shares = master.shares();
+      return answer;
+    }
+    master.worths(worth);
+    double capacity = 0;
+    bool added = false;
+    for (std::uint32_t c = 0; c < fillers_.size(); ++c) {
+      fills[c] = fillers_[c].best(worth, target, allowed, budget);
+      capacity += rows_->classes()[c].size * fills[c].most;
+      if (fills[c].worth <= master.price_of_rank(c) * (1 + 1e-9) + 1e-12) continue;
+      master.add(fills[c].pattern);
+      pool_.push_back(fills[c].pattern);
+      added = true;
+    }
+    if (worth_of_tables(*rows_, allowed, worth) > capacity * (1 + kMargin)) {
+      answer.kind = PatternAnswer::Kind::kExcluded;
+      answer.leaf = make_leaf(*rows_, worth, fills);
+      return answer;
+    }
+    if (!added) return answer;
+  }
+  return answer;
+}
+
+}  // namespace shardwright::embedding

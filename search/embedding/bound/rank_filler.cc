@@ -1,0 +1,274 @@
+#include "search/embedding/bound/rank_filler.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace shardwright::embedding {
+namespace {
+
+// Relative difference below which two worths count as equal.
+constexpr double kNoise = 1e-10;
+
+}  // namespace
+
+RankFill RankFiller::best(std::span<const double> worth, double target,
+                          const std::vector<bool>& allowed, Budget& budget) {
+  target_ = target;
+  const RankClass& own = rows_->classes()[class_];
+  hbm_room_ = static_cast<double>(own.room.hbm.value());
+  ddr_room_ = static_cast<double>(own.room.ddr.value());
+  steps_ = 0;
+  collect(worth, allowed);
+  choose_prices();
+  set_gains();
+  fill_greedily();
+
+  const double room = prices_.load * target_ + prices_.hbm * hbm_room_ + prices_.ddr * ddr_room_;
+  std::vector<double> rests(tables_.size() + 1, room);
+  for (std::size_t t = tables_.size(); t-- > 0;)
+    rests[t] = rests[t + 1] + tables_[t].best_gain;
+  labels_.assign(1, Label{});
+  bool complete = true;
+  for (std::size_t t = 0; t < tables_.size() && complete; ++t)
+    complete = extend(t, rests[t + 1]);
+
+  RankFill fill;
+  fill.worth = best_.worth;
+  fill.most = (complete ? best_.worth : rests[0]) * (1 + kNoise);
+  fill.pattern = pattern();
+  fill.prices = prices_;
+  budget.spend(steps_);
+  return fill;
+}
+
+void RankFiller::collect(std::span<const double> worth, const std::vector<bool>& allowed) {
+  const ChoiceModel& model = rows_->model();
+  ways_.clear();
+  tables_.clear();
+  for (std::size_t table = 0; table < model.num_tables(); ++table) {
+    const std::size_t first = ways_.size();
+    for (std::uint32_t i = 0; i < model.choices(table).size(); ++i) {
+      const std::uint32_t choice = model.first_choice(table) + i;
+      if (allowed[choice]) add_ways(choice, worth);
+    }
+    drop_dominated_ways(first);
+    if (ways_.size() > first) {
+      tables_.push_back(
+          {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(ways_.size() - first), 0});
+    }
+  }
+}
+
+// Choices with more than two rows are bounded by their first two: the worth of others is not
+// counted here, so it must be zero.
+void RankFiller::add_ways(std::uint32_t choice, std::span<const double> worth) {
+  std::array<std::uint32_t, 2> usable{};
+  std::size_t count = 0;
+  const std::uint32_t first = rows_->first_row(choice);
+  for (std::uint32_t r = 0; r < rows_->rows_of(choice).size() && count < 2; ++r) {
+    const BoundRow& row = rows_->rows()[first + r];
+    if (worth[first + r] > 0 && rows_->fits(row, class_)) usable[count++] = first + r;
+  }
+  const auto add = [&](std::uint32_t row, std::uint32_t k, std::uint32_t other, std::uint32_t l) {
+    const BoundRow& a = rows_->rows()[row];
+    const BoundRow& b = rows_->rows()[other];
+    Way way;
+    way.worth = k * worth[row] + l * worth[other];
+    way.load = k * a.load + l * b.load;
+    way.hbm = k * static_cast<double>(a.hbm_bytes) + l * static_cast<double>(b.hbm_bytes);
+    way.ddr = k * static_cast<double>(a.ddr_bytes) + l * static_cast<double>(b.ddr_bytes);
+    way.row = row;
+    way.count = k;
+    way.other_row = other;
+    way.other_count = l;
+    if (!fits(way.load, way.hbm, way.ddr)) return false;
+    ways_.push_back(way);
+    return true;
+  };
+  if (count == 0) return;
+  const std::uint32_t most = rows_->rows()[usable[0]].most_per_rank;
+  const std::uint32_t other_most = count == 2 ? rows_->rows()[usable[1]].most_per_rank : 0;
+  const std::uint32_t other = count == 2 ? usable[1] : usable[0];
+  for (std::uint32_t k = 0; k <= most; ++k) {
+    if (k > 0 && !add(usable[0], k, other, 0)) break;
+    for (std::uint32_t l = 1; l <= other_most; ++l) {
+      if (!add(usable[0], k, other, l)) break;
+    }
+  }
+}
+
+void RankFiller::drop_dominated_ways(std::size_t first) {
+  std::size_t kept = first;
+  for (std::size_t i = first; i < ways_.size(); ++i) {
+    const Way way = ways_[i];
+    bool dominated = false;
+    for (std::size_t j = first; j < ways_.size() && !dominated; ++j) {
+      const Way& other = ways_[j];
+      const bool no_worse = other.worth >= way.worth && other.load <= way.load &&
+                            other.hbm <= way.hbm && other.ddr <= way.ddr;
+      const bool equal = other.worth == way.worth && other.load == way.load &&
+                         other.hbm == way.hbm && other.ddr == way.ddr;
+      // Entries before `kept` survived; those from i on were not looked at yet.
+      dominated = j != i && (j < kept || j > i) && no_worse && (!equal || j < kept);
+    }
+    if (!dominated) ways_[kept++] = way;
+  }
+  ways_.resize(kept);
+}
+
+// The relaxation's value; in `slack` what is left of the rank by the ways that it takes.
+double RankFiller::relaxed(const RankPrices& prices, Way* slack) const {
+  double value = prices.load * target_ + prices.hbm * hbm_room_ + prices.ddr * ddr_room_;
+  slack->load = target_;
+  slack->hbm = hbm_room_;
+  slack->ddr = ddr_room_;
+  for (const Table& table : tables_) {
+    double best = 0;
+    const Way* taken = nullptr;
+    for (std::uint32_t w = table.first; w < table.first + table.count; ++w) {
+      const Way& way = ways_[w];
+      const double gain =
+          way.worth - prices.load * way.load - prices.hbm * way.hbm - prices.ddr * way.ddr;
+      if (gain > best) {
+        best = gain;
+        taken = &way;
+      }
+    }
+    value += best;
+    if (taken == nullptr) continue;
+    slack->load -= taken->load;
+    slack->hbm -= taken->hbm;
+    slack->ddr -= taken->ddr;
+  }
+  return value;
+}
+
+// Lowers the relaxation price by price: where the ways taken leave room, a lower price is better.
+void RankFiller::choose_prices() {
+  constexpr int kSweeps = 3;
+  constexpr int kHalvings = 30;
+  prices_ = {};
+  const std::array<std::pair<double RankPrices::*, double Way::*>, 3> dimensions{
+      {{&RankPrices::load, &Way::load},
+       {&RankPrices::hbm, &Way::hbm},
+       {&RankPrices::ddr, &Way::ddr}}};
+  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    bool moved = false;
+    for (const auto& [price, left] : dimensions) {
+      RankPrices trial = prices_;
+      Way slack;
+      trial.*price = 0;
+      relaxed(trial, &slack);
+      steps_ += ways_.size();
+      double low = 0;
+      double high = 0;
+      if (slack.*left < 0) {
+        for (const Way& way : ways_) {
+          if (way.*left > 0) high = std::max(high, way.worth / way.*left);
+        }
+        for (int i = 0; i < kHalvings; ++i) {
+          trial.*price = (low + high) / 2;
+          relaxed(trial, &slack);
+          (slack.*left < 0 ? low : high) = trial.*price;
+        }
+        steps_ += kHalvings * ways_.size();
+      }
+      moved = moved || std::abs(prices_.*price - high) > 1e-9 * high;
+      prices_.*price = high;
+    }
+    // With memory to spare, load alone decides at once.
+    if (!moved || (prices_.hbm == 0 && prices_.ddr == 0)) break;
+  }
+}
+
+void RankFiller::set_gains() {
+  for (Table& table : tables_) {
+    table.best_gain = 0;
+    for (std::uint32_t w = table.first; w < table.first + table.count; ++w) {
+      Way& way = ways_[w];
+      way.gain =
+          way.worth - prices_.load * way.load - prices_.hbm * way.hbm - prices_.ddr * way.ddr;
+      table.best_gain = std::max(table.best_gain, way.gain);
+    }
+  }
+  std::stable_sort(tables_.begin(), tables_.end(),
+                   [](const Table& a, const Table& b) { return a.best_gain > b.best_gain; });
+}
+
+// A first pattern: of every table the way of most gain that still fits.
+void RankFiller::fill_greedily() {
+  taken_.assign(1, Taken{});
+  best_ = {};
+  for (const Table& table : tables_) {
+    const Way* best = nullptr;
+    for (std::uint32_t w = table.first; w < table.first + table.count; ++w) {
+      const Way& way = ways_[w];
+      if (!fits(best_.load + way.load, best_.hbm + way.hbm, best_.ddr + way.ddr)) continue;
+      if (best == nullptr || way.gain > best->gain) best = &way;
+    }
+    if (best == nullptr) continue;
+    taken_.push_back({best_.taken, static_cast<std::uint32_t>(best - ways_.data())});
+    best_ = {best_.load + best->load, best_.hbm + best->hbm,
+             best_.ddr + best->ddr,   best_.worth + best->worth,
+             best_.gain + best->gain, static_cast<std::uint32_t>(taken_.size() - 1)};
+  }
+}
+
+bool RankFiller::extend(std::size_t t, double rest) {
+  const Table& table = tables_[t];
+  next_.clear();
+  const auto can_win = [&](double gain) { return gain + rest > best_.worth * (1 + kNoise); };
+  for (const Label& label : labels_) {
+    steps_ += table.count + 1;
+    if (can_win(label.gain)) next_.push_back(label);
+    for (std::uint32_t w = table.first; w < table.first + table.count; ++w) {
+      const Way& way = ways_[w];
+      Label more{label.load + way.load,   label.hbm + way.hbm,   label.ddr + way.ddr,
+                 label.worth + way.worth, label.gain + way.gain, 0};
+      if (!fits(more.load, more.hbm, more.ddr) || !can_win(more.gain)) continue;
+      taken_.push_back({label.taken, w});
+      more.taken = static_cast<std::uint32_t>(taken_.size() - 1);
+      if (more.worth > best_.worth) best_ = more;
+      next_.push_back(more);
+    }
+  }
+  labels_.swap(next_);
+  drop_dominated();
+  return labels_.size() <= kMostLabels;
+}
+
+void RankFiller::drop_dominated() {
+  constexpr std::size_t kCompared = 32;  // to how many kept ones before it
+  std::sort(labels_.begin(), labels_.end(), [](const Label& a, const Label& b) {
+    if (a.load != b.load) return a.load < b.load;
+    if (a.worth != b.worth) return a.worth > b.worth;
+    return a.taken < b.taken;
+  });
+  next_.clear();
+  for (const Label& label : labels_) {
+    bool dominated = false;
+    const std::size_t from = next_.size() > kCompared ? next_.size() - kCompared : 0;
+    for (std::size_t i = next_.size(); i-- > from && !dominated;) {
+      const Label& other = next_[i];
+      dominated = other.worth >= label.worth && other.hbm <= label.hbm && other.ddr <= label.ddr;
+    }
+    if (!dominated) next_.push_back(label);
+  }
+  labels_.swap(next_);
+}
+
+RankPattern RankFiller::pattern() const {
+  RankPattern pattern;
+  pattern.rank_class = class_;
+  for (std::uint32_t at = best_.taken; at != 0; at = taken_[at].before) {
+    const Way& way = ways_[taken_[at].way];
+    if (way.count > 0) pattern.shards.emplace_back(way.row, way.count);
+    if (way.other_count > 0) pattern.shards.emplace_back(way.other_row, way.other_count);
+  }
+  std::sort(pattern.shards.begin(), pattern.shards.end());
+  pattern.load = best_.load;
+  return pattern;
+}
+
+}  // namespace shardwright::embedding

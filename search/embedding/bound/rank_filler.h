@@ -1,0 +1,102 @@
+// The most valuable shards that one rank can hold: the pricing problem of pattern bounds.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/embedding/bound_certificate.h"
+#include "search/budget.h"
+#include "search/embedding/bound/bound_rows.h"
+
+namespace shardwright::embedding {
+
+// Shards on one rank of a class: (row, count), of every table rows of one choice at most.
+struct RankPattern {
+  std::uint32_t rank_class = 0;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> shards;
+  double load = 0;
+};
+
+struct RankFill {
+  double most = 0;   // no pattern is worth more
+  double worth = 0;  // of `pattern`; equal to `most` but for rounding, unless the search was cut
+  RankPattern pattern;
+  RankPrices prices;  // of load and memory that bound the search well
+};
+
+// Fills a rank of one class up to a target load. Labels of what may be held are extended table by
+// table; prices from the Lagrangian relaxation of load and memory end those that cannot win.
+// Thread safety: one thread at a time.
+class RankFiller {
+ public:
+  RankFiller(const BoundRows& rows, std::uint32_t rank_class) : rows_(&rows), class_(rank_class) {}
+
+  // `worth` by row; `allowed` by choice.
+  RankFill best(std::span<const double> worth, double target, const std::vector<bool>& allowed,
+                Budget& budget);
+
+ private:
+  // Shards of one choice on the rank: up to two rows of it.
+  struct Way {
+    double worth = 0;
+    double load = 0;
+    double hbm = 0;
+    double ddr = 0;
+    double gain = 0;  // worth less what it takes at the prices
+    std::uint32_t row = 0;
+    std::uint32_t count = 0;
+    std::uint32_t other_row = 0;
+    std::uint32_t other_count = 0;
+  };
+  struct Table {
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+    double best_gain = 0;
+  };
+  struct Label {
+    double load = 0;
+    double hbm = 0;
+    double ddr = 0;
+    double worth = 0;
+    double gain = 0;
+    std::uint32_t taken = 0;  // index into taken_; 0 = nothing
+  };
+  struct Taken {
+    std::uint32_t before = 0;
+    std::uint32_t way = 0;
+  };
+
+  void collect(std::span<const double> worth, const std::vector<bool>& allowed);
+  void add_ways(std::uint32_t choice, std::span<const double> worth);
+  void drop_dominated_ways(std::size_t first);
+  void choose_prices();
+  double relaxed(const RankPrices& prices, Way* slack) const;
+  void set_gains();
+  void fill_greedily();
+  bool extend(std::size_t table, double rest);
+  void drop_dominated();
+  bool fits(double load, double hbm, double ddr) const {
+    return load <= target_ && hbm <= hbm_room_ && ddr <= ddr_room_;
+  }
+  RankPattern pattern() const;
+
+  static constexpr std::size_t kMostLabels = 100'000;
+
+  const BoundRows* rows_;
+  std::uint32_t class_;
+  double target_ = 0;
+  double hbm_room_ = 0;
+  double ddr_room_ = 0;
+  RankPrices prices_;
+  std::vector<Way> ways_;
+  std::vector<Table> tables_;
+  std::vector<Label> labels_;
+  std::vector<Label> next_;
+  std::vector<Taken> taken_;
+  Label best_;
+  std::uint64_t steps_ = 0;
+};
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,84 @@
+#include "search/linear_program.h"
+
+#include <algorithm>
+
+#include <ClpSimplex.hpp>
+
+namespace shardwright {
+
+// Rows and columns are handed over in bulk when a solution is asked for.
+class LinearProgram::Solver {
+ public:
+  Solver() { model.setLogLevel(0); }
+
+  void hand_over() {
+    if (!rows_done) {
+      model.resize(static_cast<int>(row_lower.size()), 0);
+      for (std::size_t row = 0; row < row_lower.size(); ++row)
+        model.setRowBounds(static_cast<int>(row), row_lower[row], row_upper[row]);
+      rows_done = true;
+    }
+    const auto added = static_cast<int>(costs.size());
+    if (added == 0) return;
+    model.addColumns(added, lower.data(), upper.data(), costs.data(), starts.data(), rows.data(),
+                     values.data());
+    for (auto* column : {&lower, &upper, &costs, &values})
+      column->clear();
+    rows.clear();
+    starts.assign(1, 0);
+  }
+
+  ClpSimplex model;
+  std::vector<double> row_lower;
+  std::vector<double> row_upper;
+  std::size_t num_columns = 0;
+  // Columns that the model does not have yet.
+  std::vector<double> lower;
+  std::vector<double> upper;
+  std::vector<double> costs;
+  std::vector<int> starts{0};
+  std::vector<int> rows;
+  std::vector<double> values;
+
+ private:
+  bool rows_done = false;
+};
+
+LinearProgram::LinearProgram() : solver_(std::make_unique<Solver>()) {}
+LinearProgram::~LinearProgram() = default;
+LinearProgram::LinearProgram(LinearProgram&&) noexcept = default;
+LinearProgram& LinearProgram::operator=(LinearProgram&&) noexcept = default;
+
+std::size_t LinearProgram::add_row(double lower, double upper) {
+  solver_->row_lower.push_back(lower <= -kInfinity ? -COIN_DBL_MAX : lower);
+  solver_->row_upper.push_back(upper >= kInfinity ? COIN_DBL_MAX : upper);
+  return solver_->row_lower.size() - 1;
+}
+
+std::size_t LinearProgram::add_column(double cost, double lower, double upper,
+                                      std::span<const Entry> entries) {
+  solver_->costs.push_back(cost);
+  solver_->lower.push_back(lower <= -kInfinity ? -COIN_DBL_MAX : lower);
+  solver_->upper.push_back(upper >= kInfinity ? COIN_DBL_MAX : upper);
+  for (const Entry& entry : entries) {
+    solver_->rows.push_back(static_cast<int>(entry.row));
+    solver_->values.push_back(entry.value);
+  }
+  solver_->starts.push_back(static_cast<int>(solver_->rows.size()));
+  return solver_->num_columns++;
+}
+
+bool LinearProgram::solve() {
+  solver_->hand_over();
+  solver_->model.primal(1);
+  iterations_ += static_cast<std::size_t>(std::max(0, solver_->model.numberIterations()));
+  return solver_->model.status() == 0;
+}
+
+double LinearProgram::objective() const { return solver_->model.objectiveValue(); }
+double LinearProgram::value(std::size_t column) const {
+  return solver_->model.primalColumnSolution()[column];
+}
+double LinearProgram::dual(std::size_t row) const { return solver_->model.dualRowSolution()[row]; }
+
+}  // namespace shardwright
