@@ -52,7 +52,7 @@ class Checker {
     const auto& of_rank = certificate_.class_of_rank;
     if (of_rank.size() != available_.world_size() || of_rank.empty()) return false;
     const std::uint32_t last = *std::max_element(of_rank.begin(), of_rank.end());
-    if (last >= of_rank.size()) return false;
+    if (last >= of_rank.size() || last >= 31) return false;
     size_.assign(last + 1, 0);
     room_.assign(last + 1, Storage());
     for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {
@@ -61,6 +61,12 @@ class Checker {
       room_[of_rank[rank]].hbm = std::max(room_[of_rank[rank]].hbm, room.hbm);
       room_[of_rank[rank]].ddr = std::max(room_[of_rank[rank]].ddr, room.ddr);
     }
+    for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {
+      const std::size_t host = rank / available_.local_world_size();
+      if (host == classes_of_host_.size()) classes_of_host_.push_back(0);
+      classes_of_host_[host] |= std::uint32_t{1} << of_rank[rank];
+    }
+    everywhere_ = (std::uint32_t{1} << (last + 1)) - 1;
     return true;
   }
 
@@ -73,12 +79,12 @@ class Checker {
     for (std::size_t i = 0; i < space_.size(); ++i) {
       const OptionId id(i);
       spread_[i] = spread_of(space_.option(id));
-      allowed_[space_.option(id).table.index()].push_back(id);
+      allowed_[space_.option(id).table.index()].push_back({id, everywhere_});
     }
-    for (std::vector<OptionId>& options : allowed_) {
-      std::vector<OptionId> kept;
-      for (const OptionId id : options) {
-        if (is_possible(id) && !is_replaced(id, options)) kept.push_back(id);
+    for (std::vector<BoundPart>& options : allowed_) {
+      std::vector<BoundPart> kept;
+      for (const BoundPart& part : options) {
+        if (is_possible(part.option) && !is_replaced(part.option, options)) kept.push_back(part);
       }
       tables_.push_back(!options.empty());
       options = std::move(kept);
@@ -123,9 +129,10 @@ class Checker {
         [&](const Spread& part) { return fits(option.costs[part.run], part.rank_class); });
   }
 
-  bool is_replaced(OptionId id, const std::vector<OptionId>& options) const {
+  bool is_replaced(OptionId id, const std::vector<BoundPart>& options) const {
     const ShardingOption& own = space_.option(id);
-    return std::any_of(options.begin(), options.end(), [&](OptionId other) {
+    return std::any_of(options.begin(), options.end(), [&](const BoundPart& part) {
+      const OptionId other = part.option;
       if (other == id || !replaces(space_.option(other), own)) return false;
       return other < id || !replaces(own, space_.option(other));
     });
@@ -167,18 +174,38 @@ class Checker {
     const BoundNode& node = certificate_.nodes[next++];
     if (node.is_leaf) return check_leaf(node);
     if (node.table.index() >= allowed_.size()) return fail("the tree cuts a table that is none");
-    std::vector<OptionId>& own = allowed_[node.table.index()];
-    const std::vector<OptionId> before = own;
+    std::vector<BoundPart>& own = allowed_[node.table.index()];
+    const std::vector<BoundPart> before = own;
     for (const bool inside : {true, false}) {
       own.clear();
-      std::copy_if(before.begin(), before.end(), std::back_inserter(own), [&](OptionId id) {
-        return inside ==
-               (std::find(node.options.begin(), node.options.end(), id) != node.options.end());
-      });
+      for (const BoundPart& part : before) {
+        std::uint32_t kept = 0;
+        for (const BoundPart& cut : node.parts)
+          kept |= cut.option == part.option ? cut.classes & part.classes : 0;
+        if (kept != 0 && kept != part.classes && !is_in_one_place(part, kept)) {
+          return fail("the tree cuts an option at places that it may span");
+        }
+        if (!inside) kept = part.classes & ~kept;
+        if (kept != 0) own.push_back({part.option, kept});
+      }
       if (!visit(next)) return false;
     }
     own = before;
     return true;
+  }
+
+  // Whether all shards are either within the classes `inside` or within the others of the part.
+  bool is_in_one_place(const BoundPart& part, std::uint32_t inside) const {
+    const ShardingOption& option = space_.option(part.option);
+    if (is_on_all_ranks(option, available_)) return false;
+    if (is_free(option, available_)) return option.num_shards() == 1;
+    if (fills_hosts(option, available_) && option.num_shards() != available_.local_world_size()) {
+      return false;
+    }
+    return std::all_of(classes_of_host_.begin(), classes_of_host_.end(), [&](std::uint32_t host) {
+      const std::uint32_t own = host & part.classes;
+      return (own & inside) == 0 || (own & ~inside) == 0;
+    });
   }
 
   bool check_leaf(const BoundNode& leaf) {
@@ -205,10 +232,10 @@ class Checker {
 
   bool check_prices(const BoundNode& leaf) {
     double worth = 0;
-    for (const std::vector<OptionId>& options : allowed_) {
+    for (const std::vector<BoundPart>& options : allowed_) {
       double least = options.empty() ? 0 : std::numeric_limits<double>::infinity();
-      for (const OptionId id : options)
-        least = std::min(least, paid_for(id, leaf.prices));
+      for (const BoundPart& part : options)
+        least = std::min(least, paid_for(part, leaf.prices));
       worth = add_down(worth, least);
     }
     double capacity = 0;
@@ -218,7 +245,8 @@ class Checker {
     return worth > capacity || fail("the prices of a leaf do not exclude a plan below the bound");
   }
 
-  double paid_for(OptionId id, const std::vector<RankPrices>& prices) const {
+  double paid_for(const BoundPart& own, const std::vector<RankPrices>& prices) const {
+    const OptionId id = own.option;
     const ShardingOption& option = space_.option(id);
     double sum = 0;
     for (const Spread& part : spread_[id.index()]) {
@@ -229,13 +257,15 @@ class Checker {
     for (std::size_t run = 0; run < option.costs.size(); ++run) {
       double least = std::numeric_limits<double>::infinity();
       for (std::size_t c = 0; c < prices.size(); ++c) {
-        if (!option.costs[run].storage.fits_in(room_[c])) continue;
+        if (!is_in(own, c) || !option.costs[run].storage.fits_in(room_[c])) continue;
         least = std::min(least, paid(option.costs[run], prices[c]));
       }
       sum = add_down(sum, multiply_down(option.layout->extents[run].count, least));
     }
     return sum;
   }
+
+  static bool is_in(const BoundPart& part, std::size_t c) { return (part.classes >> c & 1) != 0; }
 
   // What a rank of class c can pay.
   double all_of(const RankPrices& prices, std::size_t c) const {
@@ -259,10 +289,10 @@ class Checker {
       return found == worth.end() ? 0.0 : found->second;
     };
     double sum = 0;
-    for (const std::vector<OptionId>& options : allowed_) {
+    for (const std::vector<BoundPart>& options : allowed_) {
       double least = options.empty() ? 0 : std::numeric_limits<double>::infinity();
-      for (const OptionId id : options)
-        least = std::min(least, worth_of_all(id, worth_of));
+      for (const BoundPart& part : options)
+        least = std::min(least, worth_of_all(part.option, worth_of));
       sum = add_down(sum, least);
     }
     double capacity = 0;
@@ -294,11 +324,12 @@ class Checker {
   template <class WorthOf>
   bool check_class(const BoundNode& leaf, std::uint32_t c, const WorthOf& worth_of) {
     RankWorth rank(target_, room_[c], leaf.prices[c]);
-    for (const std::vector<OptionId>& options : allowed_) {
+    for (const std::vector<BoundPart>& options : allowed_) {
       rank.begin_table();
-      for (const OptionId id : options) {
-        if (!add_holdings(rank, id, c, worth_of))
+      for (const BoundPart& part : options) {
+        if (is_in(part, c) && !add_holdings(rank, part.option, c, worth_of)) {
           return fail("a leaf has too many ways to fill a rank");
+        }
       }
     }
     switch (rank.check(leaf.most_worth[c], work_left_)) {
@@ -352,11 +383,13 @@ class Checker {
   const BoundCertificate& certificate_;
   std::uint64_t work_left_;
   double target_ = 0;
-  std::vector<std::uint32_t> size_;             // ranks, by class
-  std::vector<Storage> room_;                   // by class
-  std::vector<bool> tables_;                    // that have options at all
-  std::vector<std::vector<OptionId>> allowed_;  // by table, in the box at hand
-  std::vector<std::vector<Spread>> spread_;     // by option; empty unless on all ranks
+  std::vector<std::uint32_t> size_;  // ranks, by class
+  std::vector<Storage> room_;        // by class
+  std::vector<bool> tables_;         // that have options at all
+  std::vector<std::uint32_t> classes_of_host_;
+  std::uint32_t everywhere_ = 0;
+  std::vector<std::vector<BoundPart>> allowed_;  // by table, in the box at hand
+  std::vector<std::vector<Spread>> spread_;      // by option; empty unless on all ranks
   std::string error_;
 };
 

@@ -25,8 +25,16 @@ struct ShardWorth {
   double worth = 0;
 };
 
-// One box of a tree over the choices of tables. An inner node cuts: its first child keeps only
-// `options` of `table`, its second child all others. A leaf shows that its box is empty:
+// An option, and the classes of ranks where it may be, as bits.
+struct BoundPart {
+  OptionId option;
+  std::uint32_t classes = 0;
+};
+
+// One box of a tree over the choices of tables. An inner node cuts: its first child keeps of
+// `table` only `parts`, its second child all but these. An option is cut at places only where it
+// must be in one of them: a single shard, or the shards that one host holds. A leaf shows that its
+// box is empty:
 // - `shards` empty: a shard is worth what a rank pays for it, `prices` by class of ranks. All
 // tables,
 //   each by its cheapest option, are worth more than all ranks can pay.
@@ -35,7 +43,7 @@ struct ShardWorth {
 struct BoundNode {
   bool is_leaf = true;
   TableId table;
-  std::vector<OptionId> options;
+  std::vector<BoundPart> parts;
   std::vector<RankPrices> prices;
   std::vector<ShardWorth> shards;
   std::vector<double> most_worth;

@@ -18,14 +18,14 @@ struct Taken {
 
 class Prices {
  public:
-  Prices(const BoundRows& rows, double target, const std::vector<bool>& allowed, Budget& budget)
-      : rows_(rows), budget_(budget), target_(target) {
+  Prices(const BoundRows& rows, double target, const std::vector<Zone>& zones, Budget& budget)
+      : rows_(rows), zones_(zones), budget_(budget), target_(target) {
     const ChoiceModel& model = rows.model();
     for (std::size_t table = 0; table < model.num_tables(); ++table) {
       possible_.emplace_back();
       for (std::uint32_t i = 0; i < model.choices(table).size(); ++i) {
         const std::uint32_t choice = model.first_choice(table) + i;
-        if ((allowed.empty() || allowed[choice]) && rows.is_possible(choice, target))
+        if (zones[choice] != 0 && rows.is_possible(choice, target))
           possible_.back().push_back(choice);
       }
     }
@@ -104,7 +104,8 @@ class Prices {
     std::uint32_t best = 0;
     double least = std::numeric_limits<double>::infinity();
     for (std::uint32_t c = 0; c < num_classes(); ++c) {
-      const double own = rows_.fits(row, c) ? paid(row, prices[c]) : least;
+      const bool here = rows_.fits(row, c) && (zones_[row.choice] >> c & 1) != 0;
+      const double own = here ? paid(row, prices[c]) : least;
       if (own < least) {
         least = own;
         best = c;
@@ -187,6 +188,7 @@ class Prices {
   static constexpr double kMostPrice = 1e3;
 
   const BoundRows& rows_;
+  const std::vector<Zone>& zones_;
   Budget& budget_;
   double target_;
   std::vector<std::vector<std::uint32_t>> possible_;  // by table
@@ -195,9 +197,9 @@ class Prices {
 
 }  // namespace
 
-AggregateBound aggregate_bound(const BoundRows& rows, double target,
-                               const std::vector<bool>& allowed, Budget& budget) {
-  return Prices(rows, target, allowed, budget).best();
+AggregateBound aggregate_bound(const BoundRows& rows, double target, const std::vector<Zone>& zones,
+                               Budget& budget) {
+  return Prices(rows, target, zones, budget).best();
 }
 
 }  // namespace shardwright::embedding

@@ -16,8 +16,8 @@ struct AggregateBound {
 
 // The best bound over all prices, counting only choices that are possible below `target`; where it
 // exceeds `target`, no plan rates below `target`. By cutting planes: every round prices all
-// choices. `allowed`, where given, says by choice whether it counts. O(rounds x choices) time.
-AggregateBound aggregate_bound(const BoundRows& rows, double target,
-                               const std::vector<bool>& allowed, Budget& budget);
+// choices. `zones` says by choice where it may be, 0 = nowhere. O(rounds x choices) time.
+AggregateBound aggregate_bound(const BoundRows& rows, double target, const std::vector<Zone>& zones,
+                               Budget& budget);
 
 }  // namespace shardwright::embedding

@@ -7,7 +7,7 @@
 namespace shardwright::embedding {
 namespace {
 
-// What the check of a certificate adds to a bound before it tests it, twice over.
+// What the check of a certificate adds to a bound before it tests it, and as much for its rounding.
 constexpr double kRounding = 3e-9;
 // Boxes that a target is worth.
 constexpr std::size_t kMostBoxes = 4000;
@@ -15,11 +15,17 @@ constexpr std::size_t kMostBoxes = 4000;
 }  // namespace
 
 BoundProver::BoundProver(const ChoiceModel& model)
-    : model_(&model), rows_(model), patterns_(rows_) {
-  certificate_.class_of_rank = rows_.class_of_rank();
+    : model_(&model),
+      rows_(std::make_unique<BoundRows>(model, false)),
+      patterns_(std::make_unique<PatternBound>(*rows_)) {
+  certificate_.class_of_rank = rows_->class_of_rank();
   BoundNode nothing;
-  nothing.prices.resize(rows_.classes().size());
+  nothing.prices.resize(rows_->classes().size());
   certificate_.nodes.push_back(nothing);
+  for (const RankClass& own : rows_->classes()) {
+    ranks_ += own.size;
+    room_ += own.size * std::max(1.0, static_cast<double>(own.room.hbm.value()));
+  }
 }
 
 void BoundProver::run(std::uint64_t work, double rating, Budget& budget) {
@@ -43,7 +49,8 @@ void BoundProver::step(Budget& budget) {
 }
 
 void BoundProver::prove_by_prices(Budget& budget) {
-  const AggregateBound found = aggregate_bound(rows_, rating_, {}, budget);
+  const Box everywhere(model_->choices().size(), rows_->everywhere());
+  const AggregateBound found = aggregate_bound(*rows_, rating_, everywhere, budget);
   priced_rating_ = rating_;
   BoundNode leaf;
   leaf.prices = found.prices;
@@ -54,6 +61,7 @@ void BoundProver::accept(double bound, std::vector<BoundNode> nodes) {
   const double rounded = bound * (1 - kRounding);
   if (!(rounded > certificate_.bound)) return;
   certificate_.bound = rounded;
+  certificate_.class_of_rank = rows_->class_of_rank();
   certificate_.nodes = std::move(nodes);
 }
 
@@ -74,10 +82,10 @@ void BoundProver::choose_target() {
 }
 
 void BoundProver::begin_tree() {
-  Box root;
-  root.allowed.resize(model_->choices().size());
-  for (std::uint32_t choice = 0; choice < root.allowed.size(); ++choice)
-    root.allowed[choice] = rows_.is_possible(choice, target_);
+  Box root(model_->choices().size(), 0);
+  for (std::uint32_t choice = 0; choice < root.size(); ++choice) {
+    if (rows_->is_possible(choice, target_)) root[choice] = rows_->everywhere();
+  }
   nodes_.clear();
   open_.assign(1, std::move(root));
   boxes_ = 0;
@@ -95,22 +103,16 @@ void BoundProver::visit_box(Budget& budget) {
   open_.pop_back();
   ++boxes_;
   if (exclude_by_prices(box, budget)) return;
-  PatternAnswer answer = patterns_.decide(target_, box.allowed, budget);
-  switch (answer.kind) {
-    case PatternAnswer::Kind::kExcluded:
-      nodes_.push_back(std::move(answer.leaf));
-      break;
-    case PatternAnswer::Kind::kPossible:
-      if (!branch(box, answer.shares)) give_up_target();
-      break;
-    case PatternAnswer::Kind::kUnknown:
-      if (!budget.interrupted()) give_up_target();
-      break;
+  PatternAnswer answer = patterns_->decide(target_, box, budget);
+  if (answer.kind == PatternAnswer::Kind::kExcluded) {
+    nodes_.push_back(std::move(answer.leaf));
+  } else if (answer.shares.empty() || !branch(box, answer)) {
+    give_up_target();
   }
 }
 
 bool BoundProver::exclude_by_prices(const Box& box, Budget& budget) {
-  const AggregateBound found = aggregate_bound(rows_, target_, box.allowed, budget);
+  const AggregateBound found = aggregate_bound(*rows_, target_, box, budget);
   if (found.bound <= target_ * (1 + kRounding)) return false;
   BoundNode leaf;
   leaf.prices = found.prices;
@@ -118,50 +120,115 @@ bool BoundProver::exclude_by_prices(const Box& box, Budget& budget) {
   return true;
 }
 
-// Cuts at the table whose choices are mixed most: with the choice of the largest share, and
-// without.
-bool BoundProver::branch(const Box& box, const std::vector<double>& shares) {
-  constexpr double kWhole = 1 - 1e-6;
-  double least = kWhole;
-  std::size_t table = model_->num_tables();
-  std::uint32_t best = 0;
-  for (std::size_t t = 0; t < model_->num_tables(); ++t) {
-    double most = 0;
-    std::uint32_t choice = 0;
-    for (std::uint32_t i = 0; i < model_->choices(t).size(); ++i) {
-      const std::uint32_t own = model_->first_choice(t) + i;
-      if (shares[own] > most) {
-        most = shares[own];
-        choice = own;
-      }
-    }
-    if (most < least) {
-      least = most;
-      table = t;
-      best = choice;
+// Cuts at the table whose mix of choices differs most in load and memory; where no table mixes
+// choices, at one whose choice is in several places.
+bool BoundProver::branch(const Box& box, const PatternAnswer& answer) {
+  Cut best;
+  best.width = 1e-9;
+  for (std::size_t table = 0; table < model_->num_tables(); ++table) {
+    for (const bool by_memory : {false, true}) {
+      Cut cut = cut_of_choices(table, by_memory, box, answer.shares);
+      if (cut.width > best.width) best = std::move(cut);
     }
   }
-  if (table == model_->num_tables()) return false;
-  BoundNode cut;
-  cut.is_leaf = false;
-  cut.options.push_back(model_->choices()[best].option);
-  cut.table = model_->table(table);
-  nodes_.push_back(std::move(cut));
-  Box without = box;
-  Box with = box;
-  for (std::uint32_t i = 0; i < model_->choices(table).size(); ++i) {
-    const std::uint32_t own = model_->first_choice(table) + i;
-    (own == best ? without : with).allowed[own] = false;
+  for (std::size_t table = 0; best.first.empty() && table < model_->num_tables(); ++table) {
+    Cut cut = cut_of_places(table, box, answer);
+    if (cut.width > best.width) best = std::move(cut);
   }
-  open_.push_back(std::move(without));
-  open_.push_back(std::move(with));
+  if (best.first.empty()) return false;
+  BoundNode node;
+  node.is_leaf = false;
+  node.table = model_->table(best.table);
+  Box first = box;
+  Box second = box;
+  const std::uint32_t begin = model_->first_choice(best.table);
+  for (std::uint32_t i = 0; i < model_->choices(best.table).size(); ++i)
+    first[begin + i] = 0;
+  for (const auto& [choice, zone] : best.first) {
+    node.parts.push_back({model_->choices()[choice].option, zone});
+    first[choice] = box[choice] & zone;
+    second[choice] = box[choice] & ~zone;
+  }
+  nodes_.push_back(std::move(node));
+  open_.push_back(std::move(second));
+  open_.push_back(std::move(first));
   return true;
 }
 
+// Between the choices below and those above the mix.
+BoundProver::Cut BoundProver::cut_of_choices(std::size_t table, bool by_memory, const Box& box,
+                                             const std::vector<double>& shares) const {
+  const auto size = [&](std::uint32_t choice) {
+    const Choice& own = model_->choices()[choice];
+    return by_memory ? static_cast<double>(own.hbm_bytes) / room_ : own.load / (target_ * ranks_);
+  };
+  Cut cut;
+  cut.table = table;
+  double mean = 0;
+  const std::uint32_t begin = model_->first_choice(table);
+  const auto end = static_cast<std::uint32_t>(begin + model_->choices(table).size());
+  for (std::uint32_t choice = begin; choice < end; ++choice)
+    mean += shares[choice] * size(choice);
+  bool any_above = false;
+  for (std::uint32_t choice = begin; choice < end; ++choice) {
+    if (box[choice] == 0) continue;
+    cut.width += shares[choice] * std::abs(size(choice) - mean);
+    if (size(choice) <= mean) cut.first.emplace_back(choice, box[choice]);
+    any_above = any_above || size(choice) > mean;
+  }
+  if (!any_above || cut.first.empty()) cut.width = 0;
+  return cut;
+}
+
+// Between the place that holds most of the table's choice and the others.
+BoundProver::Cut BoundProver::cut_of_places(std::size_t table, const Box& box,
+                                            const PatternAnswer& answer) const {
+  Cut cut;
+  cut.table = table;
+  const std::uint32_t begin = model_->first_choice(table);
+  for (std::uint32_t choice = begin; choice < begin + model_->choices(table).size(); ++choice) {
+    if (answer.shares[choice] < 0.5) continue;
+    double all = 0;
+    double most = 0;
+    Zone fullest = 0;
+    for (const Zone place : rows_->places(choice)) {
+      if ((place & box[choice]) == 0) continue;
+      double here = 0;
+      for (std::uint32_t r = rows_->first_row(choice); r < rows_->first_row(choice + 1); ++r) {
+        for (std::uint32_t c = 0; c < rows_->classes().size(); ++c) {
+          if ((place >> c & 1) != 0) here += answer.shards[r][c] * rows_->rows()[r].load;
+        }
+      }
+      all += here;
+      if (here > most || fullest == 0) {
+        most = std::max(most, here);
+        fullest = place;
+      }
+    }
+    if (fullest == 0 || (box[choice] & ~fullest) == 0) continue;
+    // Choices that may be elsewhere must be cut even where all of one is in one place.
+    cut.width = (all - most + 1e-3 * all) / (target_ * ranks_);
+    cut.first.assign(1, {choice, fullest});
+    return cut;
+  }
+  return cut;
+}
+
+// A target that no tree over all hosts alike can prove may need to tell them apart.
 void BoundProver::give_up_target() {
-  if (target_ <= rating_) ceiling_ = target_;
+  if (target_ <= rating_ && !hosts_parted_ && BoundRows::can_part_hosts(*model_)) {
+    part_hosts();
+  } else if (target_ <= rating_) {
+    ceiling_ = target_;
+  }
   target_ = 0;
   open_.clear();
+}
+
+void BoundProver::part_hosts() {
+  hosts_parted_ = true;
+  rows_ = std::make_unique<BoundRows>(*model_, true);
+  patterns_ = std::make_unique<PatternBound>(*rows_);
 }
 
 }  // namespace shardwright::embedding

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/embedding/bound_certificate.h"
@@ -14,10 +15,10 @@
 namespace shardwright::embedding {
 
 // Raises a lower bound step by step: first by prices of all ranks together, then by patterns of
-// single ranks, at last by branch and bound over the choices of tables, always for one target: that
-// no plan rates below it. Targets lie between the bound and the best rating; one that was proved
-// becomes the bound, one that could not be proved is the ceiling of the next. Thread safety: one
-// thread at a time.
+// single ranks, at last by branch and bound over the choices of tables and where they are, always
+// for one target: that no plan rates below it. Targets lie between the bound and the best rating;
+// one that was proved becomes the bound, one that could not be proved is the ceiling of the next.
+// Thread safety: one thread at a time.
 class BoundProver {
  public:
   // A plan is proved optimal when the bound is closer to its rating than this, relatively.
@@ -35,9 +36,14 @@ class BoundProver {
   bool finished() const { return finished_; }
 
  private:
-  // A box of choices to be excluded; its place in the tree is its place in preorder.
-  struct Box {
-    std::vector<bool> allowed;  // by choice
+  // Where every choice may be; its place in the tree is its place in preorder.
+  using Box = std::vector<Zone>;
+
+  // What a box can be cut into: for every choice of a table, where it is in the first part.
+  struct Cut {
+    std::size_t table = 0;
+    double width = 0;  // mean distance from the mix, as a part of all that ranks have
+    std::vector<std::pair<std::uint32_t, Zone>> first;
   };
 
   void step(Budget& budget);
@@ -46,14 +52,21 @@ class BoundProver {
   void begin_tree();
   void visit_box(Budget& budget);
   bool exclude_by_prices(const Box& box, Budget& budget);
-  bool branch(const Box& box, const std::vector<double>& shares);
+  bool branch(const Box& box, const PatternAnswer& answer);
+  Cut cut_of_choices(std::size_t table, bool by_memory, const Box& box,
+                     const std::vector<double>& shares) const;
+  Cut cut_of_places(std::size_t table, const Box& box, const PatternAnswer& answer) const;
   void give_up_target();
+  void part_hosts();
   void accept(double bound, std::vector<BoundNode> nodes);
 
   const ChoiceModel* model_;
-  BoundRows rows_;
-  PatternBound patterns_;
+  std::unique_ptr<BoundRows> rows_;
+  std::unique_ptr<PatternBound> patterns_;
   BoundCertificate certificate_;
+  double ranks_ = 0;
+  double room_ = 0;  // HBM of all ranks
+  bool hosts_parted_ = false;
   bool finished_ = false;
   double rating_ = 0;
   double priced_rating_ = 0;  // that the prices were last found for; 0 = never

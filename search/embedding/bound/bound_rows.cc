@@ -7,8 +7,16 @@
 
 namespace shardwright::embedding {
 
-BoundRows::BoundRows(const ChoiceModel& model) : model_(&model) {
-  make_classes();
+bool BoundRows::can_part_hosts(const ChoiceModel& model) {
+  return model.num_hosts() > 1 && model.num_hosts() <= kMostHosts &&
+         std::any_of(model.choices().begin(), model.choices().end(), [&](const Choice& choice) {
+           return choice.reach == Reach::kHost || (choice.reach == Reach::kWholeHosts &&
+                                                   choice.num_shards == model.local_world_size());
+         });
+}
+
+BoundRows::BoundRows(const ChoiceModel& model, bool part_hosts) : model_(&model) {
+  make_classes(part_hosts);
   first_row_.push_back(0);
   for (std::uint32_t choice = 0; choice < model.choices().size(); ++choice) {
     add_rows(choice);
@@ -16,7 +24,7 @@ BoundRows::BoundRows(const ChoiceModel& model) : model_(&model) {
   }
 }
 
-void BoundRows::make_classes() {
+void BoundRows::make_classes(bool part_hosts) {
   const std::span<const Storage> room = model_->room();
   std::map<Storage, std::uint64_t> rooms;
   for (const Storage& own : room)
@@ -25,6 +33,10 @@ void BoundRows::make_classes() {
   if (rooms.size() <= kMostClasses) {
     for (std::size_t rank = 0; rank < room.size(); ++rank)
       signature[rank] = rooms[room[rank]];
+  }
+  if (part_hosts) {
+    for (std::size_t rank = 0; rank < room.size(); ++rank)
+      signature[rank] = signature[rank] * model_->num_hosts() + rank / model_->local_world_size();
   }
   split_by_load(signature);
   std::map<std::uint64_t, std::uint32_t> number;
@@ -38,6 +50,21 @@ void BoundRows::make_classes() {
     own.room.ddr = std::max(own.room.ddr, room[rank].ddr);
     class_of_rank_.push_back(found->second);
   }
+  for (std::size_t c = 0; c < classes_.size(); ++c)
+    class_places_.push_back(Zone{1} << c);
+  host_places_.assign(part_hosts ? model_->num_hosts() : 0, 0);
+  for (std::size_t rank = 0; rank < room.size() && part_hosts; ++rank)
+    host_places_[rank / model_->local_world_size()] |= Zone{1} << class_of_rank_[rank];
+}
+
+std::span<const Zone> BoundRows::places(std::uint32_t index) const {
+  const Choice& choice = model_->choices()[index];
+  if (choice.reach == Reach::kDevice && choice.num_shards == 1) return class_places_;
+  if (choice.reach == Reach::kHost ||
+      (choice.reach == Reach::kWholeHosts && choice.num_shards == model_->local_world_size())) {
+    return host_places_;
+  }
+  return {};
 }
 
 // Cuts the ranks where neighbours differ in the load of a choice that is on all of them, the
@@ -69,7 +96,7 @@ void BoundRows::split_by_load(std::vector<std::uint64_t>& signature) const {
     const std::vector<std::uint64_t> before = signature;
     for (std::size_t r = 0; r < signature.size(); ++r)
       signature[r] = 2 * signature[r] + (r >= rank ? 1 : 0);
-    if (count() > kMostClasses) {
+    if (count() > kMostClasses * kMostHosts / 2) {
       signature = before;
       return;
     }

@@ -28,13 +28,21 @@ struct RankClass {
   Storage room;  // of its largest rank, not below zero
 };
 
+// Classes of ranks as bits: where a choice may be.
+using Zone = std::uint32_t;
+
 // Ranks are of one class where they have the same room and, within what matters, the same load from
-// every choice that is on all ranks. Too many classes are merged: a class is as large as its
-// largest rank and its shards as small as their smallest, which weakens a bound and never falsifies
-// it. Thread safety: immutable; const members may be called from any thread.
+// every choice that is on all ranks; if hosts are told apart, the same host, too. Too many classes
+// are merged: a class is as large as its largest rank and its shards as small as their smallest,
+// which weakens a bound and never falsifies it. Thread safety: immutable; const members may be
+// called from any thread.
 class BoundRows {
  public:
-  explicit BoundRows(const ChoiceModel& model);
+  // Precondition: can_part_hosts(model) where hosts are told apart.
+  BoundRows(const ChoiceModel& model, bool part_hosts);
+
+  // Whether some choice is bound to one host, and hosts are few enough to tell them apart.
+  static bool can_part_hosts(const ChoiceModel& model);
 
   const ChoiceModel& model() const { return *model_; }
   std::span<const RankClass> classes() const { return classes_; }
@@ -53,10 +61,16 @@ class BoundRows {
   // Whether the choice can be part of a plan that rates below `target`.
   bool is_possible(std::uint32_t choice, double target) const;
 
+  Zone everywhere() const { return (Zone{1} << classes_.size()) - 1; }
+  // The places that a choice must choose one of, if it is in one place: the host of its shards, or
+  // the class of the rank of its only shard. Empty where it is not.
+  std::span<const Zone> places(std::uint32_t choice) const;
+
  private:
   static constexpr std::size_t kMostClasses = 8;
+  static constexpr std::uint32_t kMostHosts = 4;
 
-  void make_classes();
+  void make_classes(bool part_hosts);
   void split_by_load(std::vector<std::uint64_t>& signature) const;
   void add_rows(std::uint32_t choice);
 
@@ -65,6 +79,8 @@ class BoundRows {
   std::vector<std::uint32_t> class_of_rank_;
   std::vector<BoundRow> rows_;
   std::vector<std::uint32_t> first_row_;
+  std::vector<Zone> class_places_;
+  std::vector<Zone> host_places_;  // empty unless hosts are told apart
 };
 
 }  // namespace shardwright::embedding

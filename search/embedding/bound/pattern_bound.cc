@@ -19,7 +19,7 @@ constexpr double kFits = 1e-9;
 // all, and patterns hold its shards.
 class PatternBound::Master {
  public:
-  Master(const BoundRows& rows, const std::vector<bool>& allowed) : rows_(rows), allowed_(allowed) {
+  Master(const BoundRows& rows, const std::vector<Zone>& zones) : rows_(rows), zones_(zones) {
     const ChoiceModel& model = rows.model();
     for (std::size_t table = 0; table < model.num_tables(); ++table)
       table_row_.push_back(program_.add_row(1, 1));
@@ -27,7 +27,7 @@ class PatternBound::Master {
       class_row_.push_back(program_.add_row(-LinearProgram::kInfinity, own.size));
     row_.assign(rows.rows().size(), kNone);
     for (std::uint32_t choice = 0; choice < model.choices().size(); ++choice) {
-      if (!allowed[choice]) continue;
+      if (zones[choice] == 0) continue;
       const std::uint32_t first = rows.first_row(choice);
       const std::size_t count = rows.rows_of(choice).size();
       for (std::uint32_t r = first; r < first + count; ++r) {
@@ -45,7 +45,7 @@ class PatternBound::Master {
       if (row_[row] != kNone) entries_.push_back({row_[row], static_cast<double>(count)});
     }
     entries_.push_back({class_row_[pattern.rank_class], 1});
-    program_.add_column(0, 0, LinearProgram::kInfinity, entries_);
+    patterns_.emplace_back(pattern, program_.add_column(0, 0, LinearProgram::kInfinity, entries_));
   }
 
   bool solve() { return program_.solve(); }
@@ -60,24 +60,33 @@ class PatternBound::Master {
   double price_of_rank(std::uint32_t rank_class) const {
     return std::max(0.0, -program_.dual(class_row_[rank_class]));
   }
+  void tell(PatternAnswer& answer) const {
+    answer.shares = shares();
+    answer.shards.assign(row_.size(), std::vector<double>(class_row_.size(), 0));
+    for (const auto& [pattern, column] : patterns_) {
+      for (const auto& [row, count] : pattern.shards)
+        answer.shards[row][pattern.rank_class] += count * program_.value(column);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+
   std::vector<double> shares() const {
-    std::vector<double> shares(allowed_.size(), 0);
+    std::vector<double> shares(zones_.size(), 0);
     for (std::size_t i = 0; i < shares.size(); ++i) {
       if (choice_column_[i] != kNone) shares[i] = program_.value(choice_column_[i]);
     }
     return shares;
   }
 
- private:
-  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
-
   void add_choices() {
     const ChoiceModel& model = rows_.model();
-    choice_column_.assign(allowed_.size(), kNone);
+    choice_column_.assign(zones_.size(), kNone);
     for (std::size_t table = 0; table < model.num_tables(); ++table) {
       for (std::uint32_t i = 0; i < model.choices(table).size(); ++i) {
         const std::uint32_t choice = model.first_choice(table) + i;
-        if (!allowed_[choice]) continue;
+        if (zones_[choice] == 0) continue;
         entries_.assign(1, {table_row_[table], 1});
         const std::uint32_t first = rows_.first_row(choice);
         for (std::uint32_t r = 0; r < rows_.rows_of(choice).size(); ++r) {
@@ -94,19 +103,20 @@ class PatternBound::Master {
   }
 
   const BoundRows& rows_;
-  const std::vector<bool>& allowed_;
+  const std::vector<Zone>& zones_;
   LinearProgram program_;
   std::vector<std::size_t> table_row_;
   std::vector<std::size_t> class_row_;
   std::vector<std::size_t> row_;  // of the program, by row of the model
   std::vector<std::size_t> choice_column_;
+  std::vector<std::pair<RankPattern, std::size_t>> patterns_;  // with their columns
   std::vector<LinearProgram::Entry> entries_;
 };
 
 namespace {
 
 // What the tables are worth, each by its cheapest choice.
-double worth_of_tables(const BoundRows& rows, const std::vector<bool>& allowed,
+double worth_of_tables(const BoundRows& rows, const std::vector<Zone>& zones,
                        const std::vector<double>& worth) {
   const ChoiceModel& model = rows.model();
   double sum = 0;
@@ -114,7 +124,7 @@ double worth_of_tables(const BoundRows& rows, const std::vector<bool>& allowed,
     double least = std::numeric_limits<double>::infinity();
     for (std::uint32_t i = 0; i < model.choices(table).size(); ++i) {
       const std::uint32_t choice = model.first_choice(table) + i;
-      if (!allowed[choice]) continue;
+      if (zones[choice] == 0) continue;
       double own = 0;
       const std::uint32_t first = rows.first_row(choice);
       for (std::uint32_t r = 0; r < rows.rows_of(choice).size(); ++r)
@@ -149,26 +159,28 @@ PatternBound::PatternBound(const BoundRows& rows) : rows_(&rows) {
 }
 
 bool PatternBound::usable(const RankPattern& pattern, double target,
-                          const std::vector<bool>& allowed) const {
+                          const std::vector<Zone>& zones) const {
   return pattern.load <= target &&
-         std::all_of(pattern.shards.begin(), pattern.shards.end(),
-                     [&](const auto& shard) { return allowed[rows_->rows()[shard.first].choice]; });
+         std::all_of(pattern.shards.begin(), pattern.shards.end(), [&](const auto& shard) {
+           const Zone zone = zones[rows_->rows()[shard.first].choice];
+           return (zone >> pattern.rank_class & 1) != 0;
+         });
 }
 
-PatternAnswer PatternBound::decide(double target, const std::vector<bool>& allowed,
-                                   Budget& budget) {
+PatternAnswer PatternBound::decide(double target, const std::vector<Zone>& zones, Budget& budget) {
   constexpr int kMostRounds = 2000;
   PatternAnswer answer;
-  Master master(*rows_, allowed);
+  Master master(*rows_, zones);
   // One shard alone is a pattern; without these a table might have none at first.
   for (std::uint32_t r = 0; r < rows_->rows().size(); ++r) {
     const BoundRow& row = rows_->rows()[r];
-    for (std::uint32_t c = 0; c < rows_->classes().size() && allowed[row.choice]; ++c) {
-      if (rows_->fits(row, c) && row.load <= target) master.add({c, {{r, 1}}, row.load});
+    for (std::uint32_t c = 0; c < rows_->classes().size(); ++c) {
+      const bool here = (zones[row.choice] >> c & 1) != 0;
+      if (here && rows_->fits(row, c) && row.load <= target) master.add({c, {{r, 1}}, row.load});
     }
   }
   for (const RankPattern& pattern : pool_) {
-    if (usable(pattern, target, allowed)) master.add(pattern);
+    if (usable(pattern, target, zones)) master.add(pattern);
   }
 
   std::vector<double> worth(rows_->rows().size(), 0);
@@ -179,26 +191,29 @@ PatternAnswer PatternBound::decide(double target, const std::vector<bool>& allow
     budget.spend((master.iterations() - before) * rows_->rows().size());
     if (master.excess() < kFits) {
       answer.kind = PatternAnswer::Kind::kPossible;
-      answer.shares = master.shares();
+      master.tell(answer);
       return answer;
     }
     master.worths(worth);
     double capacity = 0;
     bool added = false;
     for (std::uint32_t c = 0; c < fillers_.size(); ++c) {
-      fills[c] = fillers_[c].best(worth, target, allowed, budget);
+      fills[c] = fillers_[c].best(worth, target, zones, master.price_of_rank(c), budget);
       capacity += rows_->classes()[c].size * fills[c].most;
       if (fills[c].worth <= master.price_of_rank(c) * (1 + 1e-9) + 1e-12) continue;
       master.add(fills[c].pattern);
       pool_.push_back(fills[c].pattern);
       added = true;
     }
-    if (worth_of_tables(*rows_, allowed, worth) > capacity * (1 + kMargin)) {
+    if (worth_of_tables(*rows_, zones, worth) > capacity * (1 + kMargin)) {
       answer.kind = PatternAnswer::Kind::kExcluded;
       answer.leaf = make_leaf(*rows_, worth, fills);
       return answer;
     }
-    if (!added) return answer;
+    if (!added) {
+      master.tell(answer);
+      return answer;
+    }
   }
   return answer;
 }

@@ -15,12 +15,15 @@ namespace shardwright::embedding {
 struct PatternAnswer {
   enum class Kind : std::uint8_t {
     kExcluded,  // no plan rates below the target; `leaf` shows it
-    kPossible,  // a fractional plan does; `shares` says how much of every choice it takes
-    kUnknown,   // the budget ended first, or the numbers were lost
+    kPossible,  // a fractional plan does
+    kUnknown,   // neither was shown; where the budget ended or the numbers were lost, no shares
   };
   Kind kind = Kind::kUnknown;
   BoundNode leaf;
-  std::vector<double> shares;  // by choice
+  // Of the fractional plan, or of what comes closest: how much of every choice it takes, and how
+  // many shards of every row it puts on every class of ranks.
+  std::vector<double> shares;
+  std::vector<std::vector<double>> shards;
 };
 
 // The Dantzig-Wolfe relaxation, a pattern being a set of shards that fits one rank below the target
@@ -31,13 +34,13 @@ class PatternBound {
  public:
   explicit PatternBound(const BoundRows& rows);
 
-  // `allowed` by choice; at least one per table.
-  PatternAnswer decide(double target, const std::vector<bool>& allowed, Budget& budget);
+  // `zones`: where a choice may be; at least one choice per table is somewhere.
+  PatternAnswer decide(double target, const std::vector<Zone>& zones, Budget& budget);
 
  private:
   class Master;
 
-  bool usable(const RankPattern& pattern, double target, const std::vector<bool>& allowed) const;
+  bool usable(const RankPattern& pattern, double target, const std::vector<Zone>& zones) const;
 
   const BoundRows* rows_;
   std::vector<RankFiller> fillers_;  // by class

@@ -9,40 +9,77 @@ namespace {
 
 // Relative difference below which two worths count as equal.
 constexpr double kNoise = 1e-10;
+// By how much a pattern must be worth more than asked for to do without the best.
+constexpr double kEnough = 1e-3;
 
 }  // namespace
 
 RankFill RankFiller::best(std::span<const double> worth, double target,
-                          const std::vector<bool>& allowed, Budget& budget) {
+                          const std::vector<Zone>& zones, double at_least, Budget& budget) {
   target_ = target;
   const RankClass& own = rows_->classes()[class_];
   hbm_room_ = static_cast<double>(own.room.hbm.value());
   ddr_room_ = static_cast<double>(own.room.ddr.value());
   steps_ = 0;
-  collect(worth, allowed);
+  collect(worth, zones);
   choose_prices();
   set_gains();
-  fill_greedily();
-
   const double room = prices_.load * target_ + prices_.hbm * hbm_room_ + prices_.ddr * ddr_room_;
-  std::vector<double> rests(tables_.size() + 1, room);
-  for (std::size_t t = tables_.size(); t-- > 0;)
-    rests[t] = rests[t + 1] + tables_[t].best_gain;
-  labels_.assign(1, Label{});
-  bool complete = true;
-  for (std::size_t t = 0; t < tables_.size() && complete; ++t)
-    complete = extend(t, rests[t + 1]);
+  rests_.assign(tables_.size() + 1, room);
+  floors_.assign(tables_.size() + 1, Way{});
+  floors_.back().load = target_ * (1 - kNoise);  // so that rounding does not make a fit fail
+  floors_.back().hbm = hbm_room_;
+  floors_.back().ddr = ddr_room_;
+  for (std::size_t t = tables_.size(); t-- > 0;) {
+    rests_[t] = rests_[t + 1] + tables_[t].best_gain;
+    Way most;
+    for (std::uint32_t w = tables_[t].first; w < tables_[t].first + tables_[t].count; ++w) {
+      most.load = std::max(most.load, ways_[w].load);
+      most.hbm = std::max(most.hbm, ways_[w].hbm);
+      most.ddr = std::max(most.ddr, ways_[w].ddr);
+    }
+    floors_[t].load = floors_[t + 1].load - most.load;
+    floors_[t].hbm = floors_[t + 1].hbm - most.hbm;
+    floors_[t].ddr = floors_[t + 1].ddr - most.ddr;
+  }
+
+  // A good pattern first: it ends most labels of the full search.
+  fill_greedily();
+  threshold_ = std::max(at_least, best_.worth);
+  search(kBeam, kBeam);
+  // One that is good enough needs no proof that it is the best.
+  const bool complete = best_.worth <= at_least * (1 + kEnough) && search(kMostLabels, 0);
 
   RankFill fill;
   fill.worth = best_.worth;
-  fill.most = (complete ? best_.worth : rests[0]) * (1 + kNoise);
+  fill.most = (complete ? threshold_ : rests_[0]) * (1 + kNoise);
   fill.pattern = pattern();
   fill.prices = prices_;
   budget.spend(steps_);
   return fill;
 }
 
-void RankFiller::collect(std::span<const double> worth, const std::vector<bool>& allowed) {
+// Extends labels through all tables; with a beam, of the most promising ones only. False where
+// there are too many labels to go on.
+bool RankFiller::search(std::size_t most_labels, std::size_t beam) {
+  labels_.assign(1, Label{});
+  for (std::size_t t = 0; t < tables_.size(); ++t) {
+    extend(t, rests_[t + 1]);
+    level(floors_[t + 1]);
+    drop_dominated();
+    if (beam > 0 && labels_.size() > beam) {
+      const auto middle = labels_.begin() + static_cast<std::ptrdiff_t>(beam);
+      std::nth_element(labels_.begin(), middle, labels_.end(), [](const Label& a, const Label& b) {
+        return a.gain != b.gain ? a.gain > b.gain : a.taken < b.taken;
+      });
+      labels_.resize(beam);
+    }
+    if (labels_.size() > most_labels) return false;
+  }
+  return true;
+}
+
+void RankFiller::collect(std::span<const double> worth, const std::vector<Zone>& zones) {
   const ChoiceModel& model = rows_->model();
   ways_.clear();
   tables_.clear();
@@ -50,7 +87,7 @@ void RankFiller::collect(std::span<const double> worth, const std::vector<bool>&
     const std::size_t first = ways_.size();
     for (std::uint32_t i = 0; i < model.choices(table).size(); ++i) {
       const std::uint32_t choice = model.first_choice(table) + i;
-      if (allowed[choice]) add_ways(choice, worth);
+      if ((zones[choice] >> class_ & 1) != 0) add_ways(choice, worth);
     }
     drop_dominated_ways(first);
     if (ways_.size() > first) {
@@ -144,42 +181,75 @@ double RankFiller::relaxed(const RankPrices& prices, Way* slack) const {
   return value;
 }
 
-// Lowers the relaxation price by price: where the ways taken leave room, a lower price is better.
+// Where the ways taken at a price leave room, a lower price is better. The relaxation is convex in
+// the price of memory when the others are the best for it.
 void RankFiller::choose_prices() {
-  constexpr int kSweeps = 3;
-  constexpr int kHalvings = 30;
   prices_ = {};
-  const std::array<std::pair<double RankPrices::*, double Way::*>, 3> dimensions{
-      {{&RankPrices::load, &Way::load},
-       {&RankPrices::hbm, &Way::hbm},
-       {&RankPrices::ddr, &Way::ddr}}};
-  for (int sweep = 0; sweep < kSweeps; ++sweep) {
-    bool moved = false;
-    for (const auto& [price, left] : dimensions) {
-      RankPrices trial = prices_;
-      Way slack;
-      trial.*price = 0;
-      relaxed(trial, &slack);
-      steps_ += ways_.size();
-      double low = 0;
-      double high = 0;
-      if (slack.*left < 0) {
-        for (const Way& way : ways_) {
-          if (way.*left > 0) high = std::max(high, way.worth / way.*left);
-        }
-        for (int i = 0; i < kHalvings; ++i) {
-          trial.*price = (low + high) / 2;
-          relaxed(trial, &slack);
-          (slack.*left < 0 ? low : high) = trial.*price;
-        }
-        steps_ += kHalvings * ways_.size();
-      }
-      moved = moved || std::abs(prices_.*price - high) > 1e-9 * high;
-      prices_.*price = high;
-    }
-    // With memory to spare, load alone decides at once.
-    if (!moved || (prices_.hbm == 0 && prices_.ddr == 0)) break;
+  best_load_price(prices_);
+  Way slack;
+  relaxed(prices_, &slack);
+  if (slack.ddr < 0) prices_.ddr = best_price(&RankPrices::ddr, &Way::ddr, prices_);
+  relaxed(prices_, &slack);
+  if (slack.hbm >= 0) return;
+  double low = 0;
+  double high = 0;
+  for (const Way& way : ways_) {
+    if (way.hbm > 0) high = std::max(high, way.worth / way.hbm);
   }
+  const auto at = [&](double hbm) {
+    RankPrices trial = prices_;
+    trial.hbm = hbm;
+    return best_load_price(trial);
+  };
+  constexpr int kSections = 40;
+  constexpr double kGolden = 0.6180339887498949;
+  double left = high - kGolden * (high - low);
+  double right = low + kGolden * (high - low);
+  double at_left = at(left);
+  double at_right = at(right);
+  for (int i = 0; i < kSections; ++i) {
+    if (at_left <= at_right) {
+      high = right;
+      right = left;
+      at_right = at_left;
+      at_left = at(left = high - kGolden * (high - low));
+    } else {
+      low = left;
+      left = right;
+      at_left = at_right;
+      at_right = at(right = low + kGolden * (high - low));
+    }
+  }
+  prices_.hbm = at_left <= at_right ? left : right;
+  best_load_price(prices_);
+}
+
+// The best price of load beside the others; the relaxation's value there.
+double RankFiller::best_load_price(RankPrices& prices) {
+  prices.load = best_price(&RankPrices::load, &Way::load, prices);
+  Way slack;
+  return relaxed(prices, &slack);
+}
+
+double RankFiller::best_price(double RankPrices::*price, double Way::*size, RankPrices prices) {
+  constexpr int kHalvings = 30;
+  Way slack;
+  prices.*price = 0;
+  relaxed(prices, &slack);
+  steps_ += ways_.size();
+  if (slack.*size >= 0) return 0;
+  double low = 0;
+  double high = 0;
+  for (const Way& way : ways_) {
+    if (way.*size > 0) high = std::max(high, way.worth / way.*size);
+  }
+  for (int i = 0; i < kHalvings; ++i) {
+    prices.*price = (low + high) / 2;
+    relaxed(prices, &slack);
+    (slack.*size < 0 ? low : high) = prices.*price;
+  }
+  steps_ += kHalvings * ways_.size();
+  return high;
 }
 
 void RankFiller::set_gains() {
@@ -215,10 +285,10 @@ void RankFiller::fill_greedily() {
   }
 }
 
-bool RankFiller::extend(std::size_t t, double rest) {
+void RankFiller::extend(std::size_t t, double rest) {
   const Table& table = tables_[t];
   next_.clear();
-  const auto can_win = [&](double gain) { return gain + rest > best_.worth * (1 + kNoise); };
+  const auto can_win = [&](double gain) { return gain + rest > threshold_ * (1 + kNoise); };
   for (const Label& label : labels_) {
     steps_ += table.count + 1;
     if (can_win(label.gain)) next_.push_back(label);
@@ -229,13 +299,24 @@ bool RankFiller::extend(std::size_t t, double rest) {
       if (!fits(more.load, more.hbm, more.ddr) || !can_win(more.gain)) continue;
       taken_.push_back({label.taken, w});
       more.taken = static_cast<std::uint32_t>(taken_.size() - 1);
-      if (more.worth > best_.worth) best_ = more;
+      if (more.worth > threshold_ || (more.worth > best_.worth && best_.worth < threshold_)) {
+        best_ = more;
+        threshold_ = std::max(threshold_, more.worth);
+      }
       next_.push_back(more);
     }
   }
   labels_.swap(next_);
-  drop_dominated();
-  return labels_.size() <= kMostLabels;
+}
+
+// What is below the floor can never matter: whatever follows fits. Labels that differ there alone
+// become comparable.
+void RankFiller::level(const Way& floor) {
+  for (Label& label : labels_) {
+    label.load = std::max(label.load, floor.load);
+    label.hbm = std::max(label.hbm, floor.hbm);
+    label.ddr = std::max(label.ddr, floor.ddr);
+  }
 }
 
 void RankFiller::drop_dominated() {
@@ -267,7 +348,8 @@ RankPattern RankFiller::pattern() const {
     if (way.other_count > 0) pattern.shards.emplace_back(way.other_row, way.other_count);
   }
   std::sort(pattern.shards.begin(), pattern.shards.end());
-  pattern.load = best_.load;
+  for (const auto& [row, count] : pattern.shards)
+    pattern.load += count * rows_->rows()[row].load;
   return pattern;
 }
 

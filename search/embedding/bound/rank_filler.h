@@ -33,9 +33,10 @@ class RankFiller {
  public:
   RankFiller(const BoundRows& rows, std::uint32_t rank_class) : rows_(&rows), class_(rank_class) {}
 
-  // `worth` by row; `allowed` by choice.
-  RankFill best(std::span<const double> worth, double target, const std::vector<bool>& allowed,
-                Budget& budget);
+  // `worth` by row; `zones`, where it may be, by choice. A pattern worth no more than `at_least` is
+  // of no interest: the best one may then be missed, and `most` is at least that.
+  RankFill best(std::span<const double> worth, double target, const std::vector<Zone>& zones,
+                double at_least, Budget& budget);
 
  private:
   // Shards of one choice on the rank: up to two rows of it.
@@ -68,21 +69,26 @@ class RankFiller {
     std::uint32_t way = 0;
   };
 
-  void collect(std::span<const double> worth, const std::vector<bool>& allowed);
+  void collect(std::span<const double> worth, const std::vector<Zone>& zones);
   void add_ways(std::uint32_t choice, std::span<const double> worth);
   void drop_dominated_ways(std::size_t first);
   void choose_prices();
+  double best_load_price(RankPrices& prices);
+  double best_price(double RankPrices::*price, double Way::*size, RankPrices prices);
   double relaxed(const RankPrices& prices, Way* slack) const;
   void set_gains();
   void fill_greedily();
-  bool extend(std::size_t table, double rest);
+  bool search(std::size_t most_labels, std::size_t beam);
+  void extend(std::size_t table, double rest);
+  void level(const Way& floor);
   void drop_dominated();
   bool fits(double load, double hbm, double ddr) const {
     return load <= target_ && hbm <= hbm_room_ && ddr <= ddr_room_;
   }
   RankPattern pattern() const;
 
-  static constexpr std::size_t kMostLabels = 100'000;
+  static constexpr std::size_t kBeam = 64;
+  static constexpr std::size_t kMostLabels = 20'000;
 
   const BoundRows* rows_;
   std::uint32_t class_;
@@ -95,7 +101,10 @@ class RankFiller {
   std::vector<Label> labels_;
   std::vector<Label> next_;
   std::vector<Taken> taken_;
+  std::vector<double> rests_;  // what is left to gain before every table
+  std::vector<Way> floors_;    // of load and memory before every table
   Label best_;
+  double threshold_ = 0;  // labels that cannot be worth more end
   std::uint64_t steps_ = 0;
 };
 
