@@ -195,20 +195,24 @@ PatternAnswer PatternBound::decide(double target, const std::vector<Zone>& zones
       return answer;
     }
     master.worths(worth);
-    double capacity = 0;
     bool added = false;
-    for (std::uint32_t c = 0; c < fillers_.size(); ++c) {
-      fills[c] = fillers_[c].best(worth, target, zones, master.price_of_rank(c), budget);
-      capacity += rows_->classes()[c].size * fills[c].most;
-      if (fills[c].worth <= master.price_of_rank(c) * (1 + 1e-9) + 1e-12) continue;
-      master.add(fills[c].pattern);
-      pool_.push_back(fills[c].pattern);
-      added = true;
-    }
-    if (worth_of_tables(*rows_, zones, worth) > capacity * (1 + kMargin)) {
-      answer.kind = PatternAnswer::Kind::kExcluded;
-      answer.leaf = make_leaf(*rows_, worth, fills);
-      return answer;
+    for (const bool exact : {false, true}) {
+      double capacity = 0;
+      for (std::uint32_t c = 0; c < fillers_.size(); ++c) {
+        const double price = master.price_of_rank(c);
+        fills[c] = fillers_[c].best(worth, target, zones, price, exact, budget);
+        capacity += rows_->classes()[c].size * fills[c].most;
+        if (fills[c].worth <= price * (1 + 1e-9) + 1e-12) continue;
+        master.add(fills[c].pattern);
+        pool_.push_back(fills[c].pattern);
+        added = true;
+      }
+      if (worth_of_tables(*rows_, zones, worth) > capacity * (1 + kMargin)) {
+        answer.kind = PatternAnswer::Kind::kExcluded;
+        answer.leaf = make_leaf(*rows_, worth, fills);
+        return answer;
+      }
+      if (added) break;
     }
     if (!added) {
       master.tell(answer);

@@ -11,11 +11,14 @@ namespace {
 constexpr double kNoise = 1e-10;
 // By how much a pattern must be worth more than asked for to do without the best.
 constexpr double kEnough = 1e-3;
+// Of a full search, beyond which it waits until nothing else helps.
+constexpr std::uint64_t kEasySteps = 50'000;
 
 }  // namespace
 
 RankFill RankFiller::best(std::span<const double> worth, double target,
-                          const std::vector<Zone>& zones, double at_least, Budget& budget) {
+                          const std::vector<Zone>& zones, double at_least, bool exact,
+                          Budget& budget) {
   target_ = target;
   const RankClass& own = rows_->classes()[class_];
   hbm_room_ = static_cast<double>(own.room.hbm.value());
@@ -48,7 +51,12 @@ RankFill RankFiller::best(std::span<const double> worth, double target,
   threshold_ = std::max(at_least, best_.worth);
   search(kBeam, kBeam);
   // One that is good enough needs no proof that it is the best.
-  const bool complete = best_.worth <= at_least * (1 + kEnough) && search(kMostLabels, 0);
+  bool complete = false;
+  if ((exact || easy_) && best_.worth <= at_least * (1 + kEnough)) {
+    const std::uint64_t before = steps_;
+    complete = search(kMostLabels, 0);
+    easy_ = steps_ - before < kEasySteps;
+  }
 
   RankFill fill;
   fill.worth = best_.worth;

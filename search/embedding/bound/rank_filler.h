@@ -36,7 +36,7 @@ class RankFiller {
   // `worth` by row; `zones`, where it may be, by choice. A pattern worth no more than `at_least` is
   // of no interest: the best one may then be missed, and `most` is at least that.
   RankFill best(std::span<const double> worth, double target, const std::vector<Zone>& zones,
-                double at_least, Budget& budget);
+                double at_least, bool exact, Budget& budget);
 
  private:
   // Shards of one choice on the rank: up to two rows of it.
@@ -104,6 +104,7 @@ class RankFiller {
   std::vector<double> rests_;  // what is left to gain before every table
   std::vector<Way> floors_;    // of load and memory before every table
   Label best_;
+  bool easy_ = true;      // so was the last full search
   double threshold_ = 0;  // labels that cannot be worth more end
   std::uint64_t steps_ = 0;
 };
