@@ -92,21 +92,29 @@ void BoundProver::begin_tree() {
 }
 
 void BoundProver::visit_box(Budget& budget) {
+  // A better plan was found meanwhile, or this takes too long.
+  if (target_ > rating_ || boxes_ >= kMostBoxes) return give_up_target();
+  if (patterns_->asked()) {
+    if (std::optional<PatternAnswer> answer = patterns_->advance(budget)) {
+      take_answer(std::move(*answer));
+    }
+    return;
+  }
   if (open_.empty()) {
     accept(target_, std::move(nodes_));
     target_ = 0;
     return;
   }
-  // A better plan was found meanwhile, or this takes too long.
-  if (target_ > rating_ || boxes_ >= kMostBoxes) return give_up_target();
-  const Box box = std::move(open_.back());
+  box_ = std::move(open_.back());
   open_.pop_back();
   ++boxes_;
-  if (exclude_by_prices(box, budget)) return;
-  PatternAnswer answer = patterns_->decide(target_, box, budget);
+  if (!exclude_by_prices(box_, budget)) patterns_->ask(target_, box_);
+}
+
+void BoundProver::take_answer(PatternAnswer answer) {
   if (answer.kind == PatternAnswer::Kind::kExcluded) {
     nodes_.push_back(std::move(answer.leaf));
-  } else if (answer.shares.empty() || !branch(box, answer)) {
+  } else if (answer.shares.empty() || !branch(box_, answer)) {
     give_up_target();
   }
 }
@@ -223,6 +231,7 @@ void BoundProver::give_up_target() {
   }
   target_ = 0;
   open_.clear();
+  patterns_->drop();
 }
 
 void BoundProver::part_hosts() {

@@ -51,6 +51,7 @@ class BoundProver {
   void choose_target();
   void begin_tree();
   void visit_box(Budget& budget);
+  void take_answer(PatternAnswer answer);
   bool exclude_by_prices(const Box& box, Budget& budget);
   bool branch(const Box& box, const PatternAnswer& answer);
   Cut cut_of_choices(std::size_t table, bool by_memory, const Box& box,
@@ -74,6 +75,7 @@ class BoundProver {
   double ceiling_ = 0;     // a target that could not be proved; 0 = none
   double target_ = 0;      // being proved; 0 = none
   std::vector<Box> open_;  // the last is next
+  Box box_;                // that patterns are asked about
   std::vector<BoundNode> nodes_;
   std::size_t boxes_ = 0;  // visited for this target
 };

@@ -156,70 +156,79 @@ BoundNode make_leaf(const BoundRows& rows, const std::vector<double>& worth,
 PatternBound::PatternBound(const BoundRows& rows) : rows_(&rows) {
   for (std::uint32_t c = 0; c < rows.classes().size(); ++c)
     fillers_.emplace_back(rows, c);
+  worth_.resize(rows.rows().size());
+  fills_.resize(fillers_.size());
 }
 
-bool PatternBound::usable(const RankPattern& pattern, double target,
-                          const std::vector<Zone>& zones) const {
-  return pattern.load <= target &&
+PatternBound::~PatternBound() = default;
+
+void PatternBound::drop() { master_.reset(); }
+
+bool PatternBound::usable(const RankPattern& pattern) const {
+  return pattern.load <= target_ &&
          std::all_of(pattern.shards.begin(), pattern.shards.end(), [&](const auto& shard) {
-           const Zone zone = zones[rows_->rows()[shard.first].choice];
+           const Zone zone = zones_[rows_->rows()[shard.first].choice];
            return (zone >> pattern.rank_class & 1) != 0;
          });
 }
 
-PatternAnswer PatternBound::decide(double target, const std::vector<Zone>& zones, Budget& budget) {
-  constexpr int kMostRounds = 2000;
-  PatternAnswer answer;
-  Master master(*rows_, zones);
+void PatternBound::ask(double target, const std::vector<Zone>& zones) {
+  target_ = target;
+  zones_ = zones;
+  master_ = std::make_unique<Master>(*rows_, zones_);
   // One shard alone is a pattern; without these a table might have none at first.
   for (std::uint32_t r = 0; r < rows_->rows().size(); ++r) {
     const BoundRow& row = rows_->rows()[r];
     for (std::uint32_t c = 0; c < rows_->classes().size(); ++c) {
-      const bool here = (zones[row.choice] >> c & 1) != 0;
-      if (here && rows_->fits(row, c) && row.load <= target) master.add({c, {{r, 1}}, row.load});
+      const bool here = (zones_[row.choice] >> c & 1) != 0;
+      if (here && rows_->fits(row, c) && row.load <= target_) master_->add({c, {{r, 1}}, row.load});
     }
   }
   for (const RankPattern& pattern : pool_) {
-    if (usable(pattern, target, zones)) master.add(pattern);
+    if (usable(pattern)) master_->add(pattern);
   }
+}
 
-  std::vector<double> worth(rows_->rows().size(), 0);
-  std::vector<RankFill> fills(fillers_.size());
-  for (int round = 0; round < kMostRounds && !budget.interrupted(); ++round) {
-    const std::size_t before = master.iterations();
-    if (!master.solve()) return answer;
-    budget.spend((master.iterations() - before) * rows_->rows().size());
-    if (master.excess() < kFits) {
-      answer.kind = PatternAnswer::Kind::kPossible;
-      master.tell(answer);
-      return answer;
-    }
-    master.worths(worth);
-    bool added = false;
-    for (const bool exact : {false, true}) {
-      double capacity = 0;
-      for (std::uint32_t c = 0; c < fillers_.size(); ++c) {
-        const double price = master.price_of_rank(c);
-        fills[c] = fillers_[c].best(worth, target, zones, price, exact, budget);
-        capacity += rows_->classes()[c].size * fills[c].most;
-        if (fills[c].worth <= price * (1 + 1e-9) + 1e-12) continue;
-        master.add(fills[c].pattern);
-        pool_.push_back(fills[c].pattern);
-        added = true;
-      }
-      if (worth_of_tables(*rows_, zones, worth) > capacity * (1 + kMargin)) {
-        answer.kind = PatternAnswer::Kind::kExcluded;
-        answer.leaf = make_leaf(*rows_, worth, fills);
-        return answer;
-      }
-      if (added) break;
-    }
-    if (!added) {
-      master.tell(answer);
-      return answer;
-    }
+std::optional<PatternAnswer> PatternBound::advance(Budget& budget) {
+  PatternAnswer answer;
+  const std::size_t before = master_->iterations();
+  const bool solved = master_->solve();
+  budget.spend((master_->iterations() - before) * rows_->rows().size());
+  if (solved && master_->excess() < kFits) {
+    answer.kind = PatternAnswer::Kind::kPossible;
+    master_->tell(answer);
+  } else if (solved && add_patterns(budget, answer)) {
+    return std::nullopt;
   }
+  master_.reset();
   return answer;
+}
+
+// Patterns that lessen the excess, for another round. False where there are none, or where the
+// worths already show that there is no plan.
+bool PatternBound::add_patterns(Budget& budget, PatternAnswer& answer) {
+  master_->worths(worth_);
+  for (const bool exact : {false, true}) {
+    bool added = false;
+    double capacity = 0;
+    for (std::uint32_t c = 0; c < fillers_.size(); ++c) {
+      const double price = master_->price_of_rank(c);
+      fills_[c] = fillers_[c].best(worth_, target_, zones_, price, exact, budget);
+      capacity += rows_->classes()[c].size * fills_[c].most;
+      if (fills_[c].worth <= price * (1 + 1e-9) + 1e-12) continue;
+      master_->add(fills_[c].pattern);
+      pool_.push_back(fills_[c].pattern);
+      added = true;
+    }
+    if (worth_of_tables(*rows_, zones_, worth_) > capacity * (1 + kMargin)) {
+      answer.kind = PatternAnswer::Kind::kExcluded;
+      answer.leaf = make_leaf(*rows_, worth_, fills_);
+      return false;
+    }
+    if (added) return true;
+  }
+  master_->tell(answer);
+  return false;
 }
 
 }  // namespace shardwright::embedding

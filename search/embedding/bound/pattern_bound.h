@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/embedding/bound_certificate.h"
@@ -33,18 +35,29 @@ struct PatternAnswer {
 class PatternBound {
  public:
   explicit PatternBound(const BoundRows& rows);
+  ~PatternBound();
 
-  // `zones`: where a choice may be; at least one choice per table is somewhere.
-  PatternAnswer decide(double target, const std::vector<Zone>& zones, Budget& budget);
+  // Begins a question. `zones`: where a choice may be; at least one choice per table is somewhere.
+  void ask(double target, const std::vector<Zone>& zones);
+  bool asked() const { return master_ != nullptr; }
+  void drop();
+  // One round of pricing; the answer, once there is one. Precondition: asked().
+  std::optional<PatternAnswer> advance(Budget& budget);
 
  private:
   class Master;
 
-  bool usable(const RankPattern& pattern, double target, const std::vector<Zone>& zones) const;
+  bool usable(const RankPattern& pattern) const;
+  bool add_patterns(Budget& budget, PatternAnswer& answer);
 
   const BoundRows* rows_;
   std::vector<RankFiller> fillers_;  // by class
   std::vector<RankPattern> pool_;
+  double target_ = 0;
+  std::vector<Zone> zones_;
+  std::unique_ptr<Master> master_;
+  std::vector<double> worth_;    // of one shard, by row
+  std::vector<RankFill> fills_;  // by class
 };
 
 }  // namespace shardwright::embedding
