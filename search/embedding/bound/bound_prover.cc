@@ -67,19 +67,22 @@ void BoundProver::accept(double bound, std::vector<BoundNode> nodes) {
 
 // At first the one that proves the rating optimal; where that fails, halfway down to the bound.
 void BoundProver::choose_target() {
-  constexpr double kLeastStep = 2e-5;  // of the rating
   const double goal = rating_ * (1 - 0.9 * kOptimal);
-  if (ceiling_ == 0 || ceiling_ > rating_) {
-    target_ = goal;
-  } else {
-    if (ceiling_ - certificate_.bound < kLeastStep * rating_) {
+  if (ceiling_ > rating_) ceiling_ = 0;
+  if (ceiling_ != 0 && ceiling_ - certificate_.bound < least_step() * rating_) {
+    if (trees_) {
       finished_ = true;
       return;
     }
-    target_ = (ceiling_ + certificate_.bound) / 2;
+    trees_ = true;
+    ceiling_ = 0;
   }
+  target_ = ceiling_ == 0 ? goal : (ceiling_ + certificate_.bound) / 2;
   begin_tree();
 }
+
+// Between targets, relative to the rating.
+double BoundProver::least_step() const { return trees_ ? 2e-5 : 2e-3; }
 
 void BoundProver::begin_tree() {
   Box root(model_->choices().size(), 0);
@@ -114,7 +117,7 @@ void BoundProver::visit_box(Budget& budget) {
 void BoundProver::take_answer(PatternAnswer answer) {
   if (answer.kind == PatternAnswer::Kind::kExcluded) {
     nodes_.push_back(std::move(answer.leaf));
-  } else if (answer.shares.empty() || !branch(box_, answer)) {
+  } else if (answer.shares.empty() || !trees_ || !branch(box_, answer)) {
     give_up_target();
   }
 }
@@ -224,7 +227,7 @@ BoundProver::Cut BoundProver::cut_of_places(std::size_t table, const Box& box,
 
 // A target that no tree over all hosts alike can prove may need to tell them apart.
 void BoundProver::give_up_target() {
-  if (target_ <= rating_ && !hosts_parted_ && BoundRows::can_part_hosts(*model_)) {
+  if (target_ <= rating_ && trees_ && !hosts_parted_ && BoundRows::can_part_hosts(*model_)) {
     part_hosts();
   } else if (target_ <= rating_) {
     ceiling_ = target_;

@@ -49,6 +49,7 @@ class BoundProver {
   void step(Budget& budget);
   void prove_by_prices(Budget& budget);
   void choose_target();
+  double least_step() const;
   void begin_tree();
   void visit_box(Budget& budget);
   void take_answer(PatternAnswer answer);
@@ -66,7 +67,8 @@ class BoundProver {
   std::unique_ptr<PatternBound> patterns_;
   BoundCertificate certificate_;
   double ranks_ = 0;
-  double room_ = 0;  // HBM of all ranks
+  double room_ = 0;     // HBM of all ranks
+  bool trees_ = false;  // cut boxes that patterns do not exclude
   bool hosts_parted_ = false;
   bool finished_ = false;
   double rating_ = 0;

@@ -26,24 +26,15 @@ RankFill RankFiller::best(std::span<const double> worth, double target,
   steps_ = 0;
   collect(worth, zones);
   choose_prices();
-  set_gains();
-  const double room = prices_.load * target_ + prices_.hbm * hbm_room_ + prices_.ddr * ddr_room_;
-  rests_.assign(tables_.size() + 1, room);
-  floors_.assign(tables_.size() + 1, Way{});
-  floors_.back().load = target_ * (1 - kNoise);  // so that rounding does not make a fit fail
-  floors_.back().hbm = hbm_room_;
-  floors_.back().ddr = ddr_room_;
-  for (std::size_t t = tables_.size(); t-- > 0;) {
-    rests_[t] = rests_[t + 1] + tables_[t].best_gain;
-    Way most;
-    for (std::uint32_t w = tables_[t].first; w < tables_[t].first + tables_[t].count; ++w) {
-      most.load = std::max(most.load, ways_[w].load);
-      most.hbm = std::max(most.hbm, ways_[w].hbm);
-      most.ddr = std::max(most.ddr, ways_[w].ddr);
-    }
-    floors_[t].load = floors_[t + 1].load - most.load;
-    floors_[t].hbm = floors_[t + 1].hbm - most.hbm;
-    floors_[t].ddr = floors_[t + 1].ddr - most.ddr;
+  order_tables();
+  set_floors();
+  relaxations_.clear();
+  add_relaxation(prices_);
+  // A label that has taken much load and little memory, or the other way round, is bounded better
+  // by other prices.
+  for (const auto& [load, hbm] :
+       {std::pair{0.5, 1.5}, std::pair{1.5, 0.5}, std::pair{2.0, 0.0}, std::pair{0.0, 2.0}}) {
+    add_relaxation({prices_.load * load, prices_.hbm * hbm, prices_.ddr});
   }
 
   // A good pattern first: it ends most labels of the full search.
@@ -60,7 +51,7 @@ RankFill RankFiller::best(std::span<const double> worth, double target,
 
   RankFill fill;
   fill.worth = best_.worth;
-  fill.most = (complete ? threshold_ : rests_[0]) * (1 + kNoise);
+  fill.most = (complete ? threshold_ : relaxations_[0].rests[0]) * (1 + kNoise);
   fill.pattern = pattern();
   fill.prices = prices_;
   budget.spend(steps_);
@@ -72,13 +63,15 @@ RankFill RankFiller::best(std::span<const double> worth, double target,
 bool RankFiller::search(std::size_t most_labels, std::size_t beam) {
   labels_.assign(1, Label{});
   for (std::size_t t = 0; t < tables_.size(); ++t) {
-    extend(t, rests_[t + 1]);
+    extend(t);
     level(floors_[t + 1]);
     drop_dominated();
     if (beam > 0 && labels_.size() > beam) {
       const auto middle = labels_.begin() + static_cast<std::ptrdiff_t>(beam);
-      std::nth_element(labels_.begin(), middle, labels_.end(), [](const Label& a, const Label& b) {
-        return a.gain != b.gain ? a.gain > b.gain : a.taken < b.taken;
+      std::nth_element(labels_.begin(), middle, labels_.end(), [&](const Label& a, const Label& b) {
+        const double gain_a = gain(a, prices_);
+        const double gain_b = gain(b, prices_);
+        return gain_a != gain_b ? gain_a > gain_b : a.taken < b.taken;
       });
       labels_.resize(beam);
     }
@@ -173,10 +166,9 @@ double RankFiller::relaxed(const RankPrices& prices, Way* slack) const {
     const Way* taken = nullptr;
     for (std::uint32_t w = table.first; w < table.first + table.count; ++w) {
       const Way& way = ways_[w];
-      const double gain =
-          way.worth - prices.load * way.load - prices.hbm * way.hbm - prices.ddr * way.ddr;
-      if (gain > best) {
-        best = gain;
+      const double own = gain(way, prices);
+      if (own > best) {
+        best = own;
         taken = &way;
       }
     }
@@ -260,18 +252,54 @@ double RankFiller::best_price(double RankPrices::*price, double Way::*size, Rank
   return high;
 }
 
-void RankFiller::set_gains() {
+// What promises most comes first.
+void RankFiller::order_tables() {
   for (Table& table : tables_) {
     table.best_gain = 0;
-    for (std::uint32_t w = table.first; w < table.first + table.count; ++w) {
-      Way& way = ways_[w];
-      way.gain =
-          way.worth - prices_.load * way.load - prices_.hbm * way.hbm - prices_.ddr * way.ddr;
-      table.best_gain = std::max(table.best_gain, way.gain);
-    }
+    for (std::uint32_t w = table.first; w < table.first + table.count; ++w)
+      table.best_gain = std::max(table.best_gain, gain(ways_[w], prices_));
   }
   std::stable_sort(tables_.begin(), tables_.end(),
                    [](const Table& a, const Table& b) { return a.best_gain > b.best_gain; });
+}
+
+void RankFiller::add_relaxation(const RankPrices& prices) {
+  Relaxation& added = relaxations_.emplace_back();
+  added.prices = prices;
+  added.rests.assign(tables_.size() + 1,
+                     prices.load * target_ + prices.hbm * hbm_room_ + prices.ddr * ddr_room_);
+  for (std::size_t t = tables_.size(); t-- > 0;) {
+    double best = 0;
+    for (std::uint32_t w = tables_[t].first; w < tables_[t].first + tables_[t].count; ++w)
+      best = std::max(best, gain(ways_[w], prices));
+    added.rests[t] = added.rests[t + 1] + best;
+  }
+  steps_ += ways_.size();
+}
+
+void RankFiller::set_floors() {
+  floors_.assign(tables_.size() + 1, Way{});
+  floors_.back().load = target_ * (1 - kNoise);  // so that rounding does not make a fit fail
+  floors_.back().hbm = hbm_room_;
+  floors_.back().ddr = ddr_room_;
+  for (std::size_t t = tables_.size(); t-- > 0;) {
+    Way most;
+    for (std::uint32_t w = tables_[t].first; w < tables_[t].first + tables_[t].count; ++w) {
+      most.load = std::max(most.load, ways_[w].load);
+      most.hbm = std::max(most.hbm, ways_[w].hbm);
+      most.ddr = std::max(most.ddr, ways_[w].ddr);
+    }
+    floors_[t].load = floors_[t + 1].load - most.load;
+    floors_[t].hbm = floors_[t + 1].hbm - most.hbm;
+    floors_[t].ddr = floors_[t + 1].ddr - most.ddr;
+  }
+}
+
+bool RankFiller::can_win(const Label& label, std::size_t next_table) const {
+  const double least = threshold_ * (1 + kNoise);
+  return std::all_of(relaxations_.begin(), relaxations_.end(), [&](const Relaxation& relaxation) {
+    return gain(label, relaxation.prices) + relaxation.rests[next_table] > least;
+  });
 }
 
 // A first pattern: of every table the way of most gain that still fits.
@@ -283,28 +311,26 @@ void RankFiller::fill_greedily() {
     for (std::uint32_t w = table.first; w < table.first + table.count; ++w) {
       const Way& way = ways_[w];
       if (!fits(best_.load + way.load, best_.hbm + way.hbm, best_.ddr + way.ddr)) continue;
-      if (best == nullptr || way.gain > best->gain) best = &way;
+      if (best == nullptr || gain(way, prices_) > gain(*best, prices_)) best = &way;
     }
     if (best == nullptr) continue;
     taken_.push_back({best_.taken, static_cast<std::uint32_t>(best - ways_.data())});
-    best_ = {best_.load + best->load, best_.hbm + best->hbm,
-             best_.ddr + best->ddr,   best_.worth + best->worth,
-             best_.gain + best->gain, static_cast<std::uint32_t>(taken_.size() - 1)};
+    best_ = {best_.load + best->load, best_.hbm + best->hbm, best_.ddr + best->ddr,
+             best_.worth + best->worth, static_cast<std::uint32_t>(taken_.size() - 1)};
   }
 }
 
-void RankFiller::extend(std::size_t t, double rest) {
+void RankFiller::extend(std::size_t t) {
   const Table& table = tables_[t];
   next_.clear();
-  const auto can_win = [&](double gain) { return gain + rest > threshold_ * (1 + kNoise); };
   for (const Label& label : labels_) {
     steps_ += table.count + 1;
-    if (can_win(label.gain)) next_.push_back(label);
+    if (can_win(label, t + 1)) next_.push_back(label);
     for (std::uint32_t w = table.first; w < table.first + table.count; ++w) {
       const Way& way = ways_[w];
-      Label more{label.load + way.load,   label.hbm + way.hbm,   label.ddr + way.ddr,
-                 label.worth + way.worth, label.gain + way.gain, 0};
-      if (!fits(more.load, more.hbm, more.ddr) || !can_win(more.gain)) continue;
+      Label more{label.load + way.load, label.hbm + way.hbm, label.ddr + way.ddr,
+                 label.worth + way.worth, 0};
+      if (!fits(more.load, more.hbm, more.ddr) || !can_win(more, t + 1)) continue;
       taken_.push_back({label.taken, w});
       more.taken = static_cast<std::uint32_t>(taken_.size() - 1);
       if (more.worth > threshold_ || (more.worth > best_.worth && best_.worth < threshold_)) {

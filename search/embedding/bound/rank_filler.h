@@ -45,7 +45,6 @@ class RankFiller {
     double load = 0;
     double hbm = 0;
     double ddr = 0;
-    double gain = 0;  // worth less what it takes at the prices
     std::uint32_t row = 0;
     std::uint32_t count = 0;
     std::uint32_t other_row = 0;
@@ -54,14 +53,13 @@ class RankFiller {
   struct Table {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
-    double best_gain = 0;
+    double best_gain = 0;  // at the best prices
   };
   struct Label {
     double load = 0;
     double hbm = 0;
     double ddr = 0;
     double worth = 0;
-    double gain = 0;
     std::uint32_t taken = 0;  // index into taken_; 0 = nothing
   };
   struct Taken {
@@ -76,10 +74,23 @@ class RankFiller {
   double best_load_price(RankPrices& prices);
   double best_price(double RankPrices::*price, double Way::*size, RankPrices prices);
   double relaxed(const RankPrices& prices, Way* slack) const;
-  void set_gains();
+  // Prices, and what is left to gain by them before every table, the whole room included.
+  struct Relaxation {
+    RankPrices prices;
+    std::vector<double> rests;
+  };
+
+  template <class Held>
+  static double gain(const Held& held, const RankPrices& prices) {
+    return held.worth - prices.load * held.load - prices.hbm * held.hbm - prices.ddr * held.ddr;
+  }
+  void order_tables();
+  void add_relaxation(const RankPrices& prices);
+  void set_floors();
+  bool can_win(const Label& label, std::size_t next_table) const;
   void fill_greedily();
   bool search(std::size_t most_labels, std::size_t beam);
-  void extend(std::size_t table, double rest);
+  void extend(std::size_t table);
   void level(const Way& floor);
   void drop_dominated();
   bool fits(double load, double hbm, double ddr) const {
@@ -101,8 +112,8 @@ class RankFiller {
   std::vector<Label> labels_;
   std::vector<Label> next_;
   std::vector<Taken> taken_;
-  std::vector<double> rests_;  // what is left to gain before every table
-  std::vector<Way> floors_;    // of load and memory before every table
+  std::vector<Relaxation> relaxations_;  // the one with the best prices first
+  std::vector<Way> floors_;              // of load and memory before every table
   Label best_;
   bool easy_ = true;      // so was the last full search
   double threshold_ = 0;  // labels that cannot be worth more end
