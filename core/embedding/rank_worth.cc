@@ -1,6 +1,7 @@
 #include "core/embedding/rank_worth.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/directed_rounding.h"
 
@@ -75,33 +76,63 @@ bool RankWorth::add(const std::vector<Holding>& runs, const std::vector<std::uin
     if (ways[w].worth <= 0) continue;
     table.ways.push_back({ways[w], gain(ways[w])});
     table.best_gain = std::max(table.best_gain, table.ways.back().gain);
+    table.most.load = std::max(table.most.load, ways[w].load);
+    table.most.hbm_bytes = std::max(table.most.hbm_bytes, ways[w].hbm_bytes);
+    table.most.ddr_bytes = std::max(table.most.ddr_bytes, ways[w].ddr_bytes);
   }
   return true;
 }
 
 RankWorth::Answer RankWorth::check(double most, std::uint64_t& work_left) {
+  constexpr std::size_t kMany = 1000;
   // What promises most comes first, so that what is left bounds the labels closely early on.
   std::stable_sort(tables_.begin(), tables_.end(),
                    [](const Table& a, const Table& b) { return a.best_gain > b.best_gain; });
-  double rest = multiply_up(prices_.load, target_);
-  rest = add_up(
-      rest,
-      multiply_up(prices_.hbm, static_cast<double>(std::max<std::int64_t>(0, room_.hbm.value()))));
-  rest = add_up(
-      rest,
-      multiply_up(prices_.ddr, static_cast<double>(std::max<std::int64_t>(0, room_.ddr.value()))));
-  std::vector<double> rests(tables_.size() + 1, rest);  // room at its prices, and the gains to come
-  for (std::size_t t = tables_.size(); t-- > 0;)
-    rests[t] = add_up(rests[t + 1], tables_[t].best_gain);
-
-  labels_.assign(1, Label{});
-  for (std::size_t t = 0; t < tables_.size(); ++t) {
-    extend(tables_[t], rests[t + 1], most, work_left);
-    if (work_left == 0) return Answer::kGivenUp;
+  const std::size_t passed = pass(0, kMany, most, work_left);
+  std::vector<Label> others{Label{}};
+  if (passed < tables_.size()) {
+    others = labels_;
+    pass(passed, std::numeric_limits<std::size_t>::max(), most, work_left);
   }
-  const bool exceeded = std::any_of(labels_.begin(), labels_.end(),
-                                    [&](const Label& label) { return label.held.worth > most; });
+  const bool exceeded = exceeds(others, most, work_left);
+  if (work_left == 0) return Answer::kGivenUp;
   return exceeded ? Answer::kExceeded : Answer::kHolds;
+}
+
+// With the tables [first, end) passed.
+RankWorth::Ahead RankWorth::ahead(std::size_t first, std::size_t end) const {
+  Ahead ahead;
+  const auto room = [](Bytes bytes) { return std::max<std::int64_t>(0, bytes.value()); };
+  ahead.gain = multiply_up(prices_.load, target_);
+  ahead.gain = add_up(ahead.gain, multiply_up(prices_.hbm, static_cast<double>(room(room_.hbm))));
+  ahead.gain = add_up(ahead.gain, multiply_up(prices_.ddr, static_cast<double>(room(room_.ddr))));
+  ahead.taken = {0, target_, room_.hbm.value(), room_.ddr.value()};
+  for (std::size_t t = 0; t < tables_.size(); ++t) {
+    if (t >= first && t < end) continue;
+    const Table& table = tables_[t];
+    ahead.gain = add_up(ahead.gain, table.best_gain);
+    ahead.taken.load = add_down(ahead.taken.load, -table.most.load);
+    ahead.taken.hbm_bytes -= table.most.hbm_bytes;
+    ahead.taken.ddr_bytes -= table.most.ddr_bytes;
+  }
+  // Sums of loads are rounded down step by step; a little less keeps them on the safe side.
+  ahead.taken.load -= 1e-9 * target_;
+  return ahead;
+}
+
+// Labels of the tables from `first` on, all others being still to come, until there are more than
+// `most_labels`. The first table that was not passed.
+std::size_t RankWorth::pass(std::size_t first, std::size_t most_labels, double most,
+                            std::uint64_t& work_left) {
+  labels_.assign(1, Label{});
+  std::size_t t = first;
+  while (t < tables_.size() && labels_.size() <= most_labels && work_left > 0) {
+    const Ahead ahead = this->ahead(first, t + 1);
+    extend(tables_[t], ahead.gain, most, work_left);
+    drop_dominated(ahead.taken);
+    ++t;
+  }
+  return t;
 }
 
 // Every label with and without each way of the table. `rest` is what may still be gained beyond it.
@@ -121,24 +152,47 @@ void RankWorth::extend(const Table& table, double rest, double most, std::uint64
     }
   }
   labels_.swap(next_);
-  drop_dominated();
 }
 
-void RankWorth::drop_dominated() {
+// Below `free`, what was taken does not matter: all that is to come fits anyway.
+void RankWorth::drop_dominated(const Holding& free) {
   constexpr std::size_t kCompared = 64;  // to how many kept ones before it
-  std::sort(labels_.begin(), labels_.end(), [](const Label& a, const Label& b) {
-    if (a.held.load != b.held.load) return a.held.load < b.held.load;
-    return a.held.worth > b.held.worth;
+  const auto seen = [&](const Label& label) {
+    return Holding{label.held.worth, std::max(label.held.load, free.load),
+                   std::max(label.held.hbm_bytes, free.hbm_bytes),
+                   std::max(label.held.ddr_bytes, free.ddr_bytes)};
+  };
+  std::sort(labels_.begin(), labels_.end(), [&](const Label& a, const Label& b) {
+    const double load_a = std::max(a.held.load, free.load);
+    const double load_b = std::max(b.held.load, free.load);
+    return load_a != load_b ? load_a < load_b : a.held.worth > b.held.worth;
   });
   next_.clear();
   for (const Label& label : labels_) {
+    const Holding own = seen(label);
     const std::size_t from = next_.size() > kCompared ? next_.size() - kCompared : 0;
     const bool dominated =
         std::any_of(next_.begin() + static_cast<std::ptrdiff_t>(from), next_.end(),
-                    [&](const Label& other) { return dominates(other.held, label.held); });
+                    [&](const Label& other) { return dominates(seen(other), own); });
     if (!dominated) next_.push_back(label);
   }
   labels_.swap(next_);
+}
+
+// Whether a label and one of `others` fit together and are worth more than `most`.
+bool RankWorth::exceeds(std::vector<Label> others, double most, std::uint64_t& work_left) const {
+  std::sort(others.begin(), others.end(),
+            [](const Label& a, const Label& b) { return a.held.worth > b.held.worth; });
+  for (const Label& label : labels_) {
+    for (const Label& other : others) {
+      if (work_left == 0) return false;
+      --work_left;
+      const Holding both = together(label.held, other.held);
+      if (both.worth <= most) break;
+      if (fits(both)) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace shardwright::embedding

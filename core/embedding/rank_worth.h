@@ -55,12 +55,22 @@ class RankWorth {
   struct Table {
     std::vector<Label> ways;
     double best_gain = 0;  // at least zero: nothing may be held
+    Holding most;          // of load and memory
+  };
+  // What a label may still gain, and how much it may have taken so that all that is to come fits.
+  struct Ahead {
+    double gain = 0;
+    Holding taken;
   };
 
   bool fits(const Holding& held) const;
   double gain(const Holding& held) const;
+  std::size_t pass(std::size_t first, std::size_t most_labels, double most,
+                   std::uint64_t& work_left);
+  Ahead ahead(std::size_t first, std::size_t end) const;
   void extend(const Table& table, double rest, double most, std::uint64_t& work_left);
-  void drop_dominated();
+  void drop_dominated(const Holding& free);
+  bool exceeds(std::vector<Label> others, double most, std::uint64_t& work_left) const;
 
   double target_;
   Storage room_;

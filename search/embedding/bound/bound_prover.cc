@@ -11,6 +11,9 @@ namespace {
 constexpr double kRounding = 3e-9;
 // Boxes that a target is worth.
 constexpr std::size_t kMostBoxes = 4000;
+// Work that a box is worth, and one that will not be cut.
+constexpr std::uint64_t kBoxWork = 30'000'000;
+constexpr std::uint64_t kRootWork = 4'000'000;
 
 }  // namespace
 
@@ -111,13 +114,15 @@ void BoundProver::visit_box(Budget& budget) {
   box_ = std::move(open_.back());
   open_.pop_back();
   ++boxes_;
-  if (!exclude_by_prices(box_, budget)) patterns_->ask(target_, box_);
+  if (!exclude_by_prices(box_, budget)) {
+    patterns_->ask(target_, box_, trees_ ? kBoxWork : kRootWork);
+  }
 }
 
 void BoundProver::take_answer(PatternAnswer answer) {
   if (answer.kind == PatternAnswer::Kind::kExcluded) {
     nodes_.push_back(std::move(answer.leaf));
-  } else if (answer.shares.empty() || !trees_ || !branch(box_, answer)) {
+  } else if (answer.plan.shares.empty() || !trees_ || !branch(box_, answer.plan)) {
     give_up_target();
   }
 }
@@ -133,17 +138,17 @@ bool BoundProver::exclude_by_prices(const Box& box, Budget& budget) {
 
 // Cuts at the table whose mix of choices differs most in load and memory; where no table mixes
 // choices, at one whose choice is in several places.
-bool BoundProver::branch(const Box& box, const PatternAnswer& answer) {
+bool BoundProver::branch(const Box& box, const FractionalPlan& plan) {
   Cut best;
   best.width = 1e-9;
   for (std::size_t table = 0; table < model_->num_tables(); ++table) {
     for (const bool by_memory : {false, true}) {
-      Cut cut = cut_of_choices(table, by_memory, box, answer.shares);
+      Cut cut = cut_of_choices(table, by_memory, box, plan.shares);
       if (cut.width > best.width) best = std::move(cut);
     }
   }
   for (std::size_t table = 0; best.first.empty() && table < model_->num_tables(); ++table) {
-    Cut cut = cut_of_places(table, box, answer);
+    Cut cut = cut_of_places(table, box, plan);
     if (cut.width > best.width) best = std::move(cut);
   }
   if (best.first.empty()) return false;
@@ -193,12 +198,12 @@ BoundProver::Cut BoundProver::cut_of_choices(std::size_t table, bool by_memory, 
 
 // Between the place that holds most of the table's choice and the others.
 BoundProver::Cut BoundProver::cut_of_places(std::size_t table, const Box& box,
-                                            const PatternAnswer& answer) const {
+                                            const FractionalPlan& plan) const {
   Cut cut;
   cut.table = table;
   const std::uint32_t begin = model_->first_choice(table);
   for (std::uint32_t choice = begin; choice < begin + model_->choices(table).size(); ++choice) {
-    if (answer.shares[choice] < 0.5) continue;
+    if (plan.shares[choice] < 0.5) continue;
     double all = 0;
     double most = 0;
     Zone fullest = 0;
@@ -207,7 +212,7 @@ BoundProver::Cut BoundProver::cut_of_places(std::size_t table, const Box& box,
       double here = 0;
       for (std::uint32_t r = rows_->first_row(choice); r < rows_->first_row(choice + 1); ++r) {
         for (std::uint32_t c = 0; c < rows_->classes().size(); ++c) {
-          if ((place >> c & 1) != 0) here += answer.shards[r][c] * rows_->rows()[r].load;
+          if ((place >> c & 1) != 0) here += plan.shards[r][c] * rows_->rows()[r].load;
         }
       }
       all += here;

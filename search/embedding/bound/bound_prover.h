@@ -54,10 +54,10 @@ class BoundProver {
   void visit_box(Budget& budget);
   void take_answer(PatternAnswer answer);
   bool exclude_by_prices(const Box& box, Budget& budget);
-  bool branch(const Box& box, const PatternAnswer& answer);
+  bool branch(const Box& box, const FractionalPlan& plan);
   Cut cut_of_choices(std::size_t table, bool by_memory, const Box& box,
                      const std::vector<double>& shares) const;
-  Cut cut_of_places(std::size_t table, const Box& box, const PatternAnswer& answer) const;
+  Cut cut_of_places(std::size_t table, const Box& box, const FractionalPlan& plan) const;
   void give_up_target();
   void part_hosts();
   void accept(double bound, std::vector<BoundNode> nodes);

@@ -23,6 +23,13 @@ struct BoundRow {
   std::int64_t ddr_bytes = 0;
 };
 
+// A fractional plan: how much of every choice it takes, and how many shards of every row it puts on
+// every class of ranks.
+struct FractionalPlan {
+  std::vector<double> shares;
+  std::vector<std::vector<double>> shards;
+};
+
 struct RankClass {
   std::uint32_t size = 0;
   Storage room;  // of its largest rank, not below zero

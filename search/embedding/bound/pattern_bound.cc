@@ -60,12 +60,12 @@ class PatternBound::Master {
   double price_of_rank(std::uint32_t rank_class) const {
     return std::max(0.0, -program_.dual(class_row_[rank_class]));
   }
-  void tell(PatternAnswer& answer) const {
-    answer.shares = shares();
-    answer.shards.assign(row_.size(), std::vector<double>(class_row_.size(), 0));
+  void tell(FractionalPlan& plan) const {
+    plan.shares = shares();
+    plan.shards.assign(row_.size(), std::vector<double>(class_row_.size(), 0));
     for (const auto& [pattern, column] : patterns_) {
       for (const auto& [row, count] : pattern.shards)
-        answer.shards[row][pattern.rank_class] += count * program_.value(column);
+        plan.shards[row][pattern.rank_class] += count * program_.value(column);
     }
   }
 
@@ -172,8 +172,9 @@ bool PatternBound::usable(const RankPattern& pattern) const {
          });
 }
 
-void PatternBound::ask(double target, const std::vector<Zone>& zones) {
+void PatternBound::ask(double target, const std::vector<Zone>& zones, std::uint64_t work) {
   target_ = target;
+  work_left_ = work;
   zones_ = zones;
   master_ = std::make_unique<Master>(*rows_, zones_);
   // One shard alone is a pattern; without these a table might have none at first.
@@ -191,14 +192,18 @@ void PatternBound::ask(double target, const std::vector<Zone>& zones) {
 
 std::optional<PatternAnswer> PatternBound::advance(Budget& budget) {
   PatternAnswer answer;
+  const std::uint64_t begin = budget.work_done();
   const std::size_t before = master_->iterations();
   const bool solved = master_->solve();
   budget.spend((master_->iterations() - before) * rows_->rows().size());
   if (solved && master_->excess() < kFits) {
     answer.kind = PatternAnswer::Kind::kPossible;
-    master_->tell(answer);
+    master_->tell(answer.plan);
   } else if (solved && add_patterns(budget, answer)) {
-    return std::nullopt;
+    const std::uint64_t spent = budget.work_done() - begin;
+    work_left_ -= std::min(work_left_, spent);
+    if (work_left_ > 0) return std::nullopt;
+    master_->tell(answer.plan);
   }
   master_.reset();
   return answer;
@@ -227,7 +232,7 @@ bool PatternBound::add_patterns(Budget& budget, PatternAnswer& answer) {
     }
     if (added) return true;
   }
-  master_->tell(answer);
+  master_->tell(answer.plan);
   return false;
 }
 

@@ -18,14 +18,11 @@ struct PatternAnswer {
   enum class Kind : std::uint8_t {
     kExcluded,  // no plan rates below the target; `leaf` shows it
     kPossible,  // a fractional plan does
-    kUnknown,   // neither was shown; where the budget ended or the numbers were lost, no shares
+    kUnknown,   // neither was shown; where the budget ended or the numbers were lost, no plan
   };
   Kind kind = Kind::kUnknown;
   BoundNode leaf;
-  // Of the fractional plan, or of what comes closest: how much of every choice it takes, and how
-  // many shards of every row it puts on every class of ranks.
-  std::vector<double> shares;
-  std::vector<std::vector<double>> shards;
+  FractionalPlan plan;  // or what comes closest to one
 };
 
 // The Dantzig-Wolfe relaxation, a pattern being a set of shards that fits one rank below the target
@@ -37,8 +34,9 @@ class PatternBound {
   explicit PatternBound(const BoundRows& rows);
   ~PatternBound();
 
-  // Begins a question. `zones`: where a choice may be; at least one choice per table is somewhere.
-  void ask(double target, const std::vector<Zone>& zones);
+  // Begins a question that may take `work` units. `zones`: where a choice may be; at least one
+  // choice per table is somewhere.
+  void ask(double target, const std::vector<Zone>& zones, std::uint64_t work);
   bool asked() const { return master_ != nullptr; }
   void drop();
   // One round of pricing; the answer, once there is one. Precondition: asked().
@@ -54,6 +52,7 @@ class PatternBound {
   std::vector<RankFiller> fillers_;  // by class
   std::vector<RankPattern> pool_;
   double target_ = 0;
+  std::uint64_t work_left_ = 0;
   std::vector<Zone> zones_;
   std::unique_ptr<Master> master_;
   std::vector<double> worth_;    // of one shard, by row

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <numeric>
+#include <utility>
 
 namespace shardwright::embedding {
 namespace {
@@ -27,7 +28,6 @@ RankFill RankFiller::best(std::span<const double> worth, double target,
   collect(worth, zones);
   choose_prices();
   order_tables();
-  set_floors();
   relaxations_.clear();
   add_relaxation(prices_);
   // A label that has taken much load and little memory, or the other way round, is bounded better
@@ -40,44 +40,122 @@ RankFill RankFiller::best(std::span<const double> worth, double target,
   // A good pattern first: it ends most labels of the full search.
   fill_greedily();
   threshold_ = std::max(at_least, best_.worth);
-  search(kBeam, kBeam);
+  search(all_tables(), kBeam, kBeam);
   // One that is good enough needs no proof that it is the best.
   bool complete = false;
   if ((exact || easy_) && best_.worth <= at_least * (1 + kEnough)) {
     const std::uint64_t before = steps_;
-    complete = search(kMostLabels, 0);
+    complete = search_all();
     easy_ = steps_ - before < kEasySteps;
   }
 
   RankFill fill;
   fill.worth = best_.worth;
-  fill.most = (complete ? threshold_ : relaxations_[0].rests[0]) * (1 + kNoise);
+  fill.most = (complete ? threshold_ : relaxations_[0].whole) * (1 + kNoise);
   fill.pattern = pattern();
   fill.prices = prices_;
   budget.spend(steps_);
   return fill;
 }
 
-// Extends labels through all tables; with a beam, of the most promising ones only. False where
-// there are too many labels to go on.
-bool RankFiller::search(std::size_t most_labels, std::size_t beam) {
-  labels_.assign(1, Label{});
-  for (std::size_t t = 0; t < tables_.size(); ++t) {
-    extend(t);
-    level(floors_[t + 1]);
-    drop_dominated();
-    if (beam > 0 && labels_.size() > beam) {
-      const auto middle = labels_.begin() + static_cast<std::ptrdiff_t>(beam);
-      std::nth_element(labels_.begin(), middle, labels_.end(), [&](const Label& a, const Label& b) {
-        const double gain_a = gain(a, prices_);
-        const double gain_b = gain(b, prices_);
-        return gain_a != gain_b ? gain_a > gain_b : a.taken < b.taken;
-      });
-      labels_.resize(beam);
-    }
-    if (labels_.size() > most_labels) return false;
-  }
+// Once there are many labels, the tables that are left are searched by themselves, and what both
+// parts hold is joined. False where there are too many labels.
+bool RankFiller::search_all() {
+  std::vector<std::uint32_t> tables = all_tables();
+  const std::size_t first = search(tables, kJoined, 0);
+  if (first == tables.size()) return true;
+  std::vector<Label> others = labels_;
+  tables.erase(tables.begin(), tables.begin() + static_cast<std::ptrdiff_t>(first));
+  if (search(tables, kMostLabels, 0) < tables.size()) return false;
+  join(others);
   return true;
+}
+
+std::vector<std::uint32_t> RankFiller::all_tables() const {
+  std::vector<std::uint32_t> all(tables_.size());
+  std::iota(all.begin(), all.end(), 0U);
+  return all;
+}
+
+// Extends labels through the tables, until there are more than `most`; with a beam, of the most
+// promising ones only. The number of tables that were passed.
+std::size_t RankFiller::search(std::span<const std::uint32_t> tables, std::size_t most,
+                               std::size_t beam) {
+  begin_search();
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    if (labels_.size() > most) return i;
+    pass(tables[i]);
+    extend(tables_[tables[i]]);
+    drop_dominated();
+    if (beam > 0) keep_beam(beam);
+  }
+  return tables.size();
+}
+
+void RankFiller::begin_search() {
+  labels_.assign(1, Label{});
+  for (Relaxation& relaxation : relaxations_)
+    relaxation.rest = relaxation.whole;
+  floor_.load = target_ * (1 - kNoise);  // so that rounding does not make a fit fail
+  floor_.hbm = hbm_room_;
+  floor_.ddr = ddr_room_;
+  for (const Table& table : tables_) {
+    floor_.load -= table.most.load;
+    floor_.hbm -= table.most.hbm;
+    floor_.ddr -= table.most.ddr;
+  }
+}
+
+// The table is no longer to come.
+void RankFiller::pass(std::uint32_t table) {
+  for (Relaxation& relaxation : relaxations_)
+    relaxation.rest -= relaxation.best_gain[table];
+  floor_.load += tables_[table].most.load;
+  floor_.hbm += tables_[table].most.hbm;
+  floor_.ddr += tables_[table].most.ddr;
+}
+
+RankFiller::Label RankFiller::leveled(const Label& label) const {
+  return {std::max(label.load, floor_.load), std::max(label.hbm, floor_.hbm),
+          std::max(label.ddr, floor_.ddr), label.worth, label.taken};
+}
+
+bool RankFiller::can_win(const Label& label) const {
+  const double least = threshold_ * (1 + kNoise);
+  const Label own = leveled(label);
+  return std::all_of(relaxations_.begin(), relaxations_.end(), [&](const Relaxation& relaxation) {
+    return gain(own, relaxation.prices) + relaxation.rest > least;
+  });
+}
+
+void RankFiller::keep_beam(std::size_t beam) {
+  if (labels_.size() <= beam) return;
+  const auto middle = labels_.begin() + static_cast<std::ptrdiff_t>(beam);
+  std::nth_element(labels_.begin(), middle, labels_.end(), [&](const Label& a, const Label& b) {
+    const double gain_a = gain(a, prices_);
+    const double gain_b = gain(b, prices_);
+    return gain_a != gain_b ? gain_a > gain_b : a.taken < b.taken;
+  });
+  labels_.resize(beam);
+}
+
+// The best that a label and one of the other half hold together.
+void RankFiller::join(std::vector<Label>& others) {
+  std::sort(others.begin(), others.end(), [](const Label& a, const Label& b) {
+    return a.worth != b.worth ? a.worth > b.worth : a.taken < b.taken;
+  });
+  for (const Label& label : labels_) {
+    for (const Label& other : others) {
+      ++steps_;
+      if (label.worth + other.worth <= threshold_) break;
+      if (!fits(label.load + other.load, label.hbm + other.hbm, label.ddr + other.ddr)) continue;
+      threshold_ = label.worth + other.worth;
+      best_ = label;
+      best_.worth = threshold_;
+      best_other_ = other.taken;
+      break;
+    }
+  }
 }
 
 void RankFiller::collect(std::span<const double> worth, const std::vector<Zone>& zones) {
@@ -256,8 +334,13 @@ double RankFiller::best_price(double RankPrices::*price, double Way::*size, Rank
 void RankFiller::order_tables() {
   for (Table& table : tables_) {
     table.best_gain = 0;
-    for (std::uint32_t w = table.first; w < table.first + table.count; ++w)
-      table.best_gain = std::max(table.best_gain, gain(ways_[w], prices_));
+    for (std::uint32_t w = table.first; w < table.first + table.count; ++w) {
+      const Way& way = ways_[w];
+      table.best_gain = std::max(table.best_gain, gain(way, prices_));
+      table.most.load = std::max(table.most.load, way.load);
+      table.most.hbm = std::max(table.most.hbm, way.hbm);
+      table.most.ddr = std::max(table.most.ddr, way.ddr);
+    }
   }
   std::stable_sort(tables_.begin(), tables_.end(),
                    [](const Table& a, const Table& b) { return a.best_gain > b.best_gain; });
@@ -266,46 +349,22 @@ void RankFiller::order_tables() {
 void RankFiller::add_relaxation(const RankPrices& prices) {
   Relaxation& added = relaxations_.emplace_back();
   added.prices = prices;
-  added.rests.assign(tables_.size() + 1,
-                     prices.load * target_ + prices.hbm * hbm_room_ + prices.ddr * ddr_room_);
-  for (std::size_t t = tables_.size(); t-- > 0;) {
+  added.whole = prices.load * target_ + prices.hbm * hbm_room_ + prices.ddr * ddr_room_;
+  for (const Table& table : tables_) {
     double best = 0;
-    for (std::uint32_t w = tables_[t].first; w < tables_[t].first + tables_[t].count; ++w)
+    for (std::uint32_t w = table.first; w < table.first + table.count; ++w)
       best = std::max(best, gain(ways_[w], prices));
-    added.rests[t] = added.rests[t + 1] + best;
+    added.best_gain.push_back(best);
+    added.whole += best;
   }
   steps_ += ways_.size();
-}
-
-void RankFiller::set_floors() {
-  floors_.assign(tables_.size() + 1, Way{});
-  floors_.back().load = target_ * (1 - kNoise);  // so that rounding does not make a fit fail
-  floors_.back().hbm = hbm_room_;
-  floors_.back().ddr = ddr_room_;
-  for (std::size_t t = tables_.size(); t-- > 0;) {
-    Way most;
-    for (std::uint32_t w = tables_[t].first; w < tables_[t].first + tables_[t].count; ++w) {
-      most.load = std::max(most.load, ways_[w].load);
-      most.hbm = std::max(most.hbm, ways_[w].hbm);
-      most.ddr = std::max(most.ddr, ways_[w].ddr);
-    }
-    floors_[t].load = floors_[t + 1].load - most.load;
-    floors_[t].hbm = floors_[t + 1].hbm - most.hbm;
-    floors_[t].ddr = floors_[t + 1].ddr - most.ddr;
-  }
-}
-
-bool RankFiller::can_win(const Label& label, std::size_t next_table) const {
-  const double least = threshold_ * (1 + kNoise);
-  return std::all_of(relaxations_.begin(), relaxations_.end(), [&](const Relaxation& relaxation) {
-    return gain(label, relaxation.prices) + relaxation.rests[next_table] > least;
-  });
 }
 
 // A first pattern: of every table the way of most gain that still fits.
 void RankFiller::fill_greedily() {
   taken_.assign(1, Taken{});
   best_ = {};
+  best_other_ = 0;
   for (const Table& table : tables_) {
     const Way* best = nullptr;
     for (std::uint32_t w = table.first; w < table.first + table.count; ++w) {
@@ -320,21 +379,21 @@ void RankFiller::fill_greedily() {
   }
 }
 
-void RankFiller::extend(std::size_t t) {
-  const Table& table = tables_[t];
+void RankFiller::extend(const Table& table) {
   next_.clear();
   for (const Label& label : labels_) {
     steps_ += table.count + 1;
-    if (can_win(label, t + 1)) next_.push_back(label);
+    if (can_win(label)) next_.push_back(label);
     for (std::uint32_t w = table.first; w < table.first + table.count; ++w) {
       const Way& way = ways_[w];
       Label more{label.load + way.load, label.hbm + way.hbm, label.ddr + way.ddr,
                  label.worth + way.worth, 0};
-      if (!fits(more.load, more.hbm, more.ddr) || !can_win(more, t + 1)) continue;
+      if (!fits(more.load, more.hbm, more.ddr) || !can_win(more)) continue;
       taken_.push_back({label.taken, w});
       more.taken = static_cast<std::uint32_t>(taken_.size() - 1);
       if (more.worth > threshold_ || (more.worth > best_.worth && best_.worth < threshold_)) {
         best_ = more;
+        best_other_ = 0;
         threshold_ = std::max(threshold_, more.worth);
       }
       next_.push_back(more);
@@ -343,43 +402,44 @@ void RankFiller::extend(std::size_t t) {
   labels_.swap(next_);
 }
 
-// What is below the floor can never matter: whatever follows fits. Labels that differ there alone
-// become comparable.
-void RankFiller::level(const Way& floor) {
-  for (Label& label : labels_) {
-    label.load = std::max(label.load, floor.load);
-    label.hbm = std::max(label.hbm, floor.hbm);
-    label.ddr = std::max(label.ddr, floor.ddr);
-  }
-}
-
 void RankFiller::drop_dominated() {
   constexpr std::size_t kCompared = 32;  // to how many kept ones before it
-  std::sort(labels_.begin(), labels_.end(), [](const Label& a, const Label& b) {
-    if (a.load != b.load) return a.load < b.load;
-    if (a.worth != b.worth) return a.worth > b.worth;
-    return a.taken < b.taken;
-  });
   next_.clear();
-  for (const Label& label : labels_) {
+  for (const Label& label : labels_)
+    next_.push_back(leveled(label));
+  order_.resize(labels_.size());
+  std::iota(order_.begin(), order_.end(), 0U);
+  std::sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
+    if (next_[a].load != next_[b].load) return next_[a].load < next_[b].load;
+    if (next_[a].worth != next_[b].worth) return next_[a].worth > next_[b].worth;
+    return next_[a].taken < next_[b].taken;
+  });
+  kept_.clear();
+  for (const std::uint32_t i : order_) {
+    const Label& own = next_[i];
     bool dominated = false;
-    const std::size_t from = next_.size() > kCompared ? next_.size() - kCompared : 0;
-    for (std::size_t i = next_.size(); i-- > from && !dominated;) {
-      const Label& other = next_[i];
-      dominated = other.worth >= label.worth && other.hbm <= label.hbm && other.ddr <= label.ddr;
+    const std::size_t from = kept_.size() > kCompared ? kept_.size() - kCompared : 0;
+    for (std::size_t k = kept_.size(); k-- > from && !dominated;) {
+      const Label& other = next_[kept_[k]];
+      dominated = other.worth >= own.worth && other.hbm <= own.hbm && other.ddr <= own.ddr;
     }
-    if (!dominated) next_.push_back(label);
+    if (!dominated) kept_.push_back(i);
   }
+  next_.clear();
+  for (const std::uint32_t i : kept_)
+    next_.push_back(labels_[i]);
   labels_.swap(next_);
 }
 
 RankPattern RankFiller::pattern() const {
   RankPattern pattern;
   pattern.rank_class = class_;
-  for (std::uint32_t at = best_.taken; at != 0; at = taken_[at].before) {
-    const Way& way = ways_[taken_[at].way];
-    if (way.count > 0) pattern.shards.emplace_back(way.row, way.count);
-    if (way.other_count > 0) pattern.shards.emplace_back(way.other_row, way.other_count);
+  for (const std::uint32_t last : {best_.taken, best_other_}) {
+    for (std::uint32_t at = last; at != 0; at = taken_[at].before) {
+      const Way& way = ways_[taken_[at].way];
+      if (way.count > 0) pattern.shards.emplace_back(way.row, way.count);
+      if (way.other_count > 0) pattern.shards.emplace_back(way.other_row, way.other_count);
+    }
   }
   std::sort(pattern.shards.begin(), pattern.shards.end());
   for (const auto& [row, count] : pattern.shards)

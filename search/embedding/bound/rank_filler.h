@@ -27,8 +27,8 @@ struct RankFill {
 };
 
 // Fills a rank of one class up to a target load. Labels of what may be held are extended table by
-// table; prices from the Lagrangian relaxation of load and memory end those that cannot win.
-// Thread safety: one thread at a time.
+// table, where they are many for two parts of the tables, and joined; prices from the Lagrangian
+// relaxation of load and memory end those that cannot win. Thread safety: one thread at a time.
 class RankFiller {
  public:
   RankFiller(const BoundRows& rows, std::uint32_t rank_class) : rows_(&rows), class_(rank_class) {}
@@ -54,6 +54,7 @@ class RankFiller {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
     double best_gain = 0;  // at the best prices
+    Way most;              // of load and memory, by any way
   };
   struct Label {
     double load = 0;
@@ -66,6 +67,18 @@ class RankFiller {
     std::uint32_t before = 0;
     std::uint32_t way = 0;
   };
+  // Prices, and what is left to gain by them: the room, and the best way of every table to come.
+  struct Relaxation {
+    RankPrices prices;
+    std::vector<double> best_gain;  // by table
+    double whole = 0;
+    double rest = 0;
+  };
+
+  template <class Held>
+  static double gain(const Held& held, const RankPrices& prices) {
+    return held.worth - prices.load * held.load - prices.hbm * held.hbm - prices.ddr * held.ddr;
+  }
 
   void collect(std::span<const double> worth, const std::vector<Zone>& zones);
   void add_ways(std::uint32_t choice, std::span<const double> worth);
@@ -74,31 +87,27 @@ class RankFiller {
   double best_load_price(RankPrices& prices);
   double best_price(double RankPrices::*price, double Way::*size, RankPrices prices);
   double relaxed(const RankPrices& prices, Way* slack) const;
-  // Prices, and what is left to gain by them before every table, the whole room included.
-  struct Relaxation {
-    RankPrices prices;
-    std::vector<double> rests;
-  };
-
-  template <class Held>
-  static double gain(const Held& held, const RankPrices& prices) {
-    return held.worth - prices.load * held.load - prices.hbm * held.hbm - prices.ddr * held.ddr;
-  }
   void order_tables();
   void add_relaxation(const RankPrices& prices);
-  void set_floors();
-  bool can_win(const Label& label, std::size_t next_table) const;
   void fill_greedily();
-  bool search(std::size_t most_labels, std::size_t beam);
-  void extend(std::size_t table);
-  void level(const Way& floor);
+  bool search_all();
+  std::vector<std::uint32_t> all_tables() const;
+  std::size_t search(std::span<const std::uint32_t> tables, std::size_t most, std::size_t beam);
+  void begin_search();
+  void pass(std::uint32_t table);
+  void extend(const Table& table);
   void drop_dominated();
+  void keep_beam(std::size_t beam);
+  void join(std::vector<Label>& others);
+  Label leveled(const Label& label) const;
+  bool can_win(const Label& label) const;
   bool fits(double load, double hbm, double ddr) const {
     return load <= target_ && hbm <= hbm_room_ && ddr <= ddr_room_;
   }
   RankPattern pattern() const;
 
   static constexpr std::size_t kBeam = 64;
+  static constexpr std::size_t kJoined = 1'000;
   static constexpr std::size_t kMostLabels = 20'000;
 
   const BoundRows* rows_;
@@ -111,12 +120,15 @@ class RankFiller {
   std::vector<Table> tables_;
   std::vector<Label> labels_;
   std::vector<Label> next_;
+  std::vector<std::uint32_t> order_;
+  std::vector<std::uint32_t> kept_;
   std::vector<Taken> taken_;
   std::vector<Relaxation> relaxations_;  // the one with the best prices first
-  std::vector<Way> floors_;              // of load and memory before every table
+  Way floor_;  // load and memory below which nothing matters: whatever is to come fits
   Label best_;
-  bool easy_ = true;      // so was the last full search
-  double threshold_ = 0;  // labels that cannot be worth more end
+  std::uint32_t best_other_ = 0;  // what else the best one has taken
+  bool easy_ = true;              // so was the last full search
+  double threshold_ = 0;          // labels that cannot be worth more end
   std::uint64_t steps_ = 0;
 };
 
