@@ -3,10 +3,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -89,6 +91,21 @@ void add_output_arguments(CLI::App& command, OutputArguments& arguments) {
   command.add_option("--threads", arguments.threads, "Threads (default: all cores)")
       ->check(CLI::Range(1, kMaxThreads).description(""));
   command.add_flag("-v,--verbose", arguments.verbose, "Say on stderr what happens when");
+}
+
+CLI::Validator seconds(bool zero_allowed) {
+  return CLI::Validator(
+      [zero_allowed](const std::string& text) -> std::string {
+        double value = 0;
+        const char* const end = text.data() + text.size();
+        const auto converted = std::from_chars(text.data(), end, value);
+        const bool number = converted.ec == std::errc{} && converted.ptr == end;
+        if (number && (zero_allowed ? value >= 0 : value > 0)) return "";
+        return "must be a number of seconds, " +
+               std::string(zero_allowed ? "zero or above" : "above zero") + ", not \"" + text +
+               "\"";
+      },
+      "");
 }
 
 Error in_file(Error error, const std::string& path) {

@@ -46,6 +46,9 @@ void add_problem_arguments(CLI::App& command, ProblemArguments& arguments);
 void add_search_space_argument(CLI::App& command, ProblemArguments& arguments);
 void add_output_arguments(CLI::App& command, OutputArguments& arguments);
 
+// A number of seconds of at least zero, or above zero.
+CLI::Validator seconds(bool zero_allowed);
+
 Result<LoadedProblem> load_problem(const ProblemArguments& arguments, const Log& log);
 
 // The same error with the file in front of its place.

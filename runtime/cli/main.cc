@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,39 +25,73 @@ constexpr const char* kExitCodes =
     "4 stopped by a budget before anything was found, 5 verification found a violation.\n"
     "Input files may be compressed with gzip. Sizes are bytes, times milliseconds.\n";
 
-// CLI11's message, with what an unknown command or option was probably meant to be.
-std::string usage_message(const CLI::App& app, const CLI::ParseError& error,
-                          std::span<char* const> arguments) {
-  std::vector<std::string_view> commands;
-  const CLI::App* command = nullptr;
-  for (const CLI::App* candidate : app.get_subcommands({})) {
-    commands.push_back(candidate->get_name());
-    if (candidate->parsed()) command = candidate;
+using Arguments = std::span<char* const>;
+
+// What was typed up to the last subcommand that was understood, and what followed it.
+struct Understood {
+  const CLI::App* command;
+  std::string line;  // "shardwright operators solve"
+  Arguments rest;
+};
+
+Understood understand(const CLI::App& app, Arguments arguments) {
+  Understood result{&app, app.get_name(), arguments};
+  for (;;) {
+    const std::vector<const CLI::App*> candidates = result.command->get_subcommands({});
+    const auto next = std::find_if(candidates.begin(), candidates.end(),
+                                   [](const CLI::App* candidate) { return candidate->parsed(); });
+    if (next == candidates.end()) return result;
+    result.command = *next;
+    result.line += " " + result.command->get_name();
+    const auto word =
+        std::find_if(result.rest.begin(), result.rest.end(),
+                     [&](const char* argument) { return argument == result.command->get_name(); });
+    result.rest = {word == result.rest.end() ? word : word + 1, result.rest.end()};
   }
-  if (command == nullptr) {
-    const auto first = std::find_if(arguments.begin(), arguments.end(), [](const char* argument) {
-      return !std::string_view(argument).starts_with('-');
-    });
-    if (first == arguments.end()) return error.what() + suggestion("", commands);
-    return "unknown command \"" + std::string(*first) + "\"" + suggestion(*first, commands);
-  }
+}
+
+// The first long option that the command does not have, if there is one.
+std::optional<std::string> unknown_option_message(const Understood& understood) {
   std::vector<std::string> known;
-  for (const CLI::Option* option : command->get_options()) {
+  for (const CLI::Option* option : understood.command->get_options()) {
     for (const std::string& name : option->get_lnames())
       known.push_back("--" + name);
   }
   const std::vector<std::string_view> names(known.begin(), known.end());
-  for (const std::string_view argument : arguments) {
+  for (const std::string_view argument : understood.rest) {
     const std::string_view name = argument.substr(0, argument.find('='));
+    if (name == "--") return std::nullopt;  // what follows are positional arguments
     if (!name.starts_with("--") || std::find(names.begin(), names.end(), name) != names.end()) {
       continue;
     }
     const std::string_view near = nearest_name(name, names);
     return "unknown option " + std::string(name) +
-           (near.empty() ? "; see shardwright " + command->get_name() + " --help"
+           (near.empty() ? "; see " + understood.line + " --help"
                          : "; did you mean " + std::string(near) + "?");
   }
-  return error.what();
+  return std::nullopt;
+}
+
+// Of a command that needs a subcommand and got none that it knows.
+std::string subcommand_message(const Understood& understood) {
+  std::vector<std::string_view> commands;
+  for (const CLI::App* candidate : understood.command->get_subcommands({}))
+    commands.push_back(candidate->get_name());
+  const auto first =
+      std::find_if(understood.rest.begin(), understood.rest.end(),
+                   [](std::string_view argument) { return !argument.starts_with('-'); });
+  if (first == understood.rest.end()) {
+    return unknown_option_message(understood)
+        .value_or(understood.line + " needs a subcommand" + suggestion("", commands));
+  }
+  return "unknown command \"" + std::string(*first) + "\"" + suggestion(*first, commands);
+}
+
+// CLI11's message, with what an unknown command or option was probably meant to be.
+std::string usage_message(const CLI::App& app, const CLI::ParseError& error, Arguments arguments) {
+  const Understood understood = understand(app, arguments);
+  if (!understood.command->get_subcommands({}).empty()) return subcommand_message(understood);
+  return unknown_option_message(understood).value_or(error.what());
 }
 
 int run(std::span<char*> arguments) {

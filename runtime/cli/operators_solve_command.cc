@@ -205,7 +205,7 @@ void add_operators_solve_command(CLI::App& operators, Action& chosen) {
   command
       .add_option("TIMEOUT", arguments->timeout_s,
                   "With --format iopddl-contest: seconds for everything, reading included")
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(seconds(false));
   command
       .add_option(
           "--format", arguments->format,
@@ -219,7 +219,7 @@ void add_operators_solve_command(CLI::App& operators, Action& chosen) {
   command
       .add_option("--time-limit", arguments->options.time_limit_s,
                   "Stop after this many seconds; the result then depends on the machine")
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(seconds(true));
   command
       .add_option("--work-limit", arguments->options.work_limit,
                   "Stop after this many strategy evaluations")

@@ -76,7 +76,8 @@ int run(const PlanArguments& arguments) {
   }
   log.info("evaluated " + std::to_string(result->num_proposals) + " proposals, " +
            std::to_string(result->num_plans) + " fit");
-  const PlanJsonOptions json{arguments.emit_search_space, arguments.options.trace, *mode, loaded->read_s};
+  const PlanJsonOptions json{arguments.emit_search_space, arguments.options.trace, *mode,
+                             loaded->read_s};
   return emit(
       arguments.output, status_of(*result),
       [&](const TextSink& sink) { write_plan(*loaded->problem, *result, json, sink); },
@@ -104,7 +105,7 @@ void add_plan_command(CLI::App& app, Action& chosen) {
   command
       .add_option("--time-limit", arguments->options.time_limit_s,
                   "Stop after this many seconds; the result then depends on the machine")
-      ->check(CLI::PositiveNumber);
+      ->check(seconds(true));
   command
       .add_option("--work-limit", arguments->options.work_limit,
                   "Stop after placing this many shards")

@@ -195,7 +195,7 @@ void add_program_command(CLI::App& app, Action& chosen) {
                          "Also send outputs, and remove what belongs to other ranks");
   apply_command
       .add_option("--batch-size", apply->batch_size, "Size of batch dimensions written as -1")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description(""));
   add_common(apply_command, *apply);
   apply_command.callback([apply, &chosen] { chosen = [apply] { return run_apply(*apply); }; });
 }
