@@ -12,22 +12,52 @@
 namespace shardwright::operators {
 namespace {
 
-constexpr std::array<std::string_view, 32> kKindNames{"placeholder", "output",
-                                                      "get_attr",    "conv2d",
-                                                      "linear",      "batch_norm",
-                                                      "layer_norm",  "embedding",
-                                                      "max_pool2d",  "adaptive_avg_pool2d",
-                                                      "flatten",     "default_reshape",
-                                                      "view",        "transpose",
-                                                      "permute",     "split",
-                                                      "getitem",     "softmax",
-                                                      "sum",         "add",
-                                                      "mul",         "pow",
-                                                      "truediv",     "relu",
-                                                      "tanh",        "contiguous",
-                                                      "to",          "type",
-                                                      "where",       "matmul",
-                                                      "bmm",         "tensor_constructor"};
+constexpr std::array<std::string_view, 46> kKindNames{"placeholder",
+                                                      "output",
+                                                      "get_attr",
+                                                      "conv1d",
+                                                      "conv2d",
+                                                      "conv3d",
+                                                      "linear",
+                                                      "batch_norm",
+                                                      "layer_norm",
+                                                      "embedding",
+                                                      "max_pool1d",
+                                                      "max_pool2d",
+                                                      "max_pool3d",
+                                                      "avg_pool1d",
+                                                      "avg_pool2d",
+                                                      "avg_pool3d",
+                                                      "adaptive_avg_pool2d",
+                                                      "flatten",
+                                                      "default_reshape",
+                                                      "unsqueeze",
+                                                      "view",
+                                                      "reshape",
+                                                      "transpose",
+                                                      "permute",
+                                                      "split",
+                                                      "getitem",
+                                                      "softmax",
+                                                      "sum",
+                                                      "add",
+                                                      "sub",
+                                                      "mul",
+                                                      "div",
+                                                      "truediv",
+                                                      "floordiv",
+                                                      "pow",
+                                                      "relu",
+                                                      "tanh",
+                                                      "abs",
+                                                      "dropout",
+                                                      "contiguous",
+                                                      "to",
+                                                      "type",
+                                                      "where",
+                                                      "matmul",
+                                                      "bmm",
+                                                      "tensor_constructor"};
 constexpr std::array<std::string_view, 4> kCallNames{"", "module", "function", "method"};
 constexpr std::array<std::string_view, 10> kElementTypeNames{
     "float32", "float64", "float16", "bfloat16", "int8",
@@ -104,10 +134,23 @@ std::int64_t element_bytes(ElementType type) {
   return kElementBytes[static_cast<std::size_t>(type)];
 }
 
-bool is_binary_elementwise(OpKind kind) { return kind >= OpKind::kAdd && kind <= OpKind::kTruediv; }
+bool is_binary_elementwise(OpKind kind) { return kind >= OpKind::kAdd && kind <= OpKind::kPow; }
 bool is_unary_elementwise(OpKind kind) { return kind >= OpKind::kRelu && kind <= OpKind::kType; }
 bool follows_input(OpKind kind) {
   return is_unary_elementwise(kind) || (kind >= OpKind::kAdaptiveAvgPool2d && kind <= OpKind::kSum);
+}
+
+std::size_t convolution_dims(OpKind kind) {
+  if (kind < OpKind::kConv1d || kind > OpKind::kConv3d) return 0;
+  return static_cast<std::size_t>(kind) - static_cast<std::size_t>(OpKind::kConv1d) + 1;
+}
+std::size_t pooling_dims(OpKind kind) {
+  if (kind < OpKind::kMaxPool1d || kind > OpKind::kAvgPool3d) return 0;
+  const OpKind first = is_average_pooling(kind) ? OpKind::kAvgPool1d : OpKind::kMaxPool1d;
+  return static_cast<std::size_t>(kind) - static_cast<std::size_t>(first) + 1;
+}
+bool is_average_pooling(OpKind kind) {
+  return kind >= OpKind::kAvgPool1d && kind <= OpKind::kAvgPool3d;
 }
 
 Result<OpGraph> OpGraph::make(OpGraphSpec spec) {

@@ -18,16 +18,25 @@ enum class OpKind : std::uint8_t {
   kPlaceholder,
   kOutput,
   kGetAttr,
+  kConv1d,
   kConv2d,
+  kConv3d,
   kLinear,
   kBatchNorm,
   kLayerNorm,
   kEmbedding,
+  kMaxPool1d,
   kMaxPool2d,
+  kMaxPool3d,
+  kAvgPool1d,
+  kAvgPool2d,
+  kAvgPool3d,
   kAdaptiveAvgPool2d,
   kFlatten,
   kDefaultReshape,
+  kUnsqueeze,
   kView,
+  kReshape,
   kTranspose,
   kPermute,
   kSplit,
@@ -35,11 +44,16 @@ enum class OpKind : std::uint8_t {
   kSoftmax,
   kSum,
   kAdd,
+  kSub,
   kMul,
-  kPow,
+  kDiv,
   kTruediv,
+  kFloordiv,
+  kPow,
   kRelu,
   kTanh,
+  kAbs,
+  kDropout,
   kContiguous,
   kTo,
   kType,
@@ -79,6 +93,10 @@ std::int64_t element_bytes(ElementType type);
 bool follows_input(OpKind kind);
 bool is_binary_elementwise(OpKind kind);
 bool is_unary_elementwise(OpKind kind);
+// Spatial dimensions of a convolution or pooling over windows; 0 for any other kind.
+std::size_t convolution_dims(OpKind kind);
+std::size_t pooling_dims(OpKind kind);
+bool is_average_pooling(OpKind kind);
 
 // One entry of a getitem index: a number, or a slice where open ends are absent.
 struct IndexEntry {
@@ -103,8 +121,8 @@ struct OpAttrs {
   std::optional<double> scalar;  // the side of a binary operator that is no tensor
   std::int64_t scalar_position = 0;
   std::int64_t groups = 1;
-  std::vector<std::int64_t> kernel_size;
-  bool bias = false;                        // conv2d, linear
+  std::vector<std::int64_t> kernel_size;    // pooling
+  bool bias = false;                        // convolutions, linear
   std::string target;                       // get_attr: dotted path; default_reshape,
                                             // tensor_constructor: the operator (`op`)
   std::optional<ElementType> target_dtype;  // to, type

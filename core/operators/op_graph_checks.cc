@@ -2,23 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <numeric>
 #include <string>
+#include <vector>
 
 namespace shardwright::operators::internal {
 namespace {
-
-std::string text(const Extents& shape) {
-  std::string joined = "[";
-  for (std::size_t d = 0; d < shape.size(); ++d)
-    joined += (d == 0 ? "" : ", ") + std::to_string(shape[d]);
-  return joined + "]";
-}
-
-std::int64_t elements(const Extents& shape) {
-  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
-}
 
 // Whether a tensor has at most as many elements as a graph allows.
 bool countable(const Extents& shape) {
@@ -30,36 +18,7 @@ bool countable(const Extents& shape) {
   return true;
 }
 
-// One node with what its checks need.
-struct Subject {
-  std::span<const OpNode> nodes;
-  const OpNode& node;
-  std::string where;
-
-  const OpNode& input(std::size_t i) const { return nodes[node.inputs[i]]; }
-  const Extents& in(std::size_t i = 0) const { return input(i).shapes[0]; }
-  const Extents& out() const { return node.shapes[0]; }
-  // The weight of a linear, convolution or embedding: an own parameter of a module, else input 1.
-  const Extents* weight() const {
-    if (node.call != OpCall::kModule) return &in(1);
-    const OpParam* param = find_param(node, "weight");
-    return param == nullptr ? nullptr : &param->shape;
-  }
-  Error error(const std::string& part, std::string message) const {
-    return invalid_input(where + part,
-                         std::string(to_name(node.kind)) + " \"" + node.name + "\": " + message);
-  }
-  Error unsupported(std::string message) const {
-    Error result = error("", std::move(message));
-    result.code = ErrorCode::kUnsupported;
-    return result;
-  }
-  Error wrong_output(const Extents& expected) const {
-    return error("/shape", "the output must be " + text(expected) + ", is " + text(out()));
-  }
-};
-
-Status check_input_count(const Subject& s) {
+Status check_input_count(const OpSubject& s) {
   std::size_t least = 1;
   std::size_t most = 1;
   switch (s.node.kind) {
@@ -78,7 +37,9 @@ Status check_input_count(const Subject& s) {
     case OpKind::kBmm:
       least = most = 2;
       break;
+    case OpKind::kConv1d:
     case OpKind::kConv2d:
+    case OpKind::kConv3d:
       least = s.node.call == OpCall::kModule ? 1 : 2;
       most = least + (s.node.call != OpCall::kModule && s.node.attrs.bias ? 1 : 0);
       break;
@@ -96,7 +57,7 @@ Status check_input_count(const Subject& s) {
                                 std::to_string(count));
 }
 
-Status check_tuples(const Subject& s) {
+Status check_tuples(const OpSubject& s) {
   const OpKind kind = s.node.kind;
   for (std::size_t i = 0; i < s.node.inputs.size(); ++i) {
     if (s.input(i).tuple && kind != OpKind::kGetitem && kind != OpKind::kOutput)
@@ -109,30 +70,14 @@ Status check_tuples(const Subject& s) {
   return {};
 }
 
-Status check_dims(const Subject& s, std::size_t count) {
-  const auto rank = static_cast<std::int64_t>(s.in().size());
-  const std::vector<std::int64_t>& dims = s.node.attrs.dims;
-  if (count != 0 && dims.size() != count) {
-    return s.error("/attrs", "needs " + std::to_string(count) + " dimensions, has " +
-                                 std::to_string(dims.size()));
-  }
-  for (const std::int64_t dim : dims) {
-    if (dim < -rank || dim >= rank) {
-      return s.error("/attrs",
-                     "dimension " + std::to_string(dim) + " is out of range for " + text(s.in()));
-    }
-  }
-  return {};
-}
-
-Status check_linear(const Subject& s) {
+Status check_linear(const OpSubject& s) {
   if (s.node.attrs.bias)
     return s.unsupported("a bias must be a node of its own that is added to the product");
   const Extents* weight = s.weight();
   if (weight == nullptr) return s.error("/params", "has no weight");
   if (s.in().empty() || weight->size() != 2 || (*weight)[1] != s.in().back()) {
-    return s.error("", "an input " + text(s.in()) + " does not go with a weight " + text(*weight) +
-                           " of [outputs, inputs]");
+    return s.error("", "an input " + text_of(s.in()) + " does not go with a weight " +
+                           text_of(*weight) + " of [outputs, inputs]");
   }
   Extents expected = s.in();
   expected.back() = (*weight)[0];
@@ -140,17 +85,21 @@ Status check_linear(const Subject& s) {
   return {};
 }
 
-Status check_conv(const Subject& s) {
+Status check_conv(const OpSubject& s) {
   const Extents* weight = s.weight();
   if (weight == nullptr) return s.error("/params", "has no weight");
   const std::int64_t groups = s.node.attrs.groups;
   if (groups < 1) return s.error("/attrs/groups", "must be at least 1");
-  if (s.in().size() != 4 || weight->size() != 4 || s.out().size() != 4)
-    return s.error("", "input, weight and output must have four dimensions");
+  const std::size_t rank = convolution_dims(s.node.kind) + 2;
+  if (s.in().size() != rank || weight->size() != rank || s.out().size() != rank) {
+    return s.error("", "input " + text_of(s.in()) + ", weight " + text_of(*weight) +
+                           " and output " + text_of(s.out()) + " must have " +
+                           std::to_string(rank) + " dimensions");
+  }
   if (s.in()[1] % groups != 0 || (*weight)[1] != s.in()[1] / groups || s.out()[0] != s.in()[0] ||
       s.out()[1] != (*weight)[0]) {
-    return s.error("", "an input " + text(s.in()) + " and a weight " + text(*weight) +
-                           " do not make " + text(s.out()));
+    return s.error("", "an input " + text_of(s.in()) + " and a weight " + text_of(*weight) +
+                           " do not make " + text_of(s.out()));
   }
   const OpParam* bias = find_param(s.node, "bias");
   const bool module = s.node.call == OpCall::kModule;
@@ -159,24 +108,25 @@ Status check_conv(const Subject& s) {
     return s.error("/attrs/bias", has_bias ? "is false, but there is a bias" : "there is no bias");
   const Extents expected{(*weight)[0]};
   if (has_bias && (module ? bias->shape : s.in(2)) != expected)
-    return s.error("", "the bias must be " + text(expected));
+    return s.error("", "the bias must be " + text_of(expected));
   if (module && (s.node.params[0].name != "weight" || s.node.params.size() != (has_bias ? 2U : 1U)))
     return s.error("/params", "must be `weight` and, where there is one, `bias`");
   return {};
 }
 
-Status check_norm(const Subject& s, std::span<const char* const> names, const Extents& own) {
+Status check_norm(const OpSubject& s, std::span<const char* const> names, const Extents& own) {
   if (s.node.call != OpCall::kModule) return s.unsupported("only the module form is known");
   if (s.out() != s.in()) return s.wrong_output(s.in());
   for (const char* name : names) {
     const OpParam* param = find_param(s.node, name);
     if (param == nullptr) return s.unsupported(std::string("needs the parameter ") + name);
-    if (param->shape != own) return s.error(std::string("/params/") + name, "must be " + text(own));
+    if (param->shape != own)
+      return s.error(std::string("/params/") + name, "must be " + text_of(own));
   }
   return {};
 }
 
-Status check_batch_norm(const Subject& s) {
+Status check_batch_norm(const OpSubject& s) {
   if (s.in().size() < 3 || s.in().size() > 5)
     return s.error("", "the input must have three to five dimensions");
   for (const OpParam& param : s.node.params) {
@@ -186,7 +136,7 @@ Status check_batch_norm(const Subject& s) {
   return check_norm(s, kNames, {s.in()[1]});
 }
 
-Status check_layer_norm(const Subject& s) {
+Status check_layer_norm(const OpSubject& s) {
   const OpParam* weight = find_param(s.node, "weight");
   if (weight == nullptr) return s.unsupported("needs the parameter weight");
   const Extents& own = weight->shape;
@@ -198,7 +148,7 @@ Status check_layer_norm(const Subject& s) {
   return check_norm(s, kNames, own);
 }
 
-Status check_embedding(const Subject& s) {
+Status check_embedding(const OpSubject& s) {
   const Extents* weight = s.weight();
   if (weight == nullptr || weight->size() != 2)
     return s.error("", "needs a weight of [embeddings, dimension]");
@@ -210,14 +160,23 @@ Status check_embedding(const Subject& s) {
   return {};
 }
 
-Status check_pooling(const Subject& s) {
-  if (s.in().size() < 3 || s.in().size() > 5 || s.out().size() != s.in().size() ||
-      s.out()[0] != s.in()[0] || s.out()[1] != s.in()[1])
-    return s.error("/shape", "must keep the batch and channels of " + text(s.in()));
+Status check_pooling(const OpSubject& s) {
+  const std::size_t dims = pooling_dims(s.node.kind);  // of an adaptive pooling any
+  const std::size_t rank = s.in().size();
+  if (dims == 0 ? rank < 3 || rank > 5 : rank != dims + 2)
+    return s.error("", "an input " + text_of(s.in()) + " has the wrong number of dimensions");
+  if (s.out().size() != rank || s.out()[0] != s.in()[0] || s.out()[1] != s.in()[1])
+    return s.error("/shape", "must keep the batch and channels of " + text_of(s.in()));
+  if (!is_average_pooling(s.node.kind)) return {};
+  // The cost depends on the window.
+  const std::vector<std::int64_t>& window = s.node.attrs.kernel_size;
+  if (window.size() != dims || !countable(window) ||
+      *std::min_element(window.begin(), window.end()) < 1)
+    return s.error("/attrs/kernel_size", "must be " + std::to_string(dims) + " extents from 1 on");
   return {};
 }
 
-Status check_matmul(const Subject& s) {
+Status check_matmul(const OpSubject& s) {
   if (s.in(0).empty() || s.in(1).empty()) return s.error("", "takes no scalars");
   if (s.node.kind == OpKind::kBmm && (s.in(0).size() != 3 || s.in(1).size() != 3))
     return s.error("", "takes tensors of three dimensions");
@@ -229,7 +188,7 @@ Status check_matmul(const Subject& s) {
   if (column) b.push_back(1);
   const auto batch = broadcast({a.begin(), a.end() - 2}, {b.begin(), b.end() - 2});
   if (a.back() != b[b.size() - 2] || !batch)
-    return s.error("", "cannot multiply " + text(s.in(0)) + " by " + text(s.in(1)));
+    return s.error("", "cannot multiply " + text_of(s.in(0)) + " by " + text_of(s.in(1)));
   // Both are priced as repeated to the whole batch.
   for (Extents matrix : {a, b}) {
     matrix.erase(matrix.begin(), matrix.end() - 2);
@@ -243,13 +202,13 @@ Status check_matmul(const Subject& s) {
   return {};
 }
 
-Status check_broadcast(const Subject& s) {
+Status check_broadcast(const OpSubject& s) {
   Extents expected = s.in();
   for (std::size_t i = 1; i < s.node.inputs.size(); ++i) {
     const auto both = broadcast(expected, s.in(i));
     if (!both) {
       return s.error("/inputs/" + std::to_string(i),
-                     text(s.in(i)) + " does not broadcast with " + text(expected));
+                     text_of(s.in(i)) + " does not broadcast with " + text_of(expected));
     }
     expected = *both;
   }
@@ -257,91 +216,7 @@ Status check_broadcast(const Subject& s) {
   return {};
 }
 
-Status check_permutation(const Subject& s) {
-  const bool transpose = s.node.kind == OpKind::kTranspose;
-  SHARDWRIGHT_RETURN_IF_ERROR(check_dims(s, transpose ? 2 : s.in().size()));
-  std::vector<std::size_t> order(s.in().size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const std::vector<std::size_t> dims = op_dims(s.node.attrs, s.in().size());
-  if (transpose) {
-    std::swap(order[dims[0]], order[dims[1]]);
-  } else {
-    order = dims;
-  }
-  Extents expected;
-  for (const std::size_t dim : order)
-    expected.push_back(s.in()[dim]);
-  std::sort(order.begin(), order.end());
-  if (std::adjacent_find(order.begin(), order.end()) != order.end())
-    return s.error("/attrs/dims", "must name every dimension once");
-  if (s.out() != expected) return s.wrong_output(expected);
-  return {};
-}
-
-Status check_reshape(const Subject& s) {
-  std::int64_t count = 0;
-  for (const Extents& shape : s.node.shapes)
-    count += elements(shape);
-  if (count != elements(s.in()))
-    return s.error("/shape", "must have as many elements as " + text(s.in()));
-  return {};
-}
-
-Status check_split(const Subject& s) {
-  SHARDWRIGHT_RETURN_IF_ERROR(check_dims(s, 1));
-  const std::size_t dim = op_dims(s.node.attrs, s.in().size())[0];
-  std::int64_t sum = 0;
-  for (std::size_t i = 0; i < s.node.shapes.size(); ++i) {
-    Extents piece = s.node.shapes[i];
-    if (piece.size() != s.in().size())
-      return s.error("/shape/" + std::to_string(i), "must have as many dimensions as the input");
-    sum += piece[dim];
-    piece[dim] = s.in()[dim];
-    if (piece != s.in())
-      return s.error("/shape/" + std::to_string(i), "must differ from the input in one dimension");
-  }
-  if (sum != s.in()[dim]) return s.error("/shape", "the pieces do not add up to the input");
-  return {};
-}
-
-Status check_getitem(const Subject& s) {
-  const std::vector<IndexEntry>& index = s.node.attrs.index;
-  if (index.empty()) return s.error("/attrs/index", "must not be empty");
-  if (s.input(0).tuple) {
-    const auto count = static_cast<std::int64_t>(s.input(0).shapes.size());
-    if (s.node.attrs.index_is_list || !index[0].number || *index[0].number < -count ||
-        *index[0].number >= count)
-      return s.error("/attrs/index", "must be the number of an element of the tuple");
-    const std::int64_t number = *index[0].number;
-    const Extents& element =
-        s.input(0).shapes[static_cast<std::size_t>(number < 0 ? number + count : number)];
-    if (s.out() != element) return s.wrong_output(element);
-    return {};
-  }
-  if (index.size() > s.in().size())
-    return s.error("/attrs/index", "has more entries than " + text(s.in()) + " has dimensions");
-  const auto numbers = static_cast<std::size_t>(
-      std::count_if(index.begin(), index.end(),
-                    [](const IndexEntry& entry) { return entry.number.has_value(); }));
-  if (s.out().size() + numbers != s.in().size())
-    return s.error("/shape", "must have one dimension less for every number of the index");
-  return {};
-}
-
-Status check_sum(const Subject& s) {
-  SHARDWRIGHT_RETURN_IF_ERROR(check_dims(s, 0));
-  const std::vector<std::size_t> dims = op_dims(s.node.attrs, s.in().size());
-  Extents expected;
-  for (std::size_t d = 0; d < s.in().size(); ++d) {
-    const bool summed = std::find(dims.begin(), dims.end(), d) != dims.end();
-    if (!summed) expected.push_back(s.in()[d]);
-    if (summed && s.node.attrs.keepdim) expected.push_back(1);
-  }
-  if (s.out() != expected) return s.wrong_output(expected);
-  return {};
-}
-
-Status check_output(const Subject& s) {
+Status check_output(const OpSubject& s) {
   std::vector<Extents> expected;
   for (std::size_t i = 0; i < s.node.inputs.size(); ++i) {
     const OpNode& input = s.input(i);
@@ -353,8 +228,15 @@ Status check_output(const Subject& s) {
 
 }  // namespace
 
+std::string text_of(const Extents& shape) {
+  std::string joined = "[";
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    joined += (d == 0 ? "" : ", ") + std::to_string(shape[d]);
+  return joined + "]";
+}
+
 Status check_operands(std::span<const OpNode> nodes, std::uint32_t index) {
-  const Subject s{nodes, nodes[index], "/nodes/" + std::to_string(index)};
+  const OpSubject s{nodes, nodes[index], "/nodes/" + std::to_string(index)};
   SHARDWRIGHT_RETURN_IF_ERROR(check_input_count(s));
   SHARDWRIGHT_RETURN_IF_ERROR(check_tuples(s));
   switch (s.node.kind) {
@@ -364,7 +246,9 @@ Status check_operands(std::span<const OpNode> nodes, std::uint32_t index) {
       return {};
     case OpKind::kOutput:
       return check_output(s);
+    case OpKind::kConv1d:
     case OpKind::kConv2d:
+    case OpKind::kConv3d:
       return check_conv(s);
     case OpKind::kLinear:
       return check_linear(s);
@@ -374,22 +258,25 @@ Status check_operands(std::span<const OpNode> nodes, std::uint32_t index) {
       return check_layer_norm(s);
     case OpKind::kEmbedding:
       return check_embedding(s);
+    case OpKind::kMaxPool1d:
     case OpKind::kMaxPool2d:
+    case OpKind::kMaxPool3d:
+    case OpKind::kAvgPool1d:
+    case OpKind::kAvgPool2d:
+    case OpKind::kAvgPool3d:
     case OpKind::kAdaptiveAvgPool2d:
       return check_pooling(s);
     case OpKind::kFlatten:
     case OpKind::kDefaultReshape:
+    case OpKind::kUnsqueeze:
     case OpKind::kView:
-      return check_reshape(s);
+    case OpKind::kReshape:
     case OpKind::kTranspose:
     case OpKind::kPermute:
-      return check_permutation(s);
     case OpKind::kSplit:
-      return check_split(s);
     case OpKind::kGetitem:
-      return check_getitem(s);
     case OpKind::kSum:
-      return check_sum(s);
+      return check_layout(s);
     case OpKind::kSoftmax:
       SHARDWRIGHT_RETURN_IF_ERROR(check_dims(s, 1));
       return s.out() == s.in() ? Status() : Status(s.wrong_output(s.in()));

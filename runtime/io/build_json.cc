@@ -42,9 +42,12 @@ std::string_view opcode(const OpNode& node) {
 
 // PyTorch's class of the module.
 std::string module_type(const OpNode& node) {
+  if (const std::size_t dims = operators::convolution_dims(node.kind); dims > 0)
+    return "Conv" + std::to_string(dims) + "d";
+  if (const std::size_t dims = operators::pooling_dims(node.kind); dims > 0)
+    return (operators::is_average_pooling(node.kind) ? "AvgPool" : "MaxPool") +
+           std::to_string(dims) + "d";
   switch (node.kind) {
-    case OpKind::kConv2d:
-      return "Conv2d";
     case OpKind::kLinear:
       return "Linear";
     case OpKind::kBatchNorm: {
@@ -55,14 +58,14 @@ std::string module_type(const OpNode& node) {
       return "LayerNorm";
     case OpKind::kEmbedding:
       return "Embedding";
-    case OpKind::kMaxPool2d:
-      return "MaxPool2d";
     case OpKind::kAdaptiveAvgPool2d:
       return "AdaptiveAvgPool2d";
     case OpKind::kRelu:
       return "ReLU";
     case OpKind::kTanh:
       return "Tanh";
+    case OpKind::kDropout:
+      return "Dropout";
     case OpKind::kSoftmax:
       return "Softmax";
     case OpKind::kFlatten:
@@ -131,7 +134,7 @@ void write_node(const OpNode& node, const NodeStrategies& strategies, JsonWriter
   }
   json.key("inputs");
   write_list(std::span<const std::uint32_t>(node.inputs), json);
-  json.member("merge", operators::mergeable(node.kind)).key("strategies");
+  json.member("merge", operators::mergeable(node)).key("strategies");
   write_strategies(strategies, json);
   json.end_object();
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace shardwright {
@@ -67,6 +69,15 @@ Status read_shapes(JsonValue value, operators::OpNode& node) {
 }
 
 Status read_kind(JsonValue value, operators::OpKind& kind) {
+  if (value.is_string()) {
+    const std::string_view name = *value.string();
+    for (const std::string_view joined : {"addmm", "addbmm", "baddbmm"}) {
+      if (name == joined)
+        return value.error("\"" + std::string(name) +
+                           "\" is written as two nodes, a product (linear, matmul or bmm) and an "
+                           "add, as ColossalAI's tracer does");
+    }
+  }
   return read_named(value, "operator", operators::op_kind_names(), kind);
 }
 
@@ -96,7 +107,7 @@ Status read_attrs(JsonValue value, OpAttrs& attrs, bool& distributed) {
   std::vector<std::int64_t> window, normalized_shape, output_size;
   std::vector<double> arguments;
   std::int64_t count = 0;
-  double epsilon = 0;
+  double number = 0;
   bool flag = false;
   std::string word;
   return ObjectReader(value)
@@ -111,8 +122,10 @@ Status read_attrs(JsonValue value, OpAttrs& attrs, bool& distributed) {
       .optional("num_features", count)
       .optional("num_embeddings", count)
       .optional("embedding_dim", count)
-      .optional("eps", epsilon)
-      .optional("momentum", epsilon)
+      .optional("eps", number)
+      .optional("momentum", number)
+      .optional("p", number)
+      .optional("training", flag)
       .optional("affine", flag)
       .optional("elementwise_affine", flag)
       .optional("track_running_stats", flag)

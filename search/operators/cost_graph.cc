@@ -27,7 +27,7 @@ MergedGraph merge(const OpGraph& graph, CostGraph& costs) {
   may_merge.reserve(graph.size());
   for (std::size_t n = 0; n < graph.size(); ++n) {
     num_strategies.push_back(static_cast<std::uint32_t>(costs.strategies[n].size()));
-    may_merge.push_back(mergeable(graph[n].kind));
+    may_merge.push_back(mergeable(graph[n]));
   }
   return merge_nodes(num_strategies, may_merge, costs.edges, costs.matrices);
 }

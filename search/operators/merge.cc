@@ -128,9 +128,13 @@ class Merger {
 bool mergeable(OpKind kind) {
   switch (kind) {
     case OpKind::kRelu:
+    case OpKind::kAbs:
+    case OpKind::kDropout:
     case OpKind::kFlatten:
     case OpKind::kDefaultReshape:
+    case OpKind::kUnsqueeze:
     case OpKind::kView:
+    case OpKind::kReshape:
     case OpKind::kTranspose:
     case OpKind::kPermute:
     case OpKind::kSplit:
@@ -143,6 +147,13 @@ bool mergeable(OpKind kind) {
     default:
       return false;
   }
+}
+
+bool mergeable(const OpNode& node) {
+  const OpKind kind = node.kind;
+  if (node.call == OpCall::kModule && kind != OpKind::kRelu && kind != OpKind::kDropout)
+    return false;
+  return mergeable(kind) && !(node.call == OpCall::kMethod && kind == OpKind::kReshape);
 }
 
 MergedGraph merge_nodes(std::span<const std::uint32_t> num_strategies,

@@ -15,6 +15,9 @@ namespace shardwright::operators {
 // only give a tensor another shape. Source: StrategiesVector.check_merge, ColossalAI
 // colossalai/auto_parallel/tensor_shard/sharding_strategy.py.
 bool mergeable(OpKind kind);
+// The same of an operator as the model wrote it: of modules the peer merges only ReLU and dropout,
+// of reshapes only the function.
+bool mergeable(const OpNode& node);
 
 // What is left after merging. Merged nodes keep their strategies and costs, but lose their edges.
 struct MergedGraph {

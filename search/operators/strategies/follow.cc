@@ -38,6 +38,15 @@ FollowCosts activation_costs(const StrategyWriter& writer) {
   return {phases(operations, operations), phases({2 * in, 0, 0, 0}, {in, 0, 0, 0})};
 }
 
+// Source: as before; the mask, a byte per element, is kept for the way back.
+FollowCosts dropout_costs(const StrategyWriter& writer) {
+  FollowCosts costs = activation_costs(writer);
+  const std::int64_t in = writer.local_float_bytes(kInput);
+  const std::int64_t mask = in / 4;
+  costs.memory = phases({2 * in, 0, 0, mask}, {in - mask, 0, mask, 0});
+  return costs;
+}
+
 // Operators that only lay out memory: twice the output forward; backward as often as the factors
 // say. Source: tensor_related_metainfo, ColossalAI
 // auto_parallel/meta_profiler/meta_registry/tensor.py.
@@ -79,10 +88,13 @@ FollowCosts costs_of(const OpNode& node, const StrategyWriter& writer) {
     case OpKind::kTanh:  // the peer has measured the function, not the module
       return node.call == OpCall::kFunction ? activation_costs(writer)
                                             : generator_costs(node, writer);
+    case OpKind::kDropout:
+      return dropout_costs(writer);
     case OpKind::kContiguous:
     case OpKind::kType:
       return layout_costs(writer, 1, 1);
     case OpKind::kTo:
+    case OpKind::kUnsqueeze:
       return layout_costs(writer, 0, 0);
     case OpKind::kFlatten:
       return layout_costs(writer, 1, 0);
@@ -141,7 +153,7 @@ Follower::Follower(const GeneratorInput& input, StrategyWriter& writer)
       in_rank_(writer.operand(kInput).shapes[0]->rank()),
       out_rank_(writer.operand(writer.output()).shapes[0]->rank()),
       dims_(op_dims(input.node.attrs, in_rank_)) {
-  if (input.node.kind == OpKind::kView) {
+  if (input.node.kind == OpKind::kView || input.node.kind == OpKind::kReshape) {
     groups_ = reshape_groups(writer.operand(kInput).shapes[0]->dims,
                              writer.operand(writer.output()).shapes[0]->dims);
   }
@@ -154,7 +166,9 @@ void Follower::follow(std::size_t s) {
   writer_.begin();
   switch (input_.node.kind) {
     case OpKind::kView:
+    case OpKind::kReshape:
       return view(*from[0]);
+    case OpKind::kUnsqueeze:
     case OpKind::kFlatten:
     case OpKind::kAdaptiveAvgPool2d:
     case OpKind::kDefaultReshape:

@@ -25,7 +25,9 @@ Status run_generator(const GeneratorInput& input, StrategyWriter& writer) {
       case OpKind::kGetAttr:
         generate_get_attr(input, writer);
         break;
+      case OpKind::kConv1d:
       case OpKind::kConv2d:
+      case OpKind::kConv3d:
         generate_convolution(input, writer);
         break;
       case OpKind::kLinear:
@@ -40,7 +42,12 @@ Status run_generator(const GeneratorInput& input, StrategyWriter& writer) {
       case OpKind::kEmbedding:
         generate_embedding(input, writer);
         break;
+      case OpKind::kMaxPool1d:
       case OpKind::kMaxPool2d:
+      case OpKind::kMaxPool3d:
+      case OpKind::kAvgPool1d:
+      case OpKind::kAvgPool2d:
+      case OpKind::kAvgPool3d:
         generate_pooling(input, writer);
         break;
       case OpKind::kWhere:

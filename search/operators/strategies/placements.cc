@@ -50,6 +50,18 @@ void cost_of_pooling(const StrategyWriter& writer, Strategy& strategy) {
   strategy.memory = phases({in + out + positions, 0, 0, 0}, {in - positions, 0, positions, 0});
 }
 
+// Source: NormalPoolStrategyGenerator.update_compute_cost, ColossalAI
+// node_handler/strategy/normal_pooling_generator.py; the peer has measured no average.
+void cost_of_average(const OpNode& node, const StrategyWriter& writer, Strategy& strategy) {
+  double window = 1;
+  for (const std::int64_t extent : node.attrs.kernel_size)
+    window *= static_cast<double>(extent);
+  const std::size_t output = writer.output();
+  strategy.compute =
+      phases(writer.local_elements(output) * window, writer.local_elements(0) * window);
+  strategy.memory = follow_memory(writer.local_bytes(0), writer.local_bytes(output), false);
+}
+
 // Source: binary_elementwise_meta_info, ColossalAI
 // auto_parallel/meta_profiler/meta_registry/binary_elementwise_ops.py. The first tensor counts.
 void cost_of_binary(const StrategyWriter& writer, Strategy& strategy) {
@@ -81,12 +93,17 @@ bool place_broadcast(StrategyWriter& writer, const DimSpecs& out, std::span<std:
 
 }  // namespace
 
-void generate_pooling(const GeneratorInput&, StrategyWriter& writer) {
+void generate_pooling(const GeneratorInput& input, StrategyWriter& writer) {
   singles_first(writer, rank_of(writer, 0), 2, [&](const DimSpecs& dims) {
     writer.begin();
     if (!writer.place(0, dims) || !writer.place(writer.output(), dims)) return;
     Strategy* strategy = writer.finish(form(Form::kPool));
-    if (strategy != nullptr) cost_of_pooling(writer, *strategy);
+    if (strategy == nullptr) return;
+    if (is_average_pooling(input.node.kind)) {
+      cost_of_average(input.node, writer, *strategy);
+    } else {
+      cost_of_pooling(writer, *strategy);
+    }
   });
 }
 
