@@ -1,6 +1,7 @@
 #include "runtime/program_planner.h"
 
 #include <algorithm>
+#include <string>
 
 #include "runtime/tbb_executor.h"
 #include "search/program/best_planner.h"
@@ -12,6 +13,8 @@ namespace {
 
 using namespace program;
 
+constexpr std::size_t kMaxRanks = 4096;
+constexpr std::int64_t kMaxBatchSize = std::int64_t{1} << 40;
 constexpr std::int64_t kLargestSimulation = std::int64_t{1} << 24;  // elements on all ranks
 
 Status check_case(const ReshardCase& request) {
@@ -19,8 +22,14 @@ Status check_case(const ReshardCase& request) {
   if (!source.ok()) return invalid_input("/src" + source.error().where, source.error().message);
   const Status target = check(request.target, request.shape.size());
   if (!target.ok()) return invalid_input("/dst" + target.error().where, target.error().message);
-  for (const std::int64_t size : request.shape) {
-    if (size < 0) return invalid_input("/shape", "a size is not negative");
+  if (const Status status = check_extents(request.shape); !status.ok()) {
+    return invalid_input("/shape", status.error().message);
+  }
+  if (request.source.mesh.size() > kMaxRanks || request.target.mesh.size() > kMaxRanks) {
+    return Error{
+        ErrorCode::kUnsupported,
+        "every rank gets operators of its own, for at most " + std::to_string(kMaxRanks) + " ranks",
+        ""};
   }
   return {};
 }
@@ -149,6 +158,9 @@ Result<program::ReshardResult> reshard_program(const program::Program& program,
                                                int threads) {
   if (threads < 0 || threads > 4096) {
     return invalid_input("--threads", "must be between 0 (all cores) and 4096");
+  }
+  if (options.batch_size && (*options.batch_size < 1 || *options.batch_size > kMaxBatchSize)) {
+    return invalid_input("--batch-size", "must be between 1 and 2^40");
   }
   if (threads == 1) {
     InlineExecutor executor;

@@ -13,28 +13,18 @@ constexpr std::array<std::int64_t, 8> kElementBytes{4, 2, 2, 8, 8, 4, 1, 1};
 constexpr std::array<std::string_view, 4> kReductions{"none", "sum", "avg", "max"};
 
 constexpr std::int64_t kMaxRanks = 1 << 20;
-
-template <class Enum, std::size_t Size>
-std::optional<Enum> named(const std::array<std::string_view, Size>& names, std::string_view name) {
-  const auto* const found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) return std::nullopt;
-  return static_cast<Enum>(found - names.begin());
-}
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 48;
 
 }  // namespace
 
 std::string_view to_name(DataType type) { return kDataTypes[static_cast<std::size_t>(type)]; }
-std::optional<DataType> data_type_named(std::string_view name) {
-  return named<DataType>(kDataTypes, name);
-}
+std::span<const std::string_view> data_type_names() { return kDataTypes; }
 std::int64_t element_bytes(DataType type) { return kElementBytes[static_cast<std::size_t>(type)]; }
 
 std::string_view to_name(Reduction reduction) {
   return kReductions[static_cast<std::size_t>(reduction)];
 }
-std::optional<Reduction> reduction_named(std::string_view name) {
-  return named<Reduction>(kReductions, name);
-}
+std::span<const std::string_view> reduction_names() { return kReductions; }
 
 Result<ProcessMesh> ProcessMesh::make(std::vector<std::int64_t> shape, std::vector<Rank> ids) {
   if (shape.empty() || shape.size() > kMaxMeshAxes) {
@@ -98,6 +88,21 @@ bool operator==(const DistAttr& a, const DistAttr& b) {
     if (a.due_on(axis) != b.due_on(axis)) return false;
   }
   return true;
+}
+
+Status check_extents(const Shape& shape) {
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : shape) {
+    if (extent < -1) {
+      return invalid_input("", "an extent cannot be " + std::to_string(extent));
+    }
+    if (extent <= 0) continue;
+    if (extent > kMaxElements / elements) {
+      return invalid_input("", "a tensor has at most 2^48 elements");
+    }
+    elements *= extent;
+  }
+  return {};
 }
 
 Status check(const DistAttr& attr, std::size_t dims) {

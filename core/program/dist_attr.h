@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -37,14 +38,14 @@ enum class DataType : std::uint8_t {
 
 // The name in JSON, such as "float32".
 std::string_view to_name(DataType type);
-std::optional<DataType> data_type_named(std::string_view name);
+std::span<const std::string_view> data_type_names();  // numbered like the enumeration
 std::int64_t element_bytes(DataType type);
 
 enum class Reduction : std::uint8_t { kNone, kSum, kAvg, kMax };
 
 // "sum", "avg", "max"; kNone is "none".
 std::string_view to_name(Reduction reduction);
-std::optional<Reduction> reduction_named(std::string_view name);
+std::span<const std::string_view> reduction_names();
 
 // Ranks arranged row-major in a grid.
 // Invariant: the product of the shape is the number of ids, ids are distinct and not negative.
@@ -113,5 +114,9 @@ bool operator==(const DistAttr& a, const DistAttr& b);
 // do not mix with maxima, whose order of reduction would matter. Errors: kInvalidInput with `where`
 // = "/dims_mapping" or "/partial".
 Status check(const DistAttr& attr, std::size_t dims);
+
+// Errors: kInvalidInput, without a place, for extents below -1 and more than 2^48 elements. An
+// extent of -1, which is open, counts once.
+Status check_extents(const Shape& shape);
 
 }  // namespace shardwright::program

@@ -19,6 +19,9 @@ Status check_variable(const ProgramSpec& spec, std::size_t index) {
   if (var.block.index() > spec.block_parents.size()) {
     return invalid_input(where + "/block", "there is no such block");
   }
+  if (const Status status = check_extents(var.shape); !status.ok()) {
+    return invalid_input(where + "/full_shape", status.error().message);
+  }
   if (!var.mesh.valid()) return {};
   if (var.mesh.index() >= spec.meshes.size()) {
     return invalid_input(where + "/mesh", "there is no such mesh");
@@ -65,11 +68,7 @@ Status check_operation(const ProgramSpec& spec, std::size_t index) {
 }  // namespace
 
 std::string_view to_name(OpRole role) { return kRoles[static_cast<std::size_t>(role)]; }
-std::optional<OpRole> op_role_named(std::string_view name) {
-  const auto* const found = std::find(kRoles.begin(), kRoles.end(), name);
-  if (found == kRoles.end()) return std::nullopt;
-  return static_cast<OpRole>(found - kRoles.begin());
-}
+std::span<const std::string_view> op_role_names() { return kRoles; }
 
 DistAttr Program::placement(VarId id) const {
   const Variable& variable = var(id);

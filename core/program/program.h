@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,7 +28,7 @@ using GroupId = Id<struct GroupTag>;
 
 enum class OpRole : std::uint8_t { kForward, kBackward, kOptimize, kLoss, kDistributed };
 std::string_view to_name(OpRole role);
-std::optional<OpRole> op_role_named(std::string_view name);
+std::span<const std::string_view> op_role_names();
 
 // A tensor of the program. Every rank holds its share of `shape`.
 // Thread safety: a value.

@@ -156,7 +156,11 @@ int run_apply(const ProgramArguments& arguments) {
     options.stop = interrupt.token();
     Result<program::ReshardResult> result =
         reshard_program(document.program, options, arguments.output.threads);
-    if (!result.ok()) return fail(in_file(result.error(), arguments.path));
+    if (!result.ok()) {
+      Error error = result.error();
+      error.where = document.place + error.where;
+      return fail(in_file(std::move(error), arguments.path));
+    }
     results.emplace_back(document, std::move(result).value());
   }
   return emit(

@@ -1,176 +1,24 @@
 #include "runtime/io/program_json.h"
 
-#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
 
-#include "runtime/io/json_reader.h"
+#include "runtime/io/program_parts_json.h"
 
 namespace shardwright {
 namespace {
 
+using namespace internal;
 using namespace program;
-
-constexpr std::array<std::string_view, 11> kAnswerKeys{"group",
-                                                       "seq",
-                                                       "inserted",
-                                                       "syncs_if_sync_per_insert",
-                                                       "usable",
-                                                       "has_self_send",
-                                                       "upstream_correct",
-                                                       "upstream_collective_consistent",
-                                                       "counters",
-                                                       "expected",
-                                                       "note"};
-
-constexpr std::array<std::string_view, 6> kMeshAnswerKeys{
-    "steps", "numerically_correct", "has_redundant_gather_split", "group", "expected", "note"};
-
-// One of the names that a lookup knows.
-template <class Enum>
-auto named(const char* what, std::optional<Enum> (*lookup)(std::string_view), Enum& out) {
-  return [what, lookup, &out](JsonValue value) -> Status {
-    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string_view name, value.string());
-    const std::optional<Enum> found = lookup(name);
-    if (!found)
-      return value.error("unknown " + std::string(what) + " \"" + std::string(name) + "\"");
-    out = *found;
-    return {};
-  };
-}
-
-// A list of integers with at most `capacity` entries, each at least `least`.
-template <class List>
-auto integers(List& out, std::int64_t least) {
-  return [&out, least](JsonValue value) -> Status {
-    std::vector<std::int64_t> list;
-    SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, list));
-    if (list.size() > List::static_capacity) {
-      return value.error("a tensor has at most " + std::to_string(kMaxDims) + " dimensions");
-    }
-    out.clear();
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      if (list[i] < least || (sizeof(typename List::value_type) == 1 && list[i] > 100)) {
-        return value[i].error("out of range");
-      }
-      out.push_back(static_cast<typename List::value_type>(list[i]));
-    }
-    return {};
-  };
-}
 
 Status at(const Status& status, JsonValue value) {
   if (status.ok()) return {};
   return invalid_input(value.pointer() + status.error().where, status.error().message);
-}
-
-Status read_ranks(JsonValue value, std::vector<Rank>& out) {
-  std::vector<std::int64_t> ids;
-  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, ids));
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] < 0 || ids[i] > (1 << 30)) return value[i].error("a rank is between 0 and 2^30");
-    out.push_back(static_cast<Rank>(ids[i]));
-  }
-  return {};
-}
-
-Result<ProcessMesh> make_mesh(JsonValue value, std::vector<std::int64_t> shape,
-                              std::vector<Rank> ids) {
-  Result<ProcessMesh> mesh = ProcessMesh::make(std::move(shape), std::move(ids));
-  if (!mesh.ok()) return invalid_input(value.pointer() + mesh.error().where, mesh.error().message);
-  return mesh;
-}
-
-// {"0": "sum"}: per mesh axis what is due on it.
-auto partial_axes(PartialAxes& out) {
-  return [&out](JsonValue value) -> Status {
-    if (value.is_null()) return {};
-    if (!value.is_object()) return value.expected("an object from mesh axis to reduction");
-    for (std::size_t i = 0; i < value.size(); ++i) {
-      const std::string_view key = value[i].key();
-      if (key.size() != 1 || key[0] < '0' || key[0] >= static_cast<char>('0' + kMaxMeshAxes)) {
-        return value[i].error("is no mesh axis");
-      }
-      Reduction due = Reduction::kNone;
-      SHARDWRIGHT_RETURN_IF_ERROR(named("reduction", &reduction_named, due)(value[i]));
-      const auto axis = static_cast<std::size_t>(key[0] - '0');
-      if (out.size() <= axis) out.resize(axis + 1, Reduction::kNone);
-      out[axis] = due;
-    }
-    return {};
-  };
-}
-
-auto attribute(DistAttr& out) {
-  return [&out](JsonValue value) -> Status {
-    std::vector<std::int64_t> shape;
-    std::vector<Rank> ids;
-    SHARDWRIGHT_RETURN_IF_ERROR(
-        ObjectReader(value)
-            .required("mesh", shape)
-            .required_with("ids", [&](JsonValue list) { return read_ranks(list, ids); })
-            .required_with("dims_mapping", integers(out.dims_mapping, -1))
-            .optional_with("partial", partial_axes(out.partial))
-            .finish());
-    Result<ProcessMesh> mesh = ProcessMesh::make(std::move(shape), std::move(ids));
-    if (!mesh.ok()) {
-      const bool of_shape = mesh.error().where == "/shape";
-      return invalid_input(value.pointer() + (of_shape ? "/mesh" : "/ids"), mesh.error().message);
-    }
-    out.mesh = std::move(mesh).value();
-    return {};
-  };
-}
-
-Status read_mesh_case(JsonValue value, ReshardCaseDocument& out) {
-  std::vector<std::int64_t> mesh_shape;
-  std::vector<std::int64_t> source_partial;
-  std::vector<std::int64_t> target_partial;
-  ReshardCase& request = out.request;
-  out.on_mesh = true;
-  SHARDWRIGHT_RETURN_IF_ERROR(ObjectReader(value)
-                                  .required("mesh", mesh_shape)
-                                  .required_with("shape", integers(request.shape, 0))
-                                  .required_with("src", integers(request.source.dims_mapping, -1))
-                                  .optional("src_partial", source_partial)
-                                  .required_with("dst", integers(request.target.dims_mapping, -1))
-                                  .optional("dst_partial", target_partial)
-                                  .ignore(kMeshAnswerKeys)
-                                  .finish());
-  std::int64_t ranks = 1;
-  for (const std::int64_t extent : mesh_shape) {
-    if (extent < 1 || extent > (1 << 20) / ranks) return value.error("the mesh is out of range");
-    ranks *= extent;
-  }
-  std::vector<Rank> ids;
-  for (std::int64_t i = 0; i < ranks; ++i)
-    ids.push_back(static_cast<Rank>(i));
-  SHARDWRIGHT_ASSIGN_OR_RETURN(request.source.mesh, make_mesh(value, mesh_shape, ids));
-  request.target.mesh = request.source.mesh;
-  const auto mark = [&](const std::vector<std::int64_t>& axes, PartialAxes& partial) -> Status {
-    for (const std::int64_t axis : axes) {
-      if (axis < 0 || axis >= static_cast<std::int64_t>(mesh_shape.size())) {
-        return value.error("the mesh has no axis " + std::to_string(axis));
-      }
-      partial.resize(mesh_shape.size(), Reduction::kNone);
-      partial[static_cast<std::size_t>(axis)] = Reduction::kSum;
-    }
-    return {};
-  };
-  SHARDWRIGHT_RETURN_IF_ERROR(mark(source_partial, request.source.partial));
-  return mark(target_partial, request.target.partial);
-}
-
-Status read_case(JsonValue value, ReshardCaseDocument& out) {
-  if (value.is_object() && value.find("mesh")) return read_mesh_case(value, out);
-  ReshardCase& request = out.request;
-  return ObjectReader(value)
-      .required_with("shape", integers(request.shape, 0))
-      .optional_with("dtype", named("data type", &data_type_named, request.type))
-      .required_with("src", attribute(request.source))
-      .required_with("dst", attribute(request.target))
-      .ignore(kAnswerKeys)
-      .finish();
 }
 
 // Reads one program.
@@ -194,8 +42,8 @@ class ProgramReader {
             .required("shape", shape)
             .required_with("ids", [&](JsonValue list) { return read_ranks(list, ids); })
             .finish());
-    SHARDWRIGHT_ASSIGN_OR_RETURN(ProcessMesh mesh,
-                                 make_mesh(value, std::move(shape), std::move(ids)));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(
+        ProcessMesh mesh, make_mesh(value, "shape", "ids", std::move(shape), std::move(ids)));
     spec_.meshes.push_back(std::move(mesh));
     return {};
   }
@@ -205,7 +53,9 @@ class ProgramReader {
     std::int64_t parent = 0;
     SHARDWRIGHT_RETURN_IF_ERROR(ObjectReader(value).required("parent", parent).finish());
     if (parent < 0 || parent > static_cast<std::int64_t>(spec_.block_parents.size())) {
-      return value.error("the parent must be an earlier block");
+      return invalid_input(value.pointer() + "/parent",
+                           "the parent of block " + std::to_string(spec_.block_parents.size() + 1) +
+                               " must be an earlier block, not " + std::to_string(parent));
     }
     spec_.block_parents.emplace_back(static_cast<std::size_t>(parent));
     return {};
@@ -217,7 +67,8 @@ class ProgramReader {
       if (value.is_null()) return {};
       SHARDWRIGHT_ASSIGN_OR_RETURN(const std::int64_t index, value.integer());
       if (index < 0 || static_cast<std::size_t>(index) >= count) {
-        return value.error("there is no " + std::string(what) + " " + std::to_string(index));
+        return value.error("there is no " + std::string(what) + " " + std::to_string(index) +
+                           "; there are " + std::to_string(count));
       }
       out = AnyId(static_cast<std::size_t>(index));
       return {};
@@ -230,17 +81,18 @@ class ProgramReader {
     bool has_full = false;
     const auto full = [&](JsonValue list) {
       has_full = true;
-      return integers(var.shape, -1)(list);
+      return read_extents(list, true, var.shape);
     };
     SHARDWRIGHT_RETURN_IF_ERROR(
         ObjectReader(value)
             .required("name", var.name)
             .optional_with("full_shape", full)
-            .optional_with("local_shape", integers(local, -1))
-            .optional_with("dtype", named("data type", &data_type_named, var.type))
+            .optional_with("local_shape", [&](JsonValue v) { return read_extents(v, true, local); })
+            .optional_with("dtype", named("data type", data_type_names(), var.type))
             .optional_with("mesh", id_below("mesh", spec_.meshes.size(), var.mesh))
-            .optional_with("dims_mapping", integers(var.dims_mapping, -1))
-            .optional_with("partial", partial_axes(var.partial))
+            .optional_with("dims_mapping",
+                           [&](JsonValue v) { return read_mapping(v, var.dims_mapping); })
+            .optional_with("partial", [&](JsonValue v) { return read_partial(v, var.partial); })
             .optional_with("block", id_below("block", spec_.block_parents.size() + 1, var.block))
             .optional("is_feed", var.is_feed)
             .optional("is_parameter", var.is_parameter)
@@ -255,7 +107,8 @@ class ProgramReader {
       var.shape = local;
     }
     if (!names_.emplace(var.name, VarId(spec_.vars.size())).second) {
-      return value.error("two variables are called \"" + var.name + "\"");
+      return invalid_input(value.pointer() + "/name",
+                           "two variables are called \"" + var.name + "\"");
     }
     spec_.vars.push_back(std::move(var));
     return {};
@@ -272,11 +125,15 @@ class ProgramReader {
       } else if (var.shape[dim] >= 0 && local[dim] >= 0 &&
                  (local[dim] < var.shape[dim] / pieces ||
                   local[dim] > (var.shape[dim] + pieces - 1) / pieces)) {
-        return value.error("local_shape is not full_shape divided by the mesh");
+        return invalid_input(value.pointer() + "/local_shape/" + std::to_string(dim),
+                             std::to_string(local[dim]) + " is not the full extent " +
+                                 std::to_string(var.shape[dim]) + " in " + std::to_string(pieces) +
+                                 " pieces");
       }
     }
     if (has_full && !local.empty() && local.size() != var.shape.size()) {
-      return value.error("local_shape and full_shape have different dimensions");
+      return invalid_input(value.pointer() + "/local_shape",
+                           "has another number of dimensions than full_shape");
     }
     return {};
   }
@@ -303,7 +160,8 @@ class ProgramReader {
             ObjectReader(value[i])
                 .required_with("var", variable(argument.var))
                 .optional("arg", position)
-                .optional_with("dims_mapping", integers(argument.dims_mapping, -1))
+                .optional_with("dims_mapping",
+                               [&](JsonValue v) { return read_mapping(v, argument.dims_mapping); })
                 .finish());
         argument.position = position;
         out.push_back(argument);
@@ -321,7 +179,7 @@ class ProgramReader {
             .optional("id", op.number)
             .required("type", op.type)
             .optional_with("mesh", id_below("mesh", spec_.meshes.size(), op.mesh))
-            .optional_with("role", named("role", &op_role_named, op.role))
+            .optional_with("role", named("role", op_role_names(), op.role))
             .optional_with("inputs", arguments(op.inputs))
             .optional_with("outputs", arguments(op.outputs))
             .optional_with("block", id_below("block", spec_.block_parents.size() + 1, block))
@@ -332,12 +190,16 @@ class ProgramReader {
             .optional("is_inserted", op.is_inserted)
             .ignore({"attributes"})
             .finish());
+    if (!numbers_.insert(op.number).second) {
+      return value.error("two operators have the id " + std::to_string(op.number));
+    }
     spec_.ops.emplace_back(block, std::move(op));
     return {};
   }
 
   ProgramSpec spec_;
   std::unordered_map<std::string, VarId> names_;
+  std::unordered_set<std::int64_t> numbers_;
 
  public:
   Result<ProgramDocument> read(JsonValue value) {
@@ -356,22 +218,11 @@ class ProgramReader {
     if (!program.ok()) {
       return invalid_input(value.pointer() + program.error().where, program.error().message);
     }
-    return ProgramDocument{std::move(program).value(), std::move(ranks)};
+    return ProgramDocument{std::move(program).value(), std::move(ranks), value.pointer()};
   }
 };
 
 }  // namespace
-
-Result<std::vector<ReshardCaseDocument>> read_reshard_cases(std::string_view text) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
-  const JsonValue root = document.root();
-  if (!root.is_array()) return root.expected("a list of cases");
-  std::vector<ReshardCaseDocument> cases(root.size());
-  for (std::size_t i = 0; i < root.size(); ++i) {
-    SHARDWRIGHT_RETURN_IF_ERROR(read_case(root[i], cases[i]));
-  }
-  return cases;
-}
 
 Result<std::vector<ProgramDocument>> read_programs(std::string_view text) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
@@ -388,6 +239,7 @@ Result<std::vector<ProgramDocument>> read_programs(std::string_view text) {
     return programs;
   }
   const auto read_all = [&](JsonValue list) -> Status {
+    if (!list.is_array()) return list.expected("a list of programs");
     for (std::size_t i = 0; i < list.size(); ++i) {
       SHARDWRIGHT_RETURN_IF_ERROR(read(list[i]));
     }

@@ -1,6 +1,7 @@
 // JSON of the program domain: cases and programs in, sequences and programs out.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -22,10 +23,11 @@ struct ReshardCaseDocument {
 // of recorded answers are passed over. Errors: kInvalidInput with a JSON pointer.
 Result<std::vector<ReshardCaseDocument>> read_reshard_cases(std::string_view text);
 
-// A program, and the ranks that the file asks for.
+// A program, the ranks that the file asks for, and where in the file it stands.
 struct ProgramDocument {
   program::Program program;
   std::vector<program::Rank> ranks;
+  std::string place;  // JSON pointer
 };
 
 // {"programs": [...]} or one program. Errors: kInvalidInput with a JSON pointer.

@@ -123,8 +123,15 @@ class Walker {
       }
       found_.shapes[i] = var.shape;
       found_.shapes[i][0] = *batch_size_ * program_.placement(id).splits(0);
+      SHARDWRIGHT_RETURN_IF_ERROR(check_size(i, var));
     }
     return {};
+  }
+
+  Status check_size(std::size_t i, const Variable& var) const {
+    if (check_extents(found_.shapes[i]).ok()) return {};
+    return invalid_input("/vars/" + std::to_string(i),
+                         "with this batch size \"" + var.name + "\" is too large");
   }
 
   Status walk(BlockId block) {
