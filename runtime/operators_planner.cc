@@ -15,6 +15,7 @@
 #include "runtime/run_limits.h"
 #include "runtime/tbb_executor.h"
 #include "search/budget.h"
+#include "search/operators/solve/least_memory.h"
 
 namespace shardwright {
 namespace {
@@ -50,6 +51,7 @@ class Planner {
     } else {
       keep_if_better(solve(problem_.lowered.instance(), 0), problem_.lowered.instance());
     }
+    if (result_.status == SolveStatus::kInfeasible) explain();
     apply_max_cost();
     result_.work = budget_.work_done();
     result_.threads = static_cast<int>(executor_.workers());
@@ -156,6 +158,19 @@ class Planner {
     result_.status = result_.stopped_by.empty() ? SolveStatus::kOptimal : SolveStatus::kFeasible;
   }
 
+  // Whether memory is why there is no choice, and how much it would take.
+  void explain() {
+    const CostInstance& instance = problem_.lowered.instance();
+    const std::size_t count = problem_.num_memory_time_points;
+    if (problem_.soft_budget || count == 0) return;
+    const auto limits = instance.limits().first(count);
+    const std::int64_t limit = *std::min_element(limits.begin(), limits.end());
+    const operators::LeastMemory least =
+        operators::least_memory(instance, count, executor_, budget_);
+    if (least.impossible || least.bytes <= limit) return;
+    result_.shortage = MemoryShortage{limit, least.bytes, least.reached};
+  }
+
   // What costs more than is allowed is no answer.
   void apply_max_cost() {
     if (!problem_.max_cost) return;
@@ -191,6 +206,13 @@ const char* name_of(SolveStatus status) {
       return "unknown";
   }
   return "";
+}
+
+std::string shortage_text(const MemoryShortage& shortage) {
+  return "the memory limit is " + std::to_string(shortage.limit_bytes) + " bytes, but " +
+         (shortage.minimum_is_exact ? "the least that any choice needs is "
+                                    : "every choice needs at least ") +
+         std::to_string(shortage.minimum_bytes);
 }
 
 Result<OperatorsResult> solve_operators(const OperatorProblem& problem,

@@ -33,14 +33,22 @@ struct OperatorsOptions {
   std::function<void(const OperatorsProgress&)> on_progress;
 };
 
+// Why no choice keeps the memory limit.
+struct MemoryShortage {
+  std::int64_t limit_bytes = 0;    // the lowest of the memory time points
+  std::int64_t minimum_bytes = 0;  // every choice needs at least these
+  bool minimum_is_exact = false;   // and some choice no more
+};
+
 struct OperatorsResult {
   operators::SolveStatus status = operators::SolveStatus::kUnknown;
   std::vector<std::uint32_t> choice;  // by operator; empty unless optimal or feasible
   double objective = 0;               // with what exceeding a soft budget costs
   double overbudget_cost = 0;         // that part of it
   double lower_bound = 0;
-  std::int64_t peak_bytes = 0;  // over the limited time points of memory
-  std::uint64_t work = 0;       // strategy evaluations
+  std::optional<MemoryShortage> shortage;  // infeasible only; none where memory is not the reason
+  std::int64_t peak_bytes = 0;             // over the limited time points of memory
+  std::uint64_t work = 0;                  // strategy evaluations
   int threads = 1;
   std::string stopped_by;  // empty = ran to its end; work_limit | time_limit | cancelled
   double solve_s = 0;
@@ -48,6 +56,9 @@ struct OperatorsResult {
 
 // "optimal", "feasible", "infeasible", "unknown".
 const char* name_of(operators::SolveStatus status);
+
+// "the limit is 1,000 bytes, but every choice needs at least 2,000": one clause.
+std::string shortage_text(const MemoryShortage& shortage);
 
 // Every choice returned has passed operators::evaluate. A soft budget is solved as a sequence of
 // hard ones. Errors: kInvalidInput for options out of range.

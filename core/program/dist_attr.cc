@@ -108,18 +108,21 @@ Status check_extents(const Shape& shape) {
 Status check(const DistAttr& attr, std::size_t dims) {
   const std::string place = "/dims_mapping";
   if (attr.dims_mapping.size() != dims) {
-    return invalid_input(place, "must have one entry for each of the tensor's " +
-                                    std::to_string(dims) + " dimensions");
+    return invalid_input(place, "has " + std::to_string(attr.dims_mapping.size()) +
+                                    " entries for a tensor of " + std::to_string(dims) +
+                                    (dims == 1 ? " dimension" : " dimensions"));
   }
   std::array<bool, kMaxMeshAxes> used{};
-  for (const int axis : attr.dims_mapping) {
+  for (std::size_t dim = 0; dim < dims; ++dim) {
+    const int axis = attr.dims_mapping[dim];
+    const std::string here = place + "/" + std::to_string(dim);
     if (axis < -1 || axis >= static_cast<int>(attr.mesh.axes())) {
-      return invalid_input(place, "the mesh has no axis " + std::to_string(axis));
+      return invalid_input(here, "the mesh has no axis " + std::to_string(axis));
     }
     if (axis < 0) continue;
     bool& taken = used[static_cast<std::size_t>(axis)];
     if (taken) {
-      return invalid_input(place, "axis " + std::to_string(axis) + " splits two dimensions");
+      return invalid_input(here, "axis " + std::to_string(axis) + " splits two dimensions");
     }
     taken = true;
   }

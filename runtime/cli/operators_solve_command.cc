@@ -148,8 +148,9 @@ int run_contest(const SolveArguments& arguments, const OperatorProblem& problem,
   if (result->choice.empty()) {
     return fail(Error{
         result->status == SolveStatus::kInfeasible ? ErrorCode::kInfeasible : ErrorCode::kStopped,
-        result->status == SolveStatus::kInfeasible ? "no choice keeps the usage limit"
-                                                   : "the time ended before any choice was found",
+        result->shortage                             ? shortage_text(*result->shortage)
+        : result->status == SolveStatus::kInfeasible ? "no choice keeps the usage limit"
+                                                     : "the time ended before any choice was found",
         arguments.path});
   }
   return kDone;

@@ -115,7 +115,9 @@ int run(const StrategiesArguments& arguments) {
     Result<NamedStrategies> strategies = answer((*records)[i]);
     if (!strategies.ok()) {
       Error error = strategies.error();
-      error.where = "/records/" + std::to_string(i);
+      // Nodes of a record's graph stand nowhere in the file; the message names them.
+      const bool of_mesh = error.where == "/mesh";
+      error.where = "/records/" + std::to_string(i) + (of_mesh ? "/mesh" : "");
       return fail(in_file(std::move(error), arguments.path));
     }
     count += strategies->strategies.size();

@@ -50,43 +50,67 @@ class Reader {
   Result<Contents> read() {
     object("", {"problem"}, [&](std::size_t) { read_problem(); });
     scanner_.finish();
-    SHARDWRIGHT_RETURN_IF_ERROR(scanner_.status());
+    if (const Status& status = scanner_.status(); !status.ok()) {
+      Error error = status.error();
+      const bool of_text = !error.where.starts_with("/");
+      if (of_text && !place_.empty()) error.where = place_ + ": " + error.where;
+      return error;
+    }
     return std::move(contents_);
   }
 
  private:
   using Names = std::span<const std::string_view>;
 
-  // Calls member(i) at the value of keys[i].
+  // Where an error was met that knows no place but its line; the innermost place stays.
+  bool at(const std::string& place) {
+    if (!scanner_.status().ok() && place_.empty()) place_ = place;
+    return scanner_.status().ok();
+  }
+
+  // Calls member(i) at the value of keys[i], all of which but the optional one must be there.
   template <std::size_t N, class Member>
-  void object(const std::string& place, const std::string_view (&keys)[N], const Member& member) {
-    if (!scanner_.begin_object()) return;
+  void object(const std::string& place, const std::string_view (&keys)[N], const Member& member,
+              std::size_t num_required = N) {
+    if (!scanner_.begin_object()) {
+      at(place);
+      return;
+    }
     std::array<bool, N> seen{};
     std::string key;
     for (bool first = true; scanner_.next_key(first, key);) {
-      const std::string at = place + "/" + pointer_token(key);
+      const std::string at_member = place + "/" + pointer_token(key);
       const auto known = std::find(std::begin(keys), std::end(keys), key);
       if (known == std::end(keys)) {
-        scanner_.fail(invalid_input(at, "unknown key \"" + key + "\"" + suggestion(key, keys)));
+        scanner_.fail(
+            invalid_input(at_member, "unknown key \"" + key + "\"" + suggestion(key, keys)));
         return;
       }
       const auto index = static_cast<std::size_t>(known - std::begin(keys));
       if (std::exchange(seen[index], true)) {
-        scanner_.fail(invalid_input(at, "the key \"" + key + "\" occurs twice"));
+        scanner_.fail(invalid_input(at_member, "the key \"" + key + "\" occurs twice"));
         return;
       }
       member(index);
+      if (!at(at_member)) return;
+    }
+    const auto missing = std::find(seen.begin(), seen.begin() + num_required, false);
+    if (at(place) && missing != seen.begin() + num_required) {
+      const std::string_view name = keys[missing - seen.begin()];
+      scanner_.fail(invalid_input(place, "the key \"" + std::string(name) + "\" is missing"));
     }
   }
 
   void read_problem() {
-    constexpr std::string_view kKeys[] = {"name", "nodes", "edges", "usage_limit"};
-    object("/problem", kKeys, [&](std::size_t key) {
-      if (key == 0) scanner_.read_string(contents_.name);
-      if (key == 1) read_nodes();
-      if (key == 2) read_edges();
+    constexpr std::string_view kKeys[] = {"nodes", "edges", "name", "usage_limit"};
+    constexpr std::size_t kRequired = 2;
+    const auto read = [&](std::size_t key) {
+      if (key == 0) read_nodes();
+      if (key == 1) read_edges();
+      if (key == 2) scanner_.read_string(contents_.name);
       if (key == 3) read_limit();
-    });
+    };
+    object("/problem", kKeys, read, kRequired);
   }
 
   void read_nodes() {
@@ -121,7 +145,7 @@ class Reader {
   template <class Place>
   bool read_integer(std::int64_t& integer, const Place& place) {
     ScannedNumber number;
-    if (!scanner_.read_number(number)) return false;
+    if (!scanner_.read_number(number)) return at(place());
     constexpr double kBeyond = 9223372036854775808.0;
     if (!number.whole && number.value >= 0 && number.value < kBeyond &&
         static_cast<double>(static_cast<std::int64_t>(number.value)) == number.value) {
@@ -160,11 +184,16 @@ class Reader {
       if (!scanner_.begin_array()) return;
       for (bool inner = true; scanner_.next_element(inner);) {
         ScannedNumber number;
-        if (!scanner_.read_number(number)) return;
+        const auto place = [&] {
+          return std::string(name) + "/" + std::to_string(index) + "/" +
+                 std::to_string(lists.open_list().size());
+        };
+        if (!scanner_.read_number(number)) {
+          at(place());
+          return;
+        }
         if (number.value < 0) {
-          scanner_.fail(invalid_input(std::string(name) + "/" + std::to_string(index) + "/" +
-                                          std::to_string(lists.open_list().size()),
-                                      "a cost is negative"));
+          scanner_.fail(invalid_input(place(), "a cost is negative"));
           return;
         }
         lists.push_number(number.value >= kForbiddenFrom ? kForbidden : number.value);
@@ -180,6 +209,7 @@ class Reader {
   }
 
   JsonScanner scanner_;
+  std::string place_;
   Contents contents_;
 };
 
@@ -200,7 +230,9 @@ class Builder {
     contents_.usages = {};
     SHARDWRIGHT_RETURN_IF_ERROR(add_edges());
     contents_ = {};
-    return operators::CostInstance::make(std::move(spec_));
+    Result<operators::CostInstance> instance = operators::CostInstance::make(std::move(spec_));
+    if (instance.ok() || !instance.error().where.starts_with("/limits")) return instance;
+    return invalid_input("/problem/nodes/usages", instance.error().message);
   }
 
  private:
@@ -227,6 +259,9 @@ class Builder {
       }
       if (contents_.intervals[n].size() != 2) {
         return invalid_input(place("nodes/intervals", n), "expected a list [begin, end]");
+      }
+      if (contents_.intervals[n][0] > contents_.intervals[n][1]) {
+        return invalid_input(place("nodes/intervals", n), "the interval ends before it begins");
       }
     }
     return {};

@@ -30,9 +30,9 @@ using operators::LoweredInstance;
 using operators::OperatorProblem;
 
 // What describes the graph or repeats it, and recorded answers.
-constexpr std::array<std::string_view, 14> kIgnoredKeys{"counters",
-    "name",     "mesh",  "num_nodes", "num_strategies", "edges_before", "edges_after", "solutions",
-    "expected", "group", "timing",    "note",           "source",       "options"};
+constexpr std::array<std::string_view, 14> kIgnoredKeys{
+    "counters",  "name",     "mesh",  "num_nodes", "num_strategies", "edges_before", "edges_after",
+    "solutions", "expected", "group", "timing",    "note",           "source",       "options"};
 
 struct NodeRecord {
   std::string name;
@@ -50,7 +50,7 @@ struct EdgeRecord {
 Status read_bytes(JsonValue value, std::int64_t& bytes) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const double number, value.number());
   constexpr double kMost = 4611686018427387904.0;  // 2^62
-  if (!(number >= 0 && number <= kMost)) return value.expected("a number of bytes");
+  if (!(number >= 0 && number <= kMost)) return value.expected("a number of bytes from 0 to 2^62");
   bytes = static_cast<std::int64_t>(std::ceil(number));
   return {};
 }
@@ -67,7 +67,10 @@ Status read_strategy(JsonValue value, NodeRecord& node) {
       .required_with("mem", [&](JsonValue mem) { return read_bytes(mem, bytes); })
       .ignore({"specs"});
   SHARDWRIGHT_RETURN_IF_ERROR(reader.finish());
-  if (!(compute >= 0) || !(communication >= 0)) return value.error("a cost is negative");
+  for (const auto& [key, cost] :
+       {std::pair("compute", compute), std::pair("comm", communication)}) {
+    if (!(cost >= 0)) return value.find(key)->error("a cost is negative");
+  }
   node.strategies.push_back(std::move(name));
   node.costs.push_back(compute + communication);
   node.bytes.push_back(bytes);
@@ -96,6 +99,12 @@ Status read_index(JsonValue value, std::size_t count, std::uint32_t& index) {
   }
   index = static_cast<std::uint32_t>(number);
   return {};
+}
+
+// A sum of bytes that is too large belongs to no limit of the file, but to what is added up.
+Error placed(Error error, const std::string& where) {
+  if (error.where.starts_with("/limits")) error.where = where;
+  return error;
 }
 
 // Thread safety: one thread at a time.
@@ -231,10 +240,11 @@ class Reader {
     }
     for (EdgeRecord& edge : edges_)
       add_edge(edge, spec);
-    SHARDWRIGHT_ASSIGN_OR_RETURN(CostInstance graph, CostInstance::make(spec));
+    Result<CostInstance> graph = CostInstance::make(spec);
+    if (!graph.ok()) return placed(graph.error(), "/nodes");
     SHARDWRIGHT_ASSIGN_OR_RETURN(
         LoweredInstance lowered,
-        LoweredInstance::make(std::move(graph), std::move(spec), leaders_));
+        LoweredInstance::make(std::move(graph).value(), std::move(spec), leaders_));
     OperatorProblem problem(std::move(lowered));
     problem.strategy_names = std::move(names);
     return problem;
@@ -262,6 +272,12 @@ class Reader {
   std::optional<std::int64_t> budget_;
 };
 
+bool is_operator_graph(JsonValue root) {
+  const std::optional<JsonValue> nodes = root.find("nodes");
+  return nodes && !root.find("edges") && nodes->size() > 0 && (*nodes)[0].is_object() &&
+         (*nodes)[0].find("kind");
+}
+
 bool has_contest_form(std::string_view text) {
   JsonScanner scanner(text);
   bool first = true;
@@ -272,7 +288,9 @@ bool has_contest_form(std::string_view text) {
 Result<OperatorProblem> lower_request(JsonValue root, const CostInstanceOptions& options) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(operators::ShardingRequest request, read_sharding_request(root));
   if (options.budget) request.memory_budget = static_cast<double>(*options.budget);
-  return operators::lower(request);
+  Result<OperatorProblem> problem = operators::lower(request);
+  if (!problem.ok()) return placed(problem.error(), root.pointer() + "/m");
+  return problem;
 }
 
 }  // namespace
@@ -290,6 +308,9 @@ Result<OperatorProblem> read_cost_instance(std::string_view text,
   if (const auto request = root.find("request")) return lower_request(*request, options);
   if (root.find("s_len")) return lower_request(root, options);
   if (root.find("solve")) return root.error("holds a list of requests; give one of them");
+  if (is_operator_graph(root)) {
+    return root.error("is an operator graph: `operators build` makes a cost instance of it");
+  }
   return Reader(root, options).read();
 }
 

@@ -19,7 +19,9 @@ bool equal_without_case(std::string_view a, std::string_view b) {
 
 Result<std::size_t> read_choice(JsonValue value, std::string_view what,
                                 std::span<const std::string_view> names) {
-  if (!value.is_string()) return value.expected("the name of a " + std::string(what));
+  const bool vowel = !what.empty() && std::string_view("aeiou").find(what[0]) != what.npos;
+  if (!value.is_string())
+    return value.expected((vowel ? "the name of an " : "the name of a ") + std::string(what));
   const std::string_view text = value.string().value();
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (equal_without_case(names[i], text)) return i;
@@ -69,7 +71,8 @@ std::optional<JsonValue> ObjectReader::take(std::string_view key) {
 }
 
 void ObjectReader::keep(Status status) {
-  if (status_.ok()) status_ = std::move(status);
+  // After a missing member, errors of those that refer to it say nothing new.
+  if (status_.ok() && missing_.ok()) status_ = std::move(status);
 }
 
 void ObjectReader::report_missing(std::string_view key) {

@@ -112,9 +112,15 @@ Status read_nodes(JsonValue value, std::vector<OpNode>& nodes) {
 
 Result<OpGraph> read_op_graph(std::string_view text) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
+  const JsonValue root = document.root();
+  if (root.find("nodes") && root.find("edges")) {
+    return root.error(
+        "is a cost instance, which `operators solve` reads; expected the operator "
+        "graph that it was built from");
+  }
   OpGraphSpec spec;
   SHARDWRIGHT_RETURN_IF_ERROR(
-      ObjectReader(document.root())
+      ObjectReader(root)
           .optional("name", spec.name)
           .optional_with("options", [&](JsonValue v) { return read_options(v, spec.options); })
           .required_with("nodes", [&](JsonValue v) { return read_nodes(v, spec.nodes); })

@@ -1,5 +1,6 @@
 #include "runtime/io/program_json.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -163,6 +164,7 @@ class ProgramReader {
                 .optional_with("dims_mapping",
                                [&](JsonValue v) { return read_mapping(v, argument.dims_mapping); })
                 .finish());
+        if (position < 0) return value[i].find("arg")->error("a position is not negative");
         argument.position = position;
         out.push_back(argument);
       }
@@ -197,6 +199,22 @@ class ProgramReader {
     return {};
   }
 
+  // The ranks to run are different ones of the program's meshes.
+  Status check_ranks(JsonValue program, const std::vector<Rank>& ranks) const {
+    std::unordered_set<Rank> seen;
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const JsonValue rank = (*program.find("ranks"))[i];
+      if (!seen.insert(ranks[i]).second) {
+        return rank.error("rank " + std::to_string(ranks[i]) + " occurs twice");
+      }
+      const bool known =
+          std::any_of(spec_.meshes.begin(), spec_.meshes.end(),
+                      [&](const ProcessMesh& mesh) { return mesh.contains(ranks[i]); });
+      if (!known) return rank.error("no mesh has rank " + std::to_string(ranks[i]));
+    }
+    return {};
+  }
+
   ProgramSpec spec_;
   std::unordered_map<std::string, VarId> names_;
   std::unordered_set<std::int64_t> numbers_;
@@ -214,6 +232,7 @@ class ProgramReader {
             .required_with("ops", each(&ProgramReader::read_op))
             .ignore({"expected", "note"})
             .finish());
+    SHARDWRIGHT_RETURN_IF_ERROR(check_ranks(value, ranks));
     Result<Program> program = Program::make(std::move(spec_));
     if (!program.ok()) {
       return invalid_input(value.pointer() + program.error().where, program.error().message);

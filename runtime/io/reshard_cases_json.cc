@@ -68,9 +68,12 @@ Status check_on_mesh(JsonValue value, const char* mapping_key, const char* parti
                      const DistAttr& attr, const Shape& shape) {
   const Status status = check(attr, shape.size());
   if (status.ok()) return {};
-  const bool of_mapping = status.error().where == "/dims_mapping";
-  return invalid_input(value.pointer() + "/" + (of_mapping ? mapping_key : partial_key),
-                       status.error().message);
+  constexpr std::string_view kMapping = "/dims_mapping";
+  const std::string& where = status.error().where;
+  const std::string within = where.starts_with(kMapping)
+                                 ? mapping_key + where.substr(kMapping.size())
+                                 : std::string(partial_key);
+  return invalid_input(value.pointer() + "/" + within, status.error().message);
 }
 
 Status read_mesh_case(JsonValue value, ReshardCaseDocument& out) {

@@ -117,6 +117,9 @@ Result<ShardingRequest> read_sharding_request(JsonValue root) {
                       std::to_string(request.num_nodes()) + " lists of costs");
   }
   SHARDWRIGHT_RETURN_IF_ERROR(check_lengths(root, lengths, request));
+  if (request.overbudget_coefficient && !(*request.overbudget_coefficient >= 0)) {
+    return root.find("overbudget_coeff")->error("is negative");
+  }
   if (Status status = operators::check(request); !status.ok()) {
     return invalid_input(root.pointer() + status.error().where, status.error().message);
   }

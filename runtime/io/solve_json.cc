@@ -29,6 +29,17 @@ void write_solution(const operators::OperatorProblem& problem, const OperatorsRe
       json.value(problem.strategy_names[n][result.choice[n]]);
     json.end_array();
   }
+  if (const auto& shortage = result.shortage) {
+    json.new_line().key("error").begin_object();
+    json.member("type", "insufficient_memory").member("message", shortage_text(*shortage));
+    json.member("limit_bytes", shortage->limit_bytes);
+    json.member("minimum_bytes", shortage->minimum_bytes);
+    json.member("minimum_is_exact", shortage->minimum_is_exact).end_object();
+  } else if (result.status == operators::SolveStatus::kInfeasible) {
+    json.new_line().key("error").begin_object().member("type", "no_choice");
+    json.member("message", "no choice keeps every limit and avoids what is forbidden");
+    json.end_object();
+  }
   if (found) {
     json.new_line().member("peak_bytes", result.peak_bytes);
     if (problem.soft_budget) json.member("overbudget_cost", result.overbudget_cost);

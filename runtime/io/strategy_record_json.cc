@@ -2,8 +2,11 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include "runtime/io/nearest_name.h"
 #include "runtime/io/op_graph_json.h"
 #include "runtime/io/op_node_json.h"
 
@@ -25,6 +28,20 @@ struct RoleOperand {
   Type type = Type::kArgument;
   OpNode tensor;
 };
+
+// What operands are to their operator; those of an output are numbered.
+constexpr std::array<std::string_view, 10> kRoles{
+    "input",     "other", "output", "bias", "running_mean", "running_var", "num_batches_tracked",
+    "condition", "x",     "y"};
+
+Status check_role(JsonValue operand) {
+  const std::string_view role = operand.key();
+  constexpr std::string_view kNumbered = "input_";
+  const bool numbered = role.starts_with(kNumbered) && role.size() > kNumbered.size() &&
+                        role.find_first_not_of("0123456789", kNumbered.size()) == role.npos;
+  if (numbered || std::find(kRoles.begin(), kRoles.end(), role) != kRoles.end()) return {};
+  return operand.error("unknown role \"" + std::string(role) + "\"" + suggestion(role, kRoles));
+}
 
 // Where a role stands among the arguments of its operator.
 int argument_rank(std::string_view role) {
@@ -56,8 +73,10 @@ Status read_operand(JsonValue value, RoleOperand& operand) {
 
 Status read_operands(JsonValue value, std::vector<RoleOperand>& operands) {
   if (!value.is_object()) return value.expected("an object of operands");
-  for (std::size_t i = 0; i < value.size(); ++i)
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    SHARDWRIGHT_RETURN_IF_ERROR(check_role(value[i]));
     SHARDWRIGHT_RETURN_IF_ERROR(read_operand(value[i], operands.emplace_back()));
+  }
   std::stable_sort(operands.begin(), operands.end(), [](const auto& a, const auto& b) {
     return argument_rank(a.role) < argument_rank(b.role);
   });
@@ -163,8 +182,10 @@ Status read_mesh(JsonValue value, operators::DeviceMeshSpec& mesh) {
   return {};
 }
 
-// Errors of parts that have no place of their own are within the record.
-Error within(JsonValue record, Error error) {
+// Errors of a mesh, whose shape is the member `mesh`.
+Error at_mesh(JsonValue record, Error error) {
+  constexpr std::string_view kShape = "/shape";
+  if (error.where.starts_with(kShape)) error.where.replace(0, kShape.size(), "/mesh");
   error.where = record.pointer() + error.where;
   return error;
 }
@@ -187,7 +208,7 @@ Result<StrategyRecord> read_record(JsonValue value) {
   read_operator(reader, raw);
   SHARDWRIGHT_RETURN_IF_ERROR(reader.ignore({"expected", "note"}).finish());
   auto mesh = operators::DeviceMesh::make(std::move(mesh_spec));
-  if (!mesh.ok()) return within(value, mesh.error());
+  if (!mesh.ok()) return at_mesh(value, mesh.error());
   SHARDWRIGHT_RETURN_IF_ERROR(add_operator(std::move(raw), value, parts));
   parts.spec.name = id;
   auto graph = OpGraph::make(std::move(parts.spec));

@@ -82,6 +82,7 @@ class Report {
         text_ += problem_.max_cost
                      ? "Infeasible: no choice keeps the limits and the largest cost.\n"
                      : "Infeasible: no choice keeps the limits.\n";
+        if (result_.shortage) write_shortage(*result_.shortage);
         break;
       case SolveStatus::kUnknown:
         text_ += "Stopped before anything was found.\n";
@@ -90,6 +91,14 @@ class Report {
     if (!result_.choice.empty()) write_totals();
     line("time",
          format_seconds(result_.solve_s) + ", " + format_seconds(options_.read_s) + " to read");
+  }
+
+  void write_shortage(const MemoryShortage& shortage) {
+    const auto size = [](std::int64_t bytes) {
+      return bytes_text(bytes) + " (" + format_count(static_cast<std::uint64_t>(bytes)) + " bytes)";
+    };
+    line("memory limit", size(shortage.limit_bytes));
+    line("needed", (shortage.minimum_is_exact ? "" : "at least ") + size(shortage.minimum_bytes));
   }
 
   void write_totals() {

@@ -117,9 +117,8 @@ class Walker {
       if (var.name.find('@') != std::string::npos) found_.generated_names.insert(var.name);
       if (var.shape.empty() || var.shape[0] != -1 || !var.mesh.valid()) continue;
       if (!batch_size_) {
-        return invalid_input(
-            "/vars/" + std::to_string(i),
-            "\"" + var.name + "\" has an open batch dimension: say the batch size");
+        return invalid_input("/vars/" + std::to_string(i),
+                             "\"" + var.name + "\" has an open batch dimension: give --batch-size");
       }
       found_.shapes[i] = var.shape;
       found_.shapes[i][0] = *batch_size_ * program_.placement(id).splits(0);
@@ -289,12 +288,15 @@ class Walker {
 
   Status look_at_outputs(OpId id, const Operation& op) {
     if (is_one_of(op.type, kNoOutputs)) return {};
-    for (const Argument& output : op.outputs) {
+    for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+      const Argument& output = op.outputs[i];
       const Variable& var = program_.var(output.var);
       if (!var.mesh.valid() || output.dims_mapping.size() != var.shape.size()) continue;
-      const std::string where = "/ops/" + std::to_string(id.value()) + "/outputs/" + var.name;
+      const std::string where =
+          "/ops/" + std::to_string(id.value()) + "/outputs/" + std::to_string(i);
       if (var.dims_mapping != output.dims_mapping) {
-        return invalid_input(where, "an output is placed as its tensor is, by the same mapping");
+        return invalid_input(
+            where, "\"" + var.name + "\" must be placed as its tensor is, by the same mapping");
       }
       if (canonical_[var.mesh.index()] == canonical_[op.mesh.index()]) continue;
       SHARDWRIGHT_RETURN_IF_ERROR(note_messages(id, op, output, where));

@@ -19,7 +19,7 @@ TEST_CASE("program: make checks references and says where") {
   var.mesh = MeshId(0);
   var.dims_mapping = {3};
   spec.vars.push_back(var);
-  CHECK(Program::make(spec).error().where == "/vars/0/dims_mapping");
+  CHECK(Program::make(spec).error().where == "/vars/0/dims_mapping/0");
   spec.vars[0].dims_mapping = {0};
   CHECK(Program::make(spec).ok());
   Operation op;

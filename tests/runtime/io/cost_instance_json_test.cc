@@ -126,11 +126,15 @@ TEST_CASE("contest form: malformed files are refused with their place") {
   check_error(with("/problem/usage_limit", -1), "/problem/usage_limit: ");
   check_error(with("/problem/usage_limits", 1),
               "/problem/usage_limits: unknown key \"usage_limits\"; did you mean \"usage_limit\"?");
-  check_error(with("/problem/nodes/costs", "x"), "line 1, column ");
+  check_error(with("/problem/nodes/costs", "x"), "/problem/nodes/costs: line 1, column ");
   Json wide = with("/problem/edges/nodes/5", {0, 1, 3});
   wide["problem"]["edges"]["costs"][5] = std::vector<int>(12, 1);
   check_error(wide, "/problem/edges/nodes/5: the edge joins 3 nodes");
-  CHECK(error_of(R"({"problem": {}} x)").starts_with("line 1, column 17"));
+  CHECK(error_of(example().dump() + " x").starts_with("line 1, column "));
+  CHECK(error_of(R"({"problem": {}})") == "/problem: the key \"nodes\" is missing");
+  check_error(with("/problem/nodes/intervals/1", {3, 2}),
+              "/problem/nodes/intervals/1: the interval ends before it begins");
+  check_error(with("/problem/edges/costs/1/5", "x"), "/problem/edges/costs/1/5: line 1, column ");
 }
 
 TEST_CASE("contest form: a file cut or damaged anywhere is read or refused, never a crash") {
@@ -192,7 +196,7 @@ TEST_CASE("ColossalAI form: malformed files are refused with their place") {
   };
   check_error(with("/nodes/0/strategies", Json::array()), "/nodes/0/strategies: ");
   check_error(with("/nodes/0/strategies/1/mem", -1), "/nodes/0/strategies/1/mem: ");
-  check_error(with("/nodes/0/strategies/1/comm", -1), "/nodes/0/strategies/1: ");
+  check_error(with("/nodes/0/strategies/1/comm", -1), "/nodes/0/strategies/1/comm: ");
   check_error(with("/nodes/0/strategies/1/com", 1),
               "/nodes/0/strategies/1/com: unknown key \"com\"; did you mean \"comm\"?");
   check_error(with("/edges/0/0", 2), "/edges/0/0: there is no node 2");
