@@ -10,6 +10,7 @@
 
 #include "core/embedding/evaluate.h"
 #include "core/embedding/ranks_sha1.h"
+#include "perf/instr/operator_regions.h"
 #include "perf/support/search.h"
 #include "perf/support/workloads.h"
 #include "runtime/io/file.h"
@@ -132,30 +133,35 @@ Action write_search_space_json() {
 }  // namespace
 
 const std::vector<Region>& regions() {
-  static const std::vector<Region> all = {
-      {"read_problem_json", "1,000 tables from JSON to a checked problem", read_problem_json},
-      {"enumerate", "1,000 tables, 128 ranks, 16 options each, estimated", enumerate},
-      {"estimate", "the estimates of these options again, alone", estimate},
-      {"option_pool", "these options as flat columns", build_pool},
-      {"explore_greedy", "case 41: table-wise, 16 ranks, 300,000 shards",
-       exploring("41", kPlacedShards)},
-      {"explore_row_wise", "case 43: row-wise mix, 64 ranks, 3,000,000 shards",
-       exploring("43", kUniformShards)},
-      {"explore_default", "case 36: default proposers, 16 ranks, 3,000,000 shards",
-       exploring("36", kUniformShards)},
-      {"explore_full_devices", "case 42: nothing fits, 128 ranks, 300,000 shards",
-       exploring("42", kPlacedShards)},
-      {"explore_grid_search", "case 24: all 7,776 combinations", exploring("24")},
-      {"explore_grid_shard", "case 07: grid shards on 4 hosts", exploring("07")},
-      {"explore_dynamic_programming", "case 25: 100 bins a device", exploring("25")},
-      {"explore_memory_balanced", "case 23: memory-balanced partitioner, 16 ranks",
-       exploring("23")},
-      {"scaleup", "case 26: caches scaled to the memory", exploring("26")},
-      {"verify_plan", "case 36: the verifier and the hash of the ranks", verify_plan},
-      {"write_plan_json", "case 36: 100 tables", write_plan_json},
-      {"read_search_space_json", "case 09: 320 options on 16 ranks", read_search_space_json},
-      {"write_search_space_json", "case 09: 320 options on 16 ranks", write_search_space_json},
-  };
+  static const std::vector<Region> all = [] {
+    std::vector<Region> list = {
+        {"read_problem_json", "1,000 tables from JSON to a checked problem", read_problem_json},
+        {"enumerate", "1,000 tables, 128 ranks, 16 options each, estimated", enumerate},
+        {"estimate", "the estimates of these options again, alone", estimate},
+        {"option_pool", "these options as flat columns", build_pool},
+        {"explore_greedy", "case 41: table-wise, 16 ranks, 300,000 shards",
+         exploring("41", kPlacedShards)},
+        {"explore_row_wise", "case 43: row-wise mix, 64 ranks, 3,000,000 shards",
+         exploring("43", kUniformShards)},
+        {"explore_default", "case 36: default proposers, 16 ranks, 3,000,000 shards",
+         exploring("36", kUniformShards)},
+        {"explore_full_devices", "case 42: nothing fits, 128 ranks, 300,000 shards",
+         exploring("42", kPlacedShards)},
+        {"explore_grid_search", "case 24: all 7,776 combinations", exploring("24")},
+        {"explore_grid_shard", "case 07: grid shards on 4 hosts", exploring("07")},
+        {"explore_dynamic_programming", "case 25: 100 bins a device", exploring("25")},
+        {"explore_memory_balanced", "case 23: memory-balanced partitioner, 16 ranks",
+         exploring("23")},
+        {"scaleup", "case 26: caches scaled to the memory", exploring("26")},
+        {"verify_plan", "case 36: the verifier and the hash of the ranks", verify_plan},
+        {"write_plan_json", "case 36: 100 tables", write_plan_json},
+        {"read_search_space_json", "case 09: 320 options on 16 ranks", read_search_space_json},
+        {"write_search_space_json", "case 09: 320 options on 16 ranks", write_search_space_json},
+    };
+    for (Region& region : operator_and_program_regions())
+      list.push_back(std::move(region));
+    return list;
+  }();
   return all;
 }
 

@@ -93,6 +93,10 @@ void add_output_arguments(CLI::App& command, OutputArguments& arguments) {
   command.add_flag("-v,--verbose", arguments.verbose, "Say on stderr what happens when");
 }
 
+void add_example(CLI::App& command, const std::string& example) {
+  command.footer("Example:\n  " + example + "\n\n" + command.get_footer());
+}
+
 CLI::Validator seconds(bool zero_allowed) {
   return CLI::Validator(
       [zero_allowed](const std::string& text) -> std::string {

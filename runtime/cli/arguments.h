@@ -46,6 +46,9 @@ void add_problem_arguments(CLI::App& command, ProblemArguments& arguments);
 void add_search_space_argument(CLI::App& command, ProblemArguments& arguments);
 void add_output_arguments(CLI::App& command, OutputArguments& arguments);
 
+// Puts an example under the help text of a command, above what all commands say there.
+void add_example(CLI::App& command, const std::string& example);
+
 // A number of seconds of at least zero, or above zero.
 CLI::Validator seconds(bool zero_allowed);
 

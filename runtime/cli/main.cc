@@ -80,7 +80,7 @@ std::string subcommand_message(const Understood& understood) {
   const auto first =
       std::find_if(understood.rest.begin(), understood.rest.end(),
                    [](std::string_view argument) { return !argument.starts_with('-'); });
-  if (first == understood.rest.end()) {
+  if (first == understood.rest.end() || first != understood.rest.begin()) {
     return unknown_option_message(understood)
         .value_or(understood.line + " needs a subcommand" + suggestion("", commands));
   }

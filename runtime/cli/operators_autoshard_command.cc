@@ -103,6 +103,8 @@ void add_operators_autoshard_command(CLI::App& operators, Action& chosen) {
   command.add_flag("--iterations", arguments->iterations,
                    "Prints the cost table of every improvement");
   add_output_arguments(command, arguments->output);
+  add_example(command,
+              "shardwright operators autoshard samples/data/autoshard_mlp.json --devices 8");
   command.callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }
 

@@ -1,7 +1,7 @@
 // shardwright operators build GRAPH
-#include <array>
+#include <algorithm>
 #include <cstddef>
-#include <cstdio>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -24,17 +24,13 @@ using operators::MergedGraph;
 using operators::NodeStrategies;
 using operators::OpGraph;
 
+constexpr std::size_t kMaxRows = 400;
+
 struct BuildArguments {
   std::string graph_path;
   std::string mesh;
   OutputArguments output;
 };
-
-std::string cost_text(double cost) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%.6g", cost);
-  return text.data();
-}
 
 double cost_of(const NodeStrategies& strategies, std::size_t s) {
   return strategies[s].compute.total + strategies[s].comm.total;
@@ -55,18 +51,21 @@ std::string node_table(const OpGraph& graph, const CostGraph& costs, std::size_t
                    {"operator", Align::kLeft},
                    {"strategies"},
                    {"cheapest", Align::kLeft},
-                   {"cost", Align::kRight, 1},
+                   {"cost", Align::kRight},
                    {"follows", Align::kLeft, 2}});
-  for (std::size_t n = 0; n < graph.size(); ++n) {
+  for (std::size_t n = 0; n < std::min(graph.size(), kMaxRows); ++n) {
     const NodeStrategies& strategies = costs.strategies[n];
     const std::size_t best = cheapest(strategies);
     const std::uint32_t leader = costs.merged.follows[n];
     table.add_row({graph[n].name, std::string(to_name(graph[n].kind)),
                    format_count(strategies.size()), strategies.name(best),
-                   cost_text(cost_of(strategies, best)),
+                   format_cost(cost_of(strategies, best)),
                    leader == MergedGraph::kNone ? "" : graph[leader].name});
   }
-  return table.render(width);
+  std::string text = table.render(width);
+  if (graph.size() > kMaxRows)
+    text += "  and " + format_plural(graph.size() - kMaxRows, "node") + " more, in the JSON\n";
+  return text;
 }
 
 std::string summary(const OpGraph& graph, const BuiltOperators& built, const std::string& mesh) {
@@ -88,6 +87,10 @@ std::string summary(const OpGraph& graph, const BuiltOperators& built, const std
   text += "  aliases       " + format_count(costs.aliases.size()) + "\n";
   text += "  built in      " + format_seconds(built.build_s) + " on " +
           format_plural(static_cast<std::uint64_t>(built.threads), "thread") + "\n";
+  text +=
+      "\nCosts are multiplications plus bytes sent, as ColossalAI adds them. \"cheapest\" looks at "
+      "the\n"
+      "operator alone; after merging, an operator takes the choice of the one that it follows.\n";
   return text;
 }
 
@@ -122,6 +125,9 @@ void add_operators_build_command(CLI::App& operators, Action& chosen) {
   command.add_option("GRAPH", arguments->graph_path, "Operator graph (- = stdin)")->required();
   command.add_option("--mesh", arguments->mesh, "Devices along each axis, such as 2x4")->required();
   add_output_arguments(command, arguments->output);
+  add_example(
+      command,
+      "shardwright operators build samples/data/mlp_graph.json --mesh 2x2 -o instance.json");
   command.callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }
 

@@ -1,6 +1,4 @@
 // shardwright operators paths FILE
-#include <array>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,6 +9,7 @@
 #include "runtime/cli/operators_commands.h"
 #include "runtime/io/file.h"
 #include "runtime/io/paths_json.h"
+#include "runtime/report/format.h"
 #include "runtime/report/text_table.h"
 #include "search/operators/reshard_path.h"
 
@@ -52,12 +51,6 @@ std::string joined(const std::vector<Number>& numbers) {
   return text.empty() ? "scalar" : text;
 }
 
-std::string cost_text(double cost) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%.10g", cost);
-  return text.data();
-}
-
 std::string route_text(const operators::DimSpecs& from, const ReshardPath& path) {
   if (!path.found) return "no path found";
   if (path.steps.empty()) return "-";
@@ -91,7 +84,11 @@ std::string steps_text(const ReshardPath& path) {
 std::string report(const std::vector<ReshardQuestions>& questions,
                    const std::vector<std::vector<ReshardPath>>& paths, std::size_t width) {
   using Align = TextTable::Align;
-  std::string text;
+  std::string text =
+      "Costs are the alpha-beta model's over numbers of elements; bytes are these times the "
+      "element\n"
+      "size. S01 = split over mesh axes 0 and 1, R = whole; steps say tensor dimension and mesh "
+      "axis.\n\n";
   for (std::size_t i = 0; i < questions.size(); ++i) {
     text += (i == 0 ? "Mesh " : "\nMesh ") + joined(questions[i].mesh->spec().shape) + ", tensor " +
             joined(questions[i].shape) + "\n";
@@ -106,8 +103,8 @@ std::string report(const std::vector<ReshardQuestions>& questions,
       const ReshardPath& path = paths[i][k];
       const ReshardQuestions::Pair& pair = questions[i].pairs[k];
       table.add_row({pair.from.to_string(), pair.to.to_string(), route_text(pair.from, path),
-                     steps_text(path), cost_text(path.cost.forward), cost_text(path.cost.backward),
-                     cost_text(path.cost.total)});
+                     steps_text(path), format_cost(path.cost.forward),
+                     format_cost(path.cost.backward), format_cost(path.cost.total)});
     }
     text += table.render(width);
   }
@@ -151,6 +148,7 @@ void add_operators_paths_command(CLI::App& operators, Action& chosen) {
                   "exact = the cheapest paths")
       ->check(CLI::IsMember({"compat", "sum", "exact"}).description(""));
   add_output_arguments(command, arguments->output);
+  add_example(command, "shardwright operators paths samples/data/paths.json --cost exact");
   command.callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }
 

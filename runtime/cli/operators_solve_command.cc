@@ -227,6 +227,7 @@ void add_operators_solve_command(CLI::App& operators, Action& chosen) {
       ->check(CLI::NonNegativeNumber.description(""));
   command.add_option("--seed", arguments->options.seed, "Seed of everything random");
   add_output_arguments(command, arguments->output);
+  add_example(command, "shardwright operators solve instance.json --budget 400MB");
   command.callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }
 

@@ -1,6 +1,4 @@
 // shardwright operators strategies FILE
-#include <array>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>
@@ -29,12 +27,6 @@ struct StrategiesArguments {
   std::string path;
   OutputArguments output;
 };
-
-std::string cost_text(double cost) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%.10g", cost);
-  return text.data();
-}
 
 std::string specs_text(const NodeStrategies& of, std::size_t s) {
   std::string text;
@@ -73,10 +65,13 @@ std::string comm_text(const NodeStrategies& of, const Strategy& strategy) {
 
 std::string report(const std::vector<NamedStrategies>& records, std::size_t width) {
   using Align = TextTable::Align;
-  std::string text;
+  std::string text =
+      "Communication costs bytes sent, computing multiplications, both forward and backward; "
+      "memory\n"
+      "is activations, parameters and buffers of one device.\n";
   for (const NamedStrategies& record : records) {
     const NodeStrategies& of = record.strategies;
-    text += (text.empty() ? "" : "\n") + record.id + ": " + std::to_string(of.size()) +
+    text += "\n" + record.id + ": " + std::to_string(of.size()) +
             (of.size() == 1 ? " strategy\n" : " strategies\n");
     TextTable table({{"strategy", Align::kLeft},
                      {"specs", Align::kLeft, 2},
@@ -86,7 +81,7 @@ std::string report(const std::vector<NamedStrategies>& records, std::size_t widt
                      {"memory", Align::kRight, 1}});
     for (std::size_t s = 0; s < of.size(); ++s) {
       table.add_row({of.name(s), specs_text(of, s), comm_text(of, of[s]),
-                     cost_text(of[s].comm.total), cost_text(of[s].compute.total),
+                     format_cost(of[s].comm.total), format_cost(of[s].compute.total),
                      format_bytes(Bytes(of[s].budget_bytes()))});
     }
     text += table.render(width);
@@ -141,6 +136,7 @@ void add_operators_strategies_command(CLI::App& operators, Action& chosen) {
                   "Operators with their mesh, operands and attributes (- = stdin)")
       ->required();
   add_output_arguments(command, arguments->output);
+  add_example(command, "shardwright operators strategies samples/data/linear.json");
   command.callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }
 

@@ -16,6 +16,8 @@
 namespace shardwright::cli {
 namespace {
 
+constexpr std::size_t kMaxRows = 400;
+
 struct ProgramArguments {
   std::string path;
   OutputArguments output;
@@ -67,7 +69,7 @@ std::string reshard_report(const std::vector<ReshardCaseDocument>& cases,
                    {"from", Align::kLeft},
                    {"to", Align::kLeft},
                    {"us"},
-                   {"simulated", Align::kLeft, 1},
+                   {"simulated", Align::kLeft},
                    {"operators of the busiest rank", Align::kLeft}});
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -75,6 +77,7 @@ std::string reshard_report(const std::vector<ReshardCaseDocument>& cases,
     const auto& simulation = answers[i].simulation;
     const bool ok = !simulation || simulation->ok();
     wrong += ok ? 0U : 1U;
+    if (i >= kMaxRows) continue;
     table.add_row({list_text(request.shape), placement_text(request.source),
                    placement_text(request.target), format_ms(answers[i].us),
                    !simulation ? "-"
@@ -82,8 +85,14 @@ std::string reshard_report(const std::vector<ReshardCaseDocument>& cases,
                                : "WRONG",
                    sequence_text(answers[i])});
   }
-  return table.render(width) + "\n" + format_plural(cases.size(), "case") + ", " +
-         std::to_string(wrong) + " wrong by simulation\n";
+  std::string report =
+      "A placement is the mesh, then by dimension the mesh axis that splits it (-1 = none), then\n"
+      "what is still to be reduced along which axis. Times in microseconds.\n\n" +
+      table.render(width);
+  if (cases.size() > kMaxRows)
+    report += "  and " + format_plural(cases.size() - kMaxRows, "case") + " more, in the JSON\n";
+  return report + "\n" + format_plural(cases.size(), "case") + ", " + std::to_string(wrong) +
+         " wrong by simulation\n";
 }
 
 int run_reshard(const ProgramArguments& arguments) {
@@ -110,29 +119,52 @@ int run_reshard(const ProgramArguments& arguments) {
       [&](std::size_t width) { return reshard_report(*cases, answers, width); });
 }
 
+// The kinds of inserted operators in program order: "c_allgather, 2 x split".
+std::string inserted_text(const program::Program& program) {
+  std::vector<std::pair<std::string, std::size_t>> runs;
+  for (std::size_t b = 0; b < program.num_blocks(); ++b) {
+    for (program::OpId id = program.block(program::BlockId(b)).first; id.valid();
+         id = program.next(id)) {
+      const program::Operation& op = program.op(id);
+      if (!op.is_inserted) continue;
+      if (runs.empty() || runs.back().first != op.type) runs.emplace_back(op.type, 0);
+      ++runs.back().second;
+    }
+  }
+  std::string text;
+  for (const auto& [type, count] : runs) {
+    text += (text.empty() ? "" : ", ") + (count > 1 ? std::to_string(count) + " x " : "") + type;
+  }
+  return text.empty() ? "none" : text;
+}
+
 std::string apply_report(const std::vector<std::pair<ProgramDocument, program::ReshardResult>>& all,
                          std::size_t width) {
+  using Align = TextTable::Align;
   std::string report;
   for (const auto& [document, result] : all) {
+    if (!report.empty()) report += "\n";
     report += "program " + document.program.name() + ": " +
               format_plural(result.requests, "request") + ", " +
               format_plural(result.plans, "distinct plan") + "\n";
     TextTable table({{"rank"},
                      {"operators"},
                      {"inserted"},
-                     {"planner calls"},
-                     {"edits"},
-                     {"mirror syncs"},
-                     {"items scanned"}});
+                     {"edits", Align::kRight, 2},
+                     {"planner calls", Align::kRight, 1},
+                     {"syncs"},
+                     {"items scanned", Align::kRight, 3},
+                     {"inserted operators", Align::kLeft}});
     for (const program::RankProgram& rank : result.ranks) {
       std::uint64_t ops = 0;
       for (std::size_t i = 0; i < rank.program.num_blocks(); ++i) {
         ops += rank.program.block(program::BlockId(i)).num_ops;
       }
-      table.add_row(
-          {std::to_string(rank.rank), format_count(ops), format_count(rank.counters.inserted_ops),
-           format_count(rank.counters.planner_calls), format_count(rank.counters.edits),
-           format_count(rank.counters.mirror_syncs), format_count(rank.counters.items_scanned)});
+      table.add_row({std::to_string(rank.rank), format_count(ops),
+                     format_count(rank.counters.inserted_ops), format_count(rank.counters.edits),
+                     format_count(rank.counters.planner_calls),
+                     format_count(rank.counters.mirror_syncs),
+                     format_count(rank.counters.items_scanned), inserted_text(rank.program)});
     }
     report += table.render(width);
   }
@@ -188,6 +220,7 @@ void add_program_command(CLI::App& app, Action& chosen) {
       "reshard", "Plans how a tensor goes from one placement to another, rank by rank");
   reshard_command.add_option("CASES", reshard->path, "List of cases (- = stdin)")->required();
   add_common(reshard_command, *reshard);
+  add_example(reshard_command, "shardwright program reshard samples/data/reshard.json");
   reshard_command.callback(
       [reshard, &chosen] { chosen = [reshard] { return run_reshard(*reshard); }; });
 
@@ -201,6 +234,8 @@ void add_program_command(CLI::App& app, Action& chosen) {
       .add_option("--batch-size", apply->batch_size, "Size of batch dimensions written as -1")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description(""));
   add_common(apply_command, *apply);
+  add_example(apply_command,
+              "shardwright program apply samples/data/program.json --full -o ranks.json");
   apply_command.callback([apply, &chosen] { chosen = [apply] { return run_apply(*apply); }; });
 }
 

@@ -107,7 +107,7 @@ std::string text_report(const AutoshardAnswer& answer, bool iterations, std::siz
   }
   text += "Optimum on " +
           format_plural(static_cast<std::uint64_t>(answer.request.devices), "device") + ": cost " +
-          cost_text(answer.solution.optimum) + ", reached by " +
+          cost_text(answer.solution.optimum) + " (elements moved), reached by " +
           optima_text(answer.solution.num_optimal) + "\n";
   text += autoshard_cost_table(answer.evaluation, width) + "\nSchedule\n";
   if (answer.schedule.empty()) text += "  nothing to shard\n";

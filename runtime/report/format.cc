@@ -59,6 +59,18 @@ std::string format_count(std::uint64_t count) {
   return text;
 }
 
+std::string format_cost(double cost) {
+  std::array<char, 32> buffer;
+  std::snprintf(buffer.data(), buffer.size(), "%.12g", cost);
+  std::string text = buffer.data();
+  std::size_t end = text.find_first_not_of("0123456789");
+  if (end == std::string::npos) end = text.size();
+  const bool exponent = text.find('e') != std::string::npos;
+  for (std::size_t at = end; !exponent && at > 3; at -= 3)
+    text.insert(at - 3, at - 3 > 0 ? "," : "");
+  return text;
+}
+
 std::string format_share(double part, double whole) {
   if (!(whole > 0)) return "-";
   const double percent = 100 * part / whole;

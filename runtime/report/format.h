@@ -23,6 +23,9 @@ std::string format_seconds(double seconds);
 // "1,234,567".
 std::string format_count(std::uint64_t count);
 
+// A cost without unit, twelve significant digits: "8,148,273,260.36", "1e+18".
+std::string format_cost(double cost);
+
 // "45%"; "-" where the whole is nothing.
 std::string format_share(double part, double whole);
 

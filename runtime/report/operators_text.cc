@@ -2,10 +2,8 @@
 #include "runtime/report/operators_text.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -23,13 +21,15 @@ using operators::CostInstance;
 using operators::SolveStatus;
 using Align = TextTable::Align;
 
-std::string cost_text(double cost) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%.12g", cost);
-  return text.data();
-}
-
 std::string bytes_text(std::int64_t bytes) { return format_bytes(Bytes(bytes)); }
+
+// Elementwise operators of two tensors repeat one placement three times; once says it all.
+std::string short_name(const std::string& strategy) {
+  const std::size_t operation = strategy.find(" <binary-elementwise-op> ");
+  const std::size_t equals = strategy.find(" = ");
+  if (operation == std::string::npos || equals > operation) return strategy;
+  return strategy.substr(0, equals) + " elementwise";
+}
 
 // The largest `count` of `costs`, in the order of their indices.
 std::vector<std::size_t> dearest(const std::vector<double>& costs, std::size_t count) {
@@ -103,12 +103,12 @@ class Report {
 
   void write_totals() {
     const operators::CostEvaluation totals = operators::evaluate(graph_, result_.choice);
-    line("cost", cost_text(result_.objective));
-    line("  operators", cost_text(totals.node_cost));
-    line("  conversions", cost_text(totals.edge_cost));
-    if (problem_.soft_budget) line("  over budget", cost_text(result_.overbudget_cost));
+    line("cost", format_cost(result_.objective));
+    line("  operators", format_cost(totals.node_cost));
+    line("  conversions", format_cost(totals.edge_cost));
+    if (problem_.soft_budget) line("  over budget", format_cost(result_.overbudget_cost));
     if (result_.status == SolveStatus::kFeasible)
-      line("lower bound", cost_text(result_.lower_bound));
+      line("lower bound", format_cost(result_.lower_bound));
     if (problem_.num_memory_time_points == 0) return;
     const std::int64_t limit = problem_.lowered.instance().limits().front();
     const bool limited = limit < std::numeric_limits<std::int64_t>::max();
@@ -126,7 +126,7 @@ class Report {
     if (problem_.strategy_names.empty()) {
       return std::to_string(s) + " of " + std::to_string(graph_.num_strategies(n));
     }
-    return problem_.strategy_names[n][s];
+    return short_name(problem_.strategy_names[n][s]);
   }
 
   // The most that the operator holds at any time of memory.
@@ -152,7 +152,7 @@ class Report {
     const std::vector<std::size_t> shown = dearest(costs, options_.max_operators);
     for (const std::size_t n : shown) {
       const std::optional<std::int64_t> held = bytes(n);
-      table.add_row({std::to_string(n), name(n), strategy(n), cost_text(costs[n]),
+      table.add_row({std::to_string(n), name(n), strategy(n), format_cost(costs[n]),
                      held ? bytes_text(*held) : "-"});
     }
     text_ += "\nStrategies\n" + table.render(options_.width);
@@ -170,7 +170,7 @@ class Report {
       costs.push_back(cost);
     }
     if (edges.empty()) {
-      text_ += "\nNothing is converted at a cost.\n";
+      text_ += "\nNo tensor is converted between placements at a cost.\n";
       return;
     }
     TextTable table({{"from", Align::kLeft},
@@ -181,9 +181,10 @@ class Report {
     const std::vector<std::size_t> shown = dearest(costs, options_.max_conversions);
     for (const std::size_t i : shown) {
       table.add_row({name(edges[i]->first), strategy(edges[i]->first), name(edges[i]->second),
-                     strategy(edges[i]->second), cost_text(costs[i])});
+                     strategy(edges[i]->second), format_cost(costs[i])});
     }
-    text_ += "\nConversions\n" + table.render(options_.width);
+    text_ += "\nConversions of tensors between the placements of two operators\n" +
+             table.render(options_.width);
     note_hidden(costs.size() - shown.size(), "conversion");
   }
 

@@ -1,59 +1,22 @@
 // The command itself: exit codes, inputs and outputs, messages.
-#include <doctest/doctest.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <string>
+#include <string_view>
+
+#include <doctest/doctest.h>
 
 #include "runtime/io/file.h"
 #include "runtime/io/json_document.h"
+#include "tests/support/command.h"
 
 using shardwright::JsonDocument;
 using shardwright::read_file;
 using shardwright::write_file;
+using shardwright::test_support::Command;
+using shardwright::test_support::contains;
+using Outcome = shardwright::test_support::CommandOutcome;
 
 namespace {
-
-struct Outcome {
-  int status;
-  std::string out;
-  std::string err;
-};
-
-class Command {
- public:
-  Command()
-      : folder_(std::filesystem::temp_directory_path() /
-                ("shardwright_command_test_" + std::to_string(getpid()))) {
-    std::filesystem::create_directories(folder_);
-  }
-  Command(const Command&) = delete;
-  Command& operator=(const Command&) = delete;
-  ~Command() { std::filesystem::remove_all(folder_); }
-
-  std::string path(const char* name) const { return (folder_ / name).string(); }
-
-  // Runs the command through the shell with `arguments`; `input` is a shell redirection or pipe.
-  Outcome operator()(const std::string& arguments, const std::string& before = "") const {
-    const char* program = std::getenv("SHARDWRIGHT_COMMAND");
-    REQUIRE_MESSAGE(program != nullptr, "SHARDWRIGHT_COMMAND must name the command");
-    const std::string line =
-        before + "'" + program + "' " + arguments + " >" + path("out") + " 2>" + path("err");
-    const int status = std::system(line.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, *read_file(path("out")),
-            *read_file(path("err"))};
-  }
-
- private:
-  std::filesystem::path folder_;
-};
-
-bool contains(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 const std::string kCases = "tests/golden/embedding/cases/";
 const std::string kAnswers = "tests/golden/embedding/answers/";
@@ -100,6 +63,7 @@ TEST_CASE("command: misuse exits 2 with one line that names what was meant") {
   check("plan " + kSmall + " --hbm 80GiBs", "--hbm: \"80GiBs\" is no size");
   check("plan " + kSmall + " --device gpu", "--device: unknown compute device \"gpu\"");
   check("plan missing.json", "missing.json: cannot open");
+  check("plan " + kSmall + " --time-limit -1", "--time-limit: must be a number of seconds");
   check("verify - -", "only one input");
 }
 

@@ -1,0 +1,137 @@
+#include "perf/instr/operator_regions.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "perf/support/workloads.h"
+#include "runtime/io/autoshard_json.h"
+#include "runtime/io/cost_instance_json.h"
+#include "runtime/io/file.h"
+#include "runtime/io/op_graph_json.h"
+#include "runtime/io/paths_json.h"
+#include "runtime/io/program_json.h"
+#include "runtime/operators_builder.h"
+#include "runtime/program_planner.h"
+#include "search/budget.h"
+#include "search/executor.h"
+#include "search/operators/autoshard/solver.h"
+#include "search/operators/cost_graph.h"
+#include "search/operators/reshard_path.h"
+#include "search/operators/solve/solve.h"
+
+namespace shardwright::perf {
+namespace {
+
+using namespace operators;
+
+const std::string kOperators = "tests/golden/operators/";
+const std::string kPrograms = "tests/golden/programs/";
+
+// Makes the compiler believe that `value` is used.
+template <class T>
+void keep(const T& value) {
+  asm volatile("" : : "g"(&value) : "memory");
+}
+
+Action build_resnet50() {
+  const auto graph = std::make_shared<const OpGraph>(require(
+      read_op_graph(require(read_file(kOperators + "graphs/resnet50_b128_32x32.json.gz")))));
+  return [graph] {
+    InlineExecutor executor;
+    keep(require(build_cost_graph(*graph, require(parse_mesh("2x2")), executor)));
+  };
+}
+
+std::function<Action()> solve_resnet50(std::optional<std::int64_t> budget_bytes) {
+  return [budget_bytes]() -> Action {
+    CostInstanceOptions options;
+    options.budget = budget_bytes;
+    const auto problem = std::make_shared<const OperatorProblem>(require(read_cost_instance(
+        require(read_file(kOperators + "colossal_resnet50_2x2.json.gz")), options)));
+    return [problem] {
+      InlineExecutor executor;
+      Budget budget({}, {}, {});
+      keep(solve(problem->lowered.instance(), executor, budget));
+    };
+  };
+}
+
+std::function<Action()> find_paths(PathCost mode) {
+  return [mode]() -> Action {
+    const auto questions = std::make_shared<const std::vector<ReshardQuestions>>(
+        require(read_reshard_questions(require(read_file(kOperators + "colossal_paths.json.gz")))));
+    return [questions, mode] {
+      for (const ReshardQuestions& asked : *questions) {
+        SpecTable table(asked.mesh);
+        ReshardPlanner planner(table, mode);
+        const TensorShape* shape = table.shape(asked.shape);
+        for (const ReshardQuestions::Pair& pair : asked.pairs)
+          keep(planner.path(table.intern(shape, pair.from), table.intern(shape, pair.to)));
+      }
+    };
+  };
+}
+
+Action autoshard_transformers() {
+  const auto file = std::make_shared<const AutoshardFile>(
+      require(read_autoshard(require(read_file(kOperators + "slapo_v2.json.gz")))));
+  return [file] {
+    for (const AutoshardEntry& entry : file->entries) {
+      autoshard::Request request;
+      request.graph = entry.graph;
+      request.devices = *entry.devices;
+      keep(require(autoshard::solve(request)));
+    }
+  };
+}
+
+std::function<Action()> reshard_cases(bool compat) {
+  return [compat]() -> Action {
+    const auto cases = std::make_shared<const std::vector<ReshardCaseDocument>>(require(
+        read_reshard_cases(require(read_file(kPrograms + "paddle_reshard_cases.json.gz")))));
+    return [cases, compat] {
+      for (const ReshardCaseDocument& one : *cases) {
+        TensorReshardOptions options;
+        options.compat = compat;
+        keep(reshard_tensor(one.request, options).ok());
+      }
+    };
+  };
+}
+
+Action apply_programs() {
+  const auto programs = std::make_shared<const std::vector<ProgramDocument>>(
+      require(read_programs(require(read_file(kPrograms + "programs.json.gz")))));
+  return [programs] {
+    for (const ProgramDocument& document : *programs) {
+      program::ReshardOptions options;
+      options.whole = true;
+      keep(require(reshard_program(document.program, options, 1)));
+    }
+  };
+}
+
+}  // namespace
+
+std::vector<Region> operator_and_program_regions() {
+  return {
+      {"operators_build", "ResNet-50 on 2x2: 2,356 strategies, 195 edges, merged", build_resnet50},
+      {"operators_solve", "ResNet-50 on 2x2 without a budget, proved", solve_resnet50({})},
+      {"operators_solve_budget", "ResNet-50 on 2x2 within 400,000,000 bytes, proved",
+       solve_resnet50(400'000'000)},
+      {"operators_paths", "1,044 recorded pairs, as ColossalAI finds paths",
+       find_paths(PathCost::kCompat)},
+      {"operators_paths_exact", "the same pairs, the cheapest paths", find_paths(PathCost::kExact)},
+      {"operators_autoshard", "9 recorded models, optima proved", autoshard_transformers},
+      {"program_reshard", "252 recorded cases, cheapest, simulated", reshard_cases(false)},
+      {"program_reshard_compat", "the same cases as Paddle has them", reshard_cases(true)},
+      {"program_apply", "the 2 recorded programs on all ranks, outputs included", apply_programs},
+  };
+}
+
+}  // namespace shardwright::perf

@@ -1,0 +1,306 @@
+// The commands under `shardwright operators`: recorded answers come back, in every way to ask.
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "runtime/io/file.h"
+#include "tests/support/command.h"
+
+namespace {
+
+using nlohmann::json;
+using shardwright::read_file;
+using shardwright::write_file;
+using shardwright::test_support::Command;
+using shardwright::test_support::CommandOutcome;
+using shardwright::test_support::contains;
+using shardwright::test_support::cut_member;
+
+const std::string kGolden = "tests/golden/operators/";
+
+std::string golden_text(const std::string& name) {
+  auto text = read_file(kGolden + name + ".json.gz");
+  REQUIRE_MESSAGE(text.ok(), name);
+  return std::move(text).value();
+}
+
+json golden(const std::string& name) { return json::parse(golden_text(name)); }
+
+std::string file(const std::string& name) { return kGolden + name + ".json.gz"; }
+
+json answer(const CommandOutcome& outcome, int status = 0) {
+  CHECK_MESSAGE(outcome.status == status, outcome.err);
+  REQUIRE_MESSAGE(json::accept(outcome.out), outcome.err);
+  return json::parse(outcome.out);
+}
+
+// What of an answer does not change from run to run.
+std::string lasting(std::string text, const std::vector<std::string_view>& changing) {
+  for (const std::string_view key : changing)
+    cut_member(text, key);
+  return text;
+}
+
+struct Asked {
+  std::string arguments;  // of the command, without the file
+  std::string name;       // of the golden file
+  std::vector<std::string_view> changing;
+};
+
+// One of each command.
+std::vector<Asked> one_of_each() {
+  return {{"operators solve --budget 240000",
+           "colossal_mlp_2x2",
+           {"threads", "solve_seconds", "seconds"}},
+          {"operators autoshard", "slapo_v1", {}},
+          {"operators paths --cost exact", "colossal_paths", {}},
+          {"operators strategies", "strategies", {}},
+          {"operators build --mesh 2x2", "graphs/mlp", {}}};
+}
+
+}  // namespace
+
+TEST_CASE("operators command: solve finds the recorded objectives, or says what it would take") {
+  const Command run;
+  for (const char* name : {"colossal_mlp_2x2", "colossal_mlp_2x4", "colossal_gpt2_mlp_2x2",
+                           "colossal_gpt2_attn_2x2", "colossal_resnet50_2x2"}) {
+    const json solutions = golden(name).at("solutions");
+    for (const json& recorded : solutions) {
+      const double budget = recorded.at("memory_budget").get<double>();
+      CAPTURE(name);
+      CAPTURE(budget);
+      std::string arguments = "operators solve --json " + file(name);
+      if (budget > 0) arguments += " --budget " + std::to_string(static_cast<long>(budget));
+      const bool feasible = recorded.contains("objective") && !recorded["objective"].is_null();
+      const json ours = answer(run(arguments), feasible ? 0 : 3);
+      if (feasible) {
+        CHECK(ours.at("status") == "optimal");
+        CHECK(ours.at("objective").get<double>() ==
+              doctest::Approx(recorded["objective"].get<double>()).epsilon(1e-12));
+        CHECK(ours.at("choice").size() == ours.at("names").size());
+      } else {
+        CHECK(ours.at("status") == "infeasible");
+        CHECK(ours.at("error").at("minimum_bytes").get<double>() > budget);
+      }
+    }
+  }
+}
+
+TEST_CASE("operators command: the least budget that is named is the least that works") {
+  const Command run;
+  const std::string solve = "operators solve --json " + file("colossal_mlp_2x2") + " --budget ";
+  const json refused = answer(run(solve + "200000"), 3);
+  CHECK(refused.at("error").at("type") == "insufficient_memory");
+  CHECK(refused.at("error").at("limit_bytes") == 200000);
+  CHECK(refused.at("error").at("minimum_is_exact") == true);
+  const auto least = refused.at("error").at("minimum_bytes").get<long>();
+  CHECK(contains(refused.at("error").at("message").get<std::string>(), std::to_string(least)));
+  CHECK(run(solve + std::to_string(least - 1)).status == 3);
+  CHECK(answer(run(solve + std::to_string(least))).at("peak_bytes") == least);
+  const CommandOutcome report = run("operators solve " + file("colossal_mlp_2x2") + " --budget 1");
+  CHECK(report.status == 3);
+  CHECK(contains(report.out, "needed"));
+}
+
+TEST_CASE("operators command: solve reads XLA's requests") {
+  const Command run;
+  int solved = 0;
+  const json requests = golden("xla_ilp_cases").at("solve");
+  for (const json& recorded : requests) {
+    CAPTURE(recorded.at("name").get<std::string>());
+    REQUIRE(write_file(run.path("request.json"), recorded.dump()).ok());
+    const CommandOutcome outcome = run("operators solve --json " + run.path("request.json"));
+    if (!recorded.at("expected").contains("objective") ||
+        recorded.at("expected").at("objective").is_null()) {
+      CHECK(outcome.status == 3);
+      continue;
+    }
+    CHECK(answer(outcome).at("objective") == recorded.at("expected").at("objective"));
+    ++solved;
+  }
+  CHECK(solved >= 5);
+}
+
+TEST_CASE("operators command: autoshard finds the recorded optima") {
+  const Command run;
+  for (const char* name : {"slapo_v1", "slapo_v2"}) {
+    const json recorded = golden(name);
+    const json ours = answer(run("operators autoshard --json " + file(name)));
+    REQUIRE(ours.size() == recorded.size());
+    for (std::size_t i = 0; i < ours.size(); ++i) {
+      CHECK(ours[i].at("optimum_cost") == recorded[i].at("optimum_cost"));
+      if (recorded[i].contains("num_optimal_assignments"))
+        CHECK(ours[i].at("num_optimal") == recorded[i].at("num_optimal_assignments"));
+    }
+  }
+}
+
+TEST_CASE("operators command: paths gives back the recorded rows") {
+  const Command run;
+  const json recorded = golden("colossal_paths");
+  const json ours = answer(run("operators paths --json " + file("colossal_paths")));
+  REQUIRE(ours.size() == recorded.size());
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    REQUIRE(ours[i].at("pairs").size() == recorded[i].at("pairs").size());
+    for (std::size_t k = 0; k < ours[i]["pairs"].size(); ++k)
+      CHECK(ours[i]["pairs"][k] == recorded[i]["pairs"][k]);
+  }
+}
+
+TEST_CASE("operators command: strategies gives back the recorded records") {
+  const Command run;
+  const json recorded = golden("strategies").at("records");
+  const json ours = answer(run("operators strategies --json " + file("strategies"))).at("records");
+  REQUIRE(ours.size() == recorded.size());
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    CAPTURE(recorded[i].at("id").get<std::string>());
+    CHECK(ours[i].at("id") == recorded[i].at("id"));
+    CHECK(ours[i].at("count") == recorded[i].at("expected").at("count"));
+    CHECK(ours[i].at("strategies") == recorded[i].at("expected").at("strategies"));
+  }
+}
+
+TEST_CASE("operators command: what build writes, solve solves like the recorded instance") {
+  const Command run;
+  const std::string instance = run.path("instance.json");
+  REQUIRE(run("operators build " + file("graphs/gpt2_mlp") + " --mesh 2x2 -o " + instance).status ==
+          0);
+  const json recorded = golden("colossal_gpt2_mlp_2x2");
+  const auto built = read_file(instance);
+  REQUIRE(built.ok());
+  CHECK(json::parse(*built).at("nodes") == recorded.at("nodes"));
+  CHECK(json::parse(*built).at("edges_merged") == recorded.at("edges_merged"));
+  CHECK(answer(run("operators solve --json " + instance)).at("objective").get<double>() ==
+        doctest::Approx(recorded.at("solutions")[0].at("objective").get<double>()).epsilon(1e-12));
+}
+
+TEST_CASE("operators command: files, pipes, gzip, --json, -o and any number of threads agree") {
+  const Command run;
+  for (const Asked& asked : one_of_each()) {
+    CAPTURE(asked.arguments);
+    const std::string plain = run.path("plain.json");
+    REQUIRE(write_file(plain, golden_text(asked.name)).ok());
+    const auto text = [&](const CommandOutcome& outcome) {
+      REQUIRE_MESSAGE(outcome.status == 0, outcome.err);
+      return lasting(outcome.out, asked.changing);
+    };
+    const std::string expected =
+        text(run(asked.arguments + " --json --threads 1 " + file(asked.name)));
+    CHECK(text(run(asked.arguments + " --json --threads 2 " + file(asked.name))) == expected);
+    CHECK(text(run(asked.arguments + " --json " + plain)) == expected);
+    CHECK(text(run(asked.arguments + " --json -", "cat " + plain + " | ")) == expected);
+    CHECK(text(run(asked.arguments + " --json -", "cat " + file(asked.name) + " | ")) == expected);
+    CHECK(text(run(asked.arguments + " -o - " + plain)) == expected);
+    const CommandOutcome written =
+        run(asked.arguments + " -o " + run.path("answer.json") + " " + plain);
+    CHECK(written.out.empty());
+    CHECK(text({written.status, *read_file(run.path("answer.json")), written.err}) == expected);
+    const CommandOutcome report = run(asked.arguments + " " + plain);
+    CHECK(report.status == 0);
+    CHECK_FALSE(json::accept(report.out));
+    CHECK(report.err.empty());
+  }
+}
+
+TEST_CASE("operators command: a bad file exits 2, names the place, and leaves no output behind") {
+  const Command run;
+  for (const Asked& asked : one_of_each()) {
+    CAPTURE(asked.arguments);
+    const std::string text = golden_text(asked.name);
+    REQUIRE(write_file(run.path("cut.json"), text.substr(0, text.size() / 2)).ok());
+    const std::string output = run.path("never.json");
+    const CommandOutcome outcome =
+        run(asked.arguments + " " + run.path("cut.json") + " -o " + output);
+    CHECK(outcome.status == 2);
+    CHECK(outcome.out.empty());
+    CHECK(outcome.err.starts_with("shardwright: " + run.path("cut.json") + ": line "));
+    CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+    for (const auto& entry : std::filesystem::directory_iterator(run.folder()))
+      CHECK_FALSE(entry.path().filename().string().starts_with("never"));
+    CHECK(contains(run(asked.arguments + " missing.json").err, "missing.json: cannot open"));
+  }
+  CHECK(contains(run("operators build --mesh 2x2 " + file("colossal_mlp_2x2")).err,
+                 "is a cost instance, which `operators solve` reads"));
+  CHECK(contains(run("operators solve " + file("graphs/mlp")).err,
+                 "is an operator graph: `operators build` makes a cost instance of it"));
+}
+
+TEST_CASE("operators command: a budget of time or work that ends before anything exits 4") {
+  const Command run;
+  const json out_of_time =
+      answer(run("operators solve --json --time-limit 0 " + file("colossal_resnet50_2x2")), 4);
+  CHECK(out_of_time.at("status") == "unknown");
+  CHECK(out_of_time.at("stopped_by") == "time_limit");
+  CHECK(out_of_time.at("choice").is_null());
+}
+
+TEST_CASE("operators command: the contest's form ends with the line of choices") {
+  const Command run;
+  REQUIRE(write_file(run.path("contest.json"), R"({"problem": {"name": "example",
+    "nodes": {"intervals": [[0, 3], [1, 4]], "costs": [[1, 9], [5, 2]], "usages": [[40, 10], [40, 20]]},
+    "edges": {"nodes": [[0, 1]], "costs": [[0, 0, 0, 0]]}, "usage_limit": 50}})")
+              .ok());
+  const CommandOutcome contest =
+      run("operators solve --format iopddl-contest " + run.path("contest.json") + " 10");
+  CHECK(contest.status == 0);
+  REQUIRE(contest.out.ends_with("\n"));
+  const std::size_t last = contest.out.rfind('\n', contest.out.size() - 2) + 1;  // npos + 1 = 0
+  CHECK(contest.out.substr(last) == "[1, 1]\n");
+  const json solved = answer(run("operators solve --json " + run.path("contest.json")));
+  CHECK(solved.at("objective") == 11);
+  CHECK(solved.at("choice") == json({1, 1}));
+  const CommandOutcome none = run("operators solve --format iopddl-contest --budget 20 " +
+                                  run.path("contest.json") + " 10");
+  CHECK(none.status == 3);
+  CHECK(none.out.empty());
+  CHECK(contains(none.err, "the memory limit is 20 bytes"));
+  CHECK(contains(run("operators solve " + run.path("contest.json") + " 10").err, "TIMEOUT"));
+}
+
+TEST_CASE("operators command: every subcommand has a help text with an example") {
+  const Command run;
+  const CommandOutcome all = run("operators --help");
+  CHECK(all.status == 0);
+  for (const char* name : {"solve", "autoshard", "paths", "strategies", "build"}) {
+    CHECK(contains(all.out, name));
+    const CommandOutcome help = run(std::string("operators ") + name + " --help");
+    CHECK(help.status == 0);
+    CHECK(contains(help.out, "Example"));
+    CHECK(contains(help.out, std::string("shardwright operators ") + name));
+    CHECK(help.err.empty());
+  }
+}
+
+TEST_CASE("operators command: misuse is one line that names what was meant") {
+  const Command run;
+  const auto check = [&](const std::string& arguments, std::string_view message) {
+    CAPTURE(arguments);
+    const CommandOutcome outcome = run(arguments);
+    CHECK(outcome.status == 2);
+    CHECK(outcome.out.empty());
+    CHECK_MESSAGE(contains(outcome.err, message), outcome.err);
+    CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+  };
+  const std::string mlp = file("graphs/mlp");
+  check("operators", "shardwright operators needs a subcommand; known: solve,");
+  check("operators slove x", "unknown command \"slove\"; did you mean \"solve\"?");
+  check("operators solve x --budgt 3", "unknown option --budgt; did you mean --budget?");
+  check("operators solve x --frobnicate", "see shardwright operators solve --help");
+  check("operators --mesh 2x2", "unknown option --mesh; see shardwright operators --help");
+  check("operators solve", "INSTANCE");
+  check("operators solve x --time-limit soon", "--time-limit: must be a number of seconds");
+  check("operators solve x --format colossal", "--format");
+  check("operators solve " + file("colossal_mlp_2x2") + " --budget 1.5GBB", "--budget: ");
+  check("operators build " + mlp, "--mesh");
+  check("operators build " + mlp + " --mesh 2x", "--mesh: a mesh is its extents joined by x");
+  check("operators build " + mlp + " --mesh 2x2x2",
+        "strategies are defined for meshes of one or two axes, this one has 3");
+  check("operators paths x --cost cheap", "--cost");
+  check("operators autoshard x --cost-model v3", "--cost-model");
+  check("operators autoshard " + file("slapo_v1") + " --devices 0", "/0/p: the number of devices");
+}

@@ -1,0 +1,181 @@
+// The commands under `shardwright program`: recorded answers come back, in every way to ask.
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "runtime/io/file.h"
+#include "tests/support/command.h"
+
+namespace {
+
+using nlohmann::json;
+using shardwright::read_file;
+using shardwright::write_file;
+using shardwright::test_support::Command;
+using shardwright::test_support::CommandOutcome;
+using shardwright::test_support::contains;
+
+const std::string kCases = "tests/golden/programs/paddle_reshard_cases.json.gz";
+const std::string kMeshCases = "tests/golden/programs/paddle_nd_mesh_derived.json.gz";
+const std::string kPrograms = "tests/golden/programs/programs.json.gz";
+
+json parsed(const std::string& path) {
+  auto text = read_file(path);
+  REQUIRE(text.ok());
+  return json::parse(*text);
+}
+
+json answer(const CommandOutcome& outcome) {
+  REQUIRE_MESSAGE(outcome.status == 0, outcome.err);
+  return json::parse(outcome.out);
+}
+
+}  // namespace
+
+TEST_CASE("program command: compat resharding repeats what was recorded of every usable case") {
+  const Command run;
+  const json recorded = parsed(kCases);
+  const json ours = answer(run("program reshard --compat --json " + kCases));
+  REQUIRE(ours.size() == recorded.size());
+  int compared = 0;
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    if (!recorded[i].value("usable", false)) continue;
+    CAPTURE(i);
+    for (const auto& [rank, inserted] : recorded[i].at("inserted").items()) {
+      CAPTURE(rank);
+      REQUIRE(ours[i].at("inserted").contains(rank));
+      CHECK(ours[i]["inserted"][rank] == inserted);
+      ++compared;
+    }
+  }
+  CHECK(compared >= 200);
+}
+
+TEST_CASE("program command: the cheapest resharding is correct by simulation in every case") {
+  const Command run;
+  for (const std::string& cases : {kCases, kMeshCases}) {
+    const json ours = answer(run("program reshard --json " + cases));
+    CHECK(ours.size() == parsed(cases).size());
+    for (const json& one : ours)
+      CHECK(one.at("simulated").at("correct") == true);
+    const CommandOutcome report = run("program reshard " + cases);
+    CHECK(report.status == 0);
+    CHECK(contains(report.out, " 0 wrong"));
+  }
+}
+
+TEST_CASE("program command: apply makes the recorded programs, in one synchronisation") {
+  const Command run;
+  const json recorded = parsed(kPrograms).at("expected");
+  const json ours = answer(run("program apply --compat --json " + kPrograms));
+  REQUIRE(recorded.size() == 6);
+  const auto find = [&](const json& wanted) -> const json& {
+    for (const json& program : ours.at("programs")) {
+      if (program.at("name") != wanted.at("program")) continue;
+      for (const json& rank : program.at("ranks"))
+        if (rank.at("rank") == wanted.at("rank")) return rank;
+    }
+    FAIL("no such rank");
+    return ours;
+  };
+  for (const json& wanted : recorded) {
+    CAPTURE(wanted.at("program").get<std::string>());
+    const json& rank = find(wanted);
+    CHECK(rank.at("ops") == wanted.at("ops"));
+    CHECK(rank.at("counters").at("inserted_ops") == wanted.at("inserted_ops"));
+    CHECK(rank.at("counters").at("mirror_syncs") == wanted.at("syncs_batched"));
+  }
+  const json legacy = answer(run("program apply --compat --legacy-sync --json " + kPrograms));
+  for (std::size_t p = 0; p < legacy.at("programs").size(); ++p) {
+    const json& ranks = legacy["programs"][p].at("ranks");
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+      CHECK(ranks[r].at("counters").at("mirror_syncs") ==
+            ranks[r].at("counters").at("inserted_ops"));
+      CHECK(ranks[r].at("ops") == ours.at("programs")[p].at("ranks")[r].at("ops"));
+    }
+  }
+}
+
+TEST_CASE("program command: files, pipes, gzip, --json, -o and any number of threads agree") {
+  const Command run;
+  for (const std::string& asked : {"program reshard|" + kCases, "program apply|" + kPrograms,
+                                   "program apply --full|" + kPrograms}) {
+    CAPTURE(asked);
+    const std::string command = asked.substr(0, asked.find('|'));
+    const std::string file = asked.substr(asked.find('|') + 1);
+    const std::string plain = run.path("plain.json");
+    REQUIRE(write_file(plain, *read_file(file)).ok());
+    const auto text = [](const CommandOutcome& outcome) {
+      CHECK_MESSAGE(outcome.status == 0, outcome.err);
+      return outcome.out;
+    };
+    const std::string expected = text(run(command + " --json --threads 1 " + file));
+    REQUIRE(json::accept(expected));
+    CHECK(text(run(command + " --json --threads 2 " + file)) == expected);
+    CHECK(text(run(command + " --json -", "cat " + plain + " | ")) == expected);
+    CHECK(text(run(command + " --json -", "cat " + file + " | ")) == expected);
+    CHECK(text(run(command + " -o - " + plain)) == expected);
+    CHECK(text(run(command + " -o " + run.path("answer.json") + " " + plain)).empty());
+    CHECK(*read_file(run.path("answer.json")) == expected);
+    CHECK_FALSE(json::accept(text(run(command + " " + plain))));
+  }
+}
+
+TEST_CASE("program command: a bad file exits 2, names the place, and leaves no output behind") {
+  const Command run;
+  json programs = parsed(kPrograms);
+  programs["programs"][1]["ops"][1]["inputs"][0]["var"] = "nobody";
+  REQUIRE(write_file(run.path("bad.json"), programs.dump()).ok());
+  const std::string output = run.path("never.json");
+  const CommandOutcome bad = run("program apply " + run.path("bad.json") + " -o " + output);
+  CHECK(bad.status == 2);
+  CHECK(bad.out.empty());
+  CHECK(bad.err == "shardwright: " + run.path("bad.json") +
+                       ": /programs/1/ops/1/inputs/0/var: there is no variable \"nobody\"\n");
+  for (const auto& entry : std::filesystem::directory_iterator(run.folder()))
+    CHECK_FALSE(entry.path().filename().string().starts_with("never"));
+}
+
+TEST_CASE("program command: an open batch dimension takes its size from the command line") {
+  const Command run;
+  json programs = parsed(kPrograms);
+  json program = programs["programs"][0];
+  for (json& var : program["vars"]) {
+    if (var["name"] != "x") continue;
+    var["full_shape"][0] = -1;
+    var["local_shape"][0] = -1;
+  }
+  REQUIRE(write_file(run.path("open.json"), program.dump()).ok());
+  const CommandOutcome open = run("program apply --json " + run.path("open.json"));
+  CHECK(open.status == 2);
+  CHECK(contains(open.err, "\"x\" has an open batch dimension: give --batch-size"));
+  CHECK(run("program apply --json --batch-size 8 " + run.path("open.json")).status == 0);
+  CHECK(run("program apply --json --batch-size 9999999999999 " + run.path("open.json")).status == 2);
+}
+
+TEST_CASE("program command: help with examples, and misuse as one line that says what was meant") {
+  const Command run;
+  for (const char* name : {"reshard", "apply"}) {
+    const CommandOutcome help = run(std::string("program ") + name + " --help");
+    CHECK(help.status == 0);
+    CHECK(contains(help.out, "Example"));
+    CHECK(contains(help.out, std::string("shardwright program ") + name));
+  }
+  const auto check = [&](const std::string& arguments, std::string_view message) {
+    CAPTURE(arguments);
+    const CommandOutcome outcome = run(arguments);
+    CHECK(outcome.status == 2);
+    CHECK_MESSAGE(contains(outcome.err, message), outcome.err);
+    CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+  };
+  check("program", "shardwright program needs a subcommand; known: reshard, apply");
+  check("program aply x", "unknown command \"aply\"; did you mean \"apply\"?");
+  check("program apply x --legacysync", "did you mean --legacy-sync?");
+  check("program apply x --batch-size 0", "--batch-size: Value 0 not in range 1 to");
+  check("program reshard", "CASES");
+  check("program reshard x --full", "see shardwright program reshard --help");
+}
