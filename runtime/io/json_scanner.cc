@@ -103,7 +103,7 @@ bool JsonScanner::read_number(ScannedNumber& number) {
   constexpr std::ptrdiff_t kSafeDigits = 18;
   const char* at = at_;
   std::int64_t integer = 0;
-  while (at != end_ && is_digit(*at) && at - at_ <= kSafeDigits)
+  while (at != end_ && is_digit(*at) && at - at_ < kSafeDigits)
     integer = integer * 10 + (*at++ - '0');
   const std::ptrdiff_t digits = at - at_;
   const bool plain = digits > 0 && digits <= kSafeDigits && (*at_ != '0' || digits == 1) &&

@@ -94,6 +94,9 @@ TEST_CASE("contest form: without a limit nothing is used, and a budget replaces 
   const auto cut = read_contest_instance(json.dump(), 12);
   REQUIRE(cut.ok());
   CHECK(cut->bytes(cut->usages(0)[0], 0) == 13);
+  // Nineteen digits are just too many for a signed integer.
+  json["problem"]["nodes"]["usages"][0][0] = 9999999999999999999ULL;
+  REQUIRE(read_contest_instance(json.dump(), 12).ok());
 }
 
 TEST_CASE("contest form: the order of keys does not matter") {
