@@ -115,8 +115,8 @@ bool operator==(const DistAttr& a, const DistAttr& b);
 // = "/dims_mapping" or "/partial".
 Status check(const DistAttr& attr, std::size_t dims);
 
-// Errors: kInvalidInput, without a place, for extents below -1 and more than 2^48 elements. An
-// extent of -1, which is open, counts once.
+// Errors: kInvalidInput, without a place, for extents of zero or below -1, and for more than 2^48
+// elements. An extent of -1, which is open, counts once.
 Status check_extents(const Shape& shape);
 
 }  // namespace shardwright::program

@@ -17,6 +17,8 @@ namespace {
 using namespace internal;
 using namespace program;
 
+constexpr std::int64_t kMaxNumber = std::int64_t{1} << 62;  // inserted operators get the next ones
+
 Status at(const Status& status, JsonValue value) {
   if (status.ok()) return {};
   return invalid_input(value.pointer() + status.error().where, status.error().message);
@@ -192,6 +194,9 @@ class ProgramReader {
             .optional("is_inserted", op.is_inserted)
             .ignore({"attributes"})
             .finish());
+    if (op.number < 0 || op.number > kMaxNumber) {
+      return value.find("id")->error("an id is between 0 and 2^62");
+    }
     if (!numbers_.insert(op.number).second) {
       return value.error("two operators have the id " + std::to_string(op.number));
     }

@@ -23,7 +23,7 @@ Status read_extents(JsonValue value, bool open_batch, Shape& out) {
   SHARDWRIGHT_RETURN_IF_ERROR(read_dims(value, list));
   out.clear();
   for (std::size_t dim = 0; dim < list.size(); ++dim) {
-    if (list[dim] < 0 && !(open_batch && dim == 0 && list[dim] == -1)) {
+    if (list[dim] < 1 && !(open_batch && dim == 0 && list[dim] == -1)) {
       return value[dim].error("an extent cannot be " + std::to_string(list[dim]) +
                               (open_batch ? "; only the first may be -1, for the batch" : ""));
     }
