@@ -154,7 +154,8 @@ TEST_CASE("program command: an open batch dimension takes its size from the comm
   CHECK(open.status == 2);
   CHECK(contains(open.err, "\"x\" has an open batch dimension: give --batch-size"));
   CHECK(run("program apply --json --batch-size 8 " + run.path("open.json")).status == 0);
-  CHECK(run("program apply --json --batch-size 9999999999999 " + run.path("open.json")).status == 2);
+  CHECK(run("program apply --json --batch-size 9999999999999 " + run.path("open.json")).status ==
+        2);
 }
 
 TEST_CASE("program command: help with examples, and misuse as one line that says what was meant") {
