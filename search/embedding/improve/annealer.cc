@@ -1,0 +1,208 @@
+#include "search/embedding/improve/annealer.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace shardwright::embedding {
+namespace {
+
+constexpr std::uint32_t kFewRanks = 32;   // that are all looked at
+constexpr std::uint32_t kSomeRanks = 12;  // of many
+
+}  // namespace
+
+Annealer::Annealer(RankLoads& loads, std::uint64_t key)
+    : loads_(&loads), draws_(key), placer_(loads, draws_) {
+  for (std::size_t i = 0; i < thresholds_.size(); ++i) {
+    thresholds_[i] =
+        -std::log((static_cast<double>(i) + 0.5) / static_cast<double>(thresholds_.size()));
+  }
+}
+
+void Annealer::set_choices(double slack, double shard_limit) {
+  const ImproveContext& context = loads_->context();
+  const ChoiceModel& model = loads_->model();
+  considered_.clear();
+  first_considered_.assign(1, 0);
+  open_tables_.clear();
+  for (std::size_t table = 0; table < model.num_tables(); ++table) {
+    const std::uint32_t first = model.first_choice(table);
+    const std::span<const Choice> choices = model.choices(table);
+    for (std::uint32_t i = 0; i < choices.size(); ++i) {
+      if (choices[i].max_load < shard_limit &&
+          context.priced(choices[i]) <= context.least_priced(table) + slack) {
+        considered_.push_back(first + i);
+      }
+    }
+    const auto end = static_cast<std::uint32_t>(considered_.size());
+    const std::uint32_t begin = first_considered_.back();
+    first_considered_.push_back(end);
+    const bool settled =
+        begin == end || (end == begin + 1 && considered_[begin] == loads_->choice(table));
+    if (!settled || loads_->chosen(table).reach != Reach::kAllRanks)
+      open_tables_.push_back(static_cast<std::uint32_t>(table));
+  }
+}
+
+bool Annealer::accepts(double gained, double temperature) {
+  if (gained <= 0) return true;
+  return gained < temperature * thresholds_[draws_.below(thresholds_.size())];
+}
+
+Rank Annealer::pick_loaded_rank() {
+  const std::span<const RankLoad> ranks = loads_->ranks();
+  Rank worst = draws_.below(ranks.size());
+  for (int i = 0; i < 3; ++i) {
+    const Rank other = draws_.below(ranks.size());
+    if (ranks[other].energy > ranks[worst].energy) worst = other;
+  }
+  return worst;
+}
+
+Annealer::Pick Annealer::pick() {
+  if ((draws_.bits() & 1) != 0) {
+    const auto shards = loads_->shards_on(pick_loaded_rank());
+    if (!shards.empty()) {
+      const std::uint32_t slot = shards[draws_.below(shards.size())];
+      return {loads_->slot(slot).table, slot};
+    }
+  }
+  const std::uint32_t table = open_tables_[draws_.below(open_tables_.size())];
+  const std::uint32_t first = loads_->context().first_slot(table);
+  if (loads_->chosen(table).reach == Reach::kAllRanks) return {table, first};
+  return {table, first + draws_.below(loads_->chosen(table).num_shards)};
+}
+
+Rank Annealer::pick_target(const ShardUse& use, Rank first, std::uint32_t size) {
+  const std::uint64_t bits = draws_.bits();
+  Rank best = first + draws_.below(size);
+  if ((bits & 1) != 0) return best;
+  double least = loads_->gain(best, use);
+  for (int i = 0; i < 3; ++i) {
+    const Rank other = first + draws_.below(size);
+    const double gain = loads_->gain(other, use);
+    if (gain < least) {
+      least = gain;
+      best = other;
+    }
+  }
+  return best;
+}
+
+// Keeps or takes back a tentative change of a whole table to `choice` on `ranks_`.
+void Annealer::settle(double gained, double temperature, std::size_t table, std::uint32_t choice) {
+  if (!accepts(gained, temperature)) return loads_->take_back();
+  loads_->keep();
+  loads_->note_choice(table, choice, ranks_);
+}
+
+void Annealer::try_choice(std::size_t table, double temperature) {
+  const std::uint32_t begin = first_considered_[table];
+  const std::uint32_t count = first_considered_[table + 1] - begin;
+  if (count == 0) return;
+  std::uint32_t choice = considered_[begin + draws_.below(count)];
+  if (choice == loads_->choice(table) && count > 1) {
+    choice = considered_[begin + draws_.below(count)];
+  }
+  const std::uint32_t world = loads_->model().world_size();
+  const bool all = world <= kFewRanks || (draws_.bits() & 15) == 0;
+  double gained = placer_.take_away(table);
+  gained += placer_.place(choice, all ? world : kSomeRanks, ranks_);
+  settle(gained, temperature, table, choice);
+}
+
+void Annealer::try_shift(std::uint32_t slot, double temperature) {
+  const Slot& at = loads_->slot(slot);
+  const std::uint32_t local = loads_->model().local_world_size();
+  const bool in_host = loads_->chosen(at.table).reach == Reach::kHost;
+  const Rank target = in_host ? pick_target(at.use, at.rank / local * local, local)
+                              : pick_target(at.use, 0, loads_->model().world_size());
+  placer_.spend(2);
+  if (target == at.rank) return;
+  const double gained = loads_->remove(at.rank, at.use) + loads_->add(target, at.use);
+  if (!accepts(gained, temperature)) return loads_->take_back();
+  loads_->keep();
+  loads_->note_rank(slot, target);
+}
+
+void Annealer::try_block(std::uint32_t slot, double temperature) {
+  const std::uint32_t local = loads_->model().local_world_size();
+  const std::uint32_t first_of_table = loads_->context().first_slot(loads_->slot(slot).table);
+  const std::uint32_t first = slot - (slot - first_of_table) % local;
+  const Rank target = draws_.below(loads_->model().num_hosts()) * local;
+  if (target == loads_->slot(first).rank) return;
+  double gained = 0;
+  for (std::uint32_t k = 0; k < local; ++k) {
+    const Slot& at = loads_->slot(first + k);
+    gained += loads_->remove(at.rank, at.use) + loads_->add(target + k, at.use);
+  }
+  placer_.spend(2 * local);
+  if (!accepts(gained, temperature)) return loads_->take_back();
+  loads_->keep();
+  for (std::uint32_t k = 0; k < local; ++k)
+    loads_->note_rank(first + k, target + k);
+}
+
+void Annealer::try_exchange(std::uint32_t slot, double temperature) {
+  const Slot& at = loads_->slot(slot);
+  const std::uint32_t local = loads_->model().local_world_size();
+  const bool in_host = loads_->chosen(at.table).reach == Reach::kHost;
+  const Rank target = in_host ? at.rank / local * local + draws_.below(local)
+                              : draws_.below(loads_->model().world_size());
+  const auto there = loads_->shards_on(target);
+  if (target == at.rank || there.empty()) return;
+  const std::uint32_t other_slot = there[draws_.below(there.size())];
+  const Slot& other = loads_->slot(other_slot);
+  const Reach other_reach = loads_->chosen(other.table).reach;
+  if (other_reach == Reach::kWholeHosts) return;
+  if (other_reach == Reach::kHost && target / local != at.rank / local) return;
+  placer_.spend(2);
+  const Rank from = at.rank;
+  const ShardUse moved{at.use.load - other.use.load, at.use.hbm_bytes - other.use.hbm_bytes,
+                       at.use.ddr_bytes - other.use.ddr_bytes};
+  const double gained = loads_->remove(from, moved) + loads_->add(target, moved);
+  if (!accepts(gained, temperature)) return loads_->take_back();
+  loads_->keep();
+  loads_->note_rank(slot, target);
+  loads_->note_rank(other_slot, from);
+}
+
+// The shard goes to a rank, and a shard from there to where it costs least.
+void Annealer::try_push(std::uint32_t slot, double temperature) {
+  const Slot& at = loads_->slot(slot);
+  const std::uint32_t local = loads_->model().local_world_size();
+  const std::uint32_t world = loads_->model().world_size();
+  const bool in_host = loads_->chosen(at.table).reach == Reach::kHost;
+  const Rank target = in_host ? at.rank / local * local + draws_.below(local) : draws_.below(world);
+  const auto there = loads_->shards_on(target);
+  if (target == at.rank || there.empty()) return;
+  const std::uint32_t pushed_slot = there[draws_.below(there.size())];
+  const Slot& pushed = loads_->slot(pushed_slot);
+  const Reach reach = loads_->chosen(pushed.table).reach;
+  if (reach == Reach::kWholeHosts) return;
+  double gained = loads_->remove(at.rank, at.use) + loads_->add(target, at.use) +
+                  loads_->remove(target, pushed.use);
+  const Rank next = reach == Reach::kHost ? pick_target(pushed.use, target / local * local, local)
+                                          : pick_target(pushed.use, 0, world);
+  gained += loads_->add(next, pushed.use);
+  placer_.spend(5);
+  if (!accepts(gained, temperature)) return loads_->take_back();
+  loads_->keep();
+  loads_->note_rank(slot, target);
+  loads_->note_rank(pushed_slot, next);
+}
+
+void Annealer::step(double temperature) {
+  placer_.spend(1);
+  if (open_tables_.empty()) return;
+  const auto [table, slot] = pick();
+  const std::uint64_t kind = draws_.bits() & 15;
+  const Reach reach = loads_->chosen(table).reach;
+  if (reach == Reach::kAllRanks || kind < 3) return try_choice(table, temperature);
+  if (reach == Reach::kWholeHosts) return try_block(slot, temperature);
+  if (kind < 8) return try_shift(slot, temperature);
+  if (kind < 14) return try_exchange(slot, temperature);
+  return try_push(slot, temperature);
+}
+
+}  // namespace shardwright::embedding

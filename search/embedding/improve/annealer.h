@@ -1,0 +1,57 @@
+// Random changes of an allocation, accepted by what they do to its energy.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "search/embedding/improve/placer.h"
+
+namespace shardwright::embedding {
+
+// Changes: a shard to another rank, two shards' ranks exchanged, a shard pushed on by another, a
+// block of shards to another host, a table to another choice. Half of them begin at a rank of
+// high energy.
+// Thread safety: one thread at a time. Refers to the loads.
+class Annealer {
+ public:
+  Annealer(RankLoads& loads, std::uint64_t key);
+
+  // Considers only choices whose priced cost is within `slack` of their table's least, and whose
+  // shards are all below `shard_limit`. Cost: O(choices).
+  void set_choices(double slack, double shard_limit);
+  // Tries one change. Precondition: the loads hold a complete allocation.
+  void step(double temperature);
+
+  std::uint64_t work() const { return placer_.work(); }
+  RandomDraws& draws() { return draws_; }
+  Placer& placer() { return placer_; }
+
+ private:
+  struct Pick {
+    std::uint32_t table = 0;
+    std::uint32_t slot = 0;  // of a shard, where the table is not on all ranks
+  };
+
+  bool accepts(double gained, double temperature);
+  Rank pick_loaded_rank();
+  Pick pick();
+  Rank pick_target(const ShardUse& use, Rank first, std::uint32_t size);
+  void settle(double gained, double temperature, std::size_t table, std::uint32_t choice);
+  void try_choice(std::size_t table, double temperature);
+  void try_shift(std::uint32_t slot, double temperature);
+  void try_block(std::uint32_t slot, double temperature);
+  void try_exchange(std::uint32_t slot, double temperature);
+  void try_push(std::uint32_t slot, double temperature);
+
+  RankLoads* loads_;
+  RandomDraws draws_;
+  Placer placer_;
+  std::vector<std::uint32_t> considered_;  // choices, table after table
+  std::vector<std::uint32_t> first_considered_;
+  std::vector<std::uint32_t> open_tables_;  // with anything to decide
+  std::vector<Rank> ranks_;
+  std::array<double, 1024> thresholds_;  // exponentially distributed
+};
+
+}  // namespace shardwright::embedding

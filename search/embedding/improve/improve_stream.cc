@@ -1,0 +1,126 @@
+#include "search/embedding/improve/improve_stream.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "search/embedding/improve/construct.h"
+
+namespace shardwright::embedding {
+namespace {
+
+constexpr std::uint64_t kBlock = 64;     // steps at one temperature
+constexpr double kLeastProgress = 1e-9;  // relative
+constexpr double kEndTemperature = 1e-10;
+
+std::int64_t peak_hbm(std::span<const RankLoad> ranks) {
+  std::int64_t most = 0;
+  for (const RankLoad& at : ranks)
+    most = std::max(most, at.hbm_bytes);
+  return most;
+}
+
+}  // namespace
+
+bool is_better(const RatedAllocation& a, const RatedAllocation& b) {
+  if (a.rating != b.rating) return a.rating < b.rating;
+  return a.peak_hbm_bytes < b.peak_hbm_bytes;
+}
+
+ImproveStream::ImproveStream(const ImproveContext& context, std::uint64_t seed,
+                             std::uint32_t stream)
+    : context_(&context),
+      stream_(stream),
+      loads_(context),
+      annealer_(loads_, seed * 0x9e3779b97f4a7c15ULL + stream * 0xd1342543de82ef95ULL) {}
+
+void ImproveStream::offer(const Allocation& start) {
+  if (!reference_) reference_ = start;
+  RankLoads trial(*context_);
+  trial.assign(start);
+  if (!trial.all_good()) return;
+  RatedAllocation rated{start, trial.max_load(), peak_hbm(trial.ranks())};
+  if (best_ && !is_better(rated, *best_)) return;
+  best_ = std::move(rated);
+  loads_.mark_all_changed();
+  loads_.set_bar(best_->rating * (1 - kLeastProgress));
+}
+
+bool ImproveStream::at_bound(double lower_bound) const {
+  return best_ && best_->rating <= lower_bound * (1 + kLeastProgress);
+}
+
+// Copies what changed since the best was kept last.
+void ImproveStream::keep_best() {
+  if (!best_) {
+    best_.emplace();
+    best_->allocation.choice.resize(context_->model().num_tables());
+    best_->allocation.ranks.resize(context_->model().num_tables());
+    loads_.mark_all_changed();
+  }
+  for (const std::uint32_t table : loads_.changed_tables())
+    loads_.copy_table(table, best_->allocation);
+  loads_.clear_changed();
+  best_->rating = loads_.max_load();
+  best_->peak_hbm_bytes = peak_hbm(loads_.ranks());
+  loads_.set_bar(best_->rating * (1 - kLeastProgress));
+}
+
+void ImproveStream::choose_target(double lower_bound) {
+  static constexpr double kShares[] = {1, 0.5, 0.2, 0.05};
+  const double bound = std::max(lower_bound, context_->prices().bound);
+  const double best = best_ ? best_->rating : bound * 1.05;
+  const double target = best - kShares[annealer_.draws().below(4)] * std::max(best - bound, 0.0);
+  loads_.set_target(target, target, best_ ? 0.1 : 1.0);
+}
+
+void ImproveStream::begin_round(double lower_bound) {
+  RandomDraws& draws = annealer_.draws();
+  const double bound = std::max(lower_bound, context_->prices().bound);
+  const ChoiceModel& model = context_->model();
+  if (!best_ || rounds_ == 0) {
+    static constexpr double kLimits[] = {1.0, 1.02, 1.1, 0.7, 1.3, 2.0, 0.5, 1e9};
+    const std::uint64_t variant = (rounds_ + stream_) % 8;
+    loads_.set_target(0, bound, 1000);
+    loads_.assign(construct(loads_, draws, bound * kLimits[variant], 1.0 + 0.25 * draws.below(3)));
+    if (loads_.all_good()) keep_best();
+  } else if (draws.below(8) != 0) {
+    loads_.assign(best_->allocation);
+    loads_.clear_changed();
+  } else {
+    loads_.recompute();
+  }
+  choose_target(lower_bound);
+  const double gap = best_ ? (best_->rating - bound) * model.world_size() * 1.0001 : 1e300;
+  annealer_.set_choices(std::max(gap, 0.0), best_ ? best_->rating : 1e300);
+  double shard = 0;
+  std::size_t shards = 1;
+  for (std::size_t table = 0; table < model.num_tables(); ++table) {
+    const Choice& own = loads_.chosen(table);
+    if (own.reach == Reach::kAllRanks) continue;
+    shard += own.load;
+    shards += own.num_shards;
+  }
+  const double typical = shard / static_cast<double>(shards) / std::max(loads_.target(), 1e-300);
+  temperature_ = typical * typical * std::pow(10.0, -3.0 * draws.fraction());
+  const double growth = std::pow(1.3, static_cast<double>(std::min<std::uint64_t>(rounds_, 20)));
+  steps_left_ = static_cast<std::uint64_t>(
+      growth * std::max(5000.0, 100.0 * static_cast<double>(model.num_tables())));
+  const double blocks = static_cast<double>(steps_left_ / kBlock + 1);
+  cooling_ = std::exp(std::log(std::min(kEndTemperature / temperature_, 1.0)) / blocks);
+  ++rounds_;
+}
+
+void ImproveStream::run(std::uint64_t work, double lower_bound, const Budget& budget) {
+  const std::uint64_t end = annealer_.work() + work;
+  while (annealer_.work() < end && !at_bound(lower_bound) && !budget.interrupted()) {
+    if (steps_left_ == 0) begin_round(lower_bound);
+    for (std::uint64_t i = 0; i < kBlock && steps_left_ > 0; ++i, --steps_left_) {
+      annealer_.step(temperature_);
+      if (loads_.all_good()) keep_best();
+    }
+    temperature_ *= cooling_;
+    if (best_ && loads_.target() >= best_->rating) choose_target(lower_bound);
+  }
+}
+
+}  // namespace shardwright::embedding
