@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace shardwright::embedding {
 namespace {
@@ -19,20 +20,31 @@ Annealer::Annealer(RankLoads& loads, std::uint64_t key)
   }
 }
 
-void Annealer::set_choices(double slack, double shard_limit) {
+void Annealer::set_choices(double rating) {
   const ImproveContext& context = loads_->context();
   const ChoiceModel& model = loads_->model();
+  least_priced_.clear();
+  double slack = rating * model.world_size() + context.priced_room();
+  for (std::size_t table = 0; table < model.num_tables(); ++table) {
+    double least = std::numeric_limits<double>::infinity();
+    std::uint32_t index = model.first_choice(table);
+    for (const Choice& choice : model.choices(table)) {
+      if (context.fits(index++) && choice.max_load < rating)
+        least = std::min(least, context.priced(choice));
+    }
+    least_priced_.push_back(least);
+    slack -= least;
+  }
+  slack += rating * 1e-9;  // of rounding
   considered_.clear();
   first_considered_.assign(1, 0);
   open_tables_.clear();
   for (std::size_t table = 0; table < model.num_tables(); ++table) {
-    const std::uint32_t first = model.first_choice(table);
     const std::span<const Choice> choices = model.choices(table);
     for (std::uint32_t i = 0; i < choices.size(); ++i) {
-      if (choices[i].max_load < shard_limit &&
-          context.priced(choices[i]) <= context.least_priced(table) + slack) {
-        considered_.push_back(first + i);
-      }
+      if (context.fits(model.first_choice(table) + i) && choices[i].max_load < rating &&
+          context.priced(choices[i]) <= least_priced_[table] + slack)
+        considered_.push_back(model.first_choice(table) + i);
     }
     const auto end = static_cast<std::uint32_t>(considered_.size());
     const std::uint32_t begin = first_considered_.back();
@@ -89,26 +101,52 @@ Rank Annealer::pick_target(const ShardUse& use, Rank first, std::uint32_t size) 
   return best;
 }
 
-// Keeps or takes back a tentative change of a whole table to `choice` on `ranks_`.
-void Annealer::settle(double gained, double temperature, std::size_t table, std::uint32_t choice) {
-  if (!accepts(gained, temperature)) return loads_->take_back();
+std::uint32_t Annealer::breadth() {
+  const std::uint32_t world = loads_->model().world_size();
+  return world <= kFewRanks || (draws_.bits() & 15) == 0 ? world : kSomeRanks;
+}
+
+// Another choice than the table has, where it has another.
+std::uint32_t Annealer::pick_choice(std::size_t table) {
+  const std::uint32_t begin = first_considered_[table];
+  const std::uint32_t count = first_considered_[table + 1] - begin;
+  if (count == 0) return loads_->choice(table);
+  const std::uint32_t choice = considered_[begin + draws_.below(count)];
+  if (choice != loads_->choice(table) || count == 1) return choice;
+  return considered_[begin + draws_.below(count)];
+}
+
+void Annealer::try_choice(std::size_t table, double temperature) {
+  const std::uint32_t choice = pick_choice(table);
+  double gained = placer_.take_away(table);
+  gained += placer_.place(choice, breadth(), ranks_);
+  if (!accepts(gained, temperature)) return try_trade(table, choice, gained, temperature);
   loads_->keep();
   loads_->note_choice(table, choice, ranks_);
 }
 
-void Annealer::try_choice(std::size_t table, double temperature) {
-  const std::uint32_t begin = first_considered_[table];
-  const std::uint32_t count = first_considered_[table + 1] - begin;
-  if (count == 0) return;
-  std::uint32_t choice = considered_[begin + draws_.below(count)];
-  if (choice == loads_->choice(table) && count > 1) {
-    choice = considered_[begin + draws_.below(count)];
+// What makes a choice too dear is often that memory or time is missing on one rank only: another
+// table there, or where the first one was, makes room by changing its choice, too.
+void Annealer::try_trade(std::size_t table, std::uint32_t choice, double gained,
+                         double temperature) {
+  const Choice& before = loads_->chosen(table);
+  Rank rank = draws_.below(loads_->ranks().size());
+  if ((draws_.bits() & 1) != 0 && !ranks_.empty()) {
+    rank = ranks_[draws_.below(ranks_.size())];
+  } else if (before.reach != Reach::kAllRanks) {
+    rank = loads_->slot(loads_->context().first_slot(table) + draws_.below(before.num_shards)).rank;
   }
-  const std::uint32_t world = loads_->model().world_size();
-  const bool all = world <= kFewRanks || (draws_.bits() & 15) == 0;
-  double gained = placer_.take_away(table);
-  gained += placer_.place(choice, all ? world : kSomeRanks, ranks_);
-  settle(gained, temperature, table, choice);
+  const auto shards = loads_->shards_on(rank);
+  if (shards.empty()) return loads_->take_back();
+  const std::uint32_t other = loads_->slot(shards[draws_.below(shards.size())]).table;
+  const std::uint32_t other_choice = pick_choice(other);
+  if (other == table || other_choice == loads_->choice(other)) return loads_->take_back();
+  gained += placer_.take_away(other);
+  gained += placer_.place(other_choice, breadth(), other_ranks_);
+  if (!accepts(gained, temperature)) return loads_->take_back();
+  loads_->keep();
+  loads_->note_choice(table, choice, ranks_);
+  loads_->note_choice(other, other_choice, other_ranks_);
 }
 
 void Annealer::try_shift(std::uint32_t slot, double temperature) {

@@ -17,9 +17,9 @@ class Annealer {
  public:
   Annealer(RankLoads& loads, std::uint64_t key);
 
-  // Considers only choices whose priced cost is within `slack` of their table's least, and whose
-  // shards are all below `shard_limit`. Cost: O(choices).
-  void set_choices(double slack, double shard_limit);
+  // Considers only choices that an allocation rated below `rating` may have: those whose shards are
+  // all below it and, by the context's prices, leave enough for the other tables. Cost: O(choices).
+  void set_choices(double rating);
   // Tries one change. Precondition: the loads hold a complete allocation.
   void step(double temperature);
 
@@ -37,8 +37,10 @@ class Annealer {
   Rank pick_loaded_rank();
   Pick pick();
   Rank pick_target(const ShardUse& use, Rank first, std::uint32_t size);
-  void settle(double gained, double temperature, std::size_t table, std::uint32_t choice);
+  std::uint32_t pick_choice(std::size_t table);
+  std::uint32_t breadth();
   void try_choice(std::size_t table, double temperature);
+  void try_trade(std::size_t table, std::uint32_t choice, double gained, double temperature);
   void try_shift(std::uint32_t slot, double temperature);
   void try_block(std::uint32_t slot, double temperature);
   void try_exchange(std::uint32_t slot, double temperature);
@@ -50,7 +52,9 @@ class Annealer {
   std::vector<std::uint32_t> considered_;  // choices, table after table
   std::vector<std::uint32_t> first_considered_;
   std::vector<std::uint32_t> open_tables_;  // with anything to decide
+  std::vector<double> least_priced_;        // by table
   std::vector<Rank> ranks_;
+  std::vector<Rank> other_ranks_;
   std::array<double, 1024> thresholds_;  // exponentially distributed
 };
 

@@ -13,10 +13,12 @@ std::uint32_t choose(const ImproveContext& context, std::size_t table, double sh
   std::uint32_t best = 0;
   double least = std::numeric_limits<double>::infinity();
   double smallest = std::numeric_limits<double>::infinity();
-  for (const Choice& choice : choices)
-    smallest = std::min(smallest, choice.max_load);
+  const std::uint32_t first = context.model().first_choice(table);
   for (std::uint32_t i = 0; i < choices.size(); ++i) {
-    if (choices[i].max_load > std::max(shard_limit, smallest)) continue;
+    if (context.fits(first + i)) smallest = std::min(smallest, choices[i].max_load);
+  }
+  for (std::uint32_t i = 0; i < choices.size(); ++i) {
+    if (!context.fits(first + i) || choices[i].max_load > std::max(shard_limit, smallest)) continue;
     const double cost =
         choices[i].load + price_factor * (context.priced(choices[i]) - choices[i].load);
     if (cost < least) {
@@ -24,8 +26,51 @@ std::uint32_t choose(const ImproveContext& context, std::size_t table, double sh
       best = i;
     }
   }
-  return context.model().first_choice(table) + best;
+  return first + best;
 }
+
+// Places single shards so that load and scarce memory both stay even: the squares of what a rank
+// holds, relative to what it may, rise least.
+class EvenPlacer {
+ public:
+  EvenPlacer(RankLoads& loads, double mean_load, double hbm_weight, double ddr_weight)
+      : loads_(&loads), mean_load_(mean_load), hbm_weight_(hbm_weight), ddr_weight_(ddr_weight) {}
+
+  Rank place(const ShardUse& use) {
+    const std::span<const RankLoad> ranks = loads_->ranks();
+    Rank best = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (Rank rank = 0; rank < ranks.size(); ++rank) {
+      const RankLoad& at = ranks[rank];
+      const double rise =
+          squares(at.load, use.load, mean_load_) +
+          hbm_weight_ * squares(static_cast<double>(at.hbm_bytes),
+                                static_cast<double>(use.hbm_bytes),
+                                static_cast<double>(std::max<std::int64_t>(at.room_hbm, 1))) +
+          ddr_weight_ * squares(static_cast<double>(at.ddr_bytes),
+                                static_cast<double>(use.ddr_bytes),
+                                static_cast<double>(std::max<std::int64_t>(at.room_ddr, 1))) +
+          loads_->gain(rank, use);
+      if (rise < least) {
+        least = rise;
+        best = rank;
+      }
+    }
+    loads_->add(best, use);
+    loads_->keep();
+    return best;
+  }
+
+ private:
+  static double squares(double held, double added, double all) {
+    return added * (2 * held + added) / (all * all);
+  }
+
+  RankLoads* loads_;
+  double mean_load_;
+  double hbm_weight_;
+  double ddr_weight_;
+};
 
 }  // namespace
 
@@ -35,23 +80,50 @@ Allocation construct(RankLoads& loads, RandomDraws& draws, double shard_limit,
   const ChoiceModel& model = context.model();
   Allocation made;
   made.ranks.resize(model.num_tables());
-  for (std::size_t table = 0; table < model.num_tables(); ++table)
+  double load = 0;
+  double hbm = 0;
+  double ddr = 0;
+  for (std::size_t table = 0; table < model.num_tables(); ++table) {
     made.choice.push_back(choose(context, table, shard_limit, price_factor));
+    const Choice& chosen = model.choices()[made.choice.back()];
+    load += chosen.load;
+    hbm += static_cast<double>(chosen.hbm_bytes);
+    ddr += static_cast<double>(chosen.ddr_bytes);
+  }
 
   std::vector<std::uint32_t> order(model.num_tables());
   std::iota(order.begin(), order.end(), 0U);
+  const double mean_load = std::max(load / model.world_size(), 1e-300);
+  const double hbm_fill = hbm / std::max(context.total_hbm(), 1.0);
+  const double ddr_fill = ddr / std::max(context.total_ddr(), 1.0);
+  // Memory that is far from full needs no care.
+  const double hbm_weight = hbm_fill > 0.5 ? hbm_fill : 0;
+  const double ddr_weight = ddr_fill > 0.5 ? ddr_fill : 0;
+  const auto size = [&](const Choice& choice) {
+    const double shards = choice.num_shards;
+    return std::max({choice.max_load / mean_load,
+                     hbm_weight * static_cast<double>(choice.hbm_bytes) / shards /
+                         std::max(hbm, 1.0) * model.world_size(),
+                     ddr_weight * static_cast<double>(choice.ddr_bytes) / shards /
+                         std::max(ddr, 1.0) * model.world_size()});
+  };
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
     const Choice& first = model.choices()[made.choice[a]];
     const Choice& second = model.choices()[made.choice[b]];
     if (first.reach != second.reach) return first.reach > second.reach;
-    return first.reach == Reach::kDevice ? first.max_load > second.max_load
-                                         : first.load > second.load;
+    return first.reach == Reach::kDevice ? size(first) > size(second) : first.load > second.load;
   });
   loads.clear();
   Placer placer(loads, draws);
+  EvenPlacer even(loads, mean_load, hbm_weight, ddr_weight);
   for (const std::uint32_t table : order) {
-    placer.place(made.choice[table], model.world_size(), made.ranks[table]);
-    loads.keep();
+    if (model.choices()[made.choice[table]].reach == Reach::kDevice) {
+      for (const ShardUse& use : context.shards(made.choice[table]))
+        made.ranks[table].push_back(even.place(use));
+    } else {
+      placer.place(made.choice[table], model.world_size(), made.ranks[table]);
+      loads.keep();
+    }
   }
   return made;
 }

@@ -6,15 +6,14 @@
 namespace shardwright::embedding {
 namespace {
 
-// The bound as a function of the two prices, and what its cheapest choices take of the memory.
-class PricedBound {
+// What the cheapest choices without a shard above a limit cost, as a function of memory prices.
+class PricedChoices {
  public:
-  explicit PricedBound(const ChoiceModel& model) : model_(model) {
-    for (const Storage& room : model.room()) {
-      total_hbm_ += static_cast<double>(std::max<std::int64_t>(room.hbm.value(), 0));
-      total_ddr_ += static_cast<double>(std::max<std::int64_t>(room.ddr.value(), 0));
-    }
-  }
+  explicit PricedChoices(const ImproveContext& context)
+      : context_(context),
+        model_(context.model()),
+        hbm_(context.total_hbm()),
+        ddr_(context.total_ddr()) {}
 
   struct At {
     double bound = 0;
@@ -22,59 +21,103 @@ class PricedBound {
     double spare_ddr = 0;
   };
 
-  At at(double hbm_price, double ddr_price) const {
+  At at(double shard_limit, const MemoryPrices& prices) const {
     double sum = 0;
     double hbm = 0;
     double ddr = 0;
     for (std::size_t table = 0; table < model_.num_tables(); ++table) {
       double least = std::numeric_limits<double>::infinity();
       const Choice* cheapest = nullptr;
+      std::uint32_t index = model_.first_choice(table);
       for (const Choice& choice : model_.choices(table)) {
-        const double cost = choice.load + hbm_price * static_cast<double>(choice.hbm_bytes) +
-                            ddr_price * static_cast<double>(choice.ddr_bytes);
+        if (!context_.fits(index++) || choice.max_load > shard_limit) continue;
+        const double cost = choice.load + prices.hbm * static_cast<double>(choice.hbm_bytes) +
+                            prices.ddr * static_cast<double>(choice.ddr_bytes);
         if (cost < least) {
           least = cost;
           cheapest = &choice;
         }
       }
-      if (cheapest == nullptr) continue;
+      if (cheapest == nullptr) return {std::numeric_limits<double>::infinity(), 0, 0};
       sum += least;
       hbm += static_cast<double>(cheapest->hbm_bytes);
       ddr += static_cast<double>(cheapest->ddr_bytes);
     }
-    return {(sum - hbm_price * total_hbm_ - ddr_price * total_ddr_) / model_.world_size(),
-            total_hbm_ - hbm, total_ddr_ - ddr};
+    return {(sum - prices.hbm * hbm_ - prices.ddr * ddr_) / model_.world_size(), hbm_ - hbm,
+            ddr_ - ddr};
   }
 
-  // The price of one memory, the other one's given, at which the cheapest choices just fit.
-  template <class Spare>
-  double fitting_price(const Spare& spare, double first_guess) const {
-    if (spare(0) >= 0) return 0;
-    double high = first_guess;
-    for (int i = 0; i < 60 && spare(high) < 0; ++i)
-      high *= 4;
+  // Sets one price, the other one given, so that the cheapest choices just fit.
+  void fit(double shard_limit, int steps, double guess, double MemoryPrices::*price,
+           double At::*spare, MemoryPrices& prices) const {
+    const auto spare_at = [&](double value) {
+      prices.*price = value;
+      return at(shard_limit, prices).*spare;
+    };
+    if (spare_at(0) >= 0) return;
+    double high = guess;
+    for (int i = 0; i < 60 && spare_at(high) < 0; ++i)
+      high *= 8;
     double low = 0;
-    for (int i = 0; i < 36; ++i) {
+    for (int i = 0; i < steps; ++i) {
       const double middle = (low + high) / 2;
-      (spare(middle) < 0 ? low : high) = middle;
+      (spare_at(middle) < 0 ? low : high) = middle;
     }
-    return high;
+    prices.*price = high;
   }
 
-  double total_hbm() const { return total_hbm_; }
-  double total_ddr() const { return total_ddr_; }
+  // One price at a time: exact where only one memory is scarce, near the best where both are.
+  // Returns the bound.
+  double fit_prices(double shard_limit, int steps, MemoryPrices& prices) const {
+    const double unpriced = at(shard_limit, {}).bound;
+    const double load = std::max(unpriced * model_.world_size(), 1e-300);
+    for (int round = 0; round < 3; ++round) {
+      const MemoryPrices before = prices;
+      fit(shard_limit, steps, load / std::max(hbm_, 1.0), &MemoryPrices::hbm, &At::spare_hbm,
+          prices);
+      fit(shard_limit, steps, load / std::max(ddr_, 1.0), &MemoryPrices::ddr, &At::spare_ddr,
+          prices);
+      if (before.hbm == prices.hbm && before.ddr == prices.ddr) break;
+      if (prices.hbm == 0 || prices.ddr == 0) break;
+    }
+    return std::max(unpriced, at(shard_limit, prices).bound);
+  }
 
  private:
+  const ImproveContext& context_;
   const ChoiceModel& model_;
-  double total_hbm_ = 0;
-  double total_ddr_ = 0;
+  double hbm_;
+  double ddr_;
 };
 
 }  // namespace
 
 ImproveContext::ImproveContext(const ChoiceModel& model) : model_(&model) {
+  for (const Storage& room : model.room()) {
+    total_hbm_ += static_cast<double>(std::max<std::int64_t>(room.hbm.value(), 0));
+    total_ddr_ += static_cast<double>(std::max<std::int64_t>(room.ddr.value(), 0));
+  }
+  find_fitting();
   expand_shards();
   find_prices();
+}
+
+void ImproveContext::find_fitting() {
+  for (const Choice& choice : model_->choices()) {
+    Rank rank = 0;
+    bool fits = true;
+    for (const ChoiceRun& run : model_->runs(choice)) {
+      const Storage use{Bytes(run.hbm_bytes), Bytes(run.ddr_bytes)};
+      const auto holds = [&](const Storage& room) { return use == Storage() || use.fits_in(room); };
+      const auto begin = model_->room().begin();
+      fits = fits &&
+             (run.count == 0 || (choice.reach == Reach::kAllRanks
+                                     ? std::all_of(begin + rank, begin + rank + run.count, holds)
+                                     : std::any_of(begin, model_->room().end(), holds)));
+      rank += choice.reach == Reach::kAllRanks ? run.count : 0;
+    }
+    fits_.push_back(fits ? 1 : 0);
+  }
 }
 
 void ImproveContext::expand_shards() {
@@ -92,31 +135,40 @@ void ImproveContext::expand_shards() {
   }
 }
 
-// One price at a time: exact where only one memory is scarce, near the best where both are.
+// The least rating that is not below the bound of the choices that it admits.
 void ImproveContext::find_prices() {
-  const PricedBound bound(*model_);
-  const double load = std::max(bound.at(0, 0).bound * model_->world_size(), 1e-30);
-  for (int round = 0; round < 3; ++round) {
-    const MemoryPrices before = prices_;
-    prices_.hbm =
-        bound.fitting_price([&](double price) { return bound.at(price, prices_.ddr).spare_hbm; },
-                            load / std::max(bound.total_hbm(), 1.0));
-    prices_.ddr =
-        bound.fitting_price([&](double price) { return bound.at(prices_.hbm, price).spare_ddr; },
-                            load / std::max(bound.total_ddr(), 1.0));
-    if (before.hbm == prices_.hbm && before.ddr == prices_.ddr) break;
-  }
-  prices_.bound = std::max(bound.at(prices_.hbm, prices_.ddr).bound, bound.at(0, 0).bound);
+  constexpr int kCoarse = 12;
+  constexpr int kFine = 40;
+  const PricedChoices choices(*this);
+  double low = 0;  // no allocation is below
   for (std::size_t table = 0; table < model_->num_tables(); ++table) {
-    double least = std::numeric_limits<double>::infinity();
     double largest = std::numeric_limits<double>::infinity();
+    std::uint32_t index = model_->first_choice(table);
     for (const Choice& choice : model_->choices(table)) {
-      least = std::min(least, priced(choice));
-      largest = std::min(largest, choice.max_load);
+      if (fits(index++)) largest = std::min(largest, choice.max_load);
     }
-    least_priced_.push_back(least);
-    if (!model_->choices(table).empty()) prices_.bound = std::max(prices_.bound, largest);
+    low = std::max(low, largest);
   }
+  const double unlimited =
+      choices.fit_prices(std::numeric_limits<double>::infinity(), kFine, prices_);
+  low = std::max(low, unlimited);
+  if (!(low < std::numeric_limits<double>::infinity())) {
+    bound_ = low;  // some table fits nowhere
+    return;
+  }
+  MemoryPrices prices;
+  double high = low;
+  while (high < std::numeric_limits<double>::max() / 4 &&
+         choices.fit_prices(high, kCoarse, prices) > high) {
+    low = high;
+    high *= 1.5;
+  }
+  for (int i = 0; i < 10 && high > low * 1.001; ++i) {
+    const double middle = (low + high) / 2;
+    (choices.fit_prices(middle, kCoarse, prices) > middle ? low : high) = middle;
+  }
+  bound_ = low;
+  choices.fit_prices(high, kFine, prices_);
 }
 
 }  // namespace shardwright::embedding

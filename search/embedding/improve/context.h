@@ -16,12 +16,10 @@ struct ShardUse {
   std::int64_t ddr_bytes = 0;
 };
 
-// Load that a byte is worth when memory is scarce, and the bound on the rating that these prices
-// prove (up to rounding): ranks share all loads evenly, memory is one pool.
+// Load that a byte is worth when memory is scarce.
 struct MemoryPrices {
   double hbm = 0;
   double ddr = 0;
-  double bound = 0;
 };
 
 // Thread safety: immutable; const members may be called from any thread. Refers to the model.
@@ -33,6 +31,16 @@ class ImproveContext {
 
   const ChoiceModel& model() const { return *model_; }
   const MemoryPrices& prices() const { return prices_; }
+  // A rating that no allocation is below, up to rounding: one that needs no larger shards, with all
+  // loads shared evenly and memory as one pool. The prices are those at this rating.
+  double bound() const { return bound_; }
+
+  // Room of all ranks together, in bytes; ranks that must stay empty have none.
+  double total_hbm() const { return total_hbm_; }
+  double total_ddr() const { return total_ddr_; }
+
+  // Whether every shard of the choice fits on some rank that is otherwise empty.
+  bool fits(std::uint32_t choice) const { return fits_[choice] != 0; }
 
   // Cost of every shard of a choice that is not on all ranks.
   std::span<const ShardUse> shards(std::uint32_t choice) const {
@@ -47,19 +55,23 @@ class ImproveContext {
     return choice.load + prices_.hbm * static_cast<double>(choice.hbm_bytes) +
            prices_.ddr * static_cast<double>(choice.ddr_bytes);
   }
-  // The least of a table.
-  double least_priced(std::size_t table) const { return least_priced_[table]; }
+  // The price of all memory that there is.
+  double priced_room() const { return prices_.hbm * total_hbm_ + prices_.ddr * total_ddr_; }
 
  private:
+  void find_fitting();
   void expand_shards();
   void find_prices();
 
   const ChoiceModel* model_;
   MemoryPrices prices_;
+  double bound_ = 0;
+  double total_hbm_ = 0;
+  double total_ddr_ = 0;
+  std::vector<std::uint8_t> fits_;  // by choice
   std::vector<ShardUse> uses_;
   std::vector<std::uint32_t> first_use_;   // by choice
   std::vector<std::uint32_t> first_slot_;  // by table, and the end
-  std::vector<double> least_priced_;       // by table
 };
 
 }  // namespace shardwright::embedding

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "search/embedding/improve/construct.h"
 
@@ -67,15 +68,29 @@ void ImproveStream::keep_best() {
 
 void ImproveStream::choose_target(double lower_bound) {
   static constexpr double kShares[] = {1, 0.5, 0.2, 0.05};
-  const double bound = std::max(lower_bound, context_->prices().bound);
-  const double best = best_ ? best_->rating : bound * 1.05;
+  const double bound = std::max(lower_bound, context_->bound());
+  // Without a plan, fitting comes first, more and more.
+  const double tries = static_cast<double>(std::min<std::uint64_t>(rounds_, 12));
+  const double best = best_ ? best_->rating : bound * (1.05 + 0.1 * tries);
   const double target = best - kShares[annealer_.draws().below(4)] * std::max(best - bound, 0.0);
-  loads_.set_target(target, target, best_ ? 0.1 : 1.0);
+  loads_.set_target(target, target, best_ ? 0.1 : std::pow(4.0, tries));
+}
+
+// The mean over tables of what their shards, each on a rank at the target, would add to the energy.
+double ImproveStream::typical_gain() const {
+  const ChoiceModel& model = context_->model();
+  double sum = 0;
+  for (std::size_t table = 0; table < model.num_tables(); ++table) {
+    for (const ChoiceRun& run : model.runs(loads_.chosen(table)))
+      sum += run.count * run.load * run.load;
+  }
+  const double target = std::max(loads_.target(), 1e-300);
+  return std::max(sum / (target * target * static_cast<double>(model.num_tables() + 1)), 1e-12);
 }
 
 void ImproveStream::begin_round(double lower_bound) {
   RandomDraws& draws = annealer_.draws();
-  const double bound = std::max(lower_bound, context_->prices().bound);
+  const double bound = std::max(lower_bound, context_->bound());
   const ChoiceModel& model = context_->model();
   if (!best_ || rounds_ == 0) {
     static constexpr double kLimits[] = {1.0, 1.02, 1.1, 0.7, 1.3, 2.0, 0.5, 1e9};
@@ -90,18 +105,8 @@ void ImproveStream::begin_round(double lower_bound) {
     loads_.recompute();
   }
   choose_target(lower_bound);
-  const double gap = best_ ? (best_->rating - bound) * model.world_size() * 1.0001 : 1e300;
-  annealer_.set_choices(std::max(gap, 0.0), best_ ? best_->rating : 1e300);
-  double shard = 0;
-  std::size_t shards = 1;
-  for (std::size_t table = 0; table < model.num_tables(); ++table) {
-    const Choice& own = loads_.chosen(table);
-    if (own.reach == Reach::kAllRanks) continue;
-    shard += own.load;
-    shards += own.num_shards;
-  }
-  const double typical = shard / static_cast<double>(shards) / std::max(loads_.target(), 1e-300);
-  temperature_ = typical * typical * std::pow(10.0, -3.0 * draws.fraction());
+  annealer_.set_choices(best_ ? best_->rating : std::numeric_limits<double>::max());
+  temperature_ = typical_gain() * std::pow(10.0, -5.0 * draws.fraction());
   const double growth = std::pow(1.3, static_cast<double>(std::min<std::uint64_t>(rounds_, 20)));
   steps_left_ = static_cast<std::uint64_t>(
       growth * std::max(5000.0, 100.0 * static_cast<double>(model.num_tables())));

@@ -40,6 +40,7 @@ class ImproveStream {
  private:
   void begin_round(double lower_bound);
   void choose_target(double lower_bound);
+  double typical_gain() const;
   void keep_best();
   bool at_bound(double lower_bound) const;
 
