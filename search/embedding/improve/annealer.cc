@@ -56,11 +56,6 @@ void Annealer::set_choices(double rating) {
   }
 }
 
-bool Annealer::accepts(double gained, double temperature) {
-  if (gained <= 0) return true;
-  return gained < temperature * thresholds_[draws_.below(thresholds_.size())];
-}
-
 Rank Annealer::pick_loaded_rank() {
   const std::span<const RankLoad> ranks = loads_->ranks();
   Rank worst = draws_.below(ranks.size());
@@ -116,19 +111,31 @@ std::uint32_t Annealer::pick_choice(std::size_t table) {
   return considered_[begin + draws_.below(count)];
 }
 
-void Annealer::try_choice(std::size_t table, double temperature) {
+// Of one shard.
+double Annealer::least_load(std::uint32_t choice) const {
+  const ChoiceModel& model = loads_->model();
+  double least = std::numeric_limits<double>::infinity();
+  for (const ChoiceRun& run : model.runs(model.choices()[choice]))
+    least = std::min(least, run.load);
+  return least;
+}
+
+void Annealer::try_choice(std::size_t table, double most) {
   const std::uint32_t choice = pick_choice(table);
   double gained = placer_.take_away(table);
+  if (loads_->model().choices()[choice].reach == Reach::kAllRanks &&
+      gained + loads_->slope() * least_load(choice) > most) {
+    return loads_->take_back();
+  }
   gained += placer_.place(choice, breadth(), ranks_);
-  if (!accepts(gained, temperature)) return try_trade(table, choice, gained, temperature);
+  if (gained > most) return try_trade(table, choice, gained, most);
   loads_->keep();
   loads_->note_choice(table, choice, ranks_);
 }
 
 // What makes a choice too dear is often that memory or time is missing on one rank only: another
 // table there, or where the first one was, makes room by changing its choice, too.
-void Annealer::try_trade(std::size_t table, std::uint32_t choice, double gained,
-                         double temperature) {
+void Annealer::try_trade(std::size_t table, std::uint32_t choice, double gained, double most) {
   const Choice& before = loads_->chosen(table);
   Rank rank = draws_.below(loads_->ranks().size());
   if ((draws_.bits() & 1) != 0 && !ranks_.empty()) {
@@ -143,13 +150,13 @@ void Annealer::try_trade(std::size_t table, std::uint32_t choice, double gained,
   if (other == table || other_choice == loads_->choice(other)) return loads_->take_back();
   gained += placer_.take_away(other);
   gained += placer_.place(other_choice, breadth(), other_ranks_);
-  if (!accepts(gained, temperature)) return loads_->take_back();
+  if (gained > most) return loads_->take_back();
   loads_->keep();
   loads_->note_choice(table, choice, ranks_);
   loads_->note_choice(other, other_choice, other_ranks_);
 }
 
-void Annealer::try_shift(std::uint32_t slot, double temperature) {
+void Annealer::try_shift(std::uint32_t slot, double most) {
   const Slot& at = loads_->slot(slot);
   const std::uint32_t local = loads_->model().local_world_size();
   const bool in_host = loads_->chosen(at.table).reach == Reach::kHost;
@@ -158,12 +165,12 @@ void Annealer::try_shift(std::uint32_t slot, double temperature) {
   placer_.spend(2);
   if (target == at.rank) return;
   const double gained = loads_->remove(at.rank, at.use) + loads_->add(target, at.use);
-  if (!accepts(gained, temperature)) return loads_->take_back();
+  if (gained > most) return loads_->take_back();
   loads_->keep();
   loads_->note_rank(slot, target);
 }
 
-void Annealer::try_block(std::uint32_t slot, double temperature) {
+void Annealer::try_block(std::uint32_t slot, double most) {
   const std::uint32_t local = loads_->model().local_world_size();
   const std::uint32_t first_of_table = loads_->context().first_slot(loads_->slot(slot).table);
   const std::uint32_t first = slot - (slot - first_of_table) % local;
@@ -175,13 +182,13 @@ void Annealer::try_block(std::uint32_t slot, double temperature) {
     gained += loads_->remove(at.rank, at.use) + loads_->add(target + k, at.use);
   }
   placer_.spend(2 * local);
-  if (!accepts(gained, temperature)) return loads_->take_back();
+  if (gained > most) return loads_->take_back();
   loads_->keep();
   for (std::uint32_t k = 0; k < local; ++k)
     loads_->note_rank(first + k, target + k);
 }
 
-void Annealer::try_exchange(std::uint32_t slot, double temperature) {
+void Annealer::try_exchange(std::uint32_t slot, double most) {
   const Slot& at = loads_->slot(slot);
   const std::uint32_t local = loads_->model().local_world_size();
   const bool in_host = loads_->chosen(at.table).reach == Reach::kHost;
@@ -199,14 +206,14 @@ void Annealer::try_exchange(std::uint32_t slot, double temperature) {
   const ShardUse moved{at.use.load - other.use.load, at.use.hbm_bytes - other.use.hbm_bytes,
                        at.use.ddr_bytes - other.use.ddr_bytes};
   const double gained = loads_->remove(from, moved) + loads_->add(target, moved);
-  if (!accepts(gained, temperature)) return loads_->take_back();
+  if (gained > most) return loads_->take_back();
   loads_->keep();
   loads_->note_rank(slot, target);
   loads_->note_rank(other_slot, from);
 }
 
 // The shard goes to a rank, and a shard from there to where it costs least.
-void Annealer::try_push(std::uint32_t slot, double temperature) {
+void Annealer::try_push(std::uint32_t slot, double most) {
   const Slot& at = loads_->slot(slot);
   const std::uint32_t local = loads_->model().local_world_size();
   const std::uint32_t world = loads_->model().world_size();
@@ -224,7 +231,7 @@ void Annealer::try_push(std::uint32_t slot, double temperature) {
                                           : pick_target(pushed.use, 0, world);
   gained += loads_->add(next, pushed.use);
   placer_.spend(5);
-  if (!accepts(gained, temperature)) return loads_->take_back();
+  if (gained > most) return loads_->take_back();
   loads_->keep();
   loads_->note_rank(slot, target);
   loads_->note_rank(pushed_slot, next);
@@ -234,13 +241,14 @@ void Annealer::step(double temperature) {
   placer_.spend(1);
   if (open_tables_.empty()) return;
   const auto [table, slot] = pick();
+  const double most = temperature * thresholds_[draws_.below(thresholds_.size())];
   const std::uint64_t kind = draws_.bits() & 15;
   const Reach reach = loads_->chosen(table).reach;
-  if (reach == Reach::kAllRanks || kind < 3) return try_choice(table, temperature);
-  if (reach == Reach::kWholeHosts) return try_block(slot, temperature);
-  if (kind < 8) return try_shift(slot, temperature);
-  if (kind < 14) return try_exchange(slot, temperature);
-  return try_push(slot, temperature);
+  if (reach == Reach::kAllRanks || kind < 3) return try_choice(table, most);
+  if (reach == Reach::kWholeHosts) return try_block(slot, most);
+  if (kind < 8) return try_shift(slot, most);
+  if (kind < 14) return try_exchange(slot, most);
+  return try_push(slot, most);
 }
 
 }  // namespace shardwright::embedding

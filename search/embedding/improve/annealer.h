@@ -33,18 +33,19 @@ class Annealer {
     std::uint32_t slot = 0;  // of a shard, where the table is not on all ranks
   };
 
-  bool accepts(double gained, double temperature);
   Rank pick_loaded_rank();
   Pick pick();
   Rank pick_target(const ShardUse& use, Rank first, std::uint32_t size);
+  // Each keeps a change that gains no more than `most` of energy.
   std::uint32_t pick_choice(std::size_t table);
   std::uint32_t breadth();
-  void try_choice(std::size_t table, double temperature);
-  void try_trade(std::size_t table, std::uint32_t choice, double gained, double temperature);
-  void try_shift(std::uint32_t slot, double temperature);
-  void try_block(std::uint32_t slot, double temperature);
-  void try_exchange(std::uint32_t slot, double temperature);
-  void try_push(std::uint32_t slot, double temperature);
+  double least_load(std::uint32_t choice) const;
+  void try_choice(std::size_t table, double most);
+  void try_trade(std::size_t table, std::uint32_t choice, double gained, double most);
+  void try_shift(std::uint32_t slot, double most);
+  void try_block(std::uint32_t slot, double most);
+  void try_exchange(std::uint32_t slot, double most);
+  void try_push(std::uint32_t slot, double most);
 
   RankLoads* loads_;
   RandomDraws draws_;

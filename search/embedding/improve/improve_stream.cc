@@ -88,16 +88,34 @@ double ImproveStream::typical_gain() const {
   return std::max(sum / (target * target * static_cast<double>(model.num_tables() + 1)), 1e-12);
 }
 
+// The best of several first allocations: the smaller the largest shard, the more even the ranks,
+// but splitting has its price.
+void ImproveStream::construct_start(double bound) {
+  static constexpr double kLimits[] = {1e9, 1.02, 0.7, 0.5, 0.35, 0.2, 0.1, 0.05};
+  RandomDraws& draws = annealer_.draws();
+  const double price_factor = 1.0 + 0.25 * draws.below(rounds_ == 0 ? 2 : 5);
+  loads_.set_target(0, bound, 1000);
+  Allocation start;
+  double least = std::numeric_limits<double>::infinity();
+  for (const double limit : kLimits) {
+    Allocation made = construct(loads_, draws, bound * limit, price_factor);
+    double energy = 0;
+    for (const RankLoad& at : loads_.ranks())
+      energy = std::max(energy, at.energy);
+    if (energy >= least) continue;
+    least = energy;
+    start = std::move(made);
+  }
+  loads_.assign(start);
+  if (loads_.all_good()) keep_best();
+}
+
 void ImproveStream::begin_round(double lower_bound) {
   RandomDraws& draws = annealer_.draws();
   const double bound = std::max(lower_bound, context_->bound());
   const ChoiceModel& model = context_->model();
   if (!best_ || rounds_ == 0) {
-    static constexpr double kLimits[] = {1.0, 1.02, 1.1, 0.7, 1.3, 2.0, 0.5, 1e9};
-    const std::uint64_t variant = (rounds_ + stream_) % 8;
-    loads_.set_target(0, bound, 1000);
-    loads_.assign(construct(loads_, draws, bound * kLimits[variant], 1.0 + 0.25 * draws.below(3)));
-    if (loads_.all_good()) keep_best();
+    construct_start(bound);
   } else if (draws.below(8) != 0) {
     loads_.assign(best_->allocation);
     loads_.clear_changed();
@@ -106,10 +124,14 @@ void ImproveStream::begin_round(double lower_bound) {
   }
   choose_target(lower_bound);
   annealer_.set_choices(best_ ? best_->rating : std::numeric_limits<double>::max());
-  temperature_ = typical_gain() * std::pow(10.0, -5.0 * draws.fraction());
+  // Longer rounds may begin hotter: what is undone can be done again.
   const double growth = std::pow(1.3, static_cast<double>(std::min<std::uint64_t>(rounds_, 20)));
-  steps_left_ = static_cast<std::uint64_t>(
-      growth * std::max(5000.0, 100.0 * static_cast<double>(model.num_tables())));
+  const double tables = static_cast<double>(model.num_tables());
+  steps_left_ = static_cast<std::uint64_t>(growth * std::max(5000.0, 100.0 * tables));
+  const double coolest = 5.5;
+  const double hottest = std::max(
+      0.0, 4.5 - std::log10(static_cast<double>(steps_left_) / (20.0 * (tables + 1))) * 1.5);
+  temperature_ = typical_gain() * std::pow(10.0, -hottest - (coolest - hottest) * draws.fraction());
   const double blocks = static_cast<double>(steps_left_ / kBlock + 1);
   cooling_ = std::exp(std::log(std::min(kEndTemperature / temperature_, 1.0)) / blocks);
   ++rounds_;

@@ -39,6 +39,7 @@ class ImproveStream {
 
  private:
   void begin_round(double lower_bound);
+  void construct_start(double bound);
   void choose_target(double lower_bound);
   double typical_gain() const;
   void keep_best();

@@ -95,7 +95,10 @@ void RankLoads::recompute() {
 
 void RankLoads::refresh() {
   bad_ = 0;
+  slope_ = 0;
   for (RankLoad& at : ranks_) {
+    at.slope = slope_of(at.load);
+    slope_ += at.slope;
     at.energy = energy_of(at, at.load, at.hbm_bytes, at.ddr_bytes);
     at.bad = is_bad(at);
     bad_ += at.bad ? 1U : 0U;
@@ -130,6 +133,9 @@ double RankLoads::change(Rank rank, int sign, const ShardUse& use) {
   at.ddr_bytes += sign * use.ddr_bytes;
   const double before = at.energy;
   at.energy = energy_of(at, at.load, at.hbm_bytes, at.ddr_bytes);
+  slope_ -= at.slope;
+  at.slope = slope_of(at.load);
+  slope_ += at.slope;
   const bool bad = is_bad(at);
   bad_ += (bad ? 1U : 0U) - (at.bad ? 1U : 0U);
   at.bad = bad;
@@ -152,6 +158,7 @@ void RankLoads::take_back(std::size_t count) {
     const Saved& saved = journal_.back();
     RankLoad& at = ranks_[saved.rank];
     bad_ += (saved.load.bad ? 1U : 0U) - (at.bad ? 1U : 0U);
+    slope_ += saved.load.slope - at.slope;
     at = saved.load;
     journal_.pop_back();
   }

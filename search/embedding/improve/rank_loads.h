@@ -1,6 +1,7 @@
 // An allocation being changed in place: what every rank holds, and how bad that is.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -17,6 +18,7 @@ struct RankLoad {
   std::int64_t room_hbm = 0;
   std::int64_t room_ddr = 0;
   double energy = 0;
+  double slope = 0;  // of the energy over the load
   bool bad = false;  // too full, or its load is not below the bar
 };
 
@@ -61,6 +63,8 @@ class RankLoads {
   // Every rank is below the bar and within its memory.
   bool all_good() const { return bad_ == 0; }
   double max_load() const;
+  // What the energy rises by at least, per unit of load added on every rank.
+  double slope() const { return slope_; }
 
   // Energy that the rank would gain if these were added, or with a negative sign removed.
   double gain(Rank rank, const ShardUse& use) const {
@@ -99,6 +103,9 @@ class RankLoads {
       energy += memory_energy(at, hbm, ddr);
     return energy;
   }
+  double slope_of(double load) const {
+    return 2 * std::max(load - target_, 0.0) * inverse_scale_ * inverse_scale_;
+  }
   double memory_energy(const RankLoad& at, std::int64_t hbm, std::int64_t ddr) const;
   bool is_bad(const RankLoad& at) const;
   double change(Rank rank, int sign, const ShardUse& use);
@@ -127,6 +134,7 @@ class RankLoads {
   double mean_hbm_ = 1;
   double mean_ddr_ = 1;
   double bar_;
+  double slope_ = 0;
   std::uint32_t bad_ = 0;
 };
 
