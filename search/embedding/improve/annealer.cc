@@ -120,40 +120,62 @@ double Annealer::least_load(std::uint32_t choice) const {
   return least;
 }
 
-void Annealer::try_choice(std::size_t table, double most) {
+// Tentatively; returns the energy gained.
+double Annealer::replace(std::size_t link, std::uint32_t table, std::uint32_t choice) {
+  chain_[link].table = table;
+  chain_[link].choice = choice;
+  const double gained = placer_.take_away(table);
+  return gained + placer_.place(choice, breadth(), chain_[link].ranks);
+}
+
+// One where the first table of the chain is going, or where it was.
+Rank Annealer::rank_to_relieve() {
+  const Replacement& first = chain_.front();
+  const Choice& before = loads_->chosen(first.table);
+  if ((draws_.bits() & 1) != 0 && !first.ranks.empty())
+    return first.ranks[draws_.below(first.ranks.size())];
+  if (before.reach == Reach::kAllRanks) return pick_loaded_rank();
+  const std::uint32_t slot = loads_->context().first_slot(first.table);
+  return loads_->slot(slot + draws_.below(before.num_shards)).rank;
+}
+
+// A table with a shard on the rank that is not in the chain yet, or the chain's first.
+std::uint32_t Annealer::next_in_chain(std::size_t length, Rank rank) {
+  const auto shards = loads_->shards_on(rank);
+  if (shards.empty()) return chain_.front().table;
+  const std::uint32_t table = loads_->slot(shards[draws_.below(shards.size())]).table;
+  for (std::size_t link = 0; link < length; ++link) {
+    if (chain_[link].table == table) return chain_.front().table;
+  }
+  return table;
+}
+
+// What makes a choice too dear is often that memory or time is missing on one rank only: other
+// tables there, or where the table was, make room by changing, too.
+void Annealer::try_choice(std::uint32_t table, double most) {
   const std::uint32_t choice = pick_choice(table);
   double gained = placer_.take_away(table);
   if (loads_->model().choices()[choice].reach == Reach::kAllRanks &&
       gained + loads_->slope() * least_load(choice) > most) {
     return loads_->take_back();
   }
-  gained += placer_.place(choice, breadth(), ranks_);
-  if (gained > most) return try_trade(table, choice, gained, most);
-  loads_->keep();
-  loads_->note_choice(table, choice, ranks_);
-}
-
-// What makes a choice too dear is often that memory or time is missing on one rank only: another
-// table there, or where the first one was, makes room by changing its choice, too.
-void Annealer::try_trade(std::size_t table, std::uint32_t choice, double gained, double most) {
-  const Choice& before = loads_->chosen(table);
-  Rank rank = draws_.below(loads_->ranks().size());
-  if ((draws_.bits() & 1) != 0 && !ranks_.empty()) {
-    rank = ranks_[draws_.below(ranks_.size())];
-  } else if (before.reach != Reach::kAllRanks) {
-    rank = loads_->slot(loads_->context().first_slot(table) + draws_.below(before.num_shards)).rank;
+  chain_[0].table = table;
+  chain_[0].choice = choice;
+  gained += placer_.place(choice, breadth(), chain_[0].ranks);
+  const std::size_t longest = (draws_.bits() & 7) == 0 ? kLongestChain : 2;
+  std::size_t length = 1;
+  if (gained > most) {
+    const Rank rank = rank_to_relieve();
+    while (gained > most && length < longest) {
+      const std::uint32_t other = next_in_chain(length, rank);
+      if (other == table) break;
+      gained += replace(length++, other, pick_choice(other));
+    }
   }
-  const auto shards = loads_->shards_on(rank);
-  if (shards.empty()) return loads_->take_back();
-  const std::uint32_t other = loads_->slot(shards[draws_.below(shards.size())]).table;
-  const std::uint32_t other_choice = pick_choice(other);
-  if (other == table || other_choice == loads_->choice(other)) return loads_->take_back();
-  gained += placer_.take_away(other);
-  gained += placer_.place(other_choice, breadth(), other_ranks_);
   if (gained > most) return loads_->take_back();
   loads_->keep();
-  loads_->note_choice(table, choice, ranks_);
-  loads_->note_choice(other, other_choice, other_ranks_);
+  for (std::size_t link = 0; link < length; ++link)
+    loads_->note_choice(chain_[link].table, chain_[link].choice, chain_[link].ranks);
 }
 
 void Annealer::try_shift(std::uint32_t slot, double most) {

@@ -36,12 +36,22 @@ class Annealer {
   Rank pick_loaded_rank();
   Pick pick();
   Rank pick_target(const ShardUse& use, Rank first, std::uint32_t size);
+  // A table's new choice and ranks, not yet noted.
+  struct Replacement {
+    std::uint32_t table = 0;
+    std::uint32_t choice = 0;
+    std::vector<Rank> ranks;
+  };
+  static constexpr std::size_t kLongestChain = 6;
+
+  Rank rank_to_relieve();
+  std::uint32_t next_in_chain(std::size_t length, Rank rank);
+  double replace(std::size_t link, std::uint32_t table, std::uint32_t choice);
   // Each keeps a change that gains no more than `most` of energy.
   std::uint32_t pick_choice(std::size_t table);
   std::uint32_t breadth();
   double least_load(std::uint32_t choice) const;
-  void try_choice(std::size_t table, double most);
-  void try_trade(std::size_t table, std::uint32_t choice, double gained, double most);
+  void try_choice(std::uint32_t table, double most);
   void try_shift(std::uint32_t slot, double most);
   void try_block(std::uint32_t slot, double most);
   void try_exchange(std::uint32_t slot, double most);
@@ -54,8 +64,7 @@ class Annealer {
   std::vector<std::uint32_t> first_considered_;
   std::vector<std::uint32_t> open_tables_;  // with anything to decide
   std::vector<double> least_priced_;        // by table
-  std::vector<Rank> ranks_;
-  std::vector<Rank> other_ranks_;
+  std::array<Replacement, kLongestChain> chain_;
   std::array<double, 1024> thresholds_;  // exponentially distributed
 };
 

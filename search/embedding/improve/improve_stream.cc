@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::uint64_t kBlock = 64;     // steps at one temperature
 constexpr double kLeastProgress = 1e-9;  // relative
-constexpr double kEndTemperature = 1e-10;
 
 std::int64_t peak_hbm(std::span<const RankLoad> ranks) {
   std::int64_t most = 0;
@@ -73,19 +72,21 @@ void ImproveStream::choose_target(double lower_bound) {
   const double tries = static_cast<double>(std::min<std::uint64_t>(rounds_, 12));
   const double best = best_ ? best_->rating : bound * (1.05 + 0.1 * tries);
   const double target = best - kShares[annealer_.draws().below(4)] * std::max(best - bound, 0.0);
-  loads_.set_target(target, target, best_ ? 0.1 : std::pow(4.0, tries));
+  const bool squared = ((rounds_ + stream_) & 1) == 0;
+  loads_.set_goal({target, target, best_ ? 0.1 : std::pow(4.0, tries), squared});
 }
 
 // The mean over tables of what their shards, each on a rank at the target, would add to the energy.
 double ImproveStream::typical_gain() const {
   const ChoiceModel& model = context_->model();
+  Goal goal = loads_.goal();
+  goal.target = std::max(goal.target, 1e-300);
   double sum = 0;
   for (std::size_t table = 0; table < model.num_tables(); ++table) {
     for (const ChoiceRun& run : model.runs(loads_.chosen(table)))
-      sum += run.count * run.load * run.load;
+      sum += run.count * (goal.squared ? run.load * run.load / goal.target : run.load);
   }
-  const double target = std::max(loads_.target(), 1e-300);
-  return std::max(sum / (target * target * static_cast<double>(model.num_tables() + 1)), 1e-12);
+  return std::max(sum / (goal.target * static_cast<double>(model.num_tables() + 1)), 1e-12);
 }
 
 // The best of several first allocations: the smaller the largest shard, the more even the ranks,
@@ -94,7 +95,7 @@ void ImproveStream::construct_start(double bound) {
   static constexpr double kLimits[] = {1e9, 1.02, 0.7, 0.5, 0.35, 0.2, 0.1, 0.05};
   RandomDraws& draws = annealer_.draws();
   const double price_factor = 1.0 + 0.25 * draws.below(rounds_ == 0 ? 2 : 5);
-  loads_.set_target(0, bound, 1000);
+  loads_.set_goal({0, bound, 1000, true});
   Allocation start;
   double least = std::numeric_limits<double>::infinity();
   for (const double limit : kLimits) {
@@ -128,12 +129,14 @@ void ImproveStream::begin_round(double lower_bound) {
   const double growth = std::pow(1.3, static_cast<double>(std::min<std::uint64_t>(rounds_, 20)));
   const double tables = static_cast<double>(model.num_tables());
   steps_left_ = static_cast<std::uint64_t>(growth * std::max(5000.0, 100.0 * tables));
-  const double coolest = 5.5;
-  const double hottest = std::max(
-      0.0, 4.5 - std::log10(static_cast<double>(steps_left_) / (20.0 * (tables + 1))) * 1.5);
+  const double length = std::log10(static_cast<double>(steps_left_) / (20.0 * (tables + 1)));
+  const bool squared = loads_.goal().squared;
+  const double coolest = squared ? 5.5 : 4;
+  const double hottest = std::max(0.0, (squared ? 4.5 : 3) - 1.5 * length);
   temperature_ = typical_gain() * std::pow(10.0, -hottest - (coolest - hottest) * draws.fraction());
   const double blocks = static_cast<double>(steps_left_ / kBlock + 1);
-  cooling_ = std::exp(std::log(std::min(kEndTemperature / temperature_, 1.0)) / blocks);
+  const double end = squared ? 1e-10 : 1e-6;
+  cooling_ = std::exp(std::log(std::min(end / temperature_, 1.0)) / blocks);
   ++rounds_;
 }
 
@@ -146,7 +149,7 @@ void ImproveStream::run(std::uint64_t work, double lower_bound, const Budget& bu
       if (loads_.all_good()) keep_best();
     }
     temperature_ *= cooling_;
-    if (best_ && loads_.target() >= best_->rating) choose_target(lower_bound);
+    if (best_ && loads_.goal().target >= best_->rating) choose_target(lower_bound);
   }
 }
 

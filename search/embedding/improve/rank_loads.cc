@@ -105,11 +105,11 @@ void RankLoads::refresh() {
   }
 }
 
-void RankLoads::set_target(double target, double scale, double memory_weight) {
-  target_ = target;
-  inverse_scale_ = scale > 0 ? 1 / scale : 1;
-  hbm_weight_ = memory_weight / mean_hbm_;
-  ddr_weight_ = memory_weight / mean_ddr_;
+void RankLoads::set_goal(const Goal& goal) {
+  goal_ = goal;
+  inverse_scale_ = goal.scale > 0 ? 1 / goal.scale : 1;
+  hbm_weight_ = goal.memory_weight / mean_hbm_;
+  ddr_weight_ = goal.memory_weight / mean_ddr_;
   refresh();
 }
 

@@ -30,8 +30,16 @@ struct Slot {
   std::uint32_t table = 0;
 };
 
-// The energy of a rank is the square of what its load exceeds the target by, relative to the
-// scale, plus memory_weight times what its bytes exceed its room by, relative to the mean room.
+// What a search drives down. `target` and `scale` are loads: a rank's energy is what its load
+// exceeds the target by, relative to the scale, as it is or squared, plus memory_weight times what
+// its bytes exceed its room by, relative to the mean room.
+struct Goal {
+  double target = 0;
+  double scale = 1;
+  double memory_weight = 1;
+  bool squared = true;
+};
+
 // Changes of ranks are tentative until keep(); an allocation is complete when every table has a
 // choice and all its slots have ranks.
 // Thread safety: one thread at a time. Allocates while constructed and where a rank holds more
@@ -56,9 +64,9 @@ class RankLoads {
   void recompute();
 
   // Both recompute the energies. Ranks whose load reaches the bar are bad.
-  void set_target(double target, double scale, double memory_weight);
+  void set_goal(const Goal& goal);
   void set_bar(double bar);
-  double target() const { return target_; }
+  const Goal& goal() const { return goal_; }
   double bar() const { return bar_; }
   // Every rank is below the bar and within its memory.
   bool all_good() const { return bad_ == 0; }
@@ -97,14 +105,15 @@ class RankLoads {
 
  private:
   double energy_of(const RankLoad& at, double load, std::int64_t hbm, std::int64_t ddr) const {
-    const double over = (load - target_) * inverse_scale_;
-    double energy = over > 0 ? over * over : 0;
+    const double over = (load - goal_.target) * inverse_scale_;
+    double energy = over > 0 ? (goal_.squared ? over * over : over) : 0;
     if (hbm > at.room_hbm || ddr > at.room_ddr) [[unlikely]]
       energy += memory_energy(at, hbm, ddr);
     return energy;
   }
   double slope_of(double load) const {
-    return 2 * std::max(load - target_, 0.0) * inverse_scale_ * inverse_scale_;
+    if (!goal_.squared) return load > goal_.target ? inverse_scale_ : 0;
+    return 2 * std::max(load - goal_.target, 0.0) * inverse_scale_ * inverse_scale_;
   }
   double memory_energy(const RankLoad& at, std::int64_t hbm, std::int64_t ddr) const;
   bool is_bad(const RankLoad& at) const;
@@ -127,7 +136,7 @@ class RankLoads {
   std::vector<Saved> journal_;
   std::vector<std::uint32_t> changed_;
   std::vector<std::uint8_t> is_changed_;  // by table
-  double target_ = 1;
+  Goal goal_;
   double inverse_scale_ = 1;
   double hbm_weight_ = 1;  // per byte
   double ddr_weight_ = 1;
