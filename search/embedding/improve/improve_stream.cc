@@ -5,19 +5,13 @@
 #include <limits>
 
 #include "search/embedding/improve/construct.h"
+#include "search/embedding/improve/ties.h"
 
 namespace shardwright::embedding {
 namespace {
 
 constexpr std::uint64_t kBlock = 64;     // steps at one temperature
 constexpr double kLeastProgress = 1e-9;  // relative
-
-std::int64_t peak_hbm(std::span<const RankLoad> ranks) {
-  std::int64_t most = 0;
-  for (const RankLoad& at : ranks)
-    most = std::max(most, at.hbm_bytes);
-  return most;
-}
 
 }  // namespace
 
@@ -31,16 +25,18 @@ ImproveStream::ImproveStream(const ImproveContext& context, std::uint64_t seed,
     : context_(&context),
       stream_(stream),
       loads_(context),
+      polished_(context),
       annealer_(loads_, seed * 0x9e3779b97f4a7c15ULL + stream * 0xd1342543de82ef95ULL) {}
 
 void ImproveStream::offer(const Allocation& start) {
   if (!reference_) reference_ = start;
-  RankLoads trial(*context_);
-  trial.assign(start);
-  if (!trial.all_good()) return;
-  RatedAllocation rated{start, trial.max_load(), peak_hbm(trial.ranks())};
+  polished_.set_bar(std::numeric_limits<double>::infinity());
+  polished_.assign(start);
+  if (!polished_.all_good()) return;
+  RatedAllocation rated{start, polished_.max_load(), peak_hbm(polished_)};
   if (best_ && !is_better(rated, *best_)) return;
   best_ = std::move(rated);
+  settled_ = false;
   loads_.mark_all_changed();
   loads_.set_bar(best_->rating * (1 - kLeastProgress));
 }
@@ -61,7 +57,8 @@ void ImproveStream::keep_best() {
     loads_.copy_table(table, best_->allocation);
   loads_.clear_changed();
   best_->rating = loads_.max_load();
-  best_->peak_hbm_bytes = peak_hbm(loads_.ranks());
+  best_->peak_hbm_bytes = peak_hbm(loads_);
+  settled_ = false;
   loads_.set_bar(best_->rating * (1 - kLeastProgress));
 }
 
@@ -140,6 +137,23 @@ void ImproveStream::begin_round(double lower_bound) {
   ++rounds_;
 }
 
+// Puts the best allocation in the best of its equals, and its exact sums in place of running ones.
+void ImproveStream::settle_best() {
+  if (!best_ || settled_) return;
+  settled_ = true;
+  polished_.assign(best_->allocation);
+  polished_.set_bar(std::numeric_limits<double>::infinity());
+  polished_.clear_changed();
+  settle_ties(polished_, reference_ ? &*reference_ : nullptr);
+  for (const std::uint32_t table : polished_.changed_tables()) {
+    polished_.copy_table(table, best_->allocation);
+    loads_.mark_changed(table);
+  }
+  polished_.recompute();
+  best_->rating = polished_.max_load();
+  best_->peak_hbm_bytes = peak_hbm(polished_);
+}
+
 void ImproveStream::run(std::uint64_t work, double lower_bound, const Budget& budget) {
   const std::uint64_t end = annealer_.work() + work;
   while (annealer_.work() < end && !at_bound(lower_bound) && !budget.interrupted()) {
@@ -151,6 +165,7 @@ void ImproveStream::run(std::uint64_t work, double lower_bound, const Budget& bu
     temperature_ *= cooling_;
     if (best_ && loads_.goal().target >= best_->rating) choose_target(lower_bound);
   }
+  settle_best();
 }
 
 }  // namespace shardwright::embedding

@@ -26,6 +26,7 @@ class ImproveStream {
  public:
   ImproveStream(const ImproveContext& context, std::uint64_t seed, std::uint32_t stream);
 
+  // Precondition: a choice of the table's own and ranks in reach for every table.
   // Goes on from `start` where it is feasible and better than what the stream has. The first offer
   // is what the number of moved shards is counted against.
   void offer(const Allocation& start);
@@ -43,14 +44,17 @@ class ImproveStream {
   void choose_target(double lower_bound);
   double typical_gain() const;
   void keep_best();
+  void settle_best();
   bool at_bound(double lower_bound) const;
 
   const ImproveContext* context_;
   std::uint32_t stream_;
   RankLoads loads_;
+  RankLoads polished_;  // scratch for whole allocations
   Annealer annealer_;
   std::optional<RatedAllocation> best_;
   std::optional<Allocation> reference_;
+  bool settled_ = false;  // ties are settled for the best
   std::uint64_t rounds_ = 0;
   std::uint64_t steps_left_ = 0;  // of the round
   double temperature_ = 0;

@@ -99,6 +99,7 @@ class RankLoads {
   // Tables noted since the last call, each once.
   std::vector<std::uint32_t>& changed_tables() { return changed_; }
   void clear_changed();
+  void mark_changed(std::size_t table);
   void mark_all_changed();
   // Copies the state of one table.
   void copy_table(std::size_t table, Allocation& into) const;
@@ -120,7 +121,6 @@ class RankLoads {
   double change(Rank rank, int sign, const ShardUse& use);
   double change_everywhere(int sign, const Choice& choice);
   void refresh();
-  void mark_changed(std::size_t table);
   void unlist(std::uint32_t slot);
 
   struct Saved {

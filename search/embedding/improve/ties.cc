@@ -1,0 +1,136 @@
+#include "search/embedding/improve/ties.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace shardwright::embedding {
+namespace {
+
+// Whether all ranks that the tentative changes touched are allowed, given the bar of the loads.
+bool within(const RankLoads& loads, std::int64_t peak) {
+  return loads.all_good() && peak_hbm(loads) <= peak;
+}
+
+bool may_leave_rank(Reach reach) { return reach == Reach::kDevice || reach == Reach::kHost; }
+
+// The rank where the slot's shard would leave the lowest use of HBM, below `peak`; its own where
+// there is none.
+Rank roomiest_rank(const RankLoads& loads, std::uint32_t index, std::int64_t peak) {
+  const Slot& slot = loads.slot(index);
+  const std::uint32_t local = loads.model().local_world_size();
+  const bool in_host = loads.chosen(slot.table).reach == Reach::kHost;
+  const Rank first = in_host ? slot.rank / local * local : 0;
+  const Rank end = in_host ? first + local : loads.model().world_size();
+  Rank best = slot.rank;
+  std::int64_t least = peak;
+  for (Rank rank = first; rank < end; ++rank) {
+    const RankLoad& at = loads.ranks()[rank];
+    const std::int64_t hbm = at.hbm_bytes + slot.use.hbm_bytes;
+    const std::int64_t ddr = at.ddr_bytes + slot.use.ddr_bytes;
+    if (rank == slot.rank || hbm >= least || hbm > at.room_hbm || ddr > at.room_ddr ||
+        at.load + slot.use.load >= loads.bar()) {
+      continue;
+    }
+    least = hbm;
+    best = rank;
+  }
+  return best;
+}
+
+// Moves one shard off a fullest rank; whether there was one to move.
+bool relieve(RankLoads& loads, std::int64_t peak) {
+  for (Rank rank = 0; rank < loads.ranks().size(); ++rank) {
+    if (loads.ranks()[rank].hbm_bytes < peak) continue;
+    for (const std::uint32_t index : loads.shards_on(rank)) {
+      const Slot& slot = loads.slot(index);
+      if (slot.use.hbm_bytes == 0 || !may_leave_rank(loads.chosen(slot.table).reach)) continue;
+      const Rank target = roomiest_rank(loads, index, peak);
+      if (target == rank) continue;
+      loads.remove(rank, slot.use);
+      loads.add(target, slot.use);
+      loads.keep();
+      loads.note_rank(index, target);
+      return true;
+    }
+    return false;  // this one stays as full as it is
+  }
+  return false;
+}
+
+void remove_table(RankLoads& loads, std::size_t table) {
+  const Choice& own = loads.chosen(table);
+  if (own.reach == Reach::kAllRanks) {
+    loads.remove_everywhere(own);
+    return;
+  }
+  const std::uint32_t first = loads.context().first_slot(table);
+  for (std::uint32_t i = 0; i < own.num_shards; ++i)
+    loads.remove(loads.slot(first + i).rank, loads.slot(first + i).use);
+}
+
+void return_table(RankLoads& loads, std::size_t table, const Allocation& reference,
+                  std::int64_t peak) {
+  const std::uint32_t choice = reference.choice[table];
+  const std::vector<Rank>& ranks = reference.ranks[table];
+  const Choice& old = loads.model().choices()[choice];
+  remove_table(loads, table);
+  if (old.reach == Reach::kAllRanks) loads.add_everywhere(old);
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    loads.add(ranks[i], loads.context().shards(choice)[i]);
+  if (!within(loads, peak)) return loads.take_back();
+  loads.keep();
+  loads.note_choice(table, choice, ranks);
+}
+
+void return_shard(RankLoads& loads, std::uint32_t index, Rank rank, std::int64_t peak) {
+  const Slot& slot = loads.slot(index);
+  if (slot.rank == rank) return;
+  loads.remove(slot.rank, slot.use);
+  loads.add(rank, slot.use);
+  if (!within(loads, peak)) return loads.take_back();
+  loads.keep();
+  loads.note_rank(index, rank);
+}
+
+bool is_at(const RankLoads& loads, std::size_t table, const Allocation& reference) {
+  Allocation now;
+  now.choice.resize(table + 1);
+  now.ranks.resize(table + 1);
+  loads.copy_table(table, now);
+  return now.choice[table] == reference.choice[table] && now.ranks[table] == reference.ranks[table];
+}
+
+}  // namespace
+
+std::int64_t peak_hbm(const RankLoads& loads) {
+  std::int64_t most = 0;
+  for (const RankLoad& at : loads.ranks())
+    most = std::max(most, at.hbm_bytes);
+  return most;
+}
+
+void settle_ties(RankLoads& loads, const Allocation* reference) {
+  const double bar = loads.bar();
+  const double most = loads.max_load();
+  loads.set_bar(std::nextafter(most, std::numeric_limits<double>::infinity()));
+  while (relieve(loads, peak_hbm(loads))) {
+  }
+  if (reference != nullptr) {
+    const std::int64_t peak = peak_hbm(loads);
+    for (std::size_t table = 0; table < loads.model().num_tables(); ++table) {
+      if (is_at(loads, table, *reference)) continue;
+      return_table(loads, table, *reference, peak);
+      if (loads.choice(table) != reference->choice[table] ||
+          loads.chosen(table).reach != Reach::kDevice) {
+        continue;
+      }
+      const std::uint32_t first = loads.context().first_slot(table);
+      for (std::uint32_t i = 0; i < loads.chosen(table).num_shards; ++i)
+        return_shard(loads, first + i, reference->ranks[table][i], peak);
+    }
+  }
+  loads.set_bar(bar);
+}
+
+}  // namespace shardwright::embedding
