@@ -69,7 +69,7 @@ void remove_table(RankLoads& loads, std::size_t table) {
     loads.remove(loads.slot(first + i).rank, loads.slot(first + i).use);
 }
 
-void return_table(RankLoads& loads, std::size_t table, const Allocation& reference,
+bool return_table(RankLoads& loads, std::size_t table, const Allocation& reference,
                   std::int64_t peak) {
   const std::uint32_t choice = reference.choice[table];
   const std::vector<Rank>& ranks = reference.ranks[table];
@@ -78,19 +78,27 @@ void return_table(RankLoads& loads, std::size_t table, const Allocation& referen
   if (old.reach == Reach::kAllRanks) loads.add_everywhere(old);
   for (std::size_t i = 0; i < ranks.size(); ++i)
     loads.add(ranks[i], loads.context().shards(choice)[i]);
-  if (!within(loads, peak)) return loads.take_back();
+  if (!within(loads, peak)) {
+    loads.take_back();
+    return false;
+  }
   loads.keep();
   loads.note_choice(table, choice, ranks);
+  return true;
 }
 
-void return_shard(RankLoads& loads, std::uint32_t index, Rank rank, std::int64_t peak) {
+bool return_shard(RankLoads& loads, std::uint32_t index, Rank rank, std::int64_t peak) {
   const Slot& slot = loads.slot(index);
-  if (slot.rank == rank) return;
+  if (slot.rank == rank) return false;
   loads.remove(slot.rank, slot.use);
   loads.add(rank, slot.use);
-  if (!within(loads, peak)) return loads.take_back();
+  if (!within(loads, peak)) {
+    loads.take_back();
+    return false;
+  }
   loads.keep();
   loads.note_rank(index, rank);
+  return true;
 }
 
 bool is_at(const RankLoads& loads, std::size_t table, const Allocation& reference) {
@@ -99,6 +107,26 @@ bool is_at(const RankLoads& loads, std::size_t table, const Allocation& referenc
   now.ranks.resize(table + 1);
   loads.copy_table(table, now);
   return now.choice[table] == reference.choice[table] && now.ranks[table] == reference.ranks[table];
+}
+
+// Returns what can be; whether anything was. What has returned makes room for others.
+bool return_some(RankLoads& loads, const Allocation& reference, std::int64_t peak) {
+  bool any = false;
+  for (std::size_t table = 0; table < loads.model().num_tables(); ++table) {
+    if (is_at(loads, table, reference)) continue;
+    if (return_table(loads, table, reference, peak)) {
+      any = true;
+      continue;
+    }
+    if (loads.choice(table) != reference.choice[table] ||
+        loads.chosen(table).reach != Reach::kDevice) {
+      continue;
+    }
+    const std::uint32_t first = loads.context().first_slot(table);
+    for (std::uint32_t i = 0; i < loads.chosen(table).num_shards; ++i)
+      any |= return_shard(loads, first + i, reference.ranks[table][i], peak);
+  }
+  return any;
 }
 
 }  // namespace
@@ -118,16 +146,7 @@ void settle_ties(RankLoads& loads, const Allocation* reference) {
   }
   if (reference != nullptr) {
     const std::int64_t peak = peak_hbm(loads);
-    for (std::size_t table = 0; table < loads.model().num_tables(); ++table) {
-      if (is_at(loads, table, *reference)) continue;
-      return_table(loads, table, *reference, peak);
-      if (loads.choice(table) != reference->choice[table] ||
-          loads.chosen(table).reach != Reach::kDevice) {
-        continue;
-      }
-      const std::uint32_t first = loads.context().first_slot(table);
-      for (std::uint32_t i = 0; i < loads.chosen(table).num_shards; ++i)
-        return_shard(loads, first + i, reference->ranks[table][i], peak);
+    while (return_some(loads, *reference, peak)) {
     }
   }
   loads.set_bar(bar);

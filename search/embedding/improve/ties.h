@@ -7,9 +7,8 @@ namespace shardwright::embedding {
 
 // Changes the allocation that `loads` hold by single tables and shards while no rank rises above
 // its largest load: lowers the HBM of the fullest rank, then returns tables and shards to where
-// `reference` (may be null) has them, unless that raises it again. Cost: O(tables + shards x ranks)
-// per improvement of the fullest rank.
-// Precondition: the allocation is complete and within the memory.
+// `reference` (may be null) has them, unless that raises it again. Cost: O(shards x ranks) per
+// shard or table moved. Precondition: the allocation is complete and within the memory.
 void settle_ties(RankLoads& loads, const Allocation* reference);
 
 // Bytes of HBM on the fullest rank.

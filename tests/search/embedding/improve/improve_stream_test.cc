@@ -1,0 +1,261 @@
+// Improving allocations: against every allocation of small models, and against the verifier.
+#include "search/embedding/improve/improve_stream.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "core/embedding/evaluate.h"
+#include "tests/support/embedding_builders.h"
+#include "tests/support/naive_allocation.h"
+#include "tests/support/random.h"
+#include "tests/support/space_builder.h"
+
+namespace {
+
+using namespace shardwright;
+using namespace shardwright::embedding;
+using namespace shardwright::test_support;
+using enum ShardingType;
+
+constexpr std::uint64_t kWork = 400'000;
+
+// A search space with everything that the search needs of it.
+struct Model {
+  explicit Model(std::shared_ptr<const SearchSpace> the_space)
+      : space(std::move(the_space)),
+        pool(space),
+        choices(pool, space->problem().topology()),
+        context(choices) {}
+
+  std::shared_ptr<const SearchSpace> space;
+  OptionPool pool;
+  ChoiceModel choices;
+  ImproveContext context;
+};
+
+RatedAllocation improved(const Model& model, std::uint64_t work = kWork, std::uint64_t seed = 1) {
+  ImproveStream stream(model.context, seed, 0);
+  stream.run(work, 0, Budget());
+  REQUIRE(stream.best().has_value());
+  return *stream.best();
+}
+
+// The spaces of these tests have shards without sizes, which therefore tile nothing.
+void check_by_verifier(const Model& model, const RatedAllocation& rated) {
+  const Plan plan = to_plan(model.pool, model.choices, rated.allocation);
+  const Problem& problem = model.space->problem();
+  const Evaluation evaluation = evaluate(problem, problem.topology(), plan);
+  for (const Violation& violation : evaluation.violations) {
+    INFO(violation.message);
+    CHECK(violation.kind == Violation::Kind::kNotCovering);
+  }
+  CHECK(std::abs(evaluation.rating - rated.rating) <= 1e-9 * evaluation.rating);
+  std::int64_t peak = 0;
+  for (const Storage& storage : evaluation.storage_by_rank)
+    peak = std::max(peak, storage.hbm.value());
+  CHECK(peak == rated.peak_hbm_bytes);
+}
+
+ProblemSpec spec_of(std::size_t tables, std::int64_t ranks, std::int64_t per_host,
+                    std::int64_t hbm) {
+  ProblemSpec spec = problem_spec(tables, ranks, per_host);
+  spec.topology.hbm_cap_bytes = hbm;
+  spec.topology.ddr_cap_bytes = 100;
+  return spec;
+}
+
+// Up to three tables on up to four ranks, of any sharding type; ranks of different size, memory
+// from plenty to none, or memory itself as the load.
+std::shared_ptr<const SearchSpace> small_space(Random& random) {
+  const std::int64_t per_host = 1 + static_cast<std::int64_t>(random.below(2));
+  const std::int64_t hosts = 1 + static_cast<std::int64_t>(random.below(2));
+  const std::int64_t ranks = per_host * hosts;
+  const std::size_t tables = 1 + random.below(ranks == 4 ? 3 : 4);
+  ProblemSpec spec =
+      spec_of(tables, ranks, per_host, 10 + static_cast<std::int64_t>(random.below(60)));
+  if (random.below(3) == 0) {
+    for (std::int64_t rank = 0; rank < ranks; ++rank) {
+      spec.topology.custom_hbm_cap_bytes.push_back(5 + static_cast<std::int64_t>(random.below(60)));
+    }
+  }
+  if (random.below(4) == 0) spec.perf_model = PerfModel::kStorage;
+  SpaceBuilder builder(spec);
+  const auto local = static_cast<std::uint32_t>(per_host);
+  for (std::size_t table = 0; table < tables; ++table) {
+    const std::size_t options = 1 + random.below(4);
+    for (std::size_t i = 0; i < options; ++i) {
+      const ShardingType types[] = {kTableWise,       kColumnWise,   kRowWise,  kDataParallel,
+                                    kTableColumnWise, kTableRowWise, kGridShard};
+      const ShardingType type = types[random.below(7)];
+      std::uint32_t shards = 1;
+      if (type == kColumnWise || type == kTableColumnWise)
+        shards = 1 + static_cast<std::uint32_t>(random.below(2));
+      if (type == kRowWise || type == kDataParallel) shards = static_cast<std::uint32_t>(ranks);
+      if (type == kTableRowWise) shards = local;
+      if (type == kGridShard) shards = local * (1 + static_cast<std::uint32_t>(random.below(2)));
+      builder.add(table, type, shards, 0.5 + static_cast<double>(random.below(40)) / 4,
+                  1 + static_cast<std::int64_t>(random.below(20)),
+                  static_cast<std::int64_t>(random.below(30)));
+    }
+  }
+  return builder.take();
+}
+
+std::uint32_t total_moved(const Allocation& a, const Allocation& b) {
+  std::uint32_t moved = 0;
+  for (std::size_t table = 0; table < a.choice.size(); ++table) {
+    for (std::size_t i = 0; i < a.ranks[table].size(); ++i)
+      moved += a.ranks[table][i] != b.ranks[table][i] ? 1U : 0U;
+  }
+  return moved;
+}
+
+// Forty tables of three options each on two hosts of four ranks, memory for most of the fast ones.
+std::shared_ptr<const SearchSpace> forty_tables(std::int64_t hbm) {
+  SpaceBuilder builder(spec_of(40, 8, 4, hbm));
+  for (std::size_t table = 0; table < 40; ++table) {
+    const auto size = static_cast<std::int64_t>(10 + (table * 37) % 23);
+    const double ms = 1 + static_cast<double>((table * 53) % 31) / 7;
+    builder.add(table, kTableWise, 1, ms, size);
+    builder.add(table, kTableRowWise, 4, ms / 3, size / 4);
+    builder.add(table, kRowWise, 8, ms / 5, size / 8, 1);
+    builder.add(table, kTableWise, 1, 3 * ms, 1, 1);
+  }
+  return builder.take();
+}
+
+}  // namespace
+
+TEST_CASE("improve: small models are solved to the optimum, and only where there is one") {
+  for (const std::uint64_t seed : seeds({7, 8})) {
+    INFO("SHARDWRIGHT_TEST_SEED=", seed);
+    Random random(seed);
+    int solved = 0;
+    for (int i = 0; i < 150; ++i) {
+      INFO("model ", i);
+      const Model model(small_space(random));
+      const std::optional<double> least = least_rating(model.choices);
+      ImproveStream stream(model.context, 1, static_cast<std::uint32_t>(i));
+      stream.run(least ? kWork : kWork / 8, least.value_or(0), Budget());
+      REQUIRE(stream.best().has_value() == least.has_value());
+      if (!least) continue;
+      ++solved;
+      CHECK(stream.best()->rating <= *least * (1 + 1e-9));
+      CHECK(model.context.bound() <= *least * (1 + 1e-9));
+      check_by_verifier(model, *stream.best());
+    }
+    CHECK(solved >= 50);
+    CHECK(solved < 150);
+  }
+}
+
+TEST_CASE("improve: what is found is what the verifier finds, however scarce the memory") {
+  for (const std::int64_t hbm : {60, 80, 95, 110, 1000}) {
+    INFO("hbm ", hbm);
+    const Model model(forty_tables(hbm));
+    const RatedAllocation rated = improved(model, 8 * kWork);
+    check_by_verifier(model, rated);
+    CHECK(rated.peak_hbm_bytes <= hbm);
+    CHECK(rated.rating >= model.context.bound() * (1 - 1e-9));
+    CHECK(rated.rating <=
+          model.context.bound() * 1.06);  // few shards fill a rank: the bound is weak
+  }
+}
+
+TEST_CASE("improve: the same seed and work give the same allocation, however the work is divided") {
+  const Model model(forty_tables(60));
+  const RatedAllocation once = improved(model, 100'000, 5);
+  const RatedAllocation again = improved(model, 100'000, 5);
+  CHECK(once.allocation.choice == again.allocation.choice);
+  CHECK(once.allocation.ranks == again.allocation.ranks);
+  CHECK(once.rating == again.rating);
+  const RatedAllocation other = improved(model, 100'000, 6);
+  CHECK(other.allocation.ranks != once.allocation.ranks);
+}
+
+TEST_CASE("improve: more work is never worse, nor is a better offer ignored") {
+  const Model model(forty_tables(60));
+  ImproveStream stream(model.context, 3, 1);
+  double before = 1e300;
+  for (int i = 0; i < 6; ++i) {
+    stream.run(20'000, 0, Budget());
+    REQUIRE(stream.best().has_value());
+    CHECK(stream.best()->rating <= before * (1 + 1e-12));
+    before = stream.best()->rating;
+  }
+  const RatedAllocation good = improved(model, 2'000'000, 9);
+  REQUIRE(good.rating < before);
+  stream.offer(good.allocation);
+  CHECK(stream.best()->rating == doctest::Approx(good.rating).epsilon(1e-12));
+  stream.run(1000, 0, Budget());
+  CHECK(stream.best()->rating <= good.rating * (1 + 1e-12));
+}
+
+TEST_CASE("improve: an infeasible offer is not taken") {
+  const Model model(forty_tables(60));
+  Allocation crowded;
+  for (std::size_t table = 0; table < 40; ++table) {
+    const std::span<const Choice> choices = model.choices.choices(table);
+    std::uint32_t single = 0;
+    while (choices[single].reach != Reach::kDevice || choices[single].hbm_bytes < 10)
+      ++single;
+    crowded.choice.push_back(model.choices.first_choice(table) + single);
+    crowded.ranks.push_back({0});
+  }
+  ImproveStream stream(model.context, 1, 0);
+  stream.offer(crowded);
+  CHECK_FALSE(stream.best().has_value());
+  stream.run(50'000, 0, Budget());
+  REQUIRE(stream.best().has_value());
+  check_by_verifier(model, *stream.best());
+}
+
+TEST_CASE("improve: of equal ratings the one with less memory on the fullest rank is kept") {
+  // One table of 10 ms decides the rating; seven of 1 ms and 10 bytes may be anywhere.
+  SpaceBuilder builder(spec_of(8, 4, 4, 1000));
+  builder.add(0, kTableWise, 1, 10, 1);
+  for (std::size_t table = 1; table < 8; ++table)
+    builder.add(table, kTableWise, 1, 1, 10);
+  const Model model(builder.take());
+  const RatedAllocation rated = improved(model);
+  CHECK(rated.rating == 10);
+  CHECK(rated.peak_hbm_bytes == 30);
+}
+
+TEST_CASE("improve: of equal allocations the one that moves least from the offer is kept") {
+  SpaceBuilder builder(spec_of(9, 4, 2, 1000));
+  builder.add(0, kTableWise, 1, 10, 50);
+  for (std::size_t table = 1; table < 9; ++table)
+    builder.add(table, kTableWise, 1, 1, 10);
+  const Model model(builder.take());
+  Allocation start;
+  for (std::uint32_t table = 0; table < 9; ++table) {
+    start.choice.push_back(model.choices.first_choice(table));
+    start.ranks.push_back({table == 0 ? 3U : table % 4});
+  }
+  // 10 + 1 + 1 on rank 3 becomes 10: two shards must leave, and no other has a reason to.
+  ImproveStream stream(model.context, 1, 0);
+  stream.offer(start);
+  stream.run(kWork, 0, Budget());
+  CHECK(stream.best()->rating == 10);
+  CHECK(stream.best()->peak_hbm_bytes == 50);
+  CHECK(total_moved(stream.best()->allocation, start) == 2);
+}
+
+TEST_CASE("improve: a bound that is reached ends the work, and so does an interrupted budget") {
+  const Model model(forty_tables(1000));
+  ImproveStream stream(model.context, 1, 0);
+  stream.run(10'000'000, 1e9, Budget());
+  CHECK(stream.work() < 100'000);
+  std::stop_source stop;
+  stop.request_stop();
+  const std::uint64_t before = stream.work();
+  stream.run(10'000'000, 0, Budget({}, {}, stop.get_token()));
+  CHECK(stream.work() == before);
+}

@@ -1,0 +1,85 @@
+#include "tests/support/naive_allocation.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace shardwright::test_support {
+
+using namespace embedding;
+
+namespace {
+
+struct Held {
+  double load = 0;
+  std::int64_t hbm = 0;
+  std::int64_t ddr = 0;
+};
+
+class EveryAllocation {
+ public:
+  explicit EveryAllocation(const ChoiceModel& model) : model_(model), ranks_(model.world_size()) {}
+
+  std::optional<double> least() {
+    place_table(0);
+    return least_;
+  }
+
+ private:
+  void place_table(std::size_t table) {
+    if (table == model_.num_tables()) return rate();
+    for (const Choice& choice : model_.choices(table)) {
+      std::vector<Held> shards;
+      for (const ChoiceRun& run : model_.runs(choice))
+        shards.insert(shards.end(), run.count, Held{run.load, run.hbm_bytes, run.ddr_bytes});
+      place_shard(table, choice, shards, 0, 0);
+    }
+  }
+
+  // The first ranks that shard i may have, given the rank of the one before.
+  void place_shard(std::size_t table, const Choice& choice, const std::vector<Held>& shards,
+                   std::size_t i, Rank before) {
+    if (i == shards.size()) return place_table(table + 1);
+    const std::uint32_t local = model_.local_world_size();
+    for (Rank rank = 0; rank < ranks_.size(); ++rank) {
+      const bool begins = i % local == 0;
+      bool allowed = true;
+      if (choice.reach == Reach::kAllRanks) allowed = rank == i;
+      if (choice.reach == Reach::kHost) allowed = i == 0 || rank / local == before / local;
+      if (choice.reach == Reach::kWholeHosts)
+        allowed = begins ? rank % local == 0 : rank == before + 1;
+      if (!allowed) continue;
+      const Held saved = ranks_[rank];
+      ranks_[rank].load += shards[i].load;
+      ranks_[rank].hbm += shards[i].hbm;
+      ranks_[rank].ddr += shards[i].ddr;
+      place_shard(table, choice, shards, i + 1, rank);
+      ranks_[rank] = saved;
+    }
+  }
+
+  void rate() {
+    double rating = 0;
+    for (Rank rank = 0; rank < ranks_.size(); ++rank) {
+      const Held& held = ranks_[rank];
+      const Storage& room = model_.room()[rank];
+      if ((held.hbm != 0 || held.ddr != 0) &&
+          (held.hbm > room.hbm.value() || held.ddr > room.ddr.value())) {
+        return;
+      }
+      rating = std::max(rating, held.load);
+    }
+    if (!least_ || rating < *least_) least_ = rating;
+  }
+
+  const ChoiceModel& model_;
+  std::vector<Held> ranks_;
+  std::optional<double> least_;
+};
+
+}  // namespace
+
+std::optional<double> least_rating(const ChoiceModel& model) {
+  return EveryAllocation(model).least();
+}
+
+}  // namespace shardwright::test_support

@@ -1,0 +1,14 @@
+// The best allocation of a small choice model, found by trying every one.
+#pragma once
+
+#include <optional>
+
+#include "search/embedding/choice_model.h"
+
+namespace shardwright::test_support {
+
+// The least rating that fits, or nothing where nothing fits. Cost: the product over tables of the
+// number of their placements.
+std::optional<double> least_rating(const embedding::ChoiceModel& model);
+
+}  // namespace shardwright::test_support
