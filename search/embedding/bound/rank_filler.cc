@@ -171,7 +171,7 @@ void RankFiller::collect(std::span<const double> worth, const std::vector<Zone>&
     drop_dominated_ways(first);
     if (ways_.size() > first) {
       tables_.push_back(
-          {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(ways_.size() - first), 0});
+          {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(ways_.size() - first), 0, {}});
     }
   }
 }
