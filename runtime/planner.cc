@@ -1,6 +1,7 @@
 #include "runtime/planner.h"
 
 #include <chrono>
+#include <string>
 #include <utility>
 
 #include "runtime/run_limits.h"
@@ -32,7 +33,21 @@ class Stopwatch {
 };
 
 Reservation to_reservation(const embedding::Reserved& reserved) {
-  return {reserved.topology, reserved.dense_storage, reserved.kjt_storage};
+  return {reserved.topology, reserved.dense_storage, reserved.kjt_storage, reserved.margin};
+}
+
+// Exact mode decides as TorchRec does, which knows neither placement rules nor the speed of a rank.
+Status check_exact_mode(const Problem& problem) {
+  const auto unsupported = [](const std::string& where, const std::string& what) {
+    return Error{ErrorCode::kUnsupported,
+                 "exact mode decides as TorchRec does and cannot honour " + what +
+                     "; best mode does (`--mode best`)",
+                 where};
+  };
+  if (problem.rules().any())
+    return unsupported(problem.rules().first_place(), "placement rules");
+  if (problem.spec().calibration.rank_time.empty()) return {};
+  return unsupported("/calibration/ranks/time", "measured times of ranks");
 }
 
 ProposalTrace to_trace(const EmbeddingSearch& search, const OptionPool& pool) {
@@ -69,6 +84,9 @@ class EmbeddingPlanner {
 
   Result<EmbeddingPlanResult> run() {
     SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(options_.threads, options_.time_limit_s));
+    if (options_.mode == PlanMode::kExact) {
+      SHARDWRIGHT_RETURN_IF_ERROR(check_exact_mode(*problem_));
+    }
     Status reserved = reserve();
     if (!reserved.ok() && reserved.error().code != ErrorCode::kInfeasible) return reserved.error();
     if (reserved.ok()) {

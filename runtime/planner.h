@@ -16,12 +16,13 @@
 
 namespace shardwright {
 
-// What a storage reservation left. Dense and KJT storage are absent where the reservation does not
-// compute them.
+// What a storage reservation, reserved memory and a margin left. Dense and KJT storage are absent
+// where the reservation does not compute them, the margins of the ranks where there is none.
 struct Reservation {
   embedding::Topology topology;
   std::optional<embedding::Storage> dense_storage;
   std::optional<embedding::Storage> kjt_storage;
+  std::vector<embedding::Storage> margin{};
 };
 
 // Why there is no plan. `type` is TorchRec's class of error; `reason` is the true one, finer.
@@ -82,7 +83,8 @@ struct EmbeddingPlanResult {
 // Plans `problem`. Where `search_space` is given, enumeration and estimation are skipped and its
 // options and costs are used as they are. "No plan" is a result with `failure` set; "stopped by a
 // budget" is a result with `stopped_by` set.
-// Errors: kInvalidInput for requests that cannot be planned at all.
+// Errors: kInvalidInput for requests that cannot be planned at all; kUnsupported, with the place in
+// the problem file, where exact mode is asked for placement rules or measured times of ranks.
 // Thread safety: may be called from any number of threads at once.
 Result<EmbeddingPlanResult> plan_embedding(
     std::shared_ptr<const embedding::Problem> problem, const PlanOptions& options,

@@ -6,6 +6,7 @@
 
 #include "core/embedding/ranks_sha1.h"
 #include "runtime/io/json_number.h"
+#include "runtime/memory_parts.h"
 #include "runtime/option_finder.h"
 #include "runtime/planner.h"
 
@@ -60,6 +61,7 @@ class Verifier {
     ++result_.claims;
     check_entries();
     check_sums();
+    check_memory_parts(*reservation);
     if (document_.ranks_sha1) {
       compare("/plan_ranks_sha1", *document_.ranks_sha1, embedding::ranks_sha1(plan));
     }
@@ -194,6 +196,33 @@ class Verifier {
                   [&](std::size_t rank) { return e.storage_by_rank[rank].hbm.value(); });
     check_by_rank("plan_ddr_by_rank", document_.ddr_bytes_by_rank,
                   [&](std::size_t rank) { return e.storage_by_rank[rank].ddr.value(); });
+  }
+
+  void check_memory_parts(const Reservation& reservation) {
+    const std::vector<ClaimedMemory>& claimed = document_.memory_parts_by_rank;
+    if (claimed.empty()) return;
+    const std::vector<MemoryParts> found =
+        memory_parts(*problem_, reservation, result_.evaluation);
+    if (claimed.size() != found.size()) {
+      report("/plan_memory_parts_by_rank", "must have one entry per rank (" +
+                                               std::to_string(found.size()) + "), has " +
+                                               std::to_string(claimed.size()));
+      return;
+    }
+    for (std::size_t rank = 0; rank < found.size(); ++rank) {
+      const auto check = [&](const char* key, const std::vector<std::int64_t>& part,
+                             const Storage& storage) {
+        if (part.empty()) return;
+        compare(element("plan_memory_parts_by_rank", rank) + "/" + key, part, storage);
+      };
+      check("capacity", claimed[rank].capacity, found[rank].capacity);
+      check("reservation", claimed[rank].reservation, found[rank].reservation);
+      check("reserved", claimed[rank].reserved, found[rank].reserved);
+      check("margin", claimed[rank].margin, found[rank].margin);
+      check("tables", claimed[rank].tables, found[rank].tables);
+      check("free", claimed[rank].free, found[rank].free);
+      check("peak", claimed[rank].peak, found[rank].peak());
+    }
   }
 
   void check_certificate() {

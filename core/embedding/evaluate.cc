@@ -8,6 +8,9 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
+
+#include "core/embedding/broken_rules.h"
 
 namespace shardwright::embedding {
 namespace {
@@ -68,11 +71,13 @@ class Verifier {
       if (plan_[i].option->table.index() < problem_.tables().size()) visit(plan_[i]);
     }
     for (std::size_t rank = 0; rank < available_.world_size(); ++rank) {
-      result_.perf_ms_by_rank.push_back(loads_.total_ms(rank));
-      result_.perf_parts_by_rank.push_back(loads_.parts(rank));
+      result_.perf_ms_by_rank.push_back(measured(loads_.total_ms(rank), rank));
+      result_.perf_parts_by_rank.push_back(measured(loads_.parts(rank), rank));
       result_.storage_by_rank.push_back(loads_.storage(rank));
     }
     check_memory();
+    for (std::string& message : broken_rules(problem_, plan_))
+      report(Violation::Kind::kBrokenRule, std::move(message));
     rate();
     return std::move(result_);
   }
@@ -83,6 +88,16 @@ class Verifier {
   }
   const std::string& name(const ShardingOption& option) const {
     return problem_.table(option.table).name;
+  }
+
+  double measured(double ms, std::size_t rank) const {
+    const std::vector<double>& factors = problem_.spec().calibration.rank_time;
+    return factors.empty() ? ms : ms * factors[rank];
+  }
+  Perf measured(const Perf& perf, std::size_t rank) const {
+    const auto scaled = [&](Milliseconds ms) { return Milliseconds(measured(ms.value(), rank)); };
+    return {scaled(perf.fwd_compute), scaled(perf.fwd_comms), scaled(perf.bwd_compute),
+            scaled(perf.bwd_comms), scaled(perf.prefetch_compute)};
   }
 
   void check_every_table_once() {
@@ -321,8 +336,14 @@ class Verifier {
       const std::int64_t over = hbm ? (used.hbm - cap.hbm).value() : (used.ddr - cap.ddr).value();
       report(Violation::Kind::kOutOfMemory, "rank " + std::to_string(rank) + " needs " +
                                                 std::to_string(over) + " bytes more " +
-                                                (hbm ? "HBM" : "DDR") + " than it has");
+                                                (hbm ? "HBM" : "DDR") + " than " + beyond());
     }
+  }
+
+  // What the available memory is, for a message.
+  const char* beyond() const {
+    return problem_.spec().memory.any_margin() ? "it may use: its margin must stay free"
+                                               : "it has";
   }
 
   void rate() {

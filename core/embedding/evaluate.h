@@ -21,6 +21,7 @@ struct Violation {
     kNotCovering,     // shards do not tile the table: a gap, an overlap, a wrong width
     kOutOfMemory,
     kBadCost,  // a component is negative or not finite
+    kBrokenRule,  // a placement constraint of the user
   };
   Kind kind;
   std::string message;
@@ -29,6 +30,7 @@ struct Violation {
 // What a plan uses and costs, rank by rank.
 struct Evaluation {
   double rating = 0;  // ms (perf model) or bytes (storage model), the smaller the better
+  // Times are multiplied by what the user measured of the rank, after summing.
   std::vector<double> perf_ms_by_rank;
   std::vector<Perf> perf_parts_by_rank;
   std::vector<Storage> storage_by_rank;
@@ -38,7 +40,7 @@ struct Evaluation {
 };
 
 // Recomputes everything from the options of the plan; knows nothing of the search. `available` is
-// the topology after reservation. Times are summed in proposal order, shard by shard.
+// the topology after reservation and margin. Times are summed in proposal order, shard by shard.
 // Cost: O(shards), and O(shards log shards) for a layout of many columns. Source of the rating:
 // torchrec/distributed/planner/perf_models.py.
 Evaluation evaluate(const Problem& problem, const Topology& available, const Plan& plan);

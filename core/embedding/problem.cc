@@ -1,8 +1,11 @@
 #include "core/embedding/problem.h"
 
+#include <algorithm>
 #include <cmath>
 #include <unordered_set>
 #include <utility>
+
+#include "core/embedding/places.h"
 
 namespace shardwright::embedding {
 namespace {
@@ -14,21 +17,6 @@ constexpr std::int64_t kMaxElements = std::int64_t{1} << 52;
 constexpr std::int64_t kMaxBatch = std::int64_t{1} << 40;
 
 std::string quoted(const std::string& text) { return "\"" + text + "\""; }
-
-// One step of a JSON pointer. Source: RFC 6901, section 3.
-std::string pointer_step(const std::string& key) {
-  std::string step;
-  for (const char c : key) {
-    if (c == '~') {
-      step += "~0";
-    } else if (c == '/') {
-      step += "~1";
-    } else {
-      step += c;
-    }
-  }
-  return step;
-}
 
 Status check_factors(const std::vector<double>& factors, const std::string& where) {
   for (std::size_t i = 0; i < factors.size(); ++i) {
@@ -71,7 +59,7 @@ Status check_cache(const CacheParams& cache, const std::string& where) {
 
 Status check_constraints(const Table& table) {
   const ParameterConstraints& c = *table.constraints;
-  const std::string where = "/constraints/" + pointer_step(table.name);
+  const std::string where = constraints_place(table.name);
   if (c.pooling_factors.empty()) {
     return invalid_input(where + "/pooling_factors", "must hold one factor per feature");
   }
@@ -237,8 +225,8 @@ std::vector<ProposerSpec> default_proposers() {
 
 }  // namespace
 
-Problem::Problem(ProblemSpec spec, Topology topology)
-    : spec_(std::move(spec)), topology_(std::move(topology)) {
+Problem::Problem(ProblemSpec spec, Topology topology, PlacementRules rules)
+    : spec_(std::move(spec)), topology_(std::move(topology)), rules_(std::move(rules)) {
   std::unordered_map<std::string, std::uint32_t> index;
   for (std::size_t i = 0; i < spec_.tables.size(); ++i) {
     const auto [at, added] =
@@ -266,8 +254,17 @@ Result<Problem> Problem::make(ProblemSpec spec) {
   }
   SHARDWRIGHT_RETURN_IF_ERROR(check_tables(spec.tables));
   SHARDWRIGHT_RETURN_IF_ERROR(check_planner(spec));
+  SHARDWRIGHT_RETURN_IF_ERROR(check(spec.memory, *topology));
+  SHARDWRIGHT_RETURN_IF_ERROR(check(spec.calibration, topology->world_size()));
+  std::vector<double>& rank_time = spec.calibration.rank_time;
+  if (std::all_of(rank_time.begin(), rank_time.end(), [](double x) { return x == 1; })) {
+    rank_time.clear();
+  }
+  SHARDWRIGHT_ASSIGN_OR_RETURN(
+      PlacementRules rules,
+      PlacementRules::make(spec.tables, spec.keep_together, spec.keep_apart, *topology));
   if (spec.proposers.empty()) spec.proposers = default_proposers();
-  return Problem(std::move(spec), std::move(topology).value());
+  return Problem(std::move(spec), std::move(topology).value(), std::move(rules));
 }
 
 }  // namespace shardwright::embedding

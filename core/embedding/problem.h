@@ -9,6 +9,9 @@
 #include <variant>
 #include <vector>
 
+#include "core/embedding/calibration.h"
+#include "core/embedding/memory_limits.h"
+#include "core/embedding/placement_rules.h"
 #include "core/embedding/table.h"
 #include "core/embedding/topology.h"
 #include "core/status.h"
@@ -89,13 +92,18 @@ struct ProblemSpec {
   PartitionerSpec partitioner;
   PerfModel perf_model = PerfModel::kPerf;
   bool use_exact_enumerate_order = false;
+  // Beyond TorchRec.
+  std::vector<TableGroup> keep_together;
+  std::vector<TableGroup> keep_apart;
+  MemoryLimits memory;
+  Calibration calibration;
 };
 
 // A checked problem. Immutable; shared by every plan made for it.
 // Thread safety: a value; const members may be called from any thread.
 class Problem {
  public:
-  // Checks ranges, name clashes and that modules are of one kind. Errors: kInvalidInput with
+  // Checks ranges, name clashes, that modules are of one kind, and placement rules. Errors: kInvalidInput with
   // `where` = the JSON pointer of the value in a problem file of the same content.
   static Result<Problem> make(ProblemSpec spec);
 
@@ -105,6 +113,8 @@ class Problem {
   const std::vector<Table>& tables() const { return spec_.tables; }
   const Table& table(TableId id) const { return spec_.tables[id.index()]; }
   const ProblemSpec& spec() const { return spec_; }
+  // Where shards may be.
+  const PlacementRules& rules() const { return rules_; }
 
   // The tables of a module, for every module in order of first appearance.
   struct Module {
@@ -115,10 +125,11 @@ class Problem {
   std::uint32_t module_of(TableId id) const { return module_of_[id.index()]; }
 
  private:
-  Problem(ProblemSpec spec, Topology topology);
+  Problem(ProblemSpec spec, Topology topology, PlacementRules rules);
 
   ProblemSpec spec_;
   Topology topology_;
+  PlacementRules rules_;
   std::vector<Module> modules_;
   std::vector<std::uint32_t> module_of_;  // by table
 };

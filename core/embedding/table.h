@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/embedding/kinds.h"
+#include "core/embedding/placement_spec.h"
 
 namespace shardwright::embedding {
 
@@ -77,6 +78,7 @@ struct Table {
   bool use_virtual_table = false;               // zero-collision hashing
   std::optional<std::int64_t> total_num_buckets;  // row-wise splits at bucket boundaries
   std::optional<ParameterConstraints> constraints;
+  TablePlacement placement;  // beyond TorchRec; changes no cost
 
   // Fully qualified name: unique in a problem.
   std::string fqn() const { return module + "." + name; }

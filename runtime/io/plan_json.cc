@@ -7,6 +7,7 @@
 #include "core/embedding/ranks_sha1.h"
 #include "runtime/io/json_writer.h"
 #include "runtime/io/search_space_writer.h"
+#include "runtime/memory_parts.h"
 
 namespace shardwright {
 namespace {
@@ -83,6 +84,23 @@ void write_assignment(const Table& table, const Assignment& assignment, JsonWrit
       .end_object();
 }
 
+// One object per rank, as [hbm, ddr] each.
+void write_memory_parts(const std::vector<MemoryParts>& by_rank, JsonWriter& json) {
+  json.new_line().key("plan_memory_parts_by_rank").begin_array();
+  for (const MemoryParts& parts : by_rank) {
+    json.new_line().begin_object();
+    for (const auto& [key, storage] :
+         {std::pair{"capacity", parts.capacity}, std::pair{"reservation", parts.reservation},
+          std::pair{"reserved", parts.reserved}, std::pair{"margin", parts.margin},
+          std::pair{"tables", parts.tables}, std::pair{"free", parts.free},
+          std::pair{"peak", parts.peak()}}) {
+      write_storage(storage, json.key(key));
+    }
+    json.end_object();
+  }
+  json.end_array();
+}
+
 void write_found(const Problem& problem, const EmbeddingPlanResult& result, JsonWriter& json) {
   json.key("best_rating");
   write_rating(problem, result.best_rating.value_or(result.evaluation.rating), json);
@@ -95,6 +113,9 @@ void write_found(const Problem& problem, const EmbeddingPlanResult& result, Json
   write_by_rank(
       "plan_ddr_by_rank", evaluation.storage_by_rank,
       [](const Storage& s) { return s.ddr.value(); }, json);
+  if (result.reservation) {
+    write_memory_parts(memory_parts(problem, *result.reservation, evaluation), json);
+  }
   json.new_line().member("plan_ranks_sha1", embedding::ranks_sha1(*result.plan));
   json.key("plan").begin_array();
   for (std::size_t i = 0; i < result.plan->size(); ++i) {

@@ -48,6 +48,11 @@ struct ReservedTopology {
   std::vector<std::int64_t> kjt_storage;
 };
 
+// What a file says the memory of a rank is taken by, [hbm, ddr] each; empty where not claimed.
+struct ClaimedMemory {
+  std::vector<std::int64_t> capacity, reservation, reserved, margin, tables, free, peak;
+};
+
 // A plan as a file claims it, nothing of it checked. Absent members were not claimed.
 // Thread safety: a value.
 struct PlanDocument {
@@ -57,6 +62,7 @@ struct PlanDocument {
   std::vector<double> perf_ms_by_rank;
   std::vector<std::int64_t> hbm_bytes_by_rank;
   std::vector<std::int64_t> ddr_bytes_by_rank;
+  std::vector<ClaimedMemory> memory_parts_by_rank;
   std::optional<std::string> ranks_sha1;
   std::optional<std::vector<PlanEntry>> plan;  // absent where there is no plan
   std::optional<double> lower_bound;

@@ -45,6 +45,25 @@ Status read_reserved(JsonValue value, ReservedTopology& out) {
       .finish();
 }
 
+Status read_memory_parts(JsonValue list, std::vector<ClaimedMemory>& out) {
+  if (list.is_null()) return {};
+  if (!list.is_array()) return list.expected("a list with one object per rank");
+  out.resize(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    ObjectReader reader(list[i]);
+    for (const auto& [key, member] :
+         {std::pair{"capacity", &out[i].capacity}, std::pair{"reservation", &out[i].reservation},
+          std::pair{"reserved", &out[i].reserved}, std::pair{"margin", &out[i].margin},
+          std::pair{"tables", &out[i].tables}, std::pair{"free", &out[i].free},
+          std::pair{"peak", &out[i].peak}}) {
+      std::vector<std::int64_t>& storage = *member;
+      reader.optional_with(key, [&](JsonValue v) { return read_storage(v, storage); });
+    }
+    SHARDWRIGHT_RETURN_IF_ERROR(reader.finish());
+  }
+  return {};
+}
+
 Status read_entry(JsonValue value, PlanEntry& entry) {
   return ObjectReader(value)
       .required("table", entry.table)
@@ -90,6 +109,9 @@ Result<PlanDocument> read_plan(std::string_view text) {
           .optional("plan_perf_by_rank", out.perf_ms_by_rank)
           .optional("plan_hbm_by_rank", out.hbm_bytes_by_rank)
           .optional("plan_ddr_by_rank", out.ddr_bytes_by_rank)
+          .optional_with(
+              "plan_memory_parts_by_rank",
+              [&](JsonValue v) { return read_memory_parts(v, out.memory_parts_by_rank); })
           .optional("plan_ranks_sha1", out.ranks_sha1)
           .optional_with("plan", [&](JsonValue v) { return read_entries(v, out.plan); })
           .optional("lower_bound", out.lower_bound)

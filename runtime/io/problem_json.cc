@@ -7,12 +7,15 @@
 #include <utility>
 
 #include "runtime/io/json_reader.h"
+#include "runtime/io/machine_json.h"
+#include "runtime/io/placement_json.h"
 #include "runtime/io/table_json.h"
 
 namespace shardwright {
 namespace {
 
 using embedding::CommCodec;
+using embedding::GroupScope;
 using embedding::PartitionerSpec;
 using embedding::ProblemSpec;
 using embedding::ProposerSpec;
@@ -24,7 +27,7 @@ constexpr std::string_view kFormat = "shardwright.embedding/1";
 
 // Keys of recorded answers and of remarks: a file that carries an answer beside its problem can be
 // planned again.
-constexpr std::array<std::string_view, 32> kIgnoredKeys{"expected",
+constexpr std::array<std::string_view, 33> kIgnoredKeys{"expected",
                                                         "group",
                                                         "timing",
                                                         "note",
@@ -42,6 +45,7 @@ constexpr std::array<std::string_view, 32> kIgnoredKeys{"expected",
                                                         "plan_perf_by_rank",
                                                         "plan_hbm_by_rank",
                                                         "plan_ddr_by_rank",
+                                                        "plan_memory_parts_by_rank",
                                                         "plan_ranks_sha1",
                                                         "plan",
                                                         "proposals",
@@ -326,6 +330,22 @@ Status read_members(JsonValue root, ProblemSpec& spec, FileChoices& file) {
                      [&](JsonValue v) { return read_partitioner(v, spec.partitioner); })
       .optional_with("perf_model", choice("perf model", kPerfModels, spec.perf_model))
       .optional("use_exact_enumerate_order", spec.use_exact_enumerate_order)
+      .optional_with("keep_together",
+                     [&](JsonValue v) {
+                       return read_table_groups(v, spec.tables, GroupScope::kHost,
+                                                spec.keep_together);
+                     })
+      .optional_with("keep_apart",
+                     [&](JsonValue v) {
+                       return read_table_groups(v, spec.tables, GroupScope::kRank,
+                                                spec.keep_apart);
+                     })
+      .optional_with("reserved_memory",
+                     [&](JsonValue v) { return read_reserved_memory(v, spec.memory); })
+      .optional_with("memory_margin",
+                     [&](JsonValue v) { return read_memory_margin(v, spec.memory); })
+      .optional_with("calibration",
+                     [&](JsonValue v) { return read_calibration(v, spec.calibration); })
       .optional_with("meta", [&](JsonValue v) { return read_meta(v, file.suggestion); })
       .ignore(kIgnoredKeys);
   SHARDWRIGHT_RETURN_IF_ERROR(read_estimators(reader, spec));

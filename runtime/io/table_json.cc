@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "runtime/io/json_reader.h"
-#include "runtime/io/nearest_name.h"
+#include "runtime/io/placement_json.h"
 
 namespace shardwright {
 namespace {
@@ -20,6 +20,7 @@ using embedding::KeyValueParams;
 using embedding::Optimizer;
 using embedding::ParameterConstraints;
 using embedding::Table;
+using embedding::TablePlacement;
 
 // Optimizers that TorchRec and PyTorch name; those that the storage model does not tell apart
 // count as "other". Source: torchrec/optim/__init__.py, torch/optim/__init__.py.
@@ -178,10 +179,11 @@ Status read_key_value_params(JsonValue value, std::optional<KeyValueParams>& out
 
 // A table's own pooling factors hold unless the constraints give others.
 Status read_constraint(JsonValue value, const std::optional<ParameterConstraints>& from_table,
-                       ParameterConstraints& c) {
+                       ParameterConstraints& c, TablePlacement& placement) {
   if (from_table) c.pooling_factors = from_table->pooling_factors;
-  return ObjectReader(value)
-      .optional("sharding_types", c.sharding_types)
+  ObjectReader reader(value);
+  read_placement(reader, placement);
+  return reader.optional("sharding_types", c.sharding_types)
       .optional("compute_kernels", c.compute_kernels)
       .optional("min_partition", c.min_partition)
       .optional("pooling_factors", c.pooling_factors)
@@ -201,16 +203,6 @@ Status read_constraint(JsonValue value, const std::optional<ParameterConstraints
       .optional("use_virtual_table", c.use_virtual_table)
       .ignore({"note"})
       .finish();
-}
-
-Error no_such_table(JsonValue value, const std::vector<Table>& tables) {
-  std::vector<std::string_view> names;
-  names.reserve(tables.size());
-  for (const Table& table : tables)
-    names.emplace_back(table.name);
-  const std::string_view near = nearest_name(value.key(), names);
-  return value.error("no table is named \"" + std::string(value.key()) + "\"" +
-                     (near.empty() ? "" : "; did you mean \"" + std::string(near) + "\"?"));
 }
 
 }  // namespace
@@ -233,11 +225,15 @@ Status read_constraints(JsonValue object, std::vector<Table>& tables) {
     by_name[table.name].push_back(&table);
   for (std::size_t i = 0; i < object.size(); ++i) {
     const auto named = by_name.find(object[i].key());
-    if (named == by_name.end()) return no_such_table(object[i], tables);
+    if (named == by_name.end()) {
+      return no_such_table(object[i], object[i].key(), tables);
+    }
     for (Table* table : named->second) {
       ParameterConstraints constraints;
-      SHARDWRIGHT_RETURN_IF_ERROR(read_constraint(object[i], table->constraints, constraints));
-      table->constraints = std::move(constraints);
+      SHARDWRIGHT_RETURN_IF_ERROR(
+          read_constraint(object[i], table->constraints, constraints, table->placement));
+      // Where shards may be says nothing of features: TorchRec's constraints stay absent.
+      if (!is_placement_alone(object[i])) table->constraints = std::move(constraints);
     }
   }
   return {};

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/report/format.h"
+#include "runtime/report/memory_text.h"
 #include "runtime/report/text_table.h"
 
 namespace shardwright {
@@ -293,7 +294,7 @@ std::string reservation_line(const Problem& problem, const EmbeddingPlanResult& 
   if (reservation.kjt_storage) {
     text += std::string(text.empty() ? "" : ", ") + "inputs " + bytes(*reservation.kjt_storage);
   }
-  return text.empty() ? "" : "  set aside per rank beside the margin: " + text + "\n";
+  return text.empty() ? "" : "  of the reservation per rank: " + text + "\n";
 }
 
 }  // namespace
@@ -308,7 +309,7 @@ std::string text_report(const Problem& problem, const EmbeddingPlanResult& resul
   }
   if (result.plan && result.reservation) {
     text += ranks_section(problem, result, options) + spread_section(problem, result, options);
-    text += reservation_line(problem, result);
+    text += memory_section(problem, result, options) + reservation_line(problem, result);
     text += totals_section(result, options) + tables_section(problem, result, options);
   }
   for (const embedding::Violation& violation : result.evaluation.violations) {

@@ -13,12 +13,17 @@ ChoiceModel::ChoiceModel(const OptionPool& pool, const Topology& available)
       local_world_size_(available.local_world_size()),
       load_is_memory_(pool.problem().spec().perf_model == PerfModel::kStorage),
       room_(available.storage()) {
-  first_choice_.push_back(0);
+  if (!load_is_memory_) time_scale_ = pool.problem().spec().calibration.rank_time;
+  std::vector<TableChoices> tables;
   for (const OptionPool::TableOptions& table : pool.tables()) {
-    const auto first = static_cast<std::uint32_t>(choices_.size());
+    std::vector<Choice>& choices = tables.emplace_back(TableChoices{table.table, {}}).choices;
     for (const OptionId id : table.options)
-      add(id);
-    drop_replaceable(first);
+      add(id, choices);
+  }
+  status_ = keep_admissible(pool.problem(), tables);
+  first_choice_.push_back(0);
+  for (const TableChoices& table : tables) {
+    keep_irreplaceable(table);
     first_choice_.push_back(static_cast<std::uint32_t>(choices_.size()));
   }
 }
@@ -41,8 +46,8 @@ Reach ChoiceModel::reach_of(const OptionRow& row) const {
   return one_host || row.num_shards == 1 ? Reach::kDevice : Reach::kHost;
 }
 
-// An option that no placement rule admits is no choice.
-void ChoiceModel::add(OptionId id) {
+// An option whose sharding type has no place for its number of shards is no choice.
+void ChoiceModel::add(OptionId id, std::vector<Choice>& choices) {
   const OptionRow& row = pool_->row(id);
   Choice choice;
   choice.option = id;
@@ -63,18 +68,18 @@ void ChoiceModel::add(OptionId id) {
   }
   choice.hbm_bytes = row.hbm_bytes;
   choice.ddr_bytes = row.ddr_bytes;
-  choices_.push_back(choice);
+  choices.push_back(choice);
 }
 
 // Whether a can stand wherever b stands: the same reach, shard by shard no dearer; or a single
-// shard that is no dearer than some shard of b.
-bool ChoiceModel::replaces(const Choice& a, const Choice& b) const {
+// shard that is no dearer than some shard of b, whose rank must then be allowed for shard 0.
+bool ChoiceModel::replaces(const Choice& a, const Choice& b, bool same_for_all_shards) const {
   const auto no_dearer = [](const ChoiceRun& x, const ChoiceRun& y) {
     return x.load <= y.load && x.hbm_bytes <= y.hbm_bytes && x.ddr_bytes <= y.ddr_bytes;
   };
   const std::span<const ChoiceRun> own = runs(a);
   const std::span<const ChoiceRun> other = runs(b);
-  if (a.reach == Reach::kDevice && a.num_shards == 1) {
+  if (a.reach == Reach::kDevice && a.num_shards == 1 && same_for_all_shards) {
     return std::any_of(other.begin(), other.end(), [&](const ChoiceRun& run) {
       return run.count > 0 && no_dearer(own[0], run);
     });
@@ -98,18 +103,17 @@ bool ChoiceModel::replaces(const Choice& a, const Choice& b) const {
   return true;
 }
 
-void ChoiceModel::drop_replaceable(std::uint32_t first) {
-  std::vector<Choice> kept;
-  for (std::uint32_t i = first; i < choices_.size(); ++i) {
+void ChoiceModel::keep_irreplaceable(const TableChoices& table) {
+  const std::vector<Choice>& all = table.choices;
+  const bool same = rules().same_for_all_shards(table.id);
+  for (std::size_t i = 0; i < all.size(); ++i) {
     bool replaceable = false;
-    for (std::uint32_t j = first; j < choices_.size() && !replaceable; ++j) {
-      replaceable = i != j && replaces(choices_[j], choices_[i]) &&
-                    (j < i || !replaces(choices_[i], choices_[j]));
+    for (std::size_t j = 0; j < all.size() && !replaceable; ++j) {
+      replaceable =
+          i != j && replaces(all[j], all[i], same) && (j < i || !replaces(all[i], all[j], same));
     }
-    if (!replaceable) kept.push_back(choices_[i]);
+    if (!replaceable) choices_.push_back(all[i]);
   }
-  choices_.resize(first);
-  choices_.insert(choices_.end(), kept.begin(), kept.end());
 }
 
 Plan to_plan(const OptionPool& pool, const ChoiceModel& model, const Allocation& allocation) {

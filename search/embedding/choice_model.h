@@ -8,53 +8,36 @@
 
 #include "core/embedding/plan.h"
 #include "core/embedding/topology.h"
+#include "search/embedding/admissible.h"
+#include "search/embedding/choice.h"
 #include "search/embedding/option_pool.h"
 
 namespace shardwright::embedding {
 
-// Where an option's shards may be, ever more bound together.
-enum class Reach : std::uint8_t {
-  kDevice,      // every shard on any rank
-  kHost,        // every shard on any rank of one host
-  kWholeHosts,  // local_world_size shards in rank order on a host; the next as many on any host;
-                // ...
-  kAllRanks,    // shard i on rank i
-};
-
-// `count` consecutive shards of equal cost. `load` is what the rating counts: milliseconds, or
-// bytes of HBM for the storage model.
-struct ChoiceRun {
-  std::uint32_t count = 0;
-  double load = 0;
-  std::int64_t hbm_bytes = 0;
-  std::int64_t ddr_bytes = 0;
-};
-
-struct Choice {
-  OptionId option;
-  Reach reach = Reach::kDevice;
-  std::uint32_t first_run = 0;
-  std::uint32_t num_runs = 0;
-  std::uint32_t num_shards = 0;
-  double load = 0;             // over all shards
-  double max_load = 0;         // of one shard
-  std::int64_t hbm_bytes = 0;  // over all shards
-  std::int64_t ddr_bytes = 0;
-};
-
-// Tables are numbered in proposal order. Options that another one of the same table can replace in
-// every placement, at no more load and no more memory on any rank, are left out; of equal ones the
-// first stays. On a single host, "one host" means every rank.
-// Thread safety: immutable; const members may be called from any thread.
+// Tables are numbered in proposal order. Options that no placement rule admits are left out, and
+// those that another one of the same table can replace in every placement that the rules allow, at
+// no more load and no more memory on any rank; of equal ones the first stays. On a single host,
+// "one host" means every rank. Keeps references to the pool and its problem. Thread safety:
+// immutable; const members may be called from any thread.
 class ChoiceModel {
  public:
   ChoiceModel(const OptionPool& pool, const Topology& available);
+
+  // kInfeasible where a table has no choice, with the place of the rule that forbids the last.
+  const Status& status() const { return status_; }
 
   std::uint32_t world_size() const { return world_size_; }
   std::uint32_t local_world_size() const { return local_world_size_; }
   std::uint32_t num_hosts() const { return world_size_ / local_world_size_; }
   // Bytes that shards may take, by rank. May be negative: such a rank must stay empty.
   std::span<const Storage> room() const { return room_; }
+
+  // Where shards may be; asked with table().
+  const PlacementRules& rules() const { return pool_->problem().rules(); }
+
+  // By what the load of a rank counts in the rating. Empty where all count alike.
+  std::span<const double> time_scale() const { return time_scale_; }
+  double time_scale(Rank rank) const { return time_scale_.empty() ? 1 : time_scale_[rank]; }
 
   TableId table(std::size_t table) const { return pool_->tables()[table].table; }
   std::size_t num_tables() const { return first_choice_.size() - 1; }
@@ -71,15 +54,17 @@ class ChoiceModel {
 
  private:
   Reach reach_of(const OptionRow& row) const;
-  void add(OptionId id);
-  bool replaces(const Choice& a, const Choice& b) const;
-  void drop_replaceable(std::uint32_t first);
+  void add(OptionId id, std::vector<Choice>& choices);
+  bool replaces(const Choice& a, const Choice& b, bool same_for_all_shards) const;
+  void keep_irreplaceable(const TableChoices& table);
 
   const OptionPool* pool_;
   std::uint32_t world_size_;
   std::uint32_t local_world_size_;
   bool load_is_memory_;
   std::vector<Storage> room_;
+  std::vector<double> time_scale_;
+  Status status_;
   std::vector<Choice> choices_;
   std::vector<ChoiceRun> runs_;
   std::vector<std::uint32_t> first_choice_;

@@ -65,12 +65,10 @@ Error negative(const Problem& problem, const Reserved& reserved) {
       ""};
 }
 
-}  // namespace
-
-Result<Reserved> reserve(const Problem& problem) {
+Result<Reserved> apply_reservation(const Problem& problem) {
   const ReservationSpec& spec = problem.spec().reservation;
   const Topology& topology = problem.topology();
-  if (spec.type == ReservationSpec::Type::kNone) return Reserved{topology, {}, {}};
+  if (spec.type == ReservationSpec::Type::kNone) return Reserved{topology, {}, {}, {}};
 
   std::vector<Storage> left = topology.storage();
   for (Storage& rank : left) {
@@ -78,7 +76,7 @@ Result<Reserved> reserve(const Problem& problem) {
                                                static_cast<double>(rank.hbm.value())));
   }
   if (spec.type == ReservationSpec::Type::kFixed) {
-    return Reserved{topology.with_storage(std::move(left)), {}, {}};
+    return Reserved{topology.with_storage(std::move(left)), {}, {}, {}};
   }
 
   const bool training = spec.type == ReservationSpec::Type::kHeuristical;
@@ -97,7 +95,8 @@ Result<Reserved> reserve(const Problem& problem) {
                                          "check batch size, pooling factors and dense_params");
   }
   Reserved reserved{topology, on_rank(topology, static_cast<std::int64_t>(dense)),
-                    on_rank(topology, static_cast<std::int64_t>(kjt))};
+                    on_rank(topology, static_cast<std::int64_t>(kjt)),
+                    {}};
   for (Storage& rank : left) {
     rank -= *reserved.dense_storage;
     rank -= *reserved.kjt_storage;
@@ -106,6 +105,23 @@ Result<Reserved> reserve(const Problem& problem) {
   if (training && reserved.topology.storage().front().hbm < Bytes(0)) {
     return negative(problem, reserved);
   }
+  return reserved;
+}
+
+}  // namespace
+
+Result<Reserved> reserve(const Problem& problem) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(Reserved reserved, apply_reservation(problem));
+  const MemoryLimits& limits = problem.spec().memory;
+  if (!limits.any_reserved() && !limits.any_margin()) return reserved;
+  std::vector<Storage> left = reserved.topology.storage();
+  for (std::uint32_t rank = 0; rank < left.size(); ++rank) {
+    left[rank] -= limits.reserved(rank);
+    if (!limits.any_margin()) continue;
+    reserved.margin.push_back(limits.margin(left[rank]));
+    left[rank] -= reserved.margin.back();
+  }
+  reserved.topology = reserved.topology.with_storage(std::move(left));
   return reserved;
 }
 

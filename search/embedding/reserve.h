@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "core/embedding/problem.h"
 #include "core/status.h"
@@ -14,9 +15,10 @@ struct Reserved {
   Topology topology;
   std::optional<Storage> dense_storage;
   std::optional<Storage> kjt_storage;
+  std::vector<Storage> margin;  // by rank, of what must stay free; empty where there is none
 };
 
-// Applies the problem's reservation. Errors: kInfeasible where the heuristical reservation leaves
+// Applies the problem's reservation, then its reserved memory, then its margin. Errors: kInfeasible where the heuristical reservation leaves
 // rank 0 with negative HBM; kInvalidInput where a size exceeds 2^62 bytes.
 // Source: torchrec/distributed/planner/storage_reservations.py.
 Result<Reserved> reserve(const Problem& problem);

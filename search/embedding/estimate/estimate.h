@@ -14,7 +14,7 @@ class Estimator {
   explicit Estimator(const Problem& problem) : problem_(&problem) {}
 
   // `option` with is_pooled, is_weighted, batch_size and costs computed from its table, sharding
-  // type, kernel, load factor and layout. Errors: kInvalidInput, naming the table, where a byte
+  // type, kernel, load factor and layout, multiplied by what the user measured of the kernel. Errors: kInvalidInput, naming the table, where a byte
   // count exceeds 2^62 or no bandwidth is known for the kernel on this device.
   // Cost: O(extents) time; allocates only for more than three extents.
   Result<ShardingOption> estimate(ShardingOption option) const;
