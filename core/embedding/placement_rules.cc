@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/embedding/places.h"
+#include "core/matching.h"
 
 namespace shardwright::embedding {
 namespace {
@@ -71,35 +72,106 @@ Result<std::optional<std::vector<Rank>>> table_ranks(const TablePlacement& place
   return left;
 }
 
-// Sets of tables, merged two by two.
-class Components {
+// Where the first shards of tables can be, which all tables have: what groups leave of it shows
+// contradictions. Tables kept together form components, of which one table is the root.
+// Thread safety: one thread at a time.
+class FirstShards {
  public:
-  explicit Components(std::size_t size) : parent_(size) {
-    std::iota(parent_.begin(), parent_.end(), std::size_t{0});
+  FirstShards(const PlacementRules& rules, const Topology& topology, std::size_t tables)
+      : rules_(rules), local_(topology.local_world_size()), ranks_(tables), hosts_(tables) {}
+
+  void merge(const PlacementRules::Group& together) {
+    if (together.on == GroupScope::kRank) ranks_.merge(together.tables);
+    hosts_.merge(together.tables);
   }
-  std::size_t root(TableId table) {
-    std::size_t at = table.index();
-    while (parent_[at] != at)
-      at = parent_[at] = parent_[parent_[at]];
-    return at;
+
+  // Takes in what the table is allowed; false where nothing is left for its component.
+  bool narrow(const PlacementRules::Group& together, TableId table) {
+    const RankSet* const set = rules_.allowed(table, 0);
+    if (set == nullptr) return true;
+    const bool by_rank = together.on == GroupScope::kRank;
+    return (!by_rank || ranks_.narrow(table, numbers_of(*set, 1))) &&
+           hosts_.narrow(table, numbers_of(*set, local_));
   }
-  void merge(const std::vector<TableId>& tables) {
-    for (const TableId table : tables)
-      parent_[root(table)] = root(tables.front());
+
+  // Two tables of the group that are in one component.
+  std::optional<std::pair<TableId, TableId>> kept_together(const PlacementRules::Group& apart) {
+    std::unordered_map<std::size_t, TableId> seen;
+    for (const TableId table : apart.tables) {
+      const auto [other, added] = seen.try_emplace(components(apart.on).root(table), table);
+      if (!added) return std::pair(other->second, table);
+    }
+    return std::nullopt;
+  }
+
+  // Whether every table of the group finds a rank or host of its own. Those that may be anywhere
+  // find one, since there are enough for all.
+  bool can_be_apart(const PlacementRules::Group& apart) {
+    std::vector<std::vector<Rank>> allowed;
+    std::map<Rank, std::uint32_t> column;
+    for (const TableId table : apart.tables) {
+      const auto& left = components(apart.on).left(table);
+      const RankSet* const set = rules_.allowed(table, 0);
+      if (!left && set == nullptr) continue;
+      allowed.push_back(left ? *left
+                             : numbers_of(*set, apart.on == GroupScope::kRank ? 1 : local_));
+      for (const Rank number : allowed.back())
+        column.try_emplace(number, static_cast<std::uint32_t>(column.size()));
+    }
+    std::vector<std::vector<bool>> edges(allowed.size(), std::vector<bool>(column.size()));
+    for (std::size_t i = 0; i < allowed.size(); ++i) {
+      for (const Rank number : allowed[i])
+        edges[i][column[number]] = true;
+    }
+    return can_match(static_cast<std::uint32_t>(allowed.size()),
+                     static_cast<std::uint32_t>(column.size()),
+                     [&](std::uint32_t table, std::uint32_t to) { return edges[table][to]; });
   }
 
  private:
-  std::vector<std::size_t> parent_;
-};
+  // Components of one scope, and the ranks or hosts that are left for each.
+  class Components {
+   public:
+    explicit Components(std::size_t size) : parent_(size), left_(size) {
+      std::iota(parent_.begin(), parent_.end(), std::size_t{0});
+    }
+    std::size_t root(TableId table) {
+      std::size_t at = table.index();
+      while (parent_[at] != at)
+        at = parent_[at] = parent_[parent_[at]];
+      return at;
+    }
+    void merge(const std::vector<TableId>& tables) {
+      for (const TableId table : tables)
+        parent_[root(table)] = root(tables.front());
+    }
+    bool narrow(TableId table, std::vector<Rank> numbers) {
+      std::optional<std::vector<Rank>>& left = left_[root(table)];
+      left = left ? common(*left, numbers) : std::move(numbers);
+      return !left->empty();
+    }
+    const std::optional<std::vector<Rank>>& left(TableId table) { return left_[root(table)]; }
 
-// Numbers that are the same for all: hosts or ranks of the first shard of tables kept together.
-std::vector<Rank> numbers_of(const RankSet& set, std::uint32_t divisor) {
-  std::vector<Rank> numbers;
-  for (const Rank rank : set.ranks()) {
-    if (numbers.empty() || numbers.back() != rank / divisor) numbers.push_back(rank / divisor);
+   private:
+    std::vector<std::size_t> parent_;
+    std::vector<std::optional<std::vector<Rank>>> left_;  // of roots; absent = all
+  };
+
+  // The ranks, or hosts of `divisor` ranks, of a set.
+  static std::vector<Rank> numbers_of(const RankSet& set, std::uint32_t divisor) {
+    std::vector<Rank> numbers;
+    for (const Rank rank : set.ranks()) {
+      if (numbers.empty() || numbers.back() != rank / divisor) numbers.push_back(rank / divisor);
+    }
+    return numbers;
   }
-  return numbers;
-}
+  Components& components(GroupScope on) { return on == GroupScope::kRank ? ranks_ : hosts_; }
+
+  const PlacementRules& rules_;
+  std::uint32_t local_;
+  Components ranks_;
+  Components hosts_;
+};
 
 }  // namespace
 
@@ -228,47 +300,31 @@ Status PlacementRules::add_groups(const std::vector<Table>& tables,
 
 Status PlacementRules::check_contradictions(const std::vector<Table>& tables,
                                             const Topology& topology) const {
-  Components one_rank(tables.size());
-  Components one_host(tables.size());
+  FirstShards first(*this, topology, tables.size());
   for (const Group& group : groups_) {
-    if (!group.together) continue;
-    if (group.on == GroupScope::kRank) one_rank.merge(group.tables);
-    one_host.merge(group.tables);
+    if (group.together) first.merge(group);
   }
-  // The first shard of every table must find a rank or host that is left for all of its component.
-  std::vector<std::optional<std::vector<Rank>>> ranks_left(tables.size());
-  std::vector<std::optional<std::vector<Rank>>> hosts_left(tables.size());
-  const auto narrow = [](std::optional<std::vector<Rank>>& left, std::vector<Rank> numbers) {
-    left = left ? common(*left, numbers) : std::move(numbers);
-    return !left->empty();
-  };
   for (const Group& group : groups_) {
     for (const TableId table : group.tables) {
-      const RankSet* const set = allowed(table, 0);
-      if (!group.together || set == nullptr) continue;
-      const bool by_rank = group.on == GroupScope::kRank;
-      if ((by_rank && !narrow(ranks_left[one_rank.root(table)], numbers_of(*set, 1))) ||
-          !narrow(hosts_left[one_host.root(table)],
-                  numbers_of(*set, topology.local_world_size()))) {
-        return invalid_input(group.place, "no " + std::string(by_rank ? "rank" : "host") +
-                                              " is allowed for table " +
-                                              quoted(tables[table.index()].name) +
-                                              " and the tables that it is kept together with");
-      }
+      if (!group.together || first.narrow(group, table)) continue;
+      return invalid_input(group.place,
+                           std::string(group.on == GroupScope::kRank ? "no rank" : "no host") +
+                               " is allowed for table " + quoted(tables[table.index()].name) +
+                               " and the tables that it is kept together with");
     }
   }
   for (const Group& group : groups_) {
     if (group.together) continue;
-    std::unordered_map<std::size_t, TableId> seen;
-    for (const TableId table : group.tables) {
-      const std::size_t root =
-          group.on == GroupScope::kRank ? one_rank.root(table) : one_host.root(table);
-      const auto [other, added] = seen.try_emplace(root, table);
-      if (added) continue;
+    if (const auto pair = first.kept_together(group)) {
       return invalid_input(group.place,
-                           "tables " + quoted(tables[other->second.index()].name) + " and " +
-                               quoted(tables[table.index()].name) +
+                           "tables " + quoted(tables[pair->first.index()].name) + " and " +
+                               quoted(tables[pair->second.index()].name) +
                                " are kept apart here, but kept together under /keep_together");
+    }
+    if (!first.can_be_apart(group)) {
+      return invalid_input(group.place,
+                           "the ranks and hosts that these tables are allowed are too few to keep "
+                           "them apart");
     }
   }
   return {};

@@ -1,36 +1,8 @@
 #include "search/embedding/choice_places.h"
 
-#include <vector>
+#include "core/matching.h"
 
 namespace shardwright::embedding {
-namespace {
-
-// Whether every left vertex finds a right one of its own. Source: Kuhn's augmenting paths.
-// O(left x edges).
-template <class Edge>
-bool can_match(std::uint32_t left, std::uint32_t right, const Edge& edge) {
-  if (left > right) return false;
-  constexpr std::uint32_t kNobody = ~std::uint32_t{0};
-  std::vector<std::uint32_t> partner(right, kNobody);
-  std::vector<bool> seen(right);
-  const auto augment = [&](const auto& self, std::uint32_t from) -> bool {
-    for (std::uint32_t to = 0; to < right; ++to) {
-      if (seen[to] || !edge(from, to)) continue;
-      seen[to] = true;
-      if (partner[to] != kNobody && !self(self, partner[to])) continue;
-      partner[to] = from;
-      return true;
-    }
-    return false;
-  };
-  for (std::uint32_t from = 0; from < left; ++from) {
-    seen.assign(right, false);
-    if (!augment(augment, from)) return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 ChoicePlaces::ChoicePlaces(const PlacementRules& rules, const Topology& topology, TableId table,
                            const Choice& choice)

@@ -158,6 +158,8 @@ bool compatible(const ProblemSpec& spec, const std::vector<const Placed*>& chose
     return true;
   };
   for (const TableGroup& group : spec.keep_together) {
+    const auto one = [](std::uint32_t a, std::uint32_t) { return (a & (a - 1)) == 0; };
+    if (!each_pair(group, one)) return false;
     if (!each_pair(group, [](std::uint32_t a, std::uint32_t b) { return a == b; })) return false;
   }
   for (const TableGroup& group : spec.keep_apart) {
@@ -198,6 +200,20 @@ void drop_alike(std::vector<std::vector<Placed>>& by_table) {
   }
 }
 
+// Where groups are refused beside what tables may do alone, no placement obeys them.
+void check_contradiction(Random& random, ProblemSpec spec) {
+  ProblemSpec alone = spec;
+  alone.keep_together.clear();
+  alone.keep_apart.clear();
+  if (!Problem::make(alone).ok()) return;
+  auto by_table = placements(*random_options(random, std::move(alone), false));
+  drop_alike(by_table);
+  std::size_t found = 0;
+  std::vector<const Placed*> chosen;
+  visit_all(spec, by_table, chosen, [&](const auto&) { ++found; });
+  CHECK(found == 0);
+}
+
 }  // namespace
 
 TEST_CASE("choice model: exactly the options are left out that no placement under the rules uses") {
@@ -210,6 +226,7 @@ TEST_CASE("choice model: exactly the options are left out that no placement unde
       const bool apart = i % 2 == 1;  // then what is left out has no placement, at least
       ProblemSpec spec = random_rules(random, 3, apart);
       if (!Problem::make(spec).ok()) {
+        check_contradiction(random, std::move(spec));
         ++refused;
         continue;
       }

@@ -187,4 +187,16 @@ TEST_CASE("placement rules: contradictions are refused before any search") {
   CHECK(together(kRank, 3) == "accepted");
   CHECK(together(kHost, 1) == "accepted");
   CHECK(together(kHost, 4) == "/keep_together/0");
+  const auto apart = [](GroupScope on, std::int64_t rank) {
+    return refused([&](ProblemSpec& spec) {
+      spec.tables[0].placement.ranks = {0, 3};
+      spec.tables[1].placement.ranks = {3, 0};
+      spec.tables[2].placement.ranks = {0, rank};
+      spec.keep_apart = {{{"t0", "t1", "t2"}, on}};
+    });
+  };
+  CHECK(apart(kRank, 3) == "/keep_apart/0");
+  CHECK(apart(kRank, 2) == "accepted");
+  CHECK(apart(kHost, 2) == "/keep_apart/0");
+  CHECK(apart(kHost, 4) == "accepted");
 }

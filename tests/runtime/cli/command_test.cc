@@ -192,3 +192,34 @@ TEST_CASE("command: verbose speaks on standard error only") {
   CHECK(JsonDocument::parse(outcome.out).ok());
   CHECK(run("plan --json " + kSmall).err.empty());
 }
+
+TEST_CASE("command: exact mode refuses placement rules, and verify holds plans against them") {
+  const Command run;
+  const std::string tables = R"({"topology": {"world_size": 2}, "tables": [
+    {"name": "a", "num_embeddings": 1000, "embedding_dim": 4},
+    {"name": "b", "num_embeddings": 1000, "embedding_dim": 4}])";
+  REQUIRE(write_file(run.path("free.json"), tables + "}").ok());
+  REQUIRE(write_file(run.path("ruled.json"),
+                     tables + R"(, "constraints": {"a": {"max_shards": 1, "ranks": [1]},
+                                                   "b": {"max_shards": 1, "ranks": [1]}},
+                                 "keep_apart": [["a", "b"]]})")
+              .ok());
+  const Outcome impossible = run("verify " + run.path("ruled.json") + " " + kSmall);
+  CHECK(impossible.status == 2);
+  CHECK(contains(impossible.err, "ruled.json: /keep_apart/0: "));
+  REQUIRE(write_file(run.path("ruled.json"),
+                     tables + R"(, "constraints": {"a": {"ranks": [1]}, "b": {"ranks": [0]}},
+                                 "keep_apart": [["a", "b"]]})")
+              .ok());
+  const Outcome refused = run("plan --mode exact " + run.path("ruled.json"));
+  CHECK(refused.status == 2);
+  CHECK(refused.out.empty());
+  CHECK(contains(refused.err, "ruled.json: /constraints/a/ranks: exact mode"));
+  CHECK(contains(refused.err, "--mode best"));
+  REQUIRE(run("plan --mode exact " + run.path("free.json") + " -o " + run.path("plan.json"))
+              .status == 0);
+  CHECK(run("verify " + run.path("free.json") + " " + run.path("plan.json")).status == 0);
+  const Outcome broken = run("verify " + run.path("ruled.json") + " " + run.path("plan.json"));
+  CHECK(broken.status == 5);
+  CHECK(contains(broken.out, "violation: /plan: "));
+}
