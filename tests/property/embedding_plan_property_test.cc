@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "core/embedding/evaluate.h"
+#include "runtime/memory_parts.h"
 #include "runtime/planner.h"
 #include "tests/support/random.h"
 #include "tests/support/random_embedding.h"
@@ -74,7 +76,59 @@ void check_plan(const Problem& problem, const EmbeddingPlanResult& result) {
   }
 }
 
+// The problem with memory set aside, a margin and measured kernels.
+std::shared_ptr<const Problem> limited(Random& random, const Problem& problem) {
+  ProblemSpec spec = problem.spec();
+  for (const Storage& rank : problem.topology().storage()) {
+    spec.memory.reserved_hbm.push_back(static_cast<std::int64_t>(random.below(3)) *
+                                       (rank.hbm.value() / 16));
+    spec.memory.reserved_ddr.push_back(rank.ddr.value() / 32);
+  }
+  if (random.below(2) == 0) {
+    spec.memory.margin_hbm.fraction = static_cast<double>(1 + random.below(20)) / 64;
+  } else {
+    spec.memory.margin_hbm.bytes = 1 + problem.topology().storage().front().hbm.value() / 9;
+  }
+  spec.memory.margin_ddr.fraction = static_cast<double>(random.below(4)) / 16;
+  for (const ComputeKernel kernel : {ComputeKernel::kFused, ComputeKernel::kDense}) {
+    KernelCalibration& measured = spec.calibration.kernels.emplace_back();
+    measured.kernel = kernel;
+    measured.time.points = {{4, 0.5}, {64, 1.5}};
+    measured.memory = 1 + static_cast<double>(random.below(3)) / 8;
+  }
+  return std::make_shared<const Problem>(Problem::make(std::move(spec)).value());
+}
+
 }  // namespace
+
+TEST_CASE("planner: every plan leaves the margin and the reserved memory free") {
+  for (const std::uint64_t seed : seeds({23})) {
+    INFO("SHARDWRIGHT_TEST_SEED=", seed);
+    Random random(seed);
+    PlanOptions options;
+    options.threads = 1;
+    std::size_t plans = 0;
+    for (int i = 0; i < 1500; ++i) {
+      INFO("problem ", i);
+      const auto problem = limited(random, *random_problem(random, {.max_tables = 6}));
+      const Result<EmbeddingPlanResult> result = plan_embedding(problem, options);
+      if (!result.ok() || !result->plan) continue;
+      check_plan(*problem, *result);
+      if (may_overfill(*problem, result->reservation->topology)) continue;
+      ++plans;
+      const auto by_rank = memory_parts(*problem, *result->reservation, result->evaluation);
+      for (std::size_t rank = 0; rank < by_rank.size(); ++rank) {
+        const MemoryParts& parts = by_rank[rank];
+        CHECK(parts.capacity == parts.peak() + parts.margin + parts.free);
+        if (parts.tables == Storage()) continue;
+        CHECK(parts.free.hbm >= Bytes(0));
+        CHECK(parts.free.ddr >= Bytes(0));
+        CHECK((parts.peak() + parts.margin).fits_in(parts.capacity));
+      }
+    }
+    CHECK(plans > 200);
+  }
+}
 
 TEST_CASE("planner: every plan passes the verifier, and its rating is the verifier's") {
   for (const std::uint64_t seed : seeds({21, 22})) {
