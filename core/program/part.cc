@@ -63,6 +63,7 @@ bool splits_evenly(const Shape& shape, const DistAttr& attr) {
 
 bool overlap(const Part& a, const Part& b) {
   for (std::size_t dim = 0; dim < a.size(); ++dim) {
+    if (a[dim] == b[dim]) continue;
     if (std::max(a[dim].begin, b[dim].begin) >= std::min(a[dim].end, b[dim].end)) return false;
   }
   return true;

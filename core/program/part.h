@@ -37,6 +37,8 @@ Part part_at(const Shape& shape, const DistAttr& attr, std::size_t position);
 // Whether every split dimension divides evenly.
 bool splits_evenly(const Shape& shape, const DistAttr& attr);
 
+// Whether they have an element in common; equal intervals do even where they are empty, so that a
+// tensor without elements has an owner.
 bool overlap(const Part& a, const Part& b);
 Part intersection(const Part& a, const Part& b);  // precondition: overlap(a, b)
 // `inner` in the coordinates of `outer`.

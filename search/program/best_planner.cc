@@ -28,6 +28,12 @@ class Planner {
   BestPlan run() {
     best_.us = std::numeric_limits<double>::infinity();
     if (source_ == target_) return {};
+    if (num_elements(shape_) == 0) {
+      DistAttr nothing_due = source_;
+      nothing_due.partial.clear();
+      moves({nothing_due, {}, 0}, {target_, {}, 0});
+      return std::move(best_);
+    }
     collectives();
     as_upstream();
     const std::vector<Waypoint> departures = departures_from_source();
@@ -48,8 +54,8 @@ class Planner {
     const MeshPlacement to = placement_of(target_, fine->target_axes);
     std::optional<MeshChain> chain = cheapest_chain(costs, from, &to);
     if (!chain) return;
-    best_.us = chain->us;
     append_steps(shape_, fine->mesh, from, to, chain->steps, best_.plan);
+    best_.us = plan_us(cluster_, shape_, type_, source_, best_.plan);
     best_.chain = std::move(chain);
   }
 
@@ -136,22 +142,35 @@ class Planner {
     const MeshPlacement goal = placement_of(to, axes);
     std::optional<MeshChain> chain = cheapest_chain(costs, placement_of(from, axes), &goal);
     if (!chain) return std::nullopt;
-    return Waypoint{waypoint, std::move(chain->steps), chain->us};
+    return timed({waypoint, std::move(chain->steps), 0}, from, to);
   }
 
-  // Placements on the source mesh with nothing due, from which messages may start.
+  // With the time of the steps between two placements on one mesh.
+  Waypoint timed(Waypoint waypoint, const DistAttr& from, const DistAttr& to) const {
+    ReshardPlan plan;
+    append(waypoint.steps, from, to, plan);
+    waypoint.us = plan_us(cluster_, shape_, type_, from, plan);
+    return waypoint;
+  }
+
+  // Placements on the source mesh from which messages may start.
   std::vector<Waypoint> departures_from_source() const {
     std::vector<Waypoint> result;
-    DistAttr reduced = source_;
-    reduced.partial.clear();
-    result.push_back(all_reduced(reduced));
+    DistAttr attr = source_;
+    attr.partial.clear();
+    result.push_back(all_reduced(attr));
     if (source_.has_partial()) {
       if (auto found = cheapest_reduced()) result.push_back(std::move(*found));
+      if (can_move(source_, target_)) result.push_back({source_, {}, 0});
     }
-    if (source_.mesh.shape() == target_.mesh.shape() && splits_evenly(shape_, target_)) {
-      reduced.dims_mapping = target_.dims_mapping;
-      if (const auto found = chained(source_, reduced, reduced)) result.push_back(*found);
+    if (source_.mesh.shape() != target_.mesh.shape() || !splits_evenly(shape_, target_)) {
+      return result;
     }
+    attr.dims_mapping = target_.dims_mapping;
+    if (const auto found = chained(source_, attr, attr)) result.push_back(*found);
+    if (!source_.has_partial() || !target_.has_partial()) return result;
+    attr.partial = target_.partial;
+    if (const auto found = chained(source_, attr, attr)) result.push_back(*found);
     return result;
   }
 
@@ -161,11 +180,7 @@ class Planner {
       if (source_.partial[axis] == Reduction::kNone) continue;
       waypoint.steps.push_back({MeshStep::Kind::kAllReduce, static_cast<std::uint8_t>(axis), 0, 0});
     }
-    const auto axes = unrefined(source_.mesh);
-    waypoint.us =
-        MeshCosts(cluster_, source_.mesh, shape_, type_)
-            .steps_us(placement_of(source_, axes), placement_of(reduced, axes), waypoint.steps);
-    return waypoint;
+    return timed(std::move(waypoint), source_, reduced);
   }
 
   std::optional<Waypoint> cheapest_reduced() const {
@@ -180,7 +195,7 @@ class Planner {
       if (axes.size() > 1) return std::nullopt;  // no mapping says that
       attr.dims_mapping[dim] = axes.empty() ? std::int8_t{-1} : static_cast<std::int8_t>(axes[0]);
     }
-    return Waypoint{attr, std::move(chain->steps), chain->us};
+    return timed({attr, std::move(chain->steps), 0}, source_, attr);
   }
 
   // Placements on the target mesh where messages may end, and the way on to the target.
@@ -191,49 +206,54 @@ class Planner {
       if (!splits_evenly(shape_, attr)) return;
       if (const auto found = chained(attr, target_, attr)) result.push_back(*found);
     };
-    DistAttr attr = target_;
-    if (source_.mesh.shape() == target_.mesh.shape() && !source_.has_partial()) {
-      attr.partial.clear();
-      attr.dims_mapping = source_.dims_mapping;
-      consider(attr);
+    if (source_.mesh.shape() == target_.mesh.shape()) {
+      consider({target_.mesh, source_.dims_mapping, {}});
+      if (source_.has_partial()) consider({target_.mesh, source_.dims_mapping, source_.partial});
     }
-    // One more axis splits what is replicated along it: less to send, a gather to follow.
+    // More axes split what is replicated along them: less to send, gathers to follow.
+    DistAttr all = target_;
     for (std::size_t axis = 0; axis < target_.mesh.axes(); ++axis) {
       const auto& mapping = target_.dims_mapping;
       if (std::find(mapping.begin(), mapping.end(), static_cast<int>(axis)) != mapping.end() ||
           target_.due_on(axis) != Reduction::kNone || target_.mesh.axis_size(axis) == 1) {
         continue;
       }
-      const auto open = std::find(mapping.begin(), mapping.end(), -1);
-      if (open == mapping.end()) break;
-      attr = target_;
-      attr.dims_mapping[static_cast<std::size_t>(open - mapping.begin())] =
-          static_cast<std::int8_t>(axis);
-      consider(attr);
+      if (const auto one = split_along(axis, target_)) consider(*one);
+      const auto more = split_along(axis, all);
+      if (!more) continue;
+      all = *more;
+      consider(all);
     }
     return result;
   }
 
-  void moves(const Waypoint& departure, const Waypoint& arrival) {
-    if (departure.us + arrival.us >= best_.us) return;
-    ReshardPlan moved;
-    append_moves(cluster_, shape_, departure.attr, arrival.attr, moved);
-    const double us =
-        departure.us + arrival.us + plan_us(cluster_, shape_, type_, departure.attr, moved);
-    if (us >= best_.us) return;
-    best_.us = us;
-    best_.chain.reset();
-    best_.plan = {};
-    append(departure.steps, source_, departure.attr);
-    append_moves(cluster_, shape_, departure.attr, arrival.attr, best_.plan);
-    append(arrival.steps, arrival.attr, target_);
+  // The attribute with the first open dimension that allows it split by the axis.
+  std::optional<DistAttr> split_along(std::size_t axis, DistAttr attr) const {
+    for (std::size_t dim = 0; dim < shape_.size(); ++dim) {
+      if (attr.dims_mapping[dim] != -1 || shape_[dim] % attr.mesh.axis_size(axis) != 0) continue;
+      attr.dims_mapping[dim] = static_cast<std::int8_t>(axis);
+      return attr;
+    }
+    return std::nullopt;
   }
 
-  void append(const std::vector<MeshStep>& steps, const DistAttr& from, const DistAttr& to) {
+  void moves(const Waypoint& departure, const Waypoint& arrival) {
+    if (std::max(departure.us, arrival.us) >= best_.us) return;
+    if (!can_move(departure.attr, arrival.attr)) return;
+    ReshardPlan plan;
+    append(departure.steps, source_, departure.attr, plan);
+    append_moves(cluster_, shape_, type_, departure.attr, arrival.attr, plan);
+    append(arrival.steps, arrival.attr, target_, plan);
+    const double us = plan_us(cluster_, shape_, type_, source_, plan);
+    if (us >= best_.us) return;
+    best_ = {std::move(plan), us, std::nullopt};
+  }
+
+  void append(const std::vector<MeshStep>& steps, const DistAttr& from, const DistAttr& to,
+              ReshardPlan& plan) const {
     if (steps.empty()) return;
     const auto axes = unrefined(from.mesh);
-    append_steps(shape_, from.mesh, placement_of(from, axes), placement_of(to, axes), steps,
-                 best_.plan);
+    append_steps(shape_, from.mesh, placement_of(from, axes), placement_of(to, axes), steps, plan);
   }
 
   const Cluster& cluster_;

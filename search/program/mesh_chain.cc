@@ -47,8 +47,10 @@ struct Node {
 
 class Search {
  public:
-  Search(const MeshCosts& costs, const MeshPlacement& source, const MeshPlacement* target)
-      : costs_(costs), target_(target) {
+  // Without detours, tensors are split only as the target is.
+  Search(const MeshCosts& costs, const MeshPlacement& source, const MeshPlacement* target,
+         bool detours)
+      : costs_(costs), target_(target), detours_(detours) {
     if (target_ != nullptr) goal_ = code_of(*target_);
     meet(source, 0, 0, MeshStep());
   }
@@ -100,7 +102,7 @@ class Search {
         continue;
       }
       for (std::size_t dim = 0; dim < placement.dims.size(); ++dim) {
-        if (is_wanted(placement, fine, dim)) {
+        if (is_wanted(placement, fine, dim) || (detours_ && divides(placement, fine, dim))) {
           try_step(index, placement, {Kind::kSplit, fine, 0, static_cast<std::uint8_t>(dim)});
         }
       }
@@ -173,6 +175,7 @@ class Search {
 
   const MeshCosts& costs_;
   const MeshPlacement* target_;
+  bool detours_;
   std::uint64_t goal_ = 0;
   std::vector<Node> nodes_;
   std::unordered_map<std::uint64_t, std::uint32_t, CodeHash> index_;
@@ -228,19 +231,13 @@ double MeshCosts::step_us(const MeshPlacement& placement, const MeshStep& step) 
   return 0;
 }
 
-double MeshCosts::steps_us(MeshPlacement placement, const MeshPlacement& target,
-                           const std::vector<MeshStep>& steps) const {
-  double total = 0;
-  for (const MeshStep& step : steps) {
-    total += step_us(placement, step);
-    placement = after(std::move(placement), step, target.due[step.axis]);
-  }
-  return total;
-}
-
 std::optional<MeshChain> cheapest_chain(const MeshCosts& costs, const MeshPlacement& source,
                                         const MeshPlacement* target) {
-  return Search(costs, source, target).run();
+  if (target != nullptr) {
+    // Smaller pieces may be worth a split that has to be undone.
+    if (auto chain = Search(costs, source, target, true).run()) return chain;
+  }
+  return Search(costs, source, target, false).run();
 }
 
 }  // namespace shardwright::program

@@ -24,8 +24,6 @@ class MeshCosts {
 
   // Microseconds of a step from `placement`, for the slowest rank.
   double step_us(const MeshPlacement& placement, const MeshStep& step) const;
-  double steps_us(MeshPlacement placement, const MeshPlacement& target,
-                  const std::vector<MeshStep>& steps) const;
 
   const ProcessMesh& mesh() const { return *mesh_; }
   const Shape& shape() const { return *shape_; }
@@ -40,7 +38,8 @@ class MeshCosts {
 
 // What is done along axes of one rank is free and left out. Where `target` is null, the chain ends
 // at the cheapest placement without reductions due. Nothing where no chain exists (uneven pieces
-// can be gathered by no collective) or where it lies beyond `kMaxPlacements` placements.
+// can be gathered by no collective) or where it lies beyond `kMaxPlacements` placements. Splits that
+// are undone later are tried where the search stays within that.
 // Cost: O(placements * axes * dims), Dijkstra's algorithm.
 std::optional<MeshChain> cheapest_chain(const MeshCosts& costs, const MeshPlacement& source,
                                         const MeshPlacement* target);

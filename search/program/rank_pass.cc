@@ -69,11 +69,9 @@ class RankPass {
     const VarId source =
         decision.source_wish == Decision::kOriginal ? request.var : copies_[decision.source_wish];
     std::optional<VarId> result;
-    if (steps == nullptr) {
-      result = source;
-    } else {
-      result = emitter_.emit(site_of(request, wish, key, source), *steps);
-    }
+    if (steps != nullptr) result = emitter_.emit(site_of(request, wish, key, source), *steps);
+    // A rank that does nothing, or only sends, has what it wants.
+    if (!result && !options_.compat) result = source;
     if (!is_target || !result) return;
     copies_[request.wish] = *result;
     if (*result == request.var) return;

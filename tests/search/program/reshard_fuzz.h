@@ -7,6 +7,7 @@
 
 #include "core/program/simulate.h"
 #include "search/program/best_planner.h"
+#include "search/program/compat_planner.h"
 #include "tests/support/random.h"
 
 namespace shardwright::test_support {
@@ -17,6 +18,9 @@ struct FuzzOutcome {
   std::size_t partial = 0;
   std::size_t uneven = 0;
   std::size_t other_mesh = 0;
+  std::size_t empty = 0;
+  std::size_t upstream_correct = 0;
+  std::size_t dearer = 0;     // than upstream where that is correct
   std::string first_problem;  // with what it takes to see it again
 };
 
@@ -113,26 +117,32 @@ class ReshardFuzz {
 
   void one(FuzzOutcome& outcome) {
     constexpr std::int64_t kSizes[] = {1, 2, 3, 4, 4, 5, 6, 8, 8, 12};
-    const std::size_t dims = 1 + random_.below(4);
+    const std::size_t dims = random_.below(16) == 0 ? 0 : 1 + random_.below(4);
     Shape shape;
     for (std::size_t i = 0; i < dims; ++i)
       shape.push_back(kSizes[random_.below(dims > 2 ? 8 : 10)]);
+    if (dims > 0 && random_.below(24) == 0) shape[random_.below(dims)] = 0;
     const DistAttr source = placed(mesh(random_.below(3), random_.below(8) == 0), dims);
     const DistAttr target = placed(partner(source.mesh), dims);
     const auto type =
-        random_.below(10) == 0 ? program::DataType::kInt64 : program::DataType::kFloat32;
+        random_.below(4) == 0 ? program::DataType::kBool : program::DataType::kFloat32;
     ++outcome.pairs;
     outcome.partial += source.has_partial() || target.has_partial() ? 1U : 0U;
     outcome.uneven += splits_evenly(shape, source) && splits_evenly(shape, target) ? 0U : 1U;
     outcome.other_mesh += source.mesh == target.mesh ? 0U : 1U;
+    outcome.empty += program::num_elements(shape) == 0 ? 1U : 0U;
     const program::Cluster cluster;
     const program::BestPlan best = plan_best(cluster, shape, type, source, target);
     const program::Simulation simulation = simulate(shape, source, target, best.plan);
-    if (simulation.ok()) return;
-    if (outcome.wrong++ == 0) {
-      outcome.first_problem =
-          simulation.problem + "; " + text(shape, source) + " -> " + text(shape, target);
+    const std::string pair = text(shape, source) + " -> " + text(shape, target);
+    if (!simulation.ok() && outcome.wrong++ == 0) {
+      outcome.first_problem = simulation.problem + "; " + pair;
     }
+    const auto compat = plan_compat(shape, source, target);
+    if (!compat.ok() || !program::simulate(shape, source, target, *compat).ok()) return;
+    ++outcome.upstream_correct;
+    if (best.us <= plan_us(cluster, shape, type, source, *compat) + 1e-9) return;
+    if (outcome.dearer++ == 0) outcome.first_problem = "dearer than upstream; " + pair;
   }
 
   static std::string text(const Shape& shape, const DistAttr& attr) {

@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "search/program/best_planner.h"
-#include "search/program/compat_planner.h"
 #include "search/program/reshard_program.h"
 #include "tests/support/program_builders.h"
 #include "tests/support/shuffling_executor.h"
@@ -247,53 +245,4 @@ TEST_CASE("reshard program: every executor makes the same programs and group num
       }
     }
   }
-}
-
-TEST_CASE("best planner: an axis that moves between dimensions is exchanged, never gathered") {
-  const Cluster cluster;
-  for (const std::int64_t ranks : {2, 4, 8}) {
-    std::vector<Rank> ids;
-    for (Rank rank = 0; rank < ranks; ++rank)
-      ids.push_back(rank);
-    const ProcessMesh mesh = ProcessMesh::make({ranks}, ids).value();
-    for (const std::int64_t size : {8, 64, 512}) {
-      for (std::size_t from = 0; from < 3; ++from) {
-        for (std::size_t to = 0; to < 3; ++to) {
-          if (from == to) continue;
-          DistAttr source{mesh, {-1, -1, -1}, {}};
-          DistAttr target = source;
-          source.dims_mapping[from] = 0;
-          target.dims_mapping[to] = 0;
-          const BestPlan best =
-              plan_best(cluster, {size, size, size}, DataType::kFloat32, source, target);
-          for (const auto& [rank, steps] : best.plan.ranks) {
-            for (const Step& step : steps) {
-              CHECK(step.kind != StepKind::kAllGather);
-              CHECK(step.kind != StepKind::kConcatGather);
-            }
-          }
-        }
-      }
-    }
-  }
-}
-
-TEST_CASE("best planner: partial sums are scattered where the target is split") {
-  DistAttr source{ProcessMesh::make({4}, {0, 1, 2, 3}).value(), {-1, -1}, {Reduction::kSum}};
-  DistAttr target = source;
-  target.partial.clear();
-  target.dims_mapping = {0, -1};
-  const BestPlan best = plan_best({}, {64, 64}, DataType::kFloat32, source, target);
-  REQUIRE(best.chain.has_value());
-  REQUIRE(best.chain->steps.size() == 1);
-  CHECK(best.chain->steps[0].kind == MeshStep::Kind::kReduceScatter);
-}
-
-TEST_CASE("compat planner: uneven pieces are refused, overlapping ranks get an empty plan") {
-  DistAttr source{ProcessMesh::make({2}, {0, 1}).value(), {0}, {}};
-  DistAttr target = source;
-  target.dims_mapping = {-1};
-  CHECK(plan_compat({5}, source, target).error().code == ErrorCode::kUnsupported);
-  target.mesh = ProcessMesh::make({2}, {1, 2}).value();
-  CHECK(plan_compat({4}, source, target)->empty());
 }
