@@ -189,6 +189,33 @@ Result<ReshardPlan> plan_compat(const Shape& shape, const DistAttr& source,
   return send_parts(shape, source, target);
 }
 
+Result<ReshardPlan> plan_compat_output(const Shape& shape, const DistAttr& source,
+                                       const DistAttr& target) {
+  const std::vector<Rank>& senders = source.mesh.ids();
+  std::vector<std::size_t> receivers;
+  for (std::size_t i = 0; i < target.mesh.size(); ++i) {
+    if (!source.mesh.contains(target.mesh.ids()[i])) receivers.push_back(i);
+  }
+  if (!receivers.empty() && receivers.size() != senders.size() &&
+      !all_replicated(target.dims_mapping, shape.size())) {
+    return Error{ErrorCode::kUnsupported, "must be replicated to go to another number of ranks",
+                 ""};
+  }
+  ReshardPlan plan;
+  for (std::size_t i = 0; i < receivers.size(); ++i) {
+    Step step;
+    step.src = senders[i % senders.size()];
+    step.dst = target.mesh.ids()[receivers[i]];
+    step.part = part_at(shape, target, receivers[i]);
+    step.kind = StepKind::kSend;
+    plan.at(step.src).push_back(step);
+    step.kind = StepKind::kRecv;
+    plan.at(step.dst).push_back(step);
+    plan.at(step.dst).push_back(concat_step({step.part}));
+  }
+  return plan;
+}
+
 Result<ReshardPlan> plan_compat_mesh(const Shape& shape, const DistAttr& source,
                                      const DistAttr& target) {
   if (!splits_evenly(shape, source) || !splits_evenly(shape, target)) return uneven();

@@ -21,6 +21,12 @@ Result<ReshardPlan> plan_compat(const Shape& shape, const DistAttr& source, cons
 Result<ReshardPlan> plan_compat_mesh(const Shape& shape, const DistAttr& source,
                                      const DistAttr& target);
 
+// What follows an operator on the source mesh that wrote a tensor of the target mesh: the i-th rank
+// that lacks it gets it from the i-th of the operator. Errors: kUnsupported where these are not
+// equally many and the tensor is not replicated.
+Result<ReshardPlan> plan_compat_output(const Shape& shape, const DistAttr& source,
+                                       const DistAttr& target);
+
 // The steps on one mesh. Precondition: both attributes are on equal meshes.
 std::vector<MeshStep> compat_mesh_steps(const DistAttr& source, const DistAttr& target);
 

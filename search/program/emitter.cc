@@ -29,12 +29,18 @@ std::string NameMaker::make_sole(std::string key) {
 std::optional<VarId> Emitter::emit(const EmitSite& site, const std::vector<Step>& steps) {
   site_ = &site;
   after_.reset();
+  if (site.into.valid()) after_ = site.anchor;
   current_ = {site.source, site.local_shape};
   has_result_ = false;
+  is_direct_ = site.into.valid() && steps.size() == 2 && steps[0].kind == StepKind::kRecv;
   pieces_.clear();
   for (const Step& step : steps)
     apply(step);
   if (!has_result_) return std::nullopt;
+  if (site.into.valid() && current_.var != site.into) {
+    insert("assign", {current_.var}, {site.into}, {});
+    current_.var = site.into;
+  }
   return current_.var;
 }
 
@@ -185,7 +191,7 @@ Emitter::Tensor Emitter::transpose(const Tensor& tensor, std::size_t dim) {
 }
 
 void Emitter::send(const Step& step) {
-  if (compat_ && !sent_.try_emplace({site_->source_key, step.dst}, true).second) return;
+  if (remembers() && !sent_.try_emplace({site_->source_key, step.dst}, true).second) return;
   Tensor tensor = current_;
   if (!step.local.empty()) {
     tensor = box(tensor, step.local, names_.make(site_->base_name + "@RESHARD"));
@@ -197,7 +203,7 @@ void Emitter::send(const Step& step) {
 
 void Emitter::recv(const Step& step) {
   const auto key = std::make_pair(site_->source_key, step.src);
-  if (compat_) {
+  if (remembers()) {
     const auto known = received_.find(key);
     if (known != received_.end()) {
       pieces_.push_back(known->second);
@@ -205,14 +211,16 @@ void Emitter::recv(const Step& step) {
     }
   }
   const Shape shape = shape_of(step.part);
-  Tensor tensor = create(names_.make(site_->base_name + "@recv"), shape,
-                         is_bool() ? DataType::kInt64 : site_->type);
+  const Tensor result{site_->into, shape};
+  Tensor tensor = is_direct_ && !is_bool() ? result
+                                           : create(names_.make(site_->base_name + "@recv"), shape,
+                                                    is_bool() ? DataType::kInt64 : site_->type);
   insert("recv_v2", {tensor.var}, {tensor.var},
          {{"ring_id", groups_.id({step.src, step.dst}, true)},
           {"peer", std::int64_t{0}},
           {"out_shape", list_of(shape)}});
   if (is_bool()) tensor = cast(tensor, DataType::kInt64, DataType::kBool);
-  if (compat_) received_[key] = tensor;
+  if (remembers()) received_[key] = tensor;
   pieces_.push_back(tensor);
 }
 
@@ -262,48 +270,6 @@ void Emitter::zero(const Step& step) {
   insert("fill_constant", {}, {current_.var},
          {{"shape", list_of(shape)}, {"value", std::int64_t{0}}});
   has_result_ = true;
-}
-
-EmitSite Emitter::site_after(OpId anchor, VarId var, const Shape& local_shape) const {
-  const Variable variable = log_.var(var);
-  return {anchor,
-          var,
-          0,
-          variable.name,
-          local_shape,
-          variable.type,
-          log_.op(anchor).role,
-          log_.block_of(anchor)};
-}
-
-OpId Emitter::send_after(OpId anchor, VarId var, const Shape& local_shape, Rank from, Rank to) {
-  const EmitSite site = site_after(anchor, var, local_shape);
-  site_ = &site;
-  after_ = anchor;
-  Tensor tensor{var, local_shape};
-  if (is_bool()) tensor = cast(tensor, DataType::kBool, DataType::kInt64);
-  insert("send_v2", {tensor.var}, {},
-         {{"ring_id", groups_.id({from, to}, true)}, {"peer", std::int64_t{1}}});
-  return *after_;
-}
-
-OpId Emitter::recv_after(OpId anchor, VarId var, const Shape& local_shape, Rank from, Rank to) {
-  const EmitSite site = site_after(anchor, var, local_shape);
-  site_ = &site;
-  after_ = anchor;
-  Tensor tensor{var, local_shape};
-  if (is_bool()) {
-    tensor = create(names_.make(site.base_name + "@recv"), local_shape, DataType::kInt64);
-  }
-  insert("recv_v2", {tensor.var}, {tensor.var},
-         {{"ring_id", groups_.id({from, to}, true)},
-          {"peer", std::int64_t{0}},
-          {"out_shape", list_of(local_shape)}});
-  if (is_bool()) {
-    insert("cast", {tensor.var}, {var},
-           {{"in_dtype", std::string("int64")}, {"out_dtype", std::string("bool")}});
-  }
-  return *after_;
 }
 
 }  // namespace shardwright::program

@@ -31,8 +31,9 @@ class NameMaker {
 
 // Where operators go and what they start from.
 struct EmitSite {
-  OpId anchor;                   // operators go before it
+  OpId anchor;                   // operators go before it, or after it where `into` is valid
   VarId source;                  // what the rank holds; invalid where it holds nothing
+  VarId into;                    // what the result is written to; invalid: a new variable
   std::uint64_t source_key = 0;  // equal for equal contents: what caches remember
   std::string base_name;         // of the tensor
   Shape local_shape;             // of the source on this rank
@@ -54,13 +55,11 @@ class Emitter {
   // sends).
   std::optional<VarId> emit(const EmitSite& site, const std::vector<Step>& steps);
 
-  // Single messages, for the output side: right after `anchor`, with what `var` is on this rank.
-  // The last operator inserted.
-  OpId send_after(OpId anchor, VarId var, const Shape& local_shape, Rank from, Rank to);
-  OpId recv_after(OpId anchor, VarId var, const Shape& local_shape, Rank from, Rank to);
+  // The last operator that the last emit() inserted after its anchor; the anchor if it inserted
+  // none.
+  OpId last() const { return *after_; }
 
  private:
-  EmitSite site_after(OpId anchor, VarId var, const Shape& local_shape) const;
   struct Tensor {
     VarId var;
     Shape shape;
@@ -71,6 +70,7 @@ class Emitter {
   void concat_gather(const Step& step);
   void all_reduce(const Step& step);
   void reduce_scatter(const Step& step);
+  void finish_reduction(const Step& step);
   void all_to_all(const Step& step);
   void send(const Step& step);
   void recv(const Step& step);
@@ -91,6 +91,7 @@ class Emitter {
   Tensor transpose(const Tensor& tensor, std::size_t dim);
   std::string layer(const char* type);
   bool is_bool() const { return site_->type == DataType::kBool; }
+  bool remembers() const { return compat_ && !site_->into.valid(); }
 
   EditLog& log_;
   const GroupTable& groups_;
@@ -101,6 +102,7 @@ class Emitter {
   std::optional<OpId> after_;  // insert after this instead of before the site's anchor
   Tensor current_;
   bool has_result_ = false;
+  bool is_direct_ = false;  // what is received is the result
   std::vector<Tensor> pieces_;
 
   std::map<std::pair<std::uint64_t, std::vector<Rank>>, std::vector<Tensor>> gathered_;

@@ -53,33 +53,40 @@ void Emitter::concat_gather(const Step& step) {
   has_result_ = true;
 }
 
+// Booleans are counted: what is true somewhere is true, which the average agrees with.
 void Emitter::all_reduce(const Step& step) {
   const bool maximum = step.reduction == Reduction::kMax;
+  if (is_bool()) current_ = cast(current_, DataType::kBool, DataType::kInt64);
+  const DataType type = log_.var(current_.var).type;
   current_ = unary(maximum ? "c_allreduce_max" : "c_allreduce_sum", current_, layer("c_allreduce"),
-                   current_.shape, site_->type, {{"ring_id", groups_.id(step.group, false)}});
-  if (step.reduction == Reduction::kAvg) {
-    current_ = unary("scale", current_, layer("scale"), current_.shape, site_->type,
-                     {{"divisor", static_cast<std::int64_t>(step.group.size())}});
-  }
-  has_result_ = true;
+                   current_.shape, type, {{"ring_id", groups_.id(step.group, false)}});
+  finish_reduction(step);
 }
 
 void Emitter::reduce_scatter(const Step& step) {
   const auto dim = static_cast<std::size_t>(step.dim);
   const auto count = static_cast<std::int64_t>(step.group.size());
+  if (is_bool()) current_ = cast(current_, DataType::kBool, DataType::kInt64);
   if (dim != 0) current_ = transpose(current_, dim);
   Shape shape = current_.shape;
   shape[0] /= count;
-  current_ = unary(
-      "c_reducescatter", current_, layer("c_reducescatter"), shape, site_->type,
-      {{"ring_id", groups_.id(step.group, false)},
-       {"nranks", count},
-       {"reduce_type", std::string(to_name(step.reduction == Reduction::kMax ? Reduction::kMax
-                                                                             : Reduction::kSum))}});
-  if (step.reduction == Reduction::kAvg) {
-    current_ = unary("scale", current_, layer("scale"), shape, site_->type, {{"divisor", count}});
-  }
+  const Reduction reduction = step.reduction == Reduction::kMax ? Reduction::kMax : Reduction::kSum;
+  current_ = unary("c_reducescatter", current_, layer("c_reducescatter"), shape,
+                   log_.var(current_.var).type,
+                   {{"ring_id", groups_.id(step.group, false)},
+                    {"nranks", count},
+                    {"reduce_type", std::string(to_name(reduction))}});
   if (dim != 0) current_ = transpose(current_, dim);
+  finish_reduction(step);
+}
+
+void Emitter::finish_reduction(const Step& step) {
+  if (is_bool()) {
+    current_ = cast(current_, DataType::kInt64, DataType::kBool);
+  } else if (step.reduction == Reduction::kAvg) {
+    current_ = unary("scale", current_, layer("scale"), current_.shape, site_->type,
+                     {{"divisor", static_cast<std::int64_t>(step.group.size())}});
+  }
   has_result_ = true;
 }
 

@@ -38,9 +38,9 @@ class MeshCosts {
 
 // What is done along axes of one rank is free and left out. Where `target` is null, the chain ends
 // at the cheapest placement without reductions due. Nothing where no chain exists (uneven pieces
-// can be gathered by no collective) or where it lies beyond `kMaxPlacements` placements. Splits that
-// are undone later are tried where the search stays within that.
-// Cost: O(placements * axes * dims), Dijkstra's algorithm.
+// can be gathered by no collective) or where it lies beyond `kMaxPlacements` placements. Splits
+// that are undone later are tried where the search stays within that. Cost: O(placements * axes *
+// dims), Dijkstra's algorithm.
 std::optional<MeshChain> cheapest_chain(const MeshCosts& costs, const MeshPlacement& source,
                                         const MeshPlacement* target);
 

@@ -20,7 +20,8 @@ std::size_t PlanKeyHash::operator()(const PlanKey& key) const {
     hash = hash_mix(hash, static_cast<std::uint64_t>(due));
   for (const std::int64_t size : key.shape)
     hash = hash_mix(hash, static_cast<std::uint64_t>(size));
-  return static_cast<std::size_t>(hash_mix(hash, static_cast<std::uint64_t>(key.type)));
+  return static_cast<std::size_t>(
+      hash_mix(hash, static_cast<std::uint64_t>(key.type) * 2 + (key.is_output ? 1 : 0)));
 }
 
 PlanStore::Entry& PlanStore::entry(const PlanKey& key) {
@@ -48,9 +49,10 @@ void PlanStore::plan(Entry& entry) const {
   const DistAttr source = source_of(entry.key);
   const DistAttr target = target_of(entry.key);
   if (mode_ != PlanMode::kBest) {
-    Result<ReshardPlan> plan = mode_ == PlanMode::kCompat
-                                   ? plan_compat(entry.key.shape, source, target)
-                                   : plan_compat_mesh(entry.key.shape, source, target);
+    const auto planner = entry.key.is_output          ? &plan_compat_output
+                         : mode_ == PlanMode::kCompat ? &plan_compat
+                                                      : &plan_compat_mesh;
+    Result<ReshardPlan> plan = planner(entry.key.shape, source, target);
     if (plan.ok()) {
       entry.plan = std::move(plan).value();
     } else {

@@ -22,6 +22,7 @@ struct PlanKey {
   PartialAxes target_partial;
   Shape shape;
   DataType type = DataType::kFloat32;
+  bool is_output = false;  // right after the operator that writes the tensor
 
   friend bool operator==(const PlanKey&, const PlanKey&) = default;
 };

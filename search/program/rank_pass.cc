@@ -35,7 +35,7 @@ class RankPass {
       apply(decision);
     }
     if (options_.whole) {
-      add_messages();
+      pass_on_outputs();
       remove_others();
     }
     const bool new_groups = schedule_.groups().groups().size() != program_.groups().size();
@@ -88,11 +88,16 @@ class RankPass {
     site.type = key.type;
     site.role = request.role;
     site.block = program_.block_of(request.anchor);
-    if (const auto position = position_in(key.source_mesh)) {
-      const DistAttr attr{program_.mesh(key.source_mesh), key.source_mapping, {}};
-      site.local_shape = shape_of(part_at(key.shape, attr, *position));
-    }
+    site.local_shape = share_of(key);
     return site;
+  }
+
+  // The shape of what this rank holds of a plan's source; empty where it holds nothing.
+  Shape share_of(const PlanKey& key) {
+    const auto position = position_in(key.source_mesh);
+    if (!position) return {};
+    const DistAttr attr{program_.mesh(key.source_mesh), key.source_mapping, {}};
+    return shape_of(part_at(key.shape, attr, *position));
   }
 
   // The consumer reads the result, and so do the later ones with the same wish.
@@ -116,24 +121,25 @@ class RankPass {
     }
   }
 
-  void add_messages() {
+  // Outputs go where their tensors live, right after the operator, in the order of its outputs.
+  void pass_on_outputs() {
     OpId op;
     OpId last;
-    for (const OutputMessage& message : requests_.messages) {
-      if (message.from != rank_ && message.to != rank_) continue;
-      if (message.op != op) last = op = message.op;
-      const Shape& shape = full_shape(program_, requests_, message.var);
-      const DistAttr attr = program_.placement(message.var);
-      const MeshId sender = program_.op(message.op).mesh;
-      const DistAttr sent{program_.mesh(sender), attr.dims_mapping, {}};
-      if (message.from == rank_) {
-        const Shape local = shape_of(part_at(shape, sent, *position_in(sender)));
-        last = emitter_.send_after(last, message.var, local, message.from, message.to);
-      } else {
-        const std::size_t position = *position_in(program_.var(message.var).mesh);
-        const Shape local = shape_of(part_at(shape, attr, position));
-        last = emitter_.recv_after(last, message.var, local, message.from, message.to);
-      }
+    for (const OutputDecision& output : schedule_.outputs()) {
+      const std::vector<Step>* const steps = output.entry->steps_of(rank_);
+      if (steps == nullptr) continue;
+      if (output.request.op != op) last = op = output.request.op;
+      const VarId var = output.request.var;
+      EmitSite site;
+      site.anchor = last;
+      site.source = site.into = var;
+      site.base_name = program_.var(var).name;
+      site.type = program_.var(var).type;
+      site.role = program_.op(op).role;
+      site.block = program_.block_of(op);
+      site.local_shape = share_of(output.entry->key);
+      emitter_.emit(site, *steps);
+      last = emitter_.last();
     }
   }
 

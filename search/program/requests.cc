@@ -97,14 +97,18 @@ class Walker {
     for (std::size_t i = 0; i < meshes.size(); ++i) {
       for (std::size_t j = 0; j < meshes.size(); ++j) {
         if (canonical_[j] != MeshId(j) || !is_known_[j]) continue;
-        if (meshes[j].size() < meshes[i].size() && meets(meshes[j], meshes[i])) {
+        if (meshes[j].size() < meshes[i].size() && is_subset(meshes[j], meshes[i])) {
           parts_[i].push_back(MeshId(j));
         }
       }
+      if (!is_covered(meshes[i], parts_[i])) parts_[i].clear();
     }
   }
-  static bool meets(const ProcessMesh& a, const ProcessMesh& b) {
-    return std::any_of(a.ids().begin(), a.ids().end(), [&](Rank rank) { return b.contains(rank); });
+  bool is_covered(const ProcessMesh& mesh, const std::vector<MeshId>& parts) const {
+    return std::all_of(mesh.ids().begin(), mesh.ids().end(), [&](Rank rank) {
+      return std::any_of(parts.begin(), parts.end(),
+                         [&](MeshId part) { return program_.mesh(part).contains(rank); });
+    });
   }
 
   Status look_at_variables() {
@@ -233,7 +237,9 @@ class Walker {
                            "a tensor on a union of meshes must be replicated");
     }
     const std::vector<MeshId>& parts = parts_[op_mesh.index()];
-    if (parts.empty()) return consider(id, op, input, op_mesh, is_union, true);
+    if (parts.empty() || !is_replicated(input.dims_mapping)) {
+      return consider(id, op, input, op_mesh, is_union, true);
+    }
     for (const MeshId part : parts) {
       SHARDWRIGHT_RETURN_IF_ERROR(consider(id, op, input, part, is_union, false));
     }
@@ -292,32 +298,13 @@ class Walker {
       const Argument& output = op.outputs[i];
       const Variable& var = program_.var(output.var);
       if (!var.mesh.valid() || output.dims_mapping.size() != var.shape.size()) continue;
-      const std::string where =
-          "/ops/" + std::to_string(id.value()) + "/outputs/" + std::to_string(i);
       if (var.dims_mapping != output.dims_mapping) {
         return invalid_input(
-            where, "\"" + var.name + "\" must be placed as its tensor is, by the same mapping");
+            "/ops/" + std::to_string(id.value()) + "/outputs/" + std::to_string(i),
+            "\"" + var.name + "\" must be placed as its tensor is, by the same mapping");
       }
       if (canonical_[var.mesh.index()] == canonical_[op.mesh.index()]) continue;
-      SHARDWRIGHT_RETURN_IF_ERROR(note_messages(id, op, output, where));
-    }
-    return {};
-  }
-
-  Status note_messages(OpId id, const Operation& op, const Argument& output,
-                       const std::string& where) {
-    const Variable& var = program_.var(output.var);
-    const ProcessMesh& senders = program_.mesh(op.mesh);
-    std::vector<Rank> receivers;
-    for (const Rank rank : program_.mesh(var.mesh).ids()) {
-      if (!senders.contains(rank)) receivers.push_back(rank);
-    }
-    if (receivers.size() != senders.size() && !receivers.empty() &&
-        !is_replicated(output.dims_mapping)) {
-      return invalid_input(where, "must be replicated to go to another number of ranks");
-    }
-    for (std::size_t i = 0; i < receivers.size(); ++i) {
-      found_.messages.push_back({id, output.var, senders.ids()[i % senders.size()], receivers[i]});
+      found_.outputs.push_back({id, output.var});
     }
     return {};
   }
@@ -328,7 +315,7 @@ class Walker {
   std::vector<MeshId> canonical_;
   std::vector<bool> visited_;  // by block
   std::vector<bool> is_known_;
-  std::vector<std::vector<MeshId>> parts_;  // known meshes within a union
+  std::vector<std::vector<MeshId>> parts_;  // known meshes that make up a union
   std::vector<Enclosing> enclosing_;
   std::vector<const Argument*> order_;
   std::unordered_map<WishKey, std::uint32_t, WishHash> wish_index_;

@@ -34,19 +34,17 @@ struct Wish {
   std::vector<std::uint32_t> requests;  // in program order
 };
 
-// A message that an operator's output needs, because the tensor lives on other ranks.
-struct OutputMessage {
+// An output whose tensor lives on other ranks than the operator.
+struct OutputRequest {
   OpId op;
   VarId var;
-  Rank from = -1;
-  Rank to = -1;
 };
 
 // Thread safety: a value.
 struct Requests {
   std::vector<Request> requests;  // in program order
   std::vector<Wish> wishes;
-  std::vector<OutputMessage> messages;
+  std::vector<OutputRequest> outputs;               // in program order
   std::unordered_set<std::string> generated_names;  // names that look generated
   std::vector<Shape> shapes;  // of variables whose batch dimension was open, else empty
   std::uint64_t items_scanned = 0;

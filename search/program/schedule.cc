@@ -1,5 +1,6 @@
 #include "search/program/schedule.h"
 
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -20,6 +21,21 @@ PlanKey key_from_tensor(const Program& program, const Requests& requests, const 
           wish.partial,
           full_shape(program, requests, request.var),
           var.type};
+}
+
+PlanKey key_of_output(const Program& program, const Requests& requests,
+                      const OutputRequest& request) {
+  const Variable& var = program.var(request.var);
+  PlanKey key{program.op(request.op).mesh,
+              var.mesh,
+              var.dims_mapping,
+              var.dims_mapping,
+              {},
+              var.partial,
+              full_shape(program, requests, request.var),
+              var.type};
+  key.is_output = true;
+  return key;
 }
 
 // The copies of one tensor between two writes, as wishes.
@@ -49,6 +65,10 @@ Result<Schedule> Schedule::make(const Program& program, const Requests& requests
     decisions.push_back(
         {i, Decision::kOriginal, &store.entry(key_from_tensor(program, requests, request))});
   }
+  for (const OutputRequest& request : requests.outputs) {
+    const PlanKey key = key_of_output(program, requests, request);
+    schedule.outputs_.push_back({request, &store.entry(key)});
+  }
   store.plan_all(executor);
   Copies copies;
   std::unordered_set<const PlanStore::Entry*> seen;
@@ -74,8 +94,13 @@ Result<Schedule> Schedule::make(const Program& program, const Requests& requests
     if (!decision.entry->status.ok()) return decision.entry->status.error();
     if (seen.insert(decision.entry).second) schedule.groups_.add(decision.entry->plan);
   }
-  for (const OutputMessage& message : requests.messages) {
-    schedule.groups_.add({message.from, message.to}, true);
+  for (const OutputDecision& output : schedule.outputs_) {
+    if (!output.entry->status.ok()) {
+      return Error{output.entry->status.error().code, output.entry->status.error().message,
+                   "/ops/" + std::to_string(output.request.op.value()) + "/outputs/" +
+                       program.var(output.request.var).name};
+    }
+    if (seen.insert(output.entry).second) schedule.groups_.add(output.entry->plan);
   }
   return schedule;
 }

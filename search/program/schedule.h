@@ -18,6 +18,12 @@ struct Decision {
   const PlanStore::Entry* entry = nullptr;
 };
 
+// The same for an output.
+struct OutputDecision {
+  OutputRequest request;
+  const PlanStore::Entry* entry = nullptr;
+};
+
 // Thread safety: const members may be called from any thread.
 class Schedule {
  public:
@@ -28,12 +34,14 @@ class Schedule {
                                Executor& executor);
 
   const std::vector<Decision>& decisions() const { return decisions_; }
+  const std::vector<OutputDecision>& outputs() const { return outputs_; }
   const GroupTable& groups() const { return groups_; }
 
  private:
   explicit Schedule(const Program& program) : groups_(program.groups()) {}
 
   std::vector<Decision> decisions_;
+  std::vector<OutputDecision> outputs_;
   GroupTable groups_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "runtime/io/file.h"
 #include "runtime/io/program_json.h"
+#include "tests/support/program_execution.h"
 
 namespace {
 
@@ -112,4 +113,28 @@ TEST_CASE("program golden: a written program reads back and needs nothing more")
             rank["counters"]["inserted_ops"].get<std::uint64_t>());
     }
   }
+}
+
+TEST_CASE("program golden: every rank reads the right data, in both modes, whole and as upstream") {
+  const auto text = read_file("tests/golden/programs/programs.json.gz");
+  REQUIRE(text.ok());
+  const auto programs = read_programs(*text);
+  REQUIRE(programs.ok());
+  std::size_t runs = 0;
+  for (const ProgramDocument& document : *programs) {
+    CAPTURE(document.program.name());
+    for (const int choice : {0, 1, 2, 3}) {
+      program::ReshardOptions options;
+      options.compat = choice % 2 == 1;
+      options.whole = choice / 2 == 1;
+      options.ranks = document.ranks;
+      const auto result = reshard_program(document.program, options, 2);
+      REQUIRE(result.ok());
+      const auto execution = test_support::execute(document.program, *result);
+      CHECK(execution.problem == "");
+      CHECK(execution.inputs >= document.ranks.size());
+      runs += result->ranks.size();
+    }
+  }
+  CHECK(runs == 4 * 6);
 }

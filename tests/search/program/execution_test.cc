@@ -1,0 +1,95 @@
+// Whole programs, every rank of them, executed on arrays.
+#include <doctest/doctest.h>
+
+#include <utility>
+
+#include "tests/support/program_execution.h"
+#include "tests/support/random_program.h"
+#include "tests/support/transformer_program.h"
+
+namespace {
+
+using namespace shardwright;
+using namespace shardwright::program;
+using test_support::execute;
+
+ReshardResult reshard(const Program& program, const ReshardOptions& options) {
+  InlineExecutor executor;
+  auto result = reshard_program(program, options, executor);
+  REQUIRE_MESSAGE(result.ok(), result.error().to_string());
+  return std::move(result).value();
+}
+
+// Tensor x, split by rows, that an operator wants replicated.
+Program gather_program() {
+  ProgramSpec spec;
+  spec.meshes.push_back(ProcessMesh::make({2}, {0, 1}).value());
+  Variable var;
+  var.name = "x";
+  var.shape = {4, 2};
+  var.mesh = MeshId(0);
+  var.dims_mapping = {0, -1};
+  spec.vars.push_back(std::move(var));
+  Operation op;
+  op.type = "reads";
+  op.mesh = MeshId(0);
+  op.inputs.push_back({VarId(0), 0, {-1, -1}});
+  spec.ops.emplace_back(BlockId(0), std::move(op));
+  return Program::make(std::move(spec)).value();
+}
+
+}  // namespace
+
+TEST_CASE("execution: it notices data that is missing, wrong or never comes") {
+  const Program program = gather_program();
+  const ReshardResult good = reshard(program, {});
+  const auto execution = execute(program, good);
+  CHECK(execution.problem.empty());
+  CHECK(execution.inputs == 2);
+  CHECK(execution.collectives == 1);
+  ReshardResult bad = good;
+  EditLog unread(good.ranks[0].program);
+  unread.rename_input(OpId(0), good.ranks[0].program.op(OpId(0)).inputs[0].var, VarId(0));
+  bad.ranks[0].program = unread.commit().value();
+  CHECK(execute(program, bad).problem.ends_with("reads wrong data for x"));
+  bad = good;
+  EditLog alone(good.ranks[1].program);
+  alone.remove(OpId(1));
+  bad.ranks[1].program = alone.commit().value();
+  CHECK_FALSE(execute(program, bad).problem.empty());
+  bad.ranks[0].program = program;
+  bad.ranks[1].program = program;
+  CHECK(execute(program, bad).problem.ends_with("reads wrong data for x"));
+}
+
+TEST_CASE("execution: every operator of random programs reads what it was promised") {
+  std::size_t inputs = 0;
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    CAPTURE(seed);
+    const bool whole = seed % 2 == 1;
+    const Program program = test_support::RandomProgram(seed, whole).make();
+    ReshardOptions options;
+    options.whole = whole;
+    const auto execution = execute(program, reshard(program, options));
+    CHECK(execution.problem == "");
+    inputs += execution.inputs;
+  }
+  CHECK(inputs > 20'000);
+}
+
+TEST_CASE("execution: a transformer of 12 layers on two stages of two ranks runs") {
+  const Program program = test_support::TransformerProgram::make(12);
+  for (const bool compat : {false, true}) {
+    for (const SyncMode sync : {SyncMode::kPerCommit, SyncMode::kPerInsert}) {
+      ReshardOptions options;
+      options.compat = compat;
+      options.whole = true;
+      options.sync = sync;
+      const auto execution = execute(program, reshard(program, options));
+      CHECK(execution.problem == "");
+      CHECK(execution.operators == 12 * 8 * 2);
+      CHECK(execution.messages == 2);
+      CHECK(execution.collectives == 12 * 2);
+    }
+  }
+}
