@@ -7,9 +7,9 @@
 namespace shardwright::program {
 
 std::string_view to_name(Edit::Kind kind) {
-  constexpr std::array<std::string_view, 9> kNames{"create_var", "insert_before", "insert_after",
-                                                   "remove_op",  "remove_var",    "rename_input",
-                                                   "add_input",  "set_attr",      "place_var"};
+  constexpr std::array<std::string_view, 10> kNames{
+      "create_var",   "insert_before", "insert_after",  "remove_op", "remove_var",
+      "rename_input", "add_input",     "set_arguments", "set_attr",  "place_var"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -97,6 +97,17 @@ void EditLog::drop_use(VarId id, OpId user) {
   }
 }
 
+// Of what the operator reads, each once, but for what `kept` reads, too.
+void EditLog::drop_uses(const Operation& op, OpId id, const std::vector<Argument>& kept) {
+  const std::vector<Argument>& inputs = op.inputs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto same = [&](const Argument& argument) { return argument.var == inputs[i].var; };
+    const auto here = inputs.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::any_of(inputs.begin(), here, same)) continue;
+    if (std::none_of(kept.begin(), kept.end(), same)) drop_use(inputs[i].var, id);
+  }
+}
+
 void EditLog::record(Edit edit) {
   edits_.push_back(edit);
   ++counters_.edits;
@@ -154,12 +165,7 @@ void EditLog::remove(OpId id) {
   (left.valid() ? ops_.edit(left.index()).next : changed.first) = right;
   (right.valid() ? ops_.edit(right.index()).previous : changed.last) = left;
   --changed.num_ops;
-  for (std::size_t i = 0; i < gone->inputs.size(); ++i) {
-    const VarId var = gone->inputs[i].var;
-    const auto same = [&](const Argument& argument) { return argument.var == var; };
-    const auto end = gone->inputs.begin() + static_cast<std::ptrdiff_t>(i);
-    if (std::none_of(gone->inputs.begin(), end, same)) drop_use(var, id);
-  }
+  drop_uses(*gone, id, {});
   ops_.edit(id.index()).op = nullptr;
   record({Edit::Kind::kRemoveOp, id, {}, {}, {}});
   guard.done();
@@ -202,6 +208,22 @@ void EditLog::add_input(OpId id, Argument argument) {
   edit_block(block_of(id));
   ops_.edit(id.index()).op = std::move(copy);
   record({Edit::Kind::kAddInput, id, {}, var, {}});
+  guard.done();
+}
+
+void EditLog::set_arguments(OpId id, std::vector<Argument> inputs, std::vector<Argument> outputs) {
+  Guard guard(*this);
+  auto copy = std::make_shared<Operation>(op(id));
+  drop_uses(*copy, id, inputs);
+  for (const Argument& input : inputs) {
+    const auto same = [&](const Argument& known) { return known.var == input.var; };
+    if (std::none_of(copy->inputs.begin(), copy->inputs.end(), same)) add_use(input.var, id);
+  }
+  copy->inputs = std::move(inputs);
+  copy->outputs = std::move(outputs);
+  edit_block(block_of(id));
+  ops_.edit(id.index()).op = std::move(copy);
+  record({Edit::Kind::kSetArguments, id, {}, {}, {}});
   guard.done();
 }
 

@@ -24,6 +24,7 @@ struct Edit {
     kRemoveVar,
     kRenameInput,
     kAddInput,
+    kSetArguments,
     kSetAttribute,
     kPlaceVar
   };
@@ -90,6 +91,7 @@ class EditLog {
   // `new_var`, with the same wish.
   void rename_input(OpId id, VarId old_var, VarId new_var, const DimsMapping* wish = nullptr);
   void add_input(OpId id, Argument argument);
+  void set_arguments(OpId id, std::vector<Argument> inputs, std::vector<Argument> outputs);
   void set_attribute(OpId id, const std::string& name, AttributeValue value);
   // Says where a variable without a placement lives.
   void place(VarId id, MeshId mesh, DimsMapping dims_mapping);
@@ -121,6 +123,7 @@ class EditLog {
   Block& edit_block(BlockId id);
   void add_use(VarId id, OpId user);
   void drop_use(VarId id, OpId user);
+  void drop_uses(const Operation& op, OpId id, const std::vector<Argument>& kept);
   void read_uses(VarId id, const UseChanges* changes, std::vector<OpId>& out) const;
   void record(Edit edit);
 

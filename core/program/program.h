@@ -40,6 +40,8 @@ struct Variable {
   DimsMapping dims_mapping;
   PartialAxes partial;
   BlockId block{0};
+  std::int32_t lod_level =
+      0;  // how deep sequences are nested; messages do not carry where they end
   bool is_feed = false;
   bool is_parameter = false;
   bool is_local = false;  // `shape` is what a rank holds

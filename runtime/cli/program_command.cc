@@ -24,6 +24,7 @@ struct ProgramArguments {
   bool compat = false;
   bool legacy_sync = false;
   bool whole = false;
+  std::string startup_path;
   std::optional<std::int64_t> batch_size;
 };
 
@@ -171,11 +172,30 @@ std::string apply_report(const std::vector<std::pair<ProgramDocument, program::R
   return report;
 }
 
+// One startup program per program, or one for all; none where the user named no file.
+Result<std::vector<program::Program>> read_startups(const ProgramArguments& arguments,
+                                                    std::size_t programs) {
+  std::vector<program::Program> startups;
+  if (arguments.startup_path.empty()) return startups;
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, read_file(arguments.startup_path));
+  Result<std::vector<ProgramDocument>> documents = read_programs(text);
+  if (!documents.ok()) return in_file(documents.error(), arguments.startup_path);
+  if (documents->size() != 1 && documents->size() != programs) {
+    return invalid_input("/programs", "must be one, or as many as there are main programs");
+  }
+  for (std::size_t i = 0; i < programs; ++i) {
+    startups.push_back((*documents)[documents->size() == 1 ? 0 : i].program);
+  }
+  return startups;
+}
+
 int run_apply(const ProgramArguments& arguments) {
   const Result<std::string> text = read_file(arguments.path);
   if (!text.ok()) return fail(text.error());
   Result<std::vector<ProgramDocument>> programs = read_programs(*text);
   if (!programs.ok()) return fail(in_file(programs.error(), arguments.path));
+  const auto startups = read_startups(arguments, programs->size());
+  if (!startups.ok()) return fail(startups.error());
   const InterruptGuard interrupt;
   std::vector<std::pair<ProgramDocument, program::ReshardResult>> results;
   for (const ProgramDocument& document : *programs) {
@@ -185,6 +205,7 @@ int run_apply(const ProgramArguments& arguments) {
     options.whole = arguments.whole;
     options.batch_size = arguments.batch_size;
     options.ranks = document.ranks;
+    if (!startups->empty()) options.startup = (*startups)[results.size()];
     options.stop = interrupt.token();
     Result<program::ReshardResult> result =
         reshard_program(document.program, options, arguments.output.threads);
@@ -228,8 +249,12 @@ void add_program_command(CLI::App& app, Action& chosen) {
   CLI::App& apply_command =
       *command.add_subcommand("apply", "Makes every rank's program, in one batch of edits each");
   apply_command.add_option("PROGRAM", apply->path, "Program file (- = stdin)")->required();
-  apply_command.add_flag("--full", apply->whole,
-                         "Also send outputs, and remove what belongs to other ranks");
+  CLI::Option* const full = apply_command.add_flag(
+      "--full", apply->whole, "Also send outputs, and remove what belongs to other ranks");
+  apply_command
+      .add_option("--startup", apply->startup_path,
+                  "Startup program: every rank keeps what its main program needs")
+      ->needs(full);
   apply_command
       .add_option("--batch-size", apply->batch_size, "Size of batch dimensions written as -1")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description(""));

@@ -97,6 +97,7 @@ class ProgramReader {
                            [&](JsonValue v) { return read_mapping(v, var.dims_mapping); })
             .optional_with("partial", [&](JsonValue v) { return read_partial(v, var.partial); })
             .optional_with("block", id_below("block", spec_.block_parents.size() + 1, var.block))
+            .optional("lod_level", var.lod_level)
             .optional("is_feed", var.is_feed)
             .optional("is_parameter", var.is_parameter)
             .optional("is_local", var.is_local)

@@ -295,6 +295,7 @@ class ProgramWriter {
       json_.end_object();
     }
     if (var.block.value() != 0) json_.member("block", var.block.value());
+    if (var.lod_level != 0) json_.member("lod_level", var.lod_level);
     if (var.is_feed) json_.member("is_feed", true);
     if (var.is_parameter) json_.member("is_parameter", true);
     if (var.is_local) json_.member("is_local", true);
@@ -380,6 +381,10 @@ void write_programs(const std::vector<std::pair<ProgramDocument, ReshardResult>>
       writer.write_edits(rank.edits);
       json.key("program");
       writer.write_program({rank.rank});
+      if (rank.startup) {
+        json.key("startup");
+        ProgramWriter(json, *rank.startup).write_program({rank.rank});
+      }
       json.end_object();
     }
     json.end_array().end_object();

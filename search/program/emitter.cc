@@ -8,6 +8,10 @@ namespace {
 
 std::vector<std::int64_t> list_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
+Attributes casting(DataType from, DataType to) {
+  return {{"in_dtype", std::string(to_name(from))}, {"out_dtype", std::string(to_name(to))}};
+}
+
 }  // namespace
 
 std::string NameMaker::make(const std::string& key) {
@@ -88,6 +92,7 @@ Emitter::Tensor Emitter::create(std::string name, Shape shape, DataType type) {
   variable.shape = shape;
   variable.type = type;
   variable.block = site_->block;
+  variable.lod_level = site_->lod_level;
   variable.is_local = true;
   return {log_.create_var(std::move(variable)), shape};
 }
@@ -119,7 +124,7 @@ Emitter::Tensor Emitter::unary(std::string op_type, const Tensor& input, std::st
 
 Emitter::Tensor Emitter::cast(const Tensor& tensor, DataType from, DataType to) {
   return unary("cast", tensor, names_.make("cast@RESHARD.tmp"), tensor.shape, to,
-               {{"in_dtype", std::string(to_name(from))}, {"out_dtype", std::string(to_name(to))}});
+               casting(from, to));
 }
 
 std::vector<Emitter::Tensor> Emitter::split(const Tensor& tensor, std::size_t dim,
@@ -211,15 +216,28 @@ void Emitter::recv(const Step& step) {
     }
   }
   const Shape shape = shape_of(step.part);
+  const DataType type = is_bool() ? DataType::kInt64 : site_->type;
+  // Upstream does not reset booleans on the way in.
+  const bool resets = site_->lod_feed.valid() && !(is_bool() && remembers());
+  const bool into = is_direct_ && !is_bool();
   const Tensor result{site_->into, shape};
-  Tensor tensor = is_direct_ && !is_bool() ? result
-                                           : create(names_.make(site_->base_name + "@recv"), shape,
-                                                    is_bool() ? DataType::kInt64 : site_->type);
+  Tensor tensor =
+      into && !resets ? result : create(names_.make(site_->base_name + "@recv"), shape, type);
   insert("recv_v2", {tensor.var}, {tensor.var},
          {{"ring_id", groups_.id({step.src, step.dst}, true)},
           {"peer", std::int64_t{0}},
           {"out_shape", list_of(shape)}});
-  if (is_bool()) tensor = cast(tensor, DataType::kInt64, DataType::kBool);
+  if (resets) {
+    const Tensor reset = into ? result : create(names_.make("reset_lod@RESHARD.tmp"), shape, type);
+    insert("lod_reset", {tensor.var, site_->lod_feed}, {reset.var}, {});
+    tensor = reset;
+  }
+  if (is_bool() && is_direct_) {
+    insert("cast", {tensor.var}, {result.var}, casting(DataType::kInt64, DataType::kBool));
+    tensor = result;
+  } else if (is_bool()) {
+    tensor = cast(tensor, DataType::kInt64, DataType::kBool);
+  }
   if (remembers()) received_[key] = tensor;
   pieces_.push_back(tensor);
 }

@@ -38,6 +38,8 @@ struct EmitSite {
   std::string base_name;         // of the tensor
   Shape local_shape;             // of the source on this rank
   DataType type = DataType::kFloat32;
+  std::int32_t lod_level = 0;
+  VarId lod_feed;  // where the level is not 0: what received tensors are reset from
   OpRole role = OpRole::kForward;
   BlockId block{0};
 };

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 namespace shardwright::program {
@@ -42,7 +44,11 @@ class RankPass {
     if (new_groups) log_.set_groups(schedule_.groups().groups());
     Result<Program> next = log_.commit();
     if (!next.ok()) return next.error();
-    RankProgram result{rank_, std::move(next).value(), log_.edits(), {}};
+    RankProgram result{rank_, std::move(next).value(), std::nullopt, log_.edits(), {}};
+    if (options_.whole && options_.startup) {
+      SHARDWRIGHT_ASSIGN_OR_RETURN(result.startup,
+                                   prune_startup(*options_.startup, result.program));
+    }
     static_cast<EditCounters&>(result.counters) = log_.counters();
     result.counters.planner_calls = planner_calls_;
     return result;
@@ -80,15 +86,26 @@ class RankPass {
   }
 
   EmitSite site_of(const Request& request, const Wish& wish, const PlanKey& key, VarId source) {
-    EmitSite site;
-    site.anchor = request.anchor;
-    site.source = source;
+    EmitSite site = site_at(request.anchor, request.var, source);
     site.source_key = std::uint64_t{wish.var.value()} << 32 | wish.epoch;
-    site.base_name = program_.var(request.var).name;
-    site.type = key.type;
     site.role = request.role;
-    site.block = program_.block_of(request.anchor);
     site.local_shape = share_of(key);
+    return site;
+  }
+
+  EmitSite site_at(OpId anchor, VarId var, VarId source) const {
+    const Variable& tensor = program_.var(var);
+    EmitSite site;
+    site.anchor = anchor;
+    site.source = source;
+    site.base_name = tensor.name;
+    site.type = tensor.type;
+    site.lod_level = tensor.lod_level;
+    if (const auto feed = requests_.lod_feeds.find(tensor.lod_level);
+        feed != requests_.lod_feeds.end()) {
+      site.lod_feed = feed->second;
+    }
+    site.block = log_.block_of(anchor);
     return site;
   }
 
@@ -130,33 +147,29 @@ class RankPass {
       if (steps == nullptr) continue;
       if (output.request.op != op) last = op = output.request.op;
       const VarId var = output.request.var;
-      EmitSite site;
-      site.anchor = last;
-      site.source = site.into = var;
-      site.base_name = program_.var(var).name;
-      site.type = program_.var(var).type;
+      EmitSite site = site_at(last, var, var);
+      site.into = var;
       site.role = program_.op(op).role;
-      site.block = program_.block_of(op);
       site.local_shape = share_of(output.entry->key);
       emitter_.emit(site, *steps);
       last = emitter_.last();
     }
   }
 
-  // Operators of other ranks go, and variables that nothing touches then; fed ones stay.
+  // Operators of other ranks go, and control flow of which nothing stays, and variables that
+  // nothing touches then; fed ones stay. Inner blocks come first.
   void remove_others() {
     std::vector<bool> needed(log_.var_capacity(), false);
     for (std::size_t block = program_.num_blocks(); block-- > 0;) {
       OpId next;
       for (OpId id = log_.block(BlockId(block)).first; id.valid(); id = next) {
         next = log_.next(id);
-        const Operation& op = log_.op(id);
-        const bool foreign = op.mesh.valid() && !position_in(op.mesh).has_value();
-        const bool reader = std::find(kReaders.begin(), kReaders.end(), op.type) != kReaders.end();
-        if (foreign && !reader) {
+        if (!stays(log_.op(id))) {
           log_.remove(id);
           continue;
         }
+        if (log_.op(id).sub_block.valid()) narrow(id);
+        const Operation& op = log_.op(id);
         for (const Argument& argument : op.inputs)
           needed[argument.var.index()] = true;
         for (const Argument& argument : op.outputs)
@@ -168,6 +181,41 @@ class RankPass {
       const VarId id(i);
       if (!needed[i] && log_.has(id) && !log_.var(id).is_feed) log_.remove(id);
     }
+  }
+
+  bool stays(const Operation& op) {
+    if (op.sub_block.valid()) return log_.block(op.sub_block).first.valid();
+    const bool foreign = op.mesh.valid() && !position_in(op.mesh).has_value();
+    return !foreign || std::find(kReaders.begin(), kReaders.end(), op.type) != kReaders.end();
+  }
+
+  // Control flow says of what its block reads, by name, and writes what still does.
+  void narrow(OpId id) {
+    std::unordered_set<VarId> read;
+    std::unordered_set<VarId> written;
+    const Operation& control = log_.op(id);
+    for (OpId inner = log_.block(control.sub_block).first; inner.valid();
+         inner = log_.next(inner)) {
+      const Operation& op = log_.op(inner);
+      for (const Argument& input : op.inputs)
+        read.insert(input.var);
+      for (const Argument& output : op.outputs)
+        written.insert(output.var);
+      if (op.condition.valid()) read.insert(op.condition);
+    }
+    std::vector<Argument> inputs;
+    std::vector<Argument> outputs;
+    const auto stays_in = [](const std::unordered_set<VarId>& vars) {
+      return [&vars](const Argument& argument) { return vars.contains(argument.var); };
+    };
+    std::copy_if(control.inputs.begin(), control.inputs.end(), std::back_inserter(inputs),
+                 stays_in(read));
+    std::copy_if(control.outputs.begin(), control.outputs.end(), std::back_inserter(outputs),
+                 stays_in(written));
+    std::stable_sort(inputs.begin(), inputs.end(), [&](const Argument& a, const Argument& b) {
+      return log_.var(a.var).name < log_.var(b.var).name;
+    });
+    log_.set_arguments(id, std::move(inputs), std::move(outputs));
   }
 
   const Program& program_;

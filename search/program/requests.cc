@@ -119,6 +119,10 @@ class Walker {
       ++found_.items_scanned;
       const Variable& var = program_.var(id);
       if (var.name.find('@') != std::string::npos) found_.generated_names.insert(var.name);
+      if (var.is_feed && var.lod_level != 0) {
+        const auto [known, fresh] = found_.lod_feeds.try_emplace(var.lod_level, id);
+        if (!fresh && var.block < program_.var(known->second).block) known->second = id;
+      }
       if (var.shape.empty() || var.shape[0] != -1 || !var.mesh.valid()) continue;
       if (!batch_size_) {
         return invalid_input("/vars/" + std::to_string(i),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -46,6 +47,8 @@ struct Requests {
   std::vector<Wish> wishes;
   std::vector<OutputRequest> outputs;               // in program order
   std::unordered_set<std::string> generated_names;  // names that look generated
+  std::map<std::int32_t, VarId>
+      lod_feeds;              // per level the first feed that says where sequences end
   std::vector<Shape> shapes;  // of variables whose batch dimension was open, else empty
   std::uint64_t items_scanned = 0;
 };

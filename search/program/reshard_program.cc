@@ -55,24 +55,31 @@ Result<Program> prune_startup(const Program& startup, const Program& main) {
   }
   EditLog log(startup);
   std::vector<bool> kept(startup.var_capacity(), false);
-  const BlockId block(0);
-  const auto needs = [&](const Argument& output) {
-    return read.contains(startup.var(output.var).name);
+  const auto keep_arguments = [&](const Operation& op) {
+    for (const auto* arguments : {&op.inputs, &op.outputs}) {
+      for (const Argument& argument : *arguments)
+        kept[argument.var.index()] = true;
+    }
   };
-  for (OpId id = startup.block(block).first; id.valid(); id = startup.next(id)) {
-    const Operation& op = startup.op(id);
-    if (std::none_of(op.outputs.begin(), op.outputs.end(), needs)) continue;
-    for (const Argument& argument : op.inputs)
-      kept[argument.var.index()] = true;
-    for (const Argument& argument : op.outputs)
-      kept[argument.var.index()] = true;
+  const auto is_kept = [&](const Argument& argument) { return kept[argument.var.index()]; };
+  const auto needs = [&](const Argument& output) {
+    return is_kept(output) || read.contains(startup.var(output.var).name);
+  };
+  for (std::size_t i = 0; i < startup.op_capacity(); ++i) {
+    if (!startup.has(OpId(i)) || startup.block_of(OpId(i)) == BlockId(0)) continue;
+    keep_arguments(startup.op(OpId(i)));
   }
-  for (OpId id = startup.block(block).first; id.valid(); id = startup.next(id)) {
+  // Backwards: what leads to something needed is needed.
+  for (OpId id = startup.block(BlockId(0)).last; id.valid(); id = startup.previous(id)) {
     const Operation& op = startup.op(id);
-    const bool stays =
-        std::all_of(op.outputs.begin(), op.outputs.end(),
-                    [&](const Argument& output) { return kept[output.var.index()]; });
-    if (!stays || op.outputs.empty()) log.remove(id);
+    const bool stays = op.outputs.empty()
+                           ? std::all_of(op.inputs.begin(), op.inputs.end(), is_kept)
+                           : std::any_of(op.outputs.begin(), op.outputs.end(), needs);
+    if (!stays) {
+      log.remove(id);
+      continue;
+    }
+    keep_arguments(op);
   }
   for (std::size_t i = 0; i < kept.size(); ++i) {
     if (!kept[i] && startup.has(VarId(i))) log.remove(VarId(i));

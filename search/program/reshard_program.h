@@ -17,7 +17,8 @@ struct ReshardOptions {
   SyncMode sync = SyncMode::kPerCommit;
   std::optional<std::int64_t> batch_size;  // per share, for variables whose first dimension is -1
   std::vector<Rank> ranks;                 // empty = every rank of every mesh, ascending
-  bool whole = false;  // also the output side, and without what a rank does not need
+  bool whole = false;              // also the output side, and without what a rank does not need
+  std::optional<Program> startup;  // of a whole program: what initialises its variables
   Cluster cluster;
   std::optional<std::uint64_t> edit_limit;  // per rank
   std::stop_token stop;
@@ -30,6 +31,7 @@ struct ReshardCounters : EditCounters {
 struct RankProgram {
   Rank rank = -1;
   Program program;
+  std::optional<Program> startup;  // what the rank needs of it
   std::vector<Edit> edits;
   ReshardCounters counters;
 };
@@ -51,8 +53,8 @@ struct ReshardResult {
 Result<ReshardResult> reshard_program(const Program& program, const ReshardOptions& options,
                                       Executor& executor);
 
-// The startup program without what initialises variables that the main program of a rank does not
-// read. O(both programs).
+// The startup program without what does not lead to a variable that the main program of a rank
+// reads, in block 0. O(both programs).
 Result<Program> prune_startup(const Program& startup, const Program& main);
 
 }  // namespace shardwright::program

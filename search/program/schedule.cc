@@ -38,6 +38,22 @@ PlanKey key_of_output(const Program& program, const Requests& requests,
   return key;
 }
 
+// Whether nobody receives sequences without a feed that says where they end.
+Status check_lod(const Program& program, const Requests& requests, VarId id,
+                 const ReshardPlan& plan) {
+  const std::int32_t level = program.var(id).lod_level;
+  if (level == 0 || requests.lod_feeds.contains(level)) return {};
+  for (const auto& [rank, steps] : plan.ranks) {
+    for (const Step& step : steps) {
+      if (step.kind != StepKind::kRecv) continue;
+      return invalid_input(
+          "/vars/" + std::to_string(id.value()) + "/lod_level",
+          "\"" + program.var(id).name + "\" is sent, and no feed has its level to reset it from");
+    }
+  }
+  return {};
+}
+
 // The copies of one tensor between two writes, as wishes.
 using Copies = std::unordered_map<std::uint64_t, std::vector<std::uint32_t>>;
 
@@ -92,6 +108,7 @@ Result<Schedule> Schedule::make(const Program& program, const Requests& requests
       known.push_back(request.wish);
     }
     if (!decision.entry->status.ok()) return decision.entry->status.error();
+    SHARDWRIGHT_RETURN_IF_ERROR(check_lod(program, requests, request.var, decision.entry->plan));
     if (seen.insert(decision.entry).second) schedule.groups_.add(decision.entry->plan);
   }
   for (const OutputDecision& output : schedule.outputs_) {
@@ -100,6 +117,8 @@ Result<Schedule> Schedule::make(const Program& program, const Requests& requests
                    "/ops/" + std::to_string(output.request.op.value()) + "/outputs/" +
                        program.var(output.request.var).name};
     }
+    SHARDWRIGHT_RETURN_IF_ERROR(
+        check_lod(program, requests, output.request.var, output.entry->plan));
     if (seen.insert(output.entry).second) schedule.groups_.add(output.entry->plan);
   }
   return schedule;

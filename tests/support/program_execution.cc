@@ -190,6 +190,7 @@ class Machine {
   bool inserted(Worker& worker, const Operation& op) {
     if (op.type == "recv_v2") return false;  // done by the sender
     for (const Argument& input : op.inputs) {
+      if (worker.program().var(input.var).is_feed) continue;  // fed to every rank
       if (!worker.memory.contains(input.var.value())) {
         return fail(worker, "works on nothing: " + worker.program().var(input.var).name);
       }
@@ -197,8 +198,10 @@ class Machine {
     if (op.type == "send_v2") return send(worker, op);
     if (op.type.starts_with("c_") || op.type == "alltoall") return meet(worker, op);
     std::vector<Array> in;
-    for (const Argument& input : op.inputs)
-      in.push_back(worker.memory.at(input.var.value()).array);
+    for (const Argument& input : op.inputs) {
+      const auto known = worker.memory.find(input.var.value());
+      if (known != worker.memory.end()) in.push_back(known->second.array);
+    }
     std::string problem;
     std::vector<Array> results = computed(op, in, problem);
     if (!problem.empty()) return fail(worker, problem);

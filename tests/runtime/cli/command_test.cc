@@ -223,3 +223,34 @@ TEST_CASE("command: exact mode refuses placement rules, and verify holds plans a
   CHECK(broken.status == 5);
   CHECK(contains(broken.out, "violation: /plan: "));
 }
+
+TEST_CASE("command: program apply prunes a startup program for every rank") {
+  const Command run;
+  const std::string mesh = R"("meshes": [{"shape": [1], "ids": [0]}, {"shape": [1], "ids": [1]}])";
+  const std::string vars = R"("vars": [
+    {"name": "a", "full_shape": [4], "mesh": 0, "dims_mapping": [-1]},
+    {"name": "b", "full_shape": [4], "mesh": 1, "dims_mapping": [-1]}])";
+  REQUIRE(write_file(run.path("main"), "{" + mesh + ", " + vars + R"(, "ops": [
+    {"type": "reads", "mesh": 0, "inputs": [{"var": "a", "dims_mapping": [-1]}]},
+    {"type": "reads", "mesh": 1, "inputs": [{"var": "b", "dims_mapping": [-1]}]}]})")
+              .ok());
+  REQUIRE(write_file(run.path("startup"), "{" + mesh + ", " + vars + R"(, "ops": [
+    {"type": "init_a", "mesh": 0, "outputs": [{"var": "a", "dims_mapping": [-1]}]},
+    {"type": "init_b", "mesh": 1, "outputs": [{"var": "b", "dims_mapping": [-1]}]}]})")
+              .ok());
+  const std::string files = run.path("main") + " --startup " + run.path("startup");
+  const Outcome both = run("program apply --json --full " + files);
+  REQUIRE(both.status == 0);
+  const auto document = JsonDocument::parse(both.out);
+  REQUIRE(document.ok());
+  const auto ranks = *document->root().find("programs")->operator[](0).find("ranks");
+  REQUIRE(ranks.size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto ops = *ranks[i].find("startup")->find("ops");
+    REQUIRE(ops.size() == 1);
+    CHECK(ops[0].find("type")->string().value() == (i == 0 ? "init_a" : "init_b"));
+  }
+  CHECK(run("program apply --json " + files).status == 2);
+  REQUIRE(write_file(run.path("startup"), R"({"programs": []})").ok());
+  CHECK(contains(run("program apply --full " + files).err, "as many as there are main programs"));
+}
