@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
@@ -37,7 +36,7 @@ class RankPass {
       apply(decision);
     }
     if (options_.whole) {
-      pass_on_outputs();
+      SHARDWRIGHT_RETURN_IF_ERROR(pass_on_outputs());
       remove_others();
     }
     const bool new_groups = schedule_.groups().groups().size() != program_.groups().size();
@@ -139,10 +138,11 @@ class RankPass {
   }
 
   // Outputs go where their tensors live, right after the operator, in the order of its outputs.
-  void pass_on_outputs() {
+  Status pass_on_outputs() {
     OpId op;
     OpId last;
     for (const OutputDecision& output : schedule_.outputs()) {
+      if (options_.stop.stop_requested()) return stopped("the batch was cancelled");
       const std::vector<Step>* const steps = output.entry->steps_of(rank_);
       if (steps == nullptr) continue;
       if (output.request.op != op) last = op = output.request.op;
@@ -154,6 +154,7 @@ class RankPass {
       emitter_.emit(site, *steps);
       last = emitter_.last();
     }
+    return {};
   }
 
   // Operators of other ranks go, and control flow of which nothing stays, and variables that
@@ -203,18 +204,21 @@ class RankPass {
         written.insert(output.var);
       if (op.condition.valid()) read.insert(op.condition);
     }
-    std::vector<Argument> inputs;
-    std::vector<Argument> outputs;
-    const auto stays_in = [](const std::unordered_set<VarId>& vars) {
-      return [&vars](const Argument& argument) { return vars.contains(argument.var); };
-    };
-    std::copy_if(control.inputs.begin(), control.inputs.end(), std::back_inserter(inputs),
-                 stays_in(read));
-    std::copy_if(control.outputs.begin(), control.outputs.end(), std::back_inserter(outputs),
-                 stays_in(written));
-    std::stable_sort(inputs.begin(), inputs.end(), [&](const Argument& a, const Argument& b) {
-      return log_.var(a.var).name < log_.var(b.var).name;
+    std::vector<const Argument*> order;
+    for (const Argument& input : control.inputs) {
+      if (read.contains(input.var)) order.push_back(&input);
+    }
+    std::sort(order.begin(), order.end(), [&](const Argument* a, const Argument* b) {
+      const int by_name = log_.var(a->var).name.compare(log_.var(b->var).name);
+      return by_name != 0 ? by_name < 0 : a < b;  // all in one list
     });
+    std::vector<Argument> inputs;
+    for (const Argument* input : order)
+      inputs.push_back(*input);
+    std::vector<Argument> outputs;
+    for (const Argument& output : control.outputs) {
+      if (written.contains(output.var)) outputs.push_back(output);
+    }
     log_.set_arguments(id, std::move(inputs), std::move(outputs));
   }
 

@@ -214,8 +214,9 @@ class Walker {
     for (const Argument& input : op.inputs)
       order_.push_back(&input);
     if (order_.size() > 1) {
-      std::stable_sort(order_.begin(), order_.end(), [&](const Argument* a, const Argument* b) {
-        return program_.var(a->var).name < program_.var(b->var).name;
+      std::sort(order_.begin(), order_.end(), [&](const Argument* a, const Argument* b) {
+        const int order = program_.var(a->var).name.compare(program_.var(b->var).name);
+        return order != 0 ? order < 0 : a < b;  // all in one list
       });
     }
     const Argument* previous = nullptr;

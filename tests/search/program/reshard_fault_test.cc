@@ -1,7 +1,10 @@
 // A batch that fails or is cancelled anywhere leaves the version below as it was.
 #include <doctest/doctest.h>
 
+#include <set>
+#include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "search/program/reshard_program.h"
@@ -38,10 +41,65 @@ struct Snapshot {
   std::size_t groups = 0;
 };
 
+// Gathers, messages, control flow to narrow, outputs that live elsewhere, things to remove.
+Program busy_program() {
+  ProgramSpec spec;
+  spec.meshes.push_back(ProcessMesh::make({2}, {0, 1}).value());
+  spec.meshes.push_back(ProcessMesh::make({2}, {2, 3}).value());
+  spec.meshes.push_back(ProcessMesh::make({4}, {0, 1, 2, 3}).value());
+  for (std::size_t i = 0; i < 8; ++i) {
+    Variable var;
+    var.name = "v" + std::to_string(i);
+    var.shape = {16, 8};
+    var.mesh = MeshId(i % 2);
+    var.dims_mapping = {static_cast<std::int8_t>(i < 4 ? 0 : -1), -1};
+    spec.vars.push_back(std::move(var));
+  }
+  spec.block_parents.emplace_back(std::size_t{0});
+  for (std::size_t i = 0; i < 16; ++i) {
+    Operation op;
+    op.number = static_cast<std::int64_t>(i);
+    op.type = "op";
+    op.mesh = MeshId(i / 2 % 2);
+    op.inputs.push_back({VarId(i % 4), 0, {-1, -1}});
+    op.inputs.push_back({VarId(4 + i % 4), 1, {-1, 0}});
+    if (i % 3 == 0) op.outputs.push_back({VarId(4 + i % 3), 0, {-1, -1}});
+    if (i == 8) {
+      op.mesh = MeshId(2);
+      op.sub_block = BlockId(1);
+      op.condition = VarId(7);
+      for (Argument& input : op.inputs)
+        input.dims_mapping.clear();
+    }
+    spec.ops.emplace_back(BlockId(i > 8 && i < 12 ? 1 : 0), std::move(op));
+  }
+  return Program::make(std::move(spec)).value();
+}
+
+// Asks for a stop when it comes to a range.
+class StoppingExecutor final : public Executor {
+ public:
+  explicit StoppingExecutor(std::size_t range) : left_(range) {}
+  unsigned workers() const override { return 1; }
+  std::stop_token token() const { return source_.get_token(); }
+
+ protected:
+  void run(std::size_t count, std::size_t, RangeBody body) override {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (left_-- == 0) source_.request_stop();
+      body(0, i, i + 1);
+    }
+  }
+
+ private:
+  std::size_t left_;
+  std::stop_source source_;
+};
+
 }  // namespace
 
 TEST_CASE("reshard fault: out of memory at every allocation leaves the version untouched") {
-  const Program program = chain_program(24, 2, 3);
+  const Program program = busy_program();
   const Snapshot before(program);
   InlineExecutor executor;
   for (const bool compat : {false, true}) {
@@ -66,26 +124,58 @@ TEST_CASE("reshard fault: out of memory at every allocation leaves the version u
 }
 
 TEST_CASE("reshard fault: a batch cancelled at every edit leaves the version untouched") {
-  const Program program = chain_program(24, 2, 3);
+  const Program program = busy_program();
   const Snapshot before(program);
   InlineExecutor executor;
-  ReshardOptions options;
-  options.ranks = {0};
-  const auto whole = reshard_program(program, options, executor);
-  REQUIRE(whole.ok());
-  const std::uint64_t edits = whole->ranks[0].counters.edits;
-  REQUIRE(edits > 20);
-  for (std::uint64_t limit = 0; limit < edits; ++limit) {
-    options.edit_limit = limit;
-    const auto stopped = reshard_program(program, options, executor);
-    REQUIRE(!stopped.ok());
-    CHECK(stopped.error().code == ErrorCode::kStopped);
-    CHECK(Snapshot(program) == before);
+  std::set<Edit::Kind> kinds;
+  for (const Rank rank : {0, 2}) {
+    ReshardOptions options;
+    options.whole = true;
+    options.ranks = {rank};
+    const auto whole = reshard_program(program, options, executor);
+    REQUIRE(whole.ok());
+    const std::uint64_t edits = whole->ranks[0].counters.edits;
+    REQUIRE(edits > 20);
+    for (const Edit& edit : whole->ranks[0].edits)
+      kinds.insert(edit.kind);
+    for (std::uint64_t limit = 0; limit < edits; ++limit) {
+      options.edit_limit = limit;
+      const auto stopped = reshard_program(program, options, executor);
+      REQUIRE(!stopped.ok());
+      CHECK(stopped.error().code == ErrorCode::kStopped);
+      CHECK(Snapshot(program) == before);
+    }
+    options.edit_limit = edits;
+    const auto again = reshard_program(program, options, executor);
+    REQUIRE(again.ok());
+    CHECK(listing(again->ranks[0].program) == listing(whole->ranks[0].program));
   }
-  options.edit_limit = edits;
-  const auto again = reshard_program(program, options, executor);
+  CHECK(kinds.size() >= 7);
+}
+
+TEST_CASE("reshard fault: a stop half-way leaves the version untouched, and the next batch works") {
+  const Program program = busy_program();
+  const Snapshot before(program);
+  InlineExecutor plain;
+  const auto expected = reshard_program(program, {}, plain);
+  REQUIRE(expected.ok());
+  std::size_t stopped_batches = 0;
+  for (std::size_t range = 0;; ++range) {
+    StoppingExecutor executor(range);
+    ReshardOptions options;
+    options.stop = executor.token();
+    const auto result = reshard_program(program, options, executor);
+    CHECK(Snapshot(program) == before);
+    if (result.ok()) break;
+    CHECK(result.error().code == ErrorCode::kStopped);
+    ++stopped_batches;
+  }
+  CHECK(stopped_batches > expected->ranks.size());
+  const auto again = reshard_program(program, {}, plain);
   REQUIRE(again.ok());
-  CHECK(listing(again->ranks[0].program) == listing(whole->ranks[0].program));
+  for (std::size_t i = 0; i < again->ranks.size(); ++i) {
+    CHECK(listing(again->ranks[i].program) == listing(expected->ranks[i].program));
+  }
 }
 
 TEST_CASE("reshard fault: a stop request ends the batch") {
