@@ -94,11 +94,11 @@ Status check_extents(const Shape& shape) {
   std::int64_t elements = 1;
   for (const std::int64_t extent : shape) {
     if (extent == -1) continue;
-    if (extent < 1) return invalid_input("", "an extent cannot be " + std::to_string(extent));
+    if (extent < 0) return invalid_input("", "an extent cannot be " + std::to_string(extent));
     if (extent > kMaxElements / elements) {
       return invalid_input("", "a tensor has at most 2^48 elements");
     }
-    elements *= extent;
+    elements *= std::max<std::int64_t>(1, extent);
   }
   return {};
 }

@@ -123,22 +123,32 @@ class Walker {
         const auto [known, fresh] = found_.lod_feeds.try_emplace(var.lod_level, id);
         if (!fresh && var.block < program_.var(known->second).block) known->second = id;
       }
-      if (var.shape.empty() || var.shape[0] != -1 || !var.mesh.valid()) continue;
-      if (!batch_size_) {
-        return invalid_input("/vars/" + std::to_string(i),
-                             "\"" + var.name + "\" has an open batch dimension: give --batch-size");
-      }
-      found_.shapes[i] = var.shape;
-      found_.shapes[i][0] = *batch_size_ * program_.placement(id).splits(0);
-      SHARDWRIGHT_RETURN_IF_ERROR(check_size(i, var));
+      if (var.mesh.valid()) SHARDWRIGHT_RETURN_IF_ERROR(settle_shape(id, var));
     }
     return {};
   }
 
-  Status check_size(std::size_t i, const Variable& var) const {
-    if (check_extents(found_.shapes[i]).ok()) return {};
-    return invalid_input("/vars/" + std::to_string(i),
-                         "with this batch size \"" + var.name + "\" is too large");
+  // Closes a batch dimension, and says the whole shape of what is known by its share.
+  Status settle_shape(VarId id, const Variable& var) {
+    const bool is_open = !var.shape.empty() && var.shape[0] == -1;
+    if (!is_open && !var.is_local) return {};
+    const std::string where = "/vars/" + std::to_string(id.value());
+    if (is_open && !batch_size_) {
+      return invalid_input(where,
+                           "\"" + var.name + "\" has an open batch dimension: give --batch-size");
+    }
+    const DistAttr attr = program_.placement(id);
+    Shape shape = var.shape;
+    if (is_open) shape[0] = *batch_size_;
+    bool fits = check_extents(shape).ok();
+    for (std::size_t dim = 0; fits && dim < shape.size(); ++dim) {
+      if (!var.is_local && dim > 0) break;
+      shape[dim] *= attr.splits(dim);
+      fits = check_extents(shape).ok();
+    }
+    if (!fits) return invalid_input(where, "with this batch size \"" + var.name + "\" is too large");
+    found_.shapes[id.index()] = std::move(shape);
+    return {};
   }
 
   Status walk(BlockId block) {
@@ -166,7 +176,8 @@ class Walker {
   }
 
   Status enter(OpId id, const Operation& op) {
-    if (op.condition.valid() && !is_replicated(program_.var(op.condition).dims_mapping)) {
+    if (op.condition.valid() && (!is_replicated(program_.var(op.condition).dims_mapping) ||
+                                 !program_.var(op.condition).partial.empty())) {
       return invalid_input("/ops/" + std::to_string(id.value()) + "/condition",
                            "the condition of control flow must be replicated");
     }

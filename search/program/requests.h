@@ -49,7 +49,7 @@ struct Requests {
   std::unordered_set<std::string> generated_names;  // names that look generated
   std::map<std::int32_t, VarId>
       lod_feeds;              // per level the first feed that says where sequences end
-  std::vector<Shape> shapes;  // of variables whose batch dimension was open, else empty
+  std::vector<Shape> shapes;  // of variables that do not say their whole shape, else empty
   std::uint64_t items_scanned = 0;
 };
 

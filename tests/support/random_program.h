@@ -92,11 +92,11 @@ class RandomProgram {
 
   void add_var(std::string name) {
     using namespace program;
-    constexpr std::int64_t kSizes[] = {2, 4, 4, 6, 5};
+    constexpr std::int64_t kSizes[] = {2, 4, 4, 6, 5, 8, 1};
     Variable var;
     var.name = std::move(name);
     for (std::size_t dims = random_.below(4); var.shape.size() < dims;)
-      var.shape.push_back(kSizes[random_.below(5)]);
+      var.shape.push_back(random_.below(20) == 0 ? 0 : kSizes[random_.below(7)]);
     if (random_.below(4) == 0) var.type = DataType::kBool;
     var.mesh = any_mesh();
     var.dims_mapping = mapping(var.mesh, var.shape.size());
