@@ -89,10 +89,14 @@ std::optional<Join> join(const Part& first, const Part& second) {
   Join result;
   std::size_t differing = 0;
   for (std::size_t dim = 0; dim < first.size(); ++dim) {
-    if (first[dim] == second[dim]) continue;
+    if (first[dim] == second[dim]) {
+      if (differing == 0 && first[dim].size() == 0) result = {dim, true, first};
+      continue;
+    }
     ++differing;
     result.dim = dim;
   }
+  if (differing == 0 && !result.joined.empty()) return result;
   if (differing != 1) return std::nullopt;
   const Interval& a = first[result.dim];
   const Interval& b = second[result.dim];

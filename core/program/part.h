@@ -44,7 +44,8 @@ Part intersection(const Part& a, const Part& b);  // precondition: overlap(a, b)
 // `inner` in the coordinates of `outer`.
 Part relative(const Part& inner, const Part& outer);
 
-// How two boxes that differ in one dimension and touch there become one.
+// How two boxes that differ in one dimension and touch there become one; or two that are equal and
+// empty.
 struct Join {
   std::size_t dim = 0;
   bool first_is_lower = true;

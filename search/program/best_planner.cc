@@ -59,17 +59,18 @@ class Planner {
     best_.chain = std::move(chain);
   }
 
-  // What upstream does, one gather over several axes at once or whole parts to another mesh, where
-  // that is right.
+  // What upstream does, one gather over several axes at once, whole parts to another mesh or, where
+  // something is due, steps along axes, where that is right.
   void as_upstream() {
-    if (source_.has_partial() || target_.has_partial()) return;
+    const bool is_partial = source_.has_partial() || target_.has_partial();
     const bool same_ranks = source_.mesh.ids() == target_.mesh.ids();
     const std::vector<Rank>& others = target_.mesh.ids();
     const bool apart = std::none_of(others.begin(), others.end(),
                                     [&](Rank rank) { return source_.mesh.contains(rank); });
-    if (!same_ranks && !apart) return;
+    if (!is_partial && !same_ranks && !apart) return;
     Result<ReshardPlan> plan = plan_compat(shape_, source_, target_);
-    if (!plan.ok() || !(same_ranks ? is_sound(*plan) : all_join(*plan))) return;
+    if (!plan.ok()) return;
+    if (!is_partial && !(same_ranks ? is_sound(*plan) : all_join(*plan))) return;
     const double us = plan_us(cluster_, shape_, type_, source_, *plan);
     if (us >= best_.us) return;
     best_.us = us;

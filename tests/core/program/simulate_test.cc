@@ -110,4 +110,12 @@ TEST_CASE("part: cuts are as even as possible, joins need one differing dimensio
   CHECK(join(b, a)->joined == Part{{0, 4}, {0, 8}});
   CHECK_FALSE(join(a, Part{{4, 8}, {2, 8}}).has_value());
   CHECK_FALSE(join(a, Part{{0, 4}, {3, 8}}).has_value());
+  const Part empty{{0, 4}, {0, 0}};
+  REQUIRE(join(empty, empty).has_value());
+  CHECK(join(empty, empty)->joined == empty);
+  CHECK_FALSE(join(a, a).has_value());
+  CHECK(overlap(empty, empty));
+  CHECK_FALSE(overlap(a, b));
+  CHECK(check_extents({std::int64_t{1} << 48, 0, -1}).ok());
+  CHECK_FALSE(check_extents({std::int64_t{1} << 40, 1 << 20}).ok());
 }
