@@ -1,7 +1,9 @@
 #include "perf/instr/quality.h"
 
+#include "perf/support/search.h"
 #include "perf/support/workloads.h"
 #include "runtime/planner.h"
+#include "search/embedding/improve/improve_stream.h"
 
 namespace shardwright::perf {
 namespace {
@@ -16,6 +18,27 @@ constexpr Mode kModes[] = {{"exact", PlanMode::kExact}};
 constexpr const char* kCases[] = {"07", "09", "20", "22", "23", "25", "26",
                                   "30", "31", "32", "36", "40", "41", "43"};
 constexpr std::uint64_t kWorkLimits[] = {5'000, 100'000, 1'000'000};
+
+// Improvement alone, one stream: many shards, scarce memory, whole hosts, few large shards.
+constexpr const char* kImproved[] = {"09", "23", "29", "31", "34", "36", "40", "41", "42"};
+constexpr std::uint64_t kImproveWork[] = {200'000, 4'000'000};
+
+void measure_improvement(std::vector<Quality>& all) {
+  for (const char* const name : kImproved) {
+    const Workload workload = require(load_workload(name));
+    const embedding::Reserved reserved = require(embedding::reserve(*workload.problem));
+    const embedding::OptionPool pool(enumerate_inline(workload));
+    const embedding::ChoiceModel model(pool, reserved.topology);
+    const embedding::ImproveContext context(model);
+    for (const std::uint64_t work : kImproveWork) {
+      embedding::ImproveStream stream(context, 1, 0);
+      stream.run(work, context.bound(), Budget());
+      std::optional<double> rating;
+      if (stream.best()) rating = stream.best()->rating;
+      all.push_back({"improve/" + workload.name + "/" + std::to_string(work), rating, 0});
+    }
+  }
+}
 
 }  // namespace
 
@@ -36,6 +59,7 @@ std::vector<Quality> measure_quality() {
       }
     }
   }
+  measure_improvement(all);
   return all;
 }
 
