@@ -108,6 +108,27 @@ void ImproveStream::construct_start(double bound) {
   if (loads_.all_good()) keep_best();
 }
 
+// Divides the shards of the busiest rank and of another one anew, again and again: steps that
+// change one shard at a time find the last ten-thousandth of an even division only by luck.
+void ImproveStream::even_out(std::uint64_t work) {
+  const std::span<const RankLoad> ranks = loads_.ranks();
+  const auto size = static_cast<std::uint32_t>(ranks.size());
+  if (size < 2) return;
+  const std::uint64_t begin = pair_split_.work();
+  std::uint32_t in_vain = 0;
+  while (pair_split_.work() - begin < work && in_vain < 4 * size) {
+    Rank busiest = 0;
+    for (Rank rank = 1; rank < size; ++rank) {
+      if (ranks[rank].load > ranks[busiest].load) busiest = rank;
+    }
+    const Rank other = (busiest + 1 + annealer_.draws().below(size - 1)) % size;
+    const bool better = pair_split_.improve(loads_, busiest, other, annealer_.draws());
+    in_vain = better ? 0 : in_vain + 1;
+    if (better && loads_.all_good()) keep_best();
+  }
+  annealer_.placer().spend(pair_split_.work() - begin + in_vain * size);
+}
+
 void ImproveStream::begin_round(double lower_bound) {
   RandomDraws& draws = annealer_.draws();
   const double bound = std::max(lower_bound, context_->bound());
@@ -121,6 +142,7 @@ void ImproveStream::begin_round(double lower_bound) {
     loads_.recompute();
   }
   choose_target(lower_bound);
+  if (best_ && (rounds_ & 1) != 0) even_out(rounds_ * 50'000);
   annealer_.set_choices(best_ ? best_->rating : std::numeric_limits<double>::max());
   // Longer rounds may begin hotter: what is undone can be done again.
   const double growth = std::pow(1.3, static_cast<double>(std::min<std::uint64_t>(rounds_, 20)));

@@ -6,6 +6,7 @@
 
 #include "search/budget.h"
 #include "search/embedding/improve/annealer.h"
+#include "search/embedding/improve/pair_split.h"
 
 namespace shardwright::embedding {
 
@@ -43,6 +44,7 @@ class ImproveStream {
   void construct_start(double bound);
   void choose_target(double lower_bound);
   double typical_gain() const;
+  void even_out(std::uint64_t work);
   void keep_best();
   void settle_best();
   bool at_bound(double lower_bound) const;
@@ -52,6 +54,7 @@ class ImproveStream {
   RankLoads loads_;
   RankLoads polished_;  // scratch for whole allocations
   Annealer annealer_;
+  PairSplit pair_split_;
   std::optional<RatedAllocation> best_;
   std::optional<Allocation> reference_;
   bool settled_ = false;  // ties are settled for the best
