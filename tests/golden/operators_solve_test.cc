@@ -64,6 +64,32 @@ TEST_CASE("golden operators: every instance of ColossalAI is solved to its prove
   CHECK(infeasible >= 2);
 }
 
+TEST_CASE(
+    "golden operators: any budget is solved to a proved optimum, and none beats a larger one") {
+  for (const bool unmerged : {false, true}) {
+    const std::string text = text_of("colossal_resnet50_2x2");
+    double before = 0;
+    for (std::int64_t budget = 414'000'000; budget >= 398'000'000; budget -= 500'000) {
+      INFO("unmerged ", unmerged, ", budget ", budget);
+      CostInstanceOptions options;
+      options.unmerged = unmerged;
+      options.budget = budget;
+      const OperatorsResult result = solved(text, options, 1);
+      REQUIRE(result.status == SolveStatus::kOptimal);
+      CHECK(result.peak_bytes <= budget);
+      CHECK(result.objective >= before * (1 - 1e-12));
+      before = result.objective;
+      // What is held decides, not what may be held.
+      options.budget = result.peak_bytes;
+      CHECK(std::abs(solved(text, options, 1).objective - before) <= 1e-9 * before);
+    }
+    CostInstanceOptions options;
+    options.unmerged = unmerged;
+    options.budget = 397'000'000;
+    CHECK(solved(text, options, 1).status == SolveStatus::kInfeasible);
+  }
+}
+
 TEST_CASE("golden operators: XLA's cases are solved to their optima") {
   const Json cases = Json::parse(text_of("xla_ilp_cases"));
   for (const Json& one : cases["solve"]) {

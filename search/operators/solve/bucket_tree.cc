@@ -1,6 +1,7 @@
 #include "search/operators/solve/bucket_tree.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -13,15 +14,16 @@ class EliminationGraph {
  public:
   explicit EliminationGraph(const CostInstance& instance)
       : instance_(&instance), neighbours_(instance.num_nodes()) {
-    for (const CostInstance::Edge& edge : instance.edges()) join(edge.first, edge.second);
+    for (const CostInstance::Edge& edge : instance.edges())
+      join(edge.first, edge.second);
   }
 
   const std::vector<std::uint32_t>& neighbours(std::uint32_t node) const {
     return neighbours_[node];
   }
 
-  // Table entries that eliminating the node takes, as a logarithm, plus what new edges are likely to
-  // cost later.
+  // Table entries that eliminating the node takes, as a logarithm, plus what new edges are likely
+  // to cost later.
   double price(std::uint32_t node) const {
     constexpr double kFillWeight = 0.3;
     const auto& around = neighbours_[node];
@@ -43,7 +45,8 @@ class EliminationGraph {
       list.erase(std::lower_bound(list.begin(), list.end(), node));
     }
     for (std::size_t i = 0; i < around.size(); ++i) {
-      for (std::size_t j = i + 1; j < around.size(); ++j) join(around[i], around[j]);
+      for (std::size_t j = i + 1; j < around.size(); ++j)
+        join(around[i], around[j]);
     }
   }
 
@@ -98,13 +101,15 @@ std::optional<BucketTree> BucketTree::make(const CostInstance& instance, double 
     bucket.node = best;
     bucket.separator = graph.neighbours(best);
     double entries = graph.weight(best);
-    for (const std::uint32_t node : bucket.separator) entries += graph.weight(node);
+    for (const std::uint32_t node : bucket.separator)
+      entries += graph.weight(node);
     total += std::exp(entries);
     if (total > max_entries) return std::nullopt;
     graph.eliminate(best);
     for (const std::uint32_t node : bucket.separator) {
       reprice(node);
-      for (const std::uint32_t next : graph.neighbours(node)) reprice(next);
+      for (const std::uint32_t next : graph.neighbours(node))
+        reprice(next);
     }
     turn[best] = step;
     tree.buckets_.push_back(std::move(bucket));
@@ -151,41 +156,84 @@ std::optional<BucketTree> BucketTree::make(const CostInstance& instance, double 
       factor.strides.push_back(found);
     }
     to.factors.push_back(std::move(factor));
+    ++to.num_children;
   }
   return tree;
 }
 
 BucketTables::BucketTables(const BucketTree& tree)
     : tree_(&tree), messages_(tree.buckets().size()), outside_(tree.buckets().size()) {
-  for (std::size_t i = 0; i < messages_.size(); ++i) messages_[i].resize(tree.buckets()[i].entries);
+  for (std::size_t i = 0; i < messages_.size(); ++i)
+    messages_[i].resize(tree.buckets()[i].entries);
 }
 
 void BucketTables::start(const BucketTree::Bucket& bucket) {
   values_.assign(bucket.separator.size(), 0);
   offsets_.assign(bucket.factors.size(), 0);
   sums_.resize(tree_->instance().num_strategies(bucket.node));
+  tables_.clear();
+  for (const BucketTree::Factor& factor : bucket.factors)
+    tables_.push_back(table(factor));
+  strides_.clear();
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    for (const BucketTree::Factor& factor : bucket.factors)
+      strides_.push_back(factor.strides[i]);
+  }
 }
 
+// Tables are short and many: those of one and two factors are worth loops of their own.
 void BucketTables::sum_up(const BucketTree::Bucket& bucket) {
   const double* costs = costs_.data() + tree_->first_cost(bucket.node);
-  std::copy(costs, costs + sums_.size(), sums_.begin());
-  for (std::size_t f = 0; f < bucket.factors.size(); ++f) {
-    const double* entries = table(bucket.factors[f]) + offsets_[f];
-    for (std::size_t s = 0; s < sums_.size(); ++s) sums_[s] += entries[s];
+  double* sums = sums_.data();
+  const std::size_t size = sums_.size();
+  const std::size_t count = tables_.size();
+  if (count == 0) {
+    std::copy(costs, costs + size, sums);
+    return;
   }
+  const double* first = tables_[0] + offsets_[0];
+  if (count == 1) {
+    for (std::size_t s = 0; s < size; ++s)
+      sums[s] = costs[s] + first[s];
+    return;
+  }
+  const double* second = tables_[1] + offsets_[1];
+  for (std::size_t s = 0; s < size; ++s)
+    sums[s] = costs[s] + first[s] + second[s];
+  for (std::size_t f = 2; f < count; ++f) {
+    const double* entries = tables_[f] + offsets_[f];
+    for (std::size_t s = 0; s < size; ++s)
+      sums[s] += entries[s];
+  }
+}
+
+// Four minima side by side do not wait for each other.
+double BucketTables::least_sum() const {
+  std::array<double, 4> least;
+  least.fill(sums_[0]);
+  const double* sums = sums_.data();
+  const std::size_t size = sums_.size();
+  std::size_t s = 0;
+  for (; s + 4 <= size; s += 4) {
+    for (std::size_t k = 0; k < 4; ++k)
+      least[k] = std::min(least[k], sums[s + k]);
+  }
+  for (; s < size; ++s)
+    least[0] = std::min(least[0], sums[s]);
+  return std::min(std::min(least[0], least[1]), std::min(least[2], least[3]));
 }
 
 // The last variable runs fastest.
 void BucketTables::advance(const BucketTree::Bucket& bucket) {
+  const std::size_t count = offsets_.size();
+  std::size_t* offsets = offsets_.data();
   for (std::size_t i = values_.size(); i-- > 0;) {
-    ++values_[i];
-    for (std::size_t f = 0; f < offsets_.size(); ++f) {
-      offsets_[f] += bucket.factors[f].strides[i];
-    }
-    if (values_[i] < bucket.sizes[i]) return;
-    for (std::size_t f = 0; f < offsets_.size(); ++f) {
-      offsets_[f] -= bucket.factors[f].strides[i] * bucket.sizes[i];
-    }
+    const std::size_t* strides = strides_.data() + i * count;
+    for (std::size_t f = 0; f < count; ++f)
+      offsets[f] += strides[f];
+    if (++values_[i] < bucket.sizes[i]) return;
+    for (std::size_t f = 0; f < count; ++f)
+      offsets[f] -= strides[f] * bucket.sizes[i];
     values_[i] = 0;
   }
 }
@@ -194,9 +242,9 @@ double BucketTables::minimize(std::span<const double> costs, std::vector<std::ui
   costs_ = costs;
   roots_ = 0;
   for (std::uint32_t b = 0; b < messages_.size(); ++b) {
-    for_each_entry(b, [&](std::size_t entry, const auto&, const std::vector<double>& sums) {
-      messages_[b][entry] = *std::min_element(sums.begin(), sums.end());
-    });
+    for_each_entry(
+        b, [](std::size_t) { return true; },
+        [&](std::size_t entry, const std::vector<double>&) { messages_[b][entry] = least_sum(); });
     if (tree_->buckets()[b].parent == BucketTree::kRoot) roots_ += messages_[b][0];
   }
   decode(choice);
@@ -214,8 +262,8 @@ void BucketTables::decode(std::vector<std::uint32_t>& choice) {
       }
     }
     sum_up(bucket);
-    choice[bucket.node] = static_cast<std::uint32_t>(
-        std::min_element(sums_.begin(), sums_.end()) - sums_.begin());
+    choice[bucket.node] =
+        static_cast<std::uint32_t>(std::min_element(sums_.begin(), sums_.end()) - sums_.begin());
   }
 }
 
@@ -227,18 +275,20 @@ void BucketTables::compute_outside() {
   }
   for (auto b = static_cast<std::uint32_t>(outside_.size()); b-- > 0;) {
     const BucketTree::Bucket& bucket = tree_->buckets()[b];
-    for_each_entry(b, [&](std::size_t entry, const auto&, const std::vector<double>& sums) {
-      for (std::size_t f = 0; f < bucket.factors.size(); ++f) {
-        const std::uint32_t child = bucket.factors[f].child;
-        if (child == BucketTree::kRoot) continue;
-        for (std::size_t s = 0; s < sums.size(); ++s) {
-          const std::size_t at = offsets_[f] + s;
-          const double all = sums[s] + outside_[b][entry];
-          if (!(all < kForbidden)) continue;
-          outside_[child][at] = std::min(outside_[child][at], all - messages_[child][at]);
-        }
-      }
-    });
+    for_each_entry(
+        b, [&](std::size_t entry) { return messages_[b][entry] + outside_[b][entry] < kForbidden; },
+        [&](std::size_t entry, const std::vector<double>& sums) {
+          for (std::size_t f = 0; f < bucket.factors.size(); ++f) {
+            const std::uint32_t child = bucket.factors[f].child;
+            if (child == BucketTree::kRoot) continue;
+            for (std::size_t s = 0; s < sums.size(); ++s) {
+              const std::size_t at = offsets_[f] + s;
+              const double all = sums[s] + outside_[b][entry];
+              if (!(all < kForbidden)) continue;
+              outside_[child][at] = std::min(outside_[child][at], all - messages_[child][at]);
+            }
+          }
+        });
   }
 }
 

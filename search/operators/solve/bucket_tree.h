@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/operators/cost_instance.h"
@@ -19,11 +20,11 @@ class BucketTree {
  public:
   static constexpr std::uint32_t kRoot = ~std::uint32_t{0};
 
-  // A table that a bucket sums: element base + sum of stride[i] * (strategy of variable i) + strategy
-  // of the bucket's node.
+  // A table that a bucket sums: element base + sum of stride[i] * (strategy of variable i) +
+  // strategy of the bucket's node.
   struct Factor {
-    std::uint32_t child = kRoot;     // the bucket whose message it is, or kRoot: an edge
-    std::vector<double> edge_costs;  // of an edge, the bucket's node innermost
+    std::uint32_t child = kRoot;       // the bucket whose message it is, or kRoot: an edge
+    std::vector<double> edge_costs;    // of an edge, the bucket's node innermost
     std::vector<std::size_t> strides;  // by separator variable
   };
   struct Bucket {
@@ -32,6 +33,7 @@ class BucketTree {
     std::vector<std::uint32_t> separator;  // nodes; the one eliminated first comes last
     std::vector<std::uint32_t> sizes;      // strategies of each
     std::vector<Factor> factors;
+    std::size_t num_children = 0;
     std::size_t entries = 1;  // of the message
   };
 
@@ -57,36 +59,39 @@ class BucketTables {
  public:
   explicit BucketTables(const BucketTree& tree);
 
-  // Minimises with these node costs (flat, see BucketTree::first_cost): the minimum, and a choice that
-  // has it. Infinite where everything is forbidden.
+  // Minimises with these node costs (flat, see BucketTree::first_cost): the minimum, and a choice
+  // that has it. Infinite where everything is forbidden.
   double minimize(std::span<const double> costs, std::vector<std::uint32_t>& choice);
-  // After minimize: for every bucket and assignment of its separator, the least that everything outside
-  // its subtree costs.
+  // After minimize: for every bucket and assignment of its separator, the least that everything
+  // outside its subtree costs.
   void compute_outside();
 
   double message(std::uint32_t bucket, std::size_t entry) const { return messages_[bucket][entry]; }
   double outside(std::uint32_t bucket, std::size_t entry) const { return outside_[bucket][entry]; }
 
-  // Calls visit(entry, values, sums) for every assignment of the bucket's separator: `values` are its
-  // strategies, sums[s] the least cost of the subtree where the bucket's node takes s.
-  template <class Visit>
-  void for_each_entry(std::uint32_t bucket, const Visit& visit) {
+  // Calls visit(entry, sums) for every assignment of the bucket's separator for which wanted(entry)
+  // holds: sums[s] is the least cost of the subtree where the bucket's node takes s.
+  template <class Wanted, class Visit>
+  void for_each_entry(std::uint32_t bucket, const Wanted& wanted, const Visit& visit) {
     const BucketTree::Bucket& b = tree_->buckets()[bucket];
     start(b);
     for (std::size_t entry = 0; entry < b.entries; ++entry) {
-      sum_up(b);
-      visit(entry, values_, sums_);
+      if (wanted(entry)) {
+        sum_up(b);
+        visit(entry, std::as_const(sums_));
+      }
       advance(b);
     }
   }
 
-  // Where the current assignment of for_each_entry, or that of `choice`, lies in the table of a factor;
-  // add the strategy of the bucket's node.
+  // Where the current assignment of for_each_entry, or that of `choice`, lies in the table of a
+  // factor; add the strategy of the bucket's node.
   std::size_t offset(std::size_t factor) const { return offsets_[factor]; }
 
  private:
   void start(const BucketTree::Bucket& bucket);
   void sum_up(const BucketTree::Bucket& bucket);
+  double least_sum() const;
   void advance(const BucketTree::Bucket& bucket);
   void decode(std::vector<std::uint32_t>& choice);
   const double* table(const BucketTree::Factor& factor) const {
@@ -99,8 +104,11 @@ class BucketTables {
   std::vector<std::vector<double>> messages_;  // by bucket
   std::vector<std::vector<double>> outside_;
   double roots_ = 0;  // sum over the roots' messages
-  std::vector<std::uint32_t> values_;
+  // Of for_each_entry.
+  std::vector<std::uint32_t> values_;  // strategies of the separator
+  std::vector<const double*> tables_;  // by factor
   std::vector<std::size_t> offsets_;
+  std::vector<std::size_t> strides_;  // by variable and factor
   std::vector<double> sums_;
 };
 

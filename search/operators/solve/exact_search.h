@@ -19,13 +19,13 @@ struct ExactResult {
   double lower_bound = 0;                            // no feasible choice is cheaper
 };
 
-// Prices the bytes at the time points that bind (Lagrangian relaxation, minimised exactly by the bucket
-// tree), then lists what could still be cheaper than the best known choice: partial choices, each with
-// its cost and its bytes at those time points, bucket by bucket; dropped where the priced cost to
-// complete them reaches the best known, or where another one is neither dearer nor heavier. Gives up
-// where more than `max_labels` partial choices are left.
-// `start` is a feasible choice. Work is counted in table entries.
-// Source: Handler and Zang, A dual algorithm for the constrained shortest path problem, 1980.
+// Prices the bytes at the time points that bind (Lagrangian relaxation, minimised exactly by the
+// bucket tree), then lists what could still be cheaper than the best known choice: partial choices,
+// each with its cost and its bytes at those time points, bucket by bucket; dropped where the priced
+// cost to complete them reaches the best known, or where another one is neither dearer nor heavier.
+// Gives up where more than `max_labels` partial choices are left. `start` is a feasible choice.
+// Work is counted in table entries. Source: Handler and Zang, A dual algorithm for the constrained
+// shortest path problem, 1980.
 ExactResult search_exactly(const BucketTree& tree,
                            const std::optional<std::vector<std::uint32_t>>& start,
                            std::size_t max_labels, Budget& budget);

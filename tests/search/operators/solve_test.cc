@@ -137,7 +137,8 @@ TEST_CASE("reduce: strategies that are not kept are chosen nowhere") {
     Random random(seed);
     for_tiny_instances(seed, 1000, [&](const CostInstance& instance, const auto&) {
       std::vector<char> kept(instance.num_strategies(), 1);
-      for (char& each : kept) each = random.below(4) > 0 ? 1 : 0;
+      for (char& each : kept)
+        each = random.below(4) > 0 ? 1 : 0;
       const Reduction reduction = reduce(instance, Budget(), kept);
       if (reduction.infeasible) return;
       const auto core = solve_naively(*reduction.core);
@@ -169,12 +170,65 @@ TEST_CASE("exact search: finds and proves the optimum, memory included") {
   }
 }
 
+TEST_CASE("exact search: equal layers under tight limits, where no price decides") {
+  RandomCostInstanceStyle style;
+  style.num_nodes = 11;
+  style.max_strategies = 3;
+  style.functional_share = 0;
+  style.layer_width = 2;
+  style.repeated_share = 0.9;
+  for (const double slack : {1.0, 1.05, 1.2}) {
+    style.slack = slack;
+    for (std::uint64_t seed = 1; seed <= 15; ++seed) {
+      CAPTURE(slack);
+      CAPTURE(seed);
+      const CostInstance instance = made(random_cost_instance(seed, style));
+      const std::optional<NaiveCostSolution> optimum = solve_naively(instance);
+      REQUIRE(optimum.has_value());
+      const auto tree = BucketTree::make(instance, 1e6);
+      REQUIRE(tree.has_value());
+      for (const bool known : {false, true}) {
+        // From a dear choice, and from the optimum itself.
+        const auto start = known ? std::optional(optimum->choice) : std::nullopt;
+        Budget budget;
+        const ExactResult result = search_exactly(*tree, start, 1'000'000, budget);
+        CHECK(result.finished);
+        CHECK(same_cost(result.cost, optimum->cost));
+        CHECK(result.lower_bound == result.cost);
+      }
+    }
+  }
+}
+
+TEST_CASE("exact search: too few labels leave a bound and no proof") {
+  RandomCostInstanceStyle style;
+  style.num_nodes = 60;
+  style.functional_share = 0;
+  style.layer_width = 2;
+  int unfinished = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    CAPTURE(seed);
+    const CostInstance instance = made(random_cost_instance(seed, style));
+    const auto tree = BucketTree::make(instance, 1e7);
+    if (!tree) continue;
+    Budget budget;
+    const ExactResult whole = search_exactly(*tree, std::nullopt, 1'000'000, budget);
+    REQUIRE(whole.finished);
+    const ExactResult part = search_exactly(*tree, std::nullopt, 40, budget);
+    CHECK(part.lower_bound <= whole.cost * (1 + 1e-9));
+    if (part.choice) CHECK(part.cost >= whole.cost * (1 - 1e-9));
+    unfinished += part.finished ? 0 : 1;
+  }
+  CHECK(unfinished > 0);
+}
+
 TEST_CASE("bucket tree: refuses tables beyond the limit") {
   const CostInstance instance = made(random_cost_instance(5));
   CHECK_FALSE(BucketTree::make(instance, 100).has_value());
 }
 
-TEST_CASE("dual ascent: no bound is above the optimum, nor one for a strategy above its best choice") {
+TEST_CASE(
+    "dual ascent: no bound is above the optimum, nor one for a strategy above its best choice") {
   for (const std::uint64_t seed : seeds({14})) {
     for_tiny_instances(seed, 2000, [](const CostInstance& instance, const auto& optimum) {
       const Reduction reduction = reduce(instance, Budget());
