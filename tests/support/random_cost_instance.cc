@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -53,7 +54,7 @@ class Generator {
       frugal_.push_back(frugal_[like]);
     } else {
       CostInstanceSpec::Node node;
-      const std::uint64_t count = between(random_, 1, style_.max_strategies);
+      const std::uint64_t count = between(random_, style_.min_strategies, style_.max_strategies);
       for (std::uint64_t s = 0; s < count; ++s)
         node.costs.push_back(static_cast<double>(between(random_, 0, 1000)));
       frugal_.push_back(static_cast<std::uint32_t>(between(random_, 0, count - 1)));
@@ -63,6 +64,10 @@ class Generator {
     usage.node = static_cast<std::uint32_t>(n);
     usage.live.begin = static_cast<std::uint32_t>(n);
     usage.live.end = static_cast<std::uint32_t>(n + between(random_, 0, 3 * style_.layer_width));
+    if (style_.long_lived_share > 0 && chance(random_, style_.long_lived_share)) {
+      usage.live.end =
+          static_cast<std::uint32_t>(n + between(random_, 1, style_.num_nodes / 2 + 1));
+    }
     const auto least =
         static_cast<std::int64_t>(between(random_, 1, 100) << between(random_, 0, 6));
     for (std::size_t s = 0; s < spec_.nodes[n].costs.size(); ++s) {
@@ -127,10 +132,55 @@ class Generator {
   bool repeats_ = false;
 };
 
+// Costs of the contest are whole numbers.
+void append_cost(std::string& text, double cost) {
+  text += cost == kForbidden ? "1000000000000000000"
+                             : std::to_string(static_cast<std::int64_t>(std::llround(cost)));
+}
+
+template <class Items, class Append>
+void append_list(std::string& text, const Items& items, const Append& append) {
+  text += '[';
+  bool first = true;
+  for (const auto& item : items) {
+    if (!first) text += ',';
+    first = false;
+    append(item);
+  }
+  text += ']';
+}
+
 }  // namespace
 
 CostInstanceSpec random_cost_instance(std::uint64_t seed, const RandomCostInstanceStyle& style) {
   return Generator(seed, style).run();
+}
+
+std::string contest_text(const CostInstanceSpec& spec) {
+  std::string text = R"({"problem":{"name":"random","nodes":{"intervals":)";
+  const auto costs = [&](const std::vector<double>& list) {
+    append_list(text, list, [&](double cost) { append_cost(text, cost); });
+  };
+  append_list(text, spec.usages, [&](const CostInstanceSpec::Usage& usage) {
+    text += '[' + std::to_string(usage.live.begin) + ',' + std::to_string(usage.live.end) + ']';
+  });
+  text += R"(,"costs":)";
+  append_list(text, spec.nodes, [&](const CostInstanceSpec::Node& node) { costs(node.costs); });
+  text += R"(,"usages":)";
+  append_list(text, spec.usages, [&](const CostInstanceSpec::Usage& usage) {
+    append_list(text, usage.bytes, [&](std::int64_t bytes) { text += std::to_string(bytes); });
+  });
+  text += R"(},"edges":{"nodes":)";
+  append_list(text, spec.edges, [&](const CostInstanceSpec::Edge& edge) {
+    text += '[' + std::to_string(edge.first) + ',' + std::to_string(edge.second) + ']';
+  });
+  text += R"(,"costs":)";
+  append_list(text, spec.edges, [&](const CostInstanceSpec::Edge& edge) {
+    costs(spec.matrices[edge.matrix].entries);
+  });
+  text += '}';
+  if (!spec.limits.empty()) text += R"(,"usage_limit":)" + std::to_string(spec.limits.front());
+  return text + "}}\n";
 }
 
 }  // namespace shardwright::test_support

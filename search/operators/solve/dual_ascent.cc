@@ -1,10 +1,28 @@
 #include "search/operators/solve/dual_ascent.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
 namespace shardwright::operators {
+namespace {
+
+// Smallest sum of two columns; four minima side by side do not wait for each other.
+double least_sum(const double* a, const double* b, std::size_t size) {
+  std::array<double, 4> least;
+  least.fill(kForbidden);
+  std::size_t i = 0;
+  for (; i + 4 <= size; i += 4) {
+    for (std::size_t k = 0; k < 4; ++k)
+      least[k] = std::min(least[k], a[i + k] + b[i + k]);
+  }
+  for (; i < size; ++i)
+    least[0] = std::min(least[0], a[i] + b[i]);
+  return std::min(std::min(least[0], least[1]), std::min(least[2], least[3]));
+}
+
+}  // namespace
 
 DualAscent::DualAscent(const CostInstance& instance, std::vector<double> prices)
     : instance_(&instance),
@@ -54,13 +72,25 @@ double DualAscent::send(std::uint32_t node, const Link& link, double share) {
   const std::uint32_t size = instance_->num_strategies(node);
   const std::uint32_t other_size = instance_->num_strategies(link.other);
   double* to_other = messages_.data() + link.to_other;
-  std::fill(to_other, to_other + other_size, kForbidden);
+  const double* to_own = messages_.data() + link.to_own;
+  sent_.resize(size);
   for (std::uint32_t s = 0; s < size; ++s) {
-    const double own = share * gathered_[s] - messages_[link.to_own + s];
-    if (!(own < kForbidden)) continue;
-    const double* row = link.costs + s * link.own_stride;
+    const double own = share * gathered_[s] - to_own[s];
+    sent_[s] = own < kForbidden ? own : kForbidden;
+  }
+  // Along the rows of the matrix, whichever side they are.
+  if (link.own_stride == 1) {
     for (std::uint32_t k = 0; k < other_size; ++k) {
-      to_other[k] = std::min(to_other[k], own + row[k * link.other_stride]);
+      to_other[k] = least_sum(sent_.data(), link.costs + k * link.other_stride, size);
+    }
+  } else {
+    std::fill(to_other, to_other + other_size, kForbidden);
+    for (std::uint32_t s = 0; s < size; ++s) {
+      const double own = sent_[s];
+      if (own == kForbidden) continue;
+      const double* row = link.costs + s * link.own_stride;
+      for (std::uint32_t k = 0; k < other_size; ++k)
+        to_other[k] = std::min(to_other[k], own + row[k]);
     }
   }
   const double least = *std::min_element(to_other, to_other + other_size);

@@ -9,20 +9,19 @@
 
 namespace shardwright::operators {
 
-// A lower bound that rises while it is worked on: costs are moved between nodes and edges by messages
-// so that the sum of the minima over chains of nodes grows (tree-reweighted message passing), and
-// bytes at time points whose limit is exceeded get a price (Lagrangian relaxation, subgradient steps).
-// Whatever messages and prices are, the sum is a bound; it approaches that of the linear relaxation.
-// Memory: two messages per edge. Source: Kolmogorov, Convergent tree-reweighted message passing for
-// energy minimization, 2006.
-// Thread safety: none.
+// A lower bound that rises while it is worked on: costs are moved between nodes and edges by
+// messages so that the sum of the minima over chains of nodes grows (tree-reweighted message
+// passing), and bytes at time points whose limit is exceeded get a price (Lagrangian relaxation,
+// subgradient steps). Whatever messages and prices are, the sum is a bound; it approaches that of
+// the linear relaxation. Memory: two messages per edge. Source: Kolmogorov, Convergent
+// tree-reweighted message passing for energy minimization, 2006. Thread safety: none.
 class DualAscent {
  public:
   // `prices` by time point, where some are known to be near the best; else empty.
   explicit DualAscent(const CostInstance& instance, std::vector<double> prices = {});
 
-  // One round: `sweeps` passes in both directions, then a step of the prices towards `target`, the cost
-  // of a known choice, where there is memory. Work is counted in matrix entries.
+  // One round: `sweeps` passes in both directions, then a step of the prices towards `target`, the
+  // cost of a known choice, where there is memory. Work is counted in matrix entries.
   void round(int sweeps, double target, Budget& budget);
 
   double bound() const { return bound_; }
@@ -61,16 +60,17 @@ class DualAscent {
   std::vector<std::uint32_t> earlier_;    // by node: how many of its links are
   std::vector<double> messages_;
   std::vector<std::size_t> first_cost_;
-  std::vector<double> costs_;  // priced, flat by node and strategy
+  std::vector<double> costs_;   // priced, flat by node and strategy
   std::vector<double> prices_;  // by time point
   std::vector<double> best_prices_;
   double step_ = 1;
   int idle_ = 0;
   double bound_ = 0;
-  double last_bound_ = 0;       // with the prices of the last pass
+  double last_bound_ = 0;      // with the prices of the last pass
   std::vector<double> slack_;  // flat by node and strategy
   std::vector<std::uint32_t> choice_;
   std::vector<double> gathered_;
+  std::vector<double> sent_;
 };
 
 }  // namespace shardwright::operators

@@ -20,6 +20,8 @@ namespace {
 
 constexpr int kMaxRounds = 60;
 constexpr int kMaxRestarts = 40;
+// So many begin with the nodes whose strategies differ most in weighted bytes, the others anywhere.
+constexpr int kSteeredRestarts = 20;
 // Strategies of a node whose consequences are tried.
 constexpr std::size_t kMaxTrials = 24;
 
@@ -136,7 +138,7 @@ class FeasibleAssignment {
       std::iota(order.begin(), order.end(), 0U);
       std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
         if (failures_[a] != failures_[b]) return failures_[a] > failures_[b];
-        if (restarts_ == 0) return spread_[a] > spread_[b];
+        if (restart < kSteeredRestarts) return spread_[a] > spread_[b];
         const std::uint64_t salt = seed_ + restarts_;
         return random_bits(salt, a) < random_bits(salt, b);
       });

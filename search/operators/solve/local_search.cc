@@ -95,6 +95,8 @@ LocalSearch::LocalSearch(const ChoiceGraph& graph, std::span<const std::uint32_t
   stamp_.assign(graph.num_nodes(), 0);
   steps_left_ = kFirstCycles[0].steps;
   step_ = kFirstCycles[0].step;
+  if (options_.descent_passes > 0) phase_ = Phase::kStrict;
+  phase_best_ = best_cost_;
 }
 
 void LocalSearch::offer(std::span<const std::uint32_t> choice) {
@@ -108,6 +110,7 @@ void LocalSearch::offer(std::span<const std::uint32_t> choice) {
 
 std::size_t LocalSearch::propose(const Budget&) {
   if (graph_.num_nodes() == 0 || batches_without_better_ >= options_.patience) return 0;
+  if (options_.descent_passes > 0 && all_passes_ >= options_.descent_passes) return 0;
   double sum = 0;
   for (const Arm& arm : arms_)
     sum += arm.reward / arm.work;
@@ -225,6 +228,7 @@ bool LocalSearch::synchronize(Budget& budget) {
   if (nodes_seen_ >= graph_.num_nodes()) {
     nodes_seen_ = 0;
     ++passes_;
+    ++all_passes_;
     move_on();
   }
   return true;

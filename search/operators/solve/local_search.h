@@ -26,6 +26,8 @@ struct LocalSearchOptions {
   std::vector<double> prices;
   // A choice without anything forbidden to begin with, whatever it holds; empty: the feasible one.
   std::vector<std::uint32_t> relaxed_start;
+  // Not 0: stays within the limits, and is over after so many passes over all nodes.
+  std::uint64_t descent_passes = 0;
 };
 
 // An ExplorationDomain: a batch is a fixed number of blocks, each solved against the same state;
@@ -99,6 +101,7 @@ class LocalSearch {
   double step_ = 0;
   std::uint64_t nodes_seen_ = 0;  // in blocks since the last move of the prices
   std::uint64_t passes_ = 0;      // over all nodes since the phase began or found a better choice
+  std::uint64_t all_passes_ = 0;
   double phase_best_ = 0;
   std::uint64_t batch_ = 0;
   std::uint64_t batches_without_better_ = 0;

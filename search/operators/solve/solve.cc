@@ -9,6 +9,7 @@
 #include "search/operators/solve/branch_and_bound.h"
 #include "search/operators/solve/bucket_tree.h"
 #include "search/operators/solve/choice_graph.h"
+#include "search/operators/solve/descent.h"
 #include "search/operators/solve/dual_ascent.h"
 #include "search/operators/solve/exact_search.h"
 #include "search/operators/solve/first_feasible.h"
@@ -23,7 +24,8 @@ using Choice = std::vector<std::uint32_t>;
 // Tables up to here take about a second.
 constexpr double kMaxTableEntries = 2e7;
 constexpr std::size_t kMaxLabels = 3'000'000;
-// Branch and bound reduces its subproblems anew each time: larger cores are left to the local search.
+// Branch and bound reduces its subproblems anew each time: larger cores are left to the local
+// search.
 constexpr std::size_t kMaxBranchedStrategies = 30'000;
 
 // One run of the solver: the stages in order, the best choice and bound so far.
@@ -42,7 +44,7 @@ class Solver {
     }
     relax();
     if (is_proved()) return end_proved();
-    if (core().num_strategies() <= kMaxBranchedStrategies) {
+    if (!is_large()) {
       const bool finished =
           take(branch_and_bound(core(), best_, ~std::size_t{0}, *executor_, *budget_,
                                 [this](const ExactResult& result) { (void)take(result); }));
@@ -57,33 +59,60 @@ class Solver {
  private:
   const CostInstance& core() const { return *reduction_.core; }
 
+  bool is_large() const { return core().num_strategies() > kMaxBranchedStrategies; }
+
   // A first choice, and bounds whose messages suggest better ones.
   void relax() {
-    const ChoiceGraph graph(core());
-    if (auto first = first_feasible(graph, *budget_, options_->seed)) offer(std::move(*first));
-    constexpr int kMaxRounds = 400;
+    graph_.emplace(core());
+    if (auto first = first_feasible(*graph_, *budget_, options_->seed)) {
+      offer(*first);
+      descend(*graph_, *first, *budget_);
+      offer(std::move(*first));
+    }
+    if (is_large()) search_within_limits();
     constexpr int kSweeps = 4;
     DualAscent dual(core());
-    for (int i = 0; i < kMaxRounds && !dual.stalled() && !is_over(); ++i) {
+    int rounds_left = kMaxRounds;
+    for (int i = 0; i < rounds_left && !dual.stalled() && !is_over(); ++i) {
       const double fallback = dual.bound() + std::max(1.0, std::abs(dual.bound()) * 0.05);
+      const std::uint64_t before = budget_->work_done();
       dual.round(kSweeps, best_ ? core_cost_ : fallback, *budget_);
+      if (i == 0) rounds_left = worthwhile_rounds(budget_->work_done() - before);
       offer(dual.choice());
       raise_bound(dual.bound());
       if (is_proved()) break;
     }
     prices_ = dual.prices();
-    relaxed_ = dual.choice();
+    // What is forbidden has no way back.
+    if (evaluate(core(), dual.choice()).total() < kForbidden) relaxed_ = dual.choice();
+  }
+
+  // Prices that have moved a few times only are worth nothing to the local search.
+  static int worthwhile_rounds(std::uint64_t work_per_round) {
+    const auto affordable = kMaxRelaxationWork / std::max<std::uint64_t>(work_per_round, 1);
+    if (affordable >= kMaxRounds) return kMaxRounds;
+    return affordable < kMinRounds ? 1 : static_cast<int>(affordable);
+  }
+
+  // The local search at its simplest, for an answer that is not too dear, soon.
+  void search_within_limits() {
+    LocalSearchOptions options;
+    options.descent_passes = kDescentPasses;
+    search_locally(std::move(options));
   }
 
   void improve() {
-    if (!best_) return;
-    const ChoiceGraph graph(core());
     LocalSearchOptions options;
-    options.seed = options_->seed;
     options.prices = prices_;
     options.relaxed_start = relaxed_;
     options.patience = kPatience;
-    LocalSearch search(graph, *best_, executor_->workers(), std::move(options));
+    search_locally(std::move(options));
+  }
+
+  void search_locally(LocalSearchOptions options) {
+    if (!best_) return;
+    options.seed = options_->seed;
+    LocalSearch search(*graph_, *best_, executor_->workers(), std::move(options));
     explore(search, *executor_, *budget_, [this](const LocalSearch& at) {
       if (at.best_cost() < core_cost_) offer({at.best().begin(), at.best().end()});
     });
@@ -142,13 +171,18 @@ class Solver {
   }
 
   static constexpr std::size_t kPatience = 2000;
+  static constexpr std::uint64_t kDescentPasses = 2;
+  static constexpr int kMaxRounds = 400;
+  static constexpr int kMinRounds = 60;
+  static constexpr std::uint64_t kMaxRelaxationWork = 4'000'000'000;
 
   const CostInstance* instance_;
   Executor* executor_;
   Budget* budget_;
   const SolveOptions* options_;
   Reduction reduction_;
-  std::optional<Choice> best_;  // for the core
+  std::optional<ChoiceGraph> graph_;  // of the core
+  std::optional<Choice> best_;        // for the core
   double core_cost_ = kForbidden;
   std::vector<double> prices_;
   Choice relaxed_;  // what the messages of the dual suggest, whatever it holds
