@@ -138,7 +138,8 @@ class Planner {
       const std::int64_t peak = keep_if_better(found, instance);
       if (found.status == SolveStatus::kInfeasible) break;
       if (found.status != SolveStatus::kOptimal) {
-        finish_soft(std::min(first ? found.lower_bound : result_.objective, found.lower_bound));
+        finish_soft(SolveStatus::kFeasible,
+                    std::min(first ? found.lower_bound : result_.objective, found.lower_bound));
         return;
       }
       if (peak <= soft) break;
@@ -149,13 +150,13 @@ class Planner {
           savable < 4e18 ? soft + static_cast<std::int64_t>(std::floor(savable)) : peak - 1;
       limit = std::max(soft, std::min(peak - 1, highest));
     }
-    finish_soft(result_.objective);
+    finish_soft(SolveStatus::kOptimal, result_.objective);
   }
 
-  void finish_soft(double lower_bound) {
+  void finish_soft(SolveStatus status, double lower_bound) {
     if (result_.choice.empty()) return;
     result_.lower_bound = std::min(lower_bound, result_.objective);
-    result_.status = result_.stopped_by.empty() ? SolveStatus::kOptimal : SolveStatus::kFeasible;
+    result_.status = status;
   }
 
   // Whether memory is why there is no choice, and how much it would take.

@@ -6,6 +6,14 @@
 #include <numeric>
 
 namespace shardwright::operators {
+namespace {
+
+// Of bytes; what they cost.
+constexpr std::uint64_t kComparisonsPerCombination = 8;
+// What all calls together may take.
+constexpr std::uint64_t kCombinationsPerLabel = 16;
+
+}  // namespace
 void LabelSearch::Labels::clear() {
   list.clear();
   bytes.clear();
@@ -30,21 +38,27 @@ LabelSearch::LabelSearch(const BucketTree& tree, const MemoryPrices& memory, std
 LabelSearch::End LabelSearch::run(double cutoff, Budget& budget) {
   cutoff_ = cutoff;
   labels_.clear();
-  for (std::uint32_t b = 0; b < lists_.size(); ++b) {
-    if (budget.interrupted() || !budget.work_left()) return End::kGivenUp;
+  bool fits = true;
+  for (std::uint32_t b = 0; b < lists_.size() && fits; ++b) {
+    if (!budget.work_left()) return End::kGivenUp;
+    const std::uint64_t before = combinations_;
     lists_[b].assign(tree_->buckets()[b].entries, {});
-    bool fits = true;
-    combinations_ = tree_->buckets()[b].entries;
     tables_.for_each_entry(
         b,
         [&](std::size_t entry) {
           return fits && tables_.message(b, entry) + tables_.outside(b, entry) - granted_ < cutoff_;
         },
-        [&](std::size_t entry, const auto& sums) { fits = list_entry(b, entry, sums); });
-    budget.spend(combinations_);
-    if (!fits) return End::kGivenUp;
+        [&](std::size_t entry, const auto& sums) {
+          fits = !budget.interrupted() && list_entry(b, entry, sums);
+        });
+    budget.spend(tree_->buckets()[b].entries + combinations_ - before);
   }
-  return pick();
+  return fits ? pick() : End::kGivenUp;
+}
+
+// Whether lists and what was done for them are still within bounds.
+bool LabelSearch::affordable(std::size_t num_labels) const {
+  return num_labels <= max_labels_ && combinations_ <= kCombinationsPerLabel * max_labels_;
 }
 
 bool LabelSearch::list_entry(std::uint32_t b, std::size_t entry, const std::vector<double>& sums) {
@@ -61,7 +75,7 @@ bool LabelSearch::list_entry(std::uint32_t b, std::size_t entry, const std::vect
   const auto begin = static_cast<std::uint32_t>(labels_.list.size());
   append(entry_, labels_, bucket.num_children);
   lists_[b][entry] = {begin, static_cast<std::uint32_t>(labels_.list.size())};
-  return labels_.list.size() <= max_labels_;
+  return affordable(labels_.list.size());
 }
 
 // The node's own cost and bytes, and the children's labels to combine them with.
@@ -122,7 +136,7 @@ bool LabelSearch::combine(std::size_t c, double outside) {
       next_.parts.insert(next_.parts.end(), parts, parts + static_cast<std::ptrdiff_t>(c));
       next_.parts.push_back(l);
     }
-    if (next_.list.size() > max_labels_) return false;
+    if (!affordable(next_.list.size())) return false;
   }
   std::swap(partial_, next_);
   return true;
@@ -160,7 +174,9 @@ void LabelSearch::remove_dominated(Labels& labels, std::size_t num_parts) {
     };
     // With a single time point, the last kept is the lightest so far.
     const auto first = rows_ == 1 && !order_.empty() ? order_.end() - 1 : order_.begin();
-    if (std::none_of(first, order_.end(), lighter)) order_.push_back(i);
+    const auto beaten_by = std::find_if(first, order_.end(), lighter);
+    combinations_ += static_cast<std::uint64_t>(beaten_by - first) / kComparisonsPerCombination;
+    if (beaten_by == order_.end()) order_.push_back(i);
   }
   std::sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
     return std::pair(labels.list[a].priced, a) < std::pair(labels.list[b].priced, b);

@@ -21,7 +21,8 @@ namespace shardwright::operators {
 // Zang, A dual algorithm for the constrained shortest path problem, 1980. Thread safety: none.
 class LabelSearch {
  public:
-  // At most `max_labels` partial choices are kept at a time.
+  // At most `max_labels` partial choices are kept at a time; what may be done for them is in
+  // proportion.
   LabelSearch(const BucketTree& tree, const MemoryPrices& memory, std::size_t max_labels);
 
   enum class End : std::uint8_t { kFound, kNothing, kGivenUp };
@@ -58,6 +59,7 @@ class LabelSearch {
     double least;  // priced
   };
 
+  bool affordable(std::size_t num_labels) const;
   bool list_entry(std::uint32_t bucket, std::size_t entry, const std::vector<double>& sums);
   void begin_label(std::uint32_t bucket, std::uint32_t strategy, double sum);
   bool combine_all(double outside);
@@ -77,7 +79,7 @@ class LabelSearch {
   std::vector<double> costs_;         // priced
   BucketTables tables_;
   double cutoff_ = 0;
-  std::uint64_t combinations_ = 0;
+  std::uint64_t combinations_ = 0;  // in all calls
   std::vector<std::uint32_t> choice_;
   double cost_ = 0;
   std::vector<std::vector<Range>> lists_;  // by bucket and entry

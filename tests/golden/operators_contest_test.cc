@@ -1,0 +1,95 @@
+// The contest's own instances, where they are at hand: third-party data, not part of the project.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <utility>
+
+#include "runtime/io/contest_json.h"
+#include "runtime/io/file.h"
+#include "runtime/operators_planner.h"
+
+using namespace shardwright;
+using operators::CostInstance;
+using operators::LoweredInstance;
+using operators::OperatorProblem;
+using operators::SolveStatus;
+
+namespace {
+
+// SHARDWRIGHT_IOPDDL_DIR, or beside the repository.
+std::filesystem::path folder() {
+  const char* const given = std::getenv("SHARDWRIGHT_IOPDDL_DIR");
+  return given != nullptr ? given : "../shared/iopddl";
+}
+
+bool missing() {
+  if (std::filesystem::exists(folder() / "asplos-2025-iopddl-B.json.gz")) return false;
+  std::printf("skipped: no contest instances in %s (SHARDWRIGHT_IOPDDL_DIR)\n",
+              folder().string().c_str());
+  return true;
+}
+
+CostInstance instance_of(const std::string& letter) {
+  const Result<std::string> text =
+      read_file((folder() / ("asplos-2025-iopddl-" + letter + ".json.gz")).string());
+  if (!text.ok()) FAIL(text.error().to_string());
+  Result<CostInstance> instance = read_contest_instance(*text);
+  if (!instance.ok()) FAIL(instance.error().to_string());
+  return std::move(instance).value();
+}
+
+struct Known {
+  const char* letter;
+  double best;   // the lowest cost known
+  double share;  // by how much an answer may be dearer
+  double seconds;
+};
+
+}  // namespace
+
+TEST_CASE("contest: the optima of A, B, G and P are found and proved") {
+  if (missing()) return;
+  for (const auto& [letter, optimum] : {std::pair("A", 6548553650.0), std::pair("B", 532843.0),
+                                        std::pair("G", 217039.0), std::pair("P", 651833115436.0)}) {
+    CAPTURE(letter);
+    const CostInstance instance = instance_of(letter);
+    const OperatorProblem problem{LoweredInstance(instance)};
+    const OperatorsResult result = solve_operators(problem).value();
+    CHECK(result.status == SolveStatus::kOptimal);
+    CHECK(result.objective == optimum);
+    CHECK(result.lower_bound == optimum);
+    const operators::CostEvaluation evaluation = evaluate(instance, result.choice);
+    CHECK(evaluation.feasible());
+    CHECK(evaluation.total() == optimum);
+  }
+}
+
+TEST_CASE("contest: the large instances have an answer within seconds, and a cheap one in time") {
+  if (missing()) return;
+  for (const Known& known :
+       {Known{"K", 2242635784.0, 0.25, 25}, Known{"M", 49928157537.0, 0.25, 25},
+        Known{"S", 1521949307.0, 0.25, 25}, Known{"L", 1967946965.0, 0.25, 25},
+        Known{"V", 1617084.0, 0.25, 25}}) {
+    CAPTURE(known.letter);
+    const CostInstance instance = instance_of(known.letter);
+    const OperatorProblem problem{LoweredInstance(instance)};
+    OperatorsOptions options;
+    options.time_limit_s = known.seconds;
+    double first_s = known.seconds;
+    options.on_progress = [&](const OperatorsProgress& progress) {
+      if (!progress.choice.empty()) first_s = std::min(first_s, progress.elapsed_s);
+    };
+    const OperatorsResult result = solve_operators(problem, options).value();
+    REQUIRE(!result.choice.empty());
+    CHECK(first_s <= 5);
+    const operators::CostEvaluation evaluation = evaluate(instance, result.choice);
+    CHECK(evaluation.feasible());
+    CHECK(evaluation.total() == result.objective);
+    CHECK(result.lower_bound <= known.best);
+    CHECK(result.objective <= known.best * (1 + known.share));
+  }
+}
