@@ -9,11 +9,17 @@
 namespace shardwright::operators {
 namespace {
 
+// What fits in tables is ordered with far less; what takes more is too wide in all likelihood.
+constexpr std::size_t kMaxOrderingWork = 20'000'000;
+constexpr std::size_t kOrderingWorkPerNode = 200;
+
 // The graph while nodes are eliminated from it.
 class EliminationGraph {
  public:
-  explicit EliminationGraph(const CostInstance& instance)
-      : instance_(&instance), neighbours_(instance.num_nodes()) {
+  explicit EliminationGraph(const CostInstance& instance) : neighbours_(instance.num_nodes()) {
+    for (std::size_t node = 0; node < instance.num_nodes(); ++node) {
+      weights_.push_back(std::log(static_cast<double>(instance.num_strategies(node))));
+    }
     for (const CostInstance::Edge& edge : instance.edges())
       join(edge.first, edge.second);
   }
@@ -24,9 +30,10 @@ class EliminationGraph {
 
   // Table entries that eliminating the node takes, as a logarithm, plus what new edges are likely
   // to cost later.
-  double price(std::uint32_t node) const {
+  double price(std::uint32_t node) {
     constexpr double kFillWeight = 0.3;
     const auto& around = neighbours_[node];
+    work_ += around.size() * around.size() / 2 + 1;
     double entries = weight(node);
     double fill = 0;
     for (std::size_t i = 0; i < around.size(); ++i) {
@@ -50,9 +57,9 @@ class EliminationGraph {
     }
   }
 
-  double weight(std::uint32_t node) const {
-    return std::log(static_cast<double>(instance_->num_strategies(node)));
-  }
+  double weight(std::uint32_t node) const { return weights_[node]; }
+  // Pairs of neighbours looked at.
+  std::size_t work() const { return work_; }
 
  private:
   bool joined(std::uint32_t a, std::uint32_t b) const {
@@ -66,8 +73,9 @@ class EliminationGraph {
     }
   }
 
-  const CostInstance* instance_;
+  std::vector<double> weights_;
   std::vector<std::vector<std::uint32_t>> neighbours_;
+  std::size_t work_ = 0;
 };
 
 }  // namespace
@@ -111,6 +119,7 @@ std::optional<BucketTree> BucketTree::make(const CostInstance& instance, double 
       for (const std::uint32_t next : graph.neighbours(node))
         reprice(next);
     }
+    if (graph.work() > kMaxOrderingWork + kOrderingWorkPerNode * nodes) return std::nullopt;
     turn[best] = step;
     tree.buckets_.push_back(std::move(bucket));
   }
