@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -312,52 +311,6 @@ double BlockSolver::cost_after(const SearchState& state) const {
   });
 }
 
-// Over the changes; the range of equal excess where it is worst.
-std::int64_t BlockSolver::worst_excess(const SearchState& state, std::uint32_t* begin,
-                                       std::uint32_t* end, std::int64_t* more_there) {
-  events_.clear();
-  for (const Change& change : changed_) {
-    for (const ChoiceGraph::Usage& usage : graph_.usages(change.node)) {
-      const std::int64_t* bytes = graph_.bytes(usage);
-      const std::int64_t more = bytes[change.strategy] - bytes[state.choice[change.node]];
-      if (more == 0) continue;
-      events_.push_back({usage.begin, more});
-      events_.push_back({usage.end, -more});
-    }
-  }
-  std::sort(events_.begin(), events_.end(),
-            [](const Event& a, const Event& b) { return a.time < b.time; });
-  std::int64_t worst = 0, more = 0;
-  for (std::size_t i = 0; i < events_.size();) {
-    const std::uint32_t time = events_[i].time;
-    for (; i < events_.size() && events_[i].time == time; ++i)
-      more += events_[i].bytes;
-    if (more <= 0 || i == events_.size()) continue;
-    const std::int64_t excess = state.profile.max_excess(time, events_[i].time) + more;
-    if (excess > worst) {
-      worst = excess;
-      *begin = time;
-      *end = events_[i].time;
-      *more_there = more;
-    }
-  }
-  return worst;
-}
-
-void BlockSolver::raise_prices(std::uint32_t begin, std::uint32_t end, double price) {
-  for (const std::uint32_t v : sequence_) {
-    const Variable& variable = variables_[v];
-    for (const ChoiceGraph::Usage& usage : graph_.usages(variable.node)) {
-      if (usage.begin > begin || usage.end < end) continue;
-      const std::int64_t* bytes = graph_.bytes(usage);
-      for (std::uint32_t i = 0; i < variable.size; ++i) {
-        base_[variable.first + i] +=
-            price * static_cast<double>(bytes[strategy_[variable.first + i]]);
-      }
-    }
-  }
-}
-
 void BlockSolver::reset_tables() {
   tables_.resize(num_pairs_);
   entries_.resize(pair_entries_);
@@ -439,8 +392,7 @@ BlockSolver::Outcome BlockSolver::solve(const SearchState& state,
       raise_prices(begin, end, kOvershoot * worth);
     }
   }
-  for (const Variable& variable : variables_)
-    local_[variable.node] = kOutside;
+  for (const Variable& variable : variables_) local_[variable.node] = kOutside;
   outcome.work = work_;
   return outcome;
 }

@@ -147,8 +147,8 @@ class FeasibleAssignment {
         if (domains_.left(n) == 1) continue;
         if (!assign(n)) {
           ++failures_[n];
+          // The others go on, so that one restart takes in all that fail.
           complete = false;
-          break;
         }
         if (budget_.interrupted()) return false;
       }

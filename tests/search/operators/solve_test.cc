@@ -304,6 +304,28 @@ TEST_CASE("solve: the same answer for any number of workers under a work limit")
   }
 }
 
+TEST_CASE("solve: an answer within the limits however tight they are and whatever is forbidden") {
+  RandomCostInstanceStyle style;
+  style.num_nodes = 3000;
+  style.min_strategies = 4;
+  style.max_strategies = 20;
+  for (const double functional_share : {0.0, 0.5, 0.9}) {
+    for (const double long_lived_share : {0.0, 0.02}) {
+      style.functional_share = functional_share;
+      style.long_lived_share = long_lived_share;
+      style.slack = 1.0;
+      CAPTURE(functional_share);
+      CAPTURE(long_lived_share);
+      const CostInstance instance = made(random_cost_instance(21, style));
+      InlineExecutor executor;
+      Budget budget(100'000'000, {});
+      const SolveResult result = solve(instance, executor, budget);
+      REQUIRE(!result.choice.empty());
+      CHECK(evaluate(instance, result.choice).feasible());
+    }
+  }
+}
+
 TEST_CASE("solve: a stop requested beforehand ends it at once") {
   std::stop_source source;
   source.request_stop();
