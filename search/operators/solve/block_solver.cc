@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "search/operators/solve/random_bits.h"
@@ -392,7 +391,8 @@ BlockSolver::Outcome BlockSolver::solve(const SearchState& state,
       raise_prices(begin, end, kOvershoot * worth);
     }
   }
-  for (const Variable& variable : variables_) local_[variable.node] = kOutside;
+  for (const Variable& variable : variables_)
+    local_[variable.node] = kOutside;
   outcome.work = work_;
   return outcome;
 }
