@@ -10,29 +10,35 @@ namespace shardwright {
 
 enum class PlanMode : std::uint8_t {
   kExact,  // every decision of TorchRec's planner
+  kBest,   // the best plan to be found, and how far from optimal it can be at most
 };
+
+// What best mode spends where neither work nor time is limited: about two seconds on two cores.
+inline constexpr std::uint64_t kDefaultBestWork = 200'000'000;
 
 // Where a search stands.
 struct PlanProgress {
-  std::uint64_t proposals = 0;           // evaluated so far
-  std::uint64_t proposals_at_most = 0;   // that the proposers may make altogether
-  std::uint64_t plans = 0;               // that fitted
-  std::optional<double> best_rating;     // ms, or bytes for the storage model
+  std::uint64_t proposals = 0;              // evaluated so far
+  std::uint64_t proposals_at_most = 0;      // that the proposers may make altogether
+  std::uint64_t plans = 0;                  // that fitted
+  std::optional<double> best_rating;        // ms, or bytes for the storage model
+  std::optional<double> lower_bound;        // that no plan rates below; best mode
+  std::optional<std::uint64_t> work_limit;  // of best mode's part
   std::uint64_t placed_shards = 0;
   double elapsed_s = 0;
 };
 
 struct PlanOptions {
-  PlanMode mode = PlanMode::kExact;
+  PlanMode mode = PlanMode::kBest;
   int threads = 0;                          // 0 = all cores
   std::optional<double> time_limit_s;       // gives up determinism when it strikes
-  std::optional<std::uint64_t> work_limit;  // placed shards; deterministic
+  std::optional<std::uint64_t> work_limit;  // placed shards, best mode: steps; deterministic
   std::uint64_t seed = 0;
-  bool trace = false;                       // keep every proposal with its rating and ranks
+  bool trace = false;  // keep every proposal with its rating and ranks
   // Ends the search, from any thread, with the best plan so far; gives up determinism, too.
   std::stop_token stop;
-  // Called after every batch of proposals, on the thread that plans; no lock is held. What it throws
-  // ends the planning and reaches the caller.
+  // Called after every batch of proposals, on the thread that plans; no lock is held. What it
+  // throws ends the planning and reaches the caller.
   std::function<void(const PlanProgress&)> on_progress;
 };
 

@@ -1,9 +1,12 @@
 #include "runtime/planner.h"
 
+#include <algorithm>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "runtime/best_mode.h"
 #include "runtime/run_limits.h"
 #include "runtime/tbb_executor.h"
 #include "search/budget.h"
@@ -44,10 +47,17 @@ Status check_exact_mode(const Problem& problem) {
                      "; best mode does (`--mode best`)",
                  where};
   };
-  if (problem.rules().any())
-    return unsupported(problem.rules().first_place(), "placement rules");
+  if (problem.rules().any()) return unsupported(problem.rules().first_place(), "placement rules");
   if (problem.spec().calibration.rank_time.empty()) return {};
   return unsupported("/calibration/ranks/time", "measured times of ranks");
+}
+
+// Best mode never finishes by itself where it can prove nothing.
+std::optional<std::uint64_t> work_limit(const PlanOptions& options) {
+  if (options.work_limit || options.time_limit_s || options.mode == PlanMode::kExact) {
+    return options.work_limit;
+  }
+  return kDefaultBestWork;
 }
 
 ProposalTrace to_trace(const EmbeddingSearch& search, const OptionPool& pool) {
@@ -79,7 +89,7 @@ class EmbeddingPlanner {
       : problem_(std::move(problem)),
         options_(options),
         space_(std::move(space)),
-        budget_(options.work_limit, options.time_limit_s, options.stop),
+        budget_(work_limit(options), options.time_limit_s, options.stop),
         executor_(options.threads) {}
 
   Result<EmbeddingPlanResult> run() {
@@ -140,21 +150,31 @@ class EmbeddingPlanner {
                            "the shards of all tables together would take more than 2^62 "
                            "bytes; check rows, pooling factors and the batch size");
     }
+    if (space_->size() == 0) {
+      keep(embedding::Plan(), 0);  // nothing to shard is a plan
+    } else if (options_.mode == PlanMode::kExact) {
+      explore_exactly(pool, budget_);
+    } else {
+      SHARDWRIGHT_RETURN_IF_ERROR(explore_best(pool));
+    }
+    result_.timing.explore_s = watch.seconds();
+    result_.work.placed_shards = budget_.work_done();
+    return {};
+  }
+
+  // TorchRec's search, within a budget.
+  void explore_exactly(OptionPool& pool, Budget& budget) {
     EmbeddingSearch search(pool, result_.reservation->topology, executor_.workers(),
                            options_.trace);
     const StopReason reason = shardwright::explore(
-        search, executor_, budget_, [this](const EmbeddingSearch& at) { report_progress(at); });
-    result_.timing.explore_s = watch.seconds();
-
+        search, executor_, budget, [&](const EmbeddingSearch& at) { report_progress(at, budget); });
     result_.num_proposals = search.num_proposals();
     result_.num_plans = search.num_plans();
-    result_.work = {budget_.work_done(), search.num_proposals()};
+    result_.work.proposals_evaluated = search.num_proposals();
     result_.stopped_by = name_of(reason);
     if (options_.trace) result_.trace = to_trace(search, pool);
     if (search.has_plan()) {
       keep(*search.best_plan(), search.best_rating());
-    } else if (space_->size() == 0) {
-      keep(embedding::Plan(), 0);  // nothing to shard is a plan
     } else if (reason == StopReason::kFinished) {
       explain_failure(pool, search);
     } else if (reason == StopReason::kWorkLimit && search.lowest_failed_storage()) {
@@ -165,17 +185,83 @@ class EmbeddingPlanner {
           "The work limit ended the search before anything fitted. So far: " +
           result_.failure->message;
     }
+  }
+
+  // Exact mode's plan within a part of the budget, unless it cannot be asked, and then better ones.
+  Status explore_best(OptionPool& pool) {
+    if (check_exact_mode(*problem_).ok()) {
+      Budget part = start_budget();
+      explore_exactly(pool, part);
+      budget_.spend(part.work_done());
+    }
+    auto best = find_best_plan(pool, result_.reservation->topology, options_.seed, result_.plan,
+                               executor_, budget_, [this](const auto& at) { report_best(at); });
+    if (!best.ok()) {
+      result_.failure = PlanFailure{"strict_constraints", "placement_rules",
+                                    best.error().where + ": " + best.error().message};
+      return {};
+    }
+    result_.stopped_by = name_of(best->reason);
+    result_.improvements = std::move(best->steps);
+    if (!best->plan) {
+      explain_nothing_found();
+      return {};
+    }
+    result_.failure.reset();
+    result_.plan = std::move(best->plan);
+    result_.evaluation = std::move(best->evaluation);
+    result_.best_rating = result_.evaluation.rating;
+    if (best->certificate) {
+      result_.lower_bound = best->certificate->bound;
+      result_.certificate = std::move(best->certificate);
+    }
     return {};
   }
 
-  void report_progress(const EmbeddingSearch& search) const {
+  // A quarter of what there is, and not more than a fraction of a second's work.
+  Budget start_budget() const {
+    constexpr std::uint64_t kMost = 40'000'000;
+    std::optional<std::uint64_t> work = kMost;
+    if (options_.work_limit) work = std::min(kMost, *options_.work_limit / 4);
+    std::optional<double> seconds = options_.time_limit_s;
+    if (seconds) *seconds /= 4;
+    return Budget(work, seconds, options_.stop);
+  }
+
+  // Exact mode may have said why; a plan of its own that breaks a rule of memory is none here.
+  void explain_nothing_found() {
+    result_.plan.reset();
+    result_.best_rating.reset();
+    result_.evaluation = {};
+    if (result_.failure && result_.failure->reason != "stopped") return;
+    result_.failure =
+        PlanFailure{"other", "nothing_found",
+                    "No plan that fits was found, and none was shown to be impossible. More memory "
+                    "per rank, fewer placement rules or a larger --work-limit may help."};
+  }
+
+  void report_progress(const EmbeddingSearch& search, const Budget& budget) const {
     if (!options_.on_progress) return;
     PlanProgress progress;
     progress.proposals = search.num_proposals();
     progress.proposals_at_most = search.proposals_at_most();
     progress.plans = search.num_plans();
     if (search.has_plan()) progress.best_rating = search.best_rating();
+    progress.placed_shards = budget.work_done();
+    progress.elapsed_s = total_.seconds();
+    options_.on_progress(progress);
+  }
+
+  void report_best(const embedding::BestSearch& search) const {
+    if (!options_.on_progress) return;
+    PlanProgress progress;
+    progress.proposals = result_.num_proposals;
+    progress.proposals_at_most = result_.num_proposals;
+    progress.plans = result_.num_plans;
+    if (search.best()) progress.best_rating = search.best()->rating;
+    if (search.bound() > 0) progress.lower_bound = search.bound();
     progress.placed_shards = budget_.work_done();
+    progress.work_limit = work_limit(options_);
     progress.elapsed_s = total_.seconds();
     options_.on_progress(progress);
   }

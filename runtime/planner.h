@@ -1,6 +1,7 @@
 // The public entry: one function per planning domain.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -8,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/embedding/bound_certificate.h"
 #include "core/embedding/evaluate.h"
+#include "core/embedding/improvement.h"
 #include "core/embedding/plan.h"
 #include "core/embedding/search_space.h"
 #include "core/status.h"
@@ -60,7 +63,7 @@ struct PlanTiming {
 
 // Counted work: the same for any machine and number of threads.
 struct PlanWork {
-  std::uint64_t placed_shards = 0;
+  std::uint64_t placed_shards = 0;  // in best mode also steps of improving and proving
   std::uint64_t proposals_evaluated = 0;
 };
 
@@ -72,6 +75,10 @@ struct EmbeddingPlanResult {
   std::optional<double> best_rating;  // ms, or bytes for the storage model
   std::optional<embedding::Plan> plan;
   embedding::Evaluation evaluation;  // of the plan, by the verifier
+  // Best mode: no plan of the search space rates below the bound, and the proof of that.
+  std::optional<double> lower_bound;
+  std::optional<embedding::BoundCertificate> certificate;
+  std::vector<embedding::ImprovementStep> improvements;  // in the order of work
   std::optional<PlanFailure> failure;
   std::optional<ProposalTrace> trace;
   PlanWork work;
@@ -79,6 +86,13 @@ struct EmbeddingPlanResult {
   std::string stopped_by;  // empty = ran to its end; work_limit | time_limit | cancelled
   PlanTiming timing;
 };
+
+// How far a rating may be from optimal, relatively: 0 = optimal. Source: formats, `plan`.
+inline double gap(double rating, double lower_bound) {
+  return rating > 0 ? std::max(0.0, (rating - lower_bound) / rating) : 0;
+}
+// A gap up to which a plan counts as proved optimal.
+inline constexpr double kProvenGap = 1e-4;
 
 // Plans `problem`. Where `search_space` is given, enumeration and estimation are skipped and its
 // options and costs are used as they are. "No plan" is a result with `failure` set; "stopped by a

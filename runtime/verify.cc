@@ -22,8 +22,6 @@ using embedding::ShardingOption;
 using embedding::Storage;
 
 constexpr double kTolerance = 1e-9;
-// gap and proven_optimal follow from the rating and the lower bound. Source: formats, `plan`.
-constexpr double kProvenGap = 1e-4;
 
 bool close(double a, double b) {
   return a == b || std::abs(a - b) <= kTolerance * std::max(std::abs(a), std::abs(b));
@@ -65,7 +63,8 @@ class Verifier {
     if (document_.ranks_sha1) {
       compare("/plan_ranks_sha1", *document_.ranks_sha1, embedding::ranks_sha1(plan));
     }
-    check_certificate();
+    check_lower_bound();
+    check_certificate(*space, reservation->topology);
     return std::move(result_);
   }
 
@@ -201,8 +200,7 @@ class Verifier {
   void check_memory_parts(const Reservation& reservation) {
     const std::vector<ClaimedMemory>& claimed = document_.memory_parts_by_rank;
     if (claimed.empty()) return;
-    const std::vector<MemoryParts> found =
-        memory_parts(*problem_, reservation, result_.evaluation);
+    const std::vector<MemoryParts> found = memory_parts(*problem_, reservation, result_.evaluation);
     if (claimed.size() != found.size()) {
       report("/plan_memory_parts_by_rank", "must have one entry per rank (" +
                                                std::to_string(found.size()) + "), has " +
@@ -225,7 +223,7 @@ class Verifier {
     }
   }
 
-  void check_certificate() {
+  void check_lower_bound() {
     if (!document_.lower_bound) return;
     const double rating = result_.evaluation.rating;
     const double bound = *document_.lower_bound;
@@ -233,13 +231,29 @@ class Verifier {
     if (bound > rating && !close(bound, rating)) {
       report("/lower_bound", "exceeds the rating of the plan, so it is no lower bound");
     }
-    const double gap = rating == 0 ? 0 : (rating - bound) / rating;
-    if (document_.gap && std::abs(*document_.gap - gap) > kTolerance) {
-      differs("/gap", json_number(*document_.gap), json_number(gap));
+    const double to_bound = gap(rating, bound);
+    if (document_.gap && std::abs(*document_.gap - to_bound) > kTolerance) {
+      differs("/gap", json_number(*document_.gap), json_number(to_bound));
     }
-    if (document_.proven_optimal && *document_.proven_optimal && gap > kProvenGap) {
-      report("/proven_optimal", "the gap of " + json_number(gap) + " proves nothing");
+    if (document_.proven_optimal && *document_.proven_optimal && to_bound > kProvenGap) {
+      report("/proven_optimal", "the gap of " + json_number(to_bound) + " proves nothing");
     }
+  }
+
+  // A bound counts only with its proof.
+  void check_certificate(const SearchSpace& space, const embedding::Topology& available) {
+    if (!document_.certificate) {
+      if (document_.lower_bound) {
+        report("/lower_bound", "is claimed without a `certificate` that proves it");
+      }
+      return;
+    }
+    ++result_.claims;
+    if (document_.lower_bound && !(*document_.lower_bound <= document_.certificate->bound)) {
+      report("/lower_bound", "exceeds the bound of the certificate");
+    }
+    const auto wrong = embedding::check_bound(space, available, *document_.certificate);
+    if (wrong) report("/certificate", "does not prove its bound: " + *wrong);
   }
 
   std::shared_ptr<const Problem> problem_;

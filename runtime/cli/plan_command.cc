@@ -23,17 +23,14 @@ struct PlanArguments {
   ProblemArguments problem;
   OutputArguments output;
   PlanOptions options;
-  std::string mode = "exact";
+  std::string mode = "best";
   bool emit_search_space = false;
 };
 
 Result<PlanMode> mode_of(const std::string& name) {
-  constexpr std::array<std::string_view, 1> kModes{"exact"};
+  constexpr std::array<std::string_view, 2> kModes{"best", "exact"};
+  if (name == "best") return PlanMode::kBest;
   if (name == "exact") return PlanMode::kExact;
-  if (name == "best") {
-    return Error{ErrorCode::kUnsupported, "mode \"best\" is not available yet; use exact",
-                 "--mode"};
-  }
   return invalid_input("--mode", "unknown mode \"" + name + "\"" + suggestion(name, kModes));
 }
 
@@ -97,7 +94,10 @@ void add_plan_command(CLI::App& app, Action& chosen) {
       *app.add_subcommand("plan", "Chooses sharding, kernel and ranks of every table");
   add_problem_arguments(command, arguments->problem);
   add_search_space_argument(command, arguments->problem);
-  command.add_option("--mode", arguments->mode, "exact: decide as TorchRec's planner does")
+  command
+      .add_option(
+          "--mode", arguments->mode,
+          "best: the best plan to be found, with a bound; exact: decide as TorchRec's planner does")
       ->capture_default_str();
   command.add_flag("--trace", arguments->options.trace, "Keep every proposal in the JSON");
   command.add_flag("--emit-search-space", arguments->emit_search_space,
@@ -108,7 +108,8 @@ void add_plan_command(CLI::App& app, Action& chosen) {
       ->check(seconds(true));
   command
       .add_option("--work-limit", arguments->options.work_limit,
-                  "Stop after placing this many shards")
+                  "Stop after this many steps: placed shards, and in best mode steps of improving "
+                  "and proving")
       ->check(CLI::NonNegativeNumber);
   command.add_option("--seed", arguments->options.seed, "Seed of everything random");
   add_output_arguments(command, arguments->output);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/embedding/ranks_sha1.h"
+#include "runtime/io/certificate_json.h"
 #include "runtime/io/json_writer.h"
 #include "runtime/io/search_space_writer.h"
 #include "runtime/memory_parts.h"
@@ -126,7 +127,8 @@ void write_found(const Problem& problem, const EmbeddingPlanResult& result, Json
   json.new_line().end_array();
   if (evaluation.valid()) return;
   json.new_line().key("violations").begin_array();
-  for (const embedding::Violation& violation : evaluation.violations) json.value(violation.message);
+  for (const embedding::Violation& violation : evaluation.violations)
+    json.value(violation.message);
   json.end_array();
 }
 
@@ -237,10 +239,34 @@ class TraceWriter {
   std::vector<std::vector<std::uint32_t>> current_;  // by proposer
 };
 
+void write_improvements(const EmbeddingPlanResult& result, JsonWriter& json) {
+  if (!result.improvements.empty()) {
+    json.new_line().key("improvements").begin_array();
+    for (const embedding::ImprovementStep& step : result.improvements) {
+      json.begin_object().member("work", step.work).member("rating", step.rating);
+      if (step.bound > 0) json.member("bound", step.bound);
+      json.end_object();
+    }
+    json.end_array();
+  }
+  if (result.certificate) {
+    json.new_line().key("certificate");
+    write_certificate(*result.certificate, json);
+  }
+}
+
 void write_run(const EmbeddingPlanResult& result, const PlanJsonOptions& options,
                JsonWriter& json) {
   json.new_line().member("mode", options.mode == PlanMode::kExact ? "exact" : "best");
-  json.key("lower_bound").null().key("gap").null().key("proven_optimal").null();
+  if (result.lower_bound && result.best_rating) {
+    const double to_bound = gap(*result.best_rating, *result.lower_bound);
+    json.member("lower_bound", *result.lower_bound)
+        .member("gap", to_bound)
+        .member("proven_optimal", to_bound <= kProvenGap);
+  } else {
+    json.key("lower_bound").null().key("gap").null().key("proven_optimal").null();
+  }
+  write_improvements(result, json);
   json.new_line()
       .key("work")
       .begin_object()

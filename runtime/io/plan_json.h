@@ -17,7 +17,7 @@ namespace shardwright {
 struct PlanJsonOptions {
   bool search_space = false;  // write the options, too
   bool trace = false;         // write `proposals` even where the search had none
-  PlanMode mode = PlanMode::kExact;
+  PlanMode mode = PlanMode::kBest;
   double read_s = 0;  // time it took to read the problem
 };
 
@@ -68,6 +68,7 @@ struct PlanDocument {
   std::optional<double> lower_bound;
   std::optional<double> gap;
   std::optional<bool> proven_optimal;
+  std::optional<embedding::BoundCertificate> certificate;
   std::string error_message;
 };
 

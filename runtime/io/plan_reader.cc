@@ -2,6 +2,7 @@
 #include <array>
 #include <utility>
 
+#include "runtime/io/certificate_json.h"
 #include "runtime/io/json_reader.h"
 #include "runtime/io/plan_json.h"
 
@@ -9,12 +10,12 @@ namespace shardwright {
 namespace {
 
 // Keys that describe how an answer came about; they are not part of what it claims.
-constexpr std::array<std::string_view, 23> kIgnoredKeys{
+constexpr std::array<std::string_view, 24> kIgnoredKeys{
     "format",    "name",           "case",         "torchrec",           "timing",
     "group",     "note",           "source",       "expected",           "mode",
     "work",      "threads",        "stopped_by",   "num_plans",          "num_proposals",
     "proposals", "proposals_note", "search_space", "search_space_order", "search_space_sha1",
-    "stats",     "description",    "violations"};
+    "stats",     "description",    "violations",   "improvements"};
 
 Status read_storage(JsonValue value, std::vector<std::int64_t>& out) {
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, out));
@@ -117,6 +118,12 @@ Result<PlanDocument> read_plan(std::string_view text) {
           .optional("lower_bound", out.lower_bound)
           .optional("gap", out.gap)
           .optional("proven_optimal", out.proven_optimal)
+          .optional_with("certificate",
+                         [&](JsonValue v) -> Status {
+                           if (v.is_null()) return {};
+                           SHARDWRIGHT_ASSIGN_OR_RETURN(out.certificate, read_certificate(v));
+                           return {};
+                         })
           .optional_with("error", [&](JsonValue v) { return read_error(v, out.error_message); })
           .ignore(kIgnoredKeys)
           .finish());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
 
 #include "core/check.h"
 
@@ -19,8 +20,12 @@ ChoiceModel::ChoiceModel(const OptionPool& pool, const Topology& available)
     std::vector<Choice>& choices = tables.emplace_back(TableChoices{table.table, {}}).choices;
     for (const OptionId id : table.options)
       add(id, choices);
+    for (std::size_t added = pool.space().size(); added < pool.size(); ++added) {
+      if (pool.option(OptionId(added)).table == table.table) add(OptionId(added), choices);
+    }
   }
   status_ = keep_admissible(pool.problem(), tables);
+  choice_of_.assign(pool.size(), kNone);
   first_choice_.push_back(0);
   for (const TableChoices& table : tables) {
     keep_irreplaceable(table);
@@ -106,13 +111,23 @@ bool ChoiceModel::replaces(const Choice& a, const Choice& b, bool same_for_all_s
 void ChoiceModel::keep_irreplaceable(const TableChoices& table) {
   const std::vector<Choice>& all = table.choices;
   const bool same = rules().same_for_all_shards(table.id);
+  const auto stands_for = [&](std::size_t j, std::size_t i) {
+    return i != j && replaces(all[j], all[i], same) && (j < i || !replaces(all[i], all[j], same));
+  };
+  const auto first = choices_.size();
   for (std::size_t i = 0; i < all.size(); ++i) {
     bool replaceable = false;
-    for (std::size_t j = 0; j < all.size() && !replaceable; ++j) {
-      replaceable =
-          i != j && replaces(all[j], all[i], same) && (j < i || !replaces(all[i], all[j], same));
+    for (std::size_t j = 0; j < all.size() && !replaceable; ++j)
+      replaceable = stands_for(j, i);
+    if (replaceable) continue;
+    choice_of_[all[i].option.index()] = static_cast<std::uint32_t>(choices_.size());
+    choices_.push_back(all[i]);
+  }
+  for (const Choice& choice : all) {
+    std::uint32_t& own = choice_of_[choice.option.index()];
+    for (std::size_t k = first; k < choices_.size() && own == kNone; ++k) {
+      if (replaces(choices_[k], choice, same)) own = static_cast<std::uint32_t>(k);
     }
-    if (!replaceable) choices_.push_back(all[i]);
   }
 }
 
@@ -127,6 +142,61 @@ Plan to_plan(const OptionPool& pool, const ChoiceModel& model, const Allocation&
     std::iota(every.begin(), every.end(), Rank{0});
     return Assignment{&option, SharedArray<Rank>(std::span<const Rank>(every))};
   });
+}
+
+namespace {
+
+// The shard of an option where its replacement by a single shard stands.
+std::uint32_t replaced_shard(const OptionPool& pool, const ChoiceModel& model, OptionId option,
+                             const Choice& choice) {
+  const ChoiceRun& own = model.runs(choice).front();
+  const OptionRow& row = pool.row(option);
+  const std::span<const RunCost> costs = pool.costs(row);
+  std::uint32_t shard = 0;
+  for (std::size_t run = 0; run < costs.size(); ++run) {
+    const std::uint32_t count = pool.run_counts(row)[run];
+    if (count > 0 && own.hbm_bytes <= costs[run].hbm_bytes &&
+        own.ddr_bytes <= costs[run].ddr_bytes && own.load <= costs[run].total_ms) {
+      break;
+    }
+    shard += count;
+  }
+  return std::min(shard, row.num_shards - 1);
+}
+
+}  // namespace
+
+std::optional<Allocation> to_allocation(const OptionPool& pool, const ChoiceModel& model,
+                                        const Plan& plan) {
+  if (plan.size() != model.num_tables()) return std::nullopt;
+  std::unordered_map<const ShardingOption*, OptionId> ids;
+  for (std::size_t i = 0; i < pool.size(); ++i)
+    ids.emplace(&pool.option(OptionId(i)), OptionId(i));
+  std::unordered_map<std::uint32_t, std::size_t> table_of;
+  for (std::size_t table = 0; table < model.num_tables(); ++table)
+    table_of.emplace(model.table(table).value(), table);
+  Allocation allocation;
+  allocation.choice.resize(model.num_tables());
+  allocation.ranks.resize(model.num_tables());
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    const Assignment& assignment = plan[i];
+    const auto id = ids.find(assignment.option);
+    const auto table = table_of.find(assignment.option->table.value());
+    if (id == ids.end() || table == table_of.end()) return std::nullopt;
+    const std::optional<std::uint32_t> index = model.choice_of(id->second);
+    if (!index) return std::nullopt;
+    const Choice& choice = model.choices()[*index];
+    allocation.choice[table->second] = *index;
+    std::vector<Rank>& ranks = allocation.ranks[table->second];
+    if (choice.reach == Reach::kAllRanks) continue;
+    if (choice.num_shards == assignment.option->num_shards()) {
+      for (std::uint32_t shard = 0; shard < choice.num_shards; ++shard)
+        ranks.push_back(assignment.rank(shard));
+    } else {
+      ranks.push_back(assignment.rank(replaced_shard(pool, model, id->second, choice)));
+    }
+  }
+  return allocation;
 }
 
 }  // namespace shardwright::embedding

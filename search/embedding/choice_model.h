@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -48,6 +49,12 @@ class ChoiceModel {
                                        first_choice_[table + 1] - first_choice_[table]);
   }
   std::uint32_t first_choice(std::size_t table) const { return first_choice_[table]; }
+  // The choice that stands for an option: its own, or the one that replaces it. Empty where no rule
+  // admits the option.
+  std::optional<std::uint32_t> choice_of(OptionId option) const {
+    const std::uint32_t choice = choice_of_[option.index()];
+    return choice == kNone ? std::nullopt : std::optional(choice);
+  }
   std::span<const ChoiceRun> runs(const Choice& choice) const {
     return std::span(runs_).subspan(choice.first_run, choice.num_runs);
   }
@@ -57,6 +64,8 @@ class ChoiceModel {
   void add(OptionId id, std::vector<Choice>& choices);
   bool replaces(const Choice& a, const Choice& b, bool same_for_all_shards) const;
   void keep_irreplaceable(const TableChoices& table);
+
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
   const OptionPool* pool_;
   std::uint32_t world_size_;
@@ -68,6 +77,7 @@ class ChoiceModel {
   std::vector<Choice> choices_;
   std::vector<ChoiceRun> runs_;
   std::vector<std::uint32_t> first_choice_;
+  std::vector<std::uint32_t> choice_of_;  // by option
 };
 
 // One choice per table and a rank per shard: what a search changes in place.
@@ -78,5 +88,11 @@ struct Allocation {
 
 // The allocation as a plan, tables in proposal order.
 Plan to_plan(const OptionPool& pool, const ChoiceModel& model, const Allocation& allocation);
+
+// The plan as an allocation, options by the choices that stand for them: no rank then has more load
+// or memory than by the plan. Empty where a table or an option is not of the model. Precondition:
+// the plan's options are the pool's.
+std::optional<Allocation> to_allocation(const OptionPool& pool, const ChoiceModel& model,
+                                        const Plan& plan);
 
 }  // namespace shardwright::embedding

@@ -144,9 +144,10 @@ void RankFiller::join(std::vector<Label>& others) {
   std::sort(others.begin(), others.end(), [](const Label& a, const Label& b) {
     return a.worth != b.worth ? a.worth > b.worth : a.taken < b.taken;
   });
+  std::uint64_t pairs = 0;
   for (const Label& label : labels_) {
     for (const Label& other : others) {
-      ++steps_;
+      ++pairs;
       if (label.worth + other.worth <= threshold_) break;
       if (!fits(label.load + other.load, label.hbm + other.hbm, label.ddr + other.ddr)) continue;
       threshold_ = label.worth + other.worth;
@@ -156,6 +157,7 @@ void RankFiller::join(std::vector<Label>& others) {
       break;
     }
   }
+  steps_ += pairs / 8;  // a pair costs far less than a label
 }
 
 void RankFiller::collect(std::span<const double> worth, const std::vector<Zone>& zones) {

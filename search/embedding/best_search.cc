@@ -1,0 +1,62 @@
+#include "search/embedding/best_search.h"
+
+#include <limits>
+
+namespace shardwright::embedding {
+
+BestSearch::BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove)
+    : context_(model), prover_(prove ? std::make_unique<BoundProver>(model) : nullptr) {
+  for (std::uint32_t stream = 0; stream < kStreams; ++stream)
+    streams_.emplace_back(context_, seed, stream);
+  lane_work_.resize(kStreams + 1);
+}
+
+void BestSearch::offer(const Allocation& start) {
+  for (ImproveStream& stream : streams_)
+    stream.offer(start);
+}
+
+bool BestSearch::is_proved() const {
+  return prover_ && best_ && prover_->bound() >= best_->rating * (1 - BoundProver::kOptimal);
+}
+
+std::size_t BestSearch::propose(const Budget&) { return is_proved() ? 0 : lane_work_.size(); }
+
+// Lane 0 is the proof, which needs a rating to prove.
+void BestSearch::evaluate(unsigned, std::size_t begin, std::size_t end, const Budget& budget) {
+  for (std::size_t lane = begin; lane < end; ++lane) {
+    Budget own = budget;
+    const std::uint64_t before = own.work_done();
+    if (lane == 0) {
+      if (prover_ && best_ && !prover_->finished()) prover_->run(kRoundWork, best_->rating, own);
+      lane_work_[lane] = own.work_done() - before;
+      continue;
+    }
+    ImproveStream& stream = streams_[lane - 1];
+    const std::uint64_t done = stream.work();
+    stream.run(kRoundWork, bound(), own);
+    lane_work_[lane] = stream.work() - done;
+  }
+}
+
+bool BestSearch::synchronize(Budget& budget) {
+  for (const std::uint64_t work : lane_work_)
+    budget.spend(work);
+  const double bound_before = steps_.empty() ? 0 : steps_.back().bound;
+  bool better = false;
+  for (const ImproveStream& stream : streams_) {
+    if (!stream.best() || (best_ && !is_better(*stream.best(), *best_))) continue;
+    best_ = stream.best();
+    better = true;
+  }
+  if (best_ && (better || bound() > bound_before))
+    steps_.push_back({budget.work_done(), best_->rating, bound()});
+  // Half of the streams go on from the best plan, the others from their own.
+  if (better) {
+    for (std::size_t i = 0; i < streams_.size(); i += 2)
+      streams_[i].offer(best_->allocation);
+  }
+  return !is_proved();
+}
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,58 @@
+// The search of best mode: streams that improve plans and a proof that bounds them, side by side.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/embedding/bound_certificate.h"
+#include "core/embedding/improvement.h"
+#include "search/budget.h"
+#include "search/embedding/bound/bound_prover.h"
+#include "search/embedding/choice_model.h"
+#include "search/embedding/improve/improve_stream.h"
+
+namespace shardwright::embedding {
+
+// Rounds of equal work for every lane, one lane per stream and one for the proof; lanes learn from
+// each other between rounds only, in the order of their numbers, so that a work limit gives the
+// same answer for any number of threads. Ends when the best plan is proved optimal, or the budget
+// does. Thread safety: the members that explore() calls; see search/explore.h. Refers to the model.
+class BestSearch {
+ public:
+  // Without `prove`, no bound is looked for.
+  BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove);
+
+  // A plan to begin with, and to stay close to where ratings tie.
+  void offer(const Allocation& start);
+
+  std::size_t propose(const Budget& budget);
+  std::size_t grain() const { return 1; }
+  void evaluate(unsigned worker, std::size_t begin, std::size_t end, const Budget& budget);
+  bool synchronize(Budget& budget);
+
+  const std::optional<RatedAllocation>& best() const { return best_; }
+  // No plan rates below it.
+  double bound() const { return prover_ ? prover_->bound() : 0; }
+  const BoundCertificate* certificate() const {
+    return prover_ ? &prover_->certificate() : nullptr;
+  }
+  const std::vector<ImprovementStep>& steps() const { return steps_; }
+
+ private:
+  static constexpr std::uint32_t kStreams = 7;
+  static constexpr std::uint64_t kRoundWork = 1'000'000;
+
+  bool is_proved() const;
+
+  ImproveContext context_;
+  std::unique_ptr<BoundProver> prover_;
+  std::deque<ImproveStream> streams_;     // which refer to themselves
+  std::vector<std::uint64_t> lane_work_;  // of the round
+  std::optional<RatedAllocation> best_;
+  std::vector<ImprovementStep> steps_;
+};
+
+}  // namespace shardwright::embedding
