@@ -150,8 +150,7 @@ class Checker {
     }
     const bool alike = is_free(a, available_) == is_free(b, available_) &&
                        is_on_all_ranks(a, available_) == is_on_all_ranks(b, available_) &&
-                       (is_free(a, available_) || is_on_all_ranks(a, available_) ||
-                        a.sharding_type == b.sharding_type);
+                       fills_hosts(a, available_) == fills_hosts(b, available_);
     if (!alike || a.num_shards() != b.num_shards()) return false;
     std::size_t i = 0;
     std::size_t j = 0;
