@@ -1,6 +1,6 @@
 #include "search/embedding/best_search.h"
 
-#include <limits>
+#include <algorithm>
 
 namespace shardwright::embedding {
 
@@ -20,7 +20,21 @@ bool BestSearch::is_proved() const {
   return prover_ && best_ && prover_->bound() >= best_->rating * (1 - BoundProver::kOptimal);
 }
 
-std::size_t BestSearch::propose(const Budget&) { return is_proved() ? 0 : lane_work_.size(); }
+// A table has no choice whose shards fit on any rank.
+bool BestSearch::is_hopeless() const {
+  const ChoiceModel& model = context_.model();
+  for (std::size_t table = 0; table < model.num_tables(); ++table) {
+    bool any = false;
+    for (std::uint32_t i = 0; i < model.choices(table).size() && !any; ++i)
+      any = context_.fits(model.first_choice(table) + i);
+    if (!any) return true;
+  }
+  return false;
+}
+
+std::size_t BestSearch::propose(const Budget&) {
+  return is_proved() || is_hopeless() ? 0 : lane_work_.size();
+}
 
 // Lane 0 is the proof, which needs a rating to prove.
 void BestSearch::evaluate(unsigned, std::size_t begin, std::size_t end, const Budget& budget) {
@@ -28,18 +42,21 @@ void BestSearch::evaluate(unsigned, std::size_t begin, std::size_t end, const Bu
     Budget own = budget;
     const std::uint64_t before = own.work_done();
     if (lane == 0) {
-      if (prover_ && best_ && !prover_->finished()) prover_->run(kRoundWork, best_->rating, own);
+      if (prover_ && best_ && !prover_->finished()) {
+        prover_->run(kProofShare * round_work_, best_->rating, own);
+      }
       lane_work_[lane] = own.work_done() - before;
       continue;
     }
     ImproveStream& stream = streams_[lane - 1];
     const std::uint64_t done = stream.work();
-    stream.run(kRoundWork, bound(), own);
+    stream.run(round_work_, bound(), own);
     lane_work_[lane] = stream.work() - done;
   }
 }
 
 bool BestSearch::synchronize(Budget& budget) {
+  round_work_ = std::min(2 * round_work_, kMostRoundWork);
   for (const std::uint64_t work : lane_work_)
     budget.spend(work);
   const double bound_before = steps_.empty() ? 0 : steps_.back().bound;

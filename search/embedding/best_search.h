@@ -16,7 +16,7 @@
 
 namespace shardwright::embedding {
 
-// Rounds of equal work for every lane, one lane per stream and one for the proof; lanes learn from
+// Rounds of fixed work for every lane, one lane per stream and one for the proof; lanes learn from
 // each other between rounds only, in the order of their numbers, so that a work limit gives the
 // same answer for any number of threads. Ends when the best plan is proved optimal, or the budget
 // does. Thread safety: the members that explore() calls; see search/explore.h. Refers to the model.
@@ -43,13 +43,18 @@ class BestSearch {
 
  private:
   static constexpr std::uint32_t kStreams = 7;
-  static constexpr std::uint64_t kRoundWork = 1'000'000;
+  // Of a stream: short at first, since many problems are soon done.
+  static constexpr std::uint64_t kFirstRoundWork = 30'000;
+  static constexpr std::uint64_t kMostRoundWork = 1'000'000;
+  static constexpr std::uint64_t kProofShare = 5;  // of the proof, in streams
 
   bool is_proved() const;
+  bool is_hopeless() const;
 
   ImproveContext context_;
   std::unique_ptr<BoundProver> prover_;
-  std::deque<ImproveStream> streams_;     // which refer to themselves
+  std::deque<ImproveStream> streams_;  // which refer to themselves
+  std::uint64_t round_work_ = kFirstRoundWork;
   std::vector<std::uint64_t> lane_work_;  // of the round
   std::optional<RatedAllocation> best_;
   std::vector<ImprovementStep> steps_;
