@@ -1,6 +1,7 @@
 #include "tests/support/naive_allocation.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace shardwright::test_support {
@@ -38,7 +39,13 @@ class EveryAllocation {
   // The first ranks that shard i may have, given the rank of the one before.
   void place_shard(std::size_t table, const Choice& choice, const std::vector<Held>& shards,
                    std::size_t i, Rank before) {
-    if (i == shards.size()) return place_table(table + 1);
+    if (i == shards.size()) {
+      if (groups_obeyed()) place_table(table + 1);
+      return;
+    }
+    const PlacementRules& rules = model_.rules();
+    const TableId id = model_.table(table);
+    const RankSet* const own = rules.allowed(id, static_cast<std::uint32_t>(i));
     const std::uint32_t local = model_.local_world_size();
     for (Rank rank = 0; rank < ranks_.size(); ++rank) {
       const bool begins = i % local == 0;
@@ -47,14 +54,37 @@ class EveryAllocation {
       if (choice.reach == Reach::kHost) allowed = i == 0 || rank / local == before / local;
       if (choice.reach == Reach::kWholeHosts)
         allowed = begins ? rank % local == 0 : rank == before + 1;
+      if (own != nullptr && !own->contains(rank)) allowed = false;
+      for (const auto& [other, there] : placed_)
+        allowed = allowed && !(rules.distinct_ranks(id) && other == id && there == rank);
       if (!allowed) continue;
       const Held saved = ranks_[rank];
       ranks_[rank].load += shards[i].load;
       ranks_[rank].hbm += shards[i].hbm;
       ranks_[rank].ddr += shards[i].ddr;
+      placed_.emplace_back(id, rank);
       place_shard(table, choice, shards, i + 1, rank);
+      placed_.pop_back();
       ranks_[rank] = saved;
     }
+  }
+
+  // Every two shards placed so far, of every group.
+  bool groups_obeyed() const {
+    for (const PlacementRules::Group& group : model_.rules().groups()) {
+      const auto in = [&](TableId id) {
+        return std::find(group.tables.begin(), group.tables.end(), id) != group.tables.end();
+      };
+      const std::uint32_t local = group.on == GroupScope::kRank ? 1 : model_.local_world_size();
+      for (const auto& [a, rank_a] : placed_) {
+        for (const auto& [b, rank_b] : placed_) {
+          if (!in(a) || !in(b)) continue;
+          const bool same = rank_a / local == rank_b / local;
+          if (group.together ? !same : same && a != b) return false;
+        }
+      }
+    }
+    return true;
   }
 
   void rate() {
@@ -66,13 +96,14 @@ class EveryAllocation {
           (held.hbm > room.hbm.value() || held.ddr > room.ddr.value())) {
         return;
       }
-      rating = std::max(rating, held.load);
+      rating = std::max(rating, held.load * model_.time_scale(rank));
     }
     if (!least_ || rating < *least_) least_ = rating;
   }
 
   const ChoiceModel& model_;
   std::vector<Held> ranks_;
+  std::vector<std::pair<TableId, Rank>> placed_;
   std::optional<double> least_;
 };
 

@@ -7,7 +7,7 @@
 
 namespace shardwright::test_support {
 
-// The least rating that fits, or nothing where nothing fits. Cost: the product over tables of the
+// The least rating that fits under the rules, or nothing where nothing fits. Cost: the product over tables of the
 // number of their placements.
 std::optional<double> least_rating(const embedding::ChoiceModel& model);
 

@@ -13,7 +13,10 @@ constexpr std::uint32_t kSomeRanks = 12;  // of many
 }  // namespace
 
 Annealer::Annealer(RankLoads& loads, std::uint64_t key)
-    : loads_(&loads), draws_(key), placer_(loads, draws_) {
+    : loads_(&loads),
+      draws_(key),
+      placer_(loads, draws_),
+      chain_(kLongestChain + loads.context().units().largest()) {
   for (std::size_t i = 0; i < thresholds_.size(); ++i) {
     thresholds_[i] =
         -std::log((static_cast<double>(i) + 0.5) / static_cast<double>(thresholds_.size()));
@@ -24,12 +27,12 @@ void Annealer::set_choices(double rating) {
   const ImproveContext& context = loads_->context();
   const ChoiceModel& model = loads_->model();
   least_priced_.clear();
-  double slack = rating * model.world_size() + context.priced_room();
+  double slack = rating * context.speed() + context.priced_room();
   for (std::size_t table = 0; table < model.num_tables(); ++table) {
     double least = std::numeric_limits<double>::infinity();
     std::uint32_t index = model.first_choice(table);
     for (const Choice& choice : model.choices(table)) {
-      if (context.fits(index++) && choice.max_load < rating)
+      if (context.fits(index++) && context.fastest(choice.max_load) < rating)
         least = std::min(least, context.priced(choice));
     }
     least_priced_.push_back(least);
@@ -42,7 +45,8 @@ void Annealer::set_choices(double rating) {
   for (std::size_t table = 0; table < model.num_tables(); ++table) {
     const std::span<const Choice> choices = model.choices(table);
     for (std::uint32_t i = 0; i < choices.size(); ++i) {
-      if (context.fits(model.first_choice(table) + i) && choices[i].max_load < rating &&
+      if (context.fits(model.first_choice(table) + i) &&
+          context.fastest(choices[i].max_load) < rating &&
           context.priced(choices[i]) <= least_priced_[table] + slack)
         considered_.push_back(model.first_choice(table) + i);
     }
@@ -80,13 +84,20 @@ Annealer::Pick Annealer::pick() {
   return {table, first + draws_.below(loads_->chosen(table).num_shards)};
 }
 
-Rank Annealer::pick_target(const ShardUse& use, Rank first, std::uint32_t size) {
+// Where the slot's shard may go by itself.
+Window Annealer::window_of(const Slot& slot) const {
+  const std::uint32_t local = loads_->model().local_world_size();
+  if (loads_->reach(slot.table) == Reach::kHost) return {slot.rank / local * local, local};
+  return placer_.all_ranks();
+}
+
+Rank Annealer::pick_target(const ShardUse& use, Window window) {
   const std::uint64_t bits = draws_.bits();
-  Rank best = first + draws_.below(size);
+  Rank best = placer_.draw_rank(use, window);
   if ((bits & 1) != 0) return best;
   double least = loads_->gain(best, use);
   for (int i = 0; i < 3; ++i) {
-    const Rank other = first + draws_.below(size);
+    const Rank other = placer_.draw_rank(use, window);
     const double gain = loads_->gain(other, use);
     if (gain < least) {
       least = gain;
@@ -125,7 +136,8 @@ double Annealer::replace(std::size_t link, std::uint32_t table, std::uint32_t ch
   chain_[link].table = table;
   chain_[link].choice = choice;
   const double gained = placer_.take_away(table);
-  return gained + placer_.place(choice, breadth(), chain_[link].ranks);
+  const Window window = placer_.own_window(table);
+  return gained + placer_.place(choice, breadth(), chain_[link].ranks, window);
 }
 
 // One where the first table of the chain is going, or where it was.
@@ -150,8 +162,27 @@ std::uint32_t Annealer::next_in_chain(std::size_t length, Rank rank) {
   return table;
 }
 
-// What makes a choice too dear is often that memory or time is missing on one rank only: other
-// tables there, or where the table was, make room by changing, too.
+// What makes a change too dear is often that memory or time is missing on one rank only: other
+// tables there, or where the first table was, make room by changing, too.
+double Annealer::make_room(std::size_t& length, double gained, double most) {
+  const std::size_t longest = length + ((draws_.bits() & 7) == 0 ? kLongestChain - 1 : 1);
+  if (gained <= most) return gained;
+  const Rank rank = rank_to_relieve();
+  while (gained > most && length < longest) {
+    const std::uint32_t other = next_in_chain(length, rank);
+    if (other == chain_[0].table) break;
+    gained += replace(length++, other, pick_choice(other));
+  }
+  return gained;
+}
+
+void Annealer::finish(std::size_t length, double gained, double most) {
+  if (gained > most) return loads_->take_back();
+  loads_->keep();
+  for (std::size_t link = 0; link < length; ++link)
+    loads_->note_choice(chain_[link].table, chain_[link].choice, chain_[link].ranks);
+}
+
 void Annealer::try_choice(std::uint32_t table, double most) {
   const std::uint32_t choice = pick_choice(table);
   double gained = placer_.take_away(table);
@@ -161,29 +192,34 @@ void Annealer::try_choice(std::uint32_t table, double most) {
   }
   chain_[0].table = table;
   chain_[0].choice = choice;
-  gained += placer_.place(choice, breadth(), chain_[0].ranks);
-  const std::size_t longest = (draws_.bits() & 7) == 0 ? kLongestChain : 2;
+  gained += placer_.place(choice, breadth(), chain_[0].ranks, placer_.own_window(table));
   std::size_t length = 1;
-  if (gained > most) {
-    const Rank rank = rank_to_relieve();
-    while (gained > most && length < longest) {
-      const std::uint32_t other = next_in_chain(length, rank);
-      if (other == table) break;
-      gained += replace(length++, other, pick_choice(other));
-    }
+  gained = make_room(length, gained, most);
+  finish(length, gained, most);
+}
+
+// The table and what it is kept together with move as one; one of them may change its choice.
+void Annealer::try_unit(std::uint32_t table, double most) {
+  const TableUnits& units = loads_->context().units();
+  const TableUnits::Unit& unit = units.units()[units.unit_of(table)];
+  const bool anew = (draws_.bits() & 1) != 0;
+  std::size_t length = 0;
+  double gained = 0;
+  for (const std::uint32_t member : unit.tables) {
+    gained += placer_.take_away(member);
+    const bool changes = member == table && anew;
+    chain_[length].table = member;
+    chain_[length++].choice = changes ? pick_choice(member) : loads_->choice(member);
   }
-  if (gained > most) return loads_->take_back();
-  loads_->keep();
-  for (std::size_t link = 0; link < length; ++link)
-    loads_->note_choice(chain_[link].table, chain_[link].choice, chain_[link].ranks);
+  const std::uint32_t tries = (draws_.bits() & 1) != 0 ? 1 : 4;
+  gained += placer_.place_unit({chain_.data(), length}, tries, breadth());
+  gained = make_room(length, gained, most);
+  finish(length, gained, most);
 }
 
 void Annealer::try_shift(std::uint32_t slot, double most) {
   const Slot& at = loads_->slot(slot);
-  const std::uint32_t local = loads_->model().local_world_size();
-  const bool in_host = loads_->chosen(at.table).reach == Reach::kHost;
-  const Rank target = in_host ? pick_target(at.use, at.rank / local * local, local)
-                              : pick_target(at.use, 0, loads_->model().world_size());
+  const Rank target = pick_target(at.use, window_of(at));
   placer_.spend(2);
   if (target == at.rank) return;
   const double gained = loads_->remove(at.rank, at.use) + loads_->add(target, at.use);
@@ -196,7 +232,7 @@ void Annealer::try_block(std::uint32_t slot, double most) {
   const std::uint32_t local = loads_->model().local_world_size();
   const std::uint32_t first_of_table = loads_->context().first_slot(loads_->slot(slot).table);
   const std::uint32_t first = slot - (slot - first_of_table) % local;
-  const Rank target = draws_.below(loads_->model().num_hosts()) * local;
+  const Rank target = placer_.draw_host(loads_->slot(first).use) * local;
   if (target == loads_->slot(first).rank) return;
   double gained = 0;
   for (std::uint32_t k = 0; k < local; ++k) {
@@ -213,21 +249,25 @@ void Annealer::try_block(std::uint32_t slot, double most) {
 void Annealer::try_exchange(std::uint32_t slot, double most) {
   const Slot& at = loads_->slot(slot);
   const std::uint32_t local = loads_->model().local_world_size();
-  const bool in_host = loads_->chosen(at.table).reach == Reach::kHost;
-  const Rank target = in_host ? at.rank / local * local + draws_.below(local)
-                              : draws_.below(loads_->model().world_size());
+  const Rank target = placer_.draw_rank(at.use, window_of(at));
   const auto there = loads_->shards_on(target);
   if (target == at.rank || there.empty()) return;
   const std::uint32_t other_slot = there[draws_.below(there.size())];
   const Slot& other = loads_->slot(other_slot);
-  const Reach other_reach = loads_->chosen(other.table).reach;
+  const Reach other_reach = loads_->reach(other.table);
   if (other_reach == Reach::kWholeHosts) return;
   if (other_reach == Reach::kHost && target / local != at.rank / local) return;
   placer_.spend(2);
   const Rank from = at.rank;
-  const ShardUse moved{at.use.load - other.use.load, at.use.hbm_bytes - other.use.hbm_bytes,
-                       at.use.ddr_bytes - other.use.ddr_bytes};
-  const double gained = loads_->remove(from, moved) + loads_->add(target, moved);
+  double gained = 0;
+  if (at.use.table == ShardUse::kUnruled && other.use.table == ShardUse::kUnruled) {
+    const ShardUse moved{at.use.load - other.use.load, at.use.hbm_bytes - other.use.hbm_bytes,
+                         at.use.ddr_bytes - other.use.ddr_bytes};
+    gained = loads_->remove(from, moved) + loads_->add(target, moved);
+  } else {
+    gained = loads_->remove(from, at.use) + loads_->remove(target, other.use);
+    gained += loads_->add(target, at.use) + loads_->add(from, other.use);
+  }
   if (gained > most) return loads_->take_back();
   loads_->keep();
   loads_->note_rank(slot, target);
@@ -237,20 +277,15 @@ void Annealer::try_exchange(std::uint32_t slot, double most) {
 // The shard goes to a rank, and a shard from there to where it costs least.
 void Annealer::try_push(std::uint32_t slot, double most) {
   const Slot& at = loads_->slot(slot);
-  const std::uint32_t local = loads_->model().local_world_size();
-  const std::uint32_t world = loads_->model().world_size();
-  const bool in_host = loads_->chosen(at.table).reach == Reach::kHost;
-  const Rank target = in_host ? at.rank / local * local + draws_.below(local) : draws_.below(world);
+  const Rank target = placer_.draw_rank(at.use, window_of(at));
   const auto there = loads_->shards_on(target);
   if (target == at.rank || there.empty()) return;
   const std::uint32_t pushed_slot = there[draws_.below(there.size())];
   const Slot& pushed = loads_->slot(pushed_slot);
-  const Reach reach = loads_->chosen(pushed.table).reach;
-  if (reach == Reach::kWholeHosts) return;
+  if (loads_->reach(pushed.table) == Reach::kWholeHosts) return;
   double gained = loads_->remove(at.rank, at.use) + loads_->add(target, at.use) +
                   loads_->remove(target, pushed.use);
-  const Rank next = reach == Reach::kHost ? pick_target(pushed.use, target / local * local, local)
-                                          : pick_target(pushed.use, 0, world);
+  const Rank next = pick_target(pushed.use, window_of(pushed));
   gained += loads_->add(next, pushed.use);
   placer_.spend(5);
   if (gained > most) return loads_->take_back();
@@ -265,8 +300,10 @@ void Annealer::step(double temperature) {
   const auto [table, slot] = pick();
   const double most = temperature * thresholds_[draws_.below(thresholds_.size())];
   const std::uint64_t kind = draws_.bits() & 15;
-  const Reach reach = loads_->chosen(table).reach;
+  const Reach reach = loads_->reach(table);
   if (reach == Reach::kAllRanks || kind < 3) return try_choice(table, most);
+  const bool bonded = loads_->context().units().bond(table) != Bond::kNone;
+  if (bonded && (kind < 8 || reach == Reach::kWholeHosts)) return try_unit(table, most);
   if (reach == Reach::kWholeHosts) return try_block(slot, most);
   if (kind < 8) return try_shift(slot, most);
   if (kind < 14) return try_exchange(slot, most);

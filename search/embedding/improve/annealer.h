@@ -10,8 +10,8 @@
 namespace shardwright::embedding {
 
 // Changes: a shard to another rank, two shards' ranks exchanged, a shard pushed on by another, a
-// block of shards to another host, a table to another choice. Half of them begin at a rank of
-// high energy.
+// block of shards to another host, a table to another choice, tables kept together to another
+// place. Half of them begin at a rank of high energy.
 // Thread safety: one thread at a time. Refers to the loads.
 class Annealer {
  public:
@@ -35,23 +35,21 @@ class Annealer {
 
   Rank pick_loaded_rank();
   Pick pick();
-  Rank pick_target(const ShardUse& use, Rank first, std::uint32_t size);
-  // A table's new choice and ranks, not yet noted.
-  struct Replacement {
-    std::uint32_t table = 0;
-    std::uint32_t choice = 0;
-    std::vector<Rank> ranks;
-  };
+  Window window_of(const Slot& slot) const;
+  Rank pick_target(const ShardUse& use, Window window);
   static constexpr std::size_t kLongestChain = 6;
 
   Rank rank_to_relieve();
   std::uint32_t next_in_chain(std::size_t length, Rank rank);
   double replace(std::size_t link, std::uint32_t table, std::uint32_t choice);
+  double make_room(std::size_t& length, double gained, double most);
+  void finish(std::size_t length, double gained, double most);
   // Each keeps a change that gains no more than `most` of energy.
   std::uint32_t pick_choice(std::size_t table);
   std::uint32_t breadth();
   double least_load(std::uint32_t choice) const;
   void try_choice(std::uint32_t table, double most);
+  void try_unit(std::uint32_t table, double most);
   void try_shift(std::uint32_t slot, double most);
   void try_block(std::uint32_t slot, double most);
   void try_exchange(std::uint32_t slot, double most);
@@ -64,7 +62,7 @@ class Annealer {
   std::vector<std::uint32_t> first_considered_;
   std::vector<std::uint32_t> open_tables_;  // with anything to decide
   std::vector<double> least_priced_;        // by table
-  std::array<Replacement, kLongestChain> chain_;
+  std::vector<Replacement> chain_;
   std::array<double, 1024> thresholds_;  // exponentially distributed
 };
 

@@ -43,7 +43,7 @@ class EvenPlacer {
     for (Rank rank = 0; rank < ranks.size(); ++rank) {
       const RankLoad& at = ranks[rank];
       const double rise =
-          squares(at.load, use.load, mean_load_) +
+          squares(at.load, loads_->scaled(rank, use.load), mean_load_) +
           hbm_weight_ * squares(static_cast<double>(at.hbm_bytes),
                                 static_cast<double>(use.hbm_bytes),
                                 static_cast<double>(std::max<std::int64_t>(at.room_hbm, 1))) +
@@ -72,6 +72,20 @@ class EvenPlacer {
   double ddr_weight_;
 };
 
+// Tables that are kept together, each unit where it costs least.
+void place_units(Placer& placer, RankLoads& loads, Allocation& made) {
+  std::vector<Replacement> members;
+  for (const TableUnits::Unit& unit : loads.context().units().units()) {
+    members.clear();
+    for (const std::uint32_t table : unit.tables)
+      members.push_back({table, made.choice[table], {}});
+    placer.place_unit(members, loads.model().world_size(), loads.model().world_size());
+    loads.keep();
+    for (Replacement& member : members)
+      made.ranks[member.table] = std::move(member.ranks);
+  }
+}
+
 }  // namespace
 
 Allocation construct(RankLoads& loads, RandomDraws& draws, double shard_limit,
@@ -93,7 +107,7 @@ Allocation construct(RankLoads& loads, RandomDraws& draws, double shard_limit,
 
   std::vector<std::uint32_t> order(model.num_tables());
   std::iota(order.begin(), order.end(), 0U);
-  const double mean_load = std::max(load / model.world_size(), 1e-300);
+  const double mean_load = std::max(load / context.speed(), 1e-300);
   const double hbm_fill = hbm / std::max(context.total_hbm(), 1.0);
   const double ddr_fill = ddr / std::max(context.total_ddr(), 1.0);
   // Memory that is far from full needs no care.
@@ -115,13 +129,15 @@ Allocation construct(RankLoads& loads, RandomDraws& draws, double shard_limit,
   });
   loads.clear();
   Placer placer(loads, draws);
+  place_units(placer, loads, made);
   EvenPlacer even(loads, mean_load, hbm_weight, ddr_weight);
   for (const std::uint32_t table : order) {
+    if (context.units().unit_of(table) != TableUnits::kNone) continue;
     if (model.choices()[made.choice[table]].reach == Reach::kDevice) {
       for (const ShardUse& use : context.shards(made.choice[table]))
         made.ranks[table].push_back(even.place(use));
     } else {
-      placer.place(made.choice[table], model.world_size(), made.ranks[table]);
+      placer.place(made.choice[table], model.world_size(), made.ranks[table], placer.all_ranks());
       loads.keep();
     }
   }

@@ -30,7 +30,7 @@ class PricedChoices {
       const Choice* cheapest = nullptr;
       std::uint32_t index = model_.first_choice(table);
       for (const Choice& choice : model_.choices(table)) {
-        if (!context_.fits(index++) || choice.max_load > shard_limit) continue;
+        if (!context_.fits(index++) || context_.fastest(choice.max_load) > shard_limit) continue;
         const double cost = choice.load + prices.hbm * static_cast<double>(choice.hbm_bytes) +
                             prices.ddr * static_cast<double>(choice.ddr_bytes);
         if (cost < least) {
@@ -43,7 +43,7 @@ class PricedChoices {
       hbm += static_cast<double>(cheapest->hbm_bytes);
       ddr += static_cast<double>(cheapest->ddr_bytes);
     }
-    return {(sum - prices.hbm * hbm_ - prices.ddr * ddr_) / model_.world_size(), hbm_ - hbm,
+    return {(sum - prices.hbm * hbm_ - prices.ddr * ddr_) / context_.speed(), hbm_ - hbm,
             ddr_ - ddr};
   }
 
@@ -70,7 +70,7 @@ class PricedChoices {
   // Returns the bound.
   double fit_prices(double shard_limit, int steps, MemoryPrices& prices) const {
     const double unpriced = at(shard_limit, {}).bound;
-    const double load = std::max(unpriced * model_.world_size(), 1e-300);
+    const double load = std::max(unpriced * context_.speed(), 1e-300);
     for (int round = 0; round < 3; ++round) {
       const MemoryPrices before = prices;
       fit(shard_limit, steps, load / std::max(hbm_, 1.0), &MemoryPrices::hbm, &At::spare_hbm,
@@ -92,7 +92,11 @@ class PricedChoices {
 
 }  // namespace
 
-ImproveContext::ImproveContext(const ChoiceModel& model) : model_(&model) {
+ImproveContext::ImproveContext(const ChoiceModel& model) : model_(&model), units_(model) {
+  for (Rank rank = 0; rank < model.world_size(); ++rank)
+    speed_ += 1 / model.time_scale(rank);
+  const std::span<const double> scales = model.time_scale();
+  if (!scales.empty()) least_scale_ = *std::min_element(scales.begin(), scales.end());
   for (const Storage& room : model.room()) {
     total_hbm_ += static_cast<double>(std::max<std::int64_t>(room.hbm.value(), 0));
     total_ddr_ += static_cast<double>(std::max<std::int64_t>(room.ddr.value(), 0));
@@ -102,21 +106,33 @@ ImproveContext::ImproveContext(const ChoiceModel& model) : model_(&model) {
   find_prices();
 }
 
-void ImproveContext::find_fitting() {
-  for (const Choice& choice : model_->choices()) {
-    Rank rank = 0;
-    bool fits = true;
-    for (const ChoiceRun& run : model_->runs(choice)) {
-      const Storage use{Bytes(run.hbm_bytes), Bytes(run.ddr_bytes)};
-      const auto holds = [&](const Storage& room) { return use == Storage() || use.fits_in(room); };
-      const auto begin = model_->room().begin();
-      fits = fits &&
-             (run.count == 0 || (choice.reach == Reach::kAllRanks
-                                     ? std::all_of(begin + rank, begin + rank + run.count, holds)
-                                     : std::any_of(begin, model_->room().end(), holds)));
-      rank += choice.reach == Reach::kAllRanks ? run.count : 0;
+bool ImproveContext::every_shard_fits(std::size_t table, const Choice& choice) const {
+  const PlacementRules& rules = model_->rules();
+  const bool by_shard = !rules.same_for_all_shards(model_->table(table));
+  const std::span<const Storage> room = model_->room();
+  std::uint32_t shard = 0;
+  for (const ChoiceRun& run : model_->runs(choice)) {
+    const Storage use{Bytes(run.hbm_bytes), Bytes(run.ddr_bytes)};
+    const auto holds = [&](Rank rank) { return use == Storage() || use.fits_in(room[rank]); };
+    for (std::uint32_t k = 0; k < run.count; ++k, ++shard) {
+      const RankSet* const allowed = rules.allowed(model_->table(table), shard);
+      bool fits = choice.reach == Reach::kAllRanks && holds(shard);
+      for (Rank rank = 0; choice.reach != Reach::kAllRanks && rank < room.size() && !fits; ++rank)
+        fits = (allowed == nullptr || allowed->contains(rank)) && holds(rank);
+      if (!fits) return false;
+      if (!by_shard && choice.reach != Reach::kAllRanks) {
+        shard += run.count;  // all alike
+        break;
+      }
     }
-    fits_.push_back(fits ? 1 : 0);
+  }
+  return true;
+}
+
+void ImproveContext::find_fitting() {
+  for (std::size_t table = 0; table < model_->num_tables(); ++table) {
+    for (const Choice& choice : model_->choices(table))
+      fits_.push_back(every_shard_fits(table, choice) ? 1 : 0);
   }
 }
 
@@ -130,6 +146,12 @@ void ImproveContext::expand_shards() {
       slots = std::max(slots, choice.num_shards);
       for (const ChoiceRun& run : model_->runs(choice))
         uses_.insert(uses_.end(), run.count, ShardUse{run.load, run.hbm_bytes, run.ddr_bytes});
+      if (!model_->rules().constrains(model_->table(table))) continue;
+      for (std::uint32_t shard = 0; shard < choice.num_shards; ++shard) {
+        ShardUse& use = uses_[first_use_.back() + shard];
+        use.table = static_cast<std::uint32_t>(table);
+        use.shard = shard;
+      }
     }
     first_slot_.push_back(first_slot_.back() + slots);
   }
@@ -145,7 +167,7 @@ void ImproveContext::find_prices() {
     double largest = std::numeric_limits<double>::infinity();
     std::uint32_t index = model_->first_choice(table);
     for (const Choice& choice : model_->choices(table)) {
-      if (fits(index++)) largest = std::min(largest, choice.max_load);
+      if (fits(index++)) largest = std::min(largest, fastest(choice.max_load));
     }
     low = std::max(low, largest);
   }

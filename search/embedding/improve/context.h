@@ -6,14 +6,19 @@
 #include <vector>
 
 #include "search/embedding/choice_model.h"
+#include "search/embedding/improve/table_units.h"
 
 namespace shardwright::embedding {
 
-// What one shard adds to its rank.
+// What one shard adds to its rank; for a table with placement rules, also which shard it is.
 struct ShardUse {
-  double load = 0;
+  static constexpr std::uint32_t kUnruled = ~std::uint32_t{0};
+
+  double load = 0;  // where time counts once
   std::int64_t hbm_bytes = 0;
   std::int64_t ddr_bytes = 0;
+  std::uint32_t table = kUnruled;
+  std::uint32_t shard = 0;
 };
 
 // Load that a byte is worth when memory is scarce.
@@ -35,11 +40,17 @@ class ImproveContext {
   // loads shared evenly and memory as one pool. The prices are those at this rating.
   double bound() const { return bound_; }
 
+  const TableUnits& units() const { return units_; }
+  // Load that all ranks together carry at a rating of 1.
+  double speed() const { return speed_; }
+  // The least rating of a load on one rank.
+  double fastest(double load) const { return load * least_scale_; }
+
   // Room of all ranks together, in bytes; ranks that must stay empty have none.
   double total_hbm() const { return total_hbm_; }
   double total_ddr() const { return total_ddr_; }
 
-  // Whether every shard of the choice fits on some rank that is otherwise empty.
+  // Whether every shard of the choice fits on some rank that it may be on, were it empty.
   bool fits(std::uint32_t choice) const { return fits_[choice] != 0; }
 
   // Cost of every shard of a choice that is not on all ranks.
@@ -59,11 +70,15 @@ class ImproveContext {
   double priced_room() const { return prices_.hbm * total_hbm_ + prices_.ddr * total_ddr_; }
 
  private:
+  bool every_shard_fits(std::size_t table, const Choice& choice) const;
   void find_fitting();
   void expand_shards();
   void find_prices();
 
   const ChoiceModel* model_;
+  TableUnits units_;
+  double speed_ = 0;
+  double least_scale_ = 1;
   MemoryPrices prices_;
   double bound_ = 0;
   double total_hbm_ = 0;

@@ -70,7 +70,11 @@ void ImproveStream::choose_target(double lower_bound) {
   const double best = best_ ? best_->rating : bound * (1.05 + 0.1 * tries);
   const double target = best - kShares[annealer_.draws().below(4)] * std::max(best - bound, 0.0);
   const bool squared = ((rounds_ + stream_) & 1) == 0;
-  loads_.set_goal({target, target, best_ ? 0.1 : std::pow(4.0, tries), squared});
+  const double memory_weight = best_ ? 0.1 : std::pow(4.0, tries);
+  double rule_weight = memory_weight;
+  if (context_->model().rules().any())
+    rule_weight = best_ ? std::pow(10.0, annealer_.draws().below(4)) / 10 : memory_weight + 10;
+  loads_.set_goal({target, target, memory_weight, squared, rule_weight});
 }
 
 // The mean over tables of what their shards, each on a rank at the target, would add to the energy.
@@ -92,7 +96,7 @@ void ImproveStream::construct_start(double bound) {
   static constexpr double kLimits[] = {1e9, 1.02, 0.7, 0.5, 0.35, 0.2, 0.1, 0.05};
   RandomDraws& draws = annealer_.draws();
   const double price_factor = 1.0 + 0.25 * draws.below(rounds_ == 0 ? 2 : 5);
-  loads_.set_goal({0, bound, 1000, true});
+  loads_.set_goal({0, bound, 1000, true, 1000});
   Allocation start;
   double least = std::numeric_limits<double>::infinity();
   for (const double limit : kLimits) {
@@ -100,6 +104,7 @@ void ImproveStream::construct_start(double bound) {
     double energy = 0;
     for (const RankLoad& at : loads_.ranks())
       energy = std::max(energy, at.energy);
+    energy += 1000 * static_cast<double>(loads_.rules().broken());
     if (energy >= least) continue;
     least = energy;
     start = std::move(made);

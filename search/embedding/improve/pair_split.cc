@@ -20,6 +20,13 @@ bool fits(const RankLoad& at, const ShardUse& added) {
   return (hbm <= at.room_hbm && ddr <= at.room_ddr) || (hbm == 0 && ddr == 0);
 }
 
+// Rules that depend on where other shards are keep a shard out of it.
+bool may_swap(const RankLoads& loads, const ShardUse& use, Rank other) {
+  if (use.table == ShardUse::kUnruled) return true;
+  const RankSet* const allowed = loads.rules().allowed(use.table, use.shard);
+  return loads.rules().alone(use.table) && (allowed == nullptr || allowed->contains(other));
+}
+
 }  // namespace
 
 PairSplit::PairSplit() {
@@ -30,7 +37,8 @@ PairSplit::PairSplit() {
 void PairSplit::collect(const RankLoads& loads, Rank rank, Rank other) {
   const std::uint32_t local = loads.model().local_world_size();
   for (const std::uint32_t slot : loads.shards_on(rank)) {
-    const Reach reach = loads.chosen(loads.slot(slot).table).reach;
+    const Reach reach = loads.reach(loads.slot(slot).table);
+    if (!may_swap(loads, loads.slot(slot).use, other)) continue;
     if (reach == Reach::kDevice || (reach == Reach::kHost && rank / local == other / local))
       slots_.push_back(slot);
   }
@@ -57,23 +65,27 @@ bool PairSplit::find(const RankLoads& loads, Rank a, Rank b, const ShardUse& fre
                      std::uint32_t& members) {
   const RankLoad& at_a = loads.ranks()[a];
   const RankLoad& at_b = loads.ranks()[b];
-  const double both = at_a.load + at_b.load;
-  const double fixed_on_a = at_a.load - free_on_a.load;
+  const double scale_a = loads.model().time_scale(a);
+  const double scale_b = loads.model().time_scale(b);
+  const double both = at_a.load / scale_a + at_b.load / scale_b;
+  const double fixed_on_a = at_a.load / scale_a - free_on_a.load;
+  const double even = both * scale_b / (scale_a + scale_b);
   double least = std::max(at_a.load, at_b.load) * (1 - 1e-12);
   bool found = false;
   std::size_t j = right_.size() - 1;
   const auto try_one = [&](const Subset& x, const Subset& y) {
     const double load = fixed_on_a + x.use.load + y.use.load;
-    if (std::max(load, both - load) >= least) return;
+    const double largest = std::max(scale_a * load, scale_b * (both - load));
+    if (largest >= least) return;
     const ShardUse to_a = difference(sum(x.use, y.use), free_on_a);
     const ShardUse to_b = difference(ShardUse{}, to_a);
     if (!fits(at_a, to_a) || !fits(at_b, to_b)) return;
-    least = std::max(load, both - load);
+    least = largest;
     members = x.members | y.members;
     found = true;
   };
   for (const Subset& x : left_) {
-    while (j > 0 && fixed_on_a + x.use.load + right_[j].use.load > both / 2) {
+    while (j > 0 && fixed_on_a + x.use.load + right_[j].use.load > even) {
       try_one(x, right_[j]);
       --j;
     }

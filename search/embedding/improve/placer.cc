@@ -5,11 +5,41 @@
 
 namespace shardwright::embedding {
 
-Rank Placer::cheapest_rank(const ShardUse& use, Rank first, std::uint32_t size,
-                           std::uint32_t breadth) {
+Window Placer::host_of(Rank rank) const {
+  const std::uint32_t local = loads_->model().local_world_size();
+  return {rank / local * local, local};
+}
+
+Window Placer::own_window(std::size_t table) const {
+  const Bond bond = loads_->context().units().bond(table);
+  if (bond == Bond::kNone || loads_->chosen(table).reach == Reach::kAllRanks) return all_ranks();
+  const Rank rank = loads_->slot(loads_->context().first_slot(table)).rank;
+  return bond == Bond::kRank ? Window{rank, 1} : host_of(rank);
+}
+
+Rank Placer::draw_rank(const ShardUse& use, Window window) {
+  if (use.table != ShardUse::kUnruled) [[unlikely]] {
+    const RankSet* const allowed = loads_->rules().allowed(use.table, use.shard);
+    if (allowed != nullptr) {
+      const std::span<const Rank> ranks = allowed->ranks();
+      const auto begin = std::lower_bound(ranks.begin(), ranks.end(), window.first);
+      const auto end = std::lower_bound(begin, ranks.end(), window.first + window.size);
+      if (begin != end) return begin[draws_->below(static_cast<std::size_t>(end - begin))];
+    }
+  }
+  return window.first + draws_->below(window.size);
+}
+
+std::uint32_t Placer::draw_host(const ShardUse& use) {
+  if (use.table == ShardUse::kUnruled) return draws_->below(loads_->model().num_hosts());
+  return draw_rank(use, all_ranks()) / loads_->model().local_world_size();
+}
+
+Rank Placer::cheapest_rank(const ShardUse& use, Window window, std::uint32_t breadth) {
+  const auto [first, size] = window;
   const std::uint32_t tries = std::min(breadth, size);
-  std::uint32_t at = draws_->below(size);
-  Rank best = first + at;
+  Rank best = draw_rank(use, window);
+  std::uint32_t at = best - first;
   double least = std::numeric_limits<double>::infinity();
   for (std::uint32_t i = 0; i < tries; ++i) {
     const double gain = loads_->gain(first + at, use);
@@ -20,18 +50,18 @@ Rank Placer::cheapest_rank(const ShardUse& use, Rank first, std::uint32_t size,
     if (tries == size) {
       if (++at == size) at = 0;
     } else {
-      at = draws_->below(size);
+      at = draw_rank(use, window) - first;
     }
   }
   work_ += tries;
   return best;
 }
 
-double Placer::place_on_host(std::span<const ShardUse> uses, Rank first, std::uint32_t breadth,
-                             std::vector<Rank>& ranks) {
+double Placer::place_in(std::span<const ShardUse> uses, Window window, std::uint32_t breadth,
+                        std::vector<Rank>& ranks) {
   double gained = 0;
   for (const ShardUse& use : uses) {
-    const Rank rank = cheapest_rank(use, first, loads_->model().local_world_size(), breadth);
+    const Rank rank = cheapest_rank(use, window, breadth);
     gained += loads_->add(rank, use);
     ranks.push_back(rank);
   }
@@ -45,16 +75,16 @@ double Placer::place_one_host(std::span<const ShardUse> uses, std::uint32_t brea
   const std::uint32_t tries = std::min(breadth, hosts);
   const std::size_t mark = loads_->num_tentative();
   double least = std::numeric_limits<double>::infinity();
-  std::uint32_t host = draws_->below(hosts);
+  std::uint32_t host = draw_host(uses[0]);
   for (std::uint32_t i = 0; i < tries; ++i) {
     trial_.clear();
-    const double gained = place_on_host(uses, host * local, breadth, trial_);
+    const double gained = place_in(uses, {host * local, local}, breadth, trial_);
     loads_->take_back(mark);
     if (gained < least || i == 0) {
       least = gained;
       ranks = trial_;
     }
-    host = tries == hosts ? (host + 1) % hosts : draws_->below(hosts);
+    host = tries == hosts ? (host + 1) % hosts : draw_host(uses[0]);
   }
   double gained = 0;
   for (std::size_t i = 0; i < uses.size(); ++i)
@@ -72,14 +102,15 @@ double Placer::add_to_host(std::span<const ShardUse> uses, Rank first_rank) {
 }
 
 double Placer::place_hosts(std::span<const ShardUse> uses, std::uint32_t breadth,
-                           std::vector<Rank>& ranks) {
+                           std::vector<Rank>& ranks, Window window) {
   const std::uint32_t hosts = loads_->model().num_hosts();
   const std::uint32_t local = loads_->model().local_world_size();
-  const std::uint32_t tries = std::min(breadth, hosts);
+  const bool given = window.size < loads_->model().world_size();
+  const std::uint32_t tries = given ? 1 : std::min(breadth, hosts);
   double total = 0;
   for (std::size_t done = 0; done < uses.size(); done += local) {
     const auto block = uses.subspan(done, local);
-    std::uint32_t host = draws_->below(hosts);
+    std::uint32_t host = given ? window.first / local : draw_host(block[0]);
     std::uint32_t best = host;
     double least = std::numeric_limits<double>::infinity();
     for (std::uint32_t i = 0; i < tries; ++i) {
@@ -90,7 +121,7 @@ double Placer::place_hosts(std::span<const ShardUse> uses, std::uint32_t breadth
         least = gain;
         best = host;
       }
-      host = tries == hosts ? (host + 1) % hosts : draws_->below(hosts);
+      host = tries == hosts ? (host + 1) % hosts : draw_host(block[0]);
     }
     work_ += tries * local;
     total += add_to_host(block, best * local);
@@ -100,7 +131,8 @@ double Placer::place_hosts(std::span<const ShardUse> uses, std::uint32_t breadth
   return total;
 }
 
-double Placer::place(std::uint32_t choice, std::uint32_t breadth, std::vector<Rank>& ranks) {
+double Placer::place(std::uint32_t choice, std::uint32_t breadth, std::vector<Rank>& ranks,
+                     Window window) {
   const Choice& chosen = loads_->model().choices()[choice];
   ranks.clear();
   if (chosen.reach == Reach::kAllRanks) {
@@ -108,13 +140,89 @@ double Placer::place(std::uint32_t choice, std::uint32_t breadth, std::vector<Ra
     return loads_->add_everywhere(chosen);
   }
   const std::span<const ShardUse> uses = loads_->context().shards(choice);
-  if (chosen.reach == Reach::kHost) return place_one_host(uses, breadth, ranks);
-  if (chosen.reach == Reach::kWholeHosts) return place_hosts(uses, breadth, ranks);
+  if (chosen.reach == Reach::kHost && window.size > loads_->model().local_world_size())
+    return place_one_host(uses, breadth, ranks);
+  if (chosen.reach == Reach::kWholeHosts) return place_hosts(uses, breadth, ranks, window);
+  return place_in(uses, window, breadth, ranks);
+}
+
+Rank Placer::cheapest_for_part(std::span<const Replacement> members, std::uint32_t part,
+                               Window window, std::uint32_t breadth) {
+  const ImproveContext& context = loads_->context();
+  ShardUse all;
+  for (const Replacement& member : members) {
+    if (context.units().part_of(member.table) != part) continue;
+    const Choice& choice = loads_->model().choices()[member.choice];
+    all.load += choice.load;
+    all.hbm_bytes += choice.hbm_bytes;
+    all.ddr_bytes += choice.ddr_bytes;
+  }
+  Rank best = window.first;
+  double least = std::numeric_limits<double>::infinity();
+  const bool every = breadth >= window.size;
+  for (std::uint32_t i = 0; i < std::min(breadth, window.size); ++i) {
+    const Rank rank = every ? window.first + i : window.first + draws_->below(window.size);
+    double gain = loads_->gain(rank, all);
+    for (const Replacement& member : members) {
+      if (context.units().part_of(member.table) != part) continue;
+      for (const ShardUse& use : context.shards(member.choice))
+        gain += loads_->rule_gain(rank, use);
+    }
+    if (gain < least) {
+      least = gain;
+      best = rank;
+    }
+  }
+  return best;
+}
+
+// The table that names a part comes before the others of it.
+double Placer::place_unit_in(std::span<Replacement> members, Window window, std::uint32_t breadth) {
+  const TableUnits& units = loads_->context().units();
   double gained = 0;
-  for (const ShardUse& use : uses) {
-    const Rank rank = cheapest_rank(use, 0, loads_->model().world_size(), breadth);
-    gained += loads_->add(rank, use);
-    ranks.push_back(rank);
+  for (Replacement& member : members) {
+    const std::uint32_t part = units.part_of(member.table);
+    Window own = window;
+    if (part == member.table && window.size > 1) {
+      own = {cheapest_for_part(members, part, window, breadth), 1};
+    } else if (part != TableUnits::kNone && window.size > 1) {
+      const auto named = std::find_if(members.begin(), members.end(),
+                                      [&](const Replacement& m) { return m.table == part; });
+      own = {named->ranks.front(), 1};
+    }
+    gained += place(member.choice, breadth, member.ranks, own);
+    work_ += member.ranks.size();
+  }
+  return gained;
+}
+
+double Placer::place_unit(std::span<Replacement> members, std::uint32_t tries,
+                          std::uint32_t breadth) {
+  const TableUnits& units = loads_->context().units();
+  const bool one_rank = units.units()[units.unit_of(members[0].table)].one_rank;
+  const ShardUse& first = loads_->context().shards(members[0].choice)[0];
+  const std::uint32_t local = one_rank ? 1 : loads_->model().local_world_size();
+  const std::uint32_t places = loads_->model().world_size() / local;
+  const bool every = tries >= places;
+  const std::size_t mark = loads_->num_tentative();
+  best_of_unit_.resize(std::max(best_of_unit_.size(), members.size()));
+  double least = std::numeric_limits<double>::infinity();
+  for (std::uint32_t i = 0; i < std::min(tries, places); ++i) {
+    const std::uint32_t place = every ? i : draw_rank(first, all_ranks()) / local;
+    const double gained = place_unit_in(members, {place * local, local}, breadth);
+    if (tries == 1) return gained;
+    loads_->take_back(mark);
+    if (gained >= least) continue;
+    least = gained;
+    for (std::size_t m = 0; m < members.size(); ++m)
+      best_of_unit_[m] = members[m].ranks;
+  }
+  double gained = 0;
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    members[m].ranks = best_of_unit_[m];
+    const std::span<const ShardUse> uses = loads_->context().shards(members[m].choice);
+    for (std::size_t k = 0; k < uses.size(); ++k)
+      gained += loads_->add(members[m].ranks[k], uses[k]);
   }
   return gained;
 }

@@ -14,6 +14,8 @@ constexpr std::uint32_t kNoChoice = ~std::uint32_t{0};
 
 RankLoads::RankLoads(const ImproveContext& context)
     : context_(&context),
+      scales_(context.model().time_scale()),
+      rules_(context.model()),
       ranks_(context.model().world_size()),
       slots_(context.num_slots()),
       choice_(context.model().num_tables(), kNoChoice),
@@ -55,6 +57,7 @@ bool RankLoads::is_bad(const RankLoad& at) const {
 
 void RankLoads::clear() {
   journal_.clear();
+  rules_.clear();
   for (auto& shards : shards_on_)
     shards.clear();
   std::fill(choice_.begin(), choice_.end(), kNoChoice);
@@ -77,27 +80,35 @@ void RankLoads::recompute() {
     at.load = 0;
     at.hbm_bytes = at.ddr_bytes = 0;
   }
+  rules_.clear();
   for (std::size_t table = 0; table < choice_.size(); ++table) {
     const Choice& own = chosen(table);
     Rank next = 0;
     std::uint32_t slot = context_->first_slot(table);
     for (const ChoiceRun& run : model().runs(own)) {
       for (std::uint32_t k = 0; k < run.count; ++k) {
-        RankLoad& at = ranks_[own.reach == Reach::kAllRanks ? next++ : slots_[slot++].rank];
-        at.load += run.load;
+        const bool everywhere = own.reach == Reach::kAllRanks;
+        const Rank rank = everywhere ? next++ : slots_[slot].rank;
+        RankLoad& at = ranks_[rank];
+        at.load += scaled(rank, run.load);
         at.hbm_bytes += run.hbm_bytes;
         at.ddr_bytes += run.ddr_bytes;
+        if (everywhere) continue;
+        const ShardUse& use = slots_[slot++].use;
+        if (use.table != ShardUse::kUnruled) rules_.change(1, use.table, use.shard, rank, 0);
       }
     }
   }
+  rules_.keep();
   refresh();
 }
 
 void RankLoads::refresh() {
   bad_ = 0;
   slope_ = 0;
-  for (RankLoad& at : ranks_) {
-    at.slope = slope_of(at.load);
+  for (Rank rank = 0; rank < ranks_.size(); ++rank) {
+    RankLoad& at = ranks_[rank];
+    at.slope = scaled(rank, slope_of(at.load));
     slope_ += at.slope;
     at.energy = energy_of(at, at.load, at.hbm_bytes, at.ddr_bytes);
     at.bad = is_bad(at);
@@ -128,18 +139,22 @@ double RankLoads::max_load() const {
 double RankLoads::change(Rank rank, int sign, const ShardUse& use) {
   RankLoad& at = ranks_[rank];
   journal_.push_back({rank, at});
-  at.load += sign * use.load;
+  at.load += sign * scaled(rank, use.load);
   at.hbm_bytes += sign * use.hbm_bytes;
   at.ddr_bytes += sign * use.ddr_bytes;
   const double before = at.energy;
   at.energy = energy_of(at, at.load, at.hbm_bytes, at.ddr_bytes);
   slope_ -= at.slope;
-  at.slope = slope_of(at.load);
+  at.slope = scaled(rank, slope_of(at.load));
   slope_ += at.slope;
   const bool bad = is_bad(at);
   bad_ += (bad ? 1U : 0U) - (at.bad ? 1U : 0U);
   at.bad = bad;
-  return at.energy - before;
+  const double gained = at.energy - before;
+  if (use.table == ShardUse::kUnruled) [[likely]]
+    return gained;
+  const int more = rules_.change(sign, use.table, use.shard, rank, journal_.size() - 1);
+  return gained + goal_.rule_weight * more;
 }
 
 double RankLoads::change_everywhere(int sign, const Choice& choice) {
@@ -162,6 +177,7 @@ void RankLoads::take_back(std::size_t count) {
     at = saved.load;
     journal_.pop_back();
   }
+  rules_.take_back(count);
 }
 
 void RankLoads::mark_changed(std::size_t table) {

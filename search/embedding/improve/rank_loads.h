@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "search/embedding/improve/context.h"
+#include "search/embedding/improve/rule_watch.h"
 
 namespace shardwright::embedding {
 
@@ -32,12 +33,13 @@ struct Slot {
 
 // What a search drives down. `target` and `scale` are loads: a rank's energy is what its load
 // exceeds the target by, relative to the scale, as it is or squared, plus memory_weight times what
-// its bytes exceed its room by, relative to the mean room.
+// its bytes exceed its room by, relative to the mean room. Every broken rule counts rule_weight.
 struct Goal {
   double target = 0;
   double scale = 1;
   double memory_weight = 1;
   bool squared = true;
+  double rule_weight = 1;
 };
 
 // Changes of ranks are tentative until keep(); an allocation is complete when every table has a
@@ -53,6 +55,16 @@ class RankLoads {
   std::span<const RankLoad> ranks() const { return ranks_; }
   const Slot& slot(std::uint32_t index) const { return slots_[index]; }
   std::span<const std::uint32_t> shards_on(Rank rank) const { return shards_on_[rank]; }
+  const RuleWatch& rules() const { return rules_; }
+  // What one shard of the table may do by itself, given what it is kept together with.
+  Reach reach(std::size_t table) const {
+    const Reach own = chosen(table).reach;
+    const Bond bond = context_->units().bond(table);
+    if (bond == Bond::kNone) [[likely]]
+      return own;
+    if (bond == Bond::kRank) return std::max(own, Reach::kWholeHosts);
+    return std::max(own, Reach::kHost);
+  }
   std::uint32_t choice(std::size_t table) const { return choice_[table]; }
   const Choice& chosen(std::size_t table) const { return model().choices()[choice_[table]]; }
 
@@ -68,8 +80,12 @@ class RankLoads {
   void set_bar(double bar);
   const Goal& goal() const { return goal_; }
   double bar() const { return bar_; }
-  // Every rank is below the bar and within its memory.
-  bool all_good() const { return bad_ == 0; }
+  // Every rank is below the bar and within its memory, and no rule is broken.
+  bool all_good() const { return bad_ == 0 && rules_.broken() == 0; }
+  // What the load makes of the rating on this rank.
+  double scaled(Rank rank, double load) const {
+    return scales_.empty() ? load : load * scales_[rank];
+  }
   double max_load() const;
   // What the energy rises by at least, per unit of load added on every rank.
   double slope() const { return slope_; }
@@ -77,9 +93,16 @@ class RankLoads {
   // Energy that the rank would gain if these were added, or with a negative sign removed.
   double gain(Rank rank, const ShardUse& use) const {
     const RankLoad& at = ranks_[rank];
-    return energy_of(at, at.load + use.load, at.hbm_bytes + use.hbm_bytes,
-                     at.ddr_bytes + use.ddr_bytes) -
-           at.energy;
+    const double gained = energy_of(at, at.load + scaled(rank, use.load),
+                                    at.hbm_bytes + use.hbm_bytes, at.ddr_bytes + use.ddr_bytes) -
+                          at.energy;
+    return gained + rule_gain(rank, use);
+  }
+  // The part of it that is for rules that would be broken.
+  double rule_gain(Rank rank, const ShardUse& use) const {
+    if (use.table == ShardUse::kUnruled) [[likely]]
+      return 0;
+    return goal_.rule_weight * rules_.cost(use.table, use.shard, rank);
   }
 
   // Tentative changes; each returns the energy gained.
@@ -90,7 +113,10 @@ class RankLoads {
   std::size_t num_tentative() const { return journal_.size(); }
   // Takes tentative changes back until `count` are left.
   void take_back(std::size_t count = 0);
-  void keep() { journal_.clear(); }
+  void keep() {
+    journal_.clear();
+    rules_.keep();
+  }
 
   // Notes where shards are; the loads must have been changed accordingly.
   void note_rank(std::uint32_t slot, Rank rank);
@@ -129,6 +155,8 @@ class RankLoads {
   };
 
   const ImproveContext* context_;
+  std::span<const double> scales_;  // by rank; empty where all are 1
+  RuleWatch rules_;
   std::vector<RankLoad> ranks_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> choice_;                  // by table

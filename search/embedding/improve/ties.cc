@@ -19,7 +19,7 @@ bool may_leave_rank(Reach reach) { return reach == Reach::kDevice || reach == Re
 Rank roomiest_rank(const RankLoads& loads, std::uint32_t index, std::int64_t peak) {
   const Slot& slot = loads.slot(index);
   const std::uint32_t local = loads.model().local_world_size();
-  const bool in_host = loads.chosen(slot.table).reach == Reach::kHost;
+  const bool in_host = loads.reach(slot.table) == Reach::kHost;
   const Rank first = in_host ? slot.rank / local * local : 0;
   const Rank end = in_host ? first + local : loads.model().world_size();
   Rank best = slot.rank;
@@ -29,9 +29,10 @@ Rank roomiest_rank(const RankLoads& loads, std::uint32_t index, std::int64_t pea
     const std::int64_t hbm = at.hbm_bytes + slot.use.hbm_bytes;
     const std::int64_t ddr = at.ddr_bytes + slot.use.ddr_bytes;
     if (rank == slot.rank || hbm >= least || hbm > at.room_hbm || ddr > at.room_ddr ||
-        at.load + slot.use.load >= loads.bar()) {
+        at.load + loads.scaled(rank, slot.use.load) >= loads.bar()) {
       continue;
     }
+    if (loads.rule_gain(rank, slot.use) > 0) continue;
     least = hbm;
     best = rank;
   }
@@ -44,7 +45,7 @@ bool relieve(RankLoads& loads, std::int64_t peak) {
     if (loads.ranks()[rank].hbm_bytes < peak) continue;
     for (const std::uint32_t index : loads.shards_on(rank)) {
       const Slot& slot = loads.slot(index);
-      if (slot.use.hbm_bytes == 0 || !may_leave_rank(loads.chosen(slot.table).reach)) continue;
+      if (slot.use.hbm_bytes == 0 || !may_leave_rank(loads.reach(slot.table))) continue;
       const Rank target = roomiest_rank(loads, index, peak);
       if (target == rank) continue;
       loads.remove(rank, slot.use);
@@ -69,21 +70,29 @@ void remove_table(RankLoads& loads, std::size_t table) {
     loads.remove(loads.slot(first + i).rank, loads.slot(first + i).use);
 }
 
-bool return_table(RankLoads& loads, std::size_t table, const Allocation& reference,
+// With all tables that it is kept together with.
+bool return_table(RankLoads& loads, std::uint32_t table, const Allocation& reference,
                   std::int64_t peak) {
-  const std::uint32_t choice = reference.choice[table];
-  const std::vector<Rank>& ranks = reference.ranks[table];
-  const Choice& old = loads.model().choices()[choice];
-  remove_table(loads, table);
-  if (old.reach == Reach::kAllRanks) loads.add_everywhere(old);
-  for (std::size_t i = 0; i < ranks.size(); ++i)
-    loads.add(ranks[i], loads.context().shards(choice)[i]);
+  const TableUnits& units = loads.context().units();
+  const std::uint32_t unit = units.unit_of(table);
+  std::span<const std::uint32_t> tables(&table, 1);
+  if (unit != TableUnits::kNone) tables = units.units()[unit].tables;
+  for (const std::uint32_t member : tables)
+    remove_table(loads, member);
+  for (const std::uint32_t member : tables) {
+    const std::uint32_t choice = reference.choice[member];
+    const Choice& old = loads.model().choices()[choice];
+    if (old.reach == Reach::kAllRanks) loads.add_everywhere(old);
+    for (std::size_t i = 0; i < reference.ranks[member].size(); ++i)
+      loads.add(reference.ranks[member][i], loads.context().shards(choice)[i]);
+  }
   if (!within(loads, peak)) {
     loads.take_back();
     return false;
   }
   loads.keep();
-  loads.note_choice(table, choice, ranks);
+  for (const std::uint32_t member : tables)
+    loads.note_choice(member, reference.choice[member], reference.ranks[member]);
   return true;
 }
 
@@ -112,7 +121,7 @@ bool is_at(const RankLoads& loads, std::size_t table, const Allocation& referenc
 // Returns what can be; whether anything was. What has returned makes room for others.
 bool return_some(RankLoads& loads, const Allocation& reference, std::int64_t peak) {
   bool any = false;
-  for (std::size_t table = 0; table < loads.model().num_tables(); ++table) {
+  for (std::uint32_t table = 0; table < loads.model().num_tables(); ++table) {
     if (is_at(loads, table, reference)) continue;
     if (return_table(loads, table, reference, peak)) {
       any = true;
