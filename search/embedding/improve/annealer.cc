@@ -228,22 +228,30 @@ void Annealer::try_shift(std::uint32_t slot, double most) {
   loads_->note_rank(slot, target);
 }
 
+// Where the block does not fit, a table on its new host or where it was makes room.
 void Annealer::try_block(std::uint32_t slot, double most) {
   const std::uint32_t local = loads_->model().local_world_size();
-  const std::uint32_t first_of_table = loads_->context().first_slot(loads_->slot(slot).table);
+  const std::uint32_t table = loads_->slot(slot).table;
+  const std::uint32_t first_of_table = loads_->context().first_slot(table);
+  const std::uint32_t shards = loads_->chosen(table).num_shards;
   const std::uint32_t first = slot - (slot - first_of_table) % local;
   const Rank target = placer_.draw_host(loads_->slot(first).use) * local;
   if (target == loads_->slot(first).rank) return;
+  chain_[0].table = table;
+  chain_[0].choice = loads_->choice(table);
+  chain_[0].ranks.clear();
+  for (std::uint32_t k = 0; k < shards; ++k)
+    chain_[0].ranks.push_back(loads_->slot(first_of_table + k).rank);
   double gained = 0;
   for (std::uint32_t k = 0; k < local; ++k) {
     const Slot& at = loads_->slot(first + k);
+    chain_[0].ranks[first - first_of_table + k] = target + k;
     gained += loads_->remove(at.rank, at.use) + loads_->add(target + k, at.use);
   }
   placer_.spend(2 * local);
-  if (gained > most) return loads_->take_back();
-  loads_->keep();
-  for (std::uint32_t k = 0; k < local; ++k)
-    loads_->note_rank(first + k, target + k);
+  std::size_t length = 1;
+  gained = make_room(length, gained, most);
+  finish(length, gained, most);
 }
 
 void Annealer::try_exchange(std::uint32_t slot, double most) {
