@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint64_t kBlock = 64;     // steps at one temperature
 constexpr double kLeastProgress = 1e-9;  // relative
+constexpr std::size_t kFewTables = 30;
 
 }  // namespace
 
@@ -158,9 +159,10 @@ void ImproveStream::begin_round(double lower_bound) {
   const double coolest = squared ? 5.5 : 4;
   // Where ranks differ, what is better may be far away: some rounds begin as hot as can be.
   const bool uneven = model.rules().any() || !model.time_scale().empty();
-  const bool melts = uneven && (rounds_ & 3) == 3;
+  const bool melts = uneven && (rounds_ % (model.num_tables() < kFewTables ? 2 : 4)) == 1;
   const double hottest = melts ? 0 : std::max(0.0, (squared ? 4.5 : 3) - 1.5 * length);
-  temperature_ = typical_gain() * std::pow(10.0, -hottest - (coolest - hottest) * draws.fraction());
+  const double range = melts ? 2 : coolest - hottest;
+  temperature_ = typical_gain() * std::pow(10.0, -hottest - range * draws.fraction());
   const double blocks = static_cast<double>(steps_left_ / kBlock + 1);
   const double end = squared ? 1e-10 : 1e-6;
   cooling_ = std::exp(std::log(std::min(end / temperature_, 1.0)) / blocks);
