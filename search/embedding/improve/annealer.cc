@@ -16,7 +16,7 @@ Annealer::Annealer(RankLoads& loads, std::uint64_t key)
     : loads_(&loads),
       draws_(key),
       placer_(loads, draws_),
-      chain_(kLongestChain + loads.context().units().largest()) {
+      chain_(kLongestChain + 2 * loads.context().units().largest()) {
   for (std::size_t i = 0; i < thresholds_.size(); ++i) {
     thresholds_[i] =
         -std::log((static_cast<double>(i) + 0.5) / static_cast<double>(thresholds_.size()));
@@ -168,10 +168,15 @@ double Annealer::make_room(std::size_t& length, double gained, double most) {
   const std::size_t longest = length + ((draws_.bits() & 7) == 0 ? kLongestChain - 1 : 1);
   if (gained <= most) return gained;
   const Rank rank = rank_to_relieve();
-  while (gained > most && length < longest) {
+  while (gained > most && length < std::min(longest, chain_.size())) {
     const std::uint32_t other = next_in_chain(length, rank);
     if (other == chain_[0].table) break;
-    gained += replace(length++, other, pick_choice(other));
+    const bool bonded = loads_->context().units().bond(other) != Bond::kNone;
+    if (bonded && (draws_.bits() & 1) != 0 && !in_chain_with_unit(length, other)) {
+      gained += move_unit(length, other, loads_->choice(other));
+    } else {
+      gained += replace(length++, other, pick_choice(other));
+    }
   }
   return gained;
 }
@@ -198,21 +203,34 @@ void Annealer::try_choice(std::uint32_t table, double most) {
   finish(length, gained, most);
 }
 
-// The table and what it is kept together with move as one; one of them may change its choice.
-void Annealer::try_unit(std::uint32_t table, double most) {
+// Whether one of the table's unit has changed already.
+bool Annealer::in_chain_with_unit(std::size_t length, std::uint32_t table) const {
+  const TableUnits& units = loads_->context().units();
+  const std::uint32_t unit = units.unit_of(table);
+  return length + units.units()[unit].tables.size() > chain_.size() ||
+         std::any_of(chain_.begin(), chain_.begin() + static_cast<std::ptrdiff_t>(length),
+                     [&](const Replacement& r) { return units.unit_of(r.table) == unit; });
+}
+
+// The table, with this choice, and what it is kept together with move as one.
+double Annealer::move_unit(std::size_t& length, std::uint32_t table, std::uint32_t choice) {
   const TableUnits& units = loads_->context().units();
   const TableUnits::Unit& unit = units.units()[units.unit_of(table)];
-  const bool anew = (draws_.bits() & 1) != 0;
-  std::size_t length = 0;
+  const std::size_t begin = length;
   double gained = 0;
   for (const std::uint32_t member : unit.tables) {
     gained += placer_.take_away(member);
-    const bool changes = member == table && anew;
     chain_[length].table = member;
-    chain_[length++].choice = changes ? pick_choice(member) : loads_->choice(member);
+    chain_[length++].choice = member == table ? choice : loads_->choice(member);
   }
   const std::uint32_t tries = (draws_.bits() & 1) != 0 ? 1 : 4;
-  gained += placer_.place_unit({chain_.data(), length}, tries, breadth());
+  return gained + placer_.place_unit({chain_.data() + begin, length - begin}, tries, breadth());
+}
+
+void Annealer::try_unit(std::uint32_t table, double most) {
+  const bool anew = (draws_.bits() & 1) != 0;
+  std::size_t length = 0;
+  double gained = move_unit(length, table, anew ? pick_choice(table) : loads_->choice(table));
   gained = make_room(length, gained, most);
   finish(length, gained, most);
 }

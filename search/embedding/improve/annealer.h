@@ -42,6 +42,8 @@ class Annealer {
   Rank rank_to_relieve();
   std::uint32_t next_in_chain(std::size_t length, Rank rank);
   double replace(std::size_t link, std::uint32_t table, std::uint32_t choice);
+  bool in_chain_with_unit(std::size_t length, std::uint32_t table) const;
+  double move_unit(std::size_t& length, std::uint32_t table, std::uint32_t choice);
   double make_room(std::size_t& length, double gained, double most);
   void finish(std::size_t length, double gained, double most);
   // Each keeps a change that gains no more than `most` of energy.
