@@ -90,7 +90,9 @@ class EmbeddingPlanner {
         options_(options),
         space_(std::move(space)),
         budget_(work_limit(options), options.time_limit_s, options.stop),
-        executor_(options.threads) {}
+        executor_(options.threads) {
+    result_.mode = options.mode;
+  }
 
   Result<EmbeddingPlanResult> run() {
     SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(options_.threads, options_.time_limit_s));

@@ -68,6 +68,7 @@ struct PlanWork {
 };
 
 struct EmbeddingPlanResult {
+  PlanMode mode = PlanMode::kBest;
   std::shared_ptr<const embedding::SearchSpace> search_space;  // null where none was enumerated
   std::optional<Reservation> reservation;                      // absent where reserving failed
   std::uint64_t num_proposals = 0;

@@ -49,6 +49,7 @@ std::vector<Quality> measure_quality() {
       const Workload workload = require(load_workload(name));
       for (const std::uint64_t work_limit : kWorkLimits) {
         PlanOptions options;
+        options.mode = PlanMode::kExact;
         options.mode = mode.mode;
         options.threads = 1;
         options.work_limit = work_limit;

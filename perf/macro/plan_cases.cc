@@ -127,6 +127,7 @@ json run_case(const Arguments& arguments, const std::string& name,
     space = require(read_search_space(require(read_file(workload.answer_path)), workload.problem));
   }
   PlanOptions options;
+  options.mode = PlanMode::kExact;
   options.threads = arguments.threads;
   options.work_limit = arguments.enumerate_only ? std::optional<std::uint64_t>(0) : work_limit;
 

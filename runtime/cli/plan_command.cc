@@ -73,7 +73,7 @@ int run(const PlanArguments& arguments) {
   }
   log.info("evaluated " + std::to_string(result->num_proposals) + " proposals, " +
            std::to_string(result->num_plans) + " fit");
-  const PlanJsonOptions json{arguments.emit_search_space, arguments.options.trace, *mode,
+  const PlanJsonOptions json{arguments.emit_search_space, arguments.options.trace,
                              loaded->read_s};
   return emit(
       arguments.output, status_of(*result),

@@ -257,7 +257,7 @@ void write_improvements(const EmbeddingPlanResult& result, JsonWriter& json) {
 
 void write_run(const EmbeddingPlanResult& result, const PlanJsonOptions& options,
                JsonWriter& json) {
-  json.new_line().member("mode", options.mode == PlanMode::kExact ? "exact" : "best");
+  json.new_line().member("mode", result.mode == PlanMode::kExact ? "exact" : "best");
   if (result.lower_bound && result.best_rating) {
     const double to_bound = gap(*result.best_rating, *result.lower_bound);
     json.member("lower_bound", *result.lower_bound)

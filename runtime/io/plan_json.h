@@ -17,7 +17,6 @@ namespace shardwright {
 struct PlanJsonOptions {
   bool search_space = false;  // write the options, too
   bool trace = false;         // write `proposals` even where the search had none
-  PlanMode mode = PlanMode::kBest;
   double read_s = 0;  // time it took to read the problem
 };
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "runtime/report/best_text.h"
 #include "runtime/report/format.h"
 #include "runtime/report/memory_text.h"
 #include "runtime/report/text_table.h"
@@ -27,11 +28,6 @@ constexpr std::size_t kBarWidth = 8;
 constexpr std::size_t kRanksWidth = 24;
 
 double as_double(Bytes bytes) { return static_cast<double>(bytes.value()); }
-
-std::string rating_text(const Problem& problem, double rating) {
-  if (problem.spec().perf_model == PerfModel::kPerf) return format_ms(rating) + " ms";
-  return format_bytes(Bytes(static_cast<std::int64_t>(rating))) + " of HBM";
-}
 
 std::string problem_line(const Problem& problem) {
   const embedding::Topology& topology = problem.topology();
@@ -268,9 +264,10 @@ std::string header(const Problem& problem, const EmbeddingPlanResult& result,
                    const TextReportOptions& options) {
   std::string text = title(problem) + problem_line(problem) + "\n";
   if (result.plan && result.best_rating) {
-    text += "rating " + rating_text(problem, *result.best_rating) + " (exact mode)\n";
+    text += "rating " + rating_text(problem, *result.best_rating) + mode_text(result.mode) + "\n";
+    text += bound_text(problem, result);
   } else {
-    text += "no plan (exact mode)\n";
+    text += "no plan" + mode_text(result.mode) + "\n";
   }
   text += format_plural(result.num_proposals, "proposal") + ", of which " +
           format_count(result.num_plans) + " fit";
@@ -279,7 +276,7 @@ std::string header(const Problem& problem, const EmbeddingPlanResult& result,
   }
   text += "; " + format_seconds(options.read_s + result.timing.total_s) + " on " +
           format_plural(static_cast<std::uint64_t>(std::max(result.threads, 1)), "thread") + "\n";
-  if (!result.stopped_by.empty()) {
+  if (!result.stopped_by.empty() && result.mode == PlanMode::kExact) {
     text += "stopped early by the " + result.stopped_by + ": a longer search may find more\n";
   }
   return wrap(text, options.width, 0);
@@ -311,6 +308,7 @@ std::string text_report(const Problem& problem, const EmbeddingPlanResult& resul
     text += ranks_section(problem, result, options) + spread_section(problem, result, options);
     text += memory_section(problem, result, options) + reservation_line(problem, result);
     text += totals_section(result, options) + tables_section(problem, result, options);
+    text += improvements_section(problem, result, options.width);
   }
   for (const embedding::Violation& violation : result.evaluation.violations) {
     text += "violation: " + violation.message + "\n";

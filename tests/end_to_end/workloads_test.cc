@@ -83,6 +83,7 @@ TEST_CASE("workloads: every suggested topology gets a valid plan or a precise re
       const auto problem = std::make_shared<const embedding::Problem>(require(
           embedding::Problem::make(require(read_problem(text, overrides_of(topology))))));
       PlanOptions options;
+      options.mode = PlanMode::kExact;
       options.work_limit = kWorkLimit;
       const EmbeddingPlanResult result = require(plan_embedding(problem, options));
       if (result.plan) {

@@ -271,6 +271,7 @@ TEST_CASE("golden: every proposal, rating and plan is TorchRec's on its own sear
       space = require(read_search_space(golden.answer_text, golden.problem));
     }
     PlanOptions options;
+    options.mode = PlanMode::kExact;
     options.trace = true;
     const EmbeddingPlanResult result = require(plan_embedding(golden.problem, options, space));
     CHECK(golden.answer["num_proposals"] == result.num_proposals);

@@ -106,6 +106,7 @@ TEST_CASE("planner: every plan leaves the margin and the reserved memory free") 
     INFO("SHARDWRIGHT_TEST_SEED=", seed);
     Random random(seed);
     PlanOptions options;
+    options.mode = PlanMode::kExact;
     options.threads = 1;
     std::size_t plans = 0;
     for (int i = 0; i < 1500; ++i) {
@@ -139,6 +140,7 @@ TEST_CASE("planner: every plan passes the verifier, and its rating is the verifi
     style.scaleup = true;
     Seen seen;
     PlanOptions options;
+    options.mode = PlanMode::kExact;
     options.threads = 1;
     for (int i = 0; i < 4000; ++i) {
       INFO("problem ", i);

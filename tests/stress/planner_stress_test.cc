@@ -70,6 +70,7 @@ class FullSearch {
  public:
   explicit FullSearch(const ProblemPtr& problem) {
     PlanOptions options;
+    options.mode = PlanMode::kExact;
     // Several times what two threads place in the 50 ms that the longest stopped search has.
     options.work_limit = 300'000'000;
     options.threads = kThreads;
@@ -192,6 +193,7 @@ void check_cancellation(const Cancellation& test, std::uint64_t seed) {
   Random random(seed);
   Delays delays;
   PlanOptions options;
+  options.mode = PlanMode::kExact;
   options.threads = kThreads;
   options.trace = test.trace;
   const std::uint64_t longest_us = whole_search_us(problem, options);
@@ -223,6 +225,7 @@ struct Answer {
 
 Answer answer(const ProblemPtr& problem, int threads) {
   PlanOptions options;
+  options.mode = PlanMode::kExact;
   options.threads = threads;
   const auto result = plan_embedding(problem, options);
   if (!result.ok()) {
@@ -268,6 +271,7 @@ TEST_CASE("planner: a stop requested beforehand ends the planning at once") {
   std::stop_source source;
   source.request_stop();
   PlanOptions options;
+  options.mode = PlanMode::kExact;
   options.stop = source.get_token();
   const EmbeddingPlanResult result = require(plan_embedding(load(kShort), options));
   CHECK(result.stopped_by == "cancelled");
@@ -283,6 +287,7 @@ TEST_CASE("planner: a time limit is overrun by little") {
     Delays delays;
     for (int i = 0; i < (kSanitized ? 5 : 30); ++i) {
       PlanOptions options;
+      options.mode = PlanMode::kExact;
       options.threads = kThreads;
       options.time_limit_s = limit_ms / 1000;
       const Clock::time_point begin = Clock::now();
@@ -323,6 +328,7 @@ TEST_CASE("planner: one that is stopped leaves its neighbours alone") {
     while (!done) {
       DelayedStop stop(std::chrono::microseconds(random.below(20'000)));
       PlanOptions options;
+      options.mode = PlanMode::kExact;
       options.threads = kThreads;
       options.stop = stop.token();
       const auto result = plan_embedding(problem, options);
@@ -365,6 +371,7 @@ TEST_CASE("planner: progress is reported on the calling thread and only grows") 
     std::vector<PlanProgress> seen;
     std::size_t elsewhere = 0;
     PlanOptions options;
+    options.mode = PlanMode::kExact;
     options.threads = kThreads;
     const std::thread::id here = std::this_thread::get_id();
     options.on_progress = [&](const PlanProgress& progress) {
@@ -398,6 +405,7 @@ TEST_CASE("planner: a progress callback that requests the stop ends the search a
   std::stop_source source;
   int calls = 0;
   PlanOptions options;
+  options.mode = PlanMode::kExact;
   options.stop = source.get_token();
   options.on_progress = [&](const PlanProgress&) {
     ++calls;
@@ -416,6 +424,7 @@ TEST_CASE("planner: what a progress callback throws reaches the caller and nothi
   for (int calls_before = 0; calls_before < 3; ++calls_before) {
     int calls = 0;
     PlanOptions options;
+    options.mode = PlanMode::kExact;
     options.threads = kThreads;
     options.on_progress = [&](const PlanProgress&) {
       if (calls++ == calls_before) throw std::runtime_error("from the callback");

@@ -159,7 +159,9 @@ TEST_CASE("placement json: memory and measurements are refused at their place") 
 
 TEST_CASE("placement: exact mode refuses rules and measured ranks with their place") {
   const auto refusal = [](const std::string& members) {
-    const auto result = plan_embedding(problem_of(members), {});
+    PlanOptions exact;
+    exact.mode = PlanMode::kExact;
+    const auto result = plan_embedding(problem_of(members), exact);
     REQUIRE_FALSE(result.ok());
     CHECK(result.error().code == ErrorCode::kUnsupported);
     CHECK(result.error().message.find("--mode best") != std::string::npos);

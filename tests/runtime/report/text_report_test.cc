@@ -29,8 +29,11 @@ std::shared_ptr<const Problem> problem_of(const std::string& path,
   return std::make_shared<const Problem>(*Problem::make(*spec));
 }
 
-std::string report_of(const std::shared_ptr<const Problem>& problem, std::size_t width) {
-  const auto result = plan_embedding(problem, {});
+std::string report_of(const std::shared_ptr<const Problem>& problem, std::size_t width,
+                      PlanMode mode = PlanMode::kExact) {
+  PlanOptions plan;
+  plan.mode = mode;
+  const auto result = plan_embedding(problem, plan);
   REQUIRE(result.ok());
   TextReportOptions options;
   options.width = width;
@@ -140,6 +143,16 @@ TEST_CASE("text report: says why there is no plan") {
   CHECK_FALSE(contains(text, "Ranks"));
 }
 
+TEST_CASE("text report: best mode says how far from optimal the plan may be, and why") {
+  const auto problem = problem_of("tests/golden/embedding/cases/05_cw_min_partition_8r.json.gz");
+  const std::string text = report_of(problem, 100, PlanMode::kBest);
+  CHECK(contains(text, "(best mode)"));
+  CHECK(contains(text, "proved optimal, by a tree of 2 cases"));
+  CHECK(contains(text, "Improvements"));
+  CHECK(widest_line(text) <= 100);
+  CHECK_FALSE(contains(report_of(problem, 100), "optimal"));
+}
+
 TEST_CASE("text report: many ranks and tables stay readable") {
   ProblemOverrides overrides;
   overrides.ranks = 1024;
@@ -147,6 +160,7 @@ TEST_CASE("text report: many ranks and tables stay readable") {
   const auto problem =
       problem_of("tests/golden/workloads/torchrec_enumbench_200t.json.gz", overrides);
   PlanOptions one;
+  one.mode = PlanMode::kExact;
   one.work_limit = 1;
   const auto result = plan_embedding(problem, one);
   REQUIRE(result.ok());
