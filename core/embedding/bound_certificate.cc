@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <span>
 #include <utility>
 
 #include "core/directed_rounding.h"
+#include "core/embedding/bound_options.h"
 #include "core/embedding/rank_worth.h"
 
 namespace shardwright::embedding {
@@ -16,6 +18,8 @@ namespace {
 // The rating of a plan as `evaluate` adds it may be below the exact sum, relatively by less than
 // this.
 constexpr double kRatingSlack = 1e-9;
+// Of a tree: deeper ones are refused rather than followed.
+constexpr std::size_t kMostDepth = 10'000;
 
 // `count` shards of one run that are in one class of ranks.
 struct Spread {
@@ -28,7 +32,11 @@ class Checker {
  public:
   Checker(const SearchSpace& space, const Topology& available, const BoundCertificate& certificate,
           std::uint64_t work_limit)
-      : space_(space), available_(available), certificate_(certificate), work_left_(work_limit) {}
+      : space_(space),
+        available_(available),
+        certificate_(certificate),
+        model_(space.problem().spec().perf_model),
+        work_left_(work_limit) {}
 
   std::optional<std::string> run() {
     if (!std::isfinite(certificate_.bound)) return "the bound is not a finite number";
@@ -37,7 +45,7 @@ class Checker {
     if (!make_classes()) return "the classes of ranks do not match the topology";
     group_options();
     std::size_t next = 0;
-    if (!visit(next)) return error_;
+    if (!visit(next, 0)) return error_;
     if (next != certificate_.nodes.size()) return "the tree has nodes that belong to nothing";
     return std::nullopt;
   }
@@ -55,11 +63,14 @@ class Checker {
     if (last >= of_rank.size() || last >= 31) return false;
     size_.assign(last + 1, 0);
     room_.assign(last + 1, Storage());
+    limit_.assign(last + 1, 0);
     for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {
       const Storage& room = available_.storage()[rank];
-      ++size_[of_rank[rank]];
-      room_[of_rank[rank]].hbm = std::max(room_[of_rank[rank]].hbm, room.hbm);
-      room_[of_rank[rank]].ddr = std::max(room_[of_rank[rank]].ddr, room.ddr);
+      const std::uint32_t c = of_rank[rank];
+      ++size_[c];
+      room_[c].hbm = std::max(room_[c].hbm, room.hbm);
+      room_[c].ddr = std::max(room_[c].ddr, room.ddr);
+      limit_[c] = std::max(limit_[c], limit_of(rank));
     }
     for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {
       const std::size_t host = rank / available_.local_world_size();
@@ -70,31 +81,37 @@ class Checker {
     return true;
   }
 
+  // The load that a rank of a plan below the target stays below: the rating counts its measured
+  // time, not its memory.
+  double limit_of(std::size_t rank) const {
+    const std::vector<double>& scale = space_.problem().spec().calibration.rank_time;
+    if (scale.empty() || model_ == PerfModel::kStorage) return target_;
+    return step_up(target_ / scale[rank]);
+  }
+
   // The options of every table that could be part of a plan below the target and that no other
   // option replaces. If a plan with a replaced option rated below the target, so would the one with
-  // the other.
+  // the other, which may then break a rule: only options without any place are left out for rules,
+  // and before all else.
   void group_options() {
     allowed_.assign(space_.problem().tables().size(), {});
     spread_.resize(space_.size());
     for (std::size_t i = 0; i < space_.size(); ++i) {
-      const OptionId id(i);
-      spread_[i] = spread_of(space_.option(id));
-      allowed_[space_.option(id).table.index()].push_back({id, everywhere_});
+      const ShardingOption& option = space_.option(OptionId(i));
+      spread_[i] = spread_of(option);
+      if (!may_have_place(space_.problem().rules(), available_, option)) continue;
+      allowed_[option.table.index()].push_back({OptionId(i), everywhere_});
     }
+    tables_.assign(allowed_.size(), false);
+    for (const ShardingOption& option : space_.options())
+      tables_[option.table.index()] = true;
     for (std::vector<BoundPart>& options : allowed_) {
       std::vector<BoundPart> kept;
       for (const BoundPart& part : options) {
         if (is_possible(part.option) && !is_replaced(part.option, options)) kept.push_back(part);
       }
-      tables_.push_back(!options.empty());
       options = std::move(kept);
     }
-  }
-
-  double load(const ShardCost& cost) const {
-    return space_.problem().spec().perf_model == PerfModel::kPerf
-               ? cost.perf.total().value()
-               : static_cast<double>(cost.storage.hbm.value());
   }
 
   std::vector<Spread> spread_of(const ShardingOption& option) const {
@@ -112,63 +129,40 @@ class Checker {
     return spread;
   }
 
+  // Whether a rank of class c may hold the shard beside nothing else.
+  bool fits(const ShardCost& cost, std::uint32_t c) const {
+    return load_of(cost, model_) < limit_[c] && cost.storage.fits_in(room_[c]);
+  }
+
   bool is_possible(OptionId id) const {
     const ShardingOption& option = space_.option(id);
-    const auto fits = [&](const ShardCost& cost, std::uint32_t c) {
-      return cost.storage.fits_in(room_[c]);
-    };
-    for (const ShardCost& cost : option.costs) {
-      if (load(cost) >= target_) return false;
-      bool somewhere = !spread_[id.index()].empty();
+    const std::vector<Spread>& spread = spread_[id.index()];
+    if (!spread.empty()) {
+      return std::all_of(spread.begin(), spread.end(), [&](const Spread& part) {
+        return fits(option.costs[part.run], part.rank_class);
+      });
+    }
+    for (std::size_t run = 0; run < option.costs.size(); ++run) {
+      bool somewhere = option.layout->extents[run].count == 0;
       for (std::uint32_t c = 0; c < room_.size() && !somewhere; ++c)
-        somewhere = fits(cost, c);
+        somewhere = fits(option.costs[run], c);
       if (!somewhere) return false;
     }
-    return std::all_of(
-        spread_[id.index()].begin(), spread_[id.index()].end(),
-        [&](const Spread& part) { return fits(option.costs[part.run], part.rank_class); });
+    return true;
   }
 
   bool is_replaced(OptionId id, const std::vector<BoundPart>& options) const {
     const ShardingOption& own = space_.option(id);
     return std::any_of(options.begin(), options.end(), [&](const BoundPart& part) {
       const OptionId other = part.option;
-      if (other == id || !replaces(space_.option(other), own)) return false;
-      return other < id || !replaces(own, space_.option(other));
+      if (other == id || !replaces(space_.option(other), own, available_, model_)) return false;
+      return other < id || !replaces(own, space_.option(other), available_, model_);
     });
   }
 
-  bool replaces(const ShardingOption& a, const ShardingOption& b) const {
-    const auto no_dearer = [&](const ShardCost& x, const ShardCost& y) {
-      return load(x) <= load(y) && x.storage.fits_in(y.storage);
-    };
-    if (a.num_shards() == 1 && is_free(a, available_)) {
-      for (std::size_t run = 0; run < b.costs.size(); ++run) {
-        if (b.layout->extents[run].count > 0 && no_dearer(a.costs[0], b.costs[run])) return true;
-      }
-      return false;
-    }
-    const bool alike = is_free(a, available_) == is_free(b, available_) &&
-                       is_on_all_ranks(a, available_) == is_on_all_ranks(b, available_) &&
-                       fills_hosts(a, available_) == fills_hosts(b, available_);
-    if (!alike || a.num_shards() != b.num_shards()) return false;
-    std::size_t i = 0;
-    std::size_t j = 0;
-    std::uint32_t end_a = 0;
-    std::uint32_t end_b = 0;
-    for (std::uint32_t shard = 0; shard < a.num_shards();) {
-      while (end_a <= shard)
-        end_a += a.layout->extents[i++].count;
-      while (end_b <= shard)
-        end_b += b.layout->extents[j++].count;
-      if (!no_dearer(a.costs[i - 1], b.costs[j - 1])) return false;
-      shard = std::min(end_a, end_b);
-    }
-    return true;
-  }
-
-  // Visits the node at `next` and everything below it.
-  bool visit(std::size_t& next) {
+  // Visits the node at `next`, which lies `depth` below the root, and everything below it.
+  bool visit(std::size_t& next, std::size_t depth) {
+    if (depth > kMostDepth) return fail("the tree is too deep");
     if (next >= certificate_.nodes.size()) return fail("the tree lacks a node");
     const BoundNode& node = certificate_.nodes[next++];
     if (node.is_leaf) return check_leaf(node);
@@ -187,7 +181,7 @@ class Checker {
         if (!inside) kept = part.classes & ~kept;
         if (kept != 0) own.push_back({part.option, kept});
       }
-      if (!visit(next)) return false;
+      if (!visit(next, depth + 1)) return false;
     }
     own = before;
     return true;
@@ -224,9 +218,9 @@ class Checker {
 
   // What a shard takes, at the prices of a class.
   double paid(const ShardCost& cost, const RankPrices& prices) const {
-    double sum = multiply_down(prices.load, load(cost));
-    sum = add_down(sum, multiply_down(prices.hbm, static_cast<double>(cost.storage.hbm.value())));
-    return add_down(sum, multiply_down(prices.ddr, static_cast<double>(cost.storage.ddr.value())));
+    double sum = multiply_down(prices.load, load_of(cost, model_));
+    sum = add_down(sum, multiply_down(prices.hbm, rounded_down(cost.storage.hbm.value())));
+    return add_down(sum, multiply_down(prices.ddr, rounded_down(cost.storage.ddr.value())));
   }
 
   bool check_prices(const BoundNode& leaf) {
@@ -255,8 +249,8 @@ class Checker {
     if (!spread_[id.index()].empty()) return sum;
     for (std::size_t run = 0; run < option.costs.size(); ++run) {
       double least = std::numeric_limits<double>::infinity();
-      for (std::size_t c = 0; c < prices.size(); ++c) {
-        if (!is_in(own, c) || !option.costs[run].storage.fits_in(room_[c])) continue;
+      for (std::uint32_t c = 0; c < prices.size(); ++c) {
+        if (!is_in(own, c) || !fits(option.costs[run], c)) continue;
         least = std::min(least, paid(option.costs[run], prices[c]));
       }
       sum = add_down(sum, multiply_down(option.layout->extents[run].count, least));
@@ -268,9 +262,9 @@ class Checker {
 
   // What a rank of class c can pay.
   double all_of(const RankPrices& prices, std::size_t c) const {
-    double sum = multiply_up(prices.load, target_);
-    sum = add_up(sum, multiply_up(prices.hbm, static_cast<double>(room_[c].hbm.value())));
-    return add_up(sum, multiply_up(prices.ddr, static_cast<double>(room_[c].ddr.value())));
+    double sum = multiply_up(prices.load, limit_[c]);
+    sum = add_up(sum, multiply_up(prices.hbm, rounded_up(room_[c].hbm.value())));
+    return add_up(sum, multiply_up(prices.ddr, rounded_up(room_[c].ddr.value())));
   }
 
   bool check_worths(const BoundNode& leaf) {
@@ -322,7 +316,7 @@ class Checker {
   // No set of shards that a rank of class c can hold is worth more than the leaf says.
   template <class WorthOf>
   bool check_class(const BoundNode& leaf, std::uint32_t c, const WorthOf& worth_of) {
-    RankWorth rank(target_, room_[c], leaf.prices[c]);
+    RankWorth rank(limit_[c], room_[c], leaf.prices[c]);
     for (const std::vector<BoundPart>& options : allowed_) {
       rank.begin_table();
       for (const BoundPart& part : options) {
@@ -347,7 +341,8 @@ class Checker {
   bool add_holdings(RankWorth& rank, OptionId id, std::uint32_t c, const WorthOf& worth_of) const {
     const ShardingOption& option = space_.option(id);
     const auto held = [&](const ShardCost& cost, double worth) {
-      return Holding{worth, load(cost), cost.storage.hbm.value(), cost.storage.ddr.value()};
+      return Holding{worth, load_of(cost, model_), cost.storage.hbm.value(),
+                     cost.storage.ddr.value()};
     };
     if (is_on_all_ranks(option, available_)) {
       Holding least = held(option.costs[spread_[id.index()].front().run], worth_of(id, c));
@@ -380,10 +375,12 @@ class Checker {
   const SearchSpace& space_;
   const Topology& available_;
   const BoundCertificate& certificate_;
+  PerfModel model_;
   std::uint64_t work_left_;
   double target_ = 0;
   std::vector<std::uint32_t> size_;  // ranks, by class
   std::vector<Storage> room_;        // by class
+  std::vector<double> limit_;        // of load, by class
   std::vector<bool> tables_;         // that have options at all
   std::vector<std::uint32_t> classes_of_host_;
   std::uint32_t everywhere_ = 0;

@@ -61,8 +61,10 @@ struct BoundCertificate {
 // What is wrong with the proof, or nothing. Knows nothing of the search that found it: recomputes
 // loads from the options, rounds every sum to the side that weakens the proof, and bounds the worth
 // of a rank's shards by a search of its own. Leaves out only options that another one of the same
-// table can replace wherever they stand. The rating of `evaluate` may lie below the exact sum by
-// rounding; the proof covers that. Placement rules are not used: they only add to the bound.
+// table can replace wherever they stand, and those without any place by the rules of their table
+// alone (may_have_place); other rules are not used: they only add to the bound. A rank whose time
+// counts more may hold less. The rating of `evaluate` may lie below the exact sum by rounding; the
+// proof covers that.
 // Cost: O(leaves x options) for leaves without `shards`; with them, exponential in the worst case
 // and given up, as not proved, after `work_limit` steps.
 std::optional<std::string> check_bound(const SearchSpace& space, const Topology& available,

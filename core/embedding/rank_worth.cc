@@ -22,24 +22,6 @@ Holding together(const Holding& a, const Holding& b) {
 
 }  // namespace
 
-bool is_on_all_ranks(const ShardingOption& option, const Topology& topology) {
-  return option.num_shards() == topology.world_size() &&
-         (option.partition_by() == PartitionBy::kUniform ||
-          (topology.num_hosts() == 1 && option.sharding_type == ShardingType::kTableRowWise));
-}
-
-bool fills_hosts(const ShardingOption& option, const Topology& topology) {
-  return !is_on_all_ranks(option, topology) &&
-         (option.partition_by() == PartitionBy::kMultiHost ||
-          option.sharding_type == ShardingType::kTableRowWise);
-}
-
-bool is_free(const ShardingOption& option, const Topology& topology) {
-  if (is_on_all_ranks(option, topology) || fills_hosts(option, topology)) return false;
-  return option.partition_by() == PartitionBy::kDevice || topology.num_hosts() == 1 ||
-         option.num_shards() == 1;
-}
-
 Holding lesser(const Holding& a, const Holding& b) {
   return {a.worth, std::min(a.load, b.load), std::min(a.hbm_bytes, b.hbm_bytes),
           std::min(a.ddr_bytes, b.ddr_bytes)};
@@ -52,14 +34,15 @@ bool RankWorth::fits(const Holding& held) const {
 
 double RankWorth::gain(const Holding& held) const {
   double taken = multiply_down(prices_.load, held.load);
-  taken = add_down(taken, multiply_down(prices_.hbm, static_cast<double>(held.hbm_bytes)));
-  taken = add_down(taken, multiply_down(prices_.ddr, static_cast<double>(held.ddr_bytes)));
+  taken = add_down(taken, multiply_down(prices_.hbm, rounded_down(held.hbm_bytes)));
+  taken = add_down(taken, multiply_down(prices_.ddr, rounded_down(held.ddr_bytes)));
   return add_up(held.worth, -taken);
 }
 
 bool RankWorth::add(const std::vector<Holding>& runs, const std::vector<std::uint32_t>& counts) {
   std::vector<Holding> ways{Holding{}};
   for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (runs[i].worth <= 0) continue;  // nothing is gained by holding them
     const std::size_t before = ways.size();
     for (std::size_t w = 0; w < before; ++w) {
       Holding more = ways[w];
@@ -73,7 +56,6 @@ bool RankWorth::add(const std::vector<Holding>& runs, const std::vector<std::uin
   }
   Table& table = tables_.back();
   for (std::size_t w = 1; w < ways.size(); ++w) {
-    if (ways[w].worth <= 0) continue;
     table.ways.push_back({ways[w], gain(ways[w])});
     table.best_gain = std::max(table.best_gain, table.ways.back().gain);
     table.most.load = std::max(table.most.load, ways[w].load);
@@ -102,10 +84,12 @@ RankWorth::Answer RankWorth::check(double most, std::uint64_t& work_left) {
 // With the tables [first, end) passed.
 RankWorth::Ahead RankWorth::ahead(std::size_t first, std::size_t end) const {
   Ahead ahead;
-  const auto room = [](Bytes bytes) { return std::max<std::int64_t>(0, bytes.value()); };
+  const auto room = [](Bytes bytes) {
+    return rounded_up(std::max<std::int64_t>(0, bytes.value()));
+  };
   ahead.gain = multiply_up(prices_.load, target_);
-  ahead.gain = add_up(ahead.gain, multiply_up(prices_.hbm, static_cast<double>(room(room_.hbm))));
-  ahead.gain = add_up(ahead.gain, multiply_up(prices_.ddr, static_cast<double>(room(room_.ddr))));
+  ahead.gain = add_up(ahead.gain, multiply_up(prices_.hbm, room(room_.hbm)));
+  ahead.gain = add_up(ahead.gain, multiply_up(prices_.ddr, room(room_.ddr)));
   ahead.taken = {0, target_, room_.hbm.value(), room_.ddr.value()};
   for (std::size_t t = 0; t < tables_.size(); ++t) {
     if (t >= first && t < end) continue;

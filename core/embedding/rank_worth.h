@@ -6,16 +6,8 @@
 #include <vector>
 
 #include "core/embedding/bound_certificate.h"
-#include "core/embedding/sharding_option.h"
-#include "core/embedding/topology.h"
 
 namespace shardwright::embedding {
-
-// Where shards of an option may be. On a single host, all of a host is all ranks.
-bool is_on_all_ranks(const ShardingOption& option, const Topology& topology);
-bool fills_hosts(const ShardingOption& option, const Topology& topology);
-// Every shard on any rank.
-bool is_free(const ShardingOption& option, const Topology& topology);
 
 // Shards on one rank: what they are worth and what they take. Loads are rounded down, worths up.
 struct Holding {

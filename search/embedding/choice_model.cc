@@ -5,30 +5,35 @@
 #include <unordered_map>
 
 #include "core/check.h"
+#include "core/embedding/bound_options.h"
 
 namespace shardwright::embedding {
 
 ChoiceModel::ChoiceModel(const OptionPool& pool, const Topology& available)
+    : ChoiceModel(pool, available, false) {}
+
+ChoiceModel::ChoiceModel(const OptionPool& pool, const Topology& available, bool for_bounds)
     : pool_(&pool),
       world_size_(available.world_size()),
       local_world_size_(available.local_world_size()),
       load_is_memory_(pool.problem().spec().perf_model == PerfModel::kStorage),
-      room_(available.storage()) {
+      topology_(available) {
   if (!load_is_memory_) time_scale_ = pool.problem().spec().calibration.rank_time;
   std::vector<TableChoices> tables;
   for (const OptionPool::TableOptions& table : pool.tables()) {
     std::vector<Choice>& choices = tables.emplace_back(TableChoices{table.table, {}}).choices;
-    for (const OptionId id : table.options)
-      add(id, choices);
-    for (std::size_t added = pool.space().size(); added < pool.size(); ++added) {
+    for (const OptionId id : table.options) {
+      if (!for_bounds || may_have_place(rules(), topology_, pool.option(id))) add(id, choices);
+    }
+    for (std::size_t added = pool.space().size(); added < pool.size() && !for_bounds; ++added) {
       if (pool.option(OptionId(added)).table == table.table) add(OptionId(added), choices);
     }
   }
-  status_ = keep_admissible(pool.problem(), tables);
+  if (!for_bounds) status_ = keep_admissible(pool.problem(), tables);
   choice_of_.assign(pool.size(), kNone);
   first_choice_.push_back(0);
   for (const TableChoices& table : tables) {
-    keep_irreplaceable(table);
+    keep_irreplaceable(table, for_bounds || rules().same_for_all_shards(table.id));
     first_choice_.push_back(static_cast<std::uint32_t>(choices_.size()));
   }
 }
@@ -108,9 +113,8 @@ bool ChoiceModel::replaces(const Choice& a, const Choice& b, bool same_for_all_s
   return true;
 }
 
-void ChoiceModel::keep_irreplaceable(const TableChoices& table) {
+void ChoiceModel::keep_irreplaceable(const TableChoices& table, bool same) {
   const std::vector<Choice>& all = table.choices;
-  const bool same = rules().same_for_all_shards(table.id);
   const auto stands_for = [&](std::size_t j, std::size_t i) {
     return i != j && replaces(all[j], all[i], same) && (j < i || !replaces(all[i], all[j], same));
   };

@@ -24,6 +24,10 @@ class ChoiceModel {
  public:
   ChoiceModel(const OptionPool& pool, const Topology& available);
 
+  // The choices that the check of a lower bound counts (core/embedding/bound_options.h), whatever
+  // groups of tables the rules keep together or apart. The same model where there are no rules.
+  ChoiceModel for_bounds() const { return ChoiceModel(*pool_, topology_, true); }
+
   // kInfeasible where a table has no choice, with the place of the rule that forbids the last.
   const Status& status() const { return status_; }
 
@@ -31,7 +35,7 @@ class ChoiceModel {
   std::uint32_t local_world_size() const { return local_world_size_; }
   std::uint32_t num_hosts() const { return world_size_ / local_world_size_; }
   // Bytes that shards may take, by rank. May be negative: such a rank must stay empty.
-  std::span<const Storage> room() const { return room_; }
+  std::span<const Storage> room() const { return topology_.storage(); }
 
   // Where shards may be; asked with table().
   const PlacementRules& rules() const { return pool_->problem().rules(); }
@@ -60,10 +64,11 @@ class ChoiceModel {
   }
 
  private:
+  ChoiceModel(const OptionPool& pool, const Topology& available, bool for_bounds);
   Reach reach_of(const OptionRow& row) const;
   void add(OptionId id, std::vector<Choice>& choices);
   bool replaces(const Choice& a, const Choice& b, bool same_for_all_shards) const;
-  void keep_irreplaceable(const TableChoices& table);
+  void keep_irreplaceable(const TableChoices& table, bool same_for_all_shards);
 
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
@@ -71,7 +76,7 @@ class ChoiceModel {
   std::uint32_t world_size_;
   std::uint32_t local_world_size_;
   bool load_is_memory_;
-  std::vector<Storage> room_;
+  Topology topology_;
   std::vector<double> time_scale_;
   Status status_;
   std::vector<Choice> choices_;

@@ -23,16 +23,30 @@ class SpaceBuilder {
   // An option of `shards` equal shards at `ms` and these bytes each.
   SpaceBuilder& add(std::size_t table, embedding::ShardingType type, std::uint32_t shards, double ms,
                     std::int64_t hbm, std::int64_t ddr = 0) {
+    return add_runs(table, type, {{shards, ms, hbm, ddr}});
+  }
+
+  // So many consecutive shards, at these costs each.
+  struct Run {
+    std::uint32_t shards = 1;
+    double ms = 0;
+    std::int64_t hbm = 0;
+    std::int64_t ddr = 0;
+  };
+  SpaceBuilder& add_runs(std::size_t table, embedding::ShardingType type,
+                         const std::vector<Run>& runs) {
     embedding::ShardLayout layout;
-    layout.append({1, 1, 0, 0, 1, 0, shards});
     embedding::ShardingOption option;
+    for (const Run& run : runs) {
+      layout.append({1, 1, static_cast<std::int64_t>(layout.num_shards), 0, 1, 0, run.shards});
+      embedding::ShardCost cost;
+      cost.storage = {Bytes(run.hbm), Bytes(run.ddr)};
+      cost.perf.fwd_compute = Milliseconds(run.ms);
+      option.costs.push_back(cost);
+    }
     option.table = embedding::TableId(table);
     option.sharding_type = type;
     option.layout = layouts_->intern(std::move(layout));
-    embedding::ShardCost cost;
-    cost.storage = {Bytes(hbm), Bytes(ddr)};
-    cost.perf.fwd_compute = Milliseconds(ms);
-    option.costs.push_back(cost);
     options_.push_back(std::move(option));
     return *this;
   }

@@ -63,7 +63,7 @@ class Prices {
   std::vector<RankPrices> even() const {
     double ranks = 0;
     for (const RankClass& own : rows_.classes())
-      ranks += own.size;
+      ranks += own.size / own.scale;
     return std::vector<RankPrices>(num_classes(), RankPrices{1 / ranks, 0, 0});
   }
 
@@ -104,7 +104,8 @@ class Prices {
     std::uint32_t best = 0;
     double least = std::numeric_limits<double>::infinity();
     for (std::uint32_t c = 0; c < num_classes(); ++c) {
-      const bool here = rows_.fits(row, c) && (zones_[row.choice] >> c & 1) != 0;
+      const bool here = rows_.fits(row, c) && row.load < rows_.limit(c, target_) &&
+                        (zones_[row.choice] >> c & 1) != 0;
       const double own = here ? paid(row, prices[c]) : least;
       if (own < least) {
         least = own;
@@ -143,7 +144,7 @@ class Prices {
     program.add_row(1, 1);
     std::vector<LinearProgram::Entry> rating;
     for (std::size_t c = 0; c < num_classes(); ++c)
-      rating.push_back({3 * c, -static_cast<double>(rows_.classes()[c].size)});
+      rating.push_back({3 * c, -rows_.classes()[c].size / rows_.classes()[c].scale});
     program.add_column(1, 0, LinearProgram::kInfinity, rating);
     // Room may be exceeded at a price that no useful bound pays.
     for (std::size_t c = 0; c < num_classes(); ++c) {

@@ -18,8 +18,9 @@ constexpr std::uint64_t kRootWork = 4'000'000;
 }  // namespace
 
 BoundProver::BoundProver(const ChoiceModel& model)
-    : model_(&model),
-      rows_(std::make_unique<BoundRows>(model, false)),
+    : own_model_(model.rules().any() ? std::make_unique<ChoiceModel>(model.for_bounds()) : nullptr),
+      model_(own_model_ ? own_model_.get() : &model),
+      rows_(std::make_unique<BoundRows>(*model_, false)),
       patterns_(std::make_unique<PatternBound>(*rows_)) {
   certificate_.class_of_rank = rows_->class_of_rank();
   BoundNode nothing;

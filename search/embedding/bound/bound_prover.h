@@ -24,6 +24,9 @@ class BoundProver {
   // A plan is proved optimal when the bound is closer to its rating than this, relatively.
   static constexpr double kOptimal = 1e-4;
 
+  // Where there are placement rules, on model.for_bounds() instead: the check of a certificate
+  // knows only those options to be out that have no place by the rules of their own table, and a
+  // bound must hold for all others. Keeps a reference to the model and to its pool.
   explicit BoundProver(const ChoiceModel& model);
 
   // About `work` units more (of Budget::spend), against the best rating known by now, which may
@@ -62,6 +65,7 @@ class BoundProver {
   void part_hosts();
   void accept(double bound, std::vector<BoundNode> nodes);
 
+  std::unique_ptr<const ChoiceModel> own_model_;  // none where there are no rules
   const ChoiceModel* model_;
   std::unique_ptr<BoundRows> rows_;
   std::unique_ptr<PatternBound> patterns_;

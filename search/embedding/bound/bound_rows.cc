@@ -26,13 +26,16 @@ BoundRows::BoundRows(const ChoiceModel& model, bool part_hosts) : model_(&model)
 
 void BoundRows::make_classes(bool part_hosts) {
   const std::span<const Storage> room = model_->room();
-  std::map<Storage, std::uint64_t> rooms;
-  for (const Storage& own : room)
-    rooms.try_emplace(own, rooms.size());
+  std::map<std::pair<Storage, double>, std::uint64_t> rooms;
+  const auto kind = [&](std::size_t rank) {
+    return std::pair(room[rank], model_->time_scale(static_cast<Rank>(rank)));
+  };
+  for (std::size_t rank = 0; rank < room.size(); ++rank)
+    rooms.try_emplace(kind(rank), rooms.size());
   std::vector<std::uint64_t> signature(room.size(), 0);
   if (rooms.size() <= kMostClasses) {
     for (std::size_t rank = 0; rank < room.size(); ++rank)
-      signature[rank] = rooms[room[rank]];
+      signature[rank] = rooms[kind(rank)];
   }
   if (part_hosts) {
     for (std::size_t rank = 0; rank < room.size(); ++rank)
@@ -43,8 +46,10 @@ void BoundRows::make_classes(bool part_hosts) {
   for (std::size_t rank = 0; rank < room.size(); ++rank) {
     const auto [found, added] =
         number.try_emplace(signature[rank], static_cast<std::uint32_t>(classes_.size()));
-    if (added) classes_.emplace_back();
+    const double scale = model_->time_scale(static_cast<Rank>(rank));
+    if (added) classes_.push_back({0, {}, scale});
     RankClass& own = classes_[found->second];
+    own.scale = std::min(own.scale, scale);
     ++own.size;
     own.room.hbm = std::max(own.room.hbm, room[rank].hbm);
     own.room.ddr = std::max(own.room.ddr, room[rank].ddr);
@@ -158,11 +163,14 @@ void BoundRows::add_rows(std::uint32_t index) {
 }
 
 bool BoundRows::is_possible(std::uint32_t choice, double target) const {
-  if (model_->choices()[choice].max_load >= target) return false;
+  double most = 0;
+  for (std::uint32_t c = 0; c < classes_.size(); ++c)
+    most = std::max(most, limit(c, target));
+  if (model_->choices()[choice].max_load >= most) return false;
   for (const BoundRow& row : rows_of(choice)) {
     bool somewhere = false;
     for (std::uint32_t c = 0; c < classes_.size() && !somewhere; ++c)
-      somewhere = fits(row, c);
+      somewhere = fits(row, c) && row.load < limit(c, target);
     if (!somewhere) return false;
   }
   return true;

@@ -32,17 +32,18 @@ struct FractionalPlan {
 
 struct RankClass {
   std::uint32_t size = 0;
-  Storage room;  // of its largest rank, not below zero
+  Storage room;      // of its largest rank, not below zero
+  double scale = 1;  // of time, the least of any rank
 };
 
 // Classes of ranks as bits: where a choice may be.
 using Zone = std::uint32_t;
 
-// Ranks are of one class where they have the same room and, within what matters, the same load from
-// every choice that is on all ranks; if hosts are told apart, the same host, too. Too many classes
-// are merged: a class is as large as its largest rank and its shards as small as their smallest,
-// which weakens a bound and never falsifies it. Thread safety: immutable; const members may be
-// called from any thread.
+// Ranks are of one class where they have the same room and scale of time and, within what matters,
+// the same load from every choice that is on all ranks; if hosts are told apart, the same host,
+// too. Too many classes are merged: a class is as large as its largest rank and its shards as small
+// as their smallest, which weakens a bound and never falsifies it. Thread safety: immutable; const
+// members may be called from any thread.
 class BoundRows {
  public:
   // Precondition: can_part_hosts(model) where hosts are told apart.
@@ -59,6 +60,10 @@ class BoundRows {
   std::span<const BoundRow> rows_of(std::uint32_t choice) const {
     return std::span(rows_).subspan(first_row_[choice],
                                     first_row_[choice + 1] - first_row_[choice]);
+  }
+  // The load of a rank that rates `target`.
+  double limit(std::uint32_t rank_class, double target) const {
+    return target / classes_[rank_class].scale;
   }
   bool fits(const BoundRow& row, std::uint32_t rank_class) const {
     const Storage& room = classes_[rank_class].room;

@@ -165,7 +165,7 @@ PatternBound::~PatternBound() = default;
 void PatternBound::drop() { master_.reset(); }
 
 bool PatternBound::usable(const RankPattern& pattern) const {
-  return pattern.load <= target_ &&
+  return pattern.load <= rows_->limit(pattern.rank_class, target_) &&
          std::all_of(pattern.shards.begin(), pattern.shards.end(), [&](const auto& shard) {
            const Zone zone = zones_[rows_->rows()[shard.first].choice];
            return (zone >> pattern.rank_class & 1) != 0;
@@ -182,7 +182,8 @@ void PatternBound::ask(double target, const std::vector<Zone>& zones, std::uint6
     const BoundRow& row = rows_->rows()[r];
     for (std::uint32_t c = 0; c < rows_->classes().size(); ++c) {
       const bool here = (zones_[row.choice] >> c & 1) != 0;
-      if (here && rows_->fits(row, c) && row.load <= target_) master_->add({c, {{r, 1}}, row.load});
+      if (here && rows_->fits(row, c) && row.load <= rows_->limit(c, target_))
+        master_->add({c, {{r, 1}}, row.load});
     }
   }
   for (const RankPattern& pattern : pool_) {

@@ -20,7 +20,7 @@ constexpr std::uint64_t kEasySteps = 50'000;
 RankFill RankFiller::best(std::span<const double> worth, double target,
                           const std::vector<Zone>& zones, double at_least, bool exact,
                           Budget& budget) {
-  target_ = target;
+  target_ = rows_->limit(class_, target);
   const RankClass& own = rows_->classes()[class_];
   hbm_room_ = static_cast<double>(own.room.hbm.value());
   ddr_room_ = static_cast<double>(own.room.ddr.value());
@@ -172,8 +172,10 @@ void RankFiller::collect(std::span<const double> worth, const std::vector<Zone>&
     }
     drop_dominated_ways(first);
     if (ways_.size() > first) {
-      tables_.push_back(
-          {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(ways_.size() - first), 0, {}});
+      tables_.push_back({static_cast<std::uint32_t>(first),
+                         static_cast<std::uint32_t>(ways_.size() - first),
+                         0,
+                         {}});
     }
   }
 }

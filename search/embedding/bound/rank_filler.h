@@ -33,8 +33,9 @@ class RankFiller {
  public:
   RankFiller(const BoundRows& rows, std::uint32_t rank_class) : rows_(&rows), class_(rank_class) {}
 
-  // `worth` by row; `zones`, where it may be, by choice. A pattern worth no more than `at_least` is
-  // of no interest: the best one may then be missed, and `most` is at least that.
+  // For the load that a rank which rates `target` has. `worth` by row; `zones`, where it may be, by
+  // choice. A pattern worth no more than `at_least` is of no interest: the best one may then be
+  // missed, and `most` is at least that.
   RankFill best(std::span<const double> worth, double target, const std::vector<Zone>& zones,
                 double at_least, bool exact, Budget& budget);
 
@@ -112,7 +113,7 @@ class RankFiller {
 
   const BoundRows* rows_;
   std::uint32_t class_;
-  double target_ = 0;
+  double target_ = 0;  // of load
   double hbm_room_ = 0;
   double ddr_room_ = 0;
   RankPrices prices_;

@@ -1,0 +1,55 @@
+// Lower bounds of small problems against all their plans.
+#pragma once
+
+#include <cstdint>
+
+#include <doctest/doctest.h>
+
+#include "core/embedding/bound_certificate.h"
+#include "search/embedding/bound/bound_prover.h"
+#include "search/embedding/choice_model.h"
+#include "search/embedding/option_pool.h"
+#include "tests/support/small_bounds.h"
+
+namespace shardwright::test_support {
+
+// How many small problems had a plan, and how many of these were proved to the end.
+struct BoundCounts {
+  std::size_t feasible = 0;
+  std::size_t proved = 0;
+};
+
+// The bound that is found against `rating`, with its certificate; the check must accept it.
+inline embedding::BoundCertificate proved_bound(const SmallProblem& small, double rating) {
+  using namespace embedding;
+  const OptionPool pool(small.space);
+  const ChoiceModel model(pool, small.available);
+  BoundProver prover(model);
+  Budget budget;
+  constexpr std::uint64_t kMostWork = 20'000'000;
+  while (!prover.finished() && budget.work_done() < kMostWork)
+    prover.run(1'000'000, rating, budget);
+  const auto wrong = check_bound(*small.space, small.available, prover.certificate());
+  if (wrong) FAIL_CHECK("the check refuses what was proved: " << *wrong);
+  return prover.certificate();
+}
+
+// The bound is at most the least rating, whatever rating it is proved against; a certificate that
+// claims more is refused.
+inline void check_small_problem(const SmallProblem& small, BoundCounts& counts) {
+  using namespace embedding;
+  constexpr double kAnyRating = 100;
+  const std::optional<double> least = least_rating(small);
+  const double rating = least.value_or(kAnyRating);
+  BoundCertificate certificate = proved_bound(small, rating);
+  if (!least) return;
+  ++counts.feasible;
+  CHECK(certificate.bound <= rating);
+  if (certificate.bound >= rating * (1 - 1.0001 * BoundProver::kOptimal)) ++counts.proved;
+  CHECK(proved_bound(small, 1.37 * rating).bound <= rating);
+  if (rating <= 0) return;
+  certificate.bound = rating * (1 + 1e-6);
+  CHECK(check_bound(*small.space, small.available, certificate).has_value());
+}
+
+}  // namespace shardwright::test_support

@@ -1,0 +1,248 @@
+#include "tests/support/small_bounds.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/embedding/broken_rules.h"
+#include "tests/support/embedding_builders.h"
+#include "tests/support/space_builder.h"
+
+namespace shardwright::test_support {
+
+using namespace embedding;
+
+namespace {
+
+std::vector<std::int64_t> some_of(Random& random, std::uint32_t bound) {
+  std::vector<std::int64_t> numbers;
+  for (std::uint32_t i = 0; i < bound; ++i) {
+    if (random.below(3) != 0) numbers.push_back(i);
+  }
+  if (numbers.empty()) numbers.push_back(static_cast<std::int64_t>(random.below(bound)));
+  return numbers;
+}
+
+void add_rules(Random& random, ProblemSpec& spec) {
+  const auto world = static_cast<std::uint32_t>(spec.topology.world_size);
+  const auto hosts = world / static_cast<std::uint32_t>(spec.topology.local_world_size);
+  for (Table& table : spec.tables) {
+    TablePlacement& placement = table.placement;
+    if (random.below(4) == 0) placement.ranks = some_of(random, world);
+    if (random.below(5) == 0) placement.hosts = some_of(random, hosts);
+    if (random.below(6) == 0) placement.shard_ranks.push_back({1, some_of(random, world)});
+    if (random.below(4) == 0) placement.max_shards = 1 + static_cast<std::int64_t>(random.below(3));
+    placement.distinct_ranks = random.below(4) == 0;
+  }
+  for (auto* groups : {&spec.keep_together, &spec.keep_apart}) {
+    if (random.below(4) != 0 || spec.tables.size() < 2) continue;
+    TableGroup group;
+    group.tables = {spec.tables[0].name, spec.tables[1].name};
+    group.on = random.below(2) == 0 ? GroupScope::kRank : GroupScope::kHost;
+    groups->push_back(group);
+  }
+}
+
+ProblemSpec random_spec(Random& random, bool rules) {
+  constexpr std::pair<std::uint32_t, std::uint32_t> kShapes[] = {{1, 1}, {2, 1}, {2, 2}, {3, 3},
+                                                                 {4, 2}, {4, 1}, {4, 4}};
+  const auto [world, local] = kShapes[random.below(std::size(kShapes))];
+  ProblemSpec spec = problem_spec(1 + random.below(4), world, local);
+  spec.reservation.type = ReservationSpec::Type::kNone;
+  if (random.below(5) == 0) spec.perf_model = PerfModel::kStorage;
+  if (random.below(3) == 0) {
+    for (std::uint32_t rank = 0; rank < world; ++rank) {
+      spec.calibration.rank_time.push_back(0.5 + 0.25 * static_cast<double>(random.below(5)));
+    }
+  }
+  if (rules) add_rules(random, spec);
+  return spec;
+}
+
+Topology random_memory(Random& random, const Topology& topology) {
+  constexpr std::int64_t kSizes[] = {25, 50, 80, 1000};
+  const std::int64_t hbm = kSizes[random.below(std::size(kSizes))];
+  const std::int64_t ddr = random.below(3) == 0 ? 20 : 1000;
+  const bool uneven = random.below(3) == 0;
+  std::vector<Storage> storage;
+  for (std::uint32_t rank = 0; rank < topology.world_size(); ++rank) {
+    Storage& own = storage.emplace_back(Storage{Bytes(hbm), Bytes(ddr)});
+    if (!uneven) continue;
+    own.hbm = Bytes(hbm / 2 + static_cast<std::int64_t>(random.below(40)));
+    if (random.below(6) == 0) own.hbm = Bytes(-5);
+  }
+  return topology.with_storage(std::move(storage));
+}
+
+void add_option(Random& random, SpaceBuilder& builder, std::size_t table, std::uint32_t world,
+                std::uint32_t local) {
+  using enum ShardingType;
+  const auto few = [&] { return 1 + static_cast<std::uint32_t>(random.below(3)); };
+  const std::pair<ShardingType, std::uint32_t> kinds[] = {
+      {kTableWise, 1},        {kTableWise, 1},
+      {kColumnWise, few()},   {kTableColumnWise, few()},
+      {kTableRowWise, local}, {kGridShard, random.below(2) == 0 ? world : local},
+      {kRowWise, world},      {kDataParallel, world}};
+  const auto [type, shards] = kinds[random.below(std::size(kinds))];
+  const auto cost = [&](std::uint32_t count) {
+    const std::size_t scale = 60 / shards;
+    SpaceBuilder::Run run{count, 0.25 * static_cast<double>(1 + random.below(scale)),
+                          static_cast<std::int64_t>(1 + random.below(scale)),
+                          static_cast<std::int64_t>(random.below(4) == 0 ? random.below(15) : 0)};
+    if (random.below(12) == 0) run = {count, run.ms, 0, 0};
+    if (random.below(12) == 0) run.ms = 0;
+    return run;
+  };
+  std::vector<SpaceBuilder::Run> runs;
+  const bool uneven = shards > 1 && random.below(2) == 0;
+  if (uneven) runs.push_back(cost(1 + static_cast<std::uint32_t>(random.below(shards - 1))));
+  runs.push_back(cost(shards - (uneven ? runs[0].shards : 0)));
+  builder.add_runs(table, type, runs);
+}
+
+// A placement of one option, with what it puts on every rank.
+struct Placed {
+  const ShardingOption* option = nullptr;
+  std::vector<Rank> ranks;
+  std::vector<double> load;
+  std::vector<Storage> storage;
+};
+
+class EveryPlan {
+ public:
+  explicit EveryPlan(const SmallProblem& small)
+      : space_(*small.space), problem_(space_.problem()), available_(small.available) {}
+
+  std::optional<double> least() {
+    const std::uint32_t world = available_.world_size();
+    by_table_.resize(problem_.tables().size());
+    for (const ShardingOption& option : space_.options()) {
+      std::vector<Rank> ranks;
+      place(option, ranks);
+    }
+    for (std::vector<Placed>& all : by_table_) {
+      std::stable_sort(all.begin(), all.end(), [](const Placed& a, const Placed& b) {
+        return *std::max_element(a.load.begin(), a.load.end()) <
+               *std::max_element(b.load.begin(), b.load.end());
+      });
+    }
+    visit(std::vector<double>(world, 0), std::vector<Storage>(world));
+    return least_;
+  }
+
+ private:
+  // Every list of ranks whose form is right.
+  void place(const ShardingOption& option, std::vector<Rank>& ranks) {
+    if (ranks.size() == option.num_shards()) return add(option, ranks);
+    const std::uint32_t local = available_.local_world_size();
+    const auto shard = static_cast<Rank>(ranks.size());
+    for (Rank rank = 0; rank < available_.world_size(); ++rank) {
+      const bool in_order = shard % local == 0 ? rank % local == 0 : rank == ranks.back() + 1;
+      const bool same_host = shard == 0 || rank / local == ranks.front() / local;
+      bool right = true;
+      switch (option.partition_by()) {
+        case PartitionBy::kUniform:
+          right = rank == shard;
+          break;
+        case PartitionBy::kMultiHost:
+          right = in_order;
+          break;
+        case PartitionBy::kHost:
+          right = same_host && (option.sharding_type != ShardingType::kTableRowWise || in_order);
+          break;
+        case PartitionBy::kDevice:
+          break;
+      }
+      if (!right) continue;
+      ranks.push_back(rank);
+      place(option, ranks);
+      ranks.pop_back();
+    }
+  }
+
+  void add(const ShardingOption& option, const std::vector<Rank>& ranks) {
+    Placed placed{&option, ranks, {}, {}};
+    placed.load.resize(available_.world_size());
+    placed.storage.resize(available_.world_size());
+    for (std::uint32_t shard = 0; shard < ranks.size(); ++shard) {
+      const ShardCost& cost = option.shard_cost(shard);
+      const Rank rank = ranks[shard];
+      placed.storage[rank].hbm += cost.storage.hbm;
+      placed.storage[rank].ddr += cost.storage.ddr;
+      placed.load[rank] += problem_.spec().perf_model == PerfModel::kStorage
+                               ? static_cast<double>(cost.storage.hbm.value())
+                               : cost.perf.total().value() * scale(rank);
+    }
+    by_table_[option.table.index()].push_back(std::move(placed));
+  }
+
+  double scale(Rank rank) const {
+    const std::vector<double>& scale = problem_.spec().calibration.rank_time;
+    return scale.empty() ? 1 : scale[rank];
+  }
+
+  void visit(const std::vector<double>& load, const std::vector<Storage>& storage) {
+    const double rating = *std::max_element(load.begin(), load.end());
+    if (least_ && rating >= *least_) return;
+    if (chosen_.size() == by_table_.size()) {
+      if (obeys_rules()) least_ = rating;
+      return;
+    }
+    for (const Placed& placed : by_table_[chosen_.size()]) {
+      std::vector<double> more = load;
+      std::vector<Storage> held = storage;
+      bool fits = true;
+      for (std::size_t rank = 0; rank < more.size(); ++rank) {
+        more[rank] += placed.load[rank];
+        held[rank].hbm += placed.storage[rank].hbm;
+        held[rank].ddr += placed.storage[rank].ddr;
+        fits = fits && (held[rank] == Storage() || held[rank].fits_in(available_.storage()[rank]));
+      }
+      if (!fits) continue;
+      chosen_.push_back(&placed);
+      visit(more, held);
+      chosen_.pop_back();
+    }
+  }
+
+  bool obeys_rules() const {
+    if (!problem_.rules().any()) return true;
+    std::vector<const ShardingOption*> options;
+    std::vector<Rank> ranks;
+    for (const Placed* placed : chosen_) {
+      options.push_back(placed->option);
+      ranks.insert(ranks.end(), placed->ranks.begin(), placed->ranks.end());
+    }
+    return broken_rules(problem_, Plan::make(nullptr, options, ranks)).empty();
+  }
+
+  const SearchSpace& space_;
+  const Problem& problem_;
+  const Topology& available_;
+  std::vector<std::vector<Placed>> by_table_;
+  std::vector<const Placed*> chosen_;
+  std::optional<double> least_;
+};
+
+}  // namespace
+
+SmallProblem small_problem(Random& random, bool rules) {
+  ProblemSpec spec = random_spec(random, rules);
+  while (!Problem::make(spec).ok())
+    spec = random_spec(random, rules);
+  SpaceBuilder builder(std::move(spec));
+  const Topology& topology = builder.problem()->topology();
+  for (std::size_t table = 0; table < builder.problem()->tables().size(); ++table) {
+    for (std::size_t i = 1 + random.below(3); i > 0; --i)
+      add_option(random, builder, table, topology.world_size(), topology.local_world_size());
+  }
+  Topology available = random_memory(random, topology);
+  return {builder.take(), std::move(available)};
+}
+
+std::optional<double> least_rating(const SmallProblem& problem) {
+  return EveryPlan(problem).least();
+}
+
+}  // namespace shardwright::test_support
