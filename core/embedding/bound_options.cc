@@ -79,20 +79,21 @@ bool has_form(const Topology& topology, const ShardingOption& option) {
 }  // namespace
 
 bool is_on_all_ranks(const ShardingOption& option, const Topology& topology) {
-  return option.num_shards() == topology.world_size() &&
-         (option.partition_by() == PartitionBy::kUniform ||
-          (topology.num_hosts() == 1 && option.sharding_type == ShardingType::kTableRowWise));
+  if (option.num_shards() != topology.world_size()) return false;
+  return option.partition_by() == PartitionBy::kUniform ||
+         (topology.num_hosts() == 1 && (option.partition_by() == PartitionBy::kMultiHost ||
+                                        option.sharding_type == ShardingType::kTableRowWise));
 }
 
 bool fills_hosts(const ShardingOption& option, const Topology& topology) {
-  return !is_on_all_ranks(option, topology) &&
-         (option.partition_by() == PartitionBy::kMultiHost ||
-          option.sharding_type == ShardingType::kTableRowWise);
+  if (is_on_all_ranks(option, topology)) return false;
+  return option.sharding_type == ShardingType::kTableRowWise ||
+         (option.partition_by() == PartitionBy::kMultiHost && topology.local_world_size() > 1);
 }
 
 bool is_free(const ShardingOption& option, const Topology& topology) {
   if (is_on_all_ranks(option, topology) || fills_hosts(option, topology)) return false;
-  return option.partition_by() == PartitionBy::kDevice || topology.num_hosts() == 1 ||
+  return option.partition_by() != PartitionBy::kHost || topology.num_hosts() == 1 ||
          option.num_shards() == 1;
 }
 

@@ -7,7 +7,8 @@
 
 namespace shardwright::embedding {
 
-// Where shards of an option may be. On a single host, all of a host is all ranks.
+// Where shards of an option may be. On a single host, all of a host is all ranks; a host of one
+// rank is that rank.
 bool is_on_all_ranks(const ShardingOption& option, const Topology& topology);
 bool fills_hosts(const ShardingOption& option, const Topology& topology);
 // Every shard on any rank.

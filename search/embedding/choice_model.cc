@@ -40,20 +40,20 @@ ChoiceModel::ChoiceModel(const OptionPool& pool, const Topology& available, bool
 
 Reach ChoiceModel::reach_of(const OptionRow& row) const {
   const bool one_host = world_size_ == local_world_size_;
+  const bool everywhere = one_host && row.num_shards == world_size_;
   switch (row.partition_by) {
     case PartitionBy::kDevice:
       return Reach::kDevice;
     case PartitionBy::kUniform:
       return Reach::kAllRanks;
     case PartitionBy::kMultiHost:
-      return Reach::kWholeHosts;
-    case PartitionBy::kHost:
+      if (local_world_size_ == 1 && !everywhere) return Reach::kDevice;
       break;
+    case PartitionBy::kHost:
+      if (row.sharding_type == ShardingType::kTableRowWise) break;
+      return one_host || row.num_shards == 1 ? Reach::kDevice : Reach::kHost;
   }
-  if (row.sharding_type == ShardingType::kTableRowWise) {
-    return one_host && row.num_shards == world_size_ ? Reach::kAllRanks : Reach::kWholeHosts;
-  }
-  return one_host || row.num_shards == 1 ? Reach::kDevice : Reach::kHost;
+  return everywhere ? Reach::kAllRanks : Reach::kWholeHosts;
 }
 
 // An option whose sharding type has no place for its number of shards is no choice.

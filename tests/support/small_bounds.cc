@@ -174,7 +174,9 @@ class EveryPlan {
                                ? static_cast<double>(cost.storage.hbm.value())
                                : cost.perf.total().value() * scale(rank);
     }
-    by_table_[option.table.index()].push_back(std::move(placed));
+    chosen_.assign(1, &placed);
+    if (obeys_rules()) by_table_[option.table.index()].push_back(std::move(placed));
+    chosen_.clear();
   }
 
   double scale(Rank rank) const {
@@ -186,7 +188,7 @@ class EveryPlan {
     const double rating = *std::max_element(load.begin(), load.end());
     if (least_ && rating >= *least_) return;
     if (chosen_.size() == by_table_.size()) {
-      if (obeys_rules()) least_ = rating;
+      least_ = rating;
       return;
     }
     for (const Placed& placed : by_table_[chosen_.size()]) {
@@ -201,7 +203,7 @@ class EveryPlan {
       }
       if (!fits) continue;
       chosen_.push_back(&placed);
-      visit(more, held);
+      if (obeys_rules()) visit(more, held);
       chosen_.pop_back();
     }
   }
