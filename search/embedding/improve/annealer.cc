@@ -188,6 +188,17 @@ void Annealer::finish(std::size_t length, double gained, double most) {
     loads_->note_choice(chain_[link].table, chain_[link].choice, chain_[link].ranks);
 }
 
+// Under rules the place that costs least is often the one that was left: some go elsewhere whole.
+Window Annealer::new_window(std::uint32_t table, std::uint32_t choice) {
+  const Window own = placer_.own_window(table);
+  const bool everywhere = loads_->model().choices()[choice].reach == Reach::kAllRanks;
+  if (everywhere || own.size < loads_->model().world_size()) return own;
+  const ShardUse& first = loads_->context().shards(choice)[0];
+  if (first.table == ShardUse::kUnruled || (draws_.bits() & 3) != 0) return own;
+  const std::uint32_t local = (draws_.bits() & 1) != 0 ? 1 : loads_->model().local_world_size();
+  return {placer_.draw_rank(first, own) / local * local, local};
+}
+
 void Annealer::try_choice(std::uint32_t table, double most) {
   const std::uint32_t choice = pick_choice(table);
   double gained = placer_.take_away(table);
@@ -197,7 +208,7 @@ void Annealer::try_choice(std::uint32_t table, double most) {
   }
   chain_[0].table = table;
   chain_[0].choice = choice;
-  gained += placer_.place(choice, breadth(), chain_[0].ranks, placer_.own_window(table));
+  gained += placer_.place(choice, breadth(), chain_[0].ranks, new_window(table, choice));
   std::size_t length = 1;
   gained = make_room(length, gained, most);
   finish(length, gained, most);

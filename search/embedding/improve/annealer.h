@@ -44,6 +44,7 @@ class Annealer {
   double replace(std::size_t link, std::uint32_t table, std::uint32_t choice);
   bool in_chain_with_unit(std::size_t length, std::uint32_t table) const;
   double move_unit(std::size_t& length, std::uint32_t table, std::uint32_t choice);
+  Window new_window(std::uint32_t table, std::uint32_t choice);
   double make_room(std::size_t& length, double gained, double most);
   void finish(std::size_t length, double gained, double most);
   // Each keeps a change that gains no more than `most` of energy.
