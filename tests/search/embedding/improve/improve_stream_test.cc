@@ -279,7 +279,7 @@ TEST_CASE("improve: more work is never worse, nor is a better offer ignored") {
   ImproveStream stream(model.context, 3, 1);
   double before = 1e300;
   for (int i = 0; i < 6; ++i) {
-    stream.run(20'000, 0, Budget());
+    stream.run(3'000, 0, Budget());
     REQUIRE(stream.best().has_value());
     CHECK(stream.best()->rating <= before * (1 + 1e-12));
     before = stream.best()->rating;
@@ -321,6 +321,25 @@ TEST_CASE("improve: of equal ratings the one with less memory on the fullest ran
   const RatedAllocation rated = improved(model);
   CHECK(rated.rating == 10);
   CHECK(rated.peak_hbm_bytes == 30);
+}
+
+TEST_CASE("improve: a block of shards gets where it must go by pushing another table away") {
+  // The shards of the first table belong on the third and fifth ranks, the blocks on the hosts of
+  // the slow ones; elsewhere every single move makes a rank busier.
+  ProblemSpec spec = spec_of(2, 6, 2, 26);
+  spec.topology.ddr_cap_bytes = 1000;
+  spec.calibration.rank_time = {2.25, 2.25, 1, 2, 1.75, 2};
+  SpaceBuilder builder(spec);
+  builder.add(0, kColumnWise, 2, 9, 12, 19);
+  builder.add(1, kGridShard, 4, 2.75, 2, 1);
+  const Model model(builder.take());
+  const std::optional<double> least = least_rating(model.choices);
+  for (std::uint32_t stream_number = 0; stream_number < 8; ++stream_number) {
+    ImproveStream stream(model.context, 1, stream_number);
+    stream.run(50'000, 0, Budget());
+    REQUIRE(stream.best().has_value());
+    CHECK(stream.best()->rating == doctest::Approx(*least).epsilon(1e-9));
+  }
 }
 
 TEST_CASE("improve: what need not have moved returns to where the offer has it") {
