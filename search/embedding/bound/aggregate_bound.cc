@@ -144,7 +144,7 @@ class Prices {
     program.add_row(1, 1);
     std::vector<LinearProgram::Entry> rating;
     for (std::size_t c = 0; c < num_classes(); ++c)
-      rating.push_back({3 * c, -rows_.classes()[c].size / rows_.classes()[c].scale});
+      rating.push_back({3 * c, -(rows_.classes()[c].size / rows_.classes()[c].scale)});
     program.add_column(1, 0, LinearProgram::kInfinity, rating);
     // Room may be exceeded at a price that no useful bound pays.
     for (std::size_t c = 0; c < num_classes(); ++c) {
