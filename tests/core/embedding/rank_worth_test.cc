@@ -1,0 +1,151 @@
+// What the shards of one rank can be worth at most.
+#include "core/embedding/rank_worth.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "tests/support/random.h"
+
+namespace {
+
+using namespace shardwright;
+using namespace shardwright::embedding;
+using Answer = RankWorth::Answer;
+
+constexpr std::uint64_t kEnough = 10'000'000;
+
+// An option: runs of shards, so many of each.
+struct Option {
+  std::vector<Holding> runs;
+  std::vector<std::uint32_t> counts;
+};
+using Tables = std::vector<std::vector<Option>>;
+
+// The best worth of all that fits, table by table.
+double best(const Tables& tables, std::size_t table, const Holding& held, double target,
+            const Storage& room) {
+  if (held.load > target || held.hbm_bytes > room.hbm.value() ||
+      held.ddr_bytes > room.ddr.value()) {
+    return -1;
+  }
+  if (table == tables.size()) return held.worth;
+  double most = best(tables, table + 1, held, target, room);
+  for (const Option& option : tables[table]) {
+    std::vector<std::uint32_t> taken(option.runs.size(), 0);
+    for (;;) {
+      std::size_t at = 0;
+      while (at < taken.size() && taken[at] == option.counts[at])
+        taken[at++] = 0;
+      if (at == taken.size()) break;
+      ++taken[at];
+      Holding more = held;
+      for (std::size_t run = 0; run < taken.size(); ++run) {
+        more.worth += taken[run] * option.runs[run].worth;
+        more.load += taken[run] * option.runs[run].load;
+        more.hbm_bytes += taken[run] * option.runs[run].hbm_bytes;
+        more.ddr_bytes += taken[run] * option.runs[run].ddr_bytes;
+      }
+      most = std::max(most, best(tables, table + 1, more, target, room));
+    }
+  }
+  return most;
+}
+
+Answer check(const Tables& tables, double target, const Storage& room, const RankPrices& prices,
+             double most, std::uint64_t work = kEnough) {
+  RankWorth rank(target, room, prices);
+  for (const std::vector<Option>& options : tables) {
+    rank.begin_table();
+    for (const Option& option : options)
+      REQUIRE(rank.add(option.runs, option.counts));
+  }
+  return rank.check(most, work);
+}
+
+Tables random_tables(test_support::Random& random, std::size_t most_tables) {
+  Tables tables(1 + random.below(most_tables));
+  for (std::vector<Option>& options : tables) {
+    options.resize(1 + random.below(3));
+    for (Option& option : options) {
+      for (std::size_t run = 1 + random.below(2); run > 0; --run) {
+        option.runs.push_back({0.5 * static_cast<double>(random.below(12)),
+                               0.25 * static_cast<double>(random.below(20)),
+                               static_cast<std::int64_t>(random.below(20)),
+                               static_cast<std::int64_t>(random.below(3))});
+        option.counts.push_back(1 + static_cast<std::uint32_t>(random.below(2)));
+      }
+    }
+  }
+  return tables;
+}
+
+}  // namespace
+
+TEST_CASE("rank worth: holds exactly from the best worth on, whatever the prices") {
+  std::size_t limited = 0;
+  for (const std::uint64_t seed : test_support::seeds({21, 22})) {
+    INFO("SHARDWRIGHT_TEST_SEED=", seed);
+    test_support::Random random(seed);
+    for (int i = 0; i < 1000; ++i) {
+      CAPTURE(i);
+      const Tables tables = random_tables(random, 4);
+      const double target = 1 + static_cast<double>(random.below(10));
+      const Storage room{Bytes(static_cast<std::int64_t>(random.below(50))),
+                         Bytes(static_cast<std::int64_t>(random.below(6)))};
+      const RankPrices prices{0.25 * static_cast<double>(random.below(8)),
+                              0.05 * static_cast<double>(random.below(8)),
+                              0.5 * static_cast<double>(random.below(3))};
+      const double most = best(tables, 0, {}, target, room);
+      REQUIRE(most >= 0);
+      CHECK(check(tables, target, room, prices, most * (1 + 1e-12) + 1e-12) == Answer::kHolds);
+      CHECK(check(tables, target, room, prices, most - 0.25) == Answer::kExceeded);
+      if (most < best(tables, 0, {}, 1e9, {Bytes(1000), Bytes(1000)})) ++limited;
+    }
+  }
+  CHECK(limited > 1000);
+}
+
+TEST_CASE("rank worth: many tables are searched in two parts") {
+  Tables tables;
+  for (std::int64_t i = 0; i < 24; ++i) {
+    const double worth = 1 + 0.01 * static_cast<double>(i * i % 17);
+    const double load = 1 + 0.013 * static_cast<double>(i * 7 % 23);
+    tables.push_back({{{{worth, load, 10 + i * 5 % 11, 0}}, {1}}});
+  }
+  const Storage room{Bytes(100), Bytes(0)};
+  const RankPrices none;
+  // Without prices nothing ends early: the least value that holds must not depend on them.
+  double low = 0;
+  double high = 30;
+  for (int i = 0; i < 30; ++i) {
+    const double middle = (low + high) / 2;
+    const Answer answer = check(tables, 8, room, {0.6, 0.03, 0}, middle);
+    REQUIRE(answer != Answer::kGivenUp);
+    (answer == Answer::kHolds ? high : low) = middle;
+  }
+  CHECK(high > 6);
+  CHECK(high < 9);
+  CHECK(check(tables, 8, room, none, high + 1e-6, 1'000'000'000) == Answer::kHolds);
+  CHECK(check(tables, 8, room, none, low - 1e-6, 1'000'000'000) == Answer::kExceeded);
+}
+
+TEST_CASE("rank worth: gives up where the work ends, and refuses too many ways") {
+  const Tables tables(12, {{{{1, 0.1, 1, 0}}, {3}}});
+  CHECK(check(tables, 1, {Bytes(100), Bytes(0)}, {}, 5, 20) == Answer::kGivenUp);
+  RankWorth rank(1e9, {Bytes(1'000'000), Bytes(0)}, {});
+  rank.begin_table();
+  CHECK(rank.add({{1, 1, 1, 0}}, {4000}));
+  CHECK_FALSE(rank.add({{1, 1, 1, 0}, {2, 1, 1, 0}}, {100, 100}));
+}
+
+TEST_CASE("rank worth: runs that are worth nothing are no ways") {
+  RankWorth rank(10, {Bytes(100), Bytes(0)}, {});
+  rank.begin_table();
+  CHECK(rank.add({{1, 1, 1, 0}, {0, 0, 0, 0}}, {10, 4000}));
+  std::uint64_t work = kEnough;
+  CHECK(rank.check(10 + 1e-9, work) == Answer::kHolds);
+  CHECK(rank.check(9.5, work) == Answer::kExceeded);
+}

@@ -1,0 +1,88 @@
+// Ten thousand small problems: no bound above a rating, whatever is done to its certificate.
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "tests/support/bound_checks.h"
+
+namespace {
+
+using namespace shardwright::embedding;
+using namespace shardwright::test_support;
+
+double tampered(Random& random, double value) {
+  switch (random.below(6)) {
+    case 0:
+      return 0;
+    case 1:
+      return -value;
+    case 2:
+      return std::numeric_limits<double>::quiet_NaN();
+    case 3:
+      return value + 1;
+    default:
+      return value * (0.5 + 0.125 * static_cast<double>(random.below(9)));
+  }
+}
+
+void tamper(Random& random, BoundCertificate& certificate) {
+  if (random.below(8) == 0) {
+    std::vector<std::uint32_t>& classes = certificate.class_of_rank;
+    classes[random.below(classes.size())] = static_cast<std::uint32_t>(random.below(3));
+    return;
+  }
+  if (random.below(8) == 0 && certificate.nodes.size() > 1) {
+    std::swap(certificate.nodes[random.below(certificate.nodes.size())],
+              certificate.nodes[random.below(certificate.nodes.size())]);
+    return;
+  }
+  BoundNode& node = certificate.nodes[random.below(certificate.nodes.size())];
+  const auto change = [&](double& value) { value = tampered(random, value); };
+  if (!node.is_leaf && !node.parts.empty()) {
+    node.parts[random.below(node.parts.size())].classes =
+        static_cast<std::uint32_t>(random.below(8));
+  } else if (random.below(3) == 0 && !node.shards.empty()) {
+    change(node.shards[random.below(node.shards.size())].worth);
+  } else if (random.below(2) == 0 && !node.most_worth.empty()) {
+    change(node.most_worth[random.below(node.most_worth.size())]);
+  } else if (!node.prices.empty()) {
+    RankPrices& prices = node.prices[random.below(node.prices.size())];
+    change(random.below(2) == 0 ? prices.load : prices.hbm);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("bound: never above the least rating of ten thousand small problems") {
+  for (const std::uint64_t seed : seeds({1001, 1002})) {
+    BoundCounts counts;
+    Random random(seed);
+    for (int i = 0; i < 5000; ++i) {
+      CAPTURE(seed);
+      CAPTURE(i);
+      check_small_problem(small_problem(random, i % 4 == 3), counts);
+    }
+    CHECK(counts.feasible > 2500);
+    CHECK(counts.proved * 100 >= counts.feasible * 80);
+  }
+}
+
+TEST_CASE("bound: no change of a certificate makes the check accept more than the least rating") {
+  for (const std::uint64_t seed : seeds({1003})) {
+    Random random(seed);
+    for (int i = 0; i < 2000; ++i) {
+      CAPTURE(seed);
+      CAPTURE(i);
+      const SmallProblem small = small_problem(random, i % 4 == 3);
+      const std::optional<double> least = least_rating(small);
+      if (!least || *least <= 0) continue;
+      BoundCertificate certificate = proved_bound(small, *least);
+      certificate.bound = *least * (1 + 1e-6);
+      for (int change = 0; change < 10; ++change) {
+        tamper(random, certificate);
+        CHECK(check_bound(*small.space, small.available, certificate).has_value());
+      }
+    }
+  }
+}
