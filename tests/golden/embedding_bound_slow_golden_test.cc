@@ -1,0 +1,29 @@
+// The recorded cases that take seconds.
+#include <algorithm>
+#include <string>
+
+#include "tests/support/golden_bounds.h"
+
+using namespace shardwright::test_support;
+using shardwright::embedding::BoundProver;
+
+TEST_CASE("bound golden: uneven memory is proved optimal with trees") {
+  const std::string name = "30_custom_topology_uneven_hbm_4r";
+  const double rating = milp_rows()[name]["milp"].get<double>();
+  CHECK(proved_gap(name, rating, 3'000'000'000) <= BoundProver::kOptimal);
+}
+
+TEST_CASE("bound golden: where a MILP solver ran out of time our gap is no larger than its own") {
+  constexpr std::uint64_t kWork = 100'000'000;
+  int checked = 0;
+  const nlohmann::json rows = milp_rows();
+  for (const auto& [name, row] : rows.items()) {
+    if (row["status"] == "optimal") continue;
+    INFO("case ", name);
+    const double rating = row["milp"].get<double>();
+    const double gap = 1 - row["bound"].get<double>() / rating;
+    CHECK(proved_gap(name, rating, kWork) <= std::max(gap * (1 + 1e-3), BoundProver::kOptimal));
+    ++checked;
+  }
+  CHECK(checked == 7);
+}
