@@ -178,6 +178,13 @@ class Prices {
       prices.push_back({price(3 * c), price(3 * c + 1) * unit(own.room.hbm),
                         price(3 * c + 2) * unit(own.room.ddr)});
     }
+    // A solver's tolerance must not pay for load more than once.
+    double paid = 0;
+    for (std::size_t c = 0; c < num_classes(); ++c)
+      paid += prices[c].load * rows_.classes()[c].size / rows_.classes()[c].scale;
+    for (RankPrices& own : prices) {
+      if (paid > 1) own = {own.load / paid, own.hbm / paid, own.ddr / paid};
+    }
     return prices;
   }
 
