@@ -12,8 +12,8 @@ constexpr double kRounding = 3e-9;
 // Boxes that a target is worth.
 constexpr std::size_t kMostBoxes = 4000;
 // Work that a box is worth, and one that will not be cut.
-constexpr std::uint64_t kBoxWork = 90'000'000;
-constexpr std::uint64_t kRootWork = 12'000'000;
+constexpr std::uint64_t kBoxWork = 40'000'000;
+constexpr std::uint64_t kRootWork = 8'000'000;
 
 }  // namespace
 

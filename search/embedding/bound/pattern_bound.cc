@@ -10,6 +10,8 @@ namespace {
 
 // By how much the tables must be worth more than the ranks can hold, relatively, to count as proof.
 constexpr double kMargin = 1e-7;
+// Steps of a filler that a pivot takes as long as, per row.
+constexpr std::uint64_t kPivotCost = 4;
 // A class's excess in the program below which a mix of patterns counts as one that fits.
 constexpr double kFits = 1e-9;
 
@@ -196,7 +198,7 @@ std::optional<PatternAnswer> PatternBound::advance(Budget& budget) {
   const std::uint64_t begin = budget.work_done();
   const std::size_t before = master_->iterations();
   const bool solved = master_->solve();
-  budget.spend((master_->iterations() - before) * rows_->rows().size());
+  budget.spend(kPivotCost * (master_->iterations() - before) * rows_->rows().size());
   if (solved && master_->excess() < kFits) {
     answer.kind = PatternAnswer::Kind::kPossible;
     master_->tell(answer.plan);

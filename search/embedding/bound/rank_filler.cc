@@ -14,8 +14,6 @@ constexpr double kNoise = 1e-10;
 constexpr double kEnough = 1e-3;
 // Of a full search, beyond which it waits until nothing else helps.
 constexpr std::uint64_t kEasySteps = 50'000;
-// A step, with the sorting that it entails, takes as long as so many units of other work.
-constexpr std::uint64_t kUnitsPerStep = 3;
 
 }  // namespace
 
@@ -56,7 +54,7 @@ RankFill RankFiller::best(std::span<const double> worth, double target,
   fill.most = (complete ? threshold_ : relaxations_[0].whole) * (1 + kNoise);
   fill.pattern = pattern();
   fill.prices = prices_;
-  budget.spend(kUnitsPerStep * steps_);
+  budget.spend(steps_);
   return fill;
 }
 
