@@ -52,6 +52,9 @@ Status check_exact_mode(const Problem& problem) {
   return unsupported("/calibration/ranks/time", "measured times of ranks");
 }
 
+// Shards that exact mode places while best mode takes a step.
+constexpr std::uint64_t kShardsPerStep = 40;
+
 // Best mode never finishes by itself where it can prove nothing.
 std::optional<std::uint64_t> work_limit(const PlanOptions& options) {
   if (options.work_limit || options.time_limit_s || options.mode == PlanMode::kExact) {
@@ -194,7 +197,7 @@ class EmbeddingPlanner {
     if (check_exact_mode(*problem_).ok()) {
       Budget part = start_budget();
       explore_exactly(pool, part);
-      budget_.spend(part.work_done());
+      budget_.spend(part.work_done() / kShardsPerStep);
     }
     auto best = find_best_plan(pool, result_.reservation->topology, options_.seed, result_.plan,
                                executor_, budget_, [this](const auto& at) { report_best(at); });
@@ -220,14 +223,14 @@ class EmbeddingPlanner {
     return {};
   }
 
-  // A quarter of what there is, and not more than a fraction of a second's work.
+  // Half of what there is. Placed shards take far less time than steps of best mode: that is more of
+  // them than exact mode would have within the same limit.
   Budget start_budget() const {
-    constexpr std::uint64_t kMost = 40'000'000;
-    std::optional<std::uint64_t> work = kMost;
-    if (options_.work_limit) work = std::min(kMost, *options_.work_limit / 4);
     std::optional<double> seconds = options_.time_limit_s;
-    if (seconds) *seconds /= 4;
-    return Budget(work, seconds, options_.stop);
+    if (seconds) *seconds /= 2;
+    const std::uint64_t steps = work_limit(options_).value_or(kDefaultBestWork) / 2;
+    return Budget(kShardsPerStep * std::min(steps, ~std::uint64_t{0} / kShardsPerStep), seconds,
+                  options_.stop);
   }
 
   // Exact mode may have said why; a plan of its own that breaks a rule of memory is none here.
