@@ -29,24 +29,32 @@ void keep_if_better(const OptionPool& pool, const Topology& available, const Pla
 }  // namespace
 
 Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& available,
-                                std::uint64_t seed, const std::optional<Plan>& start,
-                                Executor& executor, Budget& budget,
+                                std::uint64_t seed, const BestStart& start, Executor& executor,
+                                Budget& budget,
                                 const std::function<void(const BestSearch&)>& observe) {
   const ChoiceModel model(pool, available);
   SHARDWRIGHT_RETURN_IF_ERROR(model.status());
   // Options that a proposer made lie outside the space that a proof speaks of.
   const bool prove = pool.size() == pool.space().size();
   BestSearch search(model, seed, prove);
-  if (start) {
-    if (const auto allocation = to_allocation(pool, model, *start)) search.offer(*allocation);
+  for (const Plan* const plan : {start.near, start.plan ? &*start.plan : nullptr}) {
+    if (plan == nullptr) continue;
+    if (const auto allocation = to_allocation(pool, model, *plan)) search.offer(*allocation);
   }
   BestPlan best;
-  best.reason = explore(search, executor, budget, observe);
+  std::optional<double> last;
+  best.reason = explore(search, executor, budget, [&](const BestSearch& at) {
+    if (start.on_better && at.best() && (!last || at.best()->rating < *last)) {
+      last = at.best()->rating;
+      start.on_better(to_plan(pool, model, at.best()->allocation));
+    }
+    observe(at);
+  });
   best.steps = search.steps();
   if (search.best()) {
     keep_if_better(pool, available, to_plan(pool, model, search.best()->allocation), best);
   }
-  if (start) keep_if_better(pool, available, *start, best);
+  if (start.plan) keep_if_better(pool, available, *start.plan, best);
   if (prove && best.plan && search.bound() > 0 &&
       !check_bound(pool.space(), available, *search.certificate(), kCheckSteps)) {
     best.certificate = *search.certificate();

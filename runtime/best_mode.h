@@ -14,6 +14,13 @@
 
 namespace shardwright {
 
+// Where a search begins; each part may be absent.
+struct BestStart {
+  const std::optional<embedding::Plan>& plan;  // that the answer must not be worse than
+  const embedding::Plan* near = nullptr;       // to stay close to where ratings tie
+  const std::function<void(const embedding::Plan&)>& on_better;  // called with every better plan
+};
+
 struct BestPlan {
   std::optional<embedding::Plan> plan;
   embedding::Evaluation evaluation;  // of the plan, by the verifier
@@ -23,13 +30,12 @@ struct BestPlan {
   StopReason reason = StopReason::kFinished;
 };
 
-// `start`, where given, is a plan that the answer must not be worse than. A certificate that the
+// A certificate that the
 // check of core does not accept is not handed on. Errors: kInfeasible where placement rules leave a
 // table without an option.
 Result<BestPlan> find_best_plan(const embedding::OptionPool& pool,
                                 const embedding::Topology& available, std::uint64_t seed,
-                                const std::optional<embedding::Plan>& start, Executor& executor,
-                                Budget& budget,
+                                const BestStart& start, Executor& executor, Budget& budget,
                                 const std::function<void(const embedding::BestSearch&)>& observe);
 
 }  // namespace shardwright

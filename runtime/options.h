@@ -3,10 +3,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 
 namespace shardwright {
+
+namespace embedding {
+class Plan;
+}
 
 enum class PlanMode : std::uint8_t {
   kExact,  // every decision of TorchRec's planner
@@ -35,6 +40,11 @@ struct PlanOptions {
   std::optional<std::uint64_t> work_limit;  // placed shards, best mode: steps; deterministic
   std::uint64_t seed = 0;
   bool trace = false;  // keep every proposal with its rating and ranks
+  // Best mode begins with this plan, too, and stays close to it where ratings tie. It may lack
+  // memory, and nothing else; its options are those of the search space that is given.
+  std::shared_ptr<const embedding::Plan> start;
+  // Called with every better plan that best mode's search finds, on the thread that plans.
+  std::function<void(const embedding::Plan&)> on_better_plan;
   // Ends the search, from any thread, with the best plan so far; gives up determinism, too.
   std::stop_token stop;
   // Called after every batch of proposals, on the thread that plans; no lock is held. What it

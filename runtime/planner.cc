@@ -199,7 +199,8 @@ class EmbeddingPlanner {
       explore_exactly(pool, part);
       budget_.spend(part.work_done() / kShardsPerStep);
     }
-    auto best = find_best_plan(pool, result_.reservation->topology, options_.seed, result_.plan,
+    auto best = find_best_plan(pool, result_.reservation->topology, options_.seed,
+                               {result_.plan, options_.start.get(), options_.on_better_plan},
                                executor_, budget_, [this](const auto& at) { report_best(at); });
     if (!best.ok()) {
       result_.failure = PlanFailure{"strict_constraints", "placement_rules",

@@ -15,6 +15,7 @@
 #include "core/embedding/plan.h"
 #include "core/embedding/search_space.h"
 #include "core/status.h"
+#include "runtime/migration.h"
 #include "runtime/options.h"
 
 namespace shardwright {
@@ -82,6 +83,7 @@ struct EmbeddingPlanResult {
   std::vector<embedding::ImprovementStep> improvements;  // in the order of work
   std::optional<PlanFailure> failure;
   std::optional<ProposalTrace> trace;
+  std::optional<Migration> migration;  // of replan_embedding
   PlanWork work;
   int threads = 1;
   std::string stopped_by;  // empty = ran to its end; work_limit | time_limit | cancelled

@@ -7,6 +7,7 @@
 #include "core/embedding/ranks_sha1.h"
 #include "runtime/io/certificate_json.h"
 #include "runtime/io/json_writer.h"
+#include "runtime/io/migration_json.h"
 #include "runtime/io/search_space_writer.h"
 #include "runtime/memory_parts.h"
 
@@ -305,6 +306,10 @@ void write_plan(const Problem& problem, const EmbeddingPlanResult& result,
   json.new_line();
   if (result.plan) write_found(problem, result, json);
   if (result.failure) write_failure(*result.failure, json);
+  if (result.migration) {
+    json.new_line().key("migration");
+    write_migration(problem, *result.migration, json);
+  }
   write_run(result, options, json);
   if (result.trace) {
     TraceWriter(problem, *result.trace, json).write();

@@ -10,12 +10,12 @@ namespace shardwright {
 namespace {
 
 // Keys that describe how an answer came about; they are not part of what it claims.
-constexpr std::array<std::string_view, 24> kIgnoredKeys{
+constexpr std::array<std::string_view, 25> kIgnoredKeys{
     "format",    "name",           "case",         "torchrec",           "timing",
     "group",     "note",           "source",       "expected",           "mode",
     "work",      "threads",        "stopped_by",   "num_plans",          "num_proposals",
     "proposals", "proposals_note", "search_space", "search_space_order", "search_space_sha1",
-    "stats",     "description",    "violations",   "improvements"};
+    "stats",     "description",    "violations",   "improvements",      "migration"};
 
 Status read_storage(JsonValue value, std::vector<std::int64_t>& out) {
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, out));

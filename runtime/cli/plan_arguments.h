@@ -1,0 +1,42 @@
+// What the commands that plan have in common.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "core/status.h"
+#include "runtime/cli/arguments.h"
+#include "runtime/options.h"
+#include "runtime/planner.h"
+
+namespace shardwright::cli {
+
+struct PlanArguments {
+  ProblemArguments problem;
+  OutputArguments output;
+  PlanOptions options;
+  std::string mode = "best";
+  bool emit_search_space = false;
+};
+
+// --mode, limits and seed.
+void add_search_arguments(CLI::App& command, PlanArguments& arguments);
+// What more an answer in JSON keeps.
+void add_json_arguments(CLI::App& command, PlanArguments& arguments);
+
+// The options with mode and threads. Errors: kInvalidInput for an unknown mode.
+Result<PlanOptions> plan_options(const PlanArguments& arguments);
+
+// Calls `plan` with the options and a progress line; Ctrl-C ends the search with the best plan so
+// far.
+Result<EmbeddingPlanResult> plan_interruptibly(
+    PlanOptions options, const Log& log,
+    const std::function<Result<EmbeddingPlanResult>(const PlanOptions&)>& plan);
+
+// Writes an answer as the arguments ask. Returns the exit status.
+int emit_plan(const PlanArguments& arguments, const LoadedProblem& loaded,
+              const EmbeddingPlanResult& result, const Log& log);
+
+}  // namespace shardwright::cli

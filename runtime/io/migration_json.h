@@ -1,0 +1,14 @@
+// What changes between an old plan and a new one, as JSON.
+#pragma once
+
+#include "core/embedding/problem.h"
+#include "runtime/io/json_writer.h"
+#include "runtime/migration.h"
+
+namespace shardwright {
+
+// Writes the object that stands under `migration` in a plan file. O(ranks of moved tables).
+void write_migration(const embedding::Problem& problem, const Migration& migration,
+                     JsonWriter& json);
+
+}  // namespace shardwright
