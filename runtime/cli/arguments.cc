@@ -44,6 +44,8 @@ Result<std::optional<std::int64_t>> size_flag(const char* flag, const std::strin
   return std::optional<std::int64_t>(*bytes);
 }
 
+}  // namespace
+
 Result<ProblemOverrides> overrides_of(const ProblemArguments& arguments) {
   ProblemOverrides overrides = arguments.overrides;
   SHARDWRIGHT_ASSIGN_OR_RETURN(overrides.hbm_bytes, size_flag("--hbm", arguments.hbm));
@@ -59,8 +61,6 @@ Result<ProblemOverrides> overrides_of(const ProblemArguments& arguments) {
   }
   return overrides;
 }
-
-}  // namespace
 
 void add_problem_arguments(CLI::App& command, ProblemArguments& arguments) {
   command.add_option("PROBLEM", arguments.problem_path, "Problem or workload file (- = stdin)")

@@ -52,6 +52,9 @@ void add_example(CLI::App& command, const std::string& example);
 // A number of seconds of at least zero, or above zero.
 CLI::Validator seconds(bool zero_allowed);
 
+// What the flags say instead of the file. Errors: kInvalidInput with the flag.
+Result<ProblemOverrides> overrides_of(const ProblemArguments& arguments);
+
 Result<LoadedProblem> load_problem(const ProblemArguments& arguments, const Log& log);
 
 // The same error with the file in front of its place.

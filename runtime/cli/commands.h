@@ -10,6 +10,7 @@ namespace shardwright::cli {
 // Each adds its subcommand to `app`; parsing it sets `chosen`, which must outlive `app`.
 void add_plan_command(CLI::App& app, Action& chosen);
 void add_replan_command(CLI::App& app, Action& chosen);
+void add_sweep_command(CLI::App& app, Action& chosen);
 void add_verify_command(CLI::App& app, Action& chosen);
 void add_enumerate_command(CLI::App& app, Action& chosen);
 

@@ -102,6 +102,7 @@ int run(std::span<char*> arguments) {
   app.require_subcommand(1);
   add_plan_command(app, chosen);
   add_replan_command(app, chosen);
+  add_sweep_command(app, chosen);
   add_verify_command(app, chosen);
   add_enumerate_command(app, chosen);
   add_operators_command(app, chosen);
