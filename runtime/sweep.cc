@@ -59,7 +59,7 @@ class MemorySweep {
     if (options.mode == PlanMode::kBest && less_) options.start = less_;
     SHARDWRIGHT_ASSIGN_OR_RETURN(EmbeddingPlanResult result,
                                  plan_embedding(problem, options, space_));
-    space_ = result.search_space;
+    if (result.search_space) space_ = result.search_space;
     if (options.start) keep_if_better(*problem, *options.start, result);
     sweep_.threads = result.threads;
     describe(*problem, std::move(result), point);

@@ -19,10 +19,19 @@ std::string hbm_text(const std::optional<std::int64_t>& bytes) {
   return bytes ? format_bytes(Bytes(*bytes)) : "-";
 }
 
-std::string share_text(double part) {
-  if (part <= 0) return "0%";
-  std::string digits = format_ms(part * 100);
-  return digits + "%";
+std::string share_text(double part) { return part <= 0 ? "0%" : format_ms(part * 100) + "%"; }
+
+std::string reasons(const Sweep& sweep, std::size_t width) {
+  std::string text;
+  for (const SweepPoint& point : sweep.points) {
+    if (point.fits()) continue;
+    text +=
+        wrap(format_plural(static_cast<std::uint64_t>(point.ranks), "rank") + ", " +
+                 hbm_text(point.hbm_bytes) + ", batch " +
+                 format_count(static_cast<std::uint64_t>(point.batch_size)) + ": " + why_not(point),
+             width, 2);
+  }
+  return text.empty() ? "" : "\nWhat does not fit, and why\n" + text;
 }
 
 std::string points_table(const embedding::ProblemSpec& problem, const Sweep& sweep,
@@ -44,7 +53,7 @@ std::string points_table(const embedding::ProblemSpec& problem, const Sweep& swe
                    bounded ? rating_text(problem, *point.lower_bound) : "-",
                    bounded ? share_text(gap(*point.rating, *point.lower_bound)) : "-",
                    point.fits() ? format_bytes(Bytes(point.peak_hbm_bytes)) : "-",
-                   point.fits() ? "yes" : "no: " + why_not(point)});
+                   point.fits() ? "yes" : "no"});
   }
   return table.render(width);
 }
@@ -57,7 +66,8 @@ std::string sweep_report(const embedding::ProblemSpec& problem, const Sweep& swe
                      format_plural(problem.tables.size(), "table") + ", " +
                      format_plural(sweep.points.size(), "machine") + " in " +
                      format_seconds(sweep.total_s) + "\n\n";
-  text += points_table(problem, sweep, width) + "\nSmallest number of ranks that fits\n";
+  text += points_table(problem, sweep, width) + reasons(sweep, width) +
+          "\nSmallest number of ranks that fits\n";
   TextTable smallest(
       {{"HBM", Align::kRight, 0}, {"batch", Align::kRight, 0}, {"ranks", Align::kRight, 0}});
   for (const SmallestMachine& machine : smallest_machines(sweep)) {

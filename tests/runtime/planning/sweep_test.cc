@@ -1,0 +1,149 @@
+#include "runtime/sweep.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "tests/support/embedding_builders.h"
+
+namespace {
+
+using namespace shardwright;
+using test_support::problem_spec;
+
+constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+
+// Tables of 4 GiB whose data are in HBM only.
+embedding::ProblemSpec large_tables(std::size_t count) {
+  embedding::ProblemSpec spec = problem_spec(count, 4, 4, 16'000'000, 64);
+  for (embedding::Table& table : spec.tables) {
+    table.constraints.emplace();
+    table.constraints->compute_kernels = {embedding::ComputeKernel::kFused};
+  }
+  return spec;
+}
+
+PlanOptions quick() {
+  PlanOptions options;
+  options.threads = 2;
+  options.work_limit = 200'000;
+  return options;
+}
+
+SweepGrid grid() {
+  SweepGrid grid;
+  grid.ranks = {2, 4, 8};
+  grid.ranks_per_host = 4;
+  grid.hbm_bytes = {40 * kGiB, 8 * kGiB, 16 * kGiB};
+  grid.batch_sizes = {512, 1024};
+  return grid;
+}
+
+}  // namespace
+
+TEST_CASE("sweep: every combination is a point, in the order of the grid") {
+  const auto sweep = sweep_embedding(large_tables(8), grid(), quick());
+  REQUIRE(sweep.ok());
+  REQUIRE(sweep->points.size() == 18);
+  std::size_t i = 0;
+  for (const std::int64_t ranks : {2, 4, 8}) {
+    for (const std::int64_t batch : {512, 1024}) {
+      for (const std::int64_t hbm : {40 * kGiB, 8 * kGiB, 16 * kGiB}) {
+        const SweepPoint& point = sweep->points[i++];
+        CHECK(point.ranks == ranks);
+        CHECK(point.ranks_per_host == std::min<std::int64_t>(ranks, 4));
+        CHECK(point.batch_size == batch);
+        CHECK(point.hbm_bytes == hbm);
+      }
+    }
+  }
+}
+
+TEST_CASE("sweep: more memory never fits less nor rates worse, and bounds hold") {
+  const auto sweep = sweep_embedding(large_tables(8), grid(), quick());
+  REQUIRE(sweep.ok());
+  bool any = false;
+  bool none = false;
+  for (const SweepPoint& less : sweep->points) {
+    any = any || less.fits();
+    none = none || !less.fits();
+    if (less.fits()) {
+      CHECK(less.peak_hbm_bytes <= *less.hbm_bytes);
+      if (less.lower_bound) CHECK(*less.lower_bound <= *less.rating);
+    } else {
+      CHECK_FALSE(why_not(less).empty());
+    }
+    for (const SweepPoint& more : sweep->points) {
+      if (more.ranks != less.ranks || more.batch_size != less.batch_size ||
+          *more.hbm_bytes < *less.hbm_bytes || !less.fits()) {
+        continue;
+      }
+      CHECK(more.fits());
+      CHECK(*more.rating <= *less.rating);
+    }
+  }
+  CHECK(any);
+  CHECK(none);
+}
+
+TEST_CASE("sweep: a point is what planning it alone says, where memory is the same") {
+  SweepGrid one = grid();
+  one.hbm_bytes = {40 * kGiB};
+  const auto sweep = sweep_embedding(large_tables(8), one, quick());
+  REQUIRE(sweep.ok());
+  embedding::ProblemSpec spec = large_tables(8);
+  spec.topology.world_size = 8;
+  spec.topology.local_world_size = 4;
+  spec.topology.hbm_cap_bytes = 40 * kGiB;
+  spec.batch_size = 1024;
+  const auto alone = plan_embedding(
+      std::make_shared<const embedding::Problem>(embedding::Problem::make(std::move(spec)).value()),
+      quick());
+  REQUIRE(alone.ok());
+  CHECK(sweep->points.back().rating == alone->best_rating);
+  CHECK(sweep->points.back().lower_bound == alone->lower_bound);
+}
+
+TEST_CASE("sweep: the smallest machine and the best rating are found among the points") {
+  Sweep sweep;
+  const auto add = [&](std::int64_t ranks, std::int64_t hbm, std::optional<double> rating) {
+    SweepPoint& point = sweep.points.emplace_back();
+    point.ranks = ranks;
+    point.hbm_bytes = hbm;
+    point.batch_size = 512;
+    point.rating = rating;
+  };
+  add(16, 40, 2.0);
+  add(16, 80, 1.0);
+  add(8, 40, {});
+  add(8, 80, 3.0);
+  const std::vector<SmallestMachine> machines = smallest_machines(sweep);
+  REQUIRE(machines.size() == 2);
+  CHECK(machines[0].hbm_bytes == 40);
+  CHECK(machines[0].ranks == 16);
+  CHECK(machines[1].hbm_bytes == 80);
+  CHECK(machines[1].ranks == 8);
+  CHECK(best_by_ranks(sweep) == std::vector<std::size_t>{1, 3});
+  sweep.points = {sweep.points[2]};
+  CHECK_FALSE(sweep.any_fits());
+  CHECK_FALSE(smallest_machines(sweep)[0].ranks.has_value());
+  CHECK(best_by_ranks(sweep).empty());
+}
+
+TEST_CASE("sweep: without lists, the problem is the one point") {
+  const auto sweep = sweep_embedding(large_tables(2), {}, quick());
+  REQUIRE(sweep.ok());
+  REQUIRE(sweep->points.size() == 1);
+  CHECK(sweep->points[0].ranks == 4);
+  CHECK(sweep->points[0].batch_size == 512);
+}
+
+TEST_CASE("sweep: combinations that are none are refused") {
+  SweepGrid odd = grid();
+  odd.ranks = {6};
+  CHECK_FALSE(sweep_embedding(large_tables(2), odd, quick()).ok());
+  odd.ranks = {0};
+  CHECK(sweep_embedding(large_tables(2), odd, quick()).error().where == "--ranks");
+}
