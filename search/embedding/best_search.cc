@@ -33,7 +33,9 @@ bool BestSearch::is_hopeless() const {
 }
 
 std::size_t BestSearch::propose(const Budget&) {
-  return is_proved() || is_hopeless() ? 0 : lane_work_.size();
+  if (is_proved() || is_hopeless()) return 0;
+  round_bound_ = bound();
+  return lane_work_.size();
 }
 
 // Lane 0 is the proof, which needs a rating to prove.
@@ -50,7 +52,7 @@ void BestSearch::evaluate(unsigned, std::size_t begin, std::size_t end, const Bu
     }
     ImproveStream& stream = streams_[lane - 1];
     const std::uint64_t done = stream.work();
-    stream.run(round_work_, bound(), own);
+    stream.run(round_work_, round_bound_, own);
     lane_work_[lane] = stream.work() - done;
   }
 }
