@@ -171,12 +171,22 @@ class Replanner {
     if (kept_fits_ && stays()) blend_.settle(*kept_);
   }
 
-  // Nothing moves, and nothing is noticeably better.
+  // Nothing moves, and nothing is noticeably better or has changed.
   bool stays() const {
     std::int64_t moved = 0;
     for (const Assignment& assignment : *kept_)
       moved += blend_.moved_bytes(assignment);
-    return moved == 0 && gap(kept_rating_, blend_.best()->cost) <= kProvenGap;
+    if (moved > 0) return false;
+    return is_unchanged() || gap(kept_rating_, blend_.best()->cost) <= kProvenGap;
+  }
+
+  bool is_unchanged() const {
+    if (!options_.best_mode_rating || !old_.dropped().empty()) return false;
+    const bool all_kept =
+        std::all_of(kept_->begin(), kept_->end(),
+                    [this](const Assignment& assignment) { return old_.is_kept(assignment); });
+    constexpr double kSame = 1e-9;
+    return all_kept && std::abs(*options_.best_mode_rating - kept_rating_) <= kSame * kept_rating_;
   }
 
   void take_best(EmbeddingPlanResult& result) {

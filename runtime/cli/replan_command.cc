@@ -1,5 +1,6 @@
 // shardwright replan PROBLEM PLAN
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -19,7 +20,7 @@ struct ReplanArguments {
   double migration_weight = 0;
 };
 
-Result<std::vector<PlanEntry>> read_old_plan(const ReplanArguments& arguments) {
+Result<PlanDocument> read_old_plan(const ReplanArguments& arguments) {
   const ProblemArguments& problem = arguments.plan.problem;
   if (arguments.old_path == "-" &&
       (problem.problem_path == "-" || problem.search_space_path == "-")) {
@@ -28,7 +29,7 @@ Result<std::vector<PlanEntry>> read_old_plan(const ReplanArguments& arguments) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, read_file(arguments.old_path));
   Result<PlanDocument> document = read_plan(text);
   if (!document.ok()) return in_file(document.error(), arguments.old_path);
-  if (document->plan) return *document->plan;
+  if (document->plan) return document;
   return in_file(invalid_input("", "the file holds no plan to begin with; use `shardwright plan`"),
                  arguments.old_path);
 }
@@ -37,14 +38,16 @@ int run(const ReplanArguments& arguments) {
   const Log log = arguments.plan.output.log();
   const Result<PlanOptions> options = plan_options(arguments.plan);
   if (!options.ok()) return fail(options.error());
-  const Result<std::vector<PlanEntry>> old = read_old_plan(arguments);
+  const Result<PlanDocument> old = read_old_plan(arguments);
   if (!old.ok()) return fail(old.error());
   const Result<LoadedProblem> loaded = load_problem(arguments.plan.problem, log);
   if (!loaded.ok()) return fail(loaded.error());
+  ReplanOptions replan{*options, arguments.migration_weight, std::nullopt};
+  if (old->lower_bound) replan.best_mode_rating = old->best_rating;
   const Result<EmbeddingPlanResult> result =
       plan_interruptibly(*options, log, [&](const PlanOptions& watched) {
-        return replan_embedding(loaded->problem, *old, {watched, arguments.migration_weight},
-                                loaded->search_space);
+        replan.plan = watched;
+        return replan_embedding(loaded->problem, *old->plan, replan, loaded->search_space);
       });
   if (!result.ok()) {
     const bool in_plan = result.error().where.starts_with("/plan/");

@@ -1,0 +1,181 @@
+// `replan` and `sweep` as a user runs them, on recorded problems.
+#include <map>
+#include <string>
+#include <utility>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/command.h"
+
+namespace {
+
+using nlohmann::json;
+using shardwright::read_file;
+using shardwright::test_support::Command;
+using shardwright::test_support::CommandOutcome;
+using shardwright::test_support::contains;
+using shardwright::test_support::cut_member;
+
+const std::string kCases = "tests/golden/embedding/cases/";
+const std::string kMixed = kCases + "09_mixed_default_20t_16r_2h.json.gz";
+const std::string kLimit = " --work-limit 2000000 ";
+
+json read_json(const std::string& path) { return json::parse(*read_file(path)); }
+
+// A problem of small tables of its own, so that tables can be added.
+std::string tables(int count) {
+  json problem = {{"topology", {{"world_size", 8}, {"local_world_size", 4}}},
+                  {"tables", json::array()}};
+  for (int i = 0; i < count; ++i) {
+    problem["tables"].push_back({{"name", "t" + std::to_string(i)},
+                                 {"num_embeddings", 1'000'000 + 100'000 * i},
+                                 {"embedding_dim", 64},
+                                 {"pooling_factor", 1 + i % 5}});
+  }
+  return problem.dump();
+}
+
+std::string lasting(std::string text) {
+  cut_member(text, "threads");
+  const std::size_t begin = text.find("\"timing\":");
+  REQUIRE(begin != std::string::npos);
+  return text.erase(begin, text.find('}', begin) - begin);
+}
+
+}  // namespace
+
+TEST_CASE("replan: an unchanged problem moves nothing, and the answer verifies") {
+  const Command run;
+  const std::string plan = run.path("plan.json");
+  const std::string next = run.path("next.json");
+  for (const char* const name : {"09_mixed_default_20t_16r_2h", "30_custom_topology_uneven_hbm_4r",
+                                 "16_sequence_and_pooled_8r", "26_offload_scaleup_10t_4r"}) {
+    CAPTURE(name);
+    const std::string problem = kCases + name + ".json.gz";
+    REQUIRE(run("plan " + problem + kLimit + "-o " + plan).status == 0);
+    REQUIRE(run("replan " + problem + " " + plan + kLimit + "-o " + next).status == 0);
+    const json migration = read_json(next)["migration"];
+    CHECK(migration["moves"].empty());
+    CHECK(migration["moved_bytes"] == 0);
+    CHECK(migration["rating_before"] == read_json(plan)["best_rating"]);
+    CHECK(run("verify " + problem + " " + next).status == 0);
+  }
+}
+
+TEST_CASE("replan: an added table is new, and a weight keeps the others where they are") {
+  const Command run;
+  const std::string plan = run.path("plan.json");
+  REQUIRE(run("plan -" + kLimit + "-o " + plan, "echo '" + tables(12) + "' | ").status == 0);
+  const CommandOutcome heavy = run("replan - " + plan + kLimit + "--migration-weight 1e6 --json",
+                                   "echo '" + tables(13) + "' | ");
+  REQUIRE(heavy.status == 0);
+  const json migration = json::parse(heavy.out)["migration"];
+  CHECK(migration["tables_new"] == 1);
+  CHECK(migration["tables_moved"] == 0);
+  CHECK(migration["tables_kept"] == 12);
+  CHECK(migration["moves"][0]["table"] == "t12");
+  CHECK(migration["moves"][0]["from"].is_null());
+  const CommandOutcome fewer =
+      run("replan - " + plan + kLimit + "--json", "echo '" + tables(11) + "' | ");
+  REQUIRE(fewer.status == 0);
+  CHECK(json::parse(fewer.out)["migration"]["dropped"] == json({"ebc.t11"}));
+}
+
+TEST_CASE("replan: half the ranks, another batch, a report for people") {
+  const Command run;
+  const std::string plan = run.path("plan.json");
+  const std::string next = run.path("next.json");
+  REQUIRE(run("plan " + kMixed + kLimit + "-o " + plan).status == 0);
+  for (const std::string change : {"--ranks 8", "--batch-size 1024", "--ranks 32"}) {
+    for (const char* const weight : {"0", "0.1", "1e6"}) {
+      CAPTURE(change);
+      CAPTURE(weight);
+      REQUIRE(run("replan " + kMixed + " " + plan + kLimit + change + " --migration-weight " +
+                  weight + " -o " + next)
+                  .status == 0);
+      CHECK(run("verify " + kMixed + " " + next + " " + change).status == 0);
+    }
+  }
+  const CommandOutcome text = run("replan " + kMixed + " " + plan + kLimit + "--ranks 8");
+  CHECK(contains(text.out, "What moves"));
+  CHECK(contains(text.out, "before: none"));
+}
+
+TEST_CASE("replan: a large weight keeps the old plan where it fits") {
+  const Command run;
+  const std::string plan = run.path("plan.json");
+  REQUIRE(run("plan " + kMixed + " --mode exact -o " + plan).status == 0);
+  const CommandOutcome kept =
+      run("replan " + kMixed + " " + plan + kLimit + "--migration-weight 1e9 --json");
+  REQUIRE(kept.status == 0);
+  const json answer = json::parse(kept.out);
+  CHECK(answer["migration"]["moves"].empty());
+  CHECK(answer["plan_ranks_sha1"] == read_json(plan)["plan_ranks_sha1"]);
+  const CommandOutcome free = run("replan " + kMixed + " " + plan + kLimit + "--json");
+  REQUIRE(free.status == 0);
+  CHECK(json::parse(free.out)["best_rating"] <= answer["best_rating"]);
+}
+
+TEST_CASE("replan: what is no plan or no weight is refused") {
+  const Command run;
+  const std::string failed = run.path("failed.json");
+  REQUIRE(run("plan " + kCases + "11_nofit_insufficient_2r.json.gz -o " + failed).status == 3);
+  const CommandOutcome none = run("replan " + kMixed + " " + failed);
+  CHECK(none.status == 2);
+  CHECK(contains(none.err, "holds no plan"));
+  CHECK(run("replan " + kMixed + " " + failed + " --migration-weight -1").status == 2);
+  CHECK(run("replan - -").status == 2);
+}
+
+TEST_CASE("sweep: fits with more memory where it fits with less, the same bytes for any threads") {
+  const Command run;
+  const std::string line =
+      "sweep tests/golden/workloads/neuroshard_task_8gpu_00.json.gz "
+      "--ranks 4,8,16 --ranks-per-host 8 --hbm 40GiB,1GiB,4GiB "
+      "--batch-size 8192,65536 --work-limit 300000 --json";
+  const CommandOutcome one = run(line + " --threads 1");
+  REQUIRE((one.status == 0 || one.status == 3));
+  CHECK(lasting(one.out) == lasting(run(line + " --threads 2").out));
+  const json sweep = json::parse(one.out);
+  REQUIRE(sweep["points"].size() == 18);
+  CHECK(sweep["smallest_ranks"].size() == 6);
+  bool any = false;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::map<std::int64_t, json>> by_memory;
+  for (const json& point : sweep["points"]) {
+    by_memory[{point["ranks"], point["batch_size"]}][point["hbm"]] = point;
+    any = any || point["fits"];
+    if (!point["fits"]) CHECK_FALSE(point["why"].get<std::string>().empty());
+  }
+  CHECK((one.status == 0) == any);
+  for (const auto& [machine, points] : by_memory) {
+    json last;
+    for (const auto& [hbm, point] : points) {
+      CAPTURE(point.dump());
+      if (!last.is_null() && last["fits"]) {
+        CHECK(point["fits"]);
+        CHECK(point["best_rating"] <= last["best_rating"]);
+      }
+      last = point;
+    }
+  }
+}
+
+TEST_CASE("sweep: exits 3 where nothing fits anywhere, and says why") {
+  const Command run;
+  const std::string problem = kCases + "11_nofit_insufficient_2r.json.gz";
+  const CommandOutcome text = run("sweep " + problem + " --ranks 1,2 --hbm 1MiB,2MiB --ddr 1MiB");
+  CHECK(text.status == 3);
+  CHECK(contains(text.out, "What does not fit, and why"));
+  CHECK(contains(text.out, "none"));
+  CHECK(run("sweep " + problem + " --hbm 12").status == 2);
+}
+
+TEST_CASE("replan: the same bytes for 1 and 2 threads") {
+  const Command run;
+  const std::string plan = run.path("plan.json");
+  REQUIRE(run("plan " + kMixed + kLimit + "-o " + plan).status == 0);
+  const std::string line =
+      "replan " + kMixed + " " + plan + kLimit + "--ranks 8 --migration-weight 0.05 --json";
+  CHECK(lasting(run(line + " --threads 1").out) == lasting(run(line + " --threads 2").out));
+}
