@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/embedding/evaluate.h"
@@ -48,6 +49,11 @@ class PlanBlend {
   // would take long, goes through the tables once and makes the steps that are gains.
   void walk(Assignments from, const Assignments& to);
 
+  // Improves a plan by single steps, each the best that takes something off the fullest or slowest
+  // rank: a shard to another rank, two shards changing ranks, a table to its place in `toward`.
+  // Leaves tables that placement rules name where they are. Considers the plan at the end.
+  void descend(Assignments from, const Assignments& toward);
+
   const std::optional<Blended>& best() const { return best_; }
 
   std::int64_t moved_bytes(const embedding::Assignment& to) const;
@@ -71,6 +77,11 @@ class PlanBlend {
   };
 
   void take(const Assignments& assignments, bool only_better);
+  using Step = std::vector<std::pair<std::size_t, embedding::Assignment>>;  // by position
+  void apply(State& state, const Step& step) const;
+  Badness after(State& state, const Step& step) const;
+  std::vector<Step> steps_off(const State& state, embedding::Rank rank,
+                              const Assignments& toward) const;
   std::vector<Unit> units_between(const Assignments& from, const Assignments& to) const;
   double cost_of(double rating, std::int64_t moved) const;
   bool is_better(double cost, std::int64_t moved) const;

@@ -168,6 +168,11 @@ class Replanner {
       blend_.walk(end, *kept_);
       blend_.walk(*kept_, end);
     }
+    if (options_.migration_weight > 0 && blend_.best()) {
+      const Assignments best = to_assignments(blend_.best()->plan);
+      blend_.descend(best, *kept_);
+      blend_.descend(*kept_, best);
+    }
     if (kept_fits_ && stays()) blend_.settle(*kept_);
   }
 

@@ -1,0 +1,135 @@
+// PlanBlend's steps of single shards.
+#include <utility>
+
+#include "runtime/plan_blend.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::Assignment;
+using embedding::PartitionBy;
+using embedding::Rank;
+
+// Updates of ranks that one descent may take.
+constexpr std::size_t kMostUpdates = 200'000'000;
+
+// A shard that may be on any rank.
+struct FreeShard {
+  std::size_t position = 0;
+  std::uint32_t shard = 0;
+  Rank rank = 0;
+};
+
+std::vector<FreeShard> free_shards(const embedding::Problem& problem, const Assignments& at) {
+  std::vector<FreeShard> shards;
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    if (at[i].option->partition_by() != PartitionBy::kDevice ||
+        problem.rules().constrains(at[i].option->table)) {
+      continue;
+    }
+    for (std::uint32_t shard = 0; shard < at[i].option->num_shards(); ++shard)
+      shards.push_back({i, shard, at[i].rank(shard)});
+  }
+  return shards;
+}
+
+// Whether the assignment has a shard on the rank.
+bool is_on(const Assignment& assignment, Rank rank) {
+  for (std::uint32_t shard = 0; shard < assignment.option->num_shards(); ++shard) {
+    if (assignment.rank(shard) == rank) return true;
+  }
+  return false;
+}
+
+Assignment with_shard_on(const Assignment& assignment, std::uint32_t shard, Rank rank) {
+  std::vector<Rank> ranks;
+  for (std::uint32_t i = 0; i < assignment.option->num_shards(); ++i)
+    ranks.push_back(i == shard ? rank : assignment.rank(i));
+  return {assignment.option, SharedArray<Rank>(std::span<const Rank>(ranks))};
+}
+
+// The rank that is most overfull, or else the slowest.
+Rank worst_rank(const RankTally& tally, std::uint32_t world_size) {
+  Rank worst = 0;
+  for (Rank rank = 1; rank < world_size; ++rank) {
+    if (std::pair(tally.excess_bytes(rank), tally.value(rank)) >
+        std::pair(tally.excess_bytes(worst), tally.value(worst))) {
+      worst = rank;
+    }
+  }
+  return worst;
+}
+
+}  // namespace
+
+void PlanBlend::apply(State& state, const Step& step) const {
+  for (const auto& [position, to] : step) {
+    state.tally.remove(state.at[position]);
+    state.moved += moved_bytes(to) - moved_bytes(state.at[position]);
+    state.at[position] = to;
+    state.tally.add(to);
+  }
+}
+
+PlanBlend::Badness PlanBlend::after(State& state, const Step& step) const {
+  Step back;
+  for (const auto& [position, to] : step)
+    back.emplace_back(position, state.at[position]);
+  apply(state, step);
+  const Badness result = badness(state);
+  apply(state, back);
+  return result;
+}
+
+std::vector<PlanBlend::Step> PlanBlend::steps_off(const State& state, Rank rank,
+                                                  const Assignments& toward) const {
+  std::vector<Step> steps;
+  for (std::size_t i = 0; i < state.at.size(); ++i) {
+    if (toward[i].option != state.at[i].option && is_on(state.at[i], rank))
+      steps.push_back({{i, toward[i]}});
+  }
+  const std::vector<FreeShard> shards = free_shards(*problem_, state.at);
+  for (const FreeShard& own : shards) {
+    if (own.rank != rank) continue;
+    for (Rank target = 0; target < available_->world_size(); ++target) {
+      if (target == rank) continue;
+      steps.push_back({{own.position, with_shard_on(state.at[own.position], own.shard, target)}});
+    }
+    for (const FreeShard& other : shards) {
+      if (other.rank == rank || other.position == own.position) continue;
+      steps.push_back(
+          {{own.position, with_shard_on(state.at[own.position], own.shard, other.rank)},
+           {other.position, with_shard_on(state.at[other.position], other.shard, rank)}});
+    }
+  }
+  return steps;
+}
+
+void PlanBlend::descend(Assignments from, const Assignments& toward) {
+  State state{std::move(from), RankTally(*problem_, *available_), {}, {}, 0};
+  for (const Assignment& assignment : state.at) {
+    state.tally.add(assignment);
+    state.moved += moved_bytes(assignment);
+  }
+  Badness now = badness(state);
+  for (std::size_t updates = 0; updates < kMostUpdates;) {
+    const Rank worst = worst_rank(state.tally, available_->world_size());
+    const Step* best = nullptr;
+    Badness least = now;
+    const std::vector<Step> steps = steps_off(state, worst, toward);
+    updates += (steps.size() + 1) * available_->world_size();
+    if (updates >= kMostUpdates) break;
+    for (const Step& step : steps) {
+      const Badness then = after(state, step);
+      if (!precedes(then, least)) continue;
+      least = then;
+      best = &step;
+    }
+    if (best == nullptr) break;
+    apply(state, *best);
+    now = least;
+  }
+  consider_state(state, now);
+}
+
+}  // namespace shardwright
