@@ -46,8 +46,8 @@ std::int64_t PlanBlend::moved_bytes(const Assignment& to) const {
   return old_->place(to.option->table) == nullptr ? 0 : old_->bytes_to_move(to);
 }
 
-double PlanBlend::cost_of(double rating, std::int64_t moved) const {
-  return rating + weight_ * (static_cast<double>(moved) / static_cast<double>(kGibibyte));
+double PlanBlend::cost_of(double rating, std::int64_t moved, double weight) {
+  return rating + weight * (static_cast<double>(moved) / static_cast<double>(kGibibyte));
 }
 
 bool PlanBlend::is_better(double cost, std::int64_t moved) const {
@@ -68,7 +68,7 @@ void PlanBlend::take(const Assignments& assignments, bool only_better) {
   const Plan plan =
       Plan::generate(owner_, assignments.size(), [&](std::size_t i) { return assignments[i]; });
   Evaluation evaluation = embedding::evaluate(*problem_, *available_, plan);
-  const double cost = cost_of(evaluation.rating, moved);
+  const double cost = cost_of(evaluation.rating, moved, weight_);
   if (!evaluation.valid() || (only_better && !is_better(cost, moved))) return;
   best_ = Blended{plan, std::move(evaluation), cost, moved};
 }
@@ -107,7 +107,8 @@ bool PlanBlend::precedes(const Badness& a, const Badness& b) {
 }
 
 PlanBlend::Badness PlanBlend::badness(const State& state) const {
-  return {state.tally.excess_bytes(), cost_of(state.tally.rating(), state.moved), state.moved};
+  return {state.tally.excess_bytes(), cost_of(state.tally.rating(), state.moved, state.weight),
+          state.moved};
 }
 
 Assignments PlanBlend::change(State& state, const Unit& unit, const Assignments& to) {
@@ -131,13 +132,15 @@ void PlanBlend::change_back(State& state, const Unit& unit, Assignments before) 
   }
 }
 
-void PlanBlend::consider_state(const State& state, const Badness& badness) {
-  if (badness.excess_bytes == 0 && is_better(badness.cost, badness.moved_bytes)) consider(state.at);
+void PlanBlend::consider_state(const State& state) {
+  if (state.tally.excess_bytes() != 0) return;
+  if (is_better(cost_of(state.tally.rating(), state.moved, weight_), state.moved))
+    consider(state.at);
 }
 
 void PlanBlend::walk(Assignments from, const Assignments& to) {
   std::vector<Unit> units = units_between(from, to);
-  State state{std::move(from), RankTally(*problem_, *available_), {}, {}, 0};
+  State state{std::move(from), RankTally(*problem_, *available_), {}, {}, 0, weight_};
   for (std::size_t i = 0; i < to.size(); ++i) {
     state.tally.add(state.at[i]);
     state.moved_before.push_back(moved_bytes(state.at[i]));
@@ -171,7 +174,7 @@ void PlanBlend::walk_by_steps(State& state, std::vector<Unit> units, const Assig
     }
     change(state, units[best], to);
     units.erase(units.begin() + static_cast<std::ptrdiff_t>(best));
-    consider_state(state, badness(state));
+    consider_state(state);
   }
 }
 
@@ -186,7 +189,7 @@ void PlanBlend::walk_once(State& state, const std::vector<Unit>& units, const As
       change_back(state, unit, std::move(before));
     }
   }
-  consider_state(state, least);
+  consider_state(state);
 }
 
 }  // namespace shardwright

@@ -52,7 +52,8 @@ class PlanBlend {
   // Improves a plan by single steps, each the best that takes something off the fullest or slowest
   // rank: a shard to another rank, two shards changing ranks, a table to its place in `toward`.
   // Leaves tables that placement rules name where they are. Considers the plan at the end.
-  void descend(Assignments from, const Assignments& toward);
+  // Steps are chosen as if moves cost `dearer` times their weight: a way out of poor optima.
+  void descend(Assignments from, const Assignments& toward, double dearer);
 
   const std::optional<Blended>& best() const { return best_; }
 
@@ -74,6 +75,7 @@ class PlanBlend {
     std::vector<std::int64_t> moved_before;
     std::vector<std::int64_t> moved_after;
     std::int64_t moved = 0;
+    double weight = 0;  // of moves, in choosing steps
   };
 
   void take(const Assignments& assignments, bool only_better);
@@ -83,14 +85,14 @@ class PlanBlend {
   std::vector<Step> steps_off(const State& state, embedding::Rank rank,
                               const Assignments& toward) const;
   std::vector<Unit> units_between(const Assignments& from, const Assignments& to) const;
-  double cost_of(double rating, std::int64_t moved) const;
+  static double cost_of(double rating, std::int64_t moved, double weight);
   bool is_better(double cost, std::int64_t moved) const;
   static bool precedes(const Badness& a, const Badness& b);
   Badness badness(const State& state) const;
   // Changes a unit; returns what it was, for change_back().
   static Assignments change(State& state, const Unit& unit, const Assignments& to);
   static void change_back(State& state, const Unit& unit, Assignments before);
-  void consider_state(const State& state, const Badness& badness);
+  void consider_state(const State& state);
   void walk_by_steps(State& state, std::vector<Unit> units, const Assignments& to);
   void walk_once(State& state, const std::vector<Unit>& units, const Assignments& to);
 

@@ -11,7 +11,7 @@ using embedding::PartitionBy;
 using embedding::Rank;
 
 // Updates of ranks that one descent may take.
-constexpr std::size_t kMostUpdates = 200'000'000;
+constexpr std::size_t kMostUpdates = 50'000'000;
 
 // A shard that may be on any rank.
 struct FreeShard {
@@ -105,8 +105,8 @@ std::vector<PlanBlend::Step> PlanBlend::steps_off(const State& state, Rank rank,
   return steps;
 }
 
-void PlanBlend::descend(Assignments from, const Assignments& toward) {
-  State state{std::move(from), RankTally(*problem_, *available_), {}, {}, 0};
+void PlanBlend::descend(Assignments from, const Assignments& toward, double dearer) {
+  State state{std::move(from), RankTally(*problem_, *available_), {}, {}, 0, weight_ * dearer};
   for (const Assignment& assignment : state.at) {
     state.tally.add(assignment);
     state.moved += moved_bytes(assignment);
@@ -129,7 +129,7 @@ void PlanBlend::descend(Assignments from, const Assignments& toward) {
     apply(state, *best);
     now = least;
   }
-  consider_state(state, now);
+  consider_state(state);
 }
 
 }  // namespace shardwright

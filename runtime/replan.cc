@@ -168,12 +168,29 @@ class Replanner {
       blend_.walk(end, *kept_);
       blend_.walk(*kept_, end);
     }
-    if (options_.migration_weight > 0 && blend_.best()) {
-      const Assignments best = to_assignments(blend_.best()->plan);
-      blend_.descend(best, *kept_);
-      blend_.descend(*kept_, best);
-    }
+    if (options_.migration_weight > 0 && blend_.best()) descend(ends);
     if (kept_fits_ && stays()) blend_.settle(*kept_);
+  }
+
+  // From the old plan and from the best so far, toward each other and toward what was found; then
+  // from the best again while that helps.
+  void descend(const std::vector<Assignments>& found) {
+    const Assignments first = to_assignments(blend_.best()->plan);
+    std::vector<Assignments> ends = found;
+    ends.push_back(first);
+    for (const double dearer : {1.0, 10.0, 1000.0}) {
+      blend_.descend(first, *kept_, dearer);
+      for (const Assignments& end : ends)
+        blend_.descend(*kept_, end, dearer);
+    }
+    constexpr int kMostRounds = 4;
+    for (int round = 0; round < kMostRounds; ++round) {
+      const double before = blend_.best()->cost;
+      for (const Assignments& end : ends)
+        blend_.descend(to_assignments(blend_.best()->plan), end, 1);
+      blend_.descend(to_assignments(blend_.best()->plan), *kept_, 1);
+      if (!(blend_.best()->cost < before)) break;
+    }
   }
 
   // Nothing moves, and nothing is noticeably better or has changed.
