@@ -17,7 +17,7 @@ using embedding::Plan;
 
 constexpr double kEqual = 1e-9;  // relative
 // Updates of shards and ranks that a walk of all steps may take.
-constexpr std::size_t kMostUpdates = 200'000'000;
+constexpr std::size_t kMostUpdates = 30'000'000;
 
 bool same(const Assignment& a, const Assignment& b) {
   if (a.option != b.option) return false;

@@ -79,8 +79,15 @@ class PlanBlend {
   };
 
   void take(const Assignments& assignments, bool only_better);
-  using Step = std::vector<std::pair<std::size_t, embedding::Assignment>>;  // by position
-  void apply(State& state, const Step& step) const;
+  // A table's other place, and what moves then.
+  struct Change {
+    std::size_t position = 0;
+    embedding::Assignment to;
+    std::int64_t moved = 0;
+  };
+  using Step = std::vector<Change>;
+  Change change_to(std::size_t position, embedding::Assignment to) const;
+  static void apply(State& state, const Step& step);
   Badness after(State& state, const Step& step) const;
   std::vector<Step> steps_off(const State& state, embedding::Rank rank,
                               const Assignments& toward) const;

@@ -11,7 +11,7 @@ using embedding::PartitionBy;
 using embedding::Rank;
 
 // Updates of ranks that one descent may take.
-constexpr std::size_t kMostUpdates = 50'000'000;
+constexpr std::size_t kMostUpdates = 5'000'000;
 
 // A shard that may be on any rank.
 struct FreeShard {
@@ -62,19 +62,26 @@ Rank worst_rank(const RankTally& tally, std::uint32_t world_size) {
 
 }  // namespace
 
-void PlanBlend::apply(State& state, const Step& step) const {
-  for (const auto& [position, to] : step) {
-    state.tally.remove(state.at[position]);
-    state.moved += moved_bytes(to) - moved_bytes(state.at[position]);
-    state.at[position] = to;
-    state.tally.add(to);
+PlanBlend::Change PlanBlend::change_to(std::size_t position, Assignment to) const {
+  const std::int64_t moved = moved_bytes(to);
+  return {position, std::move(to), moved};
+}
+
+void PlanBlend::apply(State& state, const Step& step) {
+  for (const Change& change : step) {
+    state.tally.remove(state.at[change.position]);
+    state.moved += change.moved - state.moved_before[change.position];
+    state.moved_before[change.position] = change.moved;
+    state.at[change.position] = change.to;
+    state.tally.add(change.to);
   }
 }
 
 PlanBlend::Badness PlanBlend::after(State& state, const Step& step) const {
   Step back;
-  for (const auto& [position, to] : step)
-    back.emplace_back(position, state.at[position]);
+  for (const Change& change : step)
+    back.push_back(
+        {change.position, state.at[change.position], state.moved_before[change.position]});
   apply(state, step);
   const Badness result = badness(state);
   apply(state, back);
@@ -86,20 +93,25 @@ std::vector<PlanBlend::Step> PlanBlend::steps_off(const State& state, Rank rank,
   std::vector<Step> steps;
   for (std::size_t i = 0; i < state.at.size(); ++i) {
     if (toward[i].option != state.at[i].option && is_on(state.at[i], rank))
-      steps.push_back({{i, toward[i]}});
+      steps.push_back({change_to(i, toward[i])});
   }
   const std::vector<FreeShard> shards = free_shards(*problem_, state.at);
+  std::vector<Change> to_rank;  // of every free shard
+  for (const FreeShard& shard : shards) {
+    to_rank.push_back(
+        change_to(shard.position, with_shard_on(state.at[shard.position], shard.shard, rank)));
+  }
   for (const FreeShard& own : shards) {
     if (own.rank != rank) continue;
+    std::vector<Change> away;  // by rank
     for (Rank target = 0; target < available_->world_size(); ++target) {
-      if (target == rank) continue;
-      steps.push_back({{own.position, with_shard_on(state.at[own.position], own.shard, target)}});
+      away.push_back(
+          change_to(own.position, with_shard_on(state.at[own.position], own.shard, target)));
+      if (target != rank) steps.push_back({away.back()});
     }
-    for (const FreeShard& other : shards) {
-      if (other.rank == rank || other.position == own.position) continue;
-      steps.push_back(
-          {{own.position, with_shard_on(state.at[own.position], own.shard, other.rank)},
-           {other.position, with_shard_on(state.at[other.position], other.shard, rank)}});
+    for (std::size_t i = 0; i < shards.size(); ++i) {
+      if (shards[i].rank == rank || shards[i].position == own.position) continue;
+      steps.push_back({away[shards[i].rank], to_rank[i]});
     }
   }
   return steps;
@@ -109,7 +121,8 @@ void PlanBlend::descend(Assignments from, const Assignments& toward, double dear
   State state{std::move(from), RankTally(*problem_, *available_), {}, {}, 0, weight_ * dearer};
   for (const Assignment& assignment : state.at) {
     state.tally.add(assignment);
-    state.moved += moved_bytes(assignment);
+    state.moved_before.push_back(moved_bytes(assignment));
+    state.moved += state.moved_before.back();
   }
   Badness now = badness(state);
   for (std::size_t updates = 0; updates < kMostUpdates;) {

@@ -168,7 +168,7 @@ class Replanner {
       blend_.walk(end, *kept_);
       blend_.walk(*kept_, end);
     }
-    if (options_.migration_weight > 0 && blend_.best()) descend(ends);
+    if (blend_.best()) descend(ends);
     if (kept_fits_ && stays()) blend_.settle(*kept_);
   }
 
