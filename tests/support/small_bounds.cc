@@ -101,6 +101,21 @@ void add_option(Random& random, SpaceBuilder& builder, std::size_t table, std::u
   builder.add_runs(table, type, runs);
 }
 
+ProblemSpec valid_spec(Random& random, bool rules) {
+  ProblemSpec spec = random_spec(random, rules);
+  while (!Problem::make(spec).ok())
+    spec = random_spec(random, rules);
+  return spec;
+}
+
+void add_options(Random& random, SpaceBuilder& builder) {
+  const Topology& topology = builder.problem()->topology();
+  for (std::size_t table = 0; table < builder.problem()->tables().size(); ++table) {
+    for (std::size_t i = 1 + random.below(3); i > 0; --i)
+      add_option(random, builder, table, topology.world_size(), topology.local_world_size());
+  }
+}
+
 // A placement of one option, with what it puts on every rank.
 struct Placed {
   const ShardingOption* option = nullptr;
@@ -230,17 +245,24 @@ class EveryPlan {
 }  // namespace
 
 SmallProblem small_problem(Random& random, bool rules) {
-  ProblemSpec spec = random_spec(random, rules);
-  while (!Problem::make(spec).ok())
-    spec = random_spec(random, rules);
-  SpaceBuilder builder(std::move(spec));
+  SpaceBuilder builder(valid_spec(random, rules));
   const Topology& topology = builder.problem()->topology();
-  for (std::size_t table = 0; table < builder.problem()->tables().size(); ++table) {
-    for (std::size_t i = 1 + random.below(3); i > 0; --i)
-      add_option(random, builder, table, topology.world_size(), topology.local_world_size());
-  }
+  add_options(random, builder);
   Topology available = random_memory(random, topology);
   return {builder.take(), std::move(available)};
+}
+
+SmallProblem small_planning_problem(Random& random, bool rules) {
+  ProblemSpec spec = valid_spec(random, rules);
+  const Topology topology = Topology::make(spec.topology).value();
+  const Topology with_memory = random_memory(random, topology);
+  for (const Storage& own : with_memory.storage()) {
+    spec.topology.custom_hbm_cap_bytes.push_back(std::max<std::int64_t>(1, own.hbm.value()));
+    spec.topology.custom_ddr_cap_bytes.push_back(own.ddr.value());
+  }
+  SpaceBuilder builder(std::move(spec), true);
+  add_options(random, builder);
+  return {builder.take(), builder.problem()->topology()};
 }
 
 std::optional<double> least_rating(const SmallProblem& problem) {

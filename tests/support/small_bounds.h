@@ -20,6 +20,9 @@ struct SmallProblem {
 // storage model; and placement rules, where asked for.
 SmallProblem small_problem(Random& random, bool rules);
 
+// The same kind, whose memory the problem itself states: what a planner can be asked for.
+SmallProblem small_planning_problem(Random& random, bool rules);
+
 // The least rating of any plan, or nothing where none is feasible. Tries all options of the space
 // on all ranks, and reads the user's rules rather than what was made of them. Cost: the product
 // over tables of the number of their placements, less what is dearer than the best so far.

@@ -14,9 +14,12 @@ namespace shardwright::test_support {
 
 class SpaceBuilder {
  public:
-  explicit SpaceBuilder(embedding::ProblemSpec spec)
+  // With `tile`, shards tile their table, as the verifier of plans demands: equal numbers of rows
+  // each, by which the rows of a table must be divisible. Otherwise they are one cell each.
+  explicit SpaceBuilder(embedding::ProblemSpec spec, bool tile = false)
       : problem_(std::make_shared<const embedding::Problem>(
-            embedding::Problem::make(std::move(spec)).value())) {}
+            embedding::Problem::make(std::move(spec)).value())),
+        tile_(tile) {}
 
   const std::shared_ptr<const embedding::Problem>& problem() const { return problem_; }
 
@@ -37,8 +40,12 @@ class SpaceBuilder {
                          const std::vector<Run>& runs) {
     embedding::ShardLayout layout;
     embedding::ShardingOption option;
+    embedding::ShardExtent extent{1, 1, 0, 0, 1, 0, 0};
+    if (tile_) extent = tile(problem_->tables()[table], type, runs);
     for (const Run& run : runs) {
-      layout.append({1, 1, static_cast<std::int64_t>(layout.num_shards), 0, 1, 0, run.shards});
+      extent.row_offset = static_cast<std::int64_t>(layout.num_shards) * extent.row_step;
+      extent.count = run.shards;
+      layout.append(extent);
       embedding::ShardCost cost;
       cost.storage = {Bytes(run.hbm), Bytes(run.ddr)};
       cost.perf.fwd_compute = Milliseconds(run.ms);
@@ -56,7 +63,19 @@ class SpaceBuilder {
   }
 
  private:
+  static embedding::ShardExtent tile(const embedding::Table& table, embedding::ShardingType type,
+                                     const std::vector<Run>& runs) {
+    const std::int64_t rows = table.num_embeddings;
+    const std::int64_t columns = table.embedding_dim;
+    if (type == embedding::ShardingType::kDataParallel) return {rows, columns, 0, 0, 0, 0, 0};
+    std::int64_t shards = 0;
+    for (const Run& run : runs)
+      shards += run.shards;
+    return {rows / shards, columns, 0, 0, rows / shards, 0, 0};
+  }
+
   std::shared_ptr<const embedding::Problem> problem_;
+  bool tile_ = false;
   std::shared_ptr<embedding::ShardLayoutInterner> layouts_ =
       std::make_shared<embedding::ShardLayoutInterner>();
   std::vector<embedding::ShardingOption> options_;

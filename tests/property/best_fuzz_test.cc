@@ -1,0 +1,21 @@
+// Best mode against every plan of thousands of small problems.
+#include "tests/support/best_checks.h"
+
+using namespace shardwright::test_support;
+
+TEST_CASE("best: thousands of small problems are solved to the end") {
+  for (const std::uint64_t seed : seeds({211, 212, 213})) {
+    const BestCounts counts = check_small_plans(seed, 1500, false);
+    CHECK(counts.feasible > 900);
+    CHECK(counts.infeasible > 100);
+    CHECK(counts.proved * 100 >= counts.feasible * 95);
+  }
+}
+
+TEST_CASE("best: thousands of small problems with rules are solved") {
+  for (const std::uint64_t seed : seeds({214, 215})) {
+    const BestCounts counts = check_small_plans(seed, 1000, true);
+    CHECK(counts.feasible > 300);
+    CHECK(counts.infeasible > 100);
+  }
+}

@@ -1,0 +1,21 @@
+// Best mode against every plan of small problems.
+#include "tests/support/best_checks.h"
+
+using namespace shardwright::test_support;
+
+TEST_CASE("best: finds a plan wherever there is one, and none is better") {
+  for (const std::uint64_t seed : seeds({201, 202})) {
+    const BestCounts counts = check_small_plans(seed, 100, false);
+    CHECK(counts.feasible > 50);
+    CHECK(counts.infeasible > 5);
+    CHECK(counts.proved * 100 >= counts.feasible * 90);
+  }
+}
+
+TEST_CASE("best: finds the best plan that the rules allow") {
+  for (const std::uint64_t seed : seeds({203, 204})) {
+    const BestCounts counts = check_small_plans(seed, 60, true);
+    CHECK(counts.feasible > 15);
+    CHECK(counts.infeasible > 5);
+  }
+}
