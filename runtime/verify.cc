@@ -224,7 +224,12 @@ class Verifier {
   }
 
   void check_lower_bound() {
-    if (!document_.lower_bound) return;
+    if (!document_.lower_bound) {
+      if (document_.gap) report("/gap", "is claimed without a `lower_bound`");
+      if (document_.proven_optimal && *document_.proven_optimal)
+        report("/proven_optimal", "is claimed without a `lower_bound`");
+      return;
+    }
     const double rating = result_.evaluation.rating;
     const double bound = *document_.lower_bound;
     ++result_.claims;

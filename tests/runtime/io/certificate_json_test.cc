@@ -1,0 +1,119 @@
+// Bound certificates in files: what is written is read back, and what is malformed has a place.
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/io/certificate_json.h"
+#include "runtime/io/json_document.h"
+#include "tests/support/malformed.h"
+
+using namespace shardwright;
+using namespace shardwright::embedding;
+using namespace shardwright::test_support;
+
+namespace {
+
+constexpr std::string_view kCertificate =
+    R"({"bound": 1.5, "class_of_rank": [[0, 2], [1, 3], [0, 1]],
+  "nodes": [
+    {"cut": 7, "parts": [[3, 1], [0, 3]]},
+    {"prices": [[0.1, 2e-9, 0], [0.3, 0, 1e-300]]},
+    {"prices": [[1, 0, 0]], "worths": [[4, 2, 0.7], [4294967290, 0, -1]], "most_worth": [1, 2.5]}
+  ]})";
+
+Result<BoundCertificate> read(std::string_view text) {
+  const auto document = JsonDocument::parse(std::string(text));
+  if (!document.ok()) return document.error();
+  return read_certificate(document->root());
+}
+
+std::string written(const BoundCertificate& certificate) {
+  std::string text;
+  const TextSink sink = [&](std::string_view piece) { text += piece; };
+  JsonWriter json(sink);
+  write_certificate(certificate, json);
+  json.finish();
+  return text;
+}
+
+std::string error_of(const std::string& text) {
+  const auto certificate = read(text);
+  return certificate.ok() ? "" : certificate.error().to_string();
+}
+
+}  // namespace
+
+TEST_CASE("certificate json: every member is read") {
+  const auto certificate = read(kCertificate);
+  REQUIRE_MESSAGE(certificate.ok(), certificate.error().to_string());
+  CHECK(certificate->bound == 1.5);
+  CHECK(certificate->class_of_rank == std::vector<std::uint32_t>{0, 0, 1, 1, 1, 0});
+  REQUIRE(certificate->nodes.size() == 3);
+  const BoundNode& cut = certificate->nodes[0];
+  CHECK_FALSE(cut.is_leaf);
+  CHECK(cut.table == TableId(7));
+  REQUIRE(cut.parts.size() == 2);
+  CHECK(cut.parts[0].option == OptionId(3));
+  CHECK(cut.parts[1].classes == 3);
+  const BoundNode& priced = certificate->nodes[1];
+  CHECK(priced.is_leaf);
+  REQUIRE(priced.prices.size() == 2);
+  CHECK(priced.prices[0].load == 0.1);
+  CHECK(priced.prices[0].hbm == 2e-9);
+  CHECK(priced.prices[1].ddr == 1e-300);
+  CHECK(priced.shards.empty());
+  const BoundNode& packed = certificate->nodes[2];
+  REQUIRE(packed.shards.size() == 2);
+  CHECK(packed.shards[0].run == 2);
+  CHECK(packed.shards[0].worth == 0.7);
+  CHECK(packed.shards[1].option == OptionId(4'294'967'290U));
+  CHECK(packed.most_worth == std::vector<double>{1, 2.5});
+}
+
+TEST_CASE("certificate json: a round trip changes no byte") {
+  const auto certificate = read(kCertificate);
+  REQUIRE(certificate.ok());
+  const std::string text = written(*certificate);
+  const auto again = read(text);
+  REQUIRE_MESSAGE(again.ok(), again.error().to_string());
+  CHECK(written(*again) == text);
+  CHECK(nlohmann::json::parse(text) == nlohmann::json::parse(kCertificate));
+}
+
+TEST_CASE("certificate json: what is malformed is refused at its place") {
+  check_malformed(
+      nlohmann::json::parse(kCertificate), error_of,
+      {{"/bound", "-", "the key \"bound\" is missing"},
+       {"/bound", "\"high\"", "/bound: expected a number"},
+       {"/class_of_rank", "-", "the key \"class_of_rank\" is missing"},
+       {"/class_of_rank", "3", "/class_of_rank: expected a list"},
+       {"/class_of_rank/1", "[1]", "/class_of_rank/1: expected [class, number of ranks]"},
+       {"/class_of_rank/1", "[1, 0]", "/class_of_rank/1: expected [class, number of ranks]"},
+       {"/class_of_rank/1", "[-1, 2]", "/class_of_rank/1: expected [class, number of ranks]"},
+       {"/class_of_rank/1", "[0, 16777216]", "/class_of_rank/1: expected [class, number"},
+       {"/class_of_rank/1", "[0, 1.5]", "/class_of_rank/1/1: expected an integer"},
+       {"/class_of_rank/1", "7", "/class_of_rank/1: expected a list"},
+       {"/nodes", "-", "the key \"nodes\" is missing"},
+       {"/nodes", "{}", "/nodes: expected a list of nodes"},
+       {"/nodes/1", "[]", "/nodes/1: expected an object"},
+       {"/nodes/1/price", "[]", "/nodes/1/price: unknown key \"price\"; did you mean \"prices\"?"},
+       {"/nodes/0/cut", "-1", "/nodes/0: there is no such table"},
+       {"/nodes/0/cut", "4294967296", "/nodes/0: there is no such table"},
+       {"/nodes/0/cut", "\"a\"", "/nodes/0/cut: expected an integer"},
+       {"/nodes/0/parts", "[[0, 1, 2]]", "/nodes/0/parts/0: expected a list of 2 numbers"},
+       {"/nodes/0/parts", "[[0, 1], [-1, 1]]", "/nodes/0/parts/1: expected a whole number"},
+       {"/nodes/0/parts", "[[0, 1], [0.5, 1]]", "/nodes/0/parts/1: expected a whole number"},
+       {"/nodes/0/parts", "[[0, 4294967296]]", "/nodes/0/parts/0: expected a whole number"},
+       {"/nodes/0/parts", "[[0, \"1\"]]", "/nodes/0/parts/0/1: expected a number"},
+       {"/nodes/1/prices", "[[0, 1]]", "/nodes/1/prices/0: expected a list of 3 numbers"},
+       {"/nodes/1/prices", "[[0, 1, null]]", "/nodes/1/prices/0/2: expected a number"},
+       {"/nodes/2/worths", "[[4, 2]]", "/nodes/2/worths/0: expected a list of 3 numbers"},
+       {"/nodes/2/worths", "[[-4, 2, 1]]", "/nodes/2/worths/0: expected a whole number"},
+       {"/nodes/2/worths", "[[4, 1e30, 1]]", "/nodes/2/worths/0: expected a whole number"},
+       {"/nodes/2/most_worth", "[true]", "/nodes/2/most_worth/0: expected a number"}});
+}
+
+TEST_CASE("certificate json: what is no JSON is no certificate") { check_no_json(error_of); }
