@@ -1,0 +1,139 @@
+// Best mode through the command, as a user plans: bound, proof, limits and placement rules.
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "runtime/io/file.h"
+#include "tests/support/command.h"
+
+using namespace shardwright::test_support;
+using nlohmann::json;
+using shardwright::read_file;
+using shardwright::write_file;
+
+namespace {
+
+const std::string kSample = "samples/data/mlperf_dlrm_dcnv2.json";
+const std::string kOneHost = " --ranks 8 --hbm 80GiB ";
+const std::string kRanks = " --ranks 16 --ranks-per-host 8 --hbm 80GiB ";
+
+json planned(const Command& run, const std::string& arguments) {
+  const CommandOutcome outcome = run("plan --json " + arguments);
+  REQUIRE_MESSAGE(outcome.status == 0, outcome.err);
+  return json::parse(outcome.out);
+}
+
+void check_verified(const Command& run, const std::string& problem, const json& plan) {
+  REQUIRE(write_file(run.path("plan.json"), plan.dump()).ok());
+  const CommandOutcome outcome = run("verify " + problem + " " + run.path("plan.json"));
+  CHECK_MESSAGE(outcome.status == 0, outcome.out);
+}
+
+std::set<int> ranks_of(const json& plan, const std::string& table) {
+  for (const json& entry : plan["plan"]) {
+    if (entry["table"] == table) return entry["ranks"].get<std::set<int>>();
+  }
+  FAIL("no table " << table);
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("best command: the default mode plans a sample, proves it and is verified") {
+  const Command run;
+  const json best = planned(run, kSample + kOneHost);
+  CHECK(best["mode"] == "best");
+  CHECK(best["stopped_by"].is_null());
+  const double rating = best["best_rating"].get<double>();
+  const double bound = best["lower_bound"].get<double>();
+  CHECK(bound <= rating);
+  CHECK(best["gap"].get<double>() == doctest::Approx((rating - bound) / rating).epsilon(1e-9));
+  CHECK(best["gap"].get<double>() <= 1e-4);
+  CHECK(best["proven_optimal"] == true);
+  CHECK(best["certificate"]["bound"] == best["lower_bound"]);
+  const json& steps = best["improvements"];
+  REQUIRE(!steps.empty());
+  CHECK(steps.back()["rating"] == best["best_rating"]);
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    CHECK(steps[i]["work"] > steps[i - 1]["work"]);
+    CHECK(steps[i]["rating"] <= steps[i - 1]["rating"]);
+    CHECK(steps[i].value("bound", 0.0) >= steps[i - 1].value("bound", 0.0));
+  }
+  check_verified(run, kSample + kOneHost, best);
+
+  const json exact = planned(run, "--mode exact " + kSample + kOneHost);
+  CHECK(exact["mode"] == "exact");
+  for (const char* const key : {"lower_bound", "gap", "proven_optimal"}) {
+    INFO(std::string(key));
+    REQUIRE(exact.contains(key));
+    CHECK(exact[key].is_null());
+  }
+  CHECK_FALSE(exact.contains("certificate"));
+  CHECK_FALSE(exact.contains("improvements"));
+  CHECK(rating <= exact["best_rating"].get<double>());
+  check_verified(run, kSample + kOneHost, exact);
+}
+
+TEST_CASE("best command: limits of work and time are honoured") {
+  const Command run;
+  const std::string hard = "tests/golden/embedding/cases/09_mixed_default_20t_16r_2h.json.gz";
+  constexpr std::uint64_t kLimit = 4'000'000;
+  constexpr std::uint64_t kRound = 12'000'000;  // seven streams and the proof, once
+  const json limited = planned(run, "--work-limit " + std::to_string(kLimit) + " " + hard);
+  CHECK(limited["stopped_by"] == "work_limit");
+  CHECK(limited["work"]["placed_shards"].get<std::uint64_t>() >= kLimit);
+  CHECK(limited["work"]["placed_shards"].get<std::uint64_t>() <= kLimit + kRound);
+  CHECK(limited["proven_optimal"] == false);
+  check_verified(run, hard, limited);
+
+  constexpr double kSeconds = 0.5;
+  constexpr double kLate = 20;  // of a loaded machine
+  const json timed = planned(run, "--time-limit " + std::to_string(kSeconds) + " " + hard);
+  CHECK(timed["stopped_by"] == "time_limit");
+  CHECK(timed["timing"]["total_s"].get<double>() >= kSeconds);
+  CHECK(timed["timing"]["total_s"].get<double>() <= kLate);
+  check_verified(run, hard, timed);
+}
+
+TEST_CASE("best command: no work is enough for no plan") {
+  const Command run;
+  const CommandOutcome outcome = run("plan --json --work-limit 0 " + kSample + kRanks);
+  CHECK(outcome.status == 4);
+  const json answer = json::parse(outcome.out);
+  CHECK(answer["stopped_by"] == "work_limit");
+  CHECK_FALSE(answer["error"]["message"].get<std::string>().empty());
+}
+
+TEST_CASE("best command: tables are where the rules want them") {
+  const Command run;
+  json problem = json::parse(*read_file(kSample));
+  problem["constraints"]["cat_0"]["ranks"] = {3, 11};
+  problem["constraints"]["cat_1"]["hosts"] = {1};
+  problem["constraints"]["cat_2"]["max_shards"] = 1;
+  problem["keep_apart"] = json::array({{"cat_3", "cat_4", "cat_6"}});
+  problem["keep_together"] = json::array({{{"tables", {"cat_7", "cat_8"}}, {"on", "rank"}}});
+  REQUIRE(write_file(run.path("ruled.json"), problem.dump()).ok());
+  const std::string ruled = run.path("ruled.json") + kRanks;
+  const json plan = planned(run, "--work-limit 10000000 " + ruled);
+  const std::set<int> allowed{3, 11};
+  const std::set<int> own = ranks_of(plan, "cat_0");
+  CHECK(std::includes(allowed.begin(), allowed.end(), own.begin(), own.end()));
+  CHECK(*ranks_of(plan, "cat_1").begin() >= 8);
+  CHECK(ranks_of(plan, "cat_2").size() == 1);
+  std::set<int> apart;
+  std::size_t ranks = 0;
+  for (const char* const table : {"cat_3", "cat_4", "cat_6"}) {
+    const std::set<int> held = ranks_of(plan, table);
+    ranks += held.size();
+    apart.insert(held.begin(), held.end());
+  }
+  CHECK(apart.size() == ranks);
+  CHECK(ranks_of(plan, "cat_7") == ranks_of(plan, "cat_8"));
+  check_verified(run, ruled, plan);
+  if (!plan["lower_bound"].is_null()) CHECK(plan["lower_bound"] <= plan["best_rating"]);
+}
