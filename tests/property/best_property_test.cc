@@ -7,6 +7,7 @@ TEST_CASE("best: finds a plan wherever there is one, and none is better") {
   for (const std::uint64_t seed : seeds({201, 202})) {
     const BestCounts counts = check_small_plans(seed, 100, false);
     CHECK(counts.feasible > 50);
+    CHECK(counts.missed == 0);
     CHECK(counts.infeasible > 5);
     CHECK(counts.proved * 100 >= counts.feasible * 90);
   }
@@ -16,6 +17,7 @@ TEST_CASE("best: finds the best plan that the rules allow") {
   for (const std::uint64_t seed : seeds({203, 204})) {
     const BestCounts counts = check_small_plans(seed, 60, true);
     CHECK(counts.feasible > 15);
+    CHECK(counts.missed == 0);
     CHECK(counts.infeasible > 5);
   }
 }
