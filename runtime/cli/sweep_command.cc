@@ -81,13 +81,16 @@ void add_grid_arguments(CLI::App& command, SweepArguments& arguments) {
   const char* const group = "Machines, every combination of these lists";
   command.add_option("--ranks", arguments.grid.ranks, "Ranks, such as 8,16,32")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(positive)
       ->group(group);
   command.add_option("--hbm", arguments.hbm, "HBM per rank, such as 40GiB,80GiB")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->group(group);
   command.add_option("--batch-size", arguments.grid.batch_sizes, "Samples per rank and step")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(positive)
       ->group(group);
   command

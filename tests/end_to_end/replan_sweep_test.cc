@@ -169,6 +169,7 @@ TEST_CASE("sweep: exits 3 where nothing fits anywhere, and says why") {
   CHECK(contains(text.out, "What does not fit, and why"));
   CHECK(contains(text.out, "none"));
   CHECK(run("sweep " + problem + " --hbm 12").status == 2);
+  CHECK(run("sweep --ranks 1,2 --hbm 1MiB,2MiB --ddr 1MiB " + problem).status == 3);
 }
 
 TEST_CASE("replan: the same bytes for 1 and 2 threads") {
