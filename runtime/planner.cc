@@ -224,8 +224,8 @@ class EmbeddingPlanner {
     return {};
   }
 
-  // Half of what there is. Placed shards take far less time than steps of best mode: that is more of
-  // them than exact mode would have within the same limit.
+  // Half of what there is. Placed shards take far less time than steps of best mode: that is more
+  // of them than exact mode would have within the same limit.
   Budget start_budget() const {
     std::optional<double> seconds = options_.time_limit_s;
     if (seconds) *seconds /= 2;

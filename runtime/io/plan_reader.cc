@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 25> kIgnoredKeys{
     "group",     "note",           "source",       "expected",           "mode",
     "work",      "threads",        "stopped_by",   "num_plans",          "num_proposals",
     "proposals", "proposals_note", "search_space", "search_space_order", "search_space_sha1",
-    "stats",     "description",    "violations",   "improvements",      "migration"};
+    "stats",     "description",    "violations",   "improvements",       "migration"};
 
 Status read_storage(JsonValue value, std::vector<std::int64_t>& out) {
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, out));

@@ -56,7 +56,7 @@ class BestSearch {
   std::unique_ptr<BoundProver> prover_;
   std::deque<ImproveStream> streams_;  // which refer to themselves
   std::uint64_t round_work_ = kFirstRoundWork;
-  double round_bound_ = 0;  // what streams see while the proof goes on
+  double round_bound_ = 0;                // what streams see while the proof goes on
   std::vector<std::uint64_t> lane_work_;  // of the round
   std::optional<RatedAllocation> best_;
   std::vector<ImprovementStep> steps_;

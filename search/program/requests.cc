@@ -146,7 +146,8 @@ class Walker {
       shape[dim] *= attr.splits(dim);
       fits = check_extents(shape).ok();
     }
-    if (!fits) return invalid_input(where, "with this batch size \"" + var.name + "\" is too large");
+    if (!fits)
+      return invalid_input(where, "with this batch size \"" + var.name + "\" is too large");
     found_.shapes[id.index()] = std::move(shape);
     return {};
   }
