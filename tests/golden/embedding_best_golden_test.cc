@@ -10,7 +10,9 @@ TEST_CASE("best golden: what a MILP solver solved is solved and proved within th
   const std::string slow = "30_custom_topology_uneven_hbm_4r";
   int checked = 0;
   const nlohmann::json rows = milp_rows();
-  for (const auto& [name, row] : rows.items()) {
+  for (const auto& item : rows.items()) {
+    const std::string& name = item.key();
+    const nlohmann::json& row = item.value();
     if (row["status"] != "optimal" || name == slow) continue;
     INFO("case ", name);
     check_against_milp(name, row, {});

@@ -12,7 +12,9 @@ using namespace shardwright::test_support;
 TEST_CASE("best golden: where a MILP solver ran out of time our plan and bound are no worse") {
   int checked = 0;
   const nlohmann::json rows = milp_rows();
-  for (const auto& [name, row] : rows.items()) {
+  for (const auto& item : rows.items()) {
+    const std::string& name = item.key();
+    const nlohmann::json& row = item.value();
     if (row["status"] == "optimal") continue;
     INFO("case ", name);
     check_against_milp(name, row, {});

@@ -11,7 +11,9 @@ TEST_CASE("bound golden: what a MILP solver proved optimal is proved within 10^-
   const std::string slow = "30_custom_topology_uneven_hbm_4r";
   int proved = 0;
   const nlohmann::json rows = milp_rows();
-  for (const auto& [name, row] : rows.items()) {
+  for (const auto& item : rows.items()) {
+    const std::string& name = item.key();
+    const nlohmann::json& row = item.value();
     if (row["status"] != "optimal" || name == slow) continue;
     INFO("case ", name);
     CHECK(proved_gap(name, row["milp"].get<double>(), kWork) <= BoundProver::kOptimal);

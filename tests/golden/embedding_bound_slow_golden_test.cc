@@ -17,7 +17,9 @@ TEST_CASE("bound golden: where a MILP solver ran out of time our gap is no large
   constexpr std::uint64_t kWork = 100'000'000;
   int checked = 0;
   const nlohmann::json rows = milp_rows();
-  for (const auto& [name, row] : rows.items()) {
+  for (const auto& item : rows.items()) {
+    const std::string& name = item.key();
+    const nlohmann::json& row = item.value();
     if (row["status"] == "optimal") continue;
     INFO("case ", name);
     const double rating = row["milp"].get<double>();
