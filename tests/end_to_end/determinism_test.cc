@@ -90,12 +90,12 @@ std::string difference(const std::string& a, const std::string& b) {
          b.substr(from, 120) + "...";
 }
 
-void check_all(const std::string& arguments) {
+void check_all(const std::string& arguments, int runs = kRuns) {
   const PlanCommand plan;
   int expected_status = 0;
   std::string expected;
   for (const int threads : kThreads) {
-    for (int run = 0; run < kRuns; ++run) {
+    for (int run = 0; run < runs; ++run) {
       INFO(arguments, ", ", threads, " threads, run ", run);
       const Outcome outcome = plan(arguments + " --threads " + std::to_string(threads));
       REQUIRE((outcome.status == 0 || outcome.status == 3));
@@ -117,13 +117,22 @@ void check_all(const std::string& arguments) {
 
 TEST_CASE("determinism: the command's JSON is the same for any number of threads") {
   for (const char* const name : kCases) {
-    check_all("--trace --emit-search-space tests/golden/embedding/cases/" + std::string(name) +
+    check_all("--mode exact --trace --emit-search-space tests/golden/embedding/cases/" + std::string(name) +
               ".json.gz");
   }
 }
 
 // Without a trace, ratings that are certain to lose are not computed: another way to the same plan.
 TEST_CASE("determinism: so it is where the search gives up losing proposals early") {
-  check_all("tests/golden/embedding/cases/36_mid_100t_16r_2h_default.json.gz");
-  check_all("--work-limit 1000000 tests/golden/embedding/cases/36_mid_100t_16r_2h_default.json.gz");
+  check_all("--mode exact tests/golden/embedding/cases/36_mid_100t_16r_2h_default.json.gz");
+  check_all("--mode exact --work-limit 1000000 tests/golden/embedding/cases/36_mid_100t_16r_2h_default.json.gz");
+}
+
+TEST_CASE("determinism: best mode's plan, bound and certificate are the same, too") {
+  constexpr int kFewRuns = 2;
+  for (const char* const name : {"09_mixed_default_20t_16r_2h", "16_sequence_and_pooled_8r",
+                                 "30_custom_topology_uneven_hbm_4r"}) {
+    check_all("--work-limit 20000000 tests/golden/embedding/cases/" + std::string(name) + ".json.gz",
+              kFewRuns);
+  }
 }
