@@ -7,7 +7,7 @@ using namespace shardwright::test_support;
 using shardwright::embedding::BoundProver;
 
 TEST_CASE("bound golden: what a MILP solver proved optimal is proved within 10^-4") {
-  constexpr std::uint64_t kWork = 40'000'000;
+  constexpr std::uint64_t kWork = 80'000'000;
   const std::string slow = "30_custom_topology_uneven_hbm_4r";
   int proved = 0;
   const nlohmann::json rows = milp_rows();

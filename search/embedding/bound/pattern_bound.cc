@@ -11,7 +11,7 @@ namespace {
 // By how much the tables must be worth more than the ranks can hold, relatively, to count as proof.
 constexpr double kMargin = 1e-7;
 // Steps of a filler that a pivot takes as long as, per row.
-constexpr std::uint64_t kPivotCost = 4;
+constexpr std::uint64_t kPivotCost = 12;
 // A class's excess in the program below which a mix of patterns counts as one that fits.
 constexpr double kFits = 1e-9;
 
