@@ -3,9 +3,26 @@
 #include <algorithm>
 
 namespace shardwright::embedding {
+namespace {
+
+// A table has no choice whose shards fit on any rank.
+bool is_hopeless(const ImproveContext& context) {
+  const ChoiceModel& model = context.model();
+  for (std::size_t table = 0; table < model.num_tables(); ++table) {
+    bool any = false;
+    for (std::uint32_t i = 0; i < model.choices(table).size() && !any; ++i)
+      any = context.fits(model.first_choice(table) + i);
+    if (!any) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 BestSearch::BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove)
-    : context_(model), prover_(prove ? std::make_unique<BoundProver>(model) : nullptr) {
+    : context_(model),
+      hopeless_(is_hopeless(context_)),
+      prover_(prove ? std::make_unique<BoundProver>(model) : nullptr) {
   for (std::uint32_t stream = 0; stream < kStreams; ++stream)
     streams_.emplace_back(context_, seed, stream);
   lane_work_.resize(kStreams + 1);
@@ -20,20 +37,8 @@ bool BestSearch::is_proved() const {
   return prover_ && best_ && prover_->bound() >= best_->rating * (1 - BoundProver::kOptimal);
 }
 
-// A table has no choice whose shards fit on any rank.
-bool BestSearch::is_hopeless() const {
-  const ChoiceModel& model = context_.model();
-  for (std::size_t table = 0; table < model.num_tables(); ++table) {
-    bool any = false;
-    for (std::uint32_t i = 0; i < model.choices(table).size() && !any; ++i)
-      any = context_.fits(model.first_choice(table) + i);
-    if (!any) return true;
-  }
-  return false;
-}
-
 std::size_t BestSearch::propose(const Budget&) {
-  if (is_proved() || is_hopeless()) return 0;
+  if (hopeless_ || is_proved()) return 0;
   round_bound_ = bound();
   return lane_work_.size();
 }

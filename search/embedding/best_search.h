@@ -50,9 +50,9 @@ class BestSearch {
       12;  // of the proof, in streams; its steps are shorter
 
   bool is_proved() const;
-  bool is_hopeless() const;
 
   ImproveContext context_;
+  bool hopeless_;  // a table fits nowhere
   std::unique_ptr<BoundProver> prover_;
   std::deque<ImproveStream> streams_;  // which refer to themselves
   std::uint64_t round_work_ = kFirstRoundWork;
