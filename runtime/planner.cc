@@ -316,7 +316,13 @@ class EmbeddingPlanner {
 Result<EmbeddingPlanResult> plan_embedding(std::shared_ptr<const Problem> problem,
                                            const PlanOptions& options,
                                            std::shared_ptr<const SearchSpace> search_space) {
-  return EmbeddingPlanner(std::move(problem), options, std::move(search_space)).run();
+  const bool given = search_space != nullptr;
+  Result<EmbeddingPlanResult> planned =
+      EmbeddingPlanner(std::move(problem), options, std::move(search_space)).run();
+  if (!planned.ok()) return planned;
+  EmbeddingPlanResult result = std::move(planned).value();
+  result.given_search_space = given;
+  return result;
 }
 
 Result<std::shared_ptr<const SearchSpace>> enumerate_embedding(

@@ -256,6 +256,21 @@ class Replanner {
   Migration migration_;
 };
 
+Result<EmbeddingPlanResult> replan_in(std::shared_ptr<const Problem> problem,
+                                      const std::vector<PlanEntry>& old,
+                                      const ReplanOptions& options,
+                                      std::shared_ptr<const SearchSpace> search_space) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(OldPlan matched, OldPlan::make(search_space, old));
+  Result<Reservation> reservation = reserve_embedding(*problem);
+  if (!reservation.ok()) {
+    if (reservation.error().code != ErrorCode::kInfeasible) return reservation.error();
+    return plan_embedding(std::move(problem), options.plan, std::move(search_space));
+  }
+  return Replanner(std::move(problem), std::move(search_space), std::move(reservation).value(),
+                   std::move(matched), options)
+      .run();
+}
+
 }  // namespace
 
 Result<EmbeddingPlanResult> replan_embedding(std::shared_ptr<const Problem> problem,
@@ -266,19 +281,16 @@ Result<EmbeddingPlanResult> replan_embedding(std::shared_ptr<const Problem> prob
   if (!(options.migration_weight >= 0) || !std::isfinite(options.migration_weight)) {
     return invalid_input("--migration-weight", "must be a number of ms per GiB, zero or above");
   }
-  if (search_space == nullptr) {
+  const bool given = search_space != nullptr;
+  if (!given) {
     TbbExecutor executor(options.plan.threads);
     SHARDWRIGHT_ASSIGN_OR_RETURN(search_space, embedding::enumerate(problem, executor));
   }
-  SHARDWRIGHT_ASSIGN_OR_RETURN(OldPlan matched, OldPlan::make(search_space, old));
-  Result<Reservation> reservation = reserve_embedding(*problem);
-  if (!reservation.ok()) {
-    if (reservation.error().code != ErrorCode::kInfeasible) return reservation.error();
-    return plan_embedding(std::move(problem), options.plan, std::move(search_space));
-  }
-  return Replanner(std::move(problem), std::move(search_space), std::move(reservation).value(),
-                   std::move(matched), options)
-      .run();
+  SHARDWRIGHT_ASSIGN_OR_RETURN(EmbeddingPlanResult result,
+                               replan_in(std::move(problem), old, options,
+                                         std::move(search_space)));
+  result.given_search_space = given;
+  return result;
 }
 
 }  // namespace shardwright

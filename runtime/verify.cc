@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/embedding/ranks_sha1.h"
+#include "runtime/identity.h"
 #include "runtime/io/json_number.h"
 #include "runtime/memory_parts.h"
 #include "runtime/option_finder.h"
@@ -37,6 +38,7 @@ class Verifier {
       : problem_(std::move(problem)), document_(document) {}
 
   Result<Verification> run(std::shared_ptr<const SearchSpace> space) {
+    check_problem_hash(space.get());
     const Result<Reservation> reservation = reserve_embedding(*problem_);
     check_reservation(reservation);
     if (!reservation.ok()) return std::move(result_);
@@ -63,6 +65,7 @@ class Verifier {
     if (document_.ranks_sha1) {
       compare("/plan_ranks_sha1", *document_.ranks_sha1, embedding::ranks_sha1(plan));
     }
+    if (document_.plan_hash) compare("/plan_hash", *document_.plan_hash, plan_hash(*problem_, plan));
     check_lower_bound();
     check_certificate(*space, reservation->topology);
     return std::move(result_);
@@ -92,6 +95,19 @@ class Verifier {
                const Storage& found) {
     compare(where + "/0", claimed[0], found.hbm.value());
     compare(where + "/1", claimed[1], found.ddr.value());
+  }
+
+  // A plan that was made by enumeration may be checked against a search space, too: its costs are
+  // compared one by one.
+  void check_problem_hash(const SearchSpace* given) {
+    if (!document_.problem_hash) return;
+    ++result_.claims;
+    const ProblemIdentity own = identify(*problem_);
+    if (*document_.problem_hash == own.hash) return;
+    const ProblemIdentity found = given != nullptr ? identify(*problem_, given) : own;
+    if (*document_.problem_hash == found.hash) return;
+    report("/problem_hash", "the plan was made for another problem, which differs in " +
+                                differing_parts(document_.problem_parts, found.parts));
   }
 
   void check_reservation(const Result<Reservation>& reservation) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/embedding/ranks_sha1.h"
+#include "runtime/identity.h"
 #include "runtime/io/certificate_json.h"
 #include "runtime/io/json_writer.h"
 #include "runtime/io/migration_json.h"
@@ -25,6 +26,17 @@ using embedding::to_name;
 
 void write_storage(const Storage& storage, JsonWriter& json) {
   json.begin_array().value(storage.hbm.value()).value(storage.ddr.value()).end_array();
+}
+
+void write_identity(const Problem& problem, const EmbeddingPlanResult& result, JsonWriter& json) {
+  const ProblemIdentity identity =
+      identify(problem, result.given_search_space ? result.search_space.get() : nullptr);
+  json.new_line().member("problem_hash", identity.hash).key("problem_parts").begin_object();
+  for (const auto& [part, hash] : identity.parts)
+    json.member(part, hash);
+  json.end_object().member("search_hash", search_hash(problem));
+  if (result.plan) json.member("plan_hash", plan_hash(problem, *result.plan));
+  json.new_line();
 }
 
 void write_reservation(const Reservation& reservation, JsonWriter& json) {
@@ -295,7 +307,7 @@ void write_plan(const Problem& problem, const EmbeddingPlanResult& result,
   JsonWriter json(sink);
   json.begin_object().new_line().member("format", "shardwright.embedding.plan/1");
   if (!problem.name().empty()) json.member("name", problem.name());
-  json.new_line();
+  write_identity(problem, result, json);
   if (result.reservation) write_reservation(*result.reservation, json);
   json.member("search_space_size", result.search_space ? result.search_space->size() : 0);
   if (options.search_space && result.search_space) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/embedding/problem.h"
@@ -55,6 +56,12 @@ struct ClaimedMemory {
 // A plan as a file claims it, nothing of it checked. Absent members were not claimed.
 // Thread safety: a value.
 struct PlanDocument {
+  std::optional<std::string> problem_hash;
+  std::vector<std::pair<std::string, std::string>> problem_parts;
+  std::optional<std::string> search_hash;
+  std::optional<std::string> plan_hash;
+  std::optional<std::string> mode;
+  std::optional<std::string> stopped_by;  // absent where the search ran to its end, too
   std::optional<ReservedTopology> reserved_topology;
   std::optional<std::int64_t> search_space_size;
   std::optional<double> best_rating;

@@ -10,12 +10,12 @@ namespace shardwright {
 namespace {
 
 // Keys that describe how an answer came about; they are not part of what it claims.
-constexpr std::array<std::string_view, 25> kIgnoredKeys{
+constexpr std::array<std::string_view, 24> kIgnoredKeys{
     "format",    "name",           "case",         "torchrec",           "timing",
-    "group",     "note",           "source",       "expected",           "mode",
-    "work",      "threads",        "stopped_by",   "num_plans",          "num_proposals",
+    "group",     "note",           "source",       "expected",           "reused",
+    "work",      "threads",        "num_plans",    "num_proposals",      "description",
     "proposals", "proposals_note", "search_space", "search_space_order", "search_space_sha1",
-    "stats",     "description",    "violations",   "improvements",       "migration"};
+    "stats",     "violations",     "improvements", "migration"};
 
 Status read_storage(JsonValue value, std::vector<std::int64_t>& out) {
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, out));
@@ -90,6 +90,16 @@ Status read_entries(JsonValue list, std::optional<std::vector<PlanEntry>>& out) 
   return {};
 }
 
+Status read_parts(JsonValue value, std::vector<std::pair<std::string, std::string>>& parts) {
+  if (value.is_null()) return {};
+  if (!value.is_object()) return value.expected("an object with one hash per part of the problem");
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string_view hash, value[i].string());
+    parts.emplace_back(value[i].key(), hash);
+  }
+  return {};
+}
+
 Status read_error(JsonValue value, std::string& message) {
   if (value.is_null()) return {};
   return ObjectReader(value).optional("message", message).ignore({"type", "reason"}).finish();
@@ -102,6 +112,13 @@ Result<PlanDocument> read_plan(std::string_view text) {
   PlanDocument out;
   SHARDWRIGHT_RETURN_IF_ERROR(
       ObjectReader(json.root())
+          .optional("problem_hash", out.problem_hash)
+          .optional_with("problem_parts",
+                         [&](JsonValue v) { return read_parts(v, out.problem_parts); })
+          .optional("search_hash", out.search_hash)
+          .optional("plan_hash", out.plan_hash)
+          .optional("mode", out.mode)
+          .optional("stopped_by", out.stopped_by)
           .optional_with(
               "reserved_topology",
               [&](JsonValue v) { return read_reserved(v, out.reserved_topology.emplace()); })

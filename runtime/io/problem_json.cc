@@ -27,7 +27,7 @@ constexpr std::string_view kFormat = "shardwright.embedding/1";
 
 // Keys of recorded answers and of remarks: a file that carries an answer beside its problem can be
 // planned again.
-constexpr std::array<std::string_view, 33> kIgnoredKeys{"expected",
+constexpr std::array<std::string_view, 41> kIgnoredKeys{"expected",
                                                         "group",
                                                         "timing",
                                                         "note",
@@ -47,6 +47,14 @@ constexpr std::array<std::string_view, 33> kIgnoredKeys{"expected",
                                                         "plan_ddr_by_rank",
                                                         "plan_memory_parts_by_rank",
                                                         "plan_ranks_sha1",
+                                                        "plan_hash",
+                                                        "problem_hash",
+                                                        "problem_parts",
+                                                        "search_hash",
+                                                        "reused",
+                                                        "stats",
+                                                        "improvements",
+                                                        "certificate",
                                                         "plan",
                                                         "proposals",
                                                         "proposals_note",

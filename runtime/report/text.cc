@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "runtime/identity.h"
 #include "runtime/report/best_text.h"
 #include "runtime/report/format.h"
 #include "runtime/report/memory_text.h"
@@ -279,6 +280,8 @@ std::string header(const Problem& problem, const EmbeddingPlanResult& result,
   if (!result.stopped_by.empty() && result.mode == PlanMode::kExact) {
     text += "stopped early by the " + result.stopped_by + ": a longer search may find more\n";
   }
+  text += identify(problem, result.given_search_space ? result.search_space.get() : nullptr).hash;
+  text += result.plan ? ", " + plan_hash(problem, *result.plan) + "\n" : "\n";
   return wrap(text, options.width, 0);
 }
 

@@ -157,6 +157,16 @@ class TableEnumerator {
 
 }  // namespace
 
+std::vector<ShardingChoice> allowed_choices(const Problem& problem, const Table& table) {
+  std::vector<ShardingChoice> choices;
+  if (skipped(problem, table)) return choices;
+  for (const ShardingType type : allowed_types(problem, table)) {
+    for (const ComputeKernel kernel : allowed_kernels(problem, table, type))
+      choices.push_back({type, kernel});
+  }
+  return choices;
+}
+
 std::vector<TableId> visit_order(const Problem& problem) {
   std::vector<TableId> order;
   order.reserve(problem.tables().size());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "core/embedding/search_space.h"
 #include "core/status.h"
@@ -19,6 +20,16 @@ namespace shardwright::embedding {
 Result<std::shared_ptr<const SearchSpace>> enumerate(std::shared_ptr<const Problem> problem,
                                                      Executor& executor,
                                                      const Budget& budget = {});
+
+// A way of sharding a table, before it is cut and estimated.
+struct ShardingChoice {
+  ShardingType sharding_type = ShardingType::kTableWise;
+  ComputeKernel compute_kernel = ComputeKernel::kFused;
+};
+
+// What sharder, device and constraints leave of a table's sharding types and kernels, in the order
+// in which the enumerator takes them.
+std::vector<ShardingChoice> allowed_choices(const Problem& problem, const Table& table);
 
 // The tables in the order in which the enumerator visits them.
 std::vector<TableId> visit_order(const Problem& problem);

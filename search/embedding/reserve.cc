@@ -13,8 +13,6 @@ namespace {
 constexpr double kMaxBytes = 4611686018427387904.0;  // 2^62
 // Two pipelined batches with ten internal copies each, for training.
 constexpr std::int64_t kTrainingKjtCopies = 20;
-// Parameters, gradients and optimizer state of the dense part, for training.
-constexpr double kTrainingDenseMultiplier = 6;
 constexpr double kBytesPerDenseParameter = 4;
 
 // Inputs of one local batch over all tables, modules in declaration order. num_poolings plays no
@@ -81,7 +79,7 @@ Result<Reserved> apply_reservation(const Problem& problem) {
 
   const bool training = spec.type == ReservationSpec::Type::kHeuristical;
   const double multiplier =
-      spec.parameter_multiplier.value_or(training ? kTrainingDenseMultiplier : 1);
+      spec.parameter_multiplier.value_or(default_dense_multiplier(spec.type));
   double dense = std::nearbyint(
       multiplier * (static_cast<double>(problem.spec().dense_params) * kBytesPerDenseParameter));
   // An estimate of zero counts as none.

@@ -18,8 +18,15 @@ struct Reserved {
   std::vector<Storage> margin;  // by rank, of what must stay free; empty where there is none
 };
 
-// Applies the problem's reservation, then its reserved memory, then its margin. Errors: kInfeasible where the heuristical reservation leaves
-// rank 0 with negative HBM; kInvalidInput where a size exceeds 2^62 bytes.
+// What dense parameters take, in multiples of their size, where the problem does not say.
+constexpr double default_dense_multiplier(ReservationSpec::Type type) {
+  // Parameters, gradients and optimizer state of the dense part, for training.
+  return type == ReservationSpec::Type::kHeuristical ? 6 : 1;
+}
+
+// Applies the problem's reservation, then its reserved memory, then its margin. Errors:
+// kInfeasible where the heuristical reservation leaves rank 0 with negative HBM; kInvalidInput
+// where a size exceeds 2^62 bytes.
 // Source: torchrec/distributed/planner/storage_reservations.py.
 Result<Reserved> reserve(const Problem& problem);
 

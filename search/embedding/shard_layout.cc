@@ -9,8 +9,6 @@
 namespace shardwright::embedding {
 namespace {
 
-// Source: MIN_CW_DIM, torchrec/distributed/planner/constants.py.
-constexpr std::int64_t kMinColumnWiseDim = 128;
 // Source: DEFAULT_ROW_ALIGNMENT, torchrec/quant/embedding_modules.py.
 constexpr std::int64_t kQuantRowAlignment = 16;
 // Scale and bias as two halves. Source: DEFAULT_SCALE_BIAS_SIZE_IN_BYTES, fbgemm_gpu.

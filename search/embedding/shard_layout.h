@@ -1,11 +1,17 @@
 // How a sharding type cuts a table: sizes and offsets of its shards.
 #pragma once
 
+#include <cstdint>
+
 #include "core/embedding/problem.h"
 #include "core/embedding/sharding_option.h"
 #include "core/status.h"
 
 namespace shardwright::embedding {
+
+// The narrowest column block where a table's constraints name none.
+// Source: MIN_CW_DIM, torchrec/distributed/planner/constants.py.
+inline constexpr std::int64_t kMinColumnWiseDim = 128;
 
 // The physical shape of a table's tensor. Training tensors are rows x dim of 2 or 4 byte elements;
 // quantised ones are rows of bytes that hold the packed values with scale and bias.
