@@ -1,7 +1,7 @@
 #include "runtime/io/search_space_json.h"
 
-#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/io/json_reader.h"
-#include "runtime/io/shard_runs.h"
+#include "runtime/search_space_builder.h"
 
 namespace shardwright {
 namespace {
@@ -21,14 +21,8 @@ using embedding::ShardCost;
 using embedding::ShardExtent;
 using embedding::ShardingOption;
 using embedding::ShardingType;
-using embedding::Storage;
-using embedding::Table;
 using embedding::TableId;
 using embedding::to_name;
-
-// Sums of bytes must stay within int64, whatever a plan puts together.
-constexpr std::int64_t kMaxTotalBytes = std::int64_t{1} << 62;
-constexpr std::uint32_t kMaxShards = std::uint32_t{1} << 24;
 
 Status read_pair(JsonValue value, std::int64_t& rows, std::int64_t& columns) {
   if (!value.is_array() || value.size() != 2) return value.expected("a list [rows, columns]");
@@ -87,80 +81,58 @@ Status read_shard(JsonValue value, ShardingType type, ShardExtent& extent, Shard
                            return read_pair(v, extent.row_step, extent.column_step);
                          })
           .finish());
-  if (count < 1 || count > kMaxShards) return value.error("count must be between 1 and 2^24");
+  if (count < 1 || count > std::numeric_limits<std::uint32_t>::max()) {
+    return value.error("count must be between 1 and 2^24");
+  }
   extent.count = static_cast<std::uint32_t>(count);
   if (!has_step && count > 1) default_step(type, extent);
   if (count == 1) extent.row_step = extent.column_step = 0;
   return {};
 }
 
-// Offsets along one dimension of a whole run lie within the table.
-bool within(std::int64_t offset, std::int64_t step, std::uint32_t count, std::int64_t size,
-            std::int64_t limit) {
-  if (size < 0 || size > limit || offset < 0 || offset > limit) return false;
-  if (step < -limit || step > limit) return false;
-  const std::int64_t steps = count - std::int64_t{1};
-  if (steps > 0 && step != 0 && std::abs(step) > limit / steps) return false;
-  const std::int64_t last = offset + step * steps;
-  return last >= 0 && last + size <= limit;
-}
-
-// Quantised rows are packed with their scale and padded, so they are wider than the table.
-std::int64_t max_columns(const Problem& problem, const Table& table) {
-  const bool packed = problem.spec().sharder.type == embedding::SharderSpec::Type::kQuant;
-  return packed ? 8 * (table.embedding_dim + 32) : table.embedding_dim;
+// An error of the builder, which does not know the place.
+Status at(JsonValue value, const Status& status) {
+  return status.ok() ? status : value.error(status.error().message);
 }
 
 class Reader {
  public:
   explicit Reader(std::shared_ptr<const Problem> problem)
-      : problem_(std::move(problem)),
-        layouts_(std::make_shared<embedding::ShardLayoutInterner>()),
-        max_option_bytes_(kMaxTotalBytes / static_cast<std::int64_t>(problem_->tables().size())) {
+      : problem_(std::move(problem)), builder_(problem_) {
     for (std::size_t i = 0; i < problem_->tables().size(); ++i) {
-      const Table& table = problem_->tables()[i];
-      by_name_[table.name].emplace_back(i);
+      by_name_[problem_->tables()[i].name].emplace_back(i);
     }
   }
 
   Result<std::shared_ptr<const SearchSpace>> read(JsonValue list) {
     if (!list.is_array()) return list.expected("a list of options");
-    std::vector<ShardingOption> options;
-    options.reserve(list.size());
-    std::vector<bool> has_option(problem_->tables().size(), false);
+    builder_.reserve(list.size());
     for (std::size_t i = 0; i < list.size(); ++i) {
-      ShardingOption option;
-      SHARDWRIGHT_RETURN_IF_ERROR(read_option(list[i], option));
-      has_option[option.table.index()] = true;
-      options.push_back(std::move(option));
+      SHARDWRIGHT_RETURN_IF_ERROR(read_option(list[i]));
     }
-    for (std::size_t i = 0; i < has_option.size(); ++i) {
-      if (!has_option[i]) {
-        return list.error("has no option for table \"" + problem_->tables()[i].name +
-                          "\" of module \"" + problem_->tables()[i].module + "\"");
-      }
-    }
-    return SearchSpace::make(problem_, layouts_, std::move(options));
+    auto space = builder_.finish();
+    if (!space.ok()) return list.error(space.error().message);
+    return space;
   }
 
  private:
-  Status read_option(JsonValue value, ShardingOption& option) {
+  Status read_option(JsonValue value) {
+    ShardingOption read;
     std::string table, module;
     std::optional<embedding::PartitionBy> partition_by;
-    std::optional<std::int64_t> num_shards;
+    std::optional<std::int64_t> num_shards, batch_size;
     std::optional<JsonValue> shards;
-    option.batch_size = problem_->batch_size();
     std::optional<bool> is_pooled, is_weighted;
     SHARDWRIGHT_RETURN_IF_ERROR(ObjectReader(value)
                                     .required("table", table)
                                     .optional("module", module)
-                                    .required("sharding_type", option.sharding_type)
-                                    .required("compute_kernel", option.compute_kernel)
+                                    .required("sharding_type", read.sharding_type)
+                                    .required("compute_kernel", read.compute_kernel)
                                     .optional("partition_by", partition_by)
-                                    .optional("batch_size", option.batch_size)
+                                    .optional("batch_size", batch_size)
                                     .optional("is_pooled", is_pooled)
                                     .optional("is_weighted", is_weighted)
-                                    .optional("load_factor", option.load_factor)
+                                    .optional("load_factor", read.load_factor)
                                     .optional("num_shards", num_shards)
                                     .required_with("shards",
                                                    [&](JsonValue v) {
@@ -169,21 +141,26 @@ class Reader {
                                                    })
                                     .ignore({"note"})
                                     .finish());
-    SHARDWRIGHT_ASSIGN_OR_RETURN(option.table, find_table(value, table, module));
-    const Table& of = problem_->table(option.table);
-    option.is_pooled = is_pooled.value_or(of.kind == embedding::TableKind::kPooled);
-    option.is_weighted = is_weighted.value_or(of.weighted);
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const TableId id, find_table(value, table, module));
+    SHARDWRIGHT_RETURN_IF_ERROR(
+        at(value, builder_.begin_option(id.value(), read.sharding_type, read.compute_kernel)));
+    ShardingOption& option = builder_.option();
+    option.load_factor = read.load_factor;
+    option.batch_size = batch_size.value_or(option.batch_size);
+    option.is_pooled = is_pooled.value_or(option.is_pooled);
+    option.is_weighted = is_weighted.value_or(option.is_weighted);
     if (partition_by && *partition_by != option.partition_by()) {
       return value.error(std::string(to_name(option.sharding_type)) + " is partitioned by " +
                          std::string(to_name(option.partition_by())) + ", not by " +
                          std::string(to_name(*partition_by)));
     }
-    SHARDWRIGHT_RETURN_IF_ERROR(read_shards(*shards, of, option));
-    if (num_shards && *num_shards != option.num_shards()) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::uint64_t found,
+                                 read_shards(*shards, option.sharding_type));
+    if (num_shards && static_cast<std::uint64_t>(*num_shards) != found) {
       return value.error("num_shards is " + std::to_string(*num_shards) + ", but there are " +
-                         std::to_string(option.num_shards()) + " shards");
+                         std::to_string(found) + " shards");
     }
-    return check_num_shards(*shards, option);
+    return at(*shards, builder_.end_option());
   }
 
   Result<TableId> find_table(JsonValue value, const std::string& name, const std::string& module) {
@@ -199,65 +176,22 @@ class Reader {
     return value.error("module \"" + module + "\" of the problem has no table \"" + name + "\"");
   }
 
-  Status read_shards(JsonValue list, const Table& table, ShardingOption& option) {
+  // How many there are.
+  Result<std::uint64_t> read_shards(JsonValue list, ShardingType type) {
     if (!list.is_array() || list.size() == 0) return list.expected("a list of shards");
-    ShardRuns runs;
-    Storage left{Bytes(max_option_bytes_), Bytes(max_option_bytes_)};
+    std::uint64_t found = 0;
     for (std::size_t i = 0; i < list.size(); ++i) {
       ShardExtent extent;
       ShardCost cost;
-      SHARDWRIGHT_RETURN_IF_ERROR(read_shard(list[i], option.sharding_type, extent, cost));
-      if (!within(extent.row_offset, extent.row_step, extent.count, extent.rows,
-                  table.num_embeddings) ||
-          !within(extent.column_offset, extent.column_step, extent.count, extent.columns,
-                  max_columns(*problem_, table))) {
-        return list[i].error("the shard is not within table \"" + table.name + "\" of " +
-                             std::to_string(table.num_embeddings) + " x " +
-                             std::to_string(table.embedding_dim));
-      }
-      if (cost.storage.hbm.value() > left.hbm.value() / extent.count ||
-          cost.storage.ddr.value() > left.ddr.value() / extent.count) {
-        return list[i].error("the bytes of the shards exceed what can be added up");
-      }
-      left -= Storage{Bytes(cost.storage.hbm.value() * extent.count),
-                      Bytes(cost.storage.ddr.value() * extent.count)};
-      if (runs.layout.num_shards > kMaxShards - extent.count) {
-        return list.error("more than 2^24 shards");
-      }
-      runs.append(extent, cost);
+      SHARDWRIGHT_RETURN_IF_ERROR(read_shard(list[i], type, extent, cost));
+      SHARDWRIGHT_RETURN_IF_ERROR(at(list[i], builder_.add_shards(extent, cost)));
+      found += extent.count;
     }
-    option.layout = layouts_->intern(std::move(runs.layout));
-    option.costs = std::move(runs.costs);
-    return {};
-  }
-
-  // What the partitioners rely on. Source: GreedyPerfPartitioner._uniform_partition,
-  // torchrec/distributed/planner/partitioners.py.
-  Status check_num_shards(JsonValue shards, const ShardingOption& option) {
-    const embedding::Topology& topology = problem_->topology();
-    const std::uint32_t local = topology.local_world_size();
-    const std::uint32_t count = option.num_shards();
-    const std::string of = "a " + std::string(to_name(option.sharding_type)) + " option must have ";
-    const std::string found = ", has " + std::to_string(count);
-    if (option.partition_by() == embedding::PartitionBy::kUniform &&
-        count != topology.world_size()) {
-      return shards.error(of + "one shard per rank (" + std::to_string(topology.world_size()) +
-                          ")" + found);
-    }
-    if (option.sharding_type == ShardingType::kTableRowWise && count != local) {
-      return shards.error(of + "one shard per rank of a host (" + std::to_string(local) + ")" +
-                          found);
-    }
-    if (option.sharding_type == ShardingType::kGridShard && count % local != 0) {
-      return shards.error(of + "a multiple of the ranks of a host (" + std::to_string(local) +
-                          ") of shards" + found);
-    }
-    return {};
+    return found;
   }
 
   std::shared_ptr<const Problem> problem_;
-  std::shared_ptr<embedding::ShardLayoutInterner> layouts_;
-  std::int64_t max_option_bytes_;
+  SearchSpaceBuilder builder_;
   std::unordered_map<std::string, std::vector<TableId>> by_name_;
 };
 

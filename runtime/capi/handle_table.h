@@ -1,0 +1,75 @@
+// Handles of the C interface: numbers that are looked up, never pointers that are followed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace shardwright::capi {
+
+enum class HandleKind : std::uint8_t {
+  kProblem = 1,
+  kSearchSpace,
+  kCancel,
+  kResult,
+  kVerification,
+};
+
+// What a handle's number says: a tag with the kind in the high byte, the slot, and how often the
+// slot has been used, so that a handle once destroyed is never valid again.
+struct HandleBits {
+  static constexpr std::uint32_t kTag = 0xB0;
+  static constexpr std::uint32_t kMaxSlots = 1U << 24;
+
+  std::uint32_t tag = 0;         // 8 bits
+  std::uint32_t slot = 0;        // 24 bits
+  std::uint32_t generation = 0;  // from 1
+
+  std::uint64_t pack() const {
+    return (std::uint64_t{tag} << 56) | (std::uint64_t{slot} << 32) | generation;
+  }
+  static HandleBits unpack(std::uint64_t handle) {
+    return {static_cast<std::uint32_t>(handle >> 56),
+            static_cast<std::uint32_t>(handle >> 32) & (kMaxSlots - 1),
+            static_cast<std::uint32_t>(handle)};
+  }
+};
+
+// The objects behind all handles of the process. Lookups hand out shared ownership: an object that
+// is removed meanwhile lives until the last call that uses it returns.
+// Thread safety: every member may be called from any thread. No object is destroyed under the lock.
+class HandleTable {
+ public:
+  // Why a handle leads to nothing.
+  enum class Fault : std::uint8_t { kNone, kNull, kForeign, kOtherKind, kDestroyed };
+
+  // Throws std::bad_alloc where memory or numbers run out; `object` is then gone.
+  std::uint64_t add(HandleKind kind, std::shared_ptr<const void> object);
+
+  struct Found {
+    Fault fault = Fault::kNone;
+    std::shared_ptr<const void> object;
+  };
+  Found find(HandleKind kind, std::uint64_t handle) const;
+  // Ends the handle; of several calls at once one gets the object, the others kDestroyed.
+  Found remove(HandleKind kind, std::uint64_t handle);
+
+ private:
+  struct Slot {
+    std::shared_ptr<const void> object;  // null = free
+    std::uint32_t tag = 0;
+    std::uint32_t generation = 1;
+  };
+
+  Fault check(HandleKind kind, std::uint64_t handle) const;
+
+  mutable std::mutex mutex_;
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_;
+};
+
+// The table of the process. It is never destroyed, so that handles work in every destructor.
+HandleTable& handles();
+
+}  // namespace shardwright::capi

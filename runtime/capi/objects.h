@@ -1,0 +1,62 @@
+// What is behind each kind of handle.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "core/embedding/search_space.h"
+#include "runtime/capi/handle_table.h"
+#include "runtime/capi/shardwright_types.h"
+#include "runtime/planner.h"
+#include "runtime/verify.h"
+
+namespace shardwright::capi {
+
+// Requests reach all planning calls that were given the handle.
+// Thread safety: may be used from any thread.
+struct CancelToken {
+  std::stop_source source;
+};
+
+// A result with its options numbered. Immutable.
+struct PlannedResult {
+  std::shared_ptr<const embedding::Problem> problem;
+  EmbeddingPlanResult result;
+  // The options of the result's search space, then those of the plan that are not among them.
+  // Null where nothing was enumerated.
+  std::shared_ptr<const embedding::SearchSpace> space;
+  std::vector<std::uint32_t> options;  // of the plan, by position: numbers in `space`
+  std::uint64_t num_shards = 0;        // of the plan
+};
+
+template <class Handle>
+struct ObjectOf;
+template <>
+struct ObjectOf<shardwright_problem> {
+  using Type = embedding::Problem;
+  static constexpr HandleKind kKind = HandleKind::kProblem;
+};
+template <>
+struct ObjectOf<shardwright_search_space> {
+  using Type = embedding::SearchSpace;
+  static constexpr HandleKind kKind = HandleKind::kSearchSpace;
+};
+template <>
+struct ObjectOf<shardwright_cancel> {
+  using Type = CancelToken;
+  static constexpr HandleKind kKind = HandleKind::kCancel;
+};
+template <>
+struct ObjectOf<shardwright_result> {
+  using Type = PlannedResult;
+  static constexpr HandleKind kKind = HandleKind::kResult;
+};
+template <>
+struct ObjectOf<shardwright_verification> {
+  using Type = Verification;
+  static constexpr HandleKind kKind = HandleKind::kVerification;
+};
+
+}  // namespace shardwright::capi

@@ -1,0 +1,188 @@
+// Planning calls of the C interface: options, cancelling, progress.
+#include <cmath>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+#include "runtime/capi/boundary.h"
+#include "runtime/capi/planned_result.h"
+#include "runtime/capi/shardwright.h"
+#include "runtime/io/plan_json.h"
+#include "runtime/replan.h"
+
+using namespace shardwright;
+using namespace shardwright::capi;
+using embedding::Problem;
+using embedding::SearchSpace;
+
+namespace {
+
+// The caller's options as the planner takes them. The planner may use them while this lives.
+class PlanRequest {
+ public:
+  explicit PlanRequest(const shardwright_plan_options* options) {
+    if (options != nullptr) given_ = read_struct(options, "options");
+    check();
+    options_.mode = given_.mode == SHARDWRIGHT_EXACT ? PlanMode::kExact : PlanMode::kBest;
+    options_.threads = given_.threads;
+    if (given_.time_limit_s > 0) options_.time_limit_s = given_.time_limit_s;
+    if (given_.work_limit > 0) options_.work_limit = given_.work_limit;
+    options_.seed = given_.seed;
+    options_.stop = stop_.get_token();
+    if (given_.progress != nullptr) {
+      options_.on_progress = [this](const PlanProgress& progress) { report(progress); };
+    }
+    if (given_.cancel == nullptr) return;
+    cancel_ = object_of(given_.cancel, "options.cancel");
+    forward_.emplace(cancel_->source.get_token(), Forward{&stop_});
+  }
+
+  const PlanOptions& options() const { return options_; }
+
+ private:
+  // Passes a request to stop on to the one planning call.
+  struct Forward {
+    std::stop_source* stop;
+    void operator()() const noexcept { stop->request_stop(); }
+  };
+
+  void check() const {
+    const auto refuse = [](const char* message, const char* place) {
+      fail(SHARDWRIGHT_INVALID_ARGUMENT, message, place);
+    };
+    if (given_.mode != SHARDWRIGHT_BEST && given_.mode != SHARDWRIGHT_EXACT) {
+      refuse("must be SHARDWRIGHT_BEST or SHARDWRIGHT_EXACT", "options.mode");
+    }
+    if (given_.threads < 0 || given_.threads > 4096) {
+      refuse("must be between 0 (all cores) and 4096", "options.threads");
+    }
+    if (given_.reserved != 0) refuse("must be 0", "options.reserved");
+    if (!(given_.time_limit_s >= 0)) {
+      refuse("must be a number of seconds, 0 = none", "options.time_limit_s");
+    }
+  }
+
+  void report(const PlanProgress& progress) {
+    shardwright_progress told{};
+    told.struct_size = sizeof(told);
+    told.has_rating = progress.best_rating ? 1 : 0;
+    told.work = progress.placed_shards;
+    told.work_limit = progress.work_limit.value_or(given_.work_limit);
+    told.proposals = progress.proposals;
+    told.proposals_at_most = progress.proposals_at_most;
+    told.rating = progress.best_rating.value_or(0);
+    told.lower_bound = progress.lower_bound.value_or(0);
+    told.elapsed_s = progress.elapsed_s;
+    if (given_.progress(given_.user_data, &told) != 0) stop_.request_stop();
+  }
+
+  shardwright_plan_options given_{};
+  std::stop_source stop_;
+  PlanOptions options_;
+  std::shared_ptr<const CancelToken> cancel_;
+  std::optional<std::stop_callback<Forward>> forward_;
+};
+
+// The plan of a caller's arrays, whose options are those of `space`.
+embedding::Plan plan_of(const shardwright_plan_arrays& arrays,
+                        const std::shared_ptr<const SearchSpace>& space) {
+  if (arrays.num_tables == 0) return {};
+  required(arrays.option, "plan.option");
+  required(arrays.shard_begin, "plan.shard_begin");
+  required(arrays.rank, "plan.rank");
+  std::vector<const embedding::ShardingOption*> options;
+  options.reserve(arrays.num_tables);
+  for (std::size_t i = 0; i < arrays.num_tables; ++i) {
+    if (arrays.option[i] >= space->size()) {
+      fail(SHARDWRIGHT_INVALID_INPUT,
+           "the search space has " + std::to_string(space->size()) + " options",
+           "/option/" + std::to_string(i));
+    }
+    options.push_back(&space->options()[arrays.option[i]]);
+    const std::uint64_t begin = arrays.shard_begin[i];
+    const std::uint64_t end = arrays.shard_begin[i + 1];
+    if (begin > end || end - begin != options.back()->num_shards()) {
+      fail(SHARDWRIGHT_INVALID_INPUT,
+           "the option has " + std::to_string(options.back()->num_shards()) + " shards",
+           "/shard_begin/" + std::to_string(i));
+    }
+  }
+  const std::uint64_t first = arrays.shard_begin[0];
+  return embedding::Plan::make(
+      space, options, {arrays.rank + first, arrays.shard_begin[arrays.num_tables] - first});
+}
+
+}  // namespace
+
+shardwright_status shardwright_cancel_create(shardwright_cancel** cancel) {
+  return guarded([&] {
+    HandleOutput out(cancel, "cancel");
+    out.set(std::make_shared<CancelToken>());
+  });
+}
+
+shardwright_status shardwright_cancel_request(const shardwright_cancel* cancel) {
+  return guarded([&] {
+    // A stop_source is shared state: a copy asks for the same stop.
+    std::stop_source source = object_of(cancel, "cancel")->source;
+    source.request_stop();
+  });
+}
+
+shardwright_status shardwright_cancel_destroy(shardwright_cancel* cancel) {
+  return destroy(cancel, "cancel");
+}
+
+shardwright_status shardwright_plan(const shardwright_problem* problem,
+                                    const shardwright_search_space* space,
+                                    const shardwright_plan_options* options,
+                                    shardwright_result** result) {
+  return guarded([&] {
+    HandleOutput out(result, "result");
+    const Inputs inputs(problem, space);
+    const PlanRequest request(options);
+    out.set(number_options(inputs.problem,
+                           take(plan_embedding(inputs.problem, request.options(), inputs.space))));
+  });
+}
+
+shardwright_status shardwright_replan(const shardwright_problem* problem,
+                                      const shardwright_search_space* space, const char* old_plan,
+                                      size_t old_plan_size, double migration_weight,
+                                      const shardwright_plan_options* options,
+                                      shardwright_result** result) {
+  return guarded([&] {
+    HandleOutput out(result, "result");
+    const Inputs inputs(problem, space);
+    const PlanRequest request(options);
+    if (!(migration_weight >= 0) || !std::isfinite(migration_weight)) {
+      fail(SHARDWRIGHT_INVALID_ARGUMENT, "must be a finite number, 0 or above", "migration_weight");
+    }
+    const PlanDocument old = take(read_plan(given_text(old_plan, old_plan_size, "old_plan")));
+    if (!old.plan) fail(SHARDWRIGHT_INVALID_INPUT, "holds no plan to begin with", "old_plan");
+    ReplanOptions replan{request.options(), migration_weight, std::nullopt};
+    if (old.lower_bound) replan.best_mode_rating = old.best_rating;
+    out.set(number_options(
+        inputs.problem, take(replan_embedding(inputs.problem, *old.plan, replan, inputs.space))));
+  });
+}
+
+shardwright_status shardwright_evaluate(const shardwright_problem* problem,
+                                        const shardwright_search_space* space,
+                                        const shardwright_plan_arrays* plan,
+                                        shardwright_result** result) {
+  return guarded([&] {
+    HandleOutput out(result, "result");
+    const Inputs inputs(problem, space);
+    if (!inputs.space) fail(SHARDWRIGHT_INVALID_HANDLE, "a search space is needed", "space");
+    EmbeddingPlanResult evaluated;
+    evaluated.search_space = inputs.space;
+    evaluated.reservation = take(reserve_embedding(*inputs.problem));
+    evaluated.plan = plan_of(read_struct(plan, "plan"), inputs.space);
+    evaluated.evaluation =
+        embedding::evaluate(*inputs.problem, evaluated.reservation->topology, *evaluated.plan);
+    evaluated.best_rating = evaluated.evaluation.rating;
+    out.set(number_options(inputs.problem, std::move(evaluated)));
+  });
+}

@@ -1,0 +1,56 @@
+#include "runtime/capi/planned_result.h"
+
+#include <functional>
+#include <optional>
+#include <utility>
+
+namespace shardwright::capi {
+namespace {
+
+using embedding::SearchSpace;
+using embedding::ShardingOption;
+
+// The number of an option that is an element of the space.
+std::optional<std::uint32_t> number_in(const SearchSpace& space, const ShardingOption* option) {
+  const ShardingOption* first = space.options().data();
+  const std::less<const ShardingOption*> before;
+  if (before(option, first) || !before(option, first + space.size())) return std::nullopt;
+  return static_cast<std::uint32_t>(option - first);
+}
+
+// The space with options of the plan that a proposer added. Their layouts are kept alive by what
+// keeps the plan alive.
+std::shared_ptr<const SearchSpace> extended(const SearchSpace& space,
+                                            const std::vector<const ShardingOption*>& added,
+                                            const embedding::Plan& plan) {
+  std::vector<ShardingOption> options(space.options().begin(), space.options().end());
+  for (const ShardingOption* option : added)
+    options.push_back(*option);
+  const std::shared_ptr<const embedding::ShardLayoutInterner> keep_alive(plan.owner(), nullptr);
+  return SearchSpace::make(space.shared_problem(), keep_alive, std::move(options));
+}
+
+}  // namespace
+
+std::shared_ptr<const PlannedResult> number_options(
+    std::shared_ptr<const embedding::Problem> problem, EmbeddingPlanResult result) {
+  auto planned = std::make_shared<PlannedResult>();
+  planned->problem = std::move(problem);
+  planned->space = result.search_space;
+  std::vector<const ShardingOption*> added;
+  for (std::size_t i = 0; result.plan && i < result.plan->size(); ++i) {
+    const ShardingOption* option = (*result.plan)[i].option;
+    std::optional<std::uint32_t> number = number_in(*planned->space, option);
+    if (!number) {
+      number = static_cast<std::uint32_t>(planned->space->size() + added.size());
+      added.push_back(option);
+    }
+    planned->options.push_back(*number);
+    planned->num_shards += option->num_shards();
+  }
+  if (!added.empty()) planned->space = extended(*planned->space, added, *result.plan);
+  planned->result = std::move(result);
+  return planned;
+}
+
+}  // namespace shardwright::capi
