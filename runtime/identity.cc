@@ -56,17 +56,20 @@ class ValueDigest {
   Sha256 sha_;
 };
 
+// Shard by shard: how shards are grouped into runs does not matter.
 void add(const ShardingOption& option, ValueDigest& digest) {
   digest << to_name(option.sharding_type) << to_name(option.compute_kernel) << option.load_factor
-         << option.layout->extents.size();
+         << option.num_shards();
   for (std::size_t i = 0; i < option.layout->extents.size(); ++i) {
     const embedding::ShardExtent& e = option.layout->extents[i];
-    digest << e.rows << e.columns << e.row_offset << e.column_offset << e.row_step << e.column_step
-           << e.count;
     const embedding::ShardCost& cost = option.costs[i];
-    digest << cost.storage.hbm.value() << cost.storage.ddr.value() << cost.perf.fwd_compute.value()
-           << cost.perf.fwd_comms.value() << cost.perf.bwd_compute.value()
-           << cost.perf.bwd_comms.value() << cost.perf.prefetch_compute.value();
+    for (std::int64_t k = 0; k < e.count; ++k) {
+      digest << e.rows << e.columns << e.row_offset + k * e.row_step
+             << e.column_offset + k * e.column_step << cost.storage.hbm.value()
+             << cost.storage.ddr.value() << cost.perf.fwd_compute.value()
+             << cost.perf.fwd_comms.value() << cost.perf.bwd_compute.value()
+             << cost.perf.bwd_comms.value() << cost.perf.prefetch_compute.value();
+    }
   }
 }
 
