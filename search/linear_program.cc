@@ -75,6 +75,8 @@ bool LinearProgram::solve() {
   return solver_->model.status() == 0;
 }
 
+std::size_t LinearProgram::num_rows() const { return solver_->row_lower.size(); }
+
 double LinearProgram::objective() const { return solver_->model.objectiveValue(); }
 double LinearProgram::value(std::size_t column) const {
   return solver_->model.primalColumnSolution()[column];

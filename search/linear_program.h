@@ -37,6 +37,7 @@ class LinearProgram {
   double value(std::size_t column) const;
   // Change of the objective per unit of the row's active bound.
   double dual(std::size_t row) const;
+  std::size_t num_rows() const;
   // Pivots so far, of all solutions: what solving cost.
   std::size_t iterations() const { return iterations_; }
 

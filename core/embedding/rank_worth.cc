@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 #include "core/directed_rounding.h"
 
@@ -65,8 +66,53 @@ bool RankWorth::add(const std::vector<Holding>& runs, const std::vector<std::uin
   return true;
 }
 
+// Tables whose ways are equal become one of so many times.
+void RankWorth::merge_alike() {
+  const auto key = [](const Label& way) {
+    return std::tuple(way.held.worth, way.held.load, way.held.hbm_bytes, way.held.ddr_bytes);
+  };
+  const auto before = [&](const Label& a, const Label& b) { return key(a) < key(b); };
+  for (Table& table : tables_)
+    std::sort(table.ways.begin(), table.ways.end(), before);
+  std::sort(tables_.begin(), tables_.end(), [&](const Table& a, const Table& b) {
+    return std::lexicographical_compare(a.ways.begin(), a.ways.end(), b.ways.begin(), b.ways.end(),
+                                        before);
+  });
+  std::vector<Table> merged;
+  for (Table& table : tables_) {
+    if (table.ways.empty()) continue;
+    const bool alike = !merged.empty() &&
+                       std::equal(table.ways.begin(), table.ways.end(), merged.back().ways.begin(),
+                                  merged.back().ways.end(),
+                                  [&](const Label& a, const Label& b) { return key(a) == key(b); });
+    if (alike) {
+      ++merged.back().times;
+    } else {
+      merged.push_back(std::move(table));
+    }
+  }
+  tables_ = std::move(merged);
+  for (Table& table : tables_)
+    table.plenty = find_plenty(table);
+}
+
+std::uint32_t RankWorth::find_plenty(const Table& table) const {
+  Holding least = table.ways.front().held;
+  for (const Label& way : table.ways)
+    least = lesser(least, way.held);
+  double most = table.times;
+  const auto limit = [&](double room, double size) {
+    if (size > 0) most = std::min(most, room / size * (1 + 1e-9));
+  };
+  limit(target_, least.load);
+  limit(rounded_up(room_.hbm.value()), rounded_down(least.hbm_bytes));
+  limit(rounded_up(room_.ddr.value()), rounded_down(least.ddr_bytes));
+  return static_cast<std::uint32_t>(std::max(0.0, most)) + 1;
+}
+
 RankWorth::Answer RankWorth::check(double most, std::uint64_t& work_left) {
   constexpr std::size_t kMany = 1000;
+  merge_alike();
   // What promises most comes first, so that what is left bounds the labels closely early on.
   std::stable_sort(tables_.begin(), tables_.end(),
                    [](const Table& a, const Table& b) { return a.best_gain > b.best_gain; });
@@ -94,10 +140,11 @@ RankWorth::Ahead RankWorth::ahead(std::size_t first, std::size_t end) const {
   for (std::size_t t = 0; t < tables_.size(); ++t) {
     if (t >= first && t < end) continue;
     const Table& table = tables_[t];
-    ahead.gain = add_up(ahead.gain, table.best_gain);
-    ahead.taken.load = add_down(ahead.taken.load, -table.most.load);
-    ahead.taken.hbm_bytes -= table.most.hbm_bytes;
-    ahead.taken.ddr_bytes -= table.most.ddr_bytes;
+    const std::uint32_t times = std::min(table.times, table.plenty);
+    ahead.gain = add_up(ahead.gain, multiply_up(times, table.best_gain));
+    ahead.taken.load = add_down(ahead.taken.load, -multiply_up(times, table.most.load));
+    ahead.taken.hbm_bytes -= times * table.most.hbm_bytes;
+    ahead.taken.ddr_bytes -= times * table.most.ddr_bytes;
   }
   // Sums of loads are rounded down step by step; a little less keeps them on the safe side.
   ahead.taken.load -= 1e-9 * target_;
@@ -111,35 +158,44 @@ std::size_t RankWorth::pass(std::size_t first, std::size_t most_labels, double m
   labels_.assign(1, Label{});
   std::size_t t = first;
   while (t < tables_.size() && labels_.size() <= most_labels && work_left > 0) {
-    const Ahead ahead = this->ahead(first, t + 1);
-    extend(tables_[t], ahead.gain, most, work_left);
-    drop_dominated(ahead.taken);
+    extend(tables_[t], ahead(first, t), ahead(first, t + 1), most, work_left);
     ++t;
   }
   return t;
 }
 
-// Every label with and without each way of the table. `rest` is what may still be gained beyond it.
-void RankWorth::extend(const Table& table, double rest, double most, std::uint64_t& work_left) {
-  next_.clear();
-  const auto keep = [&](const Label& label) {
-    if (add_up(label.gain, rest) > most) next_.push_back(label);
-  };
-  for (const Label& label : labels_) {
-    const std::uint64_t steps = table.ways.size() + 1;
-    work_left -= std::min(work_left, steps);
-    if (work_left == 0) return;
-    keep(label);
-    for (const Label& way : table.ways) {
-      const Label more{together(label.held, way.held), add_up(label.gain, way.gain)};
-      if (fits(more.held)) keep(more);
+// Every label with as many of the alike tables as fit, way after way, so that the same ones are not
+// taken in two orders. What is still to come: `before` with them, `after` without.
+void RankWorth::extend(const Table& table, const Ahead& before, const Ahead& after, double most,
+                       std::uint64_t& work_left) {
+  const std::uint32_t few = table.times - std::min(table.times, table.plenty);
+  double best_gain = 0;  // of one more, in this way or one after it
+  std::vector<double> gain_ahead(table.ways.size());
+  for (std::size_t w = table.ways.size(); w-- > 0;)
+    gain_ahead[w] = best_gain = std::max(best_gain, table.ways[w].gain);
+  for (std::size_t w = 0; w < table.ways.size(); ++w) {
+    const Label& way = table.ways[w];
+    for (std::size_t i = 0; i < labels_.size(); ++i) {
+      if (work_left == 0) return;
+      --work_left;
+      if (labels_[i].used == table.times) continue;
+      const Label more{together(labels_[i].held, way.held), add_up(labels_[i].gain, way.gain),
+                       labels_[i].used + 1};
+      const double rest = add_up(after.gain, multiply_up(table.times - more.used, gain_ahead[w]));
+      if (fits(more.held) && add_up(more.gain, rest) > most) labels_.push_back(more);
     }
+    if (table.times > 1) drop_dominated(before.taken, few);
   }
-  labels_.swap(next_);
+  for (Label& label : labels_)
+    label.used = 0;
+  std::erase_if(labels_,
+                [&](const Label& label) { return !(add_up(label.gain, after.gain) > most); });
+  drop_dominated(after.taken, 0);
 }
 
-// Below `free`, what was taken does not matter: all that is to come fits anyway.
-void RankWorth::drop_dominated(const Holding& free) {
+// Below `free`, what was taken does not matter: all that is to come fits anyway. Labels that have
+// used no more than `few` of the tables at hand count as equal in that.
+void RankWorth::drop_dominated(const Holding& free, std::uint32_t few) {
   constexpr std::size_t kCompared = 64;  // to how many kept ones before it
   const auto seen = [&](const Label& label) {
     return Holding{label.held.worth, std::max(label.held.load, free.load),
@@ -155,9 +211,11 @@ void RankWorth::drop_dominated(const Holding& free) {
   for (const Label& label : labels_) {
     const Holding own = seen(label);
     const std::size_t from = next_.size() > kCompared ? next_.size() - kCompared : 0;
-    const bool dominated =
-        std::any_of(next_.begin() + static_cast<std::ptrdiff_t>(from), next_.end(),
-                    [&](const Label& other) { return dominates(seen(other), own); });
+    const bool dominated = std::any_of(
+        next_.begin() + static_cast<std::ptrdiff_t>(from), next_.end(), [&](const Label& other) {
+          return std::max(other.used, few) <= std::max(label.used, few) &&
+                 dominates(seen(other), own);
+        });
     if (!dominated) next_.push_back(label);
   }
   labels_.swap(next_);

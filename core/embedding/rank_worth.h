@@ -21,9 +21,9 @@ struct Holding {
 Holding lesser(const Holding& a, const Holding& b);
 
 // A rank that can hold load up to a target and memory up to its room, and of every table shards of
-// one option or nothing. Labels of what may be held are extended table by table; a label ends where
-// prices show that nothing added to it exceeds the claim, or where another takes no more and is
-// worth no less. Thread safety: one thread at a time.
+// one option or nothing. Labels of what may be held are extended table by table, alike ones in one
+// order only; a label ends where prices show that nothing added to it exceeds the claim, or where
+// another takes no more and is worth no less. Thread safety: one thread at a time.
 class RankWorth {
  public:
   RankWorth(double target, const Storage& room, const RankPrices& prices)
@@ -43,11 +43,15 @@ class RankWorth {
   struct Label {
     Holding held;
     double gain = 0;
+    std::uint32_t used = 0;  // tables of those at hand
   };
+  // `times` tables that can be held in the same ways.
   struct Table {
     std::vector<Label> ways;
-    double best_gain = 0;  // at least zero: nothing may be held
+    double best_gain = 0;  // of one; at least zero: nothing may be held
     Holding most;          // of load and memory
+    std::uint32_t times = 1;
+    std::uint32_t plenty = 1;  // more of them than these do not fit
   };
   // What a label may still gain, and how much it may have taken so that all that is to come fits.
   struct Ahead {
@@ -55,13 +59,16 @@ class RankWorth {
     Holding taken;
   };
 
+  void merge_alike();
+  std::uint32_t find_plenty(const Table& table) const;
   bool fits(const Holding& held) const;
   double gain(const Holding& held) const;
   std::size_t pass(std::size_t first, std::size_t most_labels, double most,
                    std::uint64_t& work_left);
   Ahead ahead(std::size_t first, std::size_t end) const;
-  void extend(const Table& table, double rest, double most, std::uint64_t& work_left);
-  void drop_dominated(const Holding& free);
+  void extend(const Table& table, const Ahead& before, const Ahead& after, double most,
+              std::uint64_t& work_left);
+  void drop_dominated(const Holding& free, std::uint32_t few);
   bool exceeds(std::vector<Label> others, double most, std::uint64_t& work_left) const;
 
   double target_;

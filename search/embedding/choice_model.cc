@@ -38,6 +38,11 @@ ChoiceModel::ChoiceModel(const OptionPool& pool, const Topology& available, bool
   }
 }
 
+std::size_t ChoiceModel::table_of(std::uint32_t choice) const {
+  const auto next = std::upper_bound(first_choice_.begin(), first_choice_.end(), choice);
+  return static_cast<std::size_t>(next - first_choice_.begin()) - 1;
+}
+
 Reach ChoiceModel::reach_of(const OptionRow& row) const {
   const bool one_host = world_size_ == local_world_size_;
   const bool everywhere = one_host && row.num_shards == world_size_;

@@ -53,6 +53,8 @@ class ChoiceModel {
                                        first_choice_[table + 1] - first_choice_[table]);
   }
   std::uint32_t first_choice(std::size_t table) const { return first_choice_[table]; }
+  // O(log tables).
+  std::size_t table_of(std::uint32_t choice) const;
   // The choice that stands for an option: its own, or the one that replaces it. Empty where no rule
   // admits the option.
   std::optional<std::uint32_t> choice_of(OptionId option) const {

@@ -21,21 +21,22 @@ constexpr double kFits = 1e-9;
 // all, and patterns hold its shards.
 class PatternBound::Master {
  public:
-  Master(const BoundRows& rows, const std::vector<Zone>& zones) : rows_(rows), zones_(zones) {
-    const ChoiceModel& model = rows.model();
-    for (std::size_t table = 0; table < model.num_tables(); ++table)
-      table_row_.push_back(program_.add_row(1, 1));
+  Master(const BoundRows& rows, const std::vector<Zone>& zones,
+         const std::vector<AlikeTables>& groups)
+      : rows_(rows), zones_(zones), groups_(groups) {
+    for (const AlikeTables& group : groups)
+      table_row_.push_back(program_.add_row(group.size(), group.size()));
     for (const RankClass& own : rows.classes())
       class_row_.push_back(program_.add_row(-LinearProgram::kInfinity, own.size));
     row_.assign(rows.rows().size(), kNone);
-    for (std::uint32_t choice = 0; choice < model.choices().size(); ++choice) {
-      if (zones[choice] == 0) continue;
-      const std::uint32_t first = rows.first_row(choice);
-      const std::size_t count = rows.rows_of(choice).size();
-      for (std::uint32_t r = first; r < first + count; ++r) {
-        // A filler looks at two runs of a choice; the needs of others are left out.
-        if (rows.rows()[r].in_class || r < first + 2)
-          row_[r] = program_.add_row(0, LinearProgram::kInfinity);
+    for (const AlikeTables& group : groups) {
+      for (const std::uint32_t choice : possible_choices(group)) {
+        const std::uint32_t first = rows.first_row(choice);
+        for (std::uint32_t r = first; r < rows.first_row(choice + 1); ++r) {
+          // A filler looks at two runs of a choice; the needs of others are left out.
+          if (rows.rows()[r].in_class || r < first + 2)
+            row_[r] = program_.add_row(0, LinearProgram::kInfinity);
+        }
       }
     }
     add_choices();
@@ -52,7 +53,8 @@ class PatternBound::Master {
 
   bool solve() { return program_.solve(); }
   double excess() const { return program_.objective(); }
-  std::size_t iterations() const { return program_.iterations(); }
+  // What solving has cost: pivots times rows.
+  std::size_t effort() const { return program_.iterations() * program_.num_rows(); }
 
   // Of one shard of every row.
   void worths(std::vector<double>& worth) const {
@@ -62,38 +64,39 @@ class PatternBound::Master {
   double price_of_rank(std::uint32_t rank_class) const {
     return std::max(0.0, -program_.dual(class_row_[rank_class]));
   }
+
   void tell(FractionalPlan& plan) const {
-    plan.shares = shares();
+    plan.shares.assign(zones_.size(), 0);
     plan.shards.assign(row_.size(), std::vector<double>(class_row_.size(), 0));
     for (const auto& [pattern, column] : patterns_) {
       for (const auto& [row, count] : pattern.shards)
         plan.shards[row][pattern.rank_class] += count * program_.value(column);
     }
+    for (const AlikeTables& group : groups_)
+      deal(group, plan);
   }
 
  private:
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
-  std::vector<double> shares() const {
-    std::vector<double> shares(zones_.size(), 0);
-    for (std::size_t i = 0; i < shares.size(); ++i) {
-      if (choice_column_[i] != kNone) shares[i] = program_.value(choice_column_[i]);
+  std::vector<std::uint32_t> possible_choices(const AlikeTables& group) const {
+    std::vector<std::uint32_t> possible;
+    const ChoiceModel& model = rows_.model();
+    for (std::uint32_t i = 0; i < model.choices(group.first()).size(); ++i) {
+      const std::uint32_t choice = model.first_choice(group.first()) + i;
+      if (zones_[choice] != 0) possible.push_back(choice);
     }
-    return shares;
+    return possible;
   }
 
   void add_choices() {
-    const ChoiceModel& model = rows_.model();
     choice_column_.assign(zones_.size(), kNone);
-    for (std::size_t table = 0; table < model.num_tables(); ++table) {
-      for (std::uint32_t i = 0; i < model.choices(table).size(); ++i) {
-        const std::uint32_t choice = model.first_choice(table) + i;
-        if (zones_[choice] == 0) continue;
-        entries_.assign(1, {table_row_[table], 1});
-        const std::uint32_t first = rows_.first_row(choice);
-        for (std::uint32_t r = 0; r < rows_.rows_of(choice).size(); ++r) {
-          if (row_[first + r] == kNone) continue;
-          entries_.push_back({row_[first + r], -static_cast<double>(rows_.rows()[first + r].need)});
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      for (const std::uint32_t choice : possible_choices(groups_[g])) {
+        entries_.assign(1, {table_row_[g], 1});
+        for (std::uint32_t r = rows_.first_row(choice); r < rows_.first_row(choice + 1); ++r) {
+          if (row_[r] == kNone) continue;
+          entries_.push_back({row_[r], -static_cast<double>(rows_.rows()[r].need)});
         }
         choice_column_[choice] = program_.add_column(0, 0, LinearProgram::kInfinity, entries_);
       }
@@ -104,10 +107,45 @@ class PatternBound::Master {
     program_.add_column(1, 0, LinearProgram::kInfinity, entries_);
   }
 
+  // One table of the group after the other gets its choice, so that few mix choices, and its part
+  // of the choice's shards.
+  void deal(const AlikeTables& group, FractionalPlan& plan) const {
+    const std::uint32_t begin = rows_.model().first_choice(group.first());
+    std::size_t next = 0;
+    double room = 1;  // of the next table
+    std::vector<std::vector<double>> all;
+    for (const std::uint32_t choice : possible_choices(group)) {
+      const std::uint32_t first_row = rows_.first_row(choice);
+      all.assign(plan.shards.begin() + first_row,
+                 plan.shards.begin() + rows_.first_row(choice + 1));
+      for (std::uint32_t r = first_row; r < rows_.first_row(choice + 1); ++r)
+        std::fill(plan.shards[r].begin(), plan.shards[r].end(), 0);
+      const double whole = program_.value(choice_column_[choice]);
+      double left = whole;
+      while (left > 0 && next < group.size()) {
+        const double share = std::min(left, room);
+        const std::uint32_t own = rows_.model().first_choice(group.tables[next]) + (choice - begin);
+        plan.shares[own] += share;
+        for (std::size_t r = 0; r < all.size(); ++r) {
+          for (std::size_t c = 0; c < all[r].size(); ++c)
+            plan.shards[rows_.first_row(own) + r][c] += all[r][c] * share / whole;
+        }
+        left -= share;
+        room -= share;
+        if (room > kLeastShare) continue;
+        ++next;
+        room = 1;
+      }
+    }
+  }
+
+  static constexpr double kLeastShare = 1e-9;
+
   const BoundRows& rows_;
   const std::vector<Zone>& zones_;
+  const std::vector<AlikeTables>& groups_;
   LinearProgram program_;
-  std::vector<std::size_t> table_row_;
+  std::vector<std::size_t> table_row_;  // by group
   std::vector<std::size_t> class_row_;
   std::vector<std::size_t> row_;  // of the program, by row of the model
   std::vector<std::size_t> choice_column_;
@@ -119,32 +157,39 @@ namespace {
 
 // What the tables are worth, each by its cheapest choice.
 double worth_of_tables(const BoundRows& rows, const std::vector<Zone>& zones,
-                       const std::vector<double>& worth) {
+                       const std::vector<AlikeTables>& groups, const std::vector<double>& worth) {
   const ChoiceModel& model = rows.model();
   double sum = 0;
-  for (std::size_t table = 0; table < model.num_tables(); ++table) {
+  for (const AlikeTables& group : groups) {
     double least = std::numeric_limits<double>::infinity();
-    for (std::uint32_t i = 0; i < model.choices(table).size(); ++i) {
-      const std::uint32_t choice = model.first_choice(table) + i;
+    for (std::uint32_t i = 0; i < model.choices(group.first()).size(); ++i) {
+      const std::uint32_t choice = model.first_choice(group.first()) + i;
       if (zones[choice] == 0) continue;
       double own = 0;
-      const std::uint32_t first = rows.first_row(choice);
-      for (std::uint32_t r = 0; r < rows.rows_of(choice).size(); ++r)
-        own += rows.rows()[first + r].need * worth[first + r];
+      for (std::uint32_t r = rows.first_row(choice); r < rows.first_row(choice + 1); ++r)
+        own += rows.rows()[r].need * worth[r];
       least = std::min(least, own);
     }
-    sum += least;
+    sum += group.size() * least;
   }
   return sum;
 }
 
-BoundNode make_leaf(const BoundRows& rows, const std::vector<double>& worth,
-                    const std::vector<RankFill>& fills) {
+BoundNode make_leaf(const BoundRows& rows, const std::vector<AlikeTables>& groups,
+                    const std::vector<double>& worth, const std::vector<RankFill>& fills) {
   BoundNode leaf;
-  for (std::size_t r = 0; r < worth.size(); ++r) {
-    const BoundRow& row = rows.rows()[r];
-    if (worth[r] > 0)
-      leaf.shards.push_back({rows.model().choices()[row.choice].option, row.run, worth[r]});
+  const ChoiceModel& model = rows.model();
+  for (const AlikeTables& group : groups) {
+    const std::uint32_t first = rows.first_row(model.first_choice(group.first()));
+    for (const std::uint32_t table : group.tables) {
+      const std::uint32_t begin = rows.first_row(model.first_choice(table));
+      const std::uint32_t end = rows.first_row(model.first_choice(table + 1));
+      for (std::uint32_t r = begin; r < end; ++r) {
+        const BoundRow& row = rows.rows()[r];
+        const double own = worth[first + r - begin];
+        if (own > 0) leaf.shards.push_back({model.choices()[row.choice].option, row.run, own});
+      }
+    }
   }
   for (const RankFill& fill : fills) {
     leaf.prices.push_back(fill.prices);
@@ -155,7 +200,7 @@ BoundNode make_leaf(const BoundRows& rows, const std::vector<double>& worth,
 
 }  // namespace
 
-PatternBound::PatternBound(const BoundRows& rows) : rows_(&rows) {
+PatternBound::PatternBound(const BoundRows& rows) : rows_(&rows), kinds_(rows.model()) {
   for (std::uint32_t c = 0; c < rows.classes().size(); ++c)
     fillers_.emplace_back(rows, c);
   worth_.resize(rows.rows().size());
@@ -166,21 +211,63 @@ PatternBound::~PatternBound() = default;
 
 void PatternBound::drop() { master_.reset(); }
 
-bool PatternBound::usable(const RankPattern& pattern) const {
-  return pattern.load <= rows_->limit(pattern.rank_class, target_) &&
-         std::all_of(pattern.shards.begin(), pattern.shards.end(), [&](const auto& shard) {
-           const Zone zone = zones_[rows_->rows()[shard.first].choice];
-           return (zone >> pattern.rank_class & 1) != 0;
-         });
+// In rows of the first tables of kinds, so that it can serve other groups.
+RankPattern PatternBound::by_kind(const RankPattern& pattern) const {
+  const ChoiceModel& model = rows_->model();
+  RankPattern other = pattern;
+  for (auto& [row, count] : other.shards) {
+    const std::size_t table = model.table_of(rows_->rows()[row].choice);
+    const std::uint32_t first = kinds_.first_of(kinds_.kind_of(table));
+    row = rows_->first_row(model.first_choice(first)) + row -
+          rows_->first_row(model.first_choice(table));
+  }
+  return other;
+}
+
+// A pattern by kinds as one by groups, if their tables may be there.
+std::optional<RankPattern> PatternBound::usable(const RankPattern& pattern) const {
+  if (pattern.load > rows_->limit(pattern.rank_class, target_)) return std::nullopt;
+  const ChoiceModel& model = rows_->model();
+  RankPattern own{pattern.rank_class, {}, pattern.load};
+  for (const auto& [row, count] : pattern.shards) {
+    const std::size_t table = model.table_of(rows_->rows()[row].choice);
+    std::uint32_t left = count;
+    for (const std::size_t g : groups_of_[kinds_.kind_of(table)]) {
+      const std::uint32_t first = groups_[g].first();
+      const std::uint32_t other = rows_->first_row(model.first_choice(first)) + row -
+                                  rows_->first_row(model.first_choice(table));
+      const BoundRow& held = rows_->rows()[other];
+      if ((zones_[held.choice] >> pattern.rank_class & 1) == 0) continue;
+      const std::uint32_t here = std::min(left, groups_[g].size() * held.most_per_rank);
+      if (here > 0) own.shards.emplace_back(other, here);
+      left -= here;
+    }
+    if (left > 0) return std::nullopt;
+  }
+  return own;
 }
 
 void PatternBound::ask(double target, const std::vector<Zone>& zones, std::uint64_t work) {
   target_ = target;
   work_left_ = work;
   zones_ = zones;
-  master_ = std::make_unique<Master>(*rows_, zones_);
-  // One shard alone is a pattern; without these a table might have none at first.
-  for (std::uint32_t r = 0; r < rows_->rows().size(); ++r) {
+  groups_ = kinds_.groups(zones);
+  groups_of_.assign(kinds_.size(), {});
+  for (std::size_t g = 0; g < groups_.size(); ++g)
+    groups_of_[groups_[g].kind].push_back(g);
+  master_ = std::make_unique<Master>(*rows_, zones_, groups_);
+  for (const AlikeTables& group : groups_)
+    add_single_shards(group);
+  for (const RankPattern& pattern : pool_) {
+    if (const std::optional<RankPattern> own = usable(pattern)) master_->add(*own);
+  }
+}
+
+// One shard alone is a pattern; without these a table might have none at first.
+void PatternBound::add_single_shards(const AlikeTables& group) {
+  const ChoiceModel& model = rows_->model();
+  const std::uint32_t end = rows_->first_row(model.first_choice(group.first() + 1));
+  for (std::uint32_t r = rows_->first_row(model.first_choice(group.first())); r < end; ++r) {
     const BoundRow& row = rows_->rows()[r];
     for (std::uint32_t c = 0; c < rows_->classes().size(); ++c) {
       const bool here = (zones_[row.choice] >> c & 1) != 0;
@@ -188,17 +275,14 @@ void PatternBound::ask(double target, const std::vector<Zone>& zones, std::uint6
         master_->add({c, {{r, 1}}, row.load});
     }
   }
-  for (const RankPattern& pattern : pool_) {
-    if (usable(pattern)) master_->add(pattern);
-  }
 }
 
 std::optional<PatternAnswer> PatternBound::advance(Budget& budget) {
   PatternAnswer answer;
   const std::uint64_t begin = budget.work_done();
-  const std::size_t before = master_->iterations();
+  const std::size_t before = master_->effort();
   const bool solved = master_->solve();
-  budget.spend(kPivotCost * (master_->iterations() - before) * rows_->rows().size());
+  budget.spend(kPivotCost * (master_->effort() - before));
   if (solved && master_->excess() < kFits) {
     answer.kind = PatternAnswer::Kind::kPossible;
     master_->tell(answer.plan);
@@ -221,16 +305,16 @@ bool PatternBound::add_patterns(Budget& budget, PatternAnswer& answer) {
     double capacity = 0;
     for (std::uint32_t c = 0; c < fillers_.size(); ++c) {
       const double price = master_->price_of_rank(c);
-      fills_[c] = fillers_[c].best(worth_, target_, zones_, price, exact, budget);
+      fills_[c] = fillers_[c].best(worth_, target_, zones_, groups_, price, exact, budget);
       capacity += rows_->classes()[c].size * fills_[c].most;
       if (fills_[c].worth <= price * (1 + 1e-9) + 1e-12) continue;
       master_->add(fills_[c].pattern);
-      pool_.push_back(fills_[c].pattern);
+      pool_.push_back(by_kind(fills_[c].pattern));
       added = true;
     }
-    if (worth_of_tables(*rows_, zones_, worth_) > capacity * (1 + kMargin)) {
+    if (worth_of_tables(*rows_, zones_, groups_, worth_) > capacity * (1 + kMargin)) {
       answer.kind = PatternAnswer::Kind::kExcluded;
-      answer.leaf = make_leaf(*rows_, worth_, fills_);
+      answer.leaf = make_leaf(*rows_, groups_, worth_, fills_);
       return false;
     }
     if (added) return true;

@@ -26,9 +26,9 @@ struct PatternAnswer {
 };
 
 // The Dantzig-Wolfe relaxation, a pattern being a set of shards that fits one rank below the target
-// load, and its column generation: CLP prices the shards, RankFiller finds the patterns. Patterns
-// found for one target or one set of choices serve the next.
-// Thread safety: one thread at a time.
+// load, and its column generation: CLP prices the shards, RankFiller finds the patterns. Tables
+// that are alike are one row of the program. Patterns found for one target or one set of choices
+// serve the next. Thread safety: one thread at a time.
 class PatternBound {
  public:
   explicit PatternBound(const BoundRows& rows);
@@ -45,17 +45,22 @@ class PatternBound {
  private:
   class Master;
 
-  bool usable(const RankPattern& pattern) const;
+  std::optional<RankPattern> usable(const RankPattern& pattern) const;
+  RankPattern by_kind(const RankPattern& pattern) const;
+  void add_single_shards(const AlikeTables& group);
   bool add_patterns(Budget& budget, PatternAnswer& answer);
 
   const BoundRows* rows_;
+  TableKinds kinds_;
   std::vector<RankFiller> fillers_;  // by class
-  std::vector<RankPattern> pool_;
+  std::vector<RankPattern> pool_;    // of rows of the first tables of their kinds
   double target_ = 0;
   std::uint64_t work_left_ = 0;
   std::vector<Zone> zones_;
+  std::vector<AlikeTables> groups_;
+  std::vector<std::vector<std::size_t>> groups_of_;  // by kind
   std::unique_ptr<Master> master_;
-  std::vector<double> worth_;    // of one shard, by row
+  std::vector<double> worth_;    // of one shard, by row; none but of the first tables of groups
   std::vector<RankFill> fills_;  // by class
 };
 

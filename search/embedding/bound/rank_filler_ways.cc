@@ -8,11 +8,13 @@
 
 namespace shardwright::embedding {
 
-void RankFiller::collect(std::span<const double> worth, const std::vector<Zone>& zones) {
+void RankFiller::collect(std::span<const double> worth, const std::vector<Zone>& zones,
+                         std::span<const AlikeTables> groups) {
   const ChoiceModel& model = rows_->model();
   ways_.clear();
   tables_.clear();
-  for (std::size_t table = 0; table < model.num_tables(); ++table) {
+  for (const AlikeTables& group : groups) {
+    const std::uint32_t table = group.first();
     const std::size_t first = ways_.size();
     for (std::uint32_t i = 0; i < model.choices(table).size(); ++i) {
       const std::uint32_t choice = model.first_choice(table) + i;
@@ -22,6 +24,7 @@ void RankFiller::collect(std::span<const double> worth, const std::vector<Zone>&
     if (ways_.size() > first) {
       tables_.push_back({static_cast<std::uint32_t>(first),
                          static_cast<std::uint32_t>(ways_.size() - first),
+                         group.size(),
                          0,
                          {}});
     }
@@ -102,11 +105,11 @@ double RankFiller::relaxed(const RankPrices& prices, Way* slack) const {
         taken = &way;
       }
     }
-    value += best;
+    value += table.times * best;
     if (taken == nullptr) continue;
-    slack->load -= taken->load;
-    slack->hbm -= taken->hbm;
-    slack->ddr -= taken->ddr;
+    slack->load -= table.times * taken->load;
+    slack->hbm -= table.times * taken->hbm;
+    slack->ddr -= table.times * taken->ddr;
   }
   return value;
 }
@@ -206,8 +209,8 @@ void RankFiller::add_relaxation(const RankPrices& prices) {
     double best = 0;
     for (std::uint32_t w = table.first; w < table.first + table.count; ++w)
       best = std::max(best, gain(ways_[w], prices));
-    added.best_gain.push_back(best);
-    added.whole += best;
+    added.best_gain.push_back(table.times * best);
+    added.whole += added.best_gain.back();
   }
   steps_ += ways_.size();
 }
