@@ -25,6 +25,7 @@ class RankTally {
   // What the rank counts in the rating, and by how many bytes it is too full.
   double value(embedding::Rank rank) const;
   std::int64_t excess_bytes(embedding::Rank rank) const;
+  const embedding::Storage& used(embedding::Rank rank) const { return used_[rank]; }
 
   // Over all ranks. O(ranks).
   double rating() const;

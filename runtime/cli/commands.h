@@ -12,6 +12,7 @@ void add_plan_command(CLI::App& app, Action& chosen);
 void add_replan_command(CLI::App& app, Action& chosen);
 void add_sweep_command(CLI::App& app, Action& chosen);
 void add_verify_command(CLI::App& app, Action& chosen);
+void add_explain_command(CLI::App& app, Action& chosen);
 void add_enumerate_command(CLI::App& app, Action& chosen);
 
 }  // namespace shardwright::cli

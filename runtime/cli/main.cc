@@ -104,6 +104,7 @@ int run(std::span<char*> arguments) {
   add_replan_command(app, chosen);
   add_sweep_command(app, chosen);
   add_verify_command(app, chosen);
+  add_explain_command(app, chosen);
   add_enumerate_command(app, chosen);
   add_operators_command(app, chosen);
   add_program_command(app, chosen);

@@ -1,0 +1,94 @@
+// shardwright explain PROBLEM [PLAN]
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "runtime/cli/commands.h"
+#include "runtime/cli/exit_code.h"
+#include "runtime/cli/interrupt.h"
+#include "runtime/cli/plan_arguments.h"
+#include "runtime/explain.h"
+#include "runtime/io/explain_json.h"
+#include "runtime/io/file.h"
+#include "runtime/io/plan_json.h"
+#include "runtime/report/explain_text.h"
+
+namespace shardwright::cli {
+namespace {
+
+struct ExplainArguments {
+  PlanArguments plan;
+  std::string plan_path;  // empty = none
+  std::string table;      // empty = all
+};
+
+using Entries = std::optional<std::vector<PlanEntry>>;
+
+// The entries of the plan file; none where there is no file, or it says that there is no plan.
+Result<Entries> read_entries(const ExplainArguments& arguments) {
+  if (arguments.plan_path.empty()) return Entries();
+  if (arguments.plan_path == "-" && arguments.plan.problem.problem_path == "-")
+    return invalid_input("PLAN", "only one input can come from standard input");
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, read_file(arguments.plan_path));
+  Result<PlanDocument> document = read_plan(text);
+  if (!document.ok()) return in_file(document.error(), arguments.plan_path);
+  return std::move(document).value().plan;
+}
+
+int status_of(const Explanation& explanation) {
+  if (explanation.result.plan) return kDone;
+  return explanation.infeasibility ? kNoPlan : kStoppedByBudget;
+}
+
+int run(const ExplainArguments& arguments) {
+  const Log log = arguments.plan.output.log();
+  const Result<PlanOptions> options = plan_options(arguments.plan);
+  if (!options.ok()) return fail(options.error());
+  const Result<Entries> entries = read_entries(arguments);
+  if (!entries.ok()) return fail(entries.error());
+  const Result<LoadedProblem> loaded = load_problem(arguments.plan.problem, log);
+  if (!loaded.ok()) return fail(loaded.error());
+  const InterruptGuard interrupt;
+  ExplainOptions explain{*options, std::nullopt};
+  explain.plan.stop = interrupt.token();
+  if (!arguments.table.empty()) explain.table = arguments.table;
+  const Result<Explanation> explanation = explain_embedding(loaded->problem, *entries, explain);
+  if (!explanation.ok()) {
+    const std::string& where = explanation.error().where;
+    if (where.starts_with("--")) return fail(explanation.error());
+    return fail(in_file(explanation.error(), where.starts_with("/plan")
+                                                 ? arguments.plan_path
+                                                 : arguments.plan.problem.problem_path));
+  }
+  for (const embedding::Violation& violation : explanation->result.evaluation.violations)
+    warn(violation.message);
+  return emit(
+      arguments.plan.output, status_of(*explanation),
+      [&](const TextSink& sink) { write_explanation(*explanation, sink); },
+      [&](std::size_t width) { return explain_report(*explanation, width); });
+}
+
+}  // namespace
+
+void add_explain_command(CLI::App& app, Action& chosen) {
+  auto arguments = std::make_shared<ExplainArguments>();
+  CLI::App& command = *app.add_subcommand(
+      "explain",
+      "Says why every table is sharded as it is, or why nothing fits and what would help");
+  add_problem_arguments(command, arguments->plan.problem);
+  command.add_option("PLAN", arguments->plan_path,
+                     "Plan to explain (- = stdin); without one, the problem is planned");
+  command.add_option("--table", arguments->table, "Explain this table alone");
+  add_search_arguments(command, arguments->plan);
+  add_output_arguments(command, arguments->plan.output);
+  add_example(command,
+              "shardwright explain my_tables.json plan.json --table ads\n"
+              "  shardwright explain too_large.json");
+  command.callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace shardwright::cli

@@ -1,0 +1,135 @@
+#include "runtime/explain.h"
+
+#include <chrono>
+#include <utility>
+
+#include "runtime/explain/excluded_options.h"
+#include "runtime/explain/fit_oracle.h"
+#include "runtime/explain/infeasible_reason.h"
+#include "runtime/explain/option_costs.h"
+#include "runtime/explain/remedies.h"
+#include "runtime/plan_of_entries.h"
+#include "runtime/run_limits.h"
+#include "runtime/tbb_executor.h"
+#include "search/embedding/enumerate.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::Plan;
+using embedding::Problem;
+using embedding::SearchSpace;
+using embedding::TableId;
+
+// What the options of an explanation point into.
+struct Owner {
+  std::shared_ptr<const SearchSpace> space;
+  std::vector<std::shared_ptr<const SearchSpace>> excluded;
+  std::shared_ptr<const void> plan;
+};
+
+class Explainer {
+ public:
+  Explainer(std::shared_ptr<const Problem> problem, const ExplainOptions& options)
+      : options_(options), executor_(options.plan.threads) {
+    explanation_.problem = std::move(problem);
+  }
+
+  Result<Explanation> run(const std::optional<std::vector<PlanEntry>>& entries) {
+    const auto begin = std::chrono::steady_clock::now();
+    SHARDWRIGHT_RETURN_IF_ERROR(check_table());
+    if (entries) {
+      SHARDWRIGHT_RETURN_IF_ERROR(take_plan(*entries));
+    } else {
+      SHARDWRIGHT_ASSIGN_OR_RETURN(explanation_.result,
+                                   plan_embedding(explanation_.problem, options_.plan));
+      ++explanation_.plannings;
+    }
+    if (explanation_.result.plan) {
+      explain_tables();
+    } else if (explanation_.result.failure || explanation_.result.stopped_by == "time_limit") {
+      explain_failure();
+    }
+    explanation_.total_s =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return std::move(explanation_);
+  }
+
+ private:
+  Status check_table() const {
+    if (!options_.table) return {};
+    for (const embedding::Table& table : explanation_.problem->tables()) {
+      if (table.name == *options_.table) return {};
+    }
+    return invalid_input("--table", "the problem has no table \"" + *options_.table + "\"");
+  }
+
+  Status take_plan(const std::vector<PlanEntry>& entries) {
+    EmbeddingPlanResult& result = explanation_.result;
+    SHARDWRIGHT_ASSIGN_OR_RETURN(Reservation reservation, reserve_embedding(*explanation_.problem));
+    result.reservation = std::move(reservation);
+    SHARDWRIGHT_ASSIGN_OR_RETURN(result.search_space,
+                                 embedding::enumerate(explanation_.problem, executor_));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(result.plan, plan_of_entries(result.search_space, entries));
+    result.evaluation =
+        embedding::evaluate(*explanation_.problem, result.reservation->topology, *result.plan);
+    result.best_rating = result.evaluation.rating;
+    result.threads = static_cast<int>(executor_.workers());
+    return {};
+  }
+
+  void explain_tables() {
+    const EmbeddingPlanResult& result = explanation_.result;
+    const Plan& plan = *result.plan;
+    const ExcludedOptions excluded(*result.search_space, executor_);
+    const OptionCosts costs(*result.search_space, result.reservation->topology, plan,
+                            result.evaluation, excluded);
+    const std::vector<std::size_t> positions = positions_of_tables(plan);
+    explanation_.tables.resize(positions.size());
+    executor_.parallel_for(positions.size(), 4, [&](unsigned, std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i)
+        explanation_.tables[i] = costs.explain(positions[i]);
+    });
+    explanation_.owner =
+        std::make_shared<const Owner>(Owner{result.search_space, excluded.owners(), plan.owner()});
+  }
+
+  // In the plan, of the tables to explain, in the order of the problem.
+  std::vector<std::size_t> positions_of_tables(const Plan& plan) const {
+    const auto& tables = explanation_.problem->tables();
+    std::vector<std::size_t> position(tables.size(), plan.size());
+    for (std::size_t i = 0; i < plan.size(); ++i)
+      position[plan[i].option->table.index()] = i;
+    std::vector<std::size_t> positions;
+    for (std::size_t t = 0; t < tables.size(); ++t) {
+      const bool asked = !options_.table || tables[t].name == *options_.table;
+      if (asked && position[t] < plan.size()) positions.push_back(position[t]);
+    }
+    return positions;
+  }
+
+  void explain_failure() {
+    FitOracle oracle(options_.plan);
+    const Fit present =
+        oracle.ask(explanation_.problem->spec(), Effort::kProof, explanation_.result.search_space);
+    explanation_.infeasibility = find_infeasible_reason(
+        present, explanation_.result.failure.value_or(PlanFailure{}), oracle);
+    find_remedies(present, oracle, *explanation_.infeasibility);
+    explanation_.plannings += oracle.plannings();
+  }
+
+  const ExplainOptions& options_;
+  TbbExecutor executor_;
+  Explanation explanation_;
+};
+
+}  // namespace
+
+Result<Explanation> explain_embedding(std::shared_ptr<const Problem> problem,
+                                      const std::optional<std::vector<PlanEntry>>& entries,
+                                      const ExplainOptions& options) {
+  SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(options.plan.threads, options.plan.time_limit_s));
+  return Explainer(std::move(problem), options).run(entries);
+}
+
+}  // namespace shardwright

@@ -1,0 +1,44 @@
+// The options that a table would have without its constraints on types, kernels and partitioning.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/embedding/search_space.h"
+#include "search/executor.h"
+
+namespace shardwright {
+
+struct ExcludedOption {
+  const embedding::ShardingOption* option = nullptr;
+  std::vector<std::string> excluded_by;  // JSON pointers
+};
+
+// What `sharding_types`, `compute_kernels` and `min_partition` exclude, table by table. Options
+// that a sharder offers only where they are named (grid_shard, key-value kernels) are not among
+// them.
+// Thread safety: immutable; const members may be called from any thread.
+class ExcludedOptions {
+ public:
+  // Enumerates at most twice: without lists of types and kernels, then also without partitions.
+  ExcludedOptions(const embedding::SearchSpace& space, Executor& executor);
+
+  const std::vector<ExcludedOption>& of(embedding::TableId table) const {
+    return by_table_[table.index()];
+  }
+  // Keep the options alive.
+  const std::vector<std::shared_ptr<const embedding::SearchSpace>>& owners() const {
+    return owners_;
+  }
+
+ private:
+  void add(const embedding::SearchSpace& space, bool partition_dropped, Executor& executor);
+  bool is_known(const embedding::SearchSpace& space, const embedding::ShardingOption& option) const;
+
+  std::vector<std::vector<ExcludedOption>> by_table_;
+  std::vector<std::vector<const embedding::ShardingOption*>> offered_;  // by table
+  std::vector<std::shared_ptr<const embedding::SearchSpace>> owners_;
+};
+
+}  // namespace shardwright
