@@ -7,6 +7,7 @@
 #include "runtime/cli/exit_code.h"
 #include "runtime/cli/interrupt.h"
 #include "runtime/cli/progress.h"
+#include "runtime/cli/report_argument.h"
 #include "runtime/io/nearest_name.h"
 #include "runtime/io/plan_json.h"
 #include "runtime/report/migration_text.h"
@@ -51,6 +52,7 @@ void add_json_arguments(CLI::App& command, PlanArguments& arguments) {
   command.add_flag("--trace", arguments.options.trace, "Keep every proposal in the JSON");
   command.add_flag("--emit-search-space", arguments.emit_search_space,
                    "Keep every sharding option in the JSON");
+  add_report_argument(command, arguments.report_path);
 }
 
 Result<PlanOptions> plan_options(const PlanArguments& arguments) {
@@ -85,6 +87,9 @@ int emit_plan(const PlanArguments& arguments, const LoadedProblem& loaded,
   }
   log.info("evaluated " + std::to_string(result.num_proposals) + " proposals, " +
            std::to_string(result.num_plans) + " fit");
+  const Status reported =
+      write_report(arguments.report_path, *loaded.problem, result, loaded.read_s);
+  if (!reported.ok()) return fail(reported.error());
   const PlanJsonOptions json{arguments.emit_search_space, arguments.options.trace, loaded.read_s};
   return emit(
       arguments.output, status_of(result),

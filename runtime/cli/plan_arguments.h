@@ -19,11 +19,12 @@ struct PlanArguments {
   PlanOptions options;
   std::string mode = "best";
   bool emit_search_space = false;
+  std::string report_path;  // empty = none
 };
 
 // --mode, limits and seed.
 void add_search_arguments(CLI::App& command, PlanArguments& arguments);
-// What more an answer in JSON keeps.
+// What more an answer in JSON keeps, and the report as a page.
 void add_json_arguments(CLI::App& command, PlanArguments& arguments);
 
 // The options with mode and threads. Errors: kInvalidInput for an unknown mode.

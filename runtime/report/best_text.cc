@@ -10,7 +10,8 @@ using embedding::PerfModel;
 using embedding::Problem;
 using Align = TextTable::Align;
 
-// What shows the bound, from the cheapest proof to the dearest.
+}  // namespace
+
 std::string proof_text(const embedding::BoundCertificate& certificate) {
   if (certificate.nodes.size() > 1) {
     return "a tree of " + format_count((certificate.nodes.size() + 1) / 2) + " cases";
@@ -18,8 +19,6 @@ std::string proof_text(const embedding::BoundCertificate& certificate) {
   return certificate.nodes.front().shards.empty() ? "what all ranks have together"
                                                   : "what single ranks can hold";
 }
-
-}  // namespace
 
 std::string rating_text(const Problem& problem, double rating) {
   if (problem.spec().perf_model == PerfModel::kPerf) return format_ms(rating) + " ms";

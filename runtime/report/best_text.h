@@ -15,6 +15,9 @@ std::string rating_text(const embedding::Problem& problem, double rating);
 // " (best mode)".
 std::string mode_text(PlanMode mode);
 
+// What shows a bound: "a tree of 12 cases".
+std::string proof_text(const embedding::BoundCertificate& certificate);
+
 // How far the plan may be from optimal, and what shows it; a line, or nothing without a bound.
 // Precondition: the result has a rating.
 std::string bound_text(const embedding::Problem& problem, const EmbeddingPlanResult& result);

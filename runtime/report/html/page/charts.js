@@ -1,0 +1,215 @@
+// Bars, legends and line charts.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function svg(name, attributes = {}, ...children) {
+  const node = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+}
+
+// Shows `text` beside the pointer while it is over `node`; `text` is called with the event.
+function describe(node, text) {
+  const tip = document.getElementById("tip");
+  node.addEventListener("pointermove", (event) => {
+    const content = text(event);
+    if (!content) return hideTip();
+    tip.textContent = content;
+    tip.hidden = false;
+    const room = document.documentElement.clientWidth - tip.offsetWidth - 8;
+    tip.style.left = Math.max(8, Math.min(event.clientX + 14, room)) + "px";
+    const below = event.clientY + 18;
+    const fits = below + tip.offsetHeight < window.innerHeight;
+    tip.style.top = (fits ? below : event.clientY - tip.offsetHeight - 12) + "px";
+  });
+  node.addEventListener("pointerleave", hideTip);
+}
+
+function hideTip() {
+  document.getElementById("tip").hidden = true;
+}
+
+function timesText(times) {
+  return TIMES.map(([, label], i) => (times[i] ? `${label} ${formatMs(times[i])} ms` : null))
+    .filter(Boolean)
+    .join("\n");
+}
+
+// A bar whose parts are shares of `whole`: [class, size] each.
+function bar(parts, whole, label) {
+  const node = element("span", { class: "bar", role: "img", "aria-label": label });
+  for (const [kind, size] of parts) {
+    if (!(size > 0) || !(whole > 0)) continue;
+    const part = element("i", { class: kind });
+    part.style.width = Math.min(100, (100 * size) / whole) + "%";
+    node.append(part);
+  }
+  return node;
+}
+
+function timeBar(times, whole, title) {
+  const node = bar(times.map((ms, i) => [TIMES[i][0], ms]), whole, timesText(times).replaceAll("\n", ", "));
+  describe(node, () => title + "\n" + timesText(times));
+  return node;
+}
+
+function memoryBar(rank) {
+  const over = rank.used > rank.available;
+  const text = `${formatBytes(rank.used)} of ${formatBytes(rank.available)}`;
+  const parts = [["aside", rank.aside], [over ? "over" : "held", rank.used]];
+  const node = bar(parts, Math.max(rank.capacity, rank.aside + rank.used), `${text} used`);
+  describe(node, () => `Rank ${rank.rank}\n${text} used\n${formatBytes(rank.aside)} set aside of ${formatBytes(rank.capacity)}`);
+  return node;
+}
+
+function legend(entries) {
+  const items = entries.map(([kind, label]) => element("li", {}, element("i", { class: kind }), label));
+  return element("ul", { class: "legend" }, items);
+}
+
+function timeLegend() {
+  return legend(TIMES.filter((_, i) => usedTimes[i]));
+}
+
+// About `count` round numbers of [from, to].
+function ticks(from, to, count) {
+  if (!(to > from)) return [from];
+  const raw = (to - from) / count;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= raw);
+  const first = Math.ceil(from / step - 1e-9);
+  const last = Math.floor(to / step + 1e-9);
+  return Array.from({ length: Math.max(last - first + 1, 0) }, (_, i) => (first + i) * step);
+}
+
+// Area under steps from `low` to `high`, one step per rank.
+function stepArea(low, high, x, y) {
+  let up = "";
+  let down = "";
+  for (let i = 0; i < high.length; ++i) {
+    up += `L${x(i)} ${y(high[i])}L${x(i + 1)} ${y(high[i])}`;
+    down = `L${x(i + 1)} ${y(low[i])}L${x(i)} ${y(low[i])}` + down;
+  }
+  return "M" + (up + down).slice(1) + "Z";
+}
+
+// As wide as the page when it was opened; charts grow and shrink with it from then on.
+const CHART = { width: Math.min(960, Math.max(300, document.getElementById("sections").clientWidth - 40)), height: 190, left: 64, right: 8, top: 10, bottom: 24 };
+
+// Ticks of bytes are round in the unit that they are written in.
+function byteTicks(most, count) {
+  const unit = 1024 ** Math.floor(Math.log(Math.max(most, 1)) / Math.log(1024));
+  return ticks(0, most / unit, count).map((tick) => tick * unit);
+}
+
+function chartFrame(label, marks, most, format) {
+  const { width, height, left, right, top, bottom } = CHART;
+  const y = (value) => top + (height - top - bottom) * (1 - value / most);
+  const frame = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img", "aria-label": label });
+  for (const tick of marks) {
+    const text = svg("text", { x: left - 8, y: y(tick) + 4, class: "tick end" }, format(tick));
+    frame.append(svg("line", { x1: left, x2: width - right, y1: y(tick), y2: y(tick), class: "grid" }), text);
+  }
+  return { frame, y, spanX: width - left - right, axisY: height - 6 };
+}
+
+function rankAxis({ frame, axisY }, x) {
+  for (const tick of ticks(0, ranks.length - 1, 8)) {
+    if (!Number.isInteger(tick)) continue;
+    frame.append(svg("text", { x: x(tick + 0.5), y: axisY, class: "tick middle" }, String(tick)));
+  }
+  frame.append(svg("text", { x: CHART.left - 8, y: axisY, class: "tick end" }, "rank"));
+}
+
+function describeRanks(frame, spanX, text) {
+  describe(frame, (event) => {
+    const box = frame.getBoundingClientRect();
+    const at = ((event.clientX - box.left) / box.width) * CHART.width - CHART.left;
+    const rank = ranks[Math.floor((at / spanX) * ranks.length)];
+    return rank ? text(rank) : null;
+  });
+}
+
+// Time of every rank, part on part.
+function timeProfile() {
+  const chart = chartFrame("Time of every rank, by part", ticks(0, slowest, 4), slowest || 1, (ms) => formatMs(ms) + " ms");
+  const x = (i) => (CHART.left + (chart.spanX * i) / ranks.length).toFixed(2);
+  let low = ranks.map(() => 0);
+  TIMES.forEach(([key], part) => {
+    const high = ranks.map((rank, i) => low[i] + rank.times[part]);
+    if (usedTimes[part]) {
+      chart.frame.append(svg("path", { d: stepArea(low, high, x, (ms) => chart.y(ms).toFixed(2)), class: "area " + key }));
+    }
+    low = high;
+  });
+  rankAxis(chart, (i) => Number(x(i)));
+  describeRanks(chart.frame, chart.spanX, (rank) => `Rank ${rank.rank}: ${formatMs(rank.ms)} ms\n${timesText(rank.times)}`);
+  return chart.frame;
+}
+
+// Memory of every rank: what is set aside, what tables hold, up to its capacity.
+function memoryProfile() {
+  const most = ranks.reduce((size, rank) => Math.max(size, rank.capacity, rank.aside + rank.used), 1);
+  const chart = chartFrame("Memory of every rank", byteTicks(most, 4), most, formatBytes);
+  const x = (i) => (CHART.left + (chart.spanX * i) / ranks.length).toFixed(2);
+  const y = (bytes) => chart.y(bytes).toFixed(2);
+  const zero = ranks.map(() => 0);
+  const aside = ranks.map((rank) => rank.aside);
+  const used = ranks.map((rank) => rank.aside + rank.used);
+  const capacity = ranks.map((rank) => rank.capacity);
+  chart.frame.append(
+    svg("path", { d: stepArea(zero, capacity, x, y), class: "area room" }),
+    svg("path", { d: stepArea(zero, aside, x, y), class: "area aside" }),
+    svg("path", { d: stepArea(aside, used, x, y), class: "area held" }));
+  rankAxis(chart, (i) => Number(x(i)));
+  describeRanks(chart.frame, chart.spanX, (rank) =>
+    `Rank ${rank.rank}\n${formatBytes(rank.used)} of ${formatBytes(rank.available)} used\n${formatBytes(rank.aside)} set aside`);
+  return chart.frame;
+}
+
+// Rating and bound over the work of a search, which is wide: a logarithmic axis where it spans decades.
+function traceChart(steps, unit) {
+  const values = steps.flatMap(([, rating, bound]) => [rating, bound]).filter((value) => value > 0);
+  const low = Math.min(...values);
+  const high = Math.max(...values);
+  const margin = (high - low || high) * 0.12;
+  const [from, to] = [Math.max(0, low - margin), high + margin];
+  const first = steps[0][0];
+  const last = steps[steps.length - 1][0];
+  const logarithmic = first > 0 && last / first > 50;
+  const place = (work) => (logarithmic ? Math.log(work / first) / Math.log(last / first) : last > first ? (work - first) / (last - first) : 0);
+  const { width, height, left, right, top, bottom } = CHART;
+  const x = (work) => (left + (width - left - right) * place(work)).toFixed(2);
+  const y = (value) => (top + (height - top - bottom) * (1 - (value - from) / (to - from))).toFixed(2);
+  const frame = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img", "aria-label": "Rating and bound over the search" });
+  for (const value of ticks(from, to, 5)) {
+    frame.append(
+      svg("line", { x1: left, x2: width - right, y1: y(value), y2: y(value), class: "grid" }),
+      svg("text", { x: left - 8, y: Number(y(value)) + 4, class: "tick end" }, data.rating_in === "ms" ? formatMs(value) : formatBytes(value)));
+  }
+  const path = (index) => {
+    let d = "";
+    for (const step of steps) {
+      if (!(step[index] > 0)) continue;
+      d += d === "" ? `M${x(step[0])} ${y(step[index])}` : `H${x(step[0])}V${y(step[index])}`;
+    }
+    return d && d + `H${x(last)}`;
+  };
+  frame.append(svg("path", { d: path(2), class: "line bound" }), svg("path", { d: path(1), class: "line rating" }));
+  for (const [work, rating] of steps) {
+    frame.append(svg("circle", { cx: x(work), cy: y(rating), r: 2.5, class: "dot rating" }));
+  }
+  const ends = [[first, "start"], [last, "end"]];
+  for (const [work, anchor] of ends) {
+    frame.append(svg("text", { x: x(work), y: height - 6, class: "tick " + anchor }, formatCount(work) + " " + unit));
+  }
+  describe(frame, (event) => {
+    const box = frame.getBoundingClientRect();
+    const at = ((event.clientX - box.left) / box.width) * width;
+    const step = steps.findLast(([work]) => Number(x(work)) <= at) ?? steps[0];
+    const bound = step[2] > 0 ? `\nbound ${formatRating(step[2])}` : "";
+    return `${formatCount(step[0])} ${unit}\nrating ${formatRating(step[1])}${bound}`;
+  });
+  return { frame, logarithmic };
+}

@@ -1,0 +1,86 @@
+// Tables of rows that can be sorted, searched and unfolded.
+
+// A column: {key, label, value(row), cell(row) -> node or text, number, optional}. `optional`
+// columns are left out on narrow screens.
+class List {
+  constructor({ columns, rows, sort, ascending = false, page, noun, caption, onChange = () => {} }) {
+    Object.assign(this, { columns, rows, sort, ascending, page, noun, onChange });
+    this.shown = page;
+    this.visible = rows;
+    this.body = element("tbody");
+    this.more = element("p", { class: "more" });
+    this.node = element("div", { class: "list" },
+      element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+        element("table", {}, element("caption", {}, caption), element("thead", {}, this.headRow()), this.body)),
+      this.more);
+    this.update();
+  }
+
+  headRow() {
+    this.heads = this.columns.map((column) => {
+      const button = element("button", { type: "button", onclick: () => this.sortBy(column) }, column.label);
+      return element("th", { scope: "col", class: this.classOf(column) }, button);
+    });
+    return element("tr", {}, this.heads);
+  }
+
+  classOf(column) {
+    return [column.number ? "number" : "", column.optional ? "optional" : "", column.key].filter(Boolean).join(" ");
+  }
+
+  // The same column again: the other way round. Numbers begin with the largest.
+  sortBy(column) {
+    this.ascending = this.sort === column.key ? !this.ascending : !column.number;
+    this.sort = column.key;
+    this.update();
+  }
+
+  // Keeps the rows for which `accepts` holds.
+  filter(accepts) {
+    this.visible = this.rows.filter(accepts);
+    this.shown = this.page;
+    this.update();
+  }
+
+  sorted() {
+    const { value } = this.columns.find((column) => column.key === this.sort);
+    const sign = this.ascending ? 1 : -1;
+    const keys = this.visible.map((row, i) => [value(row), i, row]);
+    keys.sort(([a, i], [b, j]) => (a < b ? -sign : a > b ? sign : i - j));
+    return keys.map(([, , row]) => row);
+  }
+
+  update() {
+    const order = this.sorted();
+    this.columns.forEach((column, i) => {
+      const state = column.key === this.sort ? (this.ascending ? "ascending" : "descending") : "none";
+      this.heads[i].setAttribute("aria-sort", state);
+    });
+    this.body.replaceChildren(...order.slice(0, this.shown).map((row) => this.rowNode(row)));
+    this.showMore(order.length);
+    this.onChange(order);
+  }
+
+  rowNode(row) {
+    return element("tr", {}, this.columns.map((column, i) =>
+      element(i === 0 ? "th" : "td", { class: this.classOf(column), scope: i === 0 ? "row" : null }, column.cell(row))));
+  }
+
+  showMore(count) {
+    const hidden = count - Math.min(this.shown, count);
+    this.more.replaceChildren();
+    if (count === 0) this.more.append(`No ${this.noun} matches.`);
+    if (hidden === 0) return;
+    const show = (shown) => () => {
+      this.shown = shown;
+      this.update();
+    };
+    this.more.append(`… and ${plural(hidden, this.noun)} more `);
+    if (hidden > 10 * this.page) {
+      const label = `Show ${formatCount(10 * this.page)} more`;
+      this.more.append(element("button", { type: "button", onclick: show(this.shown + 10 * this.page) }, label), " ");
+    }
+    this.more.append(
+      element("button", { type: "button", onclick: show(Infinity) }, "Show all"));
+  }
+}

@@ -1,0 +1,288 @@
+// The sections of the page, each made of the data; null where it has nothing to say.
+
+function section(id, title, ...content) {
+  return element("section", { id, "aria-labelledby": id + "-title" }, element("h2", { id: id + "-title" }, title), content);
+}
+
+function fact(label, value, note) {
+  return element("div", { class: "fact" }, element("dt", {}, label), element("dd", {}, value),
+    note ? element("dd", { class: "note" }, note) : null);
+}
+
+function problemText() {
+  const { hosts, device, batch_size: batch } = data.problem;
+  return `${plural(tables.length, "table")} on ${plural(ranks.length, "rank")} (${plural(hosts, "host")}, ${device}), ` +
+    `batch ${formatCount(batch)} per rank`;
+}
+
+function verdict() {
+  if (data.rating === null) return ["bad", "No plan"];
+  if (data.violations.length > 0) return ["bad", "Breaks rules"];
+  if (data.proven_optimal) return ["good", "Proved optimal"];
+  if (data.gap !== null) return ["fair", `At most ${significant(100 * data.gap, 3)} % from optimal`];
+  return ["fair", data.search.mode === "exact" ? "TorchRec's decision" : "No bound proved"];
+}
+
+function header() {
+  const [kind, text] = verdict();
+  return [
+    element("h1", {}, data.problem.name || "Sharding plan"),
+    element("p", { class: "subtitle" }, problemText()),
+    element("p", {}, element("strong", { class: "verdict " + kind }, text)),
+    data.rating === null ? null : headFacts(),
+  ].filter(Boolean);
+}
+
+function headFacts() {
+  const fullest = ranks.reduce((most, rank) => (rank.used / rank.available > most.used / most.available ? rank : most));
+  const mean = ranks.reduce((sum, rank) => sum + rank.ms, 0) / ranks.length;
+  return element("dl", { class: "facts" },
+    fact("Rating", formatRating(data.rating), "the slowest rank decides"),
+    fact("Lower bound", data.lower_bound === null ? "none" : formatRating(data.lower_bound), data.proof && "by " + data.proof),
+    fact("Balance", mean > 0 ? significant(slowest / mean, 4) : "1.000", "slowest rank / mean"),
+    fact("Fullest rank", formatShare(fullest.used, fullest.available),
+      `rank ${fullest.rank}: ${formatBytes(fullest.used)} of ${formatBytes(fullest.available)}`));
+}
+
+function failureSection() {
+  if (!data.failure) return null;
+  const { type, reason, message } = data.failure;
+  return section("failure", "Why there is no plan",
+    element("p", { class: "message" }, message),
+    element("p", { class: "note" }, "Error ", element("code", {}, type), reason ? [", reason ", element("code", {}, reason)] : []));
+}
+
+// What tables need at the least beside what ranks have.
+function needsSection() {
+  const { needs } = data;
+  if (!needs) return null;
+  const rows = [];
+  if (hasHbm) rows.push(["HBM", needs.hbm, needs.available[0], needs.capacity[0]]);
+  rows.push([hasHbm ? "HBM and DDR" : "Memory", needs.total, needs.available[0] + needs.available[1], needs.capacity[0] + needs.capacity[1]]);
+  const lines = rows.map(([name, need, available, capacity]) => {
+    const whole = Math.max(need, available, capacity);
+    const over = needs.tables.length > 0 && need > available;
+    const needRow = needs.tables.length > 0
+      ? [element("tr", {}, element("th", { scope: "row" }, `${name}: tables need at least`), element("td", { class: "number" }, formatBytes(need)),
+          element("td", {}, bar([[over ? "over" : "held", need]], whole, "needed")))]
+      : [];
+    return needRow.concat(
+      element("tr", {}, element("th", { scope: "row" }, `${name}: left for tables`), element("td", { class: "number" }, formatBytes(available)),
+        element("td", {}, bar([["spare", available]], whole, "available"))),
+      element("tr", {}, element("th", { scope: "row" }, `${name}: capacity`), element("td", { class: "number" }, formatBytes(capacity)),
+        element("td", {}, bar([["aside", capacity]], whole, "capacity"))));
+  });
+  const note = needs.tables.length === 0
+    ? "Nothing was enumerated: the reservation alone decided."
+    : "Each need is the least of any option of each table; tables that need less HBM may need more memory altogether.";
+  return section("needs", "What tables need, and what ranks have",
+    element("div", { class: "scroll" }, element("table", { class: "needs" }, element("tbody", {}, lines))),
+    element("p", { class: "note" }, note), needsList());
+}
+
+function needsList() {
+  if (data.needs.tables.length === 0) return null;
+  const of = (table) => data.needs.tables[table.index] ?? [0, 0, true];
+  const columns = [
+    { key: "name", label: "Table", value: (t) => t.label, cell: (t) => t.label },
+    { key: "rows", label: "Rows", number: true, optional: true, value: (t) => t.rows, cell: (t) => formatCount(t.rows) },
+    { key: "columns", label: "Columns", number: true, optional: true, value: (t) => t.columns, cell: (t) => formatCount(t.columns) },
+    { key: "hbm", label: "HBM at least", number: true, value: (t) => of(t)[0], cell: (t) => formatBytes(of(t)[0]) },
+    { key: "total", label: "Memory at least", number: true, value: (t) => of(t)[1], cell: (t) => formatBytes(of(t)[1]) },
+    { key: "fits", label: "Fits", value: (t) => of(t)[2], cell: (t) => (of(t)[2] ? "yes" : element("strong", { class: "bad-text" }, "on no rank")) },
+  ];
+  const list = new List({ columns: columns.filter((column) => hasHbm || column.key !== "hbm"), rows: tables, sort: "total", page: 30, noun: "table", caption: "Tables by what they need" });
+  return searchable(list, (table) => `${table.label} ${table.type}`, "Search by name");
+}
+
+function violationsSection() {
+  if (data.violations.length === 0) return null;
+  return section("violations", "What the plan breaks", element("ul", {}, data.violations.map((text) => element("li", {}, text))));
+}
+
+function ranksSection() {
+  if (data.rating === null) return null;
+  const many = ranks.length > 16;
+  const columns = [
+    { key: "rank", label: "Rank", value: (r) => r.rank, cell: (r) => String(r.rank) },
+    { key: "memory", label: mainTierName, value: (r) => -r.used / r.available, cell: memoryBar },
+    { key: "used", label: "Used", number: true, value: (r) => r.used, cell: (r) => `${formatBytes(r.used)}` },
+    { key: "available", label: "Available", number: true, optional: true, value: (r) => r.available, cell: (r) => formatBytes(r.available) },
+    { key: "ddr", label: "DDR", number: true, optional: true, value: (r) => r.ddr, cell: (r) => formatBytes(r.ddr) },
+    { key: "time", label: "Time", value: (r) => -r.ms, cell: (r) => timeBar(r.times, slowest, `Rank ${r.rank}`) },
+    ...TIMES.map(([key, label], i) => ({ key, label, number: true, optional: true, value: (r) => r.times[i], cell: (r) => formatMs(r.times[i]), used: usedTimes[i] })),
+    { key: "ms", label: "ms", number: true, value: (r) => r.ms, cell: (r) => formatMs(r.ms) },
+  ].filter((column) => column.used !== false && (column.key !== "ddr" || (hasHbm && ranks.some((r) => r.ddr > 0))));
+  const list = new List({ columns, rows: ranks, sort: many ? "ms" : "rank", ascending: !many, page: 16, noun: "rank", caption: "Ranks" });
+  return section("ranks", "Ranks", timeLegend(),
+    many ? [timeProfile(), element("h3", {}, `${mainTierName} of every rank`), legend(MEMORY_LEGEND), memoryProfile()] : null,
+    list.node);
+}
+
+const MEMORY_LEGEND = [["aside", "Set aside"], ["held", "Tables"], ["room", "Free"]];
+
+// Accepts texts that hold every word; "rank:3" wants a shard on rank 3.
+function searchable(list, textOf, hint) {
+  const input = element("input", { type: "search", placeholder: hint, "aria-label": "Search tables", oninput: () => {
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    list.filter((table) => words.every((word) => matches(table, word, textOf)));
+  } });
+  return element("div", {}, element("div", { class: "controls" }, input), list.node);
+}
+
+function matches(table, word, textOf) {
+  const rank = /^rank:(\d+)$/.exec(word);
+  if (rank) return table.cellOn(Number(rank[1])) !== undefined;
+  return textOf(table).toLowerCase().includes(word);
+}
+
+function tablesSection(heat) {
+  const placed = tables.filter((table) => table.placed);
+  if (placed.length === 0) return null;
+  const dearest = placed.reduce((most, table) => Math.max(most, table.ms), 0);
+  const columns = [
+    { key: "name", label: "Table", value: (t) => t.label, cell: (t) => t.label },
+    { key: "sharding", label: "Sharding", value: (t) => t.sharding, cell: (t) => breakable(t.sharding) },
+    { key: "kernel", label: "Kernel", optional: true, value: (t) => t.kernelText, cell: (t) => breakable(t.kernelText) },
+    { key: "places", label: "Ranks", value: (t) => t.shards[0]?.first ?? -1, cell: (t) => formatRanges(t.shards, 4) },
+    { key: "shards", label: "Shards", optional: true, value: (t) => t.numShards, cell: (t) => t.shardsText },
+    { key: "rows", label: "Rows", number: true, optional: true, value: (t) => t.rows, cell: (t) => formatCount(t.rows) },
+    { key: "hbm", label: "HBM", number: true, value: (t) => t.hbm, cell: (t) => formatBytes(t.hbm), used: placed.some((t) => t.hbm > 0) },
+    { key: "ddr", label: "DDR", number: true, optional: hasHbm, value: (t) => t.ddr, cell: (t) => formatBytes(t.ddr), used: placed.some((t) => t.ddr > 0) },
+    { key: "time", label: "Time", value: (t) => -t.ms, cell: (t) => timeBar(t.times, dearest, t.label) },
+    { key: "ms", label: "ms", number: true, value: (t) => t.ms, cell: (t) => formatMs(t.ms) },
+  ].filter((column) => column.used !== false);
+  const list = new List({ columns, rows: placed, sort: "ms", page: 30, noun: "table", caption: "Tables, the dearest first", onChange: (order) => heat.setRows(order) });
+  return section("tables", "Tables", element("p", { class: "note" }, "Memory and times are sums over all shards of a table."),
+    timeLegend(), searchable(list, (table) => `${table.label} ${table.module} ${table.sharding} ${table.kernel} ${table.type}`, "Search: name, kind, rank:3"));
+}
+
+function heatSection(heat) {
+  if (!tables.some((table) => table.placed)) return null;
+  return section("heat", "Where everything is",
+    element("p", { class: "note" }, "Tables as they are sorted and searched above, by ranks. Where a pixel stands for several cells it shows the dearest. Drag to move; pinch, or Ctrl and the wheel, to zoom."),
+    heat.node);
+}
+
+function kindsSection() {
+  const kinds = new Map();
+  for (const table of tables.filter((t) => t.placed)) {
+    const key = `${table.sharding} ${table.kernel}`;
+    const sum = kinds.get(key) ?? { sharding: table.sharding, kernel: table.kernel, tables: 0, shards: 0, hbm: 0, ddr: 0, ms: 0 };
+    sum.tables += 1;
+    sum.shards += table.numShards;
+    for (const key of ["hbm", "ddr", "ms"]) sum[key] += table[key];
+    kinds.set(key, sum);
+  }
+  if (kinds.size === 0) return null;
+  const count = (key, label) => ({ key, label, number: true, value: (kind) => kind[key], cell: (kind) => formatCount(kind[key]) });
+  const size = (key, label) => ({ key, label, number: true, value: (kind) => kind[key], cell: (kind) => formatBytes(kind[key]) });
+  const columns = [
+    { key: "sharding", label: "Sharding", value: (kind) => kind.sharding, cell: (kind) => breakable(kind.sharding) },
+    { key: "kernel", label: "Kernel", value: (kind) => kind.kernel, cell: (kind) => breakable(kind.kernel) },
+    count("tables", "Tables"), { ...count("shards", "Shards"), optional: true }, size("hbm", "HBM"), { ...size("ddr", "DDR"), optional: true },
+    { key: "ms", label: "ms", number: true, value: (kind) => kind.ms, cell: (kind) => formatMs(kind.ms) },
+  ];
+  const list = new List({ columns, rows: [...kinds.values()], sort: "ms", page: 30, noun: "kind", caption: "Kinds of sharding" });
+  return section("kinds", "By kind of sharding", list.node);
+}
+
+function searchSection() {
+  const { search } = data;
+  const unit = search.steps_are === "proposals" ? "proposals" : "steps";
+  const facts = element("dl", { class: "facts" },
+    fact("Mode", search.mode, search.mode === "exact" ? "decides as TorchRec's planner does" : "searches for the best plan"),
+    fact("Proposals", formatCount(search.proposals), `${formatCount(search.plans)} fit`),
+    fact("Sharding options", formatCount(search.options)),
+    fact("Time", formatSeconds(search.total_s), `${plural(search.threads, "thread")}, ${formatCount(search.work)} steps of work`),
+    search.stopped_by ? fact("Stopped by", search.stopped_by.replace("_", " "), data.rating === null ? null : "a longer search may find more") : null);
+  if (search.steps.length < 2) return section("search", "The search", facts, traceHint());
+  const { frame, logarithmic } = traceChart(search.steps, unit);
+  const bounded = search.steps.some((step) => step[2] > 0);
+  return section("search", "The search", facts,
+    legend([["rating", "Best rating so far"], ...(bounded ? [["bound", "No plan rates below"]] : [])]), frame,
+    element("p", { class: "note" }, logarithmic ? `The axis of ${unit} is logarithmic.` : `By ${unit}.`), stepsTable(search.steps, unit));
+}
+
+function traceHint() {
+  const exact = data.search.mode === "exact" && data.search.steps.length === 0 && data.rating !== null;
+  return exact ? element("p", { class: "note" }, "Plan with --trace to see how the rating fell, proposal by proposal.") : null;
+}
+
+function stepsTable(steps, unit) {
+  const rows = steps.map(([work, rating, bound], index) => ({ index, work, rating, bound }));
+  const columns = [
+    { key: "work", label: unit === "steps" ? "Steps" : "Proposal", number: true, value: (s) => s.index, cell: (s) => formatCount(s.work) },
+    { key: "rating", label: "Rating", number: true, value: (s) => s.rating, cell: (s) => formatRating(s.rating) },
+    { key: "bound", label: "Bound", number: true, value: (s) => s.bound, cell: (s) => (s.bound > 0 ? formatRating(s.bound) : "–") },
+  ];
+  const list = new List({ columns, rows, sort: "work", ascending: false, page: 8, noun: "step", caption: "Improvements, the last first" });
+  return element("details", {}, element("summary", {}, plural(steps.length, "improvement")), list.node);
+}
+
+function memorySection() {
+  const { reservation } = data;
+  const either = (storage) => (storage ? formatBytes(storage[mainTier]) : "not computed");
+  const spread = (part) => {
+    const sizes = ranks.map((rank) => memoryOf(part, rank.rank));
+    const low = formatBytes(sizes.reduce((a, b) => Math.min(a, b)));
+    const high = formatBytes(sizes.reduce((a, b) => Math.max(a, b)));
+    return low === high ? low : `${low} to ${high}`;
+  };
+  const parts = [["capacity", "Capacity"], ["reservation", "Reservation"], ["reserved", "Reserved memory"], ["margin", "Margin"], ["tables", "Tables"], ["free", "Free"]];
+  const rows = parts
+    .filter(([key]) => !["reserved", "margin"].includes(key) || ranks.some((rank) => memoryOf(key, rank.rank) !== 0))
+    .map(([key, label]) => element("tr", {}, element("th", { scope: "row" }, label), element("td", { class: "number" }, spread(key))));
+  const percentage = reservation.type === "none" ? "" : `, ${formatShare(reservation.percentage, 1)} of the capacity`;
+  return section("memory", `What takes the ${mainTierName} of a rank`,
+    element("table", { class: "plain" }, element("tbody", {}, rows)),
+    element("p", { class: "note" }, `Reservation: ${reservation.type}${percentage}. Of it, per rank: dense modules ${either(reservation.dense)}, inputs ${either(reservation.inputs)}.`));
+}
+
+function constraintsSection() {
+  if (data.constraints.length === 0) return null;
+  const most = 12;
+  const items = data.constraints.map(({ text, tables: ids }) => {
+    const names = ids.slice(0, most).map((id) => tables[id].label).join(", ");
+    const rest = ids.length > most ? `, and ${plural(ids.length - most, "table")} more` : "";
+    return element("li", {}, element("strong", {}, text), ids.length ? `: ${names}${rest}` : "");
+  });
+  return section("constraints", "Constraints", element("ul", {}, items));
+}
+
+function migrationSection() {
+  const { migration } = data;
+  if (!migration) return null;
+  const rows = migration.moves.map(([id, bytes, from]) => ({ table: tables[id], bytes, from }));
+  const added = rows.filter((move) => !move.from).length;
+  const fromText = ({ from }) => (from ? `${from[0]}.${from[1]} on ${formatRanges(runsOf(from[2]), 4)}` : "new");
+  const columns = [
+    { key: "name", label: "Table", value: (m) => m.table.label, cell: (m) => m.table.label },
+    { key: "bytes", label: "Bytes", number: true, value: (m) => m.bytes, cell: (m) => formatBytes(m.bytes) },
+    { key: "from", label: "From", value: fromText, cell: fromText },
+    { key: "to", label: "To", value: (m) => m.table.sharding, cell: (m) => `${m.table.sharding}.${m.table.kernel} on ${formatRanges(m.table.shards, 4)}` },
+  ];
+  const before = migration.rating_before === null
+    ? fact("Rating before", "none", migration.not_kept)
+    : fact("Rating before", formatRating(migration.rating_before), added > 0 ? "without new tables" : null);
+  const dropped = migration.dropped.length > 0 ? element("p", {}, "Dropped: " + migration.dropped.join(", ")) : null;
+  const list = new List({ columns, rows, sort: "bytes", page: 30, noun: "move", caption: "Moves, the largest first" });
+  return section("migration", "What moves",
+    element("dl", { class: "facts" }, before, fact("Kept", formatCount(migration.tables_kept)),
+      fact("Moved", formatCount(rows.length - added), formatBytes(migration.moved_bytes)), fact("New", formatCount(added), formatBytes(migration.placed_bytes))),
+    dropped, rows.length > 0 ? list.node : null);
+}
+
+function runsOf(flat) {
+  const runs = [];
+  for (let i = 0; i < flat.length; i += 2) runs.push({ first: flat[i], count: flat[i + 1] });
+  return runs;
+}
+
+function identitySection() {
+  const entries = [["Problem", data.problem_hash], ["Plan", data.plan_hash], ["Ranks (SHA-1)", data.ranks_sha1]].filter(([, hash]) => hash);
+  const rows = entries.map(([label, hash]) => element("tr", {}, element("th", { scope: "row" }, label), element("td", {}, element("code", {}, hash))));
+  if (rows.length === 0) return null;
+  return section("identity", "Identity", element("table", { class: "plain" }, element("tbody", {}, rows)),
+    element("p", { class: "note" }, "The same problem and plan have the same hashes, on any machine."));
+}

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Opens reports in headless Chromium: nothing on the console, everything drawn, search, sort and heat map at work.
+
+Usage: check_report.py COMMAND. Exits 77 (skipped) where no Chromium is installed.
+"""
+
+import html
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SKIPPED = 77
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+SAMPLE = "samples/data/mlperf_dlrm_dcnv2.json"
+HOSTILE = "</script><img src=x onerror=\"document.title='owned'\">\x1b[31m&amp;"
+
+# What a reader does, written down on the root element as JSON.
+READER = r"""
+<script>
+"use strict";
+const seen = {};
+const text = (selector) => document.querySelector(selector)?.textContent ?? null;
+const firstCells = () => [...document.querySelectorAll("#tables tbody th")].map((cell) => cell.textContent);
+const press = (key) => document.querySelector("canvas").dispatchEvent(new KeyboardEvent("keydown", { key, cancelable: true }));
+seen.title = document.title;
+seen.heading = text("h1");
+seen.images = document.querySelectorAll("img").length;
+seen.sections = [...document.querySelectorAll("section")].map((section) => section.id);
+seen.verdict = text(".verdict");
+seen.message = text("#failure .message");
+seen.overflow = document.documentElement.scrollWidth - document.documentElement.clientWidth;
+const search = document.querySelector("#tables input[type=search]");
+if (search) {
+  seen.rows = firstCells();
+  const byName = [...document.querySelectorAll("#tables thead button")][0];
+  byName.click();
+  seen.rowsByName = firstCells();
+  seen.sortOfName = document.querySelector("#tables thead th").getAttribute("aria-sort");
+  byName.click();
+  seen.rowsByNameBackwards = firstCells();
+  search.value = "rank:0 " + seen.rows[0].slice(0, 3);
+  search.dispatchEvent(new Event("input"));
+  seen.rowsFound = firstCells();
+  search.value = "no table has this name";
+  search.dispatchEvent(new Event("input"));
+  seen.rowsNotFound = firstCells();
+  search.value = "";
+  search.dispatchEvent(new Event("input"));
+  press("ArrowDown");
+  const pixels = document.querySelector("canvas").getContext("2d");
+  const image = pixels.getImageData(0, 0, pixels.canvas.width, pixels.canvas.height).data;
+  seen.colours = new Set(new Uint32Array(image.buffer)).size;
+  seen.readout = text("output");
+  press("+");
+  press("ArrowRight");
+  seen.readoutAfter = text("output");
+}
+document.documentElement.dataset.seen = JSON.stringify(seen);
+</script>
+"""
+
+
+def check(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+class Reports:
+    def __init__(self, command, browser, folder):
+        self.command = command
+        self.browser = browser
+        self.folder = folder
+
+    def plan(self, name, problem, *flags, status=0):
+        """Plans with a report. Returns its path."""
+        path = os.path.join(self.folder, name + ".html")
+        run = subprocess.run([self.command, "plan", problem, *flags, "--report", path], capture_output=True, text=True)
+        check(run.returncode == status, f"{name}: exit status {run.returncode}: {run.stderr}")
+        return path
+
+    def write(self, name, problem):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(problem, file)
+        return path
+
+    def read(self, path, width=1200):
+        """Opens a copy with the reader in it. Returns what the reader saw."""
+        with open(path, encoding="utf-8") as file:
+            page = file.read()
+        copy = path.replace(".html", ".read.html")
+        with open(copy, "w", encoding="utf-8") as file:
+            file.write(page.replace("</body>", READER + "</body>"))
+        run = subprocess.run(
+            [self.browser, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + self.folder + "/profile",
+             "--enable-logging=stderr", "--v=0", "--virtual-time-budget=5000", f"--window-size={width},900",
+             "--dump-dom", "file://" + copy],
+            capture_output=True, text=True, timeout=120)
+        console = [line for line in run.stderr.splitlines() if "CONSOLE" in line]
+        check(not console, f"{path}: the console is not empty: {console}")
+        check("data-rendered=" in run.stdout, f"{path}: the page was not drawn: {run.stdout[-500:]} {run.stderr[-2000:]}")
+        seen = re.search(r'data-seen="([^"]*)"', run.stdout)
+        check(seen, f"{path}: the reader did not come to its end")
+        return json.loads(html.unescape(seen.group(1)))
+
+
+def check_small(reports):
+    path = reports.plan("small", SAMPLE, "--ranks", "8", "--hbm", "80GiB")
+    seen = reports.read(path)
+    for section in ("ranks", "tables", "heat", "kinds", "search", "memory"):
+        check(section in seen["sections"], f"no section {section}")
+    check(seen["heading"] == "mlperf_dlrm_dcnv2" and seen["verdict"] == "Proved optimal", seen["verdict"])
+    check(len(seen["rows"]) == 26 and seen["rows"] != seen["rowsByName"], "tables are not sorted by what they cost")
+    check(seen["sortOfName"] == "ascending", "aria-sort does not follow")
+    check(seen["rowsByName"] == sorted(seen["rows"]), "sorting by name does not sort")
+    check(seen["rowsByNameBackwards"] == sorted(seen["rows"], reverse=True), "sorting again does not turn round")
+    check(0 < len(seen["rowsFound"]) <= 26 and seen["rowsNotFound"] == [], "search does not search")
+    check(seen["colours"] >= 4, "the heat map is empty")
+    check(" on rank 0" in seen["readout"] and " on rank 1" in seen["readoutAfter"], "the cursor does not move")
+    for width in (500, 1200):
+        check(reports.read(path, width)["overflow"] <= 0, f"wider than a window of {width}")
+
+
+def check_hostile(reports):
+    tables = [{"name": HOSTILE + str(i), "num_embeddings": 1000 + i, "embedding_dim": 64} for i in range(3)]
+    problem = reports.write("hostile.json", {"name": HOSTILE, "tables": tables})
+    seen = reports.read(reports.plan("hostile", problem, "--ranks", "2"))
+    check(seen["images"] == 0 and seen["title"] != "owned", "a name became markup")
+    check(seen["heading"] == HOSTILE and sorted(seen["rows"]) == [HOSTILE + str(i) for i in range(3)], "a name was changed")
+
+
+def check_large(reports):
+    tables = [{"name": f"t{i}", "num_embeddings": 1000 + 37 * i, "embedding_dim": 64, "pooling_factor": 1 + i % 30}
+              for i in range(1000)]
+    problem = reports.write("large.json", {"tables": tables})
+    path = reports.plan("large", problem, "--ranks", "1024", "--ranks-per-host", "8", "--mode", "exact",
+                        "--work-limit", "2000000")
+    check(os.path.getsize(path) < 2_000_000, "the report of 1,000 tables is too large")
+    seen = reports.read(path)
+    check(len(seen["rows"]) == 30 and seen["colours"] >= 4, "1,000 tables are not drawn")
+
+
+def check_no_plan(reports):
+    seen = reports.read(reports.plan("none", SAMPLE, "--mode", "exact", "--ranks", "4", "--hbm", "8GiB", "--ddr", "4GiB", status=3))
+    check(seen["verdict"] == "No plan" and "short" in seen["message"], "does not say why")
+    check("needs" in seen["sections"] and "tables" not in seen["sections"], "shows what is not there")
+    seen = reports.read(reports.plan("reserved", SAMPLE, "--ranks", "4", "--hbm", "1MiB", status=3))
+    check(seen["verdict"] == "No plan" and "memory" in seen["sections"], "a failed reservation is not shown")
+
+
+def main(command):
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        print("skipped: none of", ", ".join(BROWSERS), "is installed")
+        return SKIPPED
+    with tempfile.TemporaryDirectory() as folder:
+        reports = Reports(command, browser, folder)
+        for part in (check_small, check_hostile, check_large, check_no_plan):
+            part(reports)
+            print("ok:", part.__name__)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,116 @@
+// --report through the command, as a user asks for a page beside the answer.
+#include <filesystem>
+#include <string>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "runtime/io/file.h"
+#include "tests/support/command.h"
+
+using namespace shardwright::test_support;
+using nlohmann::json;
+using shardwright::read_file;
+using shardwright::write_file;
+
+namespace {
+
+const std::string kSample = "samples/data/mlperf_dlrm_dcnv2.json";
+const std::string kOneHost = " --ranks 8 --hbm 80GiB ";
+
+json data_in(const std::string& path) {
+  const auto page = read_file(path);
+  REQUIRE_MESSAGE(page.ok(), page.error().to_string());
+  const std::string begin = "id=\"data\">";
+  const std::size_t from = page->find(begin);
+  REQUIRE(from != std::string::npos);
+  return json::parse(
+      page->substr(from + begin.size(), page->find("</script>", from) - from - begin.size()));
+}
+
+}  // namespace
+
+TEST_CASE("report command: the page says what the answer says") {
+  const Command run;
+  const CommandOutcome outcome =
+      run("plan --json " + kSample + kOneHost + "--report " + run.path("plan.html"));
+  REQUIRE_MESSAGE(outcome.status == 0, outcome.err);
+  const json answer = json::parse(outcome.out);
+  const json page = data_in(run.path("plan.html"));
+  CHECK(page["rating"] == answer["best_rating"]);
+  CHECK(page["lower_bound"] == answer["lower_bound"]);
+  CHECK(page["gap"] == answer["gap"]);
+  CHECK(page["proven_optimal"] == answer["proven_optimal"]);
+  CHECK(page["ranks_sha1"] == answer["plan_ranks_sha1"]);
+  CHECK(page["search"]["proposals"] == answer["num_proposals"]);
+  CHECK(page["search"]["total_s"] == answer["timing"]["total_s"]);
+  CHECK(page["ranks"]["ms"] == answer["plan_perf_by_rank"]);
+  CHECK(page["ranks"]["memory"]["tables"][0] == answer["plan_hbm_by_rank"]);
+  CHECK(page["ranks"]["memory"]["tables"][1] == answer["plan_ddr_by_rank"]);
+  const json& dense = answer["reserved_topology"]["dense_storage"];
+  CHECK(page["reservation"]["dense"] == dense);
+  REQUIRE(page["tables"].size() == answer["plan"].size());
+  for (const json& entry : answer["plan"]) {
+    bool found = false;
+    for (const json& table : page["tables"]) {
+      if (table[0] != entry["table"]) continue;
+      found = true;
+      CHECK(table[5][0] == entry["sharding_type"]);
+      CHECK(table[5][7] == entry["hbm"]);
+      CHECK(table[5][9] == entry["perf"]);
+    }
+    CHECK_MESSAGE(found, entry["table"]);
+  }
+}
+
+TEST_CASE("report command: the text is printed as ever, and twice the same page is written") {
+  const Command run;
+  const std::string plan = "plan " + kSample + kOneHost + "--report ";
+  const CommandOutcome with = run(plan + run.path("a.html"));
+  REQUIRE_MESSAGE(with.status == 0, with.err);
+  CHECK(contains(with.out, "Ranks\n"));
+  REQUIRE(run(plan + run.path("b.html")).status == 0);
+  json first = data_in(run.path("a.html")), second = data_in(run.path("b.html"));
+  for (json* const page : {&first, &second})
+    (*page)["search"].erase("total_s");
+  CHECK(first == second);
+}
+
+TEST_CASE("report command: no plan exits as ever, with a page that says why") {
+  const Command run;
+  const CommandOutcome outcome =
+      run("plan --json " + kSample + " --mode exact --ranks 4 --hbm 8GiB --ddr 4GiB --report " +
+          run.path("none.html"));
+  CHECK(outcome.status == 3);
+  const json page = data_in(run.path("none.html"));
+  CHECK(page["failure"] == json::parse(outcome.out)["error"]);
+  CHECK(page["needs"]["total"] >
+        page["needs"]["available"][0].get<double>() + page["needs"]["available"][1].get<double>());
+}
+
+TEST_CASE("report command: a page of a plan made anew tells what moves") {
+  const Command run;
+  REQUIRE(run("plan " + kSample + kOneHost + "-o " + run.path("old.json")).status == 0);
+  const CommandOutcome outcome =
+      run("replan --json " + kSample + " " + run.path("old.json") +
+          " --ranks 4 --hbm 80GiB --work-limit 2000000 --report " + run.path("new.html"));
+  REQUIRE_MESSAGE(outcome.status == 0, outcome.err);
+  const json answer = json::parse(outcome.out);
+  const json page = data_in(run.path("new.html"));
+  CHECK(page["migration"]["moved_bytes"] == answer["migration"]["moved_bytes"]);
+  CHECK(page["migration"]["tables_kept"] == answer["migration"]["tables_kept"]);
+  REQUIRE(page["migration"]["moves"].size() == answer["migration"]["moves"].size());
+  REQUIRE_FALSE(answer["migration"]["moves"].empty());
+  CHECK(page["migration"]["moves"][0][1] == answer["migration"]["moves"][0]["bytes"]);
+}
+
+TEST_CASE("report command: a page that cannot be written is an error, and leaves nothing") {
+  const Command run;
+  const std::string plan = "plan " + kSample + kOneHost + "--work-limit 100000 --report ";
+  const CommandOutcome nowhere = run(plan + run.path("no_such_folder") + "/plan.html");
+  CHECK(nowhere.status == 2);
+  CHECK(contains(nowhere.err, "no_such_folder/plan.html: cannot write"));
+  const CommandOutcome dash = run(plan + "-");
+  CHECK(dash.status == 2);
+  CHECK(contains(dash.err, "--report: needs the name of a file"));
+}
