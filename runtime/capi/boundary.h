@@ -9,7 +9,6 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include "core/status.h"
@@ -158,7 +157,6 @@ void write_bytes(const void* known, std::size_t known_size, void* given, std::si
 // `kLeastSize` is the size of the structure in the first version of the interface.
 template <class Struct, std::size_t kLeastSize = sizeof(Struct)>
 Struct read_struct(const Struct* given, const char* name) {
-  static_assert(std::is_trivially_copyable_v<Struct>);
   const std::size_t size = required(given, name).struct_size;
   Struct known{};
   read_bytes(given, size, &known, sizeof(known), kLeastSize, name);
@@ -167,7 +165,6 @@ Struct read_struct(const Struct* given, const char* name) {
 
 template <class Struct, std::size_t kLeastSize = sizeof(Struct)>
 void write_struct(const Struct& known, Struct* given, const char* name) {
-  static_assert(std::is_trivially_copyable_v<Struct>);
   const std::uint32_t size = required(given, name).struct_size;
   Struct written = known;
   written.struct_size = size;
@@ -179,5 +176,20 @@ void put_text(std::string_view text, char* buffer, std::size_t capacity, std::si
 
 // Throws where a caller's arrays of `room` elements cannot hold `needed`.
 void check_room(std::uint64_t room, std::uint64_t needed, const char* name);
+
+// An element of a caller's array, which may be null: then nobody asked.
+template <class T, class Value>
+void put(T* array, std::uint64_t index, Value value) {
+  if (array != nullptr) array[index] = static_cast<T>(value);
+}
+
+// The value of a vocabulary with this number; `place()` says where it stands.
+template <class Enum, class Place>
+Enum kind_of(std::uint8_t number, const Place& place) {
+  if (number >= embedding::EnumNames<Enum>::kNames.size()) {
+    fail(SHARDWRIGHT_INVALID_INPUT, "there is no number " + std::to_string(number), place());
+  }
+  return static_cast<Enum>(number);
+}
 
 }  // namespace shardwright::capi

@@ -56,3 +56,7 @@ const char* shardwright_sharding_type_name(uint32_t number) {
 const char* shardwright_compute_kernel_name(uint32_t number) {
   return name_of<shardwright::embedding::ComputeKernel>(number);
 }
+
+const char* shardwright_data_type_name(uint32_t number) {
+  return name_of<shardwright::embedding::DataType>(number);
+}

@@ -67,11 +67,6 @@ const embedding::Plan& plan_of(const PlannedResult& planned) {
        "result");
 }
 
-template <class T, class Value>
-void put(T* array, std::uint64_t index, Value value) {
-  if (array != nullptr) array[index] = static_cast<T>(value);
-}
-
 }  // namespace
 
 shardwright_status shardwright_result_summary(const shardwright_result* result,

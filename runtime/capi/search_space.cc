@@ -20,15 +20,6 @@ using embedding::ShardingType;
 
 namespace {
 
-// A number of a vocabulary.
-template <class Enum>
-Enum kind_of(std::uint8_t number, const std::string& place) {
-  if (number >= embedding::EnumNames<Enum>::kNames.size()) {
-    fail(SHARDWRIGHT_INVALID_INPUT, "there is no number " + std::to_string(number), place);
-  }
-  return static_cast<Enum>(number);
-}
-
 // Checks with a place that is only made where it is needed.
 template <class Place>
 void take_at(const Status& status, const Place& place) {
@@ -49,6 +40,12 @@ class ArrayReader {
     required(arrays_.size, "options.size");
     required(arrays_.offset, "options.offset");
     required(arrays_.perf, "options.perf");
+    // Before anything is read, so that nothing beyond the last shard is.
+    for (std::size_t i = 0; i < arrays_.num_options; ++i) {
+      if (arrays_.shard_begin[i] > arrays_.shard_begin[i + 1]) {
+        fail(SHARDWRIGHT_INVALID_INPUT, "must not fall", "/shard_begin/" + std::to_string(i + 1));
+      }
+    }
   }
 
   std::shared_ptr<const SearchSpace> read() {
@@ -63,19 +60,18 @@ class ArrayReader {
  private:
   void read_option(std::size_t i) {
     const auto place = [i] { return "/options/" + std::to_string(i); };
-    take_at(builder_.begin_option(
-                arrays_.table[i],
-                kind_of<ShardingType>(arrays_.sharding_type[i], place() + "/sharding_type"),
-                kind_of<ComputeKernel>(arrays_.compute_kernel[i], place() + "/compute_kernel")),
-            place);
+    take_at(
+        builder_.begin_option(arrays_.table[i],
+                              kind_of<ShardingType>(arrays_.sharding_type[i],
+                                                    [&] { return place() + "/sharding_type"; }),
+                              kind_of<ComputeKernel>(arrays_.compute_kernel[i],
+                                                     [&] { return place() + "/compute_kernel"; })),
+        place);
     if (arrays_.load_factor != nullptr && !std::isnan(arrays_.load_factor[i])) {
       builder_.option().load_factor = arrays_.load_factor[i];
     }
     const std::uint64_t begin = arrays_.shard_begin[i];
     const std::uint64_t end = arrays_.shard_begin[i + 1];
-    if (begin > end) {
-      fail(SHARDWRIGHT_INVALID_INPUT, "shard_begin must not fall", place() + "/shard_begin");
-    }
     for (std::uint64_t j = begin; j < end; ++j) {
       take_at(builder_.add_shards(extent(j), cost(j)),
               [&] { return place() + "/shards/" + std::to_string(j - begin); });
@@ -104,11 +100,6 @@ class ArrayReader {
   shardwright_option_arrays arrays_;
   SearchSpaceBuilder builder_;
 };
-
-template <class T, class Value>
-void put(T* array, std::uint64_t index, Value value) {
-  if (array != nullptr) array[index] = static_cast<T>(value);
-}
 
 // Writes the shards of one option from `shard` on.
 void write_shards(const ShardingOption& option, std::uint64_t shard,

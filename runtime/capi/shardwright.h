@@ -40,6 +40,7 @@ SHARDWRIGHT_API const char* shardwright_last_error_place(void);
  * Null beyond the last. */
 SHARDWRIGHT_API const char* shardwright_sharding_type_name(uint32_t number);
 SHARDWRIGHT_API const char* shardwright_compute_kernel_name(uint32_t number);
+SHARDWRIGHT_API const char* shardwright_data_type_name(uint32_t number);
 
 /* ---- Problems --------------------------------------------------------------------------------------- */
 
@@ -49,9 +50,12 @@ SHARDWRIGHT_API shardwright_status shardwright_problem_from_json(const char* tex
 /* The same of a file, unfolded where compressed with gzip. */
 SHARDWRIGHT_API shardwright_status shardwright_problem_from_file(const char* path,
                                                                  shardwright_problem** problem);
+/* The same from arrays; copies them. */
+SHARDWRIGHT_API shardwright_status shardwright_problem_from_arrays(
+    const shardwright_problem_arrays* arrays, shardwright_problem** problem);
 SHARDWRIGHT_API shardwright_status shardwright_problem_sizes(const shardwright_problem* problem,
                                                              shardwright_problem_info* info);
-/* Names of table `table`, a number below num_tables. */
+/* The name of table `table`, a number below num_tables. */
 SHARDWRIGHT_API shardwright_status shardwright_problem_table_name(const shardwright_problem* problem,
                                                                   uint32_t table, char* buffer,
                                                                   size_t capacity, size_t* size);

@@ -42,6 +42,31 @@ typedef struct shardwright_cancel shardwright_cancel;
 typedef struct shardwright_result shardwright_result;
 typedef struct shardwright_verification shardwright_verification;
 
+/* Tables and ranks as columns. Members that may be null then take the default of problem files. */
+typedef struct shardwright_problem_arrays {
+  uint32_t struct_size;
+  uint32_t num_tables;
+  uint32_t num_ranks;
+  uint32_t ranks_per_host;  /* 0 = num_ranks */
+  int64_t batch_size;       /* samples per rank; 0 = default */
+  /* By table. */
+  const char* const* name;
+  const char* const* module;    /* may be null */
+  const int64_t* rows;
+  const int64_t* columns;
+  const double* pooling_factor; /* lookups per sample; may be null */
+  const uint8_t* data_type;     /* see shardwright_data_type_name; may be null: FP32 */
+  const uint8_t* is_sequence;   /* may be null: pooled */
+  const uint8_t* is_weighted;   /* may be null */
+  /* By rank, bytes; may be null. */
+  const int64_t* hbm;
+  const int64_t* ddr;
+  /* Everything else: a JSON object with the keys of a problem file other than "tables", such as
+   * topology (bandwidths), constraints, reservation, proposers; arrays above win. May be null. */
+  const char* settings;
+  size_t settings_size;
+} shardwright_problem_arrays;
+
 typedef struct shardwright_problem_info {
   uint32_t struct_size;
   uint32_t num_tables;

@@ -317,8 +317,12 @@ void choose_batch_size(const FileChoices& file, const ProblemOverrides& override
   }
 }
 
-Status read_members(JsonValue root, ProblemSpec& spec, FileChoices& file) {
+// Where `spec` has its tables already, the file must not bring others.
+Status read_members(JsonValue root, bool with_tables, ProblemSpec& spec, FileChoices& file) {
   ObjectReader reader(root);
+  if (with_tables) {
+    reader.required_with("tables", [&](JsonValue v) { return read_tables(v, spec.tables); });
+  }
   reader.optional_with("format", check_format)
       .optional("name", spec.name)
       .optional_with("topology",
@@ -327,7 +331,6 @@ Status read_members(JsonValue root, ProblemSpec& spec, FileChoices& file) {
                        return read_topology(v, spec.topology);
                      })
       .optional("batch_size", file.batch_size)
-      .required_with("tables", [&](JsonValue v) { return read_tables(v, spec.tables); })
       .optional_with("constraints", [&](JsonValue v) { return read_constraints(v, spec.tables); })
       .optional("dense_params", spec.dense_params)
       .optional_with("sharder", [&](JsonValue v) { return read_sharder(v, spec.sharder); })
@@ -366,12 +369,20 @@ Result<ProblemSpec> read_problem(std::string_view text, const ProblemOverrides& 
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
   ProblemSpec spec;
   FileChoices file;
-  SHARDWRIGHT_RETURN_IF_ERROR(read_members(document.root(), spec, file));
+  SHARDWRIGHT_RETURN_IF_ERROR(read_members(document.root(), true, spec, file));
   if (!file.has_topology && file.suggestion) {
     SHARDWRIGHT_RETURN_IF_ERROR(apply_suggestion(*file.suggestion, spec.topology));
   }
   SHARDWRIGHT_RETURN_IF_ERROR(apply_overrides(overrides, spec.topology));
   choose_batch_size(file, overrides, spec);
+  return spec;
+}
+
+Result<ProblemSpec> read_problem_settings(std::string_view text, ProblemSpec spec) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
+  FileChoices file;
+  SHARDWRIGHT_RETURN_IF_ERROR(read_members(document.root(), false, spec, file));
+  choose_batch_size(file, {}, spec);
   return spec;
 }
 

@@ -29,4 +29,10 @@ struct ProblemOverrides {
 Result<embedding::ProblemSpec> read_problem(std::string_view text,
                                             const ProblemOverrides& overrides = {});
 
+// Reads the keys of a problem file other than `tables` into `spec`, whose tables `constraints` and
+// placement rules may name. Keys that are absent leave `spec` as it is. Errors: as read_problem();
+// `tables` is an unknown key here.
+Result<embedding::ProblemSpec> read_problem_settings(std::string_view text,
+                                                     embedding::ProblemSpec spec);
+
 }  // namespace shardwright

@@ -1,0 +1,350 @@
+// Answers of the C interface: those of the library, by every way in and out.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "runtime/capi/shardwright.h"
+#include "runtime/io/file.h"
+#include "runtime/io/plan_json.h"
+#include "tests/runtime/capi/handles.h"
+
+using namespace shardwright;
+using namespace shardwright::test_support;
+
+namespace {
+
+constexpr const char* kGolden = "tests/golden/embedding/";
+
+// A plan as columns, with its result.
+struct PlanColumns {
+  std::vector<std::uint32_t> table, option, rank;
+  std::vector<std::uint64_t> shard_begin;
+
+  explicit PlanColumns(const shardwright_result* result) {
+    const shardwright_plan_summary summary = summary_of(result);
+    table.resize(summary.num_tables);
+    option.resize(summary.num_tables);
+    shard_begin.resize(summary.num_tables + 1);
+    rank.resize(summary.num_shards);
+    shardwright_plan_buffers to{};
+    to.struct_size = sizeof(to);
+    to.num_tables = summary.num_tables;
+    to.num_shards = summary.num_shards;
+    to.table = table.data();
+    to.option = option.data();
+    to.shard_begin = shard_begin.data();
+    to.rank = rank.data();
+    REQUIRE_OK(shardwright_result_plan(result, &to));
+  }
+  shardwright_plan_arrays arrays() const {
+    shardwright_plan_arrays arrays{};
+    arrays.struct_size = sizeof(arrays);
+    arrays.num_tables = static_cast<std::uint32_t>(option.size());
+    arrays.option = option.data();
+    arrays.shard_begin = shard_begin.data();
+    arrays.rank = rank.data();
+    return arrays;
+  }
+};
+
+std::string failure_of(const shardwright_result* result, shardwright_text which) {
+  std::size_t size = 0;
+  REQUIRE_OK(shardwright_result_text(result, which, nullptr, 0, &size));
+  std::string text(size, ' ');
+  REQUIRE_OK(shardwright_result_text(result, which, text.data(), size + 1, nullptr));
+  return text;
+}
+
+shardwright_search_space* from_columns(const shardwright_problem* problem, const Columns& columns) {
+  const shardwright_option_arrays arrays = columns.arrays();
+  shardwright_search_space* space = nullptr;
+  REQUIRE_OK(shardwright_search_space_from_arrays(problem, &arrays, &space));
+  return space;
+}
+
+}  // namespace
+
+TEST_CASE("capi: options as arrays lead to TorchRec's recorded answers") {
+  for (const std::string name : {"09_mixed_default_20t_16r_2h", "07_grid_shard_4hosts_32r",
+                                 "26_offload_scaleup_10t_4r", "30_custom_topology_uneven_hbm_4r",
+                                 "11_nofit_insufficient_2r", "36_mid_100t_16r_2h_default"}) {
+    CAPTURE(name);
+    shardwright_problem* problem = nullptr;
+    REQUIRE_OK(shardwright_problem_from_file((kGolden + ("cases/" + name) + ".json.gz").c_str(),
+                                             &problem));
+    shardwright_search_space* enumerated = space_of(problem);
+    shardwright_search_space* space = from_columns(problem, Columns(enumerated));
+    shardwright_result* result = plan_of(problem, space, exact_options());
+    const shardwright_plan_summary summary = summary_of(result);
+
+    const auto text = read_file(kGolden + ("answers/" + name) + ".json.gz");
+    REQUIRE(text.ok());
+    const auto answer = read_plan(*text);
+    REQUIRE(answer.ok());
+    REQUIRE(summary.has_plan == (answer->plan ? 1 : 0));
+    if (summary.has_plan == 1) {
+      CHECK(summary.rating == doctest::Approx(*answer->best_rating).epsilon(1e-9));
+      // The plan by its numbers rates the same.
+      shardwright_search_space* full = nullptr;
+      REQUIRE_OK(shardwright_result_search_space(result, &full));
+      const PlanColumns plan(result);
+      const shardwright_plan_arrays arrays = plan.arrays();
+      shardwright_result* evaluated = nullptr;
+      REQUIRE_OK(shardwright_evaluate(problem, full, &arrays, &evaluated));
+      CHECK(summary_of(evaluated).rating == summary.rating);
+      CHECK(summary_of(evaluated).num_violations == summary.num_violations);
+      CHECK_OK(shardwright_result_destroy(evaluated));
+      CHECK_OK(shardwright_search_space_destroy(full));
+    } else {
+      CHECK(std::isnan(summary.rating));
+      CHECK(failure_of(result, SHARDWRIGHT_TEXT_FAILURE_TYPE) == "insufficient_storage");
+      CHECK(failure_of(result, SHARDWRIGHT_TEXT_FAILURE) != "");
+      shardwright_plan_buffers none{};
+      none.struct_size = sizeof(none);
+      CHECK(shardwright_result_plan(result, &none) == SHARDWRIGHT_NO_PLAN);
+      CHECK(last_error().find(failure_of(result, SHARDWRIGHT_TEXT_FAILURE)) != std::string::npos);
+    }
+    CHECK_OK(shardwright_result_destroy(result));
+    CHECK_OK(shardwright_search_space_destroy(space));
+    CHECK_OK(shardwright_search_space_destroy(enumerated));
+    CHECK_OK(shardwright_problem_destroy(problem));
+  }
+}
+
+TEST_CASE("capi: a problem as arrays is the problem of the same file") {
+  const char* const names[] = {"ads", "pages", "words"};
+  const std::int64_t rows[] = {4000000, 390000, 1000};
+  const std::int64_t columns[] = {128, 64, 64};
+  const double lookups[] = {20, 5, 1};
+  const std::int64_t hbm[] = {17179869184, 17179869184, 17179869184, 17179869184};
+  const std::string settings = R"({"dense_params": 1000000, "proposers": [{"type": "uniform"}],
+                                   "topology": {"world_size": 9, "inter_host_bw": 1e6}})";
+  shardwright_problem_arrays arrays{};
+  arrays.struct_size = sizeof(arrays);
+  arrays.num_tables = 3;
+  arrays.num_ranks = 4;
+  arrays.ranks_per_host = 2;
+  arrays.batch_size = 1024;
+  arrays.name = names;
+  arrays.rows = rows;
+  arrays.columns = columns;
+  arrays.pooling_factor = lookups;
+  arrays.hbm = hbm;
+  arrays.settings = settings.data();
+  arrays.settings_size = settings.size();
+  shardwright_problem* problem = nullptr;
+  REQUIRE_OK(shardwright_problem_from_arrays(&arrays, &problem));
+  shardwright_problem* same = problem_of(
+      R"({"topology": {"world_size": 4, "local_world_size": 2, "hbm_cap": 17179869184, "inter_host_bw": 1e6},
+          "batch_size": 1024, "dense_params": 1000000, "proposers": [{"type": "uniform"}],
+          "tables": [{"name": "ads", "num_embeddings": 4000000, "embedding_dim": 128, "pooling_factor": 20},
+                     {"name": "pages", "num_embeddings": 390000, "embedding_dim": 64, "pooling_factor": 5},
+                     {"name": "words", "num_embeddings": 1000, "embedding_dim": 64, "pooling_factor": 1}]})");
+  shardwright_result* a = plan_of(problem, nullptr, exact_options());
+  shardwright_result* b = plan_of(same, nullptr, exact_options());
+  CHECK(summary_of(a).rating == summary_of(b).rating);
+  CHECK(summary_of(a).num_proposals == summary_of(b).num_proposals);
+  CHECK(PlanColumns(a).rank == PlanColumns(b).rank);
+
+  const std::string tables = R"({"tables": []})";
+  arrays.settings = tables.data();
+  arrays.settings_size = tables.size();
+  shardwright_problem* refused = nullptr;
+  CHECK(shardwright_problem_from_arrays(&arrays, &refused) == SHARDWRIGHT_INVALID_INPUT);
+  CHECK(last_error().find("tables") != std::string::npos);
+  for (shardwright_result* result : {a, b})
+    CHECK_OK(shardwright_result_destroy(result));
+  for (shardwright_problem* each : {problem, same})
+    CHECK_OK(shardwright_problem_destroy(each));
+}
+
+TEST_CASE("capi: bad input names its place") {
+  shardwright_problem* problem = nullptr;
+  const std::string text = R"({"topology": {"world_size": 4}, "tables": [{"name": "a",
+      "num_embeddings": -1, "embedding_dim": 64}]})";
+  CHECK(shardwright_problem_from_json(text.data(), text.size(), &problem) ==
+        SHARDWRIGHT_INVALID_INPUT);
+  CHECK(std::string(shardwright_last_error_place()) == "/tables/0/num_embeddings");
+  CHECK(shardwright_problem_from_json("{", 1, &problem) == SHARDWRIGHT_INVALID_INPUT);
+  CHECK(std::string(shardwright_last_error_place()).starts_with("line 1"));
+  CHECK(shardwright_problem_from_file("/nowhere/at/all", &problem) == SHARDWRIGHT_INVALID_INPUT);
+  CHECK(std::string(shardwright_last_error_place()) == "/nowhere/at/all");
+}
+
+TEST_CASE("capi: options that do not fit the problem name option and shard") {
+  shardwright_problem* problem = problem_of(kSmallProblem);
+  shardwright_search_space* space = space_of(problem);
+  const Columns good(space);
+  const auto refused = [&](const Columns& columns, const std::string& place) {
+    const shardwright_option_arrays arrays = columns.arrays();
+    shardwright_search_space* none = space;
+    CHECK(shardwright_search_space_from_arrays(problem, &arrays, &none) ==
+          SHARDWRIGHT_INVALID_INPUT);
+    CHECK(std::string(shardwright_last_error_place()) == place);
+    CHECK(none == nullptr);
+  };
+  const std::string last_shard =
+      "/options/1/shards/" + std::to_string(good.shard_begin[2] - good.shard_begin[1] - 1);
+  const std::uint64_t at = good.shard_begin[2] - 1;
+  Columns bad = good;
+  bad.table[1] = 3;
+  refused(bad, "/options/1");
+  bad = good;
+  bad.sharding_type[2] = 7;
+  refused(bad, "/options/2/sharding_type");
+  bad = good;
+  bad.compute_kernel[0] = 99;
+  refused(bad, "/options/0/compute_kernel");
+  bad = good;
+  bad.size[2 * at] = 1 << 30;
+  refused(bad, last_shard);
+  bad = good;
+  bad.hbm[at] = -1;
+  refused(bad, last_shard);
+  bad = good;
+  bad.hbm[at] = std::int64_t{1} << 62;
+  refused(bad, last_shard);
+  bad = good;
+  bad.perf[5 * at + 3] = std::numeric_limits<double>::quiet_NaN();
+  refused(bad, last_shard);
+  bad.perf[5 * at + 3] = std::numeric_limits<double>::infinity();
+  refused(bad, last_shard);
+  bad = good;
+  bad.shard_begin[2] = bad.shard_begin[1];
+  refused(bad, "/options/1/shards");
+  bad = good;
+  bad.shard_begin[1] = bad.shard_begin[2] + 1;
+  refused(bad, "/shard_begin/2");
+  bad = good;
+  std::fill(bad.table.begin(), bad.table.end(), 0);
+  refused(bad, "/options");
+  CHECK_OK(shardwright_search_space_destroy(from_columns(problem, good)));
+  CHECK_OK(shardwright_search_space_destroy(space));
+  CHECK_OK(shardwright_problem_destroy(problem));
+}
+
+TEST_CASE("capi: a plan of the caller is checked like any other") {
+  shardwright_problem* problem = problem_of(kSmallProblem);
+  shardwright_search_space* space = space_of(problem);
+  shardwright_result* result = plan_of(problem, space, exact_options());
+  const PlanColumns good(result);
+  PlanColumns bad = good;
+  bad.rank[0] = 17;
+  bad.option[1] = good.option[1];
+  shardwright_plan_arrays arrays = bad.arrays();
+  shardwright_result* evaluated = nullptr;
+  REQUIRE_OK(shardwright_evaluate(problem, space, &arrays, &evaluated));
+  CHECK(summary_of(evaluated).num_violations > 0);
+  char text[400] = "";
+  REQUIRE_OK(shardwright_result_violation(evaluated, 0, text, sizeof(text), nullptr));
+  CHECK(std::string(text).find("17") != std::string::npos);
+  CHECK_OK(shardwright_result_destroy(evaluated));
+
+  bad = good;
+  bad.option[2] = 1000;
+  arrays = bad.arrays();
+  CHECK(shardwright_evaluate(problem, space, &arrays, &evaluated) == SHARDWRIGHT_INVALID_INPUT);
+  CHECK(std::string(shardwright_last_error_place()) == "/option/2");
+  bad = good;
+  ++bad.shard_begin[1];
+  arrays = bad.arrays();
+  CHECK(shardwright_evaluate(problem, space, &arrays, &evaluated) == SHARDWRIGHT_INVALID_INPUT);
+  CHECK(std::string(shardwright_last_error_place()) == "/shard_begin/0");
+  CHECK_OK(shardwright_result_destroy(result));
+  CHECK_OK(shardwright_search_space_destroy(space));
+  CHECK_OK(shardwright_problem_destroy(problem));
+}
+
+TEST_CASE("capi: verification tells what a changed plan breaks") {
+  shardwright_problem* problem = problem_of(kSmallProblem);
+  shardwright_result* result = plan_of(problem, nullptr, exact_options());
+  std::size_t size = 0;
+  REQUIRE_OK(shardwright_result_to_json(result, 0, nullptr, 0, &size));
+  std::string text(size, ' ');
+  REQUIRE_OK(shardwright_result_to_json(result, 0, text.data(), size + 1, nullptr));
+  const std::size_t rating = text.find("\"best_rating\":");
+  REQUIRE(rating != std::string::npos);
+  text.insert(text.find_first_of("0123456789", rating), "1");
+  shardwright_verification* verification = nullptr;
+  REQUIRE_OK(shardwright_verify(problem, nullptr, text.data(), text.size(), &verification));
+  std::uint64_t violations = 0;
+  REQUIRE_OK(shardwright_verification_counts(verification, nullptr, &violations));
+  REQUIRE(violations == 1);
+  char found[400] = "";
+  REQUIRE_OK(shardwright_verification_violation(verification, 0, found, sizeof(found), nullptr));
+  CHECK(std::string(found).starts_with("/best_rating: "));
+  CHECK_OK(shardwright_verification_destroy(verification));
+  CHECK_OK(shardwright_result_destroy(result));
+  CHECK_OK(shardwright_problem_destroy(problem));
+}
+
+TEST_CASE("capi: limits, cancelling and the callback end a search with the best so far") {
+  shardwright_problem* problem = nullptr;
+  REQUIRE_OK(shardwright_problem_from_file(
+      "tests/golden/embedding/cases/36_mid_100t_16r_2h_default.json.gz", &problem));
+  shardwright_plan_options options{};
+  options.struct_size = sizeof(options);
+  options.threads = 2;
+
+  SUBCASE("cancelled before it began") {
+    shardwright_cancel* cancel = nullptr;
+    REQUIRE_OK(shardwright_cancel_create(&cancel));
+    REQUIRE_OK(shardwright_cancel_request(cancel));
+    options.cancel = cancel;
+    shardwright_result* result = plan_of(problem, nullptr, options);
+    CHECK(summary_of(result).stopped_by == SHARDWRIGHT_STOPPED_BY_CANCEL);
+    CHECK_OK(shardwright_result_destroy(result));
+    CHECK_OK(shardwright_cancel_destroy(cancel));
+    shardwright_result* none = nullptr;
+    CHECK(shardwright_plan(problem, nullptr, &options, &none) == SHARDWRIGHT_INVALID_HANDLE);
+    CHECK(std::string(shardwright_last_error_place()) == "options.cancel");
+  }
+  SUBCASE("the callback asks for it") {
+    options.progress = [](void*, const shardwright_progress* progress) -> std::int32_t {
+      return progress->has_rating != 0 ? 1 : 0;
+    };
+    shardwright_result* result = plan_of(problem, nullptr, options);
+    CHECK(summary_of(result).stopped_by == SHARDWRIGHT_STOPPED_BY_CANCEL);
+    CHECK(summary_of(result).has_plan == 1);
+    CHECK_OK(shardwright_result_destroy(result));
+  }
+  SUBCASE("counted work") {
+    options.mode = SHARDWRIGHT_EXACT;
+    options.work_limit = 20'000;
+    shardwright_result* result = plan_of(problem, nullptr, options);
+    CHECK(summary_of(result).stopped_by == SHARDWRIGHT_STOPPED_BY_WORK_LIMIT);
+    CHECK(summary_of(result).work <= 20'000 + 2'000);
+    CHECK_OK(shardwright_result_destroy(result));
+  }
+  SUBCASE("a callback that throws is an error, not an end of the program") {
+    options.progress = [](void*, const shardwright_progress*) -> std::int32_t {
+      throw std::runtime_error("thrown by the host");
+    };
+    shardwright_result* result = nullptr;
+    CHECK(shardwright_plan(problem, nullptr, &options, &result) == SHARDWRIGHT_INTERNAL);
+    CHECK(last_error().find("thrown by the host") != std::string::npos);
+    options.progress = [](void*, const shardwright_progress*) -> std::int32_t { throw 7; };
+    CHECK(shardwright_plan(problem, nullptr, &options, &result) == SHARDWRIGHT_INTERNAL);
+  }
+  SUBCASE("nonsense is refused by name") {
+    shardwright_result* result = nullptr;
+    const auto refused = [&](const char* place) {
+      CHECK(shardwright_plan(problem, nullptr, &options, &result) == SHARDWRIGHT_INVALID_ARGUMENT);
+      CHECK(std::string(shardwright_last_error_place()) == place);
+    };
+    options.threads = -1;
+    refused("options.threads");
+    options.threads = 1;
+    options.mode = 2;
+    refused("options.mode");
+    options.mode = SHARDWRIGHT_BEST;
+    options.time_limit_s = std::nan("");
+    refused("options.time_limit_s");
+  }
+  CHECK_OK(shardwright_problem_destroy(problem));
+}

@@ -1,0 +1,84 @@
+// Out of memory at every allocation of the C interface is a status, and the library goes on.
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/capi/shardwright.h"
+#include "tests/runtime/capi/handles.h"
+#include "tests/support/allocation_counter.h"
+
+using namespace shardwright;
+using namespace shardwright::test_support;
+
+namespace {
+
+// Runs `call` with its first, second, ... allocation failing until it succeeds. How often it
+// failed.
+template <class Call>
+int fail_every_allocation_of(const Call& call) {
+  int failures = 0;
+  for (std::uint64_t n = 1;; ++n) {
+    shardwright_status status;
+    bool failed;
+    {
+      const FailingAllocation failing(n);
+      status = call();
+      failed = failing.failed();
+    }
+    if (!failed) {
+      CHECK_OK(status);
+      return failures;
+    }
+    // Where the library has another way, it may succeed all the same.
+    CHECK((status == SHARDWRIGHT_OUT_OF_MEMORY || status == SHARDWRIGHT_OK));
+    if (status == SHARDWRIGHT_OUT_OF_MEMORY) {
+      ++failures;
+      CHECK(std::string(shardwright_last_error_message()).starts_with("out of memory"));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("capi: out of memory is a status of every reading call") {
+  shardwright_problem* problem = nullptr;
+  CHECK(fail_every_allocation_of([&] {
+          return shardwright_problem_from_json(kSmallProblem.data(), kSmallProblem.size(),
+                                               &problem);
+        }) > 20);
+  shardwright_search_space* space = space_of(problem);
+  const Columns columns(space);
+  const shardwright_option_arrays arrays = columns.arrays();
+  shardwright_search_space* copy = nullptr;
+  CHECK(fail_every_allocation_of(
+            [&] { return shardwright_search_space_from_arrays(problem, &arrays, &copy); }) > 3);
+  shardwright_result* result = plan_of(problem, copy, exact_options());
+  std::size_t size = 0;
+  std::string text(1 << 20, ' ');
+  CHECK(fail_every_allocation_of([&] {
+          return shardwright_result_to_json(result, 1, text.data(), text.size(), &size);
+        }) > 1);
+  shardwright_cancel* cancel = nullptr;
+  CHECK(fail_every_allocation_of([&] { return shardwright_cancel_create(&cancel); }) > 0);
+  CHECK_OK(shardwright_cancel_destroy(cancel));
+  CHECK_OK(shardwright_result_destroy(result));
+  CHECK_OK(shardwright_search_space_destroy(copy));
+  CHECK_OK(shardwright_search_space_destroy(space));
+  CHECK_OK(shardwright_problem_destroy(problem));
+}
+
+TEST_CASE("capi: out of memory is a status of planning, and the next call plans") {
+  shardwright_problem* problem = problem_of(kSmallProblem);
+  shardwright_search_space* space = space_of(problem);
+  const shardwright_plan_options options = exact_options();
+  shardwright_result* result = nullptr;
+  CHECK(fail_every_allocation_of([&] {
+          if (result != nullptr) shardwright_result_destroy(result);
+          return shardwright_plan(problem, space, &options, &result);
+        }) > 20);
+  CHECK(summary_of(result).has_plan == 1);
+  CHECK_OK(shardwright_result_destroy(result));
+  CHECK_OK(shardwright_search_space_destroy(space));
+  CHECK_OK(shardwright_problem_destroy(problem));
+}
