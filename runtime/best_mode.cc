@@ -51,6 +51,7 @@ Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& availabl
     observe(at);
   });
   best.steps = search.steps();
+  best.none_exists = search.none_exists();
   if (search.best()) {
     keep_if_better(pool, available, to_plan(pool, model, search.best()->allocation), best);
   }

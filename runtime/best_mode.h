@@ -27,6 +27,7 @@ struct BestPlan {
   // Absent where no bound was proved, or options were added that its proof does not cover.
   std::optional<embedding::BoundCertificate> certificate;
   std::vector<embedding::ImprovementStep> steps;
+  bool none_exists = false;  // every choice and place was tried, and no plan is valid
   StopReason reason = StopReason::kFinished;
 };
 

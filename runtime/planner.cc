@@ -210,7 +210,7 @@ class EmbeddingPlanner {
     result_.stopped_by = name_of(best->reason);
     result_.improvements = std::move(best->steps);
     if (!best->plan) {
-      explain_nothing_found();
+      explain_nothing_found(best->none_exists);
       return {};
     }
     result_.failure.reset();
@@ -235,11 +235,25 @@ class EmbeddingPlanner {
   }
 
   // Exact mode may have said why; a plan of its own that breaks a rule of memory is none here.
-  void explain_nothing_found() {
+  void explain_nothing_found(bool none_exists) {
     result_.plan.reset();
     result_.best_rating.reset();
     result_.evaluation = {};
-    if (result_.failure && result_.failure->reason != "stopped") return;
+    if (result_.failure && result_.failure->reason != "stopped") {
+      if (none_exists && result_.failure->reason != "table_fits_nowhere") {
+        result_.failure->message +=
+            " Best mode tried every option of every table on every rank: no plan fits.";
+      }
+      return;
+    }
+    if (none_exists) {
+      result_.failure =
+          PlanFailure{"partition", "no_plan_exists",
+                      "No plan fits: every option of every table was tried on every rank that the "
+                      "placement rules allow. More memory per rank, more ranks or fewer placement "
+                      "rules may help."};
+      return;
+    }
     result_.failure =
         PlanFailure{"other", "nothing_found",
                     "No plan that fits was found, and none was shown to be impossible. More memory "

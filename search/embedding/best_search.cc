@@ -22,28 +22,36 @@ bool is_hopeless(const ImproveContext& context) {
 BestSearch::BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove)
     : context_(model),
       hopeless_(is_hopeless(context_)),
-      prover_(prove ? std::make_unique<BoundProver>(model) : nullptr) {
+      prover_(prove ? std::make_unique<BoundProver>(model) : nullptr),
+      neighbourhoods_(context_, seed) {
   for (std::uint32_t stream = 0; stream < kStreams; ++stream)
     streams_.emplace_back(context_, seed, stream);
-  lane_work_.resize(kStreams + 1);
+  lane_work_.resize(kStreams + 2);
 }
 
 void BestSearch::offer(const Allocation& start) {
   for (ImproveStream& stream : streams_)
     stream.offer(start);
+  neighbourhoods_.offer(start);
 }
 
 bool BestSearch::is_proved() const {
   return prover_ && best_ && prover_->bound() >= best_->rating * (1 - BoundProver::kOptimal);
 }
 
+// Nothing is left to find, nor to prove.
+bool BestSearch::is_done() const {
+  if (is_proved()) return true;
+  return neighbourhoods_.solved() && (!best_ || !prover_ || prover_->finished());
+}
+
 std::size_t BestSearch::propose(const Budget&) {
-  if (hopeless_ || is_proved()) return 0;
+  if (hopeless_ || is_done()) return 0;
   round_bound_ = bound();
   return lane_work_.size();
 }
 
-// Lane 0 is the proof, which needs a rating to prove.
+// Lane 0 is the proof, which needs a rating to prove; the last one solves neighbourhoods.
 void BestSearch::evaluate(unsigned, std::size_t begin, std::size_t end, const Budget& budget) {
   for (std::size_t lane = begin; lane < end; ++lane) {
     Budget own = budget;
@@ -55,11 +63,23 @@ void BestSearch::evaluate(unsigned, std::size_t begin, std::size_t end, const Bu
       lane_work_[lane] = own.work_done() - before;
       continue;
     }
-    ImproveStream& stream = streams_[lane - 1];
-    const std::uint64_t done = stream.work();
-    stream.run(round_work_, round_bound_, own);
-    lane_work_[lane] = stream.work() - done;
+    const auto run = [&](auto& stream) {
+      const std::uint64_t done = stream.work();
+      if (!solved_) stream.run(round_work_, round_bound_, own);
+      lane_work_[lane] = stream.work() - done;
+    };
+    if (lane <= kStreams) {
+      run(streams_[lane - 1]);
+    } else {
+      run(neighbourhoods_);
+    }
   }
+}
+
+void BestSearch::take_over(const std::optional<RatedAllocation>& found, bool& better) {
+  if (!found || (best_ && !is_better(*found, *best_))) return;
+  best_ = found;
+  better = true;
 }
 
 bool BestSearch::synchronize(Budget& budget) {
@@ -68,19 +88,19 @@ bool BestSearch::synchronize(Budget& budget) {
     budget.spend(work);
   const double bound_before = steps_.empty() ? 0 : steps_.back().bound;
   bool better = false;
-  for (const ImproveStream& stream : streams_) {
-    if (!stream.best() || (best_ && !is_better(*stream.best(), *best_))) continue;
-    best_ = stream.best();
-    better = true;
-  }
+  for (const ImproveStream& stream : streams_)
+    take_over(stream.best(), better);
+  take_over(neighbourhoods_.best(), better);
+  solved_ = neighbourhoods_.solved();
   if (best_ && (better || bound() > bound_before))
     steps_.push_back({budget.work_done(), best_->rating, bound()});
   // Half of the streams go on from the best plan, the others from their own.
   if (better) {
     for (std::size_t i = 0; i < streams_.size(); i += 2)
       streams_[i].offer(best_->allocation);
+    neighbourhoods_.offer(best_->allocation);
   }
-  return !is_proved();
+  return !is_done();
 }
 
 }  // namespace shardwright::embedding

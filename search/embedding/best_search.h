@@ -13,6 +13,7 @@
 #include "search/embedding/bound/bound_prover.h"
 #include "search/embedding/choice_model.h"
 #include "search/embedding/improve/improve_stream.h"
+#include "search/embedding/improve/neighbourhood_stream.h"
 
 namespace shardwright::embedding {
 
@@ -34,6 +35,8 @@ class BestSearch {
   bool synchronize(Budget& budget);
 
   const std::optional<RatedAllocation>& best() const { return best_; }
+  // What the model chooses from makes no plan at all: a table fits nowhere, or all was tried.
+  bool none_exists() const { return hopeless_ || (solved_ && !best_); }
   // No plan rates below it.
   double bound() const { return prover_ ? prover_->bound() : 0; }
   const BoundCertificate* certificate() const {
@@ -50,13 +53,17 @@ class BestSearch {
       12;  // of the proof, in streams; its steps are shorter
 
   bool is_proved() const;
+  bool is_done() const;
+  void take_over(const std::optional<RatedAllocation>& found, bool& better);
 
   ImproveContext context_;
   bool hopeless_;  // a table fits nowhere
   std::unique_ptr<BoundProver> prover_;
   std::deque<ImproveStream> streams_;  // which refer to themselves
+  NeighbourhoodStream neighbourhoods_;
   std::uint64_t round_work_ = kFirstRoundWork;
-  double round_bound_ = 0;                // what streams see while the proof goes on
+  bool solved_ = false;     // no plan is better than the best one, or there is none at all
+  double round_bound_ = 0;  // what streams see while the proof goes on
   std::vector<std::uint64_t> lane_work_;  // of the round
   std::optional<RatedAllocation> best_;
   std::vector<ImprovementStep> steps_;

@@ -1,4 +1,6 @@
 // Best mode where a MILP solver found the optimum: the same rating, proved.
+#include <algorithm>
+#include <cstddef>
 #include <string>
 
 #include "tests/support/golden_best.h"
@@ -24,6 +26,15 @@ TEST_CASE("best golden: what a MILP solver solved is solved and proved within th
 // TorchRec's scale-up makes options of its own, outside the space that a proof speaks of.
 TEST_CASE("best golden: options that a proposer made are used and nothing is claimed of a bound") {
   const GoldenBest best = golden_best("26_offload_scaleup_10t_4r", with_work(20'000'000));
+  std::size_t made = 0;
+  for (std::size_t i = 0; i < best.result.plan->size(); ++i) {
+    const embedding::ShardingOption* const option = (*best.result.plan)[i].option;
+    const auto& options = best.result.search_space->options();
+    const bool in_space = std::any_of(options.begin(), options.end(),
+                                      [&](const auto& own) { return &own == option; });
+    made += in_space ? 0 : 1;
+  }
+  CHECK(made >= 2);
   CHECK_FALSE(best.result.lower_bound.has_value());
   CHECK_FALSE(best.result.certificate.has_value());
 }

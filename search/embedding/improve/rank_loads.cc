@@ -6,11 +6,6 @@
 #include "core/check.h"
 
 namespace shardwright::embedding {
-namespace {
-
-constexpr std::uint32_t kNoChoice = ~std::uint32_t{0};
-
-}  // namespace
 
 RankLoads::RankLoads(const ImproveContext& context)
     : context_(&context),
@@ -215,7 +210,7 @@ void RankLoads::note_rank(std::uint32_t slot, Rank rank) {
 
 void RankLoads::note_choice(std::size_t table, std::uint32_t choice, std::span<const Rank> ranks) {
   const std::uint32_t first = context_->first_slot(table);
-  if (choice_[table] != kNoChoice && chosen(table).reach != Reach::kAllRanks) {
+  if (has_choice(table) && chosen(table).reach != Reach::kAllRanks) {
     for (std::uint32_t i = chosen(table).num_shards; i > 0; --i)
       unlist(first + i - 1);
   }

@@ -65,6 +65,7 @@ class RankLoads {
     if (bond == Bond::kRank) return std::max(own, Reach::kWholeHosts);
     return std::max(own, Reach::kHost);
   }
+  bool has_choice(std::size_t table) const { return choice_[table] != kNoChoice; }
   std::uint32_t choice(std::size_t table) const { return choice_[table]; }
   const Choice& chosen(std::size_t table) const { return model().choices()[choice_[table]]; }
 
@@ -131,6 +132,8 @@ class RankLoads {
   void copy_table(std::size_t table, Allocation& into) const;
 
  private:
+  static constexpr std::uint32_t kNoChoice = ~std::uint32_t{0};
+
   double energy_of(const RankLoad& at, double load, std::int64_t hbm, std::int64_t ddr) const {
     const double over = (load - goal_.target) * inverse_scale_;
     double energy = over > 0 ? (goal_.squared ? over * over : over) : 0;

@@ -1,0 +1,96 @@
+// Exactly solved neighbourhoods: small models whole, large ones part by part.
+#include "search/embedding/improve/neighbourhood_stream.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+
+#include "tests/support/naive_allocation.h"
+#include "tests/support/random.h"
+#include "tests/support/small_models.h"
+
+namespace {
+
+using namespace shardwright;
+using namespace shardwright::embedding;
+using namespace shardwright::test_support;
+
+RatedAllocation rough_start(const Model& model) {
+  ImproveStream stream(model.context, 1, 0);
+  stream.run(5'000, 0, Budget());
+  REQUIRE(stream.best().has_value());
+  return *stream.best();
+}
+
+}  // namespace
+
+TEST_CASE("neighbourhoods: small models are solved whole, or shown to have no allocation") {
+  int feasible = 0;
+  int infeasible = 0;
+  for (const std::uint64_t seed : seeds({41, 42})) {
+    INFO("SHARDWRIGHT_TEST_SEED=", seed);
+    Random random(seed);
+    for (int i = 0; i < 200; ++i) {
+      INFO("model ", i);
+      const Model model(small_space(random));
+      const std::optional<double> least = least_rating(model.choices);
+      NeighbourhoodStream stream(model.context, 1);
+      for (int round = 0; round < 8 && !stream.solved(); ++round)
+        stream.run(1'000'000, 0, Budget());
+      CHECK(stream.solved());
+      REQUIRE(stream.best().has_value() == least.has_value());
+      ++(least ? feasible : infeasible);
+      if (!least) continue;
+      CHECK(stream.best()->rating == doctest::Approx(*least).epsilon(1e-9));
+      check_by_verifier(model, *stream.best());
+    }
+  }
+  CHECK(feasible > 100);
+  CHECK(infeasible > 20);
+}
+
+TEST_CASE("neighbourhoods: a large model is improved from where it stands, within its memory") {
+  for (const std::int64_t hbm : {60, 80, 110}) {
+    INFO("hbm ", hbm);
+    const Model model(forty_tables(hbm));
+    const RatedAllocation start = rough_start(model);
+    NeighbourhoodStream stream(model.context, 1);
+    stream.run(100'000, 0, Budget());
+    CHECK_FALSE(stream.best().has_value());
+    stream.offer(start.allocation);
+    stream.run(2'000'000, 0, Budget());
+    REQUIRE(stream.best().has_value());
+    CHECK_FALSE(stream.solved());
+    CHECK(stream.best()->rating < start.rating);
+    CHECK(stream.best()->rating >= model.context.bound() * (1 - 1e-9));
+    check_by_verifier(model, *stream.best());
+  }
+}
+
+TEST_CASE("neighbourhoods: the same seed and work give the same allocation") {
+  const Model model(forty_tables(60));
+  const RatedAllocation start = rough_start(model);
+  NeighbourhoodStream once(model.context, 5);
+  NeighbourhoodStream again(model.context, 5);
+  for (NeighbourhoodStream* stream : {&once, &again}) {
+    stream->offer(start.allocation);
+    stream->run(300'000, 0, Budget());
+  }
+  CHECK(once.work() == again.work());
+  CHECK(once.best()->allocation.choice == again.best()->allocation.choice);
+  CHECK(once.best()->allocation.ranks == again.best()->allocation.ranks);
+}
+
+TEST_CASE("neighbourhoods: a bound that is reached ends the work, and so does an interruption") {
+  const Model model(forty_tables(1000));
+  NeighbourhoodStream stream(model.context, 1);
+  stream.offer(rough_start(model).allocation);
+  stream.run(10'000'000, 1e9, Budget());
+  CHECK(stream.work() == 0);
+  std::stop_source stop;
+  stop.request_stop();
+  stream.run(10'000'000, 0, Budget({}, {}, stop.get_token()));
+  CHECK(stream.work() == 0);
+}

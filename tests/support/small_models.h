@@ -1,0 +1,66 @@
+// Models of a few tables for tests of the improvement, and a check of what it finds.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include <doctest/doctest.h>
+
+#include "core/embedding/evaluate.h"
+#include "search/embedding/improve/improve_stream.h"
+#include "tests/support/random.h"
+
+namespace shardwright::test_support {
+
+// A search space with everything that the search needs of it.
+struct Model {
+  explicit Model(std::shared_ptr<const embedding::SearchSpace> the_space)
+      : space(std::move(the_space)),
+        pool(space),
+        choices(pool, space->problem().topology()),
+        context(choices) {}
+
+  std::shared_ptr<const embedding::SearchSpace> space;
+  embedding::OptionPool pool;
+  embedding::ChoiceModel choices;
+  embedding::ImproveContext context;
+};
+
+// The spaces of these tests have shards without sizes, which therefore tile nothing.
+inline void check_by_verifier(const Model& model, const embedding::RatedAllocation& rated) {
+  using namespace embedding;
+  const Plan plan = to_plan(model.pool, model.choices, rated.allocation);
+  const Problem& problem = model.space->problem();
+  const Evaluation evaluation = evaluate(problem, problem.topology(), plan);
+  for (const Violation& violation : evaluation.violations) {
+    INFO(violation.message);
+    CHECK(violation.kind == Violation::Kind::kNotCovering);
+  }
+  CHECK(std::abs(evaluation.rating - rated.rating) <= 1e-9 * evaluation.rating);
+  std::int64_t peak = 0;
+  for (const Storage& storage : evaluation.storage_by_rank)
+    peak = std::max(peak, storage.hbm.value());
+  CHECK(peak == rated.peak_hbm_bytes);
+}
+
+embedding::ProblemSpec spec_of(std::size_t tables, std::int64_t ranks, std::int64_t per_host,
+                               std::int64_t hbm);
+
+// Up to three tables on up to four ranks, of any sharding type; ranks of different size, memory
+// from plenty to none, or memory itself as the load.
+std::shared_ptr<const embedding::SearchSpace> small_space(Random& random);
+
+// Two to four tables on up to six ranks under rules of every kind, which may contradict each other;
+// ranks that are slower than others.
+embedding::ProblemSpec small_ruled_spec(Random& random);
+std::shared_ptr<const embedding::SearchSpace> small_ruled_space(Random& random,
+                                                                embedding::ProblemSpec spec);
+
+// Forty tables of three options each on two hosts of four ranks, memory for most of the fast ones.
+std::shared_ptr<const embedding::SearchSpace> forty_tables(std::int64_t hbm);
+
+}  // namespace shardwright::test_support
