@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace shardwright::embedding {
 namespace {
@@ -88,18 +89,25 @@ void place_units(Placer& placer, RankLoads& loads, Allocation& made) {
 
 }  // namespace
 
-Allocation construct(RankLoads& loads, RandomDraws& draws, double shard_limit,
-                     double price_factor) {
+std::vector<std::uint32_t> choose_priced(const ImproveContext& context, double shard_limit,
+                                         double price_factor) {
+  std::vector<std::uint32_t> choices;
+  for (std::size_t table = 0; table < context.model().num_tables(); ++table)
+    choices.push_back(choose(context, table, shard_limit, price_factor));
+  return choices;
+}
+
+Allocation construct(RankLoads& loads, RandomDraws& draws, std::vector<std::uint32_t> choices) {
   const ImproveContext& context = loads.context();
   const ChoiceModel& model = context.model();
   Allocation made;
+  made.choice = std::move(choices);
   made.ranks.resize(model.num_tables());
   double load = 0;
   double hbm = 0;
   double ddr = 0;
-  for (std::size_t table = 0; table < model.num_tables(); ++table) {
-    made.choice.push_back(choose(context, table, shard_limit, price_factor));
-    const Choice& chosen = model.choices()[made.choice.back()];
+  for (const std::uint32_t choice : made.choice) {
+    const Choice& chosen = model.choices()[choice];
     load += chosen.load;
     hbm += static_cast<double>(chosen.hbm_bytes);
     ddr += static_cast<double>(chosen.ddr_bytes);

@@ -4,94 +4,6 @@
 #include <limits>
 
 namespace shardwright::embedding {
-namespace {
-
-// What the cheapest choices without a shard above a limit cost, as a function of memory prices.
-class PricedChoices {
- public:
-  explicit PricedChoices(const ImproveContext& context)
-      : context_(context),
-        model_(context.model()),
-        hbm_(context.total_hbm()),
-        ddr_(context.total_ddr()) {}
-
-  struct At {
-    double bound = 0;
-    double spare_hbm = 0;  // negative: the cheapest choices take more than there is
-    double spare_ddr = 0;
-  };
-
-  At at(double shard_limit, const MemoryPrices& prices) const {
-    double sum = 0;
-    double hbm = 0;
-    double ddr = 0;
-    for (std::size_t table = 0; table < model_.num_tables(); ++table) {
-      double least = std::numeric_limits<double>::infinity();
-      const Choice* cheapest = nullptr;
-      std::uint32_t index = model_.first_choice(table);
-      for (const Choice& choice : model_.choices(table)) {
-        if (!context_.fits(index++) || context_.fastest(choice.max_load) > shard_limit) continue;
-        const double cost = choice.load + prices.hbm * static_cast<double>(choice.hbm_bytes) +
-                            prices.ddr * static_cast<double>(choice.ddr_bytes);
-        if (cost < least) {
-          least = cost;
-          cheapest = &choice;
-        }
-      }
-      if (cheapest == nullptr) return {std::numeric_limits<double>::infinity(), 0, 0};
-      sum += least;
-      hbm += static_cast<double>(cheapest->hbm_bytes);
-      ddr += static_cast<double>(cheapest->ddr_bytes);
-    }
-    return {(sum - prices.hbm * hbm_ - prices.ddr * ddr_) / context_.speed(), hbm_ - hbm,
-            ddr_ - ddr};
-  }
-
-  // Sets one price, the other one given, so that the cheapest choices just fit.
-  void fit(double shard_limit, int steps, double guess, double MemoryPrices::*price,
-           double At::*spare, MemoryPrices& prices) const {
-    const auto spare_at = [&](double value) {
-      prices.*price = value;
-      return at(shard_limit, prices).*spare;
-    };
-    if (spare_at(0) >= 0) return;
-    double high = guess;
-    for (int i = 0; i < 60 && spare_at(high) < 0; ++i)
-      high *= 8;
-    double low = 0;
-    for (int i = 0; i < steps; ++i) {
-      const double middle = (low + high) / 2;
-      (spare_at(middle) < 0 ? low : high) = middle;
-    }
-    prices.*price = high;
-  }
-
-  // One price at a time: exact where only one memory is scarce, near the best where both are.
-  // Returns the bound.
-  double fit_prices(double shard_limit, int steps, MemoryPrices& prices) const {
-    const double unpriced = at(shard_limit, {}).bound;
-    const double load = std::max(unpriced * context_.speed(), 1e-300);
-    for (int round = 0; round < 3; ++round) {
-      const MemoryPrices before = prices;
-      fit(shard_limit, steps, load / std::max(hbm_, 1.0), &MemoryPrices::hbm, &At::spare_hbm,
-          prices);
-      fit(shard_limit, steps, load / std::max(ddr_, 1.0), &MemoryPrices::ddr, &At::spare_ddr,
-          prices);
-      if (before.hbm == prices.hbm && before.ddr == prices.ddr) break;
-      if (prices.hbm == 0 || prices.ddr == 0) break;
-    }
-    return std::max(unpriced, at(shard_limit, prices).bound);
-  }
-
- private:
-  const ImproveContext& context_;
-  const ChoiceModel& model_;
-  double hbm_;
-  double ddr_;
-};
-
-}  // namespace
-
 ImproveContext::ImproveContext(const ChoiceModel& model) : model_(&model), units_(model) {
   for (Rank rank = 0; rank < model.world_size(); ++rank)
     speed_ += 1 / model.time_scale(rank);
@@ -161,7 +73,7 @@ void ImproveContext::expand_shards() {
 void ImproveContext::find_prices() {
   constexpr int kCoarse = 12;
   constexpr int kFine = 40;
-  const PricedChoices choices(*this);
+  PricedChoices choices(*this);
   double low = 0;  // no allocation is below
   for (std::size_t table = 0; table < model_->num_tables(); ++table) {
     double largest = std::numeric_limits<double>::infinity();
@@ -171,26 +83,29 @@ void ImproveContext::find_prices() {
     }
     low = std::max(low, largest);
   }
-  const double unlimited =
-      choices.fit_prices(std::numeric_limits<double>::infinity(), kFine, prices_);
+  const double unlimited = choices.fit_prices(kFine, prices_);
   low = std::max(low, unlimited);
   if (!(low < std::numeric_limits<double>::infinity())) {
     bound_ = low;  // some table fits nowhere
     return;
   }
   MemoryPrices prices;
+  const auto contradicts = [&](double rating) {
+    choices.admit_below(rating);
+    return choices.fit_prices(kCoarse, prices) > rating;
+  };
   double high = low;
-  while (high < std::numeric_limits<double>::max() / 4 &&
-         choices.fit_prices(high, kCoarse, prices) > high) {
+  while (high < std::numeric_limits<double>::max() / 4 && contradicts(high)) {
     low = high;
     high *= 1.5;
   }
   for (int i = 0; i < 10 && high > low * 1.001; ++i) {
     const double middle = (low + high) / 2;
-    (choices.fit_prices(middle, kCoarse, prices) > middle ? low : high) = middle;
+    (contradicts(middle) ? low : high) = middle;
   }
   bound_ = low;
-  choices.fit_prices(high, kFine, prices_);
+  choices.admit_below(high);
+  choices.fit_prices(kFine, prices_);
 }
 
 }  // namespace shardwright::embedding

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "search/embedding/choice_model.h"
+#include "search/embedding/improve/priced_choices.h"
 #include "search/embedding/improve/table_units.h"
 
 namespace shardwright::embedding {
@@ -19,12 +20,6 @@ struct ShardUse {
   std::int64_t ddr_bytes = 0;
   std::uint32_t table = kUnruled;
   std::uint32_t shard = 0;
-};
-
-// Load that a byte is worth when memory is scarce.
-struct MemoryPrices {
-  double hbm = 0;
-  double ddr = 0;
 };
 
 // Thread safety: immutable; const members may be called from any thread. Refers to the model.

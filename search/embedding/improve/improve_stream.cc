@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
 
+#include "search/embedding/improve/choices_below.h"
 #include "search/embedding/improve/construct.h"
 #include "search/embedding/improve/ties.h"
 
@@ -101,7 +105,8 @@ void ImproveStream::construct_start(double bound) {
   Allocation start;
   double least = std::numeric_limits<double>::infinity();
   for (const double limit : kLimits) {
-    Allocation made = construct(loads_, draws, bound * limit, price_factor);
+    Allocation made =
+        construct(loads_, draws, choose_priced(*context_, bound * limit, price_factor));
     double energy = 0;
     for (const RankLoad& at : loads_.ranks())
       energy = std::max(energy, at.energy);
@@ -112,6 +117,45 @@ void ImproveStream::construct_start(double bound) {
   }
   loads_.assign(start);
   if (loads_.all_good()) keep_best();
+}
+
+// From nothing, for a target that steps from the best allocation may not get to: a table that goes
+// on all ranks changes what fits on every one of them. The first time the least target that there
+// are choices for, later a random one. Returns it; 0 where there was none.
+double ImproveStream::start_below(double bound) {
+  constexpr std::uint64_t kWorkPerChoice = 100;
+  RandomDraws& draws = annealer_.draws();
+  const bool first = unlikely_ == 0;
+  double low = std::max({bound, unlikely_, best_->rating * 1e-3});
+  double high = best_->rating;
+  double target = 0;
+  std::optional<std::vector<std::uint32_t>> choices;
+  for (int tries = first ? 6 : 3; tries > 0 && (first || !choices); --tries) {
+    const double tried = first ? std::sqrt(low * high) : high - draws.fraction() * (high - low);
+    auto made = choices_below(*context_, tried, 1 + 0.5 * draws.fraction());
+    annealer_.placer().spend(kWorkPerChoice * context_->model().choices().size());
+    if (!made) {
+      low = tried;
+      continue;
+    }
+    high = target = tried;
+    choices = std::move(made);
+  }
+  unlikely_ = low;
+  if (!choices) return 0;
+  loads_.set_goal({0, target, 1000, true, 1000});
+  loads_.assign(construct(loads_, draws, *std::move(choices)));
+  if (loads_.all_good()) keep_best();
+  return target;
+}
+
+// How often a round begins that way: where the best allocation is far from the bound, every other
+// time, and near it, where steps find what there is to find, never.
+bool ImproveStream::begins_below(double bound) {
+  if (!best_) return false;
+  const double above = best_->rating / std::max({bound, unlikely_, 1e-300});
+  if (rounds_ == 0) return above > 1.25 && (stream_ & 1) != 0;
+  return above > 1.05 && annealer_.draws().below(above > 1.25 ? 2 : 8) == 0;
 }
 
 // Divides the shards of the busiest rank and of another one anew, again and again: steps that
@@ -139,7 +183,10 @@ void ImproveStream::begin_round(double lower_bound) {
   RandomDraws& draws = annealer_.draws();
   const double bound = std::max(lower_bound, context_->bound());
   const ChoiceModel& model = context_->model();
-  if (!best_ || rounds_ == 0) {
+  const double target = begins_below(bound) ? start_below(bound) : 0;
+  if (target > 0) {
+    // As it was made.
+  } else if (!best_ || rounds_ == 0) {
     construct_start(bound);
   } else if (draws.below(8) != 0) {
     loads_.assign(best_->allocation);
@@ -148,6 +195,7 @@ void ImproveStream::begin_round(double lower_bound) {
     loads_.recompute();
   }
   choose_target(lower_bound);
+  if (target > 0) loads_.set_goal({target, target, 10, loads_.goal().squared, 10});
   if (best_ && (rounds_ & 1) != 0) even_out(rounds_ * 50'000);
   annealer_.set_choices(best_ ? best_->rating : std::numeric_limits<double>::max());
   // Longer rounds may begin hotter: what is undone can be done again.

@@ -42,6 +42,8 @@ class ImproveStream {
  private:
   void begin_round(double lower_bound);
   void construct_start(double bound);
+  bool begins_below(double bound);
+  double start_below(double bound);
   void choose_target(double lower_bound);
   double typical_gain() const;
   void even_out(std::uint64_t work);
@@ -58,6 +60,7 @@ class ImproveStream {
   std::optional<RatedAllocation> best_;
   std::optional<Allocation> reference_;
   bool settled_ = false;  // ties are settled for the best
+  double unlikely_ = 0;   // a rating that no choices were found for
   std::uint64_t rounds_ = 0;
   std::uint64_t steps_left_ = 0;  // of the round
   double temperature_ = 0;
