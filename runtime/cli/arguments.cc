@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -18,6 +19,7 @@
 #include "runtime/io/file.h"
 #include "runtime/io/nearest_name.h"
 #include "runtime/io/search_space_json.h"
+#include "runtime/report/style.h"
 
 namespace shardwright::cli {
 namespace {
@@ -156,18 +158,25 @@ int emit(const OutputArguments& arguments, int status,
   if (json) {
     write_json([&](std::string_view text) { output.write(text); });
   } else {
-    output.write(report(terminal_width()));
+    output.write(printable(report(terminal_width()), wants_colours()));
   }
   const Status written = output.commit();
   return written.ok() ? status : fail(written.error());
 }
 
+bool wants_colours() {
+  const char* const refusal = std::getenv("NO_COLOR");
+  const char* const terminal = std::getenv("TERM");
+  return isatty(STDOUT_FILENO) != 0 && (refusal == nullptr || *refusal == '\0') &&
+         terminal != nullptr && std::string_view(terminal) != "dumb";
+}
+
 void warn(const std::string& message) {
-  std::fprintf(stderr, "shardwright: warning: %s\n", message.c_str());
+  std::fprintf(stderr, "shardwright: warning: %s\n", printable(message, false).c_str());
 }
 
 int fail(const Error& error) {
-  std::fprintf(stderr, "shardwright: %s\n", error.to_string().c_str());
+  std::fprintf(stderr, "shardwright: %s\n", printable(error.to_string(), false).c_str());
   return exit_code(error.code);
 }
 

@@ -66,6 +66,9 @@ int emit(const OutputArguments& arguments, int status,
          const std::function<void(const TextSink&)>& write_json,
          const std::function<std::string(std::size_t width)>& report);
 
+// Whether standard output is a terminal that wants colours (https://no-color.org).
+bool wants_colours();
+
 // Says on standard error what the user should know of an answer.
 void warn(const std::string& message);
 

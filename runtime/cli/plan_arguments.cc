@@ -98,6 +98,7 @@ int emit_plan(const PlanArguments& arguments, const LoadedProblem& loaded,
         TextReportOptions report;
         report.width = width;
         report.read_s = loaded.read_s;
+        report.colours = wants_colours();
         return text_report(*loaded.problem, result, report) +
                migration_section(*loaded.problem, result, report);
       });

@@ -8,6 +8,7 @@
 
 #include "core/version.h"
 #include "runtime/io/json_writer.h"
+#include "runtime/io/problem_json.h"
 
 namespace shardwright {
 namespace {
@@ -48,21 +49,6 @@ void write_perf(const Perf& perf, JsonWriter& json) {
       .value(perf.prefetch_compute.value());
 }
 
-std::string_view reservation_name(embedding::ReservationSpec::Type type) {
-  using Type = embedding::ReservationSpec::Type;
-  switch (type) {
-    case Type::kHeuristical:
-      return "heuristical";
-    case Type::kFixed:
-      return "fixed";
-    case Type::kInference:
-      return "inference";
-    case Type::kNone:
-      return "none";
-  }
-  return "";
-}
-
 void write_problem(const PlanReport& report, JsonWriter& json) {
   const ReportedProblem& problem = report.problem;
   const bool bytes = problem.perf_model == embedding::PerfModel::kStorage;
@@ -84,6 +70,8 @@ void write_problem(const PlanReport& report, JsonWriter& json) {
   bounded ? json.value(to_bound) : json.null();
   json.member("proven_optimal", bounded && to_bound <= kProvenGap)
       .member("proof", report.proof)
+      .member("problem_hash", report.problem_hash)
+      .member("plan_hash", report.plan_hash)
       .member("ranks_sha1", report.ranks_sha1)
       .new_line();
 }
@@ -110,7 +98,7 @@ void write_search(const ReportedSearch& search, JsonWriter& json) {
 void write_reservation(const ReportedReservation& reservation, JsonWriter& json) {
   json.key("reservation")
       .begin_object()
-      .member("type", reservation_name(reservation.type))
+      .member("type", kReservationTypeNames[static_cast<std::size_t>(reservation.type)])
       .member("percentage", reservation.percentage)
       .key("dense");
   write_storage(reservation.dense, json);

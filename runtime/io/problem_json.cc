@@ -90,8 +90,6 @@ auto choice(std::string_view what, const std::array<std::string_view, Size>& nam
 }
 
 constexpr std::array<std::string_view, 2> kSharderTypes{"training", "quant"};
-constexpr std::array<std::string_view, 4> kReservationTypes{"heuristical", "fixed", "inference",
-                                                            "none"};
 constexpr std::array<std::string_view, 5> kProposerTypes{"grid", "greedy", "uniform", "dp",
                                                          "scaleup"};
 constexpr std::array<std::string_view, 2> kPartitionerTypes{"greedy", "memory_balanced"};
@@ -193,7 +191,7 @@ Status read_sharder(JsonValue value, SharderSpec& sharder) {
 
 Status read_reservation(JsonValue value, ReservationSpec& reservation) {
   return ObjectReader(value)
-      .optional_with("type", choice("reservation type", kReservationTypes, reservation.type))
+      .optional_with("type", choice("reservation type", kReservationTypeNames, reservation.type))
       .optional("percentage", reservation.percentage)
       .optional("parameter_multiplier", reservation.parameter_multiplier)
       .optional("dense_tensor_estimate", reservation.dense_tensor_estimate_bytes)
@@ -348,8 +346,7 @@ Status read_members(JsonValue root, bool with_tables, ProblemSpec& spec, FileCho
                      })
       .optional_with("keep_apart",
                      [&](JsonValue v) {
-                       return read_table_groups(v, spec.tables, GroupScope::kRank,
-                                                spec.keep_apart);
+                       return read_table_groups(v, spec.tables, GroupScope::kRank, spec.keep_apart);
                      })
       .optional_with("reserved_memory",
                      [&](JsonValue v) { return read_reserved_memory(v, spec.memory); })

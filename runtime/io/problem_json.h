@@ -1,6 +1,7 @@
 // Reads embedding problems: our problem files and the table lists of workloads.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -19,6 +20,10 @@ struct ProblemOverrides {
   std::optional<std::int64_t> batch_size;  // samples per rank
   std::optional<embedding::ComputeDevice> device;
 };
+
+// By the numbers of ReservationSpec::Type.
+inline constexpr std::array<std::string_view, 4> kReservationTypeNames{"heuristical", "fixed",
+                                                                       "inference", "none"};
 
 // Reads a problem (formats: `shardwright.embedding/1`). Names of vocabularies are read without
 // case. In a workload, `pooling_factor` becomes the pooling factors of the table's constraints

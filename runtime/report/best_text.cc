@@ -1,6 +1,7 @@
 #include "runtime/report/best_text.h"
 
 #include "runtime/report/format.h"
+#include "runtime/report/style.h"
 #include "runtime/report/text_table.h"
 
 namespace shardwright {
@@ -29,18 +30,18 @@ std::string mode_text(PlanMode mode) {
   return mode == PlanMode::kExact ? " (exact mode)" : " (best mode)";
 }
 
-std::string bound_text(const Problem& problem, const EmbeddingPlanResult& result) {
+std::string bound_text(const Problem& problem, const EmbeddingPlanResult& result, bool colours) {
   if (!result.lower_bound || !result.certificate) return "";
   const double to_bound = gap(*result.best_rating, *result.lower_bound);
   const std::string proof = ", by " + proof_text(*result.certificate) + "\n";
-  if (to_bound <= kProvenGap) return "proved optimal" + proof;
+  if (to_bound <= kProvenGap) return paint("proved optimal", Ink::kGood, colours) + proof;
   return "no plan rates below " + rating_text(problem, *result.lower_bound) + ": at most " +
          format_ms(100 * to_bound) + " %" + " from optimal" + proof;
 }
 
 // The first and the last plans on the way, by the work that they took.
 std::string improvements_section(const Problem& problem, const EmbeddingPlanResult& result,
-                                 std::size_t width) {
+                                 const TextReportOptions& options) {
   constexpr std::size_t kShown = 8;
   const auto& steps = result.improvements;
   if (steps.size() < 2) return "";
@@ -56,7 +57,7 @@ std::string improvements_section(const Problem& problem, const EmbeddingPlanResu
   const std::string cut = steps.size() > kShown
                               ? " (" + format_count(steps.size() - kShown) + " between left out)"
                               : "";
-  return "\nImprovements" + cut + "\n" + table.render(width);
+  return heading("Improvements" + cut, options.colours) + table.render(options.width);
 }
 
 }  // namespace shardwright

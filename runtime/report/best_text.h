@@ -6,6 +6,7 @@
 
 #include "core/embedding/problem.h"
 #include "runtime/planner.h"
+#include "runtime/report/text.h"
 
 namespace shardwright {
 
@@ -20,10 +21,12 @@ std::string proof_text(const embedding::BoundCertificate& certificate);
 
 // How far the plan may be from optimal, and what shows it; a line, or nothing without a bound.
 // Precondition: the result has a rating.
-std::string bound_text(const embedding::Problem& problem, const EmbeddingPlanResult& result);
+std::string bound_text(const embedding::Problem& problem, const EmbeddingPlanResult& result,
+                       bool colours = false);
 
 // The first and the last improvements, by the work that they took; nothing for fewer than two.
 std::string improvements_section(const embedding::Problem& problem,
-                                 const EmbeddingPlanResult& result, std::size_t width);
+                                 const EmbeddingPlanResult& result,
+                                 const TextReportOptions& options);
 
 }  // namespace shardwright

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "runtime/report/style.h"
+
 namespace shardwright {
 namespace {
 
@@ -108,17 +110,27 @@ std::string format_bar(double part, double whole, std::size_t width) {
 }
 
 std::size_t display_width(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), starts_code_point));
+  std::size_t columns = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t colour = paint_length(text.substr(at));
+    if (colour == 0 && starts_code_point(text[at])) ++columns;
+    at += std::max<std::size_t>(colour, 1);
+  }
+  return columns;
 }
 
 std::string cut_to(std::string_view text, std::size_t width) {
   if (display_width(text) <= width) return std::string(text);
   if (width == 0) return "";
-  std::size_t end = 0;
-  for (std::size_t columns = 0; end < text.size(); ++end) {
-    if (starts_code_point(text[end]) && columns++ == width - 1) break;
+  std::size_t end = 0, columns = 0;
+  std::string colours;  // that were cut off: the last of them ends the colour
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t colour = paint_length(text.substr(at));
+    if (colour == 0 && starts_code_point(text[at]) && columns++ == width - 1) end = at;
+    if (colour != 0 && columns >= width) colours = text.substr(at, colour);
+    at += std::max<std::size_t>(colour, 1);
   }
-  return std::string(text.substr(0, end)) + "…";
+  return std::string(text.substr(0, end)) + "…" + colours;
 }
 
 std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {

@@ -38,7 +38,7 @@ std::string format_ranges(std::span<const std::uint32_t> sorted, std::size_t max
 // `filled` of `width` cells: "[####------]".
 std::string format_bar(double part, double whole, std::size_t width);
 
-// Columns that a text takes, one per code point.
+// Columns that a text takes: one per code point, none for its colours.
 std::size_t display_width(std::string_view text);
 
 // At most `width` columns, with "…" where something was cut.

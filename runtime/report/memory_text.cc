@@ -9,6 +9,7 @@
 
 #include "runtime/memory_parts.h"
 #include "runtime/report/format.h"
+#include "runtime/report/style.h"
 #include "runtime/report/text_table.h"
 
 namespace shardwright {
@@ -85,8 +86,10 @@ std::string memory_section(const Problem& problem, const EmbeddingPlanResult& re
                    format_bytes((*sizes)[1]), format_bytes((*sizes)[2]), format_bytes((*sizes)[3]),
                    group->tables.text(), group->free.text()});
   }
-  std::string text = "\nWhat takes the " + std::string(has_hbm ? "HBM" : "memory") +
-                     " of a rank at its peak\n" + table.render(options.width);
+  std::string text = heading(
+      "What takes the " + std::string(has_hbm ? "HBM" : "memory") + " of a rank at its peak",
+      options.colours);
+  text += table.render(options.width);
   if (order.size() > options.max_ranks) {
     text += "  … and " + format_plural(order.size() - options.max_ranks, "group") + " of ranks\n";
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/embedding/ranks_sha1.h"
+#include "runtime/identity.h"
 #include "runtime/report/best_text.h"
 
 namespace shardwright {
@@ -170,6 +171,8 @@ PlanReport make_plan_report(const Problem& problem, const EmbeddingPlanResult& r
     report.reservation.dense = result.reservation->dense_storage;
     report.reservation.inputs = result.reservation->kjt_storage;
   }
+  report.problem_hash =
+      identify(problem, result.given_search_space ? result.search_space.get() : nullptr).hash;
   report.constraints = constraint_list(problem);
   add_tables(problem, result, report);
   add_ranks(problem, result, report);
@@ -184,6 +187,7 @@ PlanReport make_plan_report(const Problem& problem, const EmbeddingPlanResult& r
     return report;
   }
   report.rating = result.evaluation.rating;
+  report.plan_hash = plan_hash(problem, *result.plan);
   report.ranks_sha1 = embedding::ranks_sha1(*result.plan);
   if (result.lower_bound && result.certificate) {
     report.lower_bound = result.lower_bound;

@@ -84,7 +84,9 @@ struct PlanReport {
   ReportedProblem problem;
   std::optional<double> rating;  // ms, or bytes for the storage model
   std::optional<double> lower_bound;
-  std::string proof;       // what shows the bound; empty without one
+  std::string proof;  // what shows the bound; empty without one
+  std::string problem_hash;
+  std::string plan_hash;   // empty without a plan
   std::string ranks_sha1;  // of the plan; empty without one
   ReportedSearch search;
   ReportedReservation reservation;

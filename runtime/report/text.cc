@@ -5,17 +5,19 @@
 #include <vector>
 
 #include "runtime/identity.h"
+#include "runtime/io/problem_json.h"
 #include "runtime/report/best_text.h"
 #include "runtime/report/format.h"
 #include "runtime/report/memory_text.h"
+#include "runtime/report/needs_text.h"
+#include "runtime/report/ranks_text.h"
+#include "runtime/report/style.h"
 #include "runtime/report/text_table.h"
 
 namespace shardwright {
 namespace {
 
 using embedding::Assignment;
-using embedding::Perf;
-using embedding::PerfModel;
 using embedding::Problem;
 using embedding::Rank;
 using embedding::SearchSpace;
@@ -25,10 +27,7 @@ using embedding::Table;
 using embedding::to_name;
 using Align = TextTable::Align;
 
-constexpr std::size_t kBarWidth = 8;
 constexpr std::size_t kRanksWidth = 24;
-
-double as_double(Bytes bytes) { return static_cast<double>(bytes.value()); }
 
 std::string problem_line(const Problem& problem) {
   const embedding::Topology& topology = problem.topology();
@@ -41,128 +40,6 @@ std::string problem_line(const Problem& problem) {
 
 std::string title(const Problem& problem) {
   return problem.name().empty() ? "" : problem.name() + ": ";
-}
-
-// Ranks that hold and do exactly the same.
-struct RankGroup {
-  Storage used;
-  Storage available;
-  Perf parts;
-  double time = 0;
-  std::vector<Rank> ranks;
-
-  bool holds(const RankGroup& other) const {
-    return used == other.used && available == other.available && parts == other.parts;
-  }
-};
-
-std::vector<RankGroup> group_ranks(const EmbeddingPlanResult& result) {
-  const embedding::Evaluation& evaluation = result.evaluation;
-  std::vector<RankGroup> groups;
-  std::multimap<double, std::size_t> by_time;
-  for (std::size_t rank = 0; rank < evaluation.storage_by_rank.size(); ++rank) {
-    RankGroup group{evaluation.storage_by_rank[rank],
-                    result.reservation->topology.storage()[rank],
-                    evaluation.perf_parts_by_rank[rank],
-                    evaluation.perf_ms_by_rank[rank],
-                    {}};
-    const auto [begin, end] = by_time.equal_range(group.time);
-    const auto same = std::find_if(
-        begin, end, [&](const auto& entry) { return groups[entry.second].holds(group); });
-    if (same == end) {
-      by_time.emplace(group.time, groups.size());
-      groups.push_back(std::move(group));
-      groups.back().ranks.push_back(static_cast<Rank>(rank));
-    } else {
-      groups[same->second].ranks.push_back(static_cast<Rank>(rank));
-    }
-  }
-  return groups;
-}
-
-// "largest / mean" of what the ranks do; 1 is perfect balance.
-template <class Values, class Function>
-std::string imbalance(const Values& values, const Function& value_of) {
-  double sum = 0, largest = 0;
-  for (const auto& value : values) {
-    sum += value_of(value);
-    largest = std::max(largest, value_of(value));
-  }
-  return sum > 0 ? format_ms(largest * static_cast<double>(values.size()) / sum) : "1.000";
-}
-
-std::string ranks_section(const Problem& problem, const EmbeddingPlanResult& result,
-                          const TextReportOptions& options) {
-  std::vector<RankGroup> groups = group_ranks(result);
-  const std::size_t all = groups.size();
-  const bool cut = all > options.max_ranks;
-  if (cut) {
-    std::stable_sort(groups.begin(), groups.end(),
-                     [](const RankGroup& a, const RankGroup& b) { return a.time > b.time; });
-    groups.resize(options.max_ranks);
-  }
-  const bool has_hbm = problem.topology().has_hbm();
-  TextTable table({{"rank", Align::kLeft, 0},
-                   {has_hbm ? "HBM" : "memory", Align::kLeft, 4},
-                   {"used", Align::kRight, 0},
-                   {"available", Align::kRight, 5},
-                   {"DDR", Align::kRight, 2},
-                   {"fwd comp", Align::kRight, 3},
-                   {"fwd comm", Align::kRight, 3},
-                   {"bwd comp", Align::kRight, 3},
-                   {"bwd comm", Align::kRight, 3},
-                   {"prefetch", Align::kRight, 3},
-                   {"total ms", Align::kRight, 0}});
-  const auto any = [&](const auto& uses) {
-    return std::any_of(groups.begin(), groups.end(), uses);
-  };
-  if (!has_hbm || !any([](const RankGroup& g) { return g.used.ddr.value() != 0; })) table.hide(4);
-  if (!any([](const RankGroup& g) { return g.parts.prefetch_compute.value() != 0; })) table.hide(9);
-  std::size_t listed = 0;
-  for (const RankGroup& g : groups) {
-    listed += g.ranks.size();
-    const Bytes used = has_hbm ? g.used.hbm : g.used.ddr;
-    const Bytes available = has_hbm ? g.available.hbm : g.available.ddr;
-    table.add_row({format_ranges(g.ranks, kRanksWidth),
-                   format_bar(as_double(used), as_double(available), kBarWidth) + " " +
-                       format_share(as_double(used), as_double(available)),
-                   format_bytes(used), format_bytes(available), format_bytes(g.used.ddr),
-                   format_ms(g.parts.fwd_compute.value()), format_ms(g.parts.fwd_comms.value()),
-                   format_ms(g.parts.bwd_compute.value()), format_ms(g.parts.bwd_comms.value()),
-                   format_ms(g.parts.prefetch_compute.value()), format_ms(g.time)});
-  }
-  std::string text = "\nRanks" + std::string(cut ? ", the slowest first" : "") + "\n" +
-                     table.render(options.width);
-  const std::size_t world = problem.topology().world_size();
-  if (cut) text += "  … and " + format_plural(world - listed, "faster rank") + "\n";
-  return text;
-}
-
-std::string spread_section(const Problem& problem, const EmbeddingPlanResult& result,
-                           const TextReportOptions& options) {
-  const embedding::Evaluation& e = result.evaluation;
-  std::vector<double> times = e.perf_ms_by_rank;
-  std::sort(times.begin(), times.end());
-  const bool has_hbm = problem.topology().has_hbm();
-  const auto bytes = [&](const Storage& s) { return as_double(has_hbm ? s.hbm : s.ddr); };
-  const auto memory_less = [&](const Storage& a, const Storage& b) { return bytes(a) < bytes(b); };
-  const auto [least, most] =
-      std::minmax_element(e.storage_by_rank.begin(), e.storage_by_rank.end(), memory_less);
-  Storage total;
-  for (const Storage& rank : e.storage_by_rank)
-    total += rank;
-  const auto spread = [](const std::string& low, const std::string& high) {
-    return low == high ? low : low + " to " + high;
-  };
-  const std::string text =
-      "time per rank " + spread(format_ms(times.front()), format_ms(times.back())) +
-      " ms, largest / mean " + imbalance(times, [](double ms) { return ms; }) +
-      "\nmemory per rank " +
-      spread(format_bytes(has_hbm ? least->hbm : least->ddr),
-             format_bytes(has_hbm ? most->hbm : most->ddr)) +
-      ", largest / mean " + imbalance(e.storage_by_rank, bytes) + "; in total " +
-      (has_hbm ? format_bytes(total.hbm) + " HBM, " : "") + format_bytes(total.ddr) + " DDR\n";
-  return wrap(text, options.width, 2);
 }
 
 std::string shard_sizes(const ShardingOption& option) {
@@ -222,8 +99,9 @@ std::string tables_section(const Problem& problem, const EmbeddingPlanResult& re
                    shard_sizes(option), format_bytes(total.hbm), format_bytes(total.ddr),
                    format_ms(order[i].first)});
   }
-  std::string text = "\nTables, the most expensive first (times summed over shards)\n" +
-                     table.render(options.width);
+  std::string text =
+      heading("Tables, the most expensive first (times summed over shards)", options.colours) +
+      table.render(options.width);
   if (shown < order.size()) {
     text += "  … and " + format_plural(order.size() - shown, "cheaper table") + "\n";
   }
@@ -258,17 +136,18 @@ std::string totals_section(const EmbeddingPlanResult& result, const TextReportOp
                    format_bytes(totals.storage.hbm), format_bytes(totals.storage.ddr),
                    format_ms(totals.time)});
   }
-  return "\nBy kind of sharding\n" + table.render(options.width);
+  return heading("By kind of sharding", options.colours) + table.render(options.width);
 }
 
 std::string header(const Problem& problem, const EmbeddingPlanResult& result,
                    const TextReportOptions& options) {
   std::string text = title(problem) + problem_line(problem) + "\n";
   if (result.plan && result.best_rating) {
-    text += "rating " + rating_text(problem, *result.best_rating) + mode_text(result.mode) + "\n";
-    text += bound_text(problem, result);
+    text += paint("rating " + rating_text(problem, *result.best_rating), Ink::kHeading,
+                  options.colours) +
+            mode_text(result.mode) + "\n" + bound_text(problem, result, options.colours);
   } else {
-    text += "no plan" + mode_text(result.mode) + "\n";
+    text += paint("no plan", Ink::kBad, options.colours) + mode_text(result.mode) + "\n";
   }
   text += format_plural(result.num_proposals, "proposal") + ", of which " +
           format_count(result.num_plans) + " fit";
@@ -285,16 +164,21 @@ std::string header(const Problem& problem, const EmbeddingPlanResult& result,
   return wrap(text, options.width, 0);
 }
 
-std::string reservation_line(const Problem& problem, const EmbeddingPlanResult& result) {
+std::string reservation_text(const Problem& problem, const EmbeddingPlanResult& result,
+                             const TextReportOptions& options) {
+  using embedding::ReservationSpec;
+  const ReservationSpec& spec = problem.spec().reservation;
   const Reservation& reservation = *result.reservation;
   const bool has_hbm = problem.topology().has_hbm();
   const auto bytes = [&](const Storage& s) { return format_bytes(has_hbm ? s.hbm : s.ddr); };
-  std::string text;
-  if (reservation.dense_storage) text += "dense modules " + bytes(*reservation.dense_storage);
-  if (reservation.kjt_storage) {
-    text += std::string(text.empty() ? "" : ", ") + "inputs " + bytes(*reservation.kjt_storage);
+  std::string text =
+      "reservation: " + std::string(kReservationTypeNames[static_cast<std::size_t>(spec.type)]);
+  if (spec.type != ReservationSpec::Type::kNone) {
+    text += ", " + format_share(spec.percentage, 1) + " of the capacity";
   }
-  return text.empty() ? "" : "  of the reservation per rank: " + text + "\n";
+  if (reservation.dense_storage) text += ", dense modules " + bytes(*reservation.dense_storage);
+  if (reservation.kjt_storage) text += ", inputs " + bytes(*reservation.kjt_storage);
+  return wrap(text, options.width, 2);
 }
 
 }  // namespace
@@ -303,18 +187,25 @@ std::string text_report(const Problem& problem, const EmbeddingPlanResult& resul
                         const TextReportOptions& options) {
   std::string text = header(problem, result, options);
   if (result.failure) {
-    text += "\nWhy there is no plan (" + result.failure->type;
-    if (!result.failure->reason.empty()) text += ", " + result.failure->reason;
-    text += ")\n" + wrap(result.failure->message, options.width, 2);
+    const PlanFailure& failure = *result.failure;
+    text += heading("Why there is no plan (" + failure.type +
+                        (failure.reason.empty() ? "" : ", " + failure.reason) + ")",
+                    options.colours) +
+            wrap(failure.message, options.width, 2);
   }
   if (result.plan && result.reservation) {
-    text += ranks_section(problem, result, options) + spread_section(problem, result, options);
-    text += memory_section(problem, result, options) + reservation_line(problem, result);
+    text += ranks_section(problem, result, options);
+    text += memory_section(problem, result, options) + reservation_text(problem, result, options);
     text += totals_section(result, options) + tables_section(problem, result, options);
-    text += improvements_section(problem, result, options.width);
+    text += improvements_section(problem, result, options);
+  } else if (result.failure) {
+    const Reservation* left = result.reservation ? &*result.reservation : nullptr;
+    text += needs_section(problem, memory_needs(problem, result.search_space.get(), left), options);
+    if (left != nullptr) text += reservation_text(problem, result, options);
   }
+  text += constraints_section(problem, options);
   for (const embedding::Violation& violation : result.evaluation.violations) {
-    text += "violation: " + violation.message + "\n";
+    text += paint("violation: ", Ink::kBad, options.colours) + violation.message + "\n";
   }
   return text;
 }

@@ -15,6 +15,7 @@ struct TextReportOptions {
   std::size_t max_ranks = 16;   // rows; ranks that are alike share one
   std::size_t max_tables = 30;  // rows, the most expensive first
   double read_s = 0;            // time it took to read the problem
+  bool colours = false;         // of a terminal
 };
 
 // What was planned, what every rank holds and how long it works, which option every table uses;

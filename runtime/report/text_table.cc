@@ -19,13 +19,18 @@ std::size_t total_width(const std::vector<std::size_t>& widths, const std::vecto
 
 }  // namespace
 
-std::string TextTable::render(std::size_t width) const {
+std::vector<std::size_t> TextTable::widths() const {
   std::vector<std::size_t> widths;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     widths.push_back(display_width(columns_[i].header));
     for (const auto& row : rows_)
       widths[i] = std::max(widths[i], display_width(row[i]));
   }
+  return widths;
+}
+
+std::vector<bool> TextTable::shown(const std::vector<std::size_t>& widths,
+                                   std::size_t width) const {
   std::vector<bool> shown(columns_.size(), true);
   for (const std::size_t column : hidden_)
     shown[column] = false;
@@ -39,6 +44,12 @@ std::string TextTable::render(std::size_t width) const {
       if (columns_[i].dispensable == most) shown[i] = false;
     }
   }
+  return shown;
+}
+
+std::string TextTable::render(std::size_t width) const {
+  std::vector<std::size_t> widths = this->widths();
+  const std::vector<bool> shown = this->shown(widths, width);
   if (const std::size_t total = total_width(widths, shown); total > width) {
     for (std::size_t i = 0; i < widths.size(); ++i)
       widths[i] = shown[i] ? widths[i] : 0;

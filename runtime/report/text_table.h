@@ -30,7 +30,13 @@ class TextTable {
 
   std::string render(std::size_t width) const;
 
+  // Whether the column is there at that width.
+  bool shows(std::size_t column, std::size_t width) const { return shown(widths(), width)[column]; }
+
  private:
+  std::vector<std::size_t> widths() const;
+  std::vector<bool> shown(const std::vector<std::size_t>& widths, std::size_t width) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
   std::vector<std::size_t> hidden_;

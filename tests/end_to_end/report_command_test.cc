@@ -1,5 +1,6 @@
 // --report through the command, as a user asks for a page beside the answer.
-#include <filesystem>
+#include <cstddef>
+#include <cstdlib>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -42,6 +43,8 @@ TEST_CASE("report command: the page says what the answer says") {
   CHECK(page["gap"] == answer["gap"]);
   CHECK(page["proven_optimal"] == answer["proven_optimal"]);
   CHECK(page["ranks_sha1"] == answer["plan_ranks_sha1"]);
+  CHECK(page["problem_hash"] == answer["problem_hash"]);
+  CHECK(page["plan_hash"] == answer["plan_hash"]);
   CHECK(page["search"]["proposals"] == answer["num_proposals"]);
   CHECK(page["search"]["total_s"] == answer["timing"]["total_s"]);
   CHECK(page["ranks"]["ms"] == answer["plan_perf_by_rank"]);
@@ -113,4 +116,39 @@ TEST_CASE("report command: a page that cannot be written is an error, and leaves
   const CommandOutcome dash = run(plan + "-");
   CHECK(dash.status == 2);
   CHECK(contains(dash.err, "--report: needs the name of a file"));
+}
+
+TEST_CASE("report command: no name commands the terminal, and a file gets no colours") {
+  const Command run;
+  const json problem{
+      {"name", "model\x1b[2J"},
+      {"tables",
+       {{{"name", "ads\x1b]0;owned\x07"}, {"num_embeddings", 1000}, {"embedding_dim", 64}}}}};
+  REQUIRE(write_file(run.path("hostile.json"), problem.dump()).ok());
+  const CommandOutcome outcome = run("plan " + run.path("hostile.json") + " --ranks 2");
+  REQUIRE_MESSAGE(outcome.status == 0, outcome.err);
+  CHECK_FALSE(contains(outcome.out, "\x1b"));
+  CHECK_FALSE(contains(outcome.out, "\x07"));
+  CHECK(contains(outcome.out, "ads\ufffd]0;owned\ufffd"));
+}
+
+TEST_CASE("report command: colours on a terminal, unless NO_COLOR or the terminal refuses") {
+  const Command run;
+  const std::string plan = "plan " + kSample + kOneHost + "--work-limit 100000";
+  // script(1) gives the command a terminal.
+  if (std::system("command -v script >/dev/null") != 0) {
+    MESSAGE("skipped: script(1) is not installed");
+    return;
+  }
+  const auto on_terminal = [&](const std::string& environment) {
+    const std::string program = std::getenv("SHARDWRIGHT_COMMAND");
+    const std::string line = environment + " script -qec \"'" + program + "' " + plan + "\" " +
+                             run.path("typescript") + " >/dev/null </dev/null 2>&1";
+    REQUIRE(std::system(line.c_str()) == 0);
+    return *read_file(run.path("typescript"));
+  };
+  const std::string bold = "\x1b[1mRanks\x1b[0m";
+  CHECK(contains(on_terminal("env -u NO_COLOR TERM=xterm"), bold));
+  CHECK_FALSE(contains(on_terminal("env NO_COLOR=1 TERM=xterm"), bold));
+  CHECK_FALSE(contains(on_terminal("env -u NO_COLOR TERM=dumb"), bold));
 }

@@ -22,10 +22,11 @@ HOSTILE = "</script><img src=x onerror=\"document.title='owned'\">\x1b[31m&amp;"
 READER = r"""
 <script>
 "use strict";
-const seen = {};
+const seen = { drawn_ms: performance.now() };
 const text = (selector) => document.querySelector(selector)?.textContent ?? null;
 const firstCells = () => [...document.querySelectorAll("#tables tbody th")].map((cell) => cell.textContent);
-const press = (key) => document.querySelector("canvas").dispatchEvent(new KeyboardEvent("keydown", { key, cancelable: true }));
+const canvas = document.querySelector("canvas");
+const press = (key) => canvas.dispatchEvent(new KeyboardEvent("keydown", { key, cancelable: true }));
 seen.title = document.title;
 seen.heading = text("h1");
 seen.images = document.querySelectorAll("img").length;
@@ -51,7 +52,7 @@ if (search) {
   search.value = "";
   search.dispatchEvent(new Event("input"));
   press("ArrowDown");
-  const pixels = document.querySelector("canvas").getContext("2d");
+  const pixels = canvas.getContext("2d");
   const image = pixels.getImageData(0, 0, pixels.canvas.width, pixels.canvas.height).data;
   seen.colours = new Set(new Uint32Array(image.buffer)).size;
   seen.readout = text("output");
@@ -102,7 +103,7 @@ class Reports:
             capture_output=True, text=True, timeout=120)
         console = [line for line in run.stderr.splitlines() if "CONSOLE" in line]
         check(not console, f"{path}: the console is not empty: {console}")
-        check("data-rendered=" in run.stdout, f"{path}: the page was not drawn: {run.stdout[-500:]} {run.stderr[-2000:]}")
+        check("data-rendered=" in run.stdout, f"{path}: the page was not drawn: {run.stderr[-2000:]}")
         seen = re.search(r'data-seen="([^"]*)"', run.stdout)
         check(seen, f"{path}: the reader did not come to its end")
         return json.loads(html.unescape(seen.group(1)))
@@ -130,22 +131,25 @@ def check_hostile(reports):
     problem = reports.write("hostile.json", {"name": HOSTILE, "tables": tables})
     seen = reports.read(reports.plan("hostile", problem, "--ranks", "2"))
     check(seen["images"] == 0 and seen["title"] != "owned", "a name became markup")
-    check(seen["heading"] == HOSTILE and sorted(seen["rows"]) == [HOSTILE + str(i) for i in range(3)], "a name was changed")
+    names = [HOSTILE + str(i) for i in range(3)]
+    check(seen["heading"] == HOSTILE and sorted(seen["rows"]) == names, "a name was changed")
 
 
 def check_large(reports):
     tables = [{"name": f"t{i}", "num_embeddings": 1000 + 37 * i, "embedding_dim": 64, "pooling_factor": 1 + i % 30}
-              for i in range(1000)]
+              for i in range(5384)]
     problem = reports.write("large.json", {"tables": tables})
     path = reports.plan("large", problem, "--ranks", "1024", "--ranks-per-host", "8", "--mode", "exact",
-                        "--work-limit", "2000000")
-    check(os.path.getsize(path) < 2_000_000, "the report of 1,000 tables is too large")
+                        "--batch-size", "32", "--work-limit", "60000000")
+    check(os.path.getsize(path) < 5_000_000, "the report is too large")
     seen = reports.read(path)
-    check(len(seen["rows"]) == 30 and seen["colours"] >= 4, "1,000 tables are not drawn")
+    check(seen["drawn_ms"] < 10_000, f"drawn after {seen['drawn_ms']} ms")  # under 2 s where nothing else runs
+    check(len(seen["rows"]) == 30 and seen["colours"] >= 4, "tables are not drawn")
 
 
 def check_no_plan(reports):
-    seen = reports.read(reports.plan("none", SAMPLE, "--mode", "exact", "--ranks", "4", "--hbm", "8GiB", "--ddr", "4GiB", status=3))
+    small = ("--mode", "exact", "--ranks", "4", "--hbm", "8GiB", "--ddr", "4GiB")
+    seen = reports.read(reports.plan("none", SAMPLE, *small, status=3))
     check(seen["verdict"] == "No plan" and "short" in seen["message"], "does not say why")
     check("needs" in seen["sections"] and "tables" not in seen["sections"], "shows what is not there")
     seen = reports.read(reports.plan("reserved", SAMPLE, "--ranks", "4", "--hbm", "1MiB", status=3))

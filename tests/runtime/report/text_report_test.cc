@@ -14,6 +14,8 @@
 #include "runtime/io/problem_json.h"
 #include "runtime/planner.h"
 #include "runtime/report/format.h"
+#include "runtime/report/ranks_text.h"
+#include "runtime/report/style.h"
 #include "runtime/report/text.h"
 #include "runtime/report/text_table.h"
 
@@ -116,7 +118,8 @@ TEST_CASE("text report: says what was planned, for ranks, kinds and tables") {
                  "26_offload_scaleup_10t_4r: 10 tables on 4 ranks (1 host, cuda), batch 2,048"));
   CHECK(contains(text, "rating 9.608 ms (exact mode)"));
   CHECK(contains(text, "17 proposals, of which 17 fit; 10 sharding options"));
-  CHECK(contains(text, "[#######-] 84%"));
+  CHECK(contains(text, "  84%"));
+  CHECK(contains(report_of(problem, 120), "[#######-]   84%"));
   CHECK(contains(text, "6.05 GiB"));
   CHECK(contains(text, "largest / mean 3.249"));
   CHECK(contains(text, "column_wise  fused_uvm_caching"));
@@ -177,4 +180,95 @@ TEST_CASE("text report: a search space lists every table") {
   CHECK(contains(text, "16 sharding options"));
   CHECK(contains(text, "t3"));
   CHECK(contains(text, "fastest"));
+}
+
+TEST_CASE("text report: colours change nothing but colours") {
+  const auto problem =
+      problem_of("tests/golden/embedding/cases/09_mixed_default_20t_16r_2h.json.gz");
+  PlanOptions plan;
+  plan.work_limit = 3'000'000;
+  const auto result = plan_embedding(problem, plan);
+  REQUIRE(result.ok());
+  for (const std::size_t width : std::array<std::size_t, 3>{72, 100, 160}) {
+    CAPTURE(width);
+    TextReportOptions options;
+    options.width = width;
+    const std::string plain = text_report(*problem, *result, options);
+    CHECK_FALSE(contains(plain, "\x1b"));
+    options.colours = true;
+    std::string coloured = text_report(*problem, *result, options);
+    CHECK(contains(coloured, "\x1b[1m"));
+    CHECK(widest_line(coloured) <= width);
+    CHECK(std::count(coloured.begin(), coloured.end(), '\n') ==
+          std::count(plain.begin(), plain.end(), '\n'));
+    CHECK(printable(coloured, true) == coloured);
+  }
+}
+
+TEST_CASE("text report: a wide terminal shows the parts of time as bars, a narrow one how full") {
+  const auto problem =
+      problem_of("tests/golden/embedding/cases/09_mixed_default_20t_16r_2h.json.gz");
+  const std::string wide = report_of(problem, 150);
+  CHECK(contains(wide, "time: F forward compute, f forward comms, B backward compute"));
+  CHECK(contains(wide, "ffff"));
+  const std::string narrow = report_of(problem, 80);
+  CHECK_FALSE(contains(narrow, "F forward compute"));
+  CHECK(contains(narrow, "full"));
+  CHECK(contains(narrow, "bwd comm"));
+}
+
+TEST_CASE("text report: bars of time are as long as the time") {
+  embedding::Perf parts;
+  parts.fwd_compute = Milliseconds(2);
+  parts.bwd_comms = Milliseconds(1);
+  CHECK(time_bar(parts, 4, 8, false) == "FFFFbb  ");
+  CHECK(time_bar(parts, 3, 6, false) == "FFFFbb");
+  CHECK(time_bar(parts, 0, 4, false) == "    ");
+  CHECK(display_width(time_bar(parts, 4, 8, true)) == 8);
+  CHECK(time_bar_key(parts, false) == "F forward compute, b backward comms");
+}
+
+TEST_CASE("text report: constraints, reservation and identities are told") {
+  const auto problem = problem_of("tests/golden/embedding/cases/05_cw_min_partition_8r.json.gz");
+  const std::string text = report_of(problem, 100);
+  CHECK(contains(text, "\nConstraints\n"));
+  CHECK(contains(text, "sharding types column_wise"));
+  CHECK(contains(text, "  reservation: "));
+  CHECK(contains(text, "problem1:"));
+  CHECK(contains(text, "plan1:"));
+}
+
+TEST_CASE("text report: what tables need where nothing fits") {
+  const auto problem = problem_of("tests/golden/embedding/cases/11_nofit_insufficient_2r.json.gz");
+  const std::string text = report_of(problem, 80);
+  CHECK(contains(text, "\nWhat tables need, and what all ranks have\n"));
+  CHECK(contains(text, "tables need at least"));
+  CHECK(contains(text, "memory at least"));
+  CHECK(widest_line(text) <= 80);
+  const std::string none =
+      report_of(problem_of("tests/golden/embedding/cases/13_reservation_negative_hbm.json.gz"), 80);
+  CHECK(contains(none, "capacity"));
+  CHECK_FALSE(contains(none, "tables need at least"));
+}
+
+TEST_CASE("printable: nothing in a text commands a terminal") {
+  CHECK(printable("plain \xc3\xa9\n", false) == "plain \xc3\xa9\n");
+  CHECK(printable("a\x1b[31mb\x07\x7f\r", false) == "a\ufffd[31mb\ufffd\ufffd\ufffd");
+  CHECK(printable("a\xc2\x9b"
+                  "31m",
+                  false) == "a\ufffd31m");
+  CHECK(printable("a\x1b]0;title\x07", true) == "a\ufffd]0;title\ufffd");
+  CHECK(printable("a\x1b[2J", true) == "a\ufffd[2J");
+  const std::string ours = paint("good", Ink::kGood, true);
+  CHECK(printable(ours, true) == ours);
+  CHECK(printable(ours, false) == "\ufffd[32mgood\ufffd[0m");
+  CHECK(paint("as it is", Ink::kGood, false) == "as it is");
+  CHECK(paint("line\n", Ink::kGood, true) == "\x1b[32mline\x1b[0m\n");
+}
+
+TEST_CASE("format: colours take no columns, and end where a text is cut") {
+  const std::string painted = paint("painted", Ink::kBad, true);
+  CHECK(display_width(painted) == 7);
+  CHECK(cut_to(painted, 7) == painted);
+  CHECK(cut_to(painted, 4) == "\x1b[31mpai…\x1b[0m");
 }
