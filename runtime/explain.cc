@@ -41,15 +41,9 @@ class Explainer {
     if (entries) {
       SHARDWRIGHT_RETURN_IF_ERROR(take_plan(*entries));
     } else {
-      SHARDWRIGHT_ASSIGN_OR_RETURN(explanation_.result,
-                                   plan_embedding(explanation_.problem, options_.plan));
-      ++explanation_.plannings;
+      SHARDWRIGHT_RETURN_IF_ERROR(plan());
     }
-    if (explanation_.result.plan) {
-      explain_tables();
-    } else if (explanation_.result.failure || explanation_.result.stopped_by == "time_limit") {
-      explain_failure();
-    }
+    if (explanation_.result.plan) explain_tables();
     explanation_.total_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return std::move(explanation_);
@@ -62,6 +56,31 @@ class Explainer {
       if (table.name == *options_.table) return {};
     }
     return invalid_input("--table", "the problem has no table \"" + *options_.table + "\"");
+  }
+
+  // What is proved impossible is not planned.
+  Status plan() {
+    FitOracle oracle(options_.plan);
+    const Fit present = oracle.ask(explanation_.problem->spec(), Effort::kProof);
+    if (!present.impossible()) {
+      SHARDWRIGHT_ASSIGN_OR_RETURN(
+          explanation_.result,
+          plan_embedding(explanation_.problem, options_.plan, present.search_space));
+      ++explanation_.plannings;
+    } else if (present.reservation && !present.search_space) {
+      // No option is left, which is an error of the problem file.
+      SHARDWRIGHT_RETURN_IF_ERROR(embedding::enumerate(explanation_.problem, executor_));
+    }
+    EmbeddingPlanResult& result = explanation_.result;
+    result.mode = options_.plan.mode;
+    result.threads = static_cast<int>(executor_.workers());
+    // An exact plan may exceed memory where ranks differ, and is explained as it is.
+    if (result.plan || result.stopped_by == "cancelled") return {};
+    if (present.impossible() || result.failure || result.stopped_by == "time_limit") {
+      explain_failure(present, result.failure.value_or(PlanFailure{}), oracle);
+      explanation_.plannings += oracle.plannings();
+    }
+    return {};
   }
 
   Status take_plan(const std::vector<PlanEntry>& entries) {
@@ -108,14 +127,9 @@ class Explainer {
     return positions;
   }
 
-  void explain_failure() {
-    FitOracle oracle(options_.plan);
-    const Fit present =
-        oracle.ask(explanation_.problem->spec(), Effort::kProof, explanation_.result.search_space);
-    explanation_.infeasibility = find_infeasible_reason(
-        present, explanation_.result.failure.value_or(PlanFailure{}), oracle);
+  void explain_failure(const Fit& present, const PlanFailure& failure, FitOracle& oracle) {
+    explanation_.infeasibility = find_infeasible_reason(present, failure, oracle);
     find_remedies(present, oracle, *explanation_.infeasibility);
-    explanation_.plannings += oracle.plannings();
   }
 
   const ExplainOptions& options_;

@@ -113,10 +113,12 @@ struct Infeasibility {
   Kind kind = Kind::kSearch;
   bool proved = false;  // otherwise planning found nothing
   std::string message;  // with names and bytes
-  // A set of tables that does not fit a machine of its own, in the order of the problem; without
-  // any one of them the rest does, which was tested by planning where `irreducible` is set.
+  // A set of tables that does not fit a machine of its own, in the order of the problem. Where
+  // `irreducible` is set, a plan was found and verified without any one of them.
   std::vector<embedding::TableId> tables;
   bool irreducible = false;
+  // What the reason is about, at the least, and what there is after reservation; of rank 0 with its
+  // reservation for kReservation. Absent where nothing is proved.
   std::optional<std::int64_t> needed_bytes;
   std::optional<std::int64_t> available_bytes;
   std::vector<Remedy> remedies;

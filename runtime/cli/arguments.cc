@@ -175,6 +175,10 @@ void warn(const std::string& message) {
   std::fprintf(stderr, "shardwright: warning: %s\n", printable(message, false).c_str());
 }
 
+void note(const std::string& message) {
+  std::fprintf(stderr, "shardwright: %s\n", message.c_str());
+}
+
 int fail(const Error& error) {
   std::fprintf(stderr, "shardwright: %s\n", printable(error.to_string(), false).c_str());
   return exit_code(error.code);

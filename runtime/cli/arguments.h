@@ -70,7 +70,9 @@ int emit(const OutputArguments& arguments, int status,
 bool wants_colours();
 
 // Says on standard error what the user should know of an answer.
+// Says on standard error what the user should know of an answer, or may ask next.
 void warn(const std::string& message);
+void note(const std::string& message);
 
 // Says on standard error what went wrong. Returns the exit status.
 int fail(const Error& error);

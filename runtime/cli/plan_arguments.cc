@@ -10,6 +10,7 @@
 #include "runtime/cli/report_argument.h"
 #include "runtime/io/nearest_name.h"
 #include "runtime/io/plan_json.h"
+#include "runtime/report/format.h"
 #include "runtime/report/migration_text.h"
 #include "runtime/report/text.h"
 
@@ -26,6 +27,12 @@ Result<PlanMode> mode_of(const std::string& name) {
 int status_of(const EmbeddingPlanResult& result) {
   if (result.plan) return kDone;
   return result.stopped_by.empty() ? kNoPlan : kStoppedByBudget;
+}
+
+// Where there is no plan: what to ask next.
+std::string explain_hint(const PlanArguments& arguments) {
+  return "`shardwright explain " + arguments.problem.problem_path +
+         "`, with the same flags, says what does not fit and which smallest changes would help";
 }
 
 }  // namespace
@@ -90,6 +97,8 @@ int emit_plan(const PlanArguments& arguments, const LoadedProblem& loaded,
   const Status reported =
       write_report(arguments.report_path, *loaded.problem, result, loaded.read_s);
   if (!reported.ok()) return fail(reported.error());
+  const bool json_asked = arguments.output.json || !arguments.output.path.empty();
+  if (!result.plan && json_asked) note("no plan; " + explain_hint(arguments));
   const PlanJsonOptions json{arguments.emit_search_space, arguments.options.trace, loaded.read_s};
   return emit(
       arguments.output, status_of(result),
@@ -100,7 +109,8 @@ int emit_plan(const PlanArguments& arguments, const LoadedProblem& loaded,
         report.read_s = loaded.read_s;
         report.colours = wants_colours();
         return text_report(*loaded.problem, result, report) +
-               migration_section(*loaded.problem, result, report);
+               migration_section(*loaded.problem, result, report) +
+               (result.plan ? "" : "\n" + wrap(explain_hint(arguments), width, 0));
       });
 }
 

@@ -172,8 +172,8 @@ void describe_set(const Fit& present, FitOracle& oracle, Infeasibility& reason) 
   reason.kind = Kind::kPacking;
   reason.proved = false;
   reason.message = "The " + named(problem, reason.tables) +
-                   " fit one by one and in total, but planning finds no way to place them rank by "
-                   "rank.";
+                   " are not too large one by one or in total as far as can be shown, but planning "
+                   "finds no way to place them rank by rank.";
 }
 
 }  // namespace

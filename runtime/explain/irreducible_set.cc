@@ -27,6 +27,7 @@ constexpr std::size_t kMostPlanned = 24;
 constexpr std::size_t kMostProved = 400;
 // Full searches that find nothing, before the set stays as it is.
 constexpr int kMostVainSearches = 6;
+constexpr int kMostRounds = 3;
 
 // A plan of a set of tables.
 struct KnownPlan {
@@ -127,10 +128,22 @@ class SetFinder {
     return !oracle_.stopped();
   }
 
-  // The last table is needed. False where too many searches found nothing.
+  // False where too many searches found nothing. Exact mode may miss plans of fewer tables, so it
+  // is asked again for what is left.
   bool leave_out_the_rest() {
+    for (int round = 0; round < kMostRounds; ++round) {
+      const std::size_t before = set_.size();
+      // At first the last table is known to be needed.
+      if (!leave_out(set_.size() - (round == 0 ? 1 : 0))) return false;
+      if (set_.size() == before || !oracle_.quick_is_full()) return true;
+    }
+    return false;
+  }
+
+  // Of the first `count` tables of the set.
+  bool leave_out(std::size_t count) {
     int vain = 0;
-    for (std::size_t i = set_.size() - 1; i-- > 0;) {
+    for (std::size_t i = count; i-- > 0 && set_.size() > 1;) {
       const std::vector<TableId> rest = without(i);
       if (exchange(rest)) continue;
       Fit fit = ask(rest, quick());

@@ -10,8 +10,8 @@ namespace shardwright {
 
 struct IrreducibleSet {
   std::vector<embedding::TableId> tables;  // ascending
-  // Without any one of the tables the others were planned. Otherwise the search for such a set
-  // gave up.
+  // Without any one of the tables a plan for the others was found and verified. Otherwise the
+  // search for such a set gave up.
   bool tested = false;
 };
 

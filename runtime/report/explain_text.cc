@@ -229,8 +229,8 @@ std::string infeasible_section(const Explanation& explanation, std::size_t width
                      wrap(reason.message, width, 2);
   if (reason.tables.size() > 1 && reason.irreducible) {
     text += wrap(
-        "Without any one of these tables the others fit a machine of their own (each "
-        "was planned).",
+        "They do not fit this machine even alone; without any one of them the others do "
+        "(tested).",
         width, 2);
   }
   text += remedies_section(reason, width);
