@@ -58,29 +58,39 @@ class Explainer {
     return invalid_input("--table", "the problem has no table \"" + *options_.table + "\"");
   }
 
-  // What is proved impossible is not planned.
+  // Best mode does not plan what is proved impossible. Exact mode may: where ranks differ its plan
+  // may exceed memory, and is explained as it is.
   Status plan() {
     FitOracle oracle(options_.plan);
     const Fit present = oracle.ask(explanation_.problem->spec(), Effort::kProof);
-    if (!present.impossible()) {
+    if (!present.impossible() || options_.plan.mode == PlanMode::kExact) {
       SHARDWRIGHT_ASSIGN_OR_RETURN(
           explanation_.result,
           plan_embedding(explanation_.problem, options_.plan, present.search_space));
       ++explanation_.plannings;
-    } else if (present.reservation && !present.search_space) {
-      // No option is left, which is an error of the problem file.
-      SHARDWRIGHT_RETURN_IF_ERROR(embedding::enumerate(explanation_.problem, executor_));
+    } else {
+      SHARDWRIGHT_RETURN_IF_ERROR(check_input(present));
     }
     EmbeddingPlanResult& result = explanation_.result;
     result.mode = options_.plan.mode;
     result.threads = static_cast<int>(executor_.workers());
-    // An exact plan may exceed memory where ranks differ, and is explained as it is.
     if (result.plan || result.stopped_by == "cancelled") return {};
     if (present.impossible() || result.failure || result.stopped_by == "time_limit") {
       explain_failure(present, result.failure.value_or(PlanFailure{}), oracle);
       explanation_.plannings += oracle.plannings();
     }
     return {};
+  }
+
+  // Sizes out of range and tables without options are errors of the problem file.
+  Status check_input(const Fit& present) {
+    if (!present.reservation) {
+      const Result<Reservation> reservation = reserve_embedding(*explanation_.problem);
+      const bool infeasible = reservation.error().code == ErrorCode::kInfeasible;
+      return infeasible ? Status() : Status(reservation.error());
+    }
+    if (present.search_space) return {};
+    return embedding::enumerate(explanation_.problem, executor_).error();
   }
 
   Status take_plan(const std::vector<PlanEntry>& entries) {

@@ -15,7 +15,18 @@ using embedding::SearchSpace;
 namespace {
 
 // Best mode finds most plans that it finds within a small part of its work.
-constexpr std::uint64_t kQuickShare = 10;
+std::uint64_t share_of_work(Effort effort) {
+  switch (effort) {
+    case Effort::kBrief:
+      return 100;
+    case Effort::kQuick:
+      return 10;
+    case Effort::kProof:
+    case Effort::kFull:
+      break;
+  }
+  return 1;
+}
 
 // Reasons of the planner that hold whatever it searched.
 bool is_proof(const PlanFailure& failure) {
@@ -60,8 +71,8 @@ bool FitOracle::proposals_may_be_wrong(const Problem& problem) const {
 
 void FitOracle::plan(Effort effort, Fit& fit) {
   PlanOptions options = options_;
-  if (effort == Effort::kQuick && !quick_is_full())
-    options.work_limit = options.work_limit.value_or(kDefaultBestWork) / kQuickShare;
+  if (effort != Effort::kFull && !quick_is_full())
+    options.work_limit = options.work_limit.value_or(kDefaultBestWork) / share_of_work(effort);
   ++plannings_;
   auto result = plan_first(fit, options, !proposals_may_be_wrong(*fit.problem));
   if (!result.ok()) {

@@ -38,7 +38,8 @@ struct Fit {
 // How long to search for a plan where none is proved impossible.
 enum class Effort : std::uint8_t {
   kProof,  // not at all
-  kQuick,  // best mode: a tenth of the work
+  kBrief,  // best mode: a hundredth of the work
+  kQuick,  // best mode: a tenth of it
   kFull,   // as the caller's options say
 };
 
@@ -52,7 +53,7 @@ class FitOracle {
   Fit ask(embedding::ProblemSpec spec, Effort effort,
           std::shared_ptr<const embedding::SearchSpace> space = nullptr);
 
-  // Whether a quick search is the same as a full one.
+  // Whether a brief search is the same as a full one.
   bool quick_is_full() const { return options_.mode == PlanMode::kExact; }
   std::uint64_t plannings() const { return plannings_; }
   bool stopped() const { return options_.stop.stop_requested(); }

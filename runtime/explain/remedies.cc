@@ -83,8 +83,7 @@ class RemedyFinder {
     remedy.each_rank_adds = change.each_rank_adds;
     remedy.flags = change.flags(found->step);
     remedy.rating = found->fit.rating;
-    remedy.less_is_impossible =
-        found->step == 1 ? present_.impossible() : found->less_is_impossible;
+    remedy.less_is_impossible = found->step == 1 ? found_.proved : found->less_is_impossible;
     found_.remedies.push_back(std::move(remedy));
   }
 
@@ -106,7 +105,7 @@ class RemedyFinder {
       remedy.kind = Remedy::Kind::kConstraint;
       remedy.constraint = constraint.place;
       remedy.rating = fit.rating;
-      remedy.less_is_impossible = present_.impossible();
+      remedy.less_is_impossible = found_.proved;
       found_.remedies.push_back(std::move(remedy));
     }
     if (listed > 0) return;

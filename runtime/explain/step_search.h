@@ -18,22 +18,25 @@ struct FoundStep {
 
 // Asks `fit_of(step, effort)` for steps in 1..most; step 0 is the problem as it is, of which
 // nothing was found. Feasibility grows with the steps or nearly so: first the steps that are proved
-// impossible are halved away, then planning with little work brackets the answer, at last full
-// planning takes it down as far as it finds plans. Empty where not even `most` fits.
-// Cost: O(log most) plannings.
+// impossible are halved away, then planning with little work brackets the answer, and planning with
+// more and more takes it down as far as it finds plans. Empty where not even `most` fits.
+// Cost: O(log most) brief plannings, and mostly one or two longer ones.
 template <class FitOf>
 class StepSearch {
  public:
   StepSearch(std::int64_t most, bool quick_is_full, const FitOf& fit_of)
-      : most_(most), quick_(quick_is_full ? Effort::kFull : Effort::kQuick), fit_of_(fit_of) {}
+      : most_(most), first_(quick_is_full ? Effort::kFull : Effort::kBrief), fit_of_(fit_of) {}
 
   std::optional<FoundStep> run() {
     if (most_ < 1 || impossible(most_)) return std::nullopt;
     find_impossible();
     if (!gallop_up()) return std::nullopt;
-    halve(quick_);
-    gallop_down();
-    halve(Effort::kFull);
+    halve(first_);
+    for (const Effort effort : {Effort::kQuick, Effort::kFull}) {
+      if (effort <= first_) continue;
+      gallop_down(effort);
+      halve(effort);
+    }
     if (stopped_) return std::nullopt;
     return FoundStep{fits_, std::move(fit_), fits_ - 1 <= impossible_ && fits_ > 1};
   }
@@ -70,8 +73,9 @@ class StepSearch {
   bool gallop_up() {
     for (std::int64_t stride = 1; !stopped_; stride *= 2) {
       const std::int64_t step = std::min(fails_ + stride, most_);
-      if (ask(step, quick_)) return true;
-      if (step == most_) return quick_ != Effort::kFull && ask(step, Effort::kFull);
+      if (ask(step, first_)) return true;
+      if (step < most_) continue;
+      return first_ != Effort::kFull && (ask(most_, Effort::kQuick) || ask(most_, Effort::kFull));
     }
     return false;
   }
@@ -81,17 +85,16 @@ class StepSearch {
       ask(fails_ + (fits_ - fails_) / 2, effort);
   }
 
-  // A full search may find more than a quick one.
-  void gallop_down() {
-    if (quick_ == Effort::kFull) return;
+  // A longer search may find more.
+  void gallop_down(Effort effort) {
     fails_ = impossible_;
     for (std::int64_t stride = 1; fits_ - impossible_ > 1 && !stopped_; stride *= 2) {
-      if (!ask(std::max(fits_ - stride, impossible_ + 1), Effort::kFull)) return;
+      if (!ask(std::max(fits_ - stride, impossible_ + 1), effort)) return;
     }
   }
 
   std::int64_t most_;
-  Effort quick_;
+  Effort first_;
   const FitOf& fit_of_;
   std::int64_t impossible_ = 0;
   std::int64_t fails_ = 0;
