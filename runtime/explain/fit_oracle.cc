@@ -33,6 +33,11 @@ bool is_proof(const PlanFailure& failure) {
   return failure.reason == "placement_rules" || failure.reason == "negative_reservation";
 }
 
+// Best mode ends without a limit only where it is sure.
+bool tried_everything(const EmbeddingPlanResult& result) {
+  return result.mode == PlanMode::kBest && result.stopped_by.empty();
+}
+
 }  // namespace
 
 Fit FitOracle::ask(ProblemSpec spec, Effort effort, std::shared_ptr<const SearchSpace> space) {
@@ -84,7 +89,7 @@ void FitOracle::plan(Effort effort, Fit& fit) {
     fit.answer = Fit::Answer::kFits;
     fit.rating = *result->best_rating;
     fit.plan = std::move(result->plan);
-  } else if (result->failure && is_proof(*result->failure)) {
+  } else if (result->failure && (is_proof(*result->failure) || tried_everything(*result))) {
     fit.answer = Fit::Answer::kImpossible;
     fit.why = result->failure->message;
   } else if (stopped() || result->stopped_by == "time_limit") {

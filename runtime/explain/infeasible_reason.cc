@@ -169,11 +169,16 @@ void describe_set(const Fit& present, FitOracle& oracle, Infeasibility& reason) 
     describe(problem, *misfit, reason);
     return;
   }
+  // A search of few tables may end with a proof.
+  const Effort effort = oracle.quick_is_full() ? Effort::kFull : Effort::kQuick;
+  const Fit planned = oracle.ask(only_tables(problem.spec(), reason.tables), effort);
   reason.kind = Kind::kPacking;
-  reason.proved = false;
-  reason.message = "The " + named(problem, reason.tables) +
-                   " are not too large one by one or in total as far as can be shown, but planning "
-                   "finds no way to place them rank by rank.";
+  reason.proved = planned.impossible();
+  reason.message =
+      "The " + named(problem, reason.tables) +
+      (reason.proved ? " fit in no way: every option was tried on every rank."
+                     : " are not too large one by one or in total as far as can be shown, but "
+                       "planning finds no way to place them rank by rank.");
 }
 
 }  // namespace

@@ -67,6 +67,7 @@ class StepSearch {
       return true;
     }
     fails_ = step;
+    if (fit.impossible()) impossible_ = std::max(impossible_, step);
     return false;
   }
 
