@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "runtime/moved_elements.h"
 #include "runtime/option_finder.h"
 #include "search/embedding/shard_layout.h"
 
@@ -19,7 +20,6 @@ using embedding::Problem;
 using embedding::Rank;
 using embedding::RankSet;
 using embedding::SearchSpace;
-using embedding::ShardExtent;
 using embedding::ShardingOption;
 using embedding::ShardingType;
 using embedding::ShardLayout;
@@ -29,45 +29,6 @@ using embedding::TensorShape;
 using embedding::Topology;
 
 const Assignment kNowhere;
-
-// The part of a tensor that a rank holds.
-struct Held {
-  Rank rank = 0;
-  std::int64_t row = 0, column = 0, rows = 0, columns = 0;
-};
-
-template <class RankOf>
-std::vector<Held> parts(const ShardLayout& layout, const RankOf& rank_of) {
-  std::vector<Held> held;
-  held.reserve(layout.num_shards);
-  std::uint32_t shard = 0;
-  for (const ShardExtent& extent : layout.extents) {
-    for (std::uint32_t k = 0; k < extent.count; ++k, ++shard) {
-      const std::int64_t step = k;
-      held.push_back({rank_of(shard), extent.row_offset + step * extent.row_step,
-                      extent.column_offset + step * extent.column_step, extent.rows,
-                      extent.columns});
-    }
-  }
-  return held;
-}
-
-std::int64_t shared_length(std::int64_t a, std::int64_t a_length, std::int64_t b,
-                           std::int64_t b_length) {
-  return std::max<std::int64_t>(std::min(a + a_length, b + b_length) - std::max(a, b), 0);
-}
-
-std::int64_t shared_area(const Held& a, const Held& b) {
-  return shared_length(a.row, a.rows, b.row, b.rows) *
-         shared_length(a.column, a.columns, b.column, b.columns);
-}
-
-// Elements of one type have equally many bits, fractions of a byte included.
-std::int64_t bytes_of(std::int64_t elements, const TensorShape& shape) {
-  if (shape.rows == 0 || shape.columns == 0) return 0;
-  const std::int64_t bits = shape.size_bytes / shape.rows * 8 / shape.columns;
-  return elements / 8 * bits + elements % 8 * bits / 8;
-}
 
 // How a table was cut into `shards` on a machine that is gone: the machine's size follows from the
 // number of shards. Empty where no machine cuts it so.
@@ -227,7 +188,9 @@ void OldPlan::match(TableId table, const PlanEntry& entry, const ShardingOption*
   const auto shards = static_cast<std::uint32_t>(entry.ranks.size());
   const Problem& problem = space_->problem();
   if (option == nullptr || option->num_shards() != shards) {
-    old.layout = cut_before(problem, problem.table(table), entry.sharding_type, shards);
+    old.layout = entry.is_cut() ? entry.layout
+                                : cut_before(problem, problem.table(table), entry.sharding_type,
+                                             shards);
     return;
   }
   old.layout = *option->layout;
@@ -279,24 +242,12 @@ std::int64_t OldPlan::bytes_to_move(const Assignment& to) const {
   const Table& table = problem.table(to.option->table);
   const std::optional<OldTable>& old = tables_[to.option->table.index()];
   if (old && old->assignment.option == to.option && is_kept(to)) return 0;
-  std::vector<Held> before;
-  if (old && old->layout) {
-    before = parts(*old->layout,
-                   [&](std::uint32_t shard) { return static_cast<Rank>(old->place.ranks[shard]); });
-  }
-  const auto by_rank = [](const Held& a, const Held& b) { return a.rank < b.rank; };
-  std::stable_sort(before.begin(), before.end(), by_rank);
-  std::int64_t elements = 0;
-  for (const Held& part :
-       parts(*to.option->layout, [&](std::uint32_t shard) { return to.rank(shard); })) {
-    const std::int64_t area = part.rows * part.columns;
-    std::int64_t there = 0;
-    const auto [first, last] = std::equal_range(before.begin(), before.end(), part, by_rank);
-    for (auto held = first; held != last; ++held)
-      there += shared_area(part, *held);
-    elements += area - std::min(area, there);
-  }
-  return bytes_of(elements, tensor_shape(table, problem.spec().sharder.type));
+  const auto rank_before = [&](std::uint32_t shard) { return old->place.ranks[shard]; };
+  const auto rank_after = [&](std::uint32_t shard) { return std::int64_t{to.rank(shard)}; };
+  const std::int64_t elements =
+      moved_elements({old && old->layout ? &*old->layout : nullptr, rank_before},
+                     {to.option->layout, rank_after});
+  return bytes_of_elements(elements, element_bits(tensor_shape(table, problem.spec().sharder.type)));
 }
 
 TablePlace place_of(const Assignment& assignment) {

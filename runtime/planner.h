@@ -72,6 +72,7 @@ struct EmbeddingPlanResult {
   PlanMode mode = PlanMode::kBest;
   std::shared_ptr<const embedding::SearchSpace> search_space;  // null where none was enumerated
   bool given_search_space = false;  // the caller's, with its costs
+  bool reused = false;              // taken from a plan file; nothing was searched
   std::optional<Reservation> reservation;                      // absent where reserving failed
   std::uint64_t num_proposals = 0;
   std::uint64_t num_plans = 0;

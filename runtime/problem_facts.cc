@@ -47,6 +47,19 @@ std::string_view name_of(Enum value) {
   return to_name(value);
 }
 
+// Names joined by ','; commas within them are escaped.
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    if (!text.empty()) text += ',';
+    for (const char c : name) {
+      if (c == ',' || c == '\\') text += '\\';
+      text += c;
+    }
+  }
+  return text;
+}
+
 // One number where all ranks have the same, else one per rank.
 template <class Values>
 void write_by_rank(std::string_view key, const Values& values, FactWriter& out) {
@@ -194,7 +207,7 @@ void write_groups(std::string_view section, const std::vector<TableGroup>& group
     sets.emplace_back(group.on, sorted(group.tables));
   out.section(section);
   for (const auto& [scope, tables] : sorted(std::move(sets)))
-    out.list(scope == GroupScope::kHost ? "host" : "rank", tables);
+    out.owner(scope == GroupScope::kHost ? "host" : "rank").fact(joined(tables), true);
 }
 
 void write_codec(std::string_view owner, const CommCodec& codec, FactWriter& out) {

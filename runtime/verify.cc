@@ -9,7 +9,7 @@
 #include "runtime/io/json_number.h"
 #include "runtime/memory_parts.h"
 #include "runtime/option_finder.h"
-#include "runtime/planner.h"
+#include "search/embedding/shard_layout.h"
 
 namespace shardwright {
 namespace {
@@ -51,9 +51,12 @@ class Verifier {
     }
     if (!document_.plan) return std::move(result_);
     result_.has_plan = true;
-    OptionFinder finder(space);
-    if (!rebuild(finder)) return std::move(result_);
-    const Plan plan = Plan::make(space, options_, ranks_);
+    result_.search_space = space;
+    result_.reservation = *reservation;
+    const auto finder = std::make_shared<OptionFinder>(space);
+    if (!rebuild(*finder)) return std::move(result_);
+    const Plan plan = Plan::make(finder, options_, ranks_);
+    result_.plan = plan;
     result_.evaluation = embedding::evaluate(*problem_, reservation->topology, plan);
     for (const embedding::Violation& violation : result_.evaluation.violations) {
       report("/plan", violation.message);
@@ -176,11 +179,25 @@ class Verifier {
     return complete;
   }
 
+  void check_layout(const std::string& where, const PlanEntry& entry,
+                    const ShardingOption& option) {
+    if (entry.layout) {
+      ++result_.claims;
+      if (!(*entry.layout == *option.layout))
+        report(where + "/layout", "table \"" + entry.table + "\" is not cut so");
+    }
+    if (!entry.element_bits) return;
+    const embedding::TensorShape shape =
+        tensor_shape(problem_->table(option.table), problem_->spec().sharder.type);
+    compare(where + "/element_bits", *entry.element_bits, embedding::element_bits(shape));
+  }
+
   void check_entries() {
     for (std::size_t i = 0; i < options_.size(); ++i) {
       const PlanEntry& entry = (*document_.plan)[i];
       const Storage total = options_[i]->total_storage();
       const std::string where = element("plan", i);
+      check_layout(where, entry, *options_[i]);
       if (entry.hbm_bytes) compare(where + "/hbm", *entry.hbm_bytes, total.hbm.value());
       if (entry.ddr_bytes) compare(where + "/ddr", *entry.ddr_bytes, total.ddr.value());
       if (entry.perf_ms)

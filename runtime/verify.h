@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "core/embedding/search_space.h"
 #include "core/status.h"
 #include "runtime/io/plan_json.h"
+#include "runtime/planner.h"
 
 namespace shardwright {
 
@@ -20,8 +22,12 @@ struct Verification {
   };
   std::vector<Finding> violations;
   std::size_t claims = 0;            // that were compared
-  embedding::Evaluation evaluation;  // empty where the plan could not be rebuilt
   bool has_plan = false;
+  // What was recomputed; absent or empty where it could not be.
+  std::shared_ptr<const embedding::SearchSpace> search_space;
+  std::optional<Reservation> reservation;
+  std::optional<embedding::Plan> plan;
+  embedding::Evaluation evaluation;
 
   bool valid() const { return violations.empty(); }
 };

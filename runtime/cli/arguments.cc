@@ -66,6 +66,7 @@ Result<ProblemOverrides> overrides_of(const ProblemArguments& arguments) {
 
 void add_problem_arguments(CLI::App& command, ProblemArguments& arguments) {
   command.add_option("PROBLEM", arguments.problem_path, "Problem or workload file (- = stdin)")
+      ->type_name(kFile)
       ->required();
   // Without the description, help would print the bounds beside every option.
   const auto positive = CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description("");
@@ -76,7 +77,9 @@ void add_problem_arguments(CLI::App& command, ProblemArguments& arguments) {
       ->group(group);
   command.add_option("--hbm", arguments.hbm, "HBM per rank, such as 80GiB")->group(group);
   command.add_option("--ddr", arguments.ddr, "DDR per rank, such as 128GiB")->group(group);
-  command.add_option("--device", arguments.device, "cuda, cpu or mtia")->group(group);
+  command.add_option("--device", arguments.device, "Compute device of the ranks")
+      ->type_name("cuda|cpu|mtia")
+      ->group(group);
   command.add_option("--batch-size", arguments.overrides.batch_size, "Samples per rank and step")
       ->check(positive)
       ->group(group);
@@ -84,11 +87,18 @@ void add_problem_arguments(CLI::App& command, ProblemArguments& arguments) {
 
 void add_search_space_argument(CLI::App& command, ProblemArguments& arguments) {
   command.add_option("--search-space", arguments.search_space_path,
-                     "File with a `search_space` to use as it is (an answer will do)");
+                     "File with a `search_space` to use as it is (an answer will do)")
+      ->type_name(kFile);
+}
+
+void add_stats_argument(CLI::App& command, bool& stats) {
+  command.add_flag("--stats", stats,
+                   "Add TorchRec's statistics of the plan: every rank, critical path, imbalance");
 }
 
 void add_output_arguments(CLI::App& command, OutputArguments& arguments) {
-  command.add_option("-o,--output", arguments.path, "Write JSON to this file (- = stdout)");
+  command.add_option("-o,--output", arguments.path, "Write JSON to this file (- = stdout)")
+      ->type_name(kFile);
   command.add_flag("--json", arguments.json, "Write JSON to stdout instead of a report");
   command.add_option("--threads", arguments.threads, "Threads (default: all cores)")
       ->check(CLI::Range(1, kMaxThreads).description(""));

@@ -44,7 +44,12 @@ struct LoadedProblem {
 
 void add_problem_arguments(CLI::App& command, ProblemArguments& arguments);
 void add_search_space_argument(CLI::App& command, ProblemArguments& arguments);
+void add_stats_argument(CLI::App& command, bool& stats);
 void add_output_arguments(CLI::App& command, OutputArguments& arguments);
+
+// The type name of an argument that is a file; choices are written "one|two". Help, completion and
+// the manual page follow them.
+inline constexpr const char* kFile = "FILE";
 
 // Puts an example under the help text of a command, above what all commands say there.
 void add_example(CLI::App& command, const std::string& example);

@@ -13,6 +13,10 @@ void add_replan_command(CLI::App& app, Action& chosen);
 void add_sweep_command(CLI::App& app, Action& chosen);
 void add_verify_command(CLI::App& app, Action& chosen);
 void add_explain_command(CLI::App& app, Action& chosen);
+void add_diff_command(CLI::App& app, Action& chosen);
 void add_enumerate_command(CLI::App& app, Action& chosen);
+
+// Adds `completion` and `man`, which describe all of `app`.
+void add_documentation_commands(CLI::App& app, Action& chosen);
 
 }  // namespace shardwright::cli

@@ -1,6 +1,8 @@
 // What the command's exit status means.
 #pragma once
 
+#include <array>
+
 #include "core/status.h"
 
 namespace shardwright::cli {
@@ -13,6 +15,20 @@ enum ExitCode : int {
   kStoppedByBudget = 4,
   kViolation = 5,
 };
+
+struct ExitStatus {
+  int code;
+  const char* meaning;
+};
+
+// What help and the manual page say of them.
+inline constexpr std::array<ExitStatus, 5> kExitStatuses{{
+    {kDone, "done"},
+    {kBadInput, "bad input or usage"},
+    {kNoPlan, "no feasible plan (the JSON says why)"},
+    {kStoppedByBudget, "stopped by a budget before anything was found"},
+    {kViolation, "verification found a violation"},
+}};
 
 constexpr int exit_code(ErrorCode code) {
   switch (code) {

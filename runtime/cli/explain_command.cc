@@ -81,7 +81,8 @@ void add_explain_command(CLI::App& app, Action& chosen) {
       "Says why every table is sharded as it is, or why nothing fits and what would help");
   add_problem_arguments(command, arguments->plan.problem);
   command.add_option("PLAN", arguments->plan_path,
-                     "Plan to explain (- = stdin); without one, the problem is planned");
+                     "Plan to explain (- = stdin); without one, the problem is planned")
+      ->type_name(kFile);
   command.add_option("--table", arguments->table, "Explain this table alone");
   add_search_arguments(command, arguments->plan);
   add_output_arguments(command, arguments->plan.output);

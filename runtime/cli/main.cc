@@ -16,14 +16,20 @@
 #include "runtime/cli/operators_commands.h"
 #include "runtime/cli/program_commands.h"
 #include "runtime/io/nearest_name.h"
+#include "runtime/report/format.h"
 
 namespace shardwright::cli {
 namespace {
 
-constexpr const char* kExitCodes =
-    "Exit status: 0 done, 2 bad input or usage, 3 no feasible plan (the JSON says why),\n"
-    "4 stopped by a budget before anything was found, 5 verification found a violation.\n"
-    "Input files may be compressed with gzip. Sizes are bytes, times milliseconds.\n";
+std::string common_footer() {
+  std::string text = "Exit status:";
+  for (const ExitStatus& status : kExitStatuses) {
+    text +=
+        (status.code == kDone ? " " : ", ") + std::to_string(status.code) + " " + status.meaning;
+  }
+  text += ".\nInput files may be compressed with gzip. Sizes are bytes, times milliseconds.\n";
+  return wrap(text, 80, 0);
+}
 
 using Arguments = std::span<char* const>;
 
@@ -98,16 +104,19 @@ int run(std::span<char*> arguments) {
   Action chosen;
   CLI::App app{"Plans how to shard models across accelerators.", "shardwright"};
   app.set_version_flag("--version", "shardwright " + std::string(library_version()));
-  app.footer(kExitCodes);
+  app.footer(common_footer());
   app.require_subcommand(1);
   add_plan_command(app, chosen);
   add_replan_command(app, chosen);
   add_sweep_command(app, chosen);
   add_verify_command(app, chosen);
   add_explain_command(app, chosen);
+  add_diff_command(app, chosen);
   add_enumerate_command(app, chosen);
   add_operators_command(app, chosen);
   add_program_command(app, chosen);
+  add_documentation_commands(app, chosen);
+  add_example(app, "shardwright plan my_tables.json --ranks 16 --hbm 80GiB -o plan.json");
   try {
     app.parse(static_cast<int>(arguments.size()), arguments.data());
   } catch (const CLI::ParseError& error) {

@@ -92,14 +92,15 @@ void add_operators_autoshard_command(CLI::App& operators, Action& chosen) {
   CLI::App& command = *operators.add_subcommand(
       "autoshard", "Shards the tensors of a graph over devices at the least printed cost");
   command.add_option("graph", arguments->graph_path, "A file with a `graph`, or - for input")
-      ->type_name("GRAPH")
+      ->type_name(kFile)
       ->required();
   command.add_option("--devices", arguments->devices, "Number of devices (default: the file's)")
       ->type_name("P");
   command
       .add_option("--cost-model", arguments->cost_model,
                   "Generation of the cost model (default: the file's, else v2)")
-      ->check(CLI::IsMember({"v1", "v2"}));
+      ->type_name("v1|v2")
+      ->check(CLI::IsMember({"v1", "v2"}).description(""));
   command.add_flag("--iterations", arguments->iterations,
                    "Prints the cost table of every improvement");
   add_output_arguments(command, arguments->output);

@@ -122,7 +122,9 @@ void add_operators_build_command(CLI::App& operators, Action& chosen) {
   auto arguments = std::make_shared<BuildArguments>();
   CLI::App& command = *operators.add_subcommand(
       "build", "Lists the strategies of every operator with what resharding between them costs");
-  command.add_option("GRAPH", arguments->graph_path, "Operator graph (- = stdin)")->required();
+  command.add_option("GRAPH", arguments->graph_path, "Operator graph (- = stdin)")
+      ->type_name(kFile)
+      ->required();
   command.add_option("--mesh", arguments->mesh, "Devices along each axis, such as 2x4")->required();
   add_output_arguments(command, arguments->output);
   add_example(

@@ -12,6 +12,9 @@ void add_operators_command(CLI::App& app, Action& chosen) {
   add_operators_paths_command(operators, chosen);
   add_operators_strategies_command(operators, chosen);
   add_operators_build_command(operators, chosen);
+  add_example(operators,
+              "shardwright operators build graph.json --mesh 2x2 -o instance.json\n"
+              "  shardwright operators solve instance.json --budget 16GiB");
 }
 
 }  // namespace shardwright::cli

@@ -141,11 +141,13 @@ void add_operators_paths_command(CLI::App& operators, Action& chosen) {
   command
       .add_option("FILE", arguments->path,
                   "List of meshes, tensor shapes and pairs of sharding specs (- = stdin)")
+      ->type_name(kFile)
       ->required();
   command
       .add_option("--cost", arguments->cost,
                   "compat = ColossalAI's paths and costs, sum = its paths, costs added up once, "
                   "exact = the cheapest paths")
+      ->type_name("compat|sum|exact")
       ->check(CLI::IsMember({"compat", "sum", "exact"}).description(""));
   add_output_arguments(command, arguments->output);
   add_example(command, "shardwright operators paths samples/data/paths.json --cost exact");

@@ -202,6 +202,7 @@ void add_operators_solve_command(CLI::App& operators, Action& chosen) {
   command
       .add_option("INSTANCE", arguments->path,
                   "Cost instance in ColossalAI's, XLA's or the contest's form (- = stdin)")
+      ->type_name(kFile)
       ->required();
   command
       .add_option("TIMEOUT", arguments->timeout_s,
@@ -212,7 +213,8 @@ void add_operators_solve_command(CLI::App& operators, Action& chosen) {
           "--format", arguments->format,
           "iopddl-contest: the last line of stdout is the list of chosen strategies, as the "
           "contest wants it")
-      ->check(CLI::IsMember({"auto", kContestFormat}).description(""));
+      ->check(CLI::IsMember({"auto", kContestFormat}).description(""))
+      ->type_name("auto|iopddl-contest");
   command.add_option("--budget", arguments->budget,
                      "Memory, in bytes or such as 16GiB (default: what the file says)");
   command.add_flag("--unmerged", arguments->unmerged,

@@ -134,6 +134,7 @@ void add_operators_strategies_command(CLI::App& operators, Action& chosen) {
   command
       .add_option("FILE", arguments->path,
                   "Operators with their mesh, operands and attributes (- = stdin)")
+      ->type_name(kFile)
       ->required();
   add_output_arguments(command, arguments->output);
   add_example(command, "shardwright operators strategies samples/data/linear.json");

@@ -12,6 +12,7 @@
 #include "runtime/io/plan_json.h"
 #include "runtime/report/format.h"
 #include "runtime/report/migration_text.h"
+#include "runtime/report/stats_text.h"
 #include "runtime/report/text.h"
 
 namespace shardwright::cli {
@@ -42,6 +43,7 @@ void add_search_arguments(CLI::App& command, PlanArguments& arguments) {
       .add_option(
           "--mode", arguments.mode,
           "best: the best plan to be found, with a bound; exact: decide as TorchRec's planner does")
+      ->type_name("best|exact")
       ->capture_default_str();
   command
       .add_option("--time-limit", arguments.options.time_limit_s,
@@ -51,7 +53,7 @@ void add_search_arguments(CLI::App& command, PlanArguments& arguments) {
       .add_option("--work-limit", arguments.options.work_limit,
                   "Stop after this many steps: placed shards, and in best mode steps of improving "
                   "and proving")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::NonNegativeNumber.description(""));
   command.add_option("--seed", arguments.options.seed, "Seed of everything random");
 }
 
@@ -60,6 +62,7 @@ void add_json_arguments(CLI::App& command, PlanArguments& arguments) {
   command.add_flag("--emit-search-space", arguments.emit_search_space,
                    "Keep every sharding option in the JSON");
   add_report_argument(command, arguments.report_path);
+  add_stats_argument(command, arguments.stats);
 }
 
 Result<PlanOptions> plan_options(const PlanArguments& arguments) {
@@ -99,7 +102,8 @@ int emit_plan(const PlanArguments& arguments, const LoadedProblem& loaded,
   if (!reported.ok()) return fail(reported.error());
   const bool json_asked = arguments.output.json || !arguments.output.path.empty();
   if (!result.plan && json_asked) note("no plan; " + explain_hint(arguments));
-  const PlanJsonOptions json{arguments.emit_search_space, arguments.options.trace, loaded.read_s};
+  const PlanJsonOptions json{arguments.emit_search_space, arguments.stats, arguments.options.trace,
+                             loaded.read_s};
   return emit(
       arguments.output, status_of(result),
       [&](const TextSink& sink) { write_plan(*loaded.problem, result, json, sink); },
@@ -108,9 +112,12 @@ int emit_plan(const PlanArguments& arguments, const LoadedProblem& loaded,
         report.width = width;
         report.read_s = loaded.read_s;
         report.colours = wants_colours();
-        return text_report(*loaded.problem, result, report) +
-               migration_section(*loaded.problem, result, report) +
-               (result.plan ? "" : "\n" + wrap(explain_hint(arguments), width, 0));
+        std::string text = text_report(*loaded.problem, result, report) +
+                           migration_section(*loaded.problem, result, report);
+        if (!result.plan) return text + "\n" + wrap(explain_hint(arguments), width, 0);
+        if (!arguments.stats || !result.reservation) return text;
+        const PlanStats stats = plan_stats(*loaded.problem, *result.reservation, *result.plan);
+        return text + stats_section(*loaded.problem, stats, report);
       });
 }
 

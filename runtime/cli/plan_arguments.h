@@ -20,6 +20,7 @@ struct PlanArguments {
   std::string mode = "best";
   bool emit_search_space = false;
   std::string report_path;  // empty = none
+  bool stats = false;
 };
 
 // --mode, limits and seed.

@@ -239,7 +239,9 @@ void add_program_command(CLI::App& app, Action& chosen) {
   auto reshard = std::make_shared<ProgramArguments>();
   CLI::App& reshard_command = *command.add_subcommand(
       "reshard", "Plans how a tensor goes from one placement to another, rank by rank");
-  reshard_command.add_option("CASES", reshard->path, "List of cases (- = stdin)")->required();
+  reshard_command.add_option("CASES", reshard->path, "List of cases (- = stdin)")
+      ->type_name(kFile)
+      ->required();
   add_common(reshard_command, *reshard);
   add_example(reshard_command, "shardwright program reshard samples/data/reshard.json");
   reshard_command.callback(
@@ -248,12 +250,15 @@ void add_program_command(CLI::App& app, Action& chosen) {
   auto apply = std::make_shared<ProgramArguments>();
   CLI::App& apply_command =
       *command.add_subcommand("apply", "Makes every rank's program, in one batch of edits each");
-  apply_command.add_option("PROGRAM", apply->path, "Program file (- = stdin)")->required();
+  apply_command.add_option("PROGRAM", apply->path, "Program file (- = stdin)")
+      ->type_name(kFile)
+      ->required();
   CLI::Option* const full = apply_command.add_flag(
       "--full", apply->whole, "Also send outputs, and remove what belongs to other ranks");
   apply_command
       .add_option("--startup", apply->startup_path,
                   "Startup program: every rank keeps what its main program needs")
+      ->type_name(kFile)
       ->needs(full);
   apply_command
       .add_option("--batch-size", apply->batch_size, "Size of batch dimensions written as -1")
@@ -261,6 +266,7 @@ void add_program_command(CLI::App& app, Action& chosen) {
   add_common(apply_command, *apply);
   add_example(apply_command,
               "shardwright program apply samples/data/program.json --full -o ranks.json");
+  add_example(command, "shardwright program apply samples/data/program.json --full");
   apply_command.callback([apply, &chosen] { chosen = [apply] { return run_apply(*apply); }; });
 }
 

@@ -64,7 +64,9 @@ void add_replan_command(CLI::App& app, Action& chosen) {
   CLI::App& command = *app.add_subcommand(
       "replan", "Plans again from a plan in use, and says which tables move and how many bytes");
   add_problem_arguments(command, arguments->plan.problem);
-  command.add_option("PLAN", arguments->old_path, "Plan in use (- = stdin)")->required();
+  command.add_option("PLAN", arguments->old_path, "Plan in use (- = stdin)")
+      ->type_name(kFile)
+      ->required();
   add_search_space_argument(command, arguments->plan.problem);
   command
       .add_option("--migration-weight", arguments->migration_weight,

@@ -13,7 +13,8 @@ namespace shardwright::cli {
 #ifdef SHARDWRIGHT_HTML_REPORT
 
 void add_report_argument(CLI::App& command, std::string& path) {
-  command.add_option("--report", path, "Write a report as one HTML page to this file");
+  command.add_option("--report", path, "Write a report as one HTML page to this file")
+      ->type_name(kFile);
 }
 
 Status write_report(const std::string& path, const embedding::Problem& problem,

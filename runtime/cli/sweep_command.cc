@@ -100,7 +100,9 @@ void add_grid_arguments(CLI::App& command, SweepArguments& arguments) {
       ->group(group);
   command.add_option("--ddr", arguments.plan.problem.ddr, "DDR per rank, such as 128GiB")
       ->group(group);
-  command.add_option("--device", arguments.plan.problem.device, "cuda, cpu or mtia")->group(group);
+  command.add_option("--device", arguments.plan.problem.device, "Compute device of the ranks")
+      ->type_name("cuda|cpu|mtia")
+      ->group(group);
 }
 
 }  // namespace
@@ -112,6 +114,7 @@ void add_sweep_command(CLI::App& app, Action& chosen) {
   command
       .add_option("PROBLEM", arguments->plan.problem.problem_path,
                   "Problem or workload file (- = stdin)")
+      ->type_name(kFile)
       ->required();
   add_grid_arguments(command, *arguments);
   add_search_arguments(command, arguments->plan);

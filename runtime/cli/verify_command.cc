@@ -1,5 +1,6 @@
 // shardwright verify PROBLEM PLAN
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "runtime/cli/commands.h"
@@ -7,6 +8,9 @@
 #include "runtime/io/file.h"
 #include "runtime/io/json_writer.h"
 #include "runtime/io/plan_json.h"
+#include "runtime/io/stats_json.h"
+#include "runtime/plan_stats.h"
+#include "runtime/report/stats_text.h"
 #include "runtime/verify.h"
 
 namespace shardwright::cli {
@@ -16,9 +20,18 @@ struct VerifyArguments {
   ProblemArguments problem;
   OutputArguments output;
   std::string plan_path;
+  bool stats = false;
 };
 
-void write_json(const Verification& verification, const TextSink& sink) {
+// Of the plan as it was recomputed; absent where it could not be.
+std::optional<PlanStats> stats_of(const VerifyArguments& arguments, const LoadedProblem& loaded,
+                                  const Verification& verification) {
+  if (!arguments.stats || !verification.plan || !verification.reservation) return std::nullopt;
+  return plan_stats(*loaded.problem, *verification.reservation, *verification.plan);
+}
+
+void write_json(const embedding::Problem& problem, const Verification& verification,
+                const std::optional<PlanStats>& stats, const TextSink& sink) {
   JsonWriter json(sink);
   json.begin_object()
       .member("valid", verification.valid())
@@ -33,7 +46,9 @@ void write_json(const Verification& verification, const TextSink& sink) {
         .member("message", finding.message)
         .end_object();
   }
-  json.end_array().end_object().finish();
+  json.end_array();
+  if (stats) write_stats(problem, *stats, json.new_line().key("stats"));
+  json.end_object().finish();
 }
 
 std::string report(const Verification& verification) {
@@ -64,10 +79,16 @@ int run(const VerifyArguments& arguments) {
   const Result<Verification> verification =
       verify_plan(loaded->problem, *document, loaded->search_space);
   if (!verification.ok()) return fail(verification.error());
+  const std::optional<PlanStats> stats = stats_of(arguments, *loaded, *verification);
   return emit(
       arguments.output, verification->valid() ? kDone : kViolation,
-      [&](const TextSink& sink) { write_json(*verification, sink); },
-      [&](std::size_t) { return report(*verification); });
+      [&](const TextSink& sink) { write_json(*loaded->problem, *verification, stats, sink); },
+      [&](std::size_t width) {
+        TextReportOptions options;
+        options.width = width;
+        return report(*verification) +
+               (stats ? stats_section(*loaded->problem, *stats, options) : "");
+      });
 }
 
 }  // namespace
@@ -78,9 +99,13 @@ void add_verify_command(CLI::App& app, Action& chosen) {
       "verify",
       "Recomputes what a plan claims, from scratch; exits 5 where something does not hold");
   add_problem_arguments(command, arguments->problem);
-  command.add_option("PLAN", arguments->plan_path, "Plan file (- = stdin)")->required();
+  command.add_option("PLAN", arguments->plan_path, "Plan file (- = stdin)")
+      ->type_name(kFile)
+      ->required();
   add_search_space_argument(command, arguments->problem);
+  add_stats_argument(command, arguments->stats);
   add_output_arguments(command, arguments->output);
+  add_example(command, "shardwright verify my_tables.json plan.json --ranks 16 --hbm 80GiB");
   command.callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }
 

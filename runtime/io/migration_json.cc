@@ -1,7 +1,6 @@
 #include "runtime/io/migration_json.h"
 
 namespace shardwright {
-namespace {
 
 void write_place(const TablePlace& place, JsonWriter& json) {
   json.begin_object()
@@ -14,8 +13,6 @@ void write_place(const TablePlace& place, JsonWriter& json) {
     json.value(rank);
   json.end_array().end_object();
 }
-
-}  // namespace
 
 void write_migration(const embedding::Problem& problem, const Migration& migration,
                      JsonWriter& json) {

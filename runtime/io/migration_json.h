@@ -7,6 +7,9 @@
 
 namespace shardwright {
 
+// {"sharding_type", "compute_kernel", "load_factor", "ranks"}.
+void write_place(const TablePlace& place, JsonWriter& json);
+
 // Writes the object that stands under `migration` in a plan file. O(ranks of moved tables).
 void write_migration(const embedding::Problem& problem, const Migration& migration,
                      JsonWriter& json);

@@ -10,7 +10,9 @@
 #include "runtime/io/json_writer.h"
 #include "runtime/io/migration_json.h"
 #include "runtime/io/search_space_writer.h"
+#include "runtime/io/stats_json.h"
 #include "runtime/memory_parts.h"
+#include "search/embedding/shard_layout.h"
 
 namespace shardwright {
 namespace {
@@ -77,7 +79,22 @@ void write_by_rank(std::string_view key, const Values& values, const Function& v
   json.end_array();
 }
 
-void write_assignment(const Table& table, const Assignment& assignment, JsonWriter& json) {
+// A run of equal shards is [rows, columns, row offset, column offset, row step, column step, count].
+void write_layout(const embedding::ShardLayout& layout, JsonWriter& json) {
+  json.key("layout").begin_array();
+  for (const embedding::ShardExtent& e : layout.extents) {
+    json.begin_array();
+    for (const std::int64_t number : {e.rows, e.columns, e.row_offset, e.column_offset, e.row_step,
+                                      e.column_step, std::int64_t{e.count}}) {
+      json.value(number);
+    }
+    json.end_array();
+  }
+  json.end_array();
+}
+
+void write_assignment(const Problem& problem, const Assignment& assignment, JsonWriter& json) {
+  const Table& table = problem.table(assignment.option->table);
   const ShardingOption& option = *assignment.option;
   json.begin_object()
       .member("table", table.name)
@@ -90,8 +107,11 @@ void write_assignment(const Table& table, const Assignment& assignment, JsonWrit
   for (std::uint32_t shard = 0; shard < option.num_shards(); ++shard) {
     json.value(assignment.rank(shard));
   }
+  json.end_array();
+  write_layout(*option.layout, json);
   const Storage total = option.total_storage();
-  json.end_array()
+  json.member("element_bits",
+              embedding::element_bits(tensor_shape(table, problem.spec().sharder.type)))
       .member("hbm", total.hbm.value())
       .member("ddr", total.ddr.value())
       .member("perf", option.total_perf().value())
@@ -135,7 +155,7 @@ void write_found(const Problem& problem, const EmbeddingPlanResult& result, Json
   for (std::size_t i = 0; i < result.plan->size(); ++i) {
     const Assignment& assignment = (*result.plan)[i];
     json.new_line();
-    write_assignment(problem.table(assignment.option->table), assignment, json);
+    write_assignment(problem, assignment, json);
   }
   json.new_line().end_array();
   if (evaluation.valid()) return;
@@ -271,6 +291,7 @@ void write_improvements(const EmbeddingPlanResult& result, JsonWriter& json) {
 void write_run(const EmbeddingPlanResult& result, const PlanJsonOptions& options,
                JsonWriter& json) {
   json.new_line().member("mode", result.mode == PlanMode::kExact ? "exact" : "best");
+  if (result.reused) json.member("reused", true);
   if (result.lower_bound && result.best_rating) {
     const double to_bound = gap(*result.best_rating, *result.lower_bound);
     json.member("lower_bound", *result.lower_bound)
@@ -317,6 +338,10 @@ void write_plan(const Problem& problem, const EmbeddingPlanResult& result,
   json.member("num_proposals", result.num_proposals).member("num_plans", result.num_plans);
   json.new_line();
   if (result.plan) write_found(problem, result, json);
+  if (options.stats && result.plan && result.reservation) {
+    json.new_line().key("stats");
+    write_stats(problem, plan_stats(problem, *result.reservation, *result.plan), json);
+  }
   if (result.failure) write_failure(*result.failure, json);
   if (result.migration) {
     json.new_line().key("migration");

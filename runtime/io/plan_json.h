@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/embedding/problem.h"
+#include "core/embedding/sharding_option.h"
 #include "core/status.h"
 #include "runtime/io/text_sink.h"
 #include "runtime/planner.h"
@@ -17,6 +18,7 @@ namespace shardwright {
 
 struct PlanJsonOptions {
   bool search_space = false;  // write the options, too
+  bool stats = false;         // write `stats` of the plan
   bool trace = false;         // write `proposals` even where the search had none
   double read_s = 0;  // time it took to read the problem
 };
@@ -34,9 +36,14 @@ struct PlanEntry {
   embedding::ComputeKernel compute_kernel = embedding::ComputeKernel::kFused;
   std::optional<double> load_factor;
   std::vector<std::int64_t> ranks;
+  std::optional<embedding::ShardLayout> layout;
+  std::optional<std::int64_t> element_bits;
   std::optional<std::int64_t> hbm_bytes;
   std::optional<std::int64_t> ddr_bytes;
   std::optional<double> perf_ms;
+
+  // Whether the file says where every part of the table is.
+  bool is_cut() const { return layout && layout->num_shards == ranks.size(); }
 };
 
 // What a file says a reservation left.

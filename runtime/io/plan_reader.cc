@@ -65,6 +65,47 @@ Status read_memory_parts(JsonValue list, std::vector<ClaimedMemory>& out) {
   return {};
 }
 
+// What byte counts of a tensor's shards can be computed of.
+bool is_extent(const std::vector<std::int64_t>& numbers) {
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 52;
+  constexpr std::int64_t kMostShards = std::int64_t{1} << 31;
+  if (numbers.size() != 7) return false;
+  for (const std::int64_t number : numbers) {
+    if (number < 0 || number > kMostElements) return false;
+  }
+  const std::int64_t rows = numbers[0], columns = numbers[1], count = numbers[6];
+  if (count < 1 || count >= kMostShards) return false;
+  constexpr std::int64_t kMostTogether = std::int64_t{1} << 58;
+  return (columns == 0 || rows <= kMostElements / columns) &&
+         rows * columns <= kMostTogether / count && numbers[4] <= kMostElements / count &&
+         numbers[5] <= kMostElements / count;
+}
+
+Status read_layout(JsonValue list, std::optional<embedding::ShardLayout>& out) {
+  if (list.is_null()) return {};
+  if (!list.is_array()) return list.expected("a list of runs of shards");
+  embedding::ShardLayout& layout = out.emplace();
+  std::int64_t shards = 0;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    std::vector<std::int64_t> n;
+    SHARDWRIGHT_RETURN_IF_ERROR(read_value(list[i], n));
+    shards += is_extent(n) ? n[6] : 0;
+    if (!is_extent(n) || shards >= std::int64_t{1} << 31) {
+      return list[i].expected(
+          "a run of shards [rows, columns, row offset, column offset, row step, column step, "
+          "count]");
+    }
+    layout.append({n[0], n[1], n[2], n[3], n[4], n[5], static_cast<std::uint32_t>(n[6])});
+  }
+  return {};
+}
+
+Status read_element_bits(JsonValue value, std::optional<std::int64_t>& out) {
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, out));
+  if (out && (*out < 1 || *out > 64)) return value.error("must be between 1 and 64");
+  return {};
+}
+
 Status read_entry(JsonValue value, PlanEntry& entry) {
   return ObjectReader(value)
       .required("table", entry.table)
@@ -73,6 +114,9 @@ Status read_entry(JsonValue value, PlanEntry& entry) {
       .required("compute_kernel", entry.compute_kernel)
       .optional("load_factor", entry.load_factor)
       .required("ranks", entry.ranks)
+      .optional_with("layout", [&](JsonValue v) { return read_layout(v, entry.layout); })
+      .optional_with("element_bits",
+                     [&](JsonValue v) { return read_element_bits(v, entry.element_bits); })
       .optional("hbm", entry.hbm_bytes)
       .optional("ddr", entry.ddr_bytes)
       .optional("perf", entry.perf_ms)

@@ -149,8 +149,12 @@ std::string header(const Problem& problem, const EmbeddingPlanResult& result,
   } else {
     text += paint("no plan", Ink::kBad, options.colours) + mode_text(result.mode) + "\n";
   }
-  text += format_plural(result.num_proposals, "proposal") + ", of which " +
-          format_count(result.num_plans) + " fit";
+  if (result.reused) {
+    text += "reused from a plan file, which was verified; nothing was searched";
+  } else {
+    text += format_plural(result.num_proposals, "proposal") + ", of which " +
+            format_count(result.num_plans) + " fit";
+  }
   if (result.search_space) {
     text += "; " + format_plural(result.search_space->size(), "sharding option");
   }

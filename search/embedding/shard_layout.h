@@ -22,6 +22,12 @@ struct TensorShape {
   std::int64_t size_bytes = 0;
 };
 
+// Elements of one type have equally many bits, fractions of a byte included.
+constexpr std::int64_t element_bits(const TensorShape& shape) {
+  if (shape.rows == 0 || shape.columns == 0) return 0;
+  return shape.size_bytes / shape.rows * 8 / shape.columns;
+}
+
 // Source: EmbeddingBagCollection.__init__ (torchrec/modules/embedding_modules.py) for training,
 // rounded_row_size_in_bytes with alignment 16 (fbgemm_gpu, split_table_batched_embeddings_ops) for
 // quantised tables.

@@ -124,7 +124,6 @@ struct IoSizes {
   ByteCount output;
 };
 
-// Source: _calculate_shard_io_sizes, torchrec/distributed/planner/shard_estimators.py.
 IoSizes io_sizes(const EstimateInputs& in, const ShardExtent& extent) {
   const double world = in.problem->topology().world_size();
   const double columns = static_cast<double>(extent.columns);
@@ -229,6 +228,11 @@ Result<Storage> estimate_storage(const EstimateInputs& in, const ShardExtent& ex
                                  "pooling factors and the batch size");
   }
   return Storage{Bytes(hbm.bytes()), Bytes(ddr.bytes())};
+}
+
+ShardIo shard_io(const EstimateInputs& in, const ShardExtent& extent) {
+  const IoSizes io = io_sizes(in, extent);
+  return {io.input.bytes(), io.output.bytes()};
 }
 
 }  // namespace shardwright::embedding

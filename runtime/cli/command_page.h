@@ -1,0 +1,43 @@
+// What the command line accepts, as completion and the manual page need it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace shardwright::cli {
+
+// An option, or a positional argument, which has no names.
+struct ArgumentPage {
+  std::vector<std::string> names;  // "-o", "--output"
+  std::string label;               // of a positional: "PROBLEM"
+  std::string value;               // what follows: "FILE", "best|exact"; empty for a flag
+  std::vector<std::string> choices;
+  bool is_file = false;
+  bool required = false;
+  std::string description;
+};
+
+struct CommandPage {
+  std::string line;  // "shardwright operators solve"
+  std::string name;  // "solve"
+  std::string description;
+  std::string footer;  // example and exit status
+  std::vector<ArgumentPage> positionals;
+  std::vector<ArgumentPage> options;
+  std::vector<CommandPage> commands;
+};
+
+// The command with all below it, as `--help` describes them: CLI11's own tree is the one source.
+CommandPage read_page(const CLI::App& app, const std::string& before = "");
+
+// Every page of the tree, a command before those below it.
+std::vector<const CommandPage*> all_pages(const CommandPage& root);
+
+// Scripts for shells, and the source of a manual page.
+std::string bash_completion(const CommandPage& root);
+std::string zsh_completion(const CommandPage& root);
+std::string manual_page(const CommandPage& root, const std::string& version);
+
+}  // namespace shardwright::cli
