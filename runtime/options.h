@@ -11,6 +11,7 @@ namespace shardwright {
 
 namespace embedding {
 class Plan;
+struct SearchParts;
 }
 
 enum class PlanMode : std::uint8_t {
@@ -40,6 +41,9 @@ struct PlanOptions {
   std::optional<std::uint64_t> work_limit;  // placed shards, best mode: steps; deterministic
   std::uint64_t seed = 0;
   bool trace = false;  // keep every proposal with its rating and ranks
+  // Parts that take the place of those that the problem names; search/embedding/search_parts.h.
+  // Best mode begins with the plan of that search, and refuses a rating model.
+  std::shared_ptr<const embedding::SearchParts> parts;
   // Best mode begins with this plan, too, and stays close to it where ratings tie. It may lack
   // memory, and nothing else; its options are those of the search space that is given.
   std::shared_ptr<const embedding::Plan> start;

@@ -101,6 +101,11 @@ class EmbeddingPlanner {
     SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(options_.threads, options_.time_limit_s));
     if (options_.mode == PlanMode::kExact) {
       SHARDWRIGHT_RETURN_IF_ERROR(check_exact_mode(*problem_));
+    } else if (parts().rating_model) {
+      return Error{ErrorCode::kUnsupported,
+                   "best mode minimises what the problem's perf_model says; use exact mode with a "
+                   "rating model of your own",
+                   "parts.rating_model"};
     }
     Status reserved = reserve();
     if (!reserved.ok() && reserved.error().code != ErrorCode::kInfeasible) return reserved.error();
@@ -135,7 +140,7 @@ class EmbeddingPlanner {
   Status enumerate() {
     const Stopwatch watch;
     if (space_ == nullptr) {
-      auto space = embedding::enumerate(problem_, executor_, budget_);
+      auto space = embedding::enumerate(problem_, executor_, budget_, parts().cost_model.get());
       if (!space.ok()) {
         if (const auto reason = budget_.interrupted()) result_.stopped_by = name_of(*reason);
         return space.error();
@@ -169,8 +174,8 @@ class EmbeddingPlanner {
 
   // TorchRec's search, within a budget.
   void explore_exactly(OptionPool& pool, Budget& budget) {
-    EmbeddingSearch search(pool, result_.reservation->topology, executor_.workers(),
-                           options_.trace);
+    EmbeddingSearch search(pool, result_.reservation->topology, executor_.workers(), options_.trace,
+                           parts());
     const StopReason reason = shardwright::explore(
         search, executor_, budget, [&](const EmbeddingSearch& at) { report_progress(at, budget); });
     result_.num_proposals = search.num_proposals();
@@ -222,6 +227,12 @@ class EmbeddingPlanner {
       result_.certificate = std::move(best->certificate);
     }
     return {};
+  }
+
+  // Those of the caller, or none.
+  const embedding::SearchParts& parts() const {
+    static const embedding::SearchParts kNone;
+    return options_.parts == nullptr ? kNone : *options_.parts;
   }
 
   // Half of what there is. Placed shards take far less time than steps of best mode: that is more
@@ -309,6 +320,12 @@ class EmbeddingPlanner {
                       "where no sharding type is offered by every table. Add a greedy proposer."};
       return;
     }
+    if (parts().partitioner) {
+      result_.failure = PlanFailure{"partition", "nothing_placed",
+                                    "The program's own partitioner placed none of " +
+                                        std::to_string(search.num_proposals()) + " proposals."};
+      return;
+    }
     embedding::Diagnosis diagnosis =
         embedding::diagnose(pool, result_.reservation->topology, search.lowest_failed_options(),
                             *search.lowest_failed_storage());
@@ -340,9 +357,9 @@ Result<EmbeddingPlanResult> plan_embedding(std::shared_ptr<const Problem> proble
 }
 
 Result<std::shared_ptr<const SearchSpace>> enumerate_embedding(
-    std::shared_ptr<const Problem> problem) {
+    std::shared_ptr<const Problem> problem, const embedding::CostModel* cost_model) {
   TbbExecutor executor(0);
-  return embedding::enumerate(std::move(problem), executor);
+  return embedding::enumerate(std::move(problem), executor, {}, cost_model);
 }
 
 Result<Reservation> reserve_embedding(const Problem& problem) {

@@ -13,6 +13,7 @@
 #include "runtime/run_limits.h"
 #include "runtime/tbb_executor.h"
 #include "search/embedding/enumerate.h"
+#include "search/embedding/search_parts.h"
 
 namespace shardwright {
 namespace {
@@ -284,7 +285,10 @@ Result<EmbeddingPlanResult> replan_embedding(std::shared_ptr<const Problem> prob
   const bool given = search_space != nullptr;
   if (!given) {
     TbbExecutor executor(options.plan.threads);
-    SHARDWRIGHT_ASSIGN_OR_RETURN(search_space, embedding::enumerate(problem, executor));
+    const embedding::CostModel* const cost_model =
+        options.plan.parts == nullptr ? nullptr : options.plan.parts->cost_model.get();
+    SHARDWRIGHT_ASSIGN_OR_RETURN(search_space,
+                                 embedding::enumerate(problem, executor, {}, cost_model));
   }
   SHARDWRIGHT_ASSIGN_OR_RETURN(EmbeddingPlanResult result,
                                replan_in(std::move(problem), old, options,

@@ -9,25 +9,35 @@ namespace {
 // No plan is better than this. Source: MAX_SIZE, torchrec/distributed/planner/constants.py.
 constexpr double kWorstRating = 9223372036854775807.0;
 
-// Whether the proposer acts on the ratings that it is told.
-bool uses_ratings(const ProposerSpec& spec) {
-  return spec.type == ProposerSpec::Type::kScaleup ||
-         (spec.type == ProposerSpec::Type::kGreedy && spec.threshold.value_or(0) != 0);
+std::vector<std::unique_ptr<Proposer>> make_proposers(const SearchParts& parts,
+                                                      const OptionPool& pool,
+                                                      const Topology& available) {
+  std::vector<std::unique_ptr<Proposer>> proposers;
+  for (const SearchParts::MakeProposer& make : parts.proposers) {
+    proposers.push_back(make(pool, available));
+    SHARDWRIGHT_CHECK(proposers.back() != nullptr);
+  }
+  if (!proposers.empty()) return proposers;
+  for (const ProposerSpec& spec : pool.problem().spec().proposers) {
+    proposers.push_back(make_proposer(spec, pool, available, parts.cost_model.get()));
+  }
+  return proposers;
 }
 
 }  // namespace
 
 EmbeddingSearch::EmbeddingSearch(OptionPool& pool, const Topology& available, unsigned workers,
-                                 bool trace)
+                                 bool trace, SearchParts parts)
     : pool_(&pool),
       available_(available),
+      parts_(std::move(parts)),
+      proposers_(make_proposers(parts_, pool, available_)),
       keep_trace_(trace),
       needs_ratings_(trace),
       batch_(pool),
       best_rating_(kWorstRating) {
-  for (const ProposerSpec& spec : pool.problem().spec().proposers) {
-    needs_ratings_ = needs_ratings_ || uses_ratings(spec);
-    proposers_.push_back(make_proposer(spec, pool, available_));
+  for (const auto& proposer : proposers_) {
+    needs_ratings_ = needs_ratings_ || proposer->uses_ratings();
   }
   evaluators_.resize(workers);
 }
@@ -58,10 +68,26 @@ void EmbeddingSearch::refill() {
   const std::size_t limit = std::clamp<std::uint64_t>(
       kBatchPlacements / std::max<std::uint64_t>(placements, 1), kMinBatch, kMaxBatch);
   proposer.propose(std::min(proposer.look_ahead(), limit), *pool_, batch_);
+  if (!parts_.proposers.empty()) check_batch();
   first_ = 0;
   evaluated_.assign(batch_.size(), Evaluated());
   for (const auto& evaluator : evaluators_) {
     if (evaluator) evaluator->invalidate();
+  }
+}
+
+// A proposer of the caller may be wrong; the partitioners rely on one option of every table.
+void EmbeddingSearch::check_batch() const {
+  std::vector<OptionId> options;
+  std::vector<bool> seen;
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    batch_.expand(i, options);
+    SHARDWRIGHT_CHECK(options.size() == pool_->tables().size());
+    seen.assign(pool_->problem().tables().size(), false);
+    for (const OptionId id : options) {
+      SHARDWRIGHT_CHECK(id.index() < pool_->size() && !seen[pool_->row(id).table]);
+      seen[pool_->row(id).table] = true;
+    }
   }
 }
 
@@ -79,7 +105,7 @@ bool EmbeddingSearch::take_slice(const Budget& budget) {
 // Made by the thread that uses it first, so that no two workers' scratch shares a cache line.
 ProposalEvaluator& EmbeddingSearch::evaluator(unsigned worker) {
   auto& evaluator = evaluators_[worker];
-  if (!evaluator) evaluator = std::make_unique<ProposalEvaluator>(*pool_, available_);
+  if (!evaluator) evaluator = std::make_unique<ProposalEvaluator>(*pool_, available_, parts_);
   return *evaluator;
 }
 

@@ -14,6 +14,7 @@
 #include "search/embedding/proposal_cache.h"
 #include "search/embedding/proposal_evaluator.h"
 #include "search/embedding/proposers/proposer.h"
+#include "search/embedding/search_parts.h"
 
 namespace shardwright::embedding {
 
@@ -33,7 +34,8 @@ struct TracedProposal {
 // Source: EmbeddingShardingPlanner.plan, torchrec/distributed/planner/planners.py.
 class EmbeddingSearch {
  public:
-  EmbeddingSearch(OptionPool& pool, const Topology& available, unsigned workers, bool trace);
+  EmbeddingSearch(OptionPool& pool, const Topology& available, unsigned workers, bool trace,
+                  SearchParts parts = {});
 
   // The members that explore() calls; see search/explore.h.
   std::size_t propose(const Budget& budget);
@@ -72,6 +74,7 @@ class EmbeddingSearch {
 
   ProposalEvaluator& evaluator(unsigned worker);
   void refill();
+  void check_batch() const;
   bool take_slice(const Budget& budget);
   bool is_lowest_failure(const ProposalBatch::Step& step);
   void keep_best(std::size_t index);
@@ -79,6 +82,7 @@ class EmbeddingSearch {
 
   OptionPool* pool_;
   Topology available_;
+  SearchParts parts_;
   std::vector<std::unique_ptr<Proposer>> proposers_;
   std::vector<std::unique_ptr<ProposalEvaluator>> evaluators_;  // by worker
   bool keep_trace_;

@@ -119,8 +119,9 @@ bool skipped(const Problem& problem, const Table& table) {
 
 class TableEnumerator {
  public:
-  TableEnumerator(const Problem& problem, ShardLayoutInterner& layouts)
-      : problem_(problem), estimator_(problem), layouts_(layouts) {}
+  // A null `cost_model` is the Estimator.
+  TableEnumerator(const Problem& problem, const CostModel* cost_model, ShardLayoutInterner& layouts)
+      : problem_(problem), estimator_(problem), cost_model_(cost_model), layouts_(layouts) {}
 
   Result<std::vector<ShardingOption>> options(TableId id) const {
     const Table& table = problem_.table(id);
@@ -141,7 +142,7 @@ class TableEnumerator {
         if (table.constraints && table.constraints->cache_params) {
           option.load_factor = table.constraints->cache_params->load_factor;
         }
-        SHARDWRIGHT_ASSIGN_OR_RETURN(option, estimator_.estimate(std::move(option)));
+        SHARDWRIGHT_ASSIGN_OR_RETURN(option, estimated(std::move(option)));
         options.push_back(std::move(option));
       }
     }
@@ -150,8 +151,16 @@ class TableEnumerator {
   }
 
  private:
+  Result<ShardingOption> estimated(ShardingOption option) const {
+    if (cost_model_ == nullptr) return estimator_.estimate(std::move(option));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(option, cost_model_->estimate(std::move(option)));
+    SHARDWRIGHT_RETURN_IF_ERROR(check_costs(option));
+    return option;
+  }
+
   const Problem& problem_;
   Estimator estimator_;
+  const CostModel* cost_model_;
   ShardLayoutInterner& layouts_;
 };
 
@@ -183,10 +192,11 @@ std::vector<TableId> visit_order(const Problem& problem) {
 }
 
 Result<std::shared_ptr<const SearchSpace>> enumerate(std::shared_ptr<const Problem> problem,
-                                                     Executor& executor, const Budget& budget) {
+                                                     Executor& executor, const Budget& budget,
+                                                     const CostModel* cost_model) {
   const std::vector<TableId> order = visit_order(*problem);
   auto layouts = std::make_shared<ShardLayoutInterner>();
-  const TableEnumerator enumerator(*problem, *layouts);
+  const TableEnumerator enumerator(*problem, cost_model, *layouts);
 
   std::vector<std::optional<Result<std::vector<ShardingOption>>>> of_table(order.size());
   executor.parallel_for(order.size(), 16, [&](unsigned, std::size_t begin, std::size_t end) {

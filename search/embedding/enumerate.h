@@ -7,6 +7,7 @@
 #include "core/embedding/search_space.h"
 #include "core/status.h"
 #include "search/budget.h"
+#include "search/embedding/estimate/cost_model.h"
 #include "search/executor.h"
 
 namespace shardwright::embedding {
@@ -15,11 +16,12 @@ namespace shardwright::embedding {
 // first, unless use_exact_enumerate_order); the options of a table follow its constraints, or else
 // the sharder's declaration: sharding types outer, kernels inner. Tables are estimated in parallel.
 // Errors: kInvalidInput, naming the table, where nothing is left to choose or a cost leaves the
-// range of 2^62 bytes; kStopped where the budget is interrupted.
-// Source: EmbeddingEnumerator.enumerate, torchrec/distributed/planner/enumerators.py.
+// range of 2^62 bytes; kStopped where the budget is interrupted. `cost_model` takes the place of
+// the Estimator; costs that no search could use are kInvalidInput. Source:
+// EmbeddingEnumerator.enumerate, torchrec/distributed/planner/enumerators.py.
 Result<std::shared_ptr<const SearchSpace>> enumerate(std::shared_ptr<const Problem> problem,
-                                                     Executor& executor,
-                                                     const Budget& budget = {});
+                                                     Executor& executor, const Budget& budget = {},
+                                                     const CostModel* cost_model = nullptr);
 
 // A way of sharding a table, before it is cut and estimated.
 struct ShardingChoice {

@@ -16,8 +16,8 @@ namespace shardwright::embedding {
 // Thread safety: none; one per worker.
 class ProposalEvaluator {
  public:
-  ProposalEvaluator(const OptionPool& pool, const Topology& available)
-      : left_(pool, available), right_(pool, available) {
+  ProposalEvaluator(const OptionPool& pool, const Topology& available, const SearchParts& parts)
+      : left_(pool, available, parts), right_(pool, available, parts) {
     best_.placement.reserve(pool.num_rank_slots());
   }
 

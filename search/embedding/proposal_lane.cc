@@ -4,29 +4,35 @@
 #include <limits>
 
 #include "core/embedding/ranks_sha1.h"
-#include "search/embedding/rate.h"
 
 namespace shardwright::embedding {
 namespace {
 
-bool memory_balanced(const PartitionerSpec& spec) {
-  return spec.type == PartitionerSpec::Type::kMemoryBalanced;
+std::unique_ptr<Partitioner> partitioner_of(const SearchParts& parts, const Problem& problem) {
+  auto partitioner =
+      parts.partitioner ? parts.partitioner(problem) : make_partitioner(problem.spec().partitioner);
+  SHARDWRIGHT_CHECK(partitioner != nullptr);
+  return partitioner;
+}
+
+std::unique_ptr<RatingModel> rating_model_of(const SearchParts& parts, const Problem& problem) {
+  auto model = parts.rating_model
+                   ? parts.rating_model(problem)
+                   : make_rating_model(problem.spec().perf_model, problem.topology().world_size());
+  SHARDWRIGHT_CHECK(model != nullptr);
+  return model;
 }
 
 }  // namespace
 
-ProposalLane::ProposalLane(const OptionPool& pool, const Topology& available)
+ProposalLane::ProposalLane(const OptionPool& pool, const Topology& available,
+                           const SearchParts& parts)
     : pool_(&pool),
-      perf_model_(pool.problem().spec().perf_model),
-      memory_balanced_chosen_(memory_balanced(pool.problem().spec().partitioner)),
+      partitioner_(partitioner_of(parts, pool.problem())),
+      greedy_(dynamic_cast<GreedyPerfPartitioner*>(partitioner_.get())),
+      rating_model_(rating_model_of(parts, pool.problem())),
       placement_(pool, available),
-      order_(pool,
-             memory_balanced_chosen_ ? PartitionerSpec::SortBy::kPerf
-                                     : pool.problem().spec().partitioner.sort_by,
-             pool.problem().spec().partitioner.balance_modules),
-      memory_balanced_(pool.problem().spec().partitioner),
-      perf_by_rank_(available.world_size()),
-      hbm_by_rank_(available.world_size()) {
+      order_(pool, partitioner_->sort_by(), pool.problem().spec().partitioner.balance_modules) {
   options_.reserve(pool.tables().size());
   previous_.reserve(pool.tables().size());
   changed_positions_.reserve(pool.tables().size());
@@ -67,32 +73,20 @@ void ProposalLane::jump(const ProposalBatch& batch, std::size_t index) {
 }
 
 void ProposalLane::start() {
-  if (memory_balanced_chosen_) {
-    feasible_ = memory_balanced_.partition(options_, order_, placement_);
+  if (greedy_ != nullptr) {
+    greedy_->start(options_, order_, placement_);
   } else {
-    greedy_.start(options_, order_, placement_);
+    feasible_ = partitioner_->partition(options_, order_, placement_);
   }
 }
 
 ProposalOutcome ProposalLane::finish(double bound) {
-  if (!memory_balanced_chosen_) feasible_ = greedy_.feasible();
+  if (greedy_ != nullptr) feasible_ = greedy_->feasible();
   if (!feasible_) return {};
-  if (surely_above(bound)) return {true, std::numeric_limits<double>::infinity()};
-  return {true, rate()};
-}
-
-// The partitioner added the same times to the same devices, in another order: the two sums of n
-// terms that are not negative differ by less than 2 n 2^-53 of their size. The margin covers four
-// million shards on one rank.
-bool ProposalLane::surely_above(double bound) const {
-  constexpr double kMargin = 1e-9;
-  return perf_model_ == PerfModel::kPerf && !memory_balanced_chosen_ &&
-         placement_.busiest_ms() * (1 - kMargin) > bound;
-}
-
-double ProposalLane::rate() {
-  return perf_model_ == PerfModel::kPerf ? rate_perf(options_, placement_, perf_by_rank_)
-                                         : rate_storage(options_, placement_, hbm_by_rank_);
+  if (greedy_ != nullptr && rating_model_->at_least(placement_) > bound) {
+    return {true, std::numeric_limits<double>::infinity()};
+  }
+  return {true, rating_model_->rate(options_, placement_)};
 }
 
 std::string ProposalLane::ranks_sha1() const {

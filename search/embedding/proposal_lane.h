@@ -1,14 +1,15 @@
 // One proposal on its way through partitioning and rating.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "search/embedding/partitioners/greedy_perf.h"
-#include "search/embedding/partitioners/memory_balanced.h"
 #include "search/embedding/proposal_batch.h"
 #include "search/embedding/proposal_cache.h"
+#include "search/embedding/search_parts.h"
 
 namespace shardwright::embedding {
 
@@ -16,7 +17,7 @@ namespace shardwright::embedding {
 // Thread safety: none; one worker uses it.
 class ProposalLane {
  public:
-  ProposalLane(const OptionPool& pool, const Topology& available);
+  ProposalLane(const OptionPool& pool, const Topology& available, const SearchParts& parts);
 
   // Takes proposal `index` of the batch; the less it differs from the one taken last, the cheaper.
   void take(const ProposalBatch& batch, std::size_t index);
@@ -26,15 +27,15 @@ class ProposalLane {
 
   // Partitions the proposal taken: start, then run to the end. No allocation in the steady state.
   void start();
-  bool running() const { return !memory_balanced_chosen_ && greedy_.running(); }
+  bool running() const { return greedy_ != nullptr && greedy_->running(); }
   void run() {
     while (running())
-      greedy_.step();
+      greedy_->step();
   }
   // Advances two lanes at once, until one of them is at its end. Precondition: different lanes.
   static void run_together(ProposalLane& a, ProposalLane& b) {
     while (a.running() && b.running())
-      GreedyPerfPartitioner::step_together(a.greedy_, b.greedy_);
+      GreedyPerfPartitioner::step_together(*a.greedy_, *b.greedy_);
   }
   // The outcome, once nothing is running. Where the rating is certain to be worse than `bound`, it
   // is not computed and infinite.
@@ -54,23 +55,18 @@ class ProposalLane {
 
   void walk(const ProposalBatch& batch, std::size_t index);
   void jump(const ProposalBatch& batch, std::size_t index);
-  double rate();
-  bool surely_above(double bound) const;
 
   const OptionPool* pool_;
-  PerfModel perf_model_;
-  bool memory_balanced_chosen_;
+  std::unique_ptr<Partitioner> partitioner_;
+  GreedyPerfPartitioner* greedy_;  // the partitioner, where it can be advanced step by step
+  std::unique_ptr<RatingModel> rating_model_;
   Placement placement_;
   GroupOrder order_;
-  GreedyPerfPartitioner greedy_;
-  MemoryBalancedPartitioner memory_balanced_;
   bool feasible_ = false;
   std::vector<OptionId> options_;
   std::size_t taken_ = kNothing;
   std::vector<OptionId> previous_;  // scratch of jump
   std::vector<std::uint32_t> changed_positions_;
-  std::vector<double> perf_by_rank_;
-  std::vector<std::int64_t> hbm_by_rank_;
 };
 
 }  // namespace shardwright::embedding

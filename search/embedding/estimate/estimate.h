@@ -4,12 +4,13 @@
 #include "core/embedding/problem.h"
 #include "core/embedding/sharding_option.h"
 #include "core/status.h"
+#include "search/embedding/estimate/cost_model.h"
 
 namespace shardwright::embedding {
 
-// Estimates options of one problem. Holds what is common to all of them; cheap to copy.
-// Thread safety: const members may be called from any thread.
-class Estimator {
+// The cost model of TorchRec, for options of one problem. Holds what is common to all of them;
+// cheap to copy. Thread safety: const members may be called from any thread.
+class Estimator final : public CostModel {
  public:
   explicit Estimator(const Problem& problem) : problem_(&problem) {}
 
@@ -17,7 +18,7 @@ class Estimator {
   // type, kernel, load factor and layout, multiplied by what the user measured of the kernel. Errors: kInvalidInput, naming the table, where a byte
   // count exceeds 2^62 or no bandwidth is known for the kernel on this device.
   // Cost: O(extents) time; allocates only for more than three extents.
-  Result<ShardingOption> estimate(ShardingOption option) const;
+  Result<ShardingOption> estimate(ShardingOption option) const override;
 
  private:
   const Problem* problem_;

@@ -4,8 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "search/embedding/partitioners/group_order.h"
-#include "search/embedding/partitioners/placement.h"
+#include "search/embedding/partitioners/partitioner.h"
 
 namespace shardwright::embedding {
 
@@ -13,8 +12,13 @@ namespace shardwright::embedding {
 // advance two proposals at once.
 // Source: GreedyPerfPartitioner, torchrec/distributed/planner/partitioners.py.
 // Thread safety: none; one per worker.
-class GreedyPerfPartitioner {
+class GreedyPerfPartitioner final : public Partitioner {
  public:
+  explicit GreedyPerfPartitioner(
+      PartitionerSpec::SortBy sort_by = PartitionerSpec::SortBy::kStorage)
+      : sort_by_(sort_by) {}
+
+  PartitionerSpec::SortBy sort_by() const override { return sort_by_; }
   // Empties the devices and places the uniform options. The three must stay as they are until the
   // last step. `hbm_per_device` other than zero replaces the HBM of every device.
   void start(std::span<const OptionId> proposal, const GroupOrder& order, Placement& placement,
@@ -29,8 +33,12 @@ class GreedyPerfPartitioner {
   bool feasible() const { return feasible_; }
 
   // start() and all steps; whether everything fits.
+  bool partition(std::span<const OptionId> proposal, const GroupOrder& order,
+                 Placement& placement) override {
+    return partition(proposal, order, placement, 0);
+  }
   bool partition(std::span<const OptionId> proposal, const GroupOrder& order, Placement& placement,
-                 std::int64_t hbm_per_device = 0) {
+                 std::int64_t hbm_per_device) {
     start(proposal, order, placement, hbm_per_device);
     while (running()) step();
     return feasible_;
@@ -46,6 +54,7 @@ class GreedyPerfPartitioner {
   bool place(const GroupOrder::Group& group);
   bool place_on_host(const GroupOrder::Group& group);
 
+  PartitionerSpec::SortBy sort_by_;
   std::span<const OptionId> proposal_;
   const GroupOrder* order_ = nullptr;
   Placement* placement_ = nullptr;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/exact_arithmetic.h"
-#include "search/embedding/rate.h"
+#include "search/embedding/rating/rate.h"
 
 namespace shardwright::embedding {
 namespace {

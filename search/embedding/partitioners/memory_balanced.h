@@ -12,12 +12,13 @@ namespace shardwright::embedding {
 // is within the tolerance of the first one's rating. The ranks of the accepted plan are left in the
 // placement.
 // Source: MemoryBalancedPartitioner, torchrec/distributed/planner/partitioners.py.
-class MemoryBalancedPartitioner {
+class MemoryBalancedPartitioner final : public Partitioner {
  public:
   explicit MemoryBalancedPartitioner(const PartitionerSpec& spec) : spec_(spec) {}
 
-  // `order` must be sorted by time.
-  bool partition(std::span<const OptionId> proposal, const GroupOrder& order, Placement& placement);
+  PartitionerSpec::SortBy sort_by() const override { return PartitionerSpec::SortBy::kPerf; }
+  bool partition(std::span<const OptionId> proposal, const GroupOrder& order,
+                 Placement& placement) override;
 
   std::uint32_t failed_position() const { return greedy_.failed_position(); }
 

@@ -47,12 +47,6 @@ void Placement::reset(std::int64_t hbm_per_device) {
   tree_valid_ = false;
 }
 
-double Placement::busiest_ms() const {
-  double busiest = 0;
-  for (const DeviceState& device : devices_) busiest = std::max(busiest, device.total_ms);
-  return busiest;
-}
-
 // The devices start out equal and uniform shards of equal time keep them equal, so their times
 // advance as one; their storage is summed over the runs' borders.
 bool Placement::place_uniform(std::span<const OptionId> proposal) {
@@ -353,6 +347,18 @@ bool Placement::place_rows(const OptionRow& row, std::span<const std::uint32_t> 
       if (ranks != nullptr) ranks[shard] = rank_of_device_[devices[shard]];
     }
   }
+  return true;
+}
+
+bool Placement::place_on_ranks(const OptionRow& row, std::span<const Rank> ranks) {
+  window_.clear();
+  for (const Rank rank : ranks) {
+    if (rank >= devices_.size()) return false;
+    window_.push_back(device_of_rank_[rank]);
+  }
+  if (!place_rows(row, window_)) return false;
+  for (const std::uint32_t at : window_)
+    host_changed(host_of_device_[at]);
   return true;
 }
 

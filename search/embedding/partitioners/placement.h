@@ -63,6 +63,9 @@ class Placement {
   bool place_on_host(std::span<const OptionId> group, Storage storage);
   // A grid: row-wise within each of several hosts.
   bool place_on_hosts(const OptionRow& row);
+  // Shard i on ranks[i]; false where there is no such rank, or one has no room. Precondition: the
+  // option is not uniform. Where its sharding type wants the shards is the caller's business.
+  bool place_on_ranks(const OptionRow& row, std::span<const Rank> ranks);
 
   // Ranks of the shards of a non-uniform option that was placed.
   std::span<const Rank> ranks(const OptionRow& row) const {
@@ -77,7 +80,12 @@ class Placement {
   const DeviceState& device_of(Rank rank) const { return devices_[device_of_rank_[rank]]; }
   std::uint32_t num_devices() const { return static_cast<std::uint32_t>(devices_.size()); }
   // Time of the busiest device, summed in placement order.
-  double busiest_ms() const;
+  double busiest_ms() const {
+    double busiest = 0;
+    for (const DeviceState& device : devices_)
+      busiest = std::max(busiest, device.total_ms);
+    return busiest;
+  }
   const OptionPool& pool() const { return *pool_; }
 
  private:

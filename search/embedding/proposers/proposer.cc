@@ -31,7 +31,7 @@ void push_first_options(const std::vector<OptionPool::TableOptions>& tables, Pro
 }
 
 std::unique_ptr<Proposer> make_proposer(const ProposerSpec& spec, const OptionPool& pool,
-                                        const Topology& available) {
+                                        const Topology& available, const CostModel* cost_model) {
   switch (spec.type) {
     case ProposerSpec::Type::kGreedy:
       return std::make_unique<GreedyProposer>(spec, pool);
@@ -42,7 +42,7 @@ std::unique_ptr<Proposer> make_proposer(const ProposerSpec& spec, const OptionPo
     case ProposerSpec::Type::kDynamicProgramming:
       return std::make_unique<DynamicProgrammingProposer>(spec, pool, available);
     case ProposerSpec::Type::kScaleup:
-      return std::make_unique<EmbeddingOffloadScaleupProposer>(spec, pool, available);
+      return std::make_unique<EmbeddingOffloadScaleupProposer>(spec, pool, available, cost_model);
   }
   return nullptr;
 }

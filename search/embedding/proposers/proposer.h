@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/embedding/problem.h"
+#include "search/embedding/estimate/cost_model.h"
 #include "search/embedding/option_pool.h"
 #include "search/embedding/proposal_batch.h"
 #include "search/embedding/proposal_cache.h"
@@ -19,8 +20,10 @@ struct ProposalFeedback {
   std::int64_t hbm_bytes = 0;  // that the proposal asks for, over all shards
 };
 
-// Proposes complete lists of options, one per table. The search calls propose and feedback from one
-// thread, in alternation: a batch of proposals, then the feedback of each in order.
+// Proposes complete lists of options, one per table of the pool in any order. The search calls
+// propose and feedback from one thread, in alternation: a batch of proposals, then the feedback of
+// each in order.
+// Thread safety: none; one search owns it.
 class Proposer {
  public:
   virtual ~Proposer() = default;
@@ -28,6 +31,10 @@ class Proposer {
   // How many proposals may be asked for at once: 1 for proposers whose next proposal depends on the
   // feedback of the last.
   virtual std::size_t look_ahead() const = 0;
+
+  // Whether it acts on the ratings that it is told; otherwise they are exact only where they are
+  // the best so far.
+  virtual bool uses_ratings() const { return true; }
 
   // How many proposals it may make altogether, repeated ones included.
   virtual std::uint64_t proposals_at_most() const = 0;
@@ -41,9 +48,11 @@ class Proposer {
 };
 
 // The proposer that `spec` names, loaded with the options of `pool`; `available` is the topology
-// after reservation. Source: load() of every proposer, torchrec/distributed/planner/proposers.py.
+// after reservation. Options that it adds to the pool are estimated by `cost_model`, null = the
+// Estimator. Source: load() of every proposer, torchrec/distributed/planner/proposers.py.
 std::unique_ptr<Proposer> make_proposer(const ProposerSpec& spec, const OptionPool& pool,
-                                        const Topology& available);
+                                        const Topology& available,
+                                        const CostModel* cost_model = nullptr);
 
 // Options of every table, best first, for proposers that rank them by the largest shard (depth) or
 // by the sum over shards. Stable. Source: _sharding_option_score.

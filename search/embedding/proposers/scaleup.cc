@@ -35,9 +35,11 @@ bool cached(const ShardingOption& option) {
 
 EmbeddingOffloadScaleupProposer::EmbeddingOffloadScaleupProposer(const ProposerSpec& spec,
                                                                  const OptionPool& pool,
-                                                                 const Topology& available)
+                                                                 const Topology& available,
+                                                                 const CostModel* cost_model)
     : problem_(&pool.problem()),
       estimator_(pool.problem()),
+      cost_model_(cost_model),
       available_hbm_bytes_(available.total_storage().hbm.value()),
       starting_(best_options(pool, spec.use_depth)) {
   promote_where_cache_costs_more(starting_);
@@ -60,7 +62,9 @@ ShardingOption EmbeddingOffloadScaleupProposer::rescaled(const ShardingOption& o
   ShardingOption changed = option;
   changed.load_factor = load_factor;
   if (!load_factor) changed.compute_kernel = ComputeKernel::kFused;
-  Result<ShardingOption> estimated = estimator_.estimate(changed);
+  const CostModel& model = cost_model_ == nullptr ? estimator_ : *cost_model_;
+  Result<ShardingOption> estimated = model.estimate(changed);
+  if (estimated.ok() && cost_model_ != nullptr && !check_costs(*estimated).ok()) return option;
   // The same shards with a smaller or larger cache stay within the range of the original.
   return estimated.ok() ? std::move(estimated).value() : option;
 }

@@ -19,7 +19,7 @@ namespace shardwright::embedding {
 class EmbeddingOffloadScaleupProposer final : public Proposer {
  public:
   EmbeddingOffloadScaleupProposer(const ProposerSpec& spec, const OptionPool& pool,
-                                  const Topology& available);
+                                  const Topology& available, const CostModel* cost_model = nullptr);
 
   std::size_t look_ahead() const override { return 1; }
   std::uint64_t proposals_at_most() const override { return 1 + kMaxIterations; }
@@ -41,6 +41,7 @@ class EmbeddingOffloadScaleupProposer final : public Proposer {
 
   const Problem* problem_;
   Estimator estimator_;
+  const CostModel* cost_model_;  // another one, or null
   std::int64_t available_hbm_bytes_;
   Options starting_;
   std::optional<Options> proposal_;

@@ -1,4 +1,4 @@
-#include "search/embedding/rate.h"
+#include "search/embedding/rating/rate.h"
 
 #include <algorithm>
 
@@ -14,14 +14,16 @@ void add_option(const OptionRow& row, const Placement& placement, const Get& get
   if (row.partition_by == PartitionBy::kUniform) {
     for (std::size_t run = 0; run < costs.size(); ++run) {
       const Value value = get(costs[run]);
-      for (std::uint32_t k = 0; k < counts[run]; ++k) *by_rank++ += value;
+      for (std::uint32_t k = 0; k < counts[run]; ++k)
+        *by_rank++ += value;
     }
     return;
   }
   const Rank* rank = placement.ranks(row).data();
   for (std::size_t run = 0; run < costs.size(); ++run) {
     const Value value = get(costs[run]);
-    for (std::uint32_t k = 0; k < counts[run]; ++k) by_rank[*rank++] += value;
+    for (std::uint32_t k = 0; k < counts[run]; ++k)
+      by_rank[*rank++] += value;
   }
 }
 
@@ -47,8 +49,9 @@ double rate_perf(std::span<const OptionId> proposal, const Placement& placement,
   const OptionPool& pool = placement.pool();
   std::size_t i = add_common_prefix(proposal, pool, perf_by_rank);
   for (; i < proposal.size(); ++i) {
-    add_option(pool.row(proposal[i]), placement, [](const RunCost& cost) { return cost.total_ms; },
-               perf_by_rank.data());
+    add_option(
+        pool.row(proposal[i]), placement, [](const RunCost& cost) { return cost.total_ms; },
+        perf_by_rank.data());
   }
   return *std::max_element(perf_by_rank.begin(), perf_by_rank.end());
 }
@@ -57,8 +60,9 @@ double rate_storage(std::span<const OptionId> proposal, const Placement& placeme
                     std::vector<std::int64_t>& hbm_by_rank) {
   std::fill(hbm_by_rank.begin(), hbm_by_rank.end(), 0);
   for (const OptionId id : proposal) {
-    add_option(placement.pool().row(id), placement,
-               [](const RunCost& cost) { return cost.hbm_bytes; }, hbm_by_rank.data());
+    add_option(
+        placement.pool().row(id), placement, [](const RunCost& cost) { return cost.hbm_bytes; },
+        hbm_by_rank.data());
   }
   return static_cast<double>(*std::max_element(hbm_by_rank.begin(), hbm_by_rank.end()));
 }
