@@ -1,8 +1,9 @@
-# Installs the build tree, moves what was installed, and builds and runs an outside project against it.
+# Installs a build, moves what was installed, and builds and runs the project of samples/embed against it. Where SHARED is
+# set, the build is made here first, with shared libraries.
 cmake_minimum_required(VERSION 3.25)
 
 set(prefix ${WORK_DIR}/moved)
-set(outside ${CMAKE_CURRENT_LIST_DIR}/outside)
+set(embed ${SOURCE_DIR}/samples/embed)
 
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
@@ -17,8 +18,28 @@ function(expect_version)
   endif()
 endfunction()
 
-file(REMOVE_RECURSE ${WORK_DIR})
+# Compiles one file with the flags that pkg-config gives, and runs it.
+function(expect_pkg_config compiler standard source package)
+  set(ENV{PKG_CONFIG_PATH} ${prefix}/${LIBDIR}/pkgconfig)
+  execute_process(COMMAND ${PKG_CONFIG} ${ARGN} --cflags --libs ${package}
+    OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(flags UNIX_COMMAND "${flags}")
+  set(program ${WORK_DIR}/${package}_by_pkg_config)
+  run(${compiler} -std=${standard} ${embed}/${source} ${flags} -Wl,-rpath,${prefix}/${LIBDIR} -o ${program})
+  expect_version(${program})
+endfunction()
+
+file(REMOVE_RECURSE ${WORK_DIR}/moved ${WORK_DIR}/installed ${WORK_DIR}/embed)
 file(MAKE_DIRECTORY ${WORK_DIR})
+
+if(SHARED)
+  # Beside the build that runs the test: paths from there to the sources are the same, so a compiler cache serves both.
+  string(APPEND BUILD_DIR -shared)
+  run(${CMAKE_COMMAND} -S ${SOURCE_DIR} -B ${BUILD_DIR} -G ${GENERATOR} -D CMAKE_BUILD_TYPE=${CONFIG}
+    -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -D BUILD_SHARED_LIBS=ON
+    -D SHARDWRIGHT_BUILD_TESTS=OFF -D SHARDWRIGHT_BUILD_SAMPLES=OFF)
+  run(${CMAKE_COMMAND} --build ${BUILD_DIR} --config ${CONFIG})
+endif()
 
 run(${CMAKE_COMMAND} --install ${BUILD_DIR} --config ${CONFIG} --prefix ${WORK_DIR}/installed)
 # A package that remembers where it was installed finds nothing there any more.
@@ -26,17 +47,35 @@ file(RENAME ${WORK_DIR}/installed ${prefix})
 
 expect_version(${prefix}/bin/shardwright --version)
 
-run(${CMAKE_COMMAND} -S ${outside} -B ${WORK_DIR}/outside -G ${GENERATOR}
-  -D CMAKE_BUILD_TYPE=${CONFIG} -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_PREFIX_PATH=${prefix}
+run(${CMAKE_COMMAND} -S ${embed} -B ${WORK_DIR}/embed -G ${GENERATOR} -D CMAKE_BUILD_TYPE=${CONFIG}
+  -D CMAKE_C_COMPILER=${CC} -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_PREFIX_PATH=${prefix}
   -D REQUIRED_VERSION=${VERSION})
-run(${CMAKE_COMMAND} --build ${WORK_DIR}/outside --config ${CONFIG})
-expect_version(${WORK_DIR}/outside/outside)
+run(${CMAKE_COMMAND} --build ${WORK_DIR}/embed --config ${CONFIG})
+foreach(program plan_cpp plan_c plan_c_static)
+  expect_version(${WORK_DIR}/embed/${program})
+endforeach()
 
 if(PKG_CONFIG)
-  set(ENV{PKG_CONFIG_PATH} ${prefix}/${LIBDIR}/pkgconfig)
-  execute_process(COMMAND ${PKG_CONFIG} --static --cflags --libs shardwright
-    OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-  separate_arguments(flags UNIX_COMMAND "${flags}")
-  run(${CXX} -std=c++20 ${outside}/main.cc ${flags} -o ${WORK_DIR}/outside_pkg_config)
-  expect_version(${WORK_DIR}/outside_pkg_config)
+  if(SHARED)
+    expect_pkg_config(${CXX} c++20 plan.cc shardwright)
+  else()
+    expect_pkg_config(${CXX} c++20 plan.cc shardwright --static)
+  endif()
+  expect_pkg_config(${CC} c11 plan.c shardwright-c)
+endif()
+
+if(SHARED)
+  # Every symbol that leaves a library carries its version; nothing of other people's leaves it.
+  foreach(module core search runtime)
+    execute_process(COMMAND ${NM} -D --defined-only --with-symbol-versions ${prefix}/${LIBDIR}/libshardwright_${module}.so
+      OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+    string(REGEX MATCHALL "[^\n]+" lines "${symbols}")
+    list(FILTER lines EXCLUDE REGEX "shardwright.*@@?SHARDWRIGHT_[0-9.]+$")
+    list(FILTER lines EXCLUDE REGEX " A SHARDWRIGHT_[0-9.]+")
+    if(NOT symbols MATCHES "shardwright" OR lines)
+      message(FATAL_ERROR "lib${module} exports what is not its own or has no version: ${lines}")
+    endif()
+  endforeach()
+else()
+  run(${PYTHON} ${CMAKE_CURRENT_LIST_DIR}/check_headers.py --cc ${CC} --cxx ${CXX} ${prefix}/include/shardwright)
 endif()
