@@ -3,6 +3,7 @@
 #include <utility>
 
 #ifdef SHARDWRIGHT_HTML_REPORT
+#include "runtime/cli/arguments.h"
 #include "runtime/io/file.h"
 #include "runtime/report/html/html_report.h"
 #include "runtime/report/plan_report.h"

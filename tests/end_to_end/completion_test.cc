@@ -91,7 +91,7 @@ TEST_CASE("completion: bash offers subcommands, options, choices and files") {
   std::system(("touch '" + run.path("problem one.json") + "'").c_str());
   CHECK(offered(run, {"shardwright", "pl"}) == Words{"plan"});
   CHECK(offered(run, {"shardwright", "operators", "s"}) == Words{"solve", "strategies"});
-  CHECK(offered(run, {"shardwright", "plan", "x.json", "--re"}) == Words{"--reuse"});
+  CHECK(offered(run, {"shardwright", "plan", "x.json", "--reu"}) == Words{"--reuse"});
   CHECK(offered(run, {"shardwright", "plan", "--mode", ""}) == Words{"best", "exact"});
   CHECK(offered(run, {"shardwright", "plan", "--mode", "=", "ex"}) == Words{"exact"});
   CHECK(offered(run, {"shardwright", "plan", "--mode", "="}) == Words{"best", "exact"});
