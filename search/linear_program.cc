@@ -77,6 +77,8 @@ bool LinearProgram::solve() {
 
 std::size_t LinearProgram::num_rows() const { return solver_->row_lower.size(); }
 
+std::size_t LinearProgram::num_columns() const { return solver_->num_columns; }
+
 double LinearProgram::objective() const { return solver_->model.objectiveValue(); }
 double LinearProgram::value(std::size_t column) const {
   return solver_->model.primalColumnSolution()[column];

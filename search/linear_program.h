@@ -38,6 +38,7 @@ class LinearProgram {
   // Change of the objective per unit of the row's active bound.
   double dual(std::size_t row) const;
   std::size_t num_rows() const;
+  std::size_t num_columns() const;
   // Pivots so far, of all solutions: what solving cost.
   std::size_t iterations() const { return iterations_; }
 

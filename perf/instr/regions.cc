@@ -16,6 +16,7 @@
 #include "runtime/io/file.h"
 #include "runtime/io/plan_json.h"
 #include "runtime/io/search_space_json.h"
+#include "search/embedding/bound/bound_prover.h"
 #include "search/embedding/estimate/estimate.h"
 
 namespace shardwright::perf {
@@ -91,6 +92,31 @@ std::function<Action()> exploring(const char* name, std::optional<std::uint64_t>
   };
 }
 
+// What a proof does with so much work against a rating that plans reach.
+std::function<Action()> proving(const char* name, double rating) {
+  return [name, rating]() -> Action {
+    constexpr std::uint64_t kProofWork = 4'000'000;
+    struct Model : Prepared {
+      explicit Model(const char* name)
+          : Prepared(name),
+            reserved(require(embedding::reserve(*workload.problem))),
+            pool(space),
+            choices(pool, reserved.topology) {}
+
+      embedding::Reserved reserved;
+      embedding::OptionPool pool;
+      embedding::ChoiceModel choices;
+    };
+    const auto model = std::make_shared<Model>(name);
+    return [model, rating] {
+      embedding::BoundProver prover(model->choices);
+      Budget budget;
+      prover.run(kProofWork, rating, budget);
+      keep(prover.bound());
+    };
+  };
+}
+
 Action verify_plan() {
   const auto planned = std::make_shared<Planned>("36", 20'000);
   return [planned] {
@@ -153,6 +179,10 @@ const std::vector<Region>& regions() {
         {"explore_memory_balanced", "case 23: memory-balanced partitioner, 16 ranks",
          exploring("23")},
         {"scaleup", "case 26: caches scaled to the memory", exploring("26")},
+        {"prove_patterns", "case 09: a lower bound, 4,000,000 units of work",
+         proving("09", 9.2211)},
+        {"prove_alike_tables", "612 tables of nine kinds, 128 ranks: the same",
+         proving("nvidia_synth_large@128", 14.07)},
         {"verify_plan", "case 36: the verifier and the hash of the ranks", verify_plan},
         {"write_plan_json", "case 36: 100 tables", write_plan_json},
         {"read_search_space_json", "case 09: 320 options on 16 ranks", read_search_space_json},

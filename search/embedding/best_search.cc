@@ -45,9 +45,20 @@ bool BestSearch::is_done() const {
   return neighbourhoods_.solved() && (!best_ || !prover_ || prover_->finished());
 }
 
-std::size_t BestSearch::propose(const Budget&) {
+std::uint64_t BestSearch::proof_share(std::uint64_t work) const {
+  if (!best_) return kProofShare;
+  const auto recent = std::find_if(steps_.begin(), steps_.end(), [&](const ImprovementStep& step) {
+    return step.work >= work / 4 * 3;
+  });
+  if (recent == steps_.begin()) return kProofShare;
+  const double before = std::prev(recent)->rating;
+  return best_->rating < before * (1 - kProgress) ? kProofShare : kSettledProofShare;
+}
+
+std::size_t BestSearch::propose(const Budget& budget) {
   if (hopeless_ || is_done()) return 0;
   round_bound_ = bound();
+  round_proof_share_ = proof_share(budget.work_done());
   return lane_work_.size();
 }
 
@@ -58,7 +69,7 @@ void BestSearch::evaluate(unsigned, std::size_t begin, std::size_t end, const Bu
     const std::uint64_t before = own.work_done();
     if (lane == 0) {
       if (prover_ && best_ && !prover_->finished()) {
-        prover_->run(kProofShare * round_work_, best_->rating, own);
+        prover_->run(round_proof_share_ * round_work_, best_->rating, own);
       }
       lane_work_[lane] = own.work_done() - before;
       continue;

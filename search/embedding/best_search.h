@@ -49,12 +49,15 @@ class BestSearch {
   // Of a stream: short at first, since many problems are soon done.
   static constexpr std::uint64_t kFirstRoundWork = 30'000;
   static constexpr std::uint64_t kMostRoundWork = 1'000'000;
-  static constexpr std::uint64_t kProofShare =
-      12;  // of the proof, in streams; its steps are shorter
+  // Of the proof, in streams: while plans get better, and when they do so no more.
+  static constexpr std::uint64_t kProofShare = 3;
+  static constexpr std::uint64_t kSettledProofShare = 12;
+  static constexpr double kProgress = 1e-4;  // relative, of the last quarter of all work
 
   bool is_proved() const;
   bool is_done() const;
   void take_over(const std::optional<RatedAllocation>& found, bool& better);
+  std::uint64_t proof_share(std::uint64_t work) const;
 
   ImproveContext context_;
   bool hopeless_;  // a table fits nowhere
@@ -64,6 +67,7 @@ class BestSearch {
   std::uint64_t round_work_ = kFirstRoundWork;
   bool solved_ = false;     // no plan is better than the best one, or there is none at all
   double round_bound_ = 0;  // what streams see while the proof goes on
+  std::uint64_t round_proof_share_ = kSettledProofShare;
   std::vector<std::uint64_t> lane_work_;  // of the round
   std::optional<RatedAllocation> best_;
   std::vector<ImprovementStep> steps_;

@@ -14,6 +14,10 @@ constexpr std::size_t kMostBoxes = 4000;
 // Work that a box is worth, and one that will not be cut.
 constexpr std::uint64_t kBoxWork = 40'000'000;
 constexpr std::uint64_t kRootWork = 8'000'000;
+// Rows of shards beyond which a program of patterns takes longer than a whole search.
+constexpr std::size_t kMostRows = 6'000;
+// Fall of the rating, relative, after which other choices may be out.
+constexpr double kWorthwhile = 1e-3;
 
 }  // namespace
 
@@ -22,6 +26,7 @@ BoundProver::BoundProver(const ChoiceModel& model)
       model_(own_model_ ? own_model_.get() : &model),
       rows_(std::make_unique<BoundRows>(*model_, false)),
       patterns_(std::make_unique<PatternBound>(*rows_)) {
+  too_large_ = patterns_->size() > kMostRows;
   certificate_.class_of_rank = rows_->class_of_rank();
   BoundNode nothing;
   nothing.prices.resize(rows_->classes().size());
@@ -36,13 +41,18 @@ void BoundProver::run(std::uint64_t work, double rating, Budget& budget) {
   rating_ = rating;
   if (certificate_.bound >= rating_ * (1 - kOptimal)) finished_ = true;
   const std::uint64_t end = budget.work_done() + work;
-  while (!finished_ && budget.work_done() < end && !budget.interrupted())
+  while (!finished_ && budget.work_done() < end && !budget.interrupted()) {
+    if (too_large_ && !needs_prices()) return;
     step(budget);
+  }
+}
+
+bool BoundProver::needs_prices() const {
+  return priced_rating_ == 0 || rating_ < priced_rating_ * (1 - kWorthwhile);
 }
 
 void BoundProver::step(Budget& budget) {
-  constexpr double kWorthwhile = 1e-3;  // fall of the rating after which other choices may be out
-  if (priced_rating_ == 0 || rating_ < priced_rating_ * (1 - kWorthwhile)) {
+  if (needs_prices()) {
     prove_by_prices(budget);
   } else if (target_ == 0) {
     choose_target();
@@ -86,7 +96,7 @@ void BoundProver::choose_target() {
 }
 
 // Between targets, relative to the rating.
-double BoundProver::least_step() const { return trees_ ? 2e-5 : 2e-3; }
+double BoundProver::least_step() const { return trees_ ? 2e-5 : 1e-3; }
 
 void BoundProver::begin_tree() {
   Box root(model_->choices().size(), 0);

@@ -49,6 +49,7 @@ class BoundProver {
     std::vector<std::pair<std::uint32_t, Zone>> first;
   };
 
+  bool needs_prices() const;
   void step(Budget& budget);
   void prove_by_prices(Budget& budget);
   void choose_target();
@@ -74,6 +75,7 @@ class BoundProver {
   double room_ = 0;     // HBM of all ranks
   bool trees_ = false;  // cut boxes that patterns do not exclude
   bool hosts_parted_ = false;
+  bool too_large_ = false;  // for patterns: prices are all
   bool finished_ = false;
   double rating_ = 0;
   double priced_rating_ = 0;  // that the prices were last found for; 0 = never

@@ -34,6 +34,9 @@ class PatternBound {
   explicit PatternBound(const BoundRows& rows);
   ~PatternBound();
 
+  // Rows of shards that a program has at most where no two tables of a kind are told apart.
+  std::size_t size() const;
+
   // Begins a question that may take `work` units. `zones`: where a choice may be; at least one
   // choice per table is somewhere.
   void ask(double target, const std::vector<Zone>& zones, std::uint64_t work);

@@ -294,14 +294,16 @@ std::uint32_t RankFiller::plenty(const Table& table) const {
 
 // Whether one of less load is worth no less with no more HBM.
 bool RankFiller::is_below_stairs(const Label& label) const {
-  const auto next = std::upper_bound(best_by_memory_.begin(), best_by_memory_.end(), label.hbm,
-                                     [](double hbm, const auto& stair) { return hbm < stair.first; });
+  const auto next =
+      std::upper_bound(best_by_memory_.begin(), best_by_memory_.end(), label.hbm,
+                       [](double hbm, const auto& stair) { return hbm < stair.first; });
   return next != best_by_memory_.begin() && std::prev(next)->second >= label.worth;
 }
 
 void RankFiller::add_stair(const Label& label) {
-  const auto begin = std::lower_bound(best_by_memory_.begin(), best_by_memory_.end(), label.hbm,
-                                      [](const auto& stair, double hbm) { return stair.first < hbm; });
+  const auto begin =
+      std::lower_bound(best_by_memory_.begin(), best_by_memory_.end(), label.hbm,
+                       [](const auto& stair, double hbm) { return stair.first < hbm; });
   auto end = begin;
   while (end != best_by_memory_.end() && end->second <= label.worth)
     ++end;
@@ -312,6 +314,7 @@ void RankFiller::add_stair(const Label& label) {
 // Labels that have used no more than `few` tables of the group count as equal in that.
 void RankFiller::drop_dominated(std::uint32_t few) {
   constexpr std::size_t kCompared = 32;  // to how many kept ones before it
+  steps_ += labels_.size();
   next_.clear();
   for (const Label& label : labels_) {
     next_.push_back(leveled(label));
