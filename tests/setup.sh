@@ -11,6 +11,7 @@ shardwright_packages=(
   libspdlog-dev
   libtbb-dev
   nlohmann-json3-dev
+  python3-venv
   zlib1g-dev
 )
 

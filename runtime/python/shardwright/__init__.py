@@ -1,0 +1,27 @@
+"""Plans how to shard embedding tables across accelerators: fast, reproducibly, with a proof.
+
+    import shardwright
+    result = shardwright.plan("problem.json")
+    print(result, result.tables[0].ranks)
+
+`shardwright.torchrec` is a drop-in for TorchRec's planner.
+"""
+
+from ._native import COMPUTE_KERNELS, SHARDING_TYPES, version
+from .errors import (InfeasibleError, InternalError, InvalidHandleError, InvalidInputError,
+                     NoPlanError, ShardwrightError, StoppedError, UnsupportedError,
+                     VerificationError)
+from .planning import Cancel, Verification, enumerate_options, plan, replan, verify
+from .problem import Problem, SearchSpace
+from .progress import Progress
+from .result import Failure, PlanResult, RankLoad, Shard, TablePlan
+
+__version__ = version()
+
+__all__ = [
+    "COMPUTE_KERNELS", "Cancel", "Failure", "InfeasibleError", "InternalError",
+    "InvalidHandleError", "InvalidInputError", "NoPlanError", "PlanResult", "Problem", "Progress",
+    "RankLoad", "SHARDING_TYPES", "SearchSpace", "Shard", "ShardwrightError", "StoppedError",
+    "TablePlan", "UnsupportedError", "Verification", "VerificationError", "enumerate_options",
+    "plan", "replan", "verify", "version",
+]

@@ -1,0 +1,156 @@
+"""Planning, planning again and verifying."""
+
+from __future__ import annotations
+
+import sys
+from ctypes import byref, c_size_t, c_uint64
+from dataclasses import dataclass
+from typing import Callable, Mapping, Union, Any
+
+from . import _native
+from .problem import ProblemLike, SearchSpace, _Closable, _json_text, as_problem
+from .progress import Progress, Watch
+from .result import PlanResult
+
+ProgressLike = Union[bool, Callable[[Progress], object], None]
+
+
+class Cancel(_Closable):
+    """Stops planning calls, from any thread: they end with the best plan so far.
+
+    Thread safety: any.
+    """
+
+    def __init__(self) -> None:
+        self._handle = _native.Handle("cancel", "cancel_create")
+
+    def request(self) -> None:
+        _native.call("cancel_request", self._handle.value)
+
+
+_MOST_THREADS = 2**31 - 1
+_MOST_WORK = 2**64 - 1
+
+
+def _number(value: object, name: str, least: float, most: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{name} must be a number, not {type(value).__name__}")
+    if not least <= value <= most:
+        raise ValueError(f"{name} must be between {least} and {most}, not {value}")
+    return value
+
+
+def _integer(value: object, name: str, least: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} must be an integer, not {type(value).__name__}")
+    if not least <= value <= most:
+        raise ValueError(f"{name} must be between {least} and {most}, not {value}")
+    return value
+
+
+def _options(mode: str, threads: int, time_limit: float | None, work_limit: int | None, seed: int,
+             cancel: Cancel | None) -> _native.PlanOptions:
+    if mode not in _native.MODES:
+        raise ValueError(f"mode must be 'best' or 'exact', not {mode!r}")
+    if cancel is not None and not isinstance(cancel, Cancel):
+        raise TypeError(f"cancel must be a shardwright.Cancel, not {type(cancel).__name__}")
+    options = _native.PlanOptions(mode=_native.MODES[mode])
+    options.threads = _integer(threads, "threads", 0, _MOST_THREADS)
+    options.seed = _integer(seed, "seed", 0, _MOST_WORK)
+    if time_limit is not None:
+        # 0 means "none" there, and "at once" here.
+        options.time_limit_s = _number(time_limit, "time_limit", 0, sys.float_info.max) or 1e-9
+    if work_limit is not None:
+        options.work_limit = _integer(work_limit, "work_limit", 1, _MOST_WORK)
+    if cancel is not None:
+        options.cancel = cancel._handle.value
+    return options
+
+
+def _space_value(search_space: SearchSpace | None) -> int | None:
+    if search_space is None:
+        return None
+    if not isinstance(search_space, SearchSpace):
+        raise TypeError("search_space must be a shardwright.SearchSpace, "
+                        f"not {type(search_space).__name__}")
+    return search_space._handle.value
+
+
+def plan(problem: ProblemLike, *, mode: str = "best", search_space: SearchSpace | None = None,
+         threads: int = 0, time_limit: float | None = None, work_limit: int | None = None,
+         seed: int = 0, progress: ProgressLike = None, cancel: Cancel | None = None) -> PlanResult:
+    """Chooses sharding, kernel and ranks of every table.
+
+    `problem` is a Problem, a dict, JSON text or the path of a file. `mode` is "best", the best plan
+    to be found with a bound on what any plan can reach, or "exact", TorchRec's decisions.
+    `time_limit` is in seconds, `work_limit` in placed shards (best mode: steps), `threads` 0 means
+    all cores. `progress` is True for a tqdm bar where tqdm is installed, or a function of Progress;
+    what it raises ends the planning. Ctrl-C and `cancel` end it at once.
+
+    No plan is an answer: then `has_plan` is False and `failure` says why.
+    Raises InvalidInputError with the place in the problem. Releases the GIL.
+    """
+    read = as_problem(problem)
+    space = _space_value(search_space)
+    options = _options(mode, threads, time_limit, work_limit, seed, cancel)
+    with Watch(progress) as watch:
+        watch.attach(options)
+        handle = watch.run("result", "plan", read._handle.value, space, byref(options))
+    return PlanResult(read, handle)
+
+
+def replan(problem: ProblemLike, old_plan: PlanResult | Mapping[str, Any] | str | bytes, *,
+           migration_weight: float = 0.0, mode: str = "best",
+           search_space: SearchSpace | None = None, threads: int = 0,
+           time_limit: float | None = None, work_limit: int | None = None, seed: int = 0,
+           progress: ProgressLike = None, cancel: Cancel | None = None) -> PlanResult:
+    """Plans again from a plan in use; moving a GiB must be worth `migration_weight` ms of rating."""
+    read = as_problem(problem)
+    old = _plan_text(old_plan)
+    space = _space_value(search_space)
+    options = _options(mode, threads, time_limit, work_limit, seed, cancel)
+    weight = _number(migration_weight, "migration_weight", 0, sys.float_info.max)
+    with Watch(progress) as watch:
+        watch.attach(options)
+        handle = watch.run("result", "replan", read._handle.value, space, old, len(old), weight,
+                           byref(options))
+    return PlanResult(read, handle)
+
+
+def _plan_text(plan: object) -> bytes:
+    if isinstance(plan, PlanResult):
+        return plan.to_json().encode()
+    return _json_text(plan, "plan")
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What recomputing a plan from scratch found. True where every claim holds."""
+
+    claims: int
+    violations: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return not self.violations
+
+
+def verify(problem: ProblemLike, plan: PlanResult | Mapping[str, Any] | str | bytes, *,
+           search_space: SearchSpace | None = None) -> Verification:
+    """Recomputes everything that a plan claims, its certificate included."""
+    read = as_problem(problem)
+    text = _plan_text(plan)
+    handle = _native.Handle("verification", "verify", read._handle.value,
+                            _space_value(search_space), text, c_size_t(len(text)))
+    try:
+        claims, count = c_uint64(), c_uint64()
+        _native.call("verification_counts", handle.value, byref(claims), byref(count))
+        violations = tuple(_native.text_of("verification_violation", handle.value, index)
+                           for index in range(count.value))
+    finally:
+        handle.close()
+    return Verification(claims.value, violations)
+
+
+def enumerate_options(problem: ProblemLike) -> SearchSpace:
+    """All sharding options of a problem with their costs."""
+    return SearchSpace(as_problem(problem))

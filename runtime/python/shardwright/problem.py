@@ -1,0 +1,167 @@
+"""Problems and search spaces: what to plan, and what a search chooses from."""
+
+from __future__ import annotations
+
+import json
+import os
+from ctypes import byref
+from os import PathLike
+from typing import Any, Mapping, Sequence, Union
+
+from . import _native
+
+JsonValue = Union[None, bool, int, float, str, Sequence[Any], Mapping[str, Any]]
+
+
+def _json_text(value: object, what: str) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, Mapping):
+        try:
+            return json.dumps(value, default=_plain).encode()
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{what} holds something that JSON cannot say: {error}") from error
+    raise TypeError(f"{what} must be a dict or JSON text, not {type(value).__name__}")
+
+
+def _plain(value: object) -> object:
+    """NumPy's numbers and arrays and other mappings, as JSON has them."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    for method in ("tolist", "item"):
+        if hasattr(value, method):
+            return getattr(value, method)()
+    raise TypeError(f"{type(value).__name__} is neither a number, a text, a list nor a dict")
+
+
+class _Closable:
+    """Something with native memory, freed by `close`, `with` or the garbage collector."""
+
+    _handle: _native.Handle
+
+    def close(self) -> None:
+        """Frees the native memory now. Later uses raise InvalidHandleError."""
+        self._handle.close()
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Problem(_Closable):
+    """Tables, machine and constraints to plan for: a problem file (see README.md), read and checked.
+
+    Thread safety: any.
+    """
+
+    def __init__(self, problem: Mapping[str, Any] | str | bytes) -> None:
+        text = _json_text(problem, "problem")
+        self._handle = _native.Handle("problem", "problem_from_json", text, len(text))
+
+    @classmethod
+    def from_file(cls, path: str | PathLike[str]) -> Problem:
+        """Reads a JSON file, which gzip may have compressed."""
+        name = os.fspath(path)
+        if not isinstance(name, str):
+            raise TypeError(f"path must be a text, not {type(name).__name__}")
+        if "\0" in name:
+            raise ValueError("path holds a NUL character")
+        problem = cls.__new__(cls)
+        problem._handle = _native.Handle("problem", "problem_from_file", os.fsencode(name))
+        return problem
+
+    def _info(self) -> _native.ProblemInfo:
+        info = _native.ProblemInfo()
+        _native.call("problem_sizes", self._handle.value, byref(info))
+        return info
+
+    @property
+    def num_ranks(self) -> int:
+        return int(self._info().num_ranks)
+
+    @property
+    def ranks_per_host(self) -> int:
+        return int(self._info().ranks_per_host)
+
+    @property
+    def batch_size(self) -> int:
+        """Samples per rank."""
+        return int(self._info().batch_size)
+
+    @property
+    def table_names(self) -> tuple[str, ...]:
+        handle = self._handle.value
+        return tuple(_native.text_of("problem_table_name", handle, table)
+                     for table in range(self._info().num_tables))
+
+    def __repr__(self) -> str:
+        if self._handle.closed:
+            return "<shardwright.Problem, closed>"
+        info = self._info()
+        return f"<shardwright.Problem: {info.num_tables} tables on {info.num_ranks} ranks>"
+
+
+class SearchSpace(_Closable):
+    """The sharding options of every table with their costs.
+
+    `SearchSpace(problem)` enumerates them; `SearchSpace(problem, options)` takes what somebody else
+    computed: a dict or JSON text with the key `search_space`. Thread safety: any.
+    """
+
+    def __init__(self, problem: Problem,
+                 options: Mapping[str, Any] | str | bytes | None = None) -> None:
+        if not isinstance(problem, Problem):
+            raise TypeError(f"problem must be a shardwright.Problem, not {type(problem).__name__}")
+        if options is None:
+            self._handle = _native.Handle("search_space", "search_space_enumerate",
+                                          problem._handle.value)
+        else:
+            text = _json_text(options, "options")
+            self._handle = _native.Handle("search_space", "search_space_from_json",
+                                          problem._handle.value, text, len(text))
+
+    def _info(self) -> _native.SearchSpaceInfo:
+        info = _native.SearchSpaceInfo()
+        _native.call("search_space_sizes", self._handle.value, byref(info))
+        return info
+
+    def __len__(self) -> int:
+        return int(self._info().num_options)
+
+    @property
+    def num_shards(self) -> int:
+        """Of all options together."""
+        return int(self._info().num_shards)
+
+    def to_json(self) -> str:
+        return _native.text_of("search_space_to_json", self._handle.value)
+
+    def to_dict(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.to_json())
+        return found
+
+    def __repr__(self) -> str:
+        if self._handle.closed:
+            return "<shardwright.SearchSpace, closed>"
+        return f"<shardwright.SearchSpace: {len(self)} options>"
+
+
+ProblemLike = Union[Problem, Mapping[str, Any], str, bytes, "PathLike[str]"]
+
+
+def as_problem(problem: ProblemLike) -> Problem:
+    """A problem of a dict, JSON text (what begins with a brace) or the path of a file."""
+    if isinstance(problem, Problem):
+        return problem
+    if isinstance(problem, (Mapping, bytes)):
+        return Problem(problem)
+    if isinstance(problem, str):
+        return Problem(problem) if problem.lstrip().startswith("{") else Problem.from_file(problem)
+    if isinstance(problem, PathLike):
+        return Problem.from_file(problem)
+    raise TypeError("problem must be a shardwright.Problem, a dict, JSON text or a path, "
+                    f"not {type(problem).__name__}")

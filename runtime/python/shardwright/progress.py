@@ -1,0 +1,140 @@
+"""Following a search: progress functions, a tqdm bar, Ctrl-C."""
+
+from __future__ import annotations
+
+import importlib
+import signal
+import threading
+from contextlib import contextmanager
+from ctypes import c_void_p
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any, Callable, Iterator
+
+from . import _native
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a search stands. Times in seconds, ratings in ms (bytes for the storage model)."""
+
+    work: int
+    work_limit: int | None
+    proposals: int
+    proposals_at_most: int
+    rating: float | None
+    lower_bound: float | None
+    elapsed: float
+
+
+def _progress_of(found: _native.Progress) -> Progress:
+    return Progress(
+        work=found.work,
+        work_limit=found.work_limit or None,
+        proposals=found.proposals,
+        proposals_at_most=found.proposals_at_most,
+        rating=found.rating if found.has_rating else None,
+        lower_bound=found.lower_bound or None,
+        elapsed=found.elapsed_s,
+    )
+
+
+class _Bar:
+    """A tqdm bar over the work where that is limited, over the proposals otherwise."""
+
+    def __init__(self, tqdm: Any) -> None:
+        self._tqdm = tqdm
+        self._bar: Any = None
+
+    def __call__(self, progress: Progress) -> None:
+        total = progress.work_limit or progress.proposals_at_most or None
+        done = progress.work if progress.work_limit else progress.proposals
+        if self._bar is None:
+            self._bar = self._tqdm(desc="planning", unit=" step", unit_scale=True, leave=False)
+        bar = self._bar
+        bar.total = total
+        if progress.rating is not None:
+            bar.set_postfix_str(f"{progress.rating:.4g} ms", refresh=False)
+        bar.update(done - bar.n)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+class Watch:
+    """Carries one planning call: what Python raises meanwhile ends the call and is raised again.
+
+    The library asks after every batch; that is also where Python sees Ctrl-C, which it cannot while
+    the call runs.
+    """
+
+    def __init__(self, progress: object) -> None:
+        if progress is None or progress is False:
+            self._tell: Callable[[Progress], object] | None = None
+        elif progress is True:
+            try:
+                self._tell = _Bar(importlib.import_module("tqdm.auto").tqdm)
+            except ImportError:
+                self._tell = None
+        elif callable(progress):
+            self._tell = progress
+        else:
+            raise TypeError("progress must be True, False or a function of a Progress, "
+                            f"not {type(progress).__name__}")
+        self._raised: BaseException | None = None
+        self._callback = _native.ProgressCallback(self._on_progress)
+
+    def _on_progress(self, _: c_void_p, found: Any) -> int:
+        try:
+            if self._tell is not None and self._raised is None:
+                self._tell(_progress_of(found.contents))
+        except BaseException as raised:  # noqa: B036 - C code lies between; run() raises it again
+            self._raised = raised
+        return int(self._raised is not None)
+
+    def attach(self, options: _native.PlanOptions) -> None:
+        options.progress = self._callback
+
+    def run(self, kind: str, name: str, *arguments: Any) -> _native.Handle:
+        with self._signals():
+            try:
+                handle = _native.Handle(kind, name, *arguments)
+            except Exception:
+                if self._raised is not None:
+                    raise self._raised from None
+                raise
+        if self._raised is not None:
+            handle.close()
+            raise self._raised
+        return handle
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """Keeps what the handler of Ctrl-C raises: inside the callback Python could only print it."""
+        before = signal.getsignal(signal.SIGINT)
+        if not callable(before) or threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def handle(number: int, frame: FrameType | None) -> None:
+            try:
+                before(number, frame)
+            except BaseException as raised:  # noqa: B036 - run() raises it again
+                self._raised = raised
+
+        signal.signal(signal.SIGINT, handle)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if isinstance(self._tell, _Bar):
+            self._tell.close()
+        # The callback refers to this object: without this only the cycle collector would free both.
+        self._callback = _native.ProgressCallback()
+        self._raised = None

@@ -1,0 +1,302 @@
+"""What planning answers: the plan by table and by rank, its rating, and why there is none."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+from collections.abc import Iterator
+from ctypes import byref, c_double, c_int64, c_uint8, c_uint32, c_uint64
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from .errors import NoPlanError
+from .problem import Problem, _Closable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PERF_PARTS = ("fwd_compute", "fwd_comms", "bwd_compute", "bwd_comms", "prefetch_compute")
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A part of a table on one rank. Sizes and offsets are (rows, columns), memory in bytes."""
+
+    size: tuple[int, int]
+    offset: tuple[int, int]
+    rank: int
+    hbm: int
+    ddr: int
+    perf: tuple[float, float, float, float, float]
+
+    @property
+    def total_ms(self) -> float:
+        forward, forward_comms, backward, backward_comms, prefetch = self.perf
+        return forward + backward + forward_comms + backward_comms + prefetch
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """How one table is sharded, and where."""
+
+    table: str
+    table_number: int
+    option: int
+    sharding_type: str
+    compute_kernel: str
+    load_factor: float | None
+    shards: tuple[Shard, ...]
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        return tuple(shard.rank for shard in self.shards)
+
+    @property
+    def hbm(self) -> int:
+        return sum(shard.hbm for shard in self.shards)
+
+    @property
+    def ddr(self) -> int:
+        return sum(shard.ddr for shard in self.shards)
+
+    @property
+    def total_ms(self) -> float:
+        """Summed over shards, not the time that a step takes."""
+        return sum(shard.total_ms for shard in self.shards)
+
+
+@dataclass(frozen=True)
+class RankLoad:
+    """What one rank holds and how long it takes."""
+
+    rank: int
+    total_ms: float
+    perf: tuple[float, ...]
+    hbm: int
+    ddr: int
+    available_hbm: int
+    available_ddr: int
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why there is no plan: TorchRec's class of error, the true reason, a sentence."""
+
+    type: str
+    reason: str
+    message: str
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+class PlanResult(_Closable):
+    """The answer of `plan` and `replan`. Reads what is asked for, once.
+
+    Thread safety: any.
+    """
+
+    def __init__(self, problem: Problem, handle: _native.Handle) -> None:
+        self._handle = handle
+        self._problem = problem
+        self._summary = _native.PlanSummary()
+        _native.call("result_summary", handle.value, byref(self._summary))
+
+    @property
+    def has_plan(self) -> bool:
+        return bool(self._summary.has_plan)
+
+    @property
+    def mode(self) -> str:
+        return "exact" if self._summary.mode else "best"
+
+    @property
+    def rating(self) -> float | None:
+        """Of the slowest rank, in ms (bytes for the storage model)."""
+        return _finite(self._summary.rating)
+
+    @property
+    def lower_bound(self) -> float | None:
+        """No plan of the search space rates below."""
+        return _finite(self._summary.lower_bound)
+
+    @property
+    def gap(self) -> float | None:
+        """How far from optimal the plan is at most: 0.01 = 1 %."""
+        return _finite(self._summary.gap)
+
+    @property
+    def proven_optimal(self) -> bool:
+        return bool(self._summary.proven_optimal)
+
+    @property
+    def stopped_by(self) -> str:
+        """work_limit, time_limit, cancelled, or empty where the search ran to its end."""
+        return _native.STOPS[self._summary.stopped_by]
+
+    @property
+    def num_proposals(self) -> int:
+        return int(self._summary.num_proposals)
+
+    @property
+    def num_plans(self) -> int:
+        """Proposals that fitted."""
+        return int(self._summary.num_plans)
+
+    @property
+    def seconds(self) -> float:
+        return float(self._summary.total_s)
+
+    @cached_property
+    def failure(self) -> Failure | None:
+        if self.has_plan:
+            return None
+        kind, reason, message = (
+            _native.text_of("result_text", self._handle.value, which)
+            for which in (_native.FAILURE_TYPE, _native.FAILURE_REASON, _native.FAILURE))
+        return Failure(kind, reason, message)
+
+    def _require_plan(self) -> None:
+        if self.failure is not None:
+            raise NoPlanError(self.failure.message or "the search was stopped before it found a plan")
+
+    def chosen(self) -> Iterator[tuple[int, int, list[int]]]:
+        """Of every table in the order of the proposal: its number, its option's, its ranks."""
+        self._require_plan()
+        tables, shards = self._summary.num_tables, self._summary.num_shards
+        table = _native.array(c_uint32, tables)
+        option = _native.array(c_uint32, tables)
+        begin = _native.array(c_uint64, tables + 1)
+        rank = _native.array(c_uint32, shards)
+        buffers = _native.PlanBuffers(num_tables=tables, num_shards=shards, table=table,
+                                      option=option, shard_begin=begin, rank=rank)
+        _native.call("result_plan", self._handle.value, byref(buffers))
+        ranks, begins = list(rank), list(begin)
+        for i in range(tables):
+            yield table[i], option[i], ranks[begins[i]:begins[i + 1]]
+
+    @cached_property
+    def tables(self) -> tuple[TablePlan, ...]:
+        """Every table's choice, in the order of the proposal."""
+        chosen = list(self.chosen())
+        names = self._problem.table_names
+        options = _Options(self._handle)
+        return tuple(options.table_plan(names[table], table, option, ranks)
+                     for table, option, ranks in chosen)
+
+    @cached_property
+    def ranks(self) -> tuple[RankLoad, ...]:
+        self._require_plan()
+        count = self._summary.num_ranks
+        perf, parts = _native.array(c_double, count), _native.array(c_double, 5 * count)
+        hbm, ddr, available_hbm, available_ddr = (_native.array(c_int64, count) for _ in range(4))
+        buffers = _native.RankBuffers(num_ranks=count, perf_ms=perf, perf_parts=parts, hbm=hbm,
+                                      ddr=ddr, available_hbm=available_hbm,
+                                      available_ddr=available_ddr)
+        _native.call("result_ranks", self._handle.value, byref(buffers))
+        return tuple(RankLoad(rank, perf[rank], tuple(parts[5 * rank:5 * rank + 5]), hbm[rank],
+                              ddr[rank], available_hbm[rank], available_ddr[rank])
+                     for rank in range(count))
+
+    def to_json(self, search_space: bool = False) -> str:
+        """As `shardwright plan --json` writes it."""
+        return _native.text_of("result_to_json", self._handle.value, int(bool(search_space)))
+
+    def to_dict(self, search_space: bool = False) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.to_json(search_space))
+        return found
+
+    def save(self, path: str | Path) -> None:
+        """Writes the JSON text; `shardwright verify` and `replan` read it."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.to_json())
+
+    def to_pandas(self, what: str = "shards") -> Any:
+        """A pandas.DataFrame with a row per shard ("shards"), table ("tables") or rank ("ranks")."""
+        rows = _rows(self, what)
+        return importlib.import_module("pandas").DataFrame(rows)
+
+    def to_numpy(self, what: str = "ranks") -> dict[str, Any]:
+        """NumPy arrays by column, of the rows that `to_pandas` has."""
+        rows = _rows(self, what)
+        numpy = importlib.import_module("numpy")
+        return {key: numpy.array([row[key] for row in rows]) for key in rows[0]} if rows else {}
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws time and memory by rank with matplotlib; returns the axes."""
+        from .display import plot_ranks
+        return plot_ranks(self, ax)
+
+    def _repr_html_(self) -> str:
+        from .display import html
+        return html(self)
+
+    def __repr__(self) -> str:
+        if self._handle.closed:
+            return "<shardwright.PlanResult, closed>"
+        if not self.has_plan:
+            return f"<shardwright.PlanResult: no plan: {self.failure.message if self.failure else ''}>"
+        bound = f", at most {self.gap:.3%} from optimal" if self.gap is not None else ""
+        return (f"<shardwright.PlanResult: {self._summary.num_tables} tables on "
+                f"{self._summary.num_ranks} ranks, rating {self.rating:.6g}{bound}>")
+
+
+class _Options:
+    """The options that a result was chosen from, as arrays."""
+
+    def __init__(self, result: _native.Handle) -> None:
+        space = _native.Handle("search_space", "result_search_space", result.value)
+        try:
+            info = _native.SearchSpaceInfo()
+            _native.call("search_space_sizes", space.value, byref(info))
+            options, shards = info.num_options, info.num_shards
+            self.sharding_type = _native.array(c_uint8, options)
+            self.compute_kernel = _native.array(c_uint8, options)
+            self.begin = _native.array(c_uint64, options + 1)
+            self.load_factor = _native.array(c_double, options)
+            self.size, self.offset = (_native.array(c_int64, 2 * shards) for _ in range(2))
+            self.hbm, self.ddr = (_native.array(c_int64, shards) for _ in range(2))
+            self.perf = _native.array(c_double, 5 * shards)
+            buffers = _native.OptionBuffers(
+                num_options=options, num_shards=shards, sharding_type=self.sharding_type,
+                compute_kernel=self.compute_kernel, shard_begin=self.begin,
+                load_factor=self.load_factor, size=self.size, offset=self.offset, hbm=self.hbm,
+                ddr=self.ddr, perf=self.perf)
+            _native.call("search_space_to_arrays", space.value, byref(buffers))
+        finally:
+            space.close()
+
+    def table_plan(self, name: str, table: int, option: int, ranks: list[int]) -> TablePlan:
+        begin = self.begin[option]
+        shards = tuple(
+            Shard(size=(self.size[2 * j], self.size[2 * j + 1]),
+                  offset=(self.offset[2 * j], self.offset[2 * j + 1]), rank=rank, hbm=self.hbm[j],
+                  ddr=self.ddr[j], perf=tuple(self.perf[5 * j:5 * j + 5]))
+            for j, rank in enumerate(ranks, start=begin))
+        return TablePlan(name, table, option, _native.SHARDING_TYPES[self.sharding_type[option]],
+                         _native.COMPUTE_KERNELS[self.compute_kernel[option]],
+                         _finite(self.load_factor[option]), shards)
+
+
+def _rows(result: PlanResult, what: str) -> list[dict[str, Any]]:
+    if what == "ranks":
+        return [{"rank": load.rank, "total_ms": load.total_ms, **dict(zip(PERF_PARTS, load.perf)),
+                 "hbm": load.hbm, "ddr": load.ddr, "available_hbm": load.available_hbm,
+                 "available_ddr": load.available_ddr} for load in result.ranks]
+    if what == "tables":
+        return [{"table": table.table, "sharding_type": table.sharding_type,
+                 "compute_kernel": table.compute_kernel, "num_shards": len(table.shards),
+                 "hbm": table.hbm, "ddr": table.ddr, "total_ms": table.total_ms}
+                for table in result.tables]
+    if what == "shards":
+        return [{"table": table.table, "sharding_type": table.sharding_type,
+                 "compute_kernel": table.compute_kernel, "shard": number, "rank": shard.rank,
+                 "rows": shard.size[0], "columns": shard.size[1], "row_offset": shard.offset[0],
+                 "column_offset": shard.offset[1], "hbm": shard.hbm, "ddr": shard.ddr,
+                 "total_ms": shard.total_ms, **dict(zip(PERF_PARTS, shard.perf))}
+                for table in result.tables for number, shard in enumerate(table.shards)]
+    raise ValueError(f"what must be 'shards', 'tables' or 'ranks', not {what!r}")

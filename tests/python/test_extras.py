@@ -1,0 +1,104 @@
+"""What the package does with other packages, and the wheel itself."""
+
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+import matplotlib
+import numpy
+import pandas
+import tqdm.auto
+
+import shardwright
+from test_planning import SAMPLE, SMALL
+
+
+class Wheel(unittest.TestCase):
+    def test_the_installed_package_is_tested_with_its_own_libraries(self):
+        folder = Path(shardwright.__file__).parent
+        self.assertIn("site-packages", folder.parts)
+        self.assertTrue((folder / "py.typed").exists())
+        shardwright.plan(SMALL)
+        mapped = Path("/proc/self/maps").read_text(encoding="ascii")
+        self.assertIn(str(folder / "libtbb.so.12"), mapped)
+
+    def test_its_version_is_that_of_the_library(self):
+        import importlib.metadata
+        self.assertEqual(importlib.metadata.version("shardwright"), shardwright.version())
+
+    def test_users_are_checked_by_mypy(self):
+        program = ("import shardwright\n"
+                   "result = shardwright.plan({'tables': []})\n"
+                   "reveal_type(result.rating)\n"
+                   "shardwright.plan({}, threads='2')\n")
+        done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "-c", program],
+                              capture_output=True, text=True, check=False)
+        self.assertIn('"float | None"', done.stdout.replace("Union[builtins.float, None]", "float | None")
+                      .replace("builtins.float", "float"))
+        self.assertIn('incompatible type "str"', done.stdout)
+
+    def test_the_package_is_clean_for_mypy(self):
+        files = sorted(str(path) for path in Path("runtime/python/shardwright").glob("*.py"))
+        done = subprocess.run([sys.executable, "-m", "mypy", "--strict", *files],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+
+class Frames(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.result = shardwright.plan(SAMPLE)
+
+    def test_pandas_has_every_shard_table_and_rank(self):
+        shards = self.result.to_pandas()
+        self.assertIsInstance(shards, pandas.DataFrame)
+        by_rank = shards.groupby("rank")["hbm"].sum()
+        ranks = self.result.to_pandas("ranks").set_index("rank")
+        for rank, held in by_rank.items():
+            self.assertEqual(ranks.loc[rank, "hbm"], held)
+        self.assertEqual(len(self.result.to_pandas("tables")), 26)
+
+    def test_numpy_has_columns(self):
+        ranks = self.result.to_numpy()
+        self.assertEqual(ranks["total_ms"].max(), self.result.rating)
+        self.assertEqual(ranks["hbm"].dtype, numpy.int64)
+
+    def test_problems_may_hold_numpy_numbers(self):
+        problem = dict(SMALL, tables=[{"name": "a", "num_embeddings": numpy.int64(1000),
+                                       "embedding_dim": numpy.int32(16)}])
+        self.assertEqual(shardwright.plan(problem).tables[0].shards[0].size[1], 16)
+
+
+class Pictures(unittest.TestCase):
+    def test_a_plan_is_drawn_with_a_bar_per_rank_and_part(self):
+        result = shardwright.plan(SAMPLE)
+        axes = result.plot()
+        self.assertIsInstance(axes, matplotlib.axes.Axes)
+        self.assertEqual(len(axes.patches), 5 * len(result.ranks))
+        heights = sum(patch.get_height() for patch in axes.patches)
+        self.assertAlmostEqual(heights, sum(load.total_ms for load in result.ranks), places=9)
+
+    def test_a_bar_of_tqdm_is_shown_and_closed(self):
+        seen = []
+
+        class Bar(tqdm.auto.tqdm):
+            def update(self, n=1):
+                seen.append(n)
+                return super().update(n)
+
+            def close(self):
+                seen.append("closed")
+                return super().close()
+
+        original, tqdm.auto.tqdm = tqdm.auto.tqdm, Bar
+        try:
+            shardwright.plan(SAMPLE, progress=True, work_limit=5_000_000)
+        finally:
+            tqdm.auto.tqdm = original
+        self.assertGreater(len(seen), 1)
+        self.assertIn("closed", seen)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,203 @@
+"""Planning from Python: every way in, every way out."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+import shardwright
+
+SAMPLE = Path("samples/data/mlperf_dlrm_dcnv2.json")
+SMALL = {
+    "name": "small",
+    "topology": {"world_size": 2, "compute_device": "cuda", "hbm_cap": 8 << 30},
+    "tables": [{"name": "a", "num_embeddings": 100_000, "embedding_dim": 64},
+               {"name": "b", "num_embeddings": 5_000, "embedding_dim": 128}],
+}
+
+
+class WaysIn(unittest.TestCase):
+    def test_dict_text_bytes_file_and_gzip_give_the_same_plan(self):
+        text = json.dumps(SMALL)
+        with tempfile.TemporaryDirectory() as folder:
+            plain, packed = Path(folder, "p.json"), Path(folder, "p.json.gz")
+            plain.write_text(text, encoding="utf-8")
+            packed.write_bytes(gzip.compress(text.encode()))
+            plans = [shardwright.plan(problem).to_dict()["plan"]
+                     for problem in (SMALL, text, text.encode(), plain, str(packed),
+                                     shardwright.Problem(SMALL))]
+        self.assertEqual(len(plans[0]), 2)
+        for other in plans[1:]:
+            self.assertEqual(other, plans[0])
+
+    def test_a_problem_knows_its_sizes(self):
+        problem = shardwright.Problem(SMALL)
+        self.assertEqual(problem.table_names, ("a", "b"))
+        self.assertEqual((problem.num_ranks, problem.ranks_per_host, problem.batch_size), (2, 2, 512))
+
+    def test_exact_and_best_mode(self):
+        exact = shardwright.plan(SAMPLE, mode="exact")
+        best = shardwright.plan(SAMPLE)
+        self.assertEqual((exact.mode, best.mode), ("exact", "best"))
+        self.assertLessEqual(best.rating, exact.rating)
+        self.assertIsNone(exact.lower_bound)
+        self.assertLessEqual(best.lower_bound, best.rating)
+
+    def test_costs_of_somebody_else(self):
+        problem = shardwright.Problem(SMALL)
+        with shardwright.enumerate_options(problem) as options:
+            cheap = options.to_dict()
+        for option in cheap["search_space"]:
+            for shard in option["shards"]:
+                shard["perf"] = [1.0, 0, 0, 0, 0]
+        space = shardwright.SearchSpace(problem, cheap)
+        self.assertEqual(len(space), len(cheap["search_space"]))
+        result = shardwright.plan(problem, search_space=space)
+        self.assertEqual(result.rating, 1.0)
+
+
+class WaysOut(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.result = shardwright.plan(SAMPLE)
+        cls.answer = cls.result.to_dict()
+
+    def test_tables_are_those_of_the_json_answer(self):
+        self.assertEqual(len(self.result.tables), 26)
+        for table, entry in zip(self.result.tables, self.answer["plan"]):
+            self.assertEqual((table.table, table.sharding_type, table.compute_kernel),
+                             (entry["table"], entry["sharding_type"], entry["compute_kernel"]))
+            self.assertEqual(list(table.ranks), entry["ranks"])
+
+    def test_ranks_are_those_of_the_json_answer_and_sums_of_the_shards(self):
+        self.assertEqual([load.total_ms for load in self.result.ranks],
+                         self.answer["plan_perf_by_rank"])
+        self.assertEqual([load.hbm for load in self.result.ranks], self.answer["plan_hbm_by_rank"])
+        self.assertEqual(max(load.total_ms for load in self.result.ranks), self.result.rating)
+        held = [0] * len(self.result.ranks)
+        for table in self.result.tables:
+            for shard in table.shards:
+                held[shard.rank] += shard.hbm
+        self.assertEqual(held, self.answer["plan_hbm_by_rank"])
+
+    def test_a_saved_plan_verifies_and_a_changed_one_does_not(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "plan.json")
+            self.result.save(path)
+            text = path.read_text(encoding="utf-8")
+        checked = shardwright.verify(SAMPLE, text)
+        self.assertTrue(checked)
+        self.assertGreater(checked.claims, 26)
+        changed = json.loads(text)
+        changed["best_rating"] /= 2
+        found = shardwright.verify(SAMPLE, changed)
+        self.assertFalse(found)
+        self.assertIn("rating", " ".join(found.violations))
+
+    def test_planning_again_from_a_plan_keeps_it(self):
+        again = shardwright.replan(SAMPLE, self.result, migration_weight=1.0)
+        self.assertEqual([table.ranks for table in again.tables],
+                         [table.ranks for table in self.result.tables])
+
+    def test_no_plan_is_an_answer_that_says_why(self):
+        tight = dict(SMALL, topology={"world_size": 1, "compute_device": "cuda", "hbm_cap": 1000,
+                                      "ddr_cap": 1000}, reservation={"type": "none"})
+        result = shardwright.plan(tight)
+        self.assertFalse(result.has_plan)
+        self.assertIsNone(result.rating)
+        self.assertIn('"a"', result.failure.message)
+        self.assertEqual(result.failure.reason, "table_fits_nowhere")
+        with self.assertRaises(shardwright.NoPlanError):
+            _ = result.tables
+        self.assertIn("No plan", result._repr_html_())
+
+    def test_html_names_the_tables_and_escapes_them(self):
+        named = dict(SMALL, tables=[{"name": "<a&b>", "num_embeddings": 10, "embedding_dim": 8}])
+        text = shardwright.plan(named)._repr_html_()
+        self.assertIn("&lt;a&amp;b&gt;", text)
+        self.assertNotIn("<a&b>", text)
+
+
+class Following(unittest.TestCase):
+    def test_progress_rises_and_ends_with_the_plan(self):
+        seen = []
+        shardwright.plan(SAMPLE, work_limit=5_000_000, progress=seen.append)
+        self.assertGreater(len(seen), 1)
+        self.assertEqual([p.work for p in seen], sorted(p.work for p in seen))
+
+    def test_what_progress_raises_ends_the_planning(self):
+        class Enough(Exception):
+            pass
+
+        def raise_it(_):
+            raise Enough("enough")
+
+        with self.assertRaisesRegex(Enough, "enough"):
+            shardwright.plan(SAMPLE, progress=raise_it)
+
+    def test_cancel_from_another_thread_gives_the_best_so_far(self):
+        cancel = shardwright.Cancel()
+        start = time.perf_counter()
+        timer = threading.Timer(0.2, cancel.request)
+        timer.start()
+        result = shardwright.plan(SAMPLE, time_limit=60, cancel=cancel,
+                                  work_limit=10**12)
+        timer.join()
+        self.assertLess(time.perf_counter() - start, 30)
+        self.assertTrue(result.stopped_by == "cancelled" or result.proven_optimal)
+
+    def test_a_time_limit_is_kept(self):
+        start = time.perf_counter()
+        result = shardwright.plan(SAMPLE, time_limit=0.05)
+        self.assertLess(time.perf_counter() - start, 20)
+        self.assertTrue(result.has_plan)
+
+    def test_control_c_ends_a_long_search(self):
+        program = (
+            "import os, shardwright, signal, sys, threading\n"
+            "threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+            "try:\n"
+            "    shardwright.plan(sys.argv[1], search_space=None, work_limit=10**15)\n"
+            "except KeyboardInterrupt:\n"
+            "    print('interrupted')\n")
+        hard = {"topology": {"world_size": 64, "local_world_size": 8, "compute_device": "cuda",
+                             "hbm_cap": 40 << 30},
+                "tables": [{"name": f"t{i}", "num_embeddings": 1000 + 7919 * i * i,
+                            "embedding_dim": (16, 64, 128, 256)[i % 4]} for i in range(400)]}
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "hard.json")
+            path.write_text(json.dumps(hard), encoding="utf-8")
+            start = time.perf_counter()
+            done = subprocess.run([sys.executable, "-c", program, str(path)], timeout=100,
+                                  capture_output=True, text=True, check=False, env=os.environ)
+        self.assertEqual(done.stdout.strip(), "interrupted", done.stderr)
+        self.assertLess(time.perf_counter() - start, 60)
+        self.assertNotEqual(done.returncode, -signal.SIGINT)
+
+    def test_other_threads_run_while_one_plans(self):
+        ticks, stop = [0], threading.Event()
+
+        def count():
+            while not stop.is_set():
+                ticks[0] += 1
+                time.sleep(0.001)
+
+        counter = threading.Thread(target=count)
+        counter.start()
+        try:
+            shardwright.plan(SAMPLE, work_limit=20_000_000)
+        finally:
+            stop.set()
+            counter.join()
+        self.assertGreater(ticks[0], 5)
+
+
+if __name__ == "__main__":
+    unittest.main()
