@@ -26,8 +26,9 @@ Status check_bytes(std::int64_t bytes, std::int64_t world_size, const std::strin
   return {};
 }
 
+// `splits_rows`: the memory that rows are dealt out by, so that it cannot be nothing everywhere.
 Status check_custom(const std::vector<std::int64_t>& caps, std::int64_t world_size,
-                    const std::string& where) {
+                    bool splits_rows, const std::string& where) {
   if (caps.empty()) return {};
   if (static_cast<std::int64_t>(caps.size()) != world_size) {
     return invalid_input(where, "must give one size per rank: " + std::to_string(world_size) +
@@ -38,7 +39,7 @@ Status check_custom(const std::vector<std::int64_t>& caps, std::int64_t world_si
     SHARDWRIGHT_RETURN_IF_ERROR(check_bytes(caps[i], world_size, where + "/" + std::to_string(i)));
     any = any || caps[i] > 0;
   }
-  if (!any) return invalid_input(where, "at least one rank must have memory");
+  if (splits_rows && !any) return invalid_input(where, "at least one rank must have memory");
   return {};
 }
 
@@ -69,10 +70,11 @@ Status check(const TopologySpec& spec) {
   }
   SHARDWRIGHT_RETURN_IF_ERROR(check_bytes(spec.hbm_cap_bytes, spec.world_size, "/hbm_cap"));
   SHARDWRIGHT_RETURN_IF_ERROR(check_bytes(spec.ddr_cap_bytes, spec.world_size, "/ddr_cap"));
+  const bool on_cpu = spec.compute_device == ComputeDevice::kCpu;
   SHARDWRIGHT_RETURN_IF_ERROR(
-      check_custom(spec.custom_hbm_cap_bytes, spec.world_size, "/custom/hbm_cap"));
+      check_custom(spec.custom_hbm_cap_bytes, spec.world_size, !on_cpu, "/custom/hbm_cap"));
   SHARDWRIGHT_RETURN_IF_ERROR(
-      check_custom(spec.custom_ddr_cap_bytes, spec.world_size, "/custom/ddr_cap"));
+      check_custom(spec.custom_ddr_cap_bytes, spec.world_size, on_cpu, "/custom/ddr_cap"));
   SHARDWRIGHT_RETURN_IF_ERROR(check_positive(spec.intra_host_bw, "/intra_host_bw"));
   SHARDWRIGHT_RETURN_IF_ERROR(check_positive(spec.inter_host_bw, "/inter_host_bw"));
   SHARDWRIGHT_RETURN_IF_ERROR(check_positive(spec.hbm_mem_bw, "/hbm_mem_bw"));

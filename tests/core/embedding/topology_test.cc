@@ -165,6 +165,17 @@ TEST_CASE("topology: refuses custom sizes of the wrong number, sign or sum") {
   CHECK(refused_with([](TopologySpec& spec) {
           spec.custom_hbm_cap_bytes = {0, 0, 0, 0};
         }) == "/custom/hbm_cap");
+  CHECK(refused_with([](TopologySpec& spec) {
+          spec.compute_device = ComputeDevice::kCpu;
+          spec.custom_ddr_cap_bytes = {0, 0, 0, 0};
+        }) == "/custom/ddr_cap");
+}
+
+TEST_CASE("topology: a kind of memory that rows are not dealt out by may be nothing everywhere") {
+  TopologySpec spec;
+  spec.world_size = spec.local_world_size = 2;
+  spec.custom_ddr_cap_bytes = {0, 0};
+  CHECK(Topology::make(spec).ok());
 }
 
 TEST_CASE("topology: refuses bandwidths that are not finite and above zero") {
