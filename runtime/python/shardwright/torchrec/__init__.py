@@ -1,0 +1,19 @@
+"""A drop-in for TorchRec's planner; needs torch, torchrec and fbgemm-gpu or fbgemm-gpu-cpu.
+
+    from shardwright.torchrec import EmbeddingShardingPlanner
+    plan = EmbeddingShardingPlanner(topology=topology).plan(module, sharders)
+"""
+
+try:
+    import torchrec as _torchrec  # noqa: F401
+except ImportError as _error:
+    raise ImportError("shardwright.torchrec needs torchrec, torch and fbgemm-gpu (or "
+                      f"fbgemm-gpu-cpu) of matching releases: {_error}") from _error
+
+from .adapters import ShardwrightPartitioner, ShardwrightProposer
+from .candidates import Candidates, Choice, Run, Table
+from .enumeration import enumerate_candidates
+from .planner import EmbeddingShardingPlanner, PlanSeconds
+
+__all__ = ["Candidates", "Choice", "EmbeddingShardingPlanner", "PlanSeconds", "Run",
+           "ShardwrightPartitioner", "ShardwrightProposer", "Table", "enumerate_candidates"]

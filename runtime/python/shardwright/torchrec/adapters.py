@@ -1,0 +1,106 @@
+"""Shardwright's search as a Proposer or a Partitioner of TorchRec's planner."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+from torchrec.distributed.planner.types import (Enumerator, Partitioner, PlannerError,
+                                                PlannerErrorType, Proposer, ShardingOption,
+                                                Topology)
+
+from .candidates import Candidates
+from .search import Search, SearchSettings, Unsupported, default_proposers
+
+_GREEDY = {"type": "greedy", "sort_by": "storage", "balance_modules": False}
+
+
+def _batch_size(options: Sequence[ShardingOption]) -> int:
+    return max(1, int(options[0].batch_size))
+
+
+class ShardwrightProposer(Proposer):
+    """Proposes the tables' cheapest options, then, knowing the memory there is, those of the best
+    plan that shardwright finds.
+
+    The planner's own partitioner places them; with ShardwrightPartitioner the places are
+    shardwright's, too. Arguments as in `shardwright.plan`. Thread safety: none, as in TorchRec.
+    """
+
+    def __init__(self, *, mode: str = "best", threads: int = 0, time_limit: float | None = None,
+                 work_limit: int | None = None, seed: int = 0) -> None:
+        self._settings = SearchSettings(mode=mode, threads=threads, time_limit=time_limit,
+                                        work_limit=work_limit, seed=seed)
+        self._options: list[ShardingOption] = []
+        self._proposal: list[ShardingOption] | None = None
+        self._searched = False
+
+    def load(self, search_space: list[ShardingOption],
+             enumerator: Enumerator | None = None) -> None:
+        by_table: dict[str, list[ShardingOption]] = {}
+        for option in search_space:
+            by_table.setdefault(option.fqn, []).append(option)
+        # In the order of Candidates, which groups by table.
+        self._options = [option for options in by_table.values() for option in options]
+        self._proposal = [min(options, key=lambda option: option.total_perf)
+                          for options in by_table.values()]
+        self._searched = False
+
+    def propose(self) -> list[ShardingOption] | None:
+        return self._proposal
+
+    def feedback(self, partitionable: bool, plan: list[ShardingOption] | None = None,
+                 perf_rating: float | None = None,
+                 storage_constraint: Topology | None = None) -> None:
+        if self._searched or storage_constraint is None:
+            self._proposal = None
+            return
+        self._searched = True
+        candidates = Candidates.of_options(self._options)
+        exact = self._settings.mode == "exact"
+        try:
+            with Search(candidates, storage_constraint, _batch_size(self._options),
+                        default_proposers(), _GREEDY, exact=exact) as search:
+                result = search.run(self._settings)
+                self._proposal = None
+                if result.has_plan:
+                    self._proposal = [self._options[chosen.number]
+                                      for chosen in search.chosen(result)]
+        except Unsupported as reason:
+            raise PlannerError(f"ShardwrightProposer cannot search {reason}; use TorchRec's "
+                               "proposers for this model") from None
+
+
+class ShardwrightPartitioner(Partitioner):
+    """Places a proposal's shards: mode "exact" as GreedyPerfPartitioner does, "best" as well as
+    shardwright can within `work_limit`. Thread safety: any.
+    """
+
+    def __init__(self, *, mode: str = "exact", threads: int = 0,
+                 work_limit: int | None = None, sort_by: str = "storage",
+                 balance_modules: bool = False) -> None:
+        if sort_by not in ("storage", "perf"):
+            raise ValueError(f"sort_by must be 'storage' or 'perf', not {sort_by!r}")
+        self._settings = SearchSettings(mode=mode, threads=threads, work_limit=work_limit)
+        self._partitioner = {"type": "greedy", "sort_by": sort_by,
+                             "balance_modules": bool(balance_modules)}
+
+    def partition(self, proposal: list[ShardingOption],
+                  storage_constraint: Topology) -> list[ShardingOption]:
+        """Sets the rank of every shard. Raises PlannerError where they do not fit."""
+        if not proposal:
+            return proposal
+        try:
+            with Search(Candidates.of_options(proposal), storage_constraint, _batch_size(proposal),
+                        [{"type": "greedy"}], self._partitioner,
+                        exact=self._settings.mode == "exact") as search:
+                result = search.run(self._settings)
+                if result.failure is not None:
+                    raise PlannerError(result.failure.message, PlannerErrorType.PARTITION)
+                chosen = search.chosen(result)
+        except Unsupported as reason:
+            raise PlannerError(f"ShardwrightPartitioner cannot place {reason}") from None
+        by_table = {item.table.fqn: item.ranks for item in chosen}
+        for option in proposal:
+            for shard, rank in zip(option.shards, by_table[option.fqn]):
+                shard.rank = rank
+        return proposal

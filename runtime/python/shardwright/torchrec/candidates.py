@@ -1,0 +1,193 @@
+"""Sharding options as compact rows: shards of equal size and cost are one run, equal tables share."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, Sequence
+
+from torch import nn
+from torchrec.distributed.planner.types import Perf, Shard, ShardingOption, Storage
+
+from .._native import COMPUTE_KERNELS, SHARDING_TYPES
+
+# Kernels that the library has no name for; it never looks at what a kernel is when costs are given.
+_ANY_KERNEL = "customized_kernel"
+
+
+@dataclass(slots=True)
+class Run:
+    """`count` neighbouring shards of one size and cost, `step` apart."""
+
+    count: int
+    size: tuple[int, int]
+    offset: tuple[int, int]
+    step: tuple[int, int]
+    storage: Storage
+    perf: Perf
+
+
+@dataclass(slots=True)
+class Choice:
+    """One way to shard a table; shared by equal tables."""
+
+    sharding_type: str
+    compute_kernel: str
+    partition_by: str
+    runs: list[Run]
+    load_factor: float | None
+    is_weighted: bool | None = None
+    _text: str = field(default="", compare=False, repr=False)
+
+    @property
+    def num_shards(self) -> int:
+        return sum(run.count for run in self.runs)
+
+    def json_text(self) -> str:
+        """All of the option but its table, as the library reads it."""
+        if not self._text:
+            kernel = self.compute_kernel if self.compute_kernel in COMPUTE_KERNELS else _ANY_KERNEL
+            load = "" if self.load_factor is None else f'"load_factor":{self.load_factor!r},'
+            self._text = (f'"sharding_type":"{self.sharding_type}","compute_kernel":"{kernel}",'
+                          f'{load}"shards":[{",".join(map(_run_text, self.runs))}]}}')
+        return self._text
+
+    def shards(self, ranks: Sequence[int]) -> list[Shard]:
+        """TorchRec's shards, each on its rank, with costs of its own."""
+        shards: list[Shard] = []
+        for run in self.runs:
+            (row, column), (row_step, column_step) = run.offset, run.step
+            hbm, ddr, perf = run.storage.hbm, run.storage.ddr, run.perf
+            for i in range(run.count):
+                shards.append(Shard(
+                    size=list(run.size), offset=[row + i * row_step, column + i * column_step],
+                    storage=Storage(hbm=hbm, ddr=ddr), perf=perf, rank=ranks[len(shards)]))
+        return shards
+
+
+def _run_text(run: Run) -> str:
+    perf, storage = run.perf, run.storage
+    many = ""
+    if run.count > 1:
+        many = f',"count":{run.count},"step":[{run.step[0]},{run.step[1]}]'
+    return (f'{{"size":[{run.size[0]},{run.size[1]}],"offset":[{run.offset[0]},{run.offset[1]}],'
+            f'"hbm":{storage.hbm},"ddr":{storage.ddr},"perf":[{float(perf.fwd_compute)!r},'
+            f'{float(perf.fwd_comms)!r},{float(perf.bwd_compute)!r},{float(perf.bwd_comms)!r},'
+            f'{float(perf.prefetch_compute)!r}]{many}}}')
+
+
+def runs_of(sizes: Sequence[Sequence[int]], offsets: Sequence[Sequence[int]],
+            costs: Sequence[tuple[Storage, Perf]]) -> list[Run]:
+    """Joins neighbours of equal size, equal cost and equal step."""
+    runs: list[Run] = []
+    last: tuple[int, int] = (0, 0)
+    for size, offset, (storage, perf) in zip(sizes, offsets, costs):
+        at = (offset[0], offset[1])
+        if runs:
+            run = runs[-1]
+            step = (at[0] - last[0], at[1] - last[1])
+            if (run.size == (size[0], size[1]) and (run.count == 1 or run.step == step)
+                    and (run.perf is perf or run.perf == perf)
+                    and (run.storage is storage or run.storage == storage)):
+                run.count += 1
+                run.step = step
+                last = at
+                continue
+        runs.append(Run(1, (size[0], size[1]), at, (0, 0), storage, perf))
+        last = at
+    return runs
+
+
+@dataclass(slots=True)
+class Table:
+    """A table of a module with its options, as the enumerator found them."""
+
+    name: str
+    path: str
+    module: nn.Module
+    tensor: Any
+    is_pooled: bool
+    dependency: str | None
+    choices: list[Choice]
+    first_option: int = 0
+    # What the release's ShardingOption takes beside its cost, from the table's constraints.
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def fqn(self) -> str:
+        return self.path + "." + self.name
+
+    def sharding_option(self, choice: Choice, ranks: Sequence[int]) -> ShardingOption:
+        option = ShardingOption(
+            name=self.name, tensor=self.tensor, module=(self.path, self.module),
+            sharding_type=choice.sharding_type, partition_by=choice.partition_by,
+            compute_kernel=choice.compute_kernel, shards=choice.shards(ranks),
+            dependency=self.dependency, is_pooled=self.is_pooled, **self.attributes)
+        if choice.is_weighted is not None:
+            option.is_weighted = choice.is_weighted
+        return option
+
+
+class Candidates:
+    """The search space of a planner: tables with their options, numbered as enumerated."""
+
+    def __init__(self, tables: list[Table]) -> None:
+        self.tables = tables
+        first = 0
+        for table in tables:
+            table.first_option = first
+            first += len(table.choices)
+        self.num_options = first
+
+    @classmethod
+    def of_options(cls, options: Sequence[ShardingOption]) -> Candidates:
+        """Of options that TorchRec made, which must have their costs."""
+        tables: dict[str, Table] = {}
+        for option in options:
+            table = tables.get(option.fqn)
+            if table is None:
+                table = tables[option.fqn] = Table(
+                    option.name, option.path, option.module[1], option.tensor, option.is_pooled,
+                    option.dependency, [])
+            table.choices.append(choice_of(option))
+        return cls(list(tables.values()))
+
+    def tables_json(self) -> list[dict[str, Any]]:
+        return [{
+            "name": table.name,
+            "module": table.path or ".",
+            "num_embeddings": int(table.tensor.shape[0]),
+            "embedding_dim": int(table.tensor.shape[1]),
+            "kind": "pooled" if table.is_pooled else "sequence",
+            **({"dependency": table.dependency} if table.dependency else {}),
+        } for table in self.tables]
+
+    def json_text(self) -> str:
+        """The search space as the library reads it, options in the order of their numbers."""
+        parts: list[str] = []
+        for table in self.tables:
+            head = f'{{"table":{json.dumps(table.name)},"module":{json.dumps(table.path or ".")},'
+            parts += [head + choice.json_text() for choice in table.choices]
+        return '{"search_space":[' + ",".join(parts) + "]}"
+
+    def unsupported(self) -> str:
+        """Why the library cannot search this, or an empty text."""
+        for table in self.tables:
+            for choice in table.choices:
+                if choice.sharding_type not in SHARDING_TYPES:
+                    return f"table {table.name} has the sharding type {choice.sharding_type}"
+                if any(run.storage.ssd for run in choice.runs):
+                    return f"table {table.name} has options that take SSD"
+        return ""
+
+
+def choice_of(option: ShardingOption) -> Choice:
+    for number, shard in enumerate(option.shards):
+        if shard.storage is None or shard.perf is None:
+            raise ValueError(f"shard {number} of table {option.name} has no costs; "
+                             "call the enumerator's populate_estimates first")
+    runs = runs_of([shard.size for shard in option.shards],
+                   [shard.offset for shard in option.shards],
+                   [(shard.storage, shard.perf) for shard in option.shards])
+    return Choice(option.sharding_type, option.compute_kernel, option.partition_by, runs,
+                  option.cache_load_factor, option.is_weighted)

@@ -1,0 +1,205 @@
+"""EmbeddingShardingPlanner: TorchRec's planner with its search done by shardwright."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any, Callable
+
+from torch import nn
+from torch.distributed.remote_device import _remote_device
+from torchrec.distributed.planner import planners
+from torchrec.distributed.planner.types import (Enumerator, ParameterConstraints, Partitioner,
+                                                PerfModel, PlanDebugStats, PlanLoader, Proposer,
+                                                ShardingOption, Stats, StorageReservation, Topology)
+from torchrec.distributed.sharding_plan import placement
+from torchrec.distributed.types import (EmbeddingModuleShardingPlan, EnumerableShardingSpec,
+                                        ModuleSharder, ParameterSharding, ShardingPlan,
+                                        ShardingType, ShardMetadata)
+
+from ..planning import Cancel, ProgressLike
+from ..result import PlanResult
+from .enumeration import enumerate_candidates
+from .search import (Search, SearchSettings, Unsupported, partitioner_json, perf_model_name,
+                     proposer_json)
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class PlanSeconds:
+    """Where the time of a plan went: conversion of Python objects, and the library's own share."""
+
+    reserve: float
+    enumerate: float
+    hand_over: float
+    search: float
+    build: float
+
+    @property
+    def total(self) -> float:
+        return self.reserve + self.enumerate + self.hand_over + self.search + self.build
+
+
+class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
+    """Takes what TorchRec's planner takes and answers with TorchRec's ShardingPlan.
+
+    Beyond that: `mode` "best" looks for the best plan, starting from TorchRec's own, "exact" makes
+    TorchRec's decisions; `threads`, `work_limit`, `seed`, `progress`, `cancel` as in
+    `shardwright.plan`. Costs and options are those of the installed release, whatever estimator,
+    enumerator and sharders it was given. What only TorchRec can search (custom proposers,
+    partitioners or performance models, a plan loader, SSD) TorchRec searches; `searched_by` and
+    the log say so.
+
+    After `plan`: `result` (rating, bound, gap), `seconds`, `searched_by`.
+    Thread safety: one plan at a time by one planner, as with TorchRec's.
+    """
+
+    def __init__(
+        self,
+        topology: Topology | None = None,
+        batch_size: int | None = None,
+        enumerator: Enumerator | None = None,
+        storage_reservation: StorageReservation | None = None,
+        proposer: Proposer | list[Proposer] | None = None,
+        partitioner: Partitioner | None = None,
+        performance_model: PerfModel | None = None,
+        stats: Stats | list[Stats] | None = None,
+        constraints: dict[str, ParameterConstraints] | None = None,
+        debug: bool = True,
+        callbacks: list[Callable[[list[ShardingOption]], list[ShardingOption]]] | None = None,
+        timeout_seconds: int | None = None,
+        plan_loader: PlanLoader | None = None,
+        *,
+        mode: str = "best",
+        threads: int = 0,
+        work_limit: int | None = None,
+        seed: int = 0,
+        progress: ProgressLike = None,
+        cancel: Cancel | None = None,
+    ) -> None:
+        if mode not in ("best", "exact"):
+            raise ValueError(f"mode must be 'best' or 'exact', not {mode!r}")
+        super().__init__(
+            topology=topology, batch_size=batch_size, enumerator=enumerator,
+            storage_reservation=storage_reservation, proposer=proposer, partitioner=partitioner,
+            performance_model=performance_model, stats=stats, constraints=constraints, debug=debug,
+            callbacks=callbacks, timeout_seconds=timeout_seconds, plan_loader=plan_loader)
+        self._settings = SearchSettings(mode=mode, threads=threads, work_limit=work_limit,
+                                        time_limit=timeout_seconds, seed=seed, progress=progress,
+                                        cancel=cancel)
+        self._enumerated: tuple[nn.Module, list[ModuleSharder[nn.Module]]] | None = None
+        self.result: PlanResult | None = None
+        self.seconds: PlanSeconds | None = None
+        self.searched_by = ""
+
+    def plan(self, module: nn.Module, sharders: list[ModuleSharder[nn.Module]]) -> ShardingPlan:
+        """Raises TorchRec's PlannerError where there is no plan."""
+        if not isinstance(module, nn.Module):
+            raise TypeError(f"module must be a torch.nn.Module, not {type(module).__name__}")
+        if not isinstance(sharders, (list, tuple)) or not all(
+                isinstance(sharder, ModuleSharder) for sharder in sharders):
+            raise TypeError("sharders must be a list of TorchRec's ModuleSharders")
+        self._enumerated = (module, list(sharders))
+        try:
+            return self._plan(module, list(sharders))
+        except Unsupported as reason:
+            logger.warning("TorchRec searches this plan itself, because of %s", reason)
+            self.result = self.seconds = None
+            self.searched_by = "torchrec"
+            return super().plan(module, list(sharders))
+
+    def _plan(self, module: nn.Module, sharders: list[ModuleSharder[nn.Module]]) -> ShardingPlan:
+        if self.plan_loader is not None:
+            raise Unsupported("the plan loader")
+        proposers = [proposer_json(proposer) for proposer in self._proposers]
+        partitioner = partitioner_json(self._partitioner)
+        perf_model = perf_model_name(self._perf_model)
+        start = perf_counter()
+        self._best_plan, self._search_space = None, None
+        topology = self._storage_reservation.reserve(
+            topology=self._topology, batch_size=self._batch_size, module=module,
+            sharders=sharders, constraints=self._constraints)
+        reserved = perf_counter()
+        candidates = enumerate_candidates(self._enumerator, module, sharders)
+        enumerated = perf_counter()
+        if not candidates.tables:
+            return ShardingPlan({})
+        with Search(candidates, topology, self._batch_size, proposers, partitioner, perf_model,
+                    exact=self._settings.mode == "exact") as search:
+            handed_over = perf_counter()
+            self.searched_by = "shardwright"
+            result = self.result = search.run(self._settings)
+            self._num_proposals, self._num_plans = result.num_proposals, result.num_plans
+            searched = perf_counter()
+            best_plan = [chosen.option() for chosen in search.chosen(result)]
+        for callback in self._callbacks:
+            best_plan = callback(best_plan)
+        self._best_plan = best_plan
+        sharding_plan = to_sharding_plan(best_plan, self._topology)
+        seconds = PlanSeconds(reserved - start, enumerated - reserved, handed_over - enumerated,
+                              searched - handed_over, perf_counter() - searched)
+        self.seconds = seconds
+        self._log_stats(sharding_plan, best_plan, sharders, seconds.total)
+        planners.validate_modules_inclusion_in_sharding_plan(sharding_plan, module, sharders)
+        planners.validate_rank_assignment(sharding_plan, self._topology)
+        planners.validate_compute_kernels(best_plan)
+        self.seconds = replace(seconds, build=perf_counter() - searched)
+        return sharding_plan
+
+    def _log_stats(self, sharding_plan: ShardingPlan, best_plan: list[ShardingOption],
+                   sharders: list[ModuleSharder[nn.Module]], run_time: float) -> None:
+        for stats in self._stats:
+            stats.log(
+                sharding_plan=sharding_plan, topology=self._topology, batch_size=self._batch_size,
+                storage_reservation=self._storage_reservation, num_proposals=self._num_proposals,
+                num_plans=self._num_plans, run_time=run_time, best_plan=best_plan,
+                constraints=self._constraints, enumerator=self._enumerator, sharders=sharders,
+                debug=self._debug,
+                debug_stats=PlanDebugStats(planner_type=type(self).__name__,
+                                           timeout_seconds=self._timeout_seconds))
+
+    def get_search_space(self) -> list[ShardingOption] | None:
+        """The enumerated options as objects; made when asked for, as that takes TorchRec's time."""
+        if self._search_space is None and self._enumerated is not None:
+            module, sharders = self._enumerated
+            self._search_space = self._enumerator.enumerate(module=module, sharders=sharders)
+        return self._search_space
+
+    def hash_planner_context_inputs(self) -> int:
+        self.get_search_space()
+        return int(super().hash_planner_context_inputs())
+
+    def hash_planner_context_inputs_str(self) -> str:
+        self.get_search_space()
+        return str(super().hash_planner_context_inputs_str())
+
+
+def to_sharding_plan(options: list[ShardingOption], topology: Topology) -> ShardingPlan:
+    """What TorchRec's function of this name gives, with one placement object per rank."""
+    places: dict[int, Any] = {}
+
+    def place(rank: int) -> Any:
+        found = places.get(rank)
+        if found is None:
+            found = places[rank] = _remote_device(
+                placement(topology.compute_device, rank, topology.local_world_size))
+        return found
+
+    plan: dict[str, Any] = {}
+    for option in options:
+        ranks = [shard.rank for shard in option.shards]
+        spec = None
+        if option.sharding_type != ShardingType.DATA_PARALLEL.value:
+            spec = EnumerableShardingSpec([
+                ShardMetadata(shard_sizes=shard.size, shard_offsets=shard.offset,
+                              placement=place(shard.rank)) for shard in option.shards])
+        module_plan = plan.setdefault(option.path, EmbeddingModuleShardingPlan())
+        module_plan[option.name] = ParameterSharding(
+            sharding_spec=spec, sharding_type=option.sharding_type,
+            compute_kernel=option.compute_kernel, ranks=ranks, cache_params=option.cache_params,
+            enforce_hbm=option.enforce_hbm, stochastic_rounding=option.stochastic_rounding,
+            bounds_check_mode=option.bounds_check_mode, output_dtype=option.output_dtype,
+            key_value_params=option.key_value_params)
+    return ShardingPlan(plan)

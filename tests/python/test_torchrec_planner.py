@@ -1,0 +1,286 @@
+"""The drop-in as a user meets it: arguments, errors, what TorchRec still plans itself, adapters."""
+
+import inspect
+import re
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+import torch
+import torch.distributed
+from torchrec.distributed.planner import EmbeddingShardingPlanner as Peer
+from torchrec.distributed.planner import ParameterConstraints, Topology
+from torchrec.distributed.planner.partitioners import GreedyPerfPartitioner
+from torchrec.distributed.planner.perf_models import NoopPerfModel
+from torchrec.distributed.planner.proposers import (EmbeddingOffloadScaleupProposer,
+                                                    GreedyProposer, GridSearchProposer,
+                                                    UniformProposer)
+from torchrec.distributed.planner.types import PlannerError, PlannerErrorType
+from torchrec.distributed.planner.shard_estimators import EmbeddingOffloadStats
+from torchrec.distributed.types import CacheParams, ShardingPlan
+from torchrec_cases import GIB, Case, Model, bag_module, bags, cases, sharders
+from test_torchrec_plans import WORK, described
+
+from shardwright import Cancel, InvalidInputError
+from shardwright.torchrec import (EmbeddingShardingPlanner, ShardwrightPartitioner,
+                                  ShardwrightProposer)
+
+EIGHT = {"world_size": 8, "local_world_size": 4}
+
+
+def model(count=6, seed=40):
+    return Model(ebc=bag_module(bags(count, seed)))
+
+
+class DropIn(unittest.TestCase):
+    def test_it_is_torchrecs_planner_with_its_arguments_in_its_order(self):
+        self.assertTrue(issubclass(EmbeddingShardingPlanner, Peer))
+        theirs = list(inspect.signature(Peer.__init__).parameters)
+        ours = inspect.signature(EmbeddingShardingPlanner.__init__).parameters
+        self.assertEqual(list(ours)[:len(theirs)], theirs)
+        self.assertTrue(all(ours[name].kind is inspect.Parameter.KEYWORD_ONLY
+                            for name in list(ours)[len(theirs):]))
+
+    def test_the_readme_plans_a_module_in_under_ten_lines(self):
+        text = Path("README.md").read_text(encoding="utf-8")
+        snippet = re.search(r"```python\n(.*?shardwright\.torchrec.*?)```", text, re.S).group(1)
+        lines = [line for line in snippet.splitlines() if line.strip()]
+        self.assertLess(len(lines), 10)
+        names = {}
+        exec(snippet, names)  # noqa: S102 - the text is this repository's
+        self.assertIsInstance(names["plan"], ShardingPlan)
+        self.assertIn("ads", names["plan"].plan[""])
+
+    def test_collective_plan_broadcasts_the_same_plan(self):
+        case = Case(model(), EIGHT)
+        with tempfile.TemporaryDirectory() as folder:
+            torch.distributed.init_process_group(
+                "gloo", init_method=f"file://{folder}/store", rank=0, world_size=1)
+            try:
+                planner = case.planner(EmbeddingShardingPlanner, mode="exact")
+                plan = planner.collective_plan(case.module, case.sharders)
+            finally:
+                torch.distributed.destroy_process_group()
+        self.assertEqual(described(plan), described(case.plan()[1]))
+
+    def test_callbacks_stats_and_the_rest_of_the_planner_see_the_plan(self):
+        seen, logged = [], []
+
+        class Stats:
+            def log(self, **what):
+                logged.append(what)
+
+        case = Case(model(), EIGHT, options={"callbacks": [lambda plan: seen.append(plan) or plan]})
+        planner = case.planner(EmbeddingShardingPlanner, mode="exact")
+        planner._stats = [Stats()]
+        plan = planner.plan(case.module, case.sharders)
+        peer = case.planner()
+        peer._stats = [Stats()]
+        peer.plan(case.module, case.sharders)
+        self.assertEqual(planner.get_selected_options(), seen[0])
+        ours, theirs = logged
+        self.assertEqual(set(ours), set(theirs))
+        self.assertEqual(described(ours["sharding_plan"]), described(theirs["sharding_plan"]))
+        for key in ("num_proposals", "num_plans", "batch_size", "constraints", "debug"):
+            self.assertEqual(ours[key], theirs[key])
+        self.assertEqual(described(plan), described(ours["sharding_plan"]))
+        self.assertEqual(len(planner.get_search_space()), len(peer.get_search_space()))
+        self.assertEqual(planner.hash_planner_context_inputs_str(),
+                         peer.hash_planner_context_inputs_str())
+
+    def test_the_default_report_is_written(self):
+        planner = EmbeddingShardingPlanner(
+            topology=Topology(world_size=2, compute_device="cuda"), work_limit=WORK)
+        plan = planner.plan(model(3), sharders())
+        self.assertEqual(len(plan.plan["ebc"]), 3)
+
+    def test_a_module_without_tables_has_an_empty_plan(self):
+        planner = Case(model(), EIGHT).planner(EmbeddingShardingPlanner)
+        self.assertEqual(planner.plan(torch.nn.Linear(2, 2), sharders()).plan, {})
+
+    def test_where_nothing_fits_the_error_is_torchrecs(self):
+        for hbm, kind in ((1000, PlannerErrorType.INSUFFICIENT_STORAGE),
+                          (300_000_000, PlannerErrorType.STRICT_CONSTRAINTS)):
+            case = Case(Model(ebc=bag_module(bags(3, 41, prefix="t", dims=(128,)))),
+                        {**EIGHT, "hbm_cap": hbm, "ddr_cap": 0}, constraints={
+                            f"t{i}": ParameterConstraints(sharding_types=["table_wise"])
+                            for i in range(3)})
+            with self.assertRaises(PlannerError) as theirs:
+                case.plan()
+            for mode in ("exact", "best"):
+                with self.assertRaises(PlannerError) as ours:
+                    case.plan(EmbeddingShardingPlanner, mode=mode)
+                if hbm == 1000:
+                    self.assertEqual(ours.exception.error_type, kind)
+                self.assertEqual(ours.exception.error_type, theirs.exception.error_type)
+                self.assertRegex(str(ours.exception), "t[0-2]|bytes")
+
+    def test_wrong_arguments_are_named(self):
+        with self.assertRaisesRegex(ValueError, "mode"):
+            EmbeddingShardingPlanner(topology=Topology(2, "cuda"), mode="fast")
+        planner = EmbeddingShardingPlanner(topology=Topology(2, "cuda"), stats=[], threads=-1)
+        with self.assertRaisesRegex(ValueError, "threads"):
+            planner.plan(model(2), sharders())
+        planner = Case(model(), EIGHT).planner(EmbeddingShardingPlanner)
+        for wrong in (None, 3, "ebc", {}):
+            with self.assertRaisesRegex(TypeError, type(wrong).__name__):
+                planner.plan(wrong, sharders())
+            with self.assertRaisesRegex(TypeError, "sharders"):
+                planner.plan(model(2), wrong)
+        with self.assertRaisesRegex(TypeError, "sharders"):
+            planner.plan(model(2), [None])
+        cancel = Cancel()
+        cancel.close()
+        with self.assertRaisesRegex(ValueError, "closed"):
+            Case(model(), EIGHT).plan(EmbeddingShardingPlanner, cancel=cancel)
+
+    def test_eight_threads_plan_at_once(self):
+        case = Case(model(), EIGHT)
+        _, alone = case.plan(EmbeddingShardingPlanner, mode="exact")
+        plans = [None] * 8
+
+        def work(i):
+            plans[i] = case.plan(EmbeddingShardingPlanner, mode="exact")[1]
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for plan in plans:
+            self.assertEqual(described(plan), described(alone))
+
+
+class Delegated(unittest.TestCase):
+    """What is not searched by the rules of commit a48cef79: TorchRec's own plan, to the letter."""
+
+    def same_plan_by_torchrec(self, case, **options):
+        planner, ours = case.plan(EmbeddingShardingPlanner, **options)
+        self.assertEqual(planner.searched_by, "torchrec")
+        self.assertIsNone(planner.result)
+        self.assertEqual(described(ours), described(case.plan()[1]))
+
+    def test_proposers_partitioners_and_models_of_the_user(self):
+        class MyProposer(UniformProposer):
+            pass
+
+        class MyPartitioner(GreedyPerfPartitioner):
+            pass
+
+        class MyModel(NoopPerfModel):
+            pass
+
+        for change in ({"proposers": lambda: [MyProposer()]}, {"partitioner": MyPartitioner},
+                       {"performance_model": MyModel}):
+            self.same_plan_by_torchrec(Case(model(), EIGHT, **change))
+
+    def test_scaled_caches_need_the_releases_estimator(self):
+        constraints = {f"t{i}": ParameterConstraints(
+            compute_kernels=["fused_uvm_caching"], cache_params=CacheParams(
+                load_factor=0.1, stats=EmbeddingOffloadStats(
+                    cacheability=0.4, expected_lookups=1000,
+                    mrc_hist_counts=torch.tensor([3, 2, 1]), height=10))) for i in range(6)}
+        self.same_plan_by_torchrec(Case(
+            model(), EIGHT, constraints=constraints,
+            proposers=lambda: [EmbeddingOffloadScaleupProposer(), GreedyProposer()]))
+
+    def test_ssd_is_a_third_memory_and_spreads_columns_over_ranks(self):
+        constraints = {f"t{i}": ParameterConstraints(compute_kernels=["key_value"])
+                       for i in range(6)}
+        case = Case(model(), {**EIGHT, "ssd_cap": 4000 * GIB}, constraints=constraints)
+        for mode in ("exact", "best"):
+            self.same_plan_by_torchrec(case, mode=mode)
+
+    def test_pods_join_nodes_to_one_host_and_only_exact_mode_cares(self):
+        case = Case(model(), {"world_size": 8, "local_world_size": 2, "pod_size": 2})
+        self.same_plan_by_torchrec(case, mode="exact")
+        planner, plan = case.plan(EmbeddingShardingPlanner, work_limit=WORK)
+        self.assertEqual(planner.searched_by, "shardwright")
+        peer, _ = case.plan()
+        self.assertLessEqual(planner.result.rating, peer._perf_model.rate(peer._best_plan))
+        self.assertEqual(set(plan.plan["ebc"]), {f"t{i}" for i in range(6)})
+
+
+class Differences(unittest.TestCase):
+    """Where this release's rules are not those of commit a48cef79: its own costs are used."""
+
+    def test_features_rarer_than_one_per_sample_have_smaller_outputs(self):
+        constraints = {f"t{i}": ParameterConstraints(pooling_factors=[0.25]) for i in range(6)}
+        case = Case(model(), EIGHT, constraints=constraints)
+        planner, _ = case.plan(EmbeddingShardingPlanner, mode="exact")
+        full, _ = Case(model(), EIGHT).plan(EmbeddingShardingPlanner, mode="exact")
+        self.assertLess(planner.result.rating, full.result.rating)
+        self.assertEqual(planner.result.rating, case.plan()[0]._perf_model.rate(planner._best_plan))
+
+    def test_input_distribution_is_estimated_and_not_rated(self):
+        planner, _ = Case(model(), EIGHT).plan(EmbeddingShardingPlanner, mode="exact")
+        shards = [shard for option in planner._best_plan for shard in option.shards]
+        self.assertTrue(any(shard.perf.input_dist_comms > 0 for shard in shards))
+        by_rank = [0.0] * 8
+        for shard in shards:
+            by_rank[shard.rank] += shard.perf.total
+        self.assertEqual(max(by_rank), planner.result.rating)
+
+    def test_constrained_types_keep_the_sharders_order_whatever_the_hash_seed(self):
+        types = ["row_wise", "table_wise", "column_wise"]
+        case = Case(model(), EIGHT, constraints={"t0": ParameterConstraints(sharding_types=types)})
+        planner = case.planner()
+        found = [option.sharding_type for option in
+                 planner._enumerator.enumerate(case.module, case.sharders) if option.name == "t0"]
+        allowed = case.sharders[0].sharding_types("cuda")
+        self.assertEqual(list(dict.fromkeys(found)), [t for t in allowed if t in types])
+
+    def test_a_planner_used_again_starts_anew(self):
+        # TorchRec's proposers keep counters from plan to plan.
+        case = cases()["dynamic_programming"]
+        planner = case.planner(EmbeddingShardingPlanner, mode="exact")
+        first = planner.plan(case.module, case.sharders)
+        again = planner.plan(case.module, case.sharders)
+        self.assertEqual(described(first), described(again))
+
+
+class Adapters(unittest.TestCase):
+    def rating(self, planner):
+        return planner._perf_model.rate(planner._best_plan)
+
+    def test_the_partitioner_places_as_the_greedy_one(self):
+        for name in ("bags", "constraints", "tight", "equal_tables"):
+            case = cases()[name]
+            case.proposers = lambda: [GreedyProposer(threshold=15), UniformProposer()]
+            peer, theirs = case.plan()
+            case.partitioner = ShardwrightPartitioner
+            planner, ours = case.plan()
+            self.assertEqual(described(ours), described(theirs))
+            self.assertEqual(self.rating(planner), self.rating(peer))
+
+    def test_the_proposer_beside_torchrecs_never_makes_a_plan_worse(self):
+        case = cases()["bags"]
+        case.proposers = lambda: [GreedyProposer(threshold=15)]
+        peer, _ = case.plan()
+        case.proposers = lambda: [ShardwrightProposer(work_limit=WORK), GreedyProposer(threshold=15)]
+        planner, _ = case.plan()
+        self.assertLessEqual(self.rating(planner), self.rating(peer))
+
+    def test_proposer_and_partitioner_together_reach_the_planner(self):
+        case = cases()["tight"]
+        best, _ = case.plan(EmbeddingShardingPlanner, work_limit=WORK)
+        case.proposers = lambda: [ShardwrightProposer(work_limit=WORK)]
+        case.partitioner = lambda: ShardwrightPartitioner(mode="best", work_limit=WORK)
+        planner, _ = case.plan()
+        self.assertLessEqual(self.rating(planner), best.result.rating * 1.001)
+
+    def test_what_does_not_fit_is_torchrecs_error(self):
+        case = Case(model(), {**EIGHT, "hbm_cap": 10_000, "ddr_cap": 10_000},
+                    proposers=lambda: [GridSearchProposer(), GreedyProposer()])
+        case.partitioner = ShardwrightPartitioner
+        with self.assertRaises(PlannerError):
+            case.plan()
+        self.assertEqual(ShardwrightPartitioner().partition([], Topology(2, "cuda")), [])
+        with self.assertRaisesRegex(ValueError, "sort_by"):
+            ShardwrightPartitioner(sort_by="name")
+        self.assertTrue(issubclass(InvalidInputError, ValueError))
+
+
+if __name__ == "__main__":
+    unittest.main()

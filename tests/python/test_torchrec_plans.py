@@ -1,0 +1,75 @@
+"""Plans beside those of the installed TorchRec: exact mode the same, best mode never worse."""
+
+import dataclasses
+import unittest
+
+from torchrec.distributed.planner import planners
+from torchrec_cases import cases
+
+from shardwright.torchrec import EmbeddingShardingPlanner
+
+WORK = 3_000_000
+
+
+def described(plan):
+    """A ShardingPlan as nested values; nothing of it is left out."""
+    found = {}
+    for path, module_plan in plan.plan.items():
+        for name, parameter in module_plan.items():
+            values = {item.name: getattr(parameter, item.name)
+                      for item in dataclasses.fields(parameter)}
+            spec, cache = values.pop("sharding_spec"), values.pop("cache_params")
+            values["shards"] = None if spec is None else [
+                (list(shard.shard_sizes), list(shard.shard_offsets), str(shard.placement))
+                for shard in spec.shards]
+            values["cache"] = None if cache is None else cache.stable_fingerprint()
+            found[path, name] = values
+    return found
+
+
+class Plans(unittest.TestCase):
+    def test_exact_mode_plans_as_torchrec_and_best_mode_no_worse(self):
+        for name, case in cases().items():
+            with self.subTest(name):
+                peer, theirs = case.plan()
+                exact, ours = case.plan(EmbeddingShardingPlanner, mode="exact")
+                self.assertEqual(exact.searched_by, "shardwright")
+                self.assertEqual(described(ours), described(theirs))
+                self.assertEqual((exact._num_proposals, exact._num_plans),
+                                 (peer._num_proposals, peer._num_plans))
+                rating = peer._perf_model.rate(peer._best_plan)
+                self.assertEqual(exact.result.rating, rating)
+                self.assertEqual(exact._perf_model.rate(exact._best_plan), rating)
+                self.assertEqual([option.fqn for option in exact._best_plan],
+                                 [option.fqn for option in peer._best_plan])
+
+                best, _ = case.plan(EmbeddingShardingPlanner, work_limit=WORK)
+                self.assertEqual(best.searched_by, "shardwright")
+                best_rating = best._perf_model.rate(best._best_plan)
+                self.assertAlmostEqual(best_rating, best.result.rating, delta=1e-9 * rating)
+                self.assertLessEqual(best_rating, rating)
+                self.fits(best)
+
+    def fits(self, planner):
+        """The ranks hold the plan, by TorchRec's own figures."""
+        free = [device.storage for device in
+                planner._storage_reservation.last_reserved_topology.devices]
+        for option in planner._best_plan:
+            for shard in option.shards:
+                free[shard.rank] = free[shard.rank] - shard.storage
+        for storage in free:
+            self.assertGreaterEqual(min(storage.hbm, storage.ddr, storage.ssd), 0)
+
+    def test_the_answer_passes_torchrecs_validation(self):
+        for name in ("many_modules", "constraints", "cpu"):
+            case = cases()[name]
+            planner, plan = case.plan(EmbeddingShardingPlanner, work_limit=WORK)
+            planners.validate_modules_inclusion_in_sharding_plan(plan, case.module, case.sharders)
+            planners.validate_rank_assignment(plan, planner._topology)
+            planners.validate_compute_kernels(planner._best_plan)
+            self.assertEqual(described(plan), described(
+                planners.to_sharding_plan(planner._best_plan, planner._topology)))
+
+
+if __name__ == "__main__":
+    unittest.main()
