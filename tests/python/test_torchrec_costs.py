@@ -1,4 +1,4 @@
-"""The options and costs of the fast enumeration are those of the installed release, to the last bit."""
+"""Options and costs of the fast enumeration are the installed release's, to the last bit."""
 
 import unittest
 

@@ -1,5 +1,6 @@
 """The drop-in as a user meets it: arguments, errors, what TorchRec still plans itself, adapters."""
 
+import gc
 import inspect
 import re
 import tempfile
@@ -24,7 +25,7 @@ from test_torchrec_plans import WORK, described
 
 from shardwright import Cancel, InvalidInputError
 from shardwright.torchrec import (EmbeddingShardingPlanner, ShardwrightPartitioner,
-                                  ShardwrightProposer)
+                                  ShardwrightProposer, enumerate_candidates)
 
 EIGHT = {"world_size": 8, "local_world_size": 4}
 
@@ -130,6 +131,20 @@ class DropIn(unittest.TestCase):
                 planner.plan(model(2), wrong)
         with self.assertRaisesRegex(TypeError, "sharders"):
             planner.plan(model(2), [None])
+        for wrong in (3, "cuda", {}):
+            with self.assertRaisesRegex(TypeError, "topology"):
+                EmbeddingShardingPlanner(topology=wrong)
+        with self.assertRaisesRegex(TypeError, "constraints"):
+            EmbeddingShardingPlanner(topology=Topology(2, "cuda"), constraints=[1])
+        for wrong in (None, 3, [None], "options"):
+            with self.assertRaisesRegex(TypeError, "ShardingOptions"):
+                ShardwrightProposer().load(wrong)
+            with self.assertRaisesRegex(TypeError, "ShardingOptions"):
+                ShardwrightPartitioner().partition(wrong, Topology(2, "cuda"))
+            with self.assertRaisesRegex(TypeError, "enumerator"):
+                enumerate_candidates(wrong, model(2), sharders())
+        with self.assertRaisesRegex(TypeError, "storage_constraint"):
+            ShardwrightPartitioner().partition([], None)
         cancel = Cancel()
         cancel.close()
         with self.assertRaisesRegex(ValueError, "closed"):
@@ -150,6 +165,21 @@ class DropIn(unittest.TestCase):
             thread.join()
         for plan in plans:
             self.assertEqual(described(plan), described(alone))
+
+
+    def test_hundreds_of_plans_leave_nothing_behind(self):
+        case = Case(model(3), {"world_size": 2})
+
+        def some(count):
+            for _ in range(count):
+                case.plan(EmbeddingShardingPlanner, mode="exact")
+            gc.collect()
+            with open("/proc/self/statm", encoding="ascii") as file:
+                return int(file.read().split()[1]) * 4096
+
+        before = some(50)
+        # A lost search space and problem are about 30 KiB: 9 MB.
+        self.assertLess(some(300) - before, 3 << 20)
 
 
 class Delegated(unittest.TestCase):
@@ -258,7 +288,8 @@ class Adapters(unittest.TestCase):
         case = cases()["bags"]
         case.proposers = lambda: [GreedyProposer(threshold=15)]
         peer, _ = case.plan()
-        case.proposers = lambda: [ShardwrightProposer(work_limit=WORK), GreedyProposer(threshold=15)]
+        case.proposers = lambda: [ShardwrightProposer(work_limit=WORK),
+                                  GreedyProposer(threshold=15)]
         planner, _ = case.plan()
         self.assertLessEqual(self.rating(planner), self.rating(peer))
 

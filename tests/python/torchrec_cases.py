@@ -170,7 +170,8 @@ def cases():
         "cpu": Case(Model(ebc=bag_module(bags(5, 16))), {**eight, "compute_device": "cpu"}),
         "uneven_rows": Case(Model(ebc=bag_module([
             EmbeddingBagConfig(name=f"t{i}", num_embeddings=rows, embedding_dim=36 + 4 * i,
-                               feature_names=[f"f{i}"]) for i, rows in enumerate((1, 5, 9, 10, 17))])),
+                               feature_names=[f"f{i}"])
+            for i, rows in enumerate((1, 5, 9, 10, 17))])),
             {"world_size": 12, "local_world_size": 4}),
         "threshold": Case(Model(ebc=bag_module(bags(9, 17))), eight,
                           proposers=lambda: [GreedyProposer(threshold=20), UniformProposer()]),

@@ -1,4 +1,4 @@
-"""The C interface (runtime/capi/shardwright.h) by way of ctypes, which releases the GIL in every call."""
+"""The C interface (runtime/capi/shardwright.h) by way of ctypes: no call holds the GIL."""
 
 from __future__ import annotations
 
@@ -128,7 +128,8 @@ _OUT_OF_MEMORY: Final = 10
 
 
 def _load() -> ctypes.CDLL:
-    path = Path(os.environ.get("SHARDWRIGHT_LIBRARY", Path(__file__).with_name("libshardwright.so")))
+    beside = Path(__file__).with_name("libshardwright.so")
+    path = Path(os.environ.get("SHARDWRIGHT_LIBRARY", beside))
     try:
         library = ctypes.CDLL(str(path))
     except OSError as error:

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from .result import PlanResult
 
 _MOST_TABLES = 20
-_PART_LABELS = ("forward compute", "forward comms", "backward compute", "backward comms", "prefetch")
+_PART_LABELS = ("forward compute", "forward comms", "backward compute", "backward comms",
+                "prefetch")
 
 
 def gib(size: int) -> str:

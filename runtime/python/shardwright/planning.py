@@ -104,7 +104,7 @@ def replan(problem: ProblemLike, old_plan: PlanResult | Mapping[str, Any] | str 
            search_space: SearchSpace | None = None, threads: int = 0,
            time_limit: float | None = None, work_limit: int | None = None, seed: int = 0,
            progress: ProgressLike = None, cancel: Cancel | None = None) -> PlanResult:
-    """Plans again from a plan in use; moving a GiB must be worth `migration_weight` ms of rating."""
+    """Plans again from a plan in use: moving a GiB must gain `migration_weight` ms of rating."""
     read = as_problem(problem)
     old = _plan_text(old_plan)
     space = _space_value(search_space)

@@ -53,7 +53,7 @@ class _Closable:
 
 
 class Problem(_Closable):
-    """Tables, machine and constraints to plan for: a problem file (see README.md), read and checked.
+    """Tables, machine and constraints: a problem file (see README.md), read and checked.
 
     Thread safety: any.
     """

@@ -111,7 +111,7 @@ class Watch:
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
-        """Keeps what the handler of Ctrl-C raises: inside the callback Python could only print it."""
+        """Keeps what the handler of Ctrl-C raises: within the callback it would be lost."""
         before = signal.getsignal(signal.SIGINT)
         if not callable(before) or threading.current_thread() is not threading.main_thread():
             yield

@@ -162,7 +162,8 @@ class PlanResult(_Closable):
 
     def _require_plan(self) -> None:
         if self.failure is not None:
-            raise NoPlanError(self.failure.message or "the search was stopped before it found a plan")
+            raise NoPlanError(self.failure.message
+                              or "the search was stopped before it found a plan")
 
     def chosen(self) -> Iterator[tuple[int, int, list[int]]]:
         """Of every table in the order of the proposal: its number, its option's, its ranks."""
@@ -216,7 +217,7 @@ class PlanResult(_Closable):
             file.write(self.to_json())
 
     def to_pandas(self, what: str = "shards") -> Any:
-        """A pandas.DataFrame with a row per shard ("shards"), table ("tables") or rank ("ranks")."""
+        """A pandas.DataFrame with a row per shard, table ("tables") or rank ("ranks")."""
         rows = _rows(self, what)
         return importlib.import_module("pandas").DataFrame(rows)
 
@@ -238,8 +239,8 @@ class PlanResult(_Closable):
     def __repr__(self) -> str:
         if self._handle.closed:
             return "<shardwright.PlanResult, closed>"
-        if not self.has_plan:
-            return f"<shardwright.PlanResult: no plan: {self.failure.message if self.failure else ''}>"
+        if self.failure is not None:
+            return f"<shardwright.PlanResult: no plan: {self.failure.message}>"
         bound = f", at most {self.gap:.3%} from optimal" if self.gap is not None else ""
         return (f"<shardwright.PlanResult: {self._summary.num_tables} tables on "
                 f"{self._summary.num_ranks} ranks, rating {self.rating:.6g}{bound}>")

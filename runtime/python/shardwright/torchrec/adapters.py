@@ -8,7 +8,7 @@ from torchrec.distributed.planner.types import (Enumerator, Partitioner, Planner
                                                 PlannerErrorType, Proposer, ShardingOption,
                                                 Topology)
 
-from .candidates import Candidates
+from .candidates import Candidates, check_options
 from .search import Search, SearchSettings, Unsupported, default_proposers
 
 _GREEDY = {"type": "greedy", "sort_by": "storage", "balance_modules": False}
@@ -36,6 +36,7 @@ class ShardwrightProposer(Proposer):
 
     def load(self, search_space: list[ShardingOption],
              enumerator: Enumerator | None = None) -> None:
+        check_options(search_space, "search_space")
         by_table: dict[str, list[ShardingOption]] = {}
         for option in search_space:
             by_table.setdefault(option.fqn, []).append(option)
@@ -87,6 +88,10 @@ class ShardwrightPartitioner(Partitioner):
     def partition(self, proposal: list[ShardingOption],
                   storage_constraint: Topology) -> list[ShardingOption]:
         """Sets the rank of every shard. Raises PlannerError where they do not fit."""
+        check_options(proposal, "proposal")
+        if not isinstance(storage_constraint, Topology):
+            raise TypeError("storage_constraint must be a Topology, "
+                            f"not {type(storage_constraint).__name__}")
         if not proposal:
             return proposal
         try:

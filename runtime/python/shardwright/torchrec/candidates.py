@@ -1,4 +1,4 @@
-"""Sharding options as compact rows: shards of equal size and cost are one run, equal tables share."""
+"""Sharding options as compact rows: equal shards are one run, equal tables share their options."""
 
 from __future__ import annotations
 
@@ -128,6 +128,14 @@ class Table:
         return option
 
 
+def check_options(options: object, what: str) -> None:
+    if not isinstance(options, (list, tuple)):
+        raise TypeError(f"{what} must be a list of ShardingOptions, not {type(options).__name__}")
+    for option in options:
+        if not isinstance(option, ShardingOption):
+            raise TypeError(f"{what} must hold ShardingOptions, not {type(option).__name__}")
+
+
 class Candidates:
     """The search space of a planner: tables with their options, numbered as enumerated."""
 
@@ -142,6 +150,7 @@ class Candidates:
     @classmethod
     def of_options(cls, options: Sequence[ShardingOption]) -> Candidates:
         """Of options that TorchRec made, which must have their costs."""
+        check_options(options, "options")
         tables: dict[str, Table] = {}
         for option in options:
             table = tables.get(option.fqn)

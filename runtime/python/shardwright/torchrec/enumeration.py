@@ -1,4 +1,4 @@
-"""TorchRec's enumeration without an object per shard: its estimators are asked once per distinct shard.
+"""TorchRec's enumeration without an object per shard: one question per distinct shard.
 
 Whatever is not TorchRec's own (an enumerator, an estimator, a hardware configuration) is enumerated
 by the release itself.
@@ -39,6 +39,8 @@ _checked: dict[tuple[object, ...], bool] = {}
 def enumerate_candidates(enumerator: Enumerator, module: nn.Module,
                          sharders: list[ModuleSharder[nn.Module]]) -> Candidates:
     """The options that `enumerator.enumerate` gives, costs equal to the last bit."""
+    if not isinstance(enumerator, Enumerator):
+        raise TypeError(f"enumerator must be TorchRec's, not {type(enumerator).__name__}")
     if is_known(enumerator):
         fast = _Enumeration(enumerator, module, sharders)
         key = (torchrec.__version__, *map(type, enumerator._estimators))
@@ -50,7 +52,7 @@ def enumerate_candidates(enumerator: Enumerator, module: nn.Module,
 
 
 def is_known(enumerator: Enumerator) -> bool:
-    """Whether enumerator and estimators are TorchRec's own, of a release whose walk is the one here."""
+    """Whether enumerator and estimators are TorchRec's own, of a release with the walk below."""
     if type(enumerator) is not EmbeddingEnumerator or len(enumerator._estimators) != 2:
         return False
     if _walk_fingerprint() not in _KNOWN_WALKS:
@@ -293,7 +295,7 @@ class _Enumeration:
         if not pending:
             raise RuntimeError(
                 f"No available sharding type and compute kernel combination for {table.name} of "
-                f"module {table.path or type(table.module).__name__} after applying its constraints")
+                f"module {table.path or type(table.module).__name__} with its constraints")
         return pending
 
     def _types_and_kernels(self, table: Table) -> tuple[tuple[str, list[str]], ...]:

@@ -81,6 +81,11 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
     ) -> None:
         if mode not in ("best", "exact"):
             raise ValueError(f"mode must be 'best' or 'exact', not {mode!r}")
+        if topology is not None and not isinstance(topology, Topology):
+            raise TypeError(f"topology must be a Topology, not {type(topology).__name__}")
+        if constraints is not None and not isinstance(constraints, dict):
+            raise TypeError("constraints must be a dict of ParameterConstraints by table, "
+                            f"not {type(constraints).__name__}")
         super().__init__(
             topology=topology, batch_size=batch_size, enumerator=enumerator,
             storage_reservation=storage_reservation, proposer=proposer, partitioner=partitioner,

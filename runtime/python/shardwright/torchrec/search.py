@@ -1,4 +1,4 @@
-"""TorchRec's topology, proposers, partitioner and perf model as a problem of the library; the search."""
+"""TorchRec's machine and settings as a problem of the library, and the search."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Chosen:
 
 
 class Search:
-    """A search space on a machine, ready to be searched. Use as a context: it holds native memory."""
+    """A search space on a machine, ready to be searched; a context, as it holds native memory."""
 
     def __init__(self, candidates: Candidates, topology: Topology, batch_size: int,
                  proposers: Sequence[dict[str, Any]], partitioner: dict[str, Any],
@@ -149,7 +149,7 @@ def planner_error(result: PlanResult) -> PlannerError:
     """TorchRec's error for a search without a plan, with what the library knows of the reason."""
     failure = result.failure
     if failure is None or not failure.message:
-        return PlannerError(f"no plan was found before the search was stopped ({result.stopped_by})")
+        return PlannerError(f"the search was stopped before it found a plan ({result.stopped_by})")
     types = {item.value: item for item in PlannerErrorType}
     return PlannerError(
         f"{failure.message} ({failure.reason}; {result.num_proposals} proposals)",
