@@ -17,6 +17,7 @@ shardwright_packages=(
 
 # command:package
 shardwright_tools=(
+  ccache:ccache
   cmake:cmake
   g++:g++
   make:make
@@ -60,6 +61,12 @@ shardwright_setup() {
     apt-get -q install -y --no-install-recommends "${missing[@]}" >&2
 }
 
+# The shared libraries that a test makes and the static ones have their objects in common: a compiler cache halves the
+# compiling. CMAKE_CXX_COMPILER_LAUNCHER in the environment takes precedence.
 shardwright_configure() {
+  if command -v ccache >/dev/null 2>&1; then
+    export CMAKE_C_COMPILER_LAUNCHER="${CMAKE_C_COMPILER_LAUNCHER-ccache}"
+    export CMAKE_CXX_COMPILER_LAUNCHER="${CMAKE_CXX_COMPILER_LAUNCHER-ccache}"
+  fi
   cmake --preset release
 }
