@@ -33,7 +33,9 @@ seen.images = document.querySelectorAll("img").length;
 seen.sections = [...document.querySelectorAll("section")].map((section) => section.id);
 seen.verdict = text(".verdict");
 seen.message = text("#failure .message");
-seen.overflow = document.documentElement.scrollWidth - document.documentElement.clientWidth;
+const hidden = (node) => node.scrollWidth - node.clientWidth;
+seen.overflow = hidden(document.documentElement);
+seen.cutOff = Math.max(...[...document.querySelectorAll(".scroll")].map(hidden));
 const search = document.querySelector("#tables input[type=search]");
 if (search) {
   seen.rows = firstCells();
@@ -126,6 +128,18 @@ def check_small(reports):
         check(reports.read(path, width)["overflow"] <= 0, f"wider than a window of {width}")
 
 
+def check_long_names(reports):
+    """A long name leaves room for the figures beside it: the time of a table is what the page is for."""
+    tables = [{"name": f"t{i}", "num_embeddings": 100_000_000, "embedding_dim": 64} for i in range(5)]
+    tables[2]["name"] = "a_table_whose_name_says_at_length_which_features_of_which_users_it_embeds_" * 2
+    problem = reports.write("long.json", {"tables": tables})
+    for name, hbm, status in (("long", "80GiB", 0), ("long_none", "1GiB", 3)):
+        path = reports.plan(name, problem, "--ranks", "16", "--hbm", hbm, "--ddr", "1GiB", status=status)
+        for width in (500, 1200):
+            seen = reports.read(path, width)
+            check(seen["overflow"] <= 0 and seen["cutOff"] <= 0, f"columns are cut off in a window of {width}")
+
+
 def check_hostile(reports):
     tables = [{"name": HOSTILE + str(i), "num_embeddings": 1000 + i, "embedding_dim": 64} for i in range(3)]
     problem = reports.write("hostile.json", {"name": HOSTILE, "tables": tables})
@@ -163,7 +177,7 @@ def main(command):
         return SKIPPED
     with tempfile.TemporaryDirectory() as folder:
         reports = Reports(command, browser, folder)
-        for part in (check_small, check_hostile, check_large, check_no_plan):
+        for part in (check_small, check_long_names, check_hostile, check_large, check_no_plan):
             part(reports)
             print("ok:", part.__name__)
     return 0

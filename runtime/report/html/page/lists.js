@@ -1,5 +1,8 @@
 // Tables of rows that can be sorted, searched and unfolded.
 
+// Names of more letters may be broken anywhere, so that they leave room for the figures beside them.
+const LONG_NAME = 14;
+
 // A column: {key, label, value(row), cell(row) -> node or text, number, optional}. `optional`
 // columns are left out on narrow screens.
 class List {
@@ -62,8 +65,10 @@ class List {
   }
 
   rowNode(row) {
-    return element("tr", {}, this.columns.map((column, i) =>
-      element(i === 0 ? "th" : "td", { class: this.classOf(column), scope: i === 0 ? "row" : null }, column.cell(row))));
+    const [name, ...others] = this.columns;
+    const head = element("th", { class: this.classOf(name), scope: "row" }, name.cell(row));
+    if (head.textContent.length > LONG_NAME) head.classList.add("long");
+    return element("tr", {}, head, others.map((column) => element("td", { class: this.classOf(column) }, column.cell(row))));
   }
 
   showMore(count) {
