@@ -26,6 +26,8 @@ namespace {
 
 constexpr int kMaxThreads = 4096;
 constexpr std::size_t kDefaultWidth = 100;
+constexpr std::size_t kNarrowest = 40;
+constexpr std::size_t kWidest = 10000;
 
 using Clock = std::chrono::steady_clock;
 
@@ -33,10 +35,16 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-std::size_t terminal_width() {
+// The terminal's; of a pipe or a file what COLUMNS says.
+std::size_t report_width() {
   winsize size = {};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) return size.ws_col;
-  return kDefaultWidth;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= kNarrowest) return size.ws_col;
+  const char* const said = std::getenv("COLUMNS");
+  const std::string_view text = said == nullptr ? "" : said;
+  std::size_t columns = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), columns);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && columns >= kNarrowest && columns <= kWidest ? columns : kDefaultWidth;
 }
 
 Result<std::optional<std::int64_t>> size_flag(const char* flag, const std::string& text) {
@@ -86,8 +94,9 @@ void add_problem_arguments(CLI::App& command, ProblemArguments& arguments) {
 }
 
 void add_search_space_argument(CLI::App& command, ProblemArguments& arguments) {
-  command.add_option("--search-space", arguments.search_space_path,
-                     "File with a `search_space` to use as it is (an answer will do)")
+  command
+      .add_option("--search-space", arguments.search_space_path,
+                  "File with a `search_space` to use as it is (an answer will do)")
       ->type_name(kFile);
 }
 
@@ -168,7 +177,7 @@ int emit(const OutputArguments& arguments, int status,
   if (json) {
     write_json([&](std::string_view text) { output.write(text); });
   } else {
-    output.write(printable(report(terminal_width()), wants_colours()));
+    output.write(printable(report(report_width()), wants_colours()));
   }
   const Status written = output.commit();
   return written.ok() ? status : fail(written.error());

@@ -144,12 +144,14 @@ std::string rows_section(const Explanation& explanation, std::size_t width) {
   }
   if (!any_kept_out) rows.hide(5);
   std::string text =
-      "\nEach table alone exchanged, everything else as in the plan; the most "
-      "expensive first\n" +
+      "\n" +
+      wrap("Each table alone exchanged, everything else as in the plan; the most expensive first",
+           width, 0) +
       rows.render(width);
   if (shown < order.size())
     text += "  … and " + format_plural(order.size() - shown, "cheaper table") + "\n";
-  return text + "`--table NAME` shows all options of a table, `--json` those of all\n";
+  return text +
+         wrap("`--table NAME` shows all options of a table, `--json` those of all", width, 0);
 }
 
 std::string plan_section(const Explanation& explanation, std::size_t width) {
@@ -173,11 +175,10 @@ std::string value_text(const Remedy& remedy, double value) {
              " MiB";
     case Remedy::Kind::kReservation:
       return format_ms(value * 100) + "%";
-    case Remedy::Kind::kConstraint:
-      return "";
     case Remedy::Kind::kRanks:
     case Remedy::Kind::kHosts:
     case Remedy::Kind::kBatchSize:
+    case Remedy::Kind::kConstraint:
       break;
   }
   return format_count(static_cast<std::uint64_t>(value));
@@ -200,26 +201,39 @@ std::string change_name(const Remedy& remedy) {
     case Remedy::Kind::kConstraint:
       break;
   }
-  return "drop " + remedy.constraint;
+  return "constraint";
+}
+
+// Constraints below each other and never cut: a place is of use only in full.
+std::string constraints_text(const Infeasibility& reason, bool any_other) {
+  std::string text;
+  for (const Remedy& remedy : reason.remedies) {
+    if (remedy.kind == Remedy::Kind::kConstraint)
+      text += (text.empty() && !any_other ? "  drop " : "  or drop ") + remedy.constraint + "\n";
+  }
+  return text;
 }
 
 std::string remedies_section(const Infeasibility& reason, std::size_t width) {
   if (reason.remedies.empty()) return "\nNo single change that was tried would do\n";
   TextTable rows({{"change", Align::kLeft, 0},
-                  {"from", Align::kRight, 0},
+                  {"from", Align::kRight, 2},
                   {"to", Align::kRight, 0},
-                  {"step", Align::kRight, 1},
-                  {"one step less", Align::kLeft, 2},
+                  {"step", Align::kRight, 3},
+                  {"one step less", Align::kLeft, 1},
                   {"flags", Align::kLeft, 0}});
+  bool any_stepped = false;
   for (const Remedy& remedy : reason.remedies) {
-    const bool stepped = remedy.kind != Remedy::Kind::kConstraint;
-    rows.add_row({change_name(remedy), stepped ? value_text(remedy, remedy.from) : "",
-                  stepped ? value_text(remedy, remedy.to) : "",
-                  stepped ? value_text(remedy, remedy.step) : "",
+    if (remedy.kind == Remedy::Kind::kConstraint) continue;
+    any_stepped = true;
+    rows.add_row({change_name(remedy), value_text(remedy, remedy.from),
+                  value_text(remedy, remedy.to), value_text(remedy, remedy.step),
                   remedy.less_is_impossible ? "is impossible" : "no plan found", remedy.flags});
   }
-  return "\nThe smallest single changes that would do (each was planned and verified)\n" +
-         rows.render(width);
+  return "\n" +
+         wrap("The smallest single changes that would do (each was planned and verified)", width,
+              0) +
+         (any_stepped ? rows.render(width) : "") + constraints_text(reason, any_stepped);
 }
 
 std::string infeasible_section(const Explanation& explanation, std::size_t width) {

@@ -151,7 +151,9 @@ std::string stats_section(const embedding::Problem& problem, const PlanStats& st
       format_bytes(stats.dense_storage.hbm) + " HBM and " + format_bytes(stats.dense_storage.ddr) +
       " DDR for dense parameters, " + format_bytes(stats.kjt_storage.hbm) + " HBM and " +
       format_bytes(stats.kjt_storage.ddr) + " DDR for inputs, on every rank";
-  return "\nStatistics, as TorchRec counts (memory: shards, dense parameters and inputs)\n" +
+  return "\n" +
+         wrap("Statistics, as TorchRec counts (memory: shards, dense parameters and inputs)",
+              options.width, 0) +
          ranks_table(stats, options) + "\n" + times_table(stats, options.width) + "\n" +
          imbalance_table(stats, options.width) + "\n" + memory_table(stats, options.width) +
          wrap("fullest rank " + fixed(stats.hbm_above_mean_percent, 1) + "% above the mean\n" +

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kNarrowest = 8;  // a cut column keeps at least this much
+constexpr std::size_t kNames = 24;     // names that give way to other columns, this or a third
 
 std::size_t total_width(const std::vector<std::size_t>& widths, const std::vector<bool>& shown) {
   std::size_t total = 0;
@@ -29,11 +30,35 @@ std::vector<std::size_t> TextTable::widths() const {
   return widths;
 }
 
-std::vector<bool> TextTable::shown(const std::vector<std::size_t>& widths,
-                                   std::size_t width) const {
+void TextTable::cut_names(std::vector<std::size_t>& widths, const std::vector<bool>& shown,
+                          std::size_t width) const {
+  const std::size_t least = std::max(kNames, width / 3);
+  const std::size_t total = total_width(widths, shown);
+  std::size_t& names = widths.front();
+  if (columns_.front().align != Align::kLeft || total <= width || names <= least) return;
+  names -= std::min(names - least, total - width);
+}
+
+void TextTable::cut_widest(std::vector<std::size_t>& widths, const std::vector<bool>& shown,
+                           std::size_t width) const {
+  for (const Align align : {Align::kLeft, Align::kRight}) {
+    while (total_width(widths, shown) > width) {
+      std::size_t* widest = nullptr;
+      for (std::size_t i = 0; i < widths.size(); ++i) {
+        if (!shown[i] || columns_[i].align != align || widths[i] <= kNarrowest) continue;
+        if (widest == nullptr || widths[i] > *widest) widest = &widths[i];
+      }
+      if (widest == nullptr) break;
+      --*widest;
+    }
+  }
+}
+
+std::vector<bool> TextTable::shown(std::vector<std::size_t> widths, std::size_t width) const {
   std::vector<bool> shown(columns_.size(), true);
   for (const std::size_t column : hidden_)
     shown[column] = false;
+  cut_names(widths, shown, width);
   while (total_width(widths, shown) > width) {
     int most = 0;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
@@ -50,13 +75,8 @@ std::vector<bool> TextTable::shown(const std::vector<std::size_t>& widths,
 std::string TextTable::render(std::size_t width) const {
   std::vector<std::size_t> widths = this->widths();
   const std::vector<bool> shown = this->shown(widths, width);
-  if (const std::size_t total = total_width(widths, shown); total > width) {
-    for (std::size_t i = 0; i < widths.size(); ++i)
-      widths[i] = shown[i] ? widths[i] : 0;
-    std::size_t& widest = *std::max_element(widths.begin(), widths.end());
-    const std::size_t excess = total - width;
-    widest = widest > excess + kNarrowest ? widest - excess : kNarrowest;
-  }
+  cut_names(widths, shown, width);
+  cut_widest(widths, shown, width);
 
   std::string out;
   const auto add = [&](const auto& cell_of) {

@@ -8,8 +8,8 @@
 namespace shardwright {
 
 // Rows under headers, two spaces between columns, two before the first. Where the width does not
-// suffice, columns are left out, the most dispensable first (all of them at once), and then the
-// widest is cut.
+// suffice, long names in the first column are cut, then columns are left out, the most dispensable
+// first (all of them at once), and then the widest texts are cut, numbers last.
 // Thread safety: one thread at a time.
 class TextTable {
  public:
@@ -35,7 +35,11 @@ class TextTable {
 
  private:
   std::vector<std::size_t> widths() const;
-  std::vector<bool> shown(const std::vector<std::size_t>& widths, std::size_t width) const;
+  std::vector<bool> shown(std::vector<std::size_t> widths, std::size_t width) const;
+  void cut_names(std::vector<std::size_t>& widths, const std::vector<bool>& shown,
+                 std::size_t width) const;
+  void cut_widest(std::vector<std::size_t>& widths, const std::vector<bool>& shown,
+                  std::size_t width) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;

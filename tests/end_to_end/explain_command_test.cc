@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "runtime/report/format.h"
 #include "tests/support/command.h"
 
 namespace {
@@ -211,6 +213,31 @@ TEST_CASE("explain: one table alone, for people") {
   const CommandOutcome unknown = run("explain " + problem + " --table bog");
   CHECK(unknown.status == 2);
   CHECK(contains(unknown.err, "--table: the problem has no table \"bog\""));
+}
+
+TEST_CASE("explain: fits the width that there is, and cuts no constraint that could be dropped") {
+  const Command run;
+  const std::string plan = run.path("plan.json");
+  const std::string larger = kCases + "09_mixed_default_20t_16r_2h.json.gz";
+  REQUIRE(run("plan " + larger + " --work-limit 300000 -o " + plan).status == 0);
+  const std::string none = kCases + "12_nofit_strict_constraints_4r.json.gz";
+  for (const std::size_t width : {60U, 80U, 140U}) {
+    CAPTURE(width);
+    const std::string columns = "COLUMNS=" + std::to_string(width) + " ";
+    const std::string infeasible = run("explain " + none, columns).out;
+    CHECK(contains(infeasible, "  or drop /constraints/big/sharding_types\n"));
+    CHECK(contains(infeasible, "is impossible  --hbm 5746MiB\n"));
+    for (const std::string& text :
+         {infeasible, run("explain " + larger + " " + plan, columns).out,
+          run("plan " + larger + " --stats --reuse " + plan, columns).out}) {
+      std::istringstream lines(text);
+      std::size_t widest = 0;
+      for (std::string line; std::getline(lines, line);)
+        widest = std::max(widest, shardwright::display_width(line));
+      CHECK(widest > width / 2);
+      CHECK(widest <= width);
+    }
+  }
 }
 
 TEST_CASE("explain: a plan that is none of the problem is refused with its place") {

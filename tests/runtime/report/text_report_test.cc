@@ -111,6 +111,26 @@ TEST_CASE("text table: dispensable columns go first, then the widest is cut") {
   CHECK(table.render(14) == "  name\n  a long tabl…\n");
 }
 
+TEST_CASE("text table: a long name gives way before columns do, and figures are cut last") {
+  using Align = TextTable::Align;
+  TextTable table({{"name", Align::kLeft, 0}, {"x", Align::kRight, 1}, {"why", Align::kLeft, 0}});
+  table.add_row({std::string(70, 'n'), "123456789", "because of this"});
+  const auto name = [](std::size_t letters) { return std::string(letters, 'n') + "…"; };
+  CHECK(contains(table.render(60), "\n  " + name(29) + "  123456789  because of this\n"));
+  CHECK(contains(table.render(50), "\n  " + name(30) + "  because of this\n"));
+  CHECK(table.shows(1, 60));
+  CHECK_FALSE(table.shows(1, 50));
+  CHECK(contains(table.render(24), "\n  " + name(9) + "  because o…\n"));
+
+  TextTable figures({{"of", Align::kLeft, 0},
+                     {"total variation", Align::kRight, 0},
+                     {"total distance", Align::kRight, 0}});
+  figures.add_row({"memory", "1234567", "12345678"});
+  CHECK(widest_line(figures.render(30)) <= 30);
+  CHECK(contains(figures.render(30), "memory  "));
+  CHECK(contains(figures.render(30), " 12345678\n"));
+}
+
 TEST_CASE("text report: says what was planned, for ranks, kinds and tables") {
   const auto problem = problem_of("tests/golden/embedding/cases/26_offload_scaleup_10t_4r.json.gz");
   const std::string text = report_of(problem, 100);
