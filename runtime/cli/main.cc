@@ -11,9 +11,11 @@
 #include <CLI/CLI.hpp>
 
 #include "core/version.h"
+#include "runtime/cli/arguments.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/exit_code.h"
 #include "runtime/cli/operators_commands.h"
+#include "runtime/cli/output_paths.h"
 #include "runtime/cli/program_commands.h"
 #include "runtime/io/nearest_name.h"
 #include "runtime/report/format.h"
@@ -125,7 +127,8 @@ int run(std::span<char*> arguments) {
     std::fprintf(stderr, "shardwright: %s\n", message.c_str());
     return kBadInput;
   }
-  return chosen();
+  const Status paths = check_output_paths(app);
+  return paths.ok() ? chosen() : fail(paths.error());
 }
 
 }  // namespace

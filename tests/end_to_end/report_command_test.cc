@@ -118,6 +118,24 @@ TEST_CASE("report command: a page that cannot be written is an error, and leaves
   CHECK(contains(dash.err, "--report: needs the name of a file"));
 }
 
+TEST_CASE("report command: a page replaces neither an input nor the answer") {
+  const Command run;
+  const std::string problem = run.path("problem.json");
+  const std::string same = run.path("same");
+  const std::string before = *read_file(kSample);
+  REQUIRE(write_file(problem, before).ok());
+  const CommandOutcome input = run("plan " + problem + kOneHost + "--report " + problem);
+  CHECK(input.status == 2);
+  CHECK(contains(input.err, "--report: " + problem + " is PROBLEM, too, and would be lost"));
+  CHECK(*read_file(problem) == before);
+  const CommandOutcome answer =
+      run("plan " + problem + kOneHost + "-o " + same + " --report " + same);
+  CHECK(answer.status == 2);
+  CHECK(contains(answer.err, same + " is --"));
+  CHECK_FALSE(read_file(same).ok());
+  CHECK(run("plan " + problem + kOneHost + "-o /dev/null --report /dev/null").status == 0);
+}
+
 TEST_CASE("report command: no name commands the terminal, and a file gets no colours") {
   const Command run;
   const json problem{

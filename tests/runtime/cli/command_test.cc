@@ -1,5 +1,6 @@
 // The command itself: exit codes, inputs and outputs, messages.
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -75,6 +76,48 @@ TEST_CASE("command: bad input exits 2 with the file and the place") {
   CHECK(outcome.status == 2);
   CHECK(outcome.err.starts_with("shardwright: " + run.path("bad.json") +
                                 ": /tables/0/num_embeddings: "));
+}
+
+TEST_CASE("command: a plan for a problem, or the other way round, is named as what it is") {
+  const Command run;
+  const std::string plan = run.path("plan.json");
+  REQUIRE(run("plan " + kSmall + " -o " + plan).status == 0);
+  for (const std::string& arguments : {"plan " + plan, "verify " + plan + " " + kSmall}) {
+    const Outcome outcome = run(arguments);
+    CHECK(outcome.status == 2);
+    CHECK_MESSAGE(contains(outcome.err, "plan.json: this is a plan, not the problem"), outcome.err);
+  }
+  for (const std::string command : {"verify ", "explain ", "replan "}) {
+    const Outcome outcome = run(command + kSmall + " " + kSmall);
+    CHECK(outcome.status == 2);
+    CHECK_MESSAGE(contains(outcome.err, "this is a problem, not a plan"), outcome.err);
+  }
+}
+
+TEST_CASE("command: what is written replaces nothing that was read") {
+  const Command run;
+  const std::string problem = run.path("problem.json");
+  const std::string plan = run.path("plan.json");
+  const std::string before = *read_file(kSmall);
+  REQUIRE(write_file(problem, before).ok());
+  std::filesystem::create_symlink(problem, run.path("link.json"));
+  const auto refused = [&](const std::string& arguments, std::string_view message) {
+    CAPTURE(arguments);
+    const Outcome outcome = run(arguments);
+    CHECK(outcome.status == 2);
+    CHECK_MESSAGE(contains(outcome.err, message), outcome.err);
+  };
+  refused("plan " + problem + " -o " + problem, "--output: " + problem + " is PROBLEM, too");
+  refused("plan " + problem + " -o " + run.path("link.json"), " is PROBLEM, too");
+  refused("enumerate " + problem + " -o " + problem, " is PROBLEM, too");
+  REQUIRE(run("plan " + problem + " -o " + plan).status == 0);
+  const std::string written = *read_file(plan);
+  refused("replan " + problem + " " + plan + " -o " + plan, plan + " is PLAN, too");
+  refused("explain " + problem + " " + plan + " -o " + plan, plan + " is PLAN, too");
+  refused("diff " + plan + " " + plan + " -o " + plan, plan + " is PLAN_A, too");
+  CHECK(*read_file(problem) == before);
+  CHECK(*read_file(plan) == written);
+  CHECK(run("plan " + problem + " --reuse " + plan + " -o " + plan).status == 0);
 }
 
 TEST_CASE("command: plan writes a report, JSON to a file, or JSON to standard output") {
@@ -159,7 +202,8 @@ TEST_CASE("command: a search space from enumerate plans like the problem itself,
   CHECK(read_file(runs)->size() < read_file(expanded)->size());
   CHECK(contains(run("enumerate " + kSmall).out, "32 sharding options"));
   const auto plan_of = [&](const std::string& arguments) {
-    const Outcome outcome = run("plan --mode exact --json --trace --emit-search-space " + kSmall + arguments);
+    const Outcome outcome =
+        run("plan --mode exact --json --trace --emit-search-space " + kSmall + arguments);
     REQUIRE(outcome.status == 0);
     // Work and times differ from run to run, and costs that are given belong to the problem's
     // identity; everything else must not differ.
@@ -220,8 +264,9 @@ TEST_CASE("command: exact mode refuses placement rules, and verify holds plans a
   CHECK(refused.out.empty());
   CHECK(contains(refused.err, "ruled.json: /constraints/a/ranks: exact mode"));
   CHECK(contains(refused.err, "--mode best"));
-  REQUIRE(run("plan --mode exact " + run.path("free.json") + " -o " + run.path("plan.json"))
-              .status == 0);
+  REQUIRE(
+      run("plan --mode exact " + run.path("free.json") + " -o " + run.path("plan.json")).status ==
+      0);
   CHECK(run("verify " + run.path("free.json") + " " + run.path("plan.json")).status == 0);
   const Outcome broken = run("verify " + run.path("ruled.json") + " " + run.path("plan.json"));
   CHECK(broken.status == 5);
