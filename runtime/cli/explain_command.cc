@@ -3,7 +3,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -12,6 +11,7 @@
 #include "runtime/cli/interrupt.h"
 #include "runtime/cli/plan_arguments.h"
 #include "runtime/explain.h"
+#include "runtime/identity.h"
 #include "runtime/io/explain_json.h"
 #include "runtime/io/file.h"
 #include "runtime/io/plan_json.h"
@@ -26,17 +26,28 @@ struct ExplainArguments {
   std::string table;      // empty = all
 };
 
-using Entries = std::optional<std::vector<PlanEntry>>;
-
-// The entries of the plan file; none where there is no file, or it says that there is no plan.
-Result<Entries> read_entries(const ExplainArguments& arguments) {
-  if (arguments.plan_path.empty()) return Entries();
+// What the plan file says; none where there is no file, or it says that there is no plan.
+Result<std::optional<PlanDocument>> read_document(const ExplainArguments& arguments) {
+  if (arguments.plan_path.empty()) return std::optional<PlanDocument>();
   if (arguments.plan_path == "-" && arguments.plan.problem.problem_path == "-")
     return invalid_input("PLAN", "only one input can come from standard input");
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, read_file(arguments.plan_path));
   Result<PlanDocument> document = read_plan(text);
   if (!document.ok()) return in_file(document.error(), arguments.plan_path);
-  return std::move(document).value().plan;
+  if (!document->plan) return std::optional<PlanDocument>();
+  return std::optional(std::move(document).value());
+}
+
+// The plan is explained as a plan of this problem, whatever it was made for: flags are forgotten
+// easily, and other costs would not be noticed.
+void warn_of_other_problem(const PlanDocument& document, const embedding::Problem& problem,
+                           const std::string& path) {
+  if (!document.problem_hash) return;
+  const ProblemIdentity identity = identify(problem);
+  if (*document.problem_hash == identity.hash) return;
+  warn(path + " was made for another problem, which differs in " +
+       differing_parts(document.problem_parts, identity.parts) +
+       "; it is explained as a plan of this one. Are all flags the same?");
 }
 
 int status_of(const Explanation& explanation) {
@@ -48,15 +59,17 @@ int run(const ExplainArguments& arguments) {
   const Log log = arguments.plan.output.log();
   const Result<PlanOptions> options = plan_options(arguments.plan);
   if (!options.ok()) return fail(options.error());
-  const Result<Entries> entries = read_entries(arguments);
-  if (!entries.ok()) return fail(entries.error());
+  const Result<std::optional<PlanDocument>> document = read_document(arguments);
+  if (!document.ok()) return fail(document.error());
   const Result<LoadedProblem> loaded = load_problem(arguments.plan.problem, log);
   if (!loaded.ok()) return fail(loaded.error());
   const InterruptGuard interrupt;
   ExplainOptions explain{*options, std::nullopt};
   explain.plan.stop = interrupt.token();
   if (!arguments.table.empty()) explain.table = arguments.table;
-  const Result<Explanation> explanation = explain_embedding(loaded->problem, *entries, explain);
+  const bool has_plan = document->has_value();
+  const Result<Explanation> explanation =
+      explain_embedding(loaded->problem, has_plan ? (*document)->plan : std::nullopt, explain);
   if (!explanation.ok()) {
     const std::string& where = explanation.error().where;
     if (where.starts_with("--")) return fail(explanation.error());
@@ -64,6 +77,7 @@ int run(const ExplainArguments& arguments) {
                                                  ? arguments.plan_path
                                                  : arguments.plan.problem.problem_path));
   }
+  if (has_plan) warn_of_other_problem(**document, *loaded->problem, arguments.plan_path);
   for (const embedding::Violation& violation : explanation->result.evaluation.violations)
     warn(violation.message);
   return emit(
@@ -80,8 +94,9 @@ void add_explain_command(CLI::App& app, Action& chosen) {
       "explain",
       "Says why every table is sharded as it is, or why nothing fits and what would help");
   add_problem_arguments(command, arguments->plan.problem);
-  command.add_option("PLAN", arguments->plan_path,
-                     "Plan to explain (- = stdin); without one, the problem is planned")
+  command
+      .add_option("PLAN", arguments->plan_path,
+                  "Plan to explain (- = stdin); without one, the problem is planned")
       ->type_name(kFile);
   command.add_option("--table", arguments->table, "Explain this table alone");
   add_search_arguments(command, arguments->plan);

@@ -10,6 +10,7 @@
 #include "runtime/io/plan_json.h"
 #include "runtime/io/stats_json.h"
 #include "runtime/plan_stats.h"
+#include "runtime/report/format.h"
 #include "runtime/report/stats_text.h"
 #include "runtime/verify.h"
 
@@ -58,7 +59,7 @@ std::string report(const Verification& verification) {
             "\n";
   }
   if (!verification.valid())
-    return text + std::to_string(verification.violations.size()) + " violations found\n";
+    return text + format_plural(verification.violations.size(), "violation") + " found\n";
   text = "valid: " + std::to_string(verification.claims) + " claims recomputed, all hold\n";
   if (!verification.has_plan) text += "the file holds no plan, only why there is none\n";
   return text;

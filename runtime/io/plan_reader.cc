@@ -153,6 +153,9 @@ Status read_error(JsonValue value, std::string& message) {
 
 Result<PlanDocument> read_plan(std::string_view text) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument json, JsonDocument::parse(text));
+  const JsonValue root = json.root();
+  if (root.is_object() && root.find("tables") && !root.find("plan"))
+    return root.error("this is a problem, not a plan, which `shardwright plan` makes of it");
   PlanDocument out;
   SHARDWRIGHT_RETURN_IF_ERROR(
       ObjectReader(json.root())

@@ -364,9 +364,12 @@ Status read_members(JsonValue root, bool with_tables, ProblemSpec& spec, FileCho
 
 Result<ProblemSpec> read_problem(std::string_view text, const ProblemOverrides& overrides) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
+  const JsonValue root = document.root();
+  if (root.is_object() && root.find("plan") && !root.find("tables"))
+    return root.error("this is a plan, not the problem that it was made for, with its `tables`");
   ProblemSpec spec;
   FileChoices file;
-  SHARDWRIGHT_RETURN_IF_ERROR(read_members(document.root(), true, spec, file));
+  SHARDWRIGHT_RETURN_IF_ERROR(read_members(root, true, spec, file));
   if (!file.has_topology && file.suggestion) {
     SHARDWRIGHT_RETURN_IF_ERROR(apply_suggestion(*file.suggestion, spec.topology));
   }

@@ -256,6 +256,17 @@ TEST_CASE("explain: a plan that is none of the problem is refused with its place
   CHECK(contains(missing.err, "is not in the plan"));
 }
 
+TEST_CASE("explain: says where a plan was made for another problem") {
+  const Command run;
+  const std::string plan = run.path("plan.json");
+  const std::string problem = kCases + "01_small_2t_2r_default.json.gz";
+  REQUIRE(run("plan " + problem + " --batch-size 256 -o " + plan).status == 0);
+  CHECK(run("explain " + problem + " " + plan + " --batch-size 256").err.empty());
+  const CommandOutcome other = run("explain " + problem + " " + plan);
+  CHECK(other.status == 0);
+  CHECK(contains(other.err, "was made for another problem, which differs in batch_size; "));
+}
+
 TEST_CASE("explain: a plan that fails points to it, and threads change nothing") {
   const Command run;
   const std::string problem = kCases + "12_nofit_strict_constraints_4r.json.gz";
