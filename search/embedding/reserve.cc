@@ -48,6 +48,19 @@ std::string gigabytes(std::int64_t bytes) {
   return text.substr(0, text.find('.') + 4) + " GiB";
 }
 
+// What alone could leave rank 0 some HBM.
+std::string advice(const Problem& problem, const Reserved& reserved, std::int64_t left) {
+  const std::int64_t cap = problem.topology().storage().front().hbm.value();
+  const std::int64_t dense = reserved.dense_storage->hbm.value();
+  const std::int64_t inputs = reserved.kjt_storage->hbm.value();
+  std::string text = "use ranks with more HBM";
+  if (left + inputs > 0) text += ", or a smaller batch size";
+  if (problem.spec().reservation.percentage > 0 && dense + inputs <= cap)
+    text += ", or a smaller reservation percentage";
+  if (left + dense >= 0) text += ", or a fixed reservation if the dense part is sharded elsewhere";
+  return text;
+}
+
 Error negative(const Problem& problem, const Reserved& reserved) {
   const std::int64_t cap = problem.topology().storage().front().hbm.value();
   const std::int64_t left = reserved.topology.storage().front().hbm.value();
@@ -58,8 +71,7 @@ Error negative(const Problem& problem, const Reserved& reserved) {
           std::to_string(problem.spec().reservation.percentage * 100).substr(0, 5) + " % as margin, " +
           gigabytes(reserved.dense_storage->hbm.value()) + " for dense parameters and " +
           gigabytes(reserved.kjt_storage->hbm.value()) +
-          " for inputs; use ranks with more HBM, a smaller batch size, a smaller reservation "
-          "percentage, or a fixed reservation if the dense part is sharded elsewhere",
+          " for inputs; " + advice(problem, reserved, left),
       ""};
 }
 

@@ -28,7 +28,9 @@ ProblemSpec small(ReservationSpec::Type type, double percentage,
   return spec;
 }
 
-Result<Reserved> reserved(ProblemSpec spec) { return reserve(Problem::make(std::move(spec)).value()); }
+Result<Reserved> reserved(ProblemSpec spec) {
+  return reserve(Problem::make(std::move(spec)).value());
+}
 
 Storage bytes(std::int64_t hbm, std::int64_t ddr) { return {Bytes(hbm), Bytes(ddr)}; }
 
@@ -113,7 +115,8 @@ TEST_CASE("reserve: inputs follow pooling factors and batch sizes, not the numbe
   CHECK(reserved(spec).value().kjt_storage == bytes(81, 0));
 }
 
-TEST_CASE("reserve: a heuristic that takes more than rank 0 has is infeasible and says by how much") {
+TEST_CASE(
+    "reserve: a heuristic that takes more than rank 0 has is infeasible and says by how much") {
   ProblemSpec spec = small(ReservationSpec::Type::kHeuristical, 0.25);
   spec.dense_params = 31'250;  // 750,000 bytes: just what is left, but for the inputs
   const auto refused = reserved(spec);
@@ -123,6 +126,28 @@ TEST_CASE("reserve: a heuristic that takes more than rank 0 has is infeasible an
   spec.batch_size = 1;
   spec.dense_params = 31'250 - 14;  // 336 bytes more, and 320 of inputs
   CHECK(reserved(spec).value().topology.storage()[0].hbm.value() == 16);
+}
+
+TEST_CASE("reserve: the advice names what alone could do, and nothing else") {
+  const auto advice = [](double percentage, std::int64_t dense_params, std::int64_t batch_size) {
+    ProblemSpec spec = small(ReservationSpec::Type::kHeuristical, percentage);
+    spec.dense_params = dense_params;
+    spec.batch_size = batch_size;
+    const auto refused = reserved(spec);
+    REQUIRE_FALSE(refused.ok());
+    const std::string& message = refused.error().message;
+    return message.substr(message.find("for inputs; ") + 12);
+  };
+  const std::string more = "use ranks with more HBM";
+  const std::string batch = ", or a smaller batch size";
+  const std::string percent = ", or a smaller reservation percentage";
+  const std::string fixed = ", or a fixed reservation if the dense part is sharded elsewhere";
+  // Of a million bytes: 24 per dense parameter, 320 per sample.
+  CHECK(advice(0.25, 50'000, 10) == more + fixed);
+  CHECK(advice(0.25, 31'200, 10) == more + batch + percent + fixed);
+  CHECK(advice(0.25, 0, 10'000) == more + batch);
+  CHECK(advice(0.25, 50'000, 10'000) == more);
+  CHECK(advice(0, 41'000, 100) == more + batch + fixed);
 }
 
 TEST_CASE("reserve: only rank 0 decides, and only for the heuristic") {
