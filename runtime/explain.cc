@@ -30,8 +30,9 @@ struct Owner {
 
 class Explainer {
  public:
-  Explainer(std::shared_ptr<const Problem> problem, const ExplainOptions& options)
-      : options_(options), executor_(options.plan.threads) {
+  Explainer(std::shared_ptr<const Problem> problem, const ExplainOptions& options,
+            std::shared_ptr<const SearchSpace> space)
+      : options_(options), given_(std::move(space)), executor_(options.plan.threads) {
     explanation_.problem = std::move(problem);
   }
 
@@ -40,6 +41,8 @@ class Explainer {
     SHARDWRIGHT_RETURN_IF_ERROR(check_table());
     if (entries) {
       SHARDWRIGHT_RETURN_IF_ERROR(take_plan(*entries));
+    } else if (given_ != nullptr) {
+      SHARDWRIGHT_RETURN_IF_ERROR(plan_given());
     } else {
       SHARDWRIGHT_RETURN_IF_ERROR(plan());
     }
@@ -82,6 +85,20 @@ class Explainer {
     return {};
   }
 
+  // With the options and costs that were given.
+  Status plan_given() {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(explanation_.result,
+                                 plan_embedding(explanation_.problem, options_.plan, given_));
+    ++explanation_.plannings;
+    const EmbeddingPlanResult& result = explanation_.result;
+    if (result.plan || !result.failure) return {};
+    explanation_.infeasibility.emplace().message =
+        result.failure->message +
+        "\nThe costs are those of a search space that was given for this machine; changes were not "
+        "tried.";
+    return {};
+  }
+
   // Sizes out of range and tables without options are errors of the problem file.
   Status check_input(const Fit& present) {
     if (!present.reservation) {
@@ -97,8 +114,11 @@ class Explainer {
     EmbeddingPlanResult& result = explanation_.result;
     SHARDWRIGHT_ASSIGN_OR_RETURN(Reservation reservation, reserve_embedding(*explanation_.problem));
     result.reservation = std::move(reservation);
-    SHARDWRIGHT_ASSIGN_OR_RETURN(result.search_space,
-                                 embedding::enumerate(explanation_.problem, executor_));
+    result.search_space = given_;
+    if (given_ == nullptr) {
+      SHARDWRIGHT_ASSIGN_OR_RETURN(result.search_space,
+                                   embedding::enumerate(explanation_.problem, executor_));
+    }
     SHARDWRIGHT_ASSIGN_OR_RETURN(result.plan, plan_of_entries(result.search_space, entries));
     result.evaluation =
         embedding::evaluate(*explanation_.problem, result.reservation->topology, *result.plan);
@@ -110,7 +130,9 @@ class Explainer {
   void explain_tables() {
     const EmbeddingPlanResult& result = explanation_.result;
     const Plan& plan = *result.plan;
-    const ExcludedOptions excluded(*result.search_space, executor_);
+    const ExcludedOptions excluded = given_ == nullptr
+                                         ? ExcludedOptions(*result.search_space, executor_)
+                                         : ExcludedOptions(*result.search_space);
     const OptionCosts costs(*result.search_space, result.reservation->topology, plan,
                             result.evaluation, excluded);
     const std::vector<std::size_t> positions = positions_of_tables(plan);
@@ -143,6 +165,7 @@ class Explainer {
   }
 
   const ExplainOptions& options_;
+  std::shared_ptr<const SearchSpace> given_;  // null where options are enumerated
   TbbExecutor executor_;
   Explanation explanation_;
 };
@@ -151,9 +174,10 @@ class Explainer {
 
 Result<Explanation> explain_embedding(std::shared_ptr<const Problem> problem,
                                       const std::optional<std::vector<PlanEntry>>& entries,
-                                      const ExplainOptions& options) {
+                                      const ExplainOptions& options,
+                                      std::shared_ptr<const SearchSpace> space) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(options.plan.threads, options.plan.time_limit_s));
-  return Explainer(std::move(problem), options).run(entries);
+  return Explainer(std::move(problem), options, std::move(space)).run(entries);
 }
 
 }  // namespace shardwright

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/embedding/problem.h"
+#include "core/embedding/search_space.h"
 #include "core/embedding/sharding_option.h"
 #include "core/status.h"
 #include "runtime/io/plan_json.h"
@@ -148,9 +149,12 @@ struct ExplainOptions {
 // until a first plan is found.
 // Errors: kInvalidInput as plan_embedding(), for an unknown table (`where` = "--table"), and for
 // entries that are no plan of the problem (`where` = the JSON pointer in the plan file).
+// Options and costs are those of `space` where it is given: then nothing is told of options that it
+// does not have, and no changes are looked for, since costs of other machines are not known.
 // Thread safety: may be called from any number of threads at once.
-Result<Explanation> explain_embedding(std::shared_ptr<const embedding::Problem> problem,
-                                      const std::optional<std::vector<PlanEntry>>& entries,
-                                      const ExplainOptions& options);
+Result<Explanation> explain_embedding(
+    std::shared_ptr<const embedding::Problem> problem,
+    const std::optional<std::vector<PlanEntry>>& entries, const ExplainOptions& options,
+    std::shared_ptr<const embedding::SearchSpace> space = nullptr);
 
 }  // namespace shardwright

@@ -29,7 +29,9 @@ struct ExplainArguments {
 // What the plan file says; none where there is no file, or it says that there is no plan.
 Result<std::optional<PlanDocument>> read_document(const ExplainArguments& arguments) {
   if (arguments.plan_path.empty()) return std::optional<PlanDocument>();
-  if (arguments.plan_path == "-" && arguments.plan.problem.problem_path == "-")
+  const ProblemArguments& problem = arguments.plan.problem;
+  if (arguments.plan_path == "-" &&
+      (problem.problem_path == "-" || problem.search_space_path == "-"))
     return invalid_input("PLAN", "only one input can come from standard input");
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, read_file(arguments.plan_path));
   Result<PlanDocument> document = read_plan(text);
@@ -40,11 +42,12 @@ Result<std::optional<PlanDocument>> read_document(const ExplainArguments& argume
 
 // The plan is explained as a plan of this problem, whatever it was made for: flags are forgotten
 // easily, and other costs would not be noticed.
-void warn_of_other_problem(const PlanDocument& document, const embedding::Problem& problem,
+void warn_of_other_problem(const PlanDocument& document, const LoadedProblem& loaded,
                            const std::string& path) {
   if (!document.problem_hash) return;
-  const ProblemIdentity identity = identify(problem);
+  const ProblemIdentity identity = identify(*loaded.problem, loaded.search_space.get());
   if (*document.problem_hash == identity.hash) return;
+  if (*document.problem_hash == identify(*loaded.problem).hash) return;
   warn(path + " was made for another problem, which differs in " +
        differing_parts(document.problem_parts, identity.parts) +
        "; it is explained as a plan of this one. Are all flags the same?");
@@ -68,8 +71,8 @@ int run(const ExplainArguments& arguments) {
   explain.plan.stop = interrupt.token();
   if (!arguments.table.empty()) explain.table = arguments.table;
   const bool has_plan = document->has_value();
-  const Result<Explanation> explanation =
-      explain_embedding(loaded->problem, has_plan ? (*document)->plan : std::nullopt, explain);
+  const Result<Explanation> explanation = explain_embedding(
+      loaded->problem, has_plan ? (*document)->plan : std::nullopt, explain, loaded->search_space);
   if (!explanation.ok()) {
     const std::string& where = explanation.error().where;
     if (where.starts_with("--")) return fail(explanation.error());
@@ -77,7 +80,7 @@ int run(const ExplainArguments& arguments) {
                                                  ? arguments.plan_path
                                                  : arguments.plan.problem.problem_path));
   }
-  if (has_plan) warn_of_other_problem(**document, *loaded->problem, arguments.plan_path);
+  if (has_plan) warn_of_other_problem(**document, *loaded, arguments.plan_path);
   for (const embedding::Violation& violation : explanation->result.evaluation.violations)
     warn(violation.message);
   return emit(
@@ -98,6 +101,7 @@ void add_explain_command(CLI::App& app, Action& chosen) {
       .add_option("PLAN", arguments->plan_path,
                   "Plan to explain (- = stdin); without one, the problem is planned")
       ->type_name(kFile);
+  add_search_space_argument(command, arguments->plan.problem);
   command.add_option("--table", arguments->table, "Explain this table alone");
   add_search_arguments(command, arguments->plan);
   add_output_arguments(command, arguments->plan.output);

@@ -21,6 +21,10 @@ struct ExcludedOption {
 // Thread safety: immutable; const members may be called from any thread.
 class ExcludedOptions {
  public:
+  // None, for tables whose options were given.
+  explicit ExcludedOptions(const embedding::SearchSpace& space)
+      : by_table_(space.problem().tables().size()) {}
+
   // Enumerates at most twice: without lists of types and kernels, then also without partitions.
   ExcludedOptions(const embedding::SearchSpace& space, Executor& executor);
 

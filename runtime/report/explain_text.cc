@@ -215,6 +215,7 @@ std::string constraints_text(const Infeasibility& reason, bool any_other) {
 }
 
 std::string remedies_section(const Infeasibility& reason, std::size_t width) {
+  if (reason.remedies.empty() && reason.in_vain.empty()) return "";
   if (reason.remedies.empty()) return "\nNo single change that was tried would do\n";
   TextTable rows({{"change", Align::kLeft, 0},
                   {"from", Align::kRight, 2},

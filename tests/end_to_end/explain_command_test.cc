@@ -256,6 +256,37 @@ TEST_CASE("explain: a plan that is none of the problem is refused with its place
   CHECK(contains(missing.err, "is not in the plan"));
 }
 
+TEST_CASE("explain: with costs of a search space, ratings are of these costs") {
+  const Command run;
+  const std::string problem = kCases + "01_small_2t_2r_default.json.gz";
+  json space = json::parse(run("enumerate " + problem + " --json").out);
+  for (json& option : space["search_space"]) {
+    const double factor = option["sharding_type"] == "row_wise" ? 1e-3 : 2;
+    for (json& shard : option["shards"]) {
+      for (json& time : shard["perf"])
+        time = time.get<double>() * factor;
+    }
+  }
+  const std::string given = " --search-space " + written(run, "space.json", space);
+  const std::string plan = run.path("plan.json");
+  REQUIRE(run("plan " + problem + given + " -o " + plan).status == 0);
+  const double rating = read_json(plan)["best_rating"];
+  for (const std::string& explained_plan : {std::string(), " " + plan}) {
+    CAPTURE(explained_plan);
+    const json answer = explained(run, problem + explained_plan + given, 0);
+    CHECK(answer["best_rating"].get<double>() == doctest::Approx(rating).epsilon(1e-9));
+    for (const json& table : answer["tables"])
+      CHECK(table["options"][0]["sharding_type"] == "row_wise");
+  }
+  CHECK(run("explain " + problem + " " + plan + given).err.empty());
+  CHECK(contains(run("explain " + problem + " " + plan).err, "search_space"));
+
+  const CommandOutcome none = run("explain " + problem + " --hbm 1MiB --ddr 1MiB" + given);
+  CHECK(none.status == 3);
+  CHECK(contains(none.out, "changes were not"));
+  CHECK_FALSE(contains(none.out, "single change"));
+}
+
 TEST_CASE("explain: says where a plan was made for another problem") {
   const Command run;
   const std::string plan = run.path("plan.json");
