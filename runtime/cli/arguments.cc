@@ -76,6 +76,10 @@ void add_problem_arguments(CLI::App& command, ProblemArguments& arguments) {
   command.add_option("PROBLEM", arguments.problem_path, "Problem or workload file (- = stdin)")
       ->type_name(kFile)
       ->required();
+  add_topology_arguments(command, arguments);
+}
+
+void add_topology_arguments(CLI::App& command, ProblemArguments& arguments) {
   // Without the description, help would print the bounds beside every option.
   const auto positive = CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description("");
   const char* const group = "Topology (overrides the file)";

@@ -42,7 +42,9 @@ struct LoadedProblem {
   double read_s = 0;
 };
 
+// The file and what overrides it.
 void add_problem_arguments(CLI::App& command, ProblemArguments& arguments);
+void add_topology_arguments(CLI::App& command, ProblemArguments& arguments);
 void add_search_space_argument(CLI::App& command, ProblemArguments& arguments);
 void add_stats_argument(CLI::App& command, bool& stats);
 void add_output_arguments(CLI::App& command, OutputArguments& arguments);

@@ -18,6 +18,7 @@ namespace {
 
 struct DiffArguments {
   std::string from_path, to_path;
+  ProblemArguments topology;  // of both problems
   OutputArguments output;
 };
 
@@ -36,8 +37,9 @@ Result<Input> read_input(const std::string& path) {
   return Input{std::move(text), is_problem};
 }
 
-Result<embedding::Problem> problem_of(const Input& input, const std::string& path) {
-  Result<embedding::ProblemSpec> spec = read_problem(input.text);
+Result<embedding::Problem> problem_of(const Input& input, const std::string& path,
+                                      const ProblemOverrides& overrides) {
+  Result<embedding::ProblemSpec> spec = read_problem(input.text, overrides);
   if (!spec.ok()) return in_file(spec.error(), path);
   Result<embedding::Problem> problem = embedding::Problem::make(std::move(spec).value());
   return problem.ok() ? std::move(problem) : in_file(problem.error(), path);
@@ -55,9 +57,11 @@ int emit_diff(const Diff& diff, const OutputArguments& output) {
 }
 
 int diff_problem_files(const Input& from, const Input& to, const DiffArguments& arguments) {
-  const Result<embedding::Problem> before = problem_of(from, arguments.from_path);
+  const Result<ProblemOverrides> overrides = overrides_of(arguments.topology);
+  if (!overrides.ok()) return fail(overrides.error());
+  const Result<embedding::Problem> before = problem_of(from, arguments.from_path, *overrides);
   if (!before.ok()) return fail(before.error());
-  const Result<embedding::Problem> after = problem_of(to, arguments.to_path);
+  const Result<embedding::Problem> after = problem_of(to, arguments.to_path, *overrides);
   if (!after.ok()) return fail(after.error());
   return emit_diff(diff_problems(*before, *after), arguments.output);
 }
@@ -103,8 +107,11 @@ void add_diff_command(CLI::App& app, Action& chosen) {
   command.add_option("PLAN_B", arguments->to_path, "Plan or problem after (- = stdin)")
       ->type_name(kFile)
       ->required();
+  add_topology_arguments(command, arguments->topology);
   add_output_arguments(command, arguments->output);
-  add_example(command, "shardwright diff plan.json new_plan.json --json");
+  add_example(command,
+              "shardwright diff plan.json new_plan.json --json\n"
+              "  shardwright diff my_tables.json new_tables.json --ranks 16");
   command.callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }
 

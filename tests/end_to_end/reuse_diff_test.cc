@@ -224,6 +224,23 @@ TEST_CASE("diff: two problems differ in tables and values") {
   CHECK(contains(text, "(default)"));
 }
 
+TEST_CASE("diff: tables without a topology are compared on the ranks of the flags") {
+  const Command run;
+  const auto tables = [&](const char* name, const char* rows) {
+    REQUIRE(shardwright::write_file(
+                run.path(name), std::string("{\"tables\": [{\"name\": \"a\", ") +
+                                    "\"num_embeddings\": " + rows + ", \"embedding_dim\": 64}]}")
+                .ok());
+    return run.path(name);
+  };
+  const std::string files = tables("a.json", "1000") + " " + tables("b.json", "2000");
+  const CommandOutcome outcome = run("diff " + files + " --ranks 4 --hbm 1GiB --json");
+  REQUIRE_MESSAGE(outcome.status == 0, outcome.err);
+  CHECK(json::parse(outcome.out)["same"] == false);
+  CHECK(run("diff " + files + " --ranks 4 --hbm 1").status == 2);
+  CHECK(run("diff " + files).status == 2);
+}
+
 TEST_CASE("diff: a problem and a plan are two kinds, and bad files are named") {
   const Command run;
   const std::string plan = run.path("plan.json");
