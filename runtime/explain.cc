@@ -1,13 +1,16 @@
 #include "runtime/explain.h"
 
 #include <chrono>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "runtime/explain/excluded_options.h"
 #include "runtime/explain/fit_oracle.h"
 #include "runtime/explain/infeasible_reason.h"
 #include "runtime/explain/option_costs.h"
 #include "runtime/explain/remedies.h"
+#include "runtime/io/nearest_name.h"
 #include "runtime/plan_of_entries.h"
 #include "runtime/run_limits.h"
 #include "runtime/tbb_executor.h"
@@ -55,10 +58,13 @@ class Explainer {
  private:
   Status check_table() const {
     if (!options_.table) return {};
+    std::vector<std::string_view> names;
     for (const embedding::Table& table : explanation_.problem->tables()) {
       if (table.name == *options_.table) return {};
+      names.push_back(table.name);
     }
-    return invalid_input("--table", "the problem has no table \"" + *options_.table + "\"");
+    return invalid_input("--table", "the problem has no table \"" + *options_.table + "\"" +
+                                        suggestion(*options_.table, names));
   }
 
   // Best mode does not plan what is proved impossible. Exact mode may: where ranks differ its plan

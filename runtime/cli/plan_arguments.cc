@@ -31,7 +31,11 @@ int status_of(const EmbeddingPlanResult& result) {
 }
 
 // Where there is no plan: what to ask next.
-std::string explain_hint(const PlanArguments& arguments) {
+std::string next_hint(const PlanArguments& arguments, const EmbeddingPlanResult& result) {
+  if (!result.stopped_by.empty()) {
+    return "stopped by the " + result.stopped_by +
+           " before any plan was found; whether there is one is open: allow more";
+  }
   return "`shardwright explain " + arguments.problem.problem_path +
          "`, with the same flags, says what does not fit and which smallest changes would help";
 }
@@ -101,7 +105,7 @@ int emit_plan(const PlanArguments& arguments, const LoadedProblem& loaded,
       write_report(arguments.report_path, *loaded.problem, result, loaded.read_s);
   if (!reported.ok()) return fail(reported.error());
   const bool json_asked = arguments.output.json || !arguments.output.path.empty();
-  if (!result.plan && json_asked) note("no plan; " + explain_hint(arguments));
+  if (!result.plan && json_asked) note("no plan; " + next_hint(arguments, result));
   const PlanJsonOptions json{arguments.emit_search_space, arguments.stats, arguments.options.trace,
                              loaded.read_s};
   return emit(
@@ -114,7 +118,7 @@ int emit_plan(const PlanArguments& arguments, const LoadedProblem& loaded,
         report.colours = wants_colours();
         std::string text = text_report(*loaded.problem, result, report) +
                            migration_section(*loaded.problem, result, report);
-        if (!result.plan) return text + "\n" + wrap(explain_hint(arguments), width, 0);
+        if (!result.plan) return text + "\n" + wrap(next_hint(arguments, result), width, 0);
         if (!arguments.stats || !result.reservation) return text;
         const PlanStats stats = plan_stats(*loaded.problem, *result.reservation, *result.plan);
         return text + stats_section(*loaded.problem, stats, report);

@@ -174,11 +174,17 @@ void describe_set(const Fit& present, FitOracle& oracle, Infeasibility& reason) 
   const Fit planned = oracle.ask(only_tables(problem.spec(), reason.tables), effort);
   reason.kind = Kind::kPacking;
   reason.proved = planned.impossible();
-  reason.message =
-      "The " + named(problem, reason.tables) +
-      (reason.proved ? " fit in no way: every option was tried on every rank."
-                     : " are not too large one by one or in total as far as can be shown, but "
-                       "planning finds no way to place them rank by rank.");
+  const bool one = reason.tables.size() == 1;
+  reason.message = "The " + named(problem, reason.tables);
+  if (reason.proved) {
+    reason.message +=
+        std::string(one ? " fits" : " fit") + " in no way: every option was tried on every rank.";
+  } else {
+    reason.message +=
+        std::string(one ? " is not too large" : " are not too large one by one or in total") +
+        " as far as can be shown, but planning finds no way to place " +
+        (one ? "its shards" : "them") + " rank by rank.";
+  }
 }
 
 }  // namespace

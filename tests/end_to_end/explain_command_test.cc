@@ -212,7 +212,7 @@ TEST_CASE("explain: one table alone, for people") {
   CHECK_FALSE(contains(one.out, "Table small"));
   const CommandOutcome unknown = run("explain " + problem + " --table bog");
   CHECK(unknown.status == 2);
-  CHECK(contains(unknown.err, "--table: the problem has no table \"bog\""));
+  CHECK(contains(unknown.err, "--table: the problem has no table \"bog\"; did you mean \"big\"?"));
 }
 
 TEST_CASE("explain: fits the width that there is, and cuts no constraint that could be dropped") {

@@ -167,6 +167,8 @@ TEST_CASE("command: a budget that ends before anything was found exits 4") {
   const auto document = JsonDocument::parse(outcome.out);
   REQUIRE(document.ok());
   CHECK(document->root().find("stopped_by")->string().value() == "work_limit");
+  CHECK(contains(outcome.err, "stopped by the work_limit before any plan was found"));
+  CHECK_FALSE(contains(outcome.err, "shardwright explain"));
 }
 
 TEST_CASE("command: verify accepts what plan wrote and exits 5 on a false claim") {
