@@ -187,6 +187,11 @@ ExactAnswer ExactSearch::solve(const ExactQuestion& question) {
   std::fill(position_.begin(), position_.end(), kOutside);
   for (std::uint32_t i = 0; i < window_.size(); ++i)
     position_[window_[i]] = i;
+  hosts_.clear();
+  for (const Rank rank : window_) {
+    const std::uint32_t host = rank / loads_->model().local_world_size();
+    if (hosts_.empty() || hosts_.back() != host) hosts_.push_back(host);
+  }
   below_ = std::min(question.below, kLargest);
   limit_ = question.limit;
   found_ = false;
@@ -261,7 +266,7 @@ void ExactSearch::visit_choice(std::size_t depth, std::uint32_t index) {
   const std::span<const ShardUse> uses = loads_->context().shards(index);
   if (choice.reach == Reach::kWholeHosts) return visit_blocks(depth, uses, 0);
   if (choice.reach == Reach::kDevice) return visit_shards(depth, uses, 0, {0, window_.size()});
-  for (std::uint32_t host = 0; host < loads_->model().num_hosts(); ++host) {
+  for (const std::uint32_t host : hosts_) {
     if (!has_earlier_twin_host(host)) visit_shards(depth, uses, 0, host_part(host));
   }
 }
@@ -282,7 +287,8 @@ bool ExactSearch::has_earlier_twin(std::size_t index, Part part) const {
 }
 
 bool ExactSearch::has_earlier_twin_host(std::uint32_t host) const {
-  for (std::uint32_t earlier = 0; earlier < host; ++earlier) {
+  for (const std::uint32_t earlier : hosts_) {
+    if (earlier == host) break;
     if (symmetry_.are_twin_hosts(earlier, host)) return true;
   }
   return false;
@@ -332,13 +338,15 @@ void ExactSearch::visit_blocks(std::size_t depth, std::span<const ShardUse> uses
   if (shard == uses.size()) return visit(depth + 1);
   const std::uint32_t local = loads_->model().local_world_size();
   const auto block = uses.subspan(shard, local);
-  std::uint32_t host = 0;
+  std::uint32_t first = 0;
   if (shard > 0) {
     const auto before = uses.subspan(shard - local, local);
     if (std::equal(block.begin(), block.end(), before.begin(), alike))
-      host = placed_[depth].ranks.back() / local;
+      first = placed_[depth].ranks.back() / local;
   }
-  for (; host < loads_->model().num_hosts() && !cut(); ++host) {
+  for (const std::uint32_t host : hosts_) {
+    if (cut()) break;
+    if (host < first) continue;
     const Part part = host_part(host);
     if (part.end - part.begin < local || has_earlier_twin_host(host)) continue;
     const std::size_t mark = loads_->num_tentative();

@@ -112,6 +112,7 @@ class ExactSearch {
   RankSymmetry symmetry_;
   std::vector<Rank> window_;
   std::vector<std::uint32_t> position_;  // in the window, by rank; kOutside
+  std::vector<std::uint32_t> hosts_;     // with ranks in the window, ascending
   std::vector<Item> items_;
   std::vector<std::uint32_t> choices_;
   std::array<MemoryPrices, kPrices> prices_{};

@@ -163,6 +163,13 @@ double RankLoads::change_everywhere(int sign, const Choice& choice) {
   return gained;
 }
 
+std::int64_t RankLoads::tentative_peak_hbm() const {
+  std::int64_t most = 0;
+  for (const Saved& saved : journal_)
+    most = std::max(most, ranks_[saved.rank].hbm_bytes);
+  return most;
+}
+
 void RankLoads::take_back(std::size_t count) {
   while (journal_.size() > count) {
     const Saved& saved = journal_.back();

@@ -112,6 +112,8 @@ class RankLoads {
   double add_everywhere(const Choice& choice) { return change_everywhere(1, choice); }
   double remove_everywhere(const Choice& choice) { return change_everywhere(-1, choice); }
   std::size_t num_tentative() const { return journal_.size(); }
+  // The most HBM of a rank that these touch.
+  std::int64_t tentative_peak_hbm() const;
   // Takes tentative changes back until `count` are left.
   void take_back(std::size_t count = 0);
   void keep() {

@@ -9,7 +9,7 @@ namespace {
 
 // Whether all ranks that the tentative changes touched are allowed, given the bar of the loads.
 bool within(const RankLoads& loads, std::int64_t peak) {
-  return loads.all_good() && peak_hbm(loads) <= peak;
+  return loads.all_good() && loads.tentative_peak_hbm() <= peak;
 }
 
 bool may_leave_rank(Reach reach) { return reach == Reach::kDevice || reach == Reach::kHost; }
