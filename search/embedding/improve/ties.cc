@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace shardwright::embedding {
 namespace {
@@ -111,11 +112,13 @@ bool return_shard(RankLoads& loads, std::uint32_t index, Rank rank, std::int64_t
 }
 
 bool is_at(const RankLoads& loads, std::size_t table, const Allocation& reference) {
-  Allocation now;
-  now.choice.resize(table + 1);
-  now.ranks.resize(table + 1);
-  loads.copy_table(table, now);
-  return now.choice[table] == reference.choice[table] && now.ranks[table] == reference.ranks[table];
+  if (loads.choice(table) != reference.choice[table]) return false;
+  const std::vector<Rank>& ranks = reference.ranks[table];
+  const std::uint32_t first = loads.context().first_slot(table);
+  for (std::uint32_t i = 0; i < ranks.size(); ++i) {
+    if (loads.slot(first + i).rank != ranks[i]) return false;
+  }
+  return true;
 }
 
 // Returns what can be; whether anything was. What has returned makes room for others.
