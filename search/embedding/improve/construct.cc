@@ -10,7 +10,7 @@ namespace shardwright::embedding {
 namespace {
 
 std::uint32_t choose(const ImproveContext& context, std::size_t table, double shard_limit,
-                     double price_factor) {
+                     const MemoryPrices& prices, double price_factor) {
   const std::span<const Choice> choices = context.model().choices(table);
   std::uint32_t best = 0;
   double least = std::numeric_limits<double>::infinity();
@@ -21,8 +21,8 @@ std::uint32_t choose(const ImproveContext& context, std::size_t table, double sh
   }
   for (std::uint32_t i = 0; i < choices.size(); ++i) {
     if (!context.fits(first + i) || choices[i].max_load > std::max(shard_limit, smallest)) continue;
-    const double cost =
-        choices[i].load + price_factor * (context.priced(choices[i]) - choices[i].load);
+    const double load = choices[i].load;
+    const double cost = load + price_factor * (ImproveContext::priced(choices[i], prices) - load);
     if (cost < least) {
       least = cost;
       best = i;
@@ -159,10 +159,10 @@ void place_units(Placer& placer, RankLoads& loads, Allocation& made) {
 }  // namespace
 
 std::vector<std::uint32_t> choose_priced(const ImproveContext& context, double shard_limit,
-                                         double price_factor) {
+                                         const MemoryPrices& prices, double price_factor) {
   std::vector<std::uint32_t> choices;
   for (std::size_t table = 0; table < context.model().num_tables(); ++table)
-    choices.push_back(choose(context, table, shard_limit, price_factor));
+    choices.push_back(choose(context, table, shard_limit, prices, price_factor));
   return choices;
 }
 

@@ -4,6 +4,13 @@
 #include <limits>
 
 namespace shardwright::embedding {
+namespace {
+
+// Of all memory, below the whole.
+constexpr double kFills[] = {0.995, 0.985, 0.97, 0.94, 0.9, 0.8, 0.65};
+
+}  // namespace
+
 ImproveContext::ImproveContext(const ChoiceModel& model) : model_(&model), units_(model) {
   for (Rank rank = 0; rank < model.world_size(); ++rank)
     speed_ += 1 / model.time_scale(rank);
@@ -85,6 +92,7 @@ void ImproveContext::find_prices() {
   }
   const double unlimited = choices.fit_prices(kFine, prices_);
   low = std::max(low, unlimited);
+  prices_by_fill_.assign(1, prices_);
   if (!(low < std::numeric_limits<double>::infinity())) {
     bound_ = low;  // some table fits nowhere
     return;
@@ -106,6 +114,13 @@ void ImproveContext::find_prices() {
   bound_ = low;
   choices.admit_below(high);
   choices.fit_prices(kFine, prices_);
+  prices_by_fill_.assign(1, prices_);
+  if (prices_.hbm == 0 && prices_.ddr == 0) return;
+  for (const double fill : kFills) {
+    MemoryPrices own = prices_;
+    choices.fit_prices(kFine, own, fill);
+    prices_by_fill_.push_back(own);
+  }
 }
 
 }  // namespace shardwright::embedding

@@ -31,6 +31,10 @@ class ImproveContext {
 
   const ChoiceModel& model() const { return *model_; }
   const MemoryPrices& prices() const { return prices_; }
+  // Prices at which the cheapest choices take no more than these parts of the memory, falling from
+  // all of it: how much shards leave unused is known only when they are placed. One entry where
+  // memory is not scarce.
+  std::span<const MemoryPrices> prices_by_fill() const { return prices_by_fill_; }
   // A rating that no allocation is below, up to rounding: one that needs no larger shards, with all
   // loads shared evenly and memory as one pool. The prices are those at this rating.
   double bound() const { return bound_; }
@@ -57,9 +61,10 @@ class ImproveContext {
   std::uint32_t num_slots() const { return first_slot_.back(); }
 
   // Load plus the price of the memory that a choice takes.
-  double priced(const Choice& choice) const {
-    return choice.load + prices_.hbm * static_cast<double>(choice.hbm_bytes) +
-           prices_.ddr * static_cast<double>(choice.ddr_bytes);
+  double priced(const Choice& choice) const { return priced(choice, prices_); }
+  static double priced(const Choice& choice, const MemoryPrices& prices) {
+    return choice.load + prices.hbm * static_cast<double>(choice.hbm_bytes) +
+           prices.ddr * static_cast<double>(choice.ddr_bytes);
   }
   // The price of all memory that there is.
   double priced_room() const { return prices_.hbm * total_hbm_ + prices_.ddr * total_ddr_; }
@@ -75,6 +80,7 @@ class ImproveContext {
   double speed_ = 0;
   double least_scale_ = 1;
   MemoryPrices prices_;
+  std::vector<MemoryPrices> prices_by_fill_;
   double bound_ = 0;
   double total_hbm_ = 0;
   double total_ddr_ = 0;

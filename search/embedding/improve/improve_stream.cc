@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint64_t kBlock = 64;     // steps at one temperature
 constexpr double kLeastProgress = 1e-9;  // relative
 constexpr std::size_t kFewTables = 30;
+constexpr double kFar = 1.25;  // from the bound
 
 }  // namespace
 
@@ -96,27 +97,56 @@ double ImproveStream::typical_gain() const {
 }
 
 // The best of several first allocations: the smaller the largest shard, the more even the ranks,
-// but splitting has its price.
+// but splitting has its price; so has memory that is left unused.
 void ImproveStream::construct_start(double bound) {
   static constexpr double kLimits[] = {1e9, 1.02, 0.7, 0.5, 0.35, 0.2, 0.1, 0.05};
   RandomDraws& draws = annealer_.draws();
   const double price_factor = 1.0 + 0.25 * draws.below(rounds_ == 0 ? 2 : 5);
-  loads_.set_goal({0, bound, 1000, true, 1000});
+  // The first time, and until there is a plan, at the prices of all memory.
+  const bool anew = best_ && rounds_ > 0;
+  const std::span<const MemoryPrices> by_fill =
+      context_->prices_by_fill().first(anew ? context_->prices_by_fill().size() : 1);
+  const std::size_t first = by_fill.size() == 1 ? 0 : draws.below(by_fill.size());
+  loads_.set_goal({0, bound, anew ? 10.0 : 1000.0, true, 1000});
   Allocation start;
   double least = std::numeric_limits<double>::infinity();
-  for (const double limit : kLimits) {
+  double best_limit = kLimits[0];
+  const auto attempt = [&](double limit, const MemoryPrices& prices, double factor) {
     Allocation made =
-        construct(loads_, draws, choose_priced(*context_, bound * limit, price_factor));
+        construct(loads_, draws, choose_priced(*context_, bound * limit, prices, factor));
     double energy = 0;
     for (const RankLoad& at : loads_.ranks())
       energy = std::max(energy, at.energy);
     energy += 1000 * static_cast<double>(loads_.rules().broken());
-    if (energy >= least) continue;
+    if (energy >= least) return;
     least = energy;
+    best_limit = limit;
     start = std::move(made);
-  }
+  };
+  for (const double limit : kLimits)
+    attempt(limit, by_fill[first], price_factor);
+  for (std::size_t i = 1; i < by_fill.size(); ++i)
+    attempt(best_limit, by_fill[(first + i) % by_fill.size()], 1);
   loads_.assign(start);
   if (loads_.all_good()) keep_best();
+}
+
+// Where memory is full, no step leads from choices that waste it to those that do not: a plan far
+// from the bound is as good a start as none.
+bool ImproveStream::begins_anew(double bound) const {
+  constexpr double kNear = 1.02;
+  constexpr double kTooFar = 1.1;
+  if (!best_ || context_->prices_by_fill().size() == 1 || (rounds_ & 3) != 2) return false;
+  return best_->rating > kNear * bound && best_->rating < kTooFar * bound;
+}
+
+// Aims at a rating near the bound; returns the rating that choices are considered for.
+double ImproveStream::aim_anew(double bound) {
+  static constexpr double kShares[] = {0.05, 0.1, 0.2, 0.4};
+  const double above = kShares[annealer_.draws().below(4)] * (best_->rating - bound);
+  const double target = bound + above;
+  loads_.set_goal({target, target, 1, true, 1});
+  return std::min(target + 2 * above, best_->rating);
 }
 
 // From nothing, for a target that steps from the best allocation may not get to: a table that goes
@@ -154,8 +184,8 @@ double ImproveStream::start_below(double bound) {
 bool ImproveStream::begins_below(double bound) {
   if (!best_) return false;
   const double above = best_->rating / std::max({bound, unlikely_, 1e-300});
-  if (rounds_ == 0) return above > 1.25 && (stream_ & 1) != 0;
-  return above > 1.05 && annealer_.draws().below(above > 1.25 ? 2 : 8) == 0;
+  if (rounds_ == 0) return above > kFar && (stream_ & 1) != 0;
+  return above > 1.05 && annealer_.draws().below(above > kFar ? 2 : 8) == 0;
 }
 
 // Divides the shards of the busiest rank and of another one anew, again and again: steps that
@@ -183,10 +213,11 @@ void ImproveStream::begin_round(double lower_bound) {
   RandomDraws& draws = annealer_.draws();
   const double bound = std::max(lower_bound, context_->bound());
   const ChoiceModel& model = context_->model();
-  const double target = begins_below(bound) ? start_below(bound) : 0;
+  const bool anew = begins_anew(bound);
+  const double target = !anew && begins_below(bound) ? start_below(bound) : 0;
   if (target > 0) {
     // As it was made.
-  } else if (!best_ || rounds_ == 0) {
+  } else if (!best_ || rounds_ == 0 || anew) {
     construct_start(bound);
   } else if (draws.below(8) != 0) {
     loads_.assign(best_->allocation);
@@ -194,10 +225,14 @@ void ImproveStream::begin_round(double lower_bound) {
   } else {
     loads_.recompute();
   }
-  choose_target(lower_bound);
-  if (target > 0) loads_.set_goal({target, target, 10, loads_.goal().squared, 10});
-  if (best_ && (rounds_ & 1) != 0) even_out(rounds_ * 50'000);
-  annealer_.set_choices(best_ ? best_->rating : std::numeric_limits<double>::max());
+  if (anew) {
+    annealer_.set_choices(aim_anew(bound));
+  } else {
+    choose_target(lower_bound);
+    if (target > 0) loads_.set_goal({target, target, 10, loads_.goal().squared, 10});
+    if (best_ && (rounds_ & 1) != 0) even_out(rounds_ * 50'000);
+    annealer_.set_choices(best_ ? best_->rating : std::numeric_limits<double>::max());
+  }
   // Longer rounds may begin hotter: what is undone can be done again.
   const double growth = std::pow(1.3, static_cast<double>(std::min<std::uint64_t>(rounds_, 20)));
   const double tables = static_cast<double>(model.num_tables());

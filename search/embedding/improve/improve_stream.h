@@ -42,6 +42,8 @@ class ImproveStream {
  private:
   void begin_round(double lower_bound);
   void construct_start(double bound);
+  bool begins_anew(double bound) const;
+  double aim_anew(double bound);
   bool begins_below(double bound);
   double start_below(double bound);
   void choose_target(double lower_bound);

@@ -53,7 +53,7 @@ std::vector<std::uint32_t> PricedChoices::cheapest(const MemoryPrices& prices) c
   return chosen;
 }
 
-PricedChoices::At PricedChoices::at(const MemoryPrices& prices) const {
+PricedChoices::At PricedChoices::at(const MemoryPrices& prices, double fill) const {
   double sum = 0;
   double hbm = 0;
   double ddr = 0;
@@ -68,15 +68,15 @@ PricedChoices::At PricedChoices::at(const MemoryPrices& prices) const {
   }
   return {(sum - prices.hbm * context_.total_hbm() - prices.ddr * context_.total_ddr()) /
               context_.speed(),
-          context_.total_hbm() - hbm, context_.total_ddr() - ddr};
+          fill * context_.total_hbm() - hbm, fill * context_.total_ddr() - ddr};
 }
 
 // Sets one price, the other one given, so that the cheapest choices just fit.
-void PricedChoices::fit(int steps, double guess, double MemoryPrices::*price, double At::*spare,
-                        MemoryPrices& prices) const {
+void PricedChoices::fit(int steps, double guess, double fill, double MemoryPrices::*price,
+                        double At::*spare, MemoryPrices& prices) const {
   const auto spare_at = [&](double value) {
     prices.*price = value;
-    return at(prices).*spare;
+    return at(prices, fill).*spare;
   };
   if (spare_at(0) >= 0) return;
   double high = guess;
@@ -90,20 +90,20 @@ void PricedChoices::fit(int steps, double guess, double MemoryPrices::*price, do
   prices.*price = high;
 }
 
-double PricedChoices::fit_prices(int steps, MemoryPrices& prices) const {
-  const double unpriced = at({}).bound;
+double PricedChoices::fit_prices(int steps, MemoryPrices& prices, double fill) const {
+  const double unpriced = at({}, fill).bound;
   if (unpriced == kInfinity) return unpriced;
   const double load = std::max(unpriced * context_.speed(), 1e-300);
   for (int round = 0; round < 3; ++round) {
     const MemoryPrices before = prices;
-    fit(steps, load / std::max(context_.total_hbm(), 1.0), &MemoryPrices::hbm, &At::spare_hbm,
+    fit(steps, load / std::max(context_.total_hbm(), 1.0), fill, &MemoryPrices::hbm, &At::spare_hbm,
         prices);
-    fit(steps, load / std::max(context_.total_ddr(), 1.0), &MemoryPrices::ddr, &At::spare_ddr,
+    fit(steps, load / std::max(context_.total_ddr(), 1.0), fill, &MemoryPrices::ddr, &At::spare_ddr,
         prices);
     if (before.hbm == prices.hbm && before.ddr == prices.ddr) break;
     if (prices.hbm == 0 || prices.ddr == 0) break;
   }
-  return std::max(unpriced, at(prices).bound);
+  return std::max(unpriced, at(prices, fill).bound);
 }
 
 }  // namespace shardwright::embedding

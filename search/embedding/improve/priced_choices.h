@@ -31,8 +31,9 @@ class PricedChoices {
 
   // One price at a time: exact where only one memory is scarce, near the best where both are.
   // Returns a rating that no allocation of admitted choices is below; infinite where a table has
-  // none. O(choices) time per step.
-  double fit_prices(int steps, MemoryPrices& prices) const;
+  // none, where `fill`, the part of all memory that the cheapest may take, is 1. O(choices) time
+  // per step.
+  double fit_prices(int steps, MemoryPrices& prices, double fill = 1) const;
   // The cheapest choice of every table. Precondition: each has one that is admitted.
   std::vector<std::uint32_t> cheapest(const MemoryPrices& prices) const;
 
@@ -46,8 +47,8 @@ class PricedChoices {
   };
 
   std::uint32_t cheapest_of(std::size_t table, const MemoryPrices& prices, double& cost) const;
-  At at(const MemoryPrices& prices) const;
-  void fit(int steps, double guess, double MemoryPrices::*price, double At::*spare,
+  At at(const MemoryPrices& prices, double fill) const;
+  void fit(int steps, double guess, double fill, double MemoryPrices::*price, double At::*spare,
            MemoryPrices& prices) const;
 
   const ImproveContext& context_;
