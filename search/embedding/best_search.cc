@@ -52,7 +52,8 @@ std::uint64_t BestSearch::proof_share(std::uint64_t work) const {
   });
   if (recent == steps_.begin()) return kProofShare;
   const double before = std::prev(recent)->rating;
-  return best_->rating < before * (1 - kProgress) ? kProofShare : kSettledProofShare;
+  const double fall = before - best_->rating;
+  return fall > kProgress * (best_->rating - bound()) ? kProofShare : kSettledProofShare;
 }
 
 std::size_t BestSearch::propose(const Budget& budget) {

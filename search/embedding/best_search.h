@@ -52,7 +52,8 @@ class BestSearch {
   // Of the proof, in streams: while plans get better, and when they do so no more.
   static constexpr std::uint64_t kProofShare = 3;
   static constexpr std::uint64_t kSettledProofShare = 12;
-  static constexpr double kProgress = 1e-4;  // relative, of the last quarter of all work
+  // Fall of the rating over the last quarter of all work, as a part of what it is above the bound.
+  static constexpr double kProgress = 0.1;
 
   bool is_proved() const;
   bool is_done() const;

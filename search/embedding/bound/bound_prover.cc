@@ -13,7 +13,7 @@ constexpr double kRounding = 3e-9;
 constexpr std::size_t kMostBoxes = 4000;
 // Work that a box is worth, and one that will not be cut.
 constexpr std::uint64_t kBoxWork = 40'000'000;
-constexpr std::uint64_t kRootWork = 8'000'000;
+constexpr std::uint64_t kMostRootWork = 128'000'000;
 // Rows of shards beyond which a program of patterns takes longer than a whole search.
 constexpr std::size_t kMostRows = 6'000;
 // Fall of the rating, relative, after which other choices may be out.
@@ -88,8 +88,14 @@ void BoundProver::choose_target() {
       finished_ = true;
       return;
     }
-    trees_ = true;
-    ceiling_ = 0;
+    if (!trees_ && cut_short_ && root_work_ < kMostRootWork) {
+      root_work_ *= 4;
+      cut_short_ = false;
+      ceiling_ = rating_;
+    } else {
+      trees_ = true;
+      ceiling_ = 0;
+    }
   }
   target_ = ceiling_ == 0 ? goal : (ceiling_ + certificate_.bound) / 2;
   begin_tree();
@@ -126,14 +132,17 @@ void BoundProver::visit_box(Budget& budget) {
   open_.pop_back();
   ++boxes_;
   if (!exclude_by_prices(box_, budget)) {
-    patterns_->ask(target_, box_, trees_ ? kBoxWork : kRootWork);
+    patterns_->ask(target_, box_, trees_ ? kBoxWork : root_work_);
   }
 }
 
 void BoundProver::take_answer(PatternAnswer answer) {
   if (answer.kind == PatternAnswer::Kind::kExcluded) {
     nodes_.push_back(std::move(answer.leaf));
-  } else if (answer.plan.shares.empty() || !trees_ || !branch(box_, answer.plan)) {
+    return;
+  }
+  if (answer.kind == PatternAnswer::Kind::kUnknown) cut_short_ = true;
+  if (answer.plan.shares.empty() || !trees_ || !branch(box_, answer.plan)) {
     give_up_target();
   }
 }

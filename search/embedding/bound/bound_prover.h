@@ -72,8 +72,10 @@ class BoundProver {
   std::unique_ptr<PatternBound> patterns_;
   BoundCertificate certificate_;
   double ranks_ = 0;
-  double room_ = 0;     // HBM of all ranks
-  bool trees_ = false;  // cut boxes that patterns do not exclude
+  double room_ = 0;                      // HBM of all ranks
+  std::uint64_t root_work_ = 8'000'000;  // that a box which will not be cut is worth
+  bool cut_short_ = false;               // that was too little for one
+  bool trees_ = false;                   // cut boxes that patterns do not exclude
   bool hosts_parted_ = false;
   bool too_large_ = false;  // for patterns: prices are all
   bool finished_ = false;

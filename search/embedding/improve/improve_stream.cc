@@ -153,7 +153,7 @@ double ImproveStream::aim_anew(double bound) {
 // on all ranks changes what fits on every one of them. The first time the least target that there
 // are choices for, later a random one. Returns it; 0 where there was none.
 double ImproveStream::start_below(double bound) {
-  constexpr std::uint64_t kWorkPerChoice = 100;
+  constexpr std::uint64_t kWorkPerChoice = 10;
   RandomDraws& draws = annealer_.draws();
   const bool first = unlikely_ == 0;
   double low = std::max({bound, unlikely_, best_->rating * 1e-3});
