@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <vector>
 
 namespace shardwright::embedding {
@@ -71,6 +72,44 @@ void remove_table(RankLoads& loads, std::size_t table) {
     loads.remove(loads.slot(first + i).rank, loads.slot(first + i).use);
 }
 
+// Load that a table's choice puts on one rank.
+double load_on(const RankLoads& loads, std::uint32_t choice, std::span<const Rank> ranks,
+               Rank rank) {
+  const Choice& chosen = loads.model().choices()[choice];
+  double load = 0;
+  std::uint32_t shard = 0;
+  for (const ChoiceRun& run : loads.model().runs(chosen)) {
+    for (std::uint32_t k = 0; k < run.count && !ranks.empty(); ++k)
+      load += ranks[shard + k] == rank ? run.load : 0;
+    if (ranks.empty() && rank - shard < run.count) return run.load;
+    shard += run.count;
+  }
+  return load;
+}
+
+// Whether the busiest rank and those that the table would return to stay below the bar: a look
+// before all ranks are changed and changed back.
+bool may_return(const RankLoads& loads, std::uint32_t table, const Allocation& reference,
+                Rank busiest) {
+  constexpr double kRounding = 1e-9;
+  const std::uint32_t old = reference.choice[table];
+  const bool everywhere = loads.chosen(table).reach == Reach::kAllRanks ||
+                          loads.model().choices()[old].reach == Reach::kAllRanks;
+  if (!everywhere || loads.context().units().unit_of(table) != TableUnits::kNone) return true;
+  std::vector<Rank> own;
+  if (loads.chosen(table).reach != Reach::kAllRanks) {
+    for (std::uint32_t i = 0; i < loads.chosen(table).num_shards; ++i)
+      own.push_back(loads.slot(loads.context().first_slot(table) + i).rank);
+  }
+  const auto stays_below = [&](Rank rank) {
+    const double change = load_on(loads, old, reference.ranks[table], rank) -
+                          load_on(loads, loads.choice(table), own, rank);
+    return loads.ranks()[rank].load + loads.scaled(rank, change) < loads.bar() * (1 + kRounding);
+  };
+  const std::vector<Rank>& ranks = reference.ranks[table];
+  return stays_below(busiest) && std::all_of(ranks.begin(), ranks.end(), stays_below);
+}
+
 // With all tables that it is kept together with.
 bool return_table(RankLoads& loads, std::uint32_t table, const Allocation& reference,
                   std::int64_t peak) {
@@ -124,9 +163,15 @@ bool is_at(const RankLoads& loads, std::size_t table, const Allocation& referenc
 // Returns what can be; whether anything was. What has returned makes room for others.
 bool return_some(RankLoads& loads, const Allocation& reference, std::int64_t peak) {
   bool any = false;
+  const std::span<const RankLoad> ranks = loads.ranks();
+  const auto busiest = static_cast<Rank>(
+      std::max_element(ranks.begin(), ranks.end(),
+                       [](const RankLoad& a, const RankLoad& b) { return a.load < b.load; }) -
+      ranks.begin());
   for (std::uint32_t table = 0; table < loads.model().num_tables(); ++table) {
     if (is_at(loads, table, reference)) continue;
-    if (return_table(loads, table, reference, peak)) {
+    if (may_return(loads, table, reference, busiest) &&
+        return_table(loads, table, reference, peak)) {
       any = true;
       continue;
     }
