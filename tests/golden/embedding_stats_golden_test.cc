@@ -87,7 +87,9 @@ void check_ranks(const PlanStats& stats, const json& expected) {
 
 TEST_CASE("stats: every figure of TorchRec's recorded plans is TorchRec's") {
   std::size_t plans = 0;
-  for (const auto& [name, expected] : recorded()["plans"].items()) {
+  for (const auto& item : recorded()["plans"].items()) {
+    const std::string& name = item.key();
+    const json& expected = item.value();
     CAPTURE(name);
     const auto [problem, stats] = measured(name);
     ++plans;

@@ -173,7 +173,9 @@ TEST_CASE("identity: everything that a plan's validity or cost depends on change
   };
   const ProblemIdentity plain = identify(*problem(with("")));
   std::set<std::string> seen{plain.hash};
-  for (const auto& [part, text] : changes) {
+  for (const auto& change : changes) {
+    const auto& part = change.first;  // clang 14 captures no structured binding
+    const auto& text = change.second;
     CAPTURE(text);
     const ProblemIdentity changed = identify(*problem(text));
     CHECK(seen.insert(changed.hash).second);
