@@ -1,8 +1,9 @@
 #include "core/sha256.h"
 
-#include <algorithm>
+#include <array>
 #include <bit>
-#include <cstring>
+#include <cstddef>
+#include <cstdint>
 
 namespace shardwright {
 namespace {
@@ -39,6 +40,10 @@ std::array<std::uint32_t, 64> schedule(const unsigned char* block) {
 
 }  // namespace
 
+Sha256::Sha256()
+    : MessageDigest({0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c,
+                     0x1f83d9ab, 0x5be0cd19}) {}
+
 void Sha256::compress(const unsigned char* block) {
   const std::array<std::uint32_t, 64> words = schedule(block);
   auto [a, b, c, d, e, f, g, h] = state_;
@@ -59,52 +64,6 @@ void Sha256::compress(const unsigned char* block) {
   const std::array<std::uint32_t, 8> mixed{a, b, c, d, e, f, g, h};
   for (std::size_t i = 0; i < state_.size(); ++i)
     state_[i] += mixed[i];
-}
-
-void Sha256::update(std::string_view bytes) {
-  if (bytes.empty()) return;
-  const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
-  std::size_t left = bytes.size();
-  const std::size_t held = length_ % pending_.size();
-  length_ += left;
-  if (held > 0) {
-    const std::size_t taken = std::min(left, pending_.size() - held);
-    std::memcpy(pending_.data() + held, data, taken);
-    if (held + taken < pending_.size()) return;
-    compress(pending_.data());
-    data += taken;
-    left -= taken;
-  }
-  for (; left >= pending_.size(); left -= pending_.size(), data += pending_.size())
-    compress(data);
-  std::memcpy(pending_.data(), data, left);
-}
-
-std::array<std::uint8_t, 32> Sha256::finish() {
-  const std::uint64_t bits = length_ * 8;
-  std::array<char, 72> padding{};
-  padding[0] = static_cast<char>(0x80);
-  const std::size_t zeros_end = 64 - (length_ + 8) % 64;  // 1..64, the 0x80 included
-  for (std::size_t i = 0; i < 8; ++i) {
-    padding[zeros_end + i] = static_cast<char>(bits >> (56 - 8 * i) & 0xff);
-  }
-  update(std::string_view(padding.data(), zeros_end + 8));
-  std::array<std::uint8_t, 32> digest{};
-  for (std::size_t i = 0; i < digest.size(); ++i) {
-    digest[i] = static_cast<std::uint8_t>(state_[i / 4] >> (24 - 8 * (i % 4)) & 0xff);
-  }
-  return digest;
-}
-
-std::string Sha256::hex(std::size_t digits) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const std::uint8_t byte : finish()) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  text.resize(std::min(digits, text.size()));
-  return text;
 }
 
 }  // namespace shardwright
