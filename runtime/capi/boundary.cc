@@ -34,6 +34,15 @@ const char* noun(HandleKind kind) {
   return "handle";
 }
 
+void check_struct_size(std::size_t given_size, std::size_t known_size, std::size_t least_size,
+                       const char* name) {
+  if (given_size >= least_size) return;
+  fail(SHARDWRIGHT_INVALID_ARGUMENT,
+       "struct_size is " + std::to_string(given_size) + "; set it to sizeof the structure (" +
+           std::to_string(known_size) + ")",
+       name);
+}
+
 }  // namespace
 
 shardwright_status remember(shardwright_status status, std::string_view message,
@@ -89,12 +98,7 @@ void fail_handle(HandleTable::Fault fault, HandleKind kind, const char* name) {
 
 void read_bytes(const void* given, std::size_t given_size, void* known, std::size_t known_size,
                 std::size_t least_size, const char* name) {
-  if (given_size < least_size) {
-    fail(SHARDWRIGHT_INVALID_ARGUMENT,
-         "struct_size is " + std::to_string(given_size) + "; set it to sizeof the structure (" +
-             std::to_string(known_size) + ")",
-         name);
-  }
+  check_struct_size(given_size, known_size, least_size, name);
   std::memcpy(known, given, std::min(given_size, known_size));
   const char* bytes = static_cast<const char*>(given);
   for (std::size_t i = known_size; i < given_size; ++i) {
@@ -107,12 +111,7 @@ void read_bytes(const void* given, std::size_t given_size, void* known, std::siz
 
 void write_bytes(const void* known, std::size_t known_size, void* given, std::size_t given_size,
                  std::size_t least_size, const char* name) {
-  if (given_size < least_size) {
-    fail(SHARDWRIGHT_INVALID_ARGUMENT,
-         "struct_size is " + std::to_string(given_size) + "; set it to sizeof the structure (" +
-             std::to_string(known_size) + ")",
-         name);
-  }
+  check_struct_size(given_size, known_size, least_size, name);
   std::memcpy(given, known, std::min(given_size, known_size));
   if (given_size > known_size) {
     std::memset(static_cast<char*>(given) + known_size, 0, given_size - known_size);
