@@ -33,6 +33,9 @@ inline Error invalid_input(std::string where, std::string message) {
   return Error{ErrorCode::kInvalidInput, std::move(message), std::move(where)};
 }
 
+// A name as error sentences show it.
+inline std::string quoted(const std::string& name) { return "\"" + name + "\""; }
+
 // Either a T or an Error. Reading the side that is absent is a broken invariant.
 // Thread safety: a value.
 template <class T>

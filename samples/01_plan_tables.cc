@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "runtime/planner.h"
+#include "runtime/embedding/planner.h"
 
 using namespace shardwright;
 

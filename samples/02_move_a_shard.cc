@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "runtime/planner.h"
+#include "runtime/embedding/planner.h"
 
 using namespace shardwright;
 

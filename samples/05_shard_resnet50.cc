@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "runtime/io/file.h"
-#include "runtime/io/op_graph_json.h"
-#include "runtime/operators_builder.h"
-#include "runtime/operators_planner.h"
+#include "runtime/io/operators/op_graph_json.h"
+#include "runtime/operators/operators_builder.h"
+#include "runtime/operators/operators_planner.h"
 
 using namespace shardwright;
 using namespace shardwright::operators;

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/program_planner.h"
+#include "runtime/program/program_planner.h"
 
 using namespace shardwright;
 using namespace shardwright::program;

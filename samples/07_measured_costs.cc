@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/planner.h"
-#include "search/embedding/estimate/estimate.h"
-#include "search/embedding/search_parts.h"
+#include "runtime/embedding/planner.h"
+#include "search/embedding/compat/estimate/estimate.h"
+#include "search/embedding/compat/search_parts.h"
 
 using namespace shardwright;
 

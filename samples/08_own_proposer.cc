@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/planner.h"
-#include "search/embedding/search_parts.h"
+#include "runtime/embedding/planner.h"
+#include "search/embedding/compat/search_parts.h"
 
 using namespace shardwright;
 using embedding::OptionId;

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/embedding/places.h"
+#include "core/embedding/problem/places.h"
 
 namespace shardwright::embedding {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/embedding/plan.h"
-#include "core/embedding/problem.h"
+#include "core/embedding/problem/problem.h"
 
 namespace shardwright::embedding {
 

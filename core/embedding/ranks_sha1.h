@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/embedding/plan.h"
-#include "core/sha1.h"
+#include "core/hash/sha1.h"
 
 namespace shardwright::embedding {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/exact_arithmetic.h"
+#include "core/numeric/exact_arithmetic.h"
 
 namespace shardwright::embedding {
 namespace {

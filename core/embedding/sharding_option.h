@@ -7,8 +7,8 @@
 
 #include <boost/container/small_vector.hpp>
 
-#include "core/embedding/kinds.h"
-#include "core/embedding/storage.h"
+#include "core/embedding/problem/kinds.h"
+#include "core/embedding/problem/storage.h"
 #include "core/interner.h"
 
 namespace shardwright::embedding {

@@ -9,19 +9,19 @@
 #include <utility>
 
 #include "perf/support/workloads.h"
-#include "runtime/io/autoshard_json.h"
-#include "runtime/io/cost_instance_json.h"
 #include "runtime/io/file.h"
-#include "runtime/io/op_graph_json.h"
-#include "runtime/io/paths_json.h"
-#include "runtime/io/program_json.h"
-#include "runtime/operators_builder.h"
-#include "runtime/program_planner.h"
+#include "runtime/io/operators/autoshard/autoshard_json.h"
+#include "runtime/io/operators/instance/cost_instance_json.h"
+#include "runtime/io/operators/op_graph_json.h"
+#include "runtime/io/operators/paths_json.h"
+#include "runtime/io/program/program_json.h"
+#include "runtime/operators/operators_builder.h"
+#include "runtime/program/program_planner.h"
 #include "search/budget.h"
 #include "search/executor.h"
 #include "search/operators/autoshard/solver.h"
-#include "search/operators/cost_graph.h"
-#include "search/operators/reshard_path.h"
+#include "search/operators/build/cost_graph.h"
+#include "search/operators/reshard/reshard_path.h"
 #include "search/operators/solve/solve.h"
 
 namespace shardwright::perf {

@@ -2,8 +2,8 @@
 
 #include "perf/support/search.h"
 #include "perf/support/workloads.h"
-#include "runtime/planner.h"
-#include "search/embedding/improve/improve_stream.h"
+#include "runtime/embedding/planner.h"
+#include "search/embedding/best/local/improve_stream.h"
 
 namespace shardwright::perf {
 namespace {

@@ -13,11 +13,11 @@
 #include "perf/instr/operator_regions.h"
 #include "perf/support/search.h"
 #include "perf/support/workloads.h"
+#include "runtime/io/embedding/plan/plan_json.h"
+#include "runtime/io/embedding/problem/search_space_json.h"
 #include "runtime/io/file.h"
-#include "runtime/io/plan_json.h"
-#include "runtime/io/search_space_json.h"
-#include "search/embedding/bound/bound_prover.h"
-#include "search/embedding/estimate/estimate.h"
+#include "search/embedding/best/bound/bound_prover.h"
+#include "search/embedding/compat/estimate/estimate.h"
 
 namespace shardwright::perf {
 namespace {

@@ -14,9 +14,9 @@
 #include "perf/macro/isolated.h"
 #include "perf/macro/peak_memory.h"
 #include "perf/support/workloads.h"
+#include "runtime/embedding/planner.h"
+#include "runtime/io/embedding/problem/search_space_json.h"
 #include "runtime/io/file.h"
-#include "runtime/io/search_space_json.h"
-#include "runtime/planner.h"
 
 namespace {
 

@@ -8,8 +8,8 @@
 
 #include "core/cow.h"
 #include "core/embedding/plan.h"
-#include "core/exact_arithmetic.h"
 #include "core/interner.h"
+#include "core/numeric/exact_arithmetic.h"
 
 namespace {
 

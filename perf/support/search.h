@@ -7,11 +7,11 @@
 #include <optional>
 
 #include "perf/support/workloads.h"
-#include "runtime/planner.h"
-#include "search/embedding/embedding_search.h"
-#include "search/embedding/enumerate.h"
-#include "search/embedding/option_pool.h"
-#include "search/embedding/reserve.h"
+#include "runtime/embedding/planner.h"
+#include "search/embedding/compat/embedding_search.h"
+#include "search/embedding/compat/enumerate.h"
+#include "search/embedding/compat/reserve.h"
+#include "search/embedding/model/option_pool.h"
 #include "search/executor.h"
 #include "search/explore.h"
 

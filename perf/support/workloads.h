@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 
-#include "core/embedding/problem.h"
+#include "core/embedding/problem/problem.h"
 #include "core/embedding/search_space.h"
 #include "core/status.h"
-#include "runtime/io/problem_json.h"
+#include "runtime/io/embedding/problem/problem_json.h"
 
 namespace shardwright::perf {
 

@@ -1,5 +1,5 @@
 // What the library says of itself.
-#include "core/embedding/kinds.h"
+#include "core/embedding/problem/kinds.h"
 #include "core/version.h"
 #include "runtime/capi/shardwright.h"
 

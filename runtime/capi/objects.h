@@ -9,8 +9,8 @@
 #include "core/embedding/search_space.h"
 #include "runtime/capi/handle_table.h"
 #include "runtime/capi/shardwright_types.h"
-#include "runtime/planner.h"
-#include "runtime/verify.h"
+#include "runtime/embedding/planner.h"
+#include "runtime/embedding/verify.h"
 
 namespace shardwright::capi {
 

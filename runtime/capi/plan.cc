@@ -8,8 +8,8 @@
 #include "runtime/capi/boundary.h"
 #include "runtime/capi/planned_result.h"
 #include "runtime/capi/shardwright.h"
-#include "runtime/io/plan_json.h"
-#include "runtime/replan.h"
+#include "runtime/embedding/replan.h"
+#include "runtime/io/embedding/plan/plan_json.h"
 
 using namespace shardwright;
 using namespace shardwright::capi;

@@ -7,8 +7,8 @@
 
 #include "runtime/capi/boundary.h"
 #include "runtime/capi/shardwright.h"
+#include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/file.h"
-#include "runtime/io/problem_json.h"
 
 using namespace shardwright;
 using namespace shardwright::capi;

@@ -3,8 +3,8 @@
 
 #include "runtime/capi/boundary.h"
 #include "runtime/capi/shardwright.h"
-#include "runtime/io/plan_json.h"
-#include "runtime/verify.h"
+#include "runtime/embedding/verify.h"
+#include "runtime/io/embedding/plan/plan_json.h"
 
 using namespace shardwright;
 using namespace shardwright::capi;

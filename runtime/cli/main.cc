@@ -10,15 +10,15 @@
 
 #include <CLI/CLI.hpp>
 
+#include "core/nearest_name.h"
 #include "core/version.h"
-#include "runtime/cli/arguments.h"
-#include "runtime/cli/commands.h"
-#include "runtime/cli/exit_code.h"
-#include "runtime/cli/operators_commands.h"
-#include "runtime/cli/output_paths.h"
-#include "runtime/cli/program_commands.h"
-#include "runtime/io/nearest_name.h"
-#include "runtime/report/format.h"
+#include "runtime/cli/embedding/commands.h"
+#include "runtime/cli/operators/operators_commands.h"
+#include "runtime/cli/options/arguments.h"
+#include "runtime/cli/options/exit_code.h"
+#include "runtime/cli/options/output_paths.h"
+#include "runtime/cli/program/program_commands.h"
+#include "runtime/report/text/format.h"
 
 namespace shardwright::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/version.h"
-#include "runtime/io/problem_json.h"
-#include "runtime/planner.h"
+#include "runtime/embedding/planner.h"
+#include "runtime/io/embedding/problem/problem_json.h"
 
 int main() {
   const std::string text = R"({"topology": {"world_size": 4}, "tables": [

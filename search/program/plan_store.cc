@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "core/interner.h"
-#include "search/program/best_planner.h"
-#include "search/program/compat_planner.h"
+#include "search/program/tensor/best_planner.h"
+#include "search/program/tensor/compat_planner.h"
 
 namespace shardwright::program {
 

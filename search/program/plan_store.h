@@ -7,7 +7,7 @@
 
 #include "core/program/program.h"
 #include "search/executor.h"
-#include "search/program/cost_model.h"
+#include "search/program/tensor/cost_model.h"
 
 namespace shardwright::program {
 

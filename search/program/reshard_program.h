@@ -8,7 +8,7 @@
 
 #include "core/program/edit_log.h"
 #include "search/executor.h"
-#include "search/program/cost_model.h"
+#include "search/program/tensor/cost_model.h"
 
 namespace shardwright::program {
 

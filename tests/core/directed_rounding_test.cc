@@ -1,5 +1,5 @@
 // Sums and products that err on a known side.
-#include "core/directed_rounding.h"
+#include "core/numeric/directed_rounding.h"
 
 #include <cmath>
 #include <cstdint>

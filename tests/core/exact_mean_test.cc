@@ -1,5 +1,5 @@
 // Means that are rounded once.
-#include "core/exact_mean.h"
+#include "core/numeric/exact_mean.h"
 
 #include <vector>
 

@@ -1,5 +1,5 @@
 // SHA-1: the standard's vectors, every length around a block, and messages given in pieces.
-#include "core/sha1.h"
+#include "core/hash/sha1.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SHA-256: the standard's vectors, every length around a block, and messages given in pieces.
-#include "core/sha256.h"
+#include "core/hash/sha256.h"
 
 #include <doctest/doctest.h>
 

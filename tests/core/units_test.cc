@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <unordered_set>
 
-#include "core/embedding/storage.h"
+#include "core/embedding/problem/storage.h"
 #include "core/ids.h"
 
 namespace {

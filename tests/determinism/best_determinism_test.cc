@@ -7,12 +7,12 @@
 #include <string_view>
 #include <utility>
 
-#include "core/embedding/bound_certificate.h"
+#include "core/embedding/bound/bound_certificate.h"
 #include "core/embedding/evaluate.h"
+#include "runtime/embedding/planner.h"
+#include "runtime/io/embedding/plan/plan_json.h"
+#include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/file.h"
-#include "runtime/io/plan_json.h"
-#include "runtime/io/problem_json.h"
-#include "runtime/planner.h"
 #include "tests/support/sanitized.h"
 
 namespace {

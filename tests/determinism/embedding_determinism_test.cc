@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/embedding/ranks_sha1.h"
-#include "search/embedding/enumerate.h"
-#include "search/embedding/reserve.h"
+#include "search/embedding/compat/enumerate.h"
+#include "search/embedding/compat/reserve.h"
 #include "tests/support/embedding_builders.h"
 #include "tests/support/random_embedding.h"
 #include "tests/support/search_run.h"

@@ -11,7 +11,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "runtime/report/format.h"
+#include "runtime/report/text/format.h"
 #include "tests/support/command.h"
 
 namespace {

@@ -10,9 +10,9 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "runtime/embedding/planner.h"
+#include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/file.h"
-#include "runtime/io/problem_json.h"
-#include "runtime/planner.h"
 
 namespace {
 

@@ -11,10 +11,10 @@
 #include <nlohmann/json.hpp>
 
 #include "core/embedding/ranks_sha1.h"
+#include "runtime/embedding/planner.h"
+#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/io/embedding/problem/search_space_json.h"
 #include "runtime/io/file.h"
-#include "runtime/io/problem_json.h"
-#include "runtime/io/search_space_json.h"
-#include "runtime/planner.h"
 
 namespace {
 

@@ -7,12 +7,12 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "runtime/embedding/result/plan_stats.h"
+#include "runtime/embedding/verify.h"
+#include "runtime/io/embedding/plan/plan_json.h"
+#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/io/embedding/problem/search_space_json.h"
 #include "runtime/io/file.h"
-#include "runtime/io/plan_json.h"
-#include "runtime/io/problem_json.h"
-#include "runtime/io/search_space_json.h"
-#include "runtime/plan_stats.h"
-#include "runtime/verify.h"
 
 namespace {
 

@@ -9,10 +9,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/operators/autoshard_evaluate.h"
-#include "runtime/autoshard.h"
-#include "runtime/io/autoshard_json.h"
+#include "core/operators/autoshard/autoshard_evaluate.h"
 #include "runtime/io/file.h"
+#include "runtime/io/operators/autoshard/autoshard_json.h"
+#include "runtime/operators/autoshard.h"
 #include "search/operators/autoshard/improve.h"
 #include "search/operators/autoshard/schedule.h"
 #include "search/operators/autoshard/solver.h"

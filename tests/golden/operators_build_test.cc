@@ -11,11 +11,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/io/build_json.h"
-#include "runtime/io/cost_instance_json.h"
 #include "runtime/io/file.h"
-#include "runtime/io/op_graph_json.h"
-#include "runtime/operators_builder.h"
+#include "runtime/io/operators/build_json.h"
+#include "runtime/io/operators/instance/cost_instance_json.h"
+#include "runtime/io/operators/op_graph_json.h"
+#include "runtime/operators/operators_builder.h"
 
 namespace shardwright {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
-#include "runtime/io/contest_json.h"
 #include "runtime/io/file.h"
-#include "runtime/operators_planner.h"
+#include "runtime/io/operators/instance/contest_json.h"
+#include "runtime/operators/operators_planner.h"
 
 using namespace shardwright;
 using operators::CostInstance;

@@ -10,9 +10,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/operators/sharding_request.h"
-#include "runtime/io/cost_instance_json.h"
+#include "core/operators/instance/sharding_request.h"
 #include "runtime/io/file.h"
+#include "runtime/io/operators/instance/cost_instance_json.h"
 #include "tests/support/naive_cost_solver.h"
 
 using namespace shardwright::operators;

@@ -8,9 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/io/cost_instance_json.h"
 #include "runtime/io/file.h"
-#include "runtime/operators_planner.h"
+#include "runtime/io/operators/instance/cost_instance_json.h"
+#include "runtime/operators/operators_planner.h"
 
 using namespace shardwright;
 using operators::OperatorProblem;

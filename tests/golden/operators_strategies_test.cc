@@ -8,10 +8,10 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "runtime/execution/tbb_executor.h"
 #include "runtime/io/file.h"
-#include "runtime/io/op_graph_json.h"
-#include "runtime/io/strategies_json.h"
-#include "runtime/tbb_executor.h"
+#include "runtime/io/operators/op_graph_json.h"
+#include "runtime/io/operators/strategies_json.h"
 #include "search/operators/strategies/generate.h"
 
 namespace {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/io/file.h"
-#include "runtime/io/program_json.h"
+#include "runtime/io/program/program_json.h"
 #include "tests/support/program_execution.h"
 
 namespace {

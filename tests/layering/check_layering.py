@@ -14,7 +14,7 @@ import sys
 LAYERS = {"core": ("core",), "search": ("core", "search"), "runtime": ("core", "search", "runtime")}
 USERS = ("tests", "perf", "samples")
 EDGES = ("cli", "capi", "python", "mpi")
-PUBLIC_RUNTIME_HEADERS = ("runtime/planner.h", "runtime/options.h")
+PUBLIC_RUNTIME_HEADERS = ("runtime/embedding/planner.h", "runtime/embedding/options.h")
 SUFFIXES = (".h", ".hpp", ".inc", ".cc", ".cpp")
 
 TOP_LEVEL = {

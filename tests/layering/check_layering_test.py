@@ -12,22 +12,22 @@ CHECKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "check_layeri
 GOOD = {
     "CMakeLists.txt": "",
     ".gitignore": "/build/\n*~\n",
-    "build/generated.h": '#include "runtime/planner.h"\n',
+    "build/generated.h": '#include "runtime/embedding/planner.h"\n',
     "core/ids.h": "#pragma once\n#include <cstdint>\n#include <boost/container/small_vector.hpp>\n",
     "core/plan.cc": '// steady_clock is for Budget.\n/* #include "search/explore.h" */\n#include "core/ids.h"\n',
     "search/explore.h": '#pragma once\n#include <vector>\n#include "core/ids.h"\n',
     "search/budget.cc": "#include <chrono>\nauto now = std::chrono::steady_clock::now();\n",
-    "runtime/planner.h": '#pragma once\n#include "search/explore.h"\n',
-    "runtime/tbb_executor.cc": "#include <tbb/task_arena.h>\n",
-    "runtime/cli/main.cc": '#include <CLI/CLI.hpp>\n#include "runtime/cli/commands.h"\n#include "runtime/planner.h"\n',
-    "tests/planner_test.cc": '#include <iostream>\n#include "runtime/cli/commands.h"\n#include "tests/support.h"\n',
+    "runtime/embedding/planner.h": '#pragma once\n#include "search/explore.h"\n',
+    "runtime/execution/tbb_executor.cc": "#include <tbb/task_arena.h>\n",
+    "runtime/cli/main.cc": '#include <CLI/CLI.hpp>\n#include "runtime/cli/embedding/commands.h"\n#include "runtime/embedding/planner.h"\n',
+    "tests/planner_test.cc": '#include <iostream>\n#include "runtime/cli/embedding/commands.h"\n#include "tests/support.h"\n',
 }
 
 # name: (file, text, the violation that must be reported)
 BAD = {
     "core includes search": ("core/a.h", '\n#include "search/explore.h"\n', "core/a.h:2: layers:"),
-    "core includes runtime in brackets": ("core/a.h", "#include <runtime/planner.h>\n", "core/a.h:1: layers:"),
-    "search includes runtime": ("search/a.cc", '  #  include "runtime/planner.h"\n', "search/a.cc:1: layers:"),
+    "core includes runtime in brackets": ("core/a.h", "#include <runtime/embedding/planner.h>\n", "core/a.h:1: layers:"),
+    "search includes runtime": ("search/a.cc", '  #  include "runtime/embedding/planner.h"\n', "search/a.cc:1: layers:"),
     "core includes a library": ("core/a.h", "#include <spdlog/spdlog.h>\n", "core/a.h:1: core:"),
     "core includes a C header": ("core/a.h", "#include <unistd.h>\n", "core/a.h:1: core:"),
     "core starts a thread": ("core/a.cc", "#include <thread>\n", "core/a.cc:1: core:"),
@@ -38,13 +38,13 @@ BAD = {
     "search includes JSON": ("search/a.cc", "#include <nlohmann/json.hpp>\n", "search/a.cc:1: search:"),
     "search reads a clock": ("search/a.cc", "\n\nauto t = std::chrono::steady_clock::now();\n", "search/a.cc:3: clock:"),
     "search reads the time": ("search/a.cc", "#include <ctime>\n", "search/a.cc:1: clock:"),
-    "planner includes cli": ("runtime/planner.cc", '#include "runtime/cli/c.h"\n', "runtime/planner.cc:1: edges:"),
+    "planner includes cli": ("runtime/embedding/planner.cc", '#include "runtime/cli/c.h"\n', "runtime/embedding/planner.cc:1: edges:"),
     "io includes capi": ("runtime/io/a.cc", '#include "runtime/capi/c.h"\n', "runtime/io/a.cc:1: edges:"),
     "report includes python": ("runtime/report/a.cc", '#include "runtime/python/c.h"\n', "runtime/report/a.cc:1: edges:"),
     "cli includes capi": ("runtime/cli/a.cc", '#include "runtime/capi/c.h"\n', "runtime/cli/a.cc:1: edges:"),
     "mpi includes cli": ("runtime/mpi/a.cc", '#include "runtime/cli/c.h"\n', "runtime/mpi/a.cc:1: edges:"),
-    "options expose TBB": ("runtime/options.h", "#include <tbb/task.h>\n", "runtime/options.h:1: public:"),
-    "options expose mimalloc": ("runtime/options.h", "#include <mimalloc.h>\n", "runtime/options.h:1: public:"),
+    "options expose TBB": ("runtime/embedding/options.h", "#include <tbb/task.h>\n", "runtime/embedding/options.h:1: public:"),
+    "options expose mimalloc": ("runtime/embedding/options.h", "#include <mimalloc.h>\n", "runtime/embedding/options.h:1: public:"),
     "runtime includes tests": ("runtime/a.cc", '#include "tests/support.h"\n', "runtime/a.cc:1: users:"),
     "samples include tests": ("samples/a.cc", '#include "tests/support.h"\n', "samples/a.cc:1: users:"),
     "a relative include": ("core/a.cc", '#include "ids.h"\n', "core/a.cc:1: root:"),
@@ -85,11 +85,11 @@ class CheckLayering(unittest.TestCase):
     def test_exposure_through_another_header_is_found(self):
         result = check({
             **GOOD,
-            "runtime/planner.h": '#include "runtime/log.h"\n',
-            "runtime/log.h": "\n#include <spdlog/spdlog.h>\n",
+            "runtime/embedding/planner.h": '#include "runtime/execution/log.h"\n',
+            "runtime/execution/log.h": "\n#include <spdlog/spdlog.h>\n",
         })
         self.assertEqual(result.returncode, 1, result.stderr)
-        self.assertEqual(result.stdout, "runtime/log.h:2: public: runtime/planner.h exposes <spdlog/spdlog.h>\n")
+        self.assertEqual(result.stdout, "runtime/execution/log.h:2: public: runtime/embedding/planner.h exposes <spdlog/spdlog.h>\n")
 
     def test_a_git_checkout_is_judged_by_what_git_does_not_ignore(self):
         def initialise(root):

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/embedding/evaluate.h"
-#include "search/embedding/choice_model.h"
+#include "search/embedding/model/choice_model.h"
 #include "tests/support/embedding_builders.h"
 #include "tests/support/random.h"
 #include "tests/support/space_builder.h"

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "core/embedding/evaluate.h"
-#include "runtime/memory_parts.h"
-#include "runtime/planner.h"
+#include "runtime/embedding/planner.h"
+#include "runtime/embedding/result/memory_parts.h"
 #include "tests/support/random.h"
 #include "tests/support/random_embedding.h"
 

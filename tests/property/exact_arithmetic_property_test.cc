@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/exact_arithmetic.h"
+#include "core/numeric/exact_arithmetic.h"
 #include "tests/support/random.h"
 
 namespace {

@@ -1,5 +1,5 @@
 // Explanations of random problems against the verifier and against every plan.
-#include "runtime/explain.h"
+#include "runtime/embedding/explain/explain.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include <doctest/doctest.h>
 
 #include "core/embedding/evaluate.h"
-#include "search/embedding/enumerate.h"
+#include "search/embedding/compat/enumerate.h"
 #include "tests/support/embedding_builders.h"
 #include "tests/support/random_embedding.h"
 #include "tests/support/small_bounds.h"

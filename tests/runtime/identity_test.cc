@@ -1,5 +1,5 @@
 // Identities of problems and plans: what they depend on, and what they do not.
-#include "runtime/identity.h"
+#include "runtime/embedding/identity/identity.h"
 
 #include <algorithm>
 #include <memory>
@@ -10,8 +10,8 @@
 
 #include <doctest/doctest.h>
 
-#include "runtime/io/problem_json.h"
-#include "runtime/planner.h"
+#include "runtime/embedding/planner.h"
+#include "runtime/io/embedding/problem/problem_json.h"
 #include "tests/support/embedding_builders.h"
 
 namespace {

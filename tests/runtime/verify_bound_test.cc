@@ -10,11 +10,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/embedding/planner.h"
+#include "runtime/embedding/verify.h"
+#include "runtime/io/embedding/plan/plan_json.h"
+#include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/file.h"
-#include "runtime/io/plan_json.h"
-#include "runtime/io/problem_json.h"
-#include "runtime/planner.h"
-#include "runtime/verify.h"
 #include "tests/support/command.h"
 #include "tests/support/random.h"
 

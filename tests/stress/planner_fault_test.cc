@@ -13,10 +13,10 @@
 #include <doctest/doctest.h>
 
 #include "core/embedding/ranks_sha1.h"
+#include "runtime/embedding/planner.h"
+#include "runtime/execution/tbb_executor.h"
+#include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/file.h"
-#include "runtime/io/problem_json.h"
-#include "runtime/planner.h"
-#include "runtime/tbb_executor.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/random.h"
 #include "tests/support/sanitized.h"

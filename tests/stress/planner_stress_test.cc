@@ -20,9 +20,9 @@
 #include <tbb/parallel_for.h>
 
 #include "core/embedding/ranks_sha1.h"
+#include "runtime/embedding/planner.h"
+#include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/file.h"
-#include "runtime/io/problem_json.h"
-#include "runtime/planner.h"
 #include "tests/support/random.h"
 #include "tests/support/sanitized.h"
 

@@ -11,7 +11,7 @@
 #include <stop_token>
 
 #include "core/embedding/evaluate.h"
-#include "search/embedding/embedding_search.h"
+#include "search/embedding/compat/embedding_search.h"
 #include "search/explore.h"
 #include "tests/support/embedding_builders.h"
 #include "tests/support/random.h"

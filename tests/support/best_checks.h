@@ -8,8 +8,8 @@
 
 #include <doctest/doctest.h>
 
-#include "core/embedding/bound_certificate.h"
-#include "runtime/planner.h"
+#include "core/embedding/bound/bound_certificate.h"
+#include "runtime/embedding/planner.h"
 #include "tests/support/small_bounds.h"
 
 namespace shardwright::test_support {

@@ -5,10 +5,10 @@
 
 #include <doctest/doctest.h>
 
-#include "core/embedding/bound_certificate.h"
-#include "search/embedding/bound/bound_prover.h"
-#include "search/embedding/choice_model.h"
-#include "search/embedding/option_pool.h"
+#include "core/embedding/bound/bound_certificate.h"
+#include "search/embedding/best/bound/bound_prover.h"
+#include "search/embedding/model/choice_model.h"
+#include "search/embedding/model/option_pool.h"
 #include "tests/support/small_bounds.h"
 
 namespace shardwright::test_support {

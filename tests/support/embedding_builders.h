@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/embedding/plan.h"
-#include "core/embedding/problem.h"
+#include "core/embedding/problem/problem.h"
 #include "core/embedding/sharding_option.h"
 
 namespace shardwright::test_support {

@@ -9,10 +9,10 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "core/embedding/bound_certificate.h"
+#include "core/embedding/bound/bound_certificate.h"
 #include "core/embedding/evaluate.h"
-#include "runtime/io/plan_json.h"
-#include "runtime/planner.h"
+#include "runtime/embedding/planner.h"
+#include "runtime/io/embedding/plan/plan_json.h"
 #include "tests/support/golden_bounds.h"
 
 namespace shardwright::test_support {

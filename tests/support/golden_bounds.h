@@ -9,12 +9,12 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "core/embedding/bound_certificate.h"
+#include "core/embedding/bound/bound_certificate.h"
+#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/io/embedding/problem/search_space_json.h"
 #include "runtime/io/file.h"
-#include "runtime/io/problem_json.h"
-#include "runtime/io/search_space_json.h"
-#include "search/embedding/bound/bound_prover.h"
-#include "search/embedding/reserve.h"
+#include "search/embedding/best/bound/bound_prover.h"
+#include "search/embedding/compat/reserve.h"
 
 namespace shardwright::test_support {
 

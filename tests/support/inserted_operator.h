@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "core/program/array.h"
 #include "core/program/program.h"
+#include "core/program/simulator/array.h"
 
 namespace shardwright::test_support {
 

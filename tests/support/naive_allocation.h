@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "search/embedding/choice_model.h"
+#include "search/embedding/model/choice_model.h"
 
 namespace shardwright::test_support {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/operators/cost_instance.h"
+#include "core/operators/instance/cost_instance.h"
 
 namespace shardwright::test_support {
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/embedding/problem/topology.h"
 #include "core/embedding/search_space.h"
-#include "core/embedding/topology.h"
 
 namespace shardwright::test_support::naive {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/operators/cost_instance.h"
+#include "core/operators/instance/cost_instance.h"
 
 namespace shardwright::test_support {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "core/embedding/problem.h"
+#include "core/embedding/problem/problem.h"
 #include "core/embedding/search_space.h"
 #include "tests/support/random.h"
 

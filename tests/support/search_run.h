@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "search/embedding/embedding_search.h"
-#include "search/embedding/option_pool.h"
+#include "search/embedding/compat/embedding_search.h"
+#include "search/embedding/model/option_pool.h"
 #include "search/explore.h"
 
 namespace shardwright::test_support {

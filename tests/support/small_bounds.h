@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 
+#include "core/embedding/problem/topology.h"
 #include "core/embedding/search_space.h"
-#include "core/embedding/topology.h"
 #include "tests/support/random.h"
 
 namespace shardwright::test_support {

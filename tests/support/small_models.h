@@ -11,7 +11,7 @@
 #include <doctest/doctest.h>
 
 #include "core/embedding/evaluate.h"
-#include "search/embedding/improve/improve_stream.h"
+#include "search/embedding/best/local/improve_stream.h"
 #include "tests/support/random.h"
 
 namespace shardwright::test_support {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/embedding/problem.h"
+#include "core/embedding/problem/problem.h"
 #include "core/embedding/search_space.h"
 #include "core/embedding/sharding_option.h"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/interner.h"
-#include "core/program/array.h"
 #include "core/program/program.h"
+#include "core/program/simulator/array.h"
 
 namespace shardwright::test_support {
 

@@ -1,7 +1,7 @@
 #include "runtime/report/html/html_report.h"
 
-#include "runtime/io/plan_report_json.h"
 #include "runtime/report/html/page.h"
+#include "runtime/report/html/plan_report_json.h"
 
 namespace shardwright {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/io/text_sink.h"
-#include "runtime/report/plan_report.h"
+#include "runtime/report/embedding/plan/plan_report.h"
 
 namespace shardwright {
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <optional>
 
-#include "core/operators/autoshard_evaluate.h"
+#include "core/operators/autoshard/autoshard_evaluate.h"
 #include "core/status.h"
 #include "search/operators/autoshard/solver.h"
 

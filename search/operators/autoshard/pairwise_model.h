@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/operators/autoshard_evaluate.h"
-#include "core/operators/autoshard_graph.h"
+#include "core/operators/autoshard/autoshard_evaluate.h"
+#include "core/operators/autoshard/autoshard_graph.h"
 
 namespace shardwright::operators::autoshard {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/operators/autoshard_evaluate.h"
+#include "core/operators/autoshard/autoshard_evaluate.h"
 
 namespace shardwright::operators::autoshard {
 

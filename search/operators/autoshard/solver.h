@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "core/operators/autoshard_evaluate.h"
-#include "core/operators/autoshard_graph.h"
+#include "core/operators/autoshard/autoshard_evaluate.h"
+#include "core/operators/autoshard/autoshard_graph.h"
 #include "core/status.h"
 #include "search/executor.h"
 #include "search/operators/autoshard/elimination.h"

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/operators/cost_instance.h"
+#include "core/operators/instance/cost_instance.h"
 #include "search/budget.h"
 #include "search/executor.h"
 

@@ -6,15 +6,15 @@
 #include <utility>
 
 #include "search/explore.h"
-#include "search/operators/solve/branch_and_bound.h"
-#include "search/operators/solve/bucket_tree.h"
-#include "search/operators/solve/choice_graph.h"
-#include "search/operators/solve/descent.h"
-#include "search/operators/solve/dual_ascent.h"
-#include "search/operators/solve/exact_search.h"
-#include "search/operators/solve/first_feasible.h"
-#include "search/operators/solve/local_search.h"
-#include "search/operators/solve/reduce.h"
+#include "search/operators/elimination/bucket_tree.h"
+#include "search/operators/solve/exact/branch_and_bound.h"
+#include "search/operators/solve/exact/dual_ascent.h"
+#include "search/operators/solve/exact/exact_search.h"
+#include "search/operators/solve/graph/choice_graph.h"
+#include "search/operators/solve/local/descent.h"
+#include "search/operators/solve/local/first_feasible.h"
+#include "search/operators/solve/local/local_search.h"
+#include "search/operators/solve/reduce/reduce.h"
 
 namespace shardwright::operators {
 namespace {

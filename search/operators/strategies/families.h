@@ -53,6 +53,10 @@ struct ProductAxes {
 };
 using ProductAxesList = std::vector<ProductAxes>;
 
+// Positions of operands, as the peer orders them.
+inline constexpr std::size_t kInput = 0;
+inline constexpr std::size_t kOther = 1;  // the second factor of a product
+
 inline DimSpec dim(std::uint8_t axes) { return DimSpec{axes}; }
 
 // The extents of a tensor on one device.

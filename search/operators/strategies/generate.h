@@ -5,11 +5,11 @@
 #include <span>
 #include <vector>
 
-#include "core/operators/op_graph.h"
-#include "core/operators/sharding_spec.h"
+#include "core/operators/graph/op_graph.h"
+#include "core/operators/mesh/sharding_spec.h"
 #include "core/status.h"
 #include "search/executor.h"
-#include "search/operators/reshard_path.h"
+#include "search/operators/reshard/reshard_path.h"
 #include "search/operators/strategies/strategy.h"
 
 namespace shardwright::operators {

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "core/operators/op_graph.h"
-#include "core/operators/sharding_spec.h"
-#include "search/operators/alpha_beta.h"
+#include "core/operators/graph/op_graph.h"
+#include "core/operators/mesh/sharding_spec.h"
+#include "search/operators/reshard/alpha_beta.h"
 
 namespace shardwright::operators {
 

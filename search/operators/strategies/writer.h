@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "search/operators/reshard_path.h"
+#include "search/operators/reshard/reshard_path.h"
 #include "search/operators/strategies/generate.h"
 #include "search/operators/strategies/strategy.h"
 

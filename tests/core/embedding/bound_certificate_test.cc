@@ -1,5 +1,5 @@
 // Proofs that no plan rates below a bound: which the check accepts, and which it refuses.
-#include "core/embedding/bound_certificate.h"
+#include "core/embedding/bound/bound_certificate.h"
 
 #include <cstdint>
 #include <limits>

@@ -1,5 +1,5 @@
 // Measured factors and memory limits: how they are applied, and what is refused.
-#include "core/embedding/calibration.h"
+#include "core/embedding/problem/calibration.h"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "core/embedding/problem.h"
+#include "core/embedding/problem/problem.h"
 #include "tests/support/embedding_builders.h"
 
 namespace {

@@ -1,5 +1,5 @@
 // Placement rules: what they answer, what is no rule, and every constraint that is refused.
-#include "core/embedding/placement_rules.h"
+#include "core/embedding/problem/placement_rules.h"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/embedding/problem.h"
+#include "core/embedding/problem/problem.h"
 #include "tests/support/embedding_builders.h"
 
 namespace {

@@ -1,5 +1,5 @@
 // Problems: what is filled in, and every input that is refused, with its place.
-#include "core/embedding/problem.h"
+#include "core/embedding/problem/problem.h"
 
 #include <doctest/doctest.h>
 

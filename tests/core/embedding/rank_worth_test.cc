@@ -1,5 +1,5 @@
 // What the shards of one rank can be worth at most.
-#include "core/embedding/rank_worth.h"
+#include "core/embedding/bound/rank_worth.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Topologies: defaults, memory by rank, and every input that is refused.
-#include "core/embedding/topology.h"
+#include "core/embedding/problem/topology.h"
 
 #include <doctest/doctest.h>
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/operators/cost_instance.h"
-#include "core/operators/live_intervals.h"
-#include "core/operators/lowered_instance.h"
+#include "core/operators/instance/cost_instance.h"
+#include "core/operators/instance/live_intervals.h"
+#include "core/operators/instance/lowered_instance.h"
 #include "tests/support/naive_cost_solver.h"
 #include "tests/support/random.h"
 #include "tests/support/random_cost_instance.h"

@@ -1,5 +1,5 @@
 // Operator graphs: what is accepted, and how errors name their place.
-#include "core/operators/op_graph.h"
+#include "core/operators/graph/op_graph.h"
 
 #include <functional>
 #include <string>

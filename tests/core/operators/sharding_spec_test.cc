@@ -1,5 +1,5 @@
 // Interned specs: validity, identity, elements per device.
-#include "core/operators/sharding_spec.h"
+#include "core/operators/mesh/sharding_spec.h"
 
 #include <doctest/doctest.h>
 

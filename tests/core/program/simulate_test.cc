@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "core/program/simulate.h"
+#include "core/program/simulator/simulate.h"
 
 using namespace shardwright::program;
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "runtime/capi/shardwright.h"
+#include "runtime/io/embedding/plan/plan_json.h"
 #include "runtime/io/file.h"
-#include "runtime/io/plan_json.h"
 #include "tests/runtime/capi/handles.h"
 
 using namespace shardwright;

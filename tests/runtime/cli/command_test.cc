@@ -7,7 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "runtime/io/file.h"
-#include "runtime/io/json_document.h"
+#include "runtime/io/json/json_document.h"
 #include "tests/support/command.h"
 
 using shardwright::JsonDocument;

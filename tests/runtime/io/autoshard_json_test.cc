@@ -1,11 +1,11 @@
-#include "runtime/io/autoshard_json.h"
+#include "runtime/io/operators/autoshard/autoshard_json.h"
 
 #include <doctest/doctest.h>
 
 #include <array>
 #include <string>
 
-#include "runtime/report/autoshard_text.h"
+#include "runtime/report/operators/autoshard_text.h"
 
 namespace shardwright {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/io/certificate_json.h"
-#include "runtime/io/json_document.h"
+#include "runtime/io/embedding/plan/certificate_json.h"
+#include "runtime/io/json/json_document.h"
 #include "tests/support/malformed.h"
 
 using namespace shardwright;

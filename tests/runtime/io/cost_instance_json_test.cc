@@ -8,12 +8,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/io/contest_json.h"
-#include "runtime/io/cost_instance_json.h"
 #include "runtime/io/file.h"
-#include "runtime/io/json_scanner.h"
-#include "runtime/io/solve_json.h"
-#include "runtime/report/operators_text.h"
+#include "runtime/io/json/json_scanner.h"
+#include "runtime/io/operators/instance/contest_json.h"
+#include "runtime/io/operators/instance/cost_instance_json.h"
+#include "runtime/io/operators/instance/solve_json.h"
+#include "runtime/report/operators/operators_text.h"
 
 using namespace shardwright::operators;
 using Json = nlohmann::json;

@@ -5,10 +5,10 @@
 #include <limits>
 #include <string>
 
-#include "runtime/io/json_document.h"
-#include "runtime/io/json_number.h"
-#include "runtime/io/json_reader.h"
-#include "runtime/io/json_writer.h"
+#include "runtime/io/json/json_document.h"
+#include "runtime/io/json/json_number.h"
+#include "runtime/io/json/json_reader.h"
+#include "runtime/io/json/json_writer.h"
 
 using shardwright::JsonDocument;
 using shardwright::JsonType;

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "core/embedding/problem.h"
+#include "core/embedding/problem/problem.h"
+#include "runtime/io/embedding/plan/plan_json.h"
+#include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/file.h"
-#include "runtime/io/plan_json.h"
-#include "runtime/io/problem_json.h"
 
 using namespace shardwright::embedding;
 using shardwright::Error;

@@ -5,10 +5,10 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "runtime/io/autoshard_json.h"
-#include "runtime/io/cost_instance_json.h"
-#include "runtime/io/op_graph_json.h"
-#include "runtime/io/paths_json.h"
+#include "runtime/io/operators/autoshard/autoshard_json.h"
+#include "runtime/io/operators/instance/cost_instance_json.h"
+#include "runtime/io/operators/op_graph_json.h"
+#include "runtime/io/operators/paths_json.h"
 #include "tests/support/malformed.h"
 
 namespace {

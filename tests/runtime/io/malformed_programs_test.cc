@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "runtime/io/program_json.h"
+#include "runtime/io/program/program_json.h"
 #include "tests/support/malformed.h"
 
 namespace {

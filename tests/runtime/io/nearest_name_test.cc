@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "runtime/io/nearest_name.h"
+#include "core/nearest_name.h"
 
 using shardwright::edit_distance;
 using shardwright::nearest_name;

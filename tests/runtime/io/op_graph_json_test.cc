@@ -1,5 +1,5 @@
 // Operator graphs and single operators in files: errors name their place.
-#include "runtime/io/op_graph_json.h"
+#include "runtime/io/operators/op_graph_json.h"
 
 #include <string>
 

@@ -5,10 +5,10 @@
 
 #include <doctest/doctest.h>
 
-#include "core/operators/op_graph.h"
-#include "runtime/io/op_graph_json.h"
-#include "runtime/operators_builder.h"
-#include "search/operators/merge.h"
+#include "core/operators/graph/op_graph.h"
+#include "runtime/io/operators/op_graph_json.h"
+#include "runtime/operators/operators_builder.h"
+#include "search/operators/build/merge.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Questions for resharding paths: what is read, what is refused and where.
-#include "runtime/io/paths_json.h"
+#include "runtime/io/operators/paths_json.h"
 
 #include <doctest/doctest.h>
 

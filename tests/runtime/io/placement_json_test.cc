@@ -5,12 +5,12 @@
 #include <memory>
 #include <string>
 
-#include "core/embedding/problem.h"
-#include "runtime/io/plan_json.h"
-#include "runtime/io/problem_json.h"
-#include "runtime/planner.h"
-#include "runtime/report/text.h"
-#include "runtime/verify.h"
+#include "core/embedding/problem/problem.h"
+#include "runtime/embedding/planner.h"
+#include "runtime/embedding/verify.h"
+#include "runtime/io/embedding/plan/plan_json.h"
+#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/report/embedding/plan/text.h"
 
 using namespace shardwright;
 using namespace shardwright::embedding;

@@ -4,13 +4,13 @@
 #include <memory>
 #include <string>
 
+#include "runtime/embedding/planner.h"
+#include "runtime/embedding/verify.h"
+#include "runtime/io/embedding/plan/plan_json.h"
+#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/io/embedding/problem/search_space_json.h"
 #include "runtime/io/file.h"
-#include "runtime/io/json_document.h"
-#include "runtime/io/plan_json.h"
-#include "runtime/io/problem_json.h"
-#include "runtime/io/search_space_json.h"
-#include "runtime/planner.h"
-#include "runtime/verify.h"
+#include "runtime/io/json/json_document.h"
 #include "tests/support/embedding_builders.h"
 
 using namespace shardwright;

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <string>
 
-#include "core/embedding/problem.h"
+#include "core/embedding/problem/problem.h"
+#include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/file.h"
-#include "runtime/io/problem_json.h"
 
 using namespace shardwright::embedding;
 using shardwright::kGibibyte;

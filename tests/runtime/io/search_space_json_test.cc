@@ -5,11 +5,11 @@
 #include <string>
 
 #include "core/embedding/search_space.h"
+#include "core/embedding/shard_runs.h"
+#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/io/embedding/problem/search_space_json.h"
 #include "runtime/io/file.h"
-#include "runtime/io/json_document.h"
-#include "runtime/io/problem_json.h"
-#include "runtime/io/search_space_json.h"
-#include "runtime/io/shard_runs.h"
+#include "runtime/io/json/json_document.h"
 
 using namespace shardwright::embedding;
 using shardwright::Bytes;

@@ -12,7 +12,7 @@
 #include <tbb/task_group.h>
 
 #include "core/embedding/ranks_sha1.h"
-#include "runtime/planner.h"
+#include "runtime/embedding/planner.h"
 #include "tests/support/embedding_builders.h"
 
 using namespace shardwright;

@@ -1,4 +1,4 @@
-#include "runtime/replan.h"
+#include "runtime/embedding/replan.h"
 
 #include <cmath>
 #include <memory>
@@ -8,7 +8,7 @@
 
 #include <doctest/doctest.h>
 
-#include "runtime/old_plan.h"
+#include "search/embedding/questions/replan/old_plan.h"
 #include "tests/support/embedding_builders.h"
 
 namespace {

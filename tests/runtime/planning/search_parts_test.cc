@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/planner.h"
-#include "search/embedding/estimate/estimate.h"
-#include "search/embedding/search_parts.h"
+#include "runtime/embedding/planner.h"
+#include "search/embedding/compat/estimate/estimate.h"
+#include "search/embedding/compat/search_parts.h"
 #include "tests/support/embedding_builders.h"
 
 using namespace shardwright;

@@ -1,4 +1,4 @@
-#include "runtime/sweep.h"
+#include "runtime/embedding/sweep.h"
 
 #include <string>
 #include <utility>

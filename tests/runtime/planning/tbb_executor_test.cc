@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <fstream>
 
-#include "runtime/tbb_executor.h"
+#include "runtime/execution/tbb_executor.h"
 #include "tests/support/sanitized.h"
 
 namespace shardwright {

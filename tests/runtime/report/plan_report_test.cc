@@ -13,10 +13,10 @@
 
 #include "core/embedding/evaluate.h"
 #include "core/embedding/ranks_sha1.h"
+#include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/file.h"
-#include "runtime/io/plan_report_json.h"
-#include "runtime/io/problem_json.h"
-#include "runtime/report/plan_report.h"
+#include "runtime/report/embedding/plan/plan_report.h"
+#include "runtime/report/html/plan_report_json.h"
 
 using namespace shardwright;
 using embedding::Evaluation;

@@ -9,15 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "core/embedding/problem.h"
+#include "core/embedding/problem/problem.h"
+#include "runtime/embedding/planner.h"
+#include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/file.h"
-#include "runtime/io/problem_json.h"
-#include "runtime/planner.h"
-#include "runtime/report/format.h"
-#include "runtime/report/ranks_text.h"
-#include "runtime/report/style.h"
-#include "runtime/report/text.h"
-#include "runtime/report/text_table.h"
+#include "runtime/report/embedding/plan/ranks_text.h"
+#include "runtime/report/embedding/plan/text.h"
+#include "runtime/report/text/format.h"
+#include "runtime/report/text/style.h"
+#include "runtime/report/text/text_table.h"
 
 using namespace shardwright;
 using embedding::Problem;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "search/embedding/embedding_search.h"
+#include "search/embedding/compat/embedding_search.h"
 #include "search/explore.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/embedding_builders.h"

@@ -1,5 +1,5 @@
 // What best mode chooses from: which options rules leave, and which replace others.
-#include "search/embedding/choice_model.h"
+#include "search/embedding/model/choice_model.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // The tournament against a linear scan.
-#include "search/embedding/partitioners/device_tree.h"
+#include "search/embedding/compat/placement/device_tree.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // The search as explore() drives it: budgets, counting, and what is left behind.
-#include "search/embedding/embedding_search.h"
+#include "search/embedding/compat/embedding_search.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // The search space: which options, in which order, and what is said where none is left.
-#include "search/embedding/enumerate.h"
+#include "search/embedding/compat/enumerate.h"
 
 #include <doctest/doctest.h>
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
-#include "core/embedding/problem.h"
-#include "search/embedding/estimate/estimate.h"
-#include "search/embedding/estimate/inputs.h"
-#include "search/embedding/shard_layout.h"
+#include "core/embedding/problem/problem.h"
+#include "search/embedding/compat/estimate/estimate.h"
+#include "search/embedding/compat/estimate/inputs.h"
+#include "search/embedding/model/shard_layout.h"
 
 namespace shardwright::test_support {
 

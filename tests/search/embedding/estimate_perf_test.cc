@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "search/embedding/estimate/perf.h"
+#include "search/embedding/compat/estimate/perf.h"
 #include "tests/search/embedding/estimate_fixture.h"
 
 namespace {

@@ -1,5 +1,5 @@
 // The order of placement: sorted as TorchRec sorts, and kept up to date as if sorted anew.
-#include "search/embedding/partitioners/group_order.h"
+#include "search/embedding/compat/placement/group_order.h"
 
 #include <doctest/doctest.h>
 

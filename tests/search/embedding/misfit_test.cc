@@ -1,11 +1,11 @@
-#include "search/embedding/misfit.h"
+#include "search/embedding/model/misfit.h"
 
 #include <memory>
 #include <vector>
 
 #include <doctest/doctest.h>
 
-#include "search/embedding/enumerate.h"
+#include "search/embedding/compat/enumerate.h"
 #include "tests/support/embedding_builders.h"
 #include "tests/support/small_bounds.h"
 

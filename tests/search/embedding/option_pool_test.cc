@@ -1,5 +1,5 @@
 // The columns of a search space, and options that join while a search runs.
-#include "search/embedding/option_pool.h"
+#include "search/embedding/model/option_pool.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // Proposals as differences, and the memory of what became of them.
-#include "search/embedding/proposal_batch.h"
+#include "search/embedding/compat/proposals/proposal_batch.h"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "search/embedding/proposal_cache.h"
+#include "search/embedding/compat/proposals/proposal_cache.h"
 #include "tests/support/random_embedding.h"
 
 namespace {

@@ -1,5 +1,5 @@
 // Which proposals come, in which order, however many are asked for at once.
-#include "search/embedding/proposers/proposer.h"
+#include "search/embedding/compat/proposers/proposer.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // Storage reservations: what is left, tier by tier.
-#include "search/embedding/reserve.h"
+#include "search/embedding/compat/reserve.h"
 
 #include <doctest/doctest.h>
 

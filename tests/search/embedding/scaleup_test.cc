@@ -1,5 +1,5 @@
 // Scale-up: the random search, the division of memory among caches, and what comes of both.
-#include "search/embedding/proposers/scaleup.h"
+#include "search/embedding/compat/proposers/scaleup.h"
 
 #include <doctest/doctest.h>
 
@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "search/embedding/enumerate.h"
-#include "search/embedding/proposers/cache_budget.h"
-#include "search/embedding/proposers/luus_jaakola.h"
+#include "search/embedding/compat/cache_scaling/cache_budget.h"
+#include "search/embedding/compat/cache_scaling/luus_jaakola.h"
+#include "search/embedding/compat/enumerate.h"
 #include "tests/support/embedding_builders.h"
 #include "tests/support/random.h"
 #include "tests/support/search_run.h"

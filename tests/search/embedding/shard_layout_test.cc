@@ -1,5 +1,5 @@
 // Cuts of tables: that they tile, where they fall, and how little they take to describe.
-#include "search/embedding/shard_layout.h"
+#include "search/embedding/model/shard_layout.h"
 
 #include <doctest/doctest.h>
 

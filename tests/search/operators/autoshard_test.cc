@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/operators/autoshard_evaluate.h"
+#include "core/operators/autoshard/autoshard_evaluate.h"
 #include "search/operators/autoshard/elimination_order.h"
 #include "search/operators/autoshard/improve.h"
 #include "search/operators/autoshard/schedule.h"

@@ -1,5 +1,5 @@
 // Cost graphs of graphs that are small enough to be checked by hand.
-#include "search/operators/cost_graph.h"
+#include "search/operators/build/cost_graph.h"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "search/executor.h"
-#include "search/operators/reshard_path.h"
+#include "search/operators/reshard/reshard_path.h"
 #include "tests/support/shuffling_executor.h"
 
 namespace {

@@ -1,5 +1,5 @@
 // The local search over cost instances and its parts, against slow and obvious counterparts.
-#include "search/operators/solve/local_search.h"
+#include "search/operators/solve/local/local_search.h"
 
 #include <doctest/doctest.h>
 
@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "search/explore.h"
-#include "search/operators/solve/block_solver.h"
-#include "search/operators/solve/choice_graph.h"
-#include "search/operators/solve/first_feasible.h"
-#include "search/operators/solve/search_state.h"
-#include "search/operators/solve/usage_profile.h"
+#include "search/operators/solve/graph/choice_graph.h"
+#include "search/operators/solve/graph/search_state.h"
+#include "search/operators/solve/graph/usage_profile.h"
+#include "search/operators/solve/local/block_solver.h"
+#include "search/operators/solve/local/first_feasible.h"
 #include "tests/support/naive_cost_solver.h"
 #include "tests/support/random.h"
 #include "tests/support/random_cost_instance.h"

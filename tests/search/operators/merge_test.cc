@@ -1,5 +1,5 @@
 // Merging: what it implies, adds, forgets, and which edges are left in which order.
-#include "search/operators/merge.h"
+#include "search/operators/build/merge.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // One-step conversions: the peer's order, costs, what is left out.
-#include "search/operators/one_step.h"
+#include "search/operators/reshard/one_step.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "search/operators/reshard_path.h"
+#include "search/operators/reshard/reshard_path.h"
 
 namespace {
 

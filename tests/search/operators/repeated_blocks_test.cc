@@ -1,5 +1,5 @@
 // Repeated blocks: which nodes are equal, and which stretches are found.
-#include "search/operators/repeated_blocks.h"
+#include "search/operators/build/repeated_blocks.h"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/operators/op_graph.h"
+#include "core/operators/graph/op_graph.h"
 
 namespace {
 

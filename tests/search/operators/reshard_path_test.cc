@@ -1,5 +1,5 @@
 // Resharding paths: greedy and exact, their costs, and the memo.
-#include "search/operators/reshard_path.h"
+#include "search/operators/reshard/reshard_path.h"
 
 #include <doctest/doctest.h>
 

@@ -9,7 +9,7 @@
 
 #include <doctest/doctest.h>
 
-#include "search/operators/strategies/reshape_groups.h"
+#include "search/operators/strategies/generators/reshape_groups.h"
 
 namespace {
 

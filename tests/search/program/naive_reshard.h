@@ -7,11 +7,11 @@
 #include <limits>
 #include <vector>
 
-#include "core/program/simulate.h"
-#include "search/program/compat_planner.h"
-#include "search/program/cost_model.h"
-#include "search/program/move_parts.h"
-#include "search/program/placement_state.h"
+#include "core/program/simulator/simulate.h"
+#include "search/program/tensor/compat_planner.h"
+#include "search/program/tensor/cost_model.h"
+#include "search/program/tensor/move_parts.h"
+#include "search/program/tensor/placement_state.h"
 
 namespace shardwright::test_support {
 

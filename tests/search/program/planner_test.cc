@@ -3,9 +3,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/program/simulate.h"
-#include "search/program/best_planner.h"
-#include "search/program/compat_planner.h"
+#include "core/program/simulator/simulate.h"
+#include "search/program/tensor/best_planner.h"
+#include "search/program/tensor/compat_planner.h"
 #include "tests/search/program/naive_reshard.h"
 #include "tests/support/random.h"
 

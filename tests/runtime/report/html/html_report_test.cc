@@ -7,7 +7,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "runtime/planner.h"
+#include "runtime/embedding/planner.h"
 #include "runtime/report/html/html_report.h"
 
 using namespace shardwright;

@@ -1,5 +1,5 @@
 // Tables that a proof need not tell apart, and what it gains by not doing so.
-#include "search/embedding/bound/table_groups.h"
+#include "search/embedding/best/bound/table_groups.h"
 
 #include <doctest/doctest.h>
 
@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "search/embedding/bound/bound_prover.h"
-#include "search/embedding/bound/rank_filler.h"
+#include "search/embedding/best/bound/bound_prover.h"
+#include "search/embedding/best/bound/rank_filler.h"
 #include "tests/support/embedding_builders.h"
 #include "tests/support/space_builder.h"
 

@@ -1,5 +1,5 @@
 // Choices for a target rating: cheap, and in agreement about what every rank can hold.
-#include "search/embedding/improve/choices_below.h"
+#include "search/embedding/best/local/choices_below.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // Branch and bound over a few tables: against every allocation, and with the others left alone.
-#include "search/embedding/improve/exact_search.h"
+#include "search/embedding/best/exact/exact_search.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // Improving allocations: against every allocation of small models, and against the verifier.
-#include "search/embedding/improve/improve_stream.h"
+#include "search/embedding/best/local/improve_stream.h"
 
 #include <doctest/doctest.h>
 
@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "search/embedding/improve/pair_split.h"
-#include "search/embedding/improve/ties.h"
+#include "search/embedding/best/local/pair_split.h"
+#include "search/embedding/best/local/ties.h"
 #include "tests/support/embedding_builders.h"
 #include "tests/support/naive_allocation.h"
 #include "tests/support/random.h"

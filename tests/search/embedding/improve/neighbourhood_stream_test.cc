@@ -1,5 +1,5 @@
 // Exactly solved neighbourhoods: small models whole, large ones part by part.
-#include "search/embedding/improve/neighbourhood_stream.h"
+#include "search/embedding/best/exact/neighbourhood_stream.h"
 
 #include <doctest/doctest.h>
 

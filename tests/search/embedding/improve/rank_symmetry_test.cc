@@ -1,5 +1,5 @@
 // Which ranks are alike: what they hold, what they may hold and where they are.
-#include "search/embedding/improve/rank_symmetry.h"
+#include "search/embedding/best/exact/rank_symmetry.h"
 
 #include <doctest/doctest.h>
 

@@ -1,0 +1,116 @@
+// Where shards may be: the user's placement constraints, checked and ready to be asked often.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/embedding/problem/kinds.h"
+#include "core/embedding/problem/table.h"
+#include "core/embedding/problem/topology.h"
+#include "core/status.h"
+
+namespace shardwright::embedding {
+
+// Ranks in ascending order, and as bits.
+// Thread safety: immutable.
+class RankSet {
+ public:
+  // Precondition: ascending, each once, below world_size.
+  RankSet(std::vector<Rank> ranks, std::uint32_t world_size);
+
+  // O(1).
+  bool contains(Rank rank) const { return (bits_[rank / 64] >> (rank % 64) & 1) != 0; }
+  std::span<const Rank> ranks() const { return ranks_; }
+  std::size_t size() const { return ranks_.size(); }
+  // Of the ranks [first, first + count). O(log size).
+  std::size_t count_in(Rank first, std::uint32_t count) const;
+
+ private:
+  std::vector<Rank> ranks_;
+  std::vector<std::uint64_t> bits_;
+};
+
+// The placement constraints of a problem. A constraint that forbids nothing (all ranks, a group of
+// one table kept apart) is no rule.
+// Thread safety: immutable; const members may be called from any thread.
+class PlacementRules {
+ public:
+  static constexpr std::uint32_t kAnyNumber = std::numeric_limits<std::uint32_t>::max();
+
+  struct Group {
+    bool together = false;  // all shards of all its tables on one rank or host; else apart
+    GroupScope on = GroupScope::kRank;
+    std::vector<TableId> tables;  // ascending
+    std::string place;            // JSON pointer in the problem file
+  };
+
+  PlacementRules() = default;  // no rule
+
+  // Errors: kInvalidInput with the place in the problem file for ranks, hosts and tables that do
+  // not exist, empty lists, and contradictions that need no search: no rank is left for a shard or
+  // for tables kept together, more tables kept apart than there are ranks or hosts, two tables both
+  // kept together and apart. Precondition: table names were checked.
+  static Result<PlacementRules> make(const std::vector<Table>& tables,
+                                     const std::vector<TableGroup>& keep_together,
+                                     const std::vector<TableGroup>& keep_apart,
+                                     const Topology& topology);
+
+  // All O(1), but allowed(): O(log of the table's shard_ranks).
+  bool any() const { return !first_place_.empty(); }
+  // JSON pointer of the first rule; empty where there is none.
+  const std::string& first_place() const { return first_place_; }
+  // Whether any rule names the table.
+  bool constrains(TableId table) const { return any() && of(table).constrained; }
+
+  // The ranks on which the shard may be, at least one; nullptr = every rank.
+  const RankSet* allowed(TableId table, std::uint32_t shard) const;
+  // Whether allowed() is the same for all shards of the table.
+  bool same_for_all_shards(TableId table) const { return !any() || of(table).by_shard.empty(); }
+  std::uint32_t max_shards(TableId table) const {
+    return any() ? of(table).max_shards : kAnyNumber;
+  }
+  bool distinct_ranks(TableId table) const { return any() && of(table).distinct_ranks; }
+
+  const std::vector<Group>& groups() const { return groups_; }
+  // Indices into groups(), ascending.
+  std::span<const std::uint32_t> groups_of(TableId table) const {
+    return any() ? std::span<const std::uint32_t>(of(table).groups)
+                 : std::span<const std::uint32_t>();
+  }
+
+ private:
+  static constexpr std::uint32_t kEverywhere = std::numeric_limits<std::uint32_t>::max();
+
+  struct TableRules {
+    std::uint32_t set = kEverywhere;                                // index into sets_
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> by_shard;  // (shard, set), ascending
+    std::uint32_t max_shards = kAnyNumber;
+    bool distinct_ranks = false;
+    bool constrained = false;
+    std::vector<std::uint32_t> groups;
+  };
+  using SetNumbers = std::map<std::vector<Rank>, std::uint32_t>;
+
+  const TableRules& of(TableId table) const { return tables_[table.index()]; }
+  std::uint32_t add_set(std::vector<Rank> ranks, std::uint32_t world_size, SetNumbers& known);
+  Status add_table(const Table& table, const Topology& topology, TableRules& rules,
+                   SetNumbers& known);
+  Status add_groups(const std::vector<Table>& tables, const std::vector<TableGroup>& groups,
+                    bool together, const Topology& topology);
+  Status check_contradictions(const std::vector<Table>& tables, const Topology& topology) const;
+  void note(const std::string& place) {
+    if (first_place_.empty()) first_place_ = place;
+  }
+
+  std::vector<TableRules> tables_;  // empty where there is no rule
+  std::vector<RankSet> sets_;
+  std::vector<Group> groups_;
+  std::string first_place_;
+};
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,268 @@
+#include "core/embedding/problem/problem.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_set>
+#include <utility>
+
+#include "core/embedding/problem/places.h"
+
+namespace shardwright::embedding {
+namespace {
+
+// Larger tables would make byte products that no planner's integers hold.
+constexpr std::int64_t kMaxRows = std::int64_t{1} << 50;
+constexpr std::int64_t kMaxColumns = std::int64_t{1} << 20;
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 52;
+constexpr std::int64_t kMaxBatch = std::int64_t{1} << 40;
+
+Status check_factors(const std::vector<double>& factors, const std::string& where) {
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    if (!std::isfinite(factors[i]) || factors[i] < 0 || factors[i] > 1e12) {
+      return invalid_input(where + "/" + std::to_string(i), "must be between 0 and 1e12");
+    }
+  }
+  return {};
+}
+
+Status check_load_factor(const std::optional<double>& factor, const std::string& where) {
+  if (factor && !(std::isfinite(*factor) && *factor >= 0 && *factor <= 1)) {
+    return invalid_input(where, "a cache load factor must be between 0 and 1");
+  }
+  return {};
+}
+
+Status check_cache(const CacheParams& cache, const std::string& where) {
+  SHARDWRIGHT_RETURN_IF_ERROR(check_load_factor(cache.load_factor, where + "/load_factor"));
+  if (cache.prefetch_passes && *cache.prefetch_passes < 0) {
+    return invalid_input(where + "/multipass_prefetch_config/num_passes", "must not be negative");
+  }
+  if (!cache.stats) return {};
+  if (cache.stats->mrc_hist_counts.empty()) {
+    return invalid_input(where + "/stats/mrc_hist_counts", "must hold at least one bin");
+  }
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      check_factors(cache.stats->mrc_hist_counts, where + "/stats/mrc_hist_counts"));
+  if (cache.stats->height < 0) {
+    return invalid_input(where + "/stats/height", "must not be negative");
+  }
+  if (!std::isfinite(cache.stats->expected_lookups) || cache.stats->expected_lookups < 0) {
+    return invalid_input(where + "/stats/expected_lookups", "must be a finite number, 0 or above");
+  }
+  if (!std::isfinite(cache.stats->cacheability)) {
+    return invalid_input(where + "/stats/cacheability", "must be finite");
+  }
+  return {};
+}
+
+Status check_constraints(const Table& table) {
+  const ParameterConstraints& c = *table.constraints;
+  const std::string where = constraints_place(table.name);
+  if (c.pooling_factors.empty()) {
+    return invalid_input(where + "/pooling_factors", "must hold one factor per feature");
+  }
+  SHARDWRIGHT_RETURN_IF_ERROR(check_factors(c.pooling_factors, where + "/pooling_factors"));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_factors(c.num_poolings, where + "/num_poolings"));
+  const auto same_length = [&](std::size_t size, const char* key) -> Status {
+    if (size == 0 || size == c.pooling_factors.size()) return {};
+    return invalid_input(where + "/" + key,
+                         "must have as many entries as pooling_factors (" +
+                             std::to_string(c.pooling_factors.size()) + "), has " +
+                             std::to_string(size));
+  };
+  SHARDWRIGHT_RETURN_IF_ERROR(same_length(c.num_poolings.size(), "num_poolings"));
+  SHARDWRIGHT_RETURN_IF_ERROR(same_length(c.batch_sizes.size(), "batch_sizes"));
+  for (std::size_t i = 0; i < c.batch_sizes.size(); ++i) {
+    if (c.batch_sizes[i] < 0 || c.batch_sizes[i] > kMaxBatch) {
+      return invalid_input(where + "/batch_sizes/" + std::to_string(i),
+                           "must be between 0 and 2^40 samples");
+    }
+  }
+  if (c.min_partition && *c.min_partition < 0) {
+    return invalid_input(where + "/min_partition", "must not be negative");
+  }
+  if (c.output_dtype && (*c.output_dtype == DataType::kInt64 || *c.output_dtype == DataType::kInt32)) {
+    return invalid_input(where + "/output_dtype",
+                         "embeddings cannot be returned as " + std::string(to_name(*c.output_dtype)));
+  }
+  if (c.key_value_params) {
+    const auto& l1 = c.key_value_params->max_l1_cache_size_mib;
+    if (l1 && (*l1 < 0 || *l1 > (std::int64_t{1} << 33))) {
+      return invalid_input(where + "/key_value_params/max_l1_cache_size",
+                           "must be between 0 and 2^33 MiB");
+    }
+  }
+  if (c.cache_params) {
+    SHARDWRIGHT_RETURN_IF_ERROR(check_cache(*c.cache_params, where + "/cache_params"));
+  }
+  return {};
+}
+
+Status check_table(const Table& table, const std::string& where) {
+  if (table.name.empty()) return invalid_input(where + "/name", "a table must have a name");
+  const std::string of = " of table " + quoted(table.name);
+  if (table.num_embeddings < 1 || table.num_embeddings > kMaxRows) {
+    return invalid_input(where + "/num_embeddings",
+                         "rows" + of + " must be between 1 and 2^50, is " +
+                             std::to_string(table.num_embeddings));
+  }
+  if (table.embedding_dim < 1 || table.embedding_dim > kMaxColumns) {
+    return invalid_input(where + "/embedding_dim",
+                         "columns" + of + " must be between 1 and 2^20, is " +
+                             std::to_string(table.embedding_dim));
+  }
+  if (table.num_embeddings > kMaxElements / table.embedding_dim) {
+    return invalid_input(where + "/num_embeddings",
+                         "rows x columns" + of + " exceed 2^52 elements: " +
+                             std::to_string(table.num_embeddings) + " x " +
+                             std::to_string(table.embedding_dim));
+  }
+  if (table.total_num_buckets) {
+    if (*table.total_num_buckets < 1) {
+      return invalid_input(where + "/total_num_buckets", "must be at least 1");
+    }
+    if (table.num_embeddings % *table.total_num_buckets != 0) {
+      return invalid_input(where + "/total_num_buckets",
+                           "must divide the rows" + of + " (" +
+                               std::to_string(table.num_embeddings) + ")");
+    }
+  }
+  return table.constraints ? check_constraints(table) : Status();
+}
+
+Status check_tables(const std::vector<Table>& tables) {
+  std::unordered_set<std::string> names;
+  std::unordered_map<std::string, std::size_t> first_of_module;
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    const Table& table = tables[i];
+    const std::string where = "/tables/" + std::to_string(i);
+    SHARDWRIGHT_RETURN_IF_ERROR(check_table(table, where));
+    if (!names.insert(table.fqn()).second) {
+      return invalid_input(where + "/name", "module " + quoted(table.module) +
+                                                " already has a table " + quoted(table.name));
+    }
+    const Table& first = tables[first_of_module.try_emplace(table.module, i).first->second];
+    if (first.kind != table.kind || first.weighted != table.weighted) {
+      return invalid_input(where + "/module",
+                           "module " + quoted(table.module) + " mixes kinds of tables: " +
+                               quoted(first.name) + " and " + quoted(table.name) +
+                               " must agree in kind and weighted");
+    }
+  }
+  return {};
+}
+
+Status check_proposer(const ProposerSpec& proposer, bool has_hbm, const std::string& where) {
+  if (proposer.threshold && *proposer.threshold < 0) {
+    return invalid_input(where + "/threshold", "must not be negative");
+  }
+  if (proposer.max_proposals < 0 || proposer.max_proposals > 100'000'000) {
+    return invalid_input(where + "/max_proposals", "must be between 0 and 1e8");
+  }
+  if (proposer.hbm_bins_per_device > 1'000'000) {
+    return invalid_input(where + "/hbm_bins_per_device", "must be at most 1e6");
+  }
+  if (proposer.type == ProposerSpec::Type::kDynamicProgramming && !has_hbm) {
+    return invalid_input(where + "/type",
+                         "the dp proposer divides HBM into bins, and a cpu topology has none; "
+                         "use greedy, uniform or grid");
+  }
+  return {};
+}
+
+Status check_planner(const ProblemSpec& spec) {
+  if (spec.batch_size < 1 || spec.batch_size > kMaxBatch) {
+    return invalid_input("/batch_size", "must be between 1 and 2^40 samples per rank, is " +
+                                            std::to_string(spec.batch_size));
+  }
+  if (spec.dense_params < 0 || spec.dense_params > kMaxElements) {
+    return invalid_input("/dense_params", "must be between 0 and 2^52 parameters");
+  }
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      check_load_factor(spec.sharder.cache_load_factor, "/sharder/fused_params/cache_load_factor"));
+  if (spec.sharder.prefetch_passes && *spec.sharder.prefetch_passes < 0) {
+    return invalid_input("/sharder/fused_params/multipass_prefetch_config/num_passes",
+                         "must not be negative");
+  }
+  const ReservationSpec& reservation = spec.reservation;
+  if (!(reservation.percentage >= 0 && reservation.percentage <= 1)) {
+    return invalid_input("/reservation/percentage", "must be a fraction between 0 and 1");
+  }
+  if (reservation.parameter_multiplier &&
+      !(std::isfinite(*reservation.parameter_multiplier) && *reservation.parameter_multiplier >= 0 &&
+        *reservation.parameter_multiplier <= 1e6)) {
+    return invalid_input("/reservation/parameter_multiplier", "must be between 0 and 1e6");
+  }
+  if (reservation.dense_tensor_estimate_bytes &&
+      (*reservation.dense_tensor_estimate_bytes < 0 ||
+       *reservation.dense_tensor_estimate_bytes > (std::int64_t{1} << 53))) {
+    return invalid_input("/reservation/dense_tensor_estimate", "must be between 0 and 2^53 bytes");
+  }
+  if (spec.partitioner.max_search_count < 0 || spec.partitioner.max_search_count > 1'000'000) {
+    return invalid_input("/partitioner/max_search_count", "must be between 0 and 1e6");
+  }
+  if (!std::isfinite(spec.partitioner.tolerance)) {
+    return invalid_input("/partitioner/tolerance", "must be finite");
+  }
+  const bool has_hbm = spec.topology.compute_device != ComputeDevice::kCpu;
+  for (std::size_t i = 0; i < spec.proposers.size(); ++i) {
+    SHARDWRIGHT_RETURN_IF_ERROR(
+        check_proposer(spec.proposers[i], has_hbm, "/proposers/" + std::to_string(i)));
+  }
+  return {};
+}
+
+// Source: EmbeddingShardingPlanner.__init__, torchrec/distributed/planner/planners.py.
+std::vector<ProposerSpec> default_proposers() {
+  ProposerSpec grid, greedy_depth, greedy_sum, uniform;
+  grid.type = ProposerSpec::Type::kGrid;
+  greedy_sum.use_depth = false;
+  uniform.type = ProposerSpec::Type::kUniform;
+  return {grid, greedy_depth, greedy_sum, uniform};
+}
+
+}  // namespace
+
+Problem::Problem(ProblemSpec spec, Topology topology, PlacementRules rules)
+    : spec_(std::move(spec)), topology_(std::move(topology)), rules_(std::move(rules)) {
+  std::unordered_map<std::string, std::uint32_t> index;
+  for (std::size_t i = 0; i < spec_.tables.size(); ++i) {
+    const auto [at, added] =
+        index.try_emplace(spec_.tables[i].module, static_cast<std::uint32_t>(modules_.size()));
+    if (added) modules_.push_back(Module{spec_.tables[i].module, {}});
+    modules_[at->second].tables.emplace_back(i);
+    module_of_.push_back(at->second);
+  }
+}
+
+Result<Problem> Problem::make(ProblemSpec spec) {
+  Result<Topology> topology = Topology::make(spec.topology);
+  if (!topology.ok()) {
+    Error error = topology.error();
+    error.where = "/topology" + error.where;
+    return error;
+  }
+  spec.topology = topology->spec();
+  for (Table& table : spec.tables) {
+    // Source: the module names of the contract in runtime/io (formats): weighted and unpooled
+    // tables live in modules of their own.
+    if (table.module.empty()) {
+      table.module = table.kind == TableKind::kSequence ? "ec" : table.weighted ? "ebc_w" : "ebc";
+    }
+  }
+  SHARDWRIGHT_RETURN_IF_ERROR(check_tables(spec.tables));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_planner(spec));
+  SHARDWRIGHT_RETURN_IF_ERROR(check(spec.memory, *topology));
+  SHARDWRIGHT_RETURN_IF_ERROR(check(spec.calibration, topology->world_size()));
+  std::vector<double>& rank_time = spec.calibration.rank_time;
+  if (std::all_of(rank_time.begin(), rank_time.end(), [](double x) { return x == 1; })) {
+    rank_time.clear();
+  }
+  SHARDWRIGHT_ASSIGN_OR_RETURN(
+      PlacementRules rules,
+      PlacementRules::make(spec.tables, spec.keep_together, spec.keep_apart, *topology));
+  if (spec.proposers.empty()) spec.proposers = default_proposers();
+  return Problem(std::move(spec), std::move(topology).value(), std::move(rules));
+}
+
+}  // namespace shardwright::embedding

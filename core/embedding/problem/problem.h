@@ -1,0 +1,137 @@
+// What to plan: tables, topology and the parts of the planner to use.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "core/embedding/problem/calibration.h"
+#include "core/embedding/problem/memory_limits.h"
+#include "core/embedding/problem/placement_rules.h"
+#include "core/embedding/problem/table.h"
+#include "core/embedding/problem/topology.h"
+#include "core/status.h"
+
+namespace shardwright::embedding {
+
+// Widths of the values that collectives carry; unset = the width of the table's elements.
+// Source: QuantizedCommCodecs, torchrec/distributed/types.py.
+struct CommCodec {
+  std::optional<DataType> forward;
+  std::optional<DataType> backward;
+};
+
+struct SharderSpec {
+  enum class Type : std::uint8_t { kTraining, kQuant };
+  Type type = Type::kTraining;
+  // fused_params
+  std::optional<double> cache_load_factor;
+  std::optional<bool> prefetch_pipeline;
+  std::optional<int> prefetch_passes;
+  // qcomm_codecs
+  CommCodec pooled_all_to_all;
+  CommCodec sequence_all_to_all;
+  CommCodec pooled_reduce_scatter;
+};
+
+struct StorageEstimatorSpec {
+  PipelineType pipeline_type = PipelineType::kNone;
+  bool run_embedding_at_peak_memory = false;
+  bool is_inference = false;
+};
+
+struct PerfEstimatorSpec {
+  bool is_inference = false;
+};
+
+struct ReservationSpec {
+  enum class Type : std::uint8_t { kHeuristical, kFixed, kInference, kNone };
+  Type type = Type::kHeuristical;
+  double percentage = 0.15;  // a fraction, 0..1
+  std::optional<double> parameter_multiplier;  // unset: 6 heuristical, 1 inference
+  std::optional<std::int64_t> dense_tensor_estimate_bytes;
+};
+
+struct ProposerSpec {
+  enum class Type : std::uint8_t { kGrid, kGreedy, kUniform, kDynamicProgramming, kScaleup };
+  Type type = Type::kGreedy;
+  bool use_depth = true;
+  std::optional<std::int64_t> threshold;    // greedy
+  std::int64_t hbm_bins_per_device = 100;   // dynamic programming
+  std::int64_t max_proposals = 10000;       // grid
+};
+
+struct PartitionerSpec {
+  enum class Type : std::uint8_t { kGreedy, kMemoryBalanced };
+  enum class SortBy : std::uint8_t { kStorage, kPerf };
+  Type type = Type::kGreedy;
+  SortBy sort_by = SortBy::kStorage;
+  bool balance_modules = false;
+  std::int64_t max_search_count = 10;
+  double tolerance = 0.02;
+};
+
+enum class PerfModel : std::uint8_t { kPerf, kStorage };
+
+// A description of a problem, not yet checked.
+struct ProblemSpec {
+  std::string name;
+  TopologySpec topology;
+  std::int64_t batch_size = 512;  // samples per rank
+  std::vector<Table> tables;
+  std::int64_t dense_params = 0;  // parameters outside the tables, 4 bytes each
+  SharderSpec sharder;
+  StorageEstimatorSpec storage_estimator;
+  PerfEstimatorSpec perf_estimator;
+  ReservationSpec reservation;
+  std::vector<ProposerSpec> proposers;  // empty = TorchRec's four defaults
+  PartitionerSpec partitioner;
+  PerfModel perf_model = PerfModel::kPerf;
+  bool use_exact_enumerate_order = false;
+  // Beyond TorchRec.
+  std::vector<TableGroup> keep_together;
+  std::vector<TableGroup> keep_apart;
+  MemoryLimits memory;
+  Calibration calibration;
+};
+
+// A checked problem. Immutable; shared by every plan made for it.
+// Thread safety: a value; const members may be called from any thread.
+class Problem {
+ public:
+  // Checks ranges, name clashes, that modules are of one kind, and placement rules. Errors: kInvalidInput with
+  // `where` = the JSON pointer of the value in a problem file of the same content.
+  static Result<Problem> make(ProblemSpec spec);
+
+  const std::string& name() const { return spec_.name; }
+  const Topology& topology() const { return topology_; }
+  std::int64_t batch_size() const { return spec_.batch_size; }
+  const std::vector<Table>& tables() const { return spec_.tables; }
+  const Table& table(TableId id) const { return spec_.tables[id.index()]; }
+  const ProblemSpec& spec() const { return spec_; }
+  // Where shards may be.
+  const PlacementRules& rules() const { return rules_; }
+
+  // The tables of a module, for every module in order of first appearance.
+  struct Module {
+    std::string name;
+    std::vector<TableId> tables;
+  };
+  const std::vector<Module>& modules() const { return modules_; }
+  std::uint32_t module_of(TableId id) const { return module_of_[id.index()]; }
+
+ private:
+  Problem(ProblemSpec spec, Topology topology, PlacementRules rules);
+
+  ProblemSpec spec_;
+  Topology topology_;
+  PlacementRules rules_;
+  std::vector<Module> modules_;
+  std::vector<std::uint32_t> module_of_;  // by table
+};
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,87 @@
+// An embedding table and what its owner demands of its sharding.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/embedding/problem/kinds.h"
+#include "core/embedding/problem/placement_spec.h"
+
+namespace shardwright::embedding {
+
+// Expected behaviour of a software-managed cache over one table.
+// Source: EmbeddingOffloadStats, torchrec/distributed/planner/shard_estimators.py.
+struct CacheStatistics {
+  double cacheability = 0;         // area under the miss-ratio curve, dimensionless
+  double expected_lookups = 0;     // unique rows per global batch
+  std::vector<double> mrc_hist_counts;  // hits by LRU stack distance, equal bins over the rows
+  std::int64_t height = 0;         // rows of the table
+};
+
+// Cache parameters of a table under a UVM-caching kernel. Source: CacheParams,
+// torchrec/distributed/types.py.
+struct CacheParams {
+  std::optional<CacheAlgorithm> algorithm;
+  std::optional<double> load_factor;  // cached rows over rows; 0 reads as 0.2 for storage alone
+  std::optional<double> reserved_memory;
+  std::optional<DataType> precision;
+  std::optional<bool> prefetch_pipeline;
+  std::optional<CacheStatistics> stats;
+  std::optional<int> prefetch_passes;  // multipass_prefetch_config.num_passes
+};
+
+// Parameters of an SSD or parameter-server backed table. Source: KeyValueParams,
+// torchrec/distributed/types.py (the two sizes that the planner reads).
+struct KeyValueParams {
+  std::optional<std::int64_t> max_l1_cache_size_mib;
+  std::optional<std::int64_t> l2_cache_size_gib;
+};
+
+// What the user demands of one table. Empty lists mean "not given".
+// Source: ParameterConstraints, torchrec/distributed/planner/types.py.
+struct ParameterConstraints {
+  std::vector<ShardingType> sharding_types;
+  std::vector<ComputeKernel> compute_kernels;
+  std::optional<std::int64_t> min_partition;  // columns
+  std::vector<double> pooling_factors{1.0};   // lookups per sample, per feature
+  std::vector<double> num_poolings;           // per feature
+  std::vector<std::int64_t> batch_sizes;      // samples per rank, per feature
+  bool is_weighted = false;
+  std::optional<CacheParams> cache_params;
+  std::optional<bool> enforce_hbm;
+  std::optional<bool> stochastic_rounding;
+  std::optional<std::string> bounds_check_mode;
+  std::vector<std::string> feature_names;
+  std::optional<DataType> output_dtype;
+  std::optional<std::string> device_group;
+  std::optional<KeyValueParams> key_value_params;
+  bool use_virtual_table = false;
+};
+
+// One embedding table. `constraints` is absent where the user gave none: TorchRec then counts one
+// input whatever the number of features.
+struct Table {
+  std::string name;
+  std::int64_t num_embeddings = 0;  // rows
+  std::int64_t embedding_dim = 0;   // columns
+  std::vector<std::string> features;
+  TableKind kind = TableKind::kPooled;
+  bool weighted = false;
+  DataType data_type = DataType::kFp32;
+  Pooling pooling = Pooling::kSum;
+  std::string module;
+  Optimizer optimizer = Optimizer::kUnset;
+  // Tables of one dependency are placed on one host (TorchRec: embedding towers); empty = alone.
+  std::string dependency;
+  bool use_virtual_table = false;               // zero-collision hashing
+  std::optional<std::int64_t> total_num_buckets;  // row-wise splits at bucket boundaries
+  std::optional<ParameterConstraints> constraints;
+  TablePlacement placement;  // beyond TorchRec; changes no cost
+
+  // Fully qualified name: unique in a problem.
+  std::string fqn() const { return module + "." + name; }
+};
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,30 @@
+// JSON pointers: how errors name a place in the input.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace shardwright {
+
+// A key as one token of a JSON pointer. Source: RFC 6901, section 3.
+inline std::string pointer_token(std::string_view key) {
+  std::string token;
+  for (const char c : key) {
+    if (c == '~') {
+      token += "~0";
+    } else if (c == '/') {
+      token += "~1";
+    } else {
+      token += c;
+    }
+  }
+  return token;
+}
+
+// "/list/index": an entry of a list at the top of a document.
+inline std::string entry_place(std::string_view list, std::size_t index) {
+  return "/" + std::string(list) + "/" + std::to_string(index);
+}
+
+}  // namespace shardwright

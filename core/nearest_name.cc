@@ -1,0 +1,68 @@
+#include "core/nearest_name.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace shardwright {
+namespace {
+
+// Names in files are ASCII words; longer ones are cut, since nothing known is that long.
+constexpr std::size_t kLongest = 64;
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+}  // namespace
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  a = a.substr(0, kLongest);
+  b = b.substr(0, kLongest);
+  std::vector<std::size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j)
+    above[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = above[j - 1] + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, replaced});
+      const bool swapped = i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+                           lower(a[i - 2]) == lower(b[j - 1]);
+      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    std::swap(before, above);
+    std::swap(above, row);
+  }
+  return above[b.size()];
+}
+
+std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known) {
+  std::string_view best;
+  std::size_t least = kLongest;
+  for (const std::string_view candidate : known) {
+    const std::size_t distance = edit_distance(name, candidate);
+    const std::size_t longer = std::max(name.size(), candidate.size());
+    constexpr std::size_t kShortestStem = 3;
+    const bool stem = std::min(name.size(), candidate.size()) >= kShortestStem &&
+                      (candidate.starts_with(name) || name.starts_with(candidate));
+    if (distance < least && (stem || distance * 3 <= longer + 1)) {
+      least = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string suggestion(std::string_view name, std::span<const std::string_view> known) {
+  const std::string_view near = nearest_name(name, known);
+  if (!near.empty()) return "; did you mean \"" + std::string(near) + "\"?";
+  constexpr std::size_t kShown = 12;
+  std::string text = "; known: ";
+  for (std::size_t i = 0; i < known.size() && i < kShown; ++i) {
+    if (i > 0) text += ", ";
+    text += known[i];
+  }
+  if (known.size() > kShown) text += ", …";
+  return text;
+}
+
+}  // namespace shardwright

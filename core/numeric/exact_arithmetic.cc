@@ -1,0 +1,62 @@
+#include "core/numeric/exact_arithmetic.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace shardwright {
+
+double true_divide(WideUnsigned n, std::uint64_t d) {
+  if (n == 0) return 0;
+  const auto width = [](WideUnsigned v) {
+    const auto high = static_cast<std::uint64_t>(v >> 64);
+    return high != 0 ? 128 - std::countl_zero(high)
+                     : 64 - std::countl_zero(static_cast<std::uint64_t>(v));
+  };
+  // Scale so that the quotient has 55 or 56 bits: 53 to keep, at least one to round by, and the
+  // rest folded into a sticky bit.
+  const int scale = 55 + width(d) - width(n);
+  WideUnsigned scaled = n;
+  bool sticky = false;
+  if (scale >= 0) {
+    scaled <<= scale;
+  } else {
+    sticky = (n & ((WideUnsigned{1} << -scale) - 1)) != 0;
+    scaled >>= -scale;
+  }
+  auto quotient = static_cast<std::uint64_t>(scaled / d);
+  sticky = sticky || scaled % d != 0;
+  // Below 2^57 the sticky bit fits one place lower, and the conversion rounds half to even.
+  quotient = quotient << 1 | (sticky ? 1 : 0);
+  return std::ldexp(static_cast<double>(quotient), -scale - 1);
+}
+
+// Between two powers of two the doubles are equally spaced, so once the sum is a multiple of that
+// spacing every addition advances it by the same rounded step (the first may differ where `value`
+// lies half-way between two multiples and the tie goes to even). Those equal steps are taken at
+// once, up to the next power of two.
+double add_repeatedly(double sum, double value, std::uint64_t count) {
+  if (value == 0) return sum;
+  while (count > 0) {
+    const double next = sum + value;
+    --count;
+    if (count == 0 || next == sum || std::isinf(next)) return next;
+    sum = next;
+    const double after = sum + value;
+    const double step = after - sum;  // exact: both are multiples of the spacing below `limit`
+    const double limit =
+        std::min(std::ldexp(1.0, std::ilogb(sum) + 1), std::numeric_limits<double>::max());
+    if (!(after < limit) || step == 0) continue;
+    const double again = after + value;
+    if (!(again < limit) || again - after != step) continue;
+    const double room = std::floor((limit - again) / step) - 1;
+    if (room < 1) continue;
+    const auto steps = std::min(count, static_cast<std::uint64_t>(room));
+    sum += static_cast<double>(steps) * step;  // exact: a multiple of the spacing, below `limit`
+    count -= steps;
+  }
+  return sum;
+}
+
+}  // namespace shardwright

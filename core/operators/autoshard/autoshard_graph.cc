@@ -1,0 +1,135 @@
+#include "core/operators/autoshard/autoshard_graph.h"
+
+#include <limits>
+#include <unordered_map>
+#include <utility>
+
+namespace shardwright::operators::autoshard {
+namespace {
+
+using IndexByName = std::unordered_map<std::string_view, std::uint32_t>;
+
+struct OperandRange {
+  std::size_t least;
+  std::size_t most;
+};
+
+OperandRange operands_of(const OpSpec& spec) {
+  switch (spec.kind) {
+    case OpKind::kPlaceholder:
+      return {0, 0};
+    case OpKind::kElementwise:
+      return {1, std::numeric_limits<std::size_t>::max()};
+    case OpKind::kBinary:  // the other operand may be a number
+      return {1, 2};
+    case OpKind::kMatmul:  // a module brings its own weight
+      return {1, spec.module ? std::size_t{1} : std::size_t{2}};
+    default:
+      return {1, 1};
+  }
+}
+
+bool reads_prev(OpKind kind) {
+  return kind == OpKind::kView || kind == OpKind::kPermute || kind == OpKind::kTranspose;
+}
+
+std::string place_of(std::size_t op, std::string_view member) {
+  return "/graph/" + std::to_string(op) + std::string(member);
+}
+
+Result<std::uint32_t> find_earlier(const IndexByName& earlier, const std::string& name,
+                                   std::string where) {
+  const auto found = earlier.find(name);
+  if (found != earlier.end()) return found->second;
+  return invalid_input(std::move(where), "\"" + name + "\" is not the name of an earlier op");
+}
+
+Status resolve_args(const OpSpec& spec, std::size_t index, const IndexByName& earlier, Op& op) {
+  for (std::size_t k = 0; k < spec.args.size(); ++k) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(
+        const std::uint32_t arg,
+        find_earlier(earlier, spec.args[k], place_of(index, "/args/" + std::to_string(k))));
+    op.args.push_back(arg);
+  }
+  if (spec.prev) {
+    const std::string where = place_of(index, "/prev");
+    if (!reads_prev(spec.kind)) {
+      return invalid_input(where, "only a view, permute or transpose has a `prev`");
+    }
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::uint32_t prev,
+                                 find_earlier(earlier, *spec.prev, where));
+    if (op.args.empty()) op.args.push_back(prev);
+    if (op.args.front() != prev) {
+      return invalid_input(where, "`prev` and the first of `args` name different tensors");
+    }
+  }
+  const OperandRange range = operands_of(spec);
+  if (op.args.size() >= range.least && op.args.size() <= range.most) return {};
+  std::string expected = std::to_string(range.least);
+  if (range.most != range.least) {
+    expected += range.most == 2 ? " or 2" : " or more";
+  }
+  return invalid_input(place_of(index, "/args"),
+                       "this op of kind " + std::string(name_of(spec.kind)) + " takes " + expected +
+                           " tensors, not " + std::to_string(op.args.size()));
+}
+
+Status count_elements(const OpSpec& spec, std::size_t index, Op& op) {
+  const std::size_t rank = spec.shape.size();
+  std::int64_t all = 1;
+  std::int64_t last_two = 1;
+  for (std::size_t d = 0; d < rank; ++d) {
+    const std::int64_t extent = spec.shape[d];
+    const std::string where = "/shape/" + std::to_string(d);
+    if (extent < 1) return invalid_input(place_of(index, where), "an extent must be at least 1");
+    if (extent > Graph::kMaxElements / all) {
+      return invalid_input(place_of(index, "/shape"), "a tensor has at most 2^53 elements");
+    }
+    all *= extent;
+    if (d + 2 >= rank) last_two *= extent;
+  }
+  op.elements = {last_two, all};
+  return {};
+}
+
+}  // namespace
+
+Result<Graph> Graph::make(std::vector<OpSpec> specs) {
+  if (specs.empty()) return invalid_input("/graph", "the graph has no ops");
+  if (specs.size() > std::numeric_limits<std::uint32_t>::max()) {
+    return invalid_input("/graph", "the graph has too many ops");
+  }
+  IndexByName earlier;
+  std::vector<Op> ops(specs.size());
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const OpSpec& spec = specs[i];
+    Op& op = ops[i];
+    if (spec.name.empty()) return invalid_input(place_of(i, "/name"), "an op needs a name");
+    SHARDWRIGHT_RETURN_IF_ERROR(resolve_args(spec, i, earlier, op));
+    SHARDWRIGHT_RETURN_IF_ERROR(count_elements(spec, i, op));
+    if (!earlier.emplace(spec.name, static_cast<std::uint32_t>(i)).second) {
+      return invalid_input(place_of(i, "/name"), "\"" + spec.name + "\" names an earlier op, too");
+    }
+    for (const std::uint32_t arg : op.args) {
+      ops[arg].has_users[1] = true;
+      if (spec.kind != OpKind::kView) ops[arg].has_users[0] = true;
+    }
+  }
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    ops[i].name = std::move(specs[i].name);
+    ops[i].kind = specs[i].kind;
+    ops[i].shape = std::move(specs[i].shape);
+    ops[i].module = std::move(specs[i].module);
+    ops[i].dtype = std::move(specs[i].dtype);
+  }
+  return Graph(std::move(ops));
+}
+
+std::optional<std::size_t> Graph::find(std::string_view name) const {
+  for (std::size_t i = 0; i < ops_.size(); ++i) {
+    if (ops_[i].name == name) return i;
+  }
+  return std::nullopt;
+}
+
+}  // namespace shardwright::operators::autoshard

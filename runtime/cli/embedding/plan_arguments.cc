@@ -1,0 +1,128 @@
+#include "runtime/cli/embedding/plan_arguments.h"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "core/nearest_name.h"
+#include "runtime/cli/embedding/report_argument.h"
+#include "runtime/cli/options/exit_code.h"
+#include "runtime/cli/options/interrupt.h"
+#include "runtime/cli/options/progress.h"
+#include "runtime/io/embedding/plan/plan_json.h"
+#include "runtime/report/embedding/plan/text.h"
+#include "runtime/report/embedding/questions/migration_text.h"
+#include "runtime/report/embedding/questions/stats_text.h"
+#include "runtime/report/text/format.h"
+
+namespace shardwright::cli {
+namespace {
+
+Result<PlanMode> mode_of(const std::string& name) {
+  constexpr std::array<std::string_view, 2> kModes{"best", "exact"};
+  if (name == "best") return PlanMode::kBest;
+  if (name == "exact") return PlanMode::kExact;
+  return invalid_input("--mode", "unknown mode \"" + name + "\"" + suggestion(name, kModes));
+}
+
+int status_of(const EmbeddingPlanResult& result) {
+  if (result.plan) return kDone;
+  return result.stopped_by.empty() ? kNoPlan : kStoppedByBudget;
+}
+
+// Where there is no plan: what to ask next.
+std::string next_hint(const PlanArguments& arguments, const EmbeddingPlanResult& result) {
+  if (!result.stopped_by.empty()) {
+    return "stopped by the " + result.stopped_by +
+           " before any plan was found; whether there is one is open: allow more";
+  }
+  return "`shardwright explain " + arguments.problem.problem_path +
+         "`, with the same flags, says what does not fit and which smallest changes would help";
+}
+
+}  // namespace
+
+void add_search_arguments(CLI::App& command, PlanArguments& arguments) {
+  command
+      .add_option(
+          "--mode", arguments.mode,
+          "best: the best plan to be found, with a bound; exact: decide as TorchRec's planner does")
+      ->type_name("best|exact")
+      ->capture_default_str();
+  command
+      .add_option("--time-limit", arguments.options.time_limit_s,
+                  "Stop after this many seconds; the result then depends on the machine")
+      ->check(seconds(true));
+  command
+      .add_option("--work-limit", arguments.options.work_limit,
+                  "Stop after this many steps: placed shards, and in best mode steps of improving "
+                  "and proving")
+      ->check(CLI::NonNegativeNumber.description(""));
+  command.add_option("--seed", arguments.options.seed, "Seed of everything random");
+}
+
+void add_json_arguments(CLI::App& command, PlanArguments& arguments) {
+  command.add_flag("--trace", arguments.options.trace, "Keep every proposal in the JSON");
+  command.add_flag("--emit-search-space", arguments.emit_search_space,
+                   "Keep every sharding option in the JSON");
+  add_report_argument(command, arguments.report_path);
+  add_stats_argument(command, arguments.stats);
+}
+
+Result<PlanOptions> plan_options(const PlanArguments& arguments) {
+  PlanOptions options = arguments.options;
+  SHARDWRIGHT_ASSIGN_OR_RETURN(options.mode, mode_of(arguments.mode));
+  options.threads = arguments.output.threads;
+  return options;
+}
+
+Result<EmbeddingPlanResult> plan_interruptibly(
+    PlanOptions options, const Log& log,
+    const std::function<Result<EmbeddingPlanResult>(const PlanOptions&)>& plan) {
+  const InterruptGuard interrupt;
+  ProgressLine line;
+  options.stop = interrupt.token();
+  options.on_progress = [&](const PlanProgress& progress) {
+    line.show(progress);
+    if (log.enabled()) {
+      log.info(std::to_string(progress.proposals) + " proposals, " +
+               std::to_string(progress.plans) + " fit" +
+               (progress.best_rating ? ", best " + std::to_string(*progress.best_rating) : ""));
+    }
+  };
+  return plan(options);
+}
+
+int emit_plan(const PlanArguments& arguments, const LoadedProblem& loaded,
+              const EmbeddingPlanResult& result, const Log& log) {
+  // Exact mode keeps a plan that the peer would make although it breaks a rule, and says so.
+  for (const embedding::Violation& violation : result.evaluation.violations) {
+    warn(violation.message);
+  }
+  log.info("evaluated " + std::to_string(result.num_proposals) + " proposals, " +
+           std::to_string(result.num_plans) + " fit");
+  const Status reported =
+      write_report(arguments.report_path, *loaded.problem, result, loaded.read_s);
+  if (!reported.ok()) return fail(reported.error());
+  const bool json_asked = arguments.output.json || !arguments.output.path.empty();
+  if (!result.plan && json_asked) note("no plan; " + next_hint(arguments, result));
+  const PlanJsonOptions json{arguments.emit_search_space, arguments.stats, arguments.options.trace,
+                             loaded.read_s};
+  return emit(
+      arguments.output, status_of(result),
+      [&](const TextSink& sink) { write_plan(*loaded.problem, result, json, sink); },
+      [&](std::size_t width) {
+        TextReportOptions report;
+        report.width = width;
+        report.read_s = loaded.read_s;
+        report.colours = wants_colours();
+        std::string text = text_report(*loaded.problem, result, report) +
+                           migration_section(*loaded.problem, result, report);
+        if (!result.plan) return text + "\n" + wrap(next_hint(arguments, result), width, 0);
+        if (!arguments.stats || !result.reservation) return text;
+        const PlanStats stats = plan_stats(*loaded.problem, *result.reservation, *result.plan);
+        return text + stats_section(*loaded.problem, stats, report);
+      });
+}
+
+}  // namespace shardwright::cli

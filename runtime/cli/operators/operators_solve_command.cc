@@ -1,0 +1,231 @@
+// shardwright operators solve INSTANCE
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "runtime/cli/operators/operators_commands.h"
+#include "runtime/cli/options/exit_code.h"
+#include "runtime/cli/options/interrupt.h"
+#include "runtime/cli/options/sizes.h"
+#include "runtime/execution/stopwatch.h"
+#include "runtime/io/file.h"
+#include "runtime/io/operators/instance/contest_json.h"
+#include "runtime/io/operators/instance/cost_instance_json.h"
+#include "runtime/io/operators/instance/solve_json.h"
+#include "runtime/operators/operators_planner.h"
+#include "runtime/report/operators/operators_text.h"
+
+namespace shardwright::cli {
+namespace {
+
+using operators::OperatorProblem;
+using operators::SolveStatus;
+
+constexpr const char* kContestFormat = "iopddl-contest";
+
+struct SolveArguments {
+  std::string path;
+  std::string format = "auto";
+  std::optional<double> timeout_s;  // of the contest form
+  std::string budget;
+  bool unmerged = false;
+  OperatorsOptions options;
+  OutputArguments output;
+
+  bool contest() const { return format == kContestFormat; }
+};
+
+// Bytes, or a size with a unit.
+Result<std::int64_t> budget_of(const std::string& text) {
+  std::int64_t bytes = 0;
+  const char* const end = text.data() + text.size();
+  const auto converted = std::from_chars(text.data(), end, bytes);
+  if (converted.ec == std::errc{} && converted.ptr == end && bytes >= 0) return bytes;
+  Result<std::int64_t> size = parse_bytes(text);
+  if (!size.ok()) return invalid_input("--budget", size.error().message);
+  return size;
+}
+
+Result<OperatorProblem> load(const SolveArguments& arguments) {
+  CostInstanceOptions options;
+  options.unmerged = arguments.unmerged;
+  if (!arguments.budget.empty()) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(options.budget, budget_of(arguments.budget));
+  }
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, read_file(arguments.path));
+  if (arguments.contest()) {
+    Result<operators::CostInstance> instance = read_contest_instance(text, options.budget);
+    if (!instance.ok()) return in_file(instance.error(), arguments.path);
+    return OperatorProblem(operators::LoweredInstance(std::move(instance).value()));
+  }
+  Result<OperatorProblem> problem = read_cost_instance(text, options);
+  if (!problem.ok()) return in_file(problem.error(), arguments.path);
+  return problem;
+}
+
+int status_of(const OperatorsResult& result) {
+  switch (result.status) {
+    case SolveStatus::kOptimal:
+    case SolveStatus::kFeasible:
+      return kDone;
+    case SolveStatus::kInfeasible:
+      return kNoPlan;
+    case SolveStatus::kUnknown:
+      return kStoppedByBudget;
+  }
+  return kCrashed;
+}
+
+void print_choice(const std::vector<std::uint32_t>& choice) {
+  std::string line = "[";
+  for (std::size_t n = 0; n < choice.size(); ++n)
+    line += (n == 0 ? "" : ", ") + std::to_string(choice[n]);
+  line += "]\n";
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  std::fflush(stdout);
+}
+
+// Prints better choices as they come, so that whoever ends the process early finds the last one;
+// not too often, because a line may be long.
+// Thread safety: one thread at a time.
+class ChoiceLines {
+ public:
+  void show(const OperatorsProgress& progress) {
+    constexpr double kIntervalSeconds = 0.1;
+    if (progress.choice.empty() || progress.choice == printed_) return;
+    if (!printed_.empty() && progress.elapsed_s - last_s_ < kIntervalSeconds) return;
+    last_s_ = progress.elapsed_s;
+    print(progress.choice);
+  }
+
+  void finish(const std::vector<std::uint32_t>& choice) {
+    if (!choice.empty() && choice != printed_) print(choice);
+  }
+
+ private:
+  void print(const std::vector<std::uint32_t>& choice) {
+    print_choice(choice);
+    printed_ = choice;
+  }
+
+  std::vector<std::uint32_t> printed_;
+  double last_s_ = 0;
+};
+
+// What is left of the contest's time after reading, less what writing and leaving may take.
+double contest_seconds(double timeout_s, double elapsed_s) {
+  constexpr double kReserveSeconds = 0.5;
+  constexpr double kReserveShare = 0.005;
+  constexpr double kLargestShare = 0.25;
+  const double reserve_s =
+      std::min(kReserveSeconds + kReserveShare * timeout_s, kLargestShare * timeout_s);
+  return std::max(0.0, timeout_s - elapsed_s - reserve_s);
+}
+
+int run_contest(const SolveArguments& arguments, const OperatorProblem& problem,
+                OperatorsOptions options, const Stopwatch& watch) {
+  ChoiceLines lines;
+  options.on_progress = [&](const OperatorsProgress& progress) { lines.show(progress); };
+  if (arguments.timeout_s) {
+    options.time_limit_s = contest_seconds(*arguments.timeout_s, watch.seconds());
+  }
+  const Result<OperatorsResult> result = solve_operators(problem, options);
+  if (!result.ok()) return fail(result.error());
+  lines.finish(result->choice);
+  if (result->choice.empty()) {
+    return fail(Error{
+        result->status == SolveStatus::kInfeasible ? ErrorCode::kInfeasible : ErrorCode::kStopped,
+        result->shortage                             ? shortage_text(*result->shortage)
+        : result->status == SolveStatus::kInfeasible ? "no choice keeps the usage limit"
+                                                     : "the time ended before any choice was found",
+        arguments.path});
+  }
+  return kDone;
+}
+
+int run(const SolveArguments& arguments) {
+  const Stopwatch watch;
+  const Log log = arguments.output.log();
+  if (arguments.timeout_s && !arguments.contest()) {
+    return fail(invalid_input("TIMEOUT", "belongs to --format iopddl-contest; use --time-limit"));
+  }
+  const InterruptGuard interrupt;
+  const Result<OperatorProblem> problem = load(arguments);
+  if (!problem.ok()) return fail(problem.error());
+  const double read_s = watch.seconds();
+  log.info("read " + std::to_string(problem->lowered.graph().num_nodes()) + " operators in " +
+           std::to_string(read_s) + " s");
+  OperatorsOptions options = arguments.options;
+  options.threads = arguments.output.threads;
+  options.stop = interrupt.token();
+  if (arguments.contest()) return run_contest(arguments, *problem, std::move(options), watch);
+  if (log.enabled()) {
+    options.on_progress = [&](const OperatorsProgress& progress) {
+      log.info(
+          (progress.choice.empty() ? "nothing yet" : "cost " + std::to_string(progress.objective)) +
+          ", at least " + std::to_string(progress.lower_bound));
+    };
+  }
+  const Result<OperatorsResult> result = solve_operators(*problem, options);
+  if (!result.ok()) return fail(result.error());
+  const double seconds = watch.seconds();
+  return emit(
+      arguments.output, status_of(*result),
+      [&](const TextSink& sink) { write_solution(*problem, *result, seconds, sink); },
+      [&](std::size_t width) {
+        OperatorsReportOptions report;
+        report.width = width;
+        report.read_s = read_s;
+        return text_report(*problem, *result, report);
+      });
+}
+
+}  // namespace
+
+void add_operators_solve_command(CLI::App& operators, Action& chosen) {
+  auto arguments = std::make_shared<SolveArguments>();
+  CLI::App& command = *operators.add_subcommand(
+      "solve", "Finds the cheapest choice of strategies within the memory that there is");
+  command
+      .add_option("INSTANCE", arguments->path,
+                  "Cost instance in ColossalAI's, XLA's or the contest's form (- = stdin)")
+      ->type_name(kFile)
+      ->required();
+  command
+      .add_option("TIMEOUT", arguments->timeout_s,
+                  "With --format iopddl-contest: seconds for everything, reading included")
+      ->check(seconds(false));
+  command
+      .add_option(
+          "--format", arguments->format,
+          "iopddl-contest: the last line of stdout is the list of chosen strategies, as the "
+          "contest wants it")
+      ->check(CLI::IsMember({"auto", kContestFormat}).description(""))
+      ->type_name("auto|iopddl-contest");
+  command.add_option("--budget", arguments->budget,
+                     "Memory, in bytes or such as 16GiB (default: what the file says)");
+  command.add_flag("--unmerged", arguments->unmerged,
+                   "Solve the graph before its operators were merged");
+  command
+      .add_option("--time-limit", arguments->options.time_limit_s,
+                  "Stop after this many seconds; the result then depends on the machine")
+      ->check(seconds(true));
+  command
+      .add_option("--work-limit", arguments->options.work_limit,
+                  "Stop after this many strategy evaluations")
+      ->check(CLI::NonNegativeNumber.description(""));
+  command.add_option("--seed", arguments->options.seed, "Seed of everything random");
+  add_output_arguments(command, arguments->output);
+  add_example(command, "shardwright operators solve instance.json --budget 400MB");
+  command.callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace shardwright::cli

@@ -1,0 +1,204 @@
+#include "runtime/cli/options/arguments.h"
+#include "runtime/execution/stopwatch.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include "core/nearest_name.h"
+#include "runtime/cli/options/exit_code.h"
+#include "runtime/cli/options/sizes.h"
+#include "runtime/io/embedding/problem/search_space_json.h"
+#include "runtime/io/file.h"
+#include "runtime/report/text/style.h"
+
+namespace shardwright::cli {
+namespace {
+
+constexpr int kMaxThreads = 4096;
+constexpr std::size_t kDefaultWidth = 100;
+constexpr std::size_t kNarrowest = 40;
+constexpr std::size_t kWidest = 10000;
+
+// The terminal's; of a pipe or a file what COLUMNS says.
+std::size_t report_width() {
+  winsize size = {};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= kNarrowest) return size.ws_col;
+  const char* const said = std::getenv("COLUMNS");
+  const std::string_view text = said == nullptr ? "" : said;
+  std::size_t columns = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), columns);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && columns >= kNarrowest && columns <= kWidest ? columns : kDefaultWidth;
+}
+
+Result<std::optional<std::int64_t>> size_flag(const char* flag, const std::string& text) {
+  if (text.empty()) return std::optional<std::int64_t>();
+  const Result<std::int64_t> bytes = parse_bytes(text);
+  if (!bytes.ok()) return invalid_input(flag, bytes.error().message);
+  return std::optional<std::int64_t>(*bytes);
+}
+
+}  // namespace
+
+Result<ProblemOverrides> overrides_of(const ProblemArguments& arguments) {
+  ProblemOverrides overrides = arguments.overrides;
+  SHARDWRIGHT_ASSIGN_OR_RETURN(overrides.hbm_bytes, size_flag("--hbm", arguments.hbm));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(overrides.ddr_bytes, size_flag("--ddr", arguments.ddr));
+  if (!arguments.device.empty()) {
+    overrides.device = embedding::from_name<embedding::ComputeDevice>(arguments.device);
+    if (!overrides.device) {
+      return invalid_input(
+          "--device",
+          "unknown compute device \"" + arguments.device + "\"" +
+              suggestion(arguments.device, embedding::EnumNames<embedding::ComputeDevice>::kNames));
+    }
+  }
+  return overrides;
+}
+
+void add_problem_arguments(CLI::App& command, ProblemArguments& arguments) {
+  command.add_option("PROBLEM", arguments.problem_path, "Problem or workload file (- = stdin)")
+      ->type_name(kFile)
+      ->required();
+  add_topology_arguments(command, arguments);
+}
+
+void add_topology_arguments(CLI::App& command, ProblemArguments& arguments) {
+  // Without the description, help would print the bounds beside every option.
+  const auto positive = CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description("");
+  const char* const group = "Topology (overrides the file)";
+  command.add_option("--ranks", arguments.overrides.ranks, "Ranks")->check(positive)->group(group);
+  command.add_option("--ranks-per-host", arguments.overrides.ranks_per_host, "Ranks of one host")
+      ->check(positive)
+      ->group(group);
+  command.add_option("--hbm", arguments.hbm, "HBM per rank, such as 80GiB")->group(group);
+  command.add_option("--ddr", arguments.ddr, "DDR per rank, such as 128GiB")->group(group);
+  command.add_option("--device", arguments.device, "Compute device of the ranks")
+      ->type_name("cuda|cpu|mtia")
+      ->group(group);
+  command.add_option("--batch-size", arguments.overrides.batch_size, "Samples per rank and step")
+      ->check(positive)
+      ->group(group);
+}
+
+void add_search_space_argument(CLI::App& command, ProblemArguments& arguments) {
+  command
+      .add_option("--search-space", arguments.search_space_path,
+                  "File with a `search_space` to use as it is (an answer will do)")
+      ->type_name(kFile);
+}
+
+void add_stats_argument(CLI::App& command, bool& stats) {
+  command.add_flag("--stats", stats,
+                   "Add TorchRec's statistics of the plan: every rank, critical path, imbalance");
+}
+
+void add_output_arguments(CLI::App& command, OutputArguments& arguments) {
+  command.add_option("-o,--output", arguments.path, "Write JSON to this file (- = stdout)")
+      ->type_name(kFile);
+  command.add_flag("--json", arguments.json, "Write JSON to stdout instead of a report");
+  command.add_option("--threads", arguments.threads, "Threads (default: all cores)")
+      ->check(CLI::Range(1, kMaxThreads).description(""));
+  command.add_flag("-v,--verbose", arguments.verbose, "Say on stderr what happens when");
+}
+
+void add_example(CLI::App& command, const std::string& example) {
+  command.footer("Example:\n  " + example + "\n\n" + command.get_footer());
+}
+
+CLI::Validator seconds(bool zero_allowed) {
+  return CLI::Validator(
+      [zero_allowed](const std::string& text) -> std::string {
+        double value = 0;
+        const char* const end = text.data() + text.size();
+        const auto converted = std::from_chars(text.data(), end, value);
+        const bool number = converted.ec == std::errc{} && converted.ptr == end;
+        if (number && (zero_allowed ? value >= 0 : value > 0)) return "";
+        return "must be a number of seconds, " +
+               std::string(zero_allowed ? "zero or above" : "above zero") + ", not \"" + text +
+               "\"";
+      },
+      "");
+}
+
+Error in_file(Error error, const std::string& path) {
+  const std::string name = path == "-" ? "standard input" : path;
+  error.where = error.where.empty() ? name : name + ": " + error.where;
+  return error;
+}
+
+Result<LoadedProblem> load_problem(const ProblemArguments& arguments, const Log& log) {
+  const Stopwatch watch;
+  if (arguments.problem_path == "-" && arguments.search_space_path == "-") {
+    return invalid_input("--search-space", "only one input can come from standard input");
+  }
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const ProblemOverrides overrides, overrides_of(arguments));
+  LoadedProblem loaded;
+  {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, read_file(arguments.problem_path));
+    Result<embedding::ProblemSpec> spec = read_problem(text, overrides);
+    if (!spec.ok()) return in_file(spec.error(), arguments.problem_path);
+    Result<embedding::Problem> problem = embedding::Problem::make(std::move(spec).value());
+    if (!problem.ok()) return in_file(problem.error(), arguments.problem_path);
+    loaded.problem = std::make_shared<const embedding::Problem>(std::move(problem).value());
+  }
+  log.info("read " + std::to_string(loaded.problem->tables().size()) + " tables, " +
+           std::to_string(loaded.problem->topology().world_size()) + " ranks");
+  if (!arguments.search_space_path.empty()) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, read_file(arguments.search_space_path));
+    auto space = read_search_space(text, loaded.problem);
+    if (!space.ok()) return in_file(space.error(), arguments.search_space_path);
+    loaded.search_space = std::move(space).value();
+    log.info("read " + std::to_string(loaded.search_space->size()) + " sharding options");
+  }
+  loaded.read_s = watch.seconds();
+  return loaded;
+}
+
+int emit(const OutputArguments& arguments, int status,
+         const std::function<void(const TextSink&)>& write_json,
+         const std::function<std::string(std::size_t width)>& report) {
+  const bool json = arguments.json || !arguments.path.empty();
+  Result<OutputFile> file = OutputFile::open(arguments.path.empty() ? "-" : arguments.path);
+  if (!file.ok()) return fail(file.error());
+  OutputFile output = std::move(file).value();
+  if (json) {
+    write_json([&](std::string_view text) { output.write(text); });
+  } else {
+    output.write(printable(report(report_width()), wants_colours()));
+  }
+  const Status written = output.commit();
+  return written.ok() ? status : fail(written.error());
+}
+
+bool wants_colours() {
+  const char* const refusal = std::getenv("NO_COLOR");
+  const char* const terminal = std::getenv("TERM");
+  return isatty(STDOUT_FILENO) != 0 && (refusal == nullptr || *refusal == '\0') &&
+         terminal != nullptr && std::string_view(terminal) != "dumb";
+}
+
+void warn(const std::string& message) {
+  std::fprintf(stderr, "shardwright: warning: %s\n", printable(message, false).c_str());
+}
+
+void note(const std::string& message) {
+  std::fprintf(stderr, "shardwright: %s\n", message.c_str());
+}
+
+int fail(const Error& error) {
+  std::fprintf(stderr, "shardwright: %s\n", printable(error.to_string(), false).c_str());
+  return exit_code(error.code);
+}
+
+}  // namespace shardwright::cli

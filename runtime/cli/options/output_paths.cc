@@ -1,0 +1,64 @@
+#include "runtime/cli/options/output_paths.h"
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "runtime/cli/options/arguments.h"
+
+namespace shardwright::cli {
+namespace {
+
+struct NamedFile {
+  std::string name;  // "PROBLEM", "--report"
+  std::string path;
+  bool written = false;
+};
+
+const CLI::App& parsed_command(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands())
+    return parsed_command(*command);
+  return app;
+}
+
+std::vector<NamedFile> named_files(const CLI::App& command) {
+  std::vector<NamedFile> files;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_type_name() != kFile || option->count() == 0) continue;
+    const std::string name = option->get_name();
+    files.push_back({name, option->results().front(),
+                     option->check_lname("output") || option->check_lname("report")});
+  }
+  return files;
+}
+
+// Devices and pipes may be written and read at once.
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code error;
+  if (a == "-" || b == "-" || a.empty() || b.empty()) return false;
+  const std::filesystem::path first = std::filesystem::weakly_canonical(a, error);
+  if (error) return false;
+  if (std::filesystem::exists(first, error) && !std::filesystem::is_regular_file(first, error))
+    return false;
+  if (std::filesystem::equivalent(a, b, error)) return true;
+  return first == std::filesystem::weakly_canonical(b, error) && !error;
+}
+
+}  // namespace
+
+Status check_output_paths(const CLI::App& app) {
+  const std::vector<NamedFile> files = named_files(parsed_command(app));
+  for (const NamedFile& output : files) {
+    if (!output.written) continue;
+    for (const NamedFile& other : files) {
+      const bool cache = other.name == "--reuse" && output.name == "--output";
+      if (&other == &output || cache || !is_same_file(output.path, other.path)) continue;
+      return invalid_input(output.name, output.path + " is " + other.name +
+                                            ", too, and would be lost; name another file");
+    }
+  }
+  return {};
+}
+
+}  // namespace shardwright::cli

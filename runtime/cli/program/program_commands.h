@@ -1,0 +1,14 @@
+// shardwright program ...: reshard cases, apply to programs.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "runtime/cli/options/arguments.h"
+
+namespace shardwright::cli {
+
+// Adds `program` with its subcommands to `app`; parsing one sets `chosen`, which must outlive
+// `app`.
+void add_program_command(CLI::App& app, Action& chosen);
+
+}  // namespace shardwright::cli

@@ -1,0 +1,188 @@
+#include "runtime/embedding/explain/explain.h"
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/nearest_name.h"
+#include "runtime/embedding/explain/excluded_options.h"
+#include "runtime/embedding/explain/fit_oracle.h"
+#include "runtime/embedding/explain/infeasible_reason.h"
+#include "runtime/embedding/explain/option_costs.h"
+#include "runtime/embedding/explain/remedies.h"
+#include "runtime/execution/run_limits.h"
+#include "runtime/execution/stopwatch.h"
+#include "runtime/execution/tbb_executor.h"
+#include "search/embedding/compat/enumerate.h"
+#include "search/embedding/questions/plan_of_entries.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::Plan;
+using embedding::Problem;
+using embedding::SearchSpace;
+using embedding::TableId;
+
+// What the options of an explanation point into.
+struct Owner {
+  std::shared_ptr<const SearchSpace> space;
+  std::vector<std::shared_ptr<const SearchSpace>> excluded;
+  std::shared_ptr<const void> plan;
+};
+
+class Explainer {
+ public:
+  Explainer(std::shared_ptr<const Problem> problem, const ExplainOptions& options,
+            std::shared_ptr<const SearchSpace> space)
+      : options_(options), given_(std::move(space)), executor_(options.plan.threads) {
+    explanation_.problem = std::move(problem);
+  }
+
+  Result<Explanation> run(const std::optional<std::vector<PlanEntry>>& entries) {
+    const Stopwatch watch;
+    SHARDWRIGHT_RETURN_IF_ERROR(check_table());
+    if (entries) {
+      SHARDWRIGHT_RETURN_IF_ERROR(take_plan(*entries));
+    } else if (given_ != nullptr) {
+      SHARDWRIGHT_RETURN_IF_ERROR(plan_given());
+    } else {
+      SHARDWRIGHT_RETURN_IF_ERROR(plan());
+    }
+    if (explanation_.result.plan) explain_tables();
+    explanation_.total_s = watch.seconds();
+    return std::move(explanation_);
+  }
+
+ private:
+  Status check_table() const {
+    if (!options_.table) return {};
+    std::vector<std::string_view> names;
+    for (const embedding::Table& table : explanation_.problem->tables()) {
+      if (table.name == *options_.table) return {};
+      names.push_back(table.name);
+    }
+    return invalid_input("--table", "the problem has no table \"" + *options_.table + "\"" +
+                                        suggestion(*options_.table, names));
+  }
+
+  // Best mode does not plan what is proved impossible. Exact mode may: where ranks differ its plan
+  // may exceed memory, and is explained as it is.
+  Status plan() {
+    FitOracle oracle(options_.plan);
+    const Fit present = oracle.ask(explanation_.problem->spec(), Effort::kProof);
+    if (!present.impossible() || options_.plan.mode == PlanMode::kExact) {
+      SHARDWRIGHT_ASSIGN_OR_RETURN(
+          explanation_.result,
+          plan_embedding(explanation_.problem, options_.plan, present.search_space));
+      ++explanation_.plannings;
+    } else {
+      SHARDWRIGHT_RETURN_IF_ERROR(check_input(present));
+    }
+    EmbeddingPlanResult& result = explanation_.result;
+    result.mode = options_.plan.mode;
+    result.threads = static_cast<int>(executor_.workers());
+    if (result.plan || result.stopped_by == "cancelled") return {};
+    if (present.impossible() || result.failure || result.stopped_by == "time_limit") {
+      explain_failure(present, result.failure.value_or(PlanFailure{}), oracle);
+      explanation_.plannings += oracle.plannings();
+    }
+    return {};
+  }
+
+  // With the options and costs that were given.
+  Status plan_given() {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(explanation_.result,
+                                 plan_embedding(explanation_.problem, options_.plan, given_));
+    ++explanation_.plannings;
+    const EmbeddingPlanResult& result = explanation_.result;
+    if (result.plan || !result.failure) return {};
+    explanation_.infeasibility.emplace().message =
+        result.failure->message +
+        "\nThe costs are those of a search space that was given for this machine; changes were not "
+        "tried.";
+    return {};
+  }
+
+  // Sizes out of range and tables without options are errors of the problem file.
+  Status check_input(const Fit& present) {
+    if (!present.reservation) {
+      const Result<Reservation> reservation = reserve_embedding(*explanation_.problem);
+      const bool infeasible = reservation.error().code == ErrorCode::kInfeasible;
+      return infeasible ? Status() : Status(reservation.error());
+    }
+    if (present.search_space) return {};
+    return embedding::enumerate(explanation_.problem, executor_).error();
+  }
+
+  Status take_plan(const std::vector<PlanEntry>& entries) {
+    EmbeddingPlanResult& result = explanation_.result;
+    SHARDWRIGHT_ASSIGN_OR_RETURN(Reservation reservation, reserve_embedding(*explanation_.problem));
+    result.reservation = std::move(reservation);
+    result.search_space = given_;
+    if (given_ == nullptr) {
+      SHARDWRIGHT_ASSIGN_OR_RETURN(result.search_space,
+                                   embedding::enumerate(explanation_.problem, executor_));
+    }
+    SHARDWRIGHT_ASSIGN_OR_RETURN(result.plan, plan_of_entries(result.search_space, entries));
+    result.evaluation =
+        embedding::evaluate(*explanation_.problem, result.reservation->topology, *result.plan);
+    result.best_rating = result.evaluation.rating;
+    result.threads = static_cast<int>(executor_.workers());
+    return {};
+  }
+
+  void explain_tables() {
+    const EmbeddingPlanResult& result = explanation_.result;
+    const Plan& plan = *result.plan;
+    const ExcludedOptions excluded = given_ == nullptr
+                                         ? ExcludedOptions(*result.search_space, executor_)
+                                         : ExcludedOptions(*result.search_space);
+    const OptionCosts costs(*result.search_space, result.reservation->topology, plan,
+                            result.evaluation, excluded);
+    const std::vector<std::size_t> positions = positions_of_tables(plan);
+    explanation_.tables.resize(positions.size());
+    executor_.parallel_for(positions.size(), 4, [&](unsigned, std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i)
+        explanation_.tables[i] = costs.explain(positions[i]);
+    });
+    explanation_.owner =
+        std::make_shared<const Owner>(Owner{result.search_space, excluded.owners(), plan.owner()});
+  }
+
+  // In the plan, of the tables to explain, in the order of the problem.
+  std::vector<std::size_t> positions_of_tables(const Plan& plan) const {
+    const auto& tables = explanation_.problem->tables();
+    std::vector<std::size_t> position(tables.size(), plan.size());
+    for (std::size_t i = 0; i < plan.size(); ++i)
+      position[plan[i].option->table.index()] = i;
+    std::vector<std::size_t> positions;
+    for (std::size_t t = 0; t < tables.size(); ++t) {
+      const bool asked = !options_.table || tables[t].name == *options_.table;
+      if (asked && position[t] < plan.size()) positions.push_back(position[t]);
+    }
+    return positions;
+  }
+
+  void explain_failure(const Fit& present, const PlanFailure& failure, FitOracle& oracle) {
+    explanation_.infeasibility = find_infeasible_reason(present, failure, oracle);
+    find_remedies(present, oracle, *explanation_.infeasibility);
+  }
+
+  const ExplainOptions& options_;
+  std::shared_ptr<const SearchSpace> given_;  // null where options are enumerated
+  TbbExecutor executor_;
+  Explanation explanation_;
+};
+
+}  // namespace
+
+Result<Explanation> explain_embedding(std::shared_ptr<const Problem> problem,
+                                      const std::optional<std::vector<PlanEntry>>& entries,
+                                      const ExplainOptions& options,
+                                      std::shared_ptr<const SearchSpace> space) {
+  SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(options.plan.threads, options.plan.time_limit_s));
+  return Explainer(std::move(problem), options, std::move(space)).run(entries);
+}
+
+}  // namespace shardwright

@@ -1,0 +1,228 @@
+#include "runtime/embedding/explain/irreducible_set.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "core/embedding/evaluate.h"
+#include "runtime/embedding/explain/problem_changes.h"
+#include "search/embedding/questions/replan/place_anew.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::Assignment;
+using embedding::Plan;
+using embedding::Problem;
+using embedding::ProblemSpec;
+using embedding::SearchSpace;
+using embedding::ShardingOption;
+using embedding::Table;
+using embedding::TableId;
+
+// Up to so many tables every set without one of them is planned.
+constexpr std::size_t kMostPlanned = 24;
+// Up to so many tables each is tried to be left out of a proof.
+constexpr std::size_t kMostProved = 400;
+// Full searches that find nothing, before the set stays as it is.
+constexpr int kMostVainSearches = 6;
+constexpr int kMostRounds = 3;
+
+// A plan of a set of tables.
+struct KnownPlan {
+  std::vector<TableId> tables;  // ascending: of the numbers in the plan's problem
+  Fit fit;
+};
+
+class SetFinder {
+ public:
+  SetFinder(const Problem& problem, const SearchSpace& space, std::vector<TableId> tables,
+            FitOracle& oracle)
+      : problem_(problem), oracle_(oracle), set_(std::move(tables)) {
+    std::vector<std::int64_t> needs(problem.tables().size(), -1);
+    for (const ShardingOption& option : space.options()) {
+      const embedding::Storage total = option.total_storage();
+      std::int64_t& need = needs[option.table.index()];
+      const std::int64_t bytes = (total.hbm + total.ddr).value();
+      need = need < 0 ? bytes : std::min(need, bytes);
+    }
+    std::stable_sort(set_.begin(), set_.end(),
+                     [&](TableId a, TableId b) { return needs[a.index()] > needs[b.index()]; });
+  }
+
+  IrreducibleSet run() {
+    const bool proved = ask(set_, Effort::kProof).impossible();
+    if (proved) narrow_by_proof();
+    IrreducibleSet result;
+    result.tested = take_smallest_prefix(proved) && leave_out_the_rest();
+    result.tables = sorted(set_);
+    return result;
+  }
+
+ private:
+  static std::vector<TableId> sorted(std::vector<TableId> tables) {
+    std::sort(tables.begin(), tables.end());
+    return tables;
+  }
+  std::vector<TableId> prefix(std::size_t size) const {
+    return {set_.begin(), set_.begin() + static_cast<std::ptrdiff_t>(size)};
+  }
+  std::vector<TableId> without(std::size_t i) const {
+    std::vector<TableId> rest = set_;
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
+    return rest;
+  }
+
+  Fit ask(std::vector<TableId> tables, Effort effort) {
+    std::sort(tables.begin(), tables.end());
+    return oracle_.ask(only_tables(problem_.spec(), tables), effort);
+  }
+  Effort quick() const { return oracle_.quick_is_full() ? Effort::kFull : Effort::kQuick; }
+
+  // The fewest of the largest tables that a proof covers, then without those that it does not need.
+  void narrow_by_proof() {
+    std::size_t fits = 0;
+    std::size_t fails = set_.size();
+    while (fails - fits > 1) {
+      const std::size_t middle = fits + (fails - fits) / 2;
+      (ask(prefix(middle), Effort::kProof).impossible() ? fails : fits) = middle;
+    }
+    set_ = prefix(fails);
+    if (set_.size() > kMostProved) return;
+    for (std::size_t i = set_.size(); i-- > 0 && set_.size() > 1;) {
+      std::vector<TableId> rest = without(i);
+      if (ask(rest, Effort::kProof).impossible()) set_ = std::move(rest);
+    }
+  }
+
+  // So few of the largest tables that one less is planned. False where the search was stopped.
+  bool take_smallest_prefix(bool proved) {
+    std::size_t fits = 0;
+    std::size_t fails = set_.size();
+    const auto try_prefix = [&](std::size_t size, Effort effort) {
+      Fit fit = ask(prefix(size), effort);
+      if (!fit.fits()) {
+        fails = size;
+        return;
+      }
+      fits = size;
+      known_ = KnownPlan{sorted(prefix(size)), std::move(fit)};
+    };
+    // Where all of a proof's tables are needed, one less mostly fits.
+    if (proved && fails > 1) try_prefix(fails - 1, quick());
+    while (fails - fits > 1 && !oracle_.stopped())
+      try_prefix(fits + (fails - fits) / 2, quick());
+    // A full search may fit more.
+    const std::size_t all = set_.size();
+    while (fails < all && !oracle_.quick_is_full() && !oracle_.stopped() &&
+           !ask(prefix(fails), Effort::kProof).impossible()) {
+      const std::size_t before = fails;
+      fails = all;
+      try_prefix(before, Effort::kFull);
+      if (fails == before) break;
+      while (fails - fits > 1 && !oracle_.stopped())
+        try_prefix(fits + (fails - fits) / 2, quick());
+    }
+    set_ = prefix(fails);
+    return !oracle_.stopped();
+  }
+
+  // False where too many searches found nothing. Exact mode may miss plans of fewer tables, so it
+  // is asked again for what is left.
+  bool leave_out_the_rest() {
+    for (int round = 0; round < kMostRounds; ++round) {
+      const std::size_t before = set_.size();
+      // At first the last table is known to be needed.
+      if (!leave_out(set_.size() - (round == 0 ? 1 : 0))) return false;
+      if (set_.size() == before || !oracle_.quick_is_full()) return true;
+    }
+    return false;
+  }
+
+  // Of the first `count` tables of the set.
+  bool leave_out(std::size_t count) {
+    int vain = 0;
+    for (std::size_t i = count; i-- > 0 && set_.size() > 1;) {
+      const std::vector<TableId> rest = without(i);
+      if (exchange(rest)) continue;
+      Fit fit = ask(rest, quick());
+      if (!fit.fits() && !fit.impossible() && !oracle_.quick_is_full()) {
+        if (oracle_.stopped() || ++vain > kMostVainSearches) return false;
+        fit = ask(rest, Effort::kFull);
+      }
+      if (!fit.fits()) set_ = rest;
+    }
+    return true;
+  }
+
+  // Whether the plan that is known, the last table in the place of the one that is missing from
+  // `rest`, is a plan for it.
+  bool exchange(const std::vector<TableId>& rest) {
+    if (!known_ || rest.size() < kMostPlanned || oracle_.quick_is_full()) return false;
+    const std::vector<TableId> tables = sorted(rest);
+    const Fit fit = ask(tables, Effort::kProof);
+    if (fit.impossible()) return false;
+    RankTally tally(*fit.problem, fit.reservation->topology);
+    std::vector<Assignment> assignments;
+    std::vector<std::vector<const ShardingOption*>> options(tables.size());
+    for (const ShardingOption& option : fit.search_space->options())
+      options[option.table.index()].push_back(&option);
+    std::optional<std::size_t> last;
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      const Assignment old = known_assignment(tables[i]);
+      assignments.push_back(old.option == nullptr ? Assignment() : same_place(options[i], old));
+      if (assignments.back().option != nullptr) {
+        tally.add(assignments.back());
+      } else if (last) {
+        return false;
+      } else {
+        last = i;
+      }
+    }
+    if (!last) return false;
+    const auto place = place_anew(*fit.problem, fit.reservation->topology, options[*last], tally);
+    if (!place) return false;
+    assignments[*last] = *place;
+    const Plan plan = Plan::generate(fit.search_space, assignments.size(),
+                                     [&](std::size_t i) { return assignments[i]; });
+    return embedding::evaluate(*fit.problem, fit.reservation->topology, plan).valid();
+  }
+
+  Assignment known_assignment(TableId id) const {
+    const auto at = std::lower_bound(known_->tables.begin(), known_->tables.end(), id);
+    if (at == known_->tables.end() || *at != id) return {};
+    const TableId own(static_cast<std::size_t>(at - known_->tables.begin()));
+    for (std::size_t i = 0; i < known_->fit.plan->size(); ++i) {
+      if ((*known_->fit.plan)[i].option->table == own) return (*known_->fit.plan)[i];
+    }
+    return {};
+  }
+
+  static Assignment same_place(const std::vector<const ShardingOption*>& options,
+                               const Assignment& old) {
+    for (const ShardingOption* const option : options) {
+      if (option->sharding_type == old.option->sharding_type &&
+          option->compute_kernel == old.option->compute_kernel &&
+          option->load_factor == old.option->load_factor &&
+          option->num_shards() == old.option->num_shards()) {
+        return {option, old.ranks};
+      }
+    }
+    return {};
+  }
+
+  const Problem& problem_;
+  FitOracle& oracle_;
+  std::vector<TableId> set_;  // the most demanding first
+  std::optional<KnownPlan> known_;
+};
+
+}  // namespace
+
+IrreducibleSet find_irreducible_set(const Problem& problem, const SearchSpace& space,
+                                    std::vector<TableId> tables, FitOracle& oracle) {
+  return SetFinder(problem, space, std::move(tables), oracle).run();
+}
+
+}  // namespace shardwright

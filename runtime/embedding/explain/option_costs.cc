@@ -1,0 +1,237 @@
+#include "runtime/embedding/explain/option_costs.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "core/embedding/problem/places.h"
+#include "runtime/embedding/explain/reasons.h"
+#include "runtime/embedding/explain/shared_places.h"
+#include "search/embedding/questions/replan/option_placer.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::Assignment;
+using embedding::Evaluation;
+using embedding::Plan;
+using embedding::Problem;
+using embedding::Rank;
+using embedding::RankSet;
+using embedding::SearchSpace;
+using embedding::ShardCost;
+using embedding::ShardingOption;
+using embedding::Storage;
+using embedding::TableId;
+using embedding::Topology;
+using Standing = OptionCost::Standing;
+
+// Ratings this close, relatively, are equal: sums in another order differ by less.
+constexpr double kEqual = 1e-9;
+
+std::vector<Rank> ranks_of(const Assignment& assignment) {
+  std::vector<Rank> ranks(assignment.option->num_shards());
+  for (std::uint32_t shard = 0; shard < ranks.size(); ++shard)
+    ranks[shard] = assignment.rank(shard);
+  return ranks;
+}
+
+std::array<double, 5> parts_of(const embedding::Perf& perf) {
+  return {perf.fwd_compute.value(), perf.fwd_comms.value(), perf.bwd_compute.value(),
+          perf.bwd_comms.value(), perf.prefetch_compute.value()};
+}
+
+// The options of one table, one after the other, beside all other tables.
+class TableExchange {
+ public:
+  TableExchange(const Problem& problem, const Topology& available, const Evaluation& evaluation,
+                const RankTally& tally, const Assignment& chosen, const SharedPlaces& places)
+      : problem_(problem),
+        available_(available),
+        evaluation_(evaluation),
+        chosen_(chosen),
+        chosen_ranks_(ranks_of(chosen)),
+        places_(places),
+        others_(tally) {
+    others_.remove(chosen);
+    for (Rank rank = 0; rank < available.world_size(); ++rank) {
+      if (rank == 0 || others_.value(rank) > others_.value(busiest_other_)) busiest_other_ = rank;
+    }
+  }
+
+  OptionCost chosen() {
+    OptionCost cost = describe(*chosen_.option);
+    cost.standing = Standing::kChosen;
+    cost.ranks = chosen_ranks_;
+    others_.add(chosen_);
+    rate(cost);
+    others_.remove(chosen_);
+    return cost;
+  }
+
+  OptionCost exchange(const ShardingOption& option) {
+    OptionCost cost = describe(option);
+    if (place(option, true, cost)) {
+      if (cost.lack) {
+        cost.standing = Standing::kTooLarge;
+        place(option, false, cost);
+      }
+      return cost;
+    }
+    cost.standing = Standing::kNoPlace;
+    cost.excluded_by = places_.rules_against(option);
+    return cost;
+  }
+
+ private:
+  static OptionCost describe(const ShardingOption& option) {
+    OptionCost cost;
+    cost.option = &option;
+    cost.time_ms = option.total_perf().value();
+    cost.storage = option.total_storage();
+    return cost;
+  }
+
+  // The best of the places that the rules shared with other tables leave. False where there is
+  // none.
+  bool place(const ShardingOption& option, bool memory, OptionCost& cost) {
+    std::optional<Badness> least;
+    for (const RankSet* const set : places_.sets()) {
+      OptionPlacer placer(problem_, available_, option, others_, PlacementView{memory, set});
+      std::vector<Rank> ranks = placer.place();
+      if (ranks.size() != option.num_shards() || ranks.empty()) continue;
+      Badness now = placer.badness(ranks);
+      std::get<1>(now) = std::max(std::get<1>(now), others_.value(busiest_other_));
+      if (!least || now < *least) {
+        least = now;
+        cost.ranks = ranks;
+        if (memory) cost.lack = lack_of(ranks);
+        rate(cost);
+      }
+      placer.take_back(ranks);
+    }
+    return least.has_value();
+  }
+
+  // Of the rank that lacks most.
+  std::optional<MemoryLack> lack_of(const std::vector<Rank>& ranks) const {
+    std::optional<MemoryLack> worst;
+    for (const Rank rank : ranks) {
+      if (others_.excess_bytes(rank) == 0) continue;
+      const Storage used = others_.used(rank);
+      const Storage& room = available_.storage()[rank];
+      const std::int64_t hbm = (used.hbm - room.hbm).value();
+      const std::int64_t ddr = (used.ddr - room.ddr).value();
+      const MemoryLack lack{rank, hbm >= ddr, std::max(hbm, ddr)};
+      if (!worst || lack.bytes > worst->bytes) worst = lack;
+    }
+    return worst;
+  }
+
+  // Precondition: the tally holds the option's shards.
+  void rate(OptionCost& cost) const {
+    cost.busiest_rank = busiest_other_;
+    double rating = others_.value(busiest_other_);
+    for (const Rank rank : cost.ranks) {
+      if (others_.value(rank) <= rating) continue;
+      rating = others_.value(rank);
+      cost.busiest_rank = rank;
+    }
+    cost.rating_change = rating - evaluation_.rating;
+    if (std::abs(cost.rating_change) <= kEqual * std::max(rating, evaluation_.rating)) {
+      rating = evaluation_.rating;
+      cost.rating_change = 0;
+    }
+    cost.rating = rating;
+    cost.part.reset();
+    cost.part_change_ms = 0;
+    if (problem_.spec().perf_model == embedding::PerfModel::kPerf) find_part(cost);
+  }
+
+  // What changes most, with the sign of the rating's change, on the rank that is now the busiest.
+  void find_part(OptionCost& cost) const {
+    if (cost.rating_change == 0) return;
+    std::array<double, 5> change{};
+    add_parts(*cost.option, cost.ranks, cost.busiest_rank, 1, change);
+    add_parts(*chosen_.option, chosen_ranks_, cost.busiest_rank, -1, change);
+    const double sign = cost.rating_change < 0 ? -1 : 1;
+    for (std::size_t i = 0; i < change.size(); ++i) {
+      if (sign * change[i] <= sign * cost.part_change_ms) continue;
+      cost.part = static_cast<PerfPart>(i);
+      cost.part_change_ms = change[i];
+    }
+  }
+
+  void add_parts(const ShardingOption& option, const std::vector<Rank>& ranks, Rank rank,
+                 double sign, std::array<double, 5>& sum) const {
+    const std::vector<double>& factors = problem_.spec().calibration.rank_time;
+    const double scale = sign * (factors.empty() ? 1 : factors[rank]);
+    std::size_t shard = 0;
+    for (std::size_t run = 0; run < option.costs.size(); ++run) {
+      const std::array<double, 5> parts = parts_of(option.costs[run].perf);
+      for (std::uint32_t k = 0; k < option.layout->extents[run].count; ++k) {
+        if (ranks[shard++] != rank) continue;
+        for (std::size_t i = 0; i < parts.size(); ++i)
+          sum[i] += scale * parts[i];
+      }
+    }
+  }
+
+  const Problem& problem_;
+  const Topology& available_;
+  const Evaluation& evaluation_;
+  const Assignment& chosen_;
+  std::vector<Rank> chosen_ranks_;
+  const SharedPlaces& places_;
+  RankTally others_;
+  Rank busiest_other_ = 0;
+};
+
+bool comes_before(const OptionCost& a, const OptionCost& b) {
+  if (a.standing != b.standing) return a.standing < b.standing;
+  return std::pair(a.rating, a.time_ms) < std::pair(b.rating, b.time_ms);
+}
+
+}  // namespace
+
+OptionCosts::OptionCosts(const SearchSpace& space, const Topology& available, const Plan& plan,
+                         const Evaluation& evaluation, const ExcludedOptions& excluded)
+    : space_(space),
+      available_(available),
+      plan_(plan),
+      evaluation_(evaluation),
+      excluded_(excluded),
+      tally_(space.problem(), available),
+      options_(space.problem().tables().size()) {
+  for (const ShardingOption& option : space.options())
+    options_[option.table.index()].push_back(&option);
+  for (std::size_t i = 0; i < plan.size(); ++i)
+    tally_.add(plan[i]);
+}
+
+TableExplanation OptionCosts::explain(std::size_t position) const {
+  const Assignment& chosen = plan_[position];
+  const TableId table = chosen.option->table;
+  const SharedPlaces places(space_.problem(), plan_, position);
+  TableExchange exchange(space_.problem(), available_, evaluation_, tally_, chosen, places);
+  TableExplanation explanation{table, {exchange.chosen()}, {}};
+  for (const ShardingOption* const option : options_[table.index()]) {
+    if (*option == *chosen.option) continue;
+    explanation.options.push_back(exchange.exchange(*option));
+  }
+  for (const ExcludedOption& excluded : excluded_.of(table)) {
+    OptionCost cost = exchange.exchange(*excluded.option);
+    cost.standing = Standing::kExcluded;
+    cost.excluded_by.insert(cost.excluded_by.begin(), excluded.excluded_by.begin(),
+                            excluded.excluded_by.end());
+    explanation.options.push_back(std::move(cost));
+  }
+  std::stable_sort(explanation.options.begin(), explanation.options.end(), comes_before);
+  explanation.reasons = reasons_for(space_.problem(), explanation);
+  return explanation;
+}
+
+}  // namespace shardwright

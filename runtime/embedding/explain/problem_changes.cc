@@ -1,0 +1,270 @@
+#include "runtime/embedding/explain/problem_changes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "core/embedding/problem/places.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::Problem;
+using embedding::ProblemSpec;
+using embedding::ReservationSpec;
+using embedding::Storage;
+using embedding::Table;
+using embedding::TableGroup;
+using embedding::TableId;
+using embedding::TopologySpec;
+
+// How far a change is tried: times what there is, and at least so much.
+constexpr std::int64_t kMostTimes = 16;
+constexpr std::int64_t kMostRanks = 8192;
+constexpr std::int64_t kMostMemoryBytes = std::int64_t{1} << 40;
+constexpr double kPercent = 0.01;
+
+std::vector<TableGroup> narrowed(const std::vector<TableGroup>& groups,
+                                 const std::set<std::string>& names) {
+  std::vector<TableGroup> left;
+  for (TableGroup group : groups) {
+    const auto gone =
+        std::remove_if(group.tables.begin(), group.tables.end(),
+                       [&](const std::string& name) { return !names.contains(name); });
+    group.tables.erase(gone, group.tables.end());
+    if (!group.tables.empty()) left.push_back(std::move(group));
+  }
+  return left;
+}
+
+SteppedChange more_ranks(const Problem& problem) {
+  const ProblemSpec& base = problem.spec();
+  const std::int64_t ranks = problem.topology().world_size();
+  SteppedChange change;
+  change.kind = Remedy::Kind::kRanks;
+  change.most = std::min(kMostTimes * ranks, std::max(kMostRanks, 2 * ranks)) - ranks;
+  change.from = static_cast<double>(ranks);
+  change.step = 1;
+  change.value = [ranks](std::int64_t step) { return static_cast<double>(ranks + step); };
+  change.spec = [&base, ranks](std::int64_t step) {
+    ProblemSpec spec = base;
+    spec.topology.world_size = spec.topology.local_world_size = ranks + step;
+    return spec;
+  };
+  change.flags = [ranks](std::int64_t step) {
+    const std::string count = std::to_string(ranks + step);
+    return "--ranks " + count + " --ranks-per-host " + count;
+  };
+  return change;
+}
+
+SteppedChange more_hosts(const Problem& problem) {
+  const ProblemSpec& base = problem.spec();
+  const std::int64_t hosts = problem.topology().num_hosts();
+  const std::int64_t local = problem.topology().local_world_size();
+  SteppedChange change;
+  change.kind = Remedy::Kind::kHosts;
+  change.most = std::min(kMostTimes * hosts, std::max(kMostRanks / local, 2 * hosts)) - hosts;
+  change.from = static_cast<double>(hosts);
+  change.step = 1;
+  change.value = [hosts](std::int64_t step) { return static_cast<double>(hosts + step); };
+  change.spec = [&base, hosts, local](std::int64_t step) {
+    ProblemSpec spec = base;
+    spec.topology.world_size = (hosts + step) * local;
+    spec.topology.local_world_size = local;
+    return spec;
+  };
+  change.flags = [hosts, local](std::int64_t step) {
+    return "--ranks " + std::to_string((hosts + step) * local) + " --ranks-per-host " +
+           std::to_string(local);
+  };
+  return change;
+}
+
+// Memory of one tier: of every rank alike, or so much more on each.
+SteppedChange more_memory(const Problem& problem, bool hbm) {
+  const ProblemSpec& base = problem.spec();
+  const auto caps = hbm ? &TopologySpec::custom_hbm_cap_bytes : &TopologySpec::custom_ddr_cap_bytes;
+  const auto cap = hbm ? &TopologySpec::hbm_cap_bytes : &TopologySpec::ddr_cap_bytes;
+  const Storage& first = problem.topology().storage().front();
+  const bool by_rank = !(base.topology.*caps).empty();
+  const std::int64_t now = by_rank ? 0 : (hbm ? first.hbm : first.ddr).value();
+  const auto value = [now](std::int64_t step) { return (now / kMebibyte + step) * kMebibyte; };
+  SteppedChange change;
+  change.kind = hbm ? Remedy::Kind::kHbm : Remedy::Kind::kDdr;
+  change.most = std::max(kMostMemoryBytes, kMostTimes * now) / kMebibyte - now / kMebibyte;
+  change.from = static_cast<double>(now);
+  change.step = static_cast<double>(kMebibyte);
+  change.each_rank_adds = by_rank;
+  change.same_costs = !by_rank;
+  change.value = [value](std::int64_t step) { return static_cast<double>(value(step)); };
+  change.spec = [&base, caps, cap, by_rank, value](std::int64_t step) {
+    ProblemSpec spec = base;
+    if (!by_rank) spec.topology.*cap = value(step);
+    for (std::int64_t& bytes : spec.topology.*caps)
+      bytes += value(step);
+    return spec;
+  };
+  change.flags = [hbm, by_rank, value](std::int64_t step) {
+    if (by_rank) return std::string();
+    return (hbm ? "--hbm " : "--ddr ") + std::to_string(value(step) / kMebibyte) + "MiB";
+  };
+  return change;
+}
+
+SteppedChange smaller_batch(const Problem& problem) {
+  const ProblemSpec& base = problem.spec();
+  const std::int64_t batch = base.batch_size;
+  SteppedChange change;
+  change.kind = Remedy::Kind::kBatchSize;
+  change.most = batch - 1;
+  change.from = static_cast<double>(batch);
+  change.step = 1;
+  change.value = [batch](std::int64_t step) { return static_cast<double>(batch - step); };
+  change.spec = [&base, batch](std::int64_t step) {
+    ProblemSpec spec = base;
+    spec.batch_size = batch - step;
+    return spec;
+  };
+  change.flags = [batch](std::int64_t step) {
+    return "--batch-size " + std::to_string(batch - step);
+  };
+  return change;
+}
+
+SteppedChange smaller_reservation(const Problem& problem) {
+  const ProblemSpec& base = problem.spec();
+  // Of two equal fractions written differently, rounding must not make a step.
+  const auto above =
+      static_cast<std::int64_t>(std::ceil(base.reservation.percentage / kPercent - 1e-9));
+  SteppedChange change;
+  change.kind = Remedy::Kind::kReservation;
+  change.most = above;
+  change.from = base.reservation.percentage;
+  change.step = kPercent;
+  change.same_costs = true;
+  const auto value = [above](std::int64_t step) { return static_cast<double>(above - step) / 100; };
+  change.value = value;
+  change.spec = [&base, value](std::int64_t step) {
+    ProblemSpec spec = base;
+    spec.reservation.percentage = value(step);
+    return spec;
+  };
+  change.flags = [](std::int64_t) { return std::string(); };
+  return change;
+}
+
+void add_constraints_of(const Problem& problem, TableId id,
+                        std::vector<DroppableConstraint>& constraints) {
+  const Table& table = problem.table(id);
+  const std::string name = table.name;
+  // Tables of one name share their constraints.
+  const auto add = [&](bool given, const char* key, auto drop) {
+    if (!given) return;
+    constraints.push_back(
+        {embedding::constraints_place(name) + "/" + key, [name, drop](ProblemSpec& spec) {
+           for (Table& other : spec.tables) {
+             if (other.name == name) drop(other);
+           }
+         }});
+  };
+  if (table.constraints) {
+    const embedding::ParameterConstraints& own = *table.constraints;
+    add(!own.sharding_types.empty(), "sharding_types",
+        [](Table& t) { t.constraints->sharding_types.clear(); });
+    add(!own.compute_kernels.empty(), "compute_kernels",
+        [](Table& t) { t.constraints->compute_kernels.clear(); });
+    add(own.min_partition.has_value(), "min_partition",
+        [](Table& t) { t.constraints->min_partition.reset(); });
+  }
+  const embedding::TablePlacement& rules = table.placement;
+  add(rules.ranks.has_value(), "ranks", [](Table& t) { t.placement.ranks.reset(); });
+  add(rules.hosts.has_value(), "hosts", [](Table& t) { t.placement.hosts.reset(); });
+  add(!rules.shard_ranks.empty(), "shard_ranks", [](Table& t) { t.placement.shard_ranks.clear(); });
+  add(rules.max_shards.has_value(), "max_shards", [](Table& t) { t.placement.max_shards.reset(); });
+  add(rules.distinct_ranks, "distinct_ranks", [](Table& t) { t.placement.distinct_ranks = false; });
+}
+
+void add_groups(const std::vector<TableGroup> ProblemSpec::*groups, const char* key,
+                const Problem& problem, const std::set<std::string>& names,
+                std::vector<DroppableConstraint>& constraints) {
+  const std::vector<TableGroup>& all = problem.spec().*groups;
+  for (std::size_t g = 0; g < all.size(); ++g) {
+    const bool touches = std::any_of(all[g].tables.begin(), all[g].tables.end(),
+                                     [&](const std::string& name) { return names.contains(name); });
+    if (!touches) continue;
+    const bool together = groups == &ProblemSpec::keep_together;
+    constraints.push_back(
+        {"/" + std::string(key) + "/" + std::to_string(g), [g, together](ProblemSpec& spec) {
+           auto& list = together ? spec.keep_together : spec.keep_apart;
+           list.erase(list.begin() + static_cast<std::ptrdiff_t>(g));
+         }});
+  }
+}
+
+}  // namespace
+
+ProblemSpec only_tables(const ProblemSpec& spec, std::span<const TableId> tables) {
+  ProblemSpec narrow = spec;
+  narrow.tables.clear();
+  std::set<std::string> names;
+  for (const TableId id : tables) {
+    narrow.tables.push_back(spec.tables[id.index()]);
+    names.insert(spec.tables[id.index()].name);
+  }
+  narrow.keep_together = narrowed(spec.keep_together, names);
+  narrow.keep_apart = narrowed(spec.keep_apart, names);
+  return narrow;
+}
+
+bool is_given_by_rank(const Problem& problem) {
+  const ProblemSpec& spec = problem.spec();
+  return !spec.topology.custom_hbm_cap_bytes.empty() ||
+         !spec.topology.custom_ddr_cap_bytes.empty() || spec.memory.reserved_hbm.size() > 1 ||
+         spec.memory.reserved_ddr.size() > 1 || !spec.calibration.rank_time.empty();
+}
+
+std::vector<SteppedChange> stepped_changes(const Problem& problem) {
+  std::vector<SteppedChange> changes;
+  if (!is_given_by_rank(problem)) {
+    if (problem.topology().num_hosts() == 1) changes.push_back(more_ranks(problem));
+    changes.push_back(more_hosts(problem));
+  }
+  if (problem.topology().has_hbm()) changes.push_back(more_memory(problem, true));
+  changes.push_back(more_memory(problem, false));
+  if (problem.batch_size() > 1) changes.push_back(smaller_batch(problem));
+  const ReservationSpec& reservation = problem.spec().reservation;
+  if (problem.topology().has_hbm() && reservation.type != ReservationSpec::Type::kNone &&
+      reservation.percentage > 0) {
+    changes.push_back(smaller_reservation(problem));
+  }
+  return changes;
+}
+
+std::vector<DroppableConstraint> droppable_constraints(const Problem& problem,
+                                                       std::span<const TableId> tables) {
+  std::vector<DroppableConstraint> constraints;
+  std::set<std::string> names;
+  for (const TableId id : tables) {
+    if (names.insert(problem.table(id).name).second) add_constraints_of(problem, id, constraints);
+  }
+  add_groups(&ProblemSpec::keep_together, "keep_together", problem, names, constraints);
+  add_groups(&ProblemSpec::keep_apart, "keep_apart", problem, names, constraints);
+  const embedding::MemoryLimits& memory = problem.spec().memory;
+  if (memory.any_reserved()) {
+    constraints.push_back({"/reserved_memory", [](ProblemSpec& spec) {
+                             spec.memory.reserved_hbm.clear();
+                             spec.memory.reserved_ddr.clear();
+                           }});
+  }
+  if (memory.any_margin()) {
+    constraints.push_back({"/memory_margin", [](ProblemSpec& spec) {
+                             spec.memory.margin_hbm = {};
+                             spec.memory.margin_ddr = {};
+                           }});
+  }
+  return constraints;
+}
+
+}  // namespace shardwright

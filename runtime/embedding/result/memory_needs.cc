@@ -1,0 +1,56 @@
+#include "runtime/embedding/result/memory_needs.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace shardwright {
+namespace {
+
+using embedding::ShardCost;
+using embedding::ShardingOption;
+using embedding::Storage;
+
+std::vector<Storage> distinct(std::vector<Storage> sizes) {
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
+}
+
+bool every_shard_fits(const ShardingOption& option, const std::vector<Storage>& ranks) {
+  return std::all_of(option.costs.begin(), option.costs.end(), [&](const ShardCost& cost) {
+    return std::any_of(ranks.begin(), ranks.end(),
+                       [&](const Storage& rank) { return cost.storage.fits_in(rank); });
+  });
+}
+
+void take_in(const ShardingOption& option, const std::vector<Storage>& ranks, TableNeed& need) {
+  const Storage storage = option.total_storage();
+  const Bytes total = storage.hbm + storage.ddr;
+  need.hbm = need.has_options ? std::min(need.hbm, storage.hbm) : storage.hbm;
+  need.total = need.has_options ? std::min(need.total, total) : total;
+  need.has_options = true;
+  need.fits = need.fits || every_shard_fits(option, ranks);
+}
+
+}  // namespace
+
+MemoryNeeds memory_needs(const embedding::Problem& problem, const embedding::SearchSpace* space,
+                         const Reservation* reservation) {
+  MemoryNeeds needs;
+  needs.capacity = problem.topology().total_storage();
+  const embedding::Topology& left =
+      reservation != nullptr ? reservation->topology : problem.topology();
+  needs.available = left.total_storage();
+  if (space == nullptr || space->size() == 0) return needs;
+  const std::vector<Storage> ranks = distinct(left.storage());
+  needs.tables.assign(problem.tables().size(), {{}, {}, false, false});
+  for (const ShardingOption& option : space->options())
+    take_in(option, ranks, needs.tables[option.table.index()]);
+  for (const TableNeed& need : needs.tables) {
+    needs.hbm += need.hbm;
+    needs.total += need.total;
+  }
+  return needs;
+}
+
+}  // namespace shardwright

@@ -1,0 +1,101 @@
+// What planning embedding tables answers.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/improvement.h"
+#include "core/embedding/evaluate.h"
+#include "core/embedding/migration.h"
+#include "core/embedding/plan.h"
+#include "core/embedding/search_space.h"
+#include "runtime/embedding/result/plan_mode.h"
+
+namespace shardwright {
+
+// What a storage reservation, reserved memory and a margin left. Dense and KJT storage are absent
+// where the reservation does not compute them, the margins of the ranks where there is none.
+struct Reservation {
+  embedding::Topology topology;
+  std::optional<embedding::Storage> dense_storage;
+  std::optional<embedding::Storage> kjt_storage;
+  std::vector<embedding::Storage> margin{};
+};
+
+// Why there is no plan. `type` is TorchRec's class of error; `reason` is the true one, finer.
+struct PlanFailure {
+  std::string type;    // insufficient_storage | strict_constraints | partition | other
+  std::string reason;  // table_fits_nowhere | not_enough_memory | negative_reservation | ...
+  std::string message;
+};
+
+// One proposal of the search, for a trace. `options` are indices into the trace's option list.
+struct ProposalRecord {
+  std::uint32_t proposer = 0;
+  bool full = false;  // `changes` lists every position; otherwise those that differ from before
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> changes;  // (position, option)
+  bool cached = false;
+  bool feasible = false;
+  std::optional<double> rating;
+  std::string ranks_sha1;  // 16 hex digits; empty when cached or not feasible
+};
+
+// Every proposal in order. `options[i]` for i < search space size is option i of the space; further
+// entries were made by a proposer (scaled caches).
+struct ProposalTrace {
+  std::vector<const embedding::ShardingOption*> options;
+  std::vector<ProposalRecord> proposals;
+  std::shared_ptr<const void> owner;  // keeps `options` alive
+};
+
+struct PlanTiming {
+  double enumerate_s = 0;
+  double reserve_s = 0;
+  double explore_s = 0;
+  double total_s = 0;
+};
+
+// Counted work: the same for any machine and number of threads.
+struct PlanWork {
+  std::uint64_t placed_shards = 0;  // in best mode also steps of improving and proving
+  std::uint64_t proposals_evaluated = 0;
+};
+
+struct EmbeddingPlanResult {
+  PlanMode mode = PlanMode::kBest;
+  std::shared_ptr<const embedding::SearchSpace> search_space;  // null where none was enumerated
+  bool given_search_space = false;  // the caller's, with its costs
+  bool reused = false;              // taken from a plan file; nothing was searched
+  std::optional<Reservation> reservation;                      // absent where reserving failed
+  std::uint64_t num_proposals = 0;
+  std::uint64_t num_plans = 0;
+  std::optional<double> best_rating;  // ms, or bytes for the storage model
+  std::optional<embedding::Plan> plan;
+  embedding::Evaluation evaluation;  // of the plan, by the verifier
+  // Best mode: no plan of the search space rates below the bound, and the proof of that.
+  std::optional<double> lower_bound;
+  std::optional<embedding::BoundCertificate> certificate;
+  std::vector<embedding::ImprovementStep> improvements;  // in the order of work
+  std::optional<PlanFailure> failure;
+  std::optional<ProposalTrace> trace;
+  std::optional<Migration> migration;  // of replan_embedding
+  PlanWork work;
+  int threads = 1;
+  std::string stopped_by;  // empty = ran to its end; work_limit | time_limit | cancelled
+  PlanTiming timing;
+};
+
+// How far a rating may be from optimal, relatively: 0 = optimal. Source: formats, `plan`.
+inline double gap(double rating, double lower_bound) {
+  return rating > 0 ? std::max(0.0, (rating - lower_bound) / rating) : 0;
+}
+// A gap up to which a plan counts as proved optimal.
+inline constexpr double kProvenGap = 1e-4;
+
+}  // namespace shardwright

@@ -1,0 +1,70 @@
+#include "runtime/embedding/reuse.h"
+
+#include <utility>
+
+#include "runtime/embedding/identity/identity.h"
+#include "runtime/embedding/verify.h"
+#include "runtime/execution/stopwatch.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::Problem;
+using embedding::SearchSpace;
+
+// Why the file is no answer to this request, before anything is recomputed; empty where it may be.
+std::string mismatch(const Problem& problem, const SearchSpace* given, const PlanDocument& document,
+                     PlanMode mode) {
+  if (!document.plan) return "the file holds no plan";
+  if (!document.problem_hash || !document.mode)
+    return "the file does not say for which problem and in which mode it was made";
+  const ProblemIdentity identity = identify(problem, given);
+  if (*document.problem_hash != identity.hash) {
+    return "it was made for another problem, which differs in " +
+           differing_parts(document.problem_parts, identity.parts);
+  }
+  const std::string asked = mode == PlanMode::kExact ? "exact" : "best";
+  if (*document.mode != asked) {
+    return "it was made in " + *document.mode + " mode, and " + asked + " mode is asked for";
+  }
+  if (mode == PlanMode::kBest) return "";
+  if (document.search_hash != search_hash(problem))
+    return "proposers, partitioner or an order that exact mode follows are not the same";
+  if (document.stopped_by) return "its search was stopped by the " + *document.stopped_by;
+  return "";
+}
+
+std::string first_violation(const Verification& verification) {
+  const Verification::Finding& first = verification.violations.front();
+  return "it does not verify: " + first.where + (first.where.empty() ? "" : ": ") + first.message;
+}
+
+}  // namespace
+
+Result<Reuse> reuse_plan(std::shared_ptr<const Problem> problem, const PlanDocument& document,
+                         PlanMode mode, std::shared_ptr<const SearchSpace> search_space) {
+  const Stopwatch watch;
+  Reuse reuse;
+  reuse.why_not = mismatch(*problem, search_space.get(), document, mode);
+  if (!reuse.why_not.empty()) return reuse;
+  SHARDWRIGHT_ASSIGN_OR_RETURN(Verification found, verify_plan(problem, document, search_space));
+  if (!found.valid()) {
+    reuse.why_not = first_violation(found);
+    return reuse;
+  }
+  EmbeddingPlanResult& result = reuse.result.emplace();
+  result.mode = mode;
+  result.reused = true;
+  result.search_space = std::move(found.search_space);
+  result.given_search_space = search_space != nullptr;
+  result.reservation = std::move(found.reservation);
+  result.plan = std::move(found.plan);
+  result.best_rating = found.evaluation.rating;
+  result.evaluation = std::move(found.evaluation);
+  result.lower_bound = document.lower_bound;
+  result.certificate = document.certificate;
+  result.timing.total_s = watch.seconds();
+  return reuse;
+}
+
+}  // namespace shardwright

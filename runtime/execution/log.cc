@@ -1,0 +1,21 @@
+#include "runtime/execution/log.h"
+
+#include <spdlog/logger.h>
+#include <spdlog/sinks/stdout_sinks.h>
+
+namespace shardwright {
+
+// Made by hand rather than by spdlog's factories, which register every logger in a global.
+Log Log::to_stderr() {
+  auto logger = std::make_shared<spdlog::logger>("shardwright",
+                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  logger->set_pattern("%H:%M:%S.%e %v");
+  return Log(std::move(logger));
+}
+
+void Log::info(std::string_view message) const {
+  if (logger_)
+    logger_->log(spdlog::level::info, spdlog::string_view_t(message.data(), message.size()));
+}
+
+}  // namespace shardwright

@@ -1,0 +1,20 @@
+// Measures wall time for reports. Decisions read a clock through Budget only.
+#pragma once
+
+#include <chrono>
+
+namespace shardwright {
+
+// Seconds since it was made.
+// Thread safety: a value.
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace shardwright

@@ -1,0 +1,99 @@
+#include "runtime/io/embedding/answers/sweep_json.h"
+
+#include "runtime/io/json/json_writer.h"
+
+namespace shardwright {
+namespace {
+
+void write_rating(const embedding::ProblemSpec& problem, double rating, JsonWriter& json) {
+  if (problem.perf_model == embedding::PerfModel::kStorage) {
+    json.value(static_cast<std::int64_t>(rating));
+  } else {
+    json.value(rating);
+  }
+}
+
+void write_point(const embedding::ProblemSpec& problem, const SweepPoint& point, JsonWriter& json) {
+  json.begin_object()
+      .member("ranks", point.ranks)
+      .member("ranks_per_host", point.ranks_per_host)
+      .member("hbm", point.hbm_bytes)
+      .member("batch_size", point.batch_size)
+      .member("fits", point.fits())
+      .key("best_rating");
+  point.fits() ? write_rating(problem, *point.rating, json) : static_cast<void>(json.null());
+  json.member("lower_bound", point.lower_bound).key("gap");
+  if (point.fits() && point.lower_bound) {
+    const double to_bound = gap(*point.rating, *point.lower_bound);
+    json.value(to_bound).member("proven_optimal", to_bound <= kProvenGap);
+  } else {
+    json.null().key("proven_optimal").null();
+  }
+  if (point.fits()) {
+    json.key("peak_memory")
+        .begin_array()
+        .value(point.peak_hbm_bytes)
+        .value(point.peak_ddr_bytes)
+        .end_array();
+  } else {
+    json.member("why", why_not(point));
+  }
+  if (point.failure) {
+    json.key("error")
+        .begin_object()
+        .member("type", point.failure->type)
+        .member("message", point.failure->message)
+        .member("reason", point.failure->reason)
+        .end_object();
+  }
+  json.key("stopped_by");
+  point.stopped_by.empty() ? json.null() : json.value(point.stopped_by);
+  json.end_object();
+}
+
+}  // namespace
+
+void write_sweep(const embedding::ProblemSpec& problem, const Sweep& sweep, const TextSink& sink) {
+  JsonWriter json(sink);
+  json.begin_object().new_line().member("format", "shardwright.embedding.sweep/1");
+  if (!problem.name.empty()) json.member("name", problem.name);
+  json.new_line().key("points").begin_array();
+  for (const SweepPoint& point : sweep.points) {
+    json.new_line();
+    write_point(problem, point, json);
+  }
+  json.new_line().end_array().new_line().key("smallest_ranks").begin_array();
+  for (const SmallestMachine& machine : smallest_machines(sweep)) {
+    json.new_line()
+        .begin_object()
+        .member("hbm", machine.hbm_bytes)
+        .member("batch_size", machine.batch_size)
+        .member("ranks", machine.ranks)
+        .end_object();
+  }
+  json.new_line().end_array().new_line().key("best_by_ranks").begin_array();
+  for (const std::size_t i : best_by_ranks(sweep)) {
+    const SweepPoint& point = sweep.points[i];
+    json.new_line()
+        .begin_object()
+        .member("ranks", point.ranks)
+        .member("batch_size", point.batch_size)
+        .member("hbm", point.hbm_bytes)
+        .key("best_rating");
+    write_rating(problem, *point.rating, json);
+    json.end_object();
+  }
+  json.new_line()
+      .end_array()
+      .new_line()
+      .member("threads", sweep.threads)
+      .key("timing")
+      .begin_object()
+      .member("total_s", sweep.total_s)
+      .end_object()
+      .new_line()
+      .end_object()
+      .finish();
+}
+
+}  // namespace shardwright

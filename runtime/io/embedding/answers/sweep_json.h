@@ -1,0 +1,13 @@
+// Sweeps as JSON.
+#pragma once
+
+#include "core/embedding/problem/problem.h"
+#include "runtime/embedding/sweep.h"
+#include "runtime/io/text_sink.h"
+
+namespace shardwright {
+
+// {"points": [...], "smallest_ranks": [...], "best_by_ranks": [...]}; plans are not written.
+void write_sweep(const embedding::ProblemSpec& problem, const Sweep& sweep, const TextSink& sink);
+
+}  // namespace shardwright

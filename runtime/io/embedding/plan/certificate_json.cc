@@ -1,0 +1,173 @@
+#include "runtime/io/embedding/plan/certificate_json.h"
+
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "runtime/io/json/json_reader.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::BoundCertificate;
+using embedding::BoundNode;
+using embedding::OptionId;
+using embedding::TableId;
+
+// Ranks in one certificate: what a topology may have.
+constexpr std::int64_t kMostRanks = 1 << 24;
+
+void write_node(const BoundNode& node, JsonWriter& json) {
+  json.new_line().begin_object();
+  if (!node.is_leaf) {
+    json.member("cut", node.table.value()).key("parts").begin_array();
+    for (const embedding::BoundPart& part : node.parts)
+      json.begin_array().value(part.option.value()).value(part.classes).end_array();
+    json.end_array().end_object();
+    return;
+  }
+  json.key("prices").begin_array();
+  for (const embedding::RankPrices& own : node.prices)
+    json.begin_array().value(own.load).value(own.hbm).value(own.ddr).end_array();
+  json.end_array();
+  if (!node.shards.empty()) {
+    json.key("worths").begin_array();
+    for (const embedding::ShardWorth& shard : node.shards) {
+      json.begin_array()
+          .value(shard.option.value())
+          .value(shard.run)
+          .value(shard.worth)
+          .end_array();
+    }
+    json.end_array().key("most_worth").begin_array();
+    for (const double most : node.most_worth)
+      json.value(most);
+    json.end_array();
+  }
+  json.end_object();
+}
+
+// A list of `size` numbers each.
+Status read_rows(JsonValue value, std::size_t size, std::vector<std::vector<double>>& rows) {
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, rows));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].size() != size) {
+      return value[i].expected("a list of " + std::to_string(size) + " numbers");
+    }
+  }
+  return {};
+}
+
+Result<std::uint32_t> index_of(JsonValue place, double number) {
+  constexpr double kMost = std::numeric_limits<std::uint32_t>::max();
+  if (!(number >= 0) || number > kMost ||
+      number != static_cast<double>(static_cast<std::uint32_t>(number))) {
+    return place.expected("a whole number");
+  }
+  return static_cast<std::uint32_t>(number);
+}
+
+Status read_parts(JsonValue value, BoundNode& node) {
+  std::vector<std::vector<double>> rows;
+  SHARDWRIGHT_RETURN_IF_ERROR(read_rows(value, 2, rows));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::uint32_t option, index_of(value[i], rows[i][0]));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::uint32_t classes, index_of(value[i], rows[i][1]));
+    node.parts.push_back({OptionId(option), classes});
+  }
+  return {};
+}
+
+Status read_prices(JsonValue value, BoundNode& node) {
+  std::vector<std::vector<double>> rows;
+  SHARDWRIGHT_RETURN_IF_ERROR(read_rows(value, 3, rows));
+  for (const std::vector<double>& row : rows)
+    node.prices.push_back({row[0], row[1], row[2]});
+  return {};
+}
+
+Status read_worths(JsonValue value, BoundNode& node) {
+  std::vector<std::vector<double>> rows;
+  SHARDWRIGHT_RETURN_IF_ERROR(read_rows(value, 3, rows));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::uint32_t option, index_of(value[i], rows[i][0]));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::uint32_t run, index_of(value[i], rows[i][1]));
+    node.shards.push_back({OptionId(option), run, rows[i][2]});
+  }
+  return {};
+}
+
+Result<BoundNode> read_node(JsonValue value) {
+  BoundNode node;
+  std::optional<std::int64_t> cut;
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      ObjectReader(value)
+          .optional("cut", cut)
+          .optional_with("parts", [&](JsonValue v) { return read_parts(v, node); })
+          .optional_with("prices", [&](JsonValue v) { return read_prices(v, node); })
+          .optional_with("worths", [&](JsonValue v) { return read_worths(v, node); })
+          .optional("most_worth", node.most_worth)
+          .finish());
+  if (!cut) return node;
+  if (*cut < 0 || *cut > std::numeric_limits<std::uint32_t>::max()) {
+    return value.error("there is no such table");
+  }
+  node.is_leaf = false;
+  node.table = TableId(static_cast<std::size_t>(*cut));
+  return node;
+}
+
+Status read_classes(JsonValue value, std::vector<std::uint32_t>& class_of_rank) {
+  std::vector<std::vector<std::int64_t>> runs;
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, runs));
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const bool valid = runs[i].size() == 2 && runs[i][0] >= 0 && runs[i][0] < kMostRanks &&
+                       runs[i][1] > 0 && runs[i][1] <= kMostRanks &&
+                       static_cast<std::int64_t>(class_of_rank.size()) + runs[i][1] <= kMostRanks;
+    if (!valid) return value[i].expected("[class, number of ranks]");
+    class_of_rank.insert(class_of_rank.end(), static_cast<std::size_t>(runs[i][1]),
+                         static_cast<std::uint32_t>(runs[i][0]));
+  }
+  return {};
+}
+
+}  // namespace
+
+void write_certificate(const BoundCertificate& certificate, JsonWriter& json) {
+  json.begin_object().member("bound", certificate.bound).key("class_of_rank").begin_array();
+  const std::vector<std::uint32_t>& classes = certificate.class_of_rank;
+  for (std::size_t rank = 0; rank < classes.size();) {
+    std::size_t end = rank;
+    while (end < classes.size() && classes[end] == classes[rank])
+      ++end;
+    json.begin_array().value(classes[rank]).value(end - rank).end_array();
+    rank = end;
+  }
+  json.end_array().key("nodes").begin_array();
+  for (const BoundNode& node : certificate.nodes)
+    write_node(node, json);
+  json.new_line().end_array().end_object();
+}
+
+Result<BoundCertificate> read_certificate(JsonValue value) {
+  BoundCertificate certificate;
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      ObjectReader(value)
+          .required("bound", certificate.bound)
+          .required_with("class_of_rank",
+                         [&](JsonValue v) { return read_classes(v, certificate.class_of_rank); })
+          .required_with("nodes",
+                         [&](JsonValue v) -> Status {
+                           if (!v.is_array()) return v.expected("a list of nodes");
+                           for (std::size_t i = 0; i < v.size(); ++i) {
+                             SHARDWRIGHT_ASSIGN_OR_RETURN(BoundNode node, read_node(v[i]));
+                             certificate.nodes.push_back(std::move(node));
+                           }
+                           return {};
+                         })
+          .finish());
+  return certificate;
+}
+
+}  // namespace shardwright

@@ -1,0 +1,17 @@
+// What changes between an old plan and a new one, as JSON.
+#pragma once
+
+#include "core/embedding/migration.h"
+#include "core/embedding/problem/problem.h"
+#include "runtime/io/json/json_writer.h"
+
+namespace shardwright {
+
+// {"sharding_type", "compute_kernel", "load_factor", "ranks"}.
+void write_place(const TablePlace& place, JsonWriter& json);
+
+// Writes the object that stands under `migration` in a plan file. O(ranks of moved tables).
+void write_migration(const embedding::Problem& problem, const Migration& migration,
+                     JsonWriter& json);
+
+}  // namespace shardwright

@@ -1,0 +1,359 @@
+#include "runtime/io/embedding/plan/plan_json.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "core/embedding/ranks_sha1.h"
+#include "runtime/embedding/identity/identity.h"
+#include "runtime/embedding/result/memory_parts.h"
+#include "runtime/io/embedding/answers/stats_json.h"
+#include "runtime/io/embedding/plan/certificate_json.h"
+#include "runtime/io/embedding/plan/migration_json.h"
+#include "runtime/io/embedding/problem/search_space_writer.h"
+#include "runtime/io/json/json_writer.h"
+#include "search/embedding/model/shard_layout.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::Assignment;
+using embedding::PerfModel;
+using embedding::Problem;
+using embedding::ProposerSpec;
+using embedding::ShardingOption;
+using embedding::Storage;
+using embedding::Table;
+using embedding::to_name;
+
+void write_storage(const Storage& storage, JsonWriter& json) {
+  json.begin_array().value(storage.hbm.value()).value(storage.ddr.value()).end_array();
+}
+
+void write_identity(const Problem& problem, const EmbeddingPlanResult& result, JsonWriter& json) {
+  const ProblemIdentity identity =
+      identify(problem, result.given_search_space ? result.search_space.get() : nullptr);
+  json.new_line().member("problem_hash", identity.hash).key("problem_parts").begin_object();
+  for (const auto& [part, hash] : identity.parts)
+    json.member(part, hash);
+  json.end_object().member("search_hash", search_hash(problem));
+  if (result.plan) json.member("plan_hash", plan_hash(problem, *result.plan));
+  json.new_line();
+}
+
+void write_reservation(const Reservation& reservation, JsonWriter& json) {
+  const embedding::Topology& topology = reservation.topology;
+  json.key("reserved_topology").begin_object();
+  if (topology.uniform()) {
+    json.key("uniform");
+    write_storage(topology.storage().front(), json);
+    json.member("world_size", topology.world_size());
+  } else {
+    json.key("per_rank").begin_array();
+    for (const Storage& rank : topology.storage())
+      write_storage(rank, json);
+    json.end_array();
+  }
+  for (const auto& [key, storage] : {std::pair{"dense_storage", reservation.dense_storage},
+                                     std::pair{"kjt_storage", reservation.kjt_storage}}) {
+    if (storage) write_storage(*storage, json.key(key));
+  }
+  json.end_object().new_line();
+}
+
+// The rating of the storage model counts bytes.
+void write_rating(const Problem& problem, double rating, JsonWriter& json) {
+  if (problem.spec().perf_model == PerfModel::kStorage) {
+    json.value(static_cast<std::int64_t>(rating));
+  } else {
+    json.value(rating);
+  }
+}
+
+template <class Values, class Function>
+void write_by_rank(std::string_view key, const Values& values, const Function& value_of,
+                   JsonWriter& json) {
+  json.new_line().key(key).begin_array();
+  for (const auto& value : values)
+    json.value(value_of(value));
+  json.end_array();
+}
+
+// A run of equal shards is [rows, columns, row offset, column offset, row step, column step, count].
+void write_layout(const embedding::ShardLayout& layout, JsonWriter& json) {
+  json.key("layout").begin_array();
+  for (const embedding::ShardExtent& e : layout.extents) {
+    json.begin_array();
+    for (const std::int64_t number : {e.rows, e.columns, e.row_offset, e.column_offset, e.row_step,
+                                      e.column_step, std::int64_t{e.count}}) {
+      json.value(number);
+    }
+    json.end_array();
+  }
+  json.end_array();
+}
+
+void write_assignment(const Problem& problem, const Assignment& assignment, JsonWriter& json) {
+  const Table& table = problem.table(assignment.option->table);
+  const ShardingOption& option = *assignment.option;
+  json.begin_object()
+      .member("table", table.name)
+      .member("module", table.module)
+      .member("sharding_type", to_name(option.sharding_type))
+      .member("compute_kernel", to_name(option.compute_kernel))
+      .member("load_factor", option.load_factor)
+      .key("ranks")
+      .begin_array();
+  for (std::uint32_t shard = 0; shard < option.num_shards(); ++shard) {
+    json.value(assignment.rank(shard));
+  }
+  json.end_array();
+  write_layout(*option.layout, json);
+  const Storage total = option.total_storage();
+  json.member("element_bits",
+              embedding::element_bits(tensor_shape(table, problem.spec().sharder.type)))
+      .member("hbm", total.hbm.value())
+      .member("ddr", total.ddr.value())
+      .member("perf", option.total_perf().value())
+      .end_object();
+}
+
+// One object per rank, as [hbm, ddr] each.
+void write_memory_parts(const std::vector<MemoryParts>& by_rank, JsonWriter& json) {
+  json.new_line().key("plan_memory_parts_by_rank").begin_array();
+  for (const MemoryParts& parts : by_rank) {
+    json.new_line().begin_object();
+    for (const auto& [key, storage] :
+         {std::pair{"capacity", parts.capacity}, std::pair{"reservation", parts.reservation},
+          std::pair{"reserved", parts.reserved}, std::pair{"margin", parts.margin},
+          std::pair{"tables", parts.tables}, std::pair{"free", parts.free},
+          std::pair{"peak", parts.peak()}}) {
+      write_storage(storage, json.key(key));
+    }
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void write_found(const Problem& problem, const EmbeddingPlanResult& result, JsonWriter& json) {
+  json.key("best_rating");
+  write_rating(problem, result.best_rating.value_or(result.evaluation.rating), json);
+  const embedding::Evaluation& evaluation = result.evaluation;
+  write_by_rank(
+      "plan_perf_by_rank", evaluation.perf_ms_by_rank, [](double ms) { return ms; }, json);
+  write_by_rank(
+      "plan_hbm_by_rank", evaluation.storage_by_rank,
+      [](const Storage& s) { return s.hbm.value(); }, json);
+  write_by_rank(
+      "plan_ddr_by_rank", evaluation.storage_by_rank,
+      [](const Storage& s) { return s.ddr.value(); }, json);
+  if (result.reservation) {
+    write_memory_parts(memory_parts(problem, *result.reservation, evaluation), json);
+  }
+  json.new_line().member("plan_ranks_sha1", embedding::ranks_sha1(*result.plan));
+  json.key("plan").begin_array();
+  for (std::size_t i = 0; i < result.plan->size(); ++i) {
+    const Assignment& assignment = (*result.plan)[i];
+    json.new_line();
+    write_assignment(problem, assignment, json);
+  }
+  json.new_line().end_array();
+  if (evaluation.valid()) return;
+  json.new_line().key("violations").begin_array();
+  for (const embedding::Violation& violation : evaluation.violations)
+    json.value(violation.message);
+  json.end_array();
+}
+
+void write_failure(const PlanFailure& failure, JsonWriter& json) {
+  json.new_line()
+      .key("error")
+      .begin_object()
+      .member("type", failure.type)
+      .member("message", failure.message)
+      .member("reason", failure.reason)
+      .end_object();
+}
+
+// Writes a trace; keeps what every proposer proposed last. A proposal is written as its changes
+// against the one before, sorted by position, or in full where their lengths differ: the form does
+// not depend on how the search recorded it.
+class TraceWriter {
+ public:
+  TraceWriter(const Problem& problem, const ProposalTrace& trace, JsonWriter& json)
+      : problem_(problem), trace_(trace), json_(json), current_(problem.spec().proposers.size()) {}
+
+  void write() {
+    json_.new_line().key("proposals").begin_array();
+    for (const ProposalRecord& record : trace_.proposals) {
+      json_.new_line();
+      write(record);
+    }
+    json_.new_line().end_array();
+  }
+
+ private:
+  void write(const ProposalRecord& record) {
+    json_.begin_object().member("p", record.proposer);
+    if (makes_options(record.proposer)) {
+      write_tables(record);
+    } else {
+      write_ids(record);
+    }
+    if (record.cached) json_.member("cached", true);
+    json_.member("ok", record.feasible);
+    if (record.rating) {
+      json_.key("rating");
+      write_rating(problem_, *record.rating, json_);
+    }
+    if (!record.ranks_sha1.empty()) json_.member("ranks_sha1", record.ranks_sha1);
+    json_.end_object();
+  }
+
+  // Whose options are not in the search space, so that a number would say nothing.
+  bool makes_options(std::uint32_t proposer) const {
+    return problem_.spec().proposers[proposer].type == ProposerSpec::Type::kScaleup;
+  }
+
+  void write_ids(const ProposalRecord& record) {
+    std::vector<std::uint32_t>& options = current_[record.proposer];
+    if (record.full && options.size() != record.changes.size()) {
+      options.clear();
+      apply(record.changes, options);
+      json_.key("options").begin_array();
+      for (const std::uint32_t id : options)
+        json_.value(id);
+    } else {
+      Changes changes = record.changes;
+      std::sort(changes.begin(), changes.end());
+      json_.key("delta").begin_array();
+      for (const auto& change : changes) {
+        if (options[change.first] == change.second) continue;
+        json_.begin_array().value(change.first).value(change.second).end_array();
+      }
+      apply(changes, options);
+    }
+    json_.end_array();
+  }
+
+  using Changes = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+
+  static void apply(const Changes& changes, std::vector<std::uint32_t>& options) {
+    for (const auto& change : changes) {
+      if (change.first >= options.size()) options.resize(change.first + std::size_t{1});
+      options[change.first] = change.second;
+    }
+  }
+
+  void write_tables(const ProposalRecord& record) {
+    std::vector<std::uint32_t>& options = current_[record.proposer];
+    if (record.full) options.clear();
+    apply(record.changes, options);
+    json_.key("tables").begin_array();
+    for (const std::uint32_t id : options) {
+      const ShardingOption& option = *trace_.options[id];
+      const Storage total = option.total_storage();
+      json_.begin_object()
+          .member("table", problem_.table(option.table).name)
+          .member("sharding_type", to_name(option.sharding_type))
+          .member("compute_kernel", to_name(option.compute_kernel))
+          .member("load_factor", option.load_factor)
+          .member("total_hbm", total.hbm.value())
+          .member("total_ddr", total.ddr.value())
+          .member("total_perf", option.total_perf().value())
+          .end_object();
+    }
+    json_.end_array();
+  }
+
+  const Problem& problem_;
+  const ProposalTrace& trace_;
+  JsonWriter& json_;
+  std::vector<std::vector<std::uint32_t>> current_;  // by proposer
+};
+
+void write_improvements(const EmbeddingPlanResult& result, JsonWriter& json) {
+  if (!result.improvements.empty()) {
+    json.new_line().key("improvements").begin_array();
+    for (const embedding::ImprovementStep& step : result.improvements) {
+      json.begin_object().member("work", step.work).member("rating", step.rating);
+      if (step.bound > 0) json.member("bound", step.bound);
+      json.end_object();
+    }
+    json.end_array();
+  }
+  if (result.certificate) {
+    json.new_line().key("certificate");
+    write_certificate(*result.certificate, json);
+  }
+}
+
+void write_run(const EmbeddingPlanResult& result, const PlanJsonOptions& options,
+               JsonWriter& json) {
+  json.new_line().member("mode", result.mode == PlanMode::kExact ? "exact" : "best");
+  if (result.reused) json.member("reused", true);
+  if (result.lower_bound && result.best_rating) {
+    const double to_bound = gap(*result.best_rating, *result.lower_bound);
+    json.member("lower_bound", *result.lower_bound)
+        .member("gap", to_bound)
+        .member("proven_optimal", to_bound <= kProvenGap);
+  } else {
+    json.key("lower_bound").null().key("gap").null().key("proven_optimal").null();
+  }
+  write_improvements(result, json);
+  json.new_line()
+      .key("work")
+      .begin_object()
+      .member("placed_shards", result.work.placed_shards)
+      .member("proposals_evaluated", result.work.proposals_evaluated)
+      .end_object()
+      .member("threads", result.threads)
+      .key("stopped_by");
+  result.stopped_by.empty() ? json.null() : json.value(result.stopped_by);
+  json.new_line()
+      .key("timing")
+      .begin_object()
+      .member("read_s", options.read_s)
+      .member("enumerate_s", result.timing.enumerate_s)
+      .member("reserve_s", result.timing.reserve_s)
+      .member("explore_s", result.timing.explore_s)
+      .member("total_s", options.read_s + result.timing.total_s)
+      .end_object();
+}
+
+}  // namespace
+
+void write_plan(const Problem& problem, const EmbeddingPlanResult& result,
+                const PlanJsonOptions& options, const TextSink& sink) {
+  JsonWriter json(sink);
+  json.begin_object().new_line().member("format", "shardwright.embedding.plan/1");
+  if (!problem.name().empty()) json.member("name", problem.name());
+  write_identity(problem, result, json);
+  if (result.reservation) write_reservation(*result.reservation, json);
+  json.member("search_space_size", result.search_space ? result.search_space->size() : 0);
+  if (options.search_space && result.search_space) {
+    json.key("search_space");
+    write_options(*result.search_space, ShardForm::kExpanded, json);
+  }
+  json.member("num_proposals", result.num_proposals).member("num_plans", result.num_plans);
+  json.new_line();
+  if (result.plan) write_found(problem, result, json);
+  if (options.stats && result.plan && result.reservation) {
+    json.new_line().key("stats");
+    write_stats(problem, plan_stats(problem, *result.reservation, *result.plan), json);
+  }
+  if (result.failure) write_failure(*result.failure, json);
+  if (result.migration) {
+    json.new_line().key("migration");
+    write_migration(problem, *result.migration, json);
+  }
+  write_run(result, options, json);
+  if (result.trace) {
+    TraceWriter(problem, *result.trace, json).write();
+  } else if (options.trace) {
+    json.new_line().key("proposals").begin_array().end_array();
+  }
+  json.new_line().end_object().finish();
+}
+
+}  // namespace shardwright

@@ -1,0 +1,200 @@
+// Reads plan files; the writing side is plan_json.cc.
+#include <array>
+#include <utility>
+
+#include "runtime/io/embedding/plan/certificate_json.h"
+#include "runtime/io/embedding/plan/plan_json.h"
+#include "runtime/io/json/json_reader.h"
+
+namespace shardwright {
+namespace {
+
+// Keys that describe how an answer came about; they are not part of what it claims.
+constexpr std::array<std::string_view, 24> kIgnoredKeys{
+    "format",    "name",           "case",         "torchrec",           "timing",
+    "group",     "note",           "source",       "expected",           "reused",
+    "work",      "threads",        "num_plans",    "num_proposals",      "description",
+    "proposals", "proposals_note", "search_space", "search_space_order", "search_space_sha1",
+    "stats",     "violations",     "improvements", "migration"};
+
+Status read_storage(JsonValue value, std::vector<std::int64_t>& out) {
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, out));
+  if (out.size() != 2) return value.expected("a list [hbm, ddr] of bytes");
+  return {};
+}
+
+Status read_reserved(JsonValue value, ReservedTopology& out) {
+  return ObjectReader(value)
+      .optional_with("uniform",
+                     [&](JsonValue v) {
+                       out.uniform = true;
+                       return read_storage(v, out.per_rank.emplace_back());
+                     })
+      .optional_with(
+          "per_rank",
+          [&](JsonValue v) -> Status {
+            if (!v.is_array()) return v.expected("a list with [hbm, ddr] per rank");
+            for (std::size_t i = 0; i < v.size(); ++i) {
+              SHARDWRIGHT_RETURN_IF_ERROR(read_storage(v[i], out.per_rank.emplace_back()));
+            }
+            return {};
+          })
+      .optional("world_size", out.world_size)
+      .optional_with("dense_storage",
+                     [&](JsonValue v) { return read_storage(v, out.dense_storage); })
+      .optional_with("kjt_storage", [&](JsonValue v) { return read_storage(v, out.kjt_storage); })
+      .finish();
+}
+
+Status read_memory_parts(JsonValue list, std::vector<ClaimedMemory>& out) {
+  if (list.is_null()) return {};
+  if (!list.is_array()) return list.expected("a list with one object per rank");
+  out.resize(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    ObjectReader reader(list[i]);
+    for (const auto& [key, member] :
+         {std::pair{"capacity", &out[i].capacity}, std::pair{"reservation", &out[i].reservation},
+          std::pair{"reserved", &out[i].reserved}, std::pair{"margin", &out[i].margin},
+          std::pair{"tables", &out[i].tables}, std::pair{"free", &out[i].free},
+          std::pair{"peak", &out[i].peak}}) {
+      std::vector<std::int64_t>& storage = *member;
+      reader.optional_with(key, [&](JsonValue v) { return read_storage(v, storage); });
+    }
+    SHARDWRIGHT_RETURN_IF_ERROR(reader.finish());
+  }
+  return {};
+}
+
+// What byte counts of a tensor's shards can be computed of.
+bool is_extent(const std::vector<std::int64_t>& numbers) {
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 52;
+  constexpr std::int64_t kMostShards = std::int64_t{1} << 31;
+  if (numbers.size() != 7) return false;
+  for (const std::int64_t number : numbers) {
+    if (number < 0 || number > kMostElements) return false;
+  }
+  const std::int64_t rows = numbers[0], columns = numbers[1], count = numbers[6];
+  if (count < 1 || count >= kMostShards) return false;
+  constexpr std::int64_t kMostTogether = std::int64_t{1} << 58;
+  return (columns == 0 || rows <= kMostElements / columns) &&
+         rows * columns <= kMostTogether / count && numbers[4] <= kMostElements / count &&
+         numbers[5] <= kMostElements / count;
+}
+
+Status read_layout(JsonValue list, std::optional<embedding::ShardLayout>& out) {
+  if (list.is_null()) return {};
+  if (!list.is_array()) return list.expected("a list of runs of shards");
+  embedding::ShardLayout& layout = out.emplace();
+  std::int64_t shards = 0;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    std::vector<std::int64_t> n;
+    SHARDWRIGHT_RETURN_IF_ERROR(read_value(list[i], n));
+    shards += is_extent(n) ? n[6] : 0;
+    if (!is_extent(n) || shards >= std::int64_t{1} << 31) {
+      return list[i].expected(
+          "a run of shards [rows, columns, row offset, column offset, row step, column step, "
+          "count]");
+    }
+    layout.append({n[0], n[1], n[2], n[3], n[4], n[5], static_cast<std::uint32_t>(n[6])});
+  }
+  return {};
+}
+
+Status read_element_bits(JsonValue value, std::optional<std::int64_t>& out) {
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, out));
+  if (out && (*out < 1 || *out > 64)) return value.error("must be between 1 and 64");
+  return {};
+}
+
+Status read_entry(JsonValue value, PlanEntry& entry) {
+  return ObjectReader(value)
+      .required("table", entry.table)
+      .optional("module", entry.module)
+      .required("sharding_type", entry.sharding_type)
+      .required("compute_kernel", entry.compute_kernel)
+      .optional("load_factor", entry.load_factor)
+      .required("ranks", entry.ranks)
+      .optional_with("layout", [&](JsonValue v) { return read_layout(v, entry.layout); })
+      .optional_with("element_bits",
+                     [&](JsonValue v) { return read_element_bits(v, entry.element_bits); })
+      .optional("hbm", entry.hbm_bytes)
+      .optional("ddr", entry.ddr_bytes)
+      .optional("perf", entry.perf_ms)
+      .ignore({"note"})
+      .finish();
+}
+
+Status read_entries(JsonValue list, std::optional<std::vector<PlanEntry>>& out) {
+  if (list.is_null()) return {};
+  if (!list.is_array()) return list.expected("a list with one entry per table");
+  std::vector<PlanEntry>& entries = out.emplace(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    SHARDWRIGHT_RETURN_IF_ERROR(read_entry(list[i], entries[i]));
+  }
+  return {};
+}
+
+Status read_parts(JsonValue value, std::vector<std::pair<std::string, std::string>>& parts) {
+  if (value.is_null()) return {};
+  if (!value.is_object()) return value.expected("an object with one hash per part of the problem");
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string_view hash, value[i].string());
+    parts.emplace_back(value[i].key(), hash);
+  }
+  return {};
+}
+
+Status read_error(JsonValue value, std::string& message) {
+  if (value.is_null()) return {};
+  return ObjectReader(value).optional("message", message).ignore({"type", "reason"}).finish();
+}
+
+}  // namespace
+
+Result<PlanDocument> read_plan(std::string_view text) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument json, JsonDocument::parse(text));
+  const JsonValue root = json.root();
+  if (root.is_object() && root.find("tables") && !root.find("plan"))
+    return root.error("this is a problem, not a plan, which `shardwright plan` makes of it");
+  PlanDocument out;
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      ObjectReader(json.root())
+          .optional("problem_hash", out.problem_hash)
+          .optional_with("problem_parts",
+                         [&](JsonValue v) { return read_parts(v, out.problem_parts); })
+          .optional("search_hash", out.search_hash)
+          .optional("plan_hash", out.plan_hash)
+          .optional("mode", out.mode)
+          .optional("stopped_by", out.stopped_by)
+          .optional_with(
+              "reserved_topology",
+              [&](JsonValue v) { return read_reserved(v, out.reserved_topology.emplace()); })
+          .optional("search_space_size", out.search_space_size)
+          .optional("best_rating", out.best_rating)
+          .optional("plan_perf_by_rank", out.perf_ms_by_rank)
+          .optional("plan_hbm_by_rank", out.hbm_bytes_by_rank)
+          .optional("plan_ddr_by_rank", out.ddr_bytes_by_rank)
+          .optional_with(
+              "plan_memory_parts_by_rank",
+              [&](JsonValue v) { return read_memory_parts(v, out.memory_parts_by_rank); })
+          .optional("plan_ranks_sha1", out.ranks_sha1)
+          .optional_with("plan", [&](JsonValue v) { return read_entries(v, out.plan); })
+          .optional("lower_bound", out.lower_bound)
+          .optional("gap", out.gap)
+          .optional("proven_optimal", out.proven_optimal)
+          .optional_with("certificate",
+                         [&](JsonValue v) -> Status {
+                           if (v.is_null()) return {};
+                           SHARDWRIGHT_ASSIGN_OR_RETURN(out.certificate, read_certificate(v));
+                           return {};
+                         })
+          .optional_with("error", [&](JsonValue v) { return read_error(v, out.error_message); })
+          .ignore(kIgnoredKeys)
+          .finish());
+  if (!out.plan && out.error_message.empty()) {
+    return json.root().error("the file holds neither a `plan` nor an `error`");
+  }
+  return out;
+}
+
+}  // namespace shardwright

@@ -1,0 +1,389 @@
+#include "runtime/io/embedding/problem/problem_json.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "runtime/io/embedding/problem/machine_json.h"
+#include "runtime/io/embedding/problem/placement_json.h"
+#include "runtime/io/embedding/problem/table_json.h"
+#include "runtime/io/json/json_reader.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::CommCodec;
+using embedding::GroupScope;
+using embedding::PartitionerSpec;
+using embedding::ProblemSpec;
+using embedding::ProposerSpec;
+using embedding::ReservationSpec;
+using embedding::SharderSpec;
+using embedding::TopologySpec;
+
+constexpr std::string_view kFormat = "shardwright.embedding/1";
+
+// Keys of recorded answers and of remarks: a file that carries an answer beside its problem can be
+// planned again.
+constexpr std::array<std::string_view, 41> kIgnoredKeys{"expected",
+                                                        "group",
+                                                        "timing",
+                                                        "note",
+                                                        "source",
+                                                        "case",
+                                                        "torchrec",
+                                                        "reserved_topology",
+                                                        "search_space_size",
+                                                        "search_space_order",
+                                                        "search_space_sha1",
+                                                        "search_space",
+                                                        "num_proposals",
+                                                        "num_plans",
+                                                        "best_rating",
+                                                        "plan_perf_by_rank",
+                                                        "plan_hbm_by_rank",
+                                                        "plan_ddr_by_rank",
+                                                        "plan_memory_parts_by_rank",
+                                                        "plan_ranks_sha1",
+                                                        "plan_hash",
+                                                        "problem_hash",
+                                                        "problem_parts",
+                                                        "search_hash",
+                                                        "reused",
+                                                        "stats",
+                                                        "improvements",
+                                                        "certificate",
+                                                        "plan",
+                                                        "proposals",
+                                                        "proposals_note",
+                                                        "violations",
+                                                        "error",
+                                                        "mode",
+                                                        "lower_bound",
+                                                        "gap",
+                                                        "proven_optimal",
+                                                        "work",
+                                                        "threads",
+                                                        "stopped_by",
+                                                        "description"};
+
+// What a workload suggests, where the file names no topology.
+struct Suggestion {
+  std::int64_t world_size = 0;
+  std::int64_t local_world_size = 0;
+  std::optional<double> hbm_gib;
+  std::optional<double> ddr_gib;
+  std::optional<std::int64_t> batch_per_gpu;
+  std::optional<std::int64_t> global_batch;
+};
+
+// One of a local vocabulary, whose values are numbered like its names.
+template <class Enum, std::size_t Size>
+auto choice(std::string_view what, const std::array<std::string_view, Size>& names, Enum& out) {
+  return [what, &names, &out](JsonValue value) -> Status {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index, read_choice(value, what, names));
+    out = static_cast<Enum>(index);
+    return {};
+  };
+}
+
+constexpr std::array<std::string_view, 2> kSharderTypes{"training", "quant"};
+constexpr std::array<std::string_view, 5> kProposerTypes{"grid", "greedy", "uniform", "dp",
+                                                         "scaleup"};
+constexpr std::array<std::string_view, 2> kPartitionerTypes{"greedy", "memory_balanced"};
+constexpr std::array<std::string_view, 2> kSortBy{"storage", "perf"};
+constexpr std::array<std::string_view, 2> kPerfModels{"perf", "storage"};
+
+Status read_custom(JsonValue value, TopologySpec& topology) {
+  if (value.is_null()) return {};
+  return ObjectReader(value)
+      .optional("hbm_cap", topology.custom_hbm_cap_bytes)
+      .optional("ddr_cap", topology.custom_ddr_cap_bytes)
+      .finish();
+}
+
+Status read_topology(JsonValue value, TopologySpec& topology) {
+  return ObjectReader(value)
+      .optional("world_size", topology.world_size)
+      .optional("local_world_size", topology.local_world_size)
+      .optional("compute_device", topology.compute_device)
+      .optional("hbm_cap", topology.hbm_cap_bytes)
+      .optional("ddr_cap", topology.ddr_cap_bytes)
+      .optional("intra_host_bw", topology.intra_host_bw)
+      .optional("inter_host_bw", topology.inter_host_bw)
+      .optional("hbm_mem_bw", topology.hbm_mem_bw)
+      .optional("ddr_mem_bw", topology.ddr_mem_bw)
+      .optional("hbm_to_ddr_mem_bw", topology.hbm_to_ddr_mem_bw)
+      .optional("bwd_compute_multiplier", topology.bwd_compute_multiplier)
+      .optional("weighted_feature_bwd_compute_multiplier",
+                topology.weighted_feature_bwd_compute_multiplier)
+      .optional("uneven_sharding_perf_multiplier", topology.uneven_sharding_perf_multiplier)
+      .optional_with("custom", [&](JsonValue v) { return read_custom(v, topology); })
+      .ignore({"note"})
+      .finish();
+}
+
+Status read_suggestion(JsonValue value, Suggestion& out) {
+  return ObjectReader(value)
+      .required("world_size", out.world_size)
+      .optional("local_world_size", out.local_world_size)
+      .optional("hbm_gib", out.hbm_gib)
+      .optional("ddr_gib", out.ddr_gib)
+      .optional("batch_per_gpu", out.batch_per_gpu)
+      .optional("global_batch", out.global_batch)
+      .ignore({"hbm_fill", "note", "source"})
+      .finish();
+}
+
+// Everything in `meta` but the first topology is information for people.
+Status read_meta(JsonValue meta, std::optional<Suggestion>& out) {
+  const std::optional<JsonValue> list = meta.find("topologies");
+  if (!list) return {};
+  if (!list->is_array()) return list->expected("a list of topologies");
+  if (list->size() == 0) return {};
+  return read_suggestion((*list)[0], out.emplace());
+}
+
+Status read_codec(JsonValue value, CommCodec& codec) {
+  if (value.is_null()) return {};
+  return ObjectReader(value)
+      .optional("forward", codec.forward)
+      .optional("backward", codec.backward)
+      .finish();
+}
+
+Status read_codecs(JsonValue value, SharderSpec& sharder) {
+  if (value.is_null()) return {};
+  return ObjectReader(value)
+      .optional_with("pooled_all_to_all",
+                     [&](JsonValue v) { return read_codec(v, sharder.pooled_all_to_all); })
+      .optional_with("sequence_all_to_all",
+                     [&](JsonValue v) { return read_codec(v, sharder.sequence_all_to_all); })
+      .optional_with("pooled_reduce_scatter",
+                     [&](JsonValue v) { return read_codec(v, sharder.pooled_reduce_scatter); })
+      .finish();
+}
+
+Status read_passes(JsonValue value, std::optional<int>& passes) {
+  if (value.is_null()) return {};
+  return ObjectReader(value).required("num_passes", passes).finish();
+}
+
+Status read_fused_params(JsonValue value, SharderSpec& sharder) {
+  if (value.is_null()) return {};
+  return ObjectReader(value)
+      .optional("cache_load_factor", sharder.cache_load_factor)
+      .optional("prefetch_pipeline", sharder.prefetch_pipeline)
+      .optional_with("multipass_prefetch_config",
+                     [&](JsonValue v) { return read_passes(v, sharder.prefetch_passes); })
+      .finish();
+}
+
+Status read_sharder(JsonValue value, SharderSpec& sharder) {
+  return ObjectReader(value)
+      .optional_with("type", choice("sharder type", kSharderTypes, sharder.type))
+      .optional_with("fused_params", [&](JsonValue v) { return read_fused_params(v, sharder); })
+      .optional_with("qcomm_codecs", [&](JsonValue v) { return read_codecs(v, sharder); })
+      .finish();
+}
+
+Status read_reservation(JsonValue value, ReservationSpec& reservation) {
+  return ObjectReader(value)
+      .optional_with("type", choice("reservation type", kReservationTypeNames, reservation.type))
+      .optional("percentage", reservation.percentage)
+      .optional("parameter_multiplier", reservation.parameter_multiplier)
+      .optional("dense_tensor_estimate", reservation.dense_tensor_estimate_bytes)
+      .finish();
+}
+
+Status read_proposers(JsonValue list, std::vector<ProposerSpec>& proposers) {
+  if (list.is_null()) return {};
+  if (!list.is_array()) return list.expected("a list of proposers");
+  if (list.size() == 0) return list.error("names no proposer; leave it out for the default four");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    ProposerSpec& proposer = proposers.emplace_back();
+    SHARDWRIGHT_RETURN_IF_ERROR(
+        ObjectReader(list[i])
+            .required_with("type", choice("proposer", kProposerTypes, proposer.type))
+            .optional("use_depth", proposer.use_depth)
+            .optional("threshold", proposer.threshold)
+            .optional("hbm_bins_per_device", proposer.hbm_bins_per_device)
+            .optional("max_proposals", proposer.max_proposals)
+            .finish());
+  }
+  return {};
+}
+
+Status read_partitioner(JsonValue value, PartitionerSpec& partitioner) {
+  return ObjectReader(value)
+      .optional_with("type", choice("partitioner", kPartitionerTypes, partitioner.type))
+      .optional_with("sort_by", choice("order", kSortBy, partitioner.sort_by))
+      .optional("balance_modules", partitioner.balance_modules)
+      .optional("max_search_count", partitioner.max_search_count)
+      .optional("tolerance", partitioner.tolerance)
+      .finish();
+}
+
+Status read_estimators(ObjectReader& reader, ProblemSpec& spec) {
+  reader
+      .optional_with("storage_estimator",
+                     [&](JsonValue v) {
+                       return ObjectReader(v)
+                           .optional("pipeline_type", spec.storage_estimator.pipeline_type)
+                           .optional("run_embedding_at_peak_memory",
+                                     spec.storage_estimator.run_embedding_at_peak_memory)
+                           .optional("is_inference", spec.storage_estimator.is_inference)
+                           .finish();
+                     })
+      .optional_with("perf_estimator", [&](JsonValue v) {
+        return ObjectReader(v).optional("is_inference", spec.perf_estimator.is_inference).finish();
+      });
+  return {};
+}
+
+Status check_format(JsonValue value) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string_view format, value.string());
+  if (format == kFormat) return {};
+  return value.error("this version reads \"" + std::string(kFormat) + "\", the file is \"" +
+                     std::string(format) + "\"");
+}
+
+std::int64_t bytes_of_gib(double gib) {
+  return static_cast<std::int64_t>(std::llround(gib * static_cast<double>(kGibibyte)));
+}
+
+// What the file itself says about ranks and batch size, before it is merged into the spec.
+struct FileChoices {
+  bool has_topology = false;
+  std::optional<std::int64_t> batch_size;
+  std::optional<Suggestion> suggestion;
+};
+
+Status apply_suggestion(const Suggestion& suggestion, TopologySpec& topology) {
+  topology.world_size = suggestion.world_size;
+  topology.local_world_size = suggestion.local_world_size;
+  for (const auto& gib : {suggestion.hbm_gib, suggestion.ddr_gib}) {
+    constexpr double kMaxGib = 1 << 23;  // 8 PiB
+    if (gib && !(*gib > 0 && *gib <= kMaxGib)) {
+      return invalid_input("/meta/topologies/0",
+                           "memory per rank must be above 0 and at most 8 PiB");
+    }
+  }
+  if (suggestion.hbm_gib) topology.hbm_cap_bytes = bytes_of_gib(*suggestion.hbm_gib);
+  if (suggestion.ddr_gib) topology.ddr_cap_bytes = bytes_of_gib(*suggestion.ddr_gib);
+  return {};
+}
+
+Status apply_overrides(const ProblemOverrides& overrides, TopologySpec& topology) {
+  if (overrides.ranks) topology.world_size = *overrides.ranks;
+  if (overrides.ranks_per_host) topology.local_world_size = *overrides.ranks_per_host;
+  if (topology.world_size == 0) {
+    return invalid_input("/topology/world_size",
+                         "the problem does not say how many ranks there are; give `topology`, "
+                         "`meta.topologies` or --ranks");
+  }
+  // Fewer ranks than the file's hosts hold are a part of one host.
+  if (overrides.ranks && !overrides.ranks_per_host) {
+    topology.local_world_size = std::min(topology.local_world_size, topology.world_size);
+  }
+  if (overrides.device) topology.compute_device = *overrides.device;
+  if (overrides.hbm_bytes) {
+    topology.hbm_cap_bytes = *overrides.hbm_bytes;
+    topology.custom_hbm_cap_bytes.clear();
+  }
+  if (overrides.ddr_bytes) {
+    topology.ddr_cap_bytes = *overrides.ddr_bytes;
+    topology.custom_ddr_cap_bytes.clear();
+  }
+  return {};
+}
+
+void choose_batch_size(const FileChoices& file, const ProblemOverrides& overrides,
+                       ProblemSpec& spec) {
+  const bool suggested = !file.has_topology && file.suggestion;
+  if (overrides.batch_size) {
+    spec.batch_size = *overrides.batch_size;
+  } else if (file.batch_size) {
+    spec.batch_size = *file.batch_size;
+  } else if (suggested && file.suggestion->batch_per_gpu) {
+    spec.batch_size = *file.suggestion->batch_per_gpu;
+  } else if (suggested && file.suggestion->global_batch && spec.topology.world_size > 0) {
+    spec.batch_size =
+        std::max<std::int64_t>(*file.suggestion->global_batch / spec.topology.world_size, 1);
+  }
+}
+
+// Where `spec` has its tables already, the file must not bring others.
+Status read_members(JsonValue root, bool with_tables, ProblemSpec& spec, FileChoices& file) {
+  ObjectReader reader(root);
+  if (with_tables) {
+    reader.required_with("tables", [&](JsonValue v) { return read_tables(v, spec.tables); });
+  }
+  reader.optional_with("format", check_format)
+      .optional("name", spec.name)
+      .optional_with("topology",
+                     [&](JsonValue v) {
+                       file.has_topology = true;
+                       return read_topology(v, spec.topology);
+                     })
+      .optional("batch_size", file.batch_size)
+      .optional_with("constraints", [&](JsonValue v) { return read_constraints(v, spec.tables); })
+      .optional("dense_params", spec.dense_params)
+      .optional_with("sharder", [&](JsonValue v) { return read_sharder(v, spec.sharder); })
+      .optional_with("reservation",
+                     [&](JsonValue v) { return read_reservation(v, spec.reservation); })
+      .optional_with("proposers", [&](JsonValue v) { return read_proposers(v, spec.proposers); })
+      .optional_with("partitioner",
+                     [&](JsonValue v) { return read_partitioner(v, spec.partitioner); })
+      .optional_with("perf_model", choice("perf model", kPerfModels, spec.perf_model))
+      .optional("use_exact_enumerate_order", spec.use_exact_enumerate_order)
+      .optional_with("keep_together",
+                     [&](JsonValue v) {
+                       return read_table_groups(v, spec.tables, GroupScope::kHost,
+                                                spec.keep_together);
+                     })
+      .optional_with("keep_apart",
+                     [&](JsonValue v) {
+                       return read_table_groups(v, spec.tables, GroupScope::kRank, spec.keep_apart);
+                     })
+      .optional_with("reserved_memory",
+                     [&](JsonValue v) { return read_reserved_memory(v, spec.memory); })
+      .optional_with("memory_margin",
+                     [&](JsonValue v) { return read_memory_margin(v, spec.memory); })
+      .optional_with("calibration",
+                     [&](JsonValue v) { return read_calibration(v, spec.calibration); })
+      .optional_with("meta", [&](JsonValue v) { return read_meta(v, file.suggestion); })
+      .ignore(kIgnoredKeys);
+  SHARDWRIGHT_RETURN_IF_ERROR(read_estimators(reader, spec));
+  return reader.finish();
+}
+
+}  // namespace
+
+Result<ProblemSpec> read_problem(std::string_view text, const ProblemOverrides& overrides) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
+  const JsonValue root = document.root();
+  if (root.is_object() && root.find("plan") && !root.find("tables"))
+    return root.error("this is a plan, not the problem that it was made for, with its `tables`");
+  ProblemSpec spec;
+  FileChoices file;
+  SHARDWRIGHT_RETURN_IF_ERROR(read_members(root, true, spec, file));
+  if (!file.has_topology && file.suggestion) {
+    SHARDWRIGHT_RETURN_IF_ERROR(apply_suggestion(*file.suggestion, spec.topology));
+  }
+  SHARDWRIGHT_RETURN_IF_ERROR(apply_overrides(overrides, spec.topology));
+  choose_batch_size(file, overrides, spec);
+  return spec;
+}
+
+Result<ProblemSpec> read_problem_settings(std::string_view text, ProblemSpec spec) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
+  FileChoices file;
+  SHARDWRIGHT_RETURN_IF_ERROR(read_members(document.root(), false, spec, file));
+  choose_batch_size(file, {}, spec);
+  return spec;
+}
+
+}  // namespace shardwright

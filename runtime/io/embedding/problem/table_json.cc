@@ -1,0 +1,242 @@
+#include "runtime/io/embedding/problem/table_json.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "runtime/io/embedding/problem/placement_json.h"
+#include "runtime/io/json/json_reader.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::CacheParams;
+using embedding::CacheStatistics;
+using embedding::KeyValueParams;
+using embedding::Optimizer;
+using embedding::ParameterConstraints;
+using embedding::Table;
+using embedding::TablePlacement;
+
+// Optimizers that TorchRec and PyTorch name; those that the storage model does not tell apart
+// count as "other". Source: torchrec/optim/__init__.py, torch/optim/__init__.py.
+struct NamedOptimizer {
+  std::string_view name;
+  Optimizer optimizer;
+};
+constexpr std::array kOptimizers{
+    NamedOptimizer{"", Optimizer::kUnset},
+    NamedOptimizer{"SGD", Optimizer::kSgd},
+    NamedOptimizer{"Adam", Optimizer::kAdam},
+    NamedOptimizer{"Adagrad", Optimizer::kAdagrad},
+    NamedOptimizer{"RowWiseAdagrad", Optimizer::kRowWiseAdagrad},
+    NamedOptimizer{"LAMB", Optimizer::kOther},
+    NamedOptimizer{"LarsSGD", Optimizer::kOther},
+    NamedOptimizer{"PartialRowWiseAdam", Optimizer::kOther},
+    NamedOptimizer{"PartialRowWiseLAMB", Optimizer::kOther},
+    NamedOptimizer{"AdamW", Optimizer::kOther},
+    NamedOptimizer{"Adadelta", Optimizer::kOther},
+    NamedOptimizer{"Adamax", Optimizer::kOther},
+    NamedOptimizer{"ASGD", Optimizer::kOther},
+    NamedOptimizer{"NAdam", Optimizer::kOther},
+    NamedOptimizer{"RAdam", Optimizer::kOther},
+    NamedOptimizer{"RMSprop", Optimizer::kOther},
+    NamedOptimizer{"Rprop", Optimizer::kOther},
+    NamedOptimizer{"other", Optimizer::kOther},
+};
+
+Status read_optimizer(JsonValue value, Optimizer& out) {
+  if (value.is_null()) return {};
+  std::array<std::string_view, kOptimizers.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    names[i] = kOptimizers[i].name;
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index, read_choice(value, "optimizer", names));
+  out = kOptimizers[index].optimizer;
+  return {};
+}
+
+// Features are names, or objects with a name and a pooling factor.
+Status read_features(JsonValue list, Table& table,
+                     std::vector<std::optional<double>>& pooling_factors) {
+  if (list.is_null()) return {};
+  if (!list.is_array()) return list.expected("a list of features");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    std::string name;
+    std::optional<double> pooling_factor;
+    if (list[i].is_object()) {
+      SHARDWRIGHT_RETURN_IF_ERROR(ObjectReader(list[i])
+                                      .required("name", name)
+                                      .optional("pooling_factor", pooling_factor)
+                                      .finish());
+    } else if (list[i].is_string()) {
+      SHARDWRIGHT_RETURN_IF_ERROR(read_value(list[i], name));
+    } else {
+      return list[i].expected("the name of a feature or an object with its name");
+    }
+    table.features.push_back(std::move(name));
+    pooling_factors.push_back(pooling_factor);
+  }
+  return {};
+}
+
+// One factor per feature: its own where any feature has one (1 for the others), else an equal part
+// of the table's total.
+void apply_pooling(const std::optional<double>& total,
+                   const std::vector<std::optional<double>>& by_feature, Table& table) {
+  const bool own = std::any_of(by_feature.begin(), by_feature.end(),
+                               [](const auto& factor) { return factor.has_value(); });
+  if (!own && !total) return;
+  ParameterConstraints& constraints = table.constraints.emplace();
+  constraints.pooling_factors.clear();
+  for (const auto& factor : by_feature) {
+    constraints.pooling_factors.push_back(own ? factor.value_or(1.0)
+                                              : *total / static_cast<double>(by_feature.size()));
+  }
+  if (by_feature.empty()) constraints.pooling_factors.push_back(*total);
+}
+
+Status read_table(JsonValue value, Table& table) {
+  std::optional<double> total;
+  std::vector<std::optional<double>> by_feature;
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      ObjectReader(value)
+          .required("name", table.name)
+          .required("num_embeddings", table.num_embeddings)
+          .required("embedding_dim", table.embedding_dim)
+          .optional_with("features",
+                         [&](JsonValue list) { return read_features(list, table, by_feature); })
+          .optional("kind", table.kind)
+          .optional("weighted", table.weighted)
+          .optional("data_type", table.data_type)
+          .optional("pooling", table.pooling)
+          .optional("module", table.module)
+          .optional_with("optimizer",
+                         [&](JsonValue name) { return read_optimizer(name, table.optimizer); })
+          .optional("dependency", table.dependency)
+          .optional("use_virtual_table", table.use_virtual_table)
+          .optional("total_num_buckets", table.total_num_buckets)
+          .optional("pooling_factor", total)
+          .ignore({"note", "group"})
+          .finish());
+  apply_pooling(total, by_feature, table);
+  if (table.features.empty()) table.features.push_back(table.name);
+  return {};
+}
+
+Status read_table_passes(JsonValue value, std::optional<int>& passes) {
+  if (value.is_null()) return {};
+  return ObjectReader(value)
+      .required("num_passes", passes)
+      .ignore({"min_splitable_pass_size"})
+      .finish();
+}
+
+Status read_statistics(JsonValue value, std::optional<CacheStatistics>& out) {
+  if (value.is_null()) return {};
+  CacheStatistics& stats = out.emplace();
+  return ObjectReader(value)
+      .required("cacheability", stats.cacheability)
+      .required("expected_lookups", stats.expected_lookups)
+      .required("mrc_hist_counts", stats.mrc_hist_counts)
+      .required("height", stats.height)
+      .finish();
+}
+
+Status read_cache_params(JsonValue value, std::optional<CacheParams>& out) {
+  if (value.is_null()) return {};
+  CacheParams& cache = out.emplace();
+  return ObjectReader(value)
+      .optional("algorithm", cache.algorithm)
+      .optional("load_factor", cache.load_factor)
+      .optional("reserved_memory", cache.reserved_memory)
+      .optional("precision", cache.precision)
+      .optional("prefetch_pipeline", cache.prefetch_pipeline)
+      .optional_with("stats", [&](JsonValue v) { return read_statistics(v, cache.stats); })
+      .optional_with("multipass_prefetch_config",
+                     [&](JsonValue v) { return read_table_passes(v, cache.prefetch_passes); })
+      .finish();
+}
+
+// The planner reads two sizes; the other names are TorchRec's and mean nothing to it.
+Status read_key_value_params(JsonValue value, std::optional<KeyValueParams>& out) {
+  if (value.is_null()) return {};
+  KeyValueParams& params = out.emplace();
+  return ObjectReader(value)
+      .optional("max_l1_cache_size", params.max_l1_cache_size_mib)
+      .optional("l2_cache_size", params.l2_cache_size_gib)
+      .ignore({"ssd_storage_directory", "ssd_rocksdb_write_buffer_size", "ssd_rocksdb_shards",
+               "gather_ssd_cache_stats", "stats_reporter_config", "use_passed_in_path",
+               "enable_async_update", "bulk_init_chunk_size", "lazy_bulk_init_enabled",
+               "enable_raw_embedding_streaming", "res_store_shards", "kvzch_tbe_config",
+               "load_ckpt_without_opt", "ps_hosts", "ps_client_thread_num",
+               "ps_max_key_per_request", "ps_max_local_index_length"})
+      .finish();
+}
+
+// A table's own pooling factors hold unless the constraints give others.
+Status read_constraint(JsonValue value, const std::optional<ParameterConstraints>& from_table,
+                       ParameterConstraints& c, TablePlacement& placement) {
+  if (from_table) c.pooling_factors = from_table->pooling_factors;
+  ObjectReader reader(value);
+  read_placement(reader, placement);
+  return reader.optional("sharding_types", c.sharding_types)
+      .optional("compute_kernels", c.compute_kernels)
+      .optional("min_partition", c.min_partition)
+      .optional("pooling_factors", c.pooling_factors)
+      .optional("num_poolings", c.num_poolings)
+      .optional("batch_sizes", c.batch_sizes)
+      .optional("is_weighted", c.is_weighted)
+      .optional_with("cache_params",
+                     [&](JsonValue v) { return read_cache_params(v, c.cache_params); })
+      .optional("enforce_hbm", c.enforce_hbm)
+      .optional("stochastic_rounding", c.stochastic_rounding)
+      .optional("bounds_check_mode", c.bounds_check_mode)
+      .optional("feature_names", c.feature_names)
+      .optional("output_dtype", c.output_dtype)
+      .optional("device_group", c.device_group)
+      .optional_with("key_value_params",
+                     [&](JsonValue v) { return read_key_value_params(v, c.key_value_params); })
+      .optional("use_virtual_table", c.use_virtual_table)
+      .ignore({"note"})
+      .finish();
+}
+
+}  // namespace
+
+Status read_tables(JsonValue list, std::vector<Table>& tables) {
+  if (!list.is_array()) return list.expected("a list of tables");
+  if (list.size() == 0) return list.error("the list of tables is empty");
+  tables.resize(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    SHARDWRIGHT_RETURN_IF_ERROR(read_table(list[i], tables[i]));
+  }
+  return {};
+}
+
+Status read_constraints(JsonValue object, std::vector<Table>& tables) {
+  if (object.is_null()) return {};
+  if (!object.is_object()) return object.expected("an object with one entry per table");
+  std::unordered_map<std::string_view, std::vector<Table*>> by_name;
+  for (Table& table : tables)
+    by_name[table.name].push_back(&table);
+  for (std::size_t i = 0; i < object.size(); ++i) {
+    const auto named = by_name.find(object[i].key());
+    if (named == by_name.end()) {
+      return no_such_table(object[i], object[i].key(), tables);
+    }
+    for (Table* table : named->second) {
+      ParameterConstraints constraints;
+      SHARDWRIGHT_RETURN_IF_ERROR(
+          read_constraint(object[i], table->constraints, constraints, table->placement));
+      // Where shards may be says nothing of features: TorchRec's constraints stay absent.
+      if (!is_placement_alone(object[i])) table->constraints = std::move(constraints);
+    }
+  }
+  return {};
+}
+
+}  // namespace shardwright

@@ -1,0 +1,110 @@
+#include "runtime/io/json/json_reader.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "core/nearest_name.h"
+
+namespace shardwright {
+namespace {
+
+bool equal_without_case(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : int{c}; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+}  // namespace
+
+Result<std::size_t> read_choice(JsonValue value, std::string_view what,
+                                std::span<const std::string_view> names) {
+  const bool vowel = !what.empty() && std::string_view("aeiou").find(what[0]) != what.npos;
+  if (!value.is_string())
+    return value.expected((vowel ? "the name of an " : "the name of a ") + std::string(what));
+  const std::string_view text = value.string().value();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (equal_without_case(names[i], text)) return i;
+  }
+  return value.error("unknown " + std::string(what) + " \"" + std::string(text) + "\"" +
+                     suggestion(text, names));
+}
+
+Status read_value(JsonValue value, std::int64_t& out) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(out, value.integer());
+  return {};
+}
+
+Status read_value(JsonValue value, int& out) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::int64_t wide, value.integer());
+  if (wide < std::numeric_limits<int>::min() || wide > std::numeric_limits<int>::max()) {
+    return value.expected("an integer of at most 2^31 - 1");
+  }
+  out = static_cast<int>(wide);
+  return {};
+}
+
+Status read_value(JsonValue value, double& out) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(out, value.number());
+  return {};
+}
+
+Status read_value(JsonValue value, bool& out) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(out, value.boolean());
+  return {};
+}
+
+Status read_value(JsonValue value, std::string& out) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(out, value.string());
+  return {};
+}
+
+ObjectReader::ObjectReader(JsonValue object) : object_(object) {
+  if (!object.is_object()) status_ = object.expected("an object");
+}
+
+std::optional<JsonValue> ObjectReader::take(std::string_view key) {
+  known_.push_back(key);
+  const std::optional<JsonValue> value = object_.find(key);
+  if (value) ++members_taken_;
+  return value;
+}
+
+void ObjectReader::keep(Status status) {
+  // After a missing member, errors of those that refer to it say nothing new.
+  if (status_.ok() && missing_.ok()) status_ = std::move(status);
+}
+
+void ObjectReader::report_missing(std::string_view key) {
+  if (missing_.ok()) missing_ = object_.error("the key \"" + std::string(key) + "\" is missing");
+}
+
+ObjectReader& ObjectReader::ignore(std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys) {
+    if (object_.find(key)) ++members_taken_;
+    known_.push_back(key);
+  }
+  return *this;
+}
+
+ObjectReader& ObjectReader::ignore(std::span<const std::string_view> keys) {
+  ignored_ = keys;
+  return *this;
+}
+
+Status ObjectReader::finish() {
+  if (!status_.ok()) return status_;
+  if (members_taken_ == object_.size()) return missing_;
+  const auto among = [](std::string_view key, auto&& keys) {
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+  };
+  for (std::size_t i = 0; i < object_.size(); ++i) {
+    const std::string_view key = object_[i].key();
+    if (among(key, known_) || among(key, ignored_)) continue;
+    const std::span<const std::string_view> known(known_.data(), known_.size());
+    return object_[i].error("unknown key \"" + std::string(key) + "\"" + suggestion(key, known));
+  }
+  return missing_;
+}
+
+}  // namespace shardwright

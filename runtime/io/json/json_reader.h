@@ -1,0 +1,138 @@
+// Reads the members of JSON objects into C++ values, strictly: wrong types and unknown keys are
+// errors that name the place.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/container/small_vector.hpp>
+
+#include "core/embedding/problem/kinds.h"
+#include "core/status.h"
+#include "runtime/io/json/json_document.h"
+
+namespace shardwright {
+
+// The index of a text among `names`, letters compared without case. `what` names the vocabulary in
+// the error, which suggests the nearest name.
+Result<std::size_t> read_choice(JsonValue value, std::string_view what,
+                                std::span<const std::string_view> names);
+
+// What an enumeration is called in error messages.
+template <class Enum>
+inline constexpr std::string_view kVocabulary = "value";
+template <>
+inline constexpr std::string_view kVocabulary<embedding::ComputeDevice> = "compute device";
+template <>
+inline constexpr std::string_view kVocabulary<embedding::ShardingType> = "sharding type";
+template <>
+inline constexpr std::string_view kVocabulary<embedding::ComputeKernel> = "compute kernel";
+template <>
+inline constexpr std::string_view kVocabulary<embedding::PartitionBy> = "partition_by";
+template <>
+inline constexpr std::string_view kVocabulary<embedding::DataType> = "data type";
+template <>
+inline constexpr std::string_view kVocabulary<embedding::PipelineType> = "pipeline type";
+template <>
+inline constexpr std::string_view kVocabulary<embedding::CacheAlgorithm> = "cache algorithm";
+
+Status read_value(JsonValue value, std::int64_t& out);
+Status read_value(JsonValue value, int& out);
+Status read_value(JsonValue value, double& out);
+Status read_value(JsonValue value, bool& out);
+Status read_value(JsonValue value, std::string& out);
+
+template <class Enum>
+requires(embedding::EnumNames<Enum>::kNames.size() > 0) Status
+    read_value(JsonValue value, Enum& out) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(
+      const std::size_t index,
+      read_choice(value, kVocabulary<Enum>, embedding::EnumNames<Enum>::kNames));
+  out = static_cast<Enum>(index);
+  return {};
+}
+
+template <class T>
+Status read_value(JsonValue value, std::vector<T>& out);
+
+// null reads as "not given".
+template <class T>
+Status read_value(JsonValue value, std::optional<T>& out) {
+  if (value.is_null()) return {};
+  T inner{};
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, inner));
+  out = std::move(inner);
+  return {};
+}
+
+template <class T>
+Status read_value(JsonValue value, std::vector<T>& out) {
+  if (value.is_null()) return {};
+  if (!value.is_array()) return value.expected("a list");
+  out.clear();
+  out.reserve(value.size());
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    T element{};
+    SHARDWRIGHT_RETURN_IF_ERROR(read_value(value[i], element));
+    out.push_back(std::move(element));
+  }
+  return {};
+}
+
+// Reads one object member by member. The first error stays: later reads do nothing, and finish()
+// returns it. Every key that is neither read nor ignored is an error.
+// Thread safety: one thread at a time.
+class ObjectReader {
+ public:
+  explicit ObjectReader(JsonValue object);
+
+  // Leaves `out` as it is where the object has no such member.
+  template <class T>
+  ObjectReader& optional(std::string_view key, T& out) {
+    return optional_with(key, [&](JsonValue value) { return read_value(value, out); });
+  }
+  template <class T>
+  ObjectReader& required(std::string_view key, T& out) {
+    return required_with(key, [&](JsonValue value) { return read_value(value, out); });
+  }
+
+  // The same with a function JsonValue -> Status.
+  template <class Function>
+  ObjectReader& optional_with(std::string_view key, const Function& function) {
+    if (const std::optional<JsonValue> value = take(key)) keep(function(*value));
+    return *this;
+  }
+  template <class Function>
+  ObjectReader& required_with(std::string_view key, const Function& function) {
+    const std::optional<JsonValue> value = take(key);
+    if (value) keep(function(*value));
+    if (!value) report_missing(key);
+    return *this;
+  }
+
+  ObjectReader& ignore(std::initializer_list<std::string_view> keys);
+  ObjectReader& ignore(std::span<const std::string_view> keys);
+
+  // The first error, or an unknown key (which may be a missing one misspelt), or a missing one, or
+  // success.
+  Status finish();
+
+ private:
+  std::optional<JsonValue> take(std::string_view key);
+  void keep(Status status);
+  void report_missing(std::string_view key);
+
+  JsonValue object_;
+  Status status_;
+  Status missing_;
+  boost::container::small_vector<std::string_view, 24> known_;
+  std::size_t members_taken_ = 0;
+  std::span<const std::string_view> ignored_;
+};
+
+}  // namespace shardwright

@@ -1,0 +1,235 @@
+#include "runtime/io/operators/paths_json.h"
+
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "core/check.h"
+#include "core/operators/mesh/sharding_spec.h"
+#include "runtime/io/json/json_reader.h"
+#include "runtime/io/json/json_writer.h"
+
+namespace shardwright {
+namespace {
+
+using operators::DeviceMesh;
+using operators::DeviceMeshSpec;
+using operators::DimSpecs;
+using operators::PathCost;
+using operators::PhaseCost;
+using operators::ReshardPath;
+using operators::ReshardStep;
+using operators::SpecTable;
+using operators::TensorShape;
+
+// So that sums of a few tensors stay in range.
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 59;
+
+Status read_mesh_shape(JsonValue value, std::vector<std::uint32_t>& shape) {
+  if (!value.is_array()) return value.expected("a list with the devices along each axis");
+  for (std::size_t axis = 0; axis < value.size(); ++axis) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::int64_t size, value[axis].integer());
+    if (size < 1 || size > std::numeric_limits<std::uint32_t>::max())
+      return value[axis].error("a mesh axis has at least one device and at most 2^32 - 1");
+    shape.push_back(static_cast<std::uint32_t>(size));
+  }
+  return {};
+}
+
+Status read_shape(JsonValue value, std::vector<std::int64_t>& shape) {
+  if (!value.is_array()) return value.expected("a list with the extents of the tensor");
+  if (value.size() > DimSpecs::kMaxRank) {
+    return value.error("a tensor has at most " + std::to_string(DimSpecs::kMaxRank) +
+                       " dimensions");
+  }
+  std::int64_t elements = 1;
+  for (std::size_t dim = 0; dim < value.size(); ++dim) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::int64_t extent, value[dim].integer());
+    if (extent < 0) return value[dim].error("an extent is not negative");
+    if (extent > 0 && elements > kMaxElements / extent)
+      return value.error("the tensor has more than 2^59 elements");
+    elements *= extent;
+    shape.push_back(extent);
+  }
+  return {};
+}
+
+// The mesh calls its extents `shape`, the file `mesh`.
+Error at_mesh(Error error, JsonValue question) {
+  constexpr std::string_view kShape = "/shape";
+  if (error.where.starts_with(kShape)) error.where.replace(0, kShape.size(), "/mesh");
+  error.where = question.pointer() + error.where;
+  return error;
+}
+
+std::string why_invalid(const SpecTable& table, const TensorShape& shape, const DimSpecs& specs) {
+  if (specs.rank() != shape.rank()) {
+    return std::to_string(specs.rank()) + " dimensions for a tensor of " +
+           std::to_string(shape.rank());
+  }
+  if ((specs.used_axes() >> table.mesh().num_axes()) != 0) return "the mesh has no such axis";
+  if (!specs.disjoint()) return "a mesh axis shards two dimensions";
+  for (std::size_t dim = 0; dim < specs.rank(); ++dim) {
+    const std::uint32_t devices = table.mesh().devices_along(specs[dim].axes);
+    if (shape.dims[dim] % devices == 0) continue;
+    return "dimension " + std::to_string(dim) + " of " + std::to_string(shape.dims[dim]) +
+           " elements cannot be split over " + std::to_string(devices) + " devices";
+  }
+  return "";
+}
+
+Status read_spec(JsonValue value, const SpecTable& table, const TensorShape& shape,
+                 DimSpecs& specs) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string_view text, value.string());
+  const Result<DimSpecs> parsed = DimSpecs::parse(text);
+  if (!parsed.ok()) return value.error(parsed.error().message);
+  specs = *parsed;
+  if (!table.valid(shape, specs))
+    return value.error("\"" + std::string(text) + "\": " + why_invalid(table, shape, specs));
+  return {};
+}
+
+Status read_pairs(JsonValue list, ReshardQuestions& questions) {
+  if (!list.is_array()) return list.expected("a list of pairs of sharding specs");
+  const SpecTable table(questions.mesh);
+  const TensorShape shape{questions.shape};
+  questions.pairs.resize(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (!list[i].is_array()) return list[i].expected("a list of a source and a target");
+    if (list[i].size() < 2) return list[i].error("a pair has a source and a target");
+    SHARDWRIGHT_RETURN_IF_ERROR(read_spec(list[i][0], table, shape, questions.pairs[i].from));
+    SHARDWRIGHT_RETURN_IF_ERROR(read_spec(list[i][1], table, shape, questions.pairs[i].to));
+  }
+  return {};
+}
+
+Status read_questions(JsonValue value, ReshardQuestions& questions) {
+  DeviceMeshSpec spec;
+  std::optional<JsonValue> pairs;
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      ObjectReader(value)
+          .required_with("mesh", [&](JsonValue v) { return read_mesh_shape(v, spec.shape); })
+          .required_with("shape", [&](JsonValue v) { return read_shape(v, questions.shape); })
+          .optional("alpha", spec.alpha)
+          .optional("beta", spec.beta)
+          .required_with("pairs",
+                         [&](JsonValue v) {
+                           pairs = v;
+                           return Status();
+                         })
+          .ignore({"columns", "name", "note", "source", "group", "expected", "timing"})
+          .finish());
+  auto mesh = DeviceMesh::make(std::move(spec));
+  if (!mesh.ok()) return at_mesh(mesh.error(), value);
+  questions.mesh = std::move(mesh).value();
+  return read_pairs(*pairs, questions);
+}
+
+template <class Numbers>
+void write_numbers(JsonWriter& json, std::string_view key, const Numbers& numbers) {
+  json.key(key).begin_array();
+  for (const auto number : numbers)
+    json.value(number);
+  json.end_array();
+}
+
+void write_cost(JsonWriter& json, const PhaseCost& cost) {
+  json.begin_array().value(cost.forward).value(cost.backward).value(cost.total).end_array();
+}
+
+// Neither specs nor steps where nothing is converted; null where there is no path.
+void write_steps(JsonWriter& json, const DimSpecs& from, const ReshardPath& path) {
+  if (!path.found) {
+    json.null().null();
+    return;
+  }
+  json.begin_array();
+  if (!path.steps.empty()) json.value(from.to_string());
+  for (const ReshardStep& step : path.steps)
+    json.value(step.result.to_string());
+  json.end_array().begin_array();
+  for (const ReshardStep& step : path.steps) {
+    json.begin_array()
+        .value(pattern_name(step.pattern))
+        .value(step.gather_dim)
+        .value(step.shard_dim)
+        .value(step.axis)
+        .end_array();
+  }
+  json.end_array();
+}
+
+void write_row(JsonWriter& json, const ReshardQuestions::Pair& pair, const ReshardPath& path,
+               PathCost mode) {
+  json.begin_array().value(pair.from.to_string()).value(pair.to.to_string());
+  if (mode != PathCost::kExact) json.value(difference(pair.from, pair.to));
+  write_steps(json, pair.from, path);
+  if (!path.found || mode == PathCost::kExact) {
+    write_cost(json, path.cost);
+    if (mode != PathCost::kExact) write_cost(json, path.cost);
+  } else {
+    write_cost(json, path_cost(path.steps, PathCost::kCompat));
+    write_cost(json, path_cost(path.steps, PathCost::kSum));
+  }
+  json.end_array();
+}
+
+void write_columns(JsonWriter& json, PathCost mode) {
+  json.key("columns").begin_array().value("src").value("dst");
+  if (mode == PathCost::kExact) {
+    json.value("path").value("ops[op,gather_dim,shard_dim,axis]").value("cost[fwd,bwd,total]");
+  } else {
+    json.value("difference")
+        .value("path")
+        .value("ops[op,gather_dim,shard_dim,axis]")
+        .value("compat_cost[fwd,bwd,total]")
+        .value("sum_cost[fwd,bwd,total]");
+  }
+  json.end_array();
+}
+
+}  // namespace
+
+Result<std::vector<ReshardQuestions>> read_reshard_questions(std::string_view text) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
+  const JsonValue root = document.root();
+  if (!root.is_array()) return root.expected("a list of objects with `mesh`, `shape` and `pairs`");
+  std::vector<ReshardQuestions> questions(root.size());
+  for (std::size_t i = 0; i < root.size(); ++i)
+    SHARDWRIGHT_RETURN_IF_ERROR(read_questions(root[i], questions[i]));
+  return questions;
+}
+
+std::string_view pattern_name(operators::ReshardPattern pattern) {
+  constexpr std::array<std::string_view, 3> kNames{"all_gather", "all_to_all", "shard"};
+  return kNames[static_cast<std::size_t>(pattern)];
+}
+
+void write_reshard_answers(std::span<const ReshardQuestions> questions,
+                           std::span<const std::vector<ReshardPath>> paths, PathCost mode,
+                           const TextSink& sink) {
+  SHARDWRIGHT_CHECK(questions.size() == paths.size());
+  JsonWriter json(sink);
+  json.begin_array();
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    const ReshardQuestions& asked = questions[i];
+    SHARDWRIGHT_CHECK(asked.pairs.size() == paths[i].size());
+    json.new_line().begin_object();
+    write_numbers(json, "mesh", asked.mesh->spec().shape);
+    write_numbers(json, "shape", asked.shape);
+    write_numbers(json, "alpha", asked.mesh->spec().alpha);
+    write_numbers(json, "beta", asked.mesh->spec().beta);
+    write_columns(json, mode);
+    json.key("pairs").begin_array();
+    for (std::size_t k = 0; k < asked.pairs.size(); ++k) {
+      json.new_line();
+      write_row(json, asked.pairs[k], paths[i][k], mode);
+    }
+    json.end_array().end_object();
+  }
+  json.end_array().finish();
+}
+
+}  // namespace shardwright

@@ -1,0 +1,395 @@
+#include <algorithm>
+#include <string>
+
+#include "runtime/io/json/json_writer.h"
+#include "runtime/io/program/program_json.h"
+
+namespace shardwright {
+namespace {
+
+using namespace program;
+
+template <class List>
+void write_list(JsonWriter& json, const List& list) {
+  json.begin_array();
+  for (const auto& value : list)
+    json.value(static_cast<std::int64_t>(value));
+  json.end_array();
+}
+
+void write_part(JsonWriter& json, const Part& part) {
+  json.begin_array();
+  for (const Interval& interval : part) {
+    json.begin_array().value(interval.begin).value(interval.end).end_array();
+  }
+  json.end_array();
+}
+
+template <class List>
+void member_list(JsonWriter& json, std::string_view key, const List& list) {
+  json.key(key);
+  write_list(json, list);
+}
+
+void write_bounds(JsonWriter& json, const Part& part) {
+  std::vector<std::int64_t> starts;
+  std::vector<std::int64_t> ends;
+  for (const Interval& interval : part) {
+    starts.push_back(interval.begin);
+    ends.push_back(interval.end);
+  }
+  member_list(json, "starts", starts);
+  member_list(json, "ends", ends);
+}
+
+constexpr std::string_view step_name(StepKind kind) {
+  switch (kind) {
+    case StepKind::kAllGather:
+      return "all_gather";
+    case StepKind::kConcatGather:
+      return "c_concat";
+    case StepKind::kAllReduce:
+      return "all_reduce";
+    case StepKind::kReduceScatter:
+      return "reduce_scatter";
+    case StepKind::kAllToAll:
+      return "all_to_all";
+    case StepKind::kSend:
+      return "send";
+    case StepKind::kRecv:
+      return "recv";
+    case StepKind::kKeep:
+      return "keep";
+    case StepKind::kConcat:
+      return "concat";
+    case StepKind::kSlice:
+      return "slice";
+    case StepKind::kZero:
+      return "zero";
+    case StepKind::kEnd:
+      return "end";
+  }
+  return "";
+}
+
+void write_step(JsonWriter& json, const Step& step, bool is_bool) {
+  json.begin_object().member("op", step_name(step.kind));
+  if (is_collective(step.kind)) member_list(json, "group", step.group);
+  if (step.kind == StepKind::kAllGather) {
+    json.member("need_split", step.need_split).member("is_bool", is_bool);
+  }
+  if (step.kind == StepKind::kAllReduce || step.kind == StepKind::kReduceScatter) {
+    json.member("reduction", to_name(step.reduction));
+  }
+  if (step.kind == StepKind::kReduceScatter) json.member("dim", static_cast<int>(step.dim));
+  if (step.kind == StepKind::kAllToAll) {
+    json.member("split_dim", static_cast<int>(step.dim))
+        .member("concat_dim", static_cast<int>(step.other_dim));
+  }
+  if (step.kind == StepKind::kSend || step.kind == StepKind::kRecv ||
+      step.kind == StepKind::kKeep || step.kind == StepKind::kZero) {
+    json.key("part");
+    write_part(json, step.part);
+  }
+  if (step.kind == StepKind::kSend || step.kind == StepKind::kRecv) {
+    json.member("src", step.src).member("dst", step.dst);
+  }
+  if (step.kind == StepKind::kConcat) {
+    json.key("parts").begin_array();
+    for (const Part& part : step.parts)
+      write_part(json, part);
+    json.end_array();
+  }
+  if (step.kind == StepKind::kSlice) write_bounds(json, step.part);
+  json.end_object();
+}
+
+void write_counters(JsonWriter& json, const ReshardCounters& counters) {
+  json.begin_object()
+      .member("planner_calls", counters.planner_calls)
+      .member("edits", counters.edits)
+      .member("inserted_ops", counters.inserted_ops)
+      .member("commits", counters.commits)
+      .member("mirror_syncs", counters.mirror_syncs)
+      .member("items_scanned", counters.items_scanned)
+      .end_object();
+}
+
+void write_inserted(JsonWriter& json, const RankReshard& rank) {
+  json.begin_array();
+  for (const auto& [type, shape] : rank.inserted) {
+    json.begin_array().value(type);
+    if (shape) write_list(json, *shape);
+    json.end_array();
+  }
+  json.begin_array().value("=>");
+  write_list(json, rank.result);
+  json.end_array().end_array();
+}
+
+void write_mesh_steps(JsonWriter& json, const std::vector<MeshStep>& steps) {
+  using Kind = MeshStep::Kind;
+  json.begin_array();
+  for (const MeshStep& step : steps) {
+    json.begin_array().value(to_name(step.kind)).value(static_cast<int>(step.axis));
+    const bool gathers = step.kind == Kind::kAllGather || step.kind == Kind::kAllToAll;
+    if (gathers) json.value(static_cast<int>(step.from));
+    if (step.kind == Kind::kSplit || step.kind == Kind::kReduceScatter ||
+        step.kind == Kind::kAllToAll) {
+      json.value(static_cast<int>(step.to));
+    }
+    json.end_array();
+  }
+  json.end_array();
+}
+
+void write_reshard(JsonWriter& json, const ReshardCaseDocument& document,
+                   const TensorReshard& answer) {
+  const bool is_bool = document.request.type == DataType::kBool;
+  json.new_line().begin_object().key("seq").begin_object();
+  for (const auto& [rank, steps] : answer.plan.ranks) {
+    json.key(std::to_string(rank)).begin_array();
+    for (const Step& step : steps)
+      write_step(json, step, is_bool);
+    json.end_array();
+  }
+  json.end_object().key("inserted").begin_object();
+  for (const RankReshard& rank : answer.ranks) {
+    json.key(std::to_string(rank.rank));
+    write_inserted(json, rank);
+  }
+  json.end_object().key("counters").begin_object();
+  for (const RankReshard& rank : answer.ranks) {
+    json.key(std::to_string(rank.rank));
+    write_counters(json, rank.counters);
+  }
+  json.end_object();
+  if (answer.mesh_steps) {
+    json.key("steps");
+    write_mesh_steps(json, *answer.mesh_steps);
+  }
+  json.member("cost_us", answer.us);
+  if (answer.simulation) {
+    json.key("simulated").begin_object().member("correct", answer.simulation->ok());
+    if (!answer.simulation->ok()) json.member("problem", answer.simulation->problem);
+    json.end_object();
+  }
+  json.end_object();
+}
+
+// A program with names instead of ids, and numbers for operators that the file did not have.
+class ProgramWriter {
+ public:
+  ProgramWriter(JsonWriter& json, const Program& program) : json_(json), program_(program) {
+    for (std::size_t i = 0; i < program.op_capacity(); ++i) {
+      if (program.has(OpId(i))) first_new_ = std::max(first_new_, program.op(OpId(i)).number + 1);
+    }
+  }
+
+  void write_program(const std::vector<Rank>& ranks) {
+    json_.begin_object().member("name", program_.name());
+    member_list(json_, "ranks", ranks);
+    json_.key("meshes").begin_array();
+    for (const ProcessMesh& mesh : program_.meshes()) {
+      json_.new_line().begin_object();
+      member_list(json_, "shape", mesh.shape());
+      member_list(json_, "ids", mesh.ids());
+      json_.end_object();
+    }
+    json_.end_array();
+    if (program_.num_blocks() > 1) write_blocks();
+    json_.key("vars").begin_array();
+    for (std::size_t i = 0; i < program_.var_capacity(); ++i) {
+      if (program_.has(VarId(i))) write_var(program_.var(VarId(i)));
+    }
+    json_.end_array().key("ops").begin_array();
+    for_each_op([&](BlockId block, OpId id) { write_op(block, id); });
+    json_.end_array().end_object();
+  }
+
+  // [type, inputs, outputs] of every operator.
+  void write_listing() {
+    json_.begin_array();
+    for_each_op([&](BlockId, OpId id) {
+      const Operation& op = program_.op(id);
+      json_.new_line().begin_array().value(op.type);
+      for (const auto* arguments : {&op.inputs, &op.outputs}) {
+        json_.begin_array();
+        for (const Argument& argument : *arguments)
+          json_.value(program_.var(argument.var).name);
+        json_.end_array();
+      }
+      json_.end_array();
+    });
+    json_.end_array();
+  }
+
+  void write_edits(const std::vector<Edit>& edits) {
+    json_.begin_array();
+    for (const Edit& edit : edits) {
+      json_.new_line().begin_object().member("edit", to_name(edit.kind));
+      if (edit.anchor.valid()) json_.member("anchor", number(edit.anchor));
+      if (edit.op.valid()) {
+        json_.member("op", number(edit.op));
+        if (program_.has(edit.op)) json_.member("type", program_.op(edit.op).type);
+      }
+      write_var_name("old", edit.old_var);
+      write_var_name("var", edit.var);
+      json_.end_object();
+    }
+    json_.end_array();
+  }
+
+  void write_groups() {
+    json_.begin_array();
+    for (const ProcessGroup& group : program_.groups()) {
+      json_.new_line().begin_object();
+      member_list(json_, "ranks", group.ranks.view());
+      json_.member("point_to_point", group.is_point_to_point).end_object();
+    }
+    json_.end_array();
+  }
+
+ private:
+  std::int64_t number(OpId id) const {
+    if (program_.has(id) && program_.op(id).number >= 0) return program_.op(id).number;
+    return first_new_ + static_cast<std::int64_t>(id.index());
+  }
+
+  template <class Visit>
+  void for_each_op(const Visit& visit) const {
+    for (std::size_t i = 0; i < program_.num_blocks(); ++i) {
+      const BlockId block(i);
+      for (OpId id = program_.block(block).first; id.valid(); id = program_.next(id)) {
+        visit(block, id);
+      }
+    }
+  }
+
+  void write_blocks() {
+    json_.key("blocks").begin_array();
+    for (std::size_t i = 1; i < program_.num_blocks(); ++i) {
+      json_.begin_object().member("parent", program_.block(BlockId(i)).parent.value()).end_object();
+    }
+    json_.end_array();
+  }
+
+  void write_var_name(std::string_view key, VarId id) {
+    if (id.valid() && program_.has(id)) json_.member(key, program_.var(id).name);
+  }
+
+  void write_var(const Variable& var) {
+    json_.new_line().begin_object().member("name", var.name);
+    member_list(json_, var.is_local ? "local_shape" : "full_shape", var.shape);
+    json_.member("dtype", to_name(var.type));
+    if (var.mesh.valid()) {
+      json_.member("mesh", var.mesh.value());
+      member_list(json_, "dims_mapping", var.dims_mapping);
+    }
+    if (!var.partial.empty()) {
+      json_.key("partial").begin_object();
+      for (std::size_t axis = 0; axis < var.partial.size(); ++axis) {
+        if (var.partial[axis] == Reduction::kNone) continue;
+        json_.member(std::to_string(axis), to_name(var.partial[axis]));
+      }
+      json_.end_object();
+    }
+    if (var.block.value() != 0) json_.member("block", var.block.value());
+    if (var.lod_level != 0) json_.member("lod_level", var.lod_level);
+    if (var.is_feed) json_.member("is_feed", true);
+    if (var.is_parameter) json_.member("is_parameter", true);
+    if (var.is_local) json_.member("is_local", true);
+    json_.end_object();
+  }
+
+  void write_arguments(std::string_view key, const std::vector<Argument>& arguments) {
+    json_.key(key).begin_array();
+    for (const Argument& argument : arguments) {
+      json_.begin_object().member("var", program_.var(argument.var).name);
+      json_.member("arg", argument.position);
+      if (!argument.dims_mapping.empty()) member_list(json_, "dims_mapping", argument.dims_mapping);
+      json_.end_object();
+    }
+    json_.end_array();
+  }
+
+  void write_op(BlockId block, OpId id) {
+    const Operation& op = program_.op(id);
+    json_.new_line().begin_object().member("id", number(id)).member("type", op.type);
+    write_arguments("inputs", op.inputs);
+    write_arguments("outputs", op.outputs);
+    if (op.mesh.valid()) json_.member("mesh", op.mesh.value());
+    json_.member("role", to_name(op.role));
+    if (block.value() != 0) json_.member("block", block.value());
+    if (op.sub_block.valid()) json_.member("sub_block", op.sub_block.value());
+    write_var_name("condition", op.condition);
+    if (op.is_gradient_clip) json_.member("is_gradient_clip", true);
+    if (op.is_inserted) json_.member("is_inserted", true);
+    if (!op.attributes.empty()) write_attributes(op.attributes);
+    json_.end_object();
+  }
+
+  void write_attributes(const Attributes& attributes) {
+    json_.key("attributes").begin_object();
+    for (const auto& [name, value] : attributes) {
+      json_.key(name);
+      if (const auto* number_value = std::get_if<std::int64_t>(&value)) json_.value(*number_value);
+      if (const auto* text = std::get_if<std::string>(&value)) json_.value(*text);
+      if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value))
+        write_list(json_, *list);
+    }
+    json_.end_object();
+  }
+
+  JsonWriter& json_;
+  const Program& program_;
+  std::int64_t first_new_ = 0;
+};
+
+}  // namespace
+
+void write_reshards(const std::vector<ReshardCaseDocument>& cases,
+                    const std::vector<TensorReshard>& answers, const TextSink& sink) {
+  JsonWriter json(sink);
+  json.begin_array();
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    write_reshard(json, cases[i], answers[i]);
+  json.end_array().finish();
+}
+
+void write_programs(const std::vector<std::pair<ProgramDocument, ReshardResult>>& results,
+                    const TextSink& sink) {
+  JsonWriter json(sink);
+  json.begin_object().key("programs").begin_array();
+  for (const auto& [document, result] : results) {
+    json.new_line().begin_object().member("name", document.program.name());
+    json.member("requests", result.requests).member("plans", result.plans);
+    json.key("groups");
+    if (result.ranks.empty()) {
+      json.begin_array().end_array();
+    } else {
+      ProgramWriter(json, result.ranks.front().program).write_groups();
+    }
+    json.key("ranks").begin_array();
+    for (const RankProgram& rank : result.ranks) {
+      ProgramWriter writer(json, rank.program);
+      json.new_line().begin_object().member("rank", rank.rank).key("counters");
+      write_counters(json, rank.counters);
+      json.key("ops");
+      writer.write_listing();
+      json.key("edits");
+      writer.write_edits(rank.edits);
+      json.key("program");
+      writer.write_program({rank.rank});
+      if (rank.startup) {
+        json.key("startup");
+        ProgramWriter(json, *rank.startup).write_program({rank.rank});
+      }
+      json.end_object();
+    }
+    json.end_array().end_object();
+  }
+  json.end_array().end_object().finish();
+}
+
+}  // namespace shardwright

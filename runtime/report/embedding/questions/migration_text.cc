@@ -1,0 +1,53 @@
+#include "runtime/report/embedding/questions/migration_text.h"
+
+#include <utility>
+#include <vector>
+
+#include "runtime/report/embedding/questions/moves_text.h"
+#include "runtime/report/text/format.h"
+
+namespace shardwright {
+namespace {
+
+std::string rating_text(const embedding::Problem& problem, double rating) {
+  if (problem.spec().perf_model == embedding::PerfModel::kPerf) return format_ms(rating) + " ms";
+  return format_bytes(Bytes(static_cast<std::int64_t>(rating))) + " of HBM";
+}
+
+std::string summary(const embedding::Problem& problem, const EmbeddingPlanResult& result) {
+  const Migration& migration = *result.migration;
+  std::size_t added = 0;
+  for (const TableMove& move : migration.moves)
+    added += move.from ? 0U : 1U;
+  std::string text = format_plural(migration.tables_kept, "table") + " kept, " +
+                     format_count(migration.moves.size() - added) + " moved (" +
+                     format_bytes(Bytes(migration.moved_bytes)) + "), " + format_count(added) +
+                     " new (" + format_bytes(Bytes(migration.placed_bytes)) + "), " +
+                     format_count(migration.dropped.size()) + " dropped\nrating ";
+  if (migration.rating_before) {
+    text += rating_text(problem, *migration.rating_before) + " before" +
+            (added > 0 ? " (without new tables)" : "");
+  } else {
+    text += "before: none, since the old plan does not stand: " + migration.not_kept;
+  }
+  if (result.best_rating) text += "; " + rating_text(problem, *result.best_rating) + " after";
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string migration_section(const embedding::Problem& problem, const EmbeddingPlanResult& result,
+                              const TextReportOptions& options) {
+  if (!result.migration) return "";
+  const Migration& migration = *result.migration;
+  std::string text = "\nWhat moves\n" + wrap(summary(problem, result), options.width, 2);
+  if (migration.moves.empty()) return text;
+  std::vector<MoveRow> rows;
+  for (const TableMove& move : migration.moves) {
+    rows.push_back(
+        {problem.table(move.table).name, move.bytes, move.from ? &*move.from : nullptr, &move.to});
+  }
+  return text + moves_table(std::move(rows), options.max_tables, options.width);
+}
+
+}  // namespace shardwright

@@ -1,0 +1,17 @@
+// Statistics of a plan, for people.
+#pragma once
+
+#include <string>
+
+#include "core/embedding/problem/problem.h"
+#include "runtime/embedding/result/plan_stats.h"
+#include "runtime/report/embedding/plan/text.h"
+
+namespace shardwright {
+
+// Every rank, then maxima, critical path, imbalance, memory, kernels and the tables that weigh
+// most.
+std::string stats_section(const embedding::Problem& problem, const PlanStats& stats,
+                          const TextReportOptions& options = {});
+
+}  // namespace shardwright

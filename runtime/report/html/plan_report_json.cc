@@ -1,0 +1,307 @@
+#include "runtime/report/html/plan_report_json.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/version.h"
+#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/io/json/json_writer.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::Perf;
+using embedding::Storage;
+using embedding::to_name;
+
+// "<" stands in strings only, where its number may stand for it: no text ends the page's script.
+TextSink without_markup(const TextSink& sink) {
+  return [&sink](std::string_view text) {
+    std::string safe;
+    safe.reserve(text.size());
+    for (const char c : text) {
+      if (c == '<') {
+        safe += "\\u003c";
+      } else {
+        safe += c;
+      }
+    }
+    sink(safe);
+  };
+}
+
+void write_storage(const Storage& storage, JsonWriter& json) {
+  json.begin_array().value(storage.hbm.value()).value(storage.ddr.value()).end_array();
+}
+
+void write_storage(const std::optional<Storage>& storage, JsonWriter& json) {
+  storage ? write_storage(*storage, json) : static_cast<void>(json.null());
+}
+
+void write_perf(const Perf& perf, JsonWriter& json) {
+  json.value(perf.fwd_compute.value())
+      .value(perf.fwd_comms.value())
+      .value(perf.bwd_compute.value())
+      .value(perf.bwd_comms.value())
+      .value(perf.prefetch_compute.value());
+}
+
+void write_problem(const PlanReport& report, JsonWriter& json) {
+  const ReportedProblem& problem = report.problem;
+  const bool bytes = problem.perf_model == embedding::PerfModel::kStorage;
+  json.key("problem")
+      .begin_object()
+      .member("name", problem.name)
+      .member("device", to_name(problem.device))
+      .member("hosts", problem.hosts)
+      .member("ranks_per_host", problem.ranks_per_host)
+      .member("batch_size", problem.batch_size)
+      .end_object()
+      .new_line()
+      .member("rating_in", bytes ? "bytes" : "ms")
+      .member("rating", report.rating);
+  json.member("lower_bound", report.lower_bound);
+  const bool bounded = report.rating && report.lower_bound;
+  const double to_bound = bounded ? gap(*report.rating, *report.lower_bound) : 0;
+  json.key("gap");
+  bounded ? json.value(to_bound) : json.null();
+  json.member("proven_optimal", bounded && to_bound <= kProvenGap)
+      .member("proof", report.proof)
+      .member("problem_hash", report.problem_hash)
+      .member("plan_hash", report.plan_hash)
+      .member("ranks_sha1", report.ranks_sha1)
+      .new_line();
+}
+
+void write_search(const ReportedSearch& search, JsonWriter& json) {
+  json.key("search")
+      .begin_object()
+      .member("mode", search.mode == PlanMode::kExact ? "exact" : "best")
+      .member("options", search.num_options)
+      .member("proposals", search.num_proposals)
+      .member("plans", search.num_plans)
+      .member("work", search.work)
+      .member("threads", search.threads)
+      .member("total_s", search.total_s)
+      .member("stopped_by", search.stopped_by)
+      .member("steps_are", search.steps_are_proposals ? "proposals" : "work")
+      .key("steps")
+      .begin_array();
+  for (const embedding::ImprovementStep& step : search.steps)
+    json.begin_array().value(step.work).value(step.rating).value(step.bound).end_array();
+  json.end_array().end_object().new_line();
+}
+
+void write_reservation(const ReportedReservation& reservation, JsonWriter& json) {
+  json.key("reservation")
+      .begin_object()
+      .member("type", kReservationTypeNames[static_cast<std::size_t>(reservation.type)])
+      .member("percentage", reservation.percentage)
+      .key("dense");
+  write_storage(reservation.dense, json);
+  json.key("inputs");
+  write_storage(reservation.inputs, json);
+  json.end_object().new_line();
+}
+
+void write_constraints(const std::vector<Constraint>& constraints, JsonWriter& json) {
+  json.key("constraints").begin_array();
+  for (const Constraint& constraint : constraints) {
+    json.begin_object().member("text", constraint.text).key("tables").begin_array();
+    for (const embedding::TableId table : constraint.tables)
+      json.value(table.value());
+    json.end_array().end_object();
+  }
+  json.end_array().new_line();
+}
+
+template <class Function>
+void write_list(const char* key, const std::vector<ReportedRank>& ranks, const Function& value_of,
+                JsonWriter& json) {
+  json.key(key).begin_array();
+  for (const ReportedRank& rank : ranks)
+    json.value(value_of(rank));
+  json.end_array().new_line();
+}
+
+// Each as [hbm by rank, ddr by rank].
+void write_memory(const std::vector<ReportedRank>& ranks, JsonWriter& json) {
+  constexpr std::pair<const char*, Storage MemoryParts::*> kParts[] = {
+      {"capacity", &MemoryParts::capacity}, {"reservation", &MemoryParts::reservation},
+      {"reserved", &MemoryParts::reserved}, {"margin", &MemoryParts::margin},
+      {"tables", &MemoryParts::tables},     {"free", &MemoryParts::free}};
+  json.key("memory").begin_object();
+  for (const auto& [key, part] : kParts) {
+    json.key(key).begin_array();
+    for (const auto tier : {&Storage::hbm, &Storage::ddr}) {
+      json.begin_array();
+      for (const ReportedRank& rank : ranks)
+        json.value((rank.memory.*part.*tier).value());
+      json.end_array();
+    }
+    json.end_array().new_line();
+  }
+  json.end_object();
+}
+
+void write_ranks(const std::vector<ReportedRank>& ranks, JsonWriter& json) {
+  constexpr std::pair<const char*, Milliseconds Perf::*> kTimes[] = {
+      {"fwd_compute", &Perf::fwd_compute},
+      {"fwd_comms", &Perf::fwd_comms},
+      {"bwd_compute", &Perf::bwd_compute},
+      {"bwd_comms", &Perf::bwd_comms},
+      {"prefetch", &Perf::prefetch_compute}};
+  json.key("ranks").begin_object().member("count", ranks.size()).new_line();
+  write_list(
+      "ms", ranks, [](const ReportedRank& rank) { return rank.perf_ms; }, json);
+  for (const auto& [key, part] : kTimes) {
+    const auto value = [part = part](const ReportedRank& rank) {
+      return (rank.parts.*part).value();
+    };
+    write_list(key, ranks, value, json);
+  }
+  write_memory(ranks, json);
+  json.end_object().new_line();
+}
+
+void write_place(const ReportedPlace& place, JsonWriter& json) {
+  json.begin_array()
+      .value(to_name(place.sharding_type))
+      .value(to_name(place.compute_kernel))
+      .value(place.load_factor)
+      .value(place.num_shards)
+      .value(place.shard_rows)
+      .value(place.shard_columns)
+      .value(place.even)
+      .value(place.storage.hbm.value())
+      .value(place.storage.ddr.value())
+      .value(place.perf_ms)
+      .begin_array();
+  for (const ReportedShards& run : place.shards)
+    json.value(run.first_rank).value(run.count).value(run.cost);
+  json.end_array().end_array();
+}
+
+void write_tables(const PlanReport& report, JsonWriter& json) {
+  json.key("costs").begin_array();
+  for (const embedding::ShardCost& cost : report.costs) {
+    json.begin_array().value(cost.storage.hbm.value()).value(cost.storage.ddr.value());
+    write_perf(cost.perf, json);
+    json.end_array().new_line();
+  }
+  json.end_array().new_line().key("tables").begin_array();
+  for (const ReportedTable& table : report.tables) {
+    json.begin_array()
+        .value(table.name)
+        .value(table.module)
+        .value(table.rows)
+        .value(table.columns)
+        .value(to_name(table.data_type));
+    table.place ? write_place(*table.place, json) : static_cast<void>(json.null());
+    json.end_array().new_line();
+  }
+  json.end_array().new_line();
+}
+
+void write_needs(const MemoryNeeds& needs, JsonWriter& json) {
+  json.key("needs").begin_object().key("available");
+  write_storage(needs.available, json);
+  json.key("capacity");
+  write_storage(needs.capacity, json);
+  json.member("hbm", needs.hbm.value())
+      .member("total", needs.total.value())
+      .key("tables")
+      .begin_array();
+  for (const TableNeed& need : needs.tables) {
+    if (!need.has_options) {
+      json.null();
+      continue;
+    }
+    json.begin_array()
+        .value(need.hbm.value())
+        .value(need.total.value())
+        .value(need.fits)
+        .end_array()
+        .new_line();
+  }
+  json.end_array().end_object().new_line();
+}
+
+// [sharding type, kernel, [first rank, count, ...]].
+void write_old_place(const std::optional<TablePlace>& place, JsonWriter& json) {
+  if (!place) {
+    json.null();
+    return;
+  }
+  json.begin_array().value(to_name(place->sharding_type)).value(to_name(place->compute_kernel));
+  json.begin_array();
+  const std::vector<std::int64_t>& ranks = place->ranks;
+  for (std::size_t begin = 0, end = 0; begin < ranks.size(); begin = end) {
+    for (end = begin + 1; end < ranks.size() && ranks[end] == ranks[end - 1] + 1;)
+      ++end;
+    json.value(ranks[begin]).value(end - begin);
+  }
+  json.end_array().end_array();
+}
+
+void write_migration(const Migration& migration, JsonWriter& json) {
+  json.key("migration")
+      .begin_object()
+      .member("rating_before", migration.rating_before)
+      .member("not_kept", migration.not_kept)
+      .member("moved_bytes", migration.moved_bytes)
+      .member("placed_bytes", migration.placed_bytes)
+      .member("tables_kept", migration.tables_kept)
+      .key("moves")
+      .begin_array();
+  for (const TableMove& move : migration.moves) {
+    json.begin_array().value(move.table.value()).value(move.bytes);
+    write_old_place(move.from, json);
+    json.end_array().new_line();
+  }
+  json.end_array().key("dropped").begin_array();
+  for (const std::string& name : migration.dropped)
+    json.value(name);
+  json.end_array().end_object().new_line();
+}
+
+void write_outcome(const PlanReport& report, JsonWriter& json) {
+  json.key("violations").begin_array();
+  for (const std::string& violation : report.violations)
+    json.value(violation);
+  json.end_array().new_line();
+  if (report.failure) {
+    json.key("failure")
+        .begin_object()
+        .member("type", report.failure->type)
+        .member("reason", report.failure->reason)
+        .member("message", report.failure->message)
+        .end_object()
+        .new_line();
+  }
+  if (report.needs) write_needs(*report.needs, json);
+  if (report.migration) write_migration(*report.migration, json);
+}
+
+}  // namespace
+
+void write_plan_report(const PlanReport& report, const TextSink& sink) {
+  JsonWriter json(without_markup(sink));
+  json.begin_object()
+      .member("format", "shardwright.embedding.report/1")
+      .member("version", library_version())
+      .new_line();
+  write_problem(report, json);
+  write_search(report.search, json);
+  write_reservation(report.reservation, json);
+  write_constraints(report.constraints, json);
+  write_outcome(report, json);
+  write_ranks(report.ranks, json);
+  write_tables(report, json);
+  json.end_object().finish();
+}
+
+}  // namespace shardwright

@@ -1,0 +1,66 @@
+#include "search/embedding/best/best_mode.h"
+
+#include <utility>
+
+#include "search/explore.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::BestSearch;
+using embedding::ChoiceModel;
+using embedding::Evaluation;
+using embedding::OptionPool;
+using embedding::Plan;
+using embedding::Topology;
+
+// Steps that a certificate's check may take: a fraction of a second.
+constexpr std::uint64_t kCheckSteps = std::uint64_t{1} << 27;
+
+void keep_if_better(const OptionPool& pool, const Topology& available, const Plan& plan,
+                    BestPlan& best) {
+  Evaluation evaluation = embedding::evaluate(pool.problem(), available, plan);
+  if (!evaluation.valid()) return;
+  if (best.plan && best.evaluation.rating <= evaluation.rating) return;
+  best.plan = plan;
+  best.evaluation = std::move(evaluation);
+}
+
+}  // namespace
+
+Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& available,
+                                std::uint64_t seed, const BestStart& start, Executor& executor,
+                                Budget& budget,
+                                const std::function<void(const BestSearch&)>& observe) {
+  const ChoiceModel model(pool, available);
+  SHARDWRIGHT_RETURN_IF_ERROR(model.status());
+  // Options that a proposer made lie outside the space that a proof speaks of.
+  const bool prove = pool.size() == pool.space().size();
+  BestSearch search(model, seed, prove);
+  for (const Plan* const plan : {start.near, start.plan ? &*start.plan : nullptr}) {
+    if (plan == nullptr) continue;
+    if (const auto allocation = to_allocation(pool, model, *plan)) search.offer(*allocation);
+  }
+  BestPlan best;
+  std::optional<double> last;
+  best.reason = explore(search, executor, budget, [&](const BestSearch& at) {
+    if (start.on_better && at.best() && (!last || at.best()->rating < *last)) {
+      last = at.best()->rating;
+      start.on_better(to_plan(pool, model, at.best()->allocation));
+    }
+    observe(at);
+  });
+  best.steps = search.steps();
+  best.none_exists = search.none_exists();
+  if (search.best()) {
+    keep_if_better(pool, available, to_plan(pool, model, search.best()->allocation), best);
+  }
+  if (start.plan) keep_if_better(pool, available, *start.plan, best);
+  if (prove && best.plan && search.bound() > 0 &&
+      !check_bound(pool.space(), available, *search.certificate(), kCheckSteps)) {
+    best.certificate = *search.certificate();
+  }
+  return best;
+}
+
+}  // namespace shardwright

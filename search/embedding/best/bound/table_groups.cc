@@ -1,0 +1,52 @@
+#include "search/embedding/best/bound/table_groups.h"
+
+#include <bit>
+#include <map>
+#include <utility>
+
+namespace shardwright::embedding {
+namespace {
+
+// Equal for two tables exactly where their choices are.
+std::vector<std::uint64_t> describe(const ChoiceModel& model, std::size_t table) {
+  std::vector<std::uint64_t> words;
+  for (const Choice& choice : model.choices(table)) {
+    words.push_back(static_cast<std::uint64_t>(choice.reach));
+    words.push_back(choice.num_runs);
+    for (const ChoiceRun& run : model.runs(choice)) {
+      words.push_back(run.count);
+      words.push_back(std::bit_cast<std::uint64_t>(run.load));
+      words.push_back(std::bit_cast<std::uint64_t>(run.hbm_bytes));
+      words.push_back(std::bit_cast<std::uint64_t>(run.ddr_bytes));
+    }
+  }
+  return words;
+}
+
+}  // namespace
+
+TableKinds::TableKinds(const ChoiceModel& model) : model_(&model) {
+  std::map<std::vector<std::uint64_t>, std::uint32_t> kinds;
+  for (std::size_t table = 0; table < model.num_tables(); ++table) {
+    const auto [found, added] =
+        kinds.try_emplace(describe(model, table), static_cast<std::uint32_t>(first_of_.size()));
+    if (added) first_of_.push_back(static_cast<std::uint32_t>(table));
+    kind_of_.push_back(found->second);
+  }
+}
+
+std::vector<AlikeTables> TableKinds::groups(const std::vector<Zone>& zones) const {
+  std::vector<AlikeTables> groups;
+  std::map<std::pair<std::uint32_t, std::vector<Zone>>, std::size_t> number;
+  for (std::uint32_t table = 0; table < kind_of_.size(); ++table) {
+    const auto begin = zones.begin() + model_->first_choice(table);
+    const auto end = begin + static_cast<std::ptrdiff_t>(model_->choices(table).size());
+    const auto [found, added] =
+        number.try_emplace({kind_of_[table], std::vector<Zone>(begin, end)}, groups.size());
+    if (added) groups.push_back({kind_of_[table], {}});
+    groups[found->second].tables.push_back(table);
+  }
+  return groups;
+}
+
+}  // namespace shardwright::embedding

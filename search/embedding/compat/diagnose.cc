@@ -1,0 +1,189 @@
+#include "search/embedding/compat/diagnose.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "search/embedding/compat/partitioners/greedy_perf.h"
+
+namespace shardwright::embedding {
+namespace {
+
+std::string with_unit(std::int64_t bytes) {
+  const double gib = static_cast<double>(bytes) / static_cast<double>(kGibibyte);
+  std::string text = std::to_string(gib);
+  text.erase(text.find('.') + 4);
+  return std::to_string(bytes) + " bytes (" + text + " GiB)";
+}
+
+std::string quoted(const std::string& name) { return "\"" + name + "\""; }
+
+// By how much a cost exceeds what there is, in the tier that lacks more.
+struct Shortage {
+  std::int64_t bytes = 0;
+  bool hbm = true;
+
+  static Shortage of(std::int64_t hbm, std::int64_t ddr, Storage available) {
+    const std::int64_t over_hbm = hbm - available.hbm.value();
+    const std::int64_t over_ddr = ddr - available.ddr.value();
+    return over_hbm >= over_ddr ? Shortage{over_hbm, true} : Shortage{over_ddr, false};
+  }
+  const char* tier() const { return hbm ? "HBM" : "DDR"; }
+};
+
+// The rank that a shard of this size misses by least, or, where every rank must take one, by most.
+struct Closest {
+  std::uint32_t rank = 0;
+  Shortage shortage;
+};
+
+Closest closest_rank(const OptionRow& row, const Topology& available) {
+  const bool every = row.partition_by == PartitionBy::kUniform;
+  Closest closest;
+  for (std::uint32_t rank = 0; rank < available.world_size(); ++rank) {
+    const Shortage shortage =
+        Shortage::of(row.max_hbm_bytes, row.max_ddr_bytes, available.storage()[rank]);
+    const bool nearer = every ? shortage.bytes > closest.shortage.bytes
+                              : shortage.bytes < closest.shortage.bytes;
+    if (rank == 0 || nearer) closest = {rank, shortage};
+  }
+  return closest;
+}
+
+class Diagnostician {
+ public:
+  Diagnostician(const OptionPool& pool, const Topology& available)
+      : pool_(pool), available_(available) {}
+
+  // Whether the option fits an empty machine; if not, by how much its worst shard misses.
+  std::optional<Shortage> shortage_alone(OptionId id) {
+    const OptionRow& row = pool_.row(id);
+    GroupOrder order(pool_, PartitionerSpec::SortBy::kStorage, false);
+    const OptionId proposal[] = {id};
+    order.reset(proposal);
+    if (!placement_) placement_.emplace(pool_, available_);
+    if (greedy_.partition(proposal, order, *placement_)) return std::nullopt;
+    Shortage worst = closest_rank(row, available_).shortage;
+    if (worst.bytes <= 0) worst = {1, true};
+    return worst;
+  }
+
+  // The first table that fits the empty machine with none of its options.
+  std::optional<Diagnosis> table_that_fits_nowhere() {
+    for (const auto& table : pool_.tables()) {
+      std::optional<Shortage> least;
+      OptionId closest;
+      for (const OptionId id : table.options) {
+        const auto shortage = shortage_alone(id);
+        if (!shortage) {
+          least.reset();
+          break;
+        }
+        if (!least || shortage->bytes < least->bytes) {
+          least = shortage;
+          closest = id;
+        }
+      }
+      if (least) return describe_table(table, closest, *least);
+    }
+    return std::nullopt;
+  }
+
+  Diagnosis describe_table(const OptionPool::TableOptions& table, OptionId closest,
+                           const Shortage& shortage) {
+    const ShardingOption& option = pool_.option(closest);
+    const OptionRow& row = pool_.row(closest);
+    const std::uint32_t rank = closest_rank(row, available_).rank;
+    const std::int64_t left = shortage.hbm ? available_.storage()[rank].hbm.value()
+                                           : available_.storage()[rank].ddr.value();
+    Diagnosis diagnosis;
+    diagnosis.reason = "table_fits_nowhere";
+    diagnosis.message =
+        "Table " + quoted(pool_.problem().table(table.table).name) + " fits on no rank with any of its " +
+        std::to_string(table.options.size()) + " sharding options, even on an empty machine. The closest, " +
+        std::string(to_name(option.sharding_type)) + " with kernel " +
+        std::string(to_name(option.compute_kernel)) + ", has a shard of " +
+        with_unit(shortage.hbm ? row.max_hbm_bytes : row.max_ddr_bytes) + " " + shortage.tier() +
+        "; after reservation rank " + std::to_string(rank) + " has " + with_unit(left) +
+        ": " + with_unit(shortage.bytes) + " short. Allow sharding types that split the table further "
+        "or kernels that keep it in DDR, use ranks with more memory, or lower the reservation.";
+    return diagnosis;
+  }
+
+  Diagnosis describe_total(Storage needed) const {
+    const Storage total = available_.total_storage();
+    const Shortage shortage = Shortage::of(needed.hbm.value(), needed.ddr.value(), total);
+    Diagnosis diagnosis;
+    diagnosis.reason = "not_enough_memory";
+    diagnosis.message =
+        std::string(needed.hbm + needed.ddr > total.hbm + total.ddr
+                        ? "All tables together do not fit"
+                        : "No proposal that was tried fits in total, though other divisions of "
+                          "tables between HBM and DDR might") +
+        ": the smallest proposal needs " + with_unit(needed.hbm.value()) +
+        " HBM and " + with_unit(needed.ddr.value()) + " DDR over all ranks, and after reservation " +
+        std::to_string(available_.world_size()) + " ranks have " + with_unit(total.hbm.value()) +
+        " HBM and " + with_unit(total.ddr.value()) + " DDR: " + with_unit(shortage.bytes) + " " +
+        shortage.tier() + " short. Use more ranks or ranks with more memory, smaller tables, or a "
+        "smaller batch.";
+    return diagnosis;
+  }
+
+  // Everything fits alone and in total, but not side by side.
+  Diagnosis describe_packing(std::span<const OptionId> proposal) {
+    GroupOrder order(pool_, PartitionerSpec::SortBy::kStorage, false);
+    order.reset(proposal);
+    if (!placement_) placement_.emplace(pool_, available_);
+    Diagnosis diagnosis;
+    diagnosis.reason = "does_not_pack";
+    diagnosis.message = "Every table fits alone and the memory suffices in total, but no proposal "
+                        "could be placed rank by rank.";
+    if (!greedy_.partition(proposal, order, *placement_)) diagnosis.message += " " + first_failure(proposal);
+    diagnosis.message += " Relax constraints so that large tables can be split, use more ranks or "
+                         "ranks with more memory, or lower the reservation.";
+    return diagnosis;
+  }
+
+ private:
+  std::string first_failure(std::span<const OptionId> proposal) const {
+    if (greedy_.failed_position() == GroupOrder::kNone) {
+      return "In the smallest one the uniform shards (row_wise, data_parallel) alone overfill a rank.";
+    }
+    const OptionId id = proposal[greedy_.failed_position()];
+    const OptionRow& row = pool_.row(id);
+    std::int64_t most_left = 0;
+    Rank rank = 0;
+    for (Rank i = 0; i < placement_->num_devices(); ++i) {
+      if (placement_->device_of(i).hbm_bytes > most_left) {
+        most_left = placement_->device_of(i).hbm_bytes;
+        rank = i;
+      }
+    }
+    return "In the smallest one table " + quoted(pool_.problem().table(TableId(row.table)).name) +
+           " (" + std::string(to_name(row.sharding_type)) + ", shards of up to " +
+           with_unit(row.max_hbm_bytes) + " HBM) found no place; rank " + std::to_string(rank) +
+           " had the most HBM left, " + with_unit(most_left) + ".";
+  }
+
+  const OptionPool& pool_;
+  const Topology& available_;
+  std::optional<Placement> placement_;
+  GreedyPerfPartitioner greedy_;
+};
+
+}  // namespace
+
+Diagnosis diagnose(const OptionPool& pool, const Topology& available,
+                   std::span<const OptionId> lowest, Storage lowest_storage) {
+  Diagnostician diagnostician(pool, available);
+  const bool total_fits = lowest_storage.fits_in(available.total_storage());
+  std::optional<Diagnosis> diagnosis = diagnostician.table_that_fits_nowhere();
+  if (!diagnosis) {
+    diagnosis = total_fits ? diagnostician.describe_packing(lowest)
+                           : diagnostician.describe_total(lowest_storage);
+  }
+  diagnosis->type = total_fits ? "strict_constraints" : "insufficient_storage";
+  return *std::move(diagnosis);
+}
+
+}  // namespace shardwright::embedding

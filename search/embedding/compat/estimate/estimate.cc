@@ -1,0 +1,76 @@
+#include "search/embedding/compat/estimate/estimate.h"
+
+#include <cmath>
+#include <string>
+
+#include "search/embedding/compat/estimate/inputs.h"
+#include "search/embedding/compat/estimate/perf.h"
+#include "search/embedding/compat/estimate/storage.h"
+
+namespace shardwright::embedding {
+namespace {
+
+std::string described(const EstimateInputs& in) {
+  return "table \"" + in.table->name + "\" (" + std::string(to_name(in.sharding_type)) + ", " +
+         std::string(to_name(in.compute_kernel)) + ")";
+}
+
+// Under what the user measured of the kernel. Errors: kInvalidInput above 2^62 bytes.
+Result<ShardCost> calibrated_cost(const ShardCost& cost, const KernelCalibration& kernel,
+                                  std::int64_t columns, const EstimateInputs& in) {
+  const auto scaled = [&](Bytes bytes) {
+    return kernel.memory == 1 ? static_cast<double>(bytes.value())
+                              : std::ceil(static_cast<double>(bytes.value()) * kernel.memory);
+  };
+  const double hbm = scaled(cost.storage.hbm);
+  const double ddr = scaled(cost.storage.ddr);
+  if (!(hbm < kMaxTotalBytes && ddr < kMaxTotalBytes)) {
+    return invalid_input("/calibration/kernels/" + std::string(to_name(kernel.kernel)) + "/memory",
+                         "makes a shard of " + described(in) + " take more than 2^62 bytes");
+  }
+  ShardCost measured{cost.storage, calibrated(cost.perf, kernel, columns)};
+  if (kernel.memory != 1) {
+    measured.storage = {Bytes(static_cast<std::int64_t>(hbm)),
+                        Bytes(static_cast<std::int64_t>(ddr))};
+  }
+  return measured;
+}
+
+}  // namespace
+
+Result<ShardingOption> Estimator::estimate(ShardingOption option) const {
+  const EstimateInputs in = estimate_inputs(*problem_, option);
+  const std::optional<double> bandwidth = kernel_bandwidth(in);
+  if (!bandwidth) {
+    return invalid_input("", "no bandwidth is known for " + described(in) + " on device " +
+                                 std::string(to_name(problem_->topology().compute_device())));
+  }
+  option.batch_size = problem_->batch_size();
+  option.is_pooled = in.is_pooled;
+  option.is_weighted = in.is_weighted;
+  option.costs.clear();
+  double total_bytes = 0;
+  const KernelCalibration* const measured =
+      problem_->spec().calibration.find(option.compute_kernel);
+  for (const ShardExtent& extent : option.layout->extents) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const Storage storage, estimate_storage(in, extent));
+    ShardCost cost{storage, estimate_perf(in, *bandwidth, extent.rows, extent.columns)};
+    if (measured != nullptr) {
+      SHARDWRIGHT_ASSIGN_OR_RETURN(cost, calibrated_cost(cost, *measured, extent.columns, in));
+    }
+    if (!std::isfinite(cost.perf.total().value())) {
+      return invalid_input("", "the time of " + described(in) +
+                                   " is not finite; check batch size, pooling and bandwidths");
+    }
+    total_bytes += (static_cast<double>(cost.storage.hbm.value()) +
+                    static_cast<double>(cost.storage.ddr.value())) *
+                   extent.count;
+    option.costs.push_back(cost);
+  }
+  if (total_bytes >= kMaxTotalBytes) {
+    return invalid_input("", "the shards of " + described(in) + " would take more than 2^62 bytes");
+  }
+  return option;
+}
+
+}  // namespace shardwright::embedding

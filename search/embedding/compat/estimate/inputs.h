@@ -1,0 +1,54 @@
+// What both estimators read of a table: its batches and the widths of what travels.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/embedding/problem/problem.h"
+#include "core/embedding/sharding_option.h"
+
+namespace shardwright::embedding {
+
+// Source of indices and of weights per lookup, 8 bytes. Source: BIGINT_DTYPE,
+// torchrec/distributed/planner/constants.py.
+inline constexpr double kInputDataTypeSize = 8;
+// Source: UVM_CACHING_RATIO and KV_CACHING_RATIO, the same file.
+inline constexpr double kDefaultCachingRatio = 0.2;
+
+// Per local batch of one rank, summed over the features left to right.
+struct BatchSizes {
+  double inputs = 0;   // lookups
+  double outputs = 0;  // embeddings that leave the table; equal to inputs where nothing is pooled
+};
+
+// The table side of an estimate. Sizes in bytes per element.
+struct EstimateInputs {
+  const Problem* problem = nullptr;
+  const Table* table = nullptr;
+  ShardingType sharding_type = ShardingType::kTableWise;
+  ComputeKernel compute_kernel = ComputeKernel::kFused;
+  bool is_pooled = true;
+  bool is_weighted = false;
+  BatchSizes batch;
+  double rows = 0;
+  double columns = 0;
+  std::int64_t tensor_bytes = 0;
+  int table_data_type_size = 4;
+  double output_data_type_size = 4;
+  double fwd_a2a_data_type_size = 4;
+  double bwd_a2a_data_type_size = 4;
+  double fwd_sr_data_type_size = 4;
+  double bwd_sr_data_type_size = 4;
+  std::optional<double> caching_ratio;  // of the table, else of the sharder
+  bool prefetch_pipeline = false;
+  double expected_cache_fetches = 0;
+};
+
+EstimateInputs estimate_inputs(const Problem& problem, const ShardingOption& option);
+
+// Expected share of lookups that miss a cache of `load_factor` x height rows.
+// Source: EmbeddingOffloadStats.estimate_cache_miss_rate, torchrec/distributed/planner/
+// shard_estimators.py, evaluated in single precision as there.
+double expected_miss_rate(const CacheStatistics& stats, double load_factor);
+
+}  // namespace shardwright::embedding

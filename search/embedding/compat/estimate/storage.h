@@ -1,0 +1,25 @@
+// The memory estimate: bytes that one shard takes on its rank.
+#pragma once
+
+#include <cstdint>
+
+#include "core/embedding/sharding_option.h"
+#include "core/status.h"
+#include "search/embedding/compat/estimate/inputs.h"
+
+namespace shardwright::embedding {
+
+// Memory of a shard of this extent: weights, optimizer state, cache state, inputs and outputs.
+// Errors: kInvalidInput where a byte count exceeds 2^62.
+// Source: calculate_shard_storages, torchrec/distributed/planner/shard_estimators.py.
+Result<Storage> estimate_storage(const EstimateInputs& in, const ShardExtent& extent);
+
+// What a shard takes in and gives out per step, in bytes; 0 where that exceeds 2^62.
+// Source: _calculate_shard_io_sizes, torchrec/distributed/planner/shard_estimators.py.
+struct ShardIo {
+  std::int64_t input_bytes = 0;
+  std::int64_t output_bytes = 0;
+};
+ShardIo shard_io(const EstimateInputs& in, const ShardExtent& extent);
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,18 @@
+#include "search/embedding/compat/partitioners/partitioner.h"
+
+#include "search/embedding/compat/partitioners/greedy_perf.h"
+#include "search/embedding/compat/partitioners/memory_balanced.h"
+
+namespace shardwright::embedding {
+
+std::unique_ptr<Partitioner> make_partitioner(const PartitionerSpec& spec) {
+  switch (spec.type) {
+    case PartitionerSpec::Type::kGreedy:
+      return std::make_unique<GreedyPerfPartitioner>(spec.sort_by);
+    case PartitionerSpec::Type::kMemoryBalanced:
+      return std::make_unique<MemoryBalancedPartitioner>(spec);
+  }
+  return nullptr;
+}
+
+}  // namespace shardwright::embedding

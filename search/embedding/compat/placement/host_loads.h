@@ -1,0 +1,74 @@
+// Hosts by the time of their devices, brought up to date only when somebody asks.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "search/embedding/compat/placement/device_tree.h"
+
+namespace shardwright::embedding {
+
+// A host, ordered by (summed time, index).
+struct HostKey {
+  double perf_ms = 0;
+  std::uint32_t host = 0;
+
+  friend bool operator<(const HostKey& a, const HostKey& b) {
+    return a.perf_ms != b.perf_ms ? a.perf_ms < b.perf_ms : a.host < b.host;
+  }
+};
+
+// The summed time of every host. Placing on devices touches hosts; sums are made anew, device by
+// device from zero as the peer makes them, when refresh() is called.
+// Thread safety: none; one per worker. Allocates in the constructor only.
+class HostLoads {
+ public:
+  explicit HostLoads(std::uint32_t hosts) : tree_(hosts), perf_(hosts, 0.0), known_(hosts, 0) {
+    touched_.reserve(hosts);
+    reset();
+  }
+
+  // All hosts have changed.
+  void reset() {
+    touched_.clear();
+    for (std::uint32_t host = 0; host < known_.size(); ++host) {
+      known_[host] = 0;
+      touched_.push_back(host);
+    }
+  }
+  void touch(std::uint32_t host) {
+    if (known_[host] == 0) return;
+    known_[host] = 0;
+    touched_.push_back(host);
+  }
+
+  // Brings all sums up to date; `sum(host)` adds up a host's devices.
+  template <class Sum>
+  void refresh(const Sum& sum) {
+    const bool all = touched_.size() == known_.size();
+    for (const std::uint32_t host : touched_) {
+      perf_[host] = sum(host);
+      known_[host] = 1;
+      if (all) {
+        tree_.set(host, perf_[host]);
+      } else {
+        tree_.update(host, perf_[host]);
+      }
+    }
+    if (all) tree_.rebuild();
+    touched_.clear();
+  }
+
+  // The rest asks for refreshed sums.
+  HostKey key(std::uint32_t host) const { return {perf_[host], host}; }
+  HostKey first() const { return key(tree_.winner()); }
+
+ private:
+  DeviceTree tree_;
+  std::vector<double> perf_;
+  // Not char: a store through char could change anything, and everything would be read again.
+  std::vector<std::uint32_t> known_;
+  std::vector<std::uint32_t> touched_;
+};
+
+}  // namespace shardwright::embedding

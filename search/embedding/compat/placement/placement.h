@@ -1,0 +1,148 @@
+// The devices while a partitioner fills them: one worker's scratch.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/embedding/problem/kinds.h"
+#include "core/embedding/problem/topology.h"
+#include "search/embedding/compat/placement/device_tree.h"
+#include "search/embedding/compat/placement/group_order.h"
+#include "search/embedding/compat/placement/host_loads.h"
+#include "search/embedding/model/option_pool.h"
+
+namespace shardwright::embedding {
+
+// What a device has left and what it already does: one cache line.
+struct alignas(64) DeviceState {
+  std::int64_t hbm_bytes = 0;  // left
+  std::int64_t ddr_bytes = 0;
+  double perf_ms[5] = {};  // components as in RunCost
+  double total_ms = 0;
+
+  bool fits(const RunCost& cost) const {
+    return cost.hbm_bytes <= hbm_bytes && cost.ddr_bytes <= ddr_bytes;
+  }
+  // Adds per component, then sums the components as Perf::total does.
+  void add(const RunCost& cost) {
+    hbm_bytes -= cost.hbm_bytes;
+    ddr_bytes -= cost.ddr_bytes;
+    for (int i = 0; i < 5; ++i) perf_ms[i] += cost.perf_ms[i];
+    total_ms = perf_ms[0] + perf_ms[2] + perf_ms[1] + perf_ms[3] + perf_ms[4];
+  }
+};
+
+// Device states, ranks of placed shards, and the four ways of placing. Times are added by component
+// in placement order, as the peer does. A failed call leaves the devices in no defined state.
+// Devices are numbered by (rank in host, host): the order in which the peer breaks ties.
+// Source: GreedyPerfPartitioner, torchrec/distributed/planner/partitioners.py.
+// Thread safety: none; one per worker. Allocates in the constructor only.
+class Placement {
+ public:
+  Placement(const OptionPool& pool, const Topology& available);
+
+  // Empties all devices; `hbm_per_device` other than zero replaces the HBM of each.
+  void reset(std::int64_t hbm_per_device = 0);
+
+  // Shard i of every uniform option of the proposal on rank i, in proposal order.
+  bool place_uniform(std::span<const OptionId> proposal);
+  // Each shard on the fitting device of least (time, rank in host, rank).
+  bool place_on_devices(const OptionRow& row);
+  // Plain groups, one after the other, likewise; how many found their place.
+  std::size_t place_plain(std::span<const GroupOrder::Group> groups);
+  // The same for as many groups on each of two placements, a shard here, a shard there: neither
+  // chain of dependent steps waits for the other.
+  static std::pair<std::size_t, std::size_t> place_plain_together(
+      Placement& a, std::span<const GroupOrder::Group> groups_a, Placement& b,
+      std::span<const GroupOrder::Group> groups_b);
+  // All options within one host: the first, by summed time, that takes them. `storage` is what the
+  // group needs altogether.
+  bool place_on_host(std::span<const OptionId> group, Storage storage);
+  // A grid: row-wise within each of several hosts.
+  bool place_on_hosts(const OptionRow& row);
+  // Shard i on ranks[i]; false where there is no such rank, or one has no room. Precondition: the
+  // option is not uniform. Where its sharding type wants the shards is the caller's business.
+  bool place_on_ranks(const OptionRow& row, std::span<const Rank> ranks);
+
+  // Ranks of the shards of a non-uniform option that was placed.
+  std::span<const Rank> ranks(const OptionRow& row) const {
+    return {ranks_.data() + row.rank_slot, row.num_shards};
+  }
+  // Ranks of all non-uniform options, wherever they are kept: to save and restore a placement.
+  std::span<const Rank> all_ranks() const { return ranks_; }
+  void restore_ranks(std::span<const Rank> saved) {
+    std::copy(saved.begin(), saved.end(), ranks_.begin());
+  }
+
+  const DeviceState& device_of(Rank rank) const { return devices_[device_of_rank_[rank]]; }
+  std::uint32_t num_devices() const { return static_cast<std::uint32_t>(devices_.size()); }
+  // Time of the busiest device, summed in placement order.
+  double busiest_ms() const {
+    double busiest = 0;
+    for (const DeviceState& device : devices_)
+      busiest = std::max(busiest, device.total_ms);
+    return busiest;
+  }
+  const OptionPool& pool() const { return *pool_; }
+
+ private:
+  static constexpr std::uint32_t kNoDevice = ~std::uint32_t{0};
+
+  // A device that was too full for a shard when its turn came, by the HBM it had left.
+  struct Full {
+    std::int64_t hbm_bytes = 0;
+    std::uint32_t device = 0;
+    bool operator<(const Full& other) const { return hbm_bytes < other.hbm_bytes; }
+  };
+
+  std::uint32_t device(std::uint32_t host, std::uint32_t local) const {
+    return local * hosts_ + host;
+  }
+
+  void add_uniform_storage(const OptionRow& row);
+  bool settle_uniform_storage();
+  bool place_unequal_uniform(std::span<const OptionId> proposal);
+  void build_tree();
+  void readmit(const RunCost& cost);
+  bool place_group(const GroupOrder::Group& group);
+  bool place_run(const RunCost& cost, std::uint32_t count, Rank* ranks);
+  std::uint32_t next_fitting(const RunCost& cost);
+  bool try_host(std::span<const OptionId> group, std::uint32_t host);
+  bool place_columns_on_host(const OptionRow& row, std::uint32_t host);
+  bool place_rows(const OptionRow& row, std::span<const std::uint32_t> devices);
+  bool try_hosts(const OptionRow& row, std::uint32_t begin, std::uint32_t count);
+  bool place_rows_on_host(const OptionRow& row, std::uint32_t host);
+  void refresh_hosts();
+  void sort_hosts();
+  void host_changed(std::uint32_t host);
+
+  const OptionPool* pool_;
+  std::vector<Storage> available_;  // by device
+  std::uint32_t local_;
+  std::uint32_t hosts_;
+  std::vector<std::uint32_t> device_of_rank_;
+  std::vector<Rank> rank_of_device_;
+  std::vector<std::uint32_t> host_of_device_;
+  std::vector<DeviceState> devices_;
+  std::vector<Rank> ranks_;
+
+  DeviceTree tree_;
+  bool tree_valid_ = false;
+  std::vector<Full> full_;     // heap: the most HBM left first
+  std::vector<char> is_full_;  // by device
+
+  HostLoads host_loads_;
+  bool asks_for_hosts_ = false;  // some option is placed by host
+  std::vector<std::uint32_t> changed_hosts_;  // whose devices the tree has not seen
+  std::vector<DeviceState> saved_;  // of the devices of an attempt, for undoing it
+  std::vector<HostKey> sorted_hosts_;
+  std::vector<std::uint32_t> window_;
+
+  // Storage of uniform options as differences between neighbouring ranks.
+  std::vector<std::int64_t> hbm_delta_, ddr_delta_;
+};
+
+}  // namespace shardwright::embedding

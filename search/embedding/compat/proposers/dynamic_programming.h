@@ -1,0 +1,38 @@
+// Dynamic programming proposer: the least total time for every amount of total HBM.
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "search/embedding/compat/proposers/proposer.h"
+
+namespace shardwright::embedding {
+
+// First the proposal of the least HBM; then, from the fullest bin of total HBM to the emptiest, the
+// combination of least total time that ends in that bin. Total HBM is divided into
+// hbm_bins_per_device bins per rank.
+// Cost: O(tables x options x bins) time, O(tables x bins) memory, once.
+// Source: DynamicProgrammingProposer, torchrec/distributed/planner/proposers.py.
+class DynamicProgrammingProposer final : public Proposer {
+ public:
+  DynamicProgrammingProposer(const ProposerSpec& spec, const OptionPool& pool,
+                             const Topology& available);
+
+  std::size_t look_ahead() const override { return std::numeric_limits<std::size_t>::max(); }
+  bool uses_ratings() const override { return false; }
+  std::uint64_t proposals_at_most() const override { return 1 + bin_count_; }
+  void propose(std::size_t limit, OptionPool& pool, ProposalBatch& batch) override;
+
+ private:
+  void solve(const OptionPool& pool);
+
+  std::vector<OptionPool::TableOptions> tables_;  // by total HBM, options and tables alike
+  std::int64_t hbm_bytes_ = 0;                    // available over all ranks
+  std::size_t bin_count_ = 0;
+  std::vector<std::vector<OptionId>> proposals_;
+  std::size_t next_ = 0;
+  bool started_ = false;
+  bool solved_ = false;
+};
+
+}  // namespace shardwright::embedding

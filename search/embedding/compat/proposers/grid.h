@@ -1,0 +1,34 @@
+// Grid search proposer: every combination of options, where they are few.
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "search/embedding/compat/proposers/proposer.h"
+
+namespace shardwright::embedding {
+
+// The product of all tables' options, best first, the last table varying fastest; nothing at all
+// where the product exceeds max_proposals.
+// Source: GridSearchProposer, torchrec/distributed/planner/proposers.py.
+class GridSearchProposer final : public Proposer {
+ public:
+  GridSearchProposer(const ProposerSpec& spec, const OptionPool& pool);
+
+  std::size_t look_ahead() const override { return std::numeric_limits<std::size_t>::max(); }
+  bool uses_ratings() const override { return false; }
+  std::uint64_t proposals_at_most() const override { return tables_.empty() ? 0 : product_; }
+  void propose(std::size_t limit, OptionPool& pool, ProposalBatch& batch) override;
+
+ private:
+  bool advance();
+
+  std::vector<OptionPool::TableOptions> tables_;  // empty = skipped
+  std::vector<std::uint32_t> index_;
+  std::vector<ProposalChange> changes_;
+  std::uint64_t product_ = 1;
+  bool started_ = false;
+  bool finished_ = false;
+};
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,155 @@
+#include "search/embedding/compat/proposers/scaleup.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "search/embedding/compat/cache_scaling/cache_budget.h"
+
+namespace shardwright::embedding {
+namespace {
+
+constexpr double kNoRating = 1e99;
+// Above this a cache holds the table, but for rounding.
+constexpr float kFullLoadFactor = 0.9999F;
+
+std::int64_t hbm_bytes(const ShardingOption& option) { return option.total_storage().hbm.value(); }
+
+std::int64_t total_hbm(const std::vector<ShardingOption>& options) {
+  std::int64_t total = 0;
+  for (const ShardingOption& option : options) total += hbm_bytes(option);
+  return total;
+}
+
+const CacheStatistics* statistics(const Problem& problem, const ShardingOption& option) {
+  const auto& constraints = problem.table(option.table).constraints;
+  if (!constraints || !constraints->cache_params || !constraints->cache_params->stats) return nullptr;
+  return &*constraints->cache_params->stats;
+}
+
+bool cached(const ShardingOption& option) {
+  return option.compute_kernel == ComputeKernel::kFusedUvmCaching;
+}
+
+}  // namespace
+
+EmbeddingOffloadScaleupProposer::EmbeddingOffloadScaleupProposer(const ProposerSpec& spec,
+                                                                 const OptionPool& pool,
+                                                                 const Topology& available,
+                                                                 const CostModel* cost_model)
+    : problem_(&pool.problem()),
+      estimator_(pool.problem()),
+      cost_model_(cost_model),
+      available_hbm_bytes_(available.total_storage().hbm.value()),
+      starting_(best_options(pool, spec.use_depth)) {
+  promote_where_cache_costs_more(starting_);
+  if (!starting_.empty()) proposal_ = starting_;
+}
+
+EmbeddingOffloadScaleupProposer::Options EmbeddingOffloadScaleupProposer::best_options(
+    const OptionPool& pool, bool use_depth) const {
+  Options chosen;
+  for (const auto& table : sorted_by_perf(pool, use_depth)) {
+    const auto uvm = std::find_if(table.options.begin(), table.options.end(),
+                                  [&](OptionId id) { return cached(pool.option(id)); });
+    chosen.push_back(pool.option(uvm == table.options.end() ? table.options.front() : *uvm));
+  }
+  return chosen;
+}
+
+ShardingOption EmbeddingOffloadScaleupProposer::rescaled(const ShardingOption& option,
+                                                         std::optional<double> load_factor) const {
+  ShardingOption changed = option;
+  changed.load_factor = load_factor;
+  if (!load_factor) changed.compute_kernel = ComputeKernel::kFused;
+  const CostModel& model = cost_model_ == nullptr ? estimator_ : *cost_model_;
+  Result<ShardingOption> estimated = model.estimate(changed);
+  if (estimated.ok() && cost_model_ != nullptr && !check_costs(*estimated).ok()) return option;
+  // The same shards with a smaller or larger cache stay within the range of the original.
+  return estimated.ok() ? std::move(estimated).value() : option;
+}
+
+// Where inputs held for prefetching outweigh what offloading saves, offloading is undone.
+void EmbeddingOffloadScaleupProposer::promote_where_cache_costs_more(Options& options) const {
+  for (ShardingOption& option : options) {
+    if (!cached(option)) continue;
+    ShardingOption in_hbm = rescaled(option, std::nullopt);
+    option = hbm_bytes(in_hbm) < hbm_bytes(option) ? std::move(in_hbm)
+                                                   : rescaled(option, option.load_factor);
+  }
+}
+
+double EmbeddingOffloadScaleupProposer::priority(const ShardingOption& option) const {
+  const CacheStatistics* stats = statistics(*problem_, option);
+  return stats == nullptr ? 0 : stats->cacheability * stats->expected_lookups;
+}
+
+bool EmbeddingOffloadScaleupProposer::scalable(const ShardingOption& option) const {
+  return cached(option) && priority(option) * option.load_factor.value_or(0) > 0;
+}
+
+std::int64_t EmbeddingOffloadScaleupProposer::hbm_ceiling(const Options& options) const {
+  std::int64_t total = 0;
+  for (const ShardingOption& option : options) {
+    total += hbm_bytes(scalable(option) ? rescaled(option, std::nullopt) : option);
+  }
+  return total;
+}
+
+void EmbeddingOffloadScaleupProposer::propose(std::size_t limit, OptionPool& pool,
+                                              ProposalBatch& batch) {
+  if (!proposal_ || limit == 0) return;
+  std::vector<OptionId> ids;
+  ids.reserve(proposal_->size());
+  for (const ShardingOption& option : *proposal_) ids.push_back(pool.intern(option));
+  batch.push_full(ids);
+}
+
+bool EmbeddingOffloadScaleupProposer::feedback(const ProposalFeedback& feedback) {
+  const std::int64_t used = feedback.hbm_bytes;
+  const bool feasible = feedback.outcome.feasible;
+  if (!search_) {
+    if (!feasible) {
+      proposal_.reset();
+      return true;
+    }
+    const std::int64_t budget =
+        std::min(available_hbm_bytes_ - used, hbm_ceiling(*proposal_) - used);
+    search_.emplace(0, static_cast<double>(budget), kMaxIterations, feedback.outcome.rating);
+  }
+  // Larger plans than one that failed are taken to fail too.
+  if (!feasible) search_->shrink_right(static_cast<double>(used - total_hbm(starting_)));
+  const bool rated = feasible && feedback.outcome.rating != 0;
+  const auto budget = search_->next(rated ? feedback.outcome.rating : kNoRating);
+  proposal_ = budget ? next_plan(std::trunc(*budget)) : std::nullopt;
+  return true;
+}
+
+std::optional<EmbeddingOffloadScaleupProposer::Options> EmbeddingOffloadScaleupProposer::next_plan(
+    double budget_bytes) const {
+  Options plan = starting_;
+  std::vector<std::size_t> positions;
+  std::vector<CachedTable> tables;
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    if (!scalable(plan[i])) continue;
+    positions.push_back(i);
+    CachedTable table;
+    table.model = fit_cache_storage(hbm_bytes(rescaled(plan[i], 0.1)),
+                                    hbm_bytes(rescaled(plan[i], 0.9)));
+    table.fused_hbm_bytes = hbm_bytes(rescaled(plan[i], std::nullopt));
+    table.load_factor = static_cast<float>(*plan[i].load_factor);
+    table.priority = static_cast<float>(priority(plan[i]));
+    tables.push_back(table);
+  }
+  if (positions.empty()) return std::nullopt;
+  const std::vector<float> factors = allocate_cache_budget(tables, budget_bytes);
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    ShardingOption& option = plan[positions[i]];
+    option = rescaled(option, factors[i] > kFullLoadFactor
+                                  ? std::nullopt
+                                  : std::optional<double>(static_cast<double>(factors[i])));
+  }
+  return plan;
+}
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,28 @@
+// Uniform proposer: one sharding type for all tables.
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "search/embedding/compat/proposers/proposer.h"
+
+namespace shardwright::embedding {
+
+// One proposal per sharding type that every table offers, in order of first appearance, with the
+// best option of each table; tables in order of their first appearance with that type.
+// Source: UniformProposer, torchrec/distributed/planner/proposers.py.
+class UniformProposer final : public Proposer {
+ public:
+  UniformProposer(const ProposerSpec& spec, const OptionPool& pool);
+
+  std::size_t look_ahead() const override { return std::numeric_limits<std::size_t>::max(); }
+  bool uses_ratings() const override { return false; }
+  std::uint64_t proposals_at_most() const override { return proposals_.size(); }
+  void propose(std::size_t limit, OptionPool& pool, ProposalBatch& batch) override;
+
+ private:
+  std::vector<std::vector<OptionId>> proposals_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,138 @@
+#include "search/embedding/compat/reserve.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "search/embedding/compat/estimate/inputs.h"
+
+namespace shardwright::embedding {
+namespace {
+
+constexpr double kMaxBytes = 4611686018427387904.0;  // 2^62
+// Two pipelined batches with ten internal copies each, for training.
+constexpr std::int64_t kTrainingKjtCopies = 20;
+constexpr double kBytesPerDenseParameter = 4;
+
+// Inputs of one local batch over all tables, modules in declaration order. num_poolings plays no
+// part here.
+double batch_inputs(const Problem& problem) {
+  double sum = 0;
+  for (const Problem::Module& module : problem.modules()) {
+    for (const TableId id : module.tables) {
+      const auto& constraints = problem.table(id).constraints;
+      const auto local = static_cast<double>(problem.batch_size());
+      if (!constraints) {
+        sum += 1.0 * local;
+        continue;
+      }
+      for (std::size_t i = 0; i < constraints->pooling_factors.size(); ++i) {
+        const double samples = constraints->batch_sizes.empty()
+                                   ? local
+                                   : static_cast<double>(constraints->batch_sizes[i]);
+        sum += constraints->pooling_factors[i] * samples;
+      }
+    }
+  }
+  return sum;
+}
+
+// The tier in which a rank holds what is not a table.
+Storage on_rank(const Topology& topology, std::int64_t bytes) {
+  return topology.has_hbm() ? Storage{Bytes(bytes), Bytes(0)} : Storage{Bytes(0), Bytes(bytes)};
+}
+
+std::string gigabytes(std::int64_t bytes) {
+  std::string text = std::to_string(static_cast<double>(bytes) / static_cast<double>(kGibibyte));
+  return text.substr(0, text.find('.') + 4) + " GiB";
+}
+
+// What alone could leave rank 0 some HBM.
+std::string advice(const Problem& problem, const Reserved& reserved, std::int64_t left) {
+  const std::int64_t cap = problem.topology().storage().front().hbm.value();
+  const std::int64_t dense = reserved.dense_storage->hbm.value();
+  const std::int64_t inputs = reserved.kjt_storage->hbm.value();
+  std::string text = "use ranks with more HBM";
+  if (left + inputs > 0) text += ", or a smaller batch size";
+  if (problem.spec().reservation.percentage > 0 && dense + inputs <= cap)
+    text += ", or a smaller reservation percentage";
+  if (left + dense >= 0) text += ", or a fixed reservation if the dense part is sharded elsewhere";
+  return text;
+}
+
+Error negative(const Problem& problem, const Reserved& reserved) {
+  const std::int64_t cap = problem.topology().storage().front().hbm.value();
+  const std::int64_t left = reserved.topology.storage().front().hbm.value();
+  return Error{
+      ErrorCode::kInfeasible,
+      "the reservation takes more HBM than rank 0 has, by " + std::to_string(-left) + " bytes: of " +
+          gigabytes(cap) + " it sets aside " +
+          std::to_string(problem.spec().reservation.percentage * 100).substr(0, 5) + " % as margin, " +
+          gigabytes(reserved.dense_storage->hbm.value()) + " for dense parameters and " +
+          gigabytes(reserved.kjt_storage->hbm.value()) +
+          " for inputs; " + advice(problem, reserved, left),
+      ""};
+}
+
+Result<Reserved> apply_reservation(const Problem& problem) {
+  const ReservationSpec& spec = problem.spec().reservation;
+  const Topology& topology = problem.topology();
+  if (spec.type == ReservationSpec::Type::kNone) return Reserved{topology, {}, {}, {}};
+
+  std::vector<Storage> left = topology.storage();
+  for (Storage& rank : left) {
+    rank.hbm = Bytes(static_cast<std::int64_t>((1 - spec.percentage) *
+                                               static_cast<double>(rank.hbm.value())));
+  }
+  if (spec.type == ReservationSpec::Type::kFixed) {
+    return Reserved{topology.with_storage(std::move(left)), {}, {}, {}};
+  }
+
+  const bool training = spec.type == ReservationSpec::Type::kHeuristical;
+  const double multiplier =
+      spec.parameter_multiplier.value_or(default_dense_multiplier(spec.type));
+  double dense = std::nearbyint(
+      multiplier * (static_cast<double>(problem.spec().dense_params) * kBytesPerDenseParameter));
+  // An estimate of zero counts as none.
+  if (spec.dense_tensor_estimate_bytes.value_or(0) != 0) {
+    dense = static_cast<double>(*spec.dense_tensor_estimate_bytes);
+  }
+  const double kjt = std::ceil(batch_inputs(problem) * kInputDataTypeSize) *
+                     static_cast<double>(training ? kTrainingKjtCopies : 1);
+  if (!(dense < kMaxBytes) || !(kjt < kMaxBytes)) {
+    return invalid_input("/reservation", "the reserved inputs or dense parameters exceed 2^62 bytes; "
+                                         "check batch size, pooling factors and dense_params");
+  }
+  Reserved reserved{topology, on_rank(topology, static_cast<std::int64_t>(dense)),
+                    on_rank(topology, static_cast<std::int64_t>(kjt)),
+                    {}};
+  for (Storage& rank : left) {
+    rank -= *reserved.dense_storage;
+    rank -= *reserved.kjt_storage;
+  }
+  reserved.topology = topology.with_storage(std::move(left));
+  if (training && reserved.topology.storage().front().hbm < Bytes(0)) {
+    return negative(problem, reserved);
+  }
+  return reserved;
+}
+
+}  // namespace
+
+Result<Reserved> reserve(const Problem& problem) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(Reserved reserved, apply_reservation(problem));
+  const MemoryLimits& limits = problem.spec().memory;
+  if (!limits.any_reserved() && !limits.any_margin()) return reserved;
+  std::vector<Storage> left = reserved.topology.storage();
+  for (std::uint32_t rank = 0; rank < left.size(); ++rank) {
+    left[rank] -= limits.reserved(rank);
+    if (!limits.any_margin()) continue;
+    reserved.margin.push_back(limits.margin(left[rank]));
+    left[rank] -= reserved.margin.back();
+  }
+  reserved.topology = reserved.topology.with_storage(std::move(left));
+  return reserved;
+}
+
+}  // namespace shardwright::embedding

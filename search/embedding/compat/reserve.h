@@ -1,0 +1,33 @@
+// Storage reservations: the memory that tables cannot have.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/embedding/problem/problem.h"
+#include "core/status.h"
+
+namespace shardwright::embedding {
+
+// The topology that is left, and what was set aside on every rank for dense parameters and for
+// KeyedJaggedTensor inputs (absent where the reservation does not compute them).
+struct Reserved {
+  Topology topology;
+  std::optional<Storage> dense_storage;
+  std::optional<Storage> kjt_storage;
+  std::vector<Storage> margin;  // by rank, of what must stay free; empty where there is none
+};
+
+// What dense parameters take, in multiples of their size, where the problem does not say.
+constexpr double default_dense_multiplier(ReservationSpec::Type type) {
+  // Parameters, gradients and optimizer state of the dense part, for training.
+  return type == ReservationSpec::Type::kHeuristical ? 6 : 1;
+}
+
+// Applies the problem's reservation, then its reserved memory, then its margin. Errors:
+// kInfeasible where the heuristical reservation leaves rank 0 with negative HBM; kInvalidInput
+// where a size exceeds 2^62 bytes.
+// Source: torchrec/distributed/planner/storage_reservations.py.
+Result<Reserved> reserve(const Problem& problem);
+
+}  // namespace shardwright::embedding

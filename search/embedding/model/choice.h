@@ -1,0 +1,40 @@
+// One way of sharding a table, as best mode sees it.
+#pragma once
+
+#include <cstdint>
+
+#include "core/embedding/problem/kinds.h"
+
+namespace shardwright::embedding {
+
+// Where an option's shards may be, ever more bound together.
+enum class Reach : std::uint8_t {
+  kDevice,      // every shard on any rank
+  kHost,        // every shard on any rank of one host
+  kWholeHosts,  // local_world_size shards in rank order on a host; the next as many on any host;
+                // ...
+  kAllRanks,    // shard i on rank i
+};
+
+// `count` consecutive shards of equal cost. `load` is what the rating counts: milliseconds, or
+// bytes of HBM for the storage model.
+struct ChoiceRun {
+  std::uint32_t count = 0;
+  double load = 0;
+  std::int64_t hbm_bytes = 0;
+  std::int64_t ddr_bytes = 0;
+};
+
+struct Choice {
+  OptionId option;
+  Reach reach = Reach::kDevice;
+  std::uint32_t first_run = 0;
+  std::uint32_t num_runs = 0;
+  std::uint32_t num_shards = 0;
+  double load = 0;             // over all shards
+  double max_load = 0;         // of one shard
+  std::int64_t hbm_bytes = 0;  // over all shards
+  std::int64_t ddr_bytes = 0;
+};
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,211 @@
+#include "search/embedding/model/choice_model.h"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+#include "core/check.h"
+#include "core/embedding/bound/bound_options.h"
+
+namespace shardwright::embedding {
+
+ChoiceModel::ChoiceModel(const OptionPool& pool, const Topology& available)
+    : ChoiceModel(pool, available, false) {}
+
+ChoiceModel::ChoiceModel(const OptionPool& pool, const Topology& available, bool for_bounds)
+    : pool_(&pool),
+      world_size_(available.world_size()),
+      local_world_size_(available.local_world_size()),
+      load_is_memory_(pool.problem().spec().perf_model == PerfModel::kStorage),
+      topology_(available) {
+  if (!load_is_memory_) time_scale_ = pool.problem().spec().calibration.rank_time;
+  std::vector<TableChoices> tables;
+  for (const OptionPool::TableOptions& table : pool.tables()) {
+    std::vector<Choice>& choices = tables.emplace_back(TableChoices{table.table, {}}).choices;
+    for (const OptionId id : table.options) {
+      if (!for_bounds || may_have_place(rules(), topology_, pool.option(id))) add(id, choices);
+    }
+    for (std::size_t added = pool.space().size(); added < pool.size() && !for_bounds; ++added) {
+      if (pool.option(OptionId(added)).table == table.table) add(OptionId(added), choices);
+    }
+  }
+  if (!for_bounds) status_ = keep_admissible(pool.problem(), tables);
+  choice_of_.assign(pool.size(), kNone);
+  first_choice_.push_back(0);
+  for (const TableChoices& table : tables) {
+    keep_irreplaceable(table, for_bounds || rules().same_for_all_shards(table.id));
+    first_choice_.push_back(static_cast<std::uint32_t>(choices_.size()));
+  }
+}
+
+std::size_t ChoiceModel::table_of(std::uint32_t choice) const {
+  const auto next = std::upper_bound(first_choice_.begin(), first_choice_.end(), choice);
+  return static_cast<std::size_t>(next - first_choice_.begin()) - 1;
+}
+
+Reach ChoiceModel::reach_of(const OptionRow& row) const {
+  const bool one_host = world_size_ == local_world_size_;
+  const bool everywhere = one_host && row.num_shards == world_size_;
+  switch (row.partition_by) {
+    case PartitionBy::kDevice:
+      return Reach::kDevice;
+    case PartitionBy::kUniform:
+      return Reach::kAllRanks;
+    case PartitionBy::kMultiHost:
+      if (local_world_size_ == 1 && !everywhere) return Reach::kDevice;
+      break;
+    case PartitionBy::kHost:
+      if (row.sharding_type == ShardingType::kTableRowWise) break;
+      return one_host || row.num_shards == 1 ? Reach::kDevice : Reach::kHost;
+  }
+  return everywhere ? Reach::kAllRanks : Reach::kWholeHosts;
+}
+
+// An option whose sharding type has no place for its number of shards is no choice.
+void ChoiceModel::add(OptionId id, std::vector<Choice>& choices) {
+  const OptionRow& row = pool_->row(id);
+  Choice choice;
+  choice.option = id;
+  choice.reach = reach_of(row);
+  choice.first_run = static_cast<std::uint32_t>(runs_.size());
+  choice.num_runs = row.num_runs;
+  choice.num_shards = row.num_shards;
+  if (choice.reach == Reach::kAllRanks && choice.num_shards != world_size_) return;
+  if (choice.reach == Reach::kWholeHosts && choice.num_shards % local_world_size_ != 0) return;
+  const std::span<const RunCost> costs = pool_->costs(row);
+  for (std::uint32_t run = 0; run < row.num_runs; ++run) {
+    const double load =
+        load_is_memory_ ? static_cast<double>(costs[run].hbm_bytes) : costs[run].total_ms;
+    const std::uint32_t count = pool_->run_counts(row)[run];
+    runs_.push_back({count, load, costs[run].hbm_bytes, costs[run].ddr_bytes});
+    choice.load += load * count;
+    choice.max_load = std::max(choice.max_load, load);
+  }
+  choice.hbm_bytes = row.hbm_bytes;
+  choice.ddr_bytes = row.ddr_bytes;
+  choices.push_back(choice);
+}
+
+// Whether a can stand wherever b stands: the same reach, shard by shard no dearer; or a single
+// shard that is no dearer than some shard of b, whose rank must then be allowed for shard 0.
+bool ChoiceModel::replaces(const Choice& a, const Choice& b, bool same_for_all_shards) const {
+  const auto no_dearer = [](const ChoiceRun& x, const ChoiceRun& y) {
+    return x.load <= y.load && x.hbm_bytes <= y.hbm_bytes && x.ddr_bytes <= y.ddr_bytes;
+  };
+  const std::span<const ChoiceRun> own = runs(a);
+  const std::span<const ChoiceRun> other = runs(b);
+  if (a.reach == Reach::kDevice && a.num_shards == 1 && same_for_all_shards) {
+    return std::any_of(other.begin(), other.end(), [&](const ChoiceRun& run) {
+      return run.count > 0 && no_dearer(own[0], run);
+    });
+  }
+  if (a.reach != b.reach || a.num_shards != b.num_shards) return false;
+  std::uint32_t left_own = 0;
+  std::uint32_t left_other = 0;
+  std::size_t i = 0;
+  std::size_t j = 0;
+  for (std::uint32_t shard = 0; shard < a.num_shards;) {
+    while (left_own == 0)
+      left_own = own[i++].count;
+    while (left_other == 0)
+      left_other = other[j++].count;
+    if (!no_dearer(own[i - 1], other[j - 1])) return false;
+    const std::uint32_t step = std::min(left_own, left_other);
+    left_own -= step;
+    left_other -= step;
+    shard += step;
+  }
+  return true;
+}
+
+void ChoiceModel::keep_irreplaceable(const TableChoices& table, bool same) {
+  const std::vector<Choice>& all = table.choices;
+  const auto stands_for = [&](std::size_t j, std::size_t i) {
+    return i != j && replaces(all[j], all[i], same) && (j < i || !replaces(all[i], all[j], same));
+  };
+  const auto first = choices_.size();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    bool replaceable = false;
+    for (std::size_t j = 0; j < all.size() && !replaceable; ++j)
+      replaceable = stands_for(j, i);
+    if (replaceable) continue;
+    choice_of_[all[i].option.index()] = static_cast<std::uint32_t>(choices_.size());
+    choices_.push_back(all[i]);
+  }
+  for (const Choice& choice : all) {
+    std::uint32_t& own = choice_of_[choice.option.index()];
+    for (std::size_t k = first; k < choices_.size() && own == kNone; ++k) {
+      if (replaces(choices_[k], choice, same)) own = static_cast<std::uint32_t>(k);
+    }
+  }
+}
+
+Plan to_plan(const OptionPool& pool, const ChoiceModel& model, const Allocation& allocation) {
+  return Plan::generate(pool.owner(), model.num_tables(), [&](std::size_t table) {
+    const Choice& choice = model.choices()[allocation.choice[table]];
+    const std::vector<Rank>& ranks = allocation.ranks[table];
+    const ShardingOption& option = pool.option(choice.option);
+    if (choice.reach != Reach::kAllRanks) return Assignment{&option, SharedArray<Rank>(ranks)};
+    if (option.partition_by() == PartitionBy::kUniform) return Assignment{&option, {}};
+    std::vector<Rank> every(choice.num_shards);
+    std::iota(every.begin(), every.end(), Rank{0});
+    return Assignment{&option, SharedArray<Rank>(std::span<const Rank>(every))};
+  });
+}
+
+namespace {
+
+// The shard of an option where its replacement by a single shard stands.
+std::uint32_t replaced_shard(const OptionPool& pool, const ChoiceModel& model, OptionId option,
+                             const Choice& choice) {
+  const ChoiceRun& own = model.runs(choice).front();
+  const OptionRow& row = pool.row(option);
+  const std::span<const RunCost> costs = pool.costs(row);
+  std::uint32_t shard = 0;
+  for (std::size_t run = 0; run < costs.size(); ++run) {
+    const std::uint32_t count = pool.run_counts(row)[run];
+    if (count > 0 && own.hbm_bytes <= costs[run].hbm_bytes &&
+        own.ddr_bytes <= costs[run].ddr_bytes && own.load <= costs[run].total_ms) {
+      break;
+    }
+    shard += count;
+  }
+  return std::min(shard, row.num_shards - 1);
+}
+
+}  // namespace
+
+std::optional<Allocation> to_allocation(const OptionPool& pool, const ChoiceModel& model,
+                                        const Plan& plan) {
+  if (plan.size() != model.num_tables()) return std::nullopt;
+  std::unordered_map<const ShardingOption*, OptionId> ids;
+  for (std::size_t i = 0; i < pool.size(); ++i)
+    ids.emplace(&pool.option(OptionId(i)), OptionId(i));
+  std::unordered_map<std::uint32_t, std::size_t> table_of;
+  for (std::size_t table = 0; table < model.num_tables(); ++table)
+    table_of.emplace(model.table(table).value(), table);
+  Allocation allocation;
+  allocation.choice.resize(model.num_tables());
+  allocation.ranks.resize(model.num_tables());
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    const Assignment& assignment = plan[i];
+    const auto id = ids.find(assignment.option);
+    const auto table = table_of.find(assignment.option->table.value());
+    if (id == ids.end() || table == table_of.end()) return std::nullopt;
+    const std::optional<std::uint32_t> index = model.choice_of(id->second);
+    if (!index) return std::nullopt;
+    const Choice& choice = model.choices()[*index];
+    allocation.choice[table->second] = *index;
+    std::vector<Rank>& ranks = allocation.ranks[table->second];
+    if (choice.reach == Reach::kAllRanks) continue;
+    if (choice.num_shards == assignment.option->num_shards()) {
+      for (std::uint32_t shard = 0; shard < choice.num_shards; ++shard)
+        ranks.push_back(assignment.rank(shard));
+    } else {
+      ranks.push_back(assignment.rank(replaced_shard(pool, model, id->second, choice)));
+    }
+  }
+  return allocation;
+}
+
+}  // namespace shardwright::embedding

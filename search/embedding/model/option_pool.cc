@@ -1,0 +1,166 @@
+#include "search/embedding/model/option_pool.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace shardwright::embedding {
+namespace {
+
+constexpr std::size_t kGrain = 128;  // options or tables worth a task
+
+}  // namespace
+
+OptionPool::OptionPool(std::shared_ptr<const SearchSpace> space)
+    : OptionPool(std::move(space), *std::make_unique<InlineExecutor>()) {}
+
+OptionPool::OptionPool(std::shared_ptr<const SearchSpace> space, Executor& executor)
+    : space_(std::move(space)), layer_(std::make_shared<Layer>()) {
+  layer_->space = space_;
+  const auto options = space_->options();
+  options_.resize(options.size());
+  rows_.resize(options.size());
+  canonical_.resize(options.size());
+  std::size_t runs = 0;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    rows_[i].first_run = static_cast<std::uint32_t>(runs);
+    runs += options[i].costs.size();
+  }
+  costs_.resize(runs);
+  counts_.resize(runs);
+  executor.parallel_for(options.size(), kGrain, [&](unsigned, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      fill(i, options[i]);
+  });
+  group_by_table(executor);
+}
+
+void OptionPool::append(const ShardingOption& option) {
+  OptionRow row;
+  row.first_run = static_cast<std::uint32_t>(costs_.size());
+  rows_.push_back(row);
+  options_.emplace_back();
+  canonical_.emplace_back();
+  costs_.resize(costs_.size() + option.costs.size());
+  counts_.resize(costs_.size());
+  fill(options_.size() - 1, option);
+}
+
+// Precondition: the row's first run is known and there is room for the columns.
+void OptionPool::fill(std::size_t index, const ShardingOption& option) {
+  OptionRow& row = rows_[index];
+  row.table = option.table.value();
+  row.num_runs = static_cast<std::uint32_t>(option.costs.size());
+  row.num_shards = option.num_shards();
+  row.partition_by = option.partition_by();
+  row.sharding_type = option.sharding_type;
+  const Storage storage = option.total_storage();
+  row.hbm_bytes = storage.hbm.value();
+  row.ddr_bytes = storage.ddr.value();
+  row.perf_ms = option.total_perf().value();
+  row.max_shard_perf_ms = option.max_shard_perf().value();
+  for (std::size_t run = 0; run < option.costs.size(); ++run) {
+    const ShardCost& cost = option.costs[run];
+    const Perf& perf = cost.perf;
+    costs_[row.first_run + run] =
+        RunCost{cost.storage.hbm.value(),
+                cost.storage.ddr.value(),
+                {perf.fwd_compute.value(), perf.fwd_comms.value(), perf.bwd_compute.value(),
+                 perf.bwd_comms.value(), perf.prefetch_compute.value()},
+                perf.total().value()};
+    counts_[row.first_run + run] = option.layout->extents[run].count;
+    row.equal_perf = row.equal_perf && perf == option.costs.front().perf;
+    row.max_hbm_bytes = std::max(row.max_hbm_bytes, cost.storage.hbm.value());
+    row.max_ddr_bytes = std::max(row.max_ddr_bytes, cost.storage.ddr.value());
+  }
+  canonical_[index] = static_cast<std::uint32_t>(index);
+  options_[index] = &option;
+}
+
+void OptionPool::group_by_table(Executor& executor) {
+  std::vector<std::uint32_t> slot(problem().tables().size(), ~std::uint32_t{0});
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    std::uint32_t& at = slot[rows_[i].table];
+    if (at == ~std::uint32_t{0}) {
+      at = static_cast<std::uint32_t>(tables_.size());
+      tables_.push_back(TableOptions{TableId(rows_[i].table), {}});
+    }
+    tables_[at].options.emplace_back(i);
+  }
+  executor.parallel_for(tables_.size(), kGrain, [&](unsigned, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      find_duplicates(tables_[i]);
+  });
+  assign_rank_slots();
+}
+
+// Every table gets room for the most shards that one of its options places. Options that are added
+// later have the layout of one that is there.
+void OptionPool::assign_rank_slots() {
+  slot_of_table_.assign(problem().tables().size(), 0);
+  for (const TableOptions& table : tables_) {
+    std::uint32_t most = 0;
+    for (const OptionId id : table.options) {
+      OptionRow& row = rows_[id.index()];
+      row.rank_slot = num_rank_slots_;
+      if (row.partition_by != PartitionBy::kUniform) most = std::max(most, row.num_shards);
+    }
+    slot_of_table_[table.table.index()] = num_rank_slots_;
+    num_rank_slots_ += most;
+    most_placed_shards_ = std::max(most_placed_shards_, most);
+  }
+}
+
+bool OptionPool::totals_fit() const {
+  constexpr double kMaxBytes = 4611686018427387904.0;  // 2^62
+  double hbm = 0;
+  double ddr = 0;
+  for (const TableOptions& table : tables_) {
+    double most_hbm = 0;
+    double most_ddr = 0;
+    for (const OptionId id : table.options) {
+      most_hbm = std::max(most_hbm, static_cast<double>(row(id).hbm_bytes));
+      most_ddr = std::max(most_ddr, static_cast<double>(row(id).ddr_bytes));
+    }
+    hbm += most_hbm;
+    ddr += most_ddr;
+  }
+  return hbm < kMaxBytes && ddr < kMaxBytes;
+}
+
+// A space that somebody else made may hold an option twice; both are then one choice.
+void OptionPool::find_duplicates(const TableOptions& table) {
+  for (std::size_t i = 1; i < table.options.size(); ++i) {
+    const ShardingOption& own = option(table.options[i]);
+    for (std::size_t j = 0; j < i; ++j) {
+      const ShardingOption& other = option(table.options[j]);
+      if (own.sharding_type == other.sharding_type && own.compute_kernel == other.compute_kernel &&
+          own == other) {
+        canonical_[table.options[i].index()] = canonical_[table.options[j].index()];
+        break;
+      }
+    }
+  }
+}
+
+OptionSetKey OptionPool::token(OptionId id) const {
+  const std::uint64_t canonical = canonical_[id.index()];
+  return {hash_mix(0x243f6a8885a308d3ULL, canonical), hash_mix(0x13198a2e03707344ULL, canonical)};
+}
+
+OptionId OptionPool::intern(ShardingOption option) {
+  for (const TableOptions& table : tables_) {
+    if (table.table != option.table) continue;
+    for (const OptionId id : table.options) {
+      if (this->option(id) == option) return id;
+    }
+  }
+  const ShardingOption* added = layer_->added.intern(std::move(option));
+  for (std::size_t i = space_->size(); i < options_.size(); ++i) {
+    if (options_[i] == added) return OptionId(i);
+  }
+  append(*added);
+  rows_.back().rank_slot = slot_of_table_[rows_.back().table];
+  return OptionId(options_.size() - 1);
+}
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,126 @@
+#include "search/embedding/model/rank_state/context.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace shardwright::embedding {
+namespace {
+
+// Of all memory, below the whole.
+constexpr double kFills[] = {0.995, 0.985, 0.97, 0.94, 0.9, 0.8, 0.65};
+
+}  // namespace
+
+ImproveContext::ImproveContext(const ChoiceModel& model) : model_(&model), units_(model) {
+  for (Rank rank = 0; rank < model.world_size(); ++rank)
+    speed_ += 1 / model.time_scale(rank);
+  const std::span<const double> scales = model.time_scale();
+  if (!scales.empty()) least_scale_ = *std::min_element(scales.begin(), scales.end());
+  for (const Storage& room : model.room()) {
+    total_hbm_ += static_cast<double>(std::max<std::int64_t>(room.hbm.value(), 0));
+    total_ddr_ += static_cast<double>(std::max<std::int64_t>(room.ddr.value(), 0));
+  }
+  find_fitting();
+  expand_shards();
+  find_prices();
+}
+
+bool ImproveContext::every_shard_fits(std::size_t table, const Choice& choice) const {
+  const PlacementRules& rules = model_->rules();
+  const bool by_shard = !rules.same_for_all_shards(model_->table(table));
+  const std::span<const Storage> room = model_->room();
+  std::uint32_t shard = 0;
+  for (const ChoiceRun& run : model_->runs(choice)) {
+    const Storage use{Bytes(run.hbm_bytes), Bytes(run.ddr_bytes)};
+    const auto holds = [&](Rank rank) { return use == Storage() || use.fits_in(room[rank]); };
+    for (std::uint32_t k = 0; k < run.count; ++k, ++shard) {
+      const RankSet* const allowed = rules.allowed(model_->table(table), shard);
+      bool fits = choice.reach == Reach::kAllRanks && holds(shard);
+      for (Rank rank = 0; choice.reach != Reach::kAllRanks && rank < room.size() && !fits; ++rank)
+        fits = (allowed == nullptr || allowed->contains(rank)) && holds(rank);
+      if (!fits) return false;
+      if (!by_shard && choice.reach != Reach::kAllRanks) {
+        shard += run.count;  // all alike
+        break;
+      }
+    }
+  }
+  return true;
+}
+
+void ImproveContext::find_fitting() {
+  for (std::size_t table = 0; table < model_->num_tables(); ++table) {
+    for (const Choice& choice : model_->choices(table))
+      fits_.push_back(every_shard_fits(table, choice) ? 1 : 0);
+  }
+}
+
+void ImproveContext::expand_shards() {
+  first_slot_.push_back(0);
+  for (std::size_t table = 0; table < model_->num_tables(); ++table) {
+    std::uint32_t slots = 0;
+    for (const Choice& choice : model_->choices(table)) {
+      first_use_.push_back(static_cast<std::uint32_t>(uses_.size()));
+      if (choice.reach == Reach::kAllRanks) continue;
+      slots = std::max(slots, choice.num_shards);
+      for (const ChoiceRun& run : model_->runs(choice))
+        uses_.insert(uses_.end(), run.count, ShardUse{run.load, run.hbm_bytes, run.ddr_bytes});
+      if (!model_->rules().constrains(model_->table(table))) continue;
+      for (std::uint32_t shard = 0; shard < choice.num_shards; ++shard) {
+        ShardUse& use = uses_[first_use_.back() + shard];
+        use.table = static_cast<std::uint32_t>(table);
+        use.shard = shard;
+      }
+    }
+    first_slot_.push_back(first_slot_.back() + slots);
+  }
+}
+
+// The least rating that is not below the bound of the choices that it admits.
+void ImproveContext::find_prices() {
+  constexpr int kCoarse = 12;
+  constexpr int kFine = 40;
+  PricedChoices choices(*this);
+  double low = 0;  // no allocation is below
+  for (std::size_t table = 0; table < model_->num_tables(); ++table) {
+    double largest = std::numeric_limits<double>::infinity();
+    std::uint32_t index = model_->first_choice(table);
+    for (const Choice& choice : model_->choices(table)) {
+      if (fits(index++)) largest = std::min(largest, fastest(choice.max_load));
+    }
+    low = std::max(low, largest);
+  }
+  const double unlimited = choices.fit_prices(kFine, prices_);
+  low = std::max(low, unlimited);
+  prices_by_fill_.assign(1, prices_);
+  if (!(low < std::numeric_limits<double>::infinity())) {
+    bound_ = low;  // some table fits nowhere
+    return;
+  }
+  MemoryPrices prices;
+  const auto contradicts = [&](double rating) {
+    choices.admit_below(rating);
+    return choices.fit_prices(kCoarse, prices) > rating;
+  };
+  double high = low;
+  while (high < std::numeric_limits<double>::max() / 4 && contradicts(high)) {
+    low = high;
+    high *= 1.5;
+  }
+  for (int i = 0; i < 10 && high > low * 1.001; ++i) {
+    const double middle = (low + high) / 2;
+    (contradicts(middle) ? low : high) = middle;
+  }
+  bound_ = low;
+  choices.admit_below(high);
+  choices.fit_prices(kFine, prices_);
+  prices_by_fill_.assign(1, prices_);
+  if (prices_.hbm == 0 && prices_.ddr == 0) return;
+  for (const double fill : kFills) {
+    MemoryPrices own = prices_;
+    choices.fit_prices(kFine, own, fill);
+    prices_by_fill_.push_back(own);
+  }
+}
+
+}  // namespace shardwright::embedding

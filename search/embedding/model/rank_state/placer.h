@@ -1,0 +1,74 @@
+// Puts the shards of one table where they raise the energy least.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "search/embedding/model/rank_state/rank_loads.h"
+#include "search/random.h"
+
+namespace shardwright::embedding {
+
+// Ranks [first, first + size): all of them, a host, or one.
+struct Window {
+  Rank first = 0;
+  std::uint32_t size = 0;
+};
+
+// A table's new choice and ranks, not yet noted.
+struct Replacement {
+  std::uint32_t table = 0;
+  std::uint32_t choice = 0;
+  std::vector<Rank> ranks;
+};
+
+// Thread safety: one thread at a time. Refers to the loads and the draws.
+class Placer {
+ public:
+  Placer(RankLoads& loads, RandomDraws& draws) : loads_(&loads), draws_(&draws) {}
+
+  // Adds the shards of `choice`, tentatively, in shard order, each where it costs least among
+  // `breadth` ranks (or hosts) of the window from a random one on; all of them where there are no
+  // more. Sets `ranks` (empty for all ranks) and returns the energy gained.
+  double place(std::uint32_t choice, std::uint32_t breadth, std::vector<Rank>& ranks,
+               Window window);
+  // The same for the tables of a unit, choices given, on the cheapest of `tries` hosts (or ranks).
+  double place_unit(std::span<Replacement> members, std::uint32_t tries, std::uint32_t breadth);
+
+  Window all_ranks() const { return {0, loads_->model().world_size()}; }
+  // Where the table may be without the others of its unit. Precondition: it has a choice.
+  Window own_window(std::size_t table) const;
+  // A random rank of the window, one that the rules of the shard allow where there is one.
+  Rank draw_rank(const ShardUse& use, Window window);
+  // A random host, one that has such a rank.
+  std::uint32_t draw_host(const ShardUse& use);
+  // Takes the shards of a table away, tentatively; returns the energy gained.
+  double take_away(std::size_t table);
+  // Adds or removes the local_world_size shards from `first` on, one on each rank of a host.
+  double add_to_host(std::span<const ShardUse> uses, Rank first_rank);
+
+  // Rank and shard updates so far.
+  std::uint64_t work() const { return work_; }
+  void spend(std::uint64_t work) { work_ += work; }
+
+ private:
+  Window host_of(Rank rank) const;
+  Rank cheapest_rank(const ShardUse& use, Window window, std::uint32_t breadth);
+  Rank cheapest_for_part(std::span<const Replacement> members, std::uint32_t part, Window window,
+                         std::uint32_t breadth);
+  double place_unit_in(std::span<Replacement> members, Window window, std::uint32_t breadth);
+  double place_in(std::span<const ShardUse> uses, Window window, std::uint32_t breadth,
+                  std::vector<Rank>& ranks);
+  double place_hosts(std::span<const ShardUse> uses, std::uint32_t breadth,
+                     std::vector<Rank>& ranks, Window window);
+  double place_one_host(std::span<const ShardUse> uses, std::uint32_t breadth,
+                        std::vector<Rank>& ranks);
+
+  RankLoads* loads_;
+  RandomDraws* draws_;
+  std::vector<Rank> trial_;
+  std::vector<std::vector<Rank>> best_of_unit_;
+  std::uint64_t work_ = 0;
+};
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,109 @@
+#include "search/embedding/model/rank_state/priced_choices.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "search/embedding/model/rank_state/context.h"
+
+namespace shardwright::embedding {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+PricedChoices::PricedChoices(const ImproveContext& context)
+    : context_(context), model_(context.model()) {
+  admit_below(kInfinity);
+}
+
+void PricedChoices::admit(const std::function<bool(const Choice&)>& test) {
+  const std::span<const Choice> choices = model_.choices();
+  admitted_.resize(choices.size());
+  for (std::uint32_t i = 0; i < choices.size(); ++i)
+    admitted_[i] = context_.fits(i) && test(choices[i]) ? 1 : 0;
+}
+
+void PricedChoices::admit_below(double shard_rating) {
+  admit([&](const Choice& choice) { return context_.fastest(choice.max_load) <= shard_rating; });
+}
+
+std::uint32_t PricedChoices::cheapest_of(std::size_t table, const MemoryPrices& prices,
+                                         double& cost) const {
+  std::uint32_t cheapest = kNone;
+  cost = kInfinity;
+  std::uint32_t index = model_.first_choice(table);
+  for (const Choice& choice : model_.choices(table)) {
+    const std::uint32_t own_index = index++;
+    if (admitted_[own_index] == 0) continue;
+    const double own = choice.load + prices.hbm * static_cast<double>(choice.hbm_bytes) +
+                       prices.ddr * static_cast<double>(choice.ddr_bytes);
+    if (own >= cost) continue;
+    cost = own;
+    cheapest = own_index;
+  }
+  return cheapest;
+}
+
+std::vector<std::uint32_t> PricedChoices::cheapest(const MemoryPrices& prices) const {
+  std::vector<std::uint32_t> chosen;
+  double cost = 0;
+  for (std::size_t table = 0; table < model_.num_tables(); ++table)
+    chosen.push_back(cheapest_of(table, prices, cost));
+  return chosen;
+}
+
+PricedChoices::At PricedChoices::at(const MemoryPrices& prices, double fill) const {
+  double sum = 0;
+  double hbm = 0;
+  double ddr = 0;
+  for (std::size_t table = 0; table < model_.num_tables(); ++table) {
+    double least = 0;
+    const std::uint32_t index = cheapest_of(table, prices, least);
+    if (index == kNone) return {kInfinity, 0, 0};
+    const Choice& cheapest = model_.choices()[index];
+    sum += least;
+    hbm += static_cast<double>(cheapest.hbm_bytes);
+    ddr += static_cast<double>(cheapest.ddr_bytes);
+  }
+  return {(sum - prices.hbm * context_.total_hbm() - prices.ddr * context_.total_ddr()) /
+              context_.speed(),
+          fill * context_.total_hbm() - hbm, fill * context_.total_ddr() - ddr};
+}
+
+// Sets one price, the other one given, so that the cheapest choices just fit.
+void PricedChoices::fit(int steps, double guess, double fill, double MemoryPrices::*price,
+                        double At::*spare, MemoryPrices& prices) const {
+  const auto spare_at = [&](double value) {
+    prices.*price = value;
+    return at(prices, fill).*spare;
+  };
+  if (spare_at(0) >= 0) return;
+  double high = guess;
+  for (int i = 0; i < 60 && spare_at(high) < 0; ++i)
+    high *= 8;
+  double low = 0;
+  for (int i = 0; i < steps; ++i) {
+    const double middle = (low + high) / 2;
+    (spare_at(middle) < 0 ? low : high) = middle;
+  }
+  prices.*price = high;
+}
+
+double PricedChoices::fit_prices(int steps, MemoryPrices& prices, double fill) const {
+  const double unpriced = at({}, fill).bound;
+  if (unpriced == kInfinity) return unpriced;
+  const double load = std::max(unpriced * context_.speed(), 1e-300);
+  for (int round = 0; round < 3; ++round) {
+    const MemoryPrices before = prices;
+    fit(steps, load / std::max(context_.total_hbm(), 1.0), fill, &MemoryPrices::hbm, &At::spare_hbm,
+        prices);
+    fit(steps, load / std::max(context_.total_ddr(), 1.0), fill, &MemoryPrices::ddr, &At::spare_ddr,
+        prices);
+    if (before.hbm == prices.hbm && before.ddr == prices.ddr) break;
+    if (prices.hbm == 0 || prices.ddr == 0) break;
+  }
+  return std::max(unpriced, at(prices, fill).bound);
+}
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,77 @@
+#include "search/embedding/questions/option_finder.h"
+
+#include <utility>
+
+#include "search/embedding/compat/estimate/estimate.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::ShardingOption;
+using embedding::TableId;
+using embedding::to_name;
+
+Error not_found(std::string message) {
+  return Error{ErrorCode::kVerificationFailed, std::move(message), ""};
+}
+
+}  // namespace
+
+OptionFinder::OptionFinder(std::shared_ptr<const embedding::SearchSpace> space)
+    : space_(std::move(space)), options_by_table_(space_->problem().tables().size()) {
+  const auto& tables = space_->problem().tables();
+  for (std::size_t i = 0; i < tables.size(); ++i)
+    tables_by_name_[tables[i].name].emplace_back(i);
+  for (const ShardingOption& option : space_->options()) {
+    options_by_table_[option.table.index()].push_back(&option);
+  }
+}
+
+Result<TableId> OptionFinder::find_table(const PlanEntry& entry) const {
+  const auto named = tables_by_name_.find(entry.table);
+  if (named == tables_by_name_.end()) {
+    return not_found("the problem has no table \"" + entry.table + "\"");
+  }
+  if (entry.module.empty() && named->second.size() == 1) return named->second.front();
+  for (const TableId id : named->second) {
+    if (space_->problem().table(id).module == entry.module) return id;
+  }
+  return not_found("no table \"" + entry.table + "\" in module \"" + entry.module + "\"");
+}
+
+Result<const ShardingOption*> OptionFinder::find_option(const PlanEntry& entry) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const TableId table, find_table(entry));
+  for (const ShardingOption* option : options_by_table_[table.index()]) {
+    if (option->sharding_type == entry.sharding_type &&
+        option->compute_kernel == entry.compute_kernel &&
+        option->load_factor == entry.load_factor) {
+      return option;
+    }
+  }
+  return remake_option(table, entry);
+}
+
+// Scale-up changes the cache of a UVM-caching option, or does without it; nothing else.
+Result<const ShardingOption*> OptionFinder::remake_option(TableId table, const PlanEntry& entry) {
+  using embedding::ComputeKernel;
+  const bool rescaled = entry.compute_kernel == ComputeKernel::kFusedUvmCaching;
+  const bool promoted = entry.compute_kernel == ComputeKernel::kFused && !entry.load_factor;
+  for (const ShardingOption* option : options_by_table_[table.index()]) {
+    if (option->sharding_type != entry.sharding_type || !(rescaled || promoted) ||
+        option->compute_kernel != ComputeKernel::kFusedUvmCaching) {
+      continue;
+    }
+    ShardingOption changed = *option;
+    changed.compute_kernel = entry.compute_kernel;
+    changed.load_factor = entry.load_factor;
+    SHARDWRIGHT_ASSIGN_OR_RETURN(
+        changed, embedding::Estimator(space_->problem()).estimate(std::move(changed)));
+    return &remade_.emplace_back(std::move(changed));
+  }
+  return not_found(
+      "table \"" + entry.table + "\": option " + std::string(to_name(entry.sharding_type)) +
+      " with " + std::string(to_name(entry.compute_kernel)) +
+      (entry.load_factor ? " and its load factor" : "") + " is not in the search space");
+}
+
+}  // namespace shardwright

@@ -1,0 +1,38 @@
+// Finds the sharding options that the entries of a plan file mean.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/embedding/plan_document.h"
+#include "core/embedding/search_space.h"
+#include "core/status.h"
+
+namespace shardwright {
+
+// Looks options up by table, sharding type, kernel and load factor; keeps those alive that are not
+// in the search space.
+// Thread safety: one thread at a time; options that were found may be read from any thread.
+class OptionFinder {
+ public:
+  explicit OptionFinder(std::shared_ptr<const embedding::SearchSpace> space);
+
+  // Errors: kVerificationFailed where the problem has no such table, or no such option exists.
+  Result<const embedding::ShardingOption*> find_option(const PlanEntry& entry);
+
+ private:
+  Result<embedding::TableId> find_table(const PlanEntry& entry) const;
+  // Options that proposers make beyond the search space (scaled caches, tables promoted to HBM).
+  Result<const embedding::ShardingOption*> remake_option(embedding::TableId table,
+                                                         const PlanEntry& entry);
+
+  std::shared_ptr<const embedding::SearchSpace> space_;
+  std::unordered_map<std::string, std::vector<embedding::TableId>> tables_by_name_;
+  std::vector<std::vector<const embedding::ShardingOption*>> options_by_table_;
+  std::deque<embedding::ShardingOption> remade_;  // stable addresses
+};
+
+}  // namespace shardwright

@@ -1,0 +1,21 @@
+// A plan from the entries of a plan file.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/embedding/plan.h"
+#include "core/embedding/plan_document.h"
+#include "core/embedding/search_space.h"
+#include "core/status.h"
+
+namespace shardwright {
+
+// The plan keeps the space alive. Errors: kInvalidInput with the JSON pointer in the plan file, for
+// an option that the space does not have, ranks that do not exist or are not one per shard, and
+// tables that are missing, twice, or not where their sharding type places them. Memory and the
+// user's placement rules are not checked.
+Result<embedding::Plan> plan_of_entries(std::shared_ptr<const embedding::SearchSpace> space,
+                                        const std::vector<PlanEntry>& entries);
+
+}  // namespace shardwright

@@ -1,0 +1,67 @@
+// An old plan held against a new problem: which places still exist, and what leaving them moves.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/embedding/migration.h"
+#include "core/embedding/plan.h"
+#include "core/embedding/plan_document.h"
+#include "core/embedding/search_space.h"
+#include "core/status.h"
+
+namespace shardwright {
+
+// Tables are matched by module and name, by name alone where an entry gives no module; rank i stays
+// rank i. Rows and columns of a table are those of the new problem.
+// Thread safety: const members may be called from any thread.
+class OldPlan {
+ public:
+  // Errors: kInvalidInput with `where` = the JSON pointer in the plan file, for a table that is in
+  // the old plan twice.
+  static Result<OldPlan> make(std::shared_ptr<const embedding::SearchSpace> space,
+                              const std::vector<PlanEntry>& entries);
+
+  // Null for a new table.
+  const TablePlace* place(embedding::TableId table) const;
+  // The old place under the new problem; no option where it does not exist any more: its option is
+  // gone or cut into another number of shards, its ranks are gone or not where the sharding type or
+  // the table's own placement rules have them.
+  const embedding::Assignment& assignment(embedding::TableId table) const;
+  // Whether the option is one of the search space, not one that a proposer once made.
+  bool in_space(embedding::TableId table) const;
+
+  // Bytes of the table's tensor that the ranks of `to` do not hold already (see TableMove).
+  std::int64_t bytes_to_move(const embedding::Assignment& to) const;
+  // Whether the table is where it was.
+  bool is_kept(const embedding::Assignment& to) const;
+
+  const std::vector<std::string>& dropped() const { return dropped_; }
+  // Keeps the options of all assignments alive.
+  const std::shared_ptr<const void>& owner() const { return owner_; }
+
+ private:
+  struct OldTable {
+    TablePlace place;
+    embedding::Assignment assignment;
+    std::optional<embedding::ShardLayout> layout;  // as it was cut; empty where nobody knows
+    bool in_space = false;
+  };
+
+  explicit OldPlan(std::shared_ptr<const embedding::SearchSpace> space);
+  void match(embedding::TableId table, const PlanEntry& entry,
+             const embedding::ShardingOption* option);
+
+  std::shared_ptr<const embedding::SearchSpace> space_;
+  std::vector<std::optional<OldTable>> tables_;  // by table
+  std::vector<std::string> dropped_;
+  std::shared_ptr<const void> owner_;
+};
+
+// The sharding and ranks of an assignment.
+TablePlace place_of(const embedding::Assignment& assignment);
+
+}  // namespace shardwright

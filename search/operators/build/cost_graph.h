@@ -1,0 +1,67 @@
+// From an operator graph to what a solver decides: strategies, resharding costs, merged form.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/operators/graph/op_graph.h"
+#include "core/operators/instance/lowered_instance.h"
+#include "core/operators/mesh/device_mesh.h"
+#include "core/operators/mesh/sharding_spec.h"
+#include "core/status.h"
+#include "search/executor.h"
+#include "search/operators/build/edge_costs.h"
+#include "search/operators/build/matrix_pool.h"
+#include "search/operators/build/merge.h"
+#include "search/operators/build/repeated_blocks.h"
+#include "search/operators/strategies/strategy.h"
+
+namespace shardwright::operators {
+
+// Counted work: the same for any machine and number of threads.
+struct CostGraphCounters {
+  std::size_t strategies = 0;
+  std::size_t dim_specs = 0;       // ways to shard a dimension that the mesh has
+  std::size_t shapes = 0;          // interned
+  std::size_t specs = 0;           // interned
+  std::size_t path_searches = 0;   // different conversions
+  std::size_t path_questions = 0;  // asked for matrices
+  std::size_t matrix_entries = 0;  // of all edges, shared or not
+  std::size_t matrices_computed = 0;
+  std::size_t matrices = 0;  // different ones, those of the merged form included
+};
+
+// What ColossalAI's solver reads, by node of the operator graph. Nodes pay compute and
+// communication of their strategy; `merged.extra` comes on top in the merged form. Thread safety: a
+// value; copies share specs, and the table may be used from any thread.
+struct CostGraph {
+  std::shared_ptr<SpecTable> table;  // owns the specs
+  std::vector<NodeStrategies> strategies;
+  MatrixPool matrices;
+  std::vector<CostEdge> edges;  // by consumer, then by its inputs
+  MergedGraph merged;
+  std::vector<NodeAlias> aliases;  // by node; in the merged form, where the node follows no other
+  CostGraphCounters counters;
+
+  const CostMatrix& matrix(const CostEdge& edge) const { return matrices[edge.matrix]; }
+};
+
+// Errors: as generate_strategies; kInfeasible at `/nodes/<node>` for a node without strategies. The
+// result does not depend on `executor`.
+Result<CostGraph> build_cost_graph(const OpGraph& graph, std::shared_ptr<const DeviceMesh> mesh,
+                                   Executor& executor);
+
+// What to solve.
+struct CostGraphForm {
+  bool merged = true;                  // else every node and edge as it is, nothing shared
+  std::optional<std::int64_t> budget;  // bytes on one device, held by all nodes together
+};
+
+// Errors: those of CostInstance::make and LoweredInstance::make.
+Result<OperatorProblem> lower(const OpGraph& graph, const CostGraph& costs,
+                              const CostGraphForm& form = {});
+
+}  // namespace shardwright::operators

@@ -1,0 +1,101 @@
+// The conversions of a tensor that one collective can make, visited without allocating.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/operators/mesh/sharding_spec.h"
+#include "search/operators/reshard/alpha_beta.h"
+
+namespace shardwright::operators {
+
+enum class ReshardPattern : std::uint8_t { kAllGather, kAllToAll, kShard };
+
+// One conversion: gathers `gather_dim` and splits `shard_dim` along `axis`. No other dimension
+// changes.
+// Thread safety: a value.
+struct ReshardMove {
+  ReshardPattern pattern = ReshardPattern::kAllGather;
+  std::uint8_t gather_dim = 0;
+  std::uint8_t shard_dim = 0;
+  std::uint8_t axis = 0;
+  DimSpecs result;
+
+  friend bool operator==(const ReshardMove&, const ReshardMove&) = default;
+};
+
+// What a move of a tensor costs of which each device holds `local_elements` before it. Source:
+// CommSpec.get_comm_cost, ColossalAI colossalai/tensor/comm_spec.py.
+PhaseCost move_cost(const DeviceMesh& mesh, const ReshardMove& move, std::int64_t local_elements);
+
+// Elements that each device holds after the move.
+std::int64_t elements_after(const DeviceMesh& mesh, const ReshardMove& move,
+                            std::int64_t local_elements);
+
+namespace internal {
+
+inline ReshardMove make_move(ReshardPattern pattern, std::size_t gather_dim, std::size_t shard_dim,
+                             int axis, const DimSpecs& result) {
+  return {pattern, static_cast<std::uint8_t>(gather_dim), static_cast<std::uint8_t>(shard_dim),
+          static_cast<std::uint8_t>(axis), result};
+}
+
+inline bool divides(const DeviceMesh& mesh, const TensorShape& shape, std::size_t dim,
+                    DimSpec spec) {
+  return shape.dims[dim] % mesh.devices_along(spec.axes) == 0;
+}
+
+template <class Visit>
+void visit_all_to_all(const DeviceMesh& mesh, const TensorShape& shape, const DimSpecs& from,
+                      std::size_t first, std::size_t second, Visit&& visit) {
+  const DimSpec a = from[first];
+  const DimSpec b = from[second];
+  if (a.replicated() && b.replicated()) return;
+  if (a.num_axes() > 1 || b.num_axes() > 1) return;
+  if (b.replicated()) {
+    if (!divides(mesh, shape, second, a)) return;
+    visit(make_move(ReshardPattern::kAllToAll, first, second, a.last_axis(),
+                    from.with(first, DimSpec{}).with(second, a)));
+    return;
+  }
+  if (a.last_axis() >= b.last_axis()) return;
+  const DimSpec joined = a.with(b.last_axis());
+  if (!divides(mesh, shape, first, joined)) return;
+  visit(make_move(ReshardPattern::kAllToAll, second, first, b.last_axis(),
+                  from.with(first, joined).with(second, DimSpec{})));
+}
+
+}  // namespace internal
+
+// Calls `visit(const ReshardMove&)` for each move possible from `from`: gathers of the last axis of
+// a dimension, then all-to-alls between two dimensions, then splits along an axis that is free and
+// above those of the dimension. Moves whose result the devices do not divide are left out. Does not
+// allocate. Precondition: `from` is valid for the shape. Source: get_all_one_step_transform_spec,
+// ColossalAI colossalai/tensor/shape_consistency.py.
+template <class Visit>
+void for_each_move(const DeviceMesh& mesh, const TensorShape& shape, const DimSpecs& from,
+                   Visit&& visit) {
+  const std::size_t rank = from.rank();
+  for (std::size_t dim = 0; dim < rank; ++dim) {
+    const DimSpec spec = from[dim];
+    if (spec.replicated()) continue;
+    visit(internal::make_move(ReshardPattern::kAllGather, dim, dim, spec.last_axis(),
+                              from.with(dim, spec.without(spec.last_axis()))));
+  }
+  for (std::size_t first = 0; first < rank; ++first) {
+    for (std::size_t second = first + 1; second < rank; ++second)
+      internal::visit_all_to_all(mesh, shape, from, first, second, visit);
+  }
+  const DimSpec used{from.used_axes()};
+  const int num_axes = static_cast<int>(mesh.num_axes());
+  for (std::size_t dim = 0; dim < rank; ++dim) {
+    const DimSpec spec = from[dim];
+    for (int axis = spec.last_axis() + 1; axis < num_axes; ++axis) {
+      if (used.has(axis) || !internal::divides(mesh, shape, dim, spec.with(axis))) continue;
+      visit(internal::make_move(ReshardPattern::kShard, dim, dim, axis,
+                                from.with(dim, spec.with(axis))));
+    }
+  }
+}
+
+}  // namespace shardwright::operators

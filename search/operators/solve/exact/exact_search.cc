@@ -1,0 +1,104 @@
+#include "search/operators/solve/exact/exact_search.h"
+
+#include <algorithm>
+
+#include "search/operators/solve/exact/label_search.h"
+#include "search/operators/solve/exact/memory_prices.h"
+
+namespace shardwright::operators {
+namespace {
+
+// No feasible choice costs more.
+double dearest(const CostInstance& instance) {
+  const auto largest = [](std::span<const double> costs) {
+    double most = 0;
+    for (const double cost : costs) {
+      if (cost < kForbidden) most = std::max(most, cost);
+    }
+    return most;
+  };
+  double sum = 0;
+  for (std::size_t node = 0; node < instance.num_nodes(); ++node)
+    sum += largest(instance.costs(node));
+  for (const CostInstance::Edge& edge : instance.edges())
+    sum += largest(instance.matrix(edge));
+  return sum;
+}
+
+// Rounding of sums in another order.
+constexpr double kRounding = 1e-11;
+
+// The cheapest choice below the cutoff within the limits of the prices' time points. Rises towards
+// the cutoff in steps: the lists grow steeply with what their choices may cost, and a choice that
+// is cheap enough to be found in short lists is proved by them. False where the lists become too
+// long; `choice` is empty where there is none. Raises the bound of the result.
+bool search_in_steps(LabelSearch& labels, double bound, double cutoff, Budget& budget,
+                     ExactResult& result, std::vector<std::uint32_t>& choice) {
+  constexpr double kGrowth = 2;
+  // Where no choice is known, the cutoff is far too high.
+  double step = (cutoff - bound) / (result.choice ? 16 : 4096);
+  for (;;) {
+    choice.clear();
+    const double limit = std::min(bound + step, cutoff);
+    const bool last = limit == cutoff;
+    const LabelSearch::End end = labels.run(limit, budget);
+    if (end == LabelSearch::End::kGivenUp) return false;
+    if (end == LabelSearch::End::kFound) {
+      if (labels.cost() < limit) {
+        choice = labels.choice();
+        return true;
+      }
+      cutoff = std::min(cutoff, labels.cost() * (1 + 2 * kRounding));
+    }
+    result.lower_bound = std::max(result.lower_bound, limit);
+    if (last) return true;
+    step *= kGrowth;
+  }
+}
+
+}  // namespace
+
+ExactResult search_exactly(const BucketTree& tree,
+                           const std::optional<std::vector<std::uint32_t>>& start,
+                           std::size_t max_labels, Budget& budget) {
+  const CostInstance& instance = tree.instance();
+  ExactResult result;
+  const double ceiling = dearest(instance) * (1 + kRounding) + 1;
+  result.cost = ceiling;
+  if (start) {
+    result.choice = start;
+    result.cost = evaluate(instance, *start).total();
+  }
+  MemoryPrices prices(tree, result);
+  while (!budget.interrupted()) {
+    prices.raise(budget);
+    result.lower_bound = std::max(result.lower_bound, std::min(prices.bound(), result.cost));
+    const double cutoff = result.cost * (1 - kRounding);
+    result.finished = prices.bound() >= cutoff;
+    if (result.finished || budget.interrupted()) break;
+    LabelSearch labels(tree, prices, max_labels);
+    std::vector<std::uint32_t> choice;
+    if (!search_in_steps(labels, prices.bound(), cutoff, budget, result, choice)) break;
+    if (choice.empty()) {
+      result.finished = true;
+      result.lower_bound = result.cost;
+      break;
+    }
+    const CostEvaluation evaluation = evaluate(instance, choice);
+    // Cheapest within the limits of the time points taken in, so a bound; optimal if within all.
+    result.lower_bound = std::max(result.lower_bound, evaluation.total() * (1 - kRounding));
+    if (evaluation.feasible()) {
+      result.choice = choice;
+      result.cost = evaluation.total();
+      result.lower_bound = result.cost;
+      result.finished = true;
+      break;
+    }
+    if (!prices.take_in(choice)) break;
+  }
+  if (!result.choice) result.cost = kForbidden;
+  if (result.finished && !result.choice) result.lower_bound = kForbidden;
+  return result;
+}
+
+}  // namespace shardwright::operators

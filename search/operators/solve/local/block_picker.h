@@ -1,0 +1,71 @@
+// Which nodes to look at together: the neighbourhoods of the local search.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "search/operators/solve/graph/choice_graph.h"
+#include "search/operators/solve/graph/consistent_domains.h"
+#include "search/operators/solve/graph/search_state.h"
+#include "search/random_bits.h"
+
+namespace shardwright::operators {
+
+enum class BlockKind : std::uint8_t {
+  kBall,     // breadth first around a node
+  kWindow,   // consecutive nodes
+  kHolders,  // several small balls around nodes that hold memory
+  kFollow,   // a node that changes and what has to follow
+  kStiff,    // around a node that costs much, along pairs whose costs vary most
+};
+
+struct BlockShape {
+  BlockKind kind = BlockKind::kBall;
+  std::uint32_t size = 0;
+  std::size_t max_table = 0;  // entries, for whoever solves it
+};
+
+// What picking needs, per worker, and its result.
+// Thread safety: one thread at a time.
+struct BlockScratch {
+  explicit BlockScratch(const ChoiceGraph& graph);
+
+  std::vector<std::uint32_t> block;
+  std::vector<std::uint32_t> choice;  // after kFollow: of the state, with what follows
+  ConsistentDomains domains;
+  std::size_t consistent = 0;  // removals that hold for every choice
+  std::vector<std::uint8_t> seen;
+  std::vector<std::pair<double, std::uint32_t>> frontier;
+};
+
+// Borrows the graph.
+// Thread safety: const members may be called from any thread.
+class BlockPicker {
+ public:
+  explicit BlockPicker(const ChoiceGraph& graph);
+
+  // Fills scratch.block; the same for the same state, shape and key. False: there is none.
+  bool pick(const SearchState& state, const BlockShape& shape, BlockScratch& scratch,
+            std::uint64_t key) const;
+
+ private:
+  void take_in(const SearchState& state, const BlockShape& shape, BlockScratch& scratch,
+               RandomStream& random) const;
+  void grow(BlockScratch& scratch, std::uint32_t start, std::size_t size,
+            RandomStream& random) const;
+  void grow_stiff(const SearchState& state, BlockScratch& scratch, std::size_t size,
+                  RandomStream& random) const;
+  double burden(const SearchState& state, std::uint32_t n) const;
+  bool follow(const SearchState& state, const BlockShape& shape, BlockScratch& scratch,
+              RandomStream& random) const;
+  std::uint32_t best_left(const SearchState& state, const BlockScratch& scratch,
+                          std::uint32_t n) const;
+
+  const ChoiceGraph& graph_;
+  std::vector<double> stiffness_;  // by node and arc: how much pair costs vary
+  std::vector<std::size_t> first_arc_{0};
+};
+
+}  // namespace shardwright::operators

@@ -1,0 +1,242 @@
+// Assignment with maintained arc consistency, steered by the weight of bytes at each time point.
+#include "search/operators/solve/local/first_feasible.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "search/budget.h"
+#include "search/operators/solve/graph/choice_graph.h"
+#include "search/operators/solve/graph/consistent_domains.h"
+#include "search/random_bits.h"
+
+namespace shardwright::operators {
+namespace {
+
+constexpr int kMaxRounds = 60;
+constexpr int kMaxRestarts = 40;
+// So many begin with the nodes whose strategies differ most in weighted bytes, the others anywhere.
+constexpr int kSteeredRestarts = 20;
+// Strategies of a node whose consequences are tried.
+constexpr std::size_t kMaxTrials = 24;
+
+// Thread safety: one thread at a time.
+class FeasibleAssignment {
+ public:
+  FeasibleAssignment(const ChoiceGraph& graph, Budget& budget, std::uint64_t seed)
+      : graph_(graph),
+        budget_(budget),
+        seed_(seed),
+        domains_(graph),
+        importance_(graph.limits().size(), 1.0),
+        weight_(graph.num_strategies()),
+        failures_(graph.num_nodes(), 0) {}
+
+  std::optional<std::vector<std::uint32_t>> find() {
+    if (!domains_.make_consistent()) return std::nullopt;
+    consistent_ = domains_.removals().size();
+    weigh_times(held_at_least());
+    for (int round = 0; round < kMaxRounds; ++round) {
+      if (budget_.interrupted() || !budget_.work_left()) break;
+      weigh_strategies();
+      const bool assigned = assign_all();
+      budget_.spend(domains_.work() - spent_);
+      spent_ = domains_.work();
+      if (!assigned) return std::nullopt;
+      const std::vector<double> held = held_at_least();
+      double fullest = 0;
+      for (const double share : held)
+        fullest = std::max(fullest, share);
+      if (fullest <= 1) return choice();
+      weigh_times(held);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  // What the lightest strategies left hold, relative to the limit, by time point.
+  std::vector<double> held_at_least() const {
+    const auto limits = graph_.limits();
+    std::vector<std::int64_t> change(limits.size() + 1, 0);
+    for (std::uint32_t n = 0; n < graph_.num_nodes(); ++n) {
+      for (const ChoiceGraph::Usage& usage : graph_.usages(n)) {
+        const std::int64_t* bytes = graph_.bytes(usage);
+        std::int64_t least = std::numeric_limits<std::int64_t>::max();
+        for (std::uint32_t s = 0; s < graph_.num_strategies(n); ++s) {
+          if (domains_.alive(n, s)) least = std::min(least, bytes[s]);
+        }
+        change[usage.begin] += least;
+        change[usage.end] -= least;
+      }
+    }
+    std::vector<double> held(limits.size());
+    std::int64_t sum = 0;
+    for (std::size_t t = 0; t < limits.size(); ++t) {
+      sum += change[t];
+      // Rounding may not hide an excess.
+      held[t] = sum > limits[t]
+                    ? std::max(1.0 + 1e-9, static_cast<double>(sum) /
+                                               std::max(1.0, static_cast<double>(limits[t])))
+                    : std::min(1.0, static_cast<double>(sum) /
+                                        static_cast<double>(std::max<std::int64_t>(limits[t], 1)));
+    }
+    return held;
+  }
+
+  void weigh_times(const std::vector<double>& held) {
+    double largest = 0;
+    for (std::size_t t = 0; t < held.size(); ++t) {
+      importance_[t] *= std::pow(std::max(held[t], 0.01), 12.0);
+      largest = std::max(largest, importance_[t]);
+    }
+    for (double& importance : importance_)
+      importance = std::max(importance / largest, 1e-6);
+  }
+
+  void weigh_strategies() {
+    std::vector<double> before(importance_.size() + 1, 0.0);
+    for (std::size_t t = 0; t < importance_.size(); ++t)
+      before[t + 1] = before[t] + importance_[t];
+    spread_.assign(graph_.num_nodes(), 0.0);
+    for (std::uint32_t n = 0; n < graph_.num_nodes(); ++n) {
+      double* column = weight_.data() + graph_.first_strategy(n);
+      const std::uint32_t size = graph_.num_strategies(n);
+      std::fill(column, column + size, 0.0);
+      for (const ChoiceGraph::Usage& usage : graph_.usages(n)) {
+        const std::int64_t* bytes = graph_.bytes(usage);
+        for (std::uint32_t s = 0; s < size; ++s) {
+          column[s] += (before[usage.end] - before[usage.begin]) * static_cast<double>(bytes[s]);
+        }
+      }
+      const auto [least, most] = std::minmax_element(column, column + size);
+      spread_[n] = *most - *least;
+    }
+  }
+
+  double least_weight(std::uint32_t n) const {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::uint32_t s = 0; s < graph_.num_strategies(n); ++s) {
+      if (domains_.alive(n, s)) {
+        least = std::min(least, weight_[graph_.first_strategy(n) + s]);
+      }
+    }
+    return least;
+  }
+
+  bool assign_all() {
+    for (int restart = 0; restart <= kMaxRestarts; ++restart) {
+      domains_.undo_to(consistent_);
+      least_.resize(graph_.num_nodes());
+      for (std::uint32_t n = 0; n < graph_.num_nodes(); ++n)
+        least_[n] = least_weight(n);
+      std::vector<std::uint32_t> order(graph_.num_nodes());
+      std::iota(order.begin(), order.end(), 0U);
+      std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+        if (failures_[a] != failures_[b]) return failures_[a] > failures_[b];
+        if (restart < kSteeredRestarts) return spread_[a] > spread_[b];
+        const std::uint64_t salt = seed_ + restarts_;
+        return random_bits(salt, a) < random_bits(salt, b);
+      });
+      bool complete = true;
+      for (const std::uint32_t n : order) {
+        if (domains_.left(n) == 1) continue;
+        if (!assign(n)) {
+          ++failures_[n];
+          // The others go on, so that one restart takes in all that fail.
+          complete = false;
+        }
+        if (budget_.interrupted()) return false;
+      }
+      if (complete) return true;
+      ++restarts_;
+    }
+    return false;
+  }
+
+  // What the assignment adds to the least weight of all nodes.
+  double consequences(std::size_t mark) {
+    double more = 0;
+    const auto& removals = domains_.removals();
+    touched_.clear();
+    for (std::size_t i = mark; i < removals.size(); ++i)
+      touched_.push_back(removals[i].node);
+    std::sort(touched_.begin(), touched_.end());
+    touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
+    for (const std::uint32_t n : touched_)
+      more += least_weight(n) - least_[n];
+    return more;
+  }
+
+  bool assign(std::uint32_t n) {
+    candidates_.clear();
+    for (std::uint32_t s = 0; s < graph_.num_strategies(n); ++s) {
+      if (domains_.alive(n, s)) candidates_.push_back(s);
+    }
+    const double* weight = weight_.data() + graph_.first_strategy(n);
+    const auto costs = graph_.costs(n);
+    std::stable_sort(candidates_.begin(), candidates_.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return weight[a] != weight[b] ? weight[a] < weight[b] : costs[a] < costs[b];
+    });
+    const std::size_t mark = domains_.removals().size();
+    std::uint32_t best = 0;
+    double least = std::numeric_limits<double>::infinity();
+    std::size_t found = 0;
+    for (const std::uint32_t s : candidates_) {
+      // No consequence makes up for its own weight.
+      if (found >= kMaxTrials || weight[s] - least_[n] >= least) break;
+      if (domains_.assign(n, s)) {
+        ++found;
+        const double more = consequences(mark);
+        if (more < least) {
+          least = more;
+          best = s;
+        }
+      }
+      domains_.undo_to(mark);
+    }
+    if (found == 0) return false;
+    domains_.assign(n, best);
+    consequences(mark);
+    for (const std::uint32_t m : touched_)
+      least_[m] = least_weight(m);
+    return true;
+  }
+
+  std::vector<std::uint32_t> choice() const {
+    std::vector<std::uint32_t> result(graph_.num_nodes());
+    for (std::uint32_t n = 0; n < result.size(); ++n) {
+      while (!domains_.alive(n, result[n]))
+        ++result[n];
+    }
+    return result;
+  }
+
+  const ChoiceGraph& graph_;
+  Budget& budget_;
+  std::uint64_t seed_;
+  std::uint64_t restarts_ = 0;
+  std::uint64_t spent_ = 0;
+  ConsistentDomains domains_;
+  std::size_t consistent_ = 0;      // removals that hold for every choice
+  std::vector<double> importance_;  // of a byte, by time point
+  std::vector<double> weight_;      // of what it holds, by strategy
+  std::vector<double> spread_;      // between the heaviest and the lightest, by node
+  std::vector<double> least_;       // weight of what is left, by node
+  std::vector<std::uint32_t> failures_;
+  std::vector<std::uint32_t> candidates_;
+  std::vector<std::uint32_t> touched_;
+};
+
+}  // namespace
+
+std::optional<std::vector<std::uint32_t>> first_feasible(const ChoiceGraph& graph, Budget& budget,
+                                                         std::uint64_t seed) {
+  return FeasibleAssignment(graph, budget, seed).find();
+}
+
+}  // namespace shardwright::operators

@@ -1,0 +1,280 @@
+#include "search/program/tensor/best_planner.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+#include <utility>
+
+#include "core/program/simulator/array.h"
+#include "search/program/tensor/compat_planner.h"
+#include "search/program/tensor/move_parts.h"
+
+namespace shardwright::program {
+namespace {
+
+// A placement on the way, what it takes to get there or from there, in mesh steps.
+struct Waypoint {
+  DistAttr attr;
+  std::vector<MeshStep> steps;
+  double us = 0;
+};
+
+class Planner {
+ public:
+  Planner(const Cluster& cluster, const Shape& shape, DataType type, const DistAttr& source,
+          const DistAttr& target)
+      : cluster_(cluster), shape_(shape), type_(type), source_(source), target_(target) {}
+
+  BestPlan run() {
+    best_.us = std::numeric_limits<double>::infinity();
+    if (source_ == target_) return {};
+    if (num_elements(shape_) == 0) {
+      DistAttr nothing_due = source_;
+      nothing_due.partial.clear();
+      moves({nothing_due, {}, 0}, {target_, {}, 0});
+      return std::move(best_);
+    }
+    collectives();
+    as_upstream();
+    const std::vector<Waypoint> departures = departures_from_source();
+    const std::vector<Waypoint> arrivals = arrivals_at_target();
+    for (const Waypoint& departure : departures) {
+      for (const Waypoint& arrival : arrivals)
+        moves(departure, arrival);
+    }
+    return std::move(best_);
+  }
+
+ private:
+  void collectives() {
+    const std::optional<Refinement> fine = refine(source_.mesh, target_.mesh);
+    if (!fine) return;
+    const MeshCosts costs(cluster_, fine->mesh, shape_, type_);
+    const MeshPlacement from = placement_of(source_, fine->source_axes);
+    const MeshPlacement to = placement_of(target_, fine->target_axes);
+    std::optional<MeshChain> chain = cheapest_chain(costs, from, &to);
+    if (!chain) return;
+    append_steps(shape_, fine->mesh, from, to, chain->steps, best_.plan);
+    best_.us = plan_us(cluster_, shape_, type_, source_, best_.plan);
+    best_.chain = std::move(chain);
+  }
+
+  // What upstream does, one gather over several axes at once, whole parts to another mesh or, where
+  // something is due, steps along axes, where that is right.
+  void as_upstream() {
+    const bool is_partial = source_.has_partial() || target_.has_partial();
+    const bool same_ranks = source_.mesh.ids() == target_.mesh.ids();
+    const std::vector<Rank>& others = target_.mesh.ids();
+    const bool apart = std::none_of(others.begin(), others.end(),
+                                    [&](Rank rank) { return source_.mesh.contains(rank); });
+    if (!is_partial && !same_ranks && !apart) return;
+    Result<ReshardPlan> plan = plan_compat(shape_, source_, target_);
+    if (!plan.ok()) return;
+    if (!is_partial && !(same_ranks ? is_sound(*plan) : all_join(*plan))) return;
+    const double us = plan_us(cluster_, shape_, type_, source_, *plan);
+    if (us >= best_.us) return;
+    best_.us = us;
+    best_.plan = std::move(plan).value();
+    best_.chain.reset();
+  }
+
+  // Whether every group holds who names it, all members name the same, and ranks that gather
+  // nothing have what they cut.
+  bool is_sound(const ReshardPlan& plan) const {
+    std::unordered_map<Rank, const std::vector<Rank>*> groups;
+    for (const auto& [rank, steps] : plan.ranks) {
+      const Step& first = steps.front();
+      if (is_collective(first.kind)) {
+        if (first.kind == StepKind::kAllGather && !first.need_split && !stacks_up(rank, first)) {
+          return false;
+        }
+        groups.emplace(rank, &first.group);
+        continue;
+      }
+      const std::size_t position = *source_.mesh.position_of(rank);
+      const Part held = part_at(shape_, source_, position);
+      const Part wanted = part_at(shape_, target_, *target_.mesh.position_of(rank));
+      if (first.part != relative(wanted, held)) return false;
+      if (!lies_within(first.part, shape_of(held))) return false;
+    }
+    for (const auto& [rank, group] : groups) {
+      if (std::find(group->begin(), group->end(), rank) == group->end()) return false;
+      for (const Rank member : *group) {
+        const auto other = groups.find(member);
+        if (other == groups.end() || *other->second != *group) return false;
+      }
+    }
+    return true;
+  }
+
+  static bool all_join(const ReshardPlan& plan) {
+    for (const auto& [rank, steps] : plan.ranks) {
+      for (const Step& step : steps) {
+        std::vector<Part> boxes;
+        for (const Part& part : step.parts)
+          absorb(boxes, part, [](std::size_t, const Join&) {});
+        if (boxes.size() > 1) return false;
+      }
+    }
+    return true;
+  }
+
+  // Whether the members' parts, one below the other along dimension 0, are what the rank wants.
+  bool stacks_up(Rank rank, const Step& gather) const {
+    std::optional<Part> stack;
+    for (const Rank member : gather.group) {
+      const Part part = part_at(shape_, source_, *source_.mesh.position_of(member));
+      if (!stack) {
+        stack = part;
+        continue;
+      }
+      const std::optional<Join> fit = join(*stack, part);
+      if (!fit || fit->dim != 0 || !fit->first_is_lower) return false;
+      stack = fit->joined;
+    }
+    return stack == part_at(shape_, target_, *target_.mesh.position_of(rank));
+  }
+
+  // A chain on the mesh of both, if there is one.
+  std::optional<Waypoint> chained(const DistAttr& from, const DistAttr& to,
+                                  const DistAttr& waypoint) const {
+    const MeshCosts costs(cluster_, from.mesh, shape_, type_);
+    const auto axes = unrefined(from.mesh);
+    const MeshPlacement goal = placement_of(to, axes);
+    std::optional<MeshChain> chain = cheapest_chain(costs, placement_of(from, axes), &goal);
+    if (!chain) return std::nullopt;
+    return timed({waypoint, std::move(chain->steps), 0}, from, to);
+  }
+
+  // With the time of the steps between two placements on one mesh.
+  Waypoint timed(Waypoint waypoint, const DistAttr& from, const DistAttr& to) const {
+    ReshardPlan plan;
+    append(waypoint.steps, from, to, plan);
+    waypoint.us = plan_us(cluster_, shape_, type_, from, plan);
+    return waypoint;
+  }
+
+  // Placements on the source mesh from which messages may start.
+  std::vector<Waypoint> departures_from_source() const {
+    std::vector<Waypoint> result;
+    DistAttr attr = source_;
+    attr.partial.clear();
+    result.push_back(all_reduced(attr));
+    if (source_.has_partial()) {
+      if (auto found = cheapest_reduced()) result.push_back(std::move(*found));
+      if (can_move(source_, target_)) result.push_back({source_, {}, 0});
+    }
+    if (source_.mesh.shape() != target_.mesh.shape() || !splits_evenly(shape_, target_)) {
+      return result;
+    }
+    attr.dims_mapping = target_.dims_mapping;
+    if (const auto found = chained(source_, attr, attr)) result.push_back(*found);
+    if (!source_.has_partial() || !target_.has_partial()) return result;
+    attr.partial = target_.partial;
+    if (const auto found = chained(source_, attr, attr)) result.push_back(*found);
+    return result;
+  }
+
+  Waypoint all_reduced(const DistAttr& reduced) const {
+    Waypoint waypoint{reduced, {}, 0};
+    for (std::size_t axis = 0; axis < source_.partial.size(); ++axis) {
+      if (source_.partial[axis] == Reduction::kNone) continue;
+      waypoint.steps.push_back({MeshStep::Kind::kAllReduce, static_cast<std::uint8_t>(axis), 0, 0});
+    }
+    return timed(std::move(waypoint), source_, reduced);
+  }
+
+  std::optional<Waypoint> cheapest_reduced() const {
+    const MeshCosts costs(cluster_, source_.mesh, shape_, type_);
+    std::optional<MeshChain> chain =
+        cheapest_chain(costs, placement_of(source_, unrefined(source_.mesh)), nullptr);
+    if (!chain) return std::nullopt;
+    DistAttr attr = source_;
+    attr.partial.clear();
+    for (std::size_t dim = 0; dim < shape_.size(); ++dim) {
+      const MeshPlacement::Axes& axes = chain->end.dims[dim];
+      if (axes.size() > 1) return std::nullopt;  // no mapping says that
+      attr.dims_mapping[dim] = axes.empty() ? std::int8_t{-1} : static_cast<std::int8_t>(axes[0]);
+    }
+    return timed({attr, std::move(chain->steps), 0}, source_, attr);
+  }
+
+  // Placements on the target mesh where messages may end, and the way on to the target.
+  std::vector<Waypoint> arrivals_at_target() const {
+    std::vector<Waypoint> result{{target_, {}, 0}};
+    if (!splits_evenly(shape_, target_)) return result;
+    const auto consider = [&](const DistAttr& attr) {
+      if (!splits_evenly(shape_, attr)) return;
+      if (const auto found = chained(attr, target_, attr)) result.push_back(*found);
+    };
+    if (source_.mesh.shape() == target_.mesh.shape()) {
+      consider({target_.mesh, source_.dims_mapping, {}});
+      if (source_.has_partial()) consider({target_.mesh, source_.dims_mapping, source_.partial});
+    }
+    // More axes split what is replicated along them: less to send, gathers to follow.
+    DistAttr all = target_;
+    for (std::size_t axis = 0; axis < target_.mesh.axes(); ++axis) {
+      const auto& mapping = target_.dims_mapping;
+      if (std::find(mapping.begin(), mapping.end(), static_cast<int>(axis)) != mapping.end() ||
+          target_.due_on(axis) != Reduction::kNone || target_.mesh.axis_size(axis) == 1) {
+        continue;
+      }
+      if (const auto one = split_along(axis, target_)) consider(*one);
+      const auto more = split_along(axis, all);
+      if (!more) continue;
+      all = *more;
+      consider(all);
+    }
+    return result;
+  }
+
+  // The attribute with the first open dimension that allows it split by the axis.
+  std::optional<DistAttr> split_along(std::size_t axis, DistAttr attr) const {
+    for (std::size_t dim = 0; dim < shape_.size(); ++dim) {
+      if (attr.dims_mapping[dim] != -1 || shape_[dim] % attr.mesh.axis_size(axis) != 0) continue;
+      attr.dims_mapping[dim] = static_cast<std::int8_t>(axis);
+      return attr;
+    }
+    return std::nullopt;
+  }
+
+  void moves(const Waypoint& departure, const Waypoint& arrival) {
+    if (std::max(departure.us, arrival.us) >= best_.us) return;
+    if (!can_move(departure.attr, arrival.attr)) return;
+    ReshardPlan plan;
+    append(departure.steps, source_, departure.attr, plan);
+    append_moves(cluster_, shape_, type_, departure.attr, arrival.attr, plan);
+    append(arrival.steps, arrival.attr, target_, plan);
+    const double us = plan_us(cluster_, shape_, type_, source_, plan);
+    if (us >= best_.us) return;
+    best_ = {std::move(plan), us, std::nullopt};
+  }
+
+  void append(const std::vector<MeshStep>& steps, const DistAttr& from, const DistAttr& to,
+              ReshardPlan& plan) const {
+    if (steps.empty()) return;
+    const auto axes = unrefined(from.mesh);
+    append_steps(shape_, from.mesh, placement_of(from, axes), placement_of(to, axes), steps, plan);
+  }
+
+  const Cluster& cluster_;
+  const Shape& shape_;
+  DataType type_;
+  const DistAttr& source_;
+  const DistAttr& target_;
+  BestPlan best_;
+};
+
+}  // namespace
+
+BestPlan plan_best(const Cluster& cluster, const Shape& shape, DataType type,
+                   const DistAttr& source, const DistAttr& target) {
+  BestPlan best = Planner(cluster, shape, type, source, target).run();
+  auto& ranks = best.plan.ranks;
+  ranks.erase(std::remove_if(ranks.begin(), ranks.end(),
+                             [](const auto& entry) { return entry.second.empty(); }),
+              ranks.end());
+  return best;
+}
+
+}  // namespace shardwright::program

@@ -1,0 +1,252 @@
+#include "search/program/tensor/compat_planner.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace shardwright::program {
+namespace {
+
+Step concat_step(std::vector<Part> parts) {
+  Step step;
+  step.kind = StepKind::kConcat;
+  step.parts = std::move(parts);
+  return step;
+}
+
+// The first of the boxes that the parts join into.
+Part first_joined(const std::vector<Part>& parts) {
+  std::vector<Part> boxes;
+  for (const Part& part : parts)
+    absorb(boxes, part, [](std::size_t, const Join&) {});
+  return boxes.front();
+}
+
+Step slice_step(const Part& target, const Part& joined) {
+  Step step;
+  step.kind = StepKind::kSlice;
+  step.part = relative(target, joined);
+  return step;
+}
+
+// Ranks that hold the same part, and which of them has sent already.
+struct Owners {
+  Part part;
+  std::vector<Rank> ranks;
+  std::size_t used = 0;
+
+  Rank next() { return used < ranks.size() ? ranks[used++] : ranks.front(); }
+};
+
+std::vector<Owners> owners_of(const Shape& shape, const DistAttr& source) {
+  std::vector<Owners> owners;
+  for (std::size_t i = 0; i < source.mesh.size(); ++i) {
+    Part part = part_at(shape, source, i);
+    auto same = std::find_if(owners.begin(), owners.end(),
+                             [&](const Owners& other) { return other.part == part; });
+    if (same == owners.end()) same = owners.insert(owners.end(), Owners{std::move(part), {}, 0});
+    same->ranks.push_back(source.mesh.ids()[i]);
+  }
+  return owners;
+}
+
+ReshardPlan send_parts(const Shape& shape, const DistAttr& source, const DistAttr& target) {
+  ReshardPlan plan;
+  std::vector<Owners> owners = owners_of(shape, source);
+  for (std::size_t t = 0; t < target.mesh.size(); ++t) {
+    const Rank receiver = target.mesh.ids()[t];
+    const Part wanted = part_at(shape, target, t);
+    std::vector<Part> received;
+    // In the order of the first owner, which is the order of source ranks that hold a new part.
+    for (Owners& owner : owners) {
+      if (!overlap(owner.part, wanted)) continue;
+      Step step;
+      step.src = owner.next();
+      step.dst = receiver;
+      step.part = owner.part;
+      step.kind = StepKind::kSend;
+      plan.at(step.src).push_back(step);
+      step.kind = StepKind::kRecv;
+      plan.at(receiver).push_back(step);
+      received.push_back(owner.part);
+    }
+    std::vector<Step>& steps = plan.at(receiver);
+    const Part joined = first_joined(received);
+    steps.push_back(concat_step(std::move(received)));
+    steps.push_back(slice_step(wanted, joined));
+  }
+  return plan;
+}
+
+bool all_replicated(const DimsMapping& mapping, std::size_t dims) {
+  return std::all_of(mapping.begin(), mapping.begin() + static_cast<std::ptrdiff_t>(dims),
+                     [](int axis) { return axis == -1; });
+}
+
+// One rank's sequence within a group that holds every part of the source once.
+class SameRanks {
+ public:
+  SameRanks(const Shape& shape, const DistAttr& source, const DistAttr& target)
+      : shape_(shape), source_(source), target_(target), classes_(owners_of(shape, source)) {}
+
+  ReshardPlan plan() const {
+    ReshardPlan plan;
+    for (std::size_t i = 0; i < classes_.front().ranks.size(); ++i) {
+      std::vector<Rank> group;
+      for (const Owners& same : classes_)
+        group.push_back(same.ranks[i]);
+      for (const Rank rank : group)
+        plan.at(rank) = sequence(rank, group);
+    }
+    return plan;
+  }
+
+ private:
+  std::vector<Step> sequence(Rank rank, const std::vector<Rank>& group) const {
+    const DimsMapping& from = source_.dims_mapping;
+    const DimsMapping& to = target_.dims_mapping;
+    const std::size_t dims = shape_.size();
+    Step gather;
+    if (all_replicated(to, dims) && all_replicated(from, dims - 1) && from.back() != -1) {
+      gather.kind = StepKind::kConcatGather;
+      gather.group = group;
+      return {gather};
+    }
+    const Part wanted = part_at(shape_, target_, *target_.mesh.position_of(rank));
+    std::vector<Part> kept;
+    gather.kind = StepKind::kAllGather;
+    for (std::size_t k = 0; k < group.size(); ++k) {
+      if (!overlap(classes_[k].part, wanted)) continue;
+      gather.group.push_back(group[k]);
+      kept.push_back(classes_[k].part);
+    }
+    if (to[0] == -1 && from[0] != -1 && std::equal(to.begin() + 1, to.end(), from.begin() + 1)) {
+      return {gather, Step()};
+    }
+    const Step slice = slice_step(wanted, first_joined(kept));
+    if (kept.size() <= 1) return {slice};
+    gather.need_split = true;
+    return {gather, concat_step(std::move(kept)), slice};
+  }
+
+  const Shape& shape_;
+  const DistAttr& source_;
+  const DistAttr& target_;
+  std::vector<Owners> classes_;
+};
+
+Error uneven() {
+  return {ErrorCode::kUnsupported, "compat mode needs dimensions that split evenly", "/shape"};
+}
+
+}  // namespace
+
+std::vector<MeshStep> compat_mesh_steps(const DistAttr& source, const DistAttr& target) {
+  using Kind = MeshStep::Kind;
+  std::vector<MeshStep> steps;
+  DimsMapping now = source.dims_mapping;
+  const DimsMapping& to = target.dims_mapping;
+  std::size_t differing = now.size();  // one past the highest dimension that differs
+  while (differing > 0 && now[differing - 1] == to[differing - 1])
+    --differing;
+  const auto axis_of = [](int mapped) { return static_cast<std::uint8_t>(mapped); };
+  std::vector<bool> due(source.mesh.axes(), false);
+  for (std::size_t axis = 0; axis < due.size(); ++axis) {
+    due[axis] = source.due_on(axis) != Reduction::kNone;
+    const bool scattered = std::find(to.begin(), to.end(), static_cast<int>(axis)) != to.end();
+    if (!due[axis] || scattered || target.due_on(axis) == source.due_on(axis)) continue;
+    steps.push_back({Kind::kAllReduce, static_cast<std::uint8_t>(axis), 0, 0});
+    due[axis] = false;
+  }
+  for (std::size_t dim = differing; dim-- > 0;) {
+    if (now[dim] < 0) continue;
+    steps.push_back({Kind::kAllGather, axis_of(now[dim]), static_cast<std::uint8_t>(dim), 0});
+  }
+  for (std::size_t axis = 0; axis < due.size(); ++axis) {
+    if (target.due_on(axis) == Reduction::kNone || due[axis]) continue;
+    steps.push_back({Kind::kToPartial, static_cast<std::uint8_t>(axis), 0, 0});
+  }
+  for (std::size_t dim = differing; dim-- > 0;) {
+    if (to[dim] < 0) continue;
+    const Kind kind = due[axis_of(to[dim])] ? Kind::kReduceScatter : Kind::kSplit;
+    steps.push_back({kind, axis_of(to[dim]), 0, static_cast<std::uint8_t>(dim)});
+  }
+  return steps;
+}
+
+Result<ReshardPlan> plan_compat(const Shape& shape, const DistAttr& source,
+                                const DistAttr& target) {
+  if (!splits_evenly(shape, source) || !splits_evenly(shape, target)) return uneven();
+  if (source.has_partial() || target.has_partial()) return plan_compat_mesh(shape, source, target);
+  const std::vector<Rank>& from = source.mesh.ids();
+  const std::vector<Rank>& to = target.mesh.ids();
+  if (from == to && shape.empty()) return ReshardPlan();
+  if (from == to) return SameRanks(shape, source, target).plan();
+  const auto known = [&](Rank rank) {
+    return std::find(from.begin(), from.end(), rank) != from.end();
+  };
+  const auto shared = std::count_if(to.begin(), to.end(), known);
+  if (shared != 0 && shared != static_cast<std::ptrdiff_t>(to.size())) return ReshardPlan();
+  return send_parts(shape, source, target);
+}
+
+Result<ReshardPlan> plan_compat_output(const Shape& shape, const DistAttr& source,
+                                       const DistAttr& target) {
+  const std::vector<Rank>& senders = source.mesh.ids();
+  std::vector<std::size_t> receivers;
+  for (std::size_t i = 0; i < target.mesh.size(); ++i) {
+    if (!source.mesh.contains(target.mesh.ids()[i])) receivers.push_back(i);
+  }
+  if (!receivers.empty() && receivers.size() != senders.size() &&
+      !all_replicated(target.dims_mapping, shape.size())) {
+    return Error{ErrorCode::kUnsupported, "must be replicated to go to another number of ranks",
+                 ""};
+  }
+  ReshardPlan plan;
+  for (std::size_t i = 0; i < receivers.size(); ++i) {
+    Step step;
+    step.src = senders[i % senders.size()];
+    step.dst = target.mesh.ids()[receivers[i]];
+    step.part = part_at(shape, target, receivers[i]);
+    step.kind = StepKind::kSend;
+    plan.at(step.src).push_back(step);
+    step.kind = StepKind::kRecv;
+    plan.at(step.dst).push_back(step);
+    plan.at(step.dst).push_back(concat_step({step.part}));
+  }
+  return plan;
+}
+
+Result<ReshardPlan> plan_compat_mesh(const Shape& shape, const DistAttr& source,
+                                     const DistAttr& target) {
+  if (!splits_evenly(shape, source) || !splits_evenly(shape, target)) return uneven();
+  if (source.mesh.shape() != target.mesh.shape()) {
+    return Error{ErrorCode::kUnsupported,
+                 "compat mode moves partial tensors between meshes of one shape only", "/dst/mesh"};
+  }
+  DistAttr there = target;
+  there.mesh = source.mesh;
+  const auto axes = unrefined(source.mesh);
+  ReshardPlan plan;
+  append_steps(shape, source.mesh, placement_of(source, axes), placement_of(there, axes),
+               compat_mesh_steps(source, there), plan);
+  if (source.mesh.ids() == target.mesh.ids()) return plan;
+  // Nobody gives up its tensor before all have sent.
+  std::vector<std::pair<Rank, Part>> received;
+  for (std::size_t i = 0; i < source.mesh.size(); ++i) {
+    Step step;
+    step.src = source.mesh.ids()[i];
+    step.dst = target.mesh.ids()[i];
+    if (step.src == step.dst) continue;
+    step.part = part_at(shape, target, i);
+    step.kind = StepKind::kSend;
+    plan.at(step.src).push_back(step);
+    step.kind = StepKind::kRecv;
+    plan.at(step.dst).push_back(step);
+    received.emplace_back(step.dst, step.part);
+  }
+  for (const auto& [rank, part] : received)
+    plan.at(rank).push_back(concat_step({part}));
+  return plan;
+}
+
+}  // namespace shardwright::program
