@@ -7,7 +7,7 @@
 #include <string>
 
 #include "search/embedding/compat/estimate/perf.h"
-#include "tests/search/embedding/estimate_fixture.h"
+#include "tests/search/embedding/compat/estimate/estimate_fixture.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include "core/program/simulator/simulate.h"
 #include "search/program/tensor/best_planner.h"
 #include "search/program/tensor/compat_planner.h"
-#include "tests/search/program/naive_reshard.h"
+#include "tests/search/program/tensor/naive_reshard.h"
 #include "tests/support/random.h"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tests/search/embedding/estimate_fixture.h"
+#include "tests/search/embedding/compat/estimate/estimate_fixture.h"
 
 namespace {
 
