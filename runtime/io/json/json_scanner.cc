@@ -1,8 +1,9 @@
-// A JSON tokenizer whose fast path is lists of whole numbers.
+// A tokenizer whose fast path is lists of whole numbers.
 #include "runtime/io/json/json_scanner.h"
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -15,6 +16,36 @@ namespace shardwright {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool is_between(char c, unsigned first, unsigned last) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte >= first && byte <= last;
+}
+
+// Bytes of a text that stand for themselves and take one byte.
+bool is_plain(char c) { return is_between(c, 0x20, 0x7F) && c != '"' && c != '\\'; }
+
+// Length of the well-formed UTF-8 sequence of two to four bytes at the beginning of `bytes`; 0 if
+// there is none. Source: The Unicode Standard, table 3-7.
+std::size_t multibyte_length(std::string_view bytes) {
+  const auto byte = [&](std::size_t i) {
+    return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0U;
+  };
+  const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
+  const unsigned lead = byte(0);
+  if (lead >= 0xC2 && lead <= 0xDF) return follows(1) ? 2 : 0;
+  if (lead >= 0xE0 && lead <= 0xEF) {
+    const bool overlong = lead == 0xE0 && byte(1) < 0xA0;
+    const bool surrogate = lead == 0xED && byte(1) > 0x9F;
+    return follows(1) && follows(2) && !overlong && !surrogate ? 3 : 0;
+  }
+  if (lead >= 0xF0 && lead <= 0xF4) {
+    const bool overlong = lead == 0xF0 && byte(1) < 0x90;
+    const bool too_large = lead == 0xF4 && byte(1) > 0x8F;
+    return follows(1) && follows(2) && follows(3) && !overlong && !too_large ? 4 : 0;
+  }
+  return 0;
+}
 
 void append_utf8(std::string& text, std::uint32_t code) {
   const auto put = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
@@ -33,7 +64,50 @@ void append_utf8(std::string& text, std::uint32_t code) {
   put(0x80 | (code & 0x3F));
 }
 
+constexpr std::string_view text_of(JsonToken literal) {
+  if (literal == JsonToken::kNull) return "null";
+  return literal == JsonToken::kTrue ? "true" : "false";
+}
+
 }  // namespace
+
+JsonScanner::JsonScanner(std::string_view text)
+    : begin_(text.data()), at_(begin_), end_(begin_ + text.size()) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) at_ += kByteOrderMark.size();
+}
+
+JsonToken JsonScanner::peek() {
+  if (!status_.ok()) return JsonToken::kNone;
+  skip_space();
+  if (at_ == end_) return JsonToken::kNone;
+  switch (*at_) {
+    case '{':
+      return JsonToken::kObject;
+    case '[':
+      return JsonToken::kArray;
+    case '"':
+      return JsonToken::kString;
+    case 't':
+      return JsonToken::kTrue;
+    case 'f':
+      return JsonToken::kFalse;
+    case 'n':
+      return JsonToken::kNull;
+    default:
+      return *at_ == '-' || is_digit(*at_) ? JsonToken::kNumber : JsonToken::kNone;
+  }
+}
+
+bool JsonScanner::read_literal(JsonToken literal) {
+  if (!status_.ok()) return false;
+  const std::string_view text = text_of(literal);
+  if (!std::string_view(at_, static_cast<std::size_t>(end_ - at_)).starts_with(text)) {
+    return syntax_error("expected " + std::string(text));
+  }
+  at_ += text.size();
+  return true;
+}
 
 void JsonScanner::skip_space() {
   while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\t' || *at_ == '\r'))
@@ -56,7 +130,7 @@ bool JsonScanner::syntax_error(const std::string& message) {
   if (at_ != end_) found = *at_ > ' ' && *at_ < 127 ? std::string("'") + *at_ + "'" : "a byte";
   return fail(
       invalid_input("line " + std::to_string(lines + 1) + ", column " + std::to_string(column),
-                    "not valid here: " + message + ", found " + found));
+                    "not valid JSON: " + message + ", found " + found));
 }
 
 bool JsonScanner::expect(char bracket, const char* what) {
@@ -110,7 +184,7 @@ bool JsonScanner::read_number(ScannedNumber& number) {
                      (at == end_ || (*at != '.' && *at != 'e' && *at != 'E' && !is_digit(*at)));
   if (!plain) return read_slow_number(number);
   at_ = at;
-  number = {true, integer, static_cast<double>(integer)};
+  number = {true, integer, 0, static_cast<double>(integer)};
   return true;
 }
 
@@ -138,11 +212,21 @@ bool JsonScanner::read_slow_number(ScannedNumber& number) {
     if (at != end_ && (*at == '+' || *at == '-')) ++at;
     if (!digits()) return syntax_error("expected digits of an exponent");
   }
+  return convert(at, whole, number);
+}
+
+bool JsonScanner::convert(const char* end, bool whole, ScannedNumber& number) {
   number = {};
-  const auto converted = std::from_chars(at_, at, number.value);
-  if (converted.ec != std::errc{}) return syntax_error("the number is out of range");
-  number.whole = whole && std::from_chars(at_, at, number.integer).ec == std::errc{};
-  at_ = at;
+  if (std::from_chars(at_, end, number.value).ec != std::errc{}) {
+    // Out of range: too small a number rounds to a subnormal or zero, too large a one is an error.
+    number.value = std::strtod(std::string(at_, end).c_str(), nullptr);
+    if (std::isinf(number.value)) return syntax_error("the number is out of range");
+  }
+  if (whole) {
+    number.whole = std::from_chars(at_, end, number.integer).ec == std::errc{};
+    if (!number.whole && *at_ != '-') std::from_chars(at_, end, number.natural);
+  }
+  at_ = end;
   return true;
 }
 
@@ -150,17 +234,32 @@ bool JsonScanner::read_string(std::string& text) {
   text.clear();
   if (!expect('"', "a text in quotes")) return false;
   for (;;) {
+    const char* const plain = at_;
+    while (at_ != end_ && is_plain(*at_))
+      ++at_;
+    text.append(plain, at_);
     if (at_ == end_) return syntax_error("the text has no end");
-    const char c = *at_;
-    if (static_cast<unsigned char>(c) < 0x20) return syntax_error("a control byte in a text");
-    ++at_;
-    if (c == '"') return true;
-    if (c != '\\') {
-      text += c;
-    } else if (!read_escape(text)) {
+    if (*at_ == '"') {
+      ++at_;
+      return true;
+    }
+    if (*at_ == '\\') {
+      ++at_;
+      if (!read_escape(text)) return false;
+    } else if (!read_multibyte(text)) {
       return false;
     }
   }
+}
+
+bool JsonScanner::read_multibyte(std::string& text) {
+  if (is_between(*at_, 0, 0x1F)) return syntax_error("a control byte in a text");
+  const std::size_t length =
+      multibyte_length(std::string_view(at_, static_cast<std::size_t>(end_ - at_)));
+  if (length == 0) return syntax_error("a text is no UTF-8");
+  text.append(at_, length);
+  at_ += length;
+  return true;
 }
 
 bool JsonScanner::read_escape(std::string& text) {
@@ -197,15 +296,6 @@ bool JsonScanner::read_code_unit(std::uint32_t& unit) {
   const auto converted = std::from_chars(at_, at_ + kDigits, unit, 16);
   if (converted.ptr != at_ + kDigits) return syntax_error("expected four hexadecimal digits");
   at_ += kDigits;
-  return true;
-}
-
-bool JsonScanner::skip_null() {
-  if (!status_.ok()) return false;
-  skip_space();
-  constexpr std::string_view kNull = "null";
-  if (!std::string_view(at_, static_cast<std::size_t>(end_ - at_)).starts_with(kNull)) return false;
-  at_ += kNull.size();
   return true;
 }
 

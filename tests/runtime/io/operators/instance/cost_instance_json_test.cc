@@ -161,7 +161,7 @@ TEST_CASE("json scanner: numbers and texts as the standard has them") {
     JsonScanner scanner(text);
     ScannedNumber scanned;
     return scanner.read_number(scanned) && scanner.finish() ? scanned
-                                                            : ScannedNumber{false, 0, -99};
+                                                            : ScannedNumber{false, 0, 0, -99};
   };
   CHECK(number("0").whole);
   CHECK(number(" 1000000000000000000 ").integer == 1000000000000000000);
