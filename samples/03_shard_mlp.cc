@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/operators/operators_builder.h"
-#include "runtime/operators/operators_planner.h"
+#include "runtime/operators/build.h"
+#include "runtime/operators/solve.h"
 
 using namespace shardwright;
 using namespace shardwright::operators;

@@ -7,8 +7,8 @@
 
 #include "runtime/io/file.h"
 #include "runtime/io/operators/op_graph_json.h"
-#include "runtime/operators/operators_builder.h"
-#include "runtime/operators/operators_planner.h"
+#include "runtime/operators/build.h"
+#include "runtime/operators/solve.h"
 
 using namespace shardwright;
 using namespace shardwright::operators;

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/program/program_planner.h"
+#include "runtime/program/reshard_program.h"
 
 using namespace shardwright;
 using namespace shardwright::program;

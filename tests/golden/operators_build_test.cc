@@ -15,7 +15,7 @@
 #include "runtime/io/operators/build_json.h"
 #include "runtime/io/operators/instance/cost_instance_json.h"
 #include "runtime/io/operators/op_graph_json.h"
-#include "runtime/operators/operators_builder.h"
+#include "runtime/operators/build.h"
 
 namespace shardwright {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "runtime/io/file.h"
 #include "runtime/io/operators/instance/cost_instance_json.h"
-#include "runtime/operators/operators_planner.h"
+#include "runtime/operators/solve.h"
 
 using namespace shardwright;
 using operators::OperatorProblem;

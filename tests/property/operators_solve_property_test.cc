@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/operators/operators_planner.h"
+#include "runtime/operators/solve.h"
 #include "tests/support/random.h"
 
 using namespace shardwright;

@@ -11,7 +11,7 @@
 #include "runtime/io/file.h"
 #include "runtime/io/operators/build_json.h"
 #include "runtime/io/operators/op_graph_json.h"
-#include "runtime/operators/operators_builder.h"
+#include "runtime/operators/build.h"
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/text_table.h"
 

@@ -20,7 +20,7 @@
 #include "runtime/io/operators/instance/contest_json.h"
 #include "runtime/io/operators/instance/cost_instance_json.h"
 #include "runtime/io/operators/instance/solve_json.h"
-#include "runtime/operators/operators_planner.h"
+#include "runtime/operators/solve.h"
 #include "runtime/report/operators/operators_text.h"
 
 namespace shardwright::cli {

@@ -10,6 +10,8 @@
 #include "runtime/cli/program/program_commands.h"
 #include "runtime/io/file.h"
 #include "runtime/io/program/program_json.h"
+#include "runtime/program/reshard_program.h"
+#include "runtime/program/reshard_tensor.h"
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/text_table.h"
 

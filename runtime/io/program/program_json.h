@@ -8,7 +8,7 @@
 
 #include "core/status.h"
 #include "runtime/io/text_sink.h"
-#include "runtime/program/program_planner.h"
+#include "runtime/program/reshard_tensor.h"
 
 namespace shardwright {
 

@@ -93,7 +93,7 @@ class Report {
          format_seconds(result_.solve_s) + ", " + format_seconds(options_.read_s) + " to read");
   }
 
-  void write_shortage(const MemoryShortage& shortage) {
+  void write_shortage(const operators::MemoryShortage& shortage) {
     const auto size = [](std::int64_t bytes) {
       return bytes_text(bytes) + " (" + format_count(static_cast<std::uint64_t>(bytes)) + " bytes)";
     };

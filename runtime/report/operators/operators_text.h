@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/operators/instance/lowered_instance.h"
-#include "runtime/operators/operators_planner.h"
+#include "runtime/operators/solve.h"
 
 namespace shardwright {
 

@@ -3,7 +3,7 @@
 
 #include "core/operators/instance/lowered_instance.h"
 #include "runtime/io/text_sink.h"
-#include "runtime/operators/operators_planner.h"
+#include "runtime/operators/solve.h"
 
 namespace shardwright {
 

@@ -7,7 +7,7 @@
 
 #include "core/operators/graph/op_graph.h"
 #include "runtime/io/operators/op_graph_json.h"
-#include "runtime/operators/operators_builder.h"
+#include "runtime/operators/build.h"
 #include "search/operators/build/merge.h"
 
 namespace {

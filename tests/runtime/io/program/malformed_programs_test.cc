@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/io/program/program_json.h"
+#include "runtime/program/reshard_program.h"
+#include "runtime/program/reshard_tensor.h"
 #include "tests/support/malformed.h"
 
 namespace {

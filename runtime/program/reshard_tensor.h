@@ -1,4 +1,4 @@
-// The public entry of the program domain: reshard one tensor, reshard a program.
+// The public entry for resharding one tensor: which ops every rank inserts, and what they cost.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace shardwright {
 
-// One tensor and the two placements to go between.
+// One tensor, the placement that it has and the placement that its consumer wants.
 struct ReshardCase {
   program::Shape shape;
   program::DataType type = program::DataType::kFloat32;
@@ -24,40 +24,38 @@ struct ReshardCase {
   program::DistAttr target;
 };
 
-// What a rank's program gains. Shapes are those of the first output; none for a send.
+// The operators that one rank's program gains.
 struct RankReshard {
   program::Rank rank = -1;
+  // The type of each operator and the shape of its first output; a send has no output.
   std::vector<std::pair<std::string, std::optional<program::Shape>>> inserted;
-  program::Shape result;  // of what the consumer then reads
+  program::Shape result;  // of the tensor that the consumer reads
   program::ReshardCounters counters;
 };
 
 struct TensorReshard {
   program::ReshardPlan plan;
-  double us = 0;  // by the cost model, of the slowest rank
-  // Where steps along mesh axes do it all; in compat mode where partial axes or such a request ask.
+  double us = 0;  // the slowest rank's time under the cost model
+  // Set if both placements are on one mesh and steps along its axes suffice. Compat mode sets it
+  // only for partial placements and if `mesh_steps` asks for it.
   std::optional<std::vector<program::MeshStep>> mesh_steps;
   std::vector<RankReshard> ranks;  // of both meshes, ascending
-  // Nothing where the arrays would be large.
+  // The plan run on real arrays; absent if these would be large.
   std::optional<program::Simulation> simulation;
 };
 
 struct TensorReshardOptions {
   bool compat = false;
-  bool mesh_steps = false;  // plan on one mesh even where nothing is partial
+  bool mesh_steps = false;  // compat mode plans along mesh axes even if nothing is partial
   program::SyncMode sync = program::SyncMode::kPerCommit;
   program::Cluster cluster;
 };
 
-// Errors: kInvalidInput where a placement is none; kUnsupported in compat mode, as plan_compat().
+// Plans one resharding, inserts its operators into every rank's program and simulates it.
+// Errors: kInvalidInput if a placement does not fit the shape or its mesh; kUnsupported for meshes
+// of more than 4096 ranks, and in compat mode as plan_compat().
 // Thread safety: may be called from any number of threads at once.
 Result<TensorReshard> reshard_tensor(const ReshardCase& request,
                                      const TensorReshardOptions& options);
-
-// As program::reshard_program() on `threads` workers (0 = one per core).
-// Thread safety: may be called from any number of threads at once.
-Result<program::ReshardResult> reshard_program(const program::Program& program,
-                                               const program::ReshardOptions& options,
-                                               int threads = 0);
 
 }  // namespace shardwright

@@ -1,4 +1,4 @@
-#include "runtime/operators/operators_builder.h"
+#include "runtime/operators/build.h"
 
 #include <charconv>
 #include <string>

@@ -1,9 +1,9 @@
-#include "runtime/program/program_planner.h"
+#include "runtime/program/reshard_tensor.h"
 
 #include <algorithm>
 #include <string>
 
-#include "runtime/execution/tbb_executor.h"
+#include "search/executor.h"
 #include "search/program/rank_pass.h"
 #include "search/program/tensor/best_planner.h"
 #include "search/program/tensor/compat_planner.h"
@@ -14,8 +14,7 @@ namespace {
 using namespace program;
 
 constexpr std::size_t kMaxRanks = 4096;
-constexpr std::int64_t kMaxBatchSize = std::int64_t{1} << 40;
-constexpr std::int64_t kLargestSimulation = std::int64_t{1} << 24;  // elements on all ranks
+constexpr std::int64_t kLargestSimulation = std::int64_t{1} << 24;  // elements, over all ranks
 
 Status check_case(const ReshardCase& request) {
   const Status source = check(request.source, request.shape.size());
@@ -151,23 +150,6 @@ Result<TensorReshard> reshard_tensor(const ReshardCase& request,
     result.simulation = simulate(request.shape, request.source, request.target, result.plan);
   }
   return result;
-}
-
-Result<program::ReshardResult> reshard_program(const program::Program& program,
-                                               const program::ReshardOptions& options,
-                                               int threads) {
-  if (threads < 0 || threads > 4096) {
-    return invalid_input("--threads", "must be between 0 (all cores) and 4096");
-  }
-  if (options.batch_size && (*options.batch_size < 1 || *options.batch_size > kMaxBatchSize)) {
-    return invalid_input("--batch-size", "must be between 1 and 2^40");
-  }
-  if (threads == 1) {
-    InlineExecutor executor;
-    return program::reshard_program(program, options, executor);
-  }
-  TbbExecutor executor(threads);
-  return program::reshard_program(program, options, executor);
 }
 
 }  // namespace shardwright

@@ -1,0 +1,56 @@
+#include "runtime/operators/solve.h"
+
+#include <utility>
+
+#include "runtime/execution/run_limits.h"
+#include "runtime/execution/stopwatch.h"
+#include "runtime/execution/tbb_executor.h"
+#include "search/budget.h"
+
+namespace shardwright {
+
+using operators::SolveStatus;
+
+const char* name_of(SolveStatus status) {
+  switch (status) {
+    case SolveStatus::kOptimal:
+      return "optimal";
+    case SolveStatus::kFeasible:
+      return "feasible";
+    case SolveStatus::kInfeasible:
+      return "infeasible";
+    case SolveStatus::kUnknown:
+      return "unknown";
+  }
+  return "";
+}
+
+std::string shortage_text(const operators::MemoryShortage& shortage) {
+  return "the memory limit is " + std::to_string(shortage.limit_bytes) + " bytes, but " +
+         (shortage.minimum_is_exact ? "the least that any choice needs is "
+                                    : "every choice needs at least ") +
+         std::to_string(shortage.minimum_bytes);
+}
+
+Result<OperatorsResult> solve_operators(const operators::OperatorProblem& problem,
+                                        const OperatorsOptions& options) {
+  SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(options.threads, options.time_limit_s));
+  const Stopwatch watch;
+  Budget budget(options.work_limit, options.time_limit_s, options.stop);
+  TbbExecutor executor(options.threads);
+  operators::ProblemSolveOptions solving;
+  solving.seed = options.seed;
+  if (options.on_progress) {
+    solving.on_progress = [&](const operators::SolutionProgress& progress) {
+      options.on_progress(OperatorsProgress{progress, watch.seconds()});
+    };
+  }
+  OperatorsResult result{operators::solve_problem(problem, executor, budget, solving)};
+  result.work = budget.work_done();
+  result.threads = static_cast<int>(executor.workers());
+  result.stopped_by = name_of(result.stop_reason);
+  result.solve_s = watch.seconds();
+  return result;
+}
+
+}  // namespace shardwright

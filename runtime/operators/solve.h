@@ -1,0 +1,50 @@
+// The public entry for operator sharding: which strategy every operator takes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "core/operators/instance/lowered_instance.h"
+#include "core/status.h"
+#include "search/operators/solve/solve_problem.h"
+
+namespace shardwright {
+
+// A better choice or bound, and when it was found.
+struct OperatorsProgress : operators::SolutionProgress {
+  double elapsed_s = 0;
+};
+
+struct OperatorsOptions {
+  int threads = 0;                          // 0 = all cores
+  std::optional<double> time_limit_s;       // not deterministic if it ends the search
+  std::optional<std::uint64_t> work_limit;  // strategy evaluations; deterministic
+  std::uint64_t seed = 0;
+  // Ends the search, from any thread, with the best choice so far; not deterministic either.
+  std::stop_token stop;
+  // Called on the thread that plans; no lock is held.
+  std::function<void(const OperatorsProgress&)> on_progress;
+};
+
+struct OperatorsResult : operators::ProblemSolution {
+  std::uint64_t work = 0;  // strategy evaluations
+  int threads = 1;
+  std::string stopped_by;  // empty = ran to its end; work_limit | time_limit | cancelled
+  double solve_s = 0;
+};
+
+// "optimal", "feasible", "infeasible", "unknown".
+const char* name_of(operators::SolveStatus status);
+
+// "the memory limit is 1000 bytes, but every choice needs at least 2000": one clause.
+std::string shortage_text(const operators::MemoryShortage& shortage);
+
+// Solves `problem` with operators::solve_problem(). Errors: kInvalidInput for options out of range.
+// Thread safety: may be called from any number of threads at once.
+Result<OperatorsResult> solve_operators(const operators::OperatorProblem& problem,
+                                        const OperatorsOptions& options = {});
+
+}  // namespace shardwright

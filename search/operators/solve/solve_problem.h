@@ -1,0 +1,51 @@
+// Solves an operator problem: an instance with a soft memory budget and a cost limit.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "core/operators/instance/lowered_instance.h"
+#include "search/budget.h"
+#include "search/executor.h"
+#include "search/operators/solve/solve.h"
+
+namespace shardwright::operators {
+
+// Why no choice keeps the memory limit.
+struct MemoryShortage {
+  std::int64_t limit_bytes = 0;    // the lowest limit of the memory time points
+  std::int64_t minimum_bytes = 0;  // every choice needs at least this much
+  bool minimum_is_exact = false;   // some choice needs no more than `minimum_bytes`
+};
+
+struct ProblemSolution {
+  SolveStatus status = SolveStatus::kUnknown;
+  std::vector<std::uint32_t> choice;  // by operator; empty unless optimal or feasible
+  double objective = 0;               // includes `overbudget_cost`
+  double overbudget_cost = 0;         // what exceeding the soft budget costs
+  double lower_bound = 0;
+  std::optional<MemoryShortage> shortage;  // only if infeasible, and memory is the reason
+  std::int64_t peak_bytes = 0;             // over the memory time points
+  StopReason stop_reason = StopReason::kFinished;
+};
+
+// A better choice or bound.
+struct SolutionProgress {
+  std::vector<std::uint32_t> choice;  // by operator; empty if none has been found yet
+  double objective = 0;
+  double lower_bound = 0;
+};
+
+struct ProblemSolveOptions {
+  std::uint64_t seed = 0;
+  std::function<void(const SolutionProgress&)> on_progress;  // called on the calling thread
+};
+
+// A soft budget is solved as a sequence of instances with falling hard limits. Every choice that is
+// returned has passed evaluate(). Deterministic and budgeted as solve().
+ProblemSolution solve_problem(const OperatorProblem& problem, Executor& executor, Budget& budget,
+                              const ProblemSolveOptions& options = {});
+
+}  // namespace shardwright::operators
