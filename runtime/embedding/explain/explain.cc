@@ -1,19 +1,22 @@
 #include "runtime/embedding/explain/explain.h"
 
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/nearest_name.h"
-#include "runtime/embedding/explain/excluded_options.h"
-#include "runtime/embedding/explain/fit_oracle.h"
-#include "runtime/embedding/explain/infeasible_reason.h"
-#include "runtime/embedding/explain/option_costs.h"
-#include "runtime/embedding/explain/remedies.h"
+#include "runtime/embedding/explain/fit_planner.h"
+#include "runtime/embedding/explain/infeasible_text.h"
+#include "runtime/embedding/explain/reasons.h"
 #include "runtime/execution/run_limits.h"
 #include "runtime/execution/stopwatch.h"
 #include "runtime/execution/tbb_executor.h"
 #include "search/embedding/compat/enumerate.h"
+#include "search/embedding/questions/explain/infeasible/fit_oracle.h"
+#include "search/embedding/questions/explain/infeasible/remedies.h"
+#include "search/embedding/questions/explain/options/excluded_options.h"
+#include "search/embedding/questions/explain/options/option_costs.h"
 #include "search/embedding/questions/plan_of_entries.h"
 
 namespace shardwright {
@@ -24,13 +27,15 @@ using embedding::Problem;
 using embedding::SearchSpace;
 using embedding::TableId;
 
-// What the options of an explanation point into.
+// Owns the options that an explanation points to.
 struct Owner {
   std::shared_ptr<const SearchSpace> space;
   std::vector<std::shared_ptr<const SearchSpace>> excluded;
   std::shared_ptr<const void> plan;
 };
 
+// One call of explain_embedding().
+// Thread safety: one thread at a time.
 class Explainer {
  public:
   Explainer(std::shared_ptr<const Problem> problem, const ExplainOptions& options,
@@ -66,10 +71,10 @@ class Explainer {
                                         suggestion(*options_.table, names));
   }
 
-  // Best mode does not plan what is proved impossible. Exact mode may: where ranks differ its plan
-  // may exceed memory, and is explained as it is.
+  // Best mode does not plan what is proved impossible. Exact mode does: if ranks differ, its plan may
+  // exceed memory and is explained as it is.
   Status plan() {
-    FitOracle oracle(options_.plan);
+    FitOracle oracle = make_fit_oracle(options_.plan);
     const Fit present = oracle.ask(explanation_.problem->spec(), Effort::kProof);
     if (!present.impossible() || options_.plan.mode == PlanMode::kExact) {
       SHARDWRIGHT_ASSIGN_OR_RETURN(
@@ -90,7 +95,6 @@ class Explainer {
     return {};
   }
 
-  // With the options and costs that were given.
   Status plan_given() {
     SHARDWRIGHT_ASSIGN_OR_RETURN(explanation_.result,
                                  plan_embedding(explanation_.problem, options_.plan, given_));
@@ -104,7 +108,7 @@ class Explainer {
     return {};
   }
 
-  // Sizes out of range and tables without options are errors of the problem file.
+  // Returns the error if the problem file is to blame: sizes out of range, tables without options.
   Status check_input(const Fit& present) {
     if (!present.reservation) {
       const Result<Reservation> reservation = reserve_embedding(*explanation_.problem);
@@ -143,14 +147,18 @@ class Explainer {
     const std::vector<std::size_t> positions = positions_of_tables(plan);
     explanation_.tables.resize(positions.size());
     executor_.parallel_for(positions.size(), 4, [&](unsigned, std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i)
-        explanation_.tables[i] = costs.explain(positions[i]);
+      for (std::size_t i = begin; i < end; ++i) {
+        TableExplanation& table = explanation_.tables[i];
+        table.table = plan[positions[i]].option->table;
+        table.options = costs.of_table(positions[i]);
+        table.reasons = reasons_for(*explanation_.problem, table);
+      }
     });
     explanation_.owner =
         std::make_shared<const Owner>(Owner{result.search_space, excluded.owners(), plan.owner()});
   }
 
-  // In the plan, of the tables to explain, in the order of the problem.
+  // Positions in the plan of the tables to explain, in the order of the problem.
   std::vector<std::size_t> positions_of_tables(const Plan& plan) const {
     const auto& tables = explanation_.problem->tables();
     std::vector<std::size_t> position(tables.size(), plan.size());
@@ -165,8 +173,18 @@ class Explainer {
   }
 
   void explain_failure(const Fit& present, const PlanFailure& failure, FitOracle& oracle) {
-    explanation_.infeasibility = find_infeasible_reason(present, failure, oracle);
-    find_remedies(present, oracle, *explanation_.infeasibility);
+    const Problem& problem = *explanation_.problem;
+    const bool size_is_no_reason =
+        failure.reason == "nothing_proposed" || failure.reason == "ratings_too_large";
+    InfeasibleReason reason;  // kSearch
+    if (!present.reservation || present.misfit || !size_is_no_reason)
+      reason = find_infeasible_reason(present, failure.reason == "placement_rules", oracle);
+    Remedies found = find_remedies(present, reason.proved, reason.tables, oracle);
+    explanation_.infeasibility =
+        Infeasibility{reason,
+                      infeasible_text(problem, reason,
+                                      present.reservation ? failure.message : present.why),
+                      std::move(found.remedies), std::move(found.in_vain)};
   }
 
   const ExplainOptions& options_;

@@ -31,7 +31,7 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
-// Among options of equal rating those of less time, then of less memory, are cheaper.
+// The better rating counts, then the shorter time.
 bool is_cheaper(const OptionCost& a, const OptionCost& b) {
   return std::pair(a.rating_change, a.time_ms) < std::pair(b.rating_change, b.time_ms);
 }
@@ -63,12 +63,6 @@ std::string hindrance(const OptionCost& cost) {
 }
 
 }  // namespace
-
-const char* to_name(PerfPart part) {
-  constexpr const char* kNames[] = {"fwd_compute", "fwd_comms", "bwd_compute", "bwd_comms",
-                                    "prefetch_compute"};
-  return kNames[static_cast<std::size_t>(part)];
-}
 
 std::string option_name(const ShardingOption& option) {
   std::string name = std::string(to_name(option.sharding_type)) + "." +

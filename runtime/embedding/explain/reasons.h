@@ -1,4 +1,4 @@
-// Why the chosen option of a table won, in sentences.
+// Why the chosen option of a table won, in words.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ std::string change_text(const embedding::Problem& problem, const OptionCost& cos
 // "rank 3 lacks 1.2 GiB HBM (1288490189 bytes)".
 std::string lack_text(const MemoryLack& lack);
 
-// The next best options against the chosen one, then the cheaper ones with what excludes them: at
-// most three of each. Precondition: the options are in order, the chosen one first.
+// Compares the chosen option with the next best ones, then names cheaper options with what excludes
+// them; at most three of each. Precondition: the options are in order, the chosen one first.
 std::vector<std::string> reasons_for(const embedding::Problem& problem,
                                      const TableExplanation& table);
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "runtime/embedding/explain/remedy_text.h"
 #include "runtime/io/json/json_writer.h"
 
 namespace shardwright {
@@ -177,7 +178,7 @@ void write_remedy(const Problem& problem, const Remedy& remedy, JsonWriter& json
     write_number(remedy.to, json);
     json.key("step");
     write_number(remedy.step, json);
-    json.member("each_rank_adds", remedy.each_rank_adds).member("flags", remedy.flags);
+    json.member("each_rank_adds", remedy.each_rank_adds).member("flags", flags_of(problem, remedy));
     write_edit(problem, remedy, json);
   }
   write_rating(problem, "first_rating", remedy.rating, json);
@@ -196,7 +197,7 @@ void write_infeasibility(const Explanation& explanation, JsonWriter& json) {
     json.new_line()
         .begin_object()
         .member("kind", to_name(vain.kind))
-        .member("message", vain.message)
+        .member("message", vain_text(vain))
         .end_object();
   }
   json.new_line().end_array();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/embedding/explain/reasons.h"
+#include "runtime/embedding/explain/remedy_text.h"
 #include "runtime/report/embedding/plan/best_text.h"
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/text_table.h"
@@ -214,7 +215,8 @@ std::string constraints_text(const Infeasibility& reason, bool any_other) {
   return text;
 }
 
-std::string remedies_section(const Infeasibility& reason, std::size_t width) {
+std::string remedies_section(const Problem& problem, const Infeasibility& reason,
+                             std::size_t width) {
   if (reason.remedies.empty() && reason.in_vain.empty()) return "";
   if (reason.remedies.empty()) return "\nNo single change that was tried would do\n";
   TextTable rows({{"change", Align::kLeft, 0},
@@ -229,7 +231,8 @@ std::string remedies_section(const Infeasibility& reason, std::size_t width) {
     any_stepped = true;
     rows.add_row({change_name(remedy), value_text(remedy, remedy.from),
                   value_text(remedy, remedy.to), value_text(remedy, remedy.step),
-                  remedy.less_is_impossible ? "is impossible" : "no plan found", remedy.flags});
+                  remedy.less_is_impossible ? "is impossible" : "no plan found",
+                  flags_of(problem, remedy)});
   }
   return "\n" +
          wrap("The smallest single changes that would do (each was planned and verified)", width,
@@ -248,10 +251,10 @@ std::string infeasible_section(const Explanation& explanation, std::size_t width
         "(tested).",
         width, 2);
   }
-  text += remedies_section(reason, width);
+  text += remedies_section(*explanation.problem, reason, width);
   if (!reason.in_vain.empty()) text += "\nWhat does not help\n";
   for (const VainRemedy& vain : reason.in_vain)
-    text += wrap(std::string(to_name(vain.kind)) + ": " + vain.message, width, 2);
+    text += wrap(std::string(to_name(vain.kind)) + ": " + vain_text(vain), width, 2);
   return text + "\n" + format_plural(explanation.plannings, "problem") + " planned in " +
          format_seconds(explanation.total_s) + "\n";
 }

@@ -1,4 +1,4 @@
-#include "runtime/embedding/explain/excluded_options.h"
+#include "search/embedding/questions/explain/options/excluded_options.h"
 
 #include <algorithm>
 #include <utility>
@@ -55,8 +55,7 @@ bool ExcludedOptions::is_known(const SearchSpace& space, const ShardingOption& o
                      [&](const ExcludedOption& excluded) { return same(excluded.option); });
 }
 
-// A problem without constraints may have options of costs out of range: then there are none to
-// show.
+// Shows nothing if an option of the relaxed problem costs more than can be represented.
 void ExcludedOptions::add(const SearchSpace& space, bool partition_dropped, Executor& executor) {
   ProblemSpec spec = space.problem().spec();
   for (Table& table : spec.tables) {

@@ -1,4 +1,4 @@
-// Where one table may be beside the others of a plan, by the rules that name several tables.
+// The ranks that group rules leave one table while all other tables of a plan stay.
 #pragma once
 
 #include <deque>
@@ -10,18 +10,19 @@
 
 namespace shardwright {
 
-// Thread safety: immutable; const members may be called from any thread. Refers to the problem.
+// Keeps a reference to the problem.
+// Thread safety: immutable; const members may be called from any thread.
 class SharedPlaces {
  public:
-  // Of the table at a position of the plan; all other tables stay. O(ranks) where groups name it.
+  // For the table at `position` of the plan. O(ranks) per group that names the table.
   SharedPlaces(const embedding::Problem& problem, const embedding::Plan& plan,
                std::size_t position);
 
-  // All shards must be within one of these sets; a null set allows every rank. Empty: no place.
+  // All shards must be within one of these sets; a null set allows every rank. No set, no place.
   const std::vector<const embedding::RankSet*>& sets() const { return sets_; }
 
-  // JSON pointers of the placement rules that leave an option of the table no place: max_shards
-  // where it does so alone, else all rules that say where shards may be.
+  // JSON pointers of the placement rules that leave `option` no place: max_shards if that rule
+  // alone does, otherwise all rules that restrict where shards may be.
   std::vector<std::string> rules_against(const embedding::ShardingOption& option) const;
 
  private:

@@ -1,4 +1,4 @@
-#include "runtime/embedding/explain/irreducible_set.h"
+#include "search/embedding/questions/explain/infeasible/irreducible_set.h"
 
 #include <algorithm>
 #include <optional>
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/embedding/evaluate.h"
-#include "runtime/embedding/explain/problem_changes.h"
+#include "search/embedding/questions/explain/infeasible/problem_changes.h"
 #include "search/embedding/questions/replan/place_anew.h"
 
 namespace shardwright {
@@ -21,20 +21,22 @@ using embedding::ShardingOption;
 using embedding::Table;
 using embedding::TableId;
 
-// Up to so many tables every set without one of them is planned.
+// In larger sets a table is first exchanged in the plan that is known, which is cheaper than planning.
 constexpr std::size_t kMostPlanned = 24;
-// Up to so many tables each is tried to be left out of a proof.
+// In larger sets tables are not left out of the proof one by one: each costs a proof of the rest.
 constexpr std::size_t kMostProved = 400;
-// Full searches that find nothing, before the set stays as it is.
+// Full searches without a result, after which the set stays as it is.
 constexpr int kMostVainSearches = 6;
+// Passes over the set in exact mode.
 constexpr int kMostRounds = 3;
 
-// A plan of a set of tables.
+// A plan of a subset of the tables.
 struct KnownPlan {
-  std::vector<TableId> tables;  // ascending: of the numbers in the plan's problem
+  std::vector<TableId> tables;  // ascending; table i of the plan's problem is tables[i]
   Fit fit;
 };
 
+// Thread safety: one thread at a time.
 class SetFinder {
  public:
   SetFinder(const Problem& problem, const SearchSpace& space, std::vector<TableId> tables,
@@ -80,7 +82,8 @@ class SetFinder {
   }
   Effort quick() const { return oracle_.quick_is_full() ? Effort::kFull : Effort::kQuick; }
 
-  // The fewest of the largest tables that a proof covers, then without those that it does not need.
+  // Keeps the fewest of the largest tables that are proved not to fit, then leaves out those that the
+  // proof does not need.
   void narrow_by_proof() {
     std::size_t fits = 0;
     std::size_t fails = set_.size();
@@ -96,7 +99,8 @@ class SetFinder {
     }
   }
 
-  // So few of the largest tables that one less is planned. False where the search was stopped.
+  // Keeps the fewest of the largest tables for which no plan is found. Returns false if the search was
+  // stopped.
   bool take_smallest_prefix(bool proved) {
     std::size_t fits = 0;
     std::size_t fails = set_.size();
@@ -109,11 +113,11 @@ class SetFinder {
       fits = size;
       known_ = KnownPlan{sorted(prefix(size)), std::move(fit)};
     };
-    // Where all of a proof's tables are needed, one less mostly fits.
+    // If the proof needs all of its tables, one table less usually fits.
     if (proved && fails > 1) try_prefix(fails - 1, quick());
     while (fails - fits > 1 && !oracle_.stopped())
       try_prefix(fits + (fails - fits) / 2, quick());
-    // A full search may fit more.
+    // A full search may find plans for more tables.
     const std::size_t all = set_.size();
     while (fails < all && !oracle_.quick_is_full() && !oracle_.stopped() &&
            !ask(prefix(fails), Effort::kProof).impossible()) {
@@ -128,19 +132,19 @@ class SetFinder {
     return !oracle_.stopped();
   }
 
-  // False where too many searches found nothing. Exact mode may miss plans of fewer tables, so it
-  // is asked again for what is left.
+  // Returns false if too many searches found nothing. Exact mode may miss plans of fewer tables, so
+  // the tables that are left are tested again.
   bool leave_out_the_rest() {
     for (int round = 0; round < kMostRounds; ++round) {
       const std::size_t before = set_.size();
-      // At first the last table is known to be needed.
+      // In the first round the last table is known to be needed.
       if (!leave_out(set_.size() - (round == 0 ? 1 : 0))) return false;
       if (set_.size() == before || !oracle_.quick_is_full()) return true;
     }
     return false;
   }
 
-  // Of the first `count` tables of the set.
+  // Tests the first `count` tables of the set.
   bool leave_out(std::size_t count) {
     int vain = 0;
     for (std::size_t i = count; i-- > 0 && set_.size() > 1;) {
@@ -156,8 +160,8 @@ class SetFinder {
     return true;
   }
 
-  // Whether the plan that is known, the last table in the place of the one that is missing from
-  // `rest`, is a plan for it.
+  // Returns true if the known plan becomes a plan of `rest` when the one table that it lacks is added
+  // and the others stay where they are.
   bool exchange(const std::vector<TableId>& rest) {
     if (!known_ || rest.size() < kMostPlanned || oracle_.quick_is_full()) return false;
     const std::vector<TableId> tables = sorted(rest);

@@ -1,4 +1,4 @@
-#include "runtime/embedding/explain/option_costs.h"
+#include "search/embedding/questions/explain/options/option_costs.h"
 
 #include <algorithm>
 #include <array>
@@ -8,8 +8,7 @@
 #include <utility>
 
 #include "core/embedding/problem/places.h"
-#include "runtime/embedding/explain/reasons.h"
-#include "runtime/embedding/explain/shared_places.h"
+#include "search/embedding/questions/explain/options/shared_places.h"
 #include "search/embedding/questions/replan/option_placer.h"
 
 namespace shardwright {
@@ -29,7 +28,7 @@ using embedding::TableId;
 using embedding::Topology;
 using Standing = OptionCost::Standing;
 
-// Ratings this close, relatively, are equal: sums in another order differ by less.
+// Ratings that differ by less, relatively, count as equal: sums in another order differ by less.
 constexpr double kEqual = 1e-9;
 
 std::vector<Rank> ranks_of(const Assignment& assignment) {
@@ -44,7 +43,8 @@ std::array<double, 5> parts_of(const embedding::Perf& perf) {
           perf.bwd_comms.value(), perf.prefetch_compute.value()};
 }
 
-// The options of one table, one after the other, beside all other tables.
+// Puts the options of one table, one after the other, beside all other tables.
+// Thread safety: one thread at a time.
 class TableExchange {
  public:
   TableExchange(const Problem& problem, const Topology& available, const Evaluation& evaluation,
@@ -95,8 +95,7 @@ class TableExchange {
     return cost;
   }
 
-  // The best of the places that the rules shared with other tables leave. False where there is
-  // none.
+  // Takes the best of the places that group rules leave. Returns false if there is none.
   bool place(const ShardingOption& option, bool memory, OptionCost& cost) {
     std::optional<Badness> least;
     for (const RankSet* const set : places_.sets()) {
@@ -116,7 +115,7 @@ class TableExchange {
     return least.has_value();
   }
 
-  // Of the rank that lacks most.
+  // The lack of the rank that lacks most.
   std::optional<MemoryLack> lack_of(const std::vector<Rank>& ranks) const {
     std::optional<MemoryLack> worst;
     for (const Rank rank : ranks) {
@@ -151,7 +150,8 @@ class TableExchange {
     if (problem_.spec().perf_model == embedding::PerfModel::kPerf) find_part(cost);
   }
 
-  // What changes most, with the sign of the rating's change, on the rank that is now the busiest.
+  // Of the parts whose change has the sign of the rating's change, the one that changes most on the
+  // rank that is now the busiest.
   void find_part(OptionCost& cost) const {
     if (cost.rating_change == 0) return;
     std::array<double, 5> change{};
@@ -212,26 +212,25 @@ OptionCosts::OptionCosts(const SearchSpace& space, const Topology& available, co
     tally_.add(plan[i]);
 }
 
-TableExplanation OptionCosts::explain(std::size_t position) const {
+std::vector<OptionCost> OptionCosts::of_table(std::size_t position) const {
   const Assignment& chosen = plan_[position];
   const TableId table = chosen.option->table;
   const SharedPlaces places(space_.problem(), plan_, position);
   TableExchange exchange(space_.problem(), available_, evaluation_, tally_, chosen, places);
-  TableExplanation explanation{table, {exchange.chosen()}, {}};
+  std::vector<OptionCost> costs{exchange.chosen()};
   for (const ShardingOption* const option : options_[table.index()]) {
     if (*option == *chosen.option) continue;
-    explanation.options.push_back(exchange.exchange(*option));
+    costs.push_back(exchange.exchange(*option));
   }
   for (const ExcludedOption& excluded : excluded_.of(table)) {
     OptionCost cost = exchange.exchange(*excluded.option);
     cost.standing = Standing::kExcluded;
     cost.excluded_by.insert(cost.excluded_by.begin(), excluded.excluded_by.begin(),
                             excluded.excluded_by.end());
-    explanation.options.push_back(std::move(cost));
+    costs.push_back(std::move(cost));
   }
-  std::stable_sort(explanation.options.begin(), explanation.options.end(), comes_before);
-  explanation.reasons = reasons_for(space_.problem(), explanation);
-  return explanation;
+  std::stable_sort(costs.begin(), costs.end(), comes_before);
+  return costs;
 }
 
 }  // namespace shardwright

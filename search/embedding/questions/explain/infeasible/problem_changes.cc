@@ -1,4 +1,4 @@
-#include "runtime/embedding/explain/problem_changes.h"
+#include "search/embedding/questions/explain/infeasible/problem_changes.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +19,7 @@ using embedding::TableGroup;
 using embedding::TableId;
 using embedding::TopologySpec;
 
-// How far a change is tried: times what there is, and at least so much.
+// How far changes are tried: up to a multiple of what the problem has, or these amounts if larger.
 constexpr std::int64_t kMostTimes = 16;
 constexpr std::int64_t kMostRanks = 8192;
 constexpr std::int64_t kMostMemoryBytes = std::int64_t{1} << 40;
@@ -52,10 +52,6 @@ SteppedChange more_ranks(const Problem& problem) {
     spec.topology.world_size = spec.topology.local_world_size = ranks + step;
     return spec;
   };
-  change.flags = [ranks](std::int64_t step) {
-    const std::string count = std::to_string(ranks + step);
-    return "--ranks " + count + " --ranks-per-host " + count;
-  };
   return change;
 }
 
@@ -75,14 +71,10 @@ SteppedChange more_hosts(const Problem& problem) {
     spec.topology.local_world_size = local;
     return spec;
   };
-  change.flags = [hosts, local](std::int64_t step) {
-    return "--ranks " + std::to_string((hosts + step) * local) + " --ranks-per-host " +
-           std::to_string(local);
-  };
   return change;
 }
 
-// Memory of one tier: of every rank alike, or so much more on each.
+// More memory of one tier: the capacity of all ranks or, if it is given by rank, what each rank adds.
 SteppedChange more_memory(const Problem& problem, bool hbm) {
   const ProblemSpec& base = problem.spec();
   const auto caps = hbm ? &TopologySpec::custom_hbm_cap_bytes : &TopologySpec::custom_ddr_cap_bytes;
@@ -106,10 +98,6 @@ SteppedChange more_memory(const Problem& problem, bool hbm) {
       bytes += value(step);
     return spec;
   };
-  change.flags = [hbm, by_rank, value](std::int64_t step) {
-    if (by_rank) return std::string();
-    return (hbm ? "--hbm " : "--ddr ") + std::to_string(value(step) / kMebibyte) + "MiB";
-  };
   return change;
 }
 
@@ -127,15 +115,12 @@ SteppedChange smaller_batch(const Problem& problem) {
     spec.batch_size = batch - step;
     return spec;
   };
-  change.flags = [batch](std::int64_t step) {
-    return "--batch-size " + std::to_string(batch - step);
-  };
   return change;
 }
 
 SteppedChange smaller_reservation(const Problem& problem) {
   const ProblemSpec& base = problem.spec();
-  // Of two equal fractions written differently, rounding must not make a step.
+  // The slack keeps the rounding of a whole percentage from making a step of its own.
   const auto above =
       static_cast<std::int64_t>(std::ceil(base.reservation.percentage / kPercent - 1e-9));
   SteppedChange change;
@@ -151,7 +136,6 @@ SteppedChange smaller_reservation(const Problem& problem) {
     spec.reservation.percentage = value(step);
     return spec;
   };
-  change.flags = [](std::int64_t) { return std::string(); };
   return change;
 }
 

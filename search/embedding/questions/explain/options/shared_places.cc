@@ -1,4 +1,4 @@
-#include "runtime/embedding/explain/shared_places.h"
+#include "search/embedding/questions/explain/options/shared_places.h"
 
 #include <algorithm>
 #include <utility>
@@ -21,9 +21,9 @@ using embedding::TablePlacement;
 
 using Mask = std::vector<bool>;
 
-// Ranks of one place: a rank alone, or those of its host.
+// The places that a group rule speaks of: single ranks, or hosts.
 struct Places {
-  std::uint32_t size;  // ranks of a place
+  std::uint32_t size;  // ranks per place
   std::uint32_t count;
 
   Places(const Problem& problem, GroupScope on)
@@ -31,6 +31,7 @@ struct Places {
         count(problem.topology().world_size() / size) {}
 };
 
+// The places that other tables of the group use.
 Mask places_of_others(const PlacementRules::Group& group, const Places& places, const Plan& plan,
                       std::size_t position) {
   Mask used(places.count);
@@ -56,7 +57,7 @@ SharedPlaces::SharedPlaces(const Problem& problem, const Plan& plan, std::size_t
     return;
   }
   Mask open(world, true);
-  std::uint32_t one_of = world;  // ranks of the place that all shards must share; world = any
+  std::uint32_t one_of = world;  // ranks of the place that all shards must share
   for (const std::uint32_t g : rules.groups_of(table_)) {
     const PlacementRules::Group& group = rules.groups()[g];
     const Places places(problem, group.on);

@@ -1,4 +1,4 @@
-// The smallest step of a change that makes a problem feasible.
+// Searches for the smallest step of a change that makes a problem feasible.
 #pragma once
 
 #include <algorithm>
@@ -6,21 +6,22 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/embedding/explain/fit_oracle.h"
+#include "search/embedding/questions/explain/infeasible/fit_oracle.h"
 
 namespace shardwright {
 
 struct FoundStep {
-  std::int64_t step = 0;  // fits; one less does not
+  std::int64_t step = 0;  // fits; no plan is known for one less
   Fit fit;
-  bool less_is_impossible = false;  // proved; otherwise planning as asked for finds nothing
+  bool less_is_impossible = false;  // proved; otherwise planning found no plan for one less
 };
 
-// Asks `fit_of(step, effort)` for steps in 1..most; step 0 is the problem as it is, of which
-// nothing was found. Feasibility grows with the steps or nearly so: first the steps that are proved
-// impossible are halved away, then planning with little work brackets the answer, and planning with
-// more and more takes it down as far as it finds plans. Empty where not even `most` fits.
-// Cost: O(log most) brief plannings, and mostly one or two longer ones.
+// Asks `fit_of(step, effort)` for steps 1 to `most`; step 0 is the problem as it is, which has no
+// known plan. Assumes that a step fits if an earlier one does: bisects the steps that are proved
+// impossible, brackets the answer by planning with little work, and lowers it by planning with more
+// and more work for as long as that finds plans. run() returns nothing if not even `most` fits.
+// Cost: O(log most) brief plannings and usually one or two longer ones.
+// Thread safety: one thread at a time.
 template <class FitOf>
 class StepSearch {
  public:
@@ -46,7 +47,7 @@ class StepSearch {
  private:
   bool impossible(std::int64_t step) { return fit_of_(step, Effort::kProof).impossible(); }
 
-  // The largest step that is proved impossible, 0 = none.
+  // Bisects for the largest step that is proved impossible.
   void find_impossible() {
     if (!impossible(1)) return;
     impossible_ = 1;
@@ -86,7 +87,7 @@ class StepSearch {
       ask(fails_ + (fits_ - fails_) / 2, effort);
   }
 
-  // A longer search may find more.
+  // Looks for smaller steps that fit, since a longer search may find plans that a brief one missed.
   void gallop_down(Effort effort) {
     fails_ = impossible_;
     for (std::int64_t stride = 1; fits_ - impossible_ > 1 && !stopped_; stride *= 2) {
@@ -97,9 +98,9 @@ class StepSearch {
   std::int64_t most_;
   Effort first_;
   const FitOf& fit_of_;
-  std::int64_t impossible_ = 0;
-  std::int64_t fails_ = 0;
-  std::int64_t fits_ = 0;
+  std::int64_t impossible_ = 0;  // the largest step proved impossible; 0 = none
+  std::int64_t fails_ = 0;       // the largest step below fits_ without a plan
+  std::int64_t fits_ = 0;        // the smallest step with a plan; 0 = none yet
   Fit fit_;
   bool stopped_ = false;
 };

@@ -1,4 +1,4 @@
-// The options that a table would have without its constraints on types, kernels and partitioning.
+// The options that a table's constraints on types, kernels and partitioning rule out.
 #pragma once
 
 #include <memory>
@@ -16,22 +16,23 @@ struct ExcludedOption {
 };
 
 // What `sharding_types`, `compute_kernels` and `min_partition` exclude, table by table. Options
-// that a sharder offers only where they are named (grid_shard, key-value kernels) are not among
-// them.
+// that a sharder offers only if a constraint names them (grid_shard, key-value kernels) are left
+// out.
 // Thread safety: immutable; const members may be called from any thread.
 class ExcludedOptions {
  public:
-  // None, for tables whose options were given.
+  // Nothing is excluded: the options were given, not enumerated.
   explicit ExcludedOptions(const embedding::SearchSpace& space)
       : by_table_(space.problem().tables().size()) {}
 
-  // Enumerates at most twice: without lists of types and kernels, then also without partitions.
+  // Cost: at most two enumerations, one without lists of types and kernels, one also without
+  // minimum partitions.
   ExcludedOptions(const embedding::SearchSpace& space, Executor& executor);
 
   const std::vector<ExcludedOption>& of(embedding::TableId table) const {
     return by_table_[table.index()];
   }
-  // Keep the options alive.
+  // The search spaces that own the excluded options.
   const std::vector<std::shared_ptr<const embedding::SearchSpace>>& owners() const {
     return owners_;
   }

@@ -1,0 +1,12 @@
+// Lets explanations ask the planner whether a changed problem has a plan.
+#pragma once
+
+#include "runtime/embedding/options.h"
+#include "search/embedding/questions/explain/infeasible/fit_oracle.h"
+
+namespace shardwright {
+
+// An oracle that plans as `options` say and stops at the first plan.
+FitOracle make_fit_oracle(const PlanOptions& options);
+
+}  // namespace shardwright

@@ -1,0 +1,17 @@
+// Changes that help and changes that do not, in words.
+#pragma once
+
+#include <string>
+
+#include "core/embedding/problem/problem.h"
+#include "search/embedding/questions/explain/infeasible/remedy.h"
+
+namespace shardwright {
+
+// Flags of the command that make the change; empty if no flag does.
+std::string flags_of(const embedding::Problem& problem, const Remedy& remedy);
+
+// "not even 2,048 would do".
+std::string vain_text(const VainRemedy& vain);
+
+}  // namespace shardwright

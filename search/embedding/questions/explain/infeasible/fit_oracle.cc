@@ -1,0 +1,47 @@
+#include "search/embedding/questions/explain/infeasible/fit_oracle.h"
+
+#include <utility>
+
+#include "search/embedding/compat/enumerate.h"
+#include "search/executor.h"
+
+namespace shardwright {
+
+using embedding::Problem;
+using embedding::ProblemSpec;
+using embedding::SearchSpace;
+
+FitOracle::FitOracle(Planner planner, bool quick_is_full, std::stop_token stop)
+    : planner_(std::move(planner)), quick_is_full_(quick_is_full), stop_(std::move(stop)) {}
+
+Fit FitOracle::ask(ProblemSpec spec, Effort effort, std::shared_ptr<const SearchSpace> space) {
+  Fit fit;
+  const auto impossible = [&](const Error& error) {
+    fit.answer = Fit::Answer::kImpossible;
+    fit.why = error.to_string();
+    return std::move(fit);
+  };
+  Result<Problem> made = Problem::make(std::move(spec));
+  if (!made.ok()) return impossible(made.error());
+  fit.problem = std::make_shared<const Problem>(std::move(made).value());
+  Result<embedding::Reserved> reservation = embedding::reserve(*fit.problem);
+  if (!reservation.ok()) return impossible(reservation.error());
+  fit.reservation = std::move(reservation).value();
+  if (!space) {
+    InlineExecutor executor;
+    auto enumerated = embedding::enumerate(fit.problem, executor);
+    if (!enumerated.ok()) return impossible(enumerated.error());
+    space = std::move(enumerated).value();
+  }
+  fit.search_space = std::move(space);
+  fit.misfit = embedding::prove_misfit(*fit.search_space, fit.reservation->topology);
+  if (fit.misfit) {
+    fit.answer = Fit::Answer::kImpossible;
+  } else if (effort != Effort::kProof) {
+    ++plannings_;
+    planner_(effort, fit);
+  }
+  return fit;
+}
+
+}  // namespace shardwright

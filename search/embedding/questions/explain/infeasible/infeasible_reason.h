@@ -1,0 +1,44 @@
+// Finds out why a problem has no plan: the smallest set of tables that does not fit.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/embedding/problem/problem.h"
+#include "search/embedding/model/misfit.h"
+#include "search/embedding/questions/explain/infeasible/fit_oracle.h"
+
+namespace shardwright {
+
+struct InfeasibleReason {
+  enum class Kind : std::uint8_t {
+    kReservation,  // leaves a rank less than nothing
+    kTable,        // one table fits nowhere
+    kTogether,     // tables that must share a rank or host
+    kTotal,        // more than all ranks have
+    kPacking,      // fits in total, not side by side
+    kRules,        // placement rules leave a table no place
+    kSearch,       // the search ended for another reason
+  };
+  Kind kind = Kind::kSearch;
+  bool proved = false;  // otherwise planning found nothing
+  // A set of tables that does not fit a machine of its own, in the order of the problem. If
+  // `irreducible` is set, a plan without any one of them was found and verified.
+  std::vector<embedding::TableId> tables;
+  bool irreducible = false;
+  // Lower bound of the bytes needed, and the bytes available after reservation. For kReservation:
+  // rank 0's, reservation included. Absent if nothing is proved.
+  std::optional<std::int64_t> needed_bytes;
+  std::optional<std::int64_t> available_bytes;
+  std::optional<embedding::Misfit> misfit;  // the proof, if memory is the reason
+  std::shared_ptr<const void> owner;        // keeps the misfit's option alive
+};
+const char* to_name(InfeasibleReason::Kind kind);
+
+// `present` is what can be proved of the problem as it is. `no_place`: planning found that the
+// placement rules leave a table no place.
+InfeasibleReason find_infeasible_reason(const Fit& present, bool no_place, FitOracle& oracle);
+
+}  // namespace shardwright

@@ -1,0 +1,40 @@
+// What every option of a table costs in a plan in which nothing else changes.
+#pragma once
+
+#include <vector>
+
+#include "core/embedding/evaluate.h"
+#include "core/embedding/plan.h"
+#include "core/embedding/problem/topology.h"
+#include "core/embedding/search_space.h"
+#include "search/embedding/questions/explain/options/excluded_options.h"
+#include "search/embedding/questions/explain/options/option_cost.h"
+#include "search/embedding/questions/replan/rank_tally.h"
+
+namespace shardwright {
+
+// Exchanges the option of one table of a plan at a time. Keeps references.
+// Thread safety: const members may be called from any thread.
+class OptionCosts {
+ public:
+  // `available` is what reservation and margin leave. Precondition: `plan` is a plan of the space's
+  // problem, and `evaluation` its evaluation.
+  OptionCosts(const embedding::SearchSpace& space, const embedding::Topology& available,
+              const embedding::Plan& plan, const embedding::Evaluation& evaluation,
+              const ExcludedOptions& excluded);
+
+  // All options of the table at `position` of the plan: the chosen one first, then possible ones by
+  // rating and time, then the others. O(options x shards x ranks).
+  std::vector<OptionCost> of_table(std::size_t position) const;
+
+ private:
+  const embedding::SearchSpace& space_;
+  const embedding::Topology& available_;
+  const embedding::Plan& plan_;
+  const embedding::Evaluation& evaluation_;
+  const ExcludedOptions& excluded_;
+  RankTally tally_;
+  std::vector<std::vector<const embedding::ShardingOption*>> options_;  // by table
+};
+
+}  // namespace shardwright
