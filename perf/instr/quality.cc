@@ -3,7 +3,7 @@
 #include "perf/support/search.h"
 #include "perf/support/workloads.h"
 #include "runtime/embedding/planner.h"
-#include "search/embedding/best/local/improve_stream.h"
+#include "search/embedding/best/local/annealing_lane.h"
 
 namespace shardwright::perf {
 namespace {
@@ -29,9 +29,9 @@ void measure_improvement(std::vector<Quality>& all) {
     const embedding::Reserved reserved = require(embedding::reserve(*workload.problem));
     const embedding::OptionPool pool(enumerate_inline(workload));
     const embedding::ChoiceModel model(pool, reserved.topology);
-    const embedding::ImproveContext context(model);
+    const embedding::SearchContext context(model);
     for (const std::uint64_t work : kImproveWork) {
-      embedding::ImproveStream stream(context, 1, 0);
+      embedding::AnnealingLane stream(context, 1, 0);
       stream.run(work, context.bound(), Budget());
       std::optional<double> rating;
       if (stream.best()) rating = stream.best()->rating;

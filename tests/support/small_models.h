@@ -11,7 +11,7 @@
 #include <doctest/doctest.h>
 
 #include "core/embedding/evaluate.h"
-#include "search/embedding/best/local/improve_stream.h"
+#include "search/embedding/best/local/annealing_lane.h"
 #include "tests/support/random.h"
 
 namespace shardwright::test_support {
@@ -27,7 +27,7 @@ struct Model {
   std::shared_ptr<const embedding::SearchSpace> space;
   embedding::OptionPool pool;
   embedding::ChoiceModel choices;
-  embedding::ImproveContext context;
+  embedding::SearchContext context;
 };
 
 // The spaces of these tests have shards without sizes, which therefore tile nothing.

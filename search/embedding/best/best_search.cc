@@ -6,7 +6,7 @@ namespace shardwright::embedding {
 namespace {
 
 // A table has no choice whose shards fit on any rank.
-bool is_hopeless(const ImproveContext& context) {
+bool is_hopeless(const SearchContext& context) {
   const ChoiceModel& model = context.model();
   for (std::size_t table = 0; table < model.num_tables(); ++table) {
     bool any = false;
@@ -30,7 +30,7 @@ BestSearch::BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove)
 }
 
 void BestSearch::offer(const Allocation& start) {
-  for (ImproveStream& stream : streams_)
+  for (AnnealingLane& stream : streams_)
     stream.offer(start);
   neighbourhoods_.offer(start);
 }
@@ -100,7 +100,7 @@ bool BestSearch::synchronize(Budget& budget) {
     budget.spend(work);
   const double bound_before = steps_.empty() ? 0 : steps_.back().bound;
   bool better = false;
-  for (const ImproveStream& stream : streams_)
+  for (const AnnealingLane& stream : streams_)
     take_over(stream.best(), better);
   take_over(neighbourhoods_.best(), better);
   solved_ = neighbourhoods_.solved();

@@ -11,8 +11,8 @@
 #include "core/embedding/bound/improvement.h"
 #include "search/budget.h"
 #include "search/embedding/best/bound/bound_prover.h"
-#include "search/embedding/best/exact/neighbourhood_stream.h"
-#include "search/embedding/best/local/improve_stream.h"
+#include "search/embedding/best/exact/neighbourhood_lane.h"
+#include "search/embedding/best/local/annealing_lane.h"
 #include "search/embedding/model/choice_model.h"
 
 namespace shardwright::embedding {
@@ -60,11 +60,11 @@ class BestSearch {
   void take_over(const std::optional<RatedAllocation>& found, bool& better);
   std::uint64_t proof_share(std::uint64_t work) const;
 
-  ImproveContext context_;
+  SearchContext context_;
   bool hopeless_;  // a table fits nowhere
   std::unique_ptr<BoundProver> prover_;
-  std::deque<ImproveStream> streams_;  // which refer to themselves
-  NeighbourhoodStream neighbourhoods_;
+  std::deque<AnnealingLane> streams_;  // which refer to themselves
+  NeighbourhoodLane neighbourhoods_;
   std::uint64_t round_work_ = kFirstRoundWork;
   bool solved_ = false;     // no plan is better than the best one, or there is none at all
   double round_bound_ = 0;  // what streams see while the proof goes on

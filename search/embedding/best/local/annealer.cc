@@ -24,7 +24,7 @@ Annealer::Annealer(RankLoads& loads, std::uint64_t key)
 }
 
 void Annealer::set_choices(double rating) {
-  const ImproveContext& context = loads_->context();
+  const SearchContext& context = loads_->context();
   const ChoiceModel& model = loads_->model();
   least_priced_.clear();
   double slack = rating * context.speed() + context.priced_room();

@@ -47,8 +47,8 @@ Held on_all_ranks(const ChoiceModel& model, const std::vector<std::uint32_t>& ch
 
 }  // namespace
 
-std::optional<std::vector<std::uint32_t>> choices_below(const ImproveContext& context,
-                                                        double target, double price_factor) {
+std::optional<std::vector<std::uint32_t>> choices_below(const SearchContext& context, double target,
+                                                        double price_factor) {
   constexpr int kMostRounds = 8;
   constexpr int kSteps = 12;
   const ChoiceModel& model = context.model();

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "search/embedding/model/rank_state/context.h"
+#include "search/embedding/model/rank_state/search_context.h"
 
 namespace shardwright::embedding {
 
@@ -14,7 +14,7 @@ namespace shardwright::embedding {
 // still find a rank beside it: choices are made again until that holds. Nothing where it comes to
 // no such choices, or to more load than all ranks have below the target: there is hardly such an
 // allocation. Cost: O(choices) for about a hundred prices, a few times over.
-std::optional<std::vector<std::uint32_t>> choices_below(const ImproveContext& context,
-                                                        double target, double price_factor);
+std::optional<std::vector<std::uint32_t>> choices_below(const SearchContext& context, double target,
+                                                        double price_factor);
 
 }  // namespace shardwright::embedding

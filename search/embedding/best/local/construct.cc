@@ -9,7 +9,7 @@
 namespace shardwright::embedding {
 namespace {
 
-std::uint32_t choose(const ImproveContext& context, std::size_t table, double shard_limit,
+std::uint32_t choose(const SearchContext& context, std::size_t table, double shard_limit,
                      const MemoryPrices& prices, double price_factor) {
   const std::span<const Choice> choices = context.model().choices(table);
   std::uint32_t best = 0;
@@ -22,7 +22,7 @@ std::uint32_t choose(const ImproveContext& context, std::size_t table, double sh
   for (std::uint32_t i = 0; i < choices.size(); ++i) {
     if (!context.fits(first + i) || choices[i].max_load > std::max(shard_limit, smallest)) continue;
     const double load = choices[i].load;
-    const double cost = load + price_factor * (ImproveContext::priced(choices[i], prices) - load);
+    const double cost = load + price_factor * (SearchContext::priced(choices[i], prices) - load);
     if (cost < least) {
       least = cost;
       best = i;
@@ -158,7 +158,7 @@ void place_units(Placer& placer, RankLoads& loads, Allocation& made) {
 
 }  // namespace
 
-std::vector<std::uint32_t> choose_priced(const ImproveContext& context, double shard_limit,
+std::vector<std::uint32_t> choose_priced(const SearchContext& context, double shard_limit,
                                          const MemoryPrices& prices, double price_factor) {
   std::vector<std::uint32_t> choices;
   for (std::size_t table = 0; table < context.model().num_tables(); ++table)
@@ -167,7 +167,7 @@ std::vector<std::uint32_t> choose_priced(const ImproveContext& context, double s
 }
 
 Allocation construct(RankLoads& loads, RandomDraws& draws, std::vector<std::uint32_t> choices) {
-  const ImproveContext& context = loads.context();
+  const SearchContext& context = loads.context();
   const ChoiceModel& model = context.model();
   Allocation made;
   made.choice = std::move(choices);

@@ -11,7 +11,7 @@ namespace shardwright::embedding {
 // Chooses for every table what costs least with these prices of memory times `price_factor`, among
 // the choices that have no shard above `shard_limit` (where there is none, the choice whose largest
 // shard is least). Precondition: every table has a choice.
-std::vector<std::uint32_t> choose_priced(const ImproveContext& context, double shard_limit,
+std::vector<std::uint32_t> choose_priced(const SearchContext& context, double shard_limit,
                                          const MemoryPrices& prices, double price_factor);
 
 // Places the choices of all tables in the order all ranks, hosts, single shards, dearest first.

@@ -148,7 +148,7 @@ double Placer::place(std::uint32_t choice, std::uint32_t breadth, std::vector<Ra
 
 Rank Placer::cheapest_for_part(std::span<const Replacement> members, std::uint32_t part,
                                Window window, std::uint32_t breadth) {
-  const ImproveContext& context = loads_->context();
+  const SearchContext& context = loads_->context();
   ShardUse all;
   for (const Replacement& member : members) {
     if (context.units().part_of(member.table) != part) continue;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "search/embedding/model/rank_state/context.h"
+#include "search/embedding/model/rank_state/search_context.h"
 
 namespace shardwright::embedding {
 namespace {
@@ -12,7 +12,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-PricedChoices::PricedChoices(const ImproveContext& context)
+PricedChoices::PricedChoices(const SearchContext& context)
     : context_(context), model_(context.model()) {
   admit_below(kInfinity);
 }

@@ -9,7 +9,7 @@
 
 namespace shardwright::embedding {
 
-class ImproveContext;
+class SearchContext;
 
 // Load that a byte is worth when memory is scarce.
 struct MemoryPrices {
@@ -22,7 +22,7 @@ struct MemoryPrices {
 // Thread safety: one thread at a time.
 class PricedChoices {
  public:
-  explicit PricedChoices(const ImproveContext& context);
+  explicit PricedChoices(const SearchContext& context);
 
   // Admits the choices that fit and that pass the test, by index. O(choices).
   void admit(const std::function<bool(const Choice&)>& test);
@@ -51,7 +51,7 @@ class PricedChoices {
   void fit(int steps, double guess, double fill, double MemoryPrices::*price, double At::*spare,
            MemoryPrices& prices) const;
 
-  const ImproveContext& context_;
+  const SearchContext& context_;
   const ChoiceModel& model_;
   std::vector<std::uint8_t> admitted_;  // by choice
 };

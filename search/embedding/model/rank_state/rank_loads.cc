@@ -7,7 +7,7 @@
 
 namespace shardwright::embedding {
 
-RankLoads::RankLoads(const ImproveContext& context)
+RankLoads::RankLoads(const SearchContext& context)
     : context_(&context),
       scales_(context.model().time_scale()),
       rules_(context.model()),

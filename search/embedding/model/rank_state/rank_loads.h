@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "search/embedding/model/rank_state/context.h"
 #include "search/embedding/model/rank_state/rule_watch.h"
+#include "search/embedding/model/rank_state/search_context.h"
 
 namespace shardwright::embedding {
 
@@ -48,9 +48,9 @@ struct Goal {
 // shards than ever before.
 class RankLoads {
  public:
-  explicit RankLoads(const ImproveContext& context);
+  explicit RankLoads(const SearchContext& context);
 
-  const ImproveContext& context() const { return *context_; }
+  const SearchContext& context() const { return *context_; }
   const ChoiceModel& model() const { return context_->model(); }
   std::span<const RankLoad> ranks() const { return ranks_; }
   const Slot& slot(std::uint32_t index) const { return slots_[index]; }
@@ -159,7 +159,7 @@ class RankLoads {
     RankLoad load;
   };
 
-  const ImproveContext* context_;
+  const SearchContext* context_;
   std::span<const double> scales_;  // by rank; empty where all are 1
   RuleWatch rules_;
   std::vector<RankLoad> ranks_;

@@ -1,5 +1,5 @@
 // Branch and bound over a few tables: against every allocation, and with the others left alone.
-#include "search/embedding/best/exact/exact_search.h"
+#include "search/embedding/best/exact/branch_and_bound.h"
 
 #include <doctest/doctest.h>
 
@@ -39,7 +39,8 @@ std::vector<FreeItem> all_tables(const Model& model) {
 }
 
 // The whole model, from nothing.
-ExactAnswer solve_all(const Model& model, RankLoads& loads, ExactSearch& search, double below) {
+SubproblemAnswer solve_all(const Model& model, RankLoads& loads, BranchAndBound& search,
+                           double below) {
   const std::vector<Rank> window = all_ranks(model);
   const std::vector<FreeItem> items = all_tables(model);
   loads.clear();
@@ -50,8 +51,8 @@ ExactAnswer solve_all(const Model& model, RankLoads& loads, ExactSearch& search,
 bool check_solved(const Model& model) {
   const std::optional<double> least = least_rating(model.choices);
   RankLoads loads(model.context);
-  ExactSearch search(loads);
-  const ExactAnswer answer = solve_all(model, loads, search, kNone);
+  BranchAndBound search(loads);
+  const SubproblemAnswer answer = solve_all(model, loads, search, kNone);
   CHECK(answer.complete);
   REQUIRE(answer.better == least.has_value());
   if (!least) return false;
@@ -59,7 +60,7 @@ bool check_solved(const Model& model) {
   CHECK(loads.all_good());
   CHECK(loads.max_load() <= *least * (1 + 1e-10));
   CHECK(loads.max_load() >= *least * (1 - 1e-10));
-  const ExactAnswer again = solve_all(model, loads, search, *least);
+  const SubproblemAnswer again = solve_all(model, loads, search, *least);
   CHECK(again.complete);
   CHECK_FALSE(again.better);
   return true;
@@ -127,7 +128,7 @@ TEST_CASE("exact: tables that are not asked about stay where they are") {
     INFO("model ", i);
     const Model model(small_space(random));
     RankLoads loads(model.context);
-    ExactSearch search(loads);
+    BranchAndBound search(loads);
     // The first allocation that fits, not the best.
     const std::vector<Rank> window = all_ranks(model);
     std::vector<FreeItem> items = all_tables(model);
@@ -137,8 +138,8 @@ TEST_CASE("exact: tables that are not asked about stay where they are") {
     const Allocation start = allocation_of(loads);
     const auto kept = static_cast<std::uint32_t>(random.below(items.size()));
     items.erase(items.begin() + kept);
-    const ExactQuestion question{items, window, before, before, kPlenty};
-    const ExactAnswer answer = search.solve(question);
+    const Subproblem question{items, window, before, before, kPlenty};
+    const SubproblemAnswer answer = search.solve(question);
     CHECK(answer.complete);
     const Allocation now = allocation_of(loads);
     CHECK(now.choice[kept] == start.choice[kept]);
@@ -148,7 +149,8 @@ TEST_CASE("exact: tables that are not asked about stay where they are") {
     const double rating = loads.max_load();
     CHECK((answer.better ? rating < before : rating == before));
     if (rating <= 0) continue;
-    const ExactAnswer again = search.solve({items, window, rating * (1 - 1e-9), rating, kPlenty});
+    const SubproblemAnswer again =
+        search.solve({items, window, rating * (1 - 1e-9), rating, kPlenty});
     CHECK_FALSE(again.better);
     CHECK(loads.num_tentative() == 0);
     CHECK(loads.max_load() == doctest::Approx(rating).epsilon(1e-12));
@@ -192,8 +194,8 @@ TEST_CASE("exact: single shards find the best of all their places in the window"
       least = std::min(
           least, std::max({tried.ranks()[0].load, tried.ranks()[1].load, tried.ranks()[3].load}));
     }
-    ExactSearch search(loads);
-    const ExactAnswer answer = search.solve({items, window, before, before, kPlenty});
+    BranchAndBound search(loads);
+    const SubproblemAnswer answer = search.solve({items, window, before, before, kPlenty});
     CHECK(answer.complete);
     CHECK(answer.better == (least < before));
     better += answer.better ? 1 : 0;
@@ -208,14 +210,14 @@ TEST_CASE("exact: work that runs out says so, and what was found by then is kept
   Random random(38);
   const Model model = crowded(random, 20, 4, 1000);
   RankLoads loads(model.context);
-  ExactSearch search(loads);
+  BranchAndBound search(loads);
   const std::vector<Rank> window = all_ranks(model);
   const std::vector<FreeItem> items = all_tables(model);
   loads.clear();
   CHECK_FALSE(search.solve({items, window, kNone, kNone, 5}).complete);
   CHECK(search.work() < 100);
   loads.clear();
-  const ExactAnswer answer = search.solve({items, window, kNone, kNone, 1'000});
+  const SubproblemAnswer answer = search.solve({items, window, kNone, kNone, 1'000});
   CHECK_FALSE(answer.complete);
   CHECK(answer.better);
   CHECK(loads.all_good());
@@ -228,8 +230,8 @@ TEST_CASE("exact: equal ranks and equal shards are not told apart") {
     builder.add(table, kTableWise, 1, 1, 10);
   const Model model(builder.take());
   RankLoads loads(model.context);
-  ExactSearch search(loads);
-  const ExactAnswer answer = solve_all(model, loads, search, kNone);
+  BranchAndBound search(loads);
+  const SubproblemAnswer answer = solve_all(model, loads, search, kNone);
   CHECK(answer.complete);
   CHECK(answer.better);
   CHECK(loads.max_load() == 2);

@@ -1,11 +1,11 @@
-#include "search/embedding/best/exact/neighbourhood_stream.h"
+#include "search/embedding/best/exact/neighbourhood_lane.h"
 
 #include <algorithm>
 #include <limits>
 #include <numeric>
 #include <utility>
 
-#include "search/embedding/best/local/ties.h"
+#include "search/embedding/best/local/tie_breaking.h"
 
 namespace shardwright::embedding {
 namespace {
@@ -20,7 +20,7 @@ constexpr std::size_t kManyItems = 14;  // only placed
 
 }  // namespace
 
-NeighbourhoodStream::NeighbourhoodStream(const ImproveContext& context, std::uint64_t seed)
+NeighbourhoodLane::NeighbourhoodLane(const SearchContext& context, std::uint64_t seed)
     : context_(&context),
       loads_(context),
       scratch_(context),
@@ -30,12 +30,12 @@ NeighbourhoodStream::NeighbourhoodStream(const ImproveContext& context, std::uin
       whole_work_(context.model().num_tables() <= kMostTables ? kFirstWhole : 0),
       in_window_(context.model().world_size(), 0) {}
 
-void NeighbourhoodStream::offer(const Allocation& start) {
+void NeighbourhoodLane::offer(const Allocation& start) {
   if (!reference_) reference_ = start;
   take(start);
 }
 
-void NeighbourhoodStream::take(const Allocation& start) {
+void NeighbourhoodLane::take(const Allocation& start) {
   scratch_.assign(start);
   if (!scratch_.all_good()) return;
   RatedAllocation rated{start, scratch_.max_load(), peak_hbm(scratch_)};
@@ -46,7 +46,7 @@ void NeighbourhoodStream::take(const Allocation& start) {
   loads_.clear_changed();
 }
 
-void NeighbourhoodStream::keep_best() {
+void NeighbourhoodLane::keep_best() {
   for (const std::uint32_t table : loads_.changed_tables())
     loads_.copy_table(table, best_->allocation);
   loads_.clear_changed();
@@ -55,12 +55,12 @@ void NeighbourhoodStream::keep_best() {
   settled_ = false;
 }
 
-void NeighbourhoodStream::settle_best() {
+void NeighbourhoodLane::settle_best() {
   if (!best_ || settled_) return;
   settled_ = true;
   scratch_.assign(best_->allocation);
   scratch_.clear_changed();
-  settle_ties(scratch_, reference_ ? &*reference_ : nullptr);
+  break_ties(scratch_, reference_ ? &*reference_ : nullptr);
   for (const std::uint32_t table : scratch_.changed_tables())
     scratch_.copy_table(table, best_->allocation);
   scratch_.recompute();
@@ -71,7 +71,7 @@ void NeighbourhoodStream::settle_best() {
 }
 
 // Every rank and table anew.
-void NeighbourhoodStream::try_whole(std::uint64_t work) {
+void NeighbourhoodLane::try_whole(std::uint64_t work) {
   const ChoiceModel& model = context_->model();
   window_.resize(model.world_size());
   std::iota(window_.begin(), window_.end(), Rank{0});
@@ -79,9 +79,9 @@ void NeighbourhoodStream::try_whole(std::uint64_t work) {
   for (std::uint32_t table = 0; table < model.num_tables(); ++table)
     items_.push_back({table, FreeItem::kWholeTable});
   constexpr double kNone = std::numeric_limits<double>::infinity();
-  const double below = best_ ? best_->rating * (1 - ExactSearch::kLeastGain) : kNone;
+  const double below = best_ ? best_->rating * (1 - BranchAndBound::kLeastGain) : kNone;
   scratch_.clear();
-  const ExactAnswer answer = whole_.solve({items_, window_, below, below, work});
+  const SubproblemAnswer answer = whole_.solve({items_, window_, below, below, work});
   solved_ = answer.complete;
   if (!answer.better) return;
   Allocation found;
@@ -93,7 +93,7 @@ void NeighbourhoodStream::try_whole(std::uint64_t work) {
 }
 
 // The busiest rank and one to three others, most of them idle ones.
-void NeighbourhoodStream::choose_window() {
+void NeighbourhoodLane::choose_window() {
   const std::span<const RankLoad> ranks = loads_.ranks();
   const auto size = static_cast<std::uint32_t>(ranks.size());
   const double most = loads_.max_load() * (1 - kLeastProgress);
@@ -121,7 +121,7 @@ void NeighbourhoodStream::choose_window() {
 }
 
 // Whether all shards of the table are in the window.
-bool NeighbourhoodStream::is_inside(std::uint32_t table) const {
+bool NeighbourhoodLane::is_inside(std::uint32_t table) const {
   const std::uint32_t first = context_->first_slot(table);
   for (std::uint32_t i = 0; i < loads_.chosen(table).num_shards; ++i) {
     if (in_window_[loads_.slot(first + i).rank] == 0) return false;
@@ -129,7 +129,7 @@ bool NeighbourhoodStream::is_inside(std::uint32_t table) const {
   return true;
 }
 
-void NeighbourhoodStream::choose_items(bool with_choices) {
+void NeighbourhoodLane::choose_items(bool with_choices) {
   items_.clear();
   for (const Rank rank : window_) {
     for (const std::uint32_t slot : loads_.shards_on(rank)) {
@@ -152,7 +152,7 @@ void NeighbourhoodStream::choose_items(bool with_choices) {
   if (items_.size() > most) items_.resize(most);
 }
 
-void NeighbourhoodStream::step() {
+void NeighbourhoodLane::step() {
   choose_window();
   choose_items((draws_.bits() & 1) != 0);
   if (items_.empty()) return;
@@ -161,7 +161,7 @@ void NeighbourhoodStream::step() {
   if (loads_.max_load() <= best_->rating) keep_best();
 }
 
-void NeighbourhoodStream::run(std::uint64_t work, double lower_bound, const Budget& budget) {
+void NeighbourhoodLane::run(std::uint64_t work, double lower_bound, const Budget& budget) {
   const std::uint64_t end = this->work() + work;
   const auto at_bound = [&] {
     return best_ && best_->rating <= lower_bound * (1 + kLeastProgress);

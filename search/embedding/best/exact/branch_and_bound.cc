@@ -1,4 +1,4 @@
-#include "search/embedding/best/exact/exact_search.h"
+#include "search/embedding/best/exact/branch_and_bound.h"
 
 #include <algorithm>
 #include <limits>
@@ -19,23 +19,23 @@ bool within_room(const RankLoad& at, std::int64_t hbm, std::int64_t ddr) {
 
 }  // namespace
 
-ExactSearch::ExactSearch(RankLoads& loads)
+BranchAndBound::BranchAndBound(RankLoads& loads)
     : loads_(&loads), symmetry_(loads), position_(loads.ranks().size()) {
-  const ImproveContext& context = loads.context();
+  const SearchContext& context = loads.context();
   const double hbm = 1 / std::max(context.total_hbm(), 1.0);
   const double ddr = 1 / std::max(context.total_ddr(), 1.0);
   load_price_ = {1, 0, 0, 1};
   prices_ = {MemoryPrices{}, MemoryPrices{hbm, 0}, MemoryPrices{0, ddr}, context.prices()};
 }
 
-double ExactSearch::priced(std::size_t price, double load, std::int64_t hbm,
-                           std::int64_t ddr) const {
+double BranchAndBound::priced(std::size_t price, double load, std::int64_t hbm,
+                              std::int64_t ddr) const {
   return load_price_[price] * load + prices_[price].hbm * static_cast<double>(hbm) +
          prices_[price].ddr * static_cast<double>(ddr);
 }
 
 // Of a choice on all ranks, what the ranks of the window hold.
-ExactSearch::Priced ExactSearch::priced_in_window(const Choice& choice) const {
+BranchAndBound::Priced BranchAndBound::priced_in_window(const Choice& choice) const {
   ShardUse all{choice.load, choice.hbm_bytes, choice.ddr_bytes};
   if (choice.reach == Reach::kAllRanks && window_.size() < position_.size()) {
     all = {};
@@ -55,9 +55,9 @@ ExactSearch::Priced ExactSearch::priced_in_window(const Choice& choice) const {
   return sum;
 }
 
-void ExactSearch::collect_choices(Item& item) {
+void BranchAndBound::collect_choices(Item& item) {
   const ChoiceModel& model = loads_->model();
-  const ImproveContext& context = loads_->context();
+  const SearchContext& context = loads_->context();
   item.first_choice = static_cast<std::uint32_t>(choices_.size());
   item.least_priced.fill(std::numeric_limits<double>::infinity());
   item.least.load = std::numeric_limits<double>::infinity();
@@ -83,7 +83,7 @@ void ExactSearch::collect_choices(Item& item) {
                    });
 }
 
-void ExactSearch::collect(std::span<const FreeItem> items) {
+void BranchAndBound::collect(std::span<const FreeItem> items) {
   items_.clear();
   choices_.clear();
   for (const FreeItem& free : items) {
@@ -102,8 +102,8 @@ void ExactSearch::collect(std::span<const FreeItem> items) {
 }
 
 // The largest first, by load or memory, as a part of what there is.
-void ExactSearch::order_items() {
-  const ImproveContext& context = loads_->context();
+void BranchAndBound::order_items() {
+  const SearchContext& context = loads_->context();
   const double load = std::max(context.bound() * context.speed(), 1e-300);
   for (Item& item : items_) {
     item.size = std::max({item.least_priced[0] / load, item.least_priced[1], item.least_priced[2]});
@@ -131,7 +131,7 @@ void ExactSearch::order_items() {
   }
 }
 
-void ExactSearch::begin_symmetry() {
+void BranchAndBound::begin_symmetry() {
   bool ruled = false;
   bool hosts_apart = false;
   for (const Item& item : items_) {
@@ -143,7 +143,7 @@ void ExactSearch::begin_symmetry() {
 }
 
 // Off their ranks, tentatively.
-void ExactSearch::take_items() {
+void BranchAndBound::take_items() {
   for (const Item& item : items_) {
     const std::uint32_t table = item.free.table;
     if (item.free.slot != FreeItem::kWholeTable) {
@@ -163,7 +163,7 @@ void ExactSearch::take_items() {
   work_ += loads_->num_tentative();
 }
 
-void ExactSearch::note_best() {
+void BranchAndBound::note_best() {
   for (std::size_t i = 0; i < items_.size(); ++i) {
     const FreeItem& free = items_[i].free;
     const Placed& placed = best_[i];
@@ -182,7 +182,7 @@ void ExactSearch::note_best() {
   }
 }
 
-ExactAnswer ExactSearch::solve(const ExactQuestion& question) {
+SubproblemAnswer BranchAndBound::solve(const Subproblem& question) {
   window_.assign(question.window.begin(), question.window.end());
   std::fill(position_.begin(), position_.end(), kOutside);
   for (std::uint32_t i = 0; i < window_.size(); ++i)
@@ -211,7 +211,7 @@ ExactAnswer ExactSearch::solve(const ExactQuestion& question) {
 
 // Whether the rest may still fit below, at every price; ranks that can take nothing more count for
 // nothing.
-bool ExactSearch::may_end_well(std::size_t depth) {
+bool BranchAndBound::may_end_well(std::size_t depth) {
   const bool is_end = depth == items_.size();
   Priced room{};
   for (const Rank rank : window_) {
@@ -237,7 +237,7 @@ bool ExactSearch::may_end_well(std::size_t depth) {
   return true;
 }
 
-void ExactSearch::visit(std::size_t depth) {
+void BranchAndBound::visit(std::size_t depth) {
   if (cut() || !may_end_well(depth)) return;
   if (depth == items_.size()) return keep_best();
   const Item& item = items_[depth];
@@ -253,7 +253,7 @@ void ExactSearch::visit(std::size_t depth) {
     visit_choice(depth, choices_[item.first_choice + i]);
 }
 
-void ExactSearch::visit_choice(std::size_t depth, std::uint32_t index) {
+void BranchAndBound::visit_choice(std::size_t depth, std::uint32_t index) {
   const Choice& choice = loads_->model().choices()[index];
   if (loads_->context().fastest(choice.max_load) >= below_) return;
   placed_[depth].choice = index;
@@ -271,7 +271,7 @@ void ExactSearch::visit_choice(std::size_t depth, std::uint32_t index) {
   }
 }
 
-ExactSearch::Part ExactSearch::host_part(std::uint32_t host) const {
+BranchAndBound::Part BranchAndBound::host_part(std::uint32_t host) const {
   const std::uint32_t local = loads_->model().local_world_size();
   const auto begin = std::lower_bound(window_.begin(), window_.end(), host * local);
   const auto end = std::lower_bound(begin, window_.end(), (host + 1) * local);
@@ -279,14 +279,14 @@ ExactSearch::Part ExactSearch::host_part(std::uint32_t host) const {
           static_cast<std::size_t>(end - window_.begin())};
 }
 
-bool ExactSearch::has_earlier_twin(std::size_t index, Part part) const {
+bool BranchAndBound::has_earlier_twin(std::size_t index, Part part) const {
   for (std::size_t i = part.begin; i < index; ++i) {
     if (symmetry_.are_twins(window_[i], window_[index])) return true;
   }
   return false;
 }
 
-bool ExactSearch::has_earlier_twin_host(std::uint32_t host) const {
+bool BranchAndBound::has_earlier_twin_host(std::uint32_t host) const {
   for (const std::uint32_t earlier : hosts_) {
     if (earlier == host) break;
     if (symmetry_.are_twin_hosts(earlier, host)) return true;
@@ -295,8 +295,8 @@ bool ExactSearch::has_earlier_twin_host(std::uint32_t host) const {
 }
 
 // Shards that are alike go in the order of ranks.
-std::size_t ExactSearch::first_place(std::size_t depth, std::span<const ShardUse> uses,
-                                     std::size_t shard, Part part) const {
+std::size_t BranchAndBound::first_place(std::size_t depth, std::span<const ShardUse> uses,
+                                        std::size_t shard, Part part) const {
   if (shard > 0 && alike(uses[shard], uses[shard - 1]))
     return position_[placed_[depth].ranks.back()];
   if (items_[depth].like_before) return position_[placed_[depth - 1].ranks.back()];
@@ -304,8 +304,8 @@ std::size_t ExactSearch::first_place(std::size_t depth, std::span<const ShardUse
 }
 
 // Ranks by what their load becomes, the least first.
-void ExactSearch::visit_shards(std::size_t depth, std::span<const ShardUse> uses, std::size_t shard,
-                               Part part) {
+void BranchAndBound::visit_shards(std::size_t depth, std::span<const ShardUse> uses,
+                                  std::size_t shard, Part part) {
   if (shard == uses.size()) return visit(depth + 1);
   const ShardUse& use = uses[shard];
   const std::size_t begin = order_.size();
@@ -333,8 +333,8 @@ void ExactSearch::visit_shards(std::size_t depth, std::span<const ShardUse> uses
   order_.resize(begin);
 }
 
-void ExactSearch::visit_blocks(std::size_t depth, std::span<const ShardUse> uses,
-                               std::size_t shard) {
+void BranchAndBound::visit_blocks(std::size_t depth, std::span<const ShardUse> uses,
+                                  std::size_t shard) {
   if (shard == uses.size()) return visit(depth + 1);
   const std::uint32_t local = loads_->model().local_world_size();
   const auto block = uses.subspan(shard, local);
@@ -365,7 +365,7 @@ void ExactSearch::visit_blocks(std::size_t depth, std::span<const ShardUse> uses
 }
 
 // Tentatively; whether that may stay.
-bool ExactSearch::add(Rank rank, const ShardUse& use) {
+bool BranchAndBound::add(Rank rank, const ShardUse& use) {
   loads_->add(rank, use);
   ++work_;
   const RankLoad& at = loads_->ranks()[rank];
@@ -373,7 +373,7 @@ bool ExactSearch::add(Rank rank, const ShardUse& use) {
          within_room(at, at.hbm_bytes, at.ddr_bytes) && loads_->rules().broken() == 0;
 }
 
-bool ExactSearch::add_everywhere(const Choice& choice) {
+bool BranchAndBound::add_everywhere(const Choice& choice) {
   Rank rank = 0;
   for (const ChoiceRun& run : loads_->model().runs(choice)) {
     const ShardUse use{run.load, run.hbm_bytes, run.ddr_bytes};
@@ -384,7 +384,7 @@ bool ExactSearch::add_everywhere(const Choice& choice) {
   return true;
 }
 
-void ExactSearch::keep_best() {
+void BranchAndBound::keep_best() {
   double most = 0;
   for (const Rank rank : window_)
     most = std::max(most, loads_->ranks()[rank].load);

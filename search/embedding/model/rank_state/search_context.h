@@ -23,11 +23,11 @@ struct ShardUse {
 };
 
 // Thread safety: immutable; const members may be called from any thread. Refers to the model.
-class ImproveContext {
+class SearchContext {
  public:
   // Cost: O(choices) for a few hundred prices; one ShardUse per shard of every choice that is not
   // on all ranks.
-  explicit ImproveContext(const ChoiceModel& model);
+  explicit SearchContext(const ChoiceModel& model);
 
   const ChoiceModel& model() const { return *model_; }
   const MemoryPrices& prices() const { return prices_; }

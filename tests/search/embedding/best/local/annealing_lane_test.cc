@@ -1,5 +1,5 @@
 // Improving allocations: against every allocation of small models, and against the verifier.
-#include "search/embedding/best/local/improve_stream.h"
+#include "search/embedding/best/local/annealing_lane.h"
 
 #include <doctest/doctest.h>
 
@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "search/embedding/best/local/pair_split.h"
-#include "search/embedding/best/local/ties.h"
+#include "search/embedding/best/local/pair_balancer.h"
+#include "search/embedding/best/local/tie_breaking.h"
 #include "tests/support/embedding_builders.h"
 #include "tests/support/naive_allocation.h"
 #include "tests/support/random.h"
@@ -29,7 +29,7 @@ using enum ShardingType;
 constexpr std::uint64_t kWork = 400'000;
 
 RatedAllocation improved(const Model& model, std::uint64_t work = kWork, std::uint64_t seed = 1) {
-  ImproveStream stream(model.context, seed, 0);
+  AnnealingLane stream(model.context, seed, 0);
   stream.run(work, 0, Budget());
   REQUIRE(stream.best().has_value());
   return *stream.best();
@@ -46,7 +46,7 @@ TEST_CASE("improve: small models are solved to the optimum, and only where there
       INFO("model ", i);
       const Model model(small_space(random));
       const std::optional<double> least = least_rating(model.choices);
-      ImproveStream stream(model.context, 1, static_cast<std::uint32_t>(i));
+      AnnealingLane stream(model.context, 1, static_cast<std::uint32_t>(i));
       stream.run(least ? kWork : kWork / 8, least.value_or(0), Budget());
       REQUIRE(stream.best().has_value() == least.has_value());
       if (!least) continue;
@@ -72,7 +72,7 @@ TEST_CASE("improve: under any rules and rank times the optimum is found, whereve
       const Model model(small_ruled_space(random, std::move(spec)));
       if (!model.choices.status().ok()) continue;
       const std::optional<double> least = least_rating(model.choices);
-      ImproveStream stream(model.context, 1, static_cast<std::uint32_t>(i));
+      AnnealingLane stream(model.context, 1, static_cast<std::uint32_t>(i));
       stream.run(least ? kWork : kWork / 8, least.value_or(0), Budget());
       CHECK(stream.best().has_value() == least.has_value());
       if (!least) ++impossible;
@@ -113,7 +113,7 @@ TEST_CASE("improve: the same seed and work give the same allocation, another see
 
 TEST_CASE("improve: more work is never worse, nor is a better offer ignored") {
   const Model model(forty_tables(60));
-  ImproveStream stream(model.context, 3, 1);
+  AnnealingLane stream(model.context, 3, 1);
   double before = 1e300;
   for (int i = 0; i < 6; ++i) {
     stream.run(3'000, 0, Budget());
@@ -140,7 +140,7 @@ TEST_CASE("improve: an infeasible offer is not taken") {
     crowded.choice.push_back(model.choices.first_choice(table) + single);
     crowded.ranks.push_back({0});
   }
-  ImproveStream stream(model.context, 1, 0);
+  AnnealingLane stream(model.context, 1, 0);
   stream.offer(crowded);
   CHECK_FALSE(stream.best().has_value());
   stream.run(50'000, 0, Budget());
@@ -172,7 +172,7 @@ TEST_CASE("improve: a block of shards gets where it must go by pushing another t
   const Model model(builder.take());
   const std::optional<double> least = least_rating(model.choices);
   for (std::uint32_t stream_number = 0; stream_number < 8; ++stream_number) {
-    ImproveStream stream(model.context, 1, stream_number);
+    AnnealingLane stream(model.context, 1, stream_number);
     stream.run(50'000, 0, Budget());
     REQUIRE(stream.best().has_value());
     CHECK(stream.best()->rating == doctest::Approx(*least).epsilon(1e-9));
@@ -199,7 +199,7 @@ TEST_CASE("improve: what need not have moved returns to where the offer has it")
   }
   RankLoads loads(model.context);
   loads.assign(moved);
-  settle_ties(loads, &offered);
+  break_ties(loads, &offered);
   for (std::size_t table = 0; table < 9; ++table) {
     Allocation now;
     now.choice.resize(9);
@@ -232,7 +232,7 @@ TEST_CASE("improve: two ranks are divided as evenly as any division within the m
     RankLoads loads(model.context);
     loads.assign(start);
     const double before = loads.max_load();
-    PairSplit split;
+    PairBalancer split;
     RandomDraws draws(1);
     const bool improved = split.improve(loads, 0, 1, draws);
     loads.recompute();
@@ -253,7 +253,7 @@ TEST_CASE("improve: two ranks are divided as evenly as any division within the m
 
 TEST_CASE("improve: a bound that is reached ends the work, and so does an interrupted budget") {
   const Model model(forty_tables(1000));
-  ImproveStream stream(model.context, 1, 0);
+  AnnealingLane stream(model.context, 1, 0);
   stream.run(10'000'000, 1e9, Budget());
   CHECK(stream.work() < 100'000);
   std::stop_source stop;

@@ -1,4 +1,4 @@
-#include "search/embedding/best/local/pair_split.h"
+#include "search/embedding/best/local/pair_balancer.h"
 
 #include <algorithm>
 #include <utility>
@@ -29,12 +29,12 @@ bool may_swap(const RankLoads& loads, const ShardUse& use, Rank other) {
 
 }  // namespace
 
-PairSplit::PairSplit() {
+PairBalancer::PairBalancer() {
   left_.reserve(std::size_t{1} << kHalf);
   right_.reserve(std::size_t{1} << kHalf);
 }
 
-void PairSplit::collect(const RankLoads& loads, Rank rank, Rank other) {
+void PairBalancer::collect(const RankLoads& loads, Rank rank, Rank other) {
   const std::uint32_t local = loads.model().local_world_size();
   for (const std::uint32_t slot : loads.shards_on(rank)) {
     const Reach reach = loads.reach(loads.slot(slot).table);
@@ -44,8 +44,8 @@ void PairSplit::collect(const RankLoads& loads, Rank rank, Rank other) {
   }
 }
 
-void PairSplit::sum_subsets(const RankLoads& loads, std::size_t begin, std::size_t end,
-                            std::vector<Subset>& subsets) {
+void PairBalancer::sum_subsets(const RankLoads& loads, std::size_t begin, std::size_t end,
+                               std::vector<Subset>& subsets) {
   subsets.assign(1, {});
   for (std::size_t i = begin; i < end; ++i) {
     const std::size_t size = subsets.size();
@@ -61,8 +61,8 @@ void PairSplit::sum_subsets(const RankLoads& loads, std::size_t begin, std::size
 }
 
 // The members that go to a; nothing where no division is better than the one there is.
-bool PairSplit::find(const RankLoads& loads, Rank a, Rank b, const ShardUse& free_on_a,
-                     std::uint32_t& members) {
+bool PairBalancer::find(const RankLoads& loads, Rank a, Rank b, const ShardUse& free_on_a,
+                        std::uint32_t& members) {
   const RankLoad& at_a = loads.ranks()[a];
   const RankLoad& at_b = loads.ranks()[b];
   const double scale_a = loads.model().time_scale(a);
@@ -95,7 +95,7 @@ bool PairSplit::find(const RankLoads& loads, Rank a, Rank b, const ShardUse& fre
   return found;
 }
 
-bool PairSplit::improve(RankLoads& loads, Rank a, Rank b, RandomDraws& draws) {
+bool PairBalancer::improve(RankLoads& loads, Rank a, Rank b, RandomDraws& draws) {
   slots_.clear();
   collect(loads, a, b);
   collect(loads, b, a);

@@ -1,4 +1,4 @@
-#include "search/embedding/model/rank_state/context.h"
+#include "search/embedding/model/rank_state/search_context.h"
 
 #include <algorithm>
 #include <limits>
@@ -11,7 +11,7 @@ constexpr double kFills[] = {0.995, 0.985, 0.97, 0.94, 0.9, 0.8, 0.65};
 
 }  // namespace
 
-ImproveContext::ImproveContext(const ChoiceModel& model) : model_(&model), units_(model) {
+SearchContext::SearchContext(const ChoiceModel& model) : model_(&model), units_(model) {
   for (Rank rank = 0; rank < model.world_size(); ++rank)
     speed_ += 1 / model.time_scale(rank);
   const std::span<const double> scales = model.time_scale();
@@ -25,7 +25,7 @@ ImproveContext::ImproveContext(const ChoiceModel& model) : model_(&model), units
   find_prices();
 }
 
-bool ImproveContext::every_shard_fits(std::size_t table, const Choice& choice) const {
+bool SearchContext::every_shard_fits(std::size_t table, const Choice& choice) const {
   const PlacementRules& rules = model_->rules();
   const bool by_shard = !rules.same_for_all_shards(model_->table(table));
   const std::span<const Storage> room = model_->room();
@@ -48,14 +48,14 @@ bool ImproveContext::every_shard_fits(std::size_t table, const Choice& choice) c
   return true;
 }
 
-void ImproveContext::find_fitting() {
+void SearchContext::find_fitting() {
   for (std::size_t table = 0; table < model_->num_tables(); ++table) {
     for (const Choice& choice : model_->choices(table))
       fits_.push_back(every_shard_fits(table, choice) ? 1 : 0);
   }
 }
 
-void ImproveContext::expand_shards() {
+void SearchContext::expand_shards() {
   first_slot_.push_back(0);
   for (std::size_t table = 0; table < model_->num_tables(); ++table) {
     std::uint32_t slots = 0;
@@ -77,7 +77,7 @@ void ImproveContext::expand_shards() {
 }
 
 // The least rating that is not below the bound of the choices that it admits.
-void ImproveContext::find_prices() {
+void SearchContext::find_prices() {
   constexpr int kCoarse = 12;
   constexpr int kFine = 40;
   PricedChoices choices(*this);

@@ -9,7 +9,7 @@ namespace shardwright::embedding {
 // its largest load: lowers the HBM of the fullest rank, then returns tables and shards to where
 // `reference` (may be null) has them, unless that raises it again. Cost: O(shards x ranks) per
 // shard or table moved. Precondition: the allocation is complete and within the memory.
-void settle_ties(RankLoads& loads, const Allocation* reference);
+void break_ties(RankLoads& loads, const Allocation* reference);
 
 // Bytes of HBM on the fullest rank.
 std::int64_t peak_hbm(const RankLoads& loads);

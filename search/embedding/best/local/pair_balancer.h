@@ -12,9 +12,9 @@ namespace shardwright::embedding {
 // Meets in the middle: the sums of all subsets of one half of the shards, in order, against those
 // of the other half (Horowitz, Sahni 1974).
 // Thread safety: one thread at a time. Allocates while constructed.
-class PairSplit {
+class PairBalancer {
  public:
-  PairSplit();
+  PairBalancer();
 
   // Of the shards on two ranks that may be on either, as many as can be enumerated (a random
   // choice where there are more) go where the larger of the two loads becomes least and memory

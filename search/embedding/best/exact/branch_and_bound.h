@@ -20,7 +20,7 @@ struct FreeItem {
   std::uint32_t slot = kWholeTable;
 };
 
-struct ExactQuestion {
+struct Subproblem {
   std::span<const FreeItem> items;
   std::span<const Rank> window;  // ascending; where shards may go unless they go on all ranks
   double below = 0;              // what the largest load of the window must be less than
@@ -28,7 +28,7 @@ struct ExactQuestion {
   std::uint64_t work = 0;        // at most about so many updates of a rank
 };
 
-struct ExactAnswer {
+struct SubproblemAnswer {
   bool better = false;    // there is an allocation below; the loads hold the best one found
   bool complete = false;  // nothing was left out: none is better, by more than kLeastGain
 };
@@ -37,15 +37,15 @@ struct ExactAnswer {
 // rank is too full, a rule is broken, or what remains needs more load or memory than the open ranks
 // have left, at one of several prices. Only the first of equal ranks is tried, and equal shards
 // only in the order of ranks. Thread safety: one thread at a time. Refers to the loads.
-class ExactSearch {
+class BranchAndBound {
  public:
   static constexpr double kLeastGain = 1e-11;  // relative
 
-  explicit ExactSearch(RankLoads& loads);
+  explicit BranchAndBound(RankLoads& loads);
 
   // Precondition: no rule is broken and no two items share a shard. Tables that have no choice yet
   // must be items. Where nothing is found, the loads are as before.
-  ExactAnswer solve(const ExactQuestion& question);
+  SubproblemAnswer solve(const Subproblem& question);
 
   std::uint64_t work() const { return work_; }
 

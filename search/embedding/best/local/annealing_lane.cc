@@ -1,4 +1,4 @@
-#include "search/embedding/best/local/improve_stream.h"
+#include "search/embedding/best/local/annealing_lane.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 #include "search/embedding/best/local/choices_below.h"
 #include "search/embedding/best/local/construct.h"
-#include "search/embedding/best/local/ties.h"
+#include "search/embedding/best/local/tie_breaking.h"
 
 namespace shardwright::embedding {
 namespace {
@@ -26,15 +26,14 @@ bool is_better(const RatedAllocation& a, const RatedAllocation& b) {
   return a.peak_hbm_bytes < b.peak_hbm_bytes;
 }
 
-ImproveStream::ImproveStream(const ImproveContext& context, std::uint64_t seed,
-                             std::uint32_t stream)
+AnnealingLane::AnnealingLane(const SearchContext& context, std::uint64_t seed, std::uint32_t stream)
     : context_(&context),
       stream_(stream),
       loads_(context),
       polished_(context),
       annealer_(loads_, seed * 0x9e3779b97f4a7c15ULL + stream * 0xd1342543de82ef95ULL) {}
 
-void ImproveStream::offer(const Allocation& start) {
+void AnnealingLane::offer(const Allocation& start) {
   if (!reference_) reference_ = start;
   polished_.set_bar(std::numeric_limits<double>::infinity());
   polished_.assign(start);
@@ -47,12 +46,12 @@ void ImproveStream::offer(const Allocation& start) {
   loads_.set_bar(best_->rating * (1 - kLeastProgress));
 }
 
-bool ImproveStream::at_bound(double lower_bound) const {
+bool AnnealingLane::at_bound(double lower_bound) const {
   return best_ && best_->rating <= lower_bound * (1 + kLeastProgress);
 }
 
 // Copies what changed since the best was kept last.
-void ImproveStream::keep_best() {
+void AnnealingLane::keep_best() {
   if (!best_) {
     best_.emplace();
     best_->allocation.choice.resize(context_->model().num_tables());
@@ -68,7 +67,7 @@ void ImproveStream::keep_best() {
   loads_.set_bar(best_->rating * (1 - kLeastProgress));
 }
 
-void ImproveStream::choose_target(double lower_bound) {
+void AnnealingLane::choose_target(double lower_bound) {
   static constexpr double kShares[] = {1, 0.5, 0.2, 0.05};
   const double bound = std::max(lower_bound, context_->bound());
   // Without a plan, fitting comes first, more and more.
@@ -84,7 +83,7 @@ void ImproveStream::choose_target(double lower_bound) {
 }
 
 // The mean over tables of what their shards, each on a rank at the target, would add to the energy.
-double ImproveStream::typical_gain() const {
+double AnnealingLane::typical_gain() const {
   const ChoiceModel& model = context_->model();
   Goal goal = loads_.goal();
   goal.target = std::max(goal.target, 1e-300);
@@ -98,7 +97,7 @@ double ImproveStream::typical_gain() const {
 
 // The best of several first allocations: the smaller the largest shard, the more even the ranks,
 // but splitting has its price; so has memory that is left unused.
-void ImproveStream::construct_start(double bound) {
+void AnnealingLane::construct_start(double bound) {
   static constexpr double kLimits[] = {1e9, 1.02, 0.7, 0.5, 0.35, 0.2, 0.1, 0.05};
   RandomDraws& draws = annealer_.draws();
   const double price_factor = 1.0 + 0.25 * draws.below(rounds_ == 0 ? 2 : 5);
@@ -133,7 +132,7 @@ void ImproveStream::construct_start(double bound) {
 
 // Where memory is full, no step leads from choices that waste it to those that do not: a plan far
 // from the bound is as good a start as none.
-bool ImproveStream::begins_anew(double bound) const {
+bool AnnealingLane::begins_anew(double bound) const {
   constexpr double kNear = 1.02;
   constexpr double kTooFar = 1.1;
   if (!best_ || context_->prices_by_fill().size() == 1 || (rounds_ & 3) != 2) return false;
@@ -141,7 +140,7 @@ bool ImproveStream::begins_anew(double bound) const {
 }
 
 // Aims at a rating near the bound; returns the rating that choices are considered for.
-double ImproveStream::aim_anew(double bound) {
+double AnnealingLane::aim_anew(double bound) {
   static constexpr double kShares[] = {0.05, 0.1, 0.2, 0.4};
   const double above = kShares[annealer_.draws().below(4)] * (best_->rating - bound);
   const double target = bound + above;
@@ -152,7 +151,7 @@ double ImproveStream::aim_anew(double bound) {
 // From nothing, for a target that steps from the best allocation may not get to: a table that goes
 // on all ranks changes what fits on every one of them. The first time the least target that there
 // are choices for, later a random one. Returns it; 0 where there was none.
-double ImproveStream::start_below(double bound) {
+double AnnealingLane::start_below(double bound) {
   constexpr std::uint64_t kWorkPerChoice = 10;
   RandomDraws& draws = annealer_.draws();
   const bool first = unlikely_ == 0;
@@ -181,7 +180,7 @@ double ImproveStream::start_below(double bound) {
 
 // How often a round begins that way: where the best allocation is far from the bound, every other
 // time, and near it, where steps find what there is to find, never.
-bool ImproveStream::begins_below(double bound) {
+bool AnnealingLane::begins_below(double bound) {
   if (!best_) return false;
   const double above = best_->rating / std::max({bound, unlikely_, 1e-300});
   if (rounds_ == 0) return above > kFar && (stream_ & 1) != 0;
@@ -190,26 +189,26 @@ bool ImproveStream::begins_below(double bound) {
 
 // Divides the shards of the busiest rank and of another one anew, again and again: steps that
 // change one shard at a time find the last ten-thousandth of an even division only by luck.
-void ImproveStream::even_out(std::uint64_t work) {
+void AnnealingLane::even_out(std::uint64_t work) {
   const std::span<const RankLoad> ranks = loads_.ranks();
   const auto size = static_cast<std::uint32_t>(ranks.size());
   if (size < 2) return;
-  const std::uint64_t begin = pair_split_.work();
+  const std::uint64_t begin = pair_balancer_.work();
   std::uint32_t in_vain = 0;
-  while (pair_split_.work() - begin < work && in_vain < 4 * size) {
+  while (pair_balancer_.work() - begin < work && in_vain < 4 * size) {
     Rank busiest = 0;
     for (Rank rank = 1; rank < size; ++rank) {
       if (ranks[rank].load > ranks[busiest].load) busiest = rank;
     }
     const Rank other = (busiest + 1 + annealer_.draws().below(size - 1)) % size;
-    const bool better = pair_split_.improve(loads_, busiest, other, annealer_.draws());
+    const bool better = pair_balancer_.improve(loads_, busiest, other, annealer_.draws());
     in_vain = better ? 0 : in_vain + 1;
     if (better && loads_.all_good()) keep_best();
   }
-  annealer_.placer().spend(pair_split_.work() - begin + in_vain * size);
+  annealer_.placer().spend(pair_balancer_.work() - begin + in_vain * size);
 }
 
-void ImproveStream::begin_round(double lower_bound) {
+void AnnealingLane::begin_round(double lower_bound) {
   RandomDraws& draws = annealer_.draws();
   const double bound = std::max(lower_bound, context_->bound());
   const ChoiceModel& model = context_->model();
@@ -253,13 +252,13 @@ void ImproveStream::begin_round(double lower_bound) {
 }
 
 // Puts the best allocation in the best of its equals, and its exact sums in place of running ones.
-void ImproveStream::settle_best() {
+void AnnealingLane::settle_best() {
   if (!best_ || settled_) return;
   settled_ = true;
   polished_.assign(best_->allocation);
   polished_.set_bar(std::numeric_limits<double>::infinity());
   polished_.clear_changed();
-  settle_ties(polished_, reference_ ? &*reference_ : nullptr);
+  break_ties(polished_, reference_ ? &*reference_ : nullptr);
   for (const std::uint32_t table : polished_.changed_tables()) {
     polished_.copy_table(table, best_->allocation);
     loads_.mark_changed(table);
@@ -269,7 +268,7 @@ void ImproveStream::settle_best() {
   best_->peak_hbm_bytes = peak_hbm(polished_);
 }
 
-void ImproveStream::run(std::uint64_t work, double lower_bound, const Budget& budget) {
+void AnnealingLane::run(std::uint64_t work, double lower_bound, const Budget& budget) {
   const std::uint64_t end = annealer_.work() + work;
   while (annealer_.work() < end && !at_bound(lower_bound) && !budget.interrupted()) {
     if (steps_left_ == 0) begin_round(lower_bound);

@@ -6,7 +6,7 @@
 
 #include "search/budget.h"
 #include "search/embedding/best/local/annealer.h"
-#include "search/embedding/best/local/pair_split.h"
+#include "search/embedding/best/local/pair_balancer.h"
 
 namespace shardwright::embedding {
 
@@ -23,9 +23,9 @@ bool is_better(const RatedAllocation& a, const RatedAllocation& b);
 // the lower bound and the best rating. The same seed, stream, offers and work give the same result.
 // Thread safety: one thread at a time; streams share only the const context, which must outlive
 // them.
-class ImproveStream {
+class AnnealingLane {
  public:
-  ImproveStream(const ImproveContext& context, std::uint64_t seed, std::uint32_t stream);
+  AnnealingLane(const SearchContext& context, std::uint64_t seed, std::uint32_t stream);
 
   // Precondition: a choice of the table's own and ranks in reach for every table.
   // Goes on from `start` where it is feasible and better than what the stream has. The first offer
@@ -53,12 +53,12 @@ class ImproveStream {
   void settle_best();
   bool at_bound(double lower_bound) const;
 
-  const ImproveContext* context_;
+  const SearchContext* context_;
   std::uint32_t stream_;
   RankLoads loads_;
   RankLoads polished_;  // scratch for whole allocations
   Annealer annealer_;
-  PairSplit pair_split_;
+  PairBalancer pair_balancer_;
   std::optional<RatedAllocation> best_;
   std::optional<Allocation> reference_;
   bool settled_ = false;  // ties are settled for the best

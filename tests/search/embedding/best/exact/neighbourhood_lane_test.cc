@@ -1,5 +1,5 @@
 // Exactly solved neighbourhoods: small models whole, large ones part by part.
-#include "search/embedding/best/exact/neighbourhood_stream.h"
+#include "search/embedding/best/exact/neighbourhood_lane.h"
 
 #include <doctest/doctest.h>
 
@@ -18,7 +18,7 @@ using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 
 RatedAllocation rough_start(const Model& model) {
-  ImproveStream stream(model.context, 1, 0);
+  AnnealingLane stream(model.context, 1, 0);
   stream.run(5'000, 0, Budget());
   REQUIRE(stream.best().has_value());
   return *stream.best();
@@ -36,7 +36,7 @@ TEST_CASE("neighbourhoods: small models are solved whole, or shown to have no al
       INFO("model ", i);
       const Model model(small_space(random));
       const std::optional<double> least = least_rating(model.choices);
-      NeighbourhoodStream stream(model.context, 1);
+      NeighbourhoodLane stream(model.context, 1);
       for (int round = 0; round < 8 && !stream.solved(); ++round)
         stream.run(1'000'000, 0, Budget());
       CHECK(stream.solved());
@@ -56,7 +56,7 @@ TEST_CASE("neighbourhoods: a large model is improved from where it stands, withi
     INFO("hbm ", hbm);
     const Model model(forty_tables(hbm));
     const RatedAllocation start = rough_start(model);
-    NeighbourhoodStream stream(model.context, 1);
+    NeighbourhoodLane stream(model.context, 1);
     stream.run(100'000, 0, Budget());
     CHECK_FALSE(stream.best().has_value());
     stream.offer(start.allocation);
@@ -72,9 +72,9 @@ TEST_CASE("neighbourhoods: a large model is improved from where it stands, withi
 TEST_CASE("neighbourhoods: the same seed and work give the same allocation") {
   const Model model(forty_tables(60));
   const RatedAllocation start = rough_start(model);
-  NeighbourhoodStream once(model.context, 5);
-  NeighbourhoodStream again(model.context, 5);
-  for (NeighbourhoodStream* stream : {&once, &again}) {
+  NeighbourhoodLane once(model.context, 5);
+  NeighbourhoodLane again(model.context, 5);
+  for (NeighbourhoodLane* stream : {&once, &again}) {
     stream->offer(start.allocation);
     stream->run(300'000, 0, Budget());
   }
@@ -85,7 +85,7 @@ TEST_CASE("neighbourhoods: the same seed and work give the same allocation") {
 
 TEST_CASE("neighbourhoods: a bound that is reached ends the work, and so does an interruption") {
   const Model model(forty_tables(1000));
-  NeighbourhoodStream stream(model.context, 1);
+  NeighbourhoodLane stream(model.context, 1);
   stream.offer(rough_start(model).allocation);
   stream.run(10'000'000, 1e9, Budget());
   CHECK(stream.work() == 0);

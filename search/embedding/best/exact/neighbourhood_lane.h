@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "search/budget.h"
-#include "search/embedding/best/exact/exact_search.h"
-#include "search/embedding/best/local/improve_stream.h"
+#include "search/embedding/best/exact/branch_and_bound.h"
+#include "search/embedding/best/local/annealing_lane.h"
 #include "search/random.h"
 
 namespace shardwright::embedding {
@@ -19,11 +19,11 @@ namespace shardwright::embedding {
 // programming and local search methods to solve vehicle routing problems". The same seed, offers
 // and work give the same result. Thread safety: one thread at a time; shares only the const
 // context, which must outlive it.
-class NeighbourhoodStream {
+class NeighbourhoodLane {
  public:
-  NeighbourhoodStream(const ImproveContext& context, std::uint64_t seed);
+  NeighbourhoodLane(const SearchContext& context, std::uint64_t seed);
 
-  // As ImproveStream.
+  // As AnnealingLane.
   void offer(const Allocation& start);
   void run(std::uint64_t work, double lower_bound, const Budget& budget);
   const std::optional<RatedAllocation>& best() const { return best_; }
@@ -43,11 +43,11 @@ class NeighbourhoodStream {
   void keep_best();
   void settle_best();
 
-  const ImproveContext* context_;
+  const SearchContext* context_;
   RankLoads loads_;    // the best allocation, or one as good with fewer busy ranks
   RankLoads scratch_;  // for whole allocations
-  ExactSearch exact_;
-  ExactSearch whole_;
+  BranchAndBound exact_;
+  BranchAndBound whole_;
   RandomDraws draws_;
   std::optional<RatedAllocation> best_;
   std::optional<Allocation> reference_;

@@ -1,4 +1,4 @@
-#include "search/embedding/best/local/ties.h"
+#include "search/embedding/best/local/tie_breaking.h"
 
 #include <algorithm>
 #include <cmath>
@@ -195,7 +195,7 @@ std::int64_t peak_hbm(const RankLoads& loads) {
   return most;
 }
 
-void settle_ties(RankLoads& loads, const Allocation* reference) {
+void break_ties(RankLoads& loads, const Allocation* reference) {
   const double bar = loads.bar();
   const double most = loads.max_load();
   loads.set_bar(std::nextafter(most, std::numeric_limits<double>::infinity()));
