@@ -1,32 +1,50 @@
-// Random draws for one stream of a search, the same on every machine.
+// The random generator of every search: the same numbers on every machine, in any order of calls.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-namespace shardwright::embedding {
+namespace shardwright {
 
+// SplitMix64. The i-th number of a sequence is a function of (key, i), so a sequence can be drawn
+// one number after another or looked up by index. Sequences of different keys are independent for
+// practical purposes; a search derives one key per lane, batch or candidate.
+// Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
 // Thread safety: one thread at a time.
-// Source: SplitMix64, Steele, Lea, Flood 2014.
-class RandomDraws {
+class RandomGenerator {
  public:
-  explicit RandomDraws(std::uint64_t key) : state_(key) {}
+  explicit RandomGenerator(std::uint64_t key) : state_(key) {}
 
-  std::uint64_t bits() {
-    std::uint64_t x = state_ += 0x9e3779b97f4a7c15ULL;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-    return x ^ (x >> 31);
+  // The number at `index` of the sequence of `key`: what the call number `index` of bits() returns.
+  static std::uint64_t bits_at(std::uint64_t key, std::uint64_t index) {
+    return mix(key + (index + 1) * kIncrement);
   }
-  // In [0, bound), bound > 0; the bias is below bound / 2^32.
+
+  std::uint64_t bits() { return mix(state_ += kIncrement); }
+  // In [0, bound), from the upper 32 bits. Precondition: 0 < bound <= 2^32. Every value is drawn
+  // with a probability within bound / 2^32 of the mean. Costs one multiplication.
   std::uint32_t below(std::size_t bound) {
     return static_cast<std::uint32_t>(((bits() >> 32) * bound) >> 32);
   }
+  // In [0, bound), as the remainder of all 64 bits: the bias is negligible for every bound that
+  // fits the result. Costs one division. Precondition: as of below().
+  std::uint32_t remainder(std::size_t bound) { return static_cast<std::uint32_t>(bits() % bound); }
+  // True with probability 1 / n. Precondition: n is a power of two.
+  bool one_in(std::uint64_t n) { return (bits() & (n - 1)) == 0; }
   // In [0, 1).
   double fraction() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
 
  private:
+  static constexpr std::uint64_t kIncrement =
+      0x9e3779b97f4a7c15ULL;  // odd, near 2^64 / golden ratio
+
+  static std::uint64_t mix(std::uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+    return x ^ (x >> 31);
+  }
+
   std::uint64_t state_;
 };
 
-}  // namespace shardwright::embedding
+}  // namespace shardwright

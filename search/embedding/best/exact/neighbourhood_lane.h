@@ -48,7 +48,7 @@ class NeighbourhoodLane {
   RankLoads scratch_;  // for whole allocations
   BranchAndBound exact_;
   BranchAndBound whole_;
-  RandomDraws draws_;
+  RandomGenerator draws_;
   std::optional<RatedAllocation> best_;
   std::optional<Allocation> reference_;
   bool settled_ = false;

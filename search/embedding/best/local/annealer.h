@@ -24,7 +24,7 @@ class Annealer {
   void step(double temperature);
 
   std::uint64_t work() const { return placer_.work(); }
-  RandomDraws& draws() { return draws_; }
+  RandomGenerator& draws() { return draws_; }
   Placer& placer() { return placer_; }
 
  private:
@@ -59,7 +59,7 @@ class Annealer {
   void try_push(std::uint32_t slot, double most);
 
   RankLoads* loads_;
-  RandomDraws draws_;
+  RandomGenerator draws_;
   Placer placer_;
   std::vector<std::uint32_t> considered_;  // choices, table after table
   std::vector<std::uint32_t> first_considered_;

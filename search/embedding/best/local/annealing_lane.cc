@@ -99,7 +99,7 @@ double AnnealingLane::typical_gain() const {
 // but splitting has its price; so has memory that is left unused.
 void AnnealingLane::construct_start(double bound) {
   static constexpr double kLimits[] = {1e9, 1.02, 0.7, 0.5, 0.35, 0.2, 0.1, 0.05};
-  RandomDraws& draws = annealer_.draws();
+  RandomGenerator& draws = annealer_.draws();
   const double price_factor = 1.0 + 0.25 * draws.below(rounds_ == 0 ? 2 : 5);
   // The first time, and until there is a plan, at the prices of all memory.
   const bool anew = best_ && rounds_ > 0;
@@ -153,7 +153,7 @@ double AnnealingLane::aim_anew(double bound) {
 // are choices for, later a random one. Returns it; 0 where there was none.
 double AnnealingLane::start_below(double bound) {
   constexpr std::uint64_t kWorkPerChoice = 10;
-  RandomDraws& draws = annealer_.draws();
+  RandomGenerator& draws = annealer_.draws();
   const bool first = unlikely_ == 0;
   double low = std::max({bound, unlikely_, best_->rating * 1e-3});
   double high = best_->rating;
@@ -209,7 +209,7 @@ void AnnealingLane::even_out(std::uint64_t work) {
 }
 
 void AnnealingLane::begin_round(double lower_bound) {
-  RandomDraws& draws = annealer_.draws();
+  RandomGenerator& draws = annealer_.draws();
   const double bound = std::max(lower_bound, context_->bound());
   const ChoiceModel& model = context_->model();
   const bool anew = begins_anew(bound);

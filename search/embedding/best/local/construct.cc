@@ -166,7 +166,7 @@ std::vector<std::uint32_t> choose_priced(const SearchContext& context, double sh
   return choices;
 }
 
-Allocation construct(RankLoads& loads, RandomDraws& draws, std::vector<std::uint32_t> choices) {
+Allocation construct(RankLoads& loads, RandomGenerator& draws, std::vector<std::uint32_t> choices) {
   const SearchContext& context = loads.context();
   const ChoiceModel& model = context.model();
   Allocation made;

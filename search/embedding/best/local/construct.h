@@ -16,6 +16,6 @@ std::vector<std::uint32_t> choose_priced(const SearchContext& context, double sh
 
 // Places the choices of all tables in the order all ranks, hosts, single shards, dearest first.
 // Memory may be exceeded.
-Allocation construct(RankLoads& loads, RandomDraws& draws, std::vector<std::uint32_t> choices);
+Allocation construct(RankLoads& loads, RandomGenerator& draws, std::vector<std::uint32_t> choices);
 
 }  // namespace shardwright::embedding

@@ -95,7 +95,7 @@ bool PairBalancer::find(const RankLoads& loads, Rank a, Rank b, const ShardUse& 
   return found;
 }
 
-bool PairBalancer::improve(RankLoads& loads, Rank a, Rank b, RandomDraws& draws) {
+bool PairBalancer::improve(RankLoads& loads, Rank a, Rank b, RandomGenerator& draws) {
   slots_.clear();
   collect(loads, a, b);
   collect(loads, b, a);

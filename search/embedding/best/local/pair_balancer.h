@@ -19,7 +19,7 @@ class PairBalancer {
   // Of the shards on two ranks that may be on either, as many as can be enumerated (a random
   // choice where there are more) go where the larger of the two loads becomes least and memory
   // suffices. Whether that made it less. Cost: work() rank and shard updates, about 2^12.
-  bool improve(RankLoads& loads, Rank a, Rank b, RandomDraws& draws);
+  bool improve(RankLoads& loads, Rank a, Rank b, RandomGenerator& draws);
 
   std::uint64_t work() const { return work_; }
 

@@ -25,7 +25,7 @@ struct Replacement {
 // Thread safety: one thread at a time. Refers to the loads and the draws.
 class Placer {
  public:
-  Placer(RankLoads& loads, RandomDraws& draws) : loads_(&loads), draws_(&draws) {}
+  Placer(RankLoads& loads, RandomGenerator& draws) : loads_(&loads), draws_(&draws) {}
 
   // Adds the shards of `choice`, tentatively, in shard order, each where it costs least among
   // `breadth` ranks (or hosts) of the window from a random one on; all of them where there are no
@@ -65,7 +65,7 @@ class Placer {
                         std::vector<Rank>& ranks);
 
   RankLoads* loads_;
-  RandomDraws* draws_;
+  RandomGenerator* draws_;
   std::vector<Rank> trial_;
   std::vector<std::vector<Rank>> best_of_unit_;
   std::uint64_t work_ = 0;

@@ -49,7 +49,7 @@ BlockPicker::BlockPicker(const ChoiceGraph& graph) : graph_(graph) {
 
 bool BlockPicker::pick(const SearchState& state, const BlockShape& shape, BlockScratch& scratch,
                        std::uint64_t key) const {
-  RandomStream random(key);
+  RandomGenerator random(key);
   // The first bits chose the shape.
   random.bits();
   scratch.block.clear();
@@ -60,7 +60,7 @@ bool BlockPicker::pick(const SearchState& state, const BlockShape& shape, BlockS
 
 // Takes in neighbours breadth first, in random order, up to a size of the block.
 void BlockPicker::grow(BlockScratch& scratch, std::uint32_t start, std::size_t size,
-                       RandomStream& random) const {
+                       RandomGenerator& random) const {
   std::vector<std::uint32_t>& block = scratch.block;
   if (scratch.seen[start] != 0 || block.size() >= size) return;
   std::size_t head = block.size();
@@ -69,7 +69,7 @@ void BlockPicker::grow(BlockScratch& scratch, std::uint32_t start, std::size_t s
   for (; head < block.size() && block.size() < size; ++head) {
     // The next to grow from is any of the first few.
     const std::size_t width = std::min<std::size_t>(block.size() - head, 4);
-    std::swap(block[head], block[head + random.below(width)]);
+    std::swap(block[head], block[head + random.remainder(width)]);
     for (const ChoiceGraph::Arc& arc : graph_.arcs(block[head])) {
       if (scratch.seen[arc.node] != 0 || block.size() >= size) continue;
       scratch.seen[arc.node] = 1;
@@ -90,10 +90,10 @@ double BlockPicker::burden(const SearchState& state, std::uint32_t n) const {
 // Takes in neighbours by how much their pair costs vary, from a node that costs much: where a
 // change has to end, it ends where that costs little.
 void BlockPicker::grow_stiff(const SearchState& state, BlockScratch& scratch, std::size_t size,
-                             RandomStream& random) const {
-  std::uint32_t start = random.below(graph_.num_nodes());
-  for (std::uint32_t draws = 1U << random.below(10); draws > 1; --draws) {
-    const std::uint32_t other = random.below(graph_.num_nodes());
+                             RandomGenerator& random) const {
+  std::uint32_t start = random.remainder(graph_.num_nodes());
+  for (std::uint32_t draws = 1U << random.remainder(10); draws > 1; --draws) {
+    const std::uint32_t other = random.remainder(graph_.num_nodes());
     if (burden(state, other) > burden(state, start)) start = other;
   }
   auto& frontier = scratch.frontier;
@@ -117,10 +117,10 @@ void BlockPicker::grow_stiff(const SearchState& state, BlockScratch& scratch, st
 }
 
 void BlockPicker::take_in(const SearchState& state, const BlockShape& shape, BlockScratch& scratch,
-                          RandomStream& random) const {
+                          RandomGenerator& random) const {
   const std::size_t count = graph_.num_nodes(), size = std::min<std::size_t>(shape.size, count);
   scratch.block.clear();
-  const std::uint32_t start = random.below(count);
+  const std::uint32_t start = random.remainder(count);
   if (shape.kind == BlockKind::kStiff) {
     grow_stiff(state, scratch, size, random);
   } else if (shape.kind == BlockKind::kBall) {
@@ -136,7 +136,7 @@ void BlockPicker::take_in(const SearchState& state, const BlockShape& shape, Blo
     const auto holders = graph_.holders();
     const std::size_t part = std::max<std::size_t>(4, size / 4);
     for (std::size_t i = 0; i < 4 * size && scratch.block.size() < size; ++i) {
-      grow(scratch, holders[random.below(holders.size())],
+      grow(scratch, holders[random.remainder(holders.size())],
            std::min(size, scratch.block.size() + part), random);
     }
   }
@@ -147,12 +147,12 @@ void BlockPicker::take_in(const SearchState& state, const BlockShape& shape, Blo
 // Changes one node at random and lets others follow until nothing forbidden is left; the block is
 // what changed and its surroundings. False: that would lead too far.
 bool BlockPicker::follow(const SearchState& state, const BlockShape& shape, BlockScratch& scratch,
-                         RandomStream& random) const {
+                         RandomGenerator& random) const {
   scratch.block.clear();
   ConsistentDomains& domains = scratch.domains;
   domains.undo_to(scratch.consistent);
-  const std::uint32_t start = random.below(graph_.num_nodes());
-  const std::uint32_t strategy = random.below(graph_.num_strategies(start));
+  const std::uint32_t start = random.remainder(graph_.num_nodes());
+  const std::uint32_t strategy = random.remainder(graph_.num_strategies(start));
   if (!domains.alive(start, strategy) || strategy == state.choice[start]) return false;
   scratch.choice = state.choice;
   const auto set = [&](std::uint32_t n, std::uint32_t s) {

@@ -9,7 +9,7 @@
 #include "search/operators/solve/graph/choice_graph.h"
 #include "search/operators/solve/graph/consistent_domains.h"
 #include "search/operators/solve/graph/search_state.h"
-#include "search/random_bits.h"
+#include "search/random.h"
 
 namespace shardwright::operators {
 
@@ -52,14 +52,14 @@ class BlockPicker {
 
  private:
   void take_in(const SearchState& state, const BlockShape& shape, BlockScratch& scratch,
-               RandomStream& random) const;
+               RandomGenerator& random) const;
   void grow(BlockScratch& scratch, std::uint32_t start, std::size_t size,
-            RandomStream& random) const;
+            RandomGenerator& random) const;
   void grow_stiff(const SearchState& state, BlockScratch& scratch, std::size_t size,
-                  RandomStream& random) const;
+                  RandomGenerator& random) const;
   double burden(const SearchState& state, std::uint32_t n) const;
   bool follow(const SearchState& state, const BlockShape& shape, BlockScratch& scratch,
-              RandomStream& random) const;
+              RandomGenerator& random) const;
   std::uint32_t best_left(const SearchState& state, const BlockScratch& scratch,
                           std::uint32_t n) const;
 

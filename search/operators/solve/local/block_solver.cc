@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "search/random_bits.h"
+#include "search/random.h"
 
 namespace shardwright::operators {
 namespace {
@@ -20,10 +20,10 @@ constexpr double kOvershoot = 1.3;
 constexpr int kDraws = 6;
 
 std::uint32_t heaviest(const std::vector<double>& weight, const std::vector<std::uint8_t>& gone,
-                       RandomStream& random) {
+                       RandomGenerator& random) {
   std::uint32_t most = ~std::uint32_t{0};
   for (int draw = 0; draw < kDraws; ++draw) {
-    std::uint32_t v = random.below(weight.size());
+    std::uint32_t v = random.remainder(weight.size());
     while (gone[v] != 0)
       v = v + 1 == weight.size() ? 0 : v + 1;
     if (most == ~std::uint32_t{0} || weight[v] > weight[most]) most = v;
@@ -118,7 +118,7 @@ void BlockSolver::order(std::uint64_t key) {
   };
   for (std::uint32_t v = 0; v < count; ++v)
     weigh(v);
-  RandomStream random(key);
+  RandomGenerator random(key);
   const auto leave = [&](std::uint32_t v) {
     for (const std::uint32_t w : neighbors_[v]) {
       auto& list = neighbors_[w];

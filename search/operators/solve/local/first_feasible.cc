@@ -13,7 +13,7 @@
 #include "search/budget.h"
 #include "search/operators/solve/graph/choice_graph.h"
 #include "search/operators/solve/graph/consistent_domains.h"
-#include "search/random_bits.h"
+#include "search/random.h"
 
 namespace shardwright::operators {
 namespace {
@@ -140,7 +140,7 @@ class FeasibleAssignment {
         if (failures_[a] != failures_[b]) return failures_[a] > failures_[b];
         if (restart < kSteeredRestarts) return spread_[a] > spread_[b];
         const std::uint64_t salt = seed_ + restarts_;
-        return random_bits(salt, a) < random_bits(salt, b);
+        return RandomGenerator::bits_at(salt, a) < RandomGenerator::bits_at(salt, b);
       });
       bool complete = true;
       for (const std::uint32_t n : order) {

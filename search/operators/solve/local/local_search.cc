@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "search/random_bits.h"
+#include "search/random.h"
 
 namespace shardwright::operators {
 namespace {
@@ -121,8 +121,8 @@ std::size_t LocalSearch::propose(const Budget&) {
   }
   for (std::size_t i = 0; i < kBlocks; ++i) {
     Candidate& candidate = candidates_[i];
-    candidate.key = random_bits(options_.seed, batch_ * kBlocks + i);
-    RandomStream random(candidate.key);
+    candidate.key = RandomGenerator::bits_at(options_.seed, batch_ * kBlocks + i);
+    RandomGenerator random(candidate.key);
     const double point = random.fraction() * share[arms_.size() - 1];
     candidate.arm = 0;
     while (candidate.arm + 1 < arms_.size() && share[candidate.arm] <= point)

@@ -233,7 +233,7 @@ TEST_CASE("improve: two ranks are divided as evenly as any division within the m
     loads.assign(start);
     const double before = loads.max_load();
     PairBalancer split;
-    RandomDraws draws(1);
+    RandomGenerator draws(1);
     const bool improved = split.improve(loads, 0, 1, draws);
     loads.recompute();
     const bool roomy = hbm >= 15 * static_cast<std::int64_t>(tables);
