@@ -13,7 +13,6 @@
 #include "search/embedding/questions/replan/old_plan.h"
 #include "search/embedding/questions/replan/place_anew.h"
 #include "search/embedding/questions/replan/plan_blend.h"
-#include "search/embedding/questions/replan/rank_tally.h"
 
 namespace shardwright {
 namespace {
@@ -80,7 +79,7 @@ class Replanner {
   void keep_old_plan() {
     const std::vector<TableOptions> tables = by_table(*space_);
     Assignments kept(tables.size());
-    RankTally tally(*problem_, reservation_.topology);
+    embedding::PlanLoads loads(*problem_, reservation_.topology);
     std::vector<std::size_t> homeless;
     for (std::size_t i = 0; i < tables.size(); ++i) {
       kept[i] = old_.assignment(tables[i].table);
@@ -88,7 +87,7 @@ class Replanner {
         homeless.push_back(i);
         continue;
       }
-      tally.add(kept[i]);
+      loads.add(kept[i]);
       in_space_ = in_space_ && old_.in_space(tables[i].table);
     }
     rate_old_places(kept);
@@ -99,7 +98,7 @@ class Replanner {
     std::stable_sort(homeless.begin(), homeless.end(),
                      [&](std::size_t a, std::size_t b) { return size_of(a) > size_of(b); });
     for (const std::size_t i : homeless) {
-      const auto place = place_anew(*problem_, reservation_.topology, tables[i].options, tally);
+      const auto place = place_anew(*problem_, reservation_.topology, tables[i].options, loads);
       if (!place) return;
       kept[i] = *place;
     }
@@ -290,9 +289,9 @@ Result<EmbeddingPlanResult> replan_embedding(std::shared_ptr<const Problem> prob
     SHARDWRIGHT_ASSIGN_OR_RETURN(search_space,
                                  embedding::enumerate(problem, executor, {}, cost_model));
   }
-  SHARDWRIGHT_ASSIGN_OR_RETURN(EmbeddingPlanResult result,
-                               replan_in(std::move(problem), old, options,
-                                         std::move(search_space)));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(
+      EmbeddingPlanResult result,
+      replan_in(std::move(problem), old, options, std::move(search_space)));
   result.given_search_space = given;
   return result;
 }

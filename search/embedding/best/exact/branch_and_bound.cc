@@ -13,13 +13,9 @@ bool alike(const ShardUse& a, const ShardUse& b) {
          a.hbm_bytes == b.hbm_bytes && a.ddr_bytes == b.ddr_bytes;
 }
 
-bool within_room(const RankLoad& at, std::int64_t hbm, std::int64_t ddr) {
-  return (hbm <= at.room_hbm && ddr <= at.room_ddr) || (hbm == 0 && ddr == 0);
-}
-
 }  // namespace
 
-BranchAndBound::BranchAndBound(RankLoads& loads)
+BranchAndBound::BranchAndBound(AllocationState& loads)
     : loads_(&loads), symmetry_(loads), position_(loads.ranks().size()) {
   const SearchContext& context = loads.context();
   const double hbm = 1 / std::max(context.total_hbm(), 1.0);
@@ -150,15 +146,7 @@ void BranchAndBound::take_items() {
       loads_->remove(loads_->slot(item.free.slot).rank, item.use);
       continue;
     }
-    if (!loads_->has_choice(table)) continue;
-    const Choice& own = loads_->chosen(table);
-    if (own.reach == Reach::kAllRanks) {
-      loads_->remove_everywhere(own);
-      continue;
-    }
-    const std::uint32_t first = loads_->context().first_slot(table);
-    for (std::uint32_t i = 0; i < own.num_shards; ++i)
-      loads_->remove(loads_->slot(first + i).rank, loads_->slot(first + i).use);
+    if (loads_->has_choice(table)) loads_->take_away(table);
   }
   work_ += loads_->num_tentative();
 }
@@ -220,12 +208,12 @@ bool BranchAndBound::may_end_well(std::size_t depth) {
     if (is_end) continue;
     const Least& least = items_[depth].smallest;
     if (at.load + loads_->scaled(rank, least.load) >= below_ ||
-        !within_room(at, at.hbm_bytes + least.hbm_bytes, at.ddr_bytes + least.ddr_bytes)) {
+        !at.holds(at.hbm_bytes + least.hbm_bytes, at.ddr_bytes + least.ddr_bytes)) {
       continue;
     }
     const double load = (below_ - at.load) / loads_->model().time_scale(rank);
-    const std::int64_t hbm = std::max<std::int64_t>(at.room_hbm - at.hbm_bytes, 0);
-    const std::int64_t ddr = std::max<std::int64_t>(at.room_ddr - at.ddr_bytes, 0);
+    const std::int64_t hbm = std::max<std::int64_t>(at.hbm_capacity - at.hbm_bytes, 0);
+    const std::int64_t ddr = std::max<std::int64_t>(at.ddr_capacity - at.ddr_bytes, 0);
     for (std::size_t p = 0; p < kPrices; ++p)
       room[p] += priced(p, load, hbm, ddr);
   }
@@ -312,9 +300,7 @@ void BranchAndBound::visit_shards(std::size_t depth, std::span<const ShardUse> u
   for (std::size_t i = first_place(depth, uses, shard, part); i < part.end; ++i) {
     const RankLoad& at = loads_->ranks()[window_[i]];
     const double load = at.load + loads_->scaled(window_[i], use.load);
-    if (load < below_ &&
-        within_room(at, at.hbm_bytes + use.hbm_bytes, at.ddr_bytes + use.ddr_bytes) &&
-        !has_earlier_twin(i, part)) {
+    if (load < below_ && at.has_room_for(use) && !has_earlier_twin(i, part)) {
       order_.emplace_back(load, i);
     }
   }
@@ -369,8 +355,8 @@ bool BranchAndBound::add(Rank rank, const ShardUse& use) {
   loads_->add(rank, use);
   ++work_;
   const RankLoad& at = loads_->ranks()[rank];
-  return at.load < (position_[rank] == kOutside ? limit_ : below_) &&
-         within_room(at, at.hbm_bytes, at.ddr_bytes) && loads_->rules().broken() == 0;
+  return at.load < (position_[rank] == kOutside ? limit_ : below_) && at.fits() &&
+         loads_->rules().broken() == 0;
 }
 
 bool BranchAndBound::add_everywhere(const Choice& choice) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "search/embedding/best/exact/rank_symmetry.h"
-#include "search/embedding/model/rank_state/rank_loads.h"
+#include "search/embedding/model/rank_state/allocation_state.h"
 
 namespace shardwright::embedding {
 
@@ -41,7 +41,7 @@ class BranchAndBound {
  public:
   static constexpr double kLeastGain = 1e-11;  // relative
 
-  explicit BranchAndBound(RankLoads& loads);
+  explicit BranchAndBound(AllocationState& loads);
 
   // Precondition: no rule is broken and no two items share a shard. Tables that have no choice yet
   // must be items. Where nothing is found, the loads are as before.
@@ -108,7 +108,7 @@ class BranchAndBound {
   std::size_t first_place(std::size_t depth, std::span<const ShardUse> uses, std::size_t shard,
                           Part part) const;
 
-  RankLoads* loads_;
+  AllocationState* loads_;
   RankSymmetry symmetry_;
   std::vector<Rank> window_;
   std::vector<std::uint32_t> position_;  // in the window, by rank; kOutside

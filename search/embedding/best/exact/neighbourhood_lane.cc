@@ -38,7 +38,7 @@ void NeighbourhoodLane::offer(const Allocation& start) {
 void NeighbourhoodLane::take(const Allocation& start) {
   scratch_.assign(start);
   if (!scratch_.all_good()) return;
-  RatedAllocation rated{start, scratch_.max_load(), peak_hbm(scratch_)};
+  RatedAllocation rated{start, scratch_.max_load(), scratch_.peak_hbm()};
   if (best_ && !is_better(rated, *best_)) return;
   best_ = std::move(rated);
   settled_ = false;
@@ -51,7 +51,7 @@ void NeighbourhoodLane::keep_best() {
     loads_.copy_table(table, best_->allocation);
   loads_.clear_changed();
   best_->rating = loads_.max_load();
-  best_->peak_hbm_bytes = peak_hbm(loads_);
+  best_->peak_hbm_bytes = loads_.peak_hbm();
   settled_ = false;
 }
 
@@ -65,7 +65,7 @@ void NeighbourhoodLane::settle_best() {
     scratch_.copy_table(table, best_->allocation);
   scratch_.recompute();
   best_->rating = scratch_.max_load();
-  best_->peak_hbm_bytes = peak_hbm(scratch_);
+  best_->peak_hbm_bytes = scratch_.peak_hbm();
   loads_.assign(best_->allocation);
   loads_.clear_changed();
 }

@@ -44,8 +44,8 @@ class NeighbourhoodLane {
   void settle_best();
 
   const SearchContext* context_;
-  RankLoads loads_;    // the best allocation, or one as good with fewer busy ranks
-  RankLoads scratch_;  // for whole allocations
+  AllocationState loads_;    // the best allocation, or one as good with fewer busy ranks
+  AllocationState scratch_;  // for whole allocations
   BranchAndBound exact_;
   BranchAndBound whole_;
   RandomGenerator draws_;

@@ -12,7 +12,7 @@ constexpr std::uint32_t kSomeRanks = 12;  // of many
 
 }  // namespace
 
-Annealer::Annealer(RankLoads& loads, std::uint64_t key)
+Annealer::Annealer(AllocationState& loads, std::uint64_t key)
     : loads_(&loads),
       draws_(key),
       placer_(loads, draws_),
@@ -27,7 +27,7 @@ void Annealer::set_choices(double rating) {
   const SearchContext& context = loads_->context();
   const ChoiceModel& model = loads_->model();
   least_priced_.clear();
-  double slack = rating * context.speed() + context.priced_room();
+  double slack = rating * context.speed() + context.priced_capacity();
   for (std::size_t table = 0; table < model.num_tables(); ++table) {
     double least = std::numeric_limits<double>::infinity();
     std::uint32_t index = model.first_choice(table);

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "search/embedding/model/rank_state/placer.h"
+#include "search/embedding/model/rank_state/energy_placer.h"
 
 namespace shardwright::embedding {
 
@@ -15,7 +15,7 @@ namespace shardwright::embedding {
 // Thread safety: one thread at a time. Refers to the loads.
 class Annealer {
  public:
-  Annealer(RankLoads& loads, std::uint64_t key);
+  Annealer(AllocationState& loads, std::uint64_t key);
 
   // Considers only choices that an allocation rated below `rating` may have: those whose shards are
   // all below it and, by the context's prices, leave enough for the other tables. Cost: O(choices).
@@ -25,7 +25,7 @@ class Annealer {
 
   std::uint64_t work() const { return placer_.work(); }
   RandomGenerator& draws() { return draws_; }
-  Placer& placer() { return placer_; }
+  EnergyPlacer& placer() { return placer_; }
 
  private:
   struct Pick {
@@ -58,9 +58,9 @@ class Annealer {
   void try_exchange(std::uint32_t slot, double most);
   void try_push(std::uint32_t slot, double most);
 
-  RankLoads* loads_;
+  AllocationState* loads_;
   RandomGenerator draws_;
-  Placer placer_;
+  EnergyPlacer placer_;
   std::vector<std::uint32_t> considered_;  // choices, table after table
   std::vector<std::uint32_t> first_considered_;
   std::vector<std::uint32_t> open_tables_;  // with anything to decide

@@ -38,7 +38,7 @@ void AnnealingLane::offer(const Allocation& start) {
   polished_.set_bar(std::numeric_limits<double>::infinity());
   polished_.assign(start);
   if (!polished_.all_good()) return;
-  RatedAllocation rated{start, polished_.max_load(), peak_hbm(polished_)};
+  RatedAllocation rated{start, polished_.max_load(), polished_.peak_hbm()};
   if (best_ && !is_better(rated, *best_)) return;
   best_ = std::move(rated);
   settled_ = false;
@@ -62,7 +62,7 @@ void AnnealingLane::keep_best() {
     loads_.copy_table(table, best_->allocation);
   loads_.clear_changed();
   best_->rating = loads_.max_load();
-  best_->peak_hbm_bytes = peak_hbm(loads_);
+  best_->peak_hbm_bytes = loads_.peak_hbm();
   settled_ = false;
   loads_.set_bar(best_->rating * (1 - kLeastProgress));
 }
@@ -265,7 +265,7 @@ void AnnealingLane::settle_best() {
   }
   polished_.recompute();
   best_->rating = polished_.max_load();
-  best_->peak_hbm_bytes = peak_hbm(polished_);
+  best_->peak_hbm_bytes = polished_.peak_hbm();
 }
 
 void AnnealingLane::run(std::uint64_t work, double lower_bound, const Budget& budget) {

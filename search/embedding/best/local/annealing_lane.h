@@ -55,8 +55,8 @@ class AnnealingLane {
 
   const SearchContext* context_;
   std::uint32_t stream_;
-  RankLoads loads_;
-  RankLoads polished_;  // scratch for whole allocations
+  AllocationState loads_;
+  AllocationState polished_;  // scratch for whole allocations
   Annealer annealer_;
   PairBalancer pair_balancer_;
   std::optional<RatedAllocation> best_;

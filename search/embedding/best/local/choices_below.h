@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "search/embedding/model/rank_state/search_context.h"
+#include "search/embedding/model/context/search_context.h"
 
 namespace shardwright::embedding {
 

@@ -36,7 +36,7 @@ std::uint32_t choose(const SearchContext& context, std::size_t table, double sha
 // cost more than another rank are not looked into.
 class EvenPlacer {
  public:
-  EvenPlacer(RankLoads& loads, double mean_load, double hbm_weight, double ddr_weight)
+  EvenPlacer(AllocationState& loads, double mean_load, double hbm_weight, double ddr_weight)
       : loads_(&loads),
         load_weight_(mean_load > kNoLoad ? 1 / (mean_load * mean_load) : 0),
         hbm_weight_(hbm_weight),
@@ -90,8 +90,8 @@ class EvenPlacer {
       sum.least.load = std::min(sum.least.load, at.load);
       sum.least.hbm_bytes = std::min(sum.least.hbm_bytes, at.hbm_bytes);
       sum.least.ddr_bytes = std::min(sum.least.ddr_bytes, at.ddr_bytes);
-      sum.least.room_hbm = std::max(sum.least.room_hbm, at.room_hbm);
-      sum.least.room_ddr = std::max(sum.least.room_ddr, at.room_ddr);
+      sum.least.hbm_capacity = std::max(sum.least.hbm_capacity, at.hbm_capacity);
+      sum.least.ddr_capacity = std::max(sum.least.ddr_capacity, at.ddr_capacity);
       sum.scale = std::min(sum.scale, loads_->scaled(rank, 1));
     }
   }
@@ -119,14 +119,14 @@ class EvenPlacer {
   double squares_rise(const RankLoad& at, double load, const ShardUse& use) const {
     double rise = load * (2 * at.load + load) * load_weight_;
     if (hbm_weight_ > 0) {
-      rise += hbm_weight_ * squares(static_cast<double>(at.hbm_bytes),
-                                    static_cast<double>(use.hbm_bytes),
-                                    static_cast<double>(std::max<std::int64_t>(at.room_hbm, 1)));
+      rise += hbm_weight_ *
+              squares(static_cast<double>(at.hbm_bytes), static_cast<double>(use.hbm_bytes),
+                      static_cast<double>(std::max<std::int64_t>(at.hbm_capacity, 1)));
     }
     if (ddr_weight_ > 0) {
-      rise += ddr_weight_ * squares(static_cast<double>(at.ddr_bytes),
-                                    static_cast<double>(use.ddr_bytes),
-                                    static_cast<double>(std::max<std::int64_t>(at.room_ddr, 1)));
+      rise += ddr_weight_ *
+              squares(static_cast<double>(at.ddr_bytes), static_cast<double>(use.ddr_bytes),
+                      static_cast<double>(std::max<std::int64_t>(at.ddr_capacity, 1)));
     }
     return rise;
   }
@@ -135,7 +135,7 @@ class EvenPlacer {
     return added * (2 * held + added) / (all * all);
   }
 
-  RankLoads* loads_;
+  AllocationState* loads_;
   double load_weight_;
   double hbm_weight_;
   double ddr_weight_;
@@ -143,7 +143,7 @@ class EvenPlacer {
 };
 
 // Tables that are kept together, each unit where it costs least.
-void place_units(Placer& placer, RankLoads& loads, Allocation& made) {
+void place_units(EnergyPlacer& placer, AllocationState& loads, Allocation& made) {
   std::vector<Replacement> members;
   for (const TableUnits::Unit& unit : loads.context().units().units()) {
     members.clear();
@@ -166,7 +166,8 @@ std::vector<std::uint32_t> choose_priced(const SearchContext& context, double sh
   return choices;
 }
 
-Allocation construct(RankLoads& loads, RandomGenerator& draws, std::vector<std::uint32_t> choices) {
+Allocation construct(AllocationState& loads, RandomGenerator& draws,
+                     std::vector<std::uint32_t> choices) {
   const SearchContext& context = loads.context();
   const ChoiceModel& model = context.model();
   Allocation made;
@@ -205,7 +206,7 @@ Allocation construct(RankLoads& loads, RandomGenerator& draws, std::vector<std::
     return first.reach == Reach::kDevice ? size(first) > size(second) : first.load > second.load;
   });
   loads.clear();
-  Placer placer(loads, draws);
+  EnergyPlacer placer(loads, draws);
   place_units(placer, loads, made);
   const auto single = std::find_if(order.begin(), order.end(), [&](std::uint32_t table) {
     return model.choices()[made.choice[table]].reach == Reach::kDevice;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "search/embedding/model/rank_state/placer.h"
+#include "search/embedding/model/rank_state/energy_placer.h"
 
 namespace shardwright::embedding {
 
@@ -16,6 +16,7 @@ std::vector<std::uint32_t> choose_priced(const SearchContext& context, double sh
 
 // Places the choices of all tables in the order all ranks, hosts, single shards, dearest first.
 // Memory may be exceeded.
-Allocation construct(RankLoads& loads, RandomGenerator& draws, std::vector<std::uint32_t> choices);
+Allocation construct(AllocationState& loads, RandomGenerator& draws,
+                     std::vector<std::uint32_t> choices);
 
 }  // namespace shardwright::embedding

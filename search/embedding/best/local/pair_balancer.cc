@@ -14,14 +14,8 @@ ShardUse difference(const ShardUse& a, const ShardUse& b) {
   return {a.load - b.load, a.hbm_bytes - b.hbm_bytes, a.ddr_bytes - b.ddr_bytes};
 }
 
-bool fits(const RankLoad& at, const ShardUse& added) {
-  const std::int64_t hbm = at.hbm_bytes + added.hbm_bytes;
-  const std::int64_t ddr = at.ddr_bytes + added.ddr_bytes;
-  return (hbm <= at.room_hbm && ddr <= at.room_ddr) || (hbm == 0 && ddr == 0);
-}
-
 // Rules that depend on where other shards are keep a shard out of it.
-bool may_swap(const RankLoads& loads, const ShardUse& use, Rank other) {
+bool may_swap(const AllocationState& loads, const ShardUse& use, Rank other) {
   if (use.table == ShardUse::kUnruled) return true;
   const RankSet* const allowed = loads.rules().allowed(use.table, use.shard);
   return loads.rules().alone(use.table) && (allowed == nullptr || allowed->contains(other));
@@ -34,7 +28,7 @@ PairBalancer::PairBalancer() {
   right_.reserve(std::size_t{1} << kHalf);
 }
 
-void PairBalancer::collect(const RankLoads& loads, Rank rank, Rank other) {
+void PairBalancer::collect(const AllocationState& loads, Rank rank, Rank other) {
   const std::uint32_t local = loads.model().local_world_size();
   for (const std::uint32_t slot : loads.shards_on(rank)) {
     const Reach reach = loads.reach(loads.slot(slot).table);
@@ -44,7 +38,7 @@ void PairBalancer::collect(const RankLoads& loads, Rank rank, Rank other) {
   }
 }
 
-void PairBalancer::sum_subsets(const RankLoads& loads, std::size_t begin, std::size_t end,
+void PairBalancer::sum_subsets(const AllocationState& loads, std::size_t begin, std::size_t end,
                                std::vector<Subset>& subsets) {
   subsets.assign(1, {});
   for (std::size_t i = begin; i < end; ++i) {
@@ -61,7 +55,7 @@ void PairBalancer::sum_subsets(const RankLoads& loads, std::size_t begin, std::s
 }
 
 // The members that go to a; nothing where no division is better than the one there is.
-bool PairBalancer::find(const RankLoads& loads, Rank a, Rank b, const ShardUse& free_on_a,
+bool PairBalancer::find(const AllocationState& loads, Rank a, Rank b, const ShardUse& free_on_a,
                         std::uint32_t& members) {
   const RankLoad& at_a = loads.ranks()[a];
   const RankLoad& at_b = loads.ranks()[b];
@@ -79,7 +73,7 @@ bool PairBalancer::find(const RankLoads& loads, Rank a, Rank b, const ShardUse& 
     if (largest >= least) return;
     const ShardUse to_a = difference(sum(x.use, y.use), free_on_a);
     const ShardUse to_b = difference(ShardUse{}, to_a);
-    if (!fits(at_a, to_a) || !fits(at_b, to_b)) return;
+    if (!at_a.has_room_for(to_a) || !at_b.has_room_for(to_b)) return;
     least = largest;
     members = x.members | y.members;
     found = true;
@@ -95,7 +89,7 @@ bool PairBalancer::find(const RankLoads& loads, Rank a, Rank b, const ShardUse& 
   return found;
 }
 
-bool PairBalancer::improve(RankLoads& loads, Rank a, Rank b, RandomGenerator& draws) {
+bool PairBalancer::improve(AllocationState& loads, Rank a, Rank b, RandomGenerator& draws) {
   slots_.clear();
   collect(loads, a, b);
   collect(loads, b, a);

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "search/embedding/model/rank_state/rank_loads.h"
+#include "search/embedding/model/rank_state/allocation_state.h"
 #include "search/random.h"
 
 namespace shardwright::embedding {
@@ -19,7 +19,7 @@ class PairBalancer {
   // Of the shards on two ranks that may be on either, as many as can be enumerated (a random
   // choice where there are more) go where the larger of the two loads becomes least and memory
   // suffices. Whether that made it less. Cost: work() rank and shard updates, about 2^12.
-  bool improve(RankLoads& loads, Rank a, Rank b, RandomGenerator& draws);
+  bool improve(AllocationState& loads, Rank a, Rank b, RandomGenerator& draws);
 
   std::uint64_t work() const { return work_; }
 
@@ -31,10 +31,10 @@ class PairBalancer {
     std::uint32_t members = 0;
   };
 
-  void collect(const RankLoads& loads, Rank rank, Rank other);
-  void sum_subsets(const RankLoads& loads, std::size_t begin, std::size_t end,
+  void collect(const AllocationState& loads, Rank rank, Rank other);
+  void sum_subsets(const AllocationState& loads, std::size_t begin, std::size_t end,
                    std::vector<Subset>& subsets);
-  bool find(const RankLoads& loads, Rank a, Rank b, const ShardUse& free_on_a,
+  bool find(const AllocationState& loads, Rank a, Rank b, const ShardUse& free_on_a,
             std::uint32_t& members);
 
   std::vector<std::uint32_t> slots_;

@@ -10,7 +10,7 @@ namespace shardwright::embedding {
 namespace {
 
 // Whether all ranks that the tentative changes touched are allowed, given the bar of the loads.
-bool within(const RankLoads& loads, std::int64_t peak) {
+bool within(const AllocationState& loads, std::int64_t peak) {
   return loads.all_good() && loads.tentative_peak_hbm() <= peak;
 }
 
@@ -18,7 +18,7 @@ bool may_leave_rank(Reach reach) { return reach == Reach::kDevice || reach == Re
 
 // The rank where the slot's shard would leave the lowest use of HBM, below `peak`; its own where
 // there is none.
-Rank roomiest_rank(const RankLoads& loads, std::uint32_t index, std::int64_t peak) {
+Rank roomiest_rank(const AllocationState& loads, std::uint32_t index, std::int64_t peak) {
   const Slot& slot = loads.slot(index);
   const std::uint32_t local = loads.model().local_world_size();
   const bool in_host = loads.reach(slot.table) == Reach::kHost;
@@ -29,8 +29,7 @@ Rank roomiest_rank(const RankLoads& loads, std::uint32_t index, std::int64_t pea
   for (Rank rank = first; rank < end; ++rank) {
     const RankLoad& at = loads.ranks()[rank];
     const std::int64_t hbm = at.hbm_bytes + slot.use.hbm_bytes;
-    const std::int64_t ddr = at.ddr_bytes + slot.use.ddr_bytes;
-    if (rank == slot.rank || hbm >= least || hbm > at.room_hbm || ddr > at.room_ddr ||
+    if (rank == slot.rank || hbm >= least || !at.has_room_for(slot.use) ||
         at.load + loads.scaled(rank, slot.use.load) >= loads.bar()) {
       continue;
     }
@@ -42,7 +41,7 @@ Rank roomiest_rank(const RankLoads& loads, std::uint32_t index, std::int64_t pea
 }
 
 // Moves one shard off a fullest rank; whether there was one to move.
-bool relieve(RankLoads& loads, std::int64_t peak) {
+bool relieve(AllocationState& loads, std::int64_t peak) {
   for (Rank rank = 0; rank < loads.ranks().size(); ++rank) {
     if (loads.ranks()[rank].hbm_bytes < peak) continue;
     for (const std::uint32_t index : loads.shards_on(rank)) {
@@ -61,19 +60,8 @@ bool relieve(RankLoads& loads, std::int64_t peak) {
   return false;
 }
 
-void remove_table(RankLoads& loads, std::size_t table) {
-  const Choice& own = loads.chosen(table);
-  if (own.reach == Reach::kAllRanks) {
-    loads.remove_everywhere(own);
-    return;
-  }
-  const std::uint32_t first = loads.context().first_slot(table);
-  for (std::uint32_t i = 0; i < own.num_shards; ++i)
-    loads.remove(loads.slot(first + i).rank, loads.slot(first + i).use);
-}
-
 // Load that a table's choice puts on one rank.
-double load_on(const RankLoads& loads, std::uint32_t choice, std::span<const Rank> ranks,
+double load_on(const AllocationState& loads, std::uint32_t choice, std::span<const Rank> ranks,
                Rank rank) {
   const Choice& chosen = loads.model().choices()[choice];
   double load = 0;
@@ -89,7 +77,7 @@ double load_on(const RankLoads& loads, std::uint32_t choice, std::span<const Ran
 
 // Whether the busiest rank and those that the table would return to stay below the bar: a look
 // before all ranks are changed and changed back.
-bool may_return(const RankLoads& loads, std::uint32_t table, const Allocation& reference,
+bool may_return(const AllocationState& loads, std::uint32_t table, const Allocation& reference,
                 Rank busiest) {
   constexpr double kRounding = 1e-9;
   const std::uint32_t old = reference.choice[table];
@@ -111,14 +99,14 @@ bool may_return(const RankLoads& loads, std::uint32_t table, const Allocation& r
 }
 
 // With all tables that it is kept together with.
-bool return_table(RankLoads& loads, std::uint32_t table, const Allocation& reference,
+bool return_table(AllocationState& loads, std::uint32_t table, const Allocation& reference,
                   std::int64_t peak) {
   const TableUnits& units = loads.context().units();
   const std::uint32_t unit = units.unit_of(table);
   std::span<const std::uint32_t> tables(&table, 1);
   if (unit != TableUnits::kNone) tables = units.units()[unit].tables;
   for (const std::uint32_t member : tables)
-    remove_table(loads, member);
+    loads.take_away(member);
   for (const std::uint32_t member : tables) {
     const std::uint32_t choice = reference.choice[member];
     const Choice& old = loads.model().choices()[choice];
@@ -136,7 +124,7 @@ bool return_table(RankLoads& loads, std::uint32_t table, const Allocation& refer
   return true;
 }
 
-bool return_shard(RankLoads& loads, std::uint32_t index, Rank rank, std::int64_t peak) {
+bool return_shard(AllocationState& loads, std::uint32_t index, Rank rank, std::int64_t peak) {
   const Slot& slot = loads.slot(index);
   if (slot.rank == rank) return false;
   loads.remove(slot.rank, slot.use);
@@ -150,7 +138,7 @@ bool return_shard(RankLoads& loads, std::uint32_t index, Rank rank, std::int64_t
   return true;
 }
 
-bool is_at(const RankLoads& loads, std::size_t table, const Allocation& reference) {
+bool is_at(const AllocationState& loads, std::size_t table, const Allocation& reference) {
   if (loads.choice(table) != reference.choice[table]) return false;
   const std::vector<Rank>& ranks = reference.ranks[table];
   const std::uint32_t first = loads.context().first_slot(table);
@@ -161,7 +149,7 @@ bool is_at(const RankLoads& loads, std::size_t table, const Allocation& referenc
 }
 
 // Returns what can be; whether anything was. What has returned makes room for others.
-bool return_some(RankLoads& loads, const Allocation& reference, std::int64_t peak) {
+bool return_some(AllocationState& loads, const Allocation& reference, std::int64_t peak) {
   bool any = false;
   const std::span<const RankLoad> ranks = loads.ranks();
   const auto busiest = static_cast<Rank>(
@@ -188,21 +176,14 @@ bool return_some(RankLoads& loads, const Allocation& reference, std::int64_t pea
 
 }  // namespace
 
-std::int64_t peak_hbm(const RankLoads& loads) {
-  std::int64_t most = 0;
-  for (const RankLoad& at : loads.ranks())
-    most = std::max(most, at.hbm_bytes);
-  return most;
-}
-
-void break_ties(RankLoads& loads, const Allocation* reference) {
+void break_ties(AllocationState& loads, const Allocation* reference) {
   const double bar = loads.bar();
   const double most = loads.max_load();
   loads.set_bar(std::nextafter(most, std::numeric_limits<double>::infinity()));
-  while (relieve(loads, peak_hbm(loads))) {
+  while (relieve(loads, loads.peak_hbm())) {
   }
   if (reference != nullptr) {
-    const std::int64_t peak = peak_hbm(loads);
+    const std::int64_t peak = loads.peak_hbm();
     while (return_some(loads, *reference, peak)) {
     }
   }

@@ -1,7 +1,7 @@
 // Among allocations of equal rating: less memory on the fullest rank, then fewer moved shards.
 #pragma once
 
-#include "search/embedding/model/rank_state/rank_loads.h"
+#include "search/embedding/model/rank_state/allocation_state.h"
 
 namespace shardwright::embedding {
 
@@ -9,9 +9,6 @@ namespace shardwright::embedding {
 // its largest load: lowers the HBM of the fullest rank, then returns tables and shards to where
 // `reference` (may be null) has them, unless that raises it again. Cost: O(shards x ranks) per
 // shard or table moved. Precondition: the allocation is complete and within the memory.
-void break_ties(RankLoads& loads, const Allocation* reference);
-
-// Bytes of HBM on the fullest rank.
-std::int64_t peak_hbm(const RankLoads& loads);
+void break_ties(AllocationState& loads, const Allocation* reference);
 
 }  // namespace shardwright::embedding

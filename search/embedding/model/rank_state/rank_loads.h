@@ -1,4 +1,4 @@
-// An allocation being changed in place: what every rank holds, and how bad that is.
+// The ranks of an allocation that is changed in place, and the energy that a search drives down.
 #pragma once
 
 #include <algorithm>
@@ -6,34 +6,22 @@
 #include <span>
 #include <vector>
 
-#include "search/embedding/model/rank_state/rule_watch.h"
-#include "search/embedding/model/rank_state/search_context.h"
+#include "search/embedding/model/choice_model.h"
+#include "search/embedding/model/rank_state/rank_state.h"
+#include "search/embedding/model/rank_state/rule_violations.h"
 
 namespace shardwright::embedding {
 
-// What one rank holds, what it may hold, and its part of the energy.
-struct RankLoad {
-  double load = 0;
-  std::int64_t hbm_bytes = 0;
-  std::int64_t ddr_bytes = 0;
-  std::int64_t room_hbm = 0;
-  std::int64_t room_ddr = 0;
+// A rank and its part of the energy.
+struct RankLoad : RankState {
   double energy = 0;
   double slope = 0;  // of the energy over the load
   bool bad = false;  // too full, or its load is not below the bar
 };
 
-// One shard of a choice that is not on all ranks.
-struct Slot {
-  ShardUse use;
-  Rank rank = 0;
-  std::uint32_t position = 0;  // in shards_on(rank)
-  std::uint32_t table = 0;
-};
-
-// What a search drives down. `target` and `scale` are loads: a rank's energy is what its load
-// exceeds the target by, relative to the scale, as it is or squared, plus memory_weight times what
-// its bytes exceed its room by, relative to the mean room. Every broken rule counts rule_weight.
+// What a search minimises. `target` and `scale` are loads. A rank's energy is what its load exceeds
+// the target by, relative to the scale, linear or squared, plus memory_weight times what its bytes
+// exceed its capacity by, relative to the mean capacity. Every broken rule adds rule_weight.
 struct Goal {
   double target = 0;
   double scale = 1;
@@ -42,39 +30,17 @@ struct Goal {
   double rule_weight = 1;
 };
 
-// Changes of ranks are tentative until keep(); an allocation is complete when every table has a
-// choice and all its slots have ranks.
-// Thread safety: one thread at a time. Allocates while constructed and where a rank holds more
-// shards than ever before.
+// Every change is tentative until keep() and can be taken back exactly: a journal restores the sums
+// instead of subtracting.
+// Thread safety: one thread at a time. Allocates while constructed and when the journal outgrows
+// all earlier ones.
 class RankLoads {
  public:
-  explicit RankLoads(const SearchContext& context);
+  explicit RankLoads(const ChoiceModel& model);
 
-  const SearchContext& context() const { return *context_; }
-  const ChoiceModel& model() const { return context_->model(); }
+  const ChoiceModel& model() const { return *model_; }
   std::span<const RankLoad> ranks() const { return ranks_; }
-  const Slot& slot(std::uint32_t index) const { return slots_[index]; }
-  std::span<const std::uint32_t> shards_on(Rank rank) const { return shards_on_[rank]; }
-  const RuleWatch& rules() const { return rules_; }
-  // What one shard of the table may do by itself, given what it is kept together with.
-  Reach reach(std::size_t table) const {
-    const Reach own = chosen(table).reach;
-    const Bond bond = context_->units().bond(table);
-    if (bond == Bond::kNone) [[likely]]
-      return own;
-    if (bond == Bond::kRank) return std::max(own, Reach::kWholeHosts);
-    return std::max(own, Reach::kHost);
-  }
-  bool has_choice(std::size_t table) const { return choice_[table] != kNoChoice; }
-  std::uint32_t choice(std::size_t table) const { return choice_[table]; }
-  const Choice& chosen(std::size_t table) const { return model().choices()[choice_[table]]; }
-
-  // Empties all ranks; tables have no choice then.
-  void clear();
-  // Takes an allocation whole. Precondition: complete.
-  void assign(const Allocation& allocation);
-  // Sums all ranks anew, so that rounding errors of changes do not pile up.
-  void recompute();
+  const RuleViolations& rules() const { return rules_; }
 
   // Both recompute the energies. Ranks whose load reaches the bar are bad.
   void set_goal(const Goal& goal);
@@ -83,15 +49,16 @@ class RankLoads {
   double bar() const { return bar_; }
   // Every rank is below the bar and within its memory, and no rule is broken.
   bool all_good() const { return bad_ == 0 && rules_.broken() == 0; }
-  // What the load makes of the rating on this rank.
+  // What the load adds to the rating of this rank.
   double scaled(Rank rank, double load) const {
     return scales_.empty() ? load : load * scales_[rank];
   }
   double max_load() const;
-  // What the energy rises by at least, per unit of load added on every rank.
+  std::int64_t peak_hbm() const;
+  // The least that the energy rises by, per unit of load added on every rank.
   double slope() const { return slope_; }
 
-  // Energy that the rank would gain if these were added, or with a negative sign removed.
+  // Energy that the rank would gain from this shard.
   double gain(Rank rank, const ShardUse& use) const {
     const RankLoad& at = ranks_[rank];
     const double gained = energy_of(at, at.load + scaled(rank, use.load),
@@ -121,25 +88,23 @@ class RankLoads {
     rules_.keep();
   }
 
-  // Notes where shards are; the loads must have been changed accordingly.
-  void note_rank(std::uint32_t slot, Rank rank);
-  // Notes another choice of a table; its slots must get ranks by `ranks`, one per shard.
-  void note_choice(std::size_t table, std::uint32_t choice, std::span<const Rank> ranks);
-  // Tables noted since the last call, each once.
-  std::vector<std::uint32_t>& changed_tables() { return changed_; }
-  void clear_changed();
-  void mark_changed(std::size_t table);
-  void mark_all_changed();
-  // Copies the state of one table.
-  void copy_table(std::size_t table, Allocation& into) const;
+ protected:
+  // To sum all ranks anew: clear_ranks(), then fill() shard by shard, then end_filling(), which
+  // computes the energies. Nothing of it is tentative.
+  void clear_ranks();
+  void fill(Rank rank, const ShardUse& use);
+  void end_filling();
 
  private:
-  static constexpr std::uint32_t kNoChoice = ~std::uint32_t{0};
+  struct Saved {
+    Rank rank;
+    RankLoad load;
+  };
 
   double energy_of(const RankLoad& at, double load, std::int64_t hbm, std::int64_t ddr) const {
     const double over = (load - goal_.target) * inverse_scale_;
     double energy = over > 0 ? (goal_.squared ? over * over : over) : 0;
-    if (hbm > at.room_hbm || ddr > at.room_ddr) [[unlikely]]
+    if (hbm > at.hbm_capacity || ddr > at.ddr_capacity) [[unlikely]]
       energy += memory_energy(at, hbm, ddr);
     return energy;
   }
@@ -148,27 +113,16 @@ class RankLoads {
     return 2 * std::max(load - goal_.target, 0.0) * inverse_scale_ * inverse_scale_;
   }
   double memory_energy(const RankLoad& at, std::int64_t hbm, std::int64_t ddr) const;
-  bool is_bad(const RankLoad& at) const;
+  bool is_bad(const RankLoad& at) const { return at.load >= bar_ || !at.fits(); }
+  void refresh();
   double change(Rank rank, int sign, const ShardUse& use);
   double change_everywhere(int sign, const Choice& choice);
-  void refresh();
-  void unlist(std::uint32_t slot);
 
-  struct Saved {
-    Rank rank;
-    RankLoad load;
-  };
-
-  const SearchContext* context_;
+  const ChoiceModel* model_;
   std::span<const double> scales_;  // by rank; empty where all are 1
-  RuleWatch rules_;
+  RuleViolations rules_;
   std::vector<RankLoad> ranks_;
-  std::vector<Slot> slots_;
-  std::vector<std::uint32_t> choice_;                  // by table
-  std::vector<std::vector<std::uint32_t>> shards_on_;  // by rank, slots
   std::vector<Saved> journal_;
-  std::vector<std::uint32_t> changed_;
-  std::vector<std::uint8_t> is_changed_;  // by table
   Goal goal_;
   double inverse_scale_ = 1;
   double hbm_weight_ = 1;  // per byte

@@ -4,12 +4,15 @@
 #include <tuple>
 #include <vector>
 
-#include "search/embedding/questions/replan/option_placer.h"
+#include "search/embedding/model/rank_state/greedy_placer.h"
 
 namespace shardwright {
 
 using embedding::Assignment;
+using embedding::Badness;
+using embedding::GreedyPlacer;
 using embedding::PartitionBy;
+using embedding::PlanLoads;
 using embedding::Problem;
 using embedding::Rank;
 using embedding::ShardingOption;
@@ -17,13 +20,13 @@ using embedding::Topology;
 
 std::optional<Assignment> place_anew(const Problem& problem, const Topology& available,
                                      std::span<const ShardingOption* const> options,
-                                     RankTally& tally) {
-  const double before = tally.rating();
+                                     PlanLoads& loads) {
+  const double before = loads.rating();
   std::optional<Assignment> best;
   std::vector<Rank> best_ranks;
   Badness least;
   for (const ShardingOption* const option : options) {
-    OptionPlacer placer(problem, available, *option, tally);
+    GreedyPlacer placer(problem, available, *option, loads);
     const std::vector<Rank> ranks = placer.place();
     if (ranks.empty()) continue;
     Badness now = placer.badness(ranks);
@@ -34,7 +37,7 @@ std::optional<Assignment> place_anew(const Problem& problem, const Topology& ava
     best = {option, uniform ? SharedArray<Rank>() : SharedArray<Rank>(std::span(ranks))};
     least = now;
   }
-  if (best) tally.add(*best);
+  if (best) loads.add(*best);
   return best;
 }
 

@@ -14,6 +14,7 @@ namespace {
 using embedding::Assignment;
 using embedding::Evaluation;
 using embedding::Plan;
+using embedding::PlanLoads;
 
 constexpr double kEqual = 1e-9;  // relative
 // Updates of shards and ranks that a walk of all steps may take.
@@ -107,16 +108,16 @@ bool PlanBlend::precedes(const Badness& a, const Badness& b) {
 }
 
 PlanBlend::Badness PlanBlend::badness(const State& state) const {
-  return {state.tally.excess_bytes(), cost_of(state.tally.rating(), state.moved, state.weight),
+  return {state.loads.excess_bytes(), cost_of(state.loads.rating(), state.moved, state.weight),
           state.moved};
 }
 
 Assignments PlanBlend::change(State& state, const Unit& unit, const Assignments& to) {
   Assignments before;
   for (const std::size_t i : unit) {
-    state.tally.remove(state.at[i]);
+    state.loads.remove(state.at[i]);
     before.push_back(std::exchange(state.at[i], to[i]));
-    state.tally.add(to[i]);
+    state.loads.add(to[i]);
     state.moved += state.moved_after[i] - state.moved_before[i];
   }
   return before;
@@ -125,24 +126,24 @@ Assignments PlanBlend::change(State& state, const Unit& unit, const Assignments&
 void PlanBlend::change_back(State& state, const Unit& unit, Assignments before) {
   for (std::size_t k = 0; k < unit.size(); ++k) {
     const std::size_t i = unit[k];
-    state.tally.remove(state.at[i]);
+    state.loads.remove(state.at[i]);
     state.at[i] = std::move(before[k]);
-    state.tally.add(state.at[i]);
+    state.loads.add(state.at[i]);
     state.moved += state.moved_before[i] - state.moved_after[i];
   }
 }
 
 void PlanBlend::consider_state(const State& state) {
-  if (state.tally.excess_bytes() != 0) return;
-  if (is_better(cost_of(state.tally.rating(), state.moved, weight_), state.moved))
+  if (state.loads.excess_bytes() != 0) return;
+  if (is_better(cost_of(state.loads.rating(), state.moved, weight_), state.moved))
     consider(state.at);
 }
 
 void PlanBlend::walk(Assignments from, const Assignments& to) {
   std::vector<Unit> units = units_between(from, to);
-  State state{std::move(from), RankTally(*problem_, *available_), {}, {}, 0, weight_};
+  State state{std::move(from), PlanLoads(*problem_, *available_), {}, {}, 0, weight_};
   for (std::size_t i = 0; i < to.size(); ++i) {
-    state.tally.add(state.at[i]);
+    state.loads.add(state.at[i]);
     state.moved_before.push_back(moved_bytes(state.at[i]));
     state.moved_after.push_back(same(state.at[i], to[i]) ? state.moved_before[i]
                                                          : moved_bytes(to[i]));

@@ -11,8 +11,8 @@
 #include "core/embedding/evaluate.h"
 #include "core/embedding/plan.h"
 #include "core/embedding/problem/problem.h"
+#include "search/embedding/model/rank_state/plan_loads.h"
 #include "search/embedding/questions/replan/old_plan.h"
-#include "search/embedding/questions/replan/rank_tally.h"
 
 namespace shardwright {
 
@@ -71,7 +71,7 @@ class PlanBlend {
   // A plan between two others, and by position what is moved where it has changed and where not.
   struct State {
     Assignments at;
-    RankTally tally;
+    embedding::PlanLoads loads;
     std::vector<std::int64_t> moved_before;
     std::vector<std::int64_t> moved_after;
     std::int64_t moved = 0;

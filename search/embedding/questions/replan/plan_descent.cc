@@ -8,6 +8,7 @@ namespace {
 
 using embedding::Assignment;
 using embedding::PartitionBy;
+using embedding::PlanLoads;
 using embedding::Rank;
 
 // Updates of ranks that one descent may take.
@@ -49,11 +50,11 @@ Assignment with_shard_on(const Assignment& assignment, std::uint32_t shard, Rank
 }
 
 // The rank that is most overfull, or else the slowest.
-Rank worst_rank(const RankTally& tally, std::uint32_t world_size) {
+Rank worst_rank(const PlanLoads& loads) {
   Rank worst = 0;
-  for (Rank rank = 1; rank < world_size; ++rank) {
-    if (std::pair(tally.excess_bytes(rank), tally.value(rank)) >
-        std::pair(tally.excess_bytes(worst), tally.value(worst))) {
+  for (Rank rank = 1; rank < loads.world_size(); ++rank) {
+    if (std::pair(loads.excess_bytes(rank), loads.rating(rank)) >
+        std::pair(loads.excess_bytes(worst), loads.rating(worst))) {
       worst = rank;
     }
   }
@@ -69,11 +70,11 @@ PlanBlend::Change PlanBlend::change_to(std::size_t position, Assignment to) cons
 
 void PlanBlend::apply(State& state, const Step& step) {
   for (const Change& change : step) {
-    state.tally.remove(state.at[change.position]);
+    state.loads.remove(state.at[change.position]);
     state.moved += change.moved - state.moved_before[change.position];
     state.moved_before[change.position] = change.moved;
     state.at[change.position] = change.to;
-    state.tally.add(change.to);
+    state.loads.add(change.to);
   }
 }
 
@@ -118,15 +119,15 @@ std::vector<PlanBlend::Step> PlanBlend::steps_off(const State& state, Rank rank,
 }
 
 void PlanBlend::descend(Assignments from, const Assignments& toward, double dearer) {
-  State state{std::move(from), RankTally(*problem_, *available_), {}, {}, 0, weight_ * dearer};
+  State state{std::move(from), PlanLoads(*problem_, *available_), {}, {}, 0, weight_ * dearer};
   for (const Assignment& assignment : state.at) {
-    state.tally.add(assignment);
+    state.loads.add(assignment);
     state.moved_before.push_back(moved_bytes(assignment));
     state.moved += state.moved_before.back();
   }
   Badness now = badness(state);
   for (std::size_t updates = 0; updates < kMostDescentUpdates;) {
-    const Rank worst = worst_rank(state.tally, available_->world_size());
+    const Rank worst = worst_rank(state.loads);
     const Step* best = nullptr;
     Badness least = now;
     const std::vector<Step> steps = steps_off(state, worst, toward);

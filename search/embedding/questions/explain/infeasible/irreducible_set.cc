@@ -167,7 +167,7 @@ class SetFinder {
     const std::vector<TableId> tables = sorted(rest);
     const Fit fit = ask(tables, Effort::kProof);
     if (fit.impossible()) return false;
-    RankTally tally(*fit.problem, fit.reservation->topology);
+    embedding::PlanLoads loads(*fit.problem, fit.reservation->topology);
     std::vector<Assignment> assignments;
     std::vector<std::vector<const ShardingOption*>> options(tables.size());
     for (const ShardingOption& option : fit.search_space->options())
@@ -177,7 +177,7 @@ class SetFinder {
       const Assignment old = known_assignment(tables[i]);
       assignments.push_back(old.option == nullptr ? Assignment() : same_place(options[i], old));
       if (assignments.back().option != nullptr) {
-        tally.add(assignments.back());
+        loads.add(assignments.back());
       } else if (last) {
         return false;
       } else {
@@ -185,7 +185,7 @@ class SetFinder {
       }
     }
     if (!last) return false;
-    const auto place = place_anew(*fit.problem, fit.reservation->topology, options[*last], tally);
+    const auto place = place_anew(*fit.problem, fit.reservation->topology, options[*last], loads);
     if (!place) return false;
     assignments[*last] = *place;
     const Plan plan = Plan::generate(fit.search_space, assignments.size(),

@@ -8,22 +8,26 @@
 #include <utility>
 
 #include "core/embedding/problem/places.h"
+#include "search/embedding/model/rank_state/greedy_placer.h"
 #include "search/embedding/questions/explain/options/shared_places.h"
-#include "search/embedding/questions/replan/option_placer.h"
 
 namespace shardwright {
 namespace {
 
 using embedding::Assignment;
+using embedding::Badness;
 using embedding::Evaluation;
+using embedding::GreedyPlacer;
+using embedding::PlacementView;
 using embedding::Plan;
+using embedding::PlanLoads;
 using embedding::Problem;
 using embedding::Rank;
 using embedding::RankSet;
+using embedding::RankState;
 using embedding::SearchSpace;
 using embedding::ShardCost;
 using embedding::ShardingOption;
-using embedding::Storage;
 using embedding::TableId;
 using embedding::Topology;
 using Standing = OptionCost::Standing;
@@ -48,17 +52,17 @@ std::array<double, 5> parts_of(const embedding::Perf& perf) {
 class TableExchange {
  public:
   TableExchange(const Problem& problem, const Topology& available, const Evaluation& evaluation,
-                const RankTally& tally, const Assignment& chosen, const SharedPlaces& places)
+                const PlanLoads& loads, const Assignment& chosen, const SharedPlaces& places)
       : problem_(problem),
         available_(available),
         evaluation_(evaluation),
         chosen_(chosen),
         chosen_ranks_(ranks_of(chosen)),
         places_(places),
-        others_(tally) {
+        others_(loads) {
     others_.remove(chosen);
     for (Rank rank = 0; rank < available.world_size(); ++rank) {
-      if (rank == 0 || others_.value(rank) > others_.value(busiest_other_)) busiest_other_ = rank;
+      if (rank == 0 || others_.rating(rank) > others_.rating(busiest_other_)) busiest_other_ = rank;
     }
   }
 
@@ -99,11 +103,11 @@ class TableExchange {
   bool place(const ShardingOption& option, bool memory, OptionCost& cost) {
     std::optional<Badness> least;
     for (const RankSet* const set : places_.sets()) {
-      OptionPlacer placer(problem_, available_, option, others_, PlacementView{memory, set});
+      GreedyPlacer placer(problem_, available_, option, others_, PlacementView{memory, set});
       std::vector<Rank> ranks = placer.place();
       if (ranks.size() != option.num_shards() || ranks.empty()) continue;
       Badness now = placer.badness(ranks);
-      std::get<1>(now) = std::max(std::get<1>(now), others_.value(busiest_other_));
+      std::get<1>(now) = std::max(std::get<1>(now), others_.rating(busiest_other_));
       if (!least || now < *least) {
         least = now;
         cost.ranks = ranks;
@@ -120,23 +124,22 @@ class TableExchange {
     std::optional<MemoryLack> worst;
     for (const Rank rank : ranks) {
       if (others_.excess_bytes(rank) == 0) continue;
-      const Storage used = others_.used(rank);
-      const Storage& room = available_.storage()[rank];
-      const std::int64_t hbm = (used.hbm - room.hbm).value();
-      const std::int64_t ddr = (used.ddr - room.ddr).value();
+      const RankState& at = others_.rank(rank);
+      const std::int64_t hbm = at.hbm_bytes - at.hbm_capacity;
+      const std::int64_t ddr = at.ddr_bytes - at.ddr_capacity;
       const MemoryLack lack{rank, hbm >= ddr, std::max(hbm, ddr)};
       if (!worst || lack.bytes > worst->bytes) worst = lack;
     }
     return worst;
   }
 
-  // Precondition: the tally holds the option's shards.
+  // Precondition: the loads hold the option's shards.
   void rate(OptionCost& cost) const {
     cost.busiest_rank = busiest_other_;
-    double rating = others_.value(busiest_other_);
+    double rating = others_.rating(busiest_other_);
     for (const Rank rank : cost.ranks) {
-      if (others_.value(rank) <= rating) continue;
-      rating = others_.value(rank);
+      if (others_.rating(rank) <= rating) continue;
+      rating = others_.rating(rank);
       cost.busiest_rank = rank;
     }
     cost.rating_change = rating - evaluation_.rating;
@@ -186,7 +189,7 @@ class TableExchange {
   const Assignment& chosen_;
   std::vector<Rank> chosen_ranks_;
   const SharedPlaces& places_;
-  RankTally others_;
+  PlanLoads others_;
   Rank busiest_other_ = 0;
 };
 
@@ -204,19 +207,19 @@ OptionCosts::OptionCosts(const SearchSpace& space, const Topology& available, co
       plan_(plan),
       evaluation_(evaluation),
       excluded_(excluded),
-      tally_(space.problem(), available),
+      loads_(space.problem(), available),
       options_(space.problem().tables().size()) {
   for (const ShardingOption& option : space.options())
     options_[option.table.index()].push_back(&option);
   for (std::size_t i = 0; i < plan.size(); ++i)
-    tally_.add(plan[i]);
+    loads_.add(plan[i]);
 }
 
 std::vector<OptionCost> OptionCosts::of_table(std::size_t position) const {
   const Assignment& chosen = plan_[position];
   const TableId table = chosen.option->table;
   const SharedPlaces places(space_.problem(), plan_, position);
-  TableExchange exchange(space_.problem(), available_, evaluation_, tally_, chosen, places);
+  TableExchange exchange(space_.problem(), available_, evaluation_, loads_, chosen, places);
   std::vector<OptionCost> costs{exchange.chosen()};
   for (const ShardingOption* const option : options_[table.index()]) {
     if (*option == *chosen.option) continue;

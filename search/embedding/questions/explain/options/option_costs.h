@@ -7,9 +7,9 @@
 #include "core/embedding/plan.h"
 #include "core/embedding/problem/topology.h"
 #include "core/embedding/search_space.h"
+#include "search/embedding/model/rank_state/plan_loads.h"
 #include "search/embedding/questions/explain/options/excluded_options.h"
 #include "search/embedding/questions/explain/options/option_cost.h"
-#include "search/embedding/questions/replan/rank_tally.h"
 
 namespace shardwright {
 
@@ -33,7 +33,7 @@ class OptionCosts {
   const embedding::Plan& plan_;
   const embedding::Evaluation& evaluation_;
   const ExcludedOptions& excluded_;
-  RankTally tally_;
+  embedding::PlanLoads loads_;
   std::vector<std::vector<const embedding::ShardingOption*>> options_;  // by table
 };
 

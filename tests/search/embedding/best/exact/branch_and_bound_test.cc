@@ -39,7 +39,7 @@ std::vector<FreeItem> all_tables(const Model& model) {
 }
 
 // The whole model, from nothing.
-SubproblemAnswer solve_all(const Model& model, RankLoads& loads, BranchAndBound& search,
+SubproblemAnswer solve_all(const Model& model, AllocationState& loads, BranchAndBound& search,
                            double below) {
   const std::vector<Rank> window = all_ranks(model);
   const std::vector<FreeItem> items = all_tables(model);
@@ -50,7 +50,7 @@ SubproblemAnswer solve_all(const Model& model, RankLoads& loads, BranchAndBound&
 // Whether there was an allocation.
 bool check_solved(const Model& model) {
   const std::optional<double> least = least_rating(model.choices);
-  RankLoads loads(model.context);
+  AllocationState loads(model.context);
   BranchAndBound search(loads);
   const SubproblemAnswer answer = solve_all(model, loads, search, kNone);
   CHECK(answer.complete);
@@ -66,7 +66,7 @@ bool check_solved(const Model& model) {
   return true;
 }
 
-Allocation allocation_of(const RankLoads& loads) {
+Allocation allocation_of(const AllocationState& loads) {
   const std::size_t tables = loads.model().num_tables();
   Allocation made;
   made.choice.resize(tables);
@@ -127,7 +127,7 @@ TEST_CASE("exact: tables that are not asked about stay where they are") {
   for (int i = 0; i < 600; ++i) {
     INFO("model ", i);
     const Model model(small_space(random));
-    RankLoads loads(model.context);
+    AllocationState loads(model.context);
     BranchAndBound search(loads);
     // The first allocation that fits, not the best.
     const std::vector<Rank> window = all_ranks(model);
@@ -167,7 +167,7 @@ TEST_CASE("exact: single shards find the best of all their places in the window"
   for (int i = 0; i < 100; ++i) {
     INFO("model ", i);
     const Model model = crowded(random, 7, 4, 30 + static_cast<std::int64_t>(random.below(60)));
-    RankLoads loads(model.context);
+    AllocationState loads(model.context);
     Allocation start;
     for (std::uint32_t table = 0; table < 7; ++table) {
       start.choice.push_back(table);
@@ -188,7 +188,7 @@ TEST_CASE("exact: single shards find the best of all their places in the window"
         other.ranks[item.table][0] = window[static_cast<std::size_t>(digits % 3)];
         digits /= 3;
       }
-      RankLoads tried(model.context);
+      AllocationState tried(model.context);
       tried.assign(other);
       if (!tried.all_good()) continue;
       least = std::min(
@@ -209,7 +209,7 @@ TEST_CASE("exact: single shards find the best of all their places in the window"
 TEST_CASE("exact: work that runs out says so, and what was found by then is kept") {
   Random random(38);
   const Model model = crowded(random, 20, 4, 1000);
-  RankLoads loads(model.context);
+  AllocationState loads(model.context);
   BranchAndBound search(loads);
   const std::vector<Rank> window = all_ranks(model);
   const std::vector<FreeItem> items = all_tables(model);
@@ -229,7 +229,7 @@ TEST_CASE("exact: equal ranks and equal shards are not told apart") {
   for (std::size_t table = 0; table < 17; ++table)
     builder.add(table, kTableWise, 1, 1, 10);
   const Model model(builder.take());
-  RankLoads loads(model.context);
+  AllocationState loads(model.context);
   BranchAndBound search(loads);
   const SubproblemAnswer answer = solve_all(model, loads, search, kNone);
   CHECK(answer.complete);

@@ -23,7 +23,7 @@ TEST_CASE("symmetry: ranks are twins until they hold something else") {
   SpaceBuilder builder(spec_of(1, 4, 2, 100));
   builder.add(0, kTableWise, 1, 1, 10);
   const Model model(builder.take());
-  RankLoads loads(model.context);
+  AllocationState loads(model.context);
   loads.clear();
   RankSymmetry symmetry(loads);
   const std::vector<std::uint32_t> choices{0};
@@ -42,7 +42,7 @@ TEST_CASE("symmetry: rules part all ranks, shards that must stay part the hosts"
   SpaceBuilder builder(spec_of(1, 4, 2, 100));
   builder.add(0, kTableWise, 1, 1, 10);
   const Model model(builder.take());
-  RankLoads loads(model.context);
+  AllocationState loads(model.context);
   loads.clear();
   RankSymmetry symmetry(loads);
   const std::vector<std::uint32_t> choices{0};
@@ -57,7 +57,7 @@ TEST_CASE("symmetry: with choices on one host a rank's host counts, too") {
   SpaceBuilder builder(spec_of(1, 4, 2, 100));
   builder.add(0, kTableRowWise, 2, 1, 10);
   const Model model(builder.take());
-  RankLoads loads(model.context);
+  AllocationState loads(model.context);
   loads.clear();
   RankSymmetry symmetry(loads);
   const std::vector<std::uint32_t> choices{0};
@@ -81,7 +81,7 @@ TEST_CASE("symmetry: ranks differ by room, time and the shard that is bound to c
   builder.add(0, kTableWise, 1, 1, 10);
   builder.add_runs(0, kRowWise, {{1, 0.5, 5, 0}, {3, 0.25, 2, 0}});
   const Model model(builder.take());
-  RankLoads loads(model.context);
+  AllocationState loads(model.context);
   loads.clear();
   RankSymmetry symmetry(loads);
   const std::vector<std::uint32_t> single{0};

@@ -197,7 +197,7 @@ TEST_CASE("improve: what need not have moved returns to where the offer has it")
     moved.choice.push_back(single);
     moved.ranks.push_back({table == 0 ? 0U : 1 + (table + 1) % 3});
   }
-  RankLoads loads(model.context);
+  AllocationState loads(model.context);
   loads.assign(moved);
   break_ties(loads, &offered);
   for (std::size_t table = 0; table < 9; ++table) {
@@ -229,7 +229,7 @@ TEST_CASE("improve: two ranks are divided as evenly as any division within the m
       start.choice.push_back(model.choices.first_choice(table));
       start.ranks.push_back({static_cast<Rank>(random.below(2))});
     }
-    RankLoads loads(model.context);
+    AllocationState loads(model.context);
     loads.assign(start);
     const double before = loads.max_load();
     PairBalancer split;

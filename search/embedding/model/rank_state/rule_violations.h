@@ -13,9 +13,9 @@ namespace shardwright::embedding {
 // each further rank or host that they are on; for tables kept apart, each further one on a rank or
 // host. Tables on all ranks are never added: what they may break alone is no choice.
 // Thread safety: one thread at a time.
-class RuleWatch {
+class RuleViolations {
  public:
-  explicit RuleWatch(const ChoiceModel& model);
+  explicit RuleViolations(const ChoiceModel& model);
 
   std::uint64_t broken() const { return broken_; }
   // Ranks that the shard may be on; nullptr = every one.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "search/embedding/model/choice_model.h"
+#include "search/embedding/model/context/pricing_parameters.h"
 
 namespace shardwright::embedding {
 
@@ -53,6 +54,7 @@ class PricedChoices {
 
   const SearchContext& context_;
   const ChoiceModel& model_;
+  const PricingParameters& pricing_;
   std::vector<std::uint8_t> admitted_;  // by choice
 };
 

@@ -1,17 +1,12 @@
-#include "search/embedding/model/rank_state/search_context.h"
+#include "search/embedding/model/context/search_context.h"
 
 #include <algorithm>
 #include <limits>
 
 namespace shardwright::embedding {
-namespace {
 
-// Of all memory, below the whole.
-constexpr double kFills[] = {0.995, 0.985, 0.97, 0.94, 0.9, 0.8, 0.65};
-
-}  // namespace
-
-SearchContext::SearchContext(const ChoiceModel& model) : model_(&model), units_(model) {
+SearchContext::SearchContext(const ChoiceModel& model, const PricingParameters& pricing)
+    : model_(&model), pricing_(pricing), units_(model) {
   for (Rank rank = 0; rank < model.world_size(); ++rank)
     speed_ += 1 / model.time_scale(rank);
   const std::span<const double> scales = model.time_scale();
@@ -76,21 +71,25 @@ void SearchContext::expand_shards() {
   }
 }
 
-// The least rating that is not below the bound of the choices that it admits.
-void SearchContext::find_prices() {
-  constexpr int kCoarse = 12;
-  constexpr int kFine = 40;
-  PricedChoices choices(*this);
-  double low = 0;  // no allocation is below
+// The rating below which some table has no choice: each needs at least its smallest largest shard.
+double SearchContext::largest_needed_shard() const {
+  double most = 0;
   for (std::size_t table = 0; table < model_->num_tables(); ++table) {
-    double largest = std::numeric_limits<double>::infinity();
+    double least = std::numeric_limits<double>::infinity();
     std::uint32_t index = model_->first_choice(table);
     for (const Choice& choice : model_->choices(table)) {
-      if (fits(index++)) largest = std::min(largest, fastest(choice.max_load));
+      if (fits(index++)) least = std::min(least, fastest(choice.max_load));
     }
-    low = std::max(low, largest);
+    most = std::max(most, least);
   }
-  const double unlimited = choices.fit_prices(kFine, prices_);
+  return most;
+}
+
+// Finds the least rating that is not below the bound of the choices that it admits.
+void SearchContext::find_prices() {
+  PricedChoices choices(*this);
+  double low = largest_needed_shard();  // no allocation is below
+  const double unlimited = choices.fit_prices(pricing_.fine_steps, prices_);
   low = std::max(low, unlimited);
   prices_by_fill_.assign(1, prices_);
   if (!(low < std::numeric_limits<double>::infinity())) {
@@ -100,25 +99,26 @@ void SearchContext::find_prices() {
   MemoryPrices prices;
   const auto contradicts = [&](double rating) {
     choices.admit_below(rating);
-    return choices.fit_prices(kCoarse, prices) > rating;
+    return choices.fit_prices(pricing_.coarse_steps, prices) > rating;
   };
   double high = low;
-  while (high < std::numeric_limits<double>::max() / 4 && contradicts(high)) {
+  while (high < std::numeric_limits<double>::max() / (2 * pricing_.bound_growth) &&
+         contradicts(high)) {
     low = high;
-    high *= 1.5;
+    high *= pricing_.bound_growth;
   }
-  for (int i = 0; i < 10 && high > low * 1.001; ++i) {
+  for (int i = 0; i < pricing_.bound_steps && high > low * pricing_.bound_width; ++i) {
     const double middle = (low + high) / 2;
     (contradicts(middle) ? low : high) = middle;
   }
   bound_ = low;
   choices.admit_below(high);
-  choices.fit_prices(kFine, prices_);
+  choices.fit_prices(pricing_.fine_steps, prices_);
   prices_by_fill_.assign(1, prices_);
   if (prices_.hbm == 0 && prices_.ddr == 0) return;
-  for (const double fill : kFills) {
+  for (const double fill : pricing_.fills) {
     MemoryPrices own = prices_;
-    choices.fit_prices(kFine, own, fill);
+    choices.fit_prices(pricing_.fine_steps, own, fill);
     prices_by_fill_.push_back(own);
   }
 }

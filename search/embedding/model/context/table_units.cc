@@ -1,4 +1,4 @@
-#include "search/embedding/model/rank_state/table_units.h"
+#include "search/embedding/model/context/table_units.h"
 
 #include <algorithm>
 #include <numeric>

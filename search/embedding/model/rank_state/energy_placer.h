@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "search/embedding/model/rank_state/rank_loads.h"
+#include "search/embedding/model/rank_state/allocation_state.h"
 #include "search/random.h"
 
 namespace shardwright::embedding {
@@ -23,9 +23,9 @@ struct Replacement {
 };
 
 // Thread safety: one thread at a time. Refers to the loads and the draws.
-class Placer {
+class EnergyPlacer {
  public:
-  Placer(RankLoads& loads, RandomGenerator& draws) : loads_(&loads), draws_(&draws) {}
+  EnergyPlacer(AllocationState& loads, RandomGenerator& draws) : loads_(&loads), draws_(&draws) {}
 
   // Adds the shards of `choice`, tentatively, in shard order, each where it costs least among
   // `breadth` ranks (or hosts) of the window from a random one on; all of them where there are no
@@ -64,7 +64,7 @@ class Placer {
   double place_one_host(std::span<const ShardUse> uses, std::uint32_t breadth,
                         std::vector<Rank>& ranks);
 
-  RankLoads* loads_;
+  AllocationState* loads_;
   RandomGenerator* draws_;
   std::vector<Rank> trial_;
   std::vector<std::vector<Rank>> best_of_unit_;

@@ -1,23 +1,23 @@
-#include "search/embedding/model/rank_state/placer.h"
+#include "search/embedding/model/rank_state/energy_placer.h"
 
 #include <algorithm>
 #include <limits>
 
 namespace shardwright::embedding {
 
-Window Placer::host_of(Rank rank) const {
+Window EnergyPlacer::host_of(Rank rank) const {
   const std::uint32_t local = loads_->model().local_world_size();
   return {rank / local * local, local};
 }
 
-Window Placer::own_window(std::size_t table) const {
+Window EnergyPlacer::own_window(std::size_t table) const {
   const Bond bond = loads_->context().units().bond(table);
   if (bond == Bond::kNone || loads_->chosen(table).reach == Reach::kAllRanks) return all_ranks();
   const Rank rank = loads_->slot(loads_->context().first_slot(table)).rank;
   return bond == Bond::kRank ? Window{rank, 1} : host_of(rank);
 }
 
-Rank Placer::draw_rank(const ShardUse& use, Window window) {
+Rank EnergyPlacer::draw_rank(const ShardUse& use, Window window) {
   if (use.table != ShardUse::kUnruled) [[unlikely]] {
     const RankSet* const allowed = loads_->rules().allowed(use.table, use.shard);
     if (allowed != nullptr) {
@@ -30,12 +30,12 @@ Rank Placer::draw_rank(const ShardUse& use, Window window) {
   return window.first + draws_->below(window.size);
 }
 
-std::uint32_t Placer::draw_host(const ShardUse& use) {
+std::uint32_t EnergyPlacer::draw_host(const ShardUse& use) {
   if (use.table == ShardUse::kUnruled) return draws_->below(loads_->model().num_hosts());
   return draw_rank(use, all_ranks()) / loads_->model().local_world_size();
 }
 
-Rank Placer::cheapest_rank(const ShardUse& use, Window window, std::uint32_t breadth) {
+Rank EnergyPlacer::cheapest_rank(const ShardUse& use, Window window, std::uint32_t breadth) {
   const auto [first, size] = window;
   const std::uint32_t tries = std::min(breadth, size);
   Rank best = draw_rank(use, window);
@@ -57,8 +57,8 @@ Rank Placer::cheapest_rank(const ShardUse& use, Window window, std::uint32_t bre
   return best;
 }
 
-double Placer::place_in(std::span<const ShardUse> uses, Window window, std::uint32_t breadth,
-                        std::vector<Rank>& ranks) {
+double EnergyPlacer::place_in(std::span<const ShardUse> uses, Window window, std::uint32_t breadth,
+                              std::vector<Rank>& ranks) {
   double gained = 0;
   for (const ShardUse& use : uses) {
     const Rank rank = cheapest_rank(use, window, breadth);
@@ -68,8 +68,8 @@ double Placer::place_in(std::span<const ShardUse> uses, Window window, std::uint
   return gained;
 }
 
-double Placer::place_one_host(std::span<const ShardUse> uses, std::uint32_t breadth,
-                              std::vector<Rank>& ranks) {
+double EnergyPlacer::place_one_host(std::span<const ShardUse> uses, std::uint32_t breadth,
+                                    std::vector<Rank>& ranks) {
   const std::uint32_t hosts = loads_->model().num_hosts();
   const std::uint32_t local = loads_->model().local_world_size();
   const std::uint32_t tries = std::min(breadth, hosts);
@@ -93,7 +93,7 @@ double Placer::place_one_host(std::span<const ShardUse> uses, std::uint32_t brea
   return gained;
 }
 
-double Placer::add_to_host(std::span<const ShardUse> uses, Rank first_rank) {
+double EnergyPlacer::add_to_host(std::span<const ShardUse> uses, Rank first_rank) {
   double gained = 0;
   for (const ShardUse& use : uses)
     gained += loads_->add(first_rank++, use);
@@ -101,8 +101,8 @@ double Placer::add_to_host(std::span<const ShardUse> uses, Rank first_rank) {
   return gained;
 }
 
-double Placer::place_hosts(std::span<const ShardUse> uses, std::uint32_t breadth,
-                           std::vector<Rank>& ranks, Window window) {
+double EnergyPlacer::place_hosts(std::span<const ShardUse> uses, std::uint32_t breadth,
+                                 std::vector<Rank>& ranks, Window window) {
   const std::uint32_t hosts = loads_->model().num_hosts();
   const std::uint32_t local = loads_->model().local_world_size();
   const bool given = window.size < loads_->model().world_size();
@@ -131,8 +131,8 @@ double Placer::place_hosts(std::span<const ShardUse> uses, std::uint32_t breadth
   return total;
 }
 
-double Placer::place(std::uint32_t choice, std::uint32_t breadth, std::vector<Rank>& ranks,
-                     Window window) {
+double EnergyPlacer::place(std::uint32_t choice, std::uint32_t breadth, std::vector<Rank>& ranks,
+                           Window window) {
   const Choice& chosen = loads_->model().choices()[choice];
   ranks.clear();
   if (chosen.reach == Reach::kAllRanks) {
@@ -146,8 +146,8 @@ double Placer::place(std::uint32_t choice, std::uint32_t breadth, std::vector<Ra
   return place_in(uses, window, breadth, ranks);
 }
 
-Rank Placer::cheapest_for_part(std::span<const Replacement> members, std::uint32_t part,
-                               Window window, std::uint32_t breadth) {
+Rank EnergyPlacer::cheapest_for_part(std::span<const Replacement> members, std::uint32_t part,
+                                     Window window, std::uint32_t breadth) {
   const SearchContext& context = loads_->context();
   ShardUse all;
   for (const Replacement& member : members) {
@@ -177,7 +177,8 @@ Rank Placer::cheapest_for_part(std::span<const Replacement> members, std::uint32
 }
 
 // The table that names a part comes before the others of it.
-double Placer::place_unit_in(std::span<Replacement> members, Window window, std::uint32_t breadth) {
+double EnergyPlacer::place_unit_in(std::span<Replacement> members, Window window,
+                                   std::uint32_t breadth) {
   const TableUnits& units = loads_->context().units();
   double gained = 0;
   for (Replacement& member : members) {
@@ -196,8 +197,8 @@ double Placer::place_unit_in(std::span<Replacement> members, Window window, std:
   return gained;
 }
 
-double Placer::place_unit(std::span<Replacement> members, std::uint32_t tries,
-                          std::uint32_t breadth) {
+double EnergyPlacer::place_unit(std::span<Replacement> members, std::uint32_t tries,
+                                std::uint32_t breadth) {
   const TableUnits& units = loads_->context().units();
   const bool one_rank = units.units()[units.unit_of(members[0].table)].one_rank;
   const ShardUse& first = loads_->context().shards(members[0].choice)[0];
@@ -227,17 +228,9 @@ double Placer::place_unit(std::span<Replacement> members, std::uint32_t tries,
   return gained;
 }
 
-double Placer::take_away(std::size_t table) {
-  const Choice& chosen = loads_->chosen(table);
-  work_ += chosen.num_shards;
-  if (chosen.reach == Reach::kAllRanks) return loads_->remove_everywhere(chosen);
-  double gained = 0;
-  const std::uint32_t first = loads_->context().first_slot(table);
-  for (std::uint32_t i = 0; i < chosen.num_shards; ++i) {
-    const Slot& slot = loads_->slot(first + i);
-    gained += loads_->remove(slot.rank, slot.use);
-  }
-  return gained;
+double EnergyPlacer::take_away(std::size_t table) {
+  work_ += loads_->chosen(table).num_shards;
+  return loads_->take_away(table);
 }
 
 }  // namespace shardwright::embedding

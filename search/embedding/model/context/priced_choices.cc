@@ -1,19 +1,20 @@
-#include "search/embedding/model/rank_state/priced_choices.h"
+#include "search/embedding/model/context/priced_choices.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "search/embedding/model/rank_state/search_context.h"
+#include "search/embedding/model/context/search_context.h"
 
 namespace shardwright::embedding {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kTinyLoad = 1e-300;  // keeps a first guess of a price above zero
 
 }  // namespace
 
 PricedChoices::PricedChoices(const SearchContext& context)
-    : context_(context), model_(context.model()) {
+    : context_(context), model_(context.model()), pricing_(context.pricing()) {
   admit_below(kInfinity);
 }
 
@@ -80,8 +81,8 @@ void PricedChoices::fit(int steps, double guess, double fill, double MemoryPrice
   };
   if (spare_at(0) >= 0) return;
   double high = guess;
-  for (int i = 0; i < 60 && spare_at(high) < 0; ++i)
-    high *= 8;
+  for (int i = 0; i < pricing_.most_price_growths && spare_at(high) < 0; ++i)
+    high *= pricing_.price_growth;
   double low = 0;
   for (int i = 0; i < steps; ++i) {
     const double middle = (low + high) / 2;
@@ -93,8 +94,8 @@ void PricedChoices::fit(int steps, double guess, double fill, double MemoryPrice
 double PricedChoices::fit_prices(int steps, MemoryPrices& prices, double fill) const {
   const double unpriced = at({}, fill).bound;
   if (unpriced == kInfinity) return unpriced;
-  const double load = std::max(unpriced * context_.speed(), 1e-300);
-  for (int round = 0; round < 3; ++round) {
+  const double load = std::max(unpriced * context_.speed(), kTinyLoad);
+  for (int turn = 0; turn < pricing_.turns; ++turn) {
     const MemoryPrices before = prices;
     fit(steps, load / std::max(context_.total_hbm(), 1.0), fill, &MemoryPrices::hbm, &At::spare_hbm,
         prices);

@@ -1,15 +1,15 @@
-#include "search/embedding/model/rank_state/rule_watch.h"
+#include "search/embedding/model/rank_state/rule_violations.h"
 
 #include <algorithm>
 
 namespace shardwright::embedding {
 
-std::size_t RuleWatch::add_counts(std::size_t count) {
+std::size_t RuleViolations::add_counts(std::size_t count) {
   counts_.resize(counts_.size() + count);
   return counts_.size() - count;
 }
 
-RuleWatch::RuleWatch(const ChoiceModel& model) : model_(&model) {
+RuleViolations::RuleViolations(const ChoiceModel& model) : model_(&model) {
   const PlacementRules& rules = model.rules();
   if (!rules.any()) return;
   for (const PlacementRules::Group& group : rules.groups()) {
@@ -31,7 +31,7 @@ RuleWatch::RuleWatch(const ChoiceModel& model) : model_(&model) {
   }
 }
 
-void RuleWatch::clear() {
+void RuleViolations::clear() {
   std::fill(counts_.begin(), counts_.end(), 0U);
   for (Group& group : groups_)
     group.used = 0;
@@ -39,7 +39,7 @@ void RuleWatch::clear() {
   broken_ = 0;
 }
 
-std::uint32_t RuleWatch::cost(std::uint32_t table, std::uint32_t shard, Rank rank) const {
+std::uint32_t RuleViolations::cost(std::uint32_t table, std::uint32_t shard, Rank rank) const {
   const Watched& at = watched_[table];
   const RankSet* const ranks = allowed(table, shard);
   std::uint32_t cost = ranks != nullptr && !ranks->contains(rank) ? 1 : 0;
@@ -55,7 +55,7 @@ std::uint32_t RuleWatch::cost(std::uint32_t table, std::uint32_t shard, Rank ran
   return cost;
 }
 
-int RuleWatch::add(std::uint32_t table, std::uint32_t shard, Rank rank) {
+int RuleViolations::add(std::uint32_t table, std::uint32_t shard, Rank rank) {
   const Watched& at = watched_[table];
   const auto more = static_cast<int>(cost(table, shard, rank));
   if (at.distinct) ++counts_[at.counts + rank];
@@ -72,7 +72,7 @@ int RuleWatch::add(std::uint32_t table, std::uint32_t shard, Rank rank) {
   return more;
 }
 
-int RuleWatch::remove(std::uint32_t table, std::uint32_t shard, Rank rank) {
+int RuleViolations::remove(std::uint32_t table, std::uint32_t shard, Rank rank) {
   const Watched& at = watched_[table];
   if (at.distinct) --counts_[at.counts + rank];
   for (const Member& member : at.members) {
@@ -88,15 +88,15 @@ int RuleWatch::remove(std::uint32_t table, std::uint32_t shard, Rank rank) {
   return -static_cast<int>(cost(table, shard, rank));
 }
 
-int RuleWatch::change(int sign, std::uint32_t table, std::uint32_t shard, Rank rank,
-                      std::size_t mark) {
+int RuleViolations::change(int sign, std::uint32_t table, std::uint32_t shard, Rank rank,
+                           std::size_t mark) {
   journal_.push_back({mark, table, shard, rank, sign});
   const int more = sign > 0 ? add(table, shard, rank) : remove(table, shard, rank);
   broken_ = static_cast<std::uint64_t>(static_cast<std::int64_t>(broken_) + more);
   return more;
 }
 
-void RuleWatch::take_back(std::size_t first) {
+void RuleViolations::take_back(std::size_t first) {
   while (!journal_.empty() && journal_.back().mark >= first) {
     const Change last = journal_.back();
     change(-last.sign, last.table, last.shard, last.rank, 0);

@@ -1,0 +1,20 @@
+// What one shard adds to the rank that holds it.
+#pragma once
+
+#include <cstdint>
+
+namespace shardwright::embedding {
+
+// Shards of tables without placement rules carry no identity: they need none, and equal ones are
+// interchangeable.
+struct ShardUse {
+  static constexpr std::uint32_t kUnruled = ~std::uint32_t{0};
+
+  double load = 0;  // ms on a rank of normal speed; bytes where memory is the load
+  std::int64_t hbm_bytes = 0;
+  std::int64_t ddr_bytes = 0;
+  std::uint32_t table = kUnruled;  // as the model numbers it
+  std::uint32_t shard = 0;
+};
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,137 @@
+#include "search/embedding/model/rank_state/allocation_state.h"
+
+#include "core/check.h"
+
+namespace shardwright::embedding {
+namespace {
+
+// A rank seldom holds more than twice its even share of the shards and a few.
+constexpr std::size_t kFewShards = 4;
+
+}  // namespace
+
+AllocationState::AllocationState(const SearchContext& context)
+    : RankLoads(context.model()),
+      context_(&context),
+      slots_(context.num_slots()),
+      choice_(context.model().num_tables(), kNoChoice),
+      shards_on_(context.model().world_size()),
+      is_changed_(context.model().num_tables(), 0) {
+  for (std::vector<std::uint32_t>& shards : shards_on_)
+    shards.reserve(kFewShards + 2 * slots_.size() / shards_on_.size());
+  changed_.reserve(choice_.size());
+  for (std::size_t table = 0; table < choice_.size(); ++table) {
+    for (std::uint32_t slot = context.first_slot(table); slot < context.first_slot(table + 1);
+         ++slot)
+      slots_[slot].table = static_cast<std::uint32_t>(table);
+  }
+}
+
+double AllocationState::take_away(std::size_t table) {
+  const Choice& own = chosen(table);
+  if (own.reach == Reach::kAllRanks) return remove_everywhere(own);
+  double gained = 0;
+  const std::uint32_t first = context_->first_slot(table);
+  for (std::uint32_t i = 0; i < own.num_shards; ++i)
+    gained += remove(slots_[first + i].rank, slots_[first + i].use);
+  return gained;
+}
+
+void AllocationState::clear() {
+  for (std::vector<std::uint32_t>& shards : shards_on_)
+    shards.clear();
+  std::fill(choice_.begin(), choice_.end(), kNoChoice);
+  clear_ranks();
+  end_filling();
+}
+
+void AllocationState::assign(const Allocation& allocation) {
+  clear();
+  for (std::size_t table = 0; table < choice_.size(); ++table)
+    note_choice(table, allocation.choice[table], allocation.ranks[table]);
+  recompute();
+}
+
+void AllocationState::recompute() {
+  clear_ranks();
+  for (std::size_t table = 0; table < choice_.size(); ++table) {
+    const Choice& own = chosen(table);
+    if (own.reach == Reach::kAllRanks) {
+      Rank rank = 0;
+      for (const ChoiceRun& run : model().runs(own)) {
+        for (std::uint32_t k = 0; k < run.count; ++k)
+          fill(rank++, {run.load, run.hbm_bytes, run.ddr_bytes});
+      }
+      continue;
+    }
+    const std::uint32_t first = context_->first_slot(table);
+    for (std::uint32_t i = 0; i < own.num_shards; ++i)
+      fill(slots_[first + i].rank, slots_[first + i].use);
+  }
+  end_filling();
+}
+
+void AllocationState::mark_changed(std::size_t table) {
+  if (is_changed_[table] != 0) return;
+  is_changed_[table] = 1;
+  changed_.push_back(static_cast<std::uint32_t>(table));
+}
+
+void AllocationState::mark_all_changed() {
+  for (std::size_t table = 0; table < choice_.size(); ++table)
+    mark_changed(table);
+}
+
+void AllocationState::clear_changed() {
+  for (const std::uint32_t table : changed_)
+    is_changed_[table] = 0;
+  changed_.clear();
+}
+
+void AllocationState::unlist(std::uint32_t slot) {
+  std::vector<std::uint32_t>& shards = shards_on_[slots_[slot].rank];
+  const std::uint32_t position = slots_[slot].position;
+  shards[position] = shards.back();
+  slots_[shards[position]].position = position;
+  shards.pop_back();
+}
+
+void AllocationState::note_rank(std::uint32_t slot, Rank rank) {
+  unlist(slot);
+  slots_[slot].rank = rank;
+  slots_[slot].position = static_cast<std::uint32_t>(shards_on_[rank].size());
+  shards_on_[rank].push_back(slot);
+  mark_changed(slots_[slot].table);
+}
+
+void AllocationState::note_choice(std::size_t table, std::uint32_t choice,
+                                  std::span<const Rank> ranks) {
+  const std::uint32_t first = context_->first_slot(table);
+  if (has_choice(table) && chosen(table).reach != Reach::kAllRanks) {
+    for (std::uint32_t i = chosen(table).num_shards; i > 0; --i)
+      unlist(first + i - 1);
+  }
+  choice_[table] = choice;
+  mark_changed(table);
+  if (chosen(table).reach == Reach::kAllRanks) return;
+  SHARDWRIGHT_CHECK(ranks.size() == chosen(table).num_shards);
+  const std::span<const ShardUse> uses = context_->shards(choice);
+  for (std::uint32_t i = 0; i < ranks.size(); ++i) {
+    Slot& slot = slots_[first + i];
+    slot.use = uses[i];
+    slot.rank = ranks[i];
+    slot.position = static_cast<std::uint32_t>(shards_on_[ranks[i]].size());
+    shards_on_[ranks[i]].push_back(first + i);
+  }
+}
+
+void AllocationState::copy_table(std::size_t table, Allocation& into) const {
+  into.choice[table] = choice_[table];
+  std::vector<Rank>& ranks = into.ranks[table];
+  ranks.clear();
+  if (chosen(table).reach == Reach::kAllRanks) return;
+  for (std::uint32_t i = 0; i < chosen(table).num_shards; ++i)
+    ranks.push_back(slots_[context_->first_slot(table) + i].rank);
+}
+
+}  // namespace shardwright::embedding

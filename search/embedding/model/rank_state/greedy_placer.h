@@ -1,0 +1,66 @@
+// Places the shards of one option beside other tables that stay where they are.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "core/embedding/problem/problem.h"
+#include "core/embedding/sharding_option.h"
+#include "search/embedding/model/rank_state/plan_loads.h"
+
+namespace shardwright::embedding {
+
+// How bad a state is, compared in this order: bytes that do not fit, the largest rating of the
+// ranks in question, time in all.
+using Badness = std::tuple<std::int64_t, double, double>;
+
+// What a placement respects beside the rules that name the table alone.
+struct PlacementView {
+  bool memory = true;              // otherwise every rank has room for everything
+  const RankSet* ranks = nullptr;  // the only ones to use; nullptr = all
+};
+
+// Greedy: each shard goes to the rank (or host) that leaves the least badness; the smaller number
+// wins ties. Optimal for one option where its shards cost the same, or where the sharding type
+// leaves only one rank or host to choose. Unlike EnergyPlacer it looks at every rank and draws no
+// random numbers: answers to questions must not depend on a seed.
+// Keeps references. Thread safety: one thread at a time.
+class GreedyPlacer {
+ public:
+  GreedyPlacer(const Problem& problem, const Topology& available, const ShardingOption& option,
+               PlanLoads& loads, PlacementView view = {});
+
+  // Adds the shards to the loads and returns their ranks. Returns no ranks, and leaves the loads as
+  // they were, if some shard has no rank. Cost: O(shards x ranks).
+  std::vector<Rank> place();
+  void take_back(const std::vector<Rank>& ranks);
+
+  // Of the ranks that place() chose. Precondition: the loads hold the shards.
+  Badness badness(const std::vector<Rank>& ranks) const;
+
+ private:
+  std::uint32_t world() const { return available_.world_size(); }
+  std::uint32_t local() const { return available_.local_world_size(); }
+
+  std::int64_t excess_bytes(Rank rank) const {
+    return view_.memory ? loads_.excess_bytes(rank) : 0;
+  }
+  bool is_allowed(std::size_t shard, Rank rank) const;
+  std::vector<Rank> place_in_order(Rank first);
+  std::vector<Rank> place_in_window(Rank first, std::uint32_t count);
+  std::vector<Rank> place_on_best_host();
+  std::vector<Rank> place_on_whole_hosts();
+  std::optional<Badness> try_host(Rank first, const std::vector<Rank>& taken);
+
+  const Problem& problem_;
+  const Topology& available_;
+  const ShardingOption& option_;
+  PlanLoads& loads_;
+  PlacementView view_;
+  std::vector<ShardUse> uses_;  // by shard
+  double time_ms_ = 0;          // of all shards
+};
+
+}  // namespace shardwright::embedding
