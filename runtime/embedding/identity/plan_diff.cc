@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "runtime/embedding/identity/identity.h"
-#include "search/embedding/questions/replan/moved_elements.h"
+#include "search/embedding/questions/replan/old/moved_elements.h"
 
 namespace shardwright {
 namespace {

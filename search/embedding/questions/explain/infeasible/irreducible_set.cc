@@ -7,7 +7,7 @@
 
 #include "core/embedding/evaluate.h"
 #include "search/embedding/questions/explain/infeasible/problem_changes.h"
-#include "search/embedding/questions/replan/place_anew.h"
+#include "search/embedding/questions/place_anew.h"
 
 namespace shardwright {
 namespace {
@@ -21,7 +21,8 @@ using embedding::ShardingOption;
 using embedding::Table;
 using embedding::TableId;
 
-// In larger sets a table is first exchanged in the plan that is known, which is cheaper than planning.
+// In larger sets a table is first exchanged in the plan that is known, which is cheaper than
+// planning.
 constexpr std::size_t kMostPlanned = 24;
 // In larger sets tables are not left out of the proof one by one: each costs a proof of the rest.
 constexpr std::size_t kMostProved = 400;
@@ -82,8 +83,8 @@ class SetFinder {
   }
   Effort quick() const { return oracle_.quick_is_full() ? Effort::kFull : Effort::kQuick; }
 
-  // Keeps the fewest of the largest tables that are proved not to fit, then leaves out those that the
-  // proof does not need.
+  // Keeps the fewest of the largest tables that are proved not to fit, then leaves out those that
+  // the proof does not need.
   void narrow_by_proof() {
     std::size_t fits = 0;
     std::size_t fails = set_.size();
@@ -99,8 +100,8 @@ class SetFinder {
     }
   }
 
-  // Keeps the fewest of the largest tables for which no plan is found. Returns false if the search was
-  // stopped.
+  // Keeps the fewest of the largest tables for which no plan is found. Returns false if the search
+  // was stopped.
   bool take_smallest_prefix(bool proved) {
     std::size_t fits = 0;
     std::size_t fails = set_.size();
@@ -160,8 +161,8 @@ class SetFinder {
     return true;
   }
 
-  // Returns true if the known plan becomes a plan of `rest` when the one table that it lacks is added
-  // and the others stay where they are.
+  // Returns true if the known plan becomes a plan of `rest` when the one table that it lacks is
+  // added and the others stay where they are.
   bool exchange(const std::vector<TableId>& rest) {
     if (!known_ || rest.size() < kMostPlanned || oracle_.quick_is_full()) return false;
     const std::vector<TableId> tables = sorted(rest);

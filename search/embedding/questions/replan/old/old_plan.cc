@@ -1,4 +1,4 @@
-#include "search/embedding/questions/replan/old_plan.h"
+#include "search/embedding/questions/replan/old/old_plan.h"
 
 #include <algorithm>
 #include <functional>
@@ -8,7 +8,7 @@
 
 #include "search/embedding/model/shard_layout.h"
 #include "search/embedding/questions/option_finder.h"
-#include "search/embedding/questions/replan/moved_elements.h"
+#include "search/embedding/questions/replan/old/moved_elements.h"
 
 namespace shardwright {
 namespace {
@@ -188,9 +188,9 @@ void OldPlan::match(TableId table, const PlanEntry& entry, const ShardingOption*
   const auto shards = static_cast<std::uint32_t>(entry.ranks.size());
   const Problem& problem = space_->problem();
   if (option == nullptr || option->num_shards() != shards) {
-    old.layout = entry.is_cut() ? entry.layout
-                                : cut_before(problem, problem.table(table), entry.sharding_type,
-                                             shards);
+    old.layout = entry.is_cut()
+                     ? entry.layout
+                     : cut_before(problem, problem.table(table), entry.sharding_type, shards);
     return;
   }
   old.layout = *option->layout;
@@ -244,10 +244,10 @@ std::int64_t OldPlan::bytes_to_move(const Assignment& to) const {
   if (old && old->assignment.option == to.option && is_kept(to)) return 0;
   const auto rank_before = [&](std::uint32_t shard) { return old->place.ranks[shard]; };
   const auto rank_after = [&](std::uint32_t shard) { return std::int64_t{to.rank(shard)}; };
-  const std::int64_t elements =
-      moved_elements({old && old->layout ? &*old->layout : nullptr, rank_before},
-                     {to.option->layout, rank_after});
-  return bytes_of_elements(elements, element_bits(tensor_shape(table, problem.spec().sharder.type)));
+  const std::int64_t elements = moved_elements(
+      {old && old->layout ? &*old->layout : nullptr, rank_before}, {to.option->layout, rank_after});
+  return bytes_of_elements(elements,
+                           element_bits(tensor_shape(table, problem.spec().sharder.type)));
 }
 
 TablePlace place_of(const Assignment& assignment) {

@@ -1,4 +1,4 @@
-#include "search/embedding/questions/replan/moved_elements.h"
+#include "search/embedding/questions/replan/old/moved_elements.h"
 
 #include <algorithm>
 #include <vector>

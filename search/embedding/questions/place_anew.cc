@@ -1,4 +1,4 @@
-#include "search/embedding/questions/replan/place_anew.h"
+#include "search/embedding/questions/place_anew.h"
 
 #include <algorithm>
 #include <tuple>

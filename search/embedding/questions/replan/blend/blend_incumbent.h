@@ -1,0 +1,45 @@
+// The cheapest plan that was considered.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/embedding/evaluate.h"
+#include "core/embedding/plan.h"
+#include "search/embedding/questions/replan/blend/plan_costs.h"
+#include "search/embedding/questions/replan/blend/plan_state.h"
+
+namespace shardwright {
+
+// Among plans of equal cost (to 1e-9) it is the one that moves least. Keeps what its costs refer
+// to. Thread safety: one thread at a time.
+class BlendIncumbent {
+ public:
+  struct Best {
+    embedding::Plan plan;
+    embedding::Evaluation evaluation;  // by the verifier
+    double cost = 0;
+    std::int64_t moved_bytes = 0;
+  };
+
+  explicit BlendIncumbent(const PlanCosts& costs) : costs_(costs) {}
+
+  const PlanCosts& costs() const { return costs_; }
+  const std::optional<Best>& best() const { return best_; }
+
+  // Takes a plan that keeps every rule and is better than the best.
+  void consider(const embedding::Plan& plan) { take(plan, true); }
+  // The same; the plan is made only if its loads say that it is better.
+  void consider(const PlanState& state);
+  // Takes a plan that keeps every rule even if the best is better.
+  void settle(const embedding::Plan& plan) { take(plan, false); }
+
+ private:
+  bool is_better(double cost, std::int64_t moved_bytes) const;
+  void take(const embedding::Plan& plan, bool only_if_better);
+
+  PlanCosts costs_;
+  std::optional<Best> best_;
+};
+
+}  // namespace shardwright

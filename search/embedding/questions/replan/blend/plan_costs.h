@@ -1,0 +1,50 @@
+// What a new plan costs: its rating, and the bytes that moving to it from the old plan moves.
+#pragma once
+
+#include <cstdint>
+
+#include "core/embedding/plan.h"
+#include "core/embedding/problem/problem.h"
+#include "search/embedding/questions/replan/old/old_plan.h"
+
+namespace shardwright {
+
+// How bad a plan is. Compared in the order of the members.
+struct PlanCost {
+  std::int64_t excess_bytes = 0;  // that ranks lack; 0 = the plan fits
+  double cost = 0;                // rating + weight x GiB moved
+  std::int64_t moved_bytes = 0;   // of tables that the old plan has
+};
+
+// Costs that differ by at most 1e-9, relatively, are equal.
+bool precedes(const PlanCost& a, const PlanCost& b);
+
+// Keeps references. Thread safety: const members may be called from any thread.
+class PlanCosts {
+ public:
+  // `available` is what reservation and margin leave; `weight` is in units of the rating per GiB.
+  PlanCosts(const embedding::Problem& problem, const embedding::Topology& available,
+            const OldPlan& old, double weight)
+      : problem_(&problem), available_(&available), old_(&old), weight_(weight) {}
+
+  PlanCosts with_weight(double weight) const {
+    return PlanCosts(*problem_, *available_, *old_, weight);
+  }
+
+  const embedding::Problem& problem() const { return *problem_; }
+  const embedding::Topology& available() const { return *available_; }
+  double weight() const { return weight_; }
+
+  double cost(double rating, std::int64_t moved_bytes) const;
+  // Bytes that `to` moves; 0 for a new table. O(shards x shards on one rank).
+  std::int64_t moved_bytes(const embedding::Assignment& to) const;
+  std::int64_t moved_bytes(const embedding::Plan& plan) const;
+
+ private:
+  const embedding::Problem* problem_;
+  const embedding::Topology* available_;
+  const OldPlan* old_;
+  double weight_;
+};
+
+}  // namespace shardwright

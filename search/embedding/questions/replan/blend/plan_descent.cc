@@ -1,0 +1,126 @@
+#include "search/embedding/questions/replan/blend/plan_descent.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "search/embedding/questions/replan/blend/plan_state.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::Assignment;
+using embedding::PartitionBy;
+using embedding::Plan;
+using embedding::Problem;
+using embedding::Rank;
+
+// Updates of ranks that one descent may take.
+constexpr std::size_t kMostDescentUpdates = 5'000'000;
+
+// A shard that may be on any rank.
+struct FreeShard {
+  std::size_t position = 0;
+  std::uint32_t shard = 0;
+  Rank rank = 0;
+};
+
+std::vector<FreeShard> free_shards(const Problem& problem, const PlanState& at) {
+  std::vector<FreeShard> shards;
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    if (at[i].option->partition_by() != PartitionBy::kDevice ||
+        problem.rules().constrains(at[i].option->table)) {
+      continue;
+    }
+    for (std::uint32_t shard = 0; shard < at[i].option->num_shards(); ++shard)
+      shards.push_back({i, shard, at[i].rank(shard)});
+  }
+  return shards;
+}
+
+bool has_shard_on(const Assignment& assignment, Rank rank) {
+  for (std::uint32_t shard = 0; shard < assignment.option->num_shards(); ++shard) {
+    if (assignment.rank(shard) == rank) return true;
+  }
+  return false;
+}
+
+Assignment with_shard_on(const Assignment& assignment, std::uint32_t shard, Rank rank) {
+  std::vector<Rank> ranks;
+  for (std::uint32_t i = 0; i < assignment.option->num_shards(); ++i)
+    ranks.push_back(i == shard ? rank : assignment.rank(i));
+  return {assignment.option, SharedArray<Rank>(std::span<const Rank>(ranks))};
+}
+
+// The fullest rank if any is overfull, otherwise the slowest.
+Rank worst_rank(const embedding::PlanLoads& loads, std::uint32_t world_size) {
+  Rank worst = 0;
+  for (Rank rank = 1; rank < world_size; ++rank) {
+    if (std::pair(loads.excess_bytes(rank), loads.rating(rank)) >
+        std::pair(loads.excess_bytes(worst), loads.rating(worst))) {
+      worst = rank;
+    }
+  }
+  return worst;
+}
+
+// All steps that take something off `rank`.
+std::vector<PlanStep> steps_off(const PlanState& state, const PlanCosts& costs, Rank rank,
+                                const Plan& toward) {
+  std::vector<PlanStep> steps;
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    if (toward[i].option != state[i].option && has_shard_on(state[i], rank))
+      steps.push_back({state.change_to(i, toward[i])});
+  }
+  const std::vector<FreeShard> shards = free_shards(costs.problem(), state);
+  std::vector<TableChange> to_rank;  // of every free shard
+  for (const FreeShard& shard : shards) {
+    to_rank.push_back(
+        state.change_to(shard.position, with_shard_on(state[shard.position], shard.shard, rank)));
+  }
+  for (const FreeShard& own : shards) {
+    if (own.rank != rank) continue;
+    std::vector<TableChange> away;  // by rank
+    for (Rank target = 0; target < costs.available().world_size(); ++target) {
+      away.push_back(
+          state.change_to(own.position, with_shard_on(state[own.position], own.shard, target)));
+      if (target != rank) steps.push_back({away.back()});
+    }
+    for (std::size_t i = 0; i < shards.size(); ++i) {
+      if (shards[i].rank == rank || shards[i].position == own.position) continue;
+      steps.push_back({away[shards[i].rank], to_rank[i]});
+    }
+  }
+  return steps;
+}
+
+}  // namespace
+
+void descend(const Plan& from, const Plan& toward, double dearer, BlendIncumbent& incumbent) {
+  const PlanCosts costs = incumbent.costs().with_weight(incumbent.costs().weight() * dearer);
+  const std::uint32_t world = costs.available().world_size();
+  PlanState state(from, costs);
+  PlanCost now = state.cost();
+  for (std::size_t updates = 0; updates < kMostDescentUpdates;) {
+    const std::vector<PlanStep> steps =
+        steps_off(state, costs, worst_rank(state.loads(), world), toward);
+    updates += (steps.size() + 1) * world;
+    if (updates >= kMostDescentUpdates) break;
+    const PlanStep* best = nullptr;
+    PlanCost least = now;
+    for (const PlanStep& step : steps) {
+      const PlanCost then = state.cost_after(step);
+      if (!precedes(then, least)) continue;
+      least = then;
+      best = &step;
+    }
+    if (best == nullptr) break;
+    state.apply(*best);
+    now = least;
+  }
+  incumbent.consider(state);
+}
+
+}  // namespace shardwright

@@ -1,0 +1,94 @@
+#include "search/embedding/questions/replan/blend/plan_state.h"
+
+#include <utility>
+namespace shardwright {
+
+using embedding::Assignment;
+using embedding::Plan;
+
+namespace {
+
+// `plan` with another assignment at position i.
+Plan with_assignment(const Plan& plan, std::size_t i, const Assignment& to) {
+  std::vector<embedding::Rank> ranks(to.option->num_shards());
+  for (std::uint32_t shard = 0; shard < ranks.size(); ++shard)
+    ranks[shard] = to.rank(shard);
+  return plan.with_option(i, *to.option, ranks);
+}
+
+}  // namespace
+
+bool is_same(const Assignment& a, const Assignment& b) {
+  if (a.option != b.option) return false;
+  for (std::uint32_t shard = 0; shard < a.option->num_shards(); ++shard) {
+    if (a.rank(shard) != b.rank(shard)) return false;
+  }
+  return true;
+}
+
+Plan as_edit_of(const Plan& base, const Plan& other) {
+  Plan edited = base;
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    if (!is_same(base[i], other[i])) edited = with_assignment(edited, i, other[i]);
+  }
+  return edited;
+}
+
+PlanState::PlanState(Plan start, const PlanCosts& costs)
+    : costs_(costs), start_(std::move(start)), loads_(costs.problem(), costs.available()) {
+  at_.reserve(start_.size());
+  moved_by_table_.reserve(start_.size());
+  for (std::size_t i = 0; i < start_.size(); ++i) {
+    at_.push_back(start_[i]);
+    loads_.add(at_[i]);
+    moved_by_table_.push_back(costs_.moved_bytes(at_[i]));
+    moved_ += moved_by_table_[i];
+  }
+}
+
+TableChange PlanState::change_to(std::size_t position, Assignment to) const {
+  const std::int64_t moved = costs_.moved_bytes(to);
+  return {position, std::move(to), moved};
+}
+
+void PlanState::apply(const PlanStep& step) {
+  for (const TableChange& change : step) {
+    loads_.remove(at_[change.position]);
+    moved_ += change.moved_bytes - moved_by_table_[change.position];
+    moved_by_table_[change.position] = change.moved_bytes;
+    at_[change.position] = change.to;
+    loads_.add(change.to);
+  }
+}
+
+PlanStep PlanState::inverse(const PlanStep& step) const {
+  PlanStep back;
+  back.reserve(step.size());
+  for (const TableChange& change : step)
+    back.push_back({change.position, at_[change.position], moved_by_table_[change.position]});
+  return back;
+}
+
+PlanCost PlanState::cost() const {
+  return {loads_.excess_bytes(), costs_.cost(loads_.rating(), moved_), moved_};
+}
+
+PlanCost PlanState::cost_after(const PlanStep& step) {
+  const PlanStep back = inverse(step);
+  apply(step);
+  const PlanCost after = cost();
+  apply(back);
+  return after;
+}
+
+Plan PlanState::plan() const {
+  Plan edited = start_;
+  for (std::size_t i = 0; i < at_.size(); ++i) {
+    const bool shared =
+        at_[i].option == start_[i].option && at_[i].ranks.identity() == start_[i].ranks.identity();
+    if (!shared) edited = with_assignment(edited, i, at_[i]);
+  }
+  return edited;
+}
+
+}  // namespace shardwright

@@ -1,0 +1,86 @@
+// Finds a plan for a changed problem that weighs the rating against the bytes moved from an old
+// plan.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/embedding/migration.h"
+#include "core/embedding/plan.h"
+#include "core/embedding/problem/problem.h"
+#include "core/embedding/search_space.h"
+#include "search/embedding/questions/replan/blend/blend_incumbent.h"
+#include "search/embedding/questions/replan/blend/plan_costs.h"
+#include "search/embedding/questions/replan/old/old_plan.h"
+
+namespace shardwright {
+
+struct ReplanGoal {
+  double migration_weight = 0;  // units of the rating per GiB moved
+  // The rating that best mode gave the old plan. A plan of the same tables that still has this
+  // rating was made for this very problem.
+  std::optional<double> best_mode_rating;
+  double close_enough = 0;  // nothing moves if that costs at most this much more, relatively
+};
+
+// Every plan that is considered becomes an edit of the old plan kept, so that the answer shares
+// with it whatever did not change. Thread safety: one thread at a time; plans may be used from any
+// thread.
+class ReplanSearch {
+ public:
+  // Places the tables that have lost their place. `available` is what the problem's reservation and
+  // margin leave.
+  ReplanSearch(std::shared_ptr<const embedding::Problem> problem,
+               std::shared_ptr<const embedding::SearchSpace> space, embedding::Topology available,
+               OldPlan old, const ReplanGoal& goal);
+  ReplanSearch(const ReplanSearch&) = delete;
+  ReplanSearch& operator=(const ReplanSearch&) = delete;
+
+  // The old plan with a place for every table. Null if a table has no place.
+  const embedding::Plan* kept() const { return kept_ ? &*kept_ : nullptr; }
+  // True if a planner may start from kept(): its options are those of the search space, and it
+  // breaks no rule but memory.
+  bool can_start() const { return kept_ && kept_in_space_ && kept_lacks_only_memory_; }
+
+  // Takes a plan that the planner found on its way.
+  void consider(const embedding::Plan& plan);
+
+  // Searches between the old plan kept, the best plan so far and `found`, the planner's answer.
+  // Returns null if there is no valid plan.
+  const BlendIncumbent::Best* finish(const std::optional<embedding::Plan>& found);
+
+  // What changes on the way from the old plan to `plan`.
+  Migration migration(const std::optional<embedding::Plan>& plan) const;
+
+ private:
+  using Owners = std::vector<std::shared_ptr<const void>>;
+
+  void keep_old_plan();
+  void rate_old_places(const std::vector<embedding::Assignment>& assignments);
+  void rate_kept();
+  embedding::Plan edit_of_kept(const embedding::Plan& plan);
+  void descend_to(const std::vector<embedding::Plan>& found);
+  bool should_stay() const;
+  bool is_same_problem() const;
+
+  std::shared_ptr<const embedding::Problem> problem_;
+  std::shared_ptr<const embedding::SearchSpace> space_;
+  embedding::Topology available_;
+  OldPlan old_;
+  ReplanGoal goal_;
+  BlendIncumbent incumbent_;
+  // Keeps the options of kept_ and of all its edits alive. It grows; plans hold it and do not look.
+  std::shared_ptr<Owners> owners_ = std::make_shared<Owners>();
+  std::optional<embedding::Plan> kept_;
+  bool kept_in_space_ = true;
+  bool kept_lacks_only_memory_ = false;
+  bool kept_fits_ = false;
+  double kept_rating_ = 0;
+  std::optional<double> rating_before_;  // as in Migration
+  std::string not_kept_;                 // as in Migration
+};
+
+}  // namespace shardwright

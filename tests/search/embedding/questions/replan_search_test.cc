@@ -1,0 +1,159 @@
+#include "search/embedding/questions/replan/replan_search.h"
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "search/embedding/compat/enumerate.h"
+#include "search/embedding/compat/reserve.h"
+#include "search/embedding/questions/plan_of_entries.h"
+#include "search/embedding/questions/replan/blend/plan_state.h"
+#include "search/executor.h"
+#include "tests/support/embedding_builders.h"
+
+namespace {
+
+using namespace shardwright;
+using embedding::Plan;
+using embedding::Problem;
+using embedding::Rank;
+using embedding::SearchSpace;
+
+constexpr std::size_t kTables = 80;
+constexpr std::int64_t kRanks = 4;
+
+PlanEntry on_rank(std::size_t table, std::int64_t rank) {
+  PlanEntry entry;
+  entry.table = "t" + std::to_string(table);
+  entry.sharding_type = embedding::ShardingType::kTableWise;
+  entry.ranks = {rank};
+  return entry;
+}
+
+// A model in use: ten tables too many are on rank 0.
+struct InUse {
+  std::shared_ptr<const Problem> problem;
+  std::shared_ptr<const SearchSpace> space;
+  std::vector<PlanEntry> entries;
+
+  InUse() {
+    problem = std::make_shared<const Problem>(
+        Problem::make(test_support::problem_spec(kTables, kRanks, kRanks, 400'000, 64)).value());
+    InlineExecutor executor;
+    space = embedding::enumerate(problem, executor).value();
+    for (std::size_t i = 0; i < kTables; ++i)
+      entries.push_back(on_rank(i, i < 10 ? 0 : static_cast<std::int64_t>(i) % kRanks));
+  }
+
+  std::unique_ptr<ReplanSearch> search(double weight) const {
+    return std::make_unique<ReplanSearch>(problem, space, embedding::reserve(*problem)->topology,
+                                          OldPlan::make(space, entries).value(),
+                                          ReplanGoal{weight, std::nullopt, 1e-4});
+  }
+
+  // What a planner that knows nothing of the old plan may find: tables on ranks in turn.
+  Plan evenly() const {
+    std::vector<PlanEntry> even;
+    for (std::size_t i = 0; i < kTables; ++i)
+      even.push_back(on_rank(i, static_cast<std::int64_t>(kTables - i) % kRanks));
+    return plan_of_entries(space, even).value();
+  }
+};
+
+struct Sharing {
+  std::size_t changed = 0;       // assignments
+  std::size_t nodes_copied = 0;  // leaves of the tree
+};
+
+// Checks that every assignment that did not change is stored once for both plans.
+Sharing check_sharing(const Plan& from, const Plan& to) {
+  REQUIRE(from.size() == to.size());
+  Sharing sharing;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (!is_same(from[i], to[i])) {
+      ++sharing.changed;
+      continue;
+    }
+    REQUIRE(from[i].ranks.size() == 1);
+    CHECK(from.ranks_identity(i) == to.ranks_identity(i));
+  }
+  for (std::size_t i = 0; i < from.size(); i += 8)
+    sharing.nodes_copied += from.node_identity(i) == to.node_identity(i) ? 0U : 1U;
+  CHECK(sharing.nodes_copied <= sharing.changed);
+  return sharing;
+}
+
+}  // namespace
+
+TEST_CASE("replan search: the answer shares with the old plan kept whatever did not change") {
+  const InUse in_use;
+  for (const double weight : {0.0, 0.001, 0.01}) {
+    CAPTURE(weight);
+    const auto search = in_use.search(weight);
+    REQUIRE(search->kept() != nullptr);
+    CHECK(search->can_start());
+    const BlendIncumbent::Best* const best = search->finish(in_use.evenly());
+    REQUIRE(best != nullptr);
+    const Sharing sharing = check_sharing(*search->kept(), best->plan);
+    CHECK(sharing.changed > 0);
+    CHECK(sharing.changed < kTables / 2);
+    CHECK(sharing.nodes_copied < kTables / 8);
+    CHECK(best->evaluation.valid());
+    const Migration migration = search->migration(best->plan);
+    CHECK(migration.moves.size() == sharing.changed);
+    CHECK(best->evaluation.rating < *migration.rating_before);
+  }
+}
+
+TEST_CASE("replan search: a plan that was found on the way becomes an edit of the old plan kept") {
+  const InUse in_use;
+  const auto search = in_use.search(1e-9);
+  const Plan found = in_use.evenly();
+  Plan better = search->kept()->with_ranks(0, std::vector<Rank>{1});
+  // The same plan without any storage in common.
+  better = Plan::generate(better.owner(), better.size(), [&](std::size_t i) {
+    return embedding::Assignment{better[i].option, SharedArray<Rank>(better[i].ranks.view())};
+  });
+  search->consider(better);
+  const BlendIncumbent::Best* const best = search->finish(std::nullopt);
+  REQUIRE(best != nullptr);
+  check_sharing(*search->kept(), best->plan);
+}
+
+TEST_CASE("replan search: nothing moves where moving gains too little") {
+  const InUse in_use;
+  const auto search = in_use.search(1e6);
+  const BlendIncumbent::Best* const best = search->finish(in_use.evenly());
+  REQUIRE(best != nullptr);
+  CHECK(best->moved_bytes == 0);
+  CHECK(check_sharing(*search->kept(), best->plan).changed == 0);
+  CHECK(search->migration(best->plan).moves.empty());
+}
+
+TEST_CASE("plan state: a step and its inverse leave the plan that it started from") {
+  const InUse in_use;
+  const OldPlan old = OldPlan::make(in_use.space, in_use.entries).value();
+  const embedding::Topology available = embedding::reserve(*in_use.problem)->topology;
+  const Plan start = in_use.evenly();
+  const PlanCosts costs(*in_use.problem, available, old, 1.0);
+  PlanState state(start, costs);
+  const PlanCost before = state.cost();
+  // To the rank where the table is in use, and to another rank.
+  const auto on = [&](std::size_t i, Rank rank) {
+    return embedding::Assignment{start[i].option, SharedArray<Rank>(std::vector<Rank>{rank})};
+  };
+  const PlanStep step = {state.change_to(11, on(11, 11 % kRanks)), state.change_to(51, on(51, 0))};
+  const PlanStep back = state.inverse(step);
+  state.apply(step);
+  CHECK(state.moved_bytes() != before.moved_bytes);
+  CHECK(check_sharing(start, state.plan()).changed == 2);
+  state.apply(back);
+  CHECK(state.moved_bytes() == before.moved_bytes);
+  CHECK(state.plan().node_identity(0) == start.node_identity(0));
+  CHECK(state.plan().node_identity(48) == start.node_identity(48));
+}
