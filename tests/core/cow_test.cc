@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+namespace shardwright::cow_test {
+
 namespace {
 
 using shardwright::PersistentVector;
@@ -160,3 +162,5 @@ TEST_CASE("persistent vector: a version outlives the one it came from") {
   CHECK(last[3] == "changed");
   CHECK(last[69] == "a string beyond the small size, 69");
 }
+
+}  // namespace shardwright::cow_test

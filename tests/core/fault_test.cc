@@ -15,6 +15,8 @@
 #include "tests/support/allocation_counter.h"
 #include "tests/support/embedding_builders.h"
 
+namespace shardwright::fault_test {
+
 namespace {
 
 using namespace shardwright::embedding;
@@ -182,3 +184,5 @@ TEST_CASE("fault: evaluate leaves nothing behind") {
         }) > 5);
   CHECK(violations == 3);  // t0 twice, t1 missing, no rank 9
 }
+
+}  // namespace shardwright::fault_test

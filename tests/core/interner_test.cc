@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace shardwright::interner_test {
+
 namespace {
 
 using shardwright::Interner;
@@ -133,3 +135,5 @@ TEST_CASE("hash_mix: one bit of the seed or the word moves about half of the bit
   CHECK(changed_by_word / 64.0 == doctest::Approx(32).epsilon(3.0 / 32));
   CHECK(changed_by_seed / 64.0 == doctest::Approx(32).epsilon(3.0 / 32));
 }
+
+}  // namespace shardwright::interner_test

@@ -6,6 +6,8 @@
 
 #include "core/nearest_name.h"
 
+namespace shardwright::nearest_name_test {
+
 using shardwright::edit_distance;
 using shardwright::nearest_name;
 using shardwright::suggestion;
@@ -26,3 +28,5 @@ TEST_CASE("nearest name: finds what was meant and nothing far away") {
   CHECK(suggestion("rowwise", kNames) == "; did you mean \"row_wise\"?");
   CHECK(suggestion("xyzzy", kNames) == "; known: table_wise, row_wise, column_wise, data");
 }
+
+}  // namespace shardwright::nearest_name_test

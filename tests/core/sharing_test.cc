@@ -12,6 +12,8 @@
 #include "tests/support/allocation_counter.h"
 #include "tests/support/embedding_builders.h"
 
+namespace shardwright::sharing_test {
+
 namespace {
 
 using namespace shardwright::embedding;
@@ -159,3 +161,5 @@ TEST_CASE("interner: finding a value again allocates nothing") {
   CHECK(layouts.intern(layout) == interned);
   CHECK(scope.allocations() == 0);
 }
+
+}  // namespace shardwright::sharing_test

@@ -11,6 +11,8 @@
 #include <string>
 #include <utility>
 
+namespace shardwright::status_test {
+
 namespace {
 
 using shardwright::Error;
@@ -103,3 +105,5 @@ TEST_CASE("error: the text names the place if there is one") {
         "/tables/3: must have a name");
   CHECK(Error{ErrorCode::kInfeasible, "nothing fits", ""}.to_string() == "nothing fits");
 }
+
+}  // namespace shardwright::status_test

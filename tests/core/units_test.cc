@@ -12,6 +12,8 @@
 #include "core/embedding/problem/storage.h"
 #include "core/ids.h"
 
+namespace shardwright::units_test {
+
 namespace {
 
 using shardwright::Bytes;
@@ -103,3 +105,5 @@ TEST_CASE("ids: hash as keys") {
   CHECK(set.contains(TableId(2)));
   CHECK_FALSE(set.contains(TableId(3)));
 }
+
+}  // namespace shardwright::units_test

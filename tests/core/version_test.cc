@@ -5,6 +5,8 @@
 
 #include <string>
 
+namespace shardwright::version_test {
+
 TEST_CASE("version: headers and library agree") {
   CHECK(shardwright::library_version() == SHARDWRIGHT_VERSION_STRING);
 }
@@ -15,3 +17,5 @@ TEST_CASE("version: the text is made of the numbers") {
                            std::to_string(SHARDWRIGHT_VERSION_PATCH);
   CHECK(text == SHARDWRIGHT_VERSION_STRING);
 }
+
+}  // namespace shardwright::version_test

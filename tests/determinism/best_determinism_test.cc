@@ -15,6 +15,8 @@
 #include "runtime/io/file.h"
 #include "tests/support/sanitized.h"
 
+namespace shardwright::best_determinism_test {
+
 namespace {
 
 using namespace shardwright;
@@ -102,3 +104,5 @@ TEST_CASE("determinism: every seed of best mode gives a valid plan whose bound i
               .value_or("") == "");
   }
 }
+
+}  // namespace shardwright::best_determinism_test

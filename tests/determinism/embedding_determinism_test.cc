@@ -16,6 +16,8 @@
 #include "tests/support/search_run.h"
 #include "tests/support/shuffling_executor.h"
 
+namespace shardwright::embedding_determinism_test {
+
 namespace {
 
 using namespace shardwright;
@@ -186,3 +188,5 @@ TEST_CASE("determinism: random problems, on any number of workers") {
     }
   }
 }
+
+}  // namespace shardwright::embedding_determinism_test

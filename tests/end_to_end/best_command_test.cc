@@ -11,6 +11,8 @@
 #include "runtime/io/file.h"
 #include "tests/support/command.h"
 
+namespace shardwright::best_command_test {
+
 using namespace shardwright::test_support;
 using nlohmann::json;
 using shardwright::read_file;
@@ -137,3 +139,5 @@ TEST_CASE("best command: tables are where the rules want them") {
   check_verified(run, ruled, plan);
   if (!plan["lower_bound"].is_null()) CHECK(plan["lower_bound"] <= plan["best_rating"]);
 }
+
+}  // namespace shardwright::best_command_test

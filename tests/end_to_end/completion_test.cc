@@ -9,6 +9,8 @@
 
 #include "tests/support/command.h"
 
+namespace shardwright::completion_test {
+
 namespace {
 
 using shardwright::read_file;
@@ -175,3 +177,5 @@ TEST_CASE("man: the page has every command and option, and troff has nothing to 
   CHECK(*read_file(run.path("errors")) == "");
   CHECK(contains(*read_file(run.path("shown")), "SHARDWRIGHT(1)"));
 }
+
+}  // namespace shardwright::completion_test

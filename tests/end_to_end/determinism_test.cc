@@ -11,6 +11,8 @@
 #include "runtime/io/file.h"
 #include "tests/support/sanitized.h"
 
+namespace shardwright::determinism_test {
+
 namespace {
 
 using shardwright::read_file;
@@ -136,3 +138,5 @@ TEST_CASE("determinism: best mode's plan, bound and certificate are the same, to
               kFewRuns);
   }
 }
+
+}  // namespace shardwright::determinism_test

@@ -14,6 +14,8 @@
 #include "runtime/report/text/format.h"
 #include "tests/support/command.h"
 
+namespace shardwright::explain_command_test {
+
 namespace {
 
 using nlohmann::json;
@@ -314,3 +316,5 @@ TEST_CASE("explain: a plan that fails points to it, and threads change nothing")
     CHECK(lasting(one) == lasting(run("explain " + arguments + " --json --threads 3").out));
   }
 }
+
+}  // namespace shardwright::explain_command_test

@@ -6,6 +6,8 @@
 
 #include "tests/support/command.h"
 
+namespace shardwright::explain_slow_test {
+
 namespace {
 
 using nlohmann::json;
@@ -41,3 +43,5 @@ TEST_CASE("explain: exact mode's failure over a thousand tables, and what would 
   }
   CHECK(tried == 2);
 }
+
+}  // namespace shardwright::explain_slow_test

@@ -11,6 +11,8 @@
 #include "runtime/io/file.h"
 #include "tests/support/command.h"
 
+namespace shardwright::operators_command_test {
+
 namespace {
 
 using nlohmann::json;
@@ -327,3 +329,5 @@ TEST_CASE("operators command: misuse is one line that names what was meant") {
   check("operators autoshard x --cost-model v3", "--cost-model");
   check("operators autoshard " + file("slapo_v1") + " --devices 0", "/0/p: the number of devices");
 }
+
+}  // namespace shardwright::operators_command_test

@@ -10,6 +10,8 @@
 #include "runtime/io/file.h"
 #include "tests/support/command.h"
 
+namespace shardwright::program_command_test {
+
 namespace {
 
 using nlohmann::json;
@@ -180,3 +182,5 @@ TEST_CASE("program command: help with examples, and misuse as one line that says
   check("program reshard", "CASES");
   check("program reshard x --full", "see shardwright program reshard --help");
 }
+
+}  // namespace shardwright::program_command_test

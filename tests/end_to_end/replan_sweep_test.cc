@@ -8,6 +8,8 @@
 
 #include "tests/support/command.h"
 
+namespace shardwright::replan_sweep_test {
+
 namespace {
 
 using nlohmann::json;
@@ -180,3 +182,5 @@ TEST_CASE("replan: the same bytes for 1 and 2 threads") {
       "replan " + kMixed + " " + plan + kLimit + "--ranks 8 --migration-weight 0.05 --json";
   CHECK(lasting(run(line + " --threads 1").out) == lasting(run(line + " --threads 2").out));
 }
+
+}  // namespace shardwright::replan_sweep_test

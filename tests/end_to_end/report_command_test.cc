@@ -9,6 +9,8 @@
 #include "runtime/io/file.h"
 #include "tests/support/command.h"
 
+namespace shardwright::report_command_test {
+
 using namespace shardwright::test_support;
 using nlohmann::json;
 using shardwright::read_file;
@@ -170,3 +172,5 @@ TEST_CASE("report command: colours on a terminal, unless NO_COLOR or the termina
   CHECK_FALSE(contains(on_terminal("env NO_COLOR=1 TERM=xterm"), bold));
   CHECK_FALSE(contains(on_terminal("env -u NO_COLOR TERM=dumb"), bold));
 }
+
+}  // namespace shardwright::report_command_test

@@ -6,6 +6,8 @@
 
 #include "tests/support/command.h"
 
+namespace shardwright::reuse_diff_test {
+
 namespace {
 
 using nlohmann::json;
@@ -257,3 +259,5 @@ TEST_CASE("diff: a problem and a plan are two kinds, and bad files are named") {
   CHECK(contains(outcome.err, "PLAN_B: /plan/20: table"));
   CHECK(run("diff " + kProblem + " " + kOther).status == 0);
 }
+
+}  // namespace shardwright::reuse_diff_test

@@ -6,6 +6,8 @@
 
 #include "tests/support/command.h"
 
+namespace shardwright::stats_command_test {
+
 namespace {
 
 using nlohmann::json;
@@ -39,3 +41,5 @@ TEST_CASE("stats: plan and verify give the same, in JSON and as text, and only w
   CHECK_FALSE(contains(run("plan --mode exact " + kProblem).out, "critical path"));
   CHECK_FALSE(json::parse(run("plan --mode exact --json " + kProblem).out).contains("stats"));
 }
+
+}  // namespace shardwright::stats_command_test

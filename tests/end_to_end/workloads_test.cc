@@ -14,6 +14,8 @@
 #include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/file.h"
 
+namespace shardwright::workloads_test {
+
 namespace {
 
 using namespace shardwright;
@@ -99,3 +101,5 @@ TEST_CASE("workloads: every suggested topology gets a valid plan or a precise re
   }
   CHECK(planned >= 60);
 }
+
+}  // namespace shardwright::workloads_test

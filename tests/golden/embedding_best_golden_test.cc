@@ -5,6 +5,8 @@
 
 #include "tests/support/golden_best.h"
 
+namespace shardwright::embedding_best_golden_test {
+
 using namespace shardwright;
 using namespace shardwright::test_support;
 
@@ -38,3 +40,5 @@ TEST_CASE("best golden: options that a proposer made are used and nothing is cla
   CHECK_FALSE(best.result.lower_bound.has_value());
   CHECK_FALSE(best.result.certificate.has_value());
 }
+
+}  // namespace shardwright::embedding_best_golden_test

@@ -6,6 +6,8 @@
 
 #include "tests/support/golden_best.h"
 
+namespace shardwright::embedding_best_slow_golden_test {
+
 using namespace shardwright;
 using namespace shardwright::test_support;
 
@@ -52,3 +54,5 @@ TEST_CASE("best golden: never worse than TorchRec where no MILP solver was asked
   }
   CHECK(planned >= 6);
 }
+
+}  // namespace shardwright::embedding_best_slow_golden_test

@@ -3,6 +3,8 @@
 
 #include "tests/support/golden_bounds.h"
 
+namespace shardwright::embedding_bound_golden_test {
+
 using namespace shardwright::test_support;
 using shardwright::embedding::BoundProver;
 
@@ -21,3 +23,5 @@ TEST_CASE("bound golden: what a MILP solver proved optimal is proved within 10^-
   }
   CHECK(proved == 20);
 }
+
+}  // namespace shardwright::embedding_bound_golden_test

@@ -4,6 +4,8 @@
 
 #include "tests/support/golden_bounds.h"
 
+namespace shardwright::embedding_bound_slow_golden_test {
+
 using namespace shardwright::test_support;
 using shardwright::embedding::BoundProver;
 
@@ -29,3 +31,5 @@ TEST_CASE("bound golden: where a MILP solver ran out of time our gap is no large
   }
   CHECK(checked == 7);
 }
+
+}  // namespace shardwright::embedding_bound_slow_golden_test

@@ -16,6 +16,8 @@
 #include "runtime/io/embedding/problem/search_space_json.h"
 #include "runtime/io/file.h"
 
+namespace shardwright::embedding_golden_test {
+
 namespace {
 
 using namespace shardwright;
@@ -295,3 +297,5 @@ TEST_CASE("golden: every proposal, rating and plan is TorchRec's on its own sear
     }
   });
 }
+
+}  // namespace shardwright::embedding_golden_test

@@ -14,6 +14,8 @@
 #include "runtime/io/embedding/problem/search_space_json.h"
 #include "runtime/io/file.h"
 
+namespace shardwright::embedding_stats_golden_test {
+
 namespace {
 
 using namespace shardwright;
@@ -148,3 +150,5 @@ TEST_CASE("stats: peaks are distinct levels with the ranks' own numbers, the hig
     }
   }
 }
+
+}  // namespace shardwright::embedding_stats_golden_test

@@ -17,7 +17,7 @@
 #include "search/operators/autoshard/schedule.h"
 #include "search/operators/autoshard/solver.h"
 
-namespace shardwright {
+namespace shardwright::operators_autoshard_test {
 namespace {
 
 using nlohmann::json;
@@ -186,4 +186,4 @@ TEST_CASE("golden autoshard: the command's answers read back as they are recorde
 }
 
 }  // namespace
-}  // namespace shardwright
+}  // namespace shardwright::operators_autoshard_test

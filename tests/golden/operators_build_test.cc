@@ -17,7 +17,7 @@
 #include "runtime/io/operators/op_graph_json.h"
 #include "runtime/operators/build.h"
 
-namespace shardwright {
+namespace shardwright::operators_build_test {
 namespace {
 
 using nlohmann::json;
@@ -209,4 +209,4 @@ TEST_CASE("operators build: what the mesh does not divide or the options rule ou
   CHECK_FALSE(build_operators(*read, *parse_mesh("2x2"), -1).ok());
 }
 
-}  // namespace shardwright
+}  // namespace shardwright::operators_build_test

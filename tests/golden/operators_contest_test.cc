@@ -12,6 +12,8 @@
 #include "runtime/io/operators/instance/contest_json.h"
 #include "runtime/operators/solve.h"
 
+namespace shardwright::operators_contest_test {
+
 using namespace shardwright;
 using operators::CostInstance;
 using operators::LoweredInstance;
@@ -97,3 +99,5 @@ TEST_CASE("contest: the large instances have an answer within seconds, and a che
     CHECK(result.objective <= known.best * (1 + known.share));
   }
 }
+
+}  // namespace shardwright::operators_contest_test

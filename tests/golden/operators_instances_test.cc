@@ -15,6 +15,8 @@
 #include "runtime/io/operators/instance/cost_instance_json.h"
 #include "tests/support/naive_cost_solver.h"
 
+namespace shardwright::operators_instances_test {
+
 using namespace shardwright::operators;
 using Json = nlohmann::json;
 using shardwright::CostInstanceOptions;
@@ -228,3 +230,5 @@ TEST_CASE("golden operators: XLA's scaling divides by the same factor and rounds
   const ShardingRequest same = scale(request_of(solve_case("SolvesOptimally")["request"]), limit);
   CHECK(same.resharding[1][0] == 5000);
 }
+
+}  // namespace shardwright::operators_instances_test

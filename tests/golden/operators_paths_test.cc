@@ -12,6 +12,8 @@
 #include "runtime/io/operators/paths_json.h"
 #include "search/operators/reshard/reshard_path.h"
 
+namespace shardwright::operators_paths_test {
+
 namespace {
 
 using namespace shardwright;
@@ -158,3 +160,5 @@ TEST_CASE("golden paths: exact is never dearer and often cheaper") {
   CHECK(written(require(read_reshard_questions(written(questions, PathCost::kExact))),
                 PathCost::kExact) == written(questions, PathCost::kExact));
 }
+
+}  // namespace shardwright::operators_paths_test

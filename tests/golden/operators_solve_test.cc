@@ -12,6 +12,8 @@
 #include "runtime/io/operators/instance/cost_instance_json.h"
 #include "runtime/operators/solve.h"
 
+namespace shardwright::operators_solve_test {
+
 using namespace shardwright;
 using operators::OperatorProblem;
 using operators::SolveStatus;
@@ -105,3 +107,5 @@ TEST_CASE("golden operators: XLA's cases are solved to their optima") {
     if (expected.contains("s")) CHECK(Json(result.choice) == expected["s"]);
   }
 }
+
+}  // namespace shardwright::operators_solve_test

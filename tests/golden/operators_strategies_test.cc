@@ -14,6 +14,8 @@
 #include "runtime/io/operators/strategies_json.h"
 #include "search/operators/strategies/generate.h"
 
+namespace shardwright::operators_strategies_test {
+
 namespace {
 
 using namespace shardwright;
@@ -156,3 +158,5 @@ TEST_CASE("strategies: ResNet-50 needs no more specs than it has placements") {
   const Graph made = generate("resnet50_b128_32x32", {2, 2}, executor);
   CHECK(made.table->num_specs() <= 497);
 }
+
+}  // namespace shardwright::operators_strategies_test

@@ -11,6 +11,8 @@
 #include "runtime/program/reshard_program.h"
 #include "tests/support/program_execution.h"
 
+namespace shardwright::program_apply_golden_test {
+
 namespace {
 
 using namespace shardwright;
@@ -139,3 +141,5 @@ TEST_CASE("program golden: every rank reads the right data, in both modes, whole
   }
   CHECK(runs == 4 * 6);
 }
+
+}  // namespace shardwright::program_apply_golden_test

@@ -9,6 +9,8 @@
 #include "runtime/io/file.h"
 #include "runtime/io/program/program_json.h"
 
+namespace shardwright::program_reshard_golden_test {
+
 namespace {
 
 using namespace shardwright;
@@ -138,3 +140,5 @@ TEST_CASE("reshard golden: no all-gather where an all-to-all moves the axis") {
   CHECK(answer->mesh_steps->front().kind == program::MeshStep::Kind::kAllToAll);
   CHECK(answer->simulation->ok());
 }
+
+}  // namespace shardwright::program_reshard_golden_test

@@ -1,6 +1,8 @@
 // Best mode against every plan of thousands of small problems.
 #include "tests/support/best_checks.h"
 
+namespace shardwright::best_fuzz_test {
+
 using namespace shardwright::test_support;
 
 TEST_CASE("best: thousands of small problems are solved to the end") {
@@ -21,3 +23,5 @@ TEST_CASE("best: thousands of small problems with rules are solved") {
     CHECK(counts.infeasible > 100);
   }
 }
+
+}  // namespace shardwright::best_fuzz_test

@@ -1,6 +1,8 @@
 // Best mode against every plan of small problems.
 #include "tests/support/best_checks.h"
 
+namespace shardwright::best_property_test {
+
 using namespace shardwright::test_support;
 
 TEST_CASE("best: finds a plan wherever there is one, and none is better") {
@@ -21,3 +23,5 @@ TEST_CASE("best: finds the best plan that the rules allow") {
     CHECK(counts.infeasible > 5);
   }
 }
+
+}  // namespace shardwright::best_property_test

@@ -6,6 +6,8 @@
 
 #include "tests/support/bound_checks.h"
 
+namespace shardwright::bound_fuzz_test {
+
 namespace {
 
 using namespace shardwright::embedding;
@@ -86,3 +88,5 @@ TEST_CASE("bound: no change of a certificate makes the check accept more than th
     }
   }
 }
+
+}  // namespace shardwright::bound_fuzz_test

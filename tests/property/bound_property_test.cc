@@ -1,6 +1,8 @@
 // Lower bounds and their certificates against every plan of small problems.
 #include "tests/support/bound_checks.h"
 
+namespace shardwright::bound_property_test {
+
 namespace {
 
 using namespace shardwright::test_support;
@@ -33,3 +35,5 @@ TEST_CASE("bound: never above the least rating that the rules allow") {
     CHECK(counts.proved * 100 >= counts.feasible * 40);
   }
 }
+
+}  // namespace shardwright::bound_property_test

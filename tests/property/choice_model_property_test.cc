@@ -15,6 +15,8 @@
 #include "tests/support/random.h"
 #include "tests/support/space_builder.h"
 
+namespace shardwright::choice_model_property_test {
+
 namespace {
 
 using namespace shardwright;
@@ -308,3 +310,5 @@ TEST_CASE("choice model: what is left reaches the best rating under the rules") 
   CHECK(feasible > 50);
   CHECK(smaller > 50);
 }
+
+}  // namespace shardwright::choice_model_property_test

@@ -11,6 +11,8 @@
 #include "tests/support/embedding_builders.h"
 #include "tests/support/random.h"
 
+namespace shardwright::cow_property_test {
+
 namespace {
 
 using namespace shardwright::embedding;
@@ -148,3 +150,5 @@ TEST_CASE("plan: any versions agree with a naive structure") {
     REQUIRE(right);
   }
 }
+
+}  // namespace shardwright::cow_property_test

@@ -12,6 +12,8 @@
 #include "tests/support/random.h"
 #include "tests/support/random_embedding.h"
 
+namespace shardwright::embedding_plan_property_test {
+
 namespace {
 
 using namespace shardwright;
@@ -168,3 +170,5 @@ TEST_CASE("planner: every plan passes the verifier, and its rating is the verifi
     }
   }
 }
+
+}  // namespace shardwright::embedding_plan_property_test

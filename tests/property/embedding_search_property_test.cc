@@ -14,6 +14,8 @@
 #include "tests/support/random_embedding.h"
 #include "tests/support/search_run.h"
 
+namespace shardwright::embedding_search_property_test {
+
 namespace {
 
 using namespace shardwright;
@@ -148,3 +150,5 @@ TEST_CASE("search: random problems with estimated costs go as the naive planner 
     for (const std::size_t count : coverage.by_type) CHECK(count > 20);
   }
 }
+
+}  // namespace shardwright::embedding_search_property_test

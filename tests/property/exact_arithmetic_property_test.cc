@@ -11,6 +11,8 @@
 #include "core/numeric/exact_arithmetic.h"
 #include "tests/support/random.h"
 
+namespace shardwright::exact_arithmetic_property_test {
+
 namespace {
 
 using shardwright::add_repeatedly;
@@ -201,3 +203,5 @@ TEST_CASE("true_divide: is long division to the last bit") {
     }
   }
 }
+
+}  // namespace shardwright::exact_arithmetic_property_test

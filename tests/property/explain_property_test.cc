@@ -16,6 +16,8 @@
 #include "tests/support/random_embedding.h"
 #include "tests/support/small_bounds.h"
 
+namespace shardwright::explain_property_test {
+
 namespace {
 
 using namespace shardwright;
@@ -323,3 +325,5 @@ TEST_CASE("explain: what is named does not fit, what is suggested does, and noth
     CHECK(remedies > infeasible);
   }
 }
+
+}  // namespace shardwright::explain_property_test

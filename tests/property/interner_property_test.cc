@@ -10,6 +10,8 @@
 #include "core/interner.h"
 #include "tests/support/random.h"
 
+namespace shardwright::interner_property_test {
+
 namespace {
 
 using shardwright::test_support::Random;
@@ -79,3 +81,5 @@ TEST_CASE("interner: a stack of layers agrees with a stack of maps") {
     CHECK(agree(stack));
   }
 }
+
+}  // namespace shardwright::interner_property_test

@@ -12,6 +12,8 @@
 #include "runtime/operators/solve.h"
 #include "tests/support/random.h"
 
+namespace shardwright::operators_solve_property_test {
+
 using namespace shardwright;
 using namespace shardwright::operators;
 using shardwright::test_support::Random;
@@ -202,3 +204,5 @@ TEST_CASE("largest cost: a dearer optimum is no answer") {
     CHECK(solved(problem).status == SolveStatus::kInfeasible);
   }
 }
+
+}  // namespace shardwright::operators_solve_property_test

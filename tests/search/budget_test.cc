@@ -5,6 +5,8 @@
 
 #include <stop_token>
 
+namespace shardwright::budget_test {
+
 namespace {
 
 using shardwright::Budget;
@@ -56,3 +58,5 @@ TEST_CASE("budget: a time limit beyond what a clock counts is none") {
     CHECK_FALSE(budget.interrupted().has_value());
   }
 }
+
+}  // namespace shardwright::budget_test

@@ -13,6 +13,8 @@
 
 #include "tests/support/shuffling_executor.h"
 
+namespace shardwright::explore_test {
+
 namespace {
 
 using namespace shardwright;
@@ -153,3 +155,5 @@ TEST_CASE("executor: an exception of the body reaches the caller") {
   CHECK_THROWS_AS(in_line.parallel_for(10, 1, thrower), std::runtime_error);
   CHECK_THROWS_AS(shuffling.parallel_for(10, 1, thrower), std::runtime_error);
 }
+
+}  // namespace shardwright::explore_test

@@ -14,6 +14,8 @@
 #include "tests/support/embedding_builders.h"
 #include "tests/support/random.h"
 
+namespace shardwright::core_stress_test {
+
 namespace {
 
 using namespace shardwright::embedding;
@@ -142,3 +144,5 @@ TEST_CASE("plan: threads change, copy and drop versions of one plan") {
   }
   CHECK(right);
 }
+
+}  // namespace shardwright::core_stress_test

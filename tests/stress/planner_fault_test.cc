@@ -21,6 +21,8 @@
 #include "tests/support/random.h"
 #include "tests/support/sanitized.h"
 
+namespace shardwright::planner_fault_test {
+
 namespace {
 
 using namespace shardwright;
@@ -198,3 +200,5 @@ TEST_CASE("planner: what a progress callback throws leaves no memory behind") {
     CHECK(left == 0);
   }
 }
+
+}  // namespace shardwright::planner_fault_test

@@ -26,6 +26,8 @@
 #include "tests/support/random.h"
 #include "tests/support/sanitized.h"
 
+namespace shardwright::planner_stress_test {
+
 namespace {
 
 using namespace shardwright;
@@ -438,3 +440,5 @@ TEST_CASE("planner: what a progress callback throws reaches the caller and nothi
   problem.reset();
   CHECK(watch.expired());
 }
+
+}  // namespace shardwright::planner_stress_test

@@ -20,6 +20,8 @@
 #include "tests/support/shuffling_executor.h"
 #include "tests/support/space_builder.h"
 
+namespace shardwright::search_stress_test {
+
 namespace {
 
 using namespace shardwright;
@@ -141,3 +143,5 @@ TEST_CASE("search: a deadline that strikes anywhere leaves a consistent search")
     }
   }
 }
+
+}  // namespace shardwright::search_stress_test

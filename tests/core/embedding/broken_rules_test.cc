@@ -11,6 +11,8 @@
 #include "core/embedding/evaluate.h"
 #include "tests/support/embedding_builders.h"
 
+namespace shardwright::broken_rules_test {
+
 namespace {
 
 using namespace shardwright::embedding;
@@ -102,3 +104,5 @@ TEST_CASE("broken rules: a measured rank takes that much longer") {
   CHECK(evaluation.perf_parts_by_rank[1].fwd_compute.value() == 0.1 * 3);
   CHECK(evaluation.rating == 0.1 * 3);
 }
+
+}  // namespace shardwright::broken_rules_test

@@ -11,6 +11,8 @@
 
 #include "tests/support/embedding_builders.h"
 
+namespace shardwright::evaluate_test {
+
 namespace {
 
 using namespace shardwright::embedding;
@@ -320,3 +322,5 @@ TEST_CASE("evaluate: reports costs that are negative or not finite") {
   CHECK(with([](ShardCost& c) { c.storage.hbm = Bytes(-1); }) == bad);
   CHECK(with([](ShardCost& c) { c.storage.ddr = Bytes(-1); }) == bad);
 }
+
+}  // namespace shardwright::evaluate_test

@@ -9,6 +9,8 @@
 
 #include "tests/support/embedding_builders.h"
 
+namespace shardwright::plan_test {
+
 namespace {
 
 using namespace shardwright::embedding;
@@ -134,3 +136,5 @@ TEST_CASE("plan: a moved-from plan is empty") {
   CHECK(taken.size() == 4);
   CHECK(f.plan.empty());  // NOLINT(bugprone-use-after-move): the type promises it
 }
+
+}  // namespace shardwright::plan_test

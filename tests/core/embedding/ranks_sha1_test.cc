@@ -11,6 +11,8 @@
 #include "tests/support/embedding_builders.h"
 #include "tests/support/random.h"
 
+namespace shardwright::ranks_sha1_test {
+
 namespace {
 
 using namespace shardwright::embedding;
@@ -72,3 +74,5 @@ TEST_CASE("ranks sha1: is that of the text, however long") {
     }
   }
 }
+
+}  // namespace shardwright::ranks_sha1_test

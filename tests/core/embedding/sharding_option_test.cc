@@ -8,6 +8,8 @@
 
 #include "tests/support/embedding_builders.h"
 
+namespace shardwright::sharding_option_test {
+
 namespace {
 
 using namespace shardwright::embedding;
@@ -136,3 +138,5 @@ TEST_CASE("sharding option: zero and minus zero are equal, so they are one objec
   REQUIRE(zero == minus);
   CHECK(options.intern(zero) == options.intern(minus));
 }
+
+}  // namespace shardwright::sharding_option_test

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+namespace shardwright::sha1_test {
+
 namespace {
 
 using shardwright::Sha1;
@@ -67,3 +69,5 @@ TEST_CASE("sha1: gives as many digits as were asked for") {
   digest.update("abc");
   CHECK(digest.hex(16) == "a9993e364706816a");
 }
+
+}  // namespace shardwright::sha1_test

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+namespace shardwright::sha256_test {
+
 namespace {
 
 using shardwright::Sha256;
@@ -65,3 +67,5 @@ TEST_CASE("sha256: gives as many digits as were asked for") {
   digest.update("abc");
   CHECK(digest.hex(16) == "ba7816bf8f01cfea");
 }
+
+}  // namespace shardwright::sha256_test

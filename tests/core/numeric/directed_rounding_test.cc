@@ -9,6 +9,8 @@
 
 #include "tests/support/random.h"
 
+namespace shardwright::directed_rounding_test {
+
 namespace {
 
 using namespace shardwright;
@@ -74,3 +76,5 @@ TEST_CASE("directed rounding: integers beyond 2^53 are enclosed") {
     CHECK(rounded_up(value) > rounded_down(value));
   }
 }
+
+}  // namespace shardwright::directed_rounding_test

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <limits>
 
+namespace shardwright::exact_arithmetic_test {
+
 using shardwright::add_repeatedly;
 using shardwright::true_divide;
 using shardwright::WideUnsigned;
@@ -61,3 +63,5 @@ TEST_CASE("true_divide: rounds once where dividing doubles rounds twice") {
   CHECK(true_divide(4391452454083400340u, 311150635) == 0x1.a49e253d45bd2p+33);
   CHECK(2738693950259829037.0 / 523832097.0 == 0x1.379fdad228d8fp+32);
 }
+
+}  // namespace shardwright::exact_arithmetic_test

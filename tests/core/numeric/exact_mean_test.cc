@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+namespace shardwright::exact_mean_test {
+
 using shardwright::exact_mean;
 
 TEST_CASE("exact mean: agrees with Python's statistics.mean where a plain sum does not") {
@@ -41,3 +43,5 @@ TEST_CASE("exact mean: of one value, and of values that cancel") {
   CHECK(exact_mean(std::vector<double>{1e100, 3.0, -1e100}) == 1.0);
   CHECK(exact_mean(std::vector<double>{0.0, 0.0}) == 0.0);
 }
+
+}  // namespace shardwright::exact_mean_test

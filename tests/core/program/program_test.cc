@@ -6,6 +6,8 @@
 #include "core/program/edit_log.h"
 #include "tests/support/program_builders.h"
 
+namespace shardwright::program_test {
+
 using namespace shardwright::program;
 using shardwright::test_support::chain_program;
 using shardwright::test_support::listing;
@@ -144,3 +146,5 @@ TEST_CASE("edit log: attributes are set on a copy") {
   REQUIRE(next.op(OpId(1)).attributes.size() == 1);
   CHECK(std::get<std::int64_t>(next.op(OpId(1)).attributes[0].second) == 3);
 }
+
+}  // namespace shardwright::program_test

@@ -13,6 +13,8 @@
 #include "runtime/io/file.h"
 #include "tests/runtime/capi/handles.h"
 
+namespace shardwright::answers_test {
+
 using namespace shardwright;
 using namespace shardwright::test_support;
 
@@ -348,3 +350,5 @@ TEST_CASE("capi: limits, cancelling and the callback end a search with the best 
   }
   CHECK_OK(shardwright_problem_destroy(problem));
 }
+
+}  // namespace shardwright::answers_test

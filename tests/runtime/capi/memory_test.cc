@@ -8,6 +8,8 @@
 #include "tests/runtime/capi/handles.h"
 #include "tests/support/allocation_counter.h"
 
+namespace shardwright::memory_test {
+
 using namespace shardwright;
 using namespace shardwright::test_support;
 
@@ -82,3 +84,5 @@ TEST_CASE("capi: out of memory is a status of planning, and the next call plans"
   CHECK_OK(shardwright_search_space_destroy(space));
   CHECK_OK(shardwright_problem_destroy(problem));
 }
+
+}  // namespace shardwright::memory_test

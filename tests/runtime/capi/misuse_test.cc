@@ -11,6 +11,8 @@
 #include "runtime/capi/shardwright.h"
 #include "tests/runtime/capi/handles.h"
 
+namespace shardwright::misuse_test {
+
 using namespace shardwright;
 using namespace shardwright::test_support;
 
@@ -364,3 +366,5 @@ TEST_CASE("capi: structures of older and newer callers") {
   CHECK(summary.summary.rating == -1);
   handles.destroy();
 }
+
+}  // namespace shardwright::misuse_test

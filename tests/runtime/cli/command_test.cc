@@ -10,6 +10,8 @@
 #include "runtime/io/json/json_document.h"
 #include "tests/support/command.h"
 
+namespace shardwright::command_test {
+
 using shardwright::JsonDocument;
 using shardwright::read_file;
 using shardwright::write_file;
@@ -305,3 +307,5 @@ TEST_CASE("command: program apply prunes a startup program for every rank") {
   REQUIRE(write_file(run.path("startup"), R"({"programs": []})").ok());
   CHECK(contains(run("program apply --full " + files).err, "as many as there are main programs"));
 }
+
+}  // namespace shardwright::command_test

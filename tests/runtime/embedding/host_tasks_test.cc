@@ -15,6 +15,8 @@
 #include "runtime/embedding/planner.h"
 #include "tests/support/embedding_builders.h"
 
+namespace shardwright::host_tasks_test {
+
 using namespace shardwright;
 
 namespace {
@@ -89,3 +91,5 @@ TEST_CASE("host tasks: threads of the host plan side by side") {
   for (const std::string& each : found)
     CHECK(each == planned(7, 1));
 }
+
+}  // namespace shardwright::host_tasks_test

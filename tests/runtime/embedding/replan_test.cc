@@ -11,6 +11,8 @@
 #include "search/embedding/questions/replan/old/old_plan.h"
 #include "tests/support/embedding_builders.h"
 
+namespace shardwright::replan_test {
+
 namespace {
 
 using namespace shardwright;
@@ -228,3 +230,5 @@ TEST_CASE("replan: pinned tables leave old places that are not allowed") {
   CHECK(result->migration->moves[0].table == TableId(0));
   CHECK(result->migration->moves[0].to.ranks == std::vector<std::int64_t>{2});
 }
+
+}  // namespace shardwright::replan_test

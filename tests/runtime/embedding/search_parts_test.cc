@@ -13,6 +13,8 @@
 #include "search/embedding/compat/search_parts.h"
 #include "tests/support/embedding_builders.h"
 
+namespace shardwright::search_parts_test {
+
 using namespace shardwright;
 using namespace shardwright::embedding;
 using test_support::problem_spec;
@@ -247,3 +249,5 @@ TEST_CASE("search parts: what a part throws reaches the caller") {
   CHECK_THROWS_WITH_AS((void)plan_embedding(some_problem(), options), "from the model",
                        std::runtime_error);
 }
+
+}  // namespace shardwright::search_parts_test

@@ -8,6 +8,8 @@
 
 #include "tests/support/embedding_builders.h"
 
+namespace shardwright::sweep_test {
+
 namespace {
 
 using namespace shardwright;
@@ -147,3 +149,5 @@ TEST_CASE("sweep: combinations that are none are refused") {
   odd.ranks = {0};
   CHECK(sweep_embedding(large_tables(2), odd, quick()).error().where == "--ranks");
 }
+
+}  // namespace shardwright::sweep_test

@@ -18,6 +18,8 @@
 #include "tests/support/command.h"
 #include "tests/support/random.h"
 
+namespace shardwright::verify_bound_test {
+
 using namespace shardwright;
 using namespace shardwright::test_support;
 using embedding::Problem;
@@ -171,3 +173,5 @@ TEST_CASE("verify: the command exits 5 on a bound that is not proved") {
   CHECK(malformed.status == 2);
   CHECK(contains(malformed.err, "plan.json: /certificate/nodes: "));
 }
+
+}  // namespace shardwright::verify_bound_test

@@ -9,7 +9,7 @@
 #include "runtime/execution/tbb_executor.h"
 #include "tests/support/sanitized.h"
 
-namespace shardwright {
+namespace shardwright::tbb_executor_test {
 namespace {
 
 std::int64_t resident_bytes() {
@@ -38,4 +38,4 @@ TEST_CASE("tbb executor: thousands of executors leave no memory behind") {
 }
 
 }  // namespace
-}  // namespace shardwright
+}  // namespace shardwright::tbb_executor_test

@@ -9,6 +9,8 @@
 
 #include "runtime/io/file.h"
 
+namespace shardwright::file_test {
+
 using shardwright::OutputFile;
 using shardwright::read_file;
 using shardwright::write_file;
@@ -129,3 +131,5 @@ TEST_CASE("file: what cannot be opened is an error with the path") {
   CHECK_FALSE(write_file(directory / ".", "x").ok());
   CHECK(write_file("/dev/null", "x").ok());
 }
+
+}  // namespace shardwright::file_test

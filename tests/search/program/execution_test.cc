@@ -9,6 +9,8 @@
 #include "tests/support/random_program.h"
 #include "tests/support/transformer_program.h"
 
+namespace shardwright::execution_test {
+
 namespace {
 
 using namespace shardwright;
@@ -133,3 +135,5 @@ TEST_CASE("execution: a transformer of 12 layers on two stages of two ranks runs
     }
   }
 }
+
+}  // namespace shardwright::execution_test

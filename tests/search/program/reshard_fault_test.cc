@@ -11,6 +11,8 @@
 #include "tests/support/allocation_counter.h"
 #include "tests/support/program_builders.h"
 
+namespace shardwright::reshard_fault_test {
+
 namespace {
 
 using namespace shardwright;
@@ -200,3 +202,5 @@ TEST_CASE("reshard fault: a log whose edit failed does not commit") {
   REQUIRE(!result.ok());
   CHECK(result.error().code == ErrorCode::kInvalidInput);
 }
+
+}  // namespace shardwright::reshard_fault_test

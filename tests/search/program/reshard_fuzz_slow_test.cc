@@ -2,6 +2,8 @@
 
 #include "tests/search/program/reshard_fuzz.h"
 
+namespace shardwright::reshard_fuzz_slow_test {
+
 TEST_CASE(
     "reshard fuzz: a hundred thousand random pairs simulate correctly, none dearer than upstream") {
   for (const std::uint64_t seed : shardwright::test_support::seeds({3})) {
@@ -13,3 +15,5 @@ TEST_CASE(
     CHECK(outcome.upstream_correct > outcome.pairs / 4);
   }
 }
+
+}  // namespace shardwright::reshard_fuzz_slow_test

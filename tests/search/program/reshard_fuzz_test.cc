@@ -2,6 +2,8 @@
 
 #include "tests/search/program/reshard_fuzz.h"
 
+namespace shardwright::reshard_fuzz_test {
+
 TEST_CASE("reshard fuzz: two thousand random pairs simulate correctly, none dearer than upstream") {
   for (const std::uint64_t seed : shardwright::test_support::seeds({1, 2})) {
     CAPTURE(seed);
@@ -16,3 +18,5 @@ TEST_CASE("reshard fuzz: two thousand random pairs simulate correctly, none dear
     CHECK(outcome.empty > 10);
   }
 }
+
+}  // namespace shardwright::reshard_fuzz_test

@@ -8,6 +8,8 @@
 #include "tests/support/program_builders.h"
 #include "tests/support/shuffling_executor.h"
 
+namespace shardwright::reshard_program_test {
+
 namespace {
 
 using namespace shardwright;
@@ -367,3 +369,5 @@ TEST_CASE("reshard program: every executor makes the same programs and group num
     }
   }
 }
+
+}  // namespace shardwright::reshard_program_test

@@ -7,6 +7,8 @@
 #include "search/program/reshard_program.h"
 #include "tests/support/program_builders.h"
 
+namespace shardwright::scaling_test {
+
 namespace {
 
 using namespace shardwright;
@@ -81,3 +83,5 @@ TEST_CASE("scaling: a hundred thousand insertions into a million operators") {
                  << " s, batch " << batch.seconds << " s");
   }
 }
+
+}  // namespace shardwright::scaling_test

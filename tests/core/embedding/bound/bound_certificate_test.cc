@@ -14,6 +14,8 @@
 #include "tests/support/embedding_builders.h"
 #include "tests/support/space_builder.h"
 
+namespace shardwright::bound_certificate_test {
+
 namespace {
 
 using namespace shardwright;
@@ -245,3 +247,5 @@ TEST_CASE("bound certificate: a rank without room holds what takes none") {
   certificate.bound = 3 * (1 + 1e-6);
   CHECK(check_bound(*space, available, certificate).has_value());
 }
+
+}  // namespace shardwright::bound_certificate_test

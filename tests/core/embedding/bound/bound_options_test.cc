@@ -10,6 +10,8 @@
 #include "tests/support/embedding_builders.h"
 #include "tests/support/space_builder.h"
 
+namespace shardwright::bound_options_test {
+
 namespace {
 
 using namespace shardwright;
@@ -100,3 +102,5 @@ TEST_CASE(
   CHECK(stands_in(whole, uneven));
   CHECK_FALSE(stands_in(turned, uneven));
 }
+
+}  // namespace shardwright::bound_options_test

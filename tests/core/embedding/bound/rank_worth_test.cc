@@ -9,6 +9,8 @@
 
 #include "tests/support/random.h"
 
+namespace shardwright::rank_worth_test {
+
 namespace {
 
 using namespace shardwright;
@@ -149,3 +151,5 @@ TEST_CASE("rank worth: runs that are worth nothing are no ways") {
   CHECK(rank.check(10 + 1e-9, work) == Answer::kHolds);
   CHECK(rank.check(9.5, work) == Answer::kExceeded);
 }
+
+}  // namespace shardwright::rank_worth_test

@@ -11,6 +11,8 @@
 #include "core/embedding/problem/problem.h"
 #include "tests/support/embedding_builders.h"
 
+namespace shardwright::calibration_test {
+
 namespace {
 
 using namespace shardwright::embedding;
@@ -136,3 +138,5 @@ TEST_CASE("memory limits: what a rank does not have cannot be set aside") {
   CHECK(memory([](MemoryLimits& m) { m.margin_hbm.fraction = 1; }) == "/memory_margin/hbm");
   CHECK(memory([](MemoryLimits& m) { m.margin_ddr.bytes = -1; }) == "/memory_margin/ddr");
 }
+
+}  // namespace shardwright::calibration_test

@@ -6,6 +6,8 @@
 #include <set>
 #include <string_view>
 
+namespace shardwright::kinds_test {
+
 namespace {
 
 using namespace shardwright::embedding;
@@ -65,3 +67,5 @@ TEST_CASE("kinds: data types have their widths") {
   CHECK(bits(DataType::kInt2) == 2);
   CHECK(bits(DataType::kNfp8) == 8);
 }
+
+}  // namespace shardwright::kinds_test

@@ -11,6 +11,8 @@
 #include "core/embedding/problem/problem.h"
 #include "tests/support/embedding_builders.h"
 
+namespace shardwright::placement_rules_test {
+
 namespace {
 
 using namespace shardwright::embedding;
@@ -200,3 +202,5 @@ TEST_CASE("placement rules: contradictions are refused before any search") {
   CHECK(apart(kHost, 2) == "/keep_apart/0");
   CHECK(apart(kHost, 4) == "accepted");
 }
+
+}  // namespace shardwright::placement_rules_test

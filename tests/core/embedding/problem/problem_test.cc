@@ -10,6 +10,8 @@
 
 #include "tests/support/embedding_builders.h"
 
+namespace shardwright::problem_test {
+
 namespace {
 
 using namespace shardwright::embedding;
@@ -282,3 +284,5 @@ TEST_CASE("problem: refuses proposers that could not run") {
   CHECK(proposer(dynamic) == "accepted");
   CHECK(proposer(dynamic, ComputeDevice::kCpu) == "/proposers/1/type");
 }
+
+}  // namespace shardwright::problem_test

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+namespace shardwright::topology_test {
+
 namespace {
 
 using namespace shardwright::embedding;
@@ -212,3 +214,5 @@ TEST_CASE("topology: refuses multipliers that are negative or not finite, but no
     CHECK(refused_with([&](TopologySpec& spec) { spec.*c.multiplier = 0; }) == "accepted");
   }
 }
+
+}  // namespace shardwright::topology_test

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace shardwright::operators::autoshard {
+namespace shardwright::operators::autoshard::autoshard_evaluate_test {
 namespace {
 
 OpSpec op(std::string name, OpKind kind, std::vector<std::string> args,
@@ -182,4 +182,4 @@ TEST_CASE("autoshard graph: prev alone names the operand") {
 }
 
 }  // namespace
-}  // namespace shardwright::operators::autoshard
+}  // namespace shardwright::operators::autoshard::autoshard_evaluate_test

@@ -7,6 +7,8 @@
 
 #include <doctest/doctest.h>
 
+namespace shardwright::op_graph_test {
+
 namespace {
 
 using namespace shardwright;
@@ -137,3 +139,5 @@ TEST_CASE("op graph: shapes broadcast from the last dimension") {
   CHECK(broadcast({}, {2}) == Extents{2});
   CHECK(!broadcast({4}, {3}));
 }
+
+}  // namespace shardwright::op_graph_test

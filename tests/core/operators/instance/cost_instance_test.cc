@@ -16,6 +16,8 @@
 #include "tests/support/random.h"
 #include "tests/support/random_cost_instance.h"
 
+namespace shardwright::cost_instance_test {
+
 using namespace shardwright::operators;
 using shardwright::Result;
 using shardwright::test_support::Random;
@@ -297,3 +299,5 @@ TEST_CASE("lowered instance: circles and unequal numbers of strategies are refus
   CHECK(error(circle).starts_with("/nodes/0: "));
   CHECK(error(unequal).starts_with("/nodes/2: "));
 }
+
+}  // namespace shardwright::cost_instance_test

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+namespace shardwright::device_mesh_test {
+
 namespace {
 
 using namespace shardwright::operators;
@@ -68,3 +70,5 @@ TEST_CASE("device mesh: the largest meshes and any order of devices are accepted
   CHECK(refused_at({{1, 2, 1, 2, 1, 2, 1, 2}, {}, {}, {}}) == "accepted");
   CHECK(refused_at({{2, 2}, {0, 0}, {0, 0}, {7, 5, 6, 4}}) == "accepted");
 }
+
+}  // namespace shardwright::device_mesh_test

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+namespace shardwright::dim_spec_test {
+
 namespace {
 
 using namespace shardwright::operators;
@@ -95,3 +97,5 @@ TEST_CASE("dim specs: an axis of two dimensions is noticed") {
   CHECK_FALSE(DimSpecs::parse("R,S7,R,R,R,R,R,S7")->disjoint());
   CHECK(DimSpecs().disjoint());
 }
+
+}  // namespace shardwright::dim_spec_test

@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+namespace shardwright::sharding_spec_test {
+
 namespace {
 
 using namespace shardwright::operators;
@@ -75,3 +77,5 @@ TEST_CASE("spec table: threads that ask the same get the same objects") {
   CHECK(table.num_shapes() == 99);
   CHECK(table.num_specs() == 99);
 }
+
+}  // namespace shardwright::sharding_spec_test

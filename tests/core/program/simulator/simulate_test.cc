@@ -2,6 +2,8 @@
 
 #include "core/program/simulator/simulate.h"
 
+namespace shardwright::simulate_test {
+
 using namespace shardwright::program;
 
 namespace {
@@ -119,3 +121,5 @@ TEST_CASE("part: cuts are as even as possible, joins need one differing dimensio
   CHECK(check_extents({std::int64_t{1} << 48, 0, -1}).ok());
   CHECK_FALSE(check_extents({std::int64_t{1} << 40, 1 << 20}).ok());
 }
+
+}  // namespace shardwright::simulate_test

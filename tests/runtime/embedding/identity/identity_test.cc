@@ -14,6 +14,8 @@
 #include "runtime/io/embedding/problem/problem_json.h"
 #include "tests/support/embedding_builders.h"
 
+namespace shardwright::identity_test {
+
 namespace {
 
 using namespace shardwright;
@@ -245,3 +247,5 @@ TEST_CASE("identity: a plan's hash follows its decisions, not the order of its t
   CHECK(seen.insert(of({&uvm, &whole}, {1, 2, 3})).second);
   CHECK(seen.insert(of({&wide}, {1, 2})).second);
 }
+
+}  // namespace shardwright::identity_test

@@ -9,6 +9,8 @@
 #include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/file.h"
 
+namespace shardwright::malformed_input_test {
+
 using namespace shardwright::embedding;
 using shardwright::Error;
 using shardwright::read_file;
@@ -236,3 +238,5 @@ TEST_CASE("malformed plan: places and sentences") {
             .starts_with("/reserved_topology/uniform: expected a list [hbm, ddr]"));
   CHECK(error_of_plan(R"({"error": {"message": "m", "type": "t"}})").empty());
 }
+
+}  // namespace shardwright::malformed_input_test

@@ -10,6 +10,8 @@
 #include "runtime/io/json/json_reader.h"
 #include "runtime/io/json/json_writer.h"
 
+namespace shardwright::json_document_test {
+
 using shardwright::JsonDocument;
 using shardwright::JsonType;
 using shardwright::JsonValue;
@@ -205,3 +207,5 @@ TEST_CASE("json writer: escapes, nests and breaks lines") {
   CHECK(document->root()[0].key() == "a\"\\");
   CHECK(document->root()[0].string().value() == "x\ty\n");
 }
+
+}  // namespace shardwright::json_document_test

@@ -11,6 +11,8 @@
 #include "runtime/io/operators/paths_json.h"
 #include "tests/support/malformed.h"
 
+namespace shardwright::malformed_operators_test {
+
 namespace {
 
 using namespace shardwright;
@@ -292,3 +294,5 @@ TEST_CASE("malformed XLA request: places and sentences") {
            "/request/edgez: unknown key \"edgez\"; did you mean \"edges\"?"},
       });
 }
+
+}  // namespace shardwright::malformed_operators_test

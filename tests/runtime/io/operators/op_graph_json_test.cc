@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+namespace shardwright::op_graph_json_test {
+
 namespace {
 
 using namespace shardwright;
@@ -112,3 +114,5 @@ TEST_CASE("strategy records: the producer must make the input") {
                  "operands": {"output": {"name": "q", "type": "OUTPUT", "shape": [4]}}})";
   CHECK(place_of_record(text) == "/records/0/producer");
 }
+
+}  // namespace shardwright::op_graph_json_test

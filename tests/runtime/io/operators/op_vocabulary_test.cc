@@ -10,6 +10,8 @@
 #include "runtime/operators/build.h"
 #include "search/operators/build/merge.h"
 
+namespace shardwright::op_vocabulary_test {
+
 namespace {
 
 using namespace shardwright;
@@ -189,3 +191,5 @@ TEST_CASE("op vocabulary: meshes of three axes are refused for what they are") {
   CHECK(built.error().to_string() ==
         "/mesh: strategies are defined for meshes of one or two axes, this one has 3");
 }
+
+}  // namespace shardwright::op_vocabulary_test

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+namespace shardwright::paths_json_test {
+
 namespace {
 
 using namespace shardwright;
@@ -92,3 +94,5 @@ TEST_CASE("paths json: bad pairs are refused with their place") {
   CHECK(pair(R"(["R,R", "R,S10"])") == "/0/pairs/1/1");
   CHECK(refused_with(R"("shape": [6, 8], "pairs": {})") == "/0/pairs");
 }
+
+}  // namespace shardwright::paths_json_test

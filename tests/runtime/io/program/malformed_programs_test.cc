@@ -9,6 +9,8 @@
 #include "runtime/program/reshard_tensor.h"
 #include "tests/support/malformed.h"
 
+namespace shardwright::malformed_programs_test {
+
 namespace {
 
 using namespace shardwright;
@@ -152,3 +154,5 @@ TEST_CASE("malformed programs: places and sentences") {
            "/programs/0/ops/0/condition: there is no variable"},
       });
 }
+
+}  // namespace shardwright::malformed_programs_test

@@ -10,6 +10,8 @@
 #include "runtime/embedding/planner.h"
 #include "runtime/report/html/html_report.h"
 
+namespace shardwright::html_report_test {
+
 using namespace shardwright;
 using embedding::Problem;
 using nlohmann::json;
@@ -95,3 +97,5 @@ TEST_CASE("html report: no plan is a page, too") {
   CHECK_FALSE(data["failure"]["message"].get<std::string>().empty());
   CHECK(data["needs"]["tables"].size() == 1);
 }
+
+}  // namespace shardwright::html_report_test

@@ -11,6 +11,8 @@
 #include "tests/support/embedding_builders.h"
 #include "tests/support/space_builder.h"
 
+namespace shardwright::allocation_test {
+
 namespace {
 
 using namespace shardwright;
@@ -98,3 +100,5 @@ TEST_CASE("allocation: after the first batch evaluating allocates nothing at all
     search.synchronize(budget);
   }
 }
+
+}  // namespace shardwright::allocation_test

@@ -16,6 +16,8 @@
 #include "tests/support/search_run.h"
 #include "tests/support/space_builder.h"
 
+namespace shardwright::embedding_search_test {
+
 namespace {
 
 using namespace shardwright;
@@ -225,3 +227,5 @@ TEST_CASE("embedding search: the least of the failed proposals is kept for a dia
   CHECK(*run.lowest_failed == Storage{Bytes(17), Bytes(0)});
   CHECK(run.lowest_failed_options == std::vector<OptionId>{OptionId(1), OptionId(3)});
 }
+
+}  // namespace shardwright::embedding_search_test

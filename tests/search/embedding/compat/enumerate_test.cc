@@ -12,6 +12,8 @@
 #include "tests/support/embedding_builders.h"
 #include "tests/support/shuffling_executor.h"
 
+namespace shardwright::enumerate_test {
+
 namespace {
 
 using namespace shardwright;
@@ -221,3 +223,5 @@ TEST_CASE("enumerate: options and errors do not depend on the executor") {
     CHECK(refused.error().where == "/constraints/t77");
   }
 }
+
+}  // namespace shardwright::enumerate_test

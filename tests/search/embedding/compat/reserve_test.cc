@@ -9,6 +9,8 @@
 
 #include "tests/support/embedding_builders.h"
 
+namespace shardwright::reserve_test {
+
 namespace {
 
 using namespace shardwright;
@@ -195,3 +197,5 @@ TEST_CASE("reserve: memory is set aside without a reservation, too, and a margin
   cpu.memory.margin_hbm.bytes = cpu.memory.margin_ddr.bytes = 1000;
   CHECK(reserved(cpu)->topology.storage()[0] == bytes(0, 1'999'000));
 }
+
+}  // namespace shardwright::reserve_test

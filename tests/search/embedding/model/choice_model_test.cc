@@ -11,6 +11,8 @@
 #include "tests/support/embedding_builders.h"
 #include "tests/support/space_builder.h"
 
+namespace shardwright::choice_model_test {
+
 namespace {
 
 using namespace shardwright;
@@ -159,3 +161,5 @@ TEST_CASE("choice model: measured times of ranks scale loads in time, not in byt
     CHECK(choices.time_scale(1) == (model == PerfModel::kStorage ? 1 : 2.5));
   }
 }
+
+}  // namespace shardwright::choice_model_test

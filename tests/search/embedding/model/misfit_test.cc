@@ -9,6 +9,8 @@
 #include "tests/support/embedding_builders.h"
 #include "tests/support/small_bounds.h"
 
+namespace shardwright::misfit_test {
+
 namespace {
 
 using namespace shardwright;
@@ -115,3 +117,5 @@ TEST_CASE("misfit: nothing that has a plan is proved impossible") {
   // Rules and odd shapes aside, memory is what is missing.
   CHECK(proved * 2 > infeasible);
 }
+
+}  // namespace shardwright::misfit_test

@@ -13,6 +13,8 @@
 #include "tests/support/random_embedding.h"
 #include "tests/support/space_builder.h"
 
+namespace shardwright::option_pool_test {
+
 namespace {
 
 using namespace shardwright;
@@ -131,3 +133,5 @@ TEST_CASE("option pool: what a plan points to outlives the pool") {
   CHECK(option->load_factor == 0.5);
   CHECK(option->layout->num_shards == 1);
 }
+
+}  // namespace shardwright::option_pool_test

@@ -11,6 +11,8 @@
 #include "tests/support/embedding_builders.h"
 #include "tests/support/random.h"
 
+namespace shardwright::shard_layout_test {
+
 namespace {
 
 using namespace shardwright::embedding;
@@ -257,3 +259,5 @@ TEST_CASE("shard layout: quantised rows hold scale and bias and are padded to 16
   CHECK(row_bytes(DataType::kInt8) == 32);   // 16 + 4, padded
   CHECK(row_bytes(DataType::kInt4) == 16);   // 8 + 4, padded
 }
+
+}  // namespace shardwright::shard_layout_test

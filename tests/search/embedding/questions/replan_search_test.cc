@@ -16,6 +16,8 @@
 #include "search/executor.h"
 #include "tests/support/embedding_builders.h"
 
+namespace shardwright::replan_search_test {
+
 namespace {
 
 using namespace shardwright;
@@ -157,3 +159,5 @@ TEST_CASE("plan state: a step and its inverse leave the plan that it started fro
   CHECK(state.plan().node_identity(0) == start.node_identity(0));
   CHECK(state.plan().node_identity(48) == start.node_identity(48));
 }
+
+}  // namespace shardwright::replan_search_test

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace shardwright::step_search_test {
+
 namespace {
 
 using namespace shardwright;
@@ -78,3 +80,5 @@ TEST_CASE("step search: stops when a search was stopped") {
   CHECK_FALSE(search.run().has_value());
   CHECK(search.stopped());
 }
+
+}  // namespace shardwright::step_search_test

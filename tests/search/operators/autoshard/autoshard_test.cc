@@ -17,7 +17,7 @@
 #include "tests/support/random.h"
 #include "tests/support/shuffling_executor.h"
 
-namespace shardwright::operators::autoshard {
+namespace shardwright::operators::autoshard::autoshard_test {
 namespace {
 
 using test_support::Random;
@@ -283,4 +283,4 @@ TEST_CASE("autoshard: the Megatron schedule in both spellings") {
 }
 
 }  // namespace
-}  // namespace shardwright::operators::autoshard
+}  // namespace shardwright::operators::autoshard::autoshard_test

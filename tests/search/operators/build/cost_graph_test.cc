@@ -13,6 +13,8 @@
 #include "search/operators/reshard/reshard_path.h"
 #include "tests/support/shuffling_executor.h"
 
+namespace shardwright::cost_graph_test {
+
 namespace {
 
 using namespace shardwright;
@@ -257,3 +259,5 @@ TEST_CASE("cost graph: an operator that cannot run under the options is infeasib
   CHECK(costs.error().code == ErrorCode::kInfeasible);
   CHECK(costs.error().where == "/nodes/0");
 }
+
+}  // namespace shardwright::cost_graph_test

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+namespace shardwright::merge_test {
+
 namespace {
 
 using namespace shardwright::operators;
@@ -151,3 +153,5 @@ TEST_CASE("merge: operators of one operand that move next to nothing are mergeab
   CHECK_FALSE(mergeable(OpKind::kOutput));
   CHECK_FALSE(mergeable(OpKind::kAdd));
 }
+
+}  // namespace shardwright::merge_test

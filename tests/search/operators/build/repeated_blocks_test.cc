@@ -10,6 +10,8 @@
 
 #include "core/operators/graph/op_graph.h"
 
+namespace shardwright::repeated_blocks_test {
+
 namespace {
 
 using namespace shardwright::operators;
@@ -129,3 +131,5 @@ TEST_CASE("repeated blocks: attributes count but for those of modules, all get_a
   nodes[7].attrs.dims = {1};
   CHECK(node_classes(graph_of(std::move(nodes))) == Classes{0, 0, 1, 2, 2, 3, 4, 4});
 }
+
+}  // namespace shardwright::repeated_blocks_test

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace shardwright::alpha_beta_test {
+
 using namespace shardwright::operators;
 
 TEST_CASE("alpha beta: four devices and 2048 elements") {
@@ -30,3 +32,5 @@ TEST_CASE("alpha beta: one axis has its own rates, several those of the flattene
   CHECK(several.alpha == 3);
   CHECK(several.beta == 0.5);
 }
+
+}  // namespace shardwright::alpha_beta_test

@@ -9,6 +9,8 @@
 
 #include "search/operators/reshard/reshard_path.h"
 
+namespace shardwright::one_step_test {
+
 namespace {
 
 using namespace shardwright::operators;
@@ -95,3 +97,5 @@ TEST_CASE("one step: results are distinct, valid, and hold the elements that are
   }
   CHECK(known.size() > 40);
 }
+
+}  // namespace shardwright::one_step_test

@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+namespace shardwright::reshard_path_test {
+
 namespace {
 
 using namespace shardwright::operators;
@@ -226,3 +228,5 @@ TEST_CASE("reshard planner: threads asking the same get the same, each question 
   CHECK(num_questions > 1000);
   CHECK(planner.num_searches() == num_questions);
 }
+
+}  // namespace shardwright::reshard_path_test

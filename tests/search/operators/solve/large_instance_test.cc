@@ -9,6 +9,8 @@
 #include "tests/support/random_cost_instance.h"
 #include "tests/support/shuffling_executor.h"
 
+namespace shardwright::large_instance_test {
+
 using namespace shardwright;
 using namespace shardwright::operators;
 using shardwright::test_support::random_cost_instance;
@@ -56,3 +58,5 @@ TEST_CASE("solve: 10^5 nodes have an answer within seconds, the same for any num
     }
   }
 }
+
+}  // namespace shardwright::large_instance_test

@@ -11,6 +11,8 @@
 
 #include "tests/support/random.h"
 
+namespace shardwright::least_memory_test {
+
 namespace {
 
 using namespace shardwright;
@@ -80,3 +82,5 @@ TEST_CASE("least memory: exact at one time point, a bound at several, never abov
   }
   CHECK(exact > 100);
 }
+
+}  // namespace shardwright::least_memory_test

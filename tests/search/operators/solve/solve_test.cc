@@ -19,6 +19,8 @@
 #include "tests/support/random_cost_instance.h"
 #include "tests/support/shuffling_executor.h"
 
+namespace shardwright::solve_test {
+
 using namespace shardwright;
 using namespace shardwright::operators;
 using shardwright::test_support::NaiveCostSolution;
@@ -336,3 +338,5 @@ TEST_CASE("solve: a stop requested beforehand ends it at once") {
   CHECK(result.status == SolveStatus::kUnknown);
   CHECK(result.stopped_by == StopReason::kCancelled);
 }
+
+}  // namespace shardwright::solve_test

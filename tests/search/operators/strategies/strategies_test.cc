@@ -11,6 +11,8 @@
 
 #include "search/operators/strategies/generators/reshape_groups.h"
 
+namespace shardwright::strategies_test {
+
 namespace {
 
 using namespace shardwright;
@@ -314,3 +316,5 @@ TEST_CASE("strategies: only the first of joined dimensions may stay sharded") {
   CHECK(placement("S0,R,S1")->to_string() == "S0,S1");
   CHECK(!placement("R,S0,R"));
 }
+
+}  // namespace shardwright::strategies_test

@@ -9,6 +9,8 @@
 #include "tests/search/program/tensor/naive_reshard.h"
 #include "tests/support/random.h"
 
+namespace shardwright::planner_test {
+
 namespace {
 
 using namespace shardwright;
@@ -165,3 +167,5 @@ TEST_CASE("planners: tensors without elements and without dimensions") {
   const DistAttr there{mesh_of({2}, 1), {}, {Reduction::kSum}};
   CHECK(simulate({}, here, there, plan_best({}, {}, DataType::kBool, here, there).plan).ok());
 }
+
+}  // namespace shardwright::planner_test

@@ -10,6 +10,8 @@
 #include "runtime/io/json/json_document.h"
 #include "tests/support/malformed.h"
 
+namespace shardwright::certificate_json_test {
+
 using namespace shardwright;
 using namespace shardwright::embedding;
 using namespace shardwright::test_support;
@@ -117,3 +119,5 @@ TEST_CASE("certificate json: what is malformed is refused at its place") {
 }
 
 TEST_CASE("certificate json: what is no JSON is no certificate") { check_no_json(error_of); }
+
+}  // namespace shardwright::certificate_json_test

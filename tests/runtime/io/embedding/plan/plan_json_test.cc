@@ -13,6 +13,8 @@
 #include "runtime/io/json/json_document.h"
 #include "tests/support/embedding_builders.h"
 
+namespace shardwright::plan_json_test {
+
 using namespace shardwright;
 using embedding::Problem;
 
@@ -213,3 +215,5 @@ TEST_CASE("verify: a file that only says why there is no plan is checked as far 
   CHECK(verification.valid());
   CHECK_FALSE(verification.has_plan);
 }
+
+}  // namespace shardwright::plan_json_test

@@ -12,6 +12,8 @@
 #include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/report/embedding/plan/text.h"
 
+namespace shardwright::placement_json_test {
+
 using namespace shardwright;
 using namespace shardwright::embedding;
 
@@ -242,3 +244,5 @@ TEST_CASE("memory parts: they add up, are verified, and the report says them") {
   CHECK(report.find("What takes the HBM of a rank at its peak") != std::string::npos);
   CHECK(report.find("977 KiB") != std::string::npos);
 }
+
+}  // namespace shardwright::placement_json_test

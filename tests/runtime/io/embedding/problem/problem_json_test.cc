@@ -8,6 +8,8 @@
 #include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/file.h"
 
+namespace shardwright::problem_json_test {
+
 using namespace shardwright::embedding;
 using shardwright::kGibibyte;
 using shardwright::ProblemOverrides;
@@ -292,3 +294,5 @@ TEST_CASE("problem json: every recorded case and workload is read and valid") {
   }
   CHECK(files == 39 + 45);
 }
+
+}  // namespace shardwright::problem_json_test

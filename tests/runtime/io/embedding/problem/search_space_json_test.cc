@@ -11,6 +11,8 @@
 #include "runtime/io/file.h"
 #include "runtime/io/json/json_document.h"
 
+namespace shardwright::search_space_json_test {
+
 using namespace shardwright::embedding;
 using shardwright::Bytes;
 using shardwright::JsonDocument;
@@ -244,3 +246,5 @@ TEST_CASE("search space json: a name that two modules have needs its module") {
   CHECK(space.error().to_string() ==
         "/search_space/0: several modules have a table \"a\"; give `module`");
 }
+
+}  // namespace shardwright::search_space_json_test

@@ -7,7 +7,7 @@
 
 #include "runtime/report/operators/autoshard_text.h"
 
-namespace shardwright {
+namespace shardwright::autoshard_json_test {
 namespace {
 
 using operators::autoshard::CostModel;
@@ -84,4 +84,4 @@ TEST_CASE("autoshard text: nodes with parameters, costs with their total, the sc
 }
 
 }  // namespace
-}  // namespace shardwright
+}  // namespace shardwright::autoshard_json_test

@@ -15,6 +15,8 @@
 #include "runtime/io/operators/instance/solve_json.h"
 #include "runtime/report/operators/operators_text.h"
 
+namespace shardwright::cost_instance_json_test {
+
 using namespace shardwright::operators;
 using Json = nlohmann::json;
 using shardwright::JsonScanner;
@@ -297,3 +299,5 @@ TEST_CASE("operators report: says what is chosen, converted and held") {
   result.status = SolveStatus::kInfeasible;
   CHECK(shardwright::text_report(*problem, result).find("Infeasible") != std::string::npos);
 }
+
+}  // namespace shardwright::cost_instance_json_test

@@ -18,6 +18,8 @@
 #include "runtime/report/embedding/plan/plan_report.h"
 #include "runtime/report/html/plan_report_json.h"
 
+namespace shardwright::plan_report_test {
+
 using namespace shardwright;
 using embedding::Evaluation;
 using embedding::Perf;
@@ -278,3 +280,5 @@ TEST_CASE("plan report: demands of the user, tables of the same demand together"
   CHECK(tables_of("no two on one rank") == std::vector<std::uint32_t>{3, 6});
   CHECK(tables_of("12% of what is left of the HBM of a rank kept free").empty());
 }
+
+}  // namespace shardwright::plan_report_test

@@ -19,6 +19,8 @@
 #include "runtime/report/text/style.h"
 #include "runtime/report/text/text_table.h"
 
+namespace shardwright::text_report_test {
+
 using namespace shardwright;
 using embedding::Problem;
 
@@ -292,3 +294,5 @@ TEST_CASE("format: colours take no columns, and end where a text is cut") {
   CHECK(cut_to(painted, 7) == painted);
   CHECK(cut_to(painted, 4) == "\x1b[31mpai…\x1b[0m");
 }
+
+}  // namespace shardwright::text_report_test

@@ -13,6 +13,8 @@
 #include "tests/support/embedding_builders.h"
 #include "tests/support/space_builder.h"
 
+namespace shardwright::table_groups_test {
+
 namespace {
 
 using namespace shardwright;
@@ -149,3 +151,5 @@ TEST_CASE("bound prover: a program too large for patterns is bounded by prices, 
   prover.run(1'000'000, 5e4, budget);
   CHECK(budget.work_done() > done);
 }
+
+}  // namespace shardwright::table_groups_test

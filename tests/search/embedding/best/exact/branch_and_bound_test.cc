@@ -15,6 +15,8 @@
 #include "tests/support/small_models.h"
 #include "tests/support/space_builder.h"
 
+namespace shardwright::branch_and_bound_test {
+
 namespace {
 
 using namespace shardwright;
@@ -237,3 +239,5 @@ TEST_CASE("exact: equal ranks and equal shards are not told apart") {
   CHECK(loads.max_load() == 2);
   CHECK(search.work() < 5'000);
 }
+
+}  // namespace shardwright::branch_and_bound_test

@@ -11,6 +11,8 @@
 #include "tests/support/random.h"
 #include "tests/support/small_models.h"
 
+namespace shardwright::neighbourhood_lane_test {
+
 namespace {
 
 using namespace shardwright;
@@ -94,3 +96,5 @@ TEST_CASE("neighbourhoods: a bound that is reached ends the work, and so does an
   stream.run(10'000'000, 0, Budget({}, {}, stop.get_token()));
   CHECK(stream.work() == 0);
 }
+
+}  // namespace shardwright::neighbourhood_lane_test

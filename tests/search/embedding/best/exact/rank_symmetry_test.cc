@@ -8,6 +8,8 @@
 #include "tests/support/small_models.h"
 #include "tests/support/space_builder.h"
 
+namespace shardwright::rank_symmetry_test {
+
 namespace {
 
 using namespace shardwright;
@@ -94,3 +96,5 @@ TEST_CASE("symmetry: ranks differ by room, time and the shard that is bound to c
   symmetry.begin(kFour, both, false, false);
   CHECK_FALSE(symmetry.are_twins(0, 1));
 }
+
+}  // namespace shardwright::rank_symmetry_test

@@ -19,6 +19,8 @@
 #include "tests/support/small_models.h"
 #include "tests/support/space_builder.h"
 
+namespace shardwright::annealing_lane_test {
+
 namespace {
 
 using namespace shardwright;
@@ -262,3 +264,5 @@ TEST_CASE("improve: a bound that is reached ends the work, and so does an interr
   stream.run(10'000'000, 0, Budget({}, {}, stop.get_token()));
   CHECK(stream.work() == before);
 }
+
+}  // namespace shardwright::annealing_lane_test

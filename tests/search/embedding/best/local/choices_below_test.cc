@@ -12,6 +12,8 @@
 #include "tests/support/small_models.h"
 #include "tests/support/space_builder.h"
 
+namespace shardwright::choices_below_test {
+
 namespace {
 
 using namespace shardwright;
@@ -94,3 +96,5 @@ TEST_CASE("choices below: every shard fits beside what is on all ranks, below th
   }
   CHECK(chosen_at_all > 60);
 }
+
+}  // namespace shardwright::choices_below_test

@@ -19,6 +19,8 @@
 #include "tests/support/random.h"
 #include "tests/support/search_run.h"
 
+namespace shardwright::scaleup_test {
+
 namespace {
 
 using namespace shardwright;
@@ -249,3 +251,5 @@ TEST_CASE("scale-up: without statistics there is nothing to scale") {
   CHECK(run.trace.size() == 1);
   CHECK(run.plan.has_value());
 }
+
+}  // namespace shardwright::scaleup_test

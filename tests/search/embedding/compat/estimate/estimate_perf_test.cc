@@ -9,6 +9,8 @@
 #include "search/embedding/compat/estimate/perf.h"
 #include "tests/search/embedding/compat/estimate/estimate_fixture.h"
 
+namespace shardwright::estimate_perf_test {
+
 namespace {
 
 using namespace shardwright;
@@ -282,3 +284,5 @@ TEST_CASE("cache statistics: the miss rate never rises with the cache") {
     before = rate;
   }
 }
+
+}  // namespace shardwright::estimate_perf_test

@@ -7,6 +7,8 @@
 
 #include "tests/search/embedding/compat/estimate/estimate_fixture.h"
 
+namespace shardwright::estimate_storage_test {
+
 namespace {
 
 using namespace shardwright;
@@ -174,3 +176,5 @@ TEST_CASE("storage: shards that pass 2^62 bytes only together are refused too") 
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().message.find("\"wide\"") != std::string::npos);
 }
+
+}  // namespace shardwright::estimate_storage_test

@@ -9,6 +9,8 @@
 
 #include "tests/support/random.h"
 
+namespace shardwright::device_tree_test {
+
 namespace {
 
 using shardwright::embedding::DeviceTree;
@@ -83,3 +85,5 @@ TEST_CASE("device tree: with every leaf out it is empty, until one returns") {
   CHECK_FALSE(tree.empty());
   CHECK(tree.winner() == 1);
 }
+
+}  // namespace shardwright::device_tree_test

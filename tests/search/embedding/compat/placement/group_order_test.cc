@@ -13,6 +13,8 @@
 #include "tests/support/random_embedding.h"
 #include "tests/support/space_builder.h"
 
+namespace shardwright::group_order_test {
+
 namespace {
 
 using namespace shardwright;
@@ -133,3 +135,5 @@ TEST_CASE("group order: changing one table equals sorting anew, whatever the key
     CHECK(with_dependencies > 50);
   }
 }
+
+}  // namespace shardwright::group_order_test

@@ -11,6 +11,8 @@
 #include "search/embedding/compat/proposals/proposal_cache.h"
 #include "tests/support/random_embedding.h"
 
+namespace shardwright::proposal_batch_test {
+
 namespace {
 
 using namespace shardwright;
@@ -141,3 +143,5 @@ TEST_CASE("proposal cache: finds what was inserted, through every growth, and no
   CHECK(cache.find({0, 1}) == nullptr);
   CHECK(cache.find(key(5000)) == nullptr);
 }
+
+}  // namespace shardwright::proposal_batch_test

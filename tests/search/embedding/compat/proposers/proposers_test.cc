@@ -16,6 +16,8 @@
 #include "tests/support/random_embedding.h"
 #include "tests/support/space_builder.h"
 
+namespace shardwright::proposers_test {
+
 namespace {
 
 using namespace shardwright;
@@ -247,3 +249,5 @@ TEST_CASE("proposers: an empty space is proposed nothing") {
     CHECK(proposals(space, spec_of(type)).empty());
   }
 }
+
+}  // namespace shardwright::proposers_test

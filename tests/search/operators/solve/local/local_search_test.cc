@@ -20,6 +20,8 @@
 #include "tests/support/random_cost_instance.h"
 #include "tests/support/shuffling_executor.h"
 
+namespace shardwright::local_search_test {
+
 using namespace shardwright;
 using namespace shardwright::operators;
 using shardwright::test_support::Random;
@@ -237,3 +239,5 @@ TEST_CASE("local search: takes over a better choice, and no worse one") {
   search.offer(first);
   CHECK(evaluate(instance, search.best()).total() == doctest::Approx(optimum->cost));
 }
+
+}  // namespace shardwright::local_search_test
