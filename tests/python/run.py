@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Runs Python tests in a virtual environment that has the wheel of this tree and other packages.
 
-The environment is made once and kept; the wheel is made anew where the package changed. Exits 77,
-which CTest reports as skipped, where a package cannot be had: it says which one and why.
+The environment is made once and kept; the wheel is built again when the package has changed. If a
+package cannot be installed, the program says which one and why, and exits with 77, which CTest
+reports as skipped. With CI=true in its environment it fails instead.
 """
 
 import argparse
@@ -15,18 +16,24 @@ from pathlib import Path
 
 SKIPPED = 77
 PACKAGE = Path("runtime/python")
-# Each line is one call of pip. TorchRec's wheel asks for the CUDA build of FBGEMM, so that its
-# requirements are listed here; FBGEMM 1.9 loads with torch 2.14, not with 2.15.
+# Each entry is one call of pip, or several to try in order.
 REQUIREMENTS = {
-    "light": [["scikit-build-core>=0.10", "numpy", "pandas", "matplotlib", "tqdm", "mypy"]],
+    "light": [[["scikit-build-core>=0.10", "numpy", "pandas", "matplotlib", "tqdm", "mypy"]]],
+    # On Linux, PyPI's torch brings 5 GB of CUDA libraries. A build for the CPU is tried first: from
+    # where pip is configured to look, then from PyTorch's own index. TorchRec's wheel requires the
+    # CUDA build of FBGEMM, so its other requirements are listed here. FBGEMM 1.8 needs torch 2.13.
     "torch": [
-        ["scikit-build-core>=0.10"],
-        ["torch>=2.14,<2.15"],
-        ["--no-deps", "torchrec==1.9.2"],
-        ["fbgemm-gpu-cpu==1.9.0", "tensordict", "torchmetrics==1.0.3", "pyre-extensions", "tqdm",
-         "psutil", "setuptools<81"],
+        [["scikit-build-core>=0.10"]],
+        [["torch==2.13.0+cpu"],
+         ["torch==2.13.0+cpu", "--extra-index-url", "https://download.pytorch.org/whl/cpu"],
+         ["torch==2.13.0"]],
+        [["--no-deps", "torchrec==1.9.2"]],
+        [["fbgemm-gpu-cpu==1.8.0", "tensordict", "torchmetrics==1.0.3", "pyre-extensions", "tqdm",
+          "psutil", "setuptools<81"]],
     ],
 }
+# An interpreter that passes this has what a stage needs, apart from the tools that build the wheel.
+INSTALLED = {"torch": "import fbgemm_gpu, torch, torchrec.distributed.planner"}
 
 
 class CannotHave(Exception):
@@ -57,20 +64,41 @@ class Environment:
         self.call(what, [self.python, "-m", "pip", "install", "--quiet",
                          "--disable-pip-version-check", *arguments])
 
+    def installed_already(self):
+        """Returns true if the interpreter that runs this has the stage's packages."""
+        check = INSTALLED.get(self.stage)
+        return check is not None and subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", check], capture_output=True, check=False,
+            stdin=subprocess.DEVNULL).returncode == 0
+
     def prepare(self):
         """Makes the environment; one that a time limit cut short is continued."""
+        shared = self.installed_already()
         if not self.python.exists():
-            self.call("venv (on Debian: python3-venv)", [sys.executable, "-m", "venv", self.folder])
-        for number, packages in enumerate(REQUIREMENTS[self.stage]):
+            options = ["--system-site-packages"] if shared else []
+            self.call("venv (on Debian: python3-venv)",
+                      [sys.executable, "-m", "venv", *options, self.folder])
+        steps = REQUIREMENTS[self.stage][:1] if shared else REQUIREMENTS[self.stage]
+        for number, choices in enumerate(steps):
             stamp = self.folder / f"installed-{number}"
-            wanted = " ".join(packages)
+            wanted = " or ".join(" ".join(packages) for packages in choices)
             if not stamp.exists() or stamp.read_text(encoding="utf-8") != wanted:
-                print(f"installing {wanted}", flush=True)
-                self.pip(wanted, *packages)
+                self.install_one_of(choices)
                 stamp.write_text(wanted, encoding="utf-8")
 
+    def install_one_of(self, choices):
+        for packages in choices:
+            wanted = " ".join(packages)
+            print(f"installing {wanted}", flush=True)
+            try:
+                return self.pip(wanted, *packages)
+            except CannotHave as reason:
+                if packages is choices[-1] or time.monotonic() >= self.deadline:
+                    raise
+                print(f"cannot have {reason}", flush=True)
+
     def install_package(self, library):
-        """The wheel around the library that is built already. Failing to make it is a failure."""
+        """Installs the wheel around the library that is built already. Raises if that fails."""
         stamp = self.folder / "package"
         print_ = fingerprint(library)
         if stamp.exists() and stamp.read_text(encoding="utf-8") == print_:
@@ -98,7 +126,7 @@ def main():
     parser.add_argument("--stage", choices=REQUIREMENTS, required=True)
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--library", type=Path, required=True)
-    parser.add_argument("--limit", type=float, default=300, help="seconds for getting packages")
+    parser.add_argument("--limit", type=float, default=600, help="seconds for getting packages")
     parser.add_argument("command", nargs="+", help="arguments of python")
     arguments = parser.parse_args()
     environment = Environment(arguments.folder, arguments.stage,
@@ -106,6 +134,9 @@ def main():
     try:
         environment.prepare()
     except CannotHave as reason:
+        if os.environ.get("CI", "").lower() in ("true", "1"):
+            print(f"FAILED, nothing was tested. Cannot have {reason}")
+            return 1
         print(f"SKIPPED, nothing was tested. Cannot have {reason}")
         return SKIPPED
     environment.install_package(arguments.library.resolve())
