@@ -29,6 +29,8 @@ class RandomGenerator {
   // In [0, bound), as the remainder of all 64 bits: the bias is negligible for every bound that
   // fits the result. Costs one division. Precondition: as of below().
   std::uint32_t remainder(std::size_t bound) { return static_cast<std::uint32_t>(bits() % bound); }
+  // True half of the time.
+  bool coin() { return (bits() & 1) != 0; }
   // True with probability 1 / n. Precondition: n is a power of two.
   bool one_in(std::uint64_t n) { return (bits() & (n - 1)) == 0; }
   // In [0, 1).

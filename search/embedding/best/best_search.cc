@@ -19,19 +19,22 @@ bool is_hopeless(const SearchContext& context) {
 
 }  // namespace
 
-BestSearch::BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove)
-    : context_(model),
+BestSearch::BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
+                       const BestParameters& parameters)
+    : parameters_(parameters.lanes),
+      context_(model, parameters.pricing),
       hopeless_(is_hopeless(context_)),
       prover_(prove ? std::make_unique<BoundProver>(model) : nullptr),
-      neighbourhoods_(context_, seed) {
-  for (std::uint32_t stream = 0; stream < kStreams; ++stream)
-    streams_.emplace_back(context_, seed, stream);
-  lane_work_.resize(kStreams + 2);
+      neighbourhoods_(context_, seed, parameters.neighbourhoods),
+      round_work_(parameters_.first_round_work) {
+  for (std::uint32_t lane = 0; lane < parameters_.annealing_lanes; ++lane)
+    annealing_.emplace_back(context_, seed, lane, parameters.annealing);
+  lane_work_.resize(annealing_.size() + 2);
 }
 
 void BestSearch::offer(const Allocation& start) {
-  for (AnnealingLane& stream : streams_)
-    stream.offer(start);
+  for (AnnealingLane& lane : annealing_)
+    lane.offer(start);
   neighbourhoods_.offer(start);
 }
 
@@ -46,14 +49,15 @@ bool BestSearch::is_done() const {
 }
 
 std::uint64_t BestSearch::proof_share(std::uint64_t work) const {
-  if (!best_) return kProofShare;
+  if (!best_) return parameters_.proof_share;
   const auto recent = std::find_if(steps_.begin(), steps_.end(), [&](const ImprovementStep& step) {
-    return step.work >= work / 4 * 3;
+    return step.work >= work / parameters_.recent_parts * (parameters_.recent_parts - 1);
   });
-  if (recent == steps_.begin()) return kProofShare;
+  if (recent == steps_.begin()) return parameters_.proof_share;
   const double before = std::prev(recent)->rating;
   const double fall = before - best_->rating;
-  return fall > kProgress * (best_->rating - bound()) ? kProofShare : kSettledProofShare;
+  const bool improving = fall > parameters_.progress * (best_->rating - bound());
+  return improving ? parameters_.proof_share : parameters_.settled_proof_share;
 }
 
 std::size_t BestSearch::propose(const Budget& budget) {
@@ -75,13 +79,13 @@ void BestSearch::evaluate(unsigned, std::size_t begin, std::size_t end, const Bu
       lane_work_[lane] = own.work_done() - before;
       continue;
     }
-    const auto run = [&](auto& stream) {
-      const std::uint64_t done = stream.work();
-      if (!solved_) stream.run(round_work_, round_bound_, own);
-      lane_work_[lane] = stream.work() - done;
+    const auto run = [&](auto& search) {
+      const std::uint64_t done = search.work();
+      if (!solved_) search.run(round_work_, round_bound_, own);
+      lane_work_[lane] = search.work() - done;
     };
-    if (lane <= kStreams) {
-      run(streams_[lane - 1]);
+    if (lane <= annealing_.size()) {
+      run(annealing_[lane - 1]);
     } else {
       run(neighbourhoods_);
     }
@@ -95,21 +99,21 @@ void BestSearch::take_over(const std::optional<RatedAllocation>& found, bool& be
 }
 
 bool BestSearch::synchronize(Budget& budget) {
-  round_work_ = std::min(2 * round_work_, kMostRoundWork);
+  round_work_ = std::min(2 * round_work_, parameters_.most_round_work);
   for (const std::uint64_t work : lane_work_)
     budget.spend(work);
   const double bound_before = steps_.empty() ? 0 : steps_.back().bound;
   bool better = false;
-  for (const AnnealingLane& stream : streams_)
-    take_over(stream.best(), better);
+  for (const AnnealingLane& lane : annealing_)
+    take_over(lane.best(), better);
   take_over(neighbourhoods_.best(), better);
   solved_ = neighbourhoods_.solved();
   if (best_ && (better || bound() > bound_before))
     steps_.push_back({budget.work_done(), best_->rating, bound()});
-  // Half of the streams go on from the best plan, the others from their own.
+  // Half of the lanes go on from the best plan, the others from their own.
   if (better) {
-    for (std::size_t i = 0; i < streams_.size(); i += 2)
-      streams_[i].offer(best_->allocation);
+    for (std::size_t i = 0; i < annealing_.size(); i += 2)
+      annealing_[i].offer(best_->allocation);
     neighbourhoods_.offer(best_->allocation);
   }
   return !is_done();

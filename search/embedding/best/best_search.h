@@ -1,4 +1,4 @@
-// The search of best mode: streams that improve plans and a proof that bounds them, side by side.
+// The search of best mode: lanes that improve plans and a proof that bounds them, side by side.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,20 @@
 #include "search/embedding/best/bound/bound_prover.h"
 #include "search/embedding/best/exact/neighbourhood_lane.h"
 #include "search/embedding/best/local/annealing_lane.h"
+#include "search/embedding/best/parameters/best_parameters.h"
 #include "search/embedding/model/choice_model.h"
 
 namespace shardwright::embedding {
 
-// Rounds of fixed work for every lane, one lane per stream and one for the proof; lanes learn from
+// Rounds of fixed work for every lane, and for the proof; lanes learn from
 // each other between rounds only, in the order of their numbers, so that a work limit gives the
 // same answer for any number of threads. Ends when the best plan is proved optimal, or the budget
 // does. Thread safety: the members that explore() calls; see search/explore.h. Refers to the model.
 class BestSearch {
  public:
   // Without `prove`, no bound is looked for.
-  BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove);
+  BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
+             const BestParameters& parameters = {});
 
   // A plan to begin with, and to stay close to where ratings tie.
   void offer(const Allocation& start);
@@ -45,30 +47,21 @@ class BestSearch {
   const std::vector<ImprovementStep>& steps() const { return steps_; }
 
  private:
-  static constexpr std::uint32_t kStreams = 7;
-  // Of a stream: short at first, since many problems are soon done.
-  static constexpr std::uint64_t kFirstRoundWork = 30'000;
-  static constexpr std::uint64_t kMostRoundWork = 1'000'000;
-  // Of the proof, in streams: while plans get better, and when they do so no more.
-  static constexpr std::uint64_t kProofShare = 3;
-  static constexpr std::uint64_t kSettledProofShare = 12;
-  // Fall of the rating over the last quarter of all work, as a part of what it is above the bound.
-  static constexpr double kProgress = 0.1;
-
   bool is_proved() const;
   bool is_done() const;
   void take_over(const std::optional<RatedAllocation>& found, bool& better);
   std::uint64_t proof_share(std::uint64_t work) const;
 
+  LaneParameters parameters_;
   SearchContext context_;
   bool hopeless_;  // a table fits nowhere
   std::unique_ptr<BoundProver> prover_;
-  std::deque<AnnealingLane> streams_;  // which refer to themselves
+  std::deque<AnnealingLane> annealing_;  // lanes refer to themselves and do not move
   NeighbourhoodLane neighbourhoods_;
-  std::uint64_t round_work_ = kFirstRoundWork;
+  std::uint64_t round_work_;
   bool solved_ = false;     // no plan is better than the best one, or there is none at all
-  double round_bound_ = 0;  // what streams see while the proof goes on
-  std::uint64_t round_proof_share_ = kSettledProofShare;
+  double round_bound_ = 0;  // what lanes see while the proof goes on
+  std::uint64_t round_proof_share_ = 0;
   std::vector<std::uint64_t> lane_work_;  // of the round
   std::optional<RatedAllocation> best_;
   std::vector<ImprovementStep> steps_;

@@ -3,71 +3,51 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <utility>
-
-#include "search/embedding/best/local/tie_breaking.h"
 
 namespace shardwright::embedding {
 namespace {
 
-constexpr double kLeastProgress = 1e-9;        // relative
-constexpr std::size_t kMostTables = 24;        // of a model that is tried whole
-constexpr std::uint64_t kFirstWhole = 20'000;  // work
-constexpr std::uint64_t kLastWhole = 4'000'000;
-constexpr std::uint64_t kStepWork = 20'000;
-constexpr std::size_t kFewItems = 8;    // with their choices
-constexpr std::size_t kManyItems = 14;  // only placed
+// Apart from the keys of the annealing lanes.
+std::uint64_t key_of(std::uint64_t seed) {
+  constexpr std::uint64_t kSeedFactor = 0x9e3779b97f4a7c15ULL;
+  constexpr std::uint64_t kOffset = 0x2545f4914f6cdd1dULL;
+  return seed * kSeedFactor + kOffset;
+}
 
 }  // namespace
 
-NeighbourhoodLane::NeighbourhoodLane(const SearchContext& context, std::uint64_t seed)
-    : context_(&context),
-      loads_(context),
-      scratch_(context),
-      exact_(loads_),
-      whole_(scratch_),
-      draws_(seed * 0x9e3779b97f4a7c15ULL + 0x2545f4914f6cdd1dULL),
-      whole_work_(context.model().num_tables() <= kMostTables ? kFirstWhole : 0),
+NeighbourhoodLane::NeighbourhoodLane(const SearchContext& context, std::uint64_t seed,
+                                     const NeighbourhoodParameters& parameters)
+    : parameters_(parameters),
+      context_(&context),
+      state_(context),
+      incumbent_(context),
+      neighbourhood_(state_),
+      whole_(incumbent_.scratch()),
+      random_(key_of(seed)),
+      whole_work_(context.model().num_tables() <= parameters.most_whole_tables
+                      ? parameters.first_whole_work
+                      : 0),
       in_window_(context.model().world_size(), 0) {}
 
 void NeighbourhoodLane::offer(const Allocation& start) {
-  if (!reference_) reference_ = start;
+  incumbent_.set_reference(start);
   take(start);
 }
 
-void NeighbourhoodLane::take(const Allocation& start) {
-  scratch_.assign(start);
-  if (!scratch_.all_good()) return;
-  RatedAllocation rated{start, scratch_.max_load(), scratch_.peak_hbm()};
-  if (best_ && !is_better(rated, *best_)) return;
-  best_ = std::move(rated);
-  settled_ = false;
-  loads_.assign(best_->allocation);
-  loads_.clear_changed();
+void NeighbourhoodLane::take(const Allocation& allocation) {
+  if (!incumbent_.offer(allocation)) return;
+  state_.assign(allocation);
+  state_.clear_changed();
 }
 
-void NeighbourhoodLane::keep_best() {
-  for (const std::uint32_t table : loads_.changed_tables())
-    loads_.copy_table(table, best_->allocation);
-  loads_.clear_changed();
-  best_->rating = loads_.max_load();
-  best_->peak_hbm_bytes = loads_.peak_hbm();
-  settled_ = false;
-}
-
-void NeighbourhoodLane::settle_best() {
-  if (!best_ || settled_) return;
-  settled_ = true;
-  scratch_.assign(best_->allocation);
-  scratch_.clear_changed();
-  break_ties(scratch_, reference_ ? &*reference_ : nullptr);
-  for (const std::uint32_t table : scratch_.changed_tables())
-    scratch_.copy_table(table, best_->allocation);
-  scratch_.recompute();
-  best_->rating = scratch_.max_load();
-  best_->peak_hbm_bytes = scratch_.peak_hbm();
-  loads_.assign(best_->allocation);
-  loads_.clear_changed();
+void NeighbourhoodLane::settle() {
+  if (incumbent_.is_settled()) return;
+  incumbent_.settle();
+  state_.assign(incumbent_.best()->allocation);
+  state_.clear_changed();
 }
 
 // Every rank and table anew.
@@ -79,8 +59,10 @@ void NeighbourhoodLane::try_whole(std::uint64_t work) {
   for (std::uint32_t table = 0; table < model.num_tables(); ++table)
     items_.push_back({table, FreeItem::kWholeTable});
   constexpr double kNone = std::numeric_limits<double>::infinity();
-  const double below = best_ ? best_->rating * (1 - BranchAndBound::kLeastGain) : kNone;
-  scratch_.clear();
+  const double below =
+      incumbent_.exists() ? incumbent_.rating() * (1 - BranchAndBound::kLeastGain) : kNone;
+  AllocationState& scratch = incumbent_.scratch();
+  scratch.clear();
   const SubproblemAnswer answer = whole_.solve({items_, window_, below, below, work});
   solved_ = answer.complete;
   if (!answer.better) return;
@@ -88,29 +70,30 @@ void NeighbourhoodLane::try_whole(std::uint64_t work) {
   found.choice.resize(model.num_tables());
   found.ranks.resize(model.num_tables());
   for (std::size_t table = 0; table < model.num_tables(); ++table)
-    scratch_.copy_table(table, found);
+    scratch.copy_table(table, found);
   take(found);
 }
 
-// The busiest rank and one to three others, most of them idle ones.
+// The busiest rank and a few others, most of them idle ones.
 void NeighbourhoodLane::choose_window() {
-  const std::span<const RankLoad> ranks = loads_.ranks();
+  const std::span<const RankLoad> ranks = state_.ranks();
   const auto size = static_cast<std::uint32_t>(ranks.size());
-  const double most = loads_.max_load() * (1 - kLeastProgress);
-  Rank busiest = draws_.below(size);
+  const double most = state_.max_load() * (1 - kLeastProgress);
+  Rank busiest = random_.below(size);
   while (ranks[busiest].load < most)
     busiest = (busiest + 1) % size;
   window_.assign(1, busiest);
   std::fill(in_window_.begin(), in_window_.end(), std::uint8_t{0});
   in_window_[busiest] = 1;
   const std::uint32_t local = context_->model().local_world_size();
-  const bool on_host = local > 1 && draws_.below(3) == 0;
+  const bool on_host = local > 1 && random_.below(parameters_.on_host_one_in) == 0;
   const std::uint32_t first = on_host ? busiest / local * local : 0;
   const std::uint32_t count = on_host ? local : size;
-  const std::size_t wanted = std::min<std::size_t>(2 + draws_.below(3), count);
-  for (int tries = 0; tries < 20 && window_.size() < wanted; ++tries) {
-    Rank rank = first + draws_.below(count);
-    const Rank other = first + draws_.below(count);
+  const std::size_t wanted = std::min<std::size_t>(
+      parameters_.least_window + random_.below(parameters_.window_spread), count);
+  for (int tries = 0; tries < parameters_.window_draws && window_.size() < wanted; ++tries) {
+    Rank rank = first + random_.below(count);
+    const Rank other = first + random_.below(count);
     if (ranks[other].load < ranks[rank].load) rank = other;
     if (in_window_[rank] != 0) continue;
     in_window_[rank] = 1;
@@ -123,8 +106,8 @@ void NeighbourhoodLane::choose_window() {
 // Whether all shards of the table are in the window.
 bool NeighbourhoodLane::is_inside(std::uint32_t table) const {
   const std::uint32_t first = context_->first_slot(table);
-  for (std::uint32_t i = 0; i < loads_.chosen(table).num_shards; ++i) {
-    if (in_window_[loads_.slot(first + i).rank] == 0) return false;
+  for (std::uint32_t i = 0; i < state_.chosen(table).num_shards; ++i) {
+    if (in_window_[state_.slot(first + i).rank] == 0) return false;
   }
   return true;
 }
@@ -132,47 +115,47 @@ bool NeighbourhoodLane::is_inside(std::uint32_t table) const {
 void NeighbourhoodLane::choose_items(bool with_choices) {
   items_.clear();
   for (const Rank rank : window_) {
-    for (const std::uint32_t slot : loads_.shards_on(rank)) {
-      const std::uint32_t table = loads_.slot(slot).table;
-      own_work_ += loads_.chosen(table).num_shards;
+    for (const std::uint32_t slot : state_.shards_on(rank)) {
+      const std::uint32_t table = state_.slot(slot).table;
+      own_work_ += state_.chosen(table).num_shards;
       if (with_choices && is_inside(table)) {
         const bool first = slot == context_->first_slot(table);
         if (first) items_.push_back({table, FreeItem::kWholeTable});
-      } else if (loads_.chosen(table).reach != Reach::kWholeHosts) {
+      } else if (state_.chosen(table).reach != Reach::kWholeHosts) {
         items_.push_back({table, slot});
       }
     }
   }
-  const std::uint32_t any = draws_.below(context_->model().num_tables());
-  if (with_choices && loads_.chosen(any).reach == Reach::kAllRanks)
+  const std::uint32_t any = random_.below(context_->model().num_tables());
+  if (with_choices && state_.chosen(any).reach == Reach::kAllRanks)
     items_.push_back({any, FreeItem::kWholeTable});
-  const std::size_t most = with_choices ? kFewItems : kManyItems;
+  const std::size_t most = with_choices ? parameters_.items_with_choices : parameters_.items_placed;
   for (std::size_t i = 0; i < std::min(items_.size(), most); ++i)
-    std::swap(items_[i], items_[i + draws_.below(items_.size() - i)]);
+    std::swap(items_[i], items_[i + random_.below(items_.size() - i)]);
   if (items_.size() > most) items_.resize(most);
 }
 
 void NeighbourhoodLane::step() {
   choose_window();
-  choose_items((draws_.bits() & 1) != 0);
+  choose_items(random_.coin());
   if (items_.empty()) return;
-  const double most = loads_.max_load() * (1 - kLeastProgress);
-  if (!exact_.solve({items_, window_, most, most, kStepWork}).better) return;
-  if (loads_.max_load() <= best_->rating) keep_best();
+  const double most = state_.max_load() * (1 - kLeastProgress);
+  if (!neighbourhood_.solve({items_, window_, most, most, parameters_.step_work}).better) return;
+  if (state_.max_load() <= incumbent_.rating()) incumbent_.keep(state_);
 }
 
 void NeighbourhoodLane::run(std::uint64_t work, double lower_bound, const Budget& budget) {
   const std::uint64_t end = this->work() + work;
-  const auto at_bound = [&] {
-    return best_ && best_->rating <= lower_bound * (1 + kLeastProgress);
-  };
-  if (!solved_ && !at_bound() && whole_work_ > 0) {
+  if (!solved_ && !incumbent_.at_bound(lower_bound) && whole_work_ > 0) {
     try_whole(std::min(whole_work_, work));
-    whole_work_ = whole_work_ < kLastWhole ? 4 * whole_work_ : 0;
+    whole_work_ =
+        whole_work_ < parameters_.last_whole_work ? parameters_.whole_work_growth * whole_work_ : 0;
   }
-  while (best_ && !solved_ && this->work() < end && !at_bound() && !budget.interrupted())
+  while (incumbent_.exists() && !solved_ && this->work() < end &&
+         !incumbent_.at_bound(lower_bound) && !budget.interrupted()) {
     step();
-  settle_best();
+  }
+  settle();
 }
 
 }  // namespace shardwright::embedding

@@ -9,7 +9,7 @@ namespace shardwright::embedding {
 RankSymmetry::RankSymmetry(const RankLoads& loads)
     : loads_(&loads), class_(loads.ranks().size()), key_(loads.ranks().size()) {}
 
-// Parts classes by key; a class is named by its first rank.
+// Splits every class by key. A class is named by its first rank.
 void RankSymmetry::split(std::span<const Rank> window) {
   order_.assign(window.begin(), window.end());
   const auto key = [&](Rank rank) { return std::tuple(class_[rank], key_[rank], rank); };

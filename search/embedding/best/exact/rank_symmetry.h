@@ -1,4 +1,4 @@
-// Which ranks are alike for all that is still to be placed.
+// Symmetry breaking: which ranks are interchangeable for everything that is still to be placed.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,20 @@
 
 namespace shardwright::embedding {
 
-// Two ranks are twins where exchanging all that is yet to come between them changes nothing: they
-// hold the same, and so do their hosts where a choice is bound to hosts. A search need try only the
-// first of twins. Thread safety: one thread at a time. Refers to the loads.
+// Two ranks are twins if swapping everything that is yet to be placed on them changes nothing: they
+// hold the same, and if a choice is bound to hosts, so do their hosts. A search needs to try only
+// the first of several twins. Thread safety: one thread at a time. Refers to the loads.
 class RankSymmetry {
  public:
   explicit RankSymmetry(const RankLoads& loads);
 
-  // For what may still be placed: these choices, on ranks of the window and, where a choice is on
-  // all ranks, on the others. `ruled`: placement rules tell ranks apart, so there are no twins.
-  // `hosts_apart`: single shards must stay on their host, so there are none of different hosts.
+  // For a subproblem that places these choices on ranks of the window and, if a choice is on all
+  // ranks, on the others as well. `ruled`: placement rules tell ranks apart, so there are no twins.
+  // `hosts_apart`: single shards must stay on their host, so ranks of different hosts are no twins.
   void begin(std::span<const Rank> window, std::span<const std::uint32_t> choices, bool ruled,
              bool hosts_apart);
 
-  // Of two ranks of the window. O(1), or O(ranks of a host) where hosts matter.
+  // Precondition: ranks of the window. O(1), or O(ranks of a host) if a choice is bound to hosts.
   bool are_twins(Rank a, Rank b) const;
   bool are_twin_hosts(std::uint32_t a, std::uint32_t b) const;
 

@@ -1,72 +1,63 @@
-// One independent stream of the search for better allocations.
+// One independent lane of best mode that anneals.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
 #include "search/budget.h"
-#include "search/embedding/best/local/annealer.h"
-#include "search/embedding/best/local/pair_balancer.h"
+#include "search/embedding/best/incumbent/incumbent.h"
+#include "search/embedding/best/local/cooling_schedule.h"
+#include "search/embedding/best/local/restarts.h"
+#include "search/embedding/best/moves/annealer.h"
+#include "search/embedding/best/moves/pair_balancer.h"
+#include "search/embedding/best/parameters/annealing_parameters.h"
 
 namespace shardwright::embedding {
 
-struct RatedAllocation {
-  Allocation allocation;
-  double rating = 0;  // largest load of a rank, summed in another order than the verifier's
-  std::int64_t peak_hbm_bytes = 0;  // of one rank, by shards
-};
-
-// Whether a is to be preferred: lower rating, then lower peak.
-bool is_better(const RatedAllocation& a, const RatedAllocation& b);
-
-// Annealing in rounds, each from the best allocation so far or a new one, toward a target between
-// the lower bound and the best rating. The same seed, stream, offers and work give the same result.
-// Thread safety: one thread at a time; streams share only the const context, which must outlive
-// them.
+// Simulated annealing in rounds. Each starts from the best allocation so far or a new one and aims
+// at a target between the lower bound and the best rating. The same seed, lane, offers and work
+// give the same result.
+// Thread safety: one thread at a time; lanes share only the const context, which must outlive them.
 class AnnealingLane {
  public:
-  AnnealingLane(const SearchContext& context, std::uint64_t seed, std::uint32_t stream);
+  AnnealingLane(const SearchContext& context, std::uint64_t seed, std::uint32_t lane,
+                const AnnealingParameters& parameters = {});
+  AnnealingLane(const AnnealingLane&) = delete;
+  AnnealingLane& operator=(const AnnealingLane&) = delete;
 
-  // Precondition: a choice of the table's own and ranks in reach for every table.
-  // Goes on from `start` where it is feasible and better than what the stream has. The first offer
-  // is what the number of moved shards is counted against.
+  // Continues from `start` if it is feasible and better than what the lane has. The first offer is
+  // what ties are broken toward. Precondition: every table has one of its own choices, and ranks in
+  // reach.
   void offer(const Allocation& start);
-  // Spends about `work` units (updates of a rank or a shard); returns early when the best rating
-  // is within 1e-9 of `lower_bound` or the budget is interrupted.
+  // Spends about `work` units (updates of a rank or a shard). Returns early when the best rating
+  // meets `lower_bound` or the budget is interrupted.
   void run(std::uint64_t work, double lower_bound, const Budget& budget);
 
-  // The best feasible allocation so far; nothing while there is none.
-  const std::optional<RatedAllocation>& best() const { return best_; }
+  // The best feasible allocation so far; empty while there is none.
+  const std::optional<RatedAllocation>& best() const { return incumbent_.best(); }
   std::uint64_t work() const { return annealer_.work(); }
 
  private:
-  void begin_round(double lower_bound);
-  void construct_start(double bound);
-  bool begins_anew(double bound) const;
-  double aim_anew(double bound);
-  bool begins_below(double bound);
-  double start_below(double bound);
+  void begin_round(double lower_bound, const Budget& budget);
   void choose_target(double lower_bound);
   double typical_gain() const;
-  void even_out(std::uint64_t work);
-  void keep_best();
-  void settle_best();
-  bool at_bound(double lower_bound) const;
+  void even_out(std::uint64_t work, const Budget& budget);
+  void keep_if_good() {
+    if (state_.all_good()) keep();
+  }
+  void keep();
+  void settle();
 
+  AnnealingParameters parameters_;
   const SearchContext* context_;
-  std::uint32_t stream_;
-  AllocationState loads_;
-  AllocationState polished_;  // scratch for whole allocations
+  std::uint32_t lane_;
+  AllocationState state_;
+  Incumbent incumbent_;
   Annealer annealer_;
   PairBalancer pair_balancer_;
-  std::optional<RatedAllocation> best_;
-  std::optional<Allocation> reference_;
-  bool settled_ = false;  // ties are settled for the best
-  double unlikely_ = 0;   // a rating that no choices were found for
+  Restarts restarts_;
+  CoolingSchedule cooling_;
   std::uint64_t rounds_ = 0;
-  std::uint64_t steps_left_ = 0;  // of the round
-  double temperature_ = 0;
-  double cooling_ = 1;  // per kBlock steps
 };
 
 }  // namespace shardwright::embedding

@@ -6,7 +6,7 @@
 namespace shardwright::embedding {
 namespace {
 
-// The most that one rank holds.
+// The most that any one rank holds.
 struct Held {
   double load = 0;
   std::int64_t hbm_bytes = 0;
@@ -48,14 +48,13 @@ Held on_all_ranks(const ChoiceModel& model, const std::vector<std::uint32_t>& ch
 }  // namespace
 
 std::optional<std::vector<std::uint32_t>> choices_below(const SearchContext& context, double target,
-                                                        double price_factor) {
-  constexpr int kMostRounds = 8;
-  constexpr int kSteps = 12;
+                                                        double price_factor,
+                                                        const ConstructParameters& parameters) {
   const ChoiceModel& model = context.model();
   const Held room = largest_room(model);
   PricedChoices priced(context);
   Held everywhere;
-  for (int round = 0; round < kMostRounds; ++round) {
+  for (int round = 0; round < parameters.most_agreement_rounds; ++round) {
     priced.admit([&](const Choice& choice) {
       const Held own = largest_shard(model, choice);
       if (choice.reach == Reach::kAllRanks) return context.fastest(own.load) < target;
@@ -64,7 +63,7 @@ std::optional<std::vector<std::uint32_t>> choices_below(const SearchContext& con
              own.ddr_bytes + everywhere.ddr_bytes <= room.ddr_bytes;
     });
     MemoryPrices prices;
-    const double bound = priced.fit_prices(kSteps, prices);
+    const double bound = priced.fit_prices(parameters.price_steps, prices);
     if (bound > target || bound == std::numeric_limits<double>::infinity()) return std::nullopt;
     std::vector<std::uint32_t> chosen =
         priced.cheapest({price_factor * prices.hbm, price_factor * prices.ddr});

@@ -1,20 +1,23 @@
-// Choices of all tables that an allocation below a target rating may be made of.
+// Choices of all tables that an allocation below a target rating may consist of.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "search/embedding/best/parameters/construct_parameters.h"
 #include "search/embedding/model/context/search_context.h"
 
 namespace shardwright::embedding {
 
-// The cheapest choices at prices of memory that make them just fit, times `price_factor`. What is
-// on all ranks takes load and memory from every one of them, and every shard of another table must
-// still find a rank beside it: choices are made again until that holds. Nothing where it comes to
-// no such choices, or to more load than all ranks have below the target: there is hardly such an
-// allocation. Cost: O(choices) for about a hundred prices, a few times over.
+// The cheapest choices at `price_factor` times the prices of memory that make them just fit.
+// Choices on all ranks take load and memory from every rank, and every shard of another table must
+// still find a rank beside them, so the choice is repeated until both agree. Returns nothing if
+// they do not come to agree, or if the choices carry more load than all ranks have below the
+// target: then such an allocation is unlikely. Cost: O(choices) for about a hundred prices, a few
+// times over.
 std::optional<std::vector<std::uint32_t>> choices_below(const SearchContext& context, double target,
-                                                        double price_factor);
+                                                        double price_factor,
+                                                        const ConstructParameters& parameters = {});
 
 }  // namespace shardwright::embedding

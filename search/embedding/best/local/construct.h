@@ -1,22 +1,23 @@
-// First allocations: choices by priced cost, then the largest shards first.
+// Allocations built from nothing: choices by priced cost, then the largest shards first.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "search/embedding/best/parameters/construct_parameters.h"
 #include "search/embedding/model/rank_state/energy_placer.h"
 
 namespace shardwright::embedding {
 
-// Chooses for every table what costs least with these prices of memory times `price_factor`, among
-// the choices that have no shard above `shard_limit` (where there is none, the choice whose largest
-// shard is least). Precondition: every table has a choice.
+// Chooses for every table what costs least at `price_factor` times these prices of memory, among
+// the choices without a shard above `shard_limit`. Where a table has no such choice, those with the
+// smallest largest shard count. Precondition: every table has a choice.
 std::vector<std::uint32_t> choose_priced(const SearchContext& context, double shard_limit,
                                          const MemoryPrices& prices, double price_factor);
 
-// Places the choices of all tables in the order all ranks, hosts, single shards, dearest first.
-// Memory may be exceeded.
-Allocation construct(AllocationState& loads, RandomGenerator& draws,
-                     std::vector<std::uint32_t> choices);
+// Places the choices of all tables: bonded units first, then choices on all ranks, on hosts, and
+// single shards, each kind in descending order of cost. Memory may be exceeded.
+Allocation construct(AllocationState& state, RandomGenerator& random,
+                     std::vector<std::uint32_t> choices, const ConstructParameters& parameters);
 
 }  // namespace shardwright::embedding

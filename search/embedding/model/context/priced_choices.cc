@@ -72,7 +72,7 @@ PricedChoices::At PricedChoices::at(const MemoryPrices& prices, double fill) con
           fill * context_.total_hbm() - hbm, fill * context_.total_ddr() - ddr};
 }
 
-// Sets one price, the other one given, so that the cheapest choices just fit.
+// Sets one price so that the cheapest choices just fit; the other price is given.
 void PricedChoices::fit(int steps, double guess, double fill, double MemoryPrices::*price,
                         double At::*spare, MemoryPrices& prices) const {
   const auto spare_at = [&](double value) {

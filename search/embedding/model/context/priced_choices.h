@@ -12,30 +12,30 @@ namespace shardwright::embedding {
 
 class SearchContext;
 
-// Load that a byte is worth when memory is scarce.
+// What a byte is worth, in load: the dual values of the two memory constraints.
 struct MemoryPrices {
   double hbm = 0;
   double ddr = 0;
 };
 
-// Only choices that are admitted count. Refers to the context, of which it needs the model, what
-// fits, the speed and the room of all ranks.
-// Thread safety: one thread at a time.
+// The Lagrangian relaxation of the memory constraints, over the choices that are admitted.
+// Thread safety: one thread at a time. Refers to the context, which may be under construction: the
+// model, what fits, the speed and the total capacity must be set.
 class PricedChoices {
  public:
   explicit PricedChoices(const SearchContext& context);
 
-  // Admits the choices that fit and that pass the test, by index. O(choices).
+  // Admits the choices that fit and pass the test, and no others. O(choices).
   void admit(const std::function<bool(const Choice&)>& test);
   // Admits those whose largest shard rates at most this on some rank.
   void admit_below(double shard_rating);
 
-  // One price at a time: exact where only one memory is scarce, near the best where both are.
-  // Returns a rating that no allocation of admitted choices is below; infinite where a table has
-  // none, where `fill`, the part of all memory that the cheapest may take, is 1. O(choices) time
-  // per step.
+  // Sets prices at which the cheapest choices take at most the part `fill` of all memory, one price
+  // at a time: optimal if only one memory is scarce, close to it if both are. Returns the dual
+  // value, a lower bound on the rating of every allocation of admitted choices (for a fill of 1);
+  // infinity if a table has no admitted choice. Cost: O(choices) per bisection step.
   double fit_prices(int steps, MemoryPrices& prices, double fill = 1) const;
-  // The cheapest choice of every table. Precondition: each has one that is admitted.
+  // The cheapest choice of every table. Precondition: every table has an admitted choice.
   std::vector<std::uint32_t> cheapest(const MemoryPrices& prices) const;
 
  private:

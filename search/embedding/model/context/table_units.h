@@ -1,4 +1,4 @@
-// Tables that placement rules keep together, and therefore move together.
+// Tables that placement rules keep together and that therefore move together.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,12 @@
 
 namespace shardwright::embedding {
 
-// The least place that holds all shards of a table.
+// The smallest place that must hold all shards of a table.
 enum class Bond : std::uint8_t { kNone, kHost, kRank };
 
-// A unit is what groups kept together, overlapping ones joined, put on one host or rank; a part is
-// what they put on one rank. Groups that everything obeys (one host, one rank) make none.
+// A unit is the union of overlapping groups of tables that are kept together on one host or rank. A
+// part is the union of those that are kept on one rank. Groups that every plan obeys, because there
+// is only one host or rank, make neither.
 // Thread safety: immutable; const members may be called from any thread.
 class TableUnits {
  public:
@@ -27,7 +28,7 @@ class TableUnits {
   explicit TableUnits(const ChoiceModel& model);
 
   std::span<const Unit> units() const { return units_; }
-  // kNone for a table that is in no unit, or part.
+  // kNone if the table is in no unit (or part).
   std::uint32_t unit_of(std::size_t table) const { return unit_.empty() ? kNone : unit_[table]; }
   std::uint32_t part_of(std::size_t table) const { return part_.empty() ? kNone : part_[table]; }
   Bond bond(std::size_t table) const {

@@ -1,4 +1,4 @@
-// Puts the shards of one table where they raise the energy least.
+// Places the shards of one table where they raise the energy least, among a sample of ranks.
 #pragma once
 
 #include <cstdint>
@@ -15,39 +15,40 @@ struct Window {
   std::uint32_t size = 0;
 };
 
-// A table's new choice and ranks, not yet noted.
+// A table's new choice and ranks, before AllocationState::note_choice().
 struct Replacement {
   std::uint32_t table = 0;
   std::uint32_t choice = 0;
   std::vector<Rank> ranks;
 };
 
-// Thread safety: one thread at a time. Refers to the loads and the draws.
+// Thread safety: one thread at a time. Refers to the allocation and the random generator.
 class EnergyPlacer {
  public:
   EnergyPlacer(AllocationState& loads, RandomGenerator& draws) : loads_(&loads), draws_(&draws) {}
 
-  // Adds the shards of `choice`, tentatively, in shard order, each where it costs least among
-  // `breadth` ranks (or hosts) of the window from a random one on; all of them where there are no
-  // more. Sets `ranks` (empty for all ranks) and returns the energy gained.
+  // Adds the shards of `choice`, tentatively and in shard order. Each goes where it costs least
+  // among `breadth` random ranks (or hosts) of the window, or all of them if there are no more.
+  // Sets `ranks`, to none if the choice is on all ranks, and returns the energy gained.
   double place(std::uint32_t choice, std::uint32_t breadth, std::vector<Rank>& ranks,
                Window window);
-  // The same for the tables of a unit, choices given, on the cheapest of `tries` hosts (or ranks).
+  // The same for the tables of a unit, with their given choices, on the cheapest of `tries` hosts
+  // (or ranks).
   double place_unit(std::span<Replacement> members, std::uint32_t tries, std::uint32_t breadth);
 
   Window all_ranks() const { return {0, loads_->model().world_size()}; }
-  // Where the table may be without the others of its unit. Precondition: it has a choice.
+  // Where the table may be while the others of its unit stay. Precondition: it has a choice.
   Window own_window(std::size_t table) const;
-  // A random rank of the window, one that the rules of the shard allow where there is one.
+  // A random rank of the window; one that the shard's rules allow, if there is one.
   Rank draw_rank(const ShardUse& use, Window window);
-  // A random host, one that has such a rank.
+  // A random host; one with such a rank, if there is one.
   std::uint32_t draw_host(const ShardUse& use);
-  // Takes the shards of a table away, tentatively; returns the energy gained.
+  // AllocationState::take_away(), counted as work.
   double take_away(std::size_t table);
-  // Adds or removes the local_world_size shards from `first` on, one on each rank of a host.
+  // Adds one shard to each rank of the host that begins at `first_rank`.
   double add_to_host(std::span<const ShardUse> uses, Rank first_rank);
 
-  // Rank and shard updates so far.
+  // Updates and looks at a rank or a shard so far.
   std::uint64_t work() const { return work_; }
   void spend(std::uint64_t work) { work_ += work; }
 

@@ -1,4 +1,4 @@
-// How many placement rules the shards placed so far break.
+// How many placement rules are broken by the shards placed so far.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,12 @@
 
 namespace shardwright::embedding {
 
-// Shards are added and removed one by one. Broken are: for every shard, a rank that it may not be
-// on; for every table on distinct ranks, each further shard on a rank; for tables kept together,
-// each further rank or host that they are on; for tables kept apart, each further one on a rank or
-// host. Tables on all ranks are never added: what they may break alone is no choice.
+// Shards are added and removed one by one. One violation each:
+// - a shard on a rank that it may not be on;
+// - every further shard on a rank, for a table whose shards must be on distinct ranks;
+// - every further rank or host in use, for tables kept together;
+// - every further table on a rank or host, for tables kept apart.
+// Tables on all ranks are never added: choices that break a rule by themselves are not admitted.
 // Thread safety: one thread at a time.
 class RuleViolations {
  public:
@@ -23,16 +25,16 @@ class RuleViolations {
     const Watched& at = watched_[table];
     return at.by_shard ? model_->rules().allowed(model_->table(table), shard) : at.allowed;
   }
-  // Whether no other shard matters to where the table's may be.
+  // Whether the table's shards may be placed regardless of where other shards are.
   bool alone(std::uint32_t table) const {
     return !watched_[table].distinct && watched_[table].members.empty();
   }
   // Rules that the shard would break on the rank. O(groups of the table).
   std::uint32_t cost(std::uint32_t table, std::uint32_t shard, Rank rank) const;
-  // Adds (sign 1) or removes a shard; returns by how many more rules are broken now. `mark` numbers
-  // the change, ascending.
+  // Adds (sign 1) or removes (sign -1) a shard. Returns the change in the number of violations.
+  // `mark` numbers the change; marks ascend.
   int change(int sign, std::uint32_t table, std::uint32_t shard, Rank rank, std::size_t mark);
-  // Takes back the changes with marks from `first` on.
+  // Takes back every change whose mark is `first` or higher.
   void take_back(std::size_t first);
   void keep() { journal_.clear(); }
   void clear();

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "search/embedding/best/local/pair_balancer.h"
-#include "search/embedding/best/local/tie_breaking.h"
+#include "search/embedding/best/incumbent/tie_breaking.h"
+#include "search/embedding/best/moves/pair_balancer.h"
 #include "tests/support/embedding_builders.h"
 #include "tests/support/naive_allocation.h"
 #include "tests/support/random.h"
@@ -234,7 +234,7 @@ TEST_CASE("improve: two ranks are divided as evenly as any division within the m
     AllocationState loads(model.context);
     loads.assign(start);
     const double before = loads.max_load();
-    PairBalancer split;
+    PairBalancer split{BalanceParameters()};
     RandomGenerator draws(1);
     const bool improved = split.improve(loads, 0, 1, draws);
     loads.recompute();

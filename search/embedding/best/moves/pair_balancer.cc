@@ -1,10 +1,12 @@
-#include "search/embedding/best/local/pair_balancer.h"
+#include "search/embedding/best/moves/pair_balancer.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace shardwright::embedding {
 namespace {
+
+constexpr double kRounding = 1e-12;  // relative, of sums over the shards of two ranks
 
 ShardUse sum(const ShardUse& a, const ShardUse& b) {
   return {a.load + b.load, a.hbm_bytes + b.hbm_bytes, a.ddr_bytes + b.ddr_bytes};
@@ -14,37 +16,39 @@ ShardUse difference(const ShardUse& a, const ShardUse& b) {
   return {a.load - b.load, a.hbm_bytes - b.hbm_bytes, a.ddr_bytes - b.ddr_bytes};
 }
 
-// Rules that depend on where other shards are keep a shard out of it.
-bool may_swap(const AllocationState& loads, const ShardUse& use, Rank other) {
+// Whether the rules allow the shard on the other rank, wherever all other shards go: a rule that
+// depends on those keeps the shard out of the division.
+bool may_go(const AllocationState& state, const ShardUse& use, Rank other) {
   if (use.table == ShardUse::kUnruled) return true;
-  const RankSet* const allowed = loads.rules().allowed(use.table, use.shard);
-  return loads.rules().alone(use.table) && (allowed == nullptr || allowed->contains(other));
+  const RankSet* const allowed = state.rules().allowed(use.table, use.shard);
+  return state.rules().alone(use.table) && (allowed == nullptr || allowed->contains(other));
 }
 
 }  // namespace
 
-PairBalancer::PairBalancer() {
-  left_.reserve(std::size_t{1} << kHalf);
-  right_.reserve(std::size_t{1} << kHalf);
+PairBalancer::PairBalancer(const BalanceParameters& parameters)
+    : most_shards_(2 * static_cast<std::size_t>(std::countr_zero(parameters.subsets))) {
+  left_.reserve(parameters.subsets);
+  right_.reserve(parameters.subsets);
 }
 
-void PairBalancer::collect(const AllocationState& loads, Rank rank, Rank other) {
-  const std::uint32_t local = loads.model().local_world_size();
-  for (const std::uint32_t slot : loads.shards_on(rank)) {
-    const Reach reach = loads.reach(loads.slot(slot).table);
-    if (!may_swap(loads, loads.slot(slot).use, other)) continue;
+void PairBalancer::collect(const AllocationState& state, Rank rank, Rank other) {
+  const std::uint32_t local = state.model().local_world_size();
+  for (const std::uint32_t slot : state.shards_on(rank)) {
+    const Reach reach = state.reach(state.slot(slot).table);
+    if (!may_go(state, state.slot(slot).use, other)) continue;
     if (reach == Reach::kDevice || (reach == Reach::kHost && rank / local == other / local))
       slots_.push_back(slot);
   }
 }
 
-void PairBalancer::sum_subsets(const AllocationState& loads, std::size_t begin, std::size_t end,
+void PairBalancer::sum_subsets(const AllocationState& state, std::size_t begin, std::size_t end,
                                std::vector<Subset>& subsets) {
   subsets.assign(1, {});
   for (std::size_t i = begin; i < end; ++i) {
     const std::size_t size = subsets.size();
     for (std::size_t k = 0; k < size; ++k) {
-      subsets.push_back({sum(subsets[k].use, loads.slot(slots_[i]).use),
+      subsets.push_back({sum(subsets[k].use, state.slot(slots_[i]).use),
                          subsets[k].members | (std::uint32_t{1} << i)});
     }
   }
@@ -54,17 +58,18 @@ void PairBalancer::sum_subsets(const AllocationState& loads, std::size_t begin, 
   work_ += 2 * subsets.size();
 }
 
-// The members that go to a; nothing where no division is better than the one there is.
-bool PairBalancer::find(const AllocationState& loads, Rank a, Rank b, const ShardUse& free_on_a,
+// Sets the members that go to rank `a`. Returns false if no division is better than the current
+// one.
+bool PairBalancer::find(const AllocationState& state, Rank a, Rank b, const ShardUse& free_on_a,
                         std::uint32_t& members) {
-  const RankLoad& at_a = loads.ranks()[a];
-  const RankLoad& at_b = loads.ranks()[b];
-  const double scale_a = loads.model().time_scale(a);
-  const double scale_b = loads.model().time_scale(b);
+  const RankLoad& at_a = state.ranks()[a];
+  const RankLoad& at_b = state.ranks()[b];
+  const double scale_a = state.model().time_scale(a);
+  const double scale_b = state.model().time_scale(b);
   const double both = at_a.load / scale_a + at_b.load / scale_b;
   const double fixed_on_a = at_a.load / scale_a - free_on_a.load;
   const double even = both * scale_b / (scale_a + scale_b);
-  double least = std::max(at_a.load, at_b.load) * (1 - 1e-12);
+  double least = std::max(at_a.load, at_b.load) * (1 - kRounding);
   bool found = false;
   std::size_t j = right_.size() - 1;
   const auto try_one = [&](const Subset& x, const Subset& y) {
@@ -89,31 +94,31 @@ bool PairBalancer::find(const AllocationState& loads, Rank a, Rank b, const Shar
   return found;
 }
 
-bool PairBalancer::improve(AllocationState& loads, Rank a, Rank b, RandomGenerator& draws) {
+bool PairBalancer::improve(AllocationState& state, Rank a, Rank b, RandomGenerator& random) {
   slots_.clear();
-  collect(loads, a, b);
-  collect(loads, b, a);
-  const std::size_t count = std::min(slots_.size(), 2 * kHalf);
+  collect(state, a, b);
+  collect(state, b, a);
+  const std::size_t count = std::min(slots_.size(), most_shards_);
   if (count < 2) return false;
   ShardUse free_on_a;
   for (std::size_t i = 0; i < count; ++i) {
-    std::swap(slots_[i], slots_[i + draws.below(slots_.size() - i)]);
-    const Slot& slot = loads.slot(slots_[i]);
+    std::swap(slots_[i], slots_[i + random.below(slots_.size() - i)]);
+    const Slot& slot = state.slot(slots_[i]);
     if (slot.rank == a) free_on_a = sum(free_on_a, slot.use);
   }
-  sum_subsets(loads, 0, count / 2, left_);
-  sum_subsets(loads, count / 2, count, right_);
+  sum_subsets(state, 0, count / 2, left_);
+  sum_subsets(state, count / 2, count, right_);
   std::uint32_t members = 0;
-  if (!find(loads, a, b, free_on_a, members)) return false;
+  if (!find(state, a, b, free_on_a, members)) return false;
   for (std::size_t i = 0; i < count; ++i) {
-    const Slot& slot = loads.slot(slots_[i]);
+    const Slot& slot = state.slot(slots_[i]);
     const Rank target = (members >> i & 1) != 0 ? a : b;
     if (slot.rank == target) continue;
-    loads.remove(slot.rank, slot.use);
-    loads.add(target, slot.use);
-    loads.note_rank(slots_[i], target);
+    state.remove(slot.rank, slot.use);
+    state.add(target, slot.use);
+    state.note_rank(slots_[i], target);
   }
-  loads.keep();
+  state.keep();
   return true;
 }
 

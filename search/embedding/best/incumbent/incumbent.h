@@ -1,0 +1,62 @@
+// The best allocation that a lane knows.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "search/embedding/model/rank_state/allocation_state.h"
+
+namespace shardwright::embedding {
+
+// A rating improves, and a bound is met, by more than this part of it; less is rounding.
+constexpr double kLeastProgress = 1e-9;
+
+struct RatedAllocation {
+  Allocation allocation;
+  double rating = 0;  // largest load of a rank, summed in another order than the verifier's
+  std::int64_t peak_hbm_bytes = 0;  // of one rank, by shards
+};
+
+// Whether a is preferred: the lower rating, then the lower peak.
+bool is_better(const RatedAllocation& a, const RatedAllocation& b);
+
+// Thread safety: one thread at a time. Refers to the context.
+class Incumbent {
+ public:
+  explicit Incumbent(const SearchContext& context) : scratch_(context) {}
+
+  const std::optional<RatedAllocation>& best() const { return best_; }
+  bool exists() const { return best_.has_value(); }
+  double rating() const { return best_->rating; }
+  // A rating below which an allocation counts as better. Precondition: exists().
+  double bar() const { return best_->rating * (1 - kLeastProgress); }
+  // Whether the rating meets the lower bound.
+  bool at_bound(double lower_bound) const {
+    return best_ && best_->rating <= lower_bound * (1 + kLeastProgress);
+  }
+
+  // The allocation that ties are broken toward. Only the first call counts.
+  void set_reference(const Allocation& reference);
+  // Takes the allocation if it is feasible and better. Returns true if it was taken.
+  bool offer(const Allocation& allocation);
+  // Takes what the state holds, which must be feasible, complete and not worse. Copies only the
+  // tables that the state marks as changed, and clears the marks.
+  void keep(AllocationState& state);
+  // Breaks ties and puts exact sums in place of running ones. Returns the tables that changed;
+  // valid until the next call of any function. Returns none if is_settled().
+  std::span<const std::uint32_t> settle();
+  // Nothing was taken since the last settle().
+  bool is_settled() const { return settled_; }
+
+  // For whole allocations; its contents mean nothing between calls.
+  AllocationState& scratch() { return scratch_; }
+
+ private:
+  AllocationState scratch_;
+  std::optional<RatedAllocation> best_;
+  std::optional<Allocation> reference_;
+  bool settled_ = true;
+};
+
+}  // namespace shardwright::embedding

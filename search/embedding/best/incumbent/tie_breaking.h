@@ -1,0 +1,14 @@
+// Among allocations of equal rating: less memory on the fullest rank, then fewer moved shards.
+#pragma once
+
+#include "search/embedding/model/rank_state/allocation_state.h"
+
+namespace shardwright::embedding {
+
+// Changes single tables and shards while no rank's load rises above the largest one. First lowers
+// the HBM of the fullest rank, then returns tables and shards to where `reference` (may be null)
+// has them unless that raises the HBM again. Cost: O(shards x ranks) per shard or table moved.
+// Precondition: the allocation is complete, within the memory, and breaks no rule.
+void break_ties(AllocationState& state, const Allocation* reference);
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,54 @@
+// Places single shards so that load and scarce memory both stay even.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "search/embedding/best/parameters/construct_parameters.h"
+#include "search/embedding/model/rank_state/allocation_state.h"
+
+namespace shardwright::embedding {
+
+// What counts beside the energy: the square of what a rank holds, relative to what it may. A weight
+// of zero leaves that memory out.
+struct EvenWeights {
+  double mean_load = 0;
+  double hbm = 0;
+  double ddr = 0;
+};
+
+// Each shard goes to the rank whose squares and energy rise least. Blocks of ranks are skipped
+// whose least loads and bytes already cost more than another rank, so a shard costs about O(blocks
+// + ranks per block) instead of O(ranks). Thread safety: one thread at a time. Refers to the
+// allocation.
+class EvenPlacer {
+ public:
+  EvenPlacer(AllocationState& state, const EvenWeights& weights,
+             const ConstructParameters& parameters);
+
+  // Adds the shard for good and returns its rank.
+  Rank place(const ShardUse& use);
+
+ private:
+  struct Block {
+    RankLoad least;         // of what its ranks hold; the largest capacity
+    double scale = 0;       // the least
+    double least_rise = 0;  // for the shard at hand
+  };
+
+  Rank first_of(std::size_t block) const { return static_cast<Rank>(block * block_size_); }
+  Rank end_of(std::size_t block) const;
+  void summarize(std::size_t block);
+  double least_rise(const Block& block, const ShardUse& use) const;
+  void look_into(std::size_t block, const ShardUse& use, Rank& best, double& least) const;
+  double squares_rise(const RankLoad& at, double load, const ShardUse& use) const;
+
+  AllocationState* state_;
+  std::size_t block_size_;
+  double load_weight_;
+  double hbm_weight_;
+  double ddr_weight_;
+  std::vector<Block> blocks_;
+};
+
+}  // namespace shardwright::embedding

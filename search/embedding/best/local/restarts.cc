@@ -1,0 +1,120 @@
+#include "search/embedding/best/local/restarts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "search/embedding/best/local/choices_below.h"
+#include "search/embedding/best/local/construct.h"
+
+namespace shardwright::embedding {
+namespace {
+
+constexpr double kTinyRating = 1e-300;  // keeps quotients finite
+
+}  // namespace
+
+// The best allocation constructed so far.
+struct Restarts::Start {
+  Allocation best;
+  double least = std::numeric_limits<double>::infinity();
+  double bound = 0;
+  double limit = 0;  // of its shards, in bounds
+};
+
+void Restarts::attempt(Start& start, double limit, const MemoryPrices& prices, double factor) {
+  Allocation made = construct(*state_, annealer_->random(),
+                              choose_priced(state_->context(), start.bound * limit, prices, factor),
+                              parameters_->construct);
+  double energy = 0;
+  for (const RankLoad& at : state_->ranks())
+    energy = std::max(energy, at.energy);
+  energy += parameters_->restarts.rule_weight * static_cast<double>(state_->rules().broken());
+  if (energy >= start.least) return;
+  start.least = energy;
+  start.limit = limit;
+  start.best = std::move(made);
+}
+
+void Restarts::construct_first(double bound, std::uint64_t round) {
+  const RestartParameters& restarts = parameters_->restarts;
+  RandomGenerator& random = annealer_->random();
+  const std::uint32_t steps = round == 0 ? restarts.first_price_steps : restarts.price_steps;
+  const double price_factor = 1 + restarts.price_step * random.below(steps);
+  // The first time, and until there is a plan, at the prices of all memory.
+  const bool anew = incumbent_->exists() && round > 0;
+  const std::span<const MemoryPrices> all = state_->context().prices_by_fill();
+  const std::span<const MemoryPrices> by_fill = all.first(anew ? all.size() : 1);
+  const std::size_t first = by_fill.size() == 1 ? 0 : random.below(by_fill.size());
+  const double memory_weight = anew ? restarts.mendable_memory_weight : restarts.memory_weight;
+  state_->set_goal({0, bound, memory_weight, true, restarts.rule_weight});
+  Start start;
+  start.bound = bound;
+  start.limit = restarts.shard_limits.front();
+  for (const double limit : restarts.shard_limits)
+    attempt(start, limit, by_fill[first], price_factor);
+  for (std::size_t i = 1; i < by_fill.size(); ++i)
+    attempt(start, start.limit, by_fill[(first + i) % by_fill.size()], 1);
+  state_->assign(start.best);
+}
+
+bool Restarts::begins_anew(double bound, std::uint64_t round) const {
+  const RestartParameters& restarts = parameters_->restarts;
+  if (!incumbent_->exists() || state_->context().prices_by_fill().size() == 1) return false;
+  if (round % restarts.anew_every != restarts.anew_every / 2) return false;
+  return incumbent_->rating() > restarts.anew_least * bound &&
+         incumbent_->rating() < restarts.anew_most * bound;
+}
+
+double Restarts::aim_anew(double bound) {
+  const auto& shares = parameters_->restarts.anew_shares;
+  const double above =
+      shares[annealer_->random().below(shares.size())] * (incumbent_->rating() - bound);
+  const double target = bound + above;
+  state_->set_goal({target, target, 1, true, 1});
+  return std::min(target + 2 * above, incumbent_->rating());
+}
+
+bool Restarts::begins_below(double bound, std::uint32_t lane, std::uint64_t round) {
+  const RestartParameters& restarts = parameters_->restarts;
+  if (!incumbent_->exists()) return false;
+  const double above = incumbent_->rating() / std::max({bound, unlikely_, kTinyRating});
+  if (round == 0) return above > restarts.far && lane % 2 != 0;
+  if (above <= restarts.near) return false;
+  const std::uint32_t one_in = above > restarts.far ? restarts.far_one_in : restarts.near_one_in;
+  return annealer_->random().below(one_in) == 0;
+}
+
+double Restarts::construct_below(double bound) {
+  const RestartParameters& restarts = parameters_->restarts;
+  const SearchContext& context = state_->context();
+  RandomGenerator& random = annealer_->random();
+  const bool first = unlikely_ == 0;
+  double low = std::max({bound, unlikely_, incumbent_->rating() * restarts.least_target});
+  double high = incumbent_->rating();
+  double target = 0;
+  std::optional<std::vector<std::uint32_t>> choices;
+  const int most_tries = first ? restarts.first_target_tries : restarts.target_tries;
+  for (int tries = most_tries; tries > 0 && (first || !choices); --tries) {
+    const double tried = first ? std::sqrt(low * high) : high - random.fraction() * (high - low);
+    auto made = choices_below(context, tried, 1 + restarts.target_price_spread * random.fraction(),
+                              parameters_->construct);
+    annealer_->placer().spend(restarts.work_per_choice * context.model().choices().size());
+    if (!made) {
+      low = tried;
+      continue;
+    }
+    high = target = tried;
+    choices = std::move(made);
+  }
+  unlikely_ = low;
+  if (!choices) return 0;
+  state_->set_goal({0, target, restarts.memory_weight, true, restarts.rule_weight});
+  state_->assign(construct(*state_, random, *std::move(choices), parameters_->construct));
+  return target;
+}
+
+}  // namespace shardwright::embedding

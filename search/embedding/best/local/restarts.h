@@ -1,0 +1,51 @@
+// How a round of annealing begins if not from the best allocation.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "search/embedding/best/incumbent/incumbent.h"
+#include "search/embedding/best/moves/annealer.h"
+#include "search/embedding/best/parameters/annealing_parameters.h"
+
+namespace shardwright::embedding {
+
+// Three ways to a new allocation: the first one of all, choices anew where memory is scarce, and
+// choices for a target far below the best rating. Thread safety: one thread at a time. Refers to
+// everything that it is given.
+class Restarts {
+ public:
+  Restarts(AllocationState& state, Annealer& annealer, const Incumbent& incumbent,
+           const AnnealingParameters& parameters)
+      : state_(&state), annealer_(&annealer), incumbent_(&incumbent), parameters_(&parameters) {}
+
+  // Constructs several allocations, at different limits of shard size and prices of memory, and
+  // leaves the best in the state: the one with the least energy on its worst rank.
+  void construct_first(double bound, std::uint64_t round);
+
+  // Whether the round starts with new choices that leave memory free.
+  bool begins_anew(double bound, std::uint64_t round) const;
+  // Sets the goal of such a round, near the bound. Returns the rating that choices are considered
+  // for.
+  double aim_anew(double bound);
+
+  // Whether the round starts with choices for a low target; `lane` and `round` alternate.
+  bool begins_below(double bound, std::uint32_t lane, std::uint64_t round);
+  // Leaves an allocation for such a target in the state and returns the target: the least one with
+  // choices the first time, later a random one. Returns 0, and changes nothing, if no target tried
+  // has choices.
+  double construct_below(double bound);
+
+ private:
+  struct Start;
+
+  void attempt(Start& start, double limit, const MemoryPrices& prices, double factor);
+
+  AllocationState* state_;
+  Annealer* annealer_;
+  const Incumbent* incumbent_;
+  const AnnealingParameters* parameters_;
+  double unlikely_ = 0;  // a rating that no choices were found for
+};
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,178 @@
+#include "search/embedding/best/moves/annealer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+
+namespace shardwright::embedding {
+namespace {
+
+constexpr std::uint64_t kSixteenths = 16;
+constexpr double kMiddle = 0.5;  // of a threshold's interval
+
+}  // namespace
+
+Annealer::Annealer(AllocationState& state, std::uint64_t key, const MoveParameters& parameters)
+    : state_(&state),
+      parameters_(&parameters),
+      random_(key),
+      placer_(state, random_),
+      sampler_(state, placer_, random_, parameters),
+      choices_(state),
+      chain_(state, placer_, random_, sampler_, choices_, parameters) {
+  for (std::size_t i = 0; i < thresholds_.size(); ++i) {
+    thresholds_[i] =
+        -std::log((static_cast<double>(i) + kMiddle) / static_cast<double>(thresholds_.size()));
+  }
+}
+
+Annealer::Pick Annealer::pick() {
+  if (random_.coin()) {
+    const std::span<const std::uint32_t> shards = state_->shards_on(sampler_.draw_loaded());
+    if (!shards.empty()) {
+      const std::uint32_t slot = shards[random_.below(shards.size())];
+      return {state_->slot(slot).table, slot};
+    }
+  }
+  const std::span<const std::uint32_t> open = choices_.open_tables();
+  const std::uint32_t table = open[random_.below(open.size())];
+  const std::uint32_t first = state_->context().first_slot(table);
+  if (state_->chosen(table).reach == Reach::kAllRanks) return {table, first};
+  return {table, first + random_.below(state_->chosen(table).num_shards)};
+}
+
+// Where the slot's shard may go by itself.
+Window Annealer::window_of(const Slot& slot) const {
+  const std::uint32_t local = state_->model().local_world_size();
+  if (state_->reach(slot.table) == Reach::kHost) return {slot.rank / local * local, local};
+  return placer_.all_ranks();
+}
+
+// Where a new choice of the table may go: under rules now and then to a random host or rank.
+Window Annealer::new_window(std::uint32_t table, std::uint32_t choice) {
+  const Window own = placer_.own_window(table);
+  const bool everywhere = state_->model().choices()[choice].reach == Reach::kAllRanks;
+  if (everywhere || own.size < state_->model().world_size()) return own;
+  const ShardUse& first = state_->context().shards(choice)[0];
+  if (first.table == ShardUse::kUnruled || !random_.one_in(parameters_->whole_place_one_in))
+    return own;
+  const std::uint32_t local = random_.coin() ? 1 : state_->model().local_world_size();
+  return {placer_.draw_rank(first, own) / local * local, local};
+}
+
+// Of one shard of the choice.
+double Annealer::least_load(std::uint32_t choice) const {
+  const ChoiceModel& model = state_->model();
+  double least = std::numeric_limits<double>::infinity();
+  for (const ChoiceRun& run : model.runs(model.choices()[choice]))
+    least = std::min(least, run.load);
+  return least;
+}
+
+void Annealer::try_choice(std::uint32_t table, double most) {
+  const std::uint32_t choice = choices_.draw(table, random_);
+  const double gained = placer_.take_away(table);
+  // The slope refuses most choices on all ranks without a look at any rank.
+  if (state_->model().choices()[choice].reach == Reach::kAllRanks &&
+      gained + state_->slope() * least_load(choice) > most) {
+    return state_->take_back();
+  }
+  const Window window = new_window(table, choice);
+  chain_.finish(gained + chain_.begin_with(table, choice, window), most);
+}
+
+void Annealer::try_unit(std::uint32_t table, double most) {
+  const bool anew = random_.coin();
+  const std::uint32_t choice = anew ? choices_.draw(table, random_) : state_->choice(table);
+  chain_.finish(chain_.begin_with_unit(table, choice), most);
+}
+
+void Annealer::try_block(std::uint32_t slot, double most) {
+  const std::uint32_t local = state_->model().local_world_size();
+  const std::uint32_t table = state_->slot(slot).table;
+  const std::uint32_t first = slot - (slot - state_->context().first_slot(table)) % local;
+  const Rank target = placer_.draw_host(state_->slot(first).use) * local;
+  if (target == state_->slot(first).rank) return;
+  chain_.finish(chain_.begin_with_block(table, slot, target), most);
+}
+
+void Annealer::try_shift(std::uint32_t slot, double most) {
+  const Slot& at = state_->slot(slot);
+  const Rank target = sampler_.draw_target(at.use, window_of(at));
+  placer_.spend(2);
+  if (target == at.rank) return;
+  const double gained = state_->remove(at.rank, at.use) + state_->add(target, at.use);
+  if (gained > most) return state_->take_back();
+  state_->keep();
+  state_->note_rank(slot, target);
+}
+
+void Annealer::try_swap(std::uint32_t slot, double most) {
+  const Slot& at = state_->slot(slot);
+  const std::uint32_t local = state_->model().local_world_size();
+  const Rank target = placer_.draw_rank(at.use, window_of(at));
+  const std::span<const std::uint32_t> there = state_->shards_on(target);
+  if (target == at.rank || there.empty()) return;
+  const std::uint32_t other_slot = there[random_.below(there.size())];
+  const Slot& other = state_->slot(other_slot);
+  const Reach other_reach = state_->reach(other.table);
+  if (other_reach == Reach::kWholeHosts) return;
+  if (other_reach == Reach::kHost && target / local != at.rank / local) return;
+  placer_.spend(2);
+  const Rank from = at.rank;
+  double gained = 0;
+  if (at.use.table == ShardUse::kUnruled && other.use.table == ShardUse::kUnruled) {
+    const ShardUse moved{at.use.load - other.use.load, at.use.hbm_bytes - other.use.hbm_bytes,
+                         at.use.ddr_bytes - other.use.ddr_bytes};
+    gained = state_->remove(from, moved) + state_->add(target, moved);
+  } else {
+    gained = state_->remove(from, at.use) + state_->remove(target, other.use);
+    gained += state_->add(target, at.use) + state_->add(from, other.use);
+  }
+  if (gained > most) return state_->take_back();
+  state_->keep();
+  state_->note_rank(slot, target);
+  state_->note_rank(other_slot, from);
+}
+
+// The shard goes to a rank, and a shard from there to where it costs least.
+void Annealer::try_ejection(std::uint32_t slot, double most) {
+  constexpr std::uint64_t kWork = 5;  // updates and looks at a rank
+  const Slot& at = state_->slot(slot);
+  const Rank target = placer_.draw_rank(at.use, window_of(at));
+  const std::span<const std::uint32_t> there = state_->shards_on(target);
+  if (target == at.rank || there.empty()) return;
+  const std::uint32_t ejected_slot = there[random_.below(there.size())];
+  const Slot& ejected = state_->slot(ejected_slot);
+  if (state_->reach(ejected.table) == Reach::kWholeHosts) return;
+  double gained = state_->remove(at.rank, at.use) + state_->add(target, at.use) +
+                  state_->remove(target, ejected.use);
+  const Rank next = sampler_.draw_target(ejected.use, window_of(ejected));
+  gained += state_->add(next, ejected.use);
+  placer_.spend(kWork);
+  if (gained > most) return state_->take_back();
+  state_->keep();
+  state_->note_rank(slot, target);
+  state_->note_rank(ejected_slot, next);
+}
+
+void Annealer::step(double temperature) {
+  placer_.spend(1);
+  if (choices_.open_tables().empty()) return;
+  const auto [table, slot] = pick();
+  const double most = temperature * thresholds_[random_.below(thresholds_.size())];
+  const std::uint64_t kind = random_.bits() & (kSixteenths - 1);
+  const std::uint32_t shift_from = parameters_->choice_sixteenths;
+  const std::uint32_t swap_from = shift_from + parameters_->shift_sixteenths;
+  const Reach reach = state_->reach(table);
+  if (reach == Reach::kAllRanks || kind < shift_from) return try_choice(table, most);
+  const bool bonded = state_->context().units().bond(table) != Bond::kNone;
+  if (bonded && (kind < swap_from || reach == Reach::kWholeHosts)) return try_unit(table, most);
+  if (reach == Reach::kWholeHosts) return try_block(slot, most);
+  if (kind < swap_from) return try_shift(slot, most);
+  if (kind < swap_from + parameters_->swap_sixteenths) return try_swap(slot, most);
+  return try_ejection(slot, most);
+}
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,38 @@
+// The choices of every table that an allocation below a given rating may have.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "search/embedding/model/rank_state/allocation_state.h"
+#include "search/random.h"
+
+namespace shardwright::embedding {
+
+// Thread safety: one thread at a time. Refers to the allocation.
+class ConsideredChoices {
+ public:
+  explicit ConsideredChoices(const AllocationState& state) : state_(&state) {}
+
+  // Considers choices whose shards all rate below `rating` and that, at the context's prices, leave
+  // enough load and memory for the cheapest choices of the other tables. Cost: O(choices).
+  void set_rating(double rating);
+
+  // Tables with anything to decide: another choice, or ranks.
+  std::span<const std::uint32_t> open_tables() const { return open_tables_; }
+  // A random choice, drawn a second time if it is the one that the table has; the table's own if no
+  // other is considered.
+  std::uint32_t draw(std::size_t table, RandomGenerator& random) const;
+
+ private:
+  bool may_be_below(std::uint32_t choice, double rating) const;
+
+  const AllocationState* state_;
+  std::vector<std::uint32_t> considered_;  // choices, table after table
+  std::vector<std::uint32_t> first_considered_;
+  std::vector<std::uint32_t> open_tables_;
+  std::vector<double> least_priced_;  // by table
+};
+
+}  // namespace shardwright::embedding

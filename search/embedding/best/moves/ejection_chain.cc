@@ -1,0 +1,132 @@
+#include "search/embedding/best/moves/ejection_chain.h"
+
+#include <algorithm>
+
+namespace shardwright::embedding {
+
+EjectionChain::EjectionChain(AllocationState& state, EnergyPlacer& placer, RandomGenerator& random,
+                             RankSampler& sampler, const ConsideredChoices& choices,
+                             const MoveParameters& parameters)
+    : state_(&state),
+      placer_(&placer),
+      random_(&random),
+      sampler_(&sampler),
+      choices_(&choices),
+      parameters_(&parameters),
+      links_(parameters.longest_chain + 2 * state.context().units().largest()) {}
+
+double EjectionChain::begin_with(std::uint32_t table, std::uint32_t choice, Window window) {
+  links_[0].table = table;
+  links_[0].choice = choice;
+  length_ = 1;
+  return placer_->place(choice, sampler_->breadth(), links_[0].ranks, window);
+}
+
+double EjectionChain::begin_with_unit(std::uint32_t table, std::uint32_t choice) {
+  length_ = 0;
+  return append_unit(table, choice);
+}
+
+double EjectionChain::begin_with_block(std::uint32_t table, std::uint32_t slot, Rank target) {
+  const std::uint32_t local = state_->model().local_world_size();
+  const std::uint32_t first_of_table = state_->context().first_slot(table);
+  const std::uint32_t shards = state_->chosen(table).num_shards;
+  const std::uint32_t first = slot - (slot - first_of_table) % local;
+  links_[0].table = table;
+  links_[0].choice = state_->choice(table);
+  links_[0].ranks.clear();
+  length_ = 1;
+  for (std::uint32_t k = 0; k < shards; ++k)
+    links_[0].ranks.push_back(state_->slot(first_of_table + k).rank);
+  double gained = 0;
+  for (std::uint32_t k = 0; k < local; ++k) {
+    const Slot& at = state_->slot(first + k);
+    links_[0].ranks[first - first_of_table + k] = target + k;
+    gained += state_->remove(at.rank, at.use) + state_->add(target + k, at.use);
+  }
+  placer_->spend(2 * local);
+  return gained;
+}
+
+double EjectionChain::append(std::uint32_t table, std::uint32_t choice) {
+  Replacement& link = links_[length_++];
+  link.table = table;
+  link.choice = choice;
+  const double gained = placer_->take_away(table);
+  const Window window = placer_->own_window(table);
+  return gained + placer_->place(choice, sampler_->breadth(), link.ranks, window);
+}
+
+double EjectionChain::append_unit(std::uint32_t table, std::uint32_t choice) {
+  const TableUnits& units = state_->context().units();
+  const TableUnits::Unit& unit = units.units()[units.unit_of(table)];
+  const std::size_t begin = length_;
+  double gained = 0;
+  for (const std::uint32_t member : unit.tables) {
+    gained += placer_->take_away(member);
+    links_[length_].table = member;
+    links_[length_++].choice = member == table ? choice : state_->choice(member);
+  }
+  const std::uint32_t tries = random_->coin() ? 1 : parameters_->unit_tries;
+  return gained +
+         placer_->place_unit({links_.data() + begin, length_ - begin}, tries, sampler_->breadth());
+}
+
+// A rank where the first table of the chain is going, or one where it was.
+Rank EjectionChain::rank_to_relieve() {
+  const Replacement& first = links_.front();
+  const Choice& before = state_->chosen(first.table);
+  if (random_->coin() && !first.ranks.empty())
+    return first.ranks[random_->below(first.ranks.size())];
+  if (before.reach == Reach::kAllRanks) return sampler_->draw_loaded();
+  const std::uint32_t slot = state_->context().first_slot(first.table);
+  return state_->slot(slot + random_->below(before.num_shards)).rank;
+}
+
+// Draws a table with a shard on the rank. Returns false if there is none or it is in the chain.
+bool EjectionChain::draw_table_on(Rank rank, std::uint32_t& table) {
+  const std::span<const std::uint32_t> shards = state_->shards_on(rank);
+  if (shards.empty()) return false;
+  table = state_->slot(shards[random_->below(shards.size())]).table;
+  for (const Replacement& link : links()) {
+    if (link.table == table) return false;
+  }
+  return true;
+}
+
+// Whether a table of the same unit is in the chain, or the unit is too long for it.
+bool EjectionChain::has_unit_of(std::uint32_t table) const {
+  const TableUnits& units = state_->context().units();
+  const std::uint32_t unit = units.unit_of(table);
+  return length_ + units.units()[unit].tables.size() > links_.size() ||
+         std::any_of(links().begin(), links().end(),
+                     [&](const Replacement& link) { return units.unit_of(link.table) == unit; });
+}
+
+double EjectionChain::eject(double gained, double most) {
+  const bool is_long = random_->one_in(parameters_->long_chain_one_in);
+  const std::size_t longest = length_ + (is_long ? parameters_->longest_chain - 1 : 1);
+  if (gained <= most) return gained;
+  const Rank rank = rank_to_relieve();
+  while (gained > most && length_ < std::min(longest, links_.size())) {
+    std::uint32_t other = 0;
+    if (!draw_table_on(rank, other)) break;
+    const bool bonded = state_->context().units().bond(other) != Bond::kNone;
+    if (bonded && random_->coin() && !has_unit_of(other)) {
+      gained += append_unit(other, state_->choice(other));
+    } else {
+      gained += append(other, choices_->draw(other, *random_));
+    }
+  }
+  return gained;
+}
+
+void EjectionChain::finish(double gained, double most) {
+  gained = eject(gained, most);
+  if (gained > most) return state_->take_back();
+  state_->keep();
+  for (const Replacement& link : links())
+    state_->note_choice(link.table, link.choice, link.ranks);
+}
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,39 @@
+// All parameters of best mode.
+#pragma once
+
+#include <cstdint>
+
+#include "search/embedding/best/parameters/annealing_parameters.h"
+#include "search/embedding/best/parameters/neighbourhood_parameters.h"
+#include "search/embedding/model/context/pricing_parameters.h"
+
+namespace shardwright::embedding {
+
+// How lanes share work. Thread safety: a value.
+struct LaneParameters {
+  // Lanes that anneal. With the neighbourhood lane and the proof they make nine tasks per round:
+  // more than the threads of a small machine, so that rounds balance.
+  std::uint32_t annealing_lanes = 7;
+  // Work of a lane in the first round, doubled every round up to the most. Short at first, as many
+  // problems are solved soon; long later, as every round ends with a wait for the slowest lane.
+  std::uint64_t first_round_work = 30'000;
+  std::uint64_t most_round_work = 1'000'000;
+  // Work of the proof, in lanes: while plans get better, and once they no longer do. A better plan
+  // makes the proof easier, so improving comes first.
+  std::uint64_t proof_share = 3;
+  std::uint64_t settled_proof_share = 12;
+  // Plans get better if over the last 1 / recent_parts of all work the rating fell by this part of
+  // its distance to the bound.
+  double progress = 0.1;
+  std::uint64_t recent_parts = 4;
+};
+
+// Thread safety: a value.
+struct BestParameters {
+  PricingParameters pricing;
+  LaneParameters lanes;
+  AnnealingParameters annealing;
+  NeighbourhoodParameters neighbourhoods;
+};
+
+}  // namespace shardwright::embedding
