@@ -1,0 +1,125 @@
+// The state of ranks: what fits, what is taken back, and agreement with the verifier.
+#include "search/embedding/model/rank_state/rank_state.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/embedding/evaluate.h"
+#include "search/embedding/model/rank_state/allocation_state.h"
+#include "search/embedding/model/rank_state/greedy_placer.h"
+#include "search/embedding/model/rank_state/plan_loads.h"
+#include "tests/support/random.h"
+#include "tests/support/small_models.h"
+#include "tests/support/space_builder.h"
+
+namespace {
+
+using namespace shardwright;
+using namespace shardwright::embedding;
+using namespace shardwright::test_support;
+
+bool same_bits(const RankLoad& a, const RankLoad& b) {
+  return a.load == b.load && a.hbm_bytes == b.hbm_bytes && a.ddr_bytes == b.ddr_bytes &&
+         a.energy == b.energy && a.slope == b.slope && a.bad == b.bad;
+}
+
+}  // namespace
+
+TEST_CASE("rank state: a rank that holds nothing fits, however little it may hold") {
+  RankState rank;
+  rank.hbm_capacity = -5;
+  rank.ddr_capacity = -1;
+  CHECK(rank.fits());
+  CHECK(rank.excess_bytes() == 0);
+  rank.change(1, 2.5, 10, 0);
+  CHECK_FALSE(rank.fits());
+  CHECK(rank.excess_bytes() == 16);  // 15 of HBM, and 1 of DDR that is not there
+  rank.change(-1, 2.5, 10, 0);
+  CHECK(rank.fits());
+  CHECK(rank.load == 0);
+}
+
+TEST_CASE("rank state: bytes fit up to the capacity of either memory") {
+  RankState rank;
+  rank.hbm_capacity = 100;
+  rank.ddr_capacity = 50;
+  CHECK(rank.has_room_for({0, 100, 50}));
+  CHECK_FALSE(rank.has_room_for({0, 101, 0}));
+  CHECK_FALSE(rank.has_room_for({0, 0, 51}));
+  rank.change(1, 0, 110, 60);
+  CHECK(rank.excess_bytes() == 20);
+}
+
+TEST_CASE("rank loads: tentative changes are taken back to the last bit") {
+  Random random(91);
+  int changed = 0;
+  for (int i = 0; i < 200; ++i) {
+    INFO("model ", i);
+    const Model model(small_space(random));
+    AllocationState state(model.context);
+    state.clear();
+    state.set_goal({1.0 / 3, 0.7, 2, i % 2 == 0, 3});
+    const auto world = static_cast<Rank>(model.choices.world_size());
+    for (Rank rank = 0; rank < world; ++rank)
+      state.add(rank, {0.1 * static_cast<double>(random.below(10)), 3, 1});
+    state.keep();
+    const std::vector<RankLoad> before(state.ranks().begin(), state.ranks().end());
+    const double slope = state.slope();
+    for (int change = 0; change < 20; ++change) {
+      const Rank rank = static_cast<Rank>(random.below(world));
+      const ShardUse use{static_cast<double>(random.below(100)) / 7,
+                         static_cast<std::int64_t>(random.below(50)), 0};
+      const double expected = state.gain(rank, use);
+      CHECK(state.add(rank, use) == expected);
+    }
+    changed += state.ranks()[0].load != before[0].load ? 1 : 0;
+    state.take_back();
+    CHECK(state.num_tentative() == 0);
+    for (Rank rank = 0; rank < world; ++rank)
+      CHECK(same_bits(state.ranks()[rank], before[rank]));
+    CHECK(state.slope() == doctest::Approx(slope).epsilon(1e-12));
+  }
+  CHECK(changed > 100);
+}
+
+TEST_CASE("plan loads: rating and bytes are the verifier's, and the greedy placer takes back") {
+  Random random(92);
+  int placed = 0;
+  for (int i = 0; i < 200; ++i) {
+    INFO("model ", i);
+    const Model model(small_space(random));
+    const Problem& problem = model.space->problem();
+    PlanLoads loads(problem, problem.topology());
+    std::vector<Assignment> assignments;
+    for (std::size_t table = 0; table < problem.tables().size(); ++table) {
+      for (const ShardingOption& option : model.space->options()) {
+        if (option.table.index() != table) continue;
+        GreedyPlacer placer(problem, problem.topology(), option, loads);
+        const std::vector<Rank> ranks = placer.place();
+        if (ranks.empty()) continue;
+        placer.take_back(ranks);
+        CHECK(placer.place() == ranks);
+        const bool uniform = option.partition_by() == PartitionBy::kUniform;
+        assignments.push_back(
+            {&option, uniform ? SharedArray<Rank>() : SharedArray<Rank>(std::span(ranks))});
+        break;
+      }
+    }
+    if (assignments.size() != problem.tables().size()) continue;
+    ++placed;
+    const Plan plan = Plan::generate(model.space, assignments.size(),
+                                     [&](std::size_t at) { return assignments[at]; });
+    const Evaluation evaluation = evaluate(problem, problem.topology(), plan);
+    CHECK(loads.rating() == doctest::Approx(evaluation.rating).epsilon(1e-9));
+    for (Rank rank = 0; rank < loads.world_size(); ++rank)
+      CHECK(loads.rank(rank).hbm_bytes == evaluation.storage_by_rank[rank].hbm.value());
+    for (const Assignment& assignment : assignments)
+      loads.remove(assignment);
+    CHECK(loads.excess_bytes() == 0);
+    CHECK(loads.rating() == doctest::Approx(0).epsilon(1e-9));
+  }
+  CHECK(placed > 100);
+}
