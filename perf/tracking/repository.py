@@ -19,6 +19,7 @@ PROGRAMS = {
     "quality": "perf/instr/perf_instr",
     "macro": "perf/macro/perf_plan_cases",
     "micro": "perf/micro/perf_micro",
+    "parameters": "perf/parameters/perf_parameters",
 }
 _BUILDS = ("build/perf", "build/release")
 
