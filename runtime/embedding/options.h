@@ -1,4 +1,4 @@
-// What a caller may ask of the planner, beyond the problem itself.
+// The options of a planning call.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@ namespace shardwright {
 namespace embedding {
 class Plan;
 struct SearchParts;
-}
+}  // namespace embedding
 
-// What best mode spends where neither work nor time is limited: about two seconds on two cores.
+// The work limit of best mode if neither work nor time is limited: about two seconds on two cores.
 inline constexpr std::uint64_t kDefaultBestWork = 200'000'000;
 
-// Where a search stands.
+// How far a search has come.
 struct PlanProgress {
   std::uint64_t proposals = 0;              // evaluated so far
-  std::uint64_t proposals_at_most = 0;      // that the proposers may make altogether
-  std::uint64_t plans = 0;                  // that fitted
+  std::uint64_t proposals_at_most = 0;      // upper bound of what the proposers will make
+  std::uint64_t plans = 0;                  // proposals that fitted
   std::optional<double> best_rating;        // ms, or bytes for the storage model
-  std::optional<double> lower_bound;        // that no plan rates below; best mode
+  std::optional<double> lower_bound;        // no plan rates below it; best mode only
   std::optional<std::uint64_t> work_limit;  // of best mode's part
   std::uint64_t placed_shards = 0;
   double elapsed_s = 0;
@@ -34,22 +34,23 @@ struct PlanProgress {
 struct PlanOptions {
   PlanMode mode = PlanMode::kBest;
   int threads = 0;                          // 0 = all cores
-  std::optional<double> time_limit_s;       // gives up determinism when it strikes
+  std::optional<double> time_limit_s;       // not deterministic if it ends the search
   std::optional<std::uint64_t> work_limit;  // placed shards, best mode: steps; deterministic
   std::uint64_t seed = 0;
   bool trace = false;  // keep every proposal with its rating and ranks
-  // Parts that take the place of those that the problem names; search/embedding/compat/search_parts.h.
-  // Best mode begins with the plan of that search, and refuses a rating model.
+  // Replace the parts that the problem names; see search/embedding/compat/search_parts.h. Best mode
+  // starts from the plan that they find and refuses a rating model.
   std::shared_ptr<const embedding::SearchParts> parts;
-  // Best mode begins with this plan, too, and stays close to it where ratings tie. It may lack
-  // memory, and nothing else; its options are those of the search space that is given.
+  // Best mode also starts from this plan and stays close to it among plans of equal rating. It may
+  // exceed memory but break no other rule. Precondition: its options belong to the search space
+  // that the caller gives.
   std::shared_ptr<const embedding::Plan> start;
-  // Called with every better plan that best mode's search finds, on the thread that plans.
+  // Called on the thread that plans with every better plan that best mode finds.
   std::function<void(const embedding::Plan&)> on_better_plan;
-  // Ends the search, from any thread, with the best plan so far; gives up determinism, too.
+  // Ends the search, from any thread, with the best plan so far; not deterministic either.
   std::stop_token stop;
-  // Called after every batch of proposals, on the thread that plans; no lock is held. What it
-  // throws ends the planning and reaches the caller.
+  // Called on the thread that plans after every batch of proposals; no lock is held. An exception
+  // that it throws ends the planning and reaches the caller.
   std::function<void(const PlanProgress&)> on_progress;
 };
 

@@ -12,7 +12,8 @@ namespace {
 using embedding::Problem;
 using embedding::SearchSpace;
 
-// Why the file is no answer to this request, before anything is recomputed; empty where it may be.
+// Why the file cannot answer this request, as far as that shows without recomputing anything; empty
+// if it may.
 std::string mismatch(const Problem& problem, const SearchSpace* given, const PlanDocument& document,
                      PlanMode mode) {
   if (!document.plan) return "the file holds no plan";

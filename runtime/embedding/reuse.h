@@ -1,4 +1,4 @@
-// Answers a planning request with a plan that was made before.
+// The public entry for reusing a plan: answers a planning request with a plan from a file.
 #pragma once
 
 #include <memory>
@@ -15,17 +15,16 @@
 namespace shardwright {
 
 struct Reuse {
-  std::optional<EmbeddingPlanResult> result;  // as a planner would answer, `reused` set
-  std::string why_not;                        // a sentence; empty where there is a result
+  std::optional<EmbeddingPlanResult> result;  // as a planner answers, with `reused` set
+  std::string why_not;                        // a sentence; empty if there is a result
 };
 
-// Takes the plan of `document` as the answer for `problem` where it may stand for one: it was made
-// for a problem of the same identity (identity.h) in the same mode, and nothing that it claims is
-// found wrong, its bound included. In exact mode the search settings must be the same, too, and
-// the search must have run to its end, so that the plan is what exact mode would decide; best
-// mode's limits and seed do not matter. The hash is a reason to look, never a reason to trust:
-// everything is recomputed. Errors: as verify_plan.
-// Cost: enumeration and verification.
+// Answers with the plan of `document` if it was made for a problem of the same identity
+// (identity.h) in the same mode and everything that the document claims is true, its bound
+// included. Compat mode also requires the same search settings and a search that ran to its end, so
+// that the plan is what compat mode would decide; best mode's limits and seed do not matter. A
+// matching hash is never trusted: everything is recomputed. Errors: as verify_plan(). Cost:
+// enumeration and verification.
 Result<Reuse> reuse_plan(std::shared_ptr<const embedding::Problem> problem,
                          const PlanDocument& document, PlanMode mode,
                          std::shared_ptr<const embedding::SearchSpace> search_space = nullptr);

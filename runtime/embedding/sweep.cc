@@ -1,52 +1,44 @@
 #include "runtime/embedding/sweep.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
-#include <numeric>
+#include <optional>
 #include <utility>
 
 #include "runtime/embedding/result/memory_parts.h"
 #include "runtime/execution/stopwatch.h"
+#include "search/embedding/questions/sweep/memory_chain.h"
 
 namespace shardwright {
 namespace {
 
+using embedding::Evaluation;
 using embedding::Plan;
 using embedding::Problem;
 using embedding::ProblemSpec;
 using embedding::SearchSpace;
 
-using Key = std::pair<std::int64_t, std::int64_t>;
-
-// Combinations that differ in memory alone.
-class MemorySweep {
- public:
-  MemorySweep(const ProblemSpec& base, const PlanOptions& options, Sweep& sweep)
-      : base_(base), options_(options), sweep_(sweep), first_(sweep.points.size()) {}
-
-  // Plans the points from little to much memory; adds them in the order of `hbm_bytes`.
-  Status run(const std::vector<std::int64_t>& hbm_bytes) {
-    std::vector<std::size_t> order(std::max<std::size_t>(hbm_bytes.size(), 1));
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    sweep_.points.resize(first_ + order.size());
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return !hbm_bytes.empty() && hbm_bytes[a] < hbm_bytes[b];
-    });
-    for (const std::size_t i : order) {
-      ProblemSpec spec = base_;
-      if (!hbm_bytes.empty()) {
-        spec.topology.hbm_cap_bytes = hbm_bytes[i];
-        spec.topology.custom_hbm_cap_bytes.clear();
-      }
-      SHARDWRIGHT_RETURN_IF_ERROR(plan(std::move(spec), sweep_.points[first_ + i]));
-    }
-    tighten_bounds(order);
-    return {};
+void describe(const Problem& problem, EmbeddingPlanResult result, SweepPoint& point) {
+  point.stopped_by = result.stopped_by;
+  point.failure = std::move(result.failure);
+  if (!result.plan) return;
+  point.rating = result.best_rating;
+  point.lower_bound = result.lower_bound;
+  for (const MemoryParts& parts : memory_parts(problem, *result.reservation, result.evaluation)) {
+    point.peak_hbm_bytes = std::max(point.peak_hbm_bytes, parts.peak().hbm.value());
+    point.peak_ddr_bytes = std::max(point.peak_ddr_bytes, parts.peak().ddr.value());
   }
+  point.plan = std::move(result.plan);
+}
 
- private:
-  Status plan(ProblemSpec spec, SweepPoint& point) {
+// Plans points that differ in memory alone, from little memory to much.
+// Thread safety: one thread at a time.
+class ChainPlanner {
+ public:
+  explicit ChainPlanner(const PlanOptions& options) : options_(options) {}
+
+  // Returns the number of threads.
+  Result<int> plan(ProblemSpec spec, SweepPoint& point) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(Problem made, Problem::make(std::move(spec)));
     const auto problem = std::make_shared<const Problem>(std::move(made));
     const embedding::Topology& topology = problem->topology();
@@ -56,80 +48,52 @@ class MemorySweep {
       point.hbm_bytes = topology.storage().front().hbm.value();
     point.batch_size = problem->batch_size();
     PlanOptions options = options_;
-    if (options.mode == PlanMode::kBest && less_) options.start = less_;
+    if (options.mode == PlanMode::kBest && chain_.start()) options.start = chain_.start();
     SHARDWRIGHT_ASSIGN_OR_RETURN(EmbeddingPlanResult result,
                                  plan_embedding(problem, options, space_));
     if (result.search_space) space_ = result.search_space;
-    if (options.start) keep_if_better(*problem, *options.start, result);
-    sweep_.threads = result.threads;
+    if (options.start) keep_start_if_better(*problem, *options.start, result);
+    const int threads = result.threads;
     describe(*problem, std::move(result), point);
-    return {};
+    chain_.add(point.plan, point.rating, point.lower_bound);
+    return threads;
   }
 
-  // The plan of a point with less memory.
-  static void keep_if_better(const Problem& problem, const Plan& less,
-                             EmbeddingPlanResult& result) {
+  const MemoryChain& chain() const { return chain_; }
+
+ private:
+  static void keep_start_if_better(const Problem& problem, const Plan& start,
+                                   EmbeddingPlanResult& result) {
     if (!result.reservation) return;
-    embedding::Evaluation evaluation =
-        embedding::evaluate(problem, result.reservation->topology, less);
-    if (!evaluation.valid()) return;
-    if (result.best_rating && *result.best_rating <= evaluation.rating) return;
-    result.plan = less;
-    result.best_rating = evaluation.rating;
-    result.evaluation = std::move(evaluation);
+    std::optional<Evaluation> evaluation =
+        evaluate_if_better(problem, result.reservation->topology, start, result.best_rating);
+    if (!evaluation) return;
+    result.plan = start;
+    result.best_rating = evaluation->rating;
+    result.evaluation = std::move(*evaluation);
     result.failure.reset();
   }
 
-  void describe(const Problem& problem, EmbeddingPlanResult result, SweepPoint& point) {
-    point.stopped_by = result.stopped_by;
-    point.failure = std::move(result.failure);
-    if (!result.plan) return;
-    point.rating = result.best_rating;
-    point.lower_bound = result.lower_bound;
-    for (const MemoryParts& parts : memory_parts(problem, *result.reservation, result.evaluation)) {
-      point.peak_hbm_bytes = std::max(point.peak_hbm_bytes, parts.peak().hbm.value());
-      point.peak_ddr_bytes = std::max(point.peak_ddr_bytes, parts.peak().ddr.value());
-    }
-    point.plan = *result.plan;
-    less_ = std::make_shared<const Plan>(*std::move(result.plan));
-  }
-
-  // What no plan rates below with more memory, none does with less.
-  void tighten_bounds(const std::vector<std::size_t>& order) {
-    std::optional<double> bound;
-    for (auto i = order.rbegin(); i != order.rend(); ++i) {
-      SweepPoint& point = sweep_.points[first_ + *i];
-      if (!point.lower_bound) continue;
-      bound = std::max(bound.value_or(0), *point.lower_bound);
-      point.lower_bound = std::min(*bound, *point.rating);
-    }
-  }
-
-  const ProblemSpec& base_;
   const PlanOptions& options_;
-  Sweep& sweep_;
-  std::size_t first_;
   std::shared_ptr<const SearchSpace> space_;
-  std::shared_ptr<const Plan> less_;
+  MemoryChain chain_;
 };
 
-Status check(const SweepGrid& grid) {
-  for (const auto& [flag, values] :
-       {std::pair{"--ranks", &grid.ranks}, std::pair{"--hbm", &grid.hbm_bytes},
-        std::pair{"--batch-size", &grid.batch_sizes}}) {
-    for (const std::int64_t value : *values) {
-      if (value < 1) return invalid_input(flag, "must be above zero");
-    }
+// Adds one point per memory, in the order of the grid.
+Status plan_size(const ProblemSpec& problem, const SweepGrid& grid, const MachineSize& size,
+                 const PlanOptions& options, Sweep& sweep) {
+  const std::vector<std::size_t> order = by_memory(grid);
+  const std::size_t first = sweep.points.size();
+  sweep.points.resize(first + order.size());
+  ChainPlanner planner(options);
+  for (const std::size_t i : order) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(
+        sweep.threads, planner.plan(problem_for(problem, grid, size, i), sweep.points[first + i]));
   }
-  if (grid.ranks_per_host && *grid.ranks_per_host < 1)
-    return invalid_input("--ranks-per-host", "must be above zero");
+  const std::vector<std::optional<double>> bounds = planner.chain().lower_bounds();
+  for (std::size_t i = 0; i < order.size(); ++i)
+    sweep.points[first + order[i]].lower_bound = bounds[i];
   return {};
-}
-
-void set_ranks(const SweepGrid& grid, std::int64_t ranks, embedding::TopologySpec& topology) {
-  topology.world_size = ranks;
-  if (grid.ranks_per_host) topology.local_world_size = *grid.ranks_per_host;
-  topology.local_world_size = std::min(topology.local_world_size, ranks);
 }
 
 }  // namespace
@@ -168,8 +132,8 @@ std::vector<std::size_t> best_by_ranks(const Sweep& sweep) {
     const SweepPoint& point = sweep.points[i];
     if (!point.fits()) continue;
     const auto known = std::find_if(best.begin(), best.end(), [&](std::size_t other) {
-      return Key(sweep.points[other].ranks, sweep.points[other].batch_size) ==
-             Key(point.ranks, point.batch_size);
+      return sweep.points[other].ranks == point.ranks &&
+             sweep.points[other].batch_size == point.batch_size;
     });
     if (known == best.end()) {
       best.push_back(i);
@@ -182,23 +146,11 @@ std::vector<std::size_t> best_by_ranks(const Sweep& sweep) {
 
 Result<Sweep> sweep_embedding(const ProblemSpec& problem, const SweepGrid& grid,
                               const PlanOptions& options) {
-  SHARDWRIGHT_RETURN_IF_ERROR(check(grid));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_grid(grid));
   const Stopwatch watch;
   Sweep sweep;
-  const std::size_t sizes = std::max<std::size_t>(grid.ranks.size(), 1);
-  for (std::size_t i = 0; i < sizes; ++i) {
-    ProblemSpec spec = problem;
-    set_ranks(grid, grid.ranks.empty() ? spec.topology.world_size : grid.ranks[i], spec.topology);
-    std::vector<std::int64_t> batch_sizes = grid.batch_sizes;
-    if (batch_sizes.empty()) {
-      const bool own = i < grid.batch_size_of_ranks.size();
-      batch_sizes.push_back(own ? grid.batch_size_of_ranks[i] : spec.batch_size);
-    }
-    for (const std::int64_t batch_size : batch_sizes) {
-      spec.batch_size = batch_size;
-      SHARDWRIGHT_RETURN_IF_ERROR(MemorySweep(spec, options, sweep).run(grid.hbm_bytes));
-    }
-  }
+  for (const MachineSize& size : machine_sizes(problem, grid))
+    SHARDWRIGHT_RETURN_IF_ERROR(plan_size(problem, grid, size, options, sweep));
   sweep.total_s = watch.seconds();
   return sweep;
 }

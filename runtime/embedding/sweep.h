@@ -1,4 +1,4 @@
-// The public entry for choosing a machine: many sizes of machine, memory and batch in one run.
+// The public entry for choosing a machine: plans for many sizes of machine, memory and batch.
 #pragma once
 
 #include <cstddef>
@@ -10,27 +10,17 @@
 #include "core/embedding/problem/problem.h"
 #include "core/status.h"
 #include "runtime/embedding/planner.h"
+#include "search/embedding/questions/sweep/sweep_grid.h"
 
 namespace shardwright {
 
-// Values to combine, each with each. An empty list means what the problem says.
-struct SweepGrid {
-  std::vector<std::int64_t> ranks;
-  // Of one host, at most the ranks there are; unset: what the problem says.
-  std::optional<std::int64_t> ranks_per_host;
-  std::vector<std::int64_t> hbm_bytes;    // per rank
-  std::vector<std::int64_t> batch_sizes;  // samples per rank
-  // Where `batch_sizes` is empty, one per entry of `ranks`; empty: what the problem says.
-  std::vector<std::int64_t> batch_size_of_ranks;
-};
-
+// What was found for one combination.
 struct SweepPoint {
   std::int64_t ranks = 0;
   std::int64_t ranks_per_host = 0;
-  std::optional<std::int64_t> hbm_bytes;  // per rank; absent where ranks differ or have none
+  std::optional<std::int64_t> hbm_bytes;  // per rank; absent if ranks differ or have no HBM
   std::int64_t batch_size = 0;
-  // Absent where nothing fits.
-  std::optional<double> rating;       // ms, or bytes for the storage model
+  std::optional<double> rating;       // ms, or bytes for the storage model; absent if nothing fits
   std::optional<double> lower_bound;  // best mode
   std::int64_t peak_hbm_bytes = 0;    // of the fullest rank, reservation included
   std::int64_t peak_ddr_bytes = 0;
@@ -49,29 +39,28 @@ struct Sweep {
   bool any_fits() const;
 };
 
-// The first clause of why a point does not fit; empty where it does.
+// The first clause of why a point does not fit; empty if it fits.
 std::string why_not(const SweepPoint& point);
 
-// The smallest number of ranks that fits, for every memory and batch size; ranks absent where none
-// does. In the order of the points.
+// The smallest number of ranks that fits for one memory and batch size.
 struct SmallestMachine {
   std::optional<std::int64_t> hbm_bytes;
   std::int64_t batch_size = 0;
-  std::optional<std::int64_t> ranks;
+  std::optional<std::int64_t> ranks;  // absent if none fits
 };
+// In the order of the points.
 std::vector<SmallestMachine> smallest_machines(const Sweep& sweep);
 
-// The point of best rating for every number of ranks and batch size that fits at all, as indices
-// into the points, in their order.
+// Indices of the best-rated points, one for every number of ranks and batch size that fits at all,
+// in the order of the points.
 std::vector<std::size_t> best_by_ranks(const Sweep& sweep);
 
-// Plans every combination, one after the other, each with `options` (a work limit is per point).
-// Points that differ in memory alone share options and costs. In best mode, a point begins with the
-// plan of the one with less memory, so that more memory never fits less nor rates worse; its bound
-// holds for less memory, too.
-// Errors: kInvalidInput for a combination that is none (ranks that hosts do not divide, numbers
-// below 1) and as plan_embedding().
-// Thread safety: may be called from any number of threads at once.
+// Plans every combination, one after the other, each with `options`: a work limit is per point.
+// Points that differ in memory alone share options and costs. In best mode each of these points
+// starts from the plan of the one with less memory, so more memory never fits less nor rates worse,
+// and its bound holds for less memory, too. Errors: kInvalidInput for an invalid combination (hosts
+// do not divide the ranks, a number below 1) and as plan_embedding(). Thread safety: may be called
+// from any number of threads at once.
 Result<Sweep> sweep_embedding(const embedding::ProblemSpec& problem, const SweepGrid& grid,
                               const PlanOptions& options);
 

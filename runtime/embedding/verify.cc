@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/embedding/ranks_sha1.h"
+#include "runtime/embedding/claim_checker.h"
 #include "runtime/embedding/identity/identity.h"
 #include "runtime/embedding/result/memory_parts.h"
 #include "runtime/io/json/json_number.h"
@@ -22,20 +23,16 @@ using embedding::SearchSpace;
 using embedding::ShardingOption;
 using embedding::Storage;
 
-constexpr double kTolerance = 1e-9;
-
-bool close(double a, double b) {
-  return a == b || std::abs(a - b) <= kTolerance * std::max(std::abs(a), std::abs(b));
-}
-
 std::string element(const char* key, std::size_t i) {
   return std::string("/") + key + "/" + std::to_string(i);
 }
 
+// One call of verify_plan().
+// Thread safety: one thread at a time.
 class Verifier {
  public:
   Verifier(std::shared_ptr<const Problem> problem, const PlanDocument& document)
-      : problem_(std::move(problem)), document_(document) {}
+      : problem_(std::move(problem)), document_(document), claims_(result_) {}
 
   Result<Verification> run(std::shared_ptr<const SearchSpace> space) {
     check_problem_hash(space.get());
@@ -46,8 +43,8 @@ class Verifier {
       SHARDWRIGHT_ASSIGN_OR_RETURN(space, enumerate_embedding(problem_));
     }
     if (document_.search_space_size) {
-      compare("/search_space_size", *document_.search_space_size,
-              static_cast<std::int64_t>(space->size()));
+      claims_.compare("/search_space_size", *document_.search_space_size,
+                      static_cast<std::int64_t>(space->size()));
     }
     if (!document_.plan) return std::move(result_);
     result_.has_plan = true;
@@ -59,63 +56,39 @@ class Verifier {
     result_.plan = plan;
     result_.evaluation = embedding::evaluate(*problem_, reservation->topology, plan);
     for (const embedding::Violation& violation : result_.evaluation.violations) {
-      report("/plan", violation.message);
+      claims_.report("/plan", violation.message);
     }
-    ++result_.claims;
+    claims_.count();
     check_entries();
     check_sums();
     check_memory_parts(*reservation);
     if (document_.ranks_sha1) {
-      compare("/plan_ranks_sha1", *document_.ranks_sha1, embedding::ranks_sha1(plan));
+      claims_.compare("/plan_ranks_sha1", *document_.ranks_sha1, embedding::ranks_sha1(plan));
     }
-    if (document_.plan_hash) compare("/plan_hash", *document_.plan_hash, plan_hash(*problem_, plan));
+    if (document_.plan_hash)
+      claims_.compare("/plan_hash", *document_.plan_hash, plan_hash(*problem_, plan));
     check_lower_bound();
     check_certificate(*space, reservation->topology);
     return std::move(result_);
   }
 
  private:
-  void report(std::string where, std::string message) {
-    result_.violations.push_back({std::move(where), std::move(message)});
-  }
-
-  void differs(const std::string& where, const std::string& claimed, const std::string& found) {
-    report(where, "the file says " + claimed + ", recomputed " + found);
-  }
-  void compare(const std::string& where, std::int64_t claimed, std::int64_t found) {
-    ++result_.claims;
-    if (claimed != found) differs(where, std::to_string(claimed), std::to_string(found));
-  }
-  void compare(const std::string& where, const std::string& claimed, const std::string& found) {
-    ++result_.claims;
-    if (claimed != found) differs(where, claimed, found);
-  }
-  void compare(const std::string& where, double claimed, double found) {
-    ++result_.claims;
-    if (!close(claimed, found)) differs(where, json_number(claimed), json_number(found));
-  }
-  void compare(const std::string& where, const std::vector<std::int64_t>& claimed,
-               const Storage& found) {
-    compare(where + "/0", claimed[0], found.hbm.value());
-    compare(where + "/1", claimed[1], found.ddr.value());
-  }
-
-  // A plan that was made by enumeration may be checked against a search space, too: its costs are
-  // compared one by one.
+  // Accepts both identities of the problem, with and without the search space: a plan that was made
+  // by enumeration may be checked against a search space, whose costs are compared one by one.
   void check_problem_hash(const SearchSpace* given) {
     if (!document_.problem_hash) return;
-    ++result_.claims;
+    claims_.count();
     const ProblemIdentity own = identify(*problem_);
     if (*document_.problem_hash == own.hash) return;
     const ProblemIdentity found = given != nullptr ? identify(*problem_, given) : own;
     if (*document_.problem_hash == found.hash) return;
-    report("/problem_hash", "the plan was made for another problem, which differs in " +
-                                differing_parts(document_.problem_parts, found.parts));
+    claims_.report("/problem_hash", "the plan was made for another problem, which differs in " +
+                                        differing_parts(document_.problem_parts, found.parts));
   }
 
   void check_reservation(const Result<Reservation>& reservation) {
     if (!reservation.ok()) {
-      if (document_.plan) report("", "no plan can be: " + reservation.error().message);
+      if (document_.plan) claims_.report("", "no plan can be: " + reservation.error().message);
       return;
     }
     if (!document_.reserved_topology) return;
@@ -124,52 +97,54 @@ class Verifier {
     const std::string where =
         std::string("/reserved_topology/") + (claimed.uniform ? "uniform" : "per_rank");
     if (!claimed.uniform && claimed.per_rank.size() != found.size()) {
-      if (!claimed.per_rank.empty()) report(where, "must have one entry per rank");
+      if (!claimed.per_rank.empty()) claims_.report(where, "must have one entry per rank");
       return;
     }
     for (std::size_t i = 0; i < found.size(); ++i) {
       const std::size_t before = result_.violations.size();
       const std::string at = claimed.uniform ? where : where + "/" + std::to_string(i);
-      compare(at, claimed.per_rank[claimed.uniform ? 0 : i], found[i]);
-      // One sentence says it for all ranks.
+      claims_.compare(at, claimed.per_rank[claimed.uniform ? 0 : i], found[i]);
+      // One finding covers all ranks.
       if (claimed.uniform && result_.violations.size() > before) break;
     }
     if (claimed.world_size) {
-      compare("/reserved_topology/world_size", *claimed.world_size,
-              static_cast<std::int64_t>(found.size()));
+      claims_.compare("/reserved_topology/world_size", *claimed.world_size,
+                      static_cast<std::int64_t>(found.size()));
     }
     if (!claimed.dense_storage.empty() && reservation->dense_storage) {
-      compare("/reserved_topology/dense_storage", claimed.dense_storage,
-              *reservation->dense_storage);
+      claims_.compare("/reserved_topology/dense_storage", claimed.dense_storage,
+                      *reservation->dense_storage);
     }
     if (!claimed.kjt_storage.empty() && reservation->kjt_storage) {
-      compare("/reserved_topology/kjt_storage", claimed.kjt_storage, *reservation->kjt_storage);
+      claims_.compare("/reserved_topology/kjt_storage", claimed.kjt_storage,
+                      *reservation->kjt_storage);
     }
   }
 
-  // Options and ranks of every entry. False where an entry does not make sense at all.
+  // Finds the option and ranks of every entry. Returns false if an entry has none.
   bool rebuild(OptionFinder& finder) {
     bool complete = true;
     for (std::size_t i = 0; i < document_.plan->size(); ++i) {
       const PlanEntry& entry = (*document_.plan)[i];
       const Result<const ShardingOption*> option = finder.find_option(entry);
       if (!option.ok()) {
-        report(element("plan", i), option.error().message);
+        claims_.report(element("plan", i), option.error().message);
         complete = false;
         continue;
       }
       options_.push_back(*option);
       if (entry.ranks.size() != (*option)->num_shards()) {
-        report(element("plan", i) + "/ranks",
-               "table \"" + entry.table + "\" has " + std::to_string((*option)->num_shards()) +
-                   " shards, the file has " + std::to_string(entry.ranks.size()) + " ranks");
+        claims_.report(element("plan", i) + "/ranks",
+                       "table \"" + entry.table + "\" has " +
+                           std::to_string((*option)->num_shards()) + " shards, the file has " +
+                           std::to_string(entry.ranks.size()) + " ranks");
         complete = false;
       }
       for (const std::int64_t rank : entry.ranks) {
         if (rank < 0 || rank >= problem_->topology().world_size()) {
-          report(element("plan", i) + "/ranks", "table \"" + entry.table + "\" is on rank " +
-                                                    std::to_string(rank) +
-                                                    ", which does not exist");
+          claims_.report(element("plan", i) + "/ranks",
+                         "table \"" + entry.table + "\" is on rank " + std::to_string(rank) +
+                             ", which does not exist");
           complete = false;
           break;
         }
@@ -182,14 +157,14 @@ class Verifier {
   void check_layout(const std::string& where, const PlanEntry& entry,
                     const ShardingOption& option) {
     if (entry.layout) {
-      ++result_.claims;
+      claims_.count();
       if (!(*entry.layout == *option.layout))
-        report(where + "/layout", "table \"" + entry.table + "\" is not cut so");
+        claims_.report(where + "/layout", "table \"" + entry.table + "\" is not cut so");
     }
     if (!entry.element_bits) return;
     const embedding::TensorShape shape =
         tensor_shape(problem_->table(option.table), problem_->spec().sharder.type);
-    compare(where + "/element_bits", *entry.element_bits, embedding::element_bits(shape));
+    claims_.compare(where + "/element_bits", *entry.element_bits, embedding::element_bits(shape));
   }
 
   void check_entries() {
@@ -198,36 +173,22 @@ class Verifier {
       const Storage total = options_[i]->total_storage();
       const std::string where = element("plan", i);
       check_layout(where, entry, *options_[i]);
-      if (entry.hbm_bytes) compare(where + "/hbm", *entry.hbm_bytes, total.hbm.value());
-      if (entry.ddr_bytes) compare(where + "/ddr", *entry.ddr_bytes, total.ddr.value());
+      if (entry.hbm_bytes) claims_.compare(where + "/hbm", *entry.hbm_bytes, total.hbm.value());
+      if (entry.ddr_bytes) claims_.compare(where + "/ddr", *entry.ddr_bytes, total.ddr.value());
       if (entry.perf_ms)
-        compare(where + "/perf", *entry.perf_ms, options_[i]->total_perf().value());
-    }
-  }
-
-  template <class Value, class Function>
-  void check_by_rank(const char* key, const std::vector<Value>& claimed, const Function& found) {
-    if (claimed.empty()) return;
-    const std::size_t ranks = result_.evaluation.storage_by_rank.size();
-    if (claimed.size() != ranks) {
-      report(std::string("/") + key, "must have one entry per rank (" + std::to_string(ranks) +
-                                         "), has " + std::to_string(claimed.size()));
-      return;
-    }
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-      compare(element(key, rank), claimed[rank], found(rank));
+        claims_.compare(where + "/perf", *entry.perf_ms, options_[i]->total_perf().value());
     }
   }
 
   void check_sums() {
     const Evaluation& e = result_.evaluation;
-    if (document_.best_rating) compare("/best_rating", *document_.best_rating, e.rating);
-    check_by_rank("plan_perf_by_rank", document_.perf_ms_by_rank,
-                  [&](std::size_t rank) { return e.perf_ms_by_rank[rank]; });
-    check_by_rank("plan_hbm_by_rank", document_.hbm_bytes_by_rank,
-                  [&](std::size_t rank) { return e.storage_by_rank[rank].hbm.value(); });
-    check_by_rank("plan_ddr_by_rank", document_.ddr_bytes_by_rank,
-                  [&](std::size_t rank) { return e.storage_by_rank[rank].ddr.value(); });
+    if (document_.best_rating) claims_.compare("/best_rating", *document_.best_rating, e.rating);
+    claims_.compare_by_rank("plan_perf_by_rank", document_.perf_ms_by_rank,
+                            [&](std::size_t rank) { return e.perf_ms_by_rank[rank]; });
+    claims_.compare_by_rank("plan_hbm_by_rank", document_.hbm_bytes_by_rank,
+                            [&](std::size_t rank) { return e.storage_by_rank[rank].hbm.value(); });
+    claims_.compare_by_rank("plan_ddr_by_rank", document_.ddr_bytes_by_rank,
+                            [&](std::size_t rank) { return e.storage_by_rank[rank].ddr.value(); });
   }
 
   void check_memory_parts(const Reservation& reservation) {
@@ -235,16 +196,16 @@ class Verifier {
     if (claimed.empty()) return;
     const std::vector<MemoryParts> found = memory_parts(*problem_, reservation, result_.evaluation);
     if (claimed.size() != found.size()) {
-      report("/plan_memory_parts_by_rank", "must have one entry per rank (" +
-                                               std::to_string(found.size()) + "), has " +
-                                               std::to_string(claimed.size()));
+      claims_.report("/plan_memory_parts_by_rank", "must have one entry per rank (" +
+                                                       std::to_string(found.size()) + "), has " +
+                                                       std::to_string(claimed.size()));
       return;
     }
     for (std::size_t rank = 0; rank < found.size(); ++rank) {
       const auto check = [&](const char* key, const std::vector<std::int64_t>& part,
                              const Storage& storage) {
         if (part.empty()) return;
-        compare(element("plan_memory_parts_by_rank", rank) + "/" + key, part, storage);
+        claims_.compare(element("plan_memory_parts_by_rank", rank) + "/" + key, part, storage);
       };
       check("capacity", claimed[rank].capacity, found[rank].capacity);
       check("reservation", claimed[rank].reservation, found[rank].reservation);
@@ -258,40 +219,40 @@ class Verifier {
 
   void check_lower_bound() {
     if (!document_.lower_bound) {
-      if (document_.gap) report("/gap", "is claimed without a `lower_bound`");
+      if (document_.gap) claims_.report("/gap", "is claimed without a `lower_bound`");
       if (document_.proven_optimal && *document_.proven_optimal)
-        report("/proven_optimal", "is claimed without a `lower_bound`");
+        claims_.report("/proven_optimal", "is claimed without a `lower_bound`");
       return;
     }
     const double rating = result_.evaluation.rating;
     const double bound = *document_.lower_bound;
-    ++result_.claims;
-    if (bound > rating && !close(bound, rating)) {
-      report("/lower_bound", "exceeds the rating of the plan, so it is no lower bound");
+    claims_.count();
+    if (bound > rating && !ClaimChecker::is_close(bound, rating)) {
+      claims_.report("/lower_bound", "exceeds the rating of the plan, so it is no lower bound");
     }
     const double to_bound = gap(rating, bound);
-    if (document_.gap && std::abs(*document_.gap - to_bound) > kTolerance) {
-      differs("/gap", json_number(*document_.gap), json_number(to_bound));
+    if (document_.gap && std::abs(*document_.gap - to_bound) > ClaimChecker::kTolerance) {
+      claims_.differs("/gap", json_number(*document_.gap), json_number(to_bound));
     }
     if (document_.proven_optimal && *document_.proven_optimal && to_bound > kProvenGap) {
-      report("/proven_optimal", "the gap of " + json_number(to_bound) + " proves nothing");
+      claims_.report("/proven_optimal", "the gap of " + json_number(to_bound) + " proves nothing");
     }
   }
 
-  // A bound counts only with its proof.
+  // A bound without a certificate is a violation.
   void check_certificate(const SearchSpace& space, const embedding::Topology& available) {
     if (!document_.certificate) {
       if (document_.lower_bound) {
-        report("/lower_bound", "is claimed without a `certificate` that proves it");
+        claims_.report("/lower_bound", "is claimed without a `certificate` that proves it");
       }
       return;
     }
-    ++result_.claims;
+    claims_.count();
     if (document_.lower_bound && !(*document_.lower_bound <= document_.certificate->bound)) {
-      report("/lower_bound", "exceeds the bound of the certificate");
+      claims_.report("/lower_bound", "exceeds the bound of the certificate");
     }
     const auto wrong = embedding::check_bound(space, available, *document_.certificate);
-    if (wrong) report("/certificate", "does not prove its bound: " + *wrong);
+    if (wrong) claims_.report("/certificate", "does not prove its bound: " + *wrong);
   }
 
   std::shared_ptr<const Problem> problem_;
@@ -299,6 +260,7 @@ class Verifier {
   std::vector<const ShardingOption*> options_;
   std::vector<Rank> ranks_;
   Verification result_;
+  ClaimChecker claims_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Checks a plan from a file against everything that can be recomputed.
+// The public entry for verifying: recomputes everything that a plan file claims.
 #pragma once
 
 #include <memory>
@@ -21,9 +21,9 @@ struct Verification {
     std::string message;
   };
   std::vector<Finding> violations;
-  std::size_t claims = 0;            // that were compared
+  std::size_t claims = 0;  // how many were compared
   bool has_plan = false;
-  // What was recomputed; absent or empty where it could not be.
+  // What was recomputed; absent or empty if it could not be.
   std::shared_ptr<const embedding::SearchSpace> search_space;
   std::optional<Reservation> reservation;
   std::optional<embedding::Plan> plan;
@@ -32,10 +32,10 @@ struct Verification {
   bool valid() const { return violations.empty(); }
 };
 
-// Reserves, enumerates (or takes `search_space`), rebuilds the plan with its ranks, evaluates it
-// and compares every number that the file claims. Memory and ranks must agree exactly, times
-// within 1e-9 of their size: other planners may have added them in another order.
-// Errors: kInvalidInput where the problem itself cannot be enumerated.
+// Reserves memory, enumerates options (or takes those of `search_space`), rebuilds and evaluates
+// the plan, and compares every number that the file claims. Bytes and ranks must agree exactly,
+// times within a relative 1e-9: other planners may have added them in another order. Errors:
+// kInvalidInput if the problem itself cannot be enumerated.
 Result<Verification> verify_plan(std::shared_ptr<const embedding::Problem> problem,
                                  const PlanDocument& document,
                                  std::shared_ptr<const embedding::SearchSpace> search_space);

@@ -1,4 +1,4 @@
-// Turns values into the text of facts.
+// Writes values as the text of facts.
 #pragma once
 
 #include <array>
@@ -12,13 +12,13 @@
 
 namespace shardwright {
 
-// Hands on facts of one section and owner after the other.
+// Passes facts to a sink, one section and owner after the other.
 // Thread safety: one thread at a time.
 class FactWriter {
  public:
   explicit FactWriter(const std::function<void(const ProblemFact&)>& sink) : sink_(sink) {}
 
-  // Starts a section, whose facts have no owner until one is named.
+  // Starts a section. Its facts have no owner until owner() names one.
   FactWriter& section(std::string_view name) {
     section_ = name;
     owner_ = {};
@@ -35,7 +35,7 @@ class FactWriter {
     append(value);
     return emit(key);
   }
-  // Says nothing where the value is the default.
+  // Writes nothing if `value` is the default.
   template <class Value>
   FactWriter& unless(const Value& fallback, std::string_view key, const Value& value) {
     return value == fallback ? *this : fact(key, value);
@@ -60,7 +60,7 @@ class FactWriter {
 
  private:
   void append(bool flag) { text_ += flag ? "true" : "false"; }
-  // Commas part the elements of a list.
+  // Escapes commas, which separate the elements of a list.
   void append(std::string_view text) {
     for (const char c : text) {
       if (c == ',' || c == '\\') text_ += '\\';

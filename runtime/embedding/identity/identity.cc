@@ -26,7 +26,7 @@ using embedding::to_name;
 constexpr std::size_t kHashDigits = 32;
 constexpr std::size_t kPartDigits = 16;
 
-// A digest over values, each of which says where it ends; doubles enter bit by bit.
+// A digest over values. Each value is delimited, and doubles count bit by bit.
 class ValueDigest {
  public:
   ValueDigest& operator<<(std::string_view text) {
@@ -56,7 +56,7 @@ class ValueDigest {
   Sha256 sha_;
 };
 
-// Shard by shard: how shards are grouped into runs does not matter.
+// Goes shard by shard, so it does not matter how shards are grouped into runs.
 void add(const ShardingOption& option, ValueDigest& digest) {
   digest << to_name(option.sharding_type) << to_name(option.compute_kernel) << option.load_factor
          << option.num_shards();
@@ -73,7 +73,7 @@ void add(const ShardingOption& option, ValueDigest& digest) {
   }
 }
 
-// Of options with their costs, in any order.
+// A digest of options with their costs, in any order.
 std::string digest_of(const SearchSpace& space) {
   std::vector<std::string> options;
   for (const ShardingOption& option : space.options()) {

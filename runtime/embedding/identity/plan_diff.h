@@ -1,4 +1,4 @@
-// What differs between two plans in files.
+// Compares two plans in files.
 #pragma once
 
 #include <cstddef>
@@ -12,28 +12,27 @@
 
 namespace shardwright {
 
-// A table that is in another place, or in one of the plans only.
+// A table that is elsewhere, or in only one of the plans.
 struct TableDifference {
-  std::string table;  // full name, as far as the files have it
+  std::string table;  // full name if the files have it
   std::optional<TablePlace> from;
   std::optional<TablePlace> to;
   bool cut_anew = false;  // into shards of other sizes
-  // Of the tensor, as TableMove counts; absent where a file does not say how the table is cut, and
-  // for a table that is gone.
+  // Bytes of the tensor, as in TableMove; absent for a table that is gone, and if a file does not
+  // say how the table is cut.
   std::optional<std::int64_t> bytes;
 
   // What differs, such as "kernel and ranks"; "added", "removed".
   std::string what() const;
 };
 
-// A value before and after; absent where a file does not have it.
+// A value before and after; absent if the file does not have it.
 template <class Value>
 struct Change {
   std::optional<Value> from;
   std::optional<Value> to;
 };
 
-// What a rank holds and how long it works.
 struct RankDifference {
   Change<double> perf_ms;
   Change<std::int64_t> hbm_bytes;
@@ -46,22 +45,21 @@ struct PlanDiff {
   std::size_t tables_moved = 0;
   std::size_t tables_added = 0;
   std::size_t tables_removed = 0;
-  // Of tables that both plans have, and of those that the old one lacks; absent where one of them
-  // is not known.
+  // Of tables that both plans have, and of tables that the old one lacks. Absent if the bytes of
+  // one of them are not known.
   std::optional<std::int64_t> moved_bytes;
   std::optional<std::int64_t> placed_bytes;
   Change<double> rating;
   std::vector<RankDifference> ranks;  // as many as the larger of the two machines has
-  // Whether both were made for the same problem; absent where a file does not say.
+  // True if both were made for the same problem; absent if a file does not say.
   std::optional<bool> same_problem;
   std::string problem_differs_in;  // parts of the problem
 
   bool same() const { return tables.empty(); }
 };
 
-// What changes on the way from `from` to `to`. Nothing is recomputed: it compares what the files
-// claim. Errors: kInvalidInput where a plan has a table twice or no plan at all; `where` begins
-// with "PLAN_A" or "PLAN_B". O(ranks log).
+// What changes from `from` to `to`, by what the files claim; nothing is recomputed. Errors:
+// kInvalidInput if a file has a table twice or no plan; `where` begins with "PLAN_A" or "PLAN_B".
 Result<PlanDiff> diff_plans(const PlanDocument& from, const PlanDocument& to);
 
 }  // namespace shardwright

@@ -1,4 +1,4 @@
-// What differs between two problems.
+// Compares two problems.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace shardwright {
 
-// A fact (problem_facts.h) that one problem states otherwise than the other.
+// A fact (problem_facts.h) in which two problems differ.
 struct FactDifference {
   std::string place;                // as in a problem file, tables by their full names
   std::optional<std::string> from;  // absent: the default
@@ -20,9 +20,9 @@ struct ProblemDiff {
   std::vector<std::string> tables_added;  // full names, sorted
   std::vector<std::string> tables_removed;
   std::vector<FactDifference> facts;  // by place; without those of added and removed tables
-  bool search_differs = false;        // proposers, partitioner or an order that exact mode follows
+  bool search_differs = false;        // proposers, partitioner or an order that compat mode follows
 
-  // Whether every plan of one is a plan of the other, at the same cost.
+  // True if every plan of one is a plan of the other, at the same cost.
   bool same() const { return tables_added.empty() && tables_removed.empty() && facts.empty(); }
 };
 

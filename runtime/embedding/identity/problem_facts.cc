@@ -60,7 +60,7 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
-// One number where all ranks have the same, else one per rank.
+// One number if all ranks have the same, otherwise one per rank.
 template <class Values>
 void write_by_rank(std::string_view key, const Values& values, FactWriter& out) {
   const bool uniform = std::all_of(values.begin(), values.end(),
@@ -83,7 +83,7 @@ void write_topology(const Problem& problem, FactWriter& out) {
   }
   write_by_rank("hbm_cap", hbm, out);
   write_by_rank("ddr_cap", ddr, out);
-  // Row-wise cuts follow sizes that are given rank by rank, equal or not.
+  // Row-wise sharding follows sizes that are given rank by rank even if they are equal.
   if (!topology.device_memory_sizes().empty()) out.fact("custom", true);
   out.unless(usual.intra_host_bw, "intra_host_bw", spec.intra_host_bw)
       .unless(usual.inter_host_bw, "inter_host_bw", spec.inter_host_bw)
@@ -111,7 +111,7 @@ void write_table(const Table& table, FactWriter& out) {
   if (table.total_num_buckets) out.fact("total_num_buckets", *table.total_num_buckets);
 }
 
-// What is left to choose, where the constraints leave less than the sharder offers.
+// The options that are left, if constraints leave fewer than the sharder offers.
 void write_choices(const Problem& problem, const Table& table, FactWriter& out) {
   const ParameterConstraints& c = *table.constraints;
   if (c.sharding_types.empty() && c.compute_kernels.empty() && !c.device_group) return;
@@ -154,7 +154,7 @@ void write_constraints(const Problem& problem, const Table& table, FactWriter& o
   const std::int64_t block = c.min_partition.value_or(0);
   out.unless(embedding::kMinColumnWiseDim, "min_partition",
              block > 0 ? block : embedding::kMinColumnWiseDim);
-  // Without constraints, too, a table counts one input.
+  // A table counts one input even without constraints.
   if (c.pooling_factors != ParameterConstraints().pooling_factors)
     out.list("pooling_factors", c.pooling_factors);
   if (!all_equal(c.num_poolings, 1.0)) out.list("num_poolings", c.num_poolings);
@@ -239,7 +239,7 @@ void write_estimation(const ProblemSpec& spec, FactWriter& out) {
     out.section("perf_model").fact("", std::string_view("storage"));
 }
 
-// A factor for all columns is one number; factors by columns are `dim:factor`.
+// One number if the factor is the same for all dimensions, otherwise `dim:factor` each.
 void write_factors(std::string_view key, const FactorByDim& factors, FactWriter& out) {
   const auto& points = factors.points;
   const bool constant = std::all_of(points.begin(), points.end(), [&](const auto& point) {
@@ -269,7 +269,7 @@ void write_calibration(const embedding::Calibration& calibration, FactWriter& ou
   if (!calibration.rank_time.empty()) out.owner("ranks").list("time", calibration.rank_time);
 }
 
-// What takes memory before tables do. The reservation names what it reads.
+// What takes memory before tables do. Only what the reservation reads counts.
 void write_reservation(const ProblemSpec& spec, FactWriter& out) {
   using Type = ReservationSpec::Type;
   const ReservationSpec& reservation = spec.reservation;

@@ -1,4 +1,4 @@
-// What of a problem decides which plans are valid and what they cost, as facts in canonical order.
+// The facts of a problem that decide which plans are valid and what they cost, in canonical order.
 #pragma once
 
 #include <functional>
@@ -8,10 +8,10 @@
 
 namespace shardwright {
 
-// One value of a problem: `section` is a key of a problem file, `owner` the full name of a table or
-// another member's name (empty where the section itself has the value), `key` the member's own key
-// (empty where the owner has the value). Numbers are in decimal, doubles in the shortest form that
-// reads back as the same double; lists are joined by ','.
+// One value of a problem. `section` is a key of a problem file; `owner` the full name of a table or
+// of another member, empty if the value is the section's; `key` the member's key, empty if the
+// value is the owner's. Numbers are decimal, doubles in the shortest form that reads back as the
+// same double; lists are joined by ','.
 struct ProblemFact {
   std::string_view section;
   std::string_view owner;
@@ -19,13 +19,13 @@ struct ProblemFact {
   std::string_view value;
 };
 
-// Calls `fact` with every fact of the problem, sections in a fixed order, owners sorted. Defaults
-// make no fact, so a default that is written out says nothing, and a key that a later version adds
-// changes no problem that lacks it. The order of tables, of groups and of what is a set has no
-// influence. Neither a fact: the problem's name, what steers the search alone (proposers,
-// partitioner, order of enumeration), and what neither a rule nor an estimate reads (names of
-// features, pooling, bounds checks, stochastic rounding, algorithm and precision of caches).
-// The texts live as long as the call. Cost: O(problem), tables sorted by name.
+// Calls `fact` with every fact of the problem: sections in a fixed order, owners sorted, so the
+// order of tables, groups and sets does not matter. A default value is no fact: whether a file
+// writes it out does not matter, and a key that a later version adds does not change problems that
+// lack it. Nor are these facts: the problem's name, what steers only the search (proposers,
+// partitioner, order of enumeration), and what no rule or estimate reads (names of features,
+// pooling, bounds checks, stochastic rounding, algorithm and precision of caches). The texts are
+// valid during the call. Cost: O(problem), tables sorted by name.
 void for_each_fact(const embedding::Problem& problem,
                    const std::function<void(const ProblemFact&)>& fact);
 

@@ -1,4 +1,4 @@
-// What tables need of the ranks' memory at the least, against what ranks have.
+// The least memory that tables need, against the memory that ranks have.
 #pragma once
 
 #include <vector>
@@ -10,24 +10,24 @@
 
 namespace shardwright {
 
-// Least of any option, each number for itself: the option of least HBM may be another than that of
-// least memory altogether. Sums over the shards of an option.
+// Minima over the options of a table, each by itself: the option of least HBM need not be the
+// option of least memory. An option counts the sum over its shards.
 struct TableNeed {
   Bytes hbm;
   Bytes total;               // HBM and DDR together
-  bool fits = true;          // an option has no shard that is too large for every rank
-  bool has_options = false;  // without, hbm and total are 0
+  bool fits = true;          // every shard of some option fits on some rank
+  bool has_options = false;  // otherwise hbm and total are 0
 };
 
 struct MemoryNeeds {
-  std::vector<TableNeed> tables;  // as the problem lists them; empty where there are no options
+  std::vector<TableNeed> tables;  // in the order of the problem; empty without options
   Bytes hbm;                      // sums over tables
   Bytes total;
-  embedding::Storage available;  // of all ranks, after the reservation where it succeeded
+  embedding::Storage available;  // of all ranks, after the reservation if it succeeded
   embedding::Storage capacity;   // of all ranks
 };
 
-// `space` and `reservation` may be absent. No plan exists where `hbm` or `total` exceeds what is
+// `space` and `reservation` may be null. No plan exists if `hbm` or `total` exceeds what is
 // available; the converse does not hold. O(options x distinct ranks).
 MemoryNeeds memory_needs(const embedding::Problem& problem, const embedding::SearchSpace* space,
                          const Reservation* reservation);

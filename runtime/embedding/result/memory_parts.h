@@ -1,4 +1,4 @@
-// What the memory of every rank is taken by.
+// What takes the memory of every rank.
 #pragma once
 
 #include <vector>
@@ -9,21 +9,21 @@
 
 namespace shardwright {
 
-// Of one rank. capacity = reservation + reserved + margin + tables + free.
+// The memory of one rank. capacity = reservation + reserved + margin + tables + free.
 struct MemoryParts {
   embedding::Storage capacity;
   embedding::Storage reservation;  // dense modules, inputs and the reserved percentage
   embedding::Storage reserved;     // `reserved_memory`
   embedding::Storage margin;       // `memory_margin`
-  embedding::Storage tables;       // of the plan, by the estimate
-  embedding::Storage free;         // below 0 where the plan does not fit
+  embedding::Storage tables;       // of the plan, as estimated
+  embedding::Storage free;         // below 0 if the plan does not fit
 
   // What the rank holds at its peak.
   embedding::Storage peak() const { return reservation + reserved + tables; }
   friend bool operator==(const MemoryParts&, const MemoryParts&) = default;
 };
 
-// By rank. Precondition: the evaluation is of a plan under this reservation.
+// By rank. Precondition: `evaluation` is that of a plan under this reservation.
 std::vector<MemoryParts> memory_parts(const embedding::Problem& problem,
                                       const Reservation& reservation,
                                       const embedding::Evaluation& evaluation);

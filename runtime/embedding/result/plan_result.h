@@ -19,8 +19,8 @@
 
 namespace shardwright {
 
-// What a storage reservation, reserved memory and a margin left. Dense and KJT storage are absent
-// where the reservation does not compute them, the margins of the ranks where there is none.
+// The memory that a reservation, reserved memory and a margin leave. Dense and KJT storage are
+// absent if the reservation does not compute them; the margins by rank are empty if there is none.
 struct Reservation {
   embedding::Topology topology;
   std::optional<embedding::Storage> dense_storage;
@@ -70,15 +70,15 @@ struct PlanWork {
 struct EmbeddingPlanResult {
   PlanMode mode = PlanMode::kBest;
   std::shared_ptr<const embedding::SearchSpace> search_space;  // null where none was enumerated
-  bool given_search_space = false;  // the caller's, with its costs
-  bool reused = false;              // taken from a plan file; nothing was searched
-  std::optional<Reservation> reservation;                      // absent where reserving failed
+  bool given_search_space = false;                             // it is the caller's
+  bool reused = false;                     // taken from a plan file; nothing was searched
+  std::optional<Reservation> reservation;  // absent where reserving failed
   std::uint64_t num_proposals = 0;
   std::uint64_t num_plans = 0;
   std::optional<double> best_rating;  // ms, or bytes for the storage model
   std::optional<embedding::Plan> plan;
   embedding::Evaluation evaluation;  // of the plan, by the verifier
-  // Best mode: no plan of the search space rates below the bound, and the proof of that.
+  // Best mode: no plan of the search space rates below this bound, which the certificate proves.
   std::optional<double> lower_bound;
   std::optional<embedding::BoundCertificate> certificate;
   std::vector<embedding::ImprovementStep> improvements;  // in the order of work
@@ -91,11 +91,11 @@ struct EmbeddingPlanResult {
   PlanTiming timing;
 };
 
-// How far a rating may be from optimal, relatively: 0 = optimal. Source: formats, `plan`.
+// How far a rating may be from optimal, relatively; 0 = optimal.
 inline double gap(double rating, double lower_bound) {
   return rating > 0 ? std::max(0.0, (rating - lower_bound) / rating) : 0;
 }
-// A gap up to which a plan counts as proved optimal.
+// Up to this gap a plan counts as proved optimal.
 inline constexpr double kProvenGap = 1e-4;
 
 }  // namespace shardwright

@@ -50,7 +50,7 @@ void add_shards(const Problem& problem, const Plan& plan, PlanStats& stats) {
     const auto type = static_cast<std::size_t>(option.sharding_type);
     ++stats.tables[type];
     embedding::EstimateInputs inputs = embedding::estimate_inputs(problem, option);
-    // The peer counts outputs in the table's own elements here, whatever the constraints say.
+    // The peer ignores the constraints here and counts outputs in the table's own data type.
     inputs.output_data_type_size = inputs.table_data_type_size;
     for_each_shard(plan[i], [&](Rank rank, const ShardExtent& extent, const ShardCost& cost) {
       RankStats& at = stats.ranks[rank];
@@ -65,8 +65,7 @@ void add_shards(const Problem& problem, const Plan& plan, PlanStats& stats) {
   }
 }
 
-// A percentage that was reserved before dense parameters and inputs, which are part of what ranks
-// use.
+// The reserved percentage lowers what a rank has; dense parameters and inputs count as used.
 void add_reservation(const Problem& problem, const Reservation& reservation, PlanStats& stats) {
   const ReservationSpec& spec = problem.spec().reservation;
   if (spec.type != ReservationSpec::Type::kNone) stats.reserved_hbm_fraction = spec.percentage;
@@ -132,7 +131,7 @@ void add_times(PlanStats& stats) {
                            stats.max_prefetch_compute.ms;
 }
 
-// Source: _calculate_critical_path.
+// Source: _calculate_critical_path, torchrec/distributed/planner/stats.py.
 void add_critical_path(const Problem& problem, const Plan& plan, PlanStats& stats) {
   struct Group {
     std::vector<double> fwd, bwd;  // by rank
@@ -203,7 +202,7 @@ void add_hbm_levels(PlanStats& stats) {
     const std::int64_t peak = sorted.back();
     stats.peak_hbm.push_back(level_at(used, peak));
     std::vector<Rank>& ranks = stats.peak_hbm.back().ranks;
-    // Ranks between two peaks belong to the higher.
+    // A rank within 1 MiB of two peaks belongs to the higher one.
     for (std::size_t i = 0; i + 1 < stats.peak_hbm.size(); ++i) {
       const std::int64_t above = stats.peak_hbm[i].bytes;
       std::erase_if(ranks, [&](Rank rank) { return is_level(used[rank], above); });
@@ -280,8 +279,8 @@ std::vector<TableId> top_tables(const Plan& plan, std::size_t world_size, const 
 
 Imbalance imbalance(const std::vector<double>& shares) {
   const auto k = static_cast<double>(shares.size());
-  // A power that is not known when this is compiled: the peer calls pow, whose last bit may differ
-  // from that of a product.
+  // Keeps the compiler from replacing pow by a product, whose last bit may differ: the peer calls
+  // pow.
   const volatile double square = 2;
   Imbalance found;
   for (const double share : shares) {

@@ -1,4 +1,4 @@
-// The figures by which TorchRec describes a plan.
+// The statistics that TorchRec prints of a plan.
 #pragma once
 
 #include <array>
@@ -16,12 +16,13 @@ namespace shardwright {
 inline constexpr std::size_t kShardingTypes =
     embedding::EnumNames<embedding::ShardingType>::kNames.size();
 
-// Of one rank. HBM and DDR hold shards, dense parameters and inputs, `sparse_hbm` shards alone.
+// Statistics of one rank. HBM and DDR count shards, dense parameters and inputs, `sparse_hbm`
+// counts shards alone.
 struct RankStats {
   std::int64_t sparse_hbm_bytes = 0;
   std::int64_t hbm_bytes = 0;
   std::int64_t ddr_bytes = 0;
-  double hbm_share = 0;  // of what the reserved percentage leaves; 0 without HBM
+  double hbm_share = 0;  // of the HBM that the reserved percentage leaves; 0 without HBM
   double ddr_share = 0;
   embedding::Perf perf;
   double input_mib = 0;  // per step
@@ -29,8 +30,8 @@ struct RankStats {
   std::array<std::uint32_t, kShardingTypes> shards{};  // by sharding type
 };
 
-// How unevenly something is spread over ranks, 0 = evenly; the two divergences in parts of the
-// largest possible.
+// How unevenly something is spread over ranks; 0 = evenly. The two divergences are fractions of the
+// largest possible value.
 struct Imbalance {
   double total_variation = 0;
   double total_distance = 0;
@@ -38,7 +39,7 @@ struct Imbalance {
   double kl_divergence = 0;
 };
 
-// The largest value and the ranks that have exactly it.
+// The largest value, and the ranks that have exactly this value.
 struct LargestTime {
   double ms = 0;
   std::vector<embedding::Rank> ranks;
@@ -56,35 +57,35 @@ struct KernelStats {
   embedding::Storage storage;
 };
 
-// Measured factors of ranks play no part in times. Source: EmbeddingStats.log and what it calls,
-// torchrec/distributed/planner/stats.py; sums are added in its order.
-// Thread safety: a value.
+// Times are those of the estimate, without measured factors of ranks.
+// Source: EmbeddingStats.log and what it calls, torchrec/distributed/planner/stats.py; sums are
+// added in its order. Thread safety: a value.
 struct PlanStats {
   std::vector<RankStats> ranks;
   std::array<std::size_t, kShardingTypes> tables{};  // by sharding type
   std::vector<KernelStats> kernels;                  // by name
-  // Absent where there is nothing to spread.
+  // Absent if the sum over ranks is 0.
   std::optional<Imbalance> perf_imbalance, hbm_imbalance, ddr_imbalance;
   LargestTime max_perf, max_fwd_compute, max_fwd_comms, max_bwd_compute, max_bwd_comms,
       max_prefetch_compute;
   double mean_perf_ms = 0;
   double perf_above_mean_percent = 0;  // of the slowest rank
   double sum_of_maxima_ms = 0;
-  // Ranks wait for each other after each part of a step, and for communication also after each
-  // module and sharding type.
+  // The critical path under the assumption that ranks wait for each other after each part of a step
+  // and, in communication, after each module and sharding type.
   double critical_comms_ms = 0;
   double critical_compute_ms = 0;
   double critical_path_ms() const { return critical_comms_ms + critical_compute_ms; }
   HbmLevel sparse_max_hbm, sparse_min_hbm, max_hbm, min_hbm, mean_hbm, low_median_hbm,
       high_median_hbm;
   double hbm_above_mean_percent = 0;
-  // The fullest ranks, then the fullest of the others, at most five times. (TorchRec counts the
-  // ranks of all but the first among those that are left; here they have their own numbers.)
+  // The fullest ranks, then the fullest of the others, and so on for at most five levels. TorchRec
+  // numbers the ranks of later levels among those that are left; these are the ranks' own numbers.
   std::vector<HbmLevel> peak_hbm;
   double reserved_hbm_fraction = 0;
   embedding::Storage dense_storage, kjt_storage;  // per rank
-  // Tables on every slowest (fullest) rank that are neither row-wise nor data-parallel, the most
-  // expensive first, at most five; none where one rank has all shards.
+  // The tables that are on every slowest (fullest) rank, without row-wise and data-parallel ones,
+  // the most expensive first, at most five. Empty if one rank has all shards.
   std::vector<embedding::TableId> slowest_tables, fullest_tables;
 };
 
@@ -93,7 +94,7 @@ struct PlanStats {
 PlanStats plan_stats(const embedding::Problem& problem, const Reservation& reservation,
                      const embedding::Plan& plan);
 
-// Precondition: values not negative, with a sum above 0.
+// Precondition: no share is negative, and their sum is above 0.
 Imbalance imbalance(const std::vector<double>& shares);
 
 }  // namespace shardwright

@@ -51,7 +51,7 @@ Result<const ShardingOption*> OptionFinder::find_option(const PlanEntry& entry) 
   return remake_option(table, entry);
 }
 
-// Scale-up changes the cache of a UVM-caching option, or does without it; nothing else.
+// Scale-up resizes the cache of a UVM-caching option or removes it, and changes nothing else.
 Result<const ShardingOption*> OptionFinder::remake_option(TableId table, const PlanEntry& entry) {
   using embedding::ComputeKernel;
   const bool rescaled = entry.compute_kernel == ComputeKernel::kFusedUvmCaching;

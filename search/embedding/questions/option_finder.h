@@ -1,4 +1,4 @@
-// Finds the sharding options that the entries of a plan file mean.
+// Finds the sharding options that the entries of a plan file name.
 #pragma once
 
 #include <deque>
@@ -13,19 +13,19 @@
 
 namespace shardwright {
 
-// Looks options up by table, sharding type, kernel and load factor; keeps those alive that are not
-// in the search space.
-// Thread safety: one thread at a time; options that were found may be read from any thread.
+// Looks options up by table, sharding type, kernel and load factor. Owns the options that are not
+// in the search space. Thread safety: one thread at a time; options that were found may be read
+// from any thread.
 class OptionFinder {
  public:
   explicit OptionFinder(std::shared_ptr<const embedding::SearchSpace> space);
 
-  // Errors: kVerificationFailed where the problem has no such table, or no such option exists.
+  // Errors: kVerificationFailed if the problem has no such table or the table no such option.
   Result<const embedding::ShardingOption*> find_option(const PlanEntry& entry);
 
  private:
   Result<embedding::TableId> find_table(const PlanEntry& entry) const;
-  // Options that proposers make beyond the search space (scaled caches, tables promoted to HBM).
+  // Makes an option that proposers add to the search space (scaled caches, tables promoted to HBM).
   Result<const embedding::ShardingOption*> remake_option(embedding::TableId table,
                                                          const PlanEntry& entry);
 

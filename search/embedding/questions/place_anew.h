@@ -1,4 +1,4 @@
-// A place for one table beside others that stay where they are.
+// Places one table beside others that stay where they are.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace shardwright {
 
-// The option of the table, and ranks for its shards, that leave the ranks least overfull, then the
-// slowest rank fastest; shard by shard on the best rank or host, as far as the rules that name the
-// table alone allow. Adds it to the loads. Empty where no option can be placed.
-// Cost: O(options x shards x ranks).
+// Chooses the option of the table and the ranks of its shards that leave the ranks least overfull,
+// then the slowest rank fastest. Goes shard by shard, on the best rank or host that the rules of
+// the table itself allow; group rules are not looked at. Adds the choice to `loads`. Returns
+// nothing if no option can be placed. Cost: O(options x shards x ranks).
 std::optional<embedding::Assignment> place_anew(
     const embedding::Problem& problem, const embedding::Topology& available,
     std::span<const embedding::ShardingOption* const> options, embedding::PlanLoads& loads);

@@ -1,4 +1,4 @@
-// A plan from the entries of a plan file.
+// Makes a plan from the entries of a plan file.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@
 
 namespace shardwright {
 
-// The plan keeps the space alive. Errors: kInvalidInput with the JSON pointer in the plan file, for
-// an option that the space does not have, ranks that do not exist or are not one per shard, and
-// tables that are missing, twice, or not where their sharding type places them. Memory and the
-// user's placement rules are not checked.
+// The plan keeps the space alive. Memory and the user's placement rules are not checked. Errors:
+// kInvalidInput with the JSON pointer in the plan file, for an option that the space lacks, ranks
+// that do not exist or are not one per shard, and tables that are missing, twice, or on ranks that
+// their sharding type does not allow.
 Result<embedding::Plan> plan_of_entries(std::shared_ptr<const embedding::SearchSpace> space,
                                         const std::vector<PlanEntry>& entries);
 

@@ -6,7 +6,7 @@
 namespace shardwright {
 namespace {
 
-// The part of a tensor that a rank holds.
+// A part of a tensor that a rank holds.
 struct Held {
   std::int64_t rank = 0;
   std::int64_t row = 0, column = 0, rows = 0, columns = 0;

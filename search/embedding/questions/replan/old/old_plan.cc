@@ -30,8 +30,8 @@ using embedding::Topology;
 
 const Assignment kNowhere;
 
-// How a table was cut into `shards` on a machine that is gone: the machine's size follows from the
-// number of shards. Empty where no machine cuts it so.
+// How a table was cut into `shards` on a machine that is gone. The number of shards gives the size
+// of that machine. Returns nothing if no machine cuts the table so.
 std::optional<ShardLayout> cut_before(const Problem& problem, const Table& table, ShardingType type,
                                       std::uint32_t shards) {
   const TensorShape shape = tensor_shape(table, problem.spec().sharder.type);
@@ -64,7 +64,7 @@ std::optional<ShardLayout> cut_before(const Problem& problem, const Table& table
   return layout;
 }
 
-// Whether the sharding type places shards so. Precondition: ranks exist, one per shard.
+// Returns true if the sharding type allows these ranks. Precondition: ranks exist, one per shard.
 bool is_placement(const ShardingOption& option, const std::vector<Rank>& ranks,
                   const Topology& topology) {
   const std::uint32_t local = topology.local_world_size();
@@ -97,7 +97,7 @@ bool is_placement(const ShardingOption& option, const std::vector<Rank>& ranks,
   return false;
 }
 
-// Whether the rules that name this table alone allow it.
+// Returns true if the rules that name this table alone allow these ranks.
 bool is_allowed(const PlacementRules& rules, TableId table, const std::vector<Rank>& ranks) {
   if (!rules.constrains(table)) return true;
   if (ranks.size() > rules.max_shards(table)) return false;
@@ -112,7 +112,7 @@ bool is_allowed(const PlacementRules& rules, TableId table, const std::vector<Ra
   return true;
 }
 
-// The ranks of an entry under a topology; empty where one of them is gone.
+// The ranks of an entry; empty if the topology lacks one of them.
 std::vector<Rank> ranks_that_exist(const PlanEntry& entry, const Topology& topology) {
   std::vector<Rank> ranks;
   for (const std::int64_t rank : entry.ranks) {

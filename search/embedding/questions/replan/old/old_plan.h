@@ -1,4 +1,4 @@
-// An old plan held against a new problem: which places still exist, and what leaving them moves.
+// Holds an old plan against a new problem: which places still exist, and what leaving them moves.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +15,31 @@
 
 namespace shardwright {
 
-// Tables are matched by module and name, by name alone where an entry gives no module; rank i stays
-// rank i. Rows and columns of a table are those of the new problem.
-// Thread safety: const members may be called from any thread.
+// Tables are matched by module and name, or by name alone if an entry has no module. Rank i stays
+// rank i. Rows and columns of a table are those of the new problem. Thread safety: const members
+// may be called from any thread.
 class OldPlan {
  public:
-  // Errors: kInvalidInput with `where` = the JSON pointer in the plan file, for a table that is in
-  // the old plan twice.
+  // Errors: kInvalidInput with the JSON pointer in the plan file, for a table that is in the old
+  // plan twice and for an invalid rank.
   static Result<OldPlan> make(std::shared_ptr<const embedding::SearchSpace> space,
                               const std::vector<PlanEntry>& entries);
 
   // Null for a new table.
   const TablePlace* place(embedding::TableId table) const;
-  // The old place under the new problem; no option where it does not exist any more: its option is
-  // gone or cut into another number of shards, its ranks are gone or not where the sharding type or
-  // the table's own placement rules have them.
+  // The old assignment under the new problem. Its option is null if it does not exist any more: the
+  // option is gone or cut into another number of shards, or a rank is gone or not allowed by the
+  // sharding type or by the table's own placement rules.
   const embedding::Assignment& assignment(embedding::TableId table) const;
-  // Whether the option is one of the search space, not one that a proposer once made.
+  // True if the option belongs to the search space; false if a proposer made it.
   bool in_space(embedding::TableId table) const;
 
-  // Bytes of the table's tensor that the ranks of `to` do not hold already (see TableMove).
+  // Bytes of the table's tensor that the ranks of `to` do not hold yet (see TableMove).
   std::int64_t bytes_to_move(const embedding::Assignment& to) const;
-  // Whether the table is where it was.
+  // True if the table has the option and ranks that it had.
   bool is_kept(const embedding::Assignment& to) const;
 
+  // Full names of tables that the new problem lacks.
   const std::vector<std::string>& dropped() const { return dropped_; }
   // Keeps the options of all assignments alive.
   const std::shared_ptr<const void>& owner() const { return owner_; }
@@ -47,7 +48,7 @@ class OldPlan {
   struct OldTable {
     TablePlace place;
     embedding::Assignment assignment;
-    std::optional<embedding::ShardLayout> layout;  // as it was cut; empty where nobody knows
+    std::optional<embedding::ShardLayout> layout;  // how it was cut; absent if not known
     bool in_space = false;
   };
 

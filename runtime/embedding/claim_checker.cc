@@ -1,0 +1,46 @@
+#include "runtime/embedding/claim_checker.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "runtime/io/json/json_number.h"
+
+namespace shardwright {
+
+bool ClaimChecker::is_close(double a, double b) {
+  return a == b || std::abs(a - b) <= kTolerance * std::max(std::abs(a), std::abs(b));
+}
+
+void ClaimChecker::report(std::string where, std::string message) {
+  result_.violations.push_back({std::move(where), std::move(message)});
+}
+
+void ClaimChecker::differs(const std::string& where, const std::string& claimed,
+                           const std::string& found) {
+  report(where, "the file says " + claimed + ", recomputed " + found);
+}
+
+void ClaimChecker::compare(const std::string& where, std::int64_t claimed, std::int64_t found) {
+  count();
+  if (claimed != found) differs(where, std::to_string(claimed), std::to_string(found));
+}
+
+void ClaimChecker::compare(const std::string& where, const std::string& claimed,
+                           const std::string& found) {
+  count();
+  if (claimed != found) differs(where, claimed, found);
+}
+
+void ClaimChecker::compare(const std::string& where, double claimed, double found) {
+  count();
+  if (!is_close(claimed, found)) differs(where, json_number(claimed), json_number(found));
+}
+
+void ClaimChecker::compare(const std::string& where, const std::vector<std::int64_t>& claimed,
+                           const embedding::Storage& found) {
+  compare(where + "/0", claimed[0], found.hbm.value());
+  compare(where + "/1", claimed[1], found.ddr.value());
+}
+
+}  // namespace shardwright

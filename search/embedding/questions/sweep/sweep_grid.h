@@ -1,0 +1,44 @@
+// The machines that a sweep plans for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/embedding/problem/problem.h"
+#include "core/status.h"
+
+namespace shardwright {
+
+// Every value is combined with every other. An empty list stands for the problem's own value.
+struct SweepGrid {
+  std::vector<std::int64_t> ranks;
+  std::optional<std::int64_t> ranks_per_host;  // of one host; at most the ranks there are
+  std::vector<std::int64_t> hbm_bytes;         // per rank
+  std::vector<std::int64_t> batch_sizes;       // samples per rank
+  // One per entry of `ranks`, if `batch_sizes` is empty.
+  std::vector<std::int64_t> batch_size_of_ranks;
+};
+
+// A combination without its memory.
+struct MachineSize {
+  std::int64_t ranks = 0;
+  std::int64_t batch_size = 0;
+};
+
+// Errors: kInvalidInput with the flag, for a value below 1.
+Status check_grid(const SweepGrid& grid);
+
+// By ranks, then by batch size, in the order of the grid.
+std::vector<MachineSize> machine_sizes(const embedding::ProblemSpec& problem,
+                                       const SweepGrid& grid);
+
+// Indices into `grid.hbm_bytes` from little memory to much; one index if the list is empty.
+std::vector<std::size_t> by_memory(const SweepGrid& grid);
+
+// The problem for a machine of this size, with the memory that `memory` stands for in by_memory().
+embedding::ProblemSpec problem_for(const embedding::ProblemSpec& problem, const SweepGrid& grid,
+                                   const MachineSize& size, std::size_t memory);
+
+}  // namespace shardwright
