@@ -31,8 +31,8 @@ struct ReplanOptions {
 // more, relatively. The answer shares with the old plan kept whatever did not change; `migration`
 // of the result says what changes. Compat mode's search does not look at the old plan; its plan is
 // one of those compared. Errors: as plan_embedding(); kInvalidInput with the JSON pointer in the
-// plan file if a table is in the old plan twice or a rank is invalid. Thread safety: may be called
-// from any number of threads at once.
+// plan file if a table is in the old plan twice or a rank is invalid.
+// Thread safety: may be called from any number of threads at once.
 Result<EmbeddingPlanResult> replan_embedding(
     std::shared_ptr<const embedding::Problem> problem, const std::vector<PlanEntry>& old,
     const ReplanOptions& options,

@@ -59,8 +59,8 @@ std::vector<std::size_t> best_by_ranks(const Sweep& sweep);
 // Points that differ in memory alone share options and costs. In best mode each of these points
 // starts from the plan of the one with less memory, so more memory never fits less nor rates worse,
 // and its bound holds for less memory, too. Errors: kInvalidInput for an invalid combination (hosts
-// do not divide the ranks, a number below 1) and as plan_embedding(). Thread safety: may be called
-// from any number of threads at once.
+// do not divide the ranks, a number below 1) and as plan_embedding().
+// Thread safety: may be called from any number of threads at once.
 Result<Sweep> sweep_embedding(const embedding::ProblemSpec& problem, const SweepGrid& grid,
                               const PlanOptions& options);
 

@@ -1,4 +1,4 @@
-// Auto-sharding from request to verified answer.
+// The public entry for auto-sharding: from request to verified answer.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace shardwright {
 
-// Everything there is to say about one request. Iterations are those of the counter-example loop,
-// empty where nothing costs less than its first bound.
+// The answer to one request. Iterations are those of the counter-example loop; there are none if
+// nothing costs less than its first bound.
 struct AutoshardAnswer {
   operators::autoshard::Request request;
   operators::autoshard::Solution solution;
@@ -23,8 +23,10 @@ struct AutoshardAnswer {
   std::vector<operators::autoshard::Iteration> iterations;
 };
 
-// Answers in the order of requests, the same for any number of threads (0 = one per core). Errors:
-// as operators::autoshard::Solver::prove; kVerificationFailed where search and verifier disagree.
+// Answers in the order of the requests, with `threads` threads (0 = all cores); the answers are the
+// same for any number of threads. Errors: as operators::autoshard::Solver::prove();
+// kVerificationFailed if search and verifier disagree.
+// Thread safety: may be called from any number of threads at once.
 std::vector<Result<AutoshardAnswer>> autoshard(
     std::span<const operators::autoshard::Request> requests, int threads);
 

@@ -1,4 +1,4 @@
-// The public entry for operator graphs: every strategy, every resharding cost, the merged form.
+// The public entry for building operator graphs: strategies, resharding costs and the merged form.
 #pragma once
 
 #include <memory>
@@ -17,15 +17,17 @@ struct BuiltOperators {
   double build_s = 0;
 };
 
-// Builds `graph` for `mesh` on `threads` threads (0 = all cores); the costs are the same for any
-// number. operators::lower makes of them what solve_operators solves. Errors: kInvalidInput for
-// `threads` below zero or above 4096; those of operators::build_cost_graph.
+// Builds the costs of `graph` on `mesh` with `threads` threads (0 = all cores); they are the same
+// for any number of threads. operators::lower() turns them into a problem for solve_operators().
+// Errors: kInvalidInput for `threads` below zero or above 4096; those of
+// operators::build_cost_graph().
 // Thread safety: may be called from any number of threads at once.
 Result<BuiltOperators> build_operators(const operators::OpGraph& graph,
                                        std::shared_ptr<const operators::DeviceMesh> mesh,
                                        int threads = 0);
 
-// A mesh from its extents, such as "2x4" or "8", with alpha = beta = 1. Errors: kInvalidInput.
+// Makes a mesh from its extents, such as "2x4" or "8", with alpha = beta = 1.
+// Errors: kInvalidInput.
 Result<std::shared_ptr<const operators::DeviceMesh>> parse_mesh(std::string_view text);
 
 }  // namespace shardwright

@@ -59,7 +59,8 @@ struct KernelStats {
 
 // Times are those of the estimate, without measured factors of ranks.
 // Source: EmbeddingStats.log and what it calls, torchrec/distributed/planner/stats.py; sums are
-// added in its order. Thread safety: a value.
+// added in its order.
+// Thread safety: a value.
 struct PlanStats {
   std::vector<RankStats> ranks;
   std::array<std::size_t, kShardingTypes> tables{};  // by sharding type

@@ -14,8 +14,8 @@
 namespace shardwright {
 
 // Looks options up by table, sharding type, kernel and load factor. Owns the options that are not
-// in the search space. Thread safety: one thread at a time; options that were found may be read
-// from any thread.
+// in the search space.
+// Thread safety: one thread at a time; options that were found may be read from any thread.
 class OptionFinder {
  public:
   explicit OptionFinder(std::shared_ptr<const embedding::SearchSpace> space);

@@ -27,8 +27,8 @@ struct ReplanGoal {
 };
 
 // Every plan that is considered becomes an edit of the old plan kept, so that the answer shares
-// with it whatever did not change. Thread safety: one thread at a time; plans may be used from any
-// thread.
+// with it whatever did not change.
+// Thread safety: one thread at a time; plans may be used from any thread.
 class ReplanSearch {
  public:
   // Places the tables that have lost their place. `available` is what the problem's reservation and

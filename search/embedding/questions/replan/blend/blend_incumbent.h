@@ -11,8 +11,8 @@
 
 namespace shardwright {
 
-// Among plans of equal cost (to 1e-9) it is the one that moves least. Keeps what its costs refer
-// to. Thread safety: one thread at a time.
+// Among plans of equal cost (to 1e-9) it is the one that moves least. Keeps references.
+// Thread safety: one thread at a time.
 class BlendIncumbent {
  public:
   struct Best {

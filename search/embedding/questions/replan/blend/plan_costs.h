@@ -19,7 +19,8 @@ struct PlanCost {
 // Costs that differ by at most 1e-9, relatively, are equal.
 bool precedes(const PlanCost& a, const PlanCost& b);
 
-// Keeps references. Thread safety: const members may be called from any thread.
+// Keeps references.
+// Thread safety: const members may be called from any thread.
 class PlanCosts {
  public:
   // `available` is what reservation and margin leave; `weight` is in units of the rating per GiB.

@@ -16,8 +16,8 @@
 namespace shardwright {
 
 // Tables are matched by module and name, or by name alone if an entry has no module. Rank i stays
-// rank i. Rows and columns of a table are those of the new problem. Thread safety: const members
-// may be called from any thread.
+// rank i. Rows and columns of a table are those of the new problem.
+// Thread safety: const members may be called from any thread.
 class OldPlan {
  public:
   // Errors: kInvalidInput with the JSON pointer in the plan file, for a table that is in the old
