@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/embedding/problem/places.h"
+#include "core/embedding/problem/placement_spec.h"
 
 namespace shardwright::embedding {
 namespace {

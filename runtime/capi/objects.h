@@ -31,6 +31,10 @@ struct PlannedResult {
   std::uint64_t num_shards = 0;        // of the plan
 };
 
+// Numbers the options of the result's plan. O(options of the plan).
+std::shared_ptr<const PlannedResult> number_options(
+    std::shared_ptr<const embedding::Problem> problem, EmbeddingPlanResult result);
+
 template <class Handle>
 struct ObjectOf;
 template <>

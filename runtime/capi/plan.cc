@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "runtime/capi/boundary.h"
-#include "runtime/capi/planned_result.h"
+#include "runtime/capi/objects.h"
 #include "runtime/capi/shardwright.h"
 #include "runtime/embedding/replan.h"
 #include "runtime/io/embedding/plan/plan_json.h"

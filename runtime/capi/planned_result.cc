@@ -1,8 +1,8 @@
-#include "runtime/capi/planned_result.h"
-
 #include <functional>
 #include <optional>
 #include <utility>
+
+#include "runtime/capi/objects.h"
 
 namespace shardwright::capi {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "core/embedding/plan_document.h"
+#include "core/embedding/document/plan_document.h"
 #include "core/embedding/problem/problem.h"
 #include "core/embedding/search_space.h"
 #include "core/status.h"

@@ -13,7 +13,7 @@
 #include "core/embedding/problem/topology.h"
 #include "core/interner.h"
 #include "tests/support/allocation_counter.h"
-#include "tests/support/embedding_builders.h"
+#include "tests/support/embedding/embedding_builders.h"
 
 namespace shardwright::fault_test {
 

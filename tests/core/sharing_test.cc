@@ -10,7 +10,7 @@
 #include "core/embedding/plan.h"
 #include "core/embedding/sharding_option.h"
 #include "tests/support/allocation_counter.h"
-#include "tests/support/embedding_builders.h"
+#include "tests/support/embedding/embedding_builders.h"
 
 namespace shardwright::sharing_test {
 

@@ -11,9 +11,9 @@
 #include "core/embedding/ranks_sha1.h"
 #include "search/embedding/compat/enumerate.h"
 #include "search/embedding/compat/reserve.h"
-#include "tests/support/embedding_builders.h"
-#include "tests/support/random_embedding.h"
-#include "tests/support/search_run.h"
+#include "tests/support/embedding/embedding_builders.h"
+#include "tests/support/embedding/random_embedding.h"
+#include "tests/support/embedding/search_run.h"
 #include "tests/support/shuffling_executor.h"
 
 namespace shardwright::embedding_determinism_test {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that includes point the way the architecture says, and that the top level holds what it may hold.
+"""Checks the shape of the house: directions of includes (here and in rooms.py), sizes (sizes.py), the top level.
 
 Usage: check_layering.py ROOT. Prints one `file:line: rule: what` per violation and exits 1 when there is one.
 """
@@ -10,6 +10,9 @@ import re
 import shutil
 import subprocess
 import sys
+
+import rooms
+import sizes
 
 LAYERS = {"core": ("core",), "search": ("core", "search"), "runtime": ("core", "search", "runtime")}
 USERS = ("tests", "perf", "samples")
@@ -175,27 +178,30 @@ def top_level_entries(root):
 
 
 def violations(root):
-    includes_by_path = {}
+    includes_by_path, texts = {}, {}
     for path in source_files(root):
         with open(os.path.join(root, path), encoding="utf-8") as file:
-            lines = without_comments(file.read()).split("\n")
+            texts[path] = file.read()
+        lines = without_comments(texts[path]).split("\n")
         includes_by_path[path] = list(includes_of(lines))
         yield from file_violations(path, lines, includes_by_path[path])
     yield from public_header_violations(includes_by_path)
+    yield from rooms.violations(root, texts, includes_by_path)
+    yield from sizes.violations({path: text for path, text in texts.items() if path.split("/")[0] in LAYERS})
     for entry in top_level_entries(root):
         if entry not in TOP_LEVEL:
             yield entry, 1, "top-level", "the top level is fixed; put this into one of its folders"
 
 
-def main():
-    if len(sys.argv) != 2 or not os.path.isdir(os.path.join(sys.argv[1], "core")):
+def main(arguments):
+    if len(arguments) != 1 or not os.path.isdir(os.path.join(arguments[0], "core")):
         print("usage: check_layering.py ROOT", file=sys.stderr)
         return 2
-    found = list(violations(sys.argv[1]))
+    found = list(violations(arguments[0]))
     for path, line, rule, what in found:
         print(f"{path}:{line}: {rule}: {what}")
     return 1 if found else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -1,5 +1,5 @@
 // Best mode against every plan of small problems.
-#include "tests/support/best_checks.h"
+#include "tests/support/embedding/checks/best_checks.h"
 
 namespace shardwright::best_property_test {
 

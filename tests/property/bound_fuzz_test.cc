@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "tests/support/bound_checks.h"
+#include "tests/support/embedding/checks/bound_checks.h"
 
 namespace shardwright::bound_fuzz_test {
 

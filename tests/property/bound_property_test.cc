@@ -1,5 +1,5 @@
 // Lower bounds and their certificates against every plan of small problems.
-#include "tests/support/bound_checks.h"
+#include "tests/support/embedding/checks/bound_checks.h"
 
 namespace shardwright::bound_property_test {
 

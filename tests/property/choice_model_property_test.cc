@@ -11,9 +11,9 @@
 
 #include "core/embedding/evaluate.h"
 #include "search/embedding/model/choice_model.h"
-#include "tests/support/embedding_builders.h"
+#include "tests/support/embedding/embedding_builders.h"
+#include "tests/support/embedding/space_builder.h"
 #include "tests/support/random.h"
-#include "tests/support/space_builder.h"
 
 namespace shardwright::choice_model_property_test {
 

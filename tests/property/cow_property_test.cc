@@ -8,7 +8,7 @@
 
 #include "core/cow.h"
 #include "core/embedding/plan.h"
-#include "tests/support/embedding_builders.h"
+#include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/random.h"
 
 namespace shardwright::cow_property_test {

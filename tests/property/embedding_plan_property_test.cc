@@ -9,8 +9,8 @@
 #include "core/embedding/evaluate.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/embedding/result/memory_parts.h"
+#include "tests/support/embedding/random_embedding.h"
 #include "tests/support/random.h"
-#include "tests/support/random_embedding.h"
 
 namespace shardwright::embedding_plan_property_test {
 

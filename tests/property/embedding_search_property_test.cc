@@ -10,9 +10,9 @@
 #include "core/embedding/ranks_sha1.h"
 #include "search/embedding/compat/enumerate.h"
 #include "search/embedding/compat/reserve.h"
-#include "tests/support/naive_planner.h"
-#include "tests/support/random_embedding.h"
-#include "tests/support/search_run.h"
+#include "tests/support/embedding/naive/naive_planner.h"
+#include "tests/support/embedding/random_embedding.h"
+#include "tests/support/embedding/search_run.h"
 
 namespace shardwright::embedding_search_property_test {
 

@@ -12,9 +12,9 @@
 
 #include "core/embedding/evaluate.h"
 #include "search/embedding/compat/enumerate.h"
-#include "tests/support/embedding_builders.h"
-#include "tests/support/random_embedding.h"
-#include "tests/support/small_bounds.h"
+#include "tests/support/embedding/embedding_builders.h"
+#include "tests/support/embedding/random_embedding.h"
+#include "tests/support/embedding/small_bounds.h"
 
 namespace shardwright::explain_property_test {
 

@@ -11,7 +11,7 @@
 #include "core/cow.h"
 #include "core/embedding/plan.h"
 #include "core/embedding/sharding_option.h"
-#include "tests/support/embedding_builders.h"
+#include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/random.h"
 
 namespace shardwright::core_stress_test {

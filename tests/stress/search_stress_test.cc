@@ -13,12 +13,12 @@
 #include "core/embedding/evaluate.h"
 #include "search/embedding/compat/embedding_search.h"
 #include "search/explore.h"
-#include "tests/support/embedding_builders.h"
+#include "tests/support/embedding/embedding_builders.h"
+#include "tests/support/embedding/search_run.h"
+#include "tests/support/embedding/space_builder.h"
 #include "tests/support/random.h"
 #include "tests/support/sanitized.h"
-#include "tests/support/search_run.h"
 #include "tests/support/shuffling_executor.h"
-#include "tests/support/space_builder.h"
 
 namespace shardwright::search_stress_test {
 

@@ -4,7 +4,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "core/json_pointer.h"
 
 namespace shardwright::embedding {
 
@@ -36,5 +39,10 @@ struct TableGroup {
   std::vector<std::string> tables;
   GroupScope on = GroupScope::kRank;
 };
+
+// The JSON pointer to the constraints of a table in a problem file.
+inline std::string constraints_place(std::string_view table) {
+  return "/constraints/" + pointer_token(table);
+}
 
 }  // namespace shardwright::embedding

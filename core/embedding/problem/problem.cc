@@ -5,7 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/embedding/problem/places.h"
+#include "core/embedding/problem/placement_spec.h"
 
 namespace shardwright::embedding {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/embedding/problem/places.h"
+#include "core/embedding/problem/placement_spec.h"
 #include "runtime/embedding/explain/reasons.h"
 #include "runtime/report/text/format.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/embedding/migration.h"
-#include "core/embedding/plan_document.h"
+#include "core/embedding/document/migration.h"
+#include "core/embedding/document/plan_document.h"
 
 namespace shardwright {
 

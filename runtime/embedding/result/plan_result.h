@@ -11,8 +11,8 @@
 
 #include "core/embedding/bound/bound_certificate.h"
 #include "core/embedding/bound/improvement.h"
+#include "core/embedding/document/migration.h"
 #include "core/embedding/evaluate.h"
-#include "core/embedding/migration.h"
 #include "core/embedding/plan.h"
 #include "core/embedding/search_space.h"
 #include "runtime/embedding/result/plan_mode.h"

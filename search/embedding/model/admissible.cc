@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "core/embedding/problem/places.h"
+#include "core/embedding/problem/placement_spec.h"
 #include "search/embedding/model/choice_places.h"
 
 namespace shardwright::embedding {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/embedding/plan_document.h"
+#include "core/embedding/document/plan_document.h"
 #include "core/embedding/search_space.h"
 #include "core/status.h"
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "core/embedding/document/plan_document.h"
 #include "core/embedding/plan.h"
-#include "core/embedding/plan_document.h"
 #include "core/embedding/search_space.h"
 #include "core/status.h"
 

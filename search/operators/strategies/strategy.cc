@@ -1,5 +1,7 @@
 #include "search/operators/strategies/strategy.h"
 
+#include <span>
+#include <string>
 #include <utility>
 
 #include "core/check.h"
@@ -29,6 +31,16 @@ void append_sequence(std::string& text, const ShardingSpec& spec) {
     append_dim(text, spec.dims[dim].axes);
   }
   text += ']';
+}
+
+// "([S0, R], [R], )".
+void append_tuple(std::string& text, std::span<const ShardingSpec* const> elements) {
+  text += '(';
+  for (const ShardingSpec* element : elements) {
+    append_sequence(text, *element);
+    text += ", ";
+  }
+  text += ')';
 }
 
 void append_product(std::string& text, const StrategyName& name) {
@@ -171,13 +183,8 @@ std::string NodeStrategies::name(std::size_t s) const {
       sequence(out), text += " = ", sequence(0);
       break;
     case Form::kGetElement:
-      sequence(out);
-      text += " = get the " + std::to_string(name.element) + " element from (";
-      for (const ShardingSpec* element : input_specs(s, 0)) {
-        append_sequence(text, *element);
-        text += ", ";
-      }
-      text += ')';
+      sequence(out), text += " = get the " + std::to_string(name.element) + " element from ";
+      append_tuple(text, input_specs(s, 0));
       break;
     case Form::kReplica:
       text = std::string("Replica ") + role_of(kind_);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/embedding/evaluate.h"
-#include "tests/support/embedding_builders.h"
+#include "tests/support/embedding/embedding_builders.h"
 
 namespace shardwright::broken_rules_test {
 

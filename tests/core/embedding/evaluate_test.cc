@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/support/embedding_builders.h"
+#include "tests/support/embedding/embedding_builders.h"
 
 namespace shardwright::evaluate_test {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/support/embedding_builders.h"
+#include "tests/support/embedding/embedding_builders.h"
 
 namespace shardwright::plan_test {
 

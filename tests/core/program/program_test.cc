@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/program/edit_log.h"
-#include "tests/support/program_builders.h"
+#include "tests/support/program/program_builders.h"
 
 namespace shardwright::program_test {
 

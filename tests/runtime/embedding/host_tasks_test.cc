@@ -13,7 +13,7 @@
 
 #include "core/embedding/ranks_sha1.h"
 #include "runtime/embedding/planner.h"
-#include "tests/support/embedding_builders.h"
+#include "tests/support/embedding/embedding_builders.h"
 
 namespace shardwright::host_tasks_test {
 

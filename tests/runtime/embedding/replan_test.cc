@@ -9,7 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "search/embedding/questions/replan/old/old_plan.h"
-#include "tests/support/embedding_builders.h"
+#include "tests/support/embedding/embedding_builders.h"
 
 namespace shardwright::replan_test {
 

@@ -11,7 +11,7 @@
 #include "runtime/embedding/planner.h"
 #include "search/embedding/compat/estimate/estimate.h"
 #include "search/embedding/compat/search_parts.h"
-#include "tests/support/embedding_builders.h"
+#include "tests/support/embedding/embedding_builders.h"
 
 namespace shardwright::search_parts_test {
 

@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/support/embedding_builders.h"
+#include "tests/support/embedding/embedding_builders.h"
 
 namespace shardwright::sweep_test {
 

@@ -4,10 +4,10 @@
 #include <set>
 #include <utility>
 
-#include "tests/support/program_builders.h"
-#include "tests/support/program_execution.h"
-#include "tests/support/random_program.h"
-#include "tests/support/transformer_program.h"
+#include "tests/support/program/program_builders.h"
+#include "tests/support/program/program_execution.h"
+#include "tests/support/program/random_program.h"
+#include "tests/support/program/transformer_program.h"
 
 namespace shardwright::execution_test {
 

@@ -9,7 +9,7 @@
 
 #include "search/program/reshard_program.h"
 #include "tests/support/allocation_counter.h"
-#include "tests/support/program_builders.h"
+#include "tests/support/program/program_builders.h"
 
 namespace shardwright::reshard_fault_test {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "search/program/reshard_program.h"
-#include "tests/support/program_builders.h"
+#include "tests/support/program/program_builders.h"
 #include "tests/support/shuffling_executor.h"
 
 namespace shardwright::reshard_program_test {

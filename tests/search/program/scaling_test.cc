@@ -5,7 +5,7 @@
 #include <string>
 
 #include "search/program/reshard_program.h"
-#include "tests/support/program_builders.h"
+#include "tests/support/program/program_builders.h"
 
 namespace shardwright::scaling_test {
 

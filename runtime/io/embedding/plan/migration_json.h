@@ -1,7 +1,7 @@
 // What changes between an old plan and a new one, as JSON.
 #pragma once
 
-#include "core/embedding/migration.h"
+#include "core/embedding/document/migration.h"
 #include "core/embedding/problem/problem.h"
 #include "runtime/io/json/json_writer.h"
 

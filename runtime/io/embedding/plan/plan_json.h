@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "core/embedding/plan_document.h"
+#include "core/embedding/document/plan_document.h"
 #include "core/embedding/problem/problem.h"
 #include "core/status.h"
 #include "runtime/embedding/result/plan_result.h"

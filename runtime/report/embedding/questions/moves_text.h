@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/embedding/migration.h"
+#include "core/embedding/document/migration.h"
 
 namespace shardwright {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/embedding/migration.h"
+#include "core/embedding/document/migration.h"
 #include "core/embedding/plan.h"
 #include "core/embedding/problem/problem.h"
 #include "core/embedding/search_space.h"

@@ -56,6 +56,20 @@ std::vector<std::uint32_t> decisive_times(const CostInstance& instance) {
   return kept;
 }
 
+std::pair<std::uint32_t, std::uint32_t> ends_of(const CostInstance::Edge& edge) {
+  return std::minmax(edge.first, edge.second);
+}
+
+// Numbers of the edges, with those between the same two nodes side by side.
+std::vector<std::uint32_t> order_by_ends(std::span<const CostInstance::Edge> edges) {
+  std::vector<std::uint32_t> order(edges.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return ends_of(edges[a]) < ends_of(edges[b]);
+  });
+  return order;
+}
+
 }  // namespace
 
 ChoiceGraph::ChoiceGraph(const CostInstance& instance) {
@@ -79,14 +93,7 @@ void ChoiceGraph::add_arcs(const CostInstance& instance) {
     const double* by_second;  // the transpose
   };
   const std::span<const CostInstance::Edge> edges = instance.edges();
-  std::vector<std::uint32_t> order(edges.size());
-  std::iota(order.begin(), order.end(), 0U);
-  const auto ends = [&](std::uint32_t e) { return std::minmax(edges[e].first, edges[e].second); };
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    const std::pair<std::uint32_t, std::uint32_t> x = ends(a), y = ends(b);
-    return x < y;
-  });
-
+  const std::vector<std::uint32_t> order = order_by_ends(edges);
   std::vector<const double*> transposes(instance.num_matrices(), nullptr);
   const auto transpose = [&](const CostInstance::Edge& edge) {
     const double*& result = transposes[edge.matrix];
@@ -101,7 +108,7 @@ void ChoiceGraph::add_arcs(const CostInstance& instance) {
   first_arc_.assign(num_nodes() + 1, 0);
   for (std::size_t i = 0; i < order.size();) {
     std::size_t next = i + 1;
-    while (next < order.size() && ends(order[next]) == ends(order[i]))
+    while (next < order.size() && ends_of(edges[order[next]]) == ends_of(edges[order[i]]))
       ++next;
     const CostInstance::Edge& edge = edges[order[i]];
     Pair pair{edge.first, edge.second, instance.matrix(edge).data(), nullptr};

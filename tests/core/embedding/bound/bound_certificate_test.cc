@@ -11,8 +11,8 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/support/embedding_builders.h"
-#include "tests/support/space_builder.h"
+#include "tests/support/embedding/embedding_builders.h"
+#include "tests/support/embedding/space_builder.h"
 
 namespace shardwright::bound_certificate_test {
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/embedding/problem/problem.h"
-#include "tests/support/embedding_builders.h"
+#include "tests/support/embedding/embedding_builders.h"
 
 namespace shardwright::calibration_test {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "tests/support/embedding_builders.h"
+#include "tests/support/embedding/embedding_builders.h"
 
 namespace shardwright::problem_test {
 

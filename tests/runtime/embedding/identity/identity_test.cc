@@ -12,7 +12,7 @@
 
 #include "runtime/embedding/planner.h"
 #include "runtime/io/embedding/problem/problem_json.h"
-#include "tests/support/embedding_builders.h"
+#include "tests/support/embedding/embedding_builders.h"
 
 namespace shardwright::identity_test {
 

@@ -8,8 +8,8 @@
 #include "search/embedding/compat/embedding_search.h"
 #include "search/explore.h"
 #include "tests/support/allocation_counter.h"
-#include "tests/support/embedding_builders.h"
-#include "tests/support/space_builder.h"
+#include "tests/support/embedding/embedding_builders.h"
+#include "tests/support/embedding/space_builder.h"
 
 namespace shardwright::allocation_test {
 

@@ -11,10 +11,10 @@
 #include <stop_token>
 #include <vector>
 
-#include "tests/support/embedding_builders.h"
-#include "tests/support/random_embedding.h"
-#include "tests/support/search_run.h"
-#include "tests/support/space_builder.h"
+#include "tests/support/embedding/embedding_builders.h"
+#include "tests/support/embedding/random_embedding.h"
+#include "tests/support/embedding/search_run.h"
+#include "tests/support/embedding/space_builder.h"
 
 namespace shardwright::embedding_search_test {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "tests/support/embedding_builders.h"
+#include "tests/support/embedding/embedding_builders.h"
 
 namespace shardwright::reserve_test {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "tests/support/embedding_builders.h"
-#include "tests/support/space_builder.h"
+#include "tests/support/embedding/embedding_builders.h"
+#include "tests/support/embedding/space_builder.h"
 
 namespace shardwright::choice_model_test {
 

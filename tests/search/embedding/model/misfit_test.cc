@@ -6,8 +6,8 @@
 #include <doctest/doctest.h>
 
 #include "search/embedding/compat/enumerate.h"
-#include "tests/support/embedding_builders.h"
-#include "tests/support/small_bounds.h"
+#include "tests/support/embedding/embedding_builders.h"
+#include "tests/support/embedding/small_bounds.h"
 
 namespace shardwright::misfit_test {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/support/embedding_builders.h"
+#include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/random.h"
 
 namespace shardwright::shard_layout_test {

@@ -11,7 +11,7 @@
 #include "search/embedding/questions/explain/infeasible/irreducible_set.h"
 #include "search/embedding/questions/explain/infeasible/problem_changes.h"
 #include "search/embedding/questions/explain/infeasible/remedies.h"
-#include "tests/support/embedding_builders.h"
+#include "tests/support/embedding/embedding_builders.h"
 
 namespace shardwright::fit_oracle_test {
 

@@ -8,7 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "search/embedding/questions/sweep/sweep_grid.h"
-#include "tests/support/embedding_builders.h"
+#include "tests/support/embedding/embedding_builders.h"
 
 namespace shardwright::memory_chain_test {
 

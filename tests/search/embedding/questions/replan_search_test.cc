@@ -14,7 +14,7 @@
 #include "search/embedding/questions/plan_of_entries.h"
 #include "search/embedding/questions/replan/blend/plan_state.h"
 #include "search/executor.h"
-#include "tests/support/embedding_builders.h"
+#include "tests/support/embedding/embedding_builders.h"
 
 namespace shardwright::replan_search_test {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "search/operators/solve/solve.h"
-#include "tests/support/random_cost_instance.h"
+#include "tests/support/operators/random_cost_instance.h"
 #include "tests/support/shuffling_executor.h"
 
 namespace shardwright::large_instance_test {

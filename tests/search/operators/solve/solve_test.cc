@@ -14,9 +14,9 @@
 #include "search/operators/solve/exact/exact_search.h"
 #include "search/operators/solve/reduce/reduce.h"
 #include "search/operators/solve/solve.h"
-#include "tests/support/naive_cost_solver.h"
+#include "tests/support/operators/naive_cost_solver.h"
+#include "tests/support/operators/random_cost_instance.h"
 #include "tests/support/random.h"
-#include "tests/support/random_cost_instance.h"
 #include "tests/support/shuffling_executor.h"
 
 namespace shardwright::solve_test {

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "core/embedding/problem/places.h"
+#include "core/embedding/problem/placement_spec.h"
 
 namespace shardwright {
 namespace {

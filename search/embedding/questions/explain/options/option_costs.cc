@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "core/embedding/problem/places.h"
+#include "core/embedding/problem/placement_spec.h"
 #include "search/embedding/model/rank_state/greedy_placer.h"
 #include "search/embedding/questions/explain/options/shared_places.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/embedding/problem/places.h"
+#include "core/embedding/problem/placement_spec.h"
 
 namespace shardwright {
 namespace {

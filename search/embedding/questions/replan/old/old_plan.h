@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/embedding/migration.h"
+#include "core/embedding/document/migration.h"
+#include "core/embedding/document/plan_document.h"
 #include "core/embedding/plan.h"
-#include "core/embedding/plan_document.h"
 #include "core/embedding/search_space.h"
 #include "core/status.h"
 

@@ -11,7 +11,7 @@
 #include "runtime/io/embedding/problem/search_space_json.h"
 #include "runtime/io/file.h"
 #include "runtime/io/json/json_document.h"
-#include "tests/support/embedding_builders.h"
+#include "tests/support/embedding/embedding_builders.h"
 
 namespace shardwright::plan_json_test {
 

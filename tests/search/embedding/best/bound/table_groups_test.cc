@@ -10,8 +10,8 @@
 
 #include "search/embedding/best/bound/bound_prover.h"
 #include "search/embedding/best/bound/rank_filler.h"
-#include "tests/support/embedding_builders.h"
-#include "tests/support/space_builder.h"
+#include "tests/support/embedding/embedding_builders.h"
+#include "tests/support/embedding/space_builder.h"
 
 namespace shardwright::table_groups_test {
 

@@ -10,10 +10,10 @@
 #include <optional>
 #include <vector>
 
-#include "tests/support/naive_allocation.h"
+#include "tests/support/embedding/naive/naive_allocation.h"
+#include "tests/support/embedding/small_models.h"
+#include "tests/support/embedding/space_builder.h"
 #include "tests/support/random.h"
-#include "tests/support/small_models.h"
-#include "tests/support/space_builder.h"
 
 namespace shardwright::branch_and_bound_test {
 

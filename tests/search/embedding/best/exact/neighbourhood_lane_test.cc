@@ -7,9 +7,9 @@
 #include <optional>
 #include <stop_token>
 
-#include "tests/support/naive_allocation.h"
+#include "tests/support/embedding/naive/naive_allocation.h"
+#include "tests/support/embedding/small_models.h"
 #include "tests/support/random.h"
-#include "tests/support/small_models.h"
 
 namespace shardwright::neighbourhood_lane_test {
 

@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "tests/support/small_models.h"
-#include "tests/support/space_builder.h"
+#include "tests/support/embedding/small_models.h"
+#include "tests/support/embedding/space_builder.h"
 
 namespace shardwright::rank_symmetry_test {
 

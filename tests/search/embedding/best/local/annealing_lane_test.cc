@@ -13,11 +13,11 @@
 
 #include "search/embedding/best/incumbent/tie_breaking.h"
 #include "search/embedding/best/moves/pair_balancer.h"
-#include "tests/support/embedding_builders.h"
-#include "tests/support/naive_allocation.h"
+#include "tests/support/embedding/embedding_builders.h"
+#include "tests/support/embedding/naive/naive_allocation.h"
+#include "tests/support/embedding/small_models.h"
+#include "tests/support/embedding/space_builder.h"
 #include "tests/support/random.h"
-#include "tests/support/small_models.h"
-#include "tests/support/space_builder.h"
 
 namespace shardwright::annealing_lane_test {
 

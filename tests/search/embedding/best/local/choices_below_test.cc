@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
+#include "tests/support/embedding/small_models.h"
+#include "tests/support/embedding/space_builder.h"
 #include "tests/support/random.h"
-#include "tests/support/small_models.h"
-#include "tests/support/space_builder.h"
 
 namespace shardwright::choices_below_test {
 

@@ -15,9 +15,9 @@
 #include "search/embedding/compat/cache_scaling/cache_budget.h"
 #include "search/embedding/compat/cache_scaling/luus_jaakola.h"
 #include "search/embedding/compat/enumerate.h"
-#include "tests/support/embedding_builders.h"
+#include "tests/support/embedding/embedding_builders.h"
+#include "tests/support/embedding/search_run.h"
 #include "tests/support/random.h"
-#include "tests/support/search_run.h"
 
 namespace shardwright::scaleup_test {
 

@@ -9,9 +9,9 @@
 #include <tuple>
 #include <vector>
 
-#include "tests/support/embedding_builders.h"
-#include "tests/support/random_embedding.h"
-#include "tests/support/space_builder.h"
+#include "tests/support/embedding/embedding_builders.h"
+#include "tests/support/embedding/random_embedding.h"
+#include "tests/support/embedding/space_builder.h"
 
 namespace shardwright::group_order_test {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "search/embedding/compat/proposals/proposal_cache.h"
-#include "tests/support/random_embedding.h"
+#include "tests/support/embedding/random_embedding.h"
 
 namespace shardwright::proposal_batch_test {
 

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "tests/support/embedding_builders.h"
-#include "tests/support/naive_planner.h"
-#include "tests/support/random_embedding.h"
-#include "tests/support/space_builder.h"
+#include "tests/support/embedding/embedding_builders.h"
+#include "tests/support/embedding/naive/naive_planner.h"
+#include "tests/support/embedding/random_embedding.h"
+#include "tests/support/embedding/space_builder.h"
 
 namespace shardwright::proposers_test {
 

@@ -11,9 +11,9 @@
 #include "search/embedding/model/rank_state/allocation_state.h"
 #include "search/embedding/model/rank_state/greedy_placer.h"
 #include "search/embedding/model/rank_state/plan_loads.h"
+#include "tests/support/embedding/small_models.h"
+#include "tests/support/embedding/space_builder.h"
 #include "tests/support/random.h"
-#include "tests/support/small_models.h"
-#include "tests/support/space_builder.h"
 
 namespace {
 

@@ -15,9 +15,9 @@
 #include "search/operators/solve/graph/usage_profile.h"
 #include "search/operators/solve/local/block_solver.h"
 #include "search/operators/solve/local/first_feasible.h"
-#include "tests/support/naive_cost_solver.h"
+#include "tests/support/operators/naive_cost_solver.h"
+#include "tests/support/operators/random_cost_instance.h"
 #include "tests/support/random.h"
-#include "tests/support/random_cost_instance.h"
 #include "tests/support/shuffling_executor.h"
 
 namespace shardwright::local_search_test {

@@ -1,4 +1,4 @@
-#include "tests/support/naive_allocation.h"
+#include "tests/support/embedding/naive/naive_allocation.h"
 
 #include <algorithm>
 #include <utility>

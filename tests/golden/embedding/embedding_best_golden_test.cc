@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string>
 
-#include "tests/support/golden_best.h"
+#include "tests/support/embedding/checks/golden_best.h"
 
 namespace shardwright::embedding_best_golden_test {
 

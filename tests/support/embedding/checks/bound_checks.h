@@ -9,7 +9,7 @@
 #include "search/embedding/best/bound/bound_prover.h"
 #include "search/embedding/model/choice_model.h"
 #include "search/embedding/model/option_pool.h"
-#include "tests/support/small_bounds.h"
+#include "tests/support/embedding/small_bounds.h"
 
 namespace shardwright::test_support {
 

@@ -1,7 +1,7 @@
 // Where a MILP solver proved optimality, so do we.
 #include <string>
 
-#include "tests/support/golden_bounds.h"
+#include "tests/support/embedding/checks/golden_bounds.h"
 
 namespace shardwright::embedding_bound_golden_test {
 

@@ -2,7 +2,7 @@
 #include <string>
 #include <tuple>
 
-#include "tests/support/naive_planner.h"
+#include "tests/support/embedding/naive/naive_planner.h"
 
 namespace shardwright::test_support::naive {
 

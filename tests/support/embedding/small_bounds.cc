@@ -1,4 +1,4 @@
-#include "tests/support/small_bounds.h"
+#include "tests/support/embedding/small_bounds.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/embedding/broken_rules.h"
-#include "tests/support/embedding_builders.h"
-#include "tests/support/space_builder.h"
+#include "tests/support/embedding/embedding_builders.h"
+#include "tests/support/embedding/space_builder.h"
 
 namespace shardwright::test_support {
 

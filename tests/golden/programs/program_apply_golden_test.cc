@@ -9,7 +9,7 @@
 #include "runtime/io/file.h"
 #include "runtime/io/program/program_json.h"
 #include "runtime/program/reshard_program.h"
-#include "tests/support/program_execution.h"
+#include "tests/support/program/program_execution.h"
 
 namespace shardwright::program_apply_golden_test {
 

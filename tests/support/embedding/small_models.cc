@@ -1,9 +1,9 @@
-#include "tests/support/small_models.h"
+#include "tests/support/embedding/small_models.h"
 
 #include <vector>
 
-#include "tests/support/embedding_builders.h"
-#include "tests/support/space_builder.h"
+#include "tests/support/embedding/embedding_builders.h"
+#include "tests/support/embedding/space_builder.h"
 
 namespace shardwright::test_support {
 

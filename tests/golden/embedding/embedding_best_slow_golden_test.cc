@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "tests/support/golden_best.h"
+#include "tests/support/embedding/checks/golden_best.h"
 
 namespace shardwright::embedding_best_slow_golden_test {
 

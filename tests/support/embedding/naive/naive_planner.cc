@@ -1,4 +1,4 @@
-#include "tests/support/naive_planner.h"
+#include "tests/support/embedding/naive/naive_planner.h"
 
 #include <algorithm>
 #include <limits>

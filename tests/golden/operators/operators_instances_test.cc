@@ -13,7 +13,7 @@
 #include "core/operators/instance/sharding_request.h"
 #include "runtime/io/file.h"
 #include "runtime/io/operators/instance/cost_instance_json.h"
-#include "tests/support/naive_cost_solver.h"
+#include "tests/support/operators/naive_cost_solver.h"
 
 namespace shardwright::operators_instances_test {
 

@@ -1,5 +1,5 @@
 // Builds random cost instances layer by layer.
-#include "tests/support/random_cost_instance.h"
+#include "tests/support/operators/random_cost_instance.h"
 
 #include <algorithm>
 #include <cmath>

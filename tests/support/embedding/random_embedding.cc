@@ -1,4 +1,4 @@
-#include "tests/support/random_embedding.h"
+#include "tests/support/embedding/random_embedding.h"
 
 #include <algorithm>
 #include <initializer_list>

@@ -1,5 +1,5 @@
 // Counts through all choices.
-#include "tests/support/naive_cost_solver.h"
+#include "tests/support/operators/naive_cost_solver.h"
 
 #include <cstddef>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "tests/support/program_execution.h"
+#include "tests/support/program/program_execution.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "tests/support/inserted_operator.h"
-#include "tests/support/whole_program.h"
+#include "tests/support/program/inserted_operator.h"
+#include "tests/support/program/whole_program.h"
 
 namespace shardwright::test_support {
 namespace {

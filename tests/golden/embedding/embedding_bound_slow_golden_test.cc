@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <string>
 
-#include "tests/support/golden_bounds.h"
+#include "tests/support/embedding/checks/golden_bounds.h"
 
 namespace shardwright::embedding_bound_slow_golden_test {
 

@@ -13,7 +13,7 @@
 #include "core/embedding/evaluate.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/io/embedding/plan/plan_json.h"
-#include "tests/support/golden_bounds.h"
+#include "tests/support/embedding/checks/golden_bounds.h"
 
 namespace shardwright::test_support {
 

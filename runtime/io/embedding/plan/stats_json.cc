@@ -1,4 +1,4 @@
-#include "runtime/io/embedding/answers/stats_json.h"
+#include "runtime/io/embedding/plan/stats_json.h"
 
 #include <optional>
 #include <string_view>

@@ -10,7 +10,7 @@
 
 #include "core/embedding/bound/bound_certificate.h"
 #include "runtime/embedding/planner.h"
-#include "tests/support/small_bounds.h"
+#include "tests/support/embedding/small_bounds.h"
 
 namespace shardwright::test_support {
 
