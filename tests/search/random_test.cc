@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace shardwright::random_test {
+
 using shardwright::RandomGenerator;
 
 TEST_CASE("random: the sequence is SplitMix64's") {
@@ -68,3 +70,5 @@ TEST_CASE("random: chances are what they say") {
   CHECK(sum > kDraws / 2.0 - 145);
   CHECK(sum < kDraws / 2.0 + 145);
 }
+
+}  // namespace shardwright::random_test

@@ -15,6 +15,8 @@
 #include "tests/support/embedding/space_builder.h"
 #include "tests/support/random.h"
 
+namespace shardwright::rank_state_test {
+
 namespace {
 
 using namespace shardwright;
@@ -123,3 +125,5 @@ TEST_CASE("plan loads: rating and bytes are the verifier's, and the greedy place
   }
   CHECK(placed > 100);
 }
+
+}  // namespace shardwright::rank_state_test
