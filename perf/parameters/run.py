@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,9 @@ WORK = 3_000_000
 SEEDS = 3
 FACTORS = (0.5, 2.0)
 TABLE = Path(__file__).resolve().with_name("README.md")
+HEADERS = (*sorted((repository.ROOT / "search/embedding/best/parameters").glob("*_parameters.h")),
+           repository.ROOT / "search/embedding/model/context/pricing_parameters.h")
+MEMBER = re.compile(r"^  [\w:<>, ]+? (\w+)(?: = [^;]+|\{[^;]*\});", re.MULTILINE)
 BEGIN, END = "<!-- table -->", "<!-- end of table -->"
 
 EXAMPLES = """examples:
@@ -88,6 +92,11 @@ class Change:
         return " ".join(parts)
 
 
+def declared() -> set[str]:
+    """The members with a default in the headers of parameters."""
+    return {name for header in HEADERS for name in MEMBER.findall(header.read_text(encoding="utf-8"))}
+
+
 def percent(log: float) -> str:
     return f"{100 * math.expm1(log):+.3f} %"
 
@@ -97,7 +106,11 @@ def table(options: argparse.Namespace) -> str:
     cases = options.case or CASES
     fixed = [f"--case={case}" for case in cases] + [f"--work={options.work}"]
     common = [*fixed, f"--seeds={options.seeds}"]
-    parameters = [parameter for parameter in ask(driver, "--list")
+    known = ask(driver, "--list")
+    missing = declared() - {parameter["name"].split(".")[-1] for parameter in known}
+    if missing:
+        raise TrackError(f"perf/parameters/parameter_list.cc lacks {', '.join(sorted(missing))}")
+    parameters = [parameter for parameter in known
                   if not options.only or parameter["name"].startswith(tuple(options.only))]
     twice = ask(driver, *fixed, f"--seeds={2 * options.seeds}")
     before = {case: ratings[:options.seeds] for case, ratings in twice.items()}
