@@ -30,8 +30,8 @@ struct SubproblemAnswer {
 // Depth-first. Tables are decided one after another, the largest first, shard by shard. A branch
 // ends where a rank is too full, a rule is broken, or what remains needs more load or memory than
 // the open ranks have left, at one of several prices. Symmetry breaking: of identical ranks only
-// the first is tried, and identical shards go to ranks in ascending order. Thread safety: one
-// thread at a time. Refers to the allocation.
+// the first is tried, and identical shards go to ranks in ascending order.
+// Thread safety: one thread at a time. Refers to the allocation.
 class BranchAndBound {
  public:
   static constexpr double kLeastGain = 1e-11;  // relative; less is rounding

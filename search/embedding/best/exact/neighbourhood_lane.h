@@ -18,8 +18,8 @@ namespace shardwright::embedding {
 // no allocation to begin with, the whole model is tried the same way with more and more work,
 // unless it has too many tables. The same seed, offers and work give the same result.
 // Source: Shaw 1998, "Using constraint programming and local search methods to solve vehicle
-// routing problems". Thread safety: one thread at a time; shares only the const context, which must
-// outlive it.
+// routing problems".
+// Thread safety: one thread at a time; shares only the const context, which must outlive it.
 class NeighbourhoodLane {
  public:
   NeighbourhoodLane(const SearchContext& context, std::uint64_t seed,

@@ -11,7 +11,8 @@ namespace shardwright::embedding {
 
 // Two ranks are twins if swapping everything that is yet to be placed on them changes nothing: they
 // hold the same, and if a choice is bound to hosts, so do their hosts. A search needs to try only
-// the first of several twins. Thread safety: one thread at a time. Refers to the loads.
+// the first of several twins.
+// Thread safety: one thread at a time. Refers to the loads.
 class RankSymmetry {
  public:
   explicit RankSymmetry(const RankLoads& loads);

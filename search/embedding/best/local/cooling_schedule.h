@@ -17,7 +17,8 @@ struct RoundShape {
   double typical_gain = 1;  // energy that the shards of a table add on average
 };
 
-// Geometric cooling. Thread safety: one thread at a time. Refers to the parameters.
+// Geometric cooling.
+// Thread safety: one thread at a time. Refers to the parameters.
 class CoolingSchedule {
  public:
   explicit CoolingSchedule(const CoolingParameters& parameters) : parameters_(&parameters) {}

@@ -18,9 +18,9 @@ struct EvenWeights {
 };
 
 // Each shard goes to the rank whose squares and energy rise least. Blocks of ranks are skipped
-// whose least loads and bytes already cost more than another rank, so a shard costs about O(blocks
-// + ranks per block) instead of O(ranks). Thread safety: one thread at a time. Refers to the
-// allocation.
+// whose least loads and bytes already cost more than another rank, so that most shards look at a
+// few blocks instead of all ranks.
+// Thread safety: one thread at a time. Refers to the allocation.
 class EvenPlacer {
  public:
   EvenPlacer(AllocationState& state, const EvenWeights& weights,

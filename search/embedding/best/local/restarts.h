@@ -11,8 +11,8 @@
 namespace shardwright::embedding {
 
 // Three ways to a new allocation: the first one of all, choices anew where memory is scarce, and
-// choices for a target far below the best rating. Thread safety: one thread at a time. Refers to
-// everything that it is given.
+// choices for a target far below the best rating.
+// Thread safety: one thread at a time. Refers to everything that it is given.
 class Restarts {
  public:
   Restarts(AllocationState& state, Annealer& annealer, const Incumbent& incumbent,

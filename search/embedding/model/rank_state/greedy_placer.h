@@ -26,7 +26,8 @@ struct PlacementView {
 // wins ties. Optimal for one option where its shards cost the same, or where the sharding type
 // leaves only one rank or host to choose. Unlike EnergyPlacer it looks at every rank and draws no
 // random numbers: answers to questions must not depend on a seed.
-// Keeps references. Thread safety: one thread at a time.
+// Keeps references.
+// Thread safety: one thread at a time.
 class GreedyPlacer {
  public:
   GreedyPlacer(const Problem& problem, const Topology& available, const ShardingOption& option,

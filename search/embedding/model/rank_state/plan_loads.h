@@ -13,7 +13,8 @@ namespace shardwright::embedding {
 
 // For options of any origin: those of the search space, excluded ones, and those of an old plan.
 // Loads are summed in the order of changes, so ratings are near those of the verifier, not equal to
-// them. Keeps references. Thread safety: one thread at a time.
+// them. Keeps references.
+// Thread safety: one thread at a time.
 class PlanLoads {
  public:
   PlanLoads(const Problem& problem, const Topology& available);

@@ -10,7 +10,8 @@ namespace shardwright::embedding {
 
 // Capacity is what the reservation leaves; it may be negative. A rank that holds nothing fits
 // whatever its capacity is. The load is a running sum: its last digits depend on the order of
-// changes. Thread safety: a value.
+// changes.
+// Thread safety: a value.
 struct RankState {
   double load = 0;
   std::int64_t hbm_bytes = 0;
