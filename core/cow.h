@@ -1,5 +1,5 @@
-// Copy-on-write building blocks: immutable shared arrays and a persistent vector, with observable
-// sharing.
+// Copy-on-write building blocks: an immutable shared array and a persistent vector. Both show what
+// two values share.
 #pragma once
 
 #include <array>
@@ -16,11 +16,12 @@
 
 namespace shardwright {
 
-// Where a value is stored. Equal identities mean shared storage, not merely equal contents.
+// The address of a value's storage. Two values with the same identity share storage; equal contents
+// alone do not give equal identities.
 using Identity = const void*;
 
-// An immutable array that copies share. One allocation: a header of 8 bytes, then the elements.
-// Copying is O(1) and does not allocate; the empty array allocates nothing.
+// An immutable array whose copies share one block: a header of 8 bytes, then the elements.
+// Copying is O(1) and does not allocate. The empty array has no block.
 // Thread safety: a value; copies that share storage may be used from different threads.
 template <class T>
 class SharedArray {
@@ -75,11 +76,11 @@ class SharedArray {
   Block* block_ = nullptr;
 };
 
-// A persistent vector of fixed size: set() returns a new vector that shares every node but the path
-// to the changed element. A radix tree of branching 8, so a change copies at most
-// max(1, ceil(log8(size))) nodes of 8 elements or pointers.
-// Cost: operator[] O(log8 size), no allocation; set O(8 log8 size) time and bytes, at most one
-// allocation per level; copy O(1), no allocation.
+// A persistent vector of fixed size. A change returns a new vector that shares every tree node
+// except those on the paths to the changed elements. The tree has a branching factor of 8, so one
+// change copies max(1, ceil(log8(size))) nodes of 8 elements or pointers.
+// Cost: operator[] O(log8 size), no allocation; set O(8 log8 size) time and bytes, one allocation
+// per level; set_all one allocation per node that leads to a change; copy O(1), no allocation.
 // Thread safety: a value; versions that share nodes may be used from different threads.
 template <class T>
 class PersistentVector {
@@ -87,7 +88,7 @@ class PersistentVector {
   PersistentVector() = default;
   PersistentVector(const PersistentVector&) = default;
   PersistentVector& operator=(const PersistentVector&) = default;
-  // Leaves `other` empty.
+  // `other` is empty afterwards.
   PersistentVector(PersistentVector&& other) noexcept
       : size_(std::exchange(other.size_, 0)),
         depth_(std::exchange(other.depth_, 0)),
@@ -101,12 +102,13 @@ class PersistentVector {
   }
   ~PersistentVector() = default;
 
-  // `size` elements, element i = make(i), in index order.
+  // A vector of `size` elements. Calls make(0), make(1), ... in index order.
   template <class Make>
   static PersistentVector generate(std::size_t size, const Make& make) {
     PersistentVector vector;
     vector.size_ = size;
-    while ((kBranch << (kBits * vector.depth_)) < size) ++vector.depth_;
+    while ((kBranch << (kBits * vector.depth_)) < size)
+      ++vector.depth_;
     if (size > 0) vector.root_ = build(vector.depth_, 0, size, make);
     return vector;
   }
@@ -123,15 +125,49 @@ class PersistentVector {
     return static_cast<const Leaf*>(node)->elements[slot(i, 0)];
   }
 
+  // An element and its new value.
+  struct Change {
+    std::size_t index = 0;
+    T value;
+  };
+
   // The same vector with element i replaced. On bad_alloc this vector is unchanged.
   PersistentVector set(std::size_t i, T value) const {
-    SHARDWRIGHT_DCHECK(i < size_);
+    Change change{i, std::move(value)};
+    return set_all({&change, 1});
+  }
+
+  // The same vector with several elements replaced. Copies each node at most once and moves the
+  // values out of `changes`. Precondition: indices ascend and none is repeated. On bad_alloc this
+  // vector is unchanged.
+  PersistentVector set_all(std::span<Change> changes) const {
+    if (changes.empty()) return *this;
+    SHARDWRIGHT_DCHECK(changes.back().index < size_);
     PersistentVector changed = *this;
-    changed.root_ = replace(root_.get(), depth_, i, std::move(value));
+    changed.root_ = replace(root_.get(), depth_, changes);
     return changed;
   }
 
-  // The storage of the leaf that holds element i: equal in two versions exactly if they share it.
+  // How many nodes set_all() copies for changes of these elements. O(changes x log8 size) time.
+  std::size_t nodes_copied(std::span<const Change> changes) const {
+    std::size_t nodes = 0;
+    for (unsigned level = 0; level <= depth_; ++level) {
+      for (std::size_t i = 0; i < changes.size(); ++i) {
+        if (i == 0 || node_at(changes[i].index, level) != node_at(changes[i - 1].index, level))
+          ++nodes;
+      }
+    }
+    return nodes;
+  }
+  // How many nodes the whole vector has.
+  std::size_t num_nodes() const {
+    std::size_t nodes = 0;
+    for (unsigned level = 0; level <= depth_ && size_ > 0; ++level)
+      nodes += node_at(size_ - 1, level) + 1;
+    return nodes;
+  }
+
+  // The storage of the leaf that holds element i. Two versions share the leaf if it is equal.
   Identity identity(std::size_t i) const {
     return static_cast<const void*>(&(*this)[i / kBranch * kBranch]);
   }
@@ -153,12 +189,15 @@ class PersistentVector {
   static std::size_t slot(std::size_t i, unsigned level) {
     return (i >> (kBits * level)) & (kBranch - 1);
   }
+  // The number, within its level, of the node above element i; level 0 has the leaves.
+  static std::size_t node_at(std::size_t i, unsigned level) { return i >> (kBits * (level + 1)); }
 
   template <class Make>
   static NodePtr build(unsigned level, std::size_t begin, std::size_t size, const Make& make) {
     if (level == 0) {
       auto leaf = std::make_shared<Leaf>();
-      for (std::size_t i = 0; i < kBranch && begin + i < size; ++i) leaf->elements[i] = make(begin + i);
+      for (std::size_t i = 0; i < kBranch && begin + i < size; ++i)
+        leaf->elements[i] = make(begin + i);
       return leaf;
     }
     auto inner = std::make_shared<Inner>();
@@ -169,15 +208,23 @@ class PersistentVector {
     return inner;
   }
 
-  static NodePtr replace(const Node* node, unsigned level, std::size_t i, T value) {
+  static NodePtr replace(const Node* node, unsigned level, std::span<Change> changes) {
     if (level == 0) {
       auto leaf = std::make_shared<Leaf>(*static_cast<const Leaf*>(node));
-      leaf->elements[slot(i, 0)] = std::move(value);
+      for (Change& change : changes)
+        leaf->elements[slot(change.index, 0)] = std::move(change.value);
       return leaf;
     }
     auto inner = std::make_shared<Inner>(*static_cast<const Inner*>(node));
-    NodePtr& child = inner->children[slot(i, level)];
-    child = replace(child.get(), level - 1, i, std::move(value));
+    while (!changes.empty()) {
+      const std::size_t at = slot(changes.front().index, level);
+      std::size_t count = 1;
+      while (count < changes.size() && slot(changes[count].index, level) == at)
+        ++count;
+      NodePtr& child = inner->children[at];
+      child = replace(child.get(), level - 1, changes.first(count));
+      changes = changes.subspan(count);
+    }
     return inner;
   }
 

@@ -1,10 +1,11 @@
-// Interner: equal values become one immutable object, so that equality is pointer equality.
+// Interner: stores equal values once, so that comparing pointers compares values.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -14,12 +15,11 @@ namespace shardwright {
 
 namespace internal {
 
-// The type-erased half: an open-addressing index from hash to object address.
-// Thread safety: none of its own; a shard's mutex guards it.
+// An open-addressing index from hash to object address, independent of the object's type.
+// Thread safety: one thread at a time; the mutex of the interner's shard guards it.
 class InternIndex {
  public:
-  // Calls `equals(object)` for the objects with this hash until one answers true; that object, or
-  // nullptr.
+  // Returns the first object with this hash for which `equals(object)` is true, or nullptr.
   template <class Equals>
   const void* find(std::uint64_t hash, const Equals& equals) const {
     if (slots_.empty()) return nullptr;
@@ -31,7 +31,7 @@ class InternIndex {
     return nullptr;
   }
 
-  // Makes room for one more object. Strong guarantee: on bad_alloc nothing has changed.
+  // Makes room for one more object. On bad_alloc nothing has changed.
   void reserve_one() {
     if ((size_ + 1) * 4 <= slots_.size() * 3) return;
     std::vector<Slot> grown(slots_.empty() ? 16 : slots_.size() * 2);
@@ -58,7 +58,8 @@ class InternIndex {
   static void place(std::vector<Slot>& slots, const Slot& slot) noexcept {
     const std::size_t mask = slots.size() - 1;
     std::size_t at = static_cast<std::size_t>(slot.hash) & mask;
-    while (slots[at].object != nullptr) at = (at + 1) & mask;
+    while (slots[at].object != nullptr)
+      at = (at + 1) & mask;
     slots[at] = slot;
   }
 
@@ -68,15 +69,15 @@ class InternIndex {
 
 }  // namespace internal
 
-// Uniquer for immutable values of type T. `Traits` gives `static std::uint64_t hash(const T&)` with
+// Holds each distinct value of type T once. `Traits` has `static std::uint64_t hash(const T&)` with
 // well-mixed bits and `static bool equal(const T&, const T&)`.
 //
-// Layers: an interner built on a base answers with the base's object where the base has an equal
-// one, and otherwise keeps the value in its own layer. Dropping a layer drops what it added; base
-// pointers stay valid. A base must outlive its layers, and must not gain values of interest to a
-// layer after the layer has interned an equal one (the two would then be distinct objects).
+// An interner may be a layer over a base. It returns the base's object if the base has an equal one
+// and keeps the value itself otherwise. Destroying a layer destroys only what the layer added. A
+// base must outlive its layers. A value that is added to the base after a layer has interned an
+// equal one exists twice.
 //
-// Thread safety: intern, find and size may be called concurrently from any thread.
+// Thread safety: all members may be called concurrently from any thread.
 template <class T, class Traits>
 class Interner {
  public:
@@ -85,24 +86,18 @@ class Interner {
   Interner(const Interner&) = delete;
   Interner& operator=(const Interner&) = delete;
 
-  // The one object equal to `value`. O(1) expected; allocates only when the value is new. On
-  // bad_alloc nothing has changed. The pointer lives as long as the layer that holds it.
-  const T* intern(T value) {
-    const std::uint64_t hash = Traits::hash(value);
-    if (const T* found = find_hashed(value, hash)) return found;
-    Shard& shard = shards_[shard_of(hash)];
-    WriterLock lock(shard.mutex);
-    if (const T* raced = shard.find(value, hash)) return raced;
-    shard.index.reserve_one();
-    shard.objects.push_back(std::move(value));
-    shard.index.insert(hash, &shard.objects.back());
-    return &shard.objects.back();
-  }
+  // Returns the one object equal to `value`, which lives as long as the layer that holds it. O(1)
+  // expected; allocates only if the value is new. On bad_alloc nothing has changed.
+  const T* intern(T value) { return find_or_add(value, &value); }
 
-  // The object equal to `value` in this layer or its bases, or nullptr. Does not allocate.
+  // The same for an object that the caller stores: it is registered where it lies instead of being
+  // copied. Precondition: it outlives this interner and does not change.
+  const T* adopt(const T& object) { return find_or_add(object, nullptr); }
+
+  // Returns the object equal to `value` in this layer or its bases, or nullptr. Does not allocate.
   const T* find(const T& value) const { return find_hashed(value, Traits::hash(value)); }
 
-  // Number of values in this layer alone.
+  // The number of values in this layer, without its bases.
   std::size_t size() const {
     std::size_t total = 0;
     for (const Shard& shard : shards_) {
@@ -118,17 +113,36 @@ class Interner {
   struct Shard {
     mutable SharedMutex mutex;
     internal::InternIndex index SHARDWRIGHT_GUARDED_BY(mutex);
-    std::deque<T> objects SHARDWRIGHT_GUARDED_BY(mutex);  // a deque never moves its elements
+    // A deque never moves its elements. An empty one would allocate, so it is made when needed.
+    std::optional<std::deque<T>> objects SHARDWRIGHT_GUARDED_BY(mutex);
 
     const T* find(const T& value, std::uint64_t hash) const SHARDWRIGHT_REQUIRES_SHARED(mutex) {
       return static_cast<const T*>(index.find(hash, [&](const void* object) {
         return Traits::equal(*static_cast<const T*>(object), value);
       }));
     }
+    const T* store(T&& value) SHARDWRIGHT_REQUIRES(mutex) {
+      if (!objects) objects.emplace();
+      return &objects->emplace_back(std::move(value));
+    }
   };
 
   static std::size_t shard_of(std::uint64_t hash) {
     return static_cast<std::size_t>(hash >> 58) % kShards;
+  }
+
+  // A new value is moved out of `source`, which is the value itself, or stays where it is if
+  // `source` is null.
+  const T* find_or_add(const T& value, T* source) {
+    const std::uint64_t hash = Traits::hash(value);
+    if (const T* found = find_hashed(value, hash)) return found;
+    Shard& shard = shards_[shard_of(hash)];
+    WriterLock lock(shard.mutex);
+    if (const T* raced = shard.find(value, hash)) return raced;
+    shard.index.reserve_one();
+    const T* const stored = source != nullptr ? shard.store(std::move(*source)) : &value;
+    shard.index.insert(hash, stored);
+    return stored;
   }
 
   const T* find_hashed(const T& value, std::uint64_t hash) const {

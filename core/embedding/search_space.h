@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -11,8 +13,9 @@
 
 namespace shardwright::embedding {
 
-// Immutable list of sharding options in enumeration order, with the problem they belong to and the
-// layouts they point to. Shared by every plan made from it.
+// An immutable list of sharding options in enumeration order, with the problem they belong to and
+// the layouts they point to. Every plan made from it shares it, so that the option pointers of such
+// plans can be compared.
 // Thread safety: const members may be called from any thread.
 class SearchSpace {
  public:
@@ -30,6 +33,18 @@ class SearchSpace {
   const ShardingOption& option(OptionId id) const { return options_[id.index()]; }
   std::size_t size() const { return options_.size(); }
 
+  // The options by content: the base of every OptionLayer (option_layer.h). Of equal options, which
+  // only a space from a file can have, the first one is found. The first call hashes all options;
+  // most searches add none and never call it.
+  const ShardingOptionInterner& interned() const {
+    std::call_once(indexed_, [this] {
+      interned_.emplace();
+      for (const ShardingOption& option : options_)
+        interned_->adopt(option);
+    });
+    return *interned_;
+  }
+
  private:
   SearchSpace(std::shared_ptr<const Problem> problem,
               std::shared_ptr<const ShardLayoutInterner> layouts,
@@ -39,6 +54,8 @@ class SearchSpace {
   std::shared_ptr<const Problem> problem_;
   std::shared_ptr<const ShardLayoutInterner> layouts_;
   std::vector<ShardingOption> options_;
+  mutable std::once_flag indexed_;
+  mutable std::optional<ShardingOptionInterner> interned_;  // made by the first interned()
 };
 
 }  // namespace shardwright::embedding

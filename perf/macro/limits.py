@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Callable
@@ -82,6 +84,28 @@ def physical(build: Path | None, repeat: int, _threads: int) -> str:
     return "\n".join(lines)
 
 
+def plan_copies(build: Path | None, _repeat: int, _threads: int) -> str:
+    """What publishing a better plan allocates; counted, so it repeats to the digit."""
+    program = repository.program("copies", build)
+    done = subprocess.run([str(program)], cwd=repository.ROOT, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise TrackError(f"{program.name} ended with {done.returncode}: {done.stderr.strip()}")
+    measured = json.loads(done.stdout)
+    lines = ["| tables | changed tables | shards each | bytes of the edit | tree nodes | bytes of a whole plan |",
+             "|---:|---:|---:|---:|---:|---:|"]
+    for edit in measured["edits"]:
+        lines.append(f"| {edit['tables']:,} | {edit['changed']:,} | {edit['shards']:,} | {edit['bytes']:,} | "
+                     f"{edit['nodes']:,} | {edit['whole_bytes']:,} |")
+    lines += ["", "| planning run, 20 M units of work | tables | plans published | assignments copied per plan | "
+              "shared per plan | bytes of ranks per plan | tree nodes per plan |", "|---|" + "---:|" * 6]
+    for run in measured["runs"]:
+        plans = max(run["plans"], 1)
+        lines.append(f"| {run['case']} | {run['tables']:,} | {run['plans']:,} | {run['assignments_copied'] / plans:,.0f} | "
+                     f"{run['assignments_shared'] / plans:,.0f} | {run['rank_bytes_copied'] / plans:,.0f} | "
+                     f"{run['nodes_copied'] / plans:,.0f} |")
+    return "\n".join(lines)
+
+
 def machine(build: Path | None, _repeat: int, _threads: int) -> str:
     told = fingerprint.machine()
     built = fingerprint.take(repository.program("instr", build))
@@ -90,7 +114,7 @@ def machine(build: Path | None, _repeat: int, _threads: int) -> str:
 
 
 SECTIONS: dict[str, Callable[[Path | None, int, int], str]] = {
-    "machine": machine, "planning-runs": planning_runs, "where": profiles, "limits": physical, "scaling": exponents}
+    "machine": machine, "plan-copies": plan_copies, "planning-runs": planning_runs, "where": profiles, "limits": physical, "scaling": exponents}
 
 
 def splice(text: str, section: str, content: str) -> str:

@@ -17,6 +17,7 @@ CHANGELOG = ROOT / "CHANGELOG.md"
 PROGRAMS = {
     "instr": "perf/instr/perf_instr",
     "quality": "perf/instr/perf_instr",
+    "copies": "perf/instr/perf_plan_copies",
     "macro": "perf/macro/perf_plan_cases",
     "micro": "perf/micro/perf_micro",
     "parameters": "perf/parameters/perf_parameters",

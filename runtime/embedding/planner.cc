@@ -158,6 +158,7 @@ class EmbeddingPlanner {
     }
     result_.timing.explore_s = watch.seconds();
     result_.work.placed_shards = budget_.work_done();
+    result_.work.plans.options_added = pool.num_added();
     return {};
   }
 
@@ -170,6 +171,7 @@ class EmbeddingPlanner {
     result_.num_proposals = search.num_proposals();
     result_.num_plans = search.num_plans();
     result_.work.proposals_evaluated = search.num_proposals();
+    result_.work.plans += search.copies();
     result_.stopped_by = name_of(reason);
     if (options_.trace) result_.trace = to_trace(search, pool);
     if (search.has_plan()) {
@@ -203,6 +205,7 @@ class EmbeddingPlanner {
     }
     result_.stopped_by = name_of(best->reason);
     result_.improvements = std::move(best->steps);
+    result_.work.plans += best->copies;
     if (!best->plan) {
       explain_nothing_found(best->none_exists);
       return {};

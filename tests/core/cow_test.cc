@@ -131,6 +131,37 @@ TEST_CASE("persistent vector: set keeps the identity of every leaf but one") {
   }
 }
 
+TEST_CASE("persistent vector: set_all changes what set changes one by one, and no version before") {
+  for (const std::size_t size : std::vector<std::size_t>{1, 8, 9, 64, 65, 600}) {
+    CAPTURE(size);
+    for (const std::size_t step : std::vector<std::size_t>{1, 3, 7, 64, 599}) {
+      const Numbers before = squares(size);
+      std::vector<Numbers::Change> changes;
+      Numbers one_by_one = before;
+      for (std::size_t i = size > 1 ? 1 : 0; i < size; i += step) {
+        changes.push_back({i, -static_cast<int>(i)});
+        one_by_one = one_by_one.set(i, -static_cast<int>(i));
+      }
+      const Numbers after = before.set_all(changes);
+      bool right = true;
+      for (std::size_t i = 0; i < size; ++i)
+        right = right && after[i] == one_by_one[i] && before[i] == static_cast<int>(i * i);
+      CHECK(right);
+    }
+  }
+}
+
+TEST_CASE("persistent vector: set_all keeps every leaf without a change, and all without changes") {
+  const Numbers before = squares(600);
+  std::vector<Numbers::Change> changes{{3, -1}, {4, -1}, {500, -1}};
+  const Numbers after = before.set_all(changes);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    CAPTURE(i);
+    CHECK((after.identity(i) == before.identity(i)) == (i / 8 != 0 && i / 8 != 500 / 8));
+  }
+  CHECK(before.set_all({}).identity() == before.identity());
+}
+
 TEST_CASE("persistent vector: copies share everything") {
   const Numbers vector = squares(100);
   const Numbers copy = vector;

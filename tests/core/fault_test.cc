@@ -9,6 +9,7 @@
 #include "core/cow.h"
 #include "core/embedding/evaluate.h"
 #include "core/embedding/plan.h"
+#include "core/embedding/plan_edit.h"
 #include "core/embedding/problem/problem.h"
 #include "core/embedding/problem/topology.h"
 #include "core/interner.h"
@@ -105,6 +106,31 @@ TEST_CASE("fault: plan make and its changes leave the plan unchanged") {
   CHECK(plan[17].option == options[17]);
   CHECK(plan[17].rank(0) == 0);
   CHECK(plan[17].rank(1) == 1);
+}
+
+TEST_CASE("fault: publishing an edit leaves the base plan unchanged") {
+  auto store = std::make_shared<OptionStore>();
+  std::vector<const ShardingOption*> options;
+  std::vector<Rank> ranks;
+  for (std::size_t i = 0; i < 30; ++i) {
+    options.push_back(&store->add_even(TableId(i), ShardingType::kColumnWise, 2));
+    ranks.insert(ranks.end(), {0, 1});
+  }
+  const Plan plan = Plan::make(store, options, ranks);
+  const std::vector<Rank> moved{1, 0};
+  const std::uint64_t failures = check_no_leak([&] {
+    PlanCopies copies;
+    PlanEdit edit(plan);
+    for (const std::size_t i : {std::size_t{3}, std::size_t{4}, std::size_t{29}})
+      edit.set_if_different(i, *options[i], moved);
+    keep(edit.publish(copies));
+  });
+  // Three lists of ranks, two leaves and the root.
+  CHECK(failures == 3 + 3);
+  for (std::size_t i = 0; i < 30; ++i) {
+    CHECK(plan[i].option == options[i]);
+    CHECK(plan[i].rank(0) == 0);
+  }
 }
 
 TEST_CASE("fault: assigning a changed plan to itself keeps the old one where memory ends") {

@@ -85,6 +85,22 @@ TEST_CASE("interner: values whose hashes are all equal stay apart") {
   CHECK(*strings.find(text(137)) == text(137));
 }
 
+TEST_CASE("interner: an adopted object is found where it lies, and only the first of equal ones") {
+  const std::string first = text(1);
+  const std::string equal = text(1);
+  Strings strings;
+  CHECK(strings.adopt(first) == &first);
+  CHECK(strings.adopt(equal) == &first);
+  CHECK(strings.intern(text(1)) == &first);
+  CHECK(strings.size() == 1);
+  Strings layer(&strings);
+  CHECK(layer.intern(text(1)) == &first);
+  CHECK(layer.adopt(equal) == &first);
+  const std::string* const own = layer.intern(text(2));
+  CHECK(layer.adopt(text(2)) == own);
+  CHECK(layer.size() == 1);
+}
+
 TEST_CASE("interner: a layer answers with the base's object") {
   Strings base;
   const std::string* const a = base.intern(text(1));

@@ -8,6 +8,7 @@
 
 #include "core/cow.h"
 #include "core/embedding/plan.h"
+#include "core/embedding/plan_edit.h"
 #include "core/embedding/sharding_option.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/embedding/embedding_builders.h"
@@ -30,9 +31,9 @@ constexpr std::uint64_t kNodes = 673 + 85 + 11 + 2 + 1;
 constexpr std::uint64_t kLevels = 5;
 
 struct LargePlan {
-  explicit LargePlan(ShardingType type, std::uint32_t shards) {
-    options.reserve(kTables);
-    for (std::size_t i = 0; i < kTables; ++i) {
+  explicit LargePlan(ShardingType type, std::uint32_t shards, std::size_t tables = kTables) {
+    options.reserve(tables);
+    for (std::size_t i = 0; i < tables; ++i) {
       options.push_back(&store->add_even(TableId(i), type, shards));
       for (std::uint32_t s = 0; s < shards; ++s)
         ranks.push_back(s);
@@ -85,6 +86,26 @@ TEST_CASE("persistent vector: set allocates one node per level, reading and copy
   CHECK(scope.allocations() == 4);  // 8^4 = 4096
 }
 
+TEST_CASE("persistent vector: set_all allocates each node above a change once, and counts it") {
+  for (const std::size_t size : {std::size_t{5}, std::size_t{100}, std::size_t{4096}, kTables}) {
+    CAPTURE(size);
+    const AllocationScope whole;
+    const auto vector = PersistentVector<int>::generate(size, [](std::size_t) { return 0; });
+    CHECK(whole.allocations() == vector.num_nodes());
+    for (const std::size_t step : {std::size_t{1}, std::size_t{5}, std::size_t{9}, std::size_t{999}}) {
+      std::vector<PersistentVector<int>::Change> changes;
+      for (std::size_t i = step / 2; i < size; i += step)
+        changes.push_back({i, 1});
+      const std::size_t counted = vector.nodes_copied(changes);
+      const AllocationScope scope;
+      const auto changed = vector.set_all(changes);
+      keep(changed);
+      CHECK(scope.allocations() == counted);
+      CHECK(counted <= vector.num_nodes());
+    }
+  }
+}
+
 TEST_CASE("plan: copying allocates nothing") {
   const LargePlan large(ShardingType::kTableWise, 1);
   const Plan plan = large.make();
@@ -106,6 +127,33 @@ TEST_CASE("plan: moving a table among 5,384 takes 4 bytes per rank and at most 1
     CHECK(scope.allocations() == kLevels + 1);
     CHECK(scope.bytes() <= 4 * ranks.size() + 1536);
     CHECK(moved[i].rank(15) == 5);
+  }
+}
+
+TEST_CASE("plan edit: bytes grow with the changed tables and hardly with the number of all") {
+  for (const std::size_t changed : {std::size_t{1}, std::size_t{10}, std::size_t{100}}) {
+    CAPTURE(changed);
+    std::uint64_t bytes_of_few = 0;
+    for (const std::size_t tables : {std::size_t{100}, std::size_t{1000}, std::size_t{6400}}) {
+      CAPTURE(tables);
+      const LargePlan large(ShardingType::kColumnWise, 8, tables);
+      const Plan plan = large.make();
+      const std::vector<Rank> moved(8, 3);
+      PlanCopies copies;
+      PlanEdit edit(plan);
+      for (std::size_t i = 0; i < changed; ++i)
+        edit.set_if_different(i * tables / changed, *large.options[i * tables / changed], moved);
+      const AllocationScope scope;
+      const Plan published = edit.publish(copies);
+      keep(published);
+      CHECK(scope.allocations() == copies.nodes_copied);
+      CHECK(copies.assignments_copied == changed);
+      CHECK(copies.rank_bytes_copied == changed * 8 * sizeof(Rank));
+      if (bytes_of_few == 0) bytes_of_few = scope.bytes();
+      // 64 times the tables are two more levels of the tree above every change.
+      const std::uint64_t two_more_levels = 2 * changed * 160;
+      CHECK(scope.bytes() <= bytes_of_few + two_more_levels + (changed == 100 ? 100 * 160 : 0));
+    }
   }
 }
 

@@ -93,6 +93,20 @@ Result<EmbeddingPlanResult> plan_interruptibly(
   return plan(options);
 }
 
+namespace {
+
+void log_copies(const embedding::PlanCopies& copies, const Log& log) {
+  if (!log.enabled()) return;
+  log.info("published " + std::to_string(copies.plans) + " plans: " +
+           std::to_string(copies.assignments_copied) + " assignments copied with " +
+           std::to_string(copies.rank_bytes_copied) + " bytes of ranks, " +
+           std::to_string(copies.assignments_shared) + " shared, " +
+           std::to_string(copies.nodes_copied) + " tree nodes copied, " +
+           std::to_string(copies.options_added) + " options added");
+}
+
+}  // namespace
+
 int emit_plan(const PlanArguments& arguments, const LoadedProblem& loaded,
               const EmbeddingPlanResult& result, const Log& log) {
   // Exact mode keeps a plan that the peer would make although it breaks a rule, and says so.
@@ -101,6 +115,7 @@ int emit_plan(const PlanArguments& arguments, const LoadedProblem& loaded,
   }
   log.info("evaluated " + std::to_string(result.num_proposals) + " proposals, " +
            std::to_string(result.num_plans) + " fit");
+  log_copies(result.work.plans, log);
   const Status reported =
       write_report(arguments.report_path, *loaded.problem, result, loaded.read_s);
   if (!reported.ok()) return fail(reported.error());

@@ -14,6 +14,7 @@
 #include "core/embedding/document/migration.h"
 #include "core/embedding/evaluate.h"
 #include "core/embedding/plan.h"
+#include "core/embedding/plan_edit.h"
 #include "core/embedding/search_space.h"
 #include "runtime/embedding/result/plan_mode.h"
 
@@ -65,6 +66,7 @@ struct PlanTiming {
 struct PlanWork {
   std::uint64_t placed_shards = 0;  // in best mode also steps of improving and proving
   std::uint64_t proposals_evaluated = 0;
+  embedding::PlanCopies plans;  // what published plans copied of what they share
 };
 
 struct EmbeddingPlanResult {

@@ -14,7 +14,7 @@ using embedding::OptionPool;
 using embedding::Plan;
 using embedding::Topology;
 
-// Steps that a certificate's check may take: a fraction of a second.
+// The limit of a certificate's check: a fraction of a second.
 constexpr std::uint64_t kCheckSteps = std::uint64_t{1} << 27;
 
 void keep_if_better(const OptionPool& pool, const Topology& available, const Plan& plan,
@@ -34,27 +34,25 @@ Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& availabl
                                 const std::function<void(const BestSearch&)>& observe) {
   const ChoiceModel model(pool, available);
   SHARDWRIGHT_RETURN_IF_ERROR(model.status());
-  // Options that a proposer made lie outside the space that a proof speaks of.
-  const bool prove = pool.size() == pool.space().size();
+  // A proof covers the options of the space only.
+  const bool prove = pool.num_added() == 0;
   BestSearch search(model, seed, prove);
   for (const Plan* const plan : {start.near, start.plan ? &*start.plan : nullptr}) {
-    if (plan == nullptr) continue;
-    if (const auto allocation = to_allocation(pool, model, *plan)) search.offer(*allocation);
+    if (plan != nullptr) search.offer(*plan);
   }
   BestPlan best;
   std::optional<double> last;
   best.reason = explore(search, executor, budget, [&](const BestSearch& at) {
     if (start.on_better && at.best() && (!last || at.best()->rating < *last)) {
       last = at.best()->rating;
-      start.on_better(to_plan(pool, model, at.best()->allocation));
+      start.on_better(at.best()->plan);
     }
     observe(at);
   });
   best.steps = search.steps();
+  best.copies = search.copies();
   best.none_exists = search.none_exists();
-  if (search.best()) {
-    keep_if_better(pool, available, to_plan(pool, model, search.best()->allocation), best);
-  }
+  if (search.best()) keep_if_better(pool, available, search.best()->plan, best);
   if (start.plan) keep_if_better(pool, available, *start.plan, best);
   if (prove && best.plan && search.bound() > 0 &&
       !check_bound(pool.space(), available, *search.certificate(), kCheckSteps)) {

@@ -1,4 +1,4 @@
-// Best mode's part of planning: from exact mode's plan, or none, to the best plan and its bound.
+// Best mode's part of planning: finds the best plan and bounds it, starting from given plans.
 #pragma once
 
 #include <functional>
@@ -14,26 +14,27 @@
 
 namespace shardwright {
 
-// Where a search begins; each part may be absent.
+// Where a search starts. Each part may be absent.
 struct BestStart {
-  const std::optional<embedding::Plan>& plan;  // that the answer must not be worse than
-  const embedding::Plan* near = nullptr;       // to stay close to where ratings tie
-  const std::function<void(const embedding::Plan&)>& on_better;  // called with every better plan
+  const std::optional<embedding::Plan>& plan;  // the answer is not worse than this
+  const embedding::Plan* near = nullptr;       // the answer stays close to this if ratings tie
+  // Called with every better plan, on the calling thread. Each is an edit of the one before.
+  const std::function<void(const embedding::Plan&)>& on_better;
 };
 
 struct BestPlan {
   std::optional<embedding::Plan> plan;
   embedding::Evaluation evaluation;  // of the plan, by the verifier
-  // Absent where no bound was proved, or options were added that its proof does not cover.
+  // Absent if no bound was proved, or if proposers added options, which a proof does not cover.
   std::optional<embedding::BoundCertificate> certificate;
   std::vector<embedding::ImprovementStep> steps;
+  embedding::PlanCopies copies;
   bool none_exists = false;  // every choice and place was tried, and no plan is valid
   StopReason reason = StopReason::kFinished;
 };
 
-// A certificate that the
-// check of core does not accept is not handed on. Errors: kInfeasible where placement rules leave a
-// table without an option.
+// The certificate has passed the check of core; one that fails it is dropped. Errors: kInfeasible
+// if the placement rules leave a table without an option.
 Result<BestPlan> find_best_plan(const embedding::OptionPool& pool,
                                 const embedding::Topology& available, std::uint64_t seed,
                                 const BestStart& start, Executor& executor, Budget& budget,

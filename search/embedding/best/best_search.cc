@@ -1,11 +1,14 @@
 #include "search/embedding/best/best_search.h"
 
 #include <algorithm>
+#include <iterator>
+
+#include "search/embedding/model/rank_state/allocation_state.h"
 
 namespace shardwright::embedding {
 namespace {
 
-// A table has no choice whose shards fit on any rank.
+// Returns true if a table has no choice whose shards fit on any rank.
 bool is_hopeless(const SearchContext& context) {
   const ChoiceModel& model = context.model();
   for (std::size_t table = 0; table < model.num_tables(); ++table) {
@@ -15,6 +18,14 @@ bool is_hopeless(const SearchContext& context) {
     if (!any) return true;
   }
   return false;
+}
+
+bool in_model_order(const ChoiceModel& model, const Plan& plan) {
+  if (plan.size() != model.num_tables()) return false;
+  for (std::size_t table = 0; table < plan.size(); ++table) {
+    if (plan[table].option->table != model.table(table)) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -32,17 +43,31 @@ BestSearch::BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
   lane_work_.resize(annealing_.size() + 2);
 }
 
-void BestSearch::offer(const Allocation& start) {
+void BestSearch::offer(const Plan& start) {
+  const ChoiceModel& model = context_.model();
+  const std::optional<Allocation> allocation = to_allocation(model, start);
+  if (!allocation) return;
+  if (!reference_) reference_ = std::make_shared<const Allocation>(*allocation);
   for (AnnealingLane& lane : annealing_)
-    lane.offer(start);
-  neighbourhoods_.offer(start);
+    lane.set_reference(reference_);
+  neighbourhoods_.set_reference(reference_);
+  AllocationState state(context_);
+  state.assign(*allocation);
+  if (!state.all_good()) return;
+  const Plan* const base = known_ ? &*known_ : in_model_order(model, start) ? &start : nullptr;
+  known_ = base != nullptr ? to_plan(model, *allocation, *base, copies_)
+                           : to_plan(model, *allocation, copies_);
+  const RatedPlan rated{*known_, state.max_load(), state.peak_hbm()};
+  for (AnnealingLane& lane : annealing_)
+    lane.offer(rated);
+  neighbourhoods_.offer(rated);
 }
 
 bool BestSearch::is_proved() const {
   return prover_ && best_ && prover_->bound() >= best_->rating * (1 - BoundProver::kOptimal);
 }
 
-// Nothing is left to find, nor to prove.
+// Returns true if there is nothing left to find or to prove.
 bool BestSearch::is_done() const {
   if (is_proved()) return true;
   return neighbourhoods_.solved() && (!best_ || !prover_ || prover_->finished());
@@ -67,7 +92,7 @@ std::size_t BestSearch::propose(const Budget& budget) {
   return lane_work_.size();
 }
 
-// Lane 0 is the proof, which needs a rating to prove; the last one solves neighbourhoods.
+// Lane 0 is the proof, which starts once there is a rating. The last lane solves neighbourhoods.
 void BestSearch::evaluate(unsigned, std::size_t begin, std::size_t end, const Budget& budget) {
   for (std::size_t lane = begin; lane < end; ++lane) {
     Budget own = budget;
@@ -92,10 +117,35 @@ void BestSearch::evaluate(unsigned, std::size_t begin, std::size_t end, const Bu
   }
 }
 
-void BestSearch::take_over(const std::optional<RatedAllocation>& found, bool& better) {
-  if (!found || (best_ && !is_better(*found, *best_))) return;
-  best_ = found;
-  better = true;
+// The first of the best allocations of all lanes; null if none is better than the best plan.
+const RatedAllocation* BestSearch::best_of_round() const {
+  const RatedAllocation* found = nullptr;
+  const auto consider = [&](const std::optional<RatedAllocation>& own) {
+    if (!own || (best_ && !is_better(*own, *best_))) return;
+    if (found == nullptr || is_better(*own, *found)) found = &*own;
+  };
+  for (const AnnealingLane& lane : annealing_)
+    consider(lane.best());
+  consider(neighbourhoods_.best());
+  return found;
+}
+
+void BestSearch::publish(const RatedAllocation& found) {
+  const ChoiceModel& model = context_.model();
+  known_ = known_ ? to_plan(model, found.allocation, *known_, copies_)
+                  : to_plan(model, found.allocation, copies_);
+  best_ = RatedPlan{*known_, found.rating, found.peak_hbm_bytes};
+  if (!reference_) reference_ = std::make_shared<const Allocation>(found.allocation);
+}
+
+// Every other lane continues from the best plan, the rest from their own.
+void BestSearch::offer_to_lanes() {
+  for (std::size_t i = 0; i < annealing_.size(); i += 2) {
+    annealing_[i].set_reference(reference_);
+    annealing_[i].offer(*best_);
+  }
+  neighbourhoods_.set_reference(reference_);
+  neighbourhoods_.offer(*best_);
 }
 
 bool BestSearch::synchronize(Budget& budget) {
@@ -103,19 +153,12 @@ bool BestSearch::synchronize(Budget& budget) {
   for (const std::uint64_t work : lane_work_)
     budget.spend(work);
   const double bound_before = steps_.empty() ? 0 : steps_.back().bound;
-  bool better = false;
-  for (const AnnealingLane& lane : annealing_)
-    take_over(lane.best(), better);
-  take_over(neighbourhoods_.best(), better);
+  const RatedAllocation* const found = best_of_round();
+  if (found != nullptr) publish(*found);
   solved_ = neighbourhoods_.solved();
-  if (best_ && (better || bound() > bound_before))
+  if (best_ && (found != nullptr || bound() > bound_before))
     steps_.push_back({budget.work_done(), best_->rating, bound()});
-  // Half of the lanes go on from the best plan, the others from their own.
-  if (better) {
-    for (std::size_t i = 0; i < annealing_.size(); i += 2)
-      annealing_[i].offer(best_->allocation);
-    neighbourhoods_.offer(best_->allocation);
-  }
+  if (found != nullptr) offer_to_lanes();
   return !is_done();
 }
 

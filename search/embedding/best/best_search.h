@@ -1,4 +1,4 @@
-// The search of best mode: lanes that improve plans and a proof that bounds them, side by side.
+// The search of best mode: lanes that improve plans, and a proof that bounds them, in rounds.
 #pragma once
 
 #include <cstdint>
@@ -9,62 +9,80 @@
 
 #include "core/embedding/bound/bound_certificate.h"
 #include "core/embedding/bound/improvement.h"
+#include "core/embedding/plan.h"
+#include "core/embedding/plan_edit.h"
 #include "search/budget.h"
 #include "search/embedding/best/bound/bound_prover.h"
 #include "search/embedding/best/exact/neighbourhood_lane.h"
+#include "search/embedding/best/incumbent/rated.h"
 #include "search/embedding/best/local/annealing_lane.h"
 #include "search/embedding/best/parameters/best_parameters.h"
 #include "search/embedding/model/choice_model.h"
 
 namespace shardwright::embedding {
 
-// Rounds of fixed work for every lane, and for the proof; lanes learn from
-// each other between rounds only, in the order of their numbers, so that a work limit gives the
-// same answer for any number of threads. Ends when the best plan is proved optimal, or the budget
-// does. Thread safety: the members that explore() calls; see search/explore.h. Refers to the model.
+// An exploration domain (search/explore.h). A round gives the proof and every lane a fixed amount
+// of work. Lanes exchange plans between rounds only, in the order of their numbers, so a work limit
+// gives the same answer for any number of threads.
+//
+// All lanes know one plan, the best so far. Each works on an allocation of its own, in place. After
+// a round the best allocation is published as an edit of the known plan: only the tables that
+// differ are copied. A lane that continues from the new plan copies the tables in which it differs.
+//
+// The search ends when the best plan is proved optimal or the budget is used up.
+// Thread safety: as explore() calls the members; everything else on one thread. Refers to the
+// model.
 class BestSearch {
  public:
-  // Without `prove`, no bound is looked for.
+  // Without `prove` there is no lower bound.
   BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
              const BestParameters& parameters = {});
 
-  // A plan to begin with, and to stay close to where ratings tie.
-  void offer(const Allocation& start);
+  // Starts the search from a plan, if it has the model's tables and options and is feasible. If
+  // ratings tie, tables return to where the first such plan has them.
+  void offer(const Plan& start);
 
   std::size_t propose(const Budget& budget);
   std::size_t grain() const { return 1; }
   void evaluate(unsigned worker, std::size_t begin, std::size_t end, const Budget& budget);
   bool synchronize(Budget& budget);
 
-  const std::optional<RatedAllocation>& best() const { return best_; }
-  // What the model chooses from makes no plan at all: a table fits nowhere, or all was tried.
+  const std::optional<RatedPlan>& best() const { return best_; }
+  // Returns true if there is no feasible plan: a table fits nowhere, or every plan was tried.
   bool none_exists() const { return hopeless_ || (solved_ && !best_); }
-  // No plan rates below it.
+  // A lower bound of the rating of every plan; 0 if there is none.
   double bound() const { return prover_ ? prover_->bound() : 0; }
   const BoundCertificate* certificate() const {
     return prover_ ? &prover_->certificate() : nullptr;
   }
   const std::vector<ImprovementStep>& steps() const { return steps_; }
+  // What the plans copied that lanes handed to each other.
+  const PlanCopies& copies() const { return copies_; }
 
  private:
   bool is_proved() const;
   bool is_done() const;
-  void take_over(const std::optional<RatedAllocation>& found, bool& better);
+  const RatedAllocation* best_of_round() const;
+  void publish(const RatedAllocation& found);
+  void offer_to_lanes();
   std::uint64_t proof_share(std::uint64_t work) const;
 
   LaneParameters parameters_;
   SearchContext context_;
-  bool hopeless_;  // a table fits nowhere
+  bool hopeless_;  // a table has no choice whose shards fit on any rank
   std::unique_ptr<BoundProver> prover_;
   std::deque<AnnealingLane> annealing_;  // lanes refer to themselves and do not move
   NeighbourhoodLane neighbourhoods_;
   std::uint64_t round_work_;
-  bool solved_ = false;     // no plan is better than the best one, or there is none at all
-  double round_bound_ = 0;  // what lanes see while the proof goes on
+  bool solved_ = false;     // every plan was tried
+  double round_bound_ = 0;  // the bound at the start of the round, which lanes see
   std::uint64_t round_proof_share_ = 0;
-  std::vector<std::uint64_t> lane_work_;  // of the round
-  std::optional<RatedAllocation> best_;
+  std::vector<std::uint64_t> lane_work_;  // in this round
+  std::optional<Plan> known_;             // by all lanes: the best plan, or the start
+  std::optional<RatedPlan> best_;
+  std::shared_ptr<const Allocation> reference_;  // that ties are broken toward
   std::vector<ImprovementStep> steps_;
+  PlanCopies copies_;
 };
 
 }  // namespace shardwright::embedding

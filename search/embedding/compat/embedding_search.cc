@@ -171,30 +171,39 @@ bool EmbeddingSearch::is_lowest_failure(const ProposalBatch::Step& step) {
   return true;
 }
 
-// Usually the worker that found it has saved where it placed the shards; a better one beyond what
-// was withdrawn may have taken the place of that.
+// The worker that found the best proposal has saved its placement, unless a better proposal beyond
+// a withdrawn one took its place. The proposal is then placed again.
 void EmbeddingSearch::keep_best(std::size_t index) {
-  batch_.expand(index, best_options_);
+  batch_.expand(index, kept_options_);
   const auto owner = std::find_if(evaluators_.begin(), evaluators_.end(),
                                   [&](const auto& each) { return each && each->has_best(index); });
   if (owner != evaluators_.end()) {
-    (*owner)->take_best_placement(best_placement_);
+    (*owner)->take_best_placement(kept_placement_);
   } else {
-    evaluator(0).evaluate_one(batch_, index).save_placement(best_placement_);
+    evaluator(0).evaluate_one(batch_, index).save_placement(kept_placement_);
   }
+  publish(kept_options_, kept_placement_);
 }
 
-std::optional<Plan> EmbeddingSearch::best_plan() const {
-  if (!has_plan()) return std::nullopt;
-  return Plan::generate(pool_->owner(), best_options_.size(), [&](std::size_t i) {
-    const OptionRow& row = pool_->row(best_options_[i]);
-    Assignment assignment{&pool_->option(best_options_[i]), {}};
-    if (row.partition_by != PartitionBy::kUniform) {
-      assignment.ranks = SharedArray<Rank>(
-          std::span<const Rank>(best_placement_).subspan(row.rank_slot, row.num_shards));
-    }
-    return assignment;
-  });
+// Reads all options and ranks of the proposal and copies the assignments that differ from the best
+// plan so far.
+void EmbeddingSearch::publish(std::span<const OptionId> options, std::span<const Rank> placement) {
+  const auto ranks_of = [&](std::size_t i) {
+    const OptionRow& row = pool_->row(options[i]);
+    const bool stored = row.partition_by != PartitionBy::kUniform;
+    return placement.subspan(stored ? row.rank_slot : 0, stored ? row.num_shards : 0);
+  };
+  if (!best_plan_ || best_plan_->size() != options.size()) {
+    best_plan_ = Plan::generate(pool_->owner(), options.size(), [&](std::size_t i) {
+      return Assignment::make(pool_->option(options[i]), ranks_of(i));
+    });
+    PlanEdit::count_whole(*best_plan_, copies_);
+    return;
+  }
+  PlanEdit edit(*best_plan_);
+  for (std::size_t i = 0; i < options.size(); ++i)
+    edit.set_if_different(i, pool_->option(options[i]), ranks_of(i));
+  best_plan_ = edit.publish(copies_);
 }
 
 void EmbeddingSearch::add_to_trace(std::size_t index, bool cached, const ProposalOutcome& outcome) {

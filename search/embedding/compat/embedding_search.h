@@ -3,10 +3,12 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/embedding/plan.h"
+#include "core/embedding/plan_edit.h"
 #include "core/embedding/problem/topology.h"
 #include "search/budget.h"
 #include "search/embedding/compat/proposal_evaluator.h"
@@ -47,9 +49,11 @@ class EmbeddingSearch {
   std::uint64_t proposals_at_most() const;
   std::uint64_t num_proposals() const { return num_proposals_; }
   std::uint64_t num_plans() const { return num_plans_; }
-  bool has_plan() const { return !best_options_.empty(); }
-  // Candidates are rated in scratch; a Plan is made when somebody asks for the best one.
-  std::optional<Plan> best_plan() const;
+  bool has_plan() const { return best_plan_.has_value(); }
+  // Candidates are rated in scratch. A Plan exists only for those that are kept: the first is made
+  // whole, every later one is an edit of the one before.
+  const std::optional<Plan>& best_plan() const { return best_plan_; }
+  const PlanCopies& copies() const { return copies_; }
   double best_rating() const { return best_rating_; }
   // The least total storage of a proposal that failed; nothing where none did.
   const std::optional<Storage>& lowest_failed_storage() const { return lowest_failed_; }
@@ -78,6 +82,7 @@ class EmbeddingSearch {
   bool take_slice(const Budget& budget);
   bool is_lowest_failure(const ProposalBatch::Step& step);
   void keep_best(std::size_t index);
+  void publish(std::span<const OptionId> options, std::span<const Rank> placement);
   void add_to_trace(std::size_t index, bool cached, const ProposalOutcome& outcome);
 
   OptionPool* pool_;
@@ -98,8 +103,10 @@ class EmbeddingSearch {
   std::uint64_t num_proposals_ = 0;
   std::uint64_t num_plans_ = 0;
   double best_rating_;
-  std::vector<OptionId> best_options_;
-  std::vector<Rank> best_placement_;  // by rank slot
+  std::optional<Plan> best_plan_;
+  PlanCopies copies_;
+  std::vector<OptionId> kept_options_;  // scratch of keep_best()
+  std::vector<Rank> kept_placement_;    // the same, by rank slot
   std::optional<Storage> lowest_failed_;
   std::vector<OptionId> lowest_failed_options_;
   std::vector<TracedProposal> trace_;

@@ -1,8 +1,6 @@
 #include "search/embedding/model/choice_model.h"
 
 #include <algorithm>
-#include <numeric>
-#include <unordered_map>
 
 #include "core/check.h"
 #include "core/embedding/bound/bound_options.h"
@@ -33,7 +31,7 @@ ChoiceModel::ChoiceModel(const OptionPool& pool, const Topology& available, bool
   choice_of_.assign(pool.size(), kNone);
   first_choice_.push_back(0);
   for (const TableChoices& table : tables) {
-    keep_irreplaceable(table, for_bounds || rules().same_for_all_shards(table.id));
+    keep_undominated(table, for_bounds || rules().same_for_all_shards(table.id));
     first_choice_.push_back(static_cast<std::uint32_t>(choices_.size()));
   }
 }
@@ -61,7 +59,7 @@ Reach ChoiceModel::reach_of(const OptionRow& row) const {
   return everywhere ? Reach::kAllRanks : Reach::kWholeHosts;
 }
 
-// An option whose sharding type has no place for its number of shards is no choice.
+// Skips an option if its sharding type cannot place its number of shards on this machine.
 void ChoiceModel::add(OptionId id, std::vector<Choice>& choices) {
   const OptionRow& row = pool_->row(id);
   Choice choice;
@@ -86,17 +84,18 @@ void ChoiceModel::add(OptionId id, std::vector<Choice>& choices) {
   choices.push_back(choice);
 }
 
-// Whether a can stand wherever b stands: the same reach, shard by shard no dearer; or a single
-// shard that is no dearer than some shard of b, whose rank must then be allowed for shard 0.
-bool ChoiceModel::replaces(const Choice& a, const Choice& b, bool same_for_all_shards) const {
-  const auto no_dearer = [](const ChoiceRun& x, const ChoiceRun& y) {
+// A choice dominates another of the same reach if every shard costs no more than its counterpart. A
+// choice of a single shard also dominates one that has a more expensive shard, since it can take
+// that shard's rank; the rules must then allow the same ranks for every shard.
+bool ChoiceModel::dominates(const Choice& a, const Choice& b, bool same_for_all_shards) const {
+  const auto costs_no_more = [](const ChoiceRun& x, const ChoiceRun& y) {
     return x.load <= y.load && x.hbm_bytes <= y.hbm_bytes && x.ddr_bytes <= y.ddr_bytes;
   };
   const std::span<const ChoiceRun> own = runs(a);
   const std::span<const ChoiceRun> other = runs(b);
   if (a.reach == Reach::kDevice && a.num_shards == 1 && same_for_all_shards) {
     return std::any_of(other.begin(), other.end(), [&](const ChoiceRun& run) {
-      return run.count > 0 && no_dearer(own[0], run);
+      return run.count > 0 && costs_no_more(own[0], run);
     });
   }
   if (a.reach != b.reach || a.num_shards != b.num_shards) return false;
@@ -109,7 +108,7 @@ bool ChoiceModel::replaces(const Choice& a, const Choice& b, bool same_for_all_s
       left_own = own[i++].count;
     while (left_other == 0)
       left_other = other[j++].count;
-    if (!no_dearer(own[i - 1], other[j - 1])) return false;
+    if (!costs_no_more(own[i - 1], other[j - 1])) return false;
     const std::uint32_t step = std::min(left_own, left_other);
     left_own -= step;
     left_other -= step;
@@ -118,94 +117,26 @@ bool ChoiceModel::replaces(const Choice& a, const Choice& b, bool same_for_all_s
   return true;
 }
 
-void ChoiceModel::keep_irreplaceable(const TableChoices& table, bool same) {
+void ChoiceModel::keep_undominated(const TableChoices& table, bool same) {
   const std::vector<Choice>& all = table.choices;
-  const auto stands_for = [&](std::size_t j, std::size_t i) {
-    return i != j && replaces(all[j], all[i], same) && (j < i || !replaces(all[i], all[j], same));
+  const auto is_better = [&](std::size_t j, std::size_t i) {
+    return i != j && dominates(all[j], all[i], same) && (j < i || !dominates(all[i], all[j], same));
   };
   const auto first = choices_.size();
   for (std::size_t i = 0; i < all.size(); ++i) {
-    bool replaceable = false;
-    for (std::size_t j = 0; j < all.size() && !replaceable; ++j)
-      replaceable = stands_for(j, i);
-    if (replaceable) continue;
+    bool dominated = false;
+    for (std::size_t j = 0; j < all.size() && !dominated; ++j)
+      dominated = is_better(j, i);
+    if (dominated) continue;
     choice_of_[all[i].option.index()] = static_cast<std::uint32_t>(choices_.size());
     choices_.push_back(all[i]);
   }
   for (const Choice& choice : all) {
     std::uint32_t& own = choice_of_[choice.option.index()];
     for (std::size_t k = first; k < choices_.size() && own == kNone; ++k) {
-      if (replaces(choices_[k], choice, same)) own = static_cast<std::uint32_t>(k);
+      if (dominates(choices_[k], choice, same)) own = static_cast<std::uint32_t>(k);
     }
   }
-}
-
-Plan to_plan(const OptionPool& pool, const ChoiceModel& model, const Allocation& allocation) {
-  return Plan::generate(pool.owner(), model.num_tables(), [&](std::size_t table) {
-    const Choice& choice = model.choices()[allocation.choice[table]];
-    const std::vector<Rank>& ranks = allocation.ranks[table];
-    const ShardingOption& option = pool.option(choice.option);
-    if (choice.reach != Reach::kAllRanks) return Assignment{&option, SharedArray<Rank>(ranks)};
-    if (option.partition_by() == PartitionBy::kUniform) return Assignment{&option, {}};
-    std::vector<Rank> every(choice.num_shards);
-    std::iota(every.begin(), every.end(), Rank{0});
-    return Assignment{&option, SharedArray<Rank>(std::span<const Rank>(every))};
-  });
-}
-
-namespace {
-
-// The shard of an option where its replacement by a single shard stands.
-std::uint32_t replaced_shard(const OptionPool& pool, const ChoiceModel& model, OptionId option,
-                             const Choice& choice) {
-  const ChoiceRun& own = model.runs(choice).front();
-  const OptionRow& row = pool.row(option);
-  const std::span<const RunCost> costs = pool.costs(row);
-  std::uint32_t shard = 0;
-  for (std::size_t run = 0; run < costs.size(); ++run) {
-    const std::uint32_t count = pool.run_counts(row)[run];
-    if (count > 0 && own.hbm_bytes <= costs[run].hbm_bytes &&
-        own.ddr_bytes <= costs[run].ddr_bytes && own.load <= costs[run].total_ms) {
-      break;
-    }
-    shard += count;
-  }
-  return std::min(shard, row.num_shards - 1);
-}
-
-}  // namespace
-
-std::optional<Allocation> to_allocation(const OptionPool& pool, const ChoiceModel& model,
-                                        const Plan& plan) {
-  if (plan.size() != model.num_tables()) return std::nullopt;
-  std::unordered_map<const ShardingOption*, OptionId> ids;
-  for (std::size_t i = 0; i < pool.size(); ++i)
-    ids.emplace(&pool.option(OptionId(i)), OptionId(i));
-  std::unordered_map<std::uint32_t, std::size_t> table_of;
-  for (std::size_t table = 0; table < model.num_tables(); ++table)
-    table_of.emplace(model.table(table).value(), table);
-  Allocation allocation;
-  allocation.choice.resize(model.num_tables());
-  allocation.ranks.resize(model.num_tables());
-  for (std::size_t i = 0; i < plan.size(); ++i) {
-    const Assignment& assignment = plan[i];
-    const auto id = ids.find(assignment.option);
-    const auto table = table_of.find(assignment.option->table.value());
-    if (id == ids.end() || table == table_of.end()) return std::nullopt;
-    const std::optional<std::uint32_t> index = model.choice_of(id->second);
-    if (!index) return std::nullopt;
-    const Choice& choice = model.choices()[*index];
-    allocation.choice[table->second] = *index;
-    std::vector<Rank>& ranks = allocation.ranks[table->second];
-    if (choice.reach == Reach::kAllRanks) continue;
-    if (choice.num_shards == assignment.option->num_shards()) {
-      for (std::uint32_t shard = 0; shard < choice.num_shards; ++shard)
-        ranks.push_back(assignment.rank(shard));
-    } else {
-      ranks.push_back(assignment.rank(replaced_shard(pool, model, id->second, choice)));
-    }
-  }
-  return allocation;
 }
 
 }  // namespace shardwright::embedding

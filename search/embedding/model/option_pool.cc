@@ -1,6 +1,7 @@
 #include "search/embedding/model/option_pool.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace shardwright::embedding {
@@ -14,8 +15,7 @@ OptionPool::OptionPool(std::shared_ptr<const SearchSpace> space)
     : OptionPool(std::move(space), *std::make_unique<InlineExecutor>()) {}
 
 OptionPool::OptionPool(std::shared_ptr<const SearchSpace> space, Executor& executor)
-    : space_(std::move(space)), layer_(std::make_shared<Layer>()) {
-  layer_->space = space_;
+    : space_(std::move(space)), layer_(std::make_shared<OptionLayer>(space_)) {
   const auto options = space_->options();
   options_.resize(options.size());
   rows_.resize(options.size());
@@ -45,7 +45,7 @@ void OptionPool::append(const ShardingOption& option) {
   fill(options_.size() - 1, option);
 }
 
-// Precondition: the row's first run is known and there is room for the columns.
+// Precondition: the row has its first run and the columns have their final size.
 void OptionPool::fill(std::size_t index, const ShardingOption& option) {
   OptionRow& row = rows_[index];
   row.table = option.table.value();
@@ -93,8 +93,8 @@ void OptionPool::group_by_table(Executor& executor) {
   assign_rank_slots();
 }
 
-// Every table gets room for the most shards that one of its options places. Options that are added
-// later have the layout of one that is there.
+// Every table gets as many slots as its option with the most placed shards needs. An option that is
+// added later has the layout of one of these.
 void OptionPool::assign_rank_slots() {
   slot_of_table_.assign(problem().tables().size(), 0);
   for (const TableOptions& table : tables_) {
@@ -127,7 +127,7 @@ bool OptionPool::totals_fit() const {
   return hbm < kMaxBytes && ddr < kMaxBytes;
 }
 
-// A space that somebody else made may hold an option twice; both are then one choice.
+// A space from a file may hold an option twice. Both then count as one choice.
 void OptionPool::find_duplicates(const TableOptions& table) {
   for (std::size_t i = 1; i < table.options.size(); ++i) {
     const ShardingOption& own = option(table.options[i]);
@@ -148,19 +148,23 @@ OptionSetKey OptionPool::token(OptionId id) const {
 }
 
 OptionId OptionPool::intern(ShardingOption option) {
-  for (const TableOptions& table : tables_) {
-    if (table.table != option.table) continue;
-    for (const OptionId id : table.options) {
-      if (this->option(id) == option) return id;
-    }
-  }
-  const ShardingOption* added = layer_->added.intern(std::move(option));
-  for (std::size_t i = space_->size(); i < options_.size(); ++i) {
-    if (options_[i] == added) return OptionId(i);
-  }
-  append(*added);
+  const ShardingOption* const interned = layer_->intern(std::move(option));
+  if (const std::optional<OptionId> known = id_of(interned)) return *known;
+  append(*interned);
   rows_.back().rank_slot = slot_of_table_[rows_.back().table];
-  return OptionId(options_.size() - 1);
+  const OptionId id(options_.size() - 1);
+  added_ids_.emplace(interned, id);
+  return id;
+}
+
+std::optional<OptionId> OptionPool::id_of(const ShardingOption* option) const {
+  const std::span<const ShardingOption> own = space_->options();
+  const std::less<> before;
+  if (!before(option, own.data()) && before(option, own.data() + own.size()))
+    return OptionId(static_cast<std::size_t>(option - own.data()));
+  const auto added = added_ids_.find(option);
+  if (added == added_ids_.end()) return std::nullopt;
+  return added->second;
 }
 
 }  // namespace shardwright::embedding

@@ -1,17 +1,21 @@
-// The options of one search as flat columns: what the hot loops read.
+// The options of one search as flat columns, which the hot loops read.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include <boost/container/flat_map.hpp>
+
+#include "core/embedding/option_layer.h"
 #include "core/embedding/search_space.h"
 #include "search/executor.h"
 
 namespace shardwright::embedding {
 
-// Cost of one shard of a run, as the placement loop adds it: one cache line.
+// The cost of one shard of a run, as the placement loop adds it. One cache line.
 struct alignas(64) RunCost {
   std::int64_t hbm_bytes = 0;
   std::int64_t ddr_bytes = 0;
@@ -20,7 +24,7 @@ struct alignas(64) RunCost {
   double total_ms = 0;
 };
 
-// One option, without what placement does not read.
+// The part of an option that placement reads.
 struct OptionRow {
   std::uint32_t table = 0;
   std::uint32_t first_run = 0;
@@ -38,8 +42,8 @@ struct OptionRow {
   std::int64_t max_ddr_bytes = 0;
 };
 
-// An order-independent fingerprint of a set of options: the sum of its members' tokens. Sets differ
-// in it with probability 1 - 2^-128.
+// A fingerprint of a set of options, independent of their order: the sum of their tokens. Two
+// different sets have the same key with a probability of 2^-128.
 struct OptionSetKey {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
@@ -57,13 +61,14 @@ struct OptionSetKey {
   friend bool operator==(const OptionSetKey&, const OptionSetKey&) = default;
 };
 
-// The columns of a search space, plus options that proposers add while a search runs (caches scaled
-// to another load factor). Ids of the space stay what they are; equal content gets one id.
-// Thread safety: const members may be called from any thread while nobody adds.
+// The columns of a search space, and of the options that proposers add while a search runs, such as
+// caches scaled to another load factor. Options of the space keep their ids. Added options are
+// interned in a layer over the space, so an option has one address and one id for each content.
+// Thread safety: const members may be called from any thread while nobody adds an option.
 class OptionPool {
  public:
   OptionPool(std::shared_ptr<const SearchSpace> space, Executor& executor);
-  // On the calling thread.
+  // Fills the columns on the calling thread.
   explicit OptionPool(std::shared_ptr<const SearchSpace> space);
 
   const Problem& problem() const { return space_->problem(); }
@@ -89,26 +94,24 @@ class OptionPool {
     std::vector<OptionId> options;
   };
   const std::vector<TableOptions>& tables() const { return tables_; }
-  // Whether the storage of any proposal, summed over all tables and ranks, stays below 2^62 bytes.
+  // Returns true if no proposal needs 2^62 bytes or more over all tables and ranks.
   bool totals_fit() const;
-  // Room that the ranks of all non-uniform options of one proposal need, and of one option.
+  // The largest number of shards of non-uniform options in one proposal, and in one option.
   std::uint32_t num_rank_slots() const { return num_rank_slots_; }
   std::uint32_t most_placed_shards() const { return most_placed_shards_; }
 
-  // The id of `option`, which is added unless an equal one exists.
+  // The id of `option`, which is added if there is no equal one. O(1) expected.
   OptionId intern(ShardingOption option);
+  // The id of an option by its address. Empty if the option is not of this pool. O(1) expected.
+  std::optional<OptionId> id_of(const ShardingOption* option) const;
+  // How many options proposers have added to the space.
+  std::size_t num_added() const { return options_.size() - space_->size(); }
 
-  // Keeps the options alive that plans of this search point to.
+  // Keeps alive the options that plans of this search point to.
   std::shared_ptr<const void> owner() const { return layer_; }
   const std::vector<const ShardingOption*>& all_options() const { return options_; }
 
  private:
-  // What plans keep alive: the space and what this search added to it.
-  struct Layer {
-    std::shared_ptr<const SearchSpace> space;
-    ShardingOptionInterner added;
-  };
-
   void append(const ShardingOption& option);
   void fill(std::size_t index, const ShardingOption& option);
   void group_by_table(Executor& executor);
@@ -116,7 +119,8 @@ class OptionPool {
   void assign_rank_slots();
 
   std::shared_ptr<const SearchSpace> space_;
-  std::shared_ptr<Layer> layer_;
+  std::shared_ptr<OptionLayer> layer_;
+  boost::container::flat_map<const ShardingOption*, OptionId> added_ids_;  // in the layer
   std::vector<const ShardingOption*> options_;
   std::vector<OptionRow> rows_;
   std::vector<RunCost> costs_;

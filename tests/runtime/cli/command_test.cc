@@ -241,6 +241,8 @@ TEST_CASE("command: verbose speaks on standard error only") {
   const Outcome outcome = run("plan -v --json " + kSmall);
   CHECK(outcome.status == 0);
   CHECK(contains(outcome.err, "read 2 tables, 2 ranks"));
+  CHECK(contains(outcome.err, "published "));
+  CHECK(contains(outcome.err, " shared, "));
   CHECK(JsonDocument::parse(outcome.out).ok());
   CHECK(run("plan --json " + kSmall).err.empty());
 }

@@ -30,10 +30,19 @@ struct Model {
   embedding::SearchContext context;
 };
 
+// The allocation as streams offer it to each other.
+inline embedding::RatedPlan to_rated_plan(const Model& model,
+                                          const embedding::RatedAllocation& rated) {
+  embedding::PlanCopies copies;
+  return {embedding::to_plan(model.choices, rated.allocation, copies), rated.rating,
+          rated.peak_hbm_bytes};
+}
+
 // The spaces of these tests have shards without sizes, which therefore tile nothing.
 inline void check_by_verifier(const Model& model, const embedding::RatedAllocation& rated) {
   using namespace embedding;
-  const Plan plan = to_plan(model.pool, model.choices, rated.allocation);
+  PlanCopies copies;
+  const Plan plan = to_plan(model.choices, rated.allocation, copies);
   const Problem& problem = model.space->problem();
   const Evaluation evaluation = evaluate(problem, problem.topology(), plan);
   for (const Violation& violation : evaluation.violations) {

@@ -306,6 +306,12 @@ void write_run(const EmbeddingPlanResult& result, const PlanJsonOptions& options
       .begin_object()
       .member("placed_shards", result.work.placed_shards)
       .member("proposals_evaluated", result.work.proposals_evaluated)
+      .member("plans_published", result.work.plans.plans)
+      .member("assignments_shared", result.work.plans.assignments_shared)
+      .member("assignments_copied", result.work.plans.assignments_copied)
+      .member("rank_bytes_copied", result.work.plans.rank_bytes_copied)
+      .member("nodes_copied", result.work.plans.nodes_copied)
+      .member("options_added", result.work.plans.options_added)
       .end_object()
       .member("threads", result.threads)
       .key("stopped_by");

@@ -32,22 +32,19 @@ NeighbourhoodLane::NeighbourhoodLane(const SearchContext& context, std::uint64_t
                       : 0),
       in_window_(context.model().world_size(), 0) {}
 
-void NeighbourhoodLane::offer(const Allocation& start) {
-  incumbent_.set_reference(start);
-  take(start);
+void NeighbourhoodLane::offer(const RatedPlan& found) {
+  if (incumbent_.offer(found, state_)) begin_from_best();
 }
 
-void NeighbourhoodLane::take(const Allocation& allocation) {
-  if (!incumbent_.offer(allocation)) return;
-  state_.assign(allocation);
+void NeighbourhoodLane::begin_from_best() {
+  state_.assign(incumbent_.best()->allocation);
   state_.clear_changed();
 }
 
 void NeighbourhoodLane::settle() {
   if (incumbent_.is_settled()) return;
   incumbent_.settle();
-  state_.assign(incumbent_.best()->allocation);
-  state_.clear_changed();
+  begin_from_best();
 }
 
 // Every rank and table anew.
@@ -66,12 +63,10 @@ void NeighbourhoodLane::try_whole(std::uint64_t work) {
   const SubproblemAnswer answer = whole_.solve({items_, window_, below, below, work});
   solved_ = answer.complete;
   if (!answer.better) return;
-  Allocation found;
-  found.choice.resize(model.num_tables());
-  found.ranks.resize(model.num_tables());
+  Allocation found(model.num_tables());
   for (std::size_t table = 0; table < model.num_tables(); ++table)
     scratch.copy_table(table, found);
-  take(found);
+  if (incumbent_.offer(std::move(found))) begin_from_best();
 }
 
 // The busiest rank and a few others, most of them idle ones.

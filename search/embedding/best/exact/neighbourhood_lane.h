@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "search/budget.h"
@@ -28,7 +30,10 @@ class NeighbourhoodLane {
   NeighbourhoodLane& operator=(const NeighbourhoodLane&) = delete;
 
   // As AnnealingLane.
-  void offer(const Allocation& start);
+  void set_reference(std::shared_ptr<const Allocation> reference) {
+    incumbent_.set_reference(std::move(reference));
+  }
+  void offer(const RatedPlan& found);
   void run(std::uint64_t work, double lower_bound, const Budget& budget);
   const std::optional<RatedAllocation>& best() const { return incumbent_.best(); }
   std::uint64_t work() const { return neighbourhood_.work() + whole_.work() + own_work_; }
@@ -38,7 +43,7 @@ class NeighbourhoodLane {
   bool solved() const { return solved_; }
 
  private:
-  void take(const Allocation& allocation);
+  void begin_from_best();
   void try_whole(std::uint64_t work);
   void step();
   void choose_window();

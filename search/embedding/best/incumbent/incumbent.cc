@@ -6,32 +6,41 @@
 
 namespace shardwright::embedding {
 
-bool is_better(const RatedAllocation& a, const RatedAllocation& b) {
-  if (a.rating != b.rating) return a.rating < b.rating;
-  return a.peak_hbm_bytes < b.peak_hbm_bytes;
+void Incumbent::set_reference(std::shared_ptr<const Allocation> reference) {
+  if (!reference_) reference_ = std::move(reference);
 }
 
-void Incumbent::set_reference(const Allocation& reference) {
-  if (!reference_) reference_ = reference;
-}
-
-bool Incumbent::offer(const Allocation& allocation) {
+bool Incumbent::offer(Allocation allocation) {
   scratch_.assign(allocation);
   if (!scratch_.all_good()) return false;
-  RatedAllocation rated{allocation, scratch_.max_load(), scratch_.peak_hbm()};
+  RatedAllocation rated{std::move(allocation), scratch_.max_load(), scratch_.peak_hbm()};
   if (best_ && !is_better(rated, *best_)) return false;
   best_ = std::move(rated);
   settled_ = false;
   return true;
 }
 
-void Incumbent::keep(AllocationState& state) {
-  if (!best_) {
-    best_.emplace();
-    best_->allocation.choice.resize(state.model().num_tables());
-    best_->allocation.ranks.resize(state.model().num_tables());
-    state.mark_all_changed();
+bool Incumbent::offer(const RatedPlan& found, AllocationState& state) {
+  if (best_ && !is_better(found, *best_)) return false;
+  if (!best_) begin(state);
+  const ChoiceModel& model = state.model();
+  for (std::size_t table = 0; table < model.num_tables(); ++table) {
+    if (take_table(model, table, found.plan[table], best_->allocation)) state.mark_changed(table);
   }
+  best_->rating = found.rating;
+  best_->peak_hbm_bytes = found.peak_hbm_bytes;
+  settled_ = false;
+  return true;
+}
+
+// The state may differ in any table from an allocation that is still empty.
+void Incumbent::begin(AllocationState& state) {
+  best_.emplace().allocation = Allocation(state.model().num_tables());
+  state.mark_all_changed();
+}
+
+void Incumbent::keep(AllocationState& state) {
+  if (!best_) begin(state);
   for (const std::uint32_t table : state.changed_tables())
     state.copy_table(table, best_->allocation);
   state.clear_changed();
@@ -45,7 +54,7 @@ std::span<const std::uint32_t> Incumbent::settle() {
   settled_ = true;
   scratch_.assign(best_->allocation);
   scratch_.clear_changed();
-  break_ties(scratch_, reference_ ? &*reference_ : nullptr);
+  break_ties(scratch_, reference_.get());
   for (const std::uint32_t table : scratch_.changed_tables())
     scratch_.copy_table(table, best_->allocation);
   scratch_.recompute();

@@ -2,24 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 
+#include "search/embedding/best/incumbent/rated.h"
 #include "search/embedding/model/rank_state/allocation_state.h"
 
 namespace shardwright::embedding {
 
 // A rating improves, and a bound is met, by more than this part of it; less is rounding.
 constexpr double kLeastProgress = 1e-9;
-
-struct RatedAllocation {
-  Allocation allocation;
-  double rating = 0;  // largest load of a rank, summed in another order than the verifier's
-  std::int64_t peak_hbm_bytes = 0;  // of one rank, by shards
-};
-
-// Whether a is preferred: the lower rating, then the lower peak.
-bool is_better(const RatedAllocation& a, const RatedAllocation& b);
 
 // Thread safety: one thread at a time. Refers to the context.
 class Incumbent {
@@ -37,9 +30,12 @@ class Incumbent {
   }
 
   // The allocation that ties are broken toward. Only the first call counts.
-  void set_reference(const Allocation& reference);
+  void set_reference(std::shared_ptr<const Allocation> reference);
   // Takes the allocation if it is feasible and better. Returns true if it was taken.
-  bool offer(const Allocation& allocation);
+  bool offer(Allocation allocation);
+  // Takes a feasible plan if it is better: copies the tables that differ and marks them as changed
+  // in the state of the lane. Returns true if it was taken. Cost: reads all ranks.
+  bool offer(const RatedPlan& found, AllocationState& state);
   // Takes what the state holds, which must be feasible, complete and not worse. Copies only the
   // tables that the state marks as changed, and clears the marks.
   void keep(AllocationState& state);
@@ -53,9 +49,11 @@ class Incumbent {
   AllocationState& scratch() { return scratch_; }
 
  private:
+  void begin(AllocationState& state);
+
   AllocationState scratch_;
   std::optional<RatedAllocation> best_;
-  std::optional<Allocation> reference_;
+  std::shared_ptr<const Allocation> reference_;
   bool settled_ = true;
 };
 

@@ -33,11 +33,8 @@ AnnealingLane::AnnealingLane(const SearchContext& context, std::uint64_t seed, s
       restarts_(state_, annealer_, incumbent_, parameters_),
       cooling_(parameters_.cooling) {}
 
-void AnnealingLane::offer(const Allocation& start) {
-  incumbent_.set_reference(start);
-  if (!incumbent_.offer(start)) return;
-  state_.mark_all_changed();
-  state_.set_bar(incumbent_.bar());
+void AnnealingLane::offer(const RatedPlan& found) {
+  if (incumbent_.offer(found, state_)) state_.set_bar(incumbent_.bar());
 }
 
 void AnnealingLane::keep() {

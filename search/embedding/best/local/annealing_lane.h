@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "search/budget.h"
 #include "search/embedding/best/incumbent/incumbent.h"
@@ -25,10 +27,12 @@ class AnnealingLane {
   AnnealingLane(const AnnealingLane&) = delete;
   AnnealingLane& operator=(const AnnealingLane&) = delete;
 
-  // Continues from `start` if it is feasible and better than what the lane has. The first offer is
-  // what ties are broken toward. Precondition: every table has one of its own choices, and ranks in
-  // reach.
-  void offer(const Allocation& start);
+  // Where tables and shards return to if ratings tie. The first one stays.
+  void set_reference(std::shared_ptr<const Allocation> reference) {
+    incumbent_.set_reference(std::move(reference));
+  }
+  // Continues from a feasible plan if it is better than what the lane has.
+  void offer(const RatedPlan& found);
   // Spends about `work` units (updates of a rank or a shard). Returns early when the best rating
   // meets `lower_bound` or the budget is interrupted.
   void run(std::uint64_t work, double lower_bound, const Budget& budget);

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "search/embedding/model/allocation.h"
 #include "search/embedding/model/context/search_context.h"
 #include "search/embedding/model/rank_state/rank_loads.h"
 

@@ -118,6 +118,22 @@ TEST_CASE("option pool: interning returns the id that equal content already has"
   CHECK(pool.intern(scaled) == OptionId(4));
   CHECK(pool.size() == 5);
   CHECK(pool.all_options()[3] == &pool.option(added));
+  CHECK(pool.num_added() == 2);
+}
+
+TEST_CASE("option pool: an option is known by its address") {
+  const auto space = SpaceBuilder(problem_spec(2, 2, 2))
+                         .add(0, kTableWise, 1, 1, 10)
+                         .add(1, kTableWise, 1, 1, 10)
+                         .take();
+  OptionPool pool(space);
+  ShardingOption scaled = space->options()[1];
+  scaled.load_factor = 0.5;
+  pool.intern(scaled);
+  for (std::size_t i = 0; i < 3; ++i)
+    CHECK(pool.id_of(&pool.option(OptionId(i))) == OptionId(i));
+  CHECK_FALSE(pool.id_of(&scaled).has_value());
+  CHECK_FALSE(pool.id_of(nullptr).has_value());
 }
 
 TEST_CASE("option pool: what a plan points to outlives the pool") {

@@ -61,7 +61,7 @@ TEST_CASE("neighbourhoods: a large model is improved from where it stands, withi
     NeighbourhoodLane stream(model.context, 1);
     stream.run(100'000, 0, Budget());
     CHECK_FALSE(stream.best().has_value());
-    stream.offer(start.allocation);
+    stream.offer(to_rated_plan(model, start));
     stream.run(2'000'000, 0, Budget());
     REQUIRE(stream.best().has_value());
     CHECK_FALSE(stream.solved());
@@ -77,7 +77,7 @@ TEST_CASE("neighbourhoods: the same seed and work give the same allocation") {
   NeighbourhoodLane once(model.context, 5);
   NeighbourhoodLane again(model.context, 5);
   for (NeighbourhoodLane* stream : {&once, &again}) {
-    stream->offer(start.allocation);
+    stream->offer(to_rated_plan(model, start));
     stream->run(300'000, 0, Budget());
   }
   CHECK(once.work() == again.work());
@@ -88,7 +88,7 @@ TEST_CASE("neighbourhoods: the same seed and work give the same allocation") {
 TEST_CASE("neighbourhoods: a bound that is reached ends the work, and so does an interruption") {
   const Model model(forty_tables(1000));
   NeighbourhoodLane stream(model.context, 1);
-  stream.offer(rough_start(model).allocation);
+  stream.offer(to_rated_plan(model, rough_start(model)));
   stream.run(10'000'000, 1e9, Budget());
   CHECK(stream.work() == 0);
   std::stop_source stop;

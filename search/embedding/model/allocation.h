@@ -1,0 +1,46 @@
+// An allocation, which engines of best mode change in place, and its way to a plan and back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/embedding/plan.h"
+#include "core/embedding/plan_edit.h"
+#include "search/embedding/model/choice_model.h"
+
+namespace shardwright::embedding {
+
+// A choice for every table and a rank for every shard. Engines change it in place; what they hand
+// to each other is a Plan.
+// Thread safety: a value.
+struct Allocation {
+  Allocation() = default;
+  explicit Allocation(std::size_t tables) : choice(tables), ranks(tables) {}
+
+  std::vector<std::uint32_t> choice;     // by table, index into choices()
+  std::vector<std::vector<Rank>> ranks;  // by table, one per shard; empty for Reach::kAllRanks
+};
+
+// The allocation as a plan, tables in the model's order. The plan keeps the pool's options alive.
+Plan to_plan(const ChoiceModel& model, const Allocation& allocation, PlanCopies& copies);
+
+// The same as an edit of `base`: only tables with another option or other ranks are copied.
+// Preconditions: base has the model's tables in its order, options of its pool, and the shards of a
+// choice with Reach::kAllRanks in rank order.
+// Cost: reads all ranks of both; allocates for the tables that differ.
+Plan to_plan(const ChoiceModel& model, const Allocation& allocation, const Plan& base,
+             PlanCopies& copies);
+
+// Gives a table of the allocation the option and ranks of an assignment. Returns true if that
+// changed anything. Precondition: the option is one of the model's choices.
+bool take_table(const ChoiceModel& model, std::size_t table, const Assignment& assignment,
+                Allocation& into);
+
+// The plan as an allocation. An option that is no choice is replaced by the choice that dominates
+// it, so no rank has more load or memory than by the plan. Empty if the plan has a table or an
+// option that is not of the model.
+std::optional<Allocation> to_allocation(const ChoiceModel& model, const Plan& plan);
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,107 @@
+// What keeping a better candidate copies: the assignments that changed, however many there are.
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "search/embedding/compat/embedding_search.h"
+#include "tests/support/allocation_counter.h"
+#include "tests/support/embedding/embedding_builders.h"
+#include "tests/support/embedding/space_builder.h"
+
+namespace shardwright::kept_plan_test {
+
+namespace {
+
+using namespace shardwright;
+using namespace shardwright::embedding;
+using namespace shardwright::test_support;
+
+constexpr std::size_t kOptions = 40;
+
+// The shards of the first table decide the rating. Its options take more time in all, one after the
+// other, and less on the busiest rank, so that every greedy proposal is better than the one before.
+// The other tables share the remaining ranks and never move.
+std::shared_ptr<const SearchSpace> improving_search(std::size_t tables) {
+  ProblemSpec spec = problem_spec(tables, 8, 8);
+  spec.topology.hbm_cap_bytes = std::int64_t{1} << 40;
+  ProposerSpec by_total_time;
+  by_total_time.use_depth = false;
+  spec.proposers = {by_total_time};
+  SpaceBuilder builder(spec);
+  for (std::size_t i = 0; i < kOptions; ++i) {
+    const auto step = static_cast<double>(i);
+    builder.add_runs(0, ShardingType::kColumnWise,
+                     {{1, 1000 - step, 10, 0}, {1, 500 + 1.5 * step, 10, 0}});
+  }
+  for (std::size_t table = 1; table < tables; ++table)
+    builder.add(table, ShardingType::kTableWise, 1, 1e-6, 10);
+  return builder.take();
+}
+
+struct Kept {
+  std::uint64_t whole_bytes = 0;          // of the first plan
+  std::vector<std::uint64_t> edit_bytes;  // of every later one
+  PlanCopies copies;
+};
+
+// Takes in one proposal at a time.
+Kept keep_candidates(std::size_t tables) {
+  const auto space = improving_search(tables);
+  OptionPool pool(space);
+  EmbeddingSearch search(pool, space->problem().topology(), 1, false);
+  Kept kept;
+  Plan before;
+  for (std::size_t i = 0; i < kOptions; ++i) {
+    Budget one(1, {});
+    REQUIRE(search.propose(one) == 1);
+    search.evaluate(0, 0, 1, one);
+    const AllocationScope scope;
+    search.synchronize(one);
+    const std::uint64_t bytes = scope.bytes();
+    if (i == 0) kept.whole_bytes = bytes;
+    if (i >= 2) kept.edit_bytes.push_back(bytes);  // the second fills the scratch of keep_best()
+    const Plan& now = *search.best_plan();
+    if (i >= 2) {
+      std::size_t shared = 0;
+      for (std::size_t table = 0; table < tables; ++table)
+        shared += now.ranks_identity(table) == before.ranks_identity(table) ? 1U : 0U;
+      CHECK(shared == tables - 1);
+      CHECK(now[0].option != before[0].option);
+    }
+    before = now;
+  }
+  kept.copies = search.copies();
+  return kept;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "kept plan: bytes per better candidate depend on its change, not on the number of tables") {
+  constexpr std::uint64_t kNodeBytes = 8 * sizeof(Assignment) + 16;
+  struct Case {
+    std::size_t tables;
+    std::uint64_t levels;
+  };
+  for (const Case each : {Case{100, 3}, Case{1000, 4}, Case{6400, 5}}) {
+    CAPTURE(each.tables);
+    const Kept kept = keep_candidates(each.tables);
+    REQUIRE(kept.copies.plans == kOptions);
+    REQUIRE(kept.edit_bytes.size() == kOptions - 2);
+    for (const std::uint64_t bytes : kept.edit_bytes) {
+      CHECK(bytes == kept.edit_bytes.front());
+      // The nodes on one path; the ranks of two shards with their header; the list of changes.
+      CHECK(bytes <= each.levels * kNodeBytes + 16 + 32);
+    }
+    CHECK(kept.whole_bytes > each.tables * sizeof(Assignment));
+    // All but the first two plans change one table.
+    CHECK(kept.copies.assignments_copied <= 2 * each.tables + kOptions - 2);
+    CHECK(kept.copies.assignments_copied + kept.copies.assignments_shared ==
+          kOptions * each.tables);
+  }
+}
+
+}  // namespace shardwright::kept_plan_test
