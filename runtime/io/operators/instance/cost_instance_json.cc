@@ -1,23 +1,15 @@
-// Reads ColossalAI's form of cost instances, and tells the forms apart.
+// Tells the forms of cost instances apart and reads each with its reader.
 #include "runtime/io/operators/instance/cost_instance_json.h"
 
-#include <algorithm>
-#include <array>
-#include <charconv>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "core/status.h"
-#include "runtime/io/json/json_reader.h"
+#include "runtime/io/json/json_document.h"
 #include "runtime/io/json/json_scanner.h"
+#include "runtime/io/operators/instance/colossal_instance_json.h"
 #include "runtime/io/operators/instance/contest_json.h"
 #include "runtime/io/operators/instance/sharding_request_json.h"
 
@@ -25,252 +17,8 @@ namespace shardwright {
 namespace {
 
 using operators::CostInstance;
-using operators::CostInstanceSpec;
 using operators::LoweredInstance;
 using operators::OperatorProblem;
-
-// What describes the graph or repeats it, and recorded answers.
-constexpr std::array<std::string_view, 14> kIgnoredKeys{
-    "counters",  "name",     "mesh",  "num_nodes", "num_strategies", "edges_before", "edges_after",
-    "solutions", "expected", "group", "timing",    "note",           "source",       "options"};
-
-struct NodeRecord {
-  std::string name;
-  std::vector<std::string> strategies;
-  std::vector<double> costs;
-  std::vector<std::int64_t> bytes;
-};
-
-struct EdgeRecord {
-  std::uint32_t first = 0;
-  std::uint32_t second = 0;
-  std::vector<double> entries;
-};
-
-Status read_bytes(JsonValue value, std::int64_t& bytes) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const double number, value.number());
-  constexpr double kMost = 4611686018427387904.0;  // 2^62
-  if (!(number >= 0 && number <= kMost)) return value.expected("a number of bytes from 0 to 2^62");
-  bytes = static_cast<std::int64_t>(std::ceil(number));
-  return {};
-}
-
-Status read_strategy(JsonValue value, NodeRecord& node) {
-  std::string name;
-  double compute = 0;
-  double communication = 0;
-  std::int64_t bytes = 0;
-  ObjectReader reader(value);
-  reader.optional("name", name)
-      .required("compute", compute)
-      .required("comm", communication)
-      .required_with("mem", [&](JsonValue mem) { return read_bytes(mem, bytes); })
-      .ignore({"specs"});
-  SHARDWRIGHT_RETURN_IF_ERROR(reader.finish());
-  for (const auto& [key, cost] :
-       {std::pair("compute", compute), std::pair("comm", communication)}) {
-    if (!(cost >= 0)) return value.find(key)->error("a cost is negative");
-  }
-  node.strategies.push_back(std::move(name));
-  node.costs.push_back(compute + communication);
-  node.bytes.push_back(bytes);
-  return {};
-}
-
-Status read_node(JsonValue value, NodeRecord& node) {
-  ObjectReader reader(value);
-  reader.optional("name", node.name)
-      .required_with("strategies",
-                     [&](JsonValue list) -> Status {
-                       if (!list.is_array()) return list.expected("a list of strategies");
-                       if (list.size() == 0) return list.error("the node has no strategies");
-                       for (std::size_t s = 0; s < list.size(); ++s)
-                         SHARDWRIGHT_RETURN_IF_ERROR(read_strategy(list[s], node));
-                       return {};
-                     })
-      .ignore({"op", "target", "shape", "inputs", "merge", "kind", "dtype"});
-  return reader.finish();
-}
-
-Status read_index(JsonValue value, std::size_t count, std::uint32_t& index) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::int64_t number, value.integer());
-  if (number < 0 || static_cast<std::size_t>(number) >= count) {
-    return value.error("there is no node " + std::to_string(number));
-  }
-  index = static_cast<std::uint32_t>(number);
-  return {};
-}
-
-// A sum of bytes that is too large belongs to no limit of the file, but to what is added up.
-Error placed(Error error, const std::string& where) {
-  if (error.where.starts_with("/limits")) error.where = where;
-  return error;
-}
-
-// Thread safety: one thread at a time.
-class Reader {
- public:
-  Reader(JsonValue root, const CostInstanceOptions& options) : root_(root), options_(options) {}
-
-  Result<OperatorProblem> read() {
-    ObjectReader reader(root_);
-    reader.required_with("nodes", [&](JsonValue value) { return read_nodes(value); })
-        .required_with("edges", [&](JsonValue value) { return use_edges(value, false); })
-        .optional_with("edges_merged", [&](JsonValue value) { return use_edges(value, true); })
-        .optional_with("extra_node_costs", [&](JsonValue value) { return read_extra(value); })
-        .optional_with("alias_set", [&](JsonValue value) { return read_leaders(value); })
-        .optional_with("following", [&](JsonValue value) { return read_leaders(value); })
-        .optional_with("memory_budget", [&](JsonValue value) { return read_budget(value); })
-        .ignore(kIgnoredKeys);
-    SHARDWRIGHT_RETURN_IF_ERROR(reader.finish());
-    return build();
-  }
-
- private:
-  Status read_nodes(JsonValue value) {
-    if (!value.is_array()) return value.expected("a list of nodes");
-    nodes_.resize(value.size());
-    leaders_.resize(nodes_.size());
-    std::iota(leaders_.begin(), leaders_.end(), 0U);
-    for (std::size_t n = 0; n < nodes_.size(); ++n)
-      SHARDWRIGHT_RETURN_IF_ERROR(read_node(value[n], nodes_[n]));
-    return {};
-  }
-
-  Status use_edges(JsonValue value, bool merged) {
-    if (!value.is_array()) return value.expected("a list of edges");
-    if (merged && options_.unmerged) return {};
-    edges_.assign(value.size(), {});
-    for (std::size_t e = 0; e < edges_.size(); ++e)
-      SHARDWRIGHT_RETURN_IF_ERROR(read_edge(value[e], edges_[e]));
-    return {};
-  }
-
-  Status read_edge(JsonValue value, EdgeRecord& edge) {
-    constexpr std::size_t kParts = 3;
-    if (!value.is_array() || value.size() != kParts || !value[2].is_array()) {
-      return value.expected("a list [node, node, cost matrix]");
-    }
-    SHARDWRIGHT_RETURN_IF_ERROR(read_index(value[0], nodes_.size(), edge.first));
-    SHARDWRIGHT_RETURN_IF_ERROR(read_index(value[1], nodes_.size(), edge.second));
-    const std::size_t rows = nodes_[edge.first].costs.size();
-    const std::size_t columns = nodes_[edge.second].costs.size();
-    if (value[2].size() != rows) {
-      return value[2].error("has " + std::to_string(value[2].size()) + " rows for " +
-                            std::to_string(rows) + " strategies");
-    }
-    edge.entries.reserve(rows * columns);
-    std::vector<double> row;
-    for (std::size_t s = 0; s < rows; ++s) {
-      const JsonValue entries = value[2][s];
-      SHARDWRIGHT_RETURN_IF_ERROR(read_costs(entries, columns, row));
-      edge.entries.insert(edge.entries.end(), row.begin(), row.end());
-    }
-    return {};
-  }
-
-  static Status read_costs(JsonValue value, std::size_t size, std::vector<double>& costs) {
-    SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, costs));
-    if (costs.size() != size) {
-      return value.error("has " + std::to_string(costs.size()) + " entries for " +
-                         std::to_string(size) + " strategies");
-    }
-    for (std::size_t i = 0; i < size; ++i) {
-      if (!(costs[i] >= 0)) return value[i].error("a cost is negative");
-    }
-    return {};
-  }
-
-  // Calls use(node, value) for every member of an object whose keys are nodes.
-  template <class Use>
-  Status for_each_node(JsonValue value, const Use& use) {
-    if (value.is_null()) return {};
-    if (!value.is_object()) return value.expected("an object by node");
-    for (std::size_t i = 0; i < value.size(); ++i) {
-      const std::string_view key = value[i].key();
-      std::uint32_t node = 0;
-      const auto end = key.data() + key.size();
-      const auto converted = std::from_chars(key.data(), end, node);
-      if (converted.ec != std::errc{} || converted.ptr != end || node >= nodes_.size()) {
-        return value[i].error("there is no node \"" + std::string(key) + "\"");
-      }
-      SHARDWRIGHT_RETURN_IF_ERROR(use(node, value[i]));
-    }
-    return {};
-  }
-
-  Status read_extra(JsonValue value) {
-    if (options_.unmerged) return {};
-    return for_each_node(value, [&](std::uint32_t node, JsonValue list) -> Status {
-      std::vector<double> extra;
-      SHARDWRIGHT_RETURN_IF_ERROR(read_costs(list, nodes_[node].costs.size(), extra));
-      for (std::size_t s = 0; s < extra.size(); ++s)
-        nodes_[node].costs[s] += extra[s];
-      return {};
-    });
-  }
-
-  // Followers are read after aliases: whom a node follows decides.
-  Status read_leaders(JsonValue value) {
-    if (options_.unmerged) return {};
-    return for_each_node(value, [&](std::uint32_t node, JsonValue leader) -> Status {
-      SHARDWRIGHT_RETURN_IF_ERROR(read_index(leader, nodes_.size(), leaders_[node]));
-      return {};
-    });
-  }
-
-  // As the peer has it, no budget is one that is not above zero.
-  Status read_budget(JsonValue value) {
-    if (value.is_null()) return {};
-    SHARDWRIGHT_ASSIGN_OR_RETURN(const double budget, value.number());
-    if (budget > 0) budget_ = static_cast<std::int64_t>(std::floor(std::min(budget, 4e18)));
-    return {};
-  }
-
-  Result<OperatorProblem> build() {
-    CostInstanceSpec spec;
-    const std::optional<std::int64_t> budget = options_.budget ? options_.budget : budget_;
-    // Without a budget the memory still counts, for the report.
-    spec.limits.push_back(budget.value_or(std::numeric_limits<std::int64_t>::max()));
-    std::vector<std::vector<std::string>> names;
-    for (std::size_t n = 0; n < nodes_.size(); ++n) {
-      spec.nodes.push_back({std::move(nodes_[n].name), std::move(nodes_[n].costs)});
-      spec.usages.push_back({static_cast<std::uint32_t>(n), {0, 1}, std::move(nodes_[n].bytes)});
-      names.push_back(std::move(nodes_[n].strategies));
-    }
-    for (EdgeRecord& edge : edges_)
-      add_edge(edge, spec);
-    Result<CostInstance> graph = CostInstance::make(spec);
-    if (!graph.ok()) return placed(graph.error(), "/nodes");
-    SHARDWRIGHT_ASSIGN_OR_RETURN(
-        LoweredInstance lowered,
-        LoweredInstance::make(std::move(graph).value(), std::move(spec), leaders_));
-    OperatorProblem problem(std::move(lowered));
-    problem.strategy_names = std::move(names);
-    return problem;
-  }
-
-  static void add_edge(EdgeRecord& edge, CostInstanceSpec& spec) {
-    std::vector<double>& own = spec.nodes[edge.first].costs;
-    if (edge.first == edge.second) {
-      for (std::size_t s = 0; s < own.size(); ++s)
-        own[s] += edge.entries[s * own.size() + s];
-      return;
-    }
-    spec.edges.push_back(
-        {edge.first, edge.second, static_cast<std::uint32_t>(spec.matrices.size())});
-    spec.matrices.push_back({static_cast<std::uint32_t>(own.size()),
-                             static_cast<std::uint32_t>(spec.nodes[edge.second].costs.size()),
-                             std::move(edge.entries)});
-  }
-
-  JsonValue root_;
-  const CostInstanceOptions& options_;
-  std::vector<NodeRecord> nodes_;
-  std::vector<EdgeRecord> edges_;
-  std::vector<std::uint32_t> leaders_;
-  std::optional<std::int64_t> budget_;
-};
 
 bool is_operator_graph(JsonValue root) {
   const std::optional<JsonValue> nodes = root.find("nodes");
@@ -289,7 +37,7 @@ Result<OperatorProblem> lower_request(JsonValue root, const CostInstanceOptions&
   SHARDWRIGHT_ASSIGN_OR_RETURN(operators::ShardingRequest request, read_sharding_request(root));
   if (options.budget) request.memory_budget = static_cast<double>(*options.budget);
   Result<OperatorProblem> problem = operators::lower(request);
-  if (!problem.ok()) return placed(problem.error(), root.pointer() + "/m");
+  if (!problem.ok()) return at_sum(problem.error(), root.pointer() + "/m");
   return problem;
 }
 
@@ -311,7 +59,7 @@ Result<OperatorProblem> read_cost_instance(std::string_view text,
   if (is_operator_graph(root)) {
     return root.error("is an operator graph: `operators build` makes a cost instance of it");
   }
-  return Reader(root, options).read();
+  return read_colossal_instance(root, options);
 }
 
 }  // namespace shardwright
