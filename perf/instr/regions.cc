@@ -14,7 +14,7 @@
 #include "perf/support/search.h"
 #include "perf/support/workloads.h"
 #include "runtime/io/embedding/plan/plan_json.h"
-#include "runtime/io/embedding/problem/search_space_json.h"
+#include "runtime/io/embedding/search_space/search_space_json.h"
 #include "runtime/io/file.h"
 #include "search/embedding/best/bound/bound_prover.h"
 #include "search/embedding/compat/estimate/estimate.h"

@@ -5,8 +5,8 @@
 
 #include "runtime/capi/boundary.h"
 #include "runtime/capi/shardwright.h"
-#include "runtime/io/embedding/problem/search_space_builder.h"
-#include "runtime/io/embedding/problem/search_space_json.h"
+#include "runtime/io/embedding/search_space/search_space_builder.h"
+#include "runtime/io/embedding/search_space/search_space_json.h"
 
 using namespace shardwright;
 using namespace shardwright::capi;

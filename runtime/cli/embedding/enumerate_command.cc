@@ -4,7 +4,7 @@
 #include "runtime/cli/embedding/commands.h"
 #include "runtime/cli/options/exit_code.h"
 #include "runtime/embedding/planner.h"
-#include "runtime/io/embedding/problem/search_space_json.h"
+#include "runtime/io/embedding/search_space/search_space_json.h"
 #include "runtime/report/embedding/plan/text.h"
 
 namespace shardwright::cli {

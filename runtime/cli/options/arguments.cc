@@ -17,7 +17,7 @@
 #include "core/nearest_name.h"
 #include "runtime/cli/options/exit_code.h"
 #include "runtime/cli/options/sizes.h"
-#include "runtime/io/embedding/problem/search_space_json.h"
+#include "runtime/io/embedding/search_space/search_space_json.h"
 #include "runtime/io/file.h"
 #include "runtime/report/text/style.h"
 

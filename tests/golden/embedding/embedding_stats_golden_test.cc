@@ -11,7 +11,7 @@
 #include "runtime/embedding/verify.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "runtime/io/embedding/problem/problem_json.h"
-#include "runtime/io/embedding/problem/search_space_json.h"
+#include "runtime/io/embedding/search_space/search_space_json.h"
 #include "runtime/io/file.h"
 
 namespace shardwright::embedding_stats_golden_test {

@@ -10,7 +10,7 @@
 #include "runtime/io/embedding/plan/certificate_json.h"
 #include "runtime/io/embedding/plan/migration_json.h"
 #include "runtime/io/embedding/plan/stats_json.h"
-#include "runtime/io/embedding/problem/search_space_writer.h"
+#include "runtime/io/embedding/search_space/search_space_writer.h"
 #include "runtime/io/json/json_writer.h"
 #include "search/embedding/model/shard_layout.h"
 

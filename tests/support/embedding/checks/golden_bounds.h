@@ -11,7 +11,7 @@
 
 #include "core/embedding/bound/bound_certificate.h"
 #include "runtime/io/embedding/problem/problem_json.h"
-#include "runtime/io/embedding/problem/search_space_json.h"
+#include "runtime/io/embedding/search_space/search_space_json.h"
 #include "runtime/io/file.h"
 #include "search/embedding/best/bound/bound_prover.h"
 #include "search/embedding/compat/reserve.h"

@@ -1,4 +1,4 @@
-#include "runtime/io/embedding/problem/search_space_builder.h"
+#include "runtime/io/embedding/search_space/search_space_builder.h"
 
 #include <algorithm>
 #include <cmath>

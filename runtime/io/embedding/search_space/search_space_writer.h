@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/embedding/search_space.h"
-#include "runtime/io/embedding/problem/search_space_json.h"
+#include "runtime/io/embedding/search_space/search_space_json.h"
 #include "runtime/io/json/json_writer.h"
 
 namespace shardwright {

@@ -1,4 +1,4 @@
-#include "runtime/io/embedding/problem/search_space_json.h"
+#include "runtime/io/embedding/search_space/search_space_json.h"
 
 #include <cstdint>
 #include <limits>
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/io/embedding/problem/search_space_builder.h"
+#include "runtime/io/embedding/search_space/search_space_builder.h"
 #include "runtime/io/json/json_reader.h"
 
 namespace shardwright {

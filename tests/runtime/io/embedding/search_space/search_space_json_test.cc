@@ -7,7 +7,7 @@
 #include "core/embedding/search_space.h"
 #include "core/embedding/shard_runs.h"
 #include "runtime/io/embedding/problem/problem_json.h"
-#include "runtime/io/embedding/problem/search_space_json.h"
+#include "runtime/io/embedding/search_space/search_space_json.h"
 #include "runtime/io/file.h"
 #include "runtime/io/json/json_document.h"
 
