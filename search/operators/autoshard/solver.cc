@@ -24,7 +24,7 @@ Status Solver::prove(const Request& request) {
   if (!too_wide) return {};
   return Error{ErrorCode::kUnsupported,
                "so many tensors depend on each other here that an exact search needs more than " +
-                   std::to_string(EliminationOrder::kMaxStates) + " states",
+                   std::to_string(Elimination::kMaxStates) + " states",
                "/graph/" + std::to_string(pairs_.variables()[*too_wide].op)};
 }
 

@@ -38,7 +38,7 @@ struct Solution {
 class Solver {
  public:
   // Errors: as check_request; kUnsupported with `where` = the op at which the tables of the search
-  // exceed EliminationOrder::kMaxStates.
+  // exceed Elimination::kMaxStates.
   Status prove(const Request& request);
 
   // Of the request proved last.

@@ -48,7 +48,7 @@ LabelSearch::End LabelSearch::run(double cutoff, Budget& budget) {
         [&](std::size_t entry) {
           return fits && tables_.message(b, entry) + tables_.outside(b, entry) - granted_ < cutoff_;
         },
-        [&](std::size_t entry, const auto& sums) {
+        [&](std::size_t entry, std::span<const double> sums) {
           fits = !budget.interrupted() && list_entry(b, entry, sums);
         });
     budget.spend(tree_->buckets()[b].entries + combinations_ - before);
@@ -61,8 +61,8 @@ bool LabelSearch::affordable(std::size_t num_labels) const {
   return num_labels <= max_labels_ && combinations_ <= kCombinationsPerLabel * max_labels_;
 }
 
-bool LabelSearch::list_entry(std::uint32_t b, std::size_t entry, const std::vector<double>& sums) {
-  const BucketTree::Bucket& bucket = tree_->buckets()[b];
+bool LabelSearch::list_entry(std::uint32_t b, std::size_t entry, std::span<const double> sums) {
+  const Buckets::Bucket& bucket = tree_->buckets()[b];
   const double outside = tables_.outside(b, entry) - granted_;
   entry_.clear();
   for (std::uint32_t s = 0; s < sums.size(); ++s) {
@@ -80,25 +80,26 @@ bool LabelSearch::list_entry(std::uint32_t b, std::size_t entry, const std::vect
 
 // The node's own cost and bytes, and the children's labels to combine them with.
 void LabelSearch::begin_label(std::uint32_t b, std::uint32_t s, double sum) {
-  const BucketTree::Bucket& bucket = tree_->buckets()[b];
+  const Buckets& buckets = tree_->buckets();
+  const Buckets::Bucket& bucket = buckets[b];
   Label own;
   own.strategy = s;
-  own.cost = tree_->instance().costs(bucket.node)[s];
+  own.cost = tree_->instance().costs(bucket.variable)[s];
   own.priced = sum;
   children_.clear();
-  for (std::size_t f = 0; f < bucket.factors.size(); ++f) {
-    const std::size_t at = tables_.offset(f) + s;
-    const std::uint32_t child = bucket.factors[f].child;
-    if (child == BucketTree::kRoot) {
-      own.cost += bucket.factors[f].edge_costs[at];
-    } else {
-      children_.push_back({lists_[child][at], tables_.message(child, at)});
-    }
+  const auto factors = buckets.factors(bucket);
+  for (std::size_t f = 0; f < factors.size(); ++f) {
+    if (!factors[f].is_message) own.cost += tables_.row(f)[s];
+  }
+  for (const std::uint32_t f : tree_->children(bucket)) {
+    const std::uint32_t child = factors[f].source;
+    const std::size_t at = tables_.offset(bucket, f) + s;
+    children_.push_back({lists_[child][at], tables_.message(child, at)});
   }
   partial_.clear();
   partial_.list.push_back(own);
   for (std::size_t r = 0; r < rows_; ++r) {
-    partial_.bytes.push_back(memory_->bytes(r, bucket.node, s));
+    partial_.bytes.push_back(memory_->bytes(r, bucket.variable, s));
   }
 }
 
@@ -201,7 +202,7 @@ LabelSearch::End LabelSearch::pick() {
   children_.clear();
   Label nothing;
   for (std::uint32_t b = 0; b < lists_.size(); ++b) {
-    if (tree_->buckets()[b].parent != BucketTree::kRoot) continue;
+    if (tree_->buckets()[b].parent != Buckets::kNone) continue;
     const double least = tables_.message(b, 0);
     roots.push_back(b);
     children_.push_back({lists_[b][0], least});
@@ -224,11 +225,12 @@ LabelSearch::End LabelSearch::pick() {
 }
 
 void LabelSearch::unfold(std::uint32_t b, std::uint32_t label) {
-  const BucketTree::Bucket& bucket = tree_->buckets()[b];
-  choice_[bucket.node] = labels_.list[label].strategy;
-  std::uint32_t part = labels_.list[label].parts;
-  for (const BucketTree::Factor& factor : bucket.factors) {
-    if (factor.child != BucketTree::kRoot) unfold(factor.child, labels_.parts[part++]);
+  const Buckets::Bucket& bucket = tree_->buckets()[b];
+  choice_[bucket.variable] = labels_.list[label].strategy;
+  const std::uint32_t parts = labels_.list[label].parts;
+  const auto children = tree_->children(bucket);
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    unfold(tree_->buckets().factors(bucket)[children[i]].source, labels_.parts[parts + i]);
   }
 }
 

@@ -10,7 +10,7 @@
 
 #include "core/operators/instance/cost_instance.h"
 #include "search/budget.h"
-#include "search/operators/elimination/bucket_tree.h"
+#include "search/operators/elimination/bucket_tables.h"
 #include "search/operators/solve/exact/memory_prices.h"
 
 namespace shardwright::operators {
@@ -60,7 +60,7 @@ class LabelSearch {
   };
 
   bool affordable(std::size_t num_labels) const;
-  bool list_entry(std::uint32_t bucket, std::size_t entry, const std::vector<double>& sums);
+  bool list_entry(std::uint32_t bucket, std::size_t entry, std::span<const double> sums);
   void begin_label(std::uint32_t bucket, std::uint32_t strategy, double sum);
   bool combine_all(double outside);
   bool combine(std::size_t child, double outside);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "search/budget.h"
-#include "search/operators/elimination/bucket_tree.h"
+#include "search/operators/elimination/bucket_tables.h"
 #include "search/operators/solve/exact/exact_search.h"
 
 namespace shardwright::operators {

@@ -154,9 +154,9 @@ void LocalSearch::evaluate(unsigned worker, std::size_t begin, std::size_t end, 
 
 // Costs of the nodes that change and of their pairs, plain and priced.
 std::pair<double, double> LocalSearch::cost_around(
-    std::span<const BlockSolver::Change> changes) const {
+    std::span<const ChoiceChange> changes) const {
   double plain = 0, priced = 0;
-  for (const BlockSolver::Change& change : changes) {
+  for (const ChoiceChange& change : changes) {
     const std::uint32_t n = change.node, s = state_.choice[n];
     double cost = 0;
     for (const ChoiceGraph::Arc& arc : graph_.arcs(n)) {
@@ -170,12 +170,12 @@ std::pair<double, double> LocalSearch::cost_around(
 }
 
 void LocalSearch::apply(Candidate& candidate) {
-  std::vector<BlockSolver::Change>& changes = candidate.changes;
-  for (const BlockSolver::Change& change : changes)
+  std::vector<ChoiceChange>& changes = candidate.changes;
+  for (const ChoiceChange& change : changes)
     stamp_[change.node] = 1;
   const auto [plain, priced] = cost_around(changes);
   const auto exchange = [&] {
-    for (BlockSolver::Change& change : changes) {
+    for (ChoiceChange& change : changes) {
       const std::uint32_t old = state_.choice[change.node];
       state_.change(change.node, change.strategy);
       change.strategy = old;
@@ -193,7 +193,7 @@ void LocalSearch::apply(Candidate& candidate) {
   } else {
     exchange();
   }
-  for (const BlockSolver::Change& change : changes)
+  for (const ChoiceChange& change : changes)
     stamp_[change.node] = 0;
 }
 
@@ -208,7 +208,7 @@ bool LocalSearch::synchronize(Budget& budget) {
     arms_[candidate.arm].work += static_cast<double>(outcome.work) + 1;
     nodes_seen_ += candidate.size;
     if (outcome.blocked) {
-      state_.prices[outcome.blocked_at] += kPriceStep * outcome.worth;
+      state_.prices[outcome.blocked_at] += kPriceStep * outcome.gain_per_byte;
     }
     if (outcome.improved) apply(candidate);
   }

@@ -59,7 +59,7 @@ class LocalSearch {
     std::uint32_t arm = 0;
     std::size_t size = 0;  // nodes of the block
     BlockSolver::Outcome outcome;
-    std::vector<BlockSolver::Change> changes;
+    std::vector<ChoiceChange> changes;
   };
   // A way to pick blocks, and how well it did.
   struct Arm {
@@ -74,7 +74,7 @@ class LocalSearch {
     BlockScratch scratch;
   };
 
-  std::pair<double, double> cost_around(std::span<const BlockSolver::Change> changes) const;
+  std::pair<double, double> cost_around(std::span<const ChoiceChange> changes) const;
   void apply(Candidate& candidate);
   void move_on();
   void begin_relaxed();

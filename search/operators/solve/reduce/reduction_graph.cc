@@ -1,6 +1,7 @@
 #include "search/operators/solve/reduce/reduction_graph.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace shardwright::operators {
@@ -8,16 +9,22 @@ namespace shardwright::operators {
 ReductionGraph::ReductionGraph(const CostInstance& instance)
     : nodes(instance.num_nodes()), limits(instance.limits().begin(), instance.limits().end()) {
   const auto end_of_time = static_cast<std::uint32_t>(limits.size());
+  eliminations.reserve(nodes.size());
+  edges.reserve(instance.edges().size());
+  queue_.reserve(nodes.size());
+  original_size_.reserve(nodes.size());
   for (std::uint32_t t = 0; t < end_of_time; ++t) times.push_back(t);
   for (std::uint32_t i = 0; i < nodes.size(); ++i) {
     Node& node = nodes[i];
     const auto costs = instance.costs(i);
     node.costs.assign(costs.begin(), costs.end());
     original_size_.push_back(node.size());
+    node.origins.reserve(node.size());
     for (std::uint32_t s = 0; s < node.size(); ++s) node.origins.push_back(s);
     for (const CostInstance::Usage& usage : instance.usages(i)) {
       Segment segment{{usage.live.begin, std::min(usage.live.end, end_of_time)}, {}};
       if (segment.live.empty()) continue;
+      segment.bytes.reserve(node.size());
       for (std::uint32_t s = 0; s < node.size(); ++s) {
         segment.bytes.push_back(instance.bytes(usage, s));
       }
@@ -166,60 +173,83 @@ void ReductionGraph::fix(std::uint32_t node) {
   detach(node);
 }
 
+// The entries of the edge with the node's strategies fastest, as the kernel reads them.
+const double* ReductionGraph::node_fastest(const Side& side, std::uint32_t size,
+                                           std::vector<double>& scratch) {
+  if (side.own_stride == 1) return side.costs;
+  const std::size_t entries = std::size_t{size} * side.other_size;
+  if (scratch.size() < entries) scratch.resize(entries);
+  double* to = scratch.data();
+  for (std::uint32_t k = 0; k < side.other_size; ++k) {
+    for (std::uint32_t s = 0; s < size; ++s)
+      *to++ = side.at(s, k);
+  }
+  return scratch.data();
+}
+
+// Minimises the node out: what it costs at least, and with which strategy, for each choice of its
+// neighbours, the second one's fastest. Returns the number of these choices.
+std::size_t ReductionGraph::send_message(std::uint32_t node) {
+  const Node& n = nodes[node];
+  const std::size_t count = n.edges.size();
+  std::array<const double*, 2> tables{};
+  std::array<std::uint32_t, 2> sizes{};
+  std::array<std::size_t, 4> strides{};
+  std::size_t entries = 1;
+  for (std::size_t e = 0; e < count; ++e) {
+    const Side s = side(n.edges[e], node);
+    tables[e] = node_fastest(s, n.size(), packed_[e]);
+    sizes[e] = s.other_size;
+    strides[e * count + e] = n.size();
+    entries *= s.other_size;
+  }
+  if (message_.size() < entries) {
+    message_.resize(entries);
+    best_.resize(entries);
+  }
+  // Each edge depends on one neighbour, so the level of a factor follows from its index.
+  constexpr std::array<std::uint32_t, 2> kLevels{1, 2};
+  const BucketShape shape{n.size(), std::span(sizes).first(count), std::span(kLevels).first(count),
+                          strides.data()};
+  sum_.start(shape, n.costs.data(), [&](std::size_t f) { return tables[f]; });
+  sum_.send(message_.data(), best_.data());
+  return entries;
+}
+
 void ReductionGraph::eliminate(std::uint32_t node) {
   const Node& n = nodes[node];
+  const std::size_t entries = send_message(node);
   if (n.edges.empty()) {
-    const auto best = std::min_element(n.costs.begin(), n.costs.end());
     std::vector<char> kept(n.size(), 0);
-    kept[static_cast<std::size_t>(best - n.costs.begin())] = 1;
+    kept[best_[0]] = 1;
     keep(node, kept);
     return fix(node);
   }
-  const Side a = side(n.edges[0], node);
+  const std::uint32_t first = side(n.edges[0], node).other;
   if (n.edges.size() == 1) {
-    std::vector<std::uint32_t> best(a.other_size, 0);
-    for (std::uint32_t k = 0; k < a.other_size; ++k) {
-      double least = kForbidden;
-      for (std::uint32_t s = 0; s < n.size(); ++s) {
-        const double cost = n.costs[s] + a.at(s, k);
-        if (cost < least) {
-          least = cost;
-          best[k] = s;
-        }
-      }
-      nodes[a.other].costs[k] += least;
-    }
-    record(node, a.other, best);
+    for (std::size_t k = 0; k < entries; ++k)
+      nodes[first].costs[k] += message_[k];
+    record(node, first, std::span(best_).first(entries));
     return detach(node);
   }
-  const Side b = side(n.edges[1], node);
-  const std::uint32_t first = a.other;
-  const std::uint32_t second = b.other;
+  const std::uint32_t second = side(n.edges[1], node).other;
+  const std::uint32_t columns = nodes[second].size();
   Reduction::Elimination elimination;
   elimination.node = node;
   elimination.first = first;
   elimination.second = second;
   elimination.columns = original_size_[second];
   elimination.best.assign(std::size_t{original_size_[first]} * original_size_[second], 0);
-  std::vector<double> costs(std::size_t{a.other_size} * b.other_size, kForbidden);
-  for (std::uint32_t j = 0; j < a.other_size; ++j) {
-    for (std::uint32_t k = 0; k < b.other_size; ++k) {
-      double& least = costs[std::size_t{j} * b.other_size + k];
-      std::uint32_t best = 0;
-      for (std::uint32_t s = 0; s < n.size(); ++s) {
-        const double cost = n.costs[s] + a.at(s, j) + b.at(s, k);
-        if (cost < least) {
-          least = cost;
-          best = s;
-        }
-      }
+  for (std::uint32_t j = 0; j < nodes[first].size(); ++j) {
+    for (std::uint32_t k = 0; k < columns; ++k) {
       elimination.best[std::size_t{nodes[first].origins[j]} * elimination.columns +
-                       nodes[second].origins[k]] = n.origins[best];
+                       nodes[second].origins[k]] = n.origins[best_[std::size_t{j} * columns + k]];
     }
   }
   eliminations.push_back(std::move(elimination));
   detach(node);
-  add_edge(first, second, std::move(costs));
+  add_edge(first, second,
+           {message_.begin(), message_.begin() + static_cast<std::ptrdiff_t>(entries)});
 }
 
 void ReductionGraph::merge(std::uint32_t node, std::uint32_t into,

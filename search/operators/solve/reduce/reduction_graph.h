@@ -1,12 +1,14 @@
 // The graph that a reduction works on: nodes lose strategies, edges appear and vanish.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "core/operators/instance/cost_instance.h"
+#include "search/operators/elimination/bucket_sum.h"
 #include "search/operators/solve/reduce/reduce.h"
 
 namespace shardwright::operators {
@@ -84,10 +86,17 @@ class ReductionGraph {
 
  private:
   void detach(std::uint32_t node);
+  static const double* node_fastest(const Side& side, std::uint32_t size,
+                                    std::vector<double>& scratch);
+  std::size_t send_message(std::uint32_t node);
   void record(std::uint32_t node, std::uint32_t neighbour, std::span<const std::uint32_t> best);
 
   std::vector<std::uint32_t> original_size_;
   std::vector<std::uint32_t> queue_;
+  BucketSum<double> sum_;
+  std::array<std::vector<double>, 2> packed_;  // scratch: the tables of a node's edges
+  std::vector<double> message_;
+  std::vector<std::uint32_t> best_;
 };
 
 // Brings memory up to date: takes what all strategies of a node share off the limits, removes

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/operators/autoshard/autoshard_evaluate.h"
-#include "search/operators/autoshard/elimination_order.h"
 #include "search/operators/autoshard/improve.h"
 #include "search/operators/autoshard/schedule.h"
 #include "search/operators/autoshard/solver.h"

@@ -152,7 +152,7 @@ TEST_CASE("block solver: no other choice in the block is cheaper, and the gain i
     }
     CHECK(outcome.gain == doctest::Approx(before - least).epsilon(1e-9));
     std::vector<std::uint32_t> found = state.choice;
-    for (const BlockSolver::Change& change : solver.changed())
+    for (const ChoiceChange& change : solver.changed())
       found[change.node] = change.strategy;
     CHECK(naive_priced_cost(graph, state, found) == doctest::Approx(least).epsilon(1e-12));
     improved += outcome.improved ? 1 : 0;

@@ -1,0 +1,134 @@
+// The order in which variables are eliminated, chosen greedily by a score.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "search/operators/elimination/interaction_graph.h"
+
+namespace shardwright::operators {
+
+// Variables by score in an indexed binary heap; ties go to the smaller index.
+// Thread safety: one thread at a time.
+class ScoreQueue {
+ public:
+  // Keeps the memory of earlier queues. `score(v)` is called once per variable.
+  template <class Score>
+  void reset(std::size_t num_variables, const Score& score) {
+    scores_.resize(num_variables);
+    heap_.resize(num_variables);
+    place_.resize(num_variables);
+    for (std::uint32_t v = 0; v < num_variables; ++v) {
+      scores_[v] = score(v);
+      heap_[v] = v;
+      place_[v] = v;
+    }
+    heapify();
+  }
+
+  bool empty() const { return heap_.empty(); }
+  // The variable of the least score. Precondition: !empty().
+  std::uint32_t first() const { return heap_.front(); }
+  bool contains(std::uint32_t variable) const { return place_[variable] != kGone; }
+  // Also of variables that were removed: the last score they had.
+  double score(std::uint32_t variable) const { return scores_[variable]; }
+  std::size_t num_variables() const { return scores_.size(); }
+
+  void remove(std::uint32_t variable);
+  // Precondition: contains(variable).
+  void update(std::uint32_t variable, double score);
+
+ private:
+  static constexpr std::uint32_t kGone = ~std::uint32_t{0};
+
+  void heapify();
+  void sift_up(std::size_t at);
+  void sift_down(std::size_t at);
+  bool before(std::uint32_t a, std::uint32_t b) const {
+    return scores_[a] < scores_[b] || (scores_[a] == scores_[b] && a < b);
+  }
+  void put(std::size_t at, std::uint32_t variable) {
+    heap_[at] = variable;
+    place_[variable] = static_cast<std::uint32_t>(at);
+  }
+
+  std::vector<double> scores_;        // by variable
+  std::vector<std::uint32_t> heap_;   // variables
+  std::vector<std::uint32_t> place_;  // by variable: where it is in the heap, or kGone
+};
+
+// An order of the variables, and for each the later variables that its table depends on.
+// Thread safety: one thread at a time.
+class EliminationOrder {
+ public:
+  static constexpr std::uint32_t kFixed = ~std::uint32_t{0};
+
+  // What to do with the variable that comes next.
+  enum class Step : std::uint8_t {
+    kEliminate,
+    kFix,   // leave the variable that the caller names out of the order
+    kStop,  // give up: the order is not needed any more
+  };
+  struct Decision {
+    Step step = Step::kEliminate;
+    std::uint32_t fixed = 0;  // of kFix
+  };
+  // Whose scores change when a variable goes.
+  enum class ScoreReach : std::uint8_t {
+    kNeighbours,         // scores that depend on the neighbours of a variable
+    kNeighboursOfThese,  // scores that depend on edges between them too
+  };
+
+  // The graph to fill before choose().
+  InteractionGraph& graph() { return graph_; }
+  const InteractionGraph& graph() const { return graph_; }
+
+  // Repeatedly takes the variable of the least `score(v)` and asks `decide(v, queue)`. Returns
+  // false if `decide` stopped. Reuses memory.
+  template <class Score, class Decide>
+  bool choose(ScoreReach reach, const Score& score, const Decide& decide) {
+    start();
+    queue_.reset(graph_.num_variables(), score);
+    while (!queue_.empty()) {
+      const std::uint32_t first = queue_.first();
+      const Decision decision = decide(first, queue_);
+      if (decision.step == Step::kStop) return false;
+      const bool eliminated = decision.step == Step::kEliminate;
+      const std::uint32_t variable = eliminated ? first : decision.fixed;
+      queue_.remove(variable);
+      take(variable, eliminated);
+      for (const std::uint32_t neighbour : graph_.neighbours(variable)) {
+        queue_.update(neighbour, score(neighbour));
+        if (reach == ScoreReach::kNeighbours) continue;
+        for (const std::uint32_t further : graph_.neighbours(neighbour))
+          queue_.update(further, score(further));
+      }
+    }
+    collect_scopes();
+    return true;
+  }
+
+  std::span<const std::uint32_t> order() const { return order_; }
+  // Where the variable is in the order; kFixed if it is not.
+  std::uint32_t position(std::uint32_t variable) const { return position_[variable]; }
+  // The scope of order()[i] without fixed variables; the one eliminated first comes last.
+  std::span<const std::uint32_t> scope(std::size_t i) const {
+    return std::span(scopes_).subspan(scope_begin_[i], scope_begin_[i + 1] - scope_begin_[i]);
+  }
+
+ private:
+  void start();
+  void take(std::uint32_t variable, bool eliminated);
+  void collect_scopes();
+
+  InteractionGraph graph_;
+  ScoreQueue queue_;
+  std::vector<std::uint32_t> order_;
+  std::vector<std::uint32_t> position_;
+  std::vector<std::uint32_t> scopes_;
+  std::vector<std::size_t> scope_begin_;
+};
+
+}  // namespace shardwright::operators
