@@ -81,7 +81,7 @@ int main() {
                         return embedding::make_proposer(embedding::ProposerSpec(), pool, available);
                       }};
   PlanOptions options;
-  options.mode = PlanMode::kExact;
+  options.mode = PlanMode::kCompat;
   options.trace = true;
   options.parts = std::move(parts);
   const auto result = plan_embedding(problem, options);

@@ -6,10 +6,9 @@
 #include <optional>
 #include <stop_token>
 
-namespace shardwright {
+#include "core/stop_reason.h"
 
-// Why a search ended.
-enum class StopReason : std::uint8_t { kFinished, kWorkLimit, kTimeLimit, kCancelled };
+namespace shardwright {
 
 // The only clock that a search sees. Work is counted in units that do not depend on machine or
 // thread count; a limit on it strikes at the same point of the same search every time. A deadline

@@ -12,7 +12,7 @@ struct Mode {
   const char* name;
   PlanMode mode;
 };
-constexpr Mode kModes[] = {{"exact", PlanMode::kExact}};
+constexpr Mode kModes[] = {{"compat", PlanMode::kCompat}};
 
 // Small and large, table-wise, row-wise and mixed, with and without caches, each proposer.
 constexpr const char* kCases[] = {"07", "09", "20", "22", "23", "25", "26",
@@ -26,7 +26,7 @@ constexpr std::uint64_t kImproveWork[] = {200'000, 4'000'000};
 void measure_improvement(std::vector<Quality>& all) {
   for (const char* const name : kImproved) {
     const Workload workload = require(load_workload(name));
-    const embedding::Reserved reserved = require(embedding::reserve(*workload.problem));
+    const embedding::Reservation reserved = require(embedding::reserve(*workload.problem));
     const embedding::OptionPool pool(enumerate_inline(workload));
     const embedding::ChoiceModel model(pool, reserved.topology);
     const embedding::SearchContext context(model);
@@ -49,7 +49,7 @@ std::vector<Quality> measure_quality() {
       const Workload workload = require(load_workload(name));
       for (const std::uint64_t work_limit : kWorkLimits) {
         PlanOptions options;
-        options.mode = PlanMode::kExact;
+        options.mode = PlanMode::kCompat;
         options.mode = mode.mode;
         options.threads = 1;
         options.work_limit = work_limit;

@@ -103,7 +103,7 @@ std::function<Action()> proving(const char* name, double rating) {
             pool(space),
             choices(pool, reserved.topology) {}
 
-      embedding::Reserved reserved;
+      embedding::Reservation reserved;
       embedding::OptionPool pool;
       embedding::ChoiceModel choices;
     };

@@ -45,7 +45,7 @@ def planning_runs(build: Path | None, repeat: int, threads: int) -> str:
                   for measured, key in ((run, "loop_ratio"), (run, "enumerate_ratio"), (other, "loop_ratio"))]
         lines.append(
             f"| {run['name']} | {run['tables']:,} | {run['ranks']:,} | {run['num_proposals']:,}{cut} | "
-            f"{run['placed_shards']:,} | {run['enumerate_s'] * 1e3:.2f} | {run['explore_s'] * 1e3:.2f} | "
+            f"{run['work_steps']:,} | {run['enumerate_s'] * 1e3:.2f} | {run['explore_s'] * 1e3:.2f} | "
             f"{run['ns_per_placed_shard']:.2f} | {run['peak_bytes'] / (1 << 20):.0f} | {ratios[0]} | {ratios[1]} | "
             f"{other['explore_s'] * 1e3:.2f} | {run['explore_s'] / other['explore_s']:.2f}x | {ratios[2]} |")
     return "\n".join(lines)

@@ -78,16 +78,17 @@ void add_result(const EmbeddingPlanResult& result, json& out) {
   out["options"] = result.search_space ? result.search_space->size() : 0;
   out["num_proposals"] = result.num_proposals;
   out["num_plans"] = result.num_plans;
-  out["placed_shards"] = result.work.placed_shards;
+  out["work_steps"] = result.work.work_steps;
   out["best_rating"] = result.best_rating ? json(*result.best_rating) : json();
-  out["stopped_by"] = result.stopped_by.empty() ? json() : json(result.stopped_by);
+  out["stopped_by"] =
+      result.stopped_by == StopReason::kFinished ? json() : json(name_of(result.stopped_by));
 }
 
 // The ratio to the recorded loop has a meaning only for a search that ran to its end.
 void add_torchrec(const json& answer, const EmbeddingPlanResult& result, bool enumerated,
                   json& out) {
   const json timing = answer.value("timing", json::object());
-  const bool finished = result.stopped_by.empty();
+  const bool finished = result.stopped_by == StopReason::kFinished;
   json& torchrec = out["torchrec"];
   if (timing.contains("loop_s")) {
     torchrec["loop_s"] = timing["loop_s"];
@@ -127,7 +128,7 @@ json run_case(const Arguments& arguments, const std::string& name,
     space = require(read_search_space(require(read_file(workload.answer_path)), workload.problem));
   }
   PlanOptions options;
-  options.mode = PlanMode::kExact;
+  options.mode = PlanMode::kCompat;
   options.threads = arguments.threads;
   options.work_limit = arguments.enumerate_only ? std::optional<std::uint64_t>(0) : work_limit;
 
@@ -144,9 +145,9 @@ json run_case(const Arguments& arguments, const std::string& name,
   add_result(result, out);
   out["peak_bytes"] = after.peak;
   out["peak_above_input_bytes"] = after.peak - std::min(after.peak, before.now);
-  if (result.work.placed_shards > 0) {
+  if (result.work.work_steps > 0) {
     out["ns_per_placed_shard"] =
-        out["explore_s"].get<double>() * 1e9 / static_cast<double>(result.work.placed_shards);
+        out["explore_s"].get<double>() * 1e9 / static_cast<double>(result.work.work_steps);
   }
   if (!workload.answer_path.empty()) {
     add_torchrec(json::parse(require(read_file(workload.answer_path))), result, enumerated, out);

@@ -73,7 +73,7 @@ def fit(points: Sequence[tuple[float, float]]) -> float:
 def _shards_of(build: Path | None, path: str, tables: int, proposals: int, threads: str) -> int:
     """A work limit that stops after about so many proposals: what a few proposals place, multiplied."""
     few = BuildPlanner(build, ["--threads", threads, "--work-limit", str(tables * 8)]).documents([path])[0]
-    each = few["placed_shards"] / max(1, few["num_proposals"])
+    each = few["work_steps"] / max(1, few["num_proposals"])
     return int(each * proposals)
 
 

@@ -27,8 +27,8 @@ inline EmbeddingPlanResult explore_inline(const Workload& workload,
                                           std::shared_ptr<const embedding::SearchSpace> space,
                                           std::optional<std::uint64_t> work_limit) {
   EmbeddingPlanResult result;
-  const embedding::Reserved reserved = require(embedding::reserve(*workload.problem));
-  result.reservation = Reservation{reserved.topology, reserved.dense_storage, reserved.kjt_storage};
+  const embedding::Reservation reserved = require(embedding::reserve(*workload.problem));
+  result.reservation = reserved;
   result.search_space = space;
   InlineExecutor executor;
   Budget budget(work_limit, {});
@@ -37,7 +37,7 @@ inline EmbeddingPlanResult explore_inline(const Workload& workload,
   explore(search, executor, budget);
   result.num_proposals = search.num_proposals();
   result.num_plans = search.num_plans();
-  result.work.placed_shards = budget.work_done();
+  result.work.work_steps = budget.work_done();
   result.plan = search.best_plan();
   if (result.plan) result.best_rating = search.best_rating();
   return result;

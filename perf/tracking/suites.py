@@ -59,7 +59,7 @@ def _macro(request: Request, notes: dict[str, Any]) -> list[Measurement]:
                 measurements.append(Measurement("macro", case, metric, unit_of(metric), [document[metric]]))
         notes.setdefault("torchrec", {})[case] = {
             key: document[key] for key in ("loop_ratio", "enumerate_ratio", "torchrec", "num_proposals",
-                                           "placed_shards", "threads") if key in document}
+                                           "work_steps", "threads") if key in document}
     return measurements
 
 

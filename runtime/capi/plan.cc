@@ -24,7 +24,7 @@ class PlanRequest {
   explicit PlanRequest(const shardwright_plan_options* options) {
     if (options != nullptr) given_ = read_struct(options, "options");
     check();
-    options_.mode = given_.mode == SHARDWRIGHT_EXACT ? PlanMode::kExact : PlanMode::kBest;
+    options_.mode = given_.mode == SHARDWRIGHT_MODE_COMPAT ? PlanMode::kCompat : PlanMode::kBest;
     options_.threads = given_.threads;
     if (given_.time_limit_s > 0) options_.time_limit_s = given_.time_limit_s;
     if (given_.work_limit > 0) options_.work_limit = given_.work_limit;
@@ -51,8 +51,8 @@ class PlanRequest {
     const auto refuse = [](const char* message, const char* place) {
       fail(SHARDWRIGHT_INVALID_ARGUMENT, message, place);
     };
-    if (given_.mode != SHARDWRIGHT_BEST && given_.mode != SHARDWRIGHT_EXACT) {
-      refuse("must be SHARDWRIGHT_BEST or SHARDWRIGHT_EXACT", "options.mode");
+    if (given_.mode != SHARDWRIGHT_MODE_BEST && given_.mode != SHARDWRIGHT_MODE_COMPAT) {
+      refuse("must be SHARDWRIGHT_MODE_BEST or SHARDWRIGHT_MODE_COMPAT", "options.mode");
     }
     if (given_.threads < 0 || given_.threads > 4096) {
       refuse("must be between 0 (all cores) and 4096", "options.threads");
@@ -67,7 +67,7 @@ class PlanRequest {
     shardwright_progress told{};
     told.struct_size = sizeof(told);
     told.has_rating = progress.best_rating ? 1 : 0;
-    told.work = progress.placed_shards;
+    told.work_steps = progress.work_steps;
     told.work_limit = progress.work_limit.value_or(given_.work_limit);
     told.proposals = progress.proposals;
     told.proposals_at_most = progress.proposals_at_most;

@@ -15,10 +15,17 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-shardwright_stop stop_of(std::string_view stopped_by) {
-  if (stopped_by == "work_limit") return SHARDWRIGHT_STOPPED_BY_WORK_LIMIT;
-  if (stopped_by == "time_limit") return SHARDWRIGHT_STOPPED_BY_TIME_LIMIT;
-  if (stopped_by == "cancelled") return SHARDWRIGHT_STOPPED_BY_CANCEL;
+shardwright_stop stop_of(StopReason reason) {
+  switch (reason) {
+    case StopReason::kWorkLimit:
+      return SHARDWRIGHT_STOPPED_BY_WORK_LIMIT;
+    case StopReason::kTimeLimit:
+      return SHARDWRIGHT_STOPPED_BY_TIME_LIMIT;
+    case StopReason::kCancelled:
+      return SHARDWRIGHT_STOPPED_BY_CANCEL;
+    case StopReason::kFinished:
+      break;
+  }
   return SHARDWRIGHT_FINISHED;
 }
 
@@ -26,7 +33,7 @@ shardwright_plan_summary summarize(const PlannedResult& planned) {
   const EmbeddingPlanResult& result = planned.result;
   shardwright_plan_summary summary{};
   summary.has_plan = result.plan ? 1 : 0;
-  summary.mode = result.mode == PlanMode::kExact ? SHARDWRIGHT_EXACT : SHARDWRIGHT_BEST;
+  summary.mode = result.mode == PlanMode::kCompat ? SHARDWRIGHT_MODE_COMPAT : SHARDWRIGHT_MODE_BEST;
   summary.stopped_by = stop_of(result.stopped_by);
   summary.rating = result.best_rating.value_or(kUnknown);
   summary.lower_bound = result.lower_bound.value_or(kUnknown);
@@ -42,7 +49,7 @@ shardwright_plan_summary summarize(const PlannedResult& planned) {
   summary.num_violations = result.evaluation.violations.size();
   summary.num_proposals = result.num_proposals;
   summary.num_plans = result.num_plans;
-  summary.work = result.work.placed_shards;
+  summary.work_steps = result.work.work_steps;
   summary.total_s = result.timing.total_s;
   return summary;
 }
@@ -52,9 +59,9 @@ std::string_view text_of(const std::optional<PlanFailure>& failure, shardwright_
     case SHARDWRIGHT_TEXT_FAILURE:
       return failure ? std::string_view(failure->message) : "";
     case SHARDWRIGHT_TEXT_FAILURE_TYPE:
-      return failure ? std::string_view(failure->type) : "";
+      return failure ? name_of(failure->type) : "";
     case SHARDWRIGHT_TEXT_FAILURE_REASON:
-      return failure ? std::string_view(failure->reason) : "";
+      return failure ? name_of(failure->reason) : "";
     default:
       fail(SHARDWRIGHT_INVALID_ARGUMENT, "there is no such text", "which");
   }

@@ -120,15 +120,15 @@ typedef struct shardwright_option_buffers {
 
 typedef int32_t shardwright_mode;
 enum {
-  SHARDWRIGHT_BEST = 0, /* the best plan to be found, and how far from optimal it can be */
-  SHARDWRIGHT_EXACT = 1 /* every decision of TorchRec's planner */
+  SHARDWRIGHT_MODE_BEST = 0, /* the best plan to be found, and how far from optimal it can be */
+  SHARDWRIGHT_MODE_COMPAT = 1 /* every decision of TorchRec's planner */
 };
 
 /* Where a search stands. */
 typedef struct shardwright_progress {
   uint32_t struct_size;
   uint32_t has_rating;
-  uint64_t work;               /* placed shards; best mode: steps */
+  uint64_t work_steps;         /* done so far */
   uint64_t work_limit;         /* 0 = none */
   uint64_t proposals;          /* evaluated so far */
   uint64_t proposals_at_most;  /* that the proposers may make altogether */
@@ -179,7 +179,7 @@ typedef struct shardwright_plan_summary {
   uint64_t num_violations; /* rules that the plan breaks */
   uint64_t num_proposals;
   uint64_t num_plans; /* proposals that fitted */
-  uint64_t work;
+  uint64_t work_steps;
   double total_s;
 } shardwright_plan_summary;
 

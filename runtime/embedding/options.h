@@ -7,7 +7,7 @@
 #include <optional>
 #include <stop_token>
 
-#include "runtime/embedding/result/plan_mode.h"
+#include "core/embedding/plan_mode.h"
 
 namespace shardwright {
 
@@ -27,7 +27,7 @@ struct PlanProgress {
   std::optional<double> best_rating;        // ms, or bytes for the storage model
   std::optional<double> lower_bound;        // no plan rates below it; best mode only
   std::optional<std::uint64_t> work_limit;  // of best mode's part
-  std::uint64_t placed_shards = 0;
+  std::uint64_t work_steps = 0;
   double elapsed_s = 0;
 };
 
@@ -35,7 +35,7 @@ struct PlanOptions {
   PlanMode mode = PlanMode::kBest;
   int threads = 0;                          // 0 = all cores
   std::optional<double> time_limit_s;       // not deterministic if it ends the search
-  std::optional<std::uint64_t> work_limit;  // placed shards, best mode: steps; deterministic
+  std::optional<std::uint64_t> work_limit;  // steps of work; deterministic
   std::uint64_t seed = 0;
   bool trace = false;  // keep every proposal with its rating and ranks
   // Replace the parts that the problem names; see search/embedding/compat/search_parts.h. Best mode

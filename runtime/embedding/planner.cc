@@ -24,15 +24,11 @@ using embedding::OptionPool;
 using embedding::Problem;
 using embedding::SearchSpace;
 
-Reservation to_reservation(const embedding::Reserved& reserved) {
-  return {reserved.topology, reserved.dense_storage, reserved.kjt_storage, reserved.margin};
-}
-
-// Exact mode decides as TorchRec does, which knows neither placement rules nor the speed of a rank.
-Status check_exact_mode(const Problem& problem) {
+// Compat mode decides as TorchRec does, which knows neither placement rules nor the speed of a rank.
+Status check_compat_mode(const Problem& problem) {
   const auto unsupported = [](const std::string& where, const std::string& what) {
     return Error{ErrorCode::kUnsupported,
-                 "exact mode decides as TorchRec does and cannot honour " + what +
+                 "compat mode decides as TorchRec does and cannot honour " + what +
                      "; best mode does (`--mode best`)",
                  where};
   };
@@ -41,12 +37,12 @@ Status check_exact_mode(const Problem& problem) {
   return unsupported("/calibration/ranks/time", "measured times of ranks");
 }
 
-// Shards that exact mode places while best mode takes a step.
+// Shards that compat mode places while best mode takes a step.
 constexpr std::uint64_t kShardsPerStep = 40;
 
 // Best mode never finishes by itself where it can prove nothing.
 std::optional<std::uint64_t> work_limit(const PlanOptions& options) {
-  if (options.work_limit || options.time_limit_s || options.mode == PlanMode::kExact) {
+  if (options.work_limit || options.time_limit_s || options.mode == PlanMode::kCompat) {
     return options.work_limit;
   }
   return kDefaultBestWork;
@@ -88,11 +84,11 @@ class EmbeddingPlanner {
 
   Result<EmbeddingPlanResult> run() {
     SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(options_.threads, options_.time_limit_s));
-    if (options_.mode == PlanMode::kExact) {
-      SHARDWRIGHT_RETURN_IF_ERROR(check_exact_mode(*problem_));
+    if (options_.mode == PlanMode::kCompat) {
+      SHARDWRIGHT_RETURN_IF_ERROR(check_compat_mode(*problem_));
     } else if (parts().rating_model) {
       return Error{ErrorCode::kUnsupported,
-                   "best mode minimises what the problem's perf_model says; use exact mode with a "
+                   "best mode minimises what the problem's perf_model says; use compat mode with a "
                    "rating model of your own",
                    "parts.rating_model"};
     }
@@ -115,14 +111,14 @@ class EmbeddingPlanner {
 
   Status reserve() {
     const Stopwatch watch;
-    Result<embedding::Reserved> reserved = embedding::reserve(*problem_);
+    Result<embedding::Reservation> reserved = embedding::reserve(*problem_);
     result_.timing.reserve_s = watch.seconds();
     if (!reserved.ok()) {
-      result_.failure =
-          PlanFailure{"insufficient_storage", "negative_reservation", reserved.error().message};
+      result_.failure = PlanFailure{FailureType::kInsufficientStorage,
+                                    FailureReason::kNegativeReservation, reserved.error().message};
       return reserved.error();
     }
-    result_.reservation = to_reservation(*reserved);
+    result_.reservation = *std::move(reserved);
     return {};
   }
 
@@ -131,7 +127,7 @@ class EmbeddingPlanner {
     if (space_ == nullptr) {
       auto space = embedding::enumerate(problem_, executor_, budget_, parts().cost_model.get());
       if (!space.ok()) {
-        if (const auto reason = budget_.interrupted()) result_.stopped_by = name_of(*reason);
+        if (const auto reason = budget_.interrupted()) result_.stopped_by = *reason;
         return space.error();
       }
       space_ = std::move(space).value();
@@ -151,19 +147,19 @@ class EmbeddingPlanner {
     }
     if (space_->size() == 0) {
       keep(embedding::Plan(), 0);  // nothing to shard is a plan
-    } else if (options_.mode == PlanMode::kExact) {
-      explore_exactly(pool, budget_);
+    } else if (options_.mode == PlanMode::kCompat) {
+      explore_compat(pool, budget_);
     } else {
       SHARDWRIGHT_RETURN_IF_ERROR(explore_best(pool));
     }
     result_.timing.explore_s = watch.seconds();
-    result_.work.placed_shards = budget_.work_done();
+    result_.work.work_steps = budget_.work_done();
     result_.work.plans.options_added = pool.num_added();
     return {};
   }
 
   // TorchRec's search, within a budget.
-  void explore_exactly(OptionPool& pool, Budget& budget) {
+  void explore_compat(OptionPool& pool, Budget& budget) {
     EmbeddingSearch search(pool, result_.reservation->topology, executor_.workers(), options_.trace,
                            parts());
     const StopReason reason = shardwright::explore(
@@ -172,7 +168,7 @@ class EmbeddingPlanner {
     result_.num_plans = search.num_plans();
     result_.work.proposals_evaluated = search.num_proposals();
     result_.work.plans += search.copies();
-    result_.stopped_by = name_of(reason);
+    result_.stopped_by = reason;
     if (options_.trace) result_.trace = to_trace(search, pool);
     if (search.has_plan()) {
       keep(*search.best_plan(), search.best_rating());
@@ -180,30 +176,30 @@ class EmbeddingPlanner {
       explain_failure(pool, search);
     } else if (reason == StopReason::kWorkLimit && search.lowest_failed_storage()) {
       explain_failure(pool, search);
-      result_.failure->type = "other";
-      result_.failure->reason = "stopped";
+      result_.failure->type = FailureType::kOther;
+      result_.failure->reason = FailureReason::kStopped;
       result_.failure->message =
           "The work limit ended the search before anything fitted. So far: " +
           result_.failure->message;
     }
   }
 
-  // Exact mode's plan within a part of the budget, unless it cannot be asked, and then better ones.
+  // Compat mode's plan within a part of the budget, unless it cannot be asked, and then better ones.
   Status explore_best(OptionPool& pool) {
-    if (check_exact_mode(*problem_).ok()) {
+    if (check_compat_mode(*problem_).ok()) {
       Budget part = start_budget();
-      explore_exactly(pool, part);
+      explore_compat(pool, part);
       budget_.spend(part.work_done() / kShardsPerStep);
     }
     auto best = find_best_plan(pool, result_.reservation->topology, options_.seed,
                                {result_.plan, options_.start.get(), options_.on_better_plan},
                                executor_, budget_, [this](const auto& at) { report_best(at); });
     if (!best.ok()) {
-      result_.failure = PlanFailure{"strict_constraints", "placement_rules",
+      result_.failure = PlanFailure{FailureType::kStrictConstraints, FailureReason::kPlacementRules,
                                     best.error().where + ": " + best.error().message};
       return {};
     }
-    result_.stopped_by = name_of(best->reason);
+    result_.stopped_by = best->reason;
     result_.improvements = std::move(best->steps);
     result_.work.plans += best->copies;
     if (!best->plan) {
@@ -228,7 +224,7 @@ class EmbeddingPlanner {
   }
 
   // Half of what there is. Placed shards take far less time than steps of best mode: that is more
-  // of them than exact mode would have within the same limit.
+  // of them than compat mode would have within the same limit.
   Budget start_budget() const {
     std::optional<double> seconds = options_.time_limit_s;
     if (seconds) *seconds /= 2;
@@ -237,13 +233,13 @@ class EmbeddingPlanner {
                   options_.stop);
   }
 
-  // Exact mode may have said why; a plan of its own that breaks a rule of memory is none here.
+  // Compat mode may have said why; a plan of its own that breaks a rule of memory is none here.
   void explain_nothing_found(bool none_exists) {
     result_.plan.reset();
     result_.best_rating.reset();
     result_.evaluation = {};
-    if (result_.failure && result_.failure->reason != "stopped") {
-      if (none_exists && result_.failure->reason != "table_fits_nowhere") {
+    if (result_.failure && result_.failure->reason != FailureReason::kStopped) {
+      if (none_exists && result_.failure->reason != FailureReason::kTableFitsNowhere) {
         result_.failure->message +=
             " Best mode tried every option of every table on every rank: no plan fits.";
       }
@@ -251,14 +247,14 @@ class EmbeddingPlanner {
     }
     if (none_exists) {
       result_.failure =
-          PlanFailure{"partition", "no_plan_exists",
+          PlanFailure{FailureType::kPartition, FailureReason::kNoPlanExists,
                       "No plan fits: every option of every table was tried on every rank that the "
                       "placement rules allow. More memory per rank, more ranks or fewer placement "
                       "rules may help."};
       return;
     }
     result_.failure =
-        PlanFailure{"other", "nothing_found",
+        PlanFailure{FailureType::kOther, FailureReason::kNothingFound,
                     "No plan that fits was found, and none was shown to be impossible. More memory "
                     "per rank, fewer placement rules or a larger --work-limit may help."};
   }
@@ -270,7 +266,7 @@ class EmbeddingPlanner {
     progress.proposals_at_most = search.proposals_at_most();
     progress.plans = search.num_plans();
     if (search.has_plan()) progress.best_rating = search.best_rating();
-    progress.placed_shards = budget.work_done();
+    progress.work_steps = budget.work_done();
     progress.elapsed_s = total_.seconds();
     options_.on_progress(progress);
   }
@@ -283,7 +279,7 @@ class EmbeddingPlanner {
     progress.plans = result_.num_plans;
     if (search.best()) progress.best_rating = search.best()->rating;
     if (search.bound() > 0) progress.lower_bound = search.bound();
-    progress.placed_shards = budget_.work_done();
+    progress.work_steps = budget_.work_done();
     progress.work_limit = work_limit(options_);
     progress.elapsed_s = total_.seconds();
     options_.on_progress(progress);
@@ -298,7 +294,7 @@ class EmbeddingPlanner {
   void explain_failure(const OptionPool& pool, const EmbeddingSearch& search) {
     if (search.num_plans() > 0) {
       result_.failure = PlanFailure{
-          "insufficient_storage", "ratings_too_large",
+          FailureType::kInsufficientStorage, FailureReason::kRatingsTooLarge,
           "Proposals fit, but the time of every one exceeds 2^63 ms, which no plan may; check the "
           "bandwidths, the multipliers of the topology and the costs of the search space."};
       return;
@@ -306,23 +302,21 @@ class EmbeddingPlanner {
     if (!search.lowest_failed_storage()) {
       // The peer, too, calls a search that tried nothing a lack of storage.
       result_.failure =
-          PlanFailure{"insufficient_storage", "nothing_proposed",
+          PlanFailure{FailureType::kInsufficientStorage, FailureReason::kNothingProposed,
                       "No proposer proposed anything: grid proposes nothing above max_proposals, "
                       "uniform nothing "
                       "where no sharding type is offered by every table. Add a greedy proposer."};
       return;
     }
     if (parts().partitioner) {
-      result_.failure = PlanFailure{"partition", "nothing_placed",
+      result_.failure = PlanFailure{FailureType::kPartition, FailureReason::kNothingPlaced,
                                     "The program's own partitioner placed none of " +
                                         std::to_string(search.num_proposals()) + " proposals."};
       return;
     }
-    embedding::Diagnosis diagnosis =
+    result_.failure =
         embedding::diagnose(pool, result_.reservation->topology, search.lowest_failed_options(),
                             *search.lowest_failed_storage());
-    result_.failure = PlanFailure{std::move(diagnosis.type), std::move(diagnosis.reason),
-                                  std::move(diagnosis.message)};
   }
 
   std::shared_ptr<const Problem> problem_;
@@ -354,9 +348,8 @@ Result<std::shared_ptr<const SearchSpace>> enumerate_embedding(
   return embedding::enumerate(std::move(problem), executor, {}, cost_model);
 }
 
-Result<Reservation> reserve_embedding(const Problem& problem) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const embedding::Reserved reserved, embedding::reserve(problem));
-  return to_reservation(reserved);
+Result<embedding::Reservation> reserve_embedding(const Problem& problem) {
+  return embedding::reserve(problem);
 }
 
 }  // namespace shardwright

@@ -19,7 +19,7 @@ class CostModel;
 // options and costs are used as they are. "No plan" is a result with `failure` set; "stopped by a
 // budget" is a result with `stopped_by` set.
 // Errors: kInvalidInput for requests that cannot be planned at all; kUnsupported, with the place in
-// the problem file, where exact mode is asked for placement rules or measured times of ranks, and
+// the problem file, where compat mode is asked for placement rules or measured times of ranks, and
 // where best mode is asked for a rating model of the caller's.
 // Thread safety: may be called from any number of threads at once.
 Result<EmbeddingPlanResult> plan_embedding(
@@ -34,6 +34,6 @@ Result<std::shared_ptr<const embedding::SearchSpace>> enumerate_embedding(
 
 // The topology that is left for tables after the problem's reservation. Errors: kInfeasible where
 // it leaves a rank less than nothing.
-Result<Reservation> reserve_embedding(const embedding::Problem& problem);
+Result<embedding::Reservation> reserve_embedding(const embedding::Problem& problem);
 
 }  // namespace shardwright

@@ -34,7 +34,7 @@ void take_best(const BlendIncumbent::Best& best, EmbeddingPlanResult& result) {
 Result<EmbeddingPlanResult> replan_from(OldPlan old, std::shared_ptr<const Problem> problem,
                                         const ReplanOptions& options,
                                         std::shared_ptr<const SearchSpace> space) {
-  Result<Reservation> reservation = reserve_embedding(*problem);
+  Result<embedding::Reservation> reservation = reserve_embedding(*problem);
   if (!reservation.ok()) {
     if (reservation.error().code != ErrorCode::kInfeasible) return reservation.error();
     return plan_embedding(std::move(problem), options.plan, std::move(space));

@@ -24,14 +24,16 @@ std::string mismatch(const Problem& problem, const SearchSpace* given, const Pla
     return "it was made for another problem, which differs in " +
            differing_parts(document.problem_parts, identity.parts);
   }
-  const std::string asked = mode == PlanMode::kExact ? "exact" : "best";
-  if (*document.mode != asked) {
-    return "it was made in " + *document.mode + " mode, and " + asked + " mode is asked for";
+  if (*document.mode != mode) {
+    return "it was made in " + std::string(name_of(*document.mode)) + " mode, and " +
+           std::string(name_of(mode)) + " mode is asked for";
   }
   if (mode == PlanMode::kBest) return "";
   if (document.search_hash != search_hash(problem))
-    return "proposers, partitioner or an order that exact mode follows are not the same";
-  if (document.stopped_by) return "its search was stopped by the " + *document.stopped_by;
+    return "proposers, partitioner or an order that compat mode follows are not the same";
+  if (document.stopped_by != StopReason::kFinished) {
+    return "its search was stopped by the " + std::string(name_of(document.stopped_by));
+  }
   return "";
 }
 

@@ -25,7 +25,7 @@ struct SweepPoint {
   std::int64_t peak_hbm_bytes = 0;    // of the fullest rank, reservation included
   std::int64_t peak_ddr_bytes = 0;
   std::optional<PlanFailure> failure;  // why nothing fits
-  std::string stopped_by;              // as in EmbeddingPlanResult
+  StopReason stopped_by = StopReason::kFinished;
   std::optional<embedding::Plan> plan;
 
   bool fits() const { return rating.has_value(); }

@@ -36,7 +36,7 @@ class Verifier {
 
   Result<Verification> run(std::shared_ptr<const SearchSpace> space) {
     check_problem_hash(space.get());
-    const Result<Reservation> reservation = reserve_embedding(*problem_);
+    const Result<embedding::Reservation> reservation = reserve_embedding(*problem_);
     check_reservation(reservation);
     if (!reservation.ok()) return std::move(result_);
     if (!space) {
@@ -86,7 +86,7 @@ class Verifier {
                                         differing_parts(document_.problem_parts, found.parts));
   }
 
-  void check_reservation(const Result<Reservation>& reservation) {
+  void check_reservation(const Result<embedding::Reservation>& reservation) {
     if (!reservation.ok()) {
       if (document_.plan) claims_.report("", "no plan can be: " + reservation.error().message);
       return;
@@ -191,7 +191,7 @@ class Verifier {
                             [&](std::size_t rank) { return e.storage_by_rank[rank].ddr.value(); });
   }
 
-  void check_memory_parts(const Reservation& reservation) {
+  void check_memory_parts(const embedding::Reservation& reservation) {
     const std::vector<ClaimedMemory>& claimed = document_.memory_parts_by_rank;
     if (claimed.empty()) return;
     const std::vector<MemoryParts> found = memory_parts(*problem_, reservation, result_.evaluation);

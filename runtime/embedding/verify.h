@@ -25,7 +25,7 @@ struct Verification {
   bool has_plan = false;
   // What was recomputed; absent or empty if it could not be.
   std::shared_ptr<const embedding::SearchSpace> search_space;
-  std::optional<Reservation> reservation;
+  std::optional<embedding::Reservation> reservation;
   std::optional<embedding::Plan> plan;
   embedding::Evaluation evaluation;
 

@@ -1,27 +1,11 @@
-// What all planning entries check and say of their limits alike.
+// The checks of threads and limits that all planning entries share.
 #pragma once
 
 #include <optional>
 
 #include "core/status.h"
-#include "search/budget.h"
 
 namespace shardwright {
-
-// "" for a search that ran to its end.
-inline const char* name_of(StopReason reason) {
-  switch (reason) {
-    case StopReason::kFinished:
-      return "";
-    case StopReason::kWorkLimit:
-      return "work_limit";
-    case StopReason::kTimeLimit:
-      return "time_limit";
-    case StopReason::kCancelled:
-      return "cancelled";
-  }
-  return "";
-}
 
 // Errors: kInvalidInput with the option of the command.
 inline Status check_run_limits(int threads, std::optional<double> time_limit_s) {

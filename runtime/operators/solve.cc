@@ -48,7 +48,6 @@ Result<OperatorsResult> solve_operators(const operators::OperatorProblem& proble
   OperatorsResult result{operators::solve_problem(problem, executor, budget, solving)};
   result.work = budget.work_done();
   result.threads = static_cast<int>(executor.workers());
-  result.stopped_by = name_of(result.stop_reason);
   result.solve_s = watch.seconds();
   return result;
 }

@@ -32,7 +32,6 @@ struct OperatorsOptions {
 struct OperatorsResult : operators::ProblemSolution {
   std::uint64_t work = 0;  // strategy evaluations
   int threads = 1;
-  std::string stopped_by{};  // empty = ran to its end; work_limit | time_limit | cancelled
   double solve_s = 0;
 };
 

@@ -94,9 +94,9 @@ TEST_CASE("completion: bash offers subcommands, options, choices and files") {
   CHECK(offered(run, {"shardwright", "pl"}) == Words{"plan"});
   CHECK(offered(run, {"shardwright", "operators", "s"}) == Words{"solve", "strategies"});
   CHECK(offered(run, {"shardwright", "plan", "x.json", "--reu"}) == Words{"--reuse"});
-  CHECK(offered(run, {"shardwright", "plan", "--mode", ""}) == Words{"best", "exact"});
-  CHECK(offered(run, {"shardwright", "plan", "--mode", "=", "ex"}) == Words{"exact"});
-  CHECK(offered(run, {"shardwright", "plan", "--mode", "="}) == Words{"best", "exact"});
+  CHECK(offered(run, {"shardwright", "plan", "--mode", ""}) == Words{"best", "compat"});
+  CHECK(offered(run, {"shardwright", "plan", "--mode", "=", "co"}) == Words{"compat"});
+  CHECK(offered(run, {"shardwright", "plan", "--mode", "="}) == Words{"best", "compat"});
   CHECK(offered(run, {"shardwright", "operators", "paths", "--cost", "s"}) == Words{"sum"});
   CHECK(offered(run, {"shardwright", "completion", ""}) == Words{"bash", "zsh"});
   CHECK(offered(run, {"shardwright", "plan", "prob"}) == Words{"problem one.json"});

@@ -119,15 +119,15 @@ void check_all(const std::string& arguments, int runs = kRuns) {
 
 TEST_CASE("determinism: the command's JSON is the same for any number of threads") {
   for (const char* const name : kCases) {
-    check_all("--mode exact --trace --emit-search-space tests/golden/embedding/cases/" + std::string(name) +
+    check_all("--mode compat --trace --emit-search-space tests/golden/embedding/cases/" + std::string(name) +
               ".json.gz");
   }
 }
 
 // Without a trace, ratings that are certain to lose are not computed: another way to the same plan.
 TEST_CASE("determinism: so it is where the search gives up losing proposals early") {
-  check_all("--mode exact tests/golden/embedding/cases/36_mid_100t_16r_2h_default.json.gz");
-  check_all("--mode exact --work-limit 1000000 tests/golden/embedding/cases/36_mid_100t_16r_2h_default.json.gz");
+  check_all("--mode compat tests/golden/embedding/cases/36_mid_100t_16r_2h_default.json.gz");
+  check_all("--mode compat --work-limit 1000000 tests/golden/embedding/cases/36_mid_100t_16r_2h_default.json.gz");
 }
 
 TEST_CASE("determinism: best mode's plan, bound and certificate are the same, too") {

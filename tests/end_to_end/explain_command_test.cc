@@ -124,7 +124,7 @@ TEST_CASE("explain: what would make a recorded case feasible does, and one step 
   CHECK(try_remedies(run, golden("11_nofit_insufficient_2r"), limit) >= 3);
   CHECK(try_remedies(run, golden("12_nofit_strict_constraints_4r"), limit) >= 3);
   CHECK(try_remedies(run, golden("13_reservation_negative_hbm"), limit) >= 1);
-  CHECK(try_remedies(run, golden("12_nofit_strict_constraints_4r"), " --mode exact") >= 3);
+  CHECK(try_remedies(run, golden("12_nofit_strict_constraints_4r"), " --mode compat") >= 3);
 }
 
 TEST_CASE("explain: the reason names the least that does not fit, with its bytes") {
@@ -174,7 +174,7 @@ TEST_CASE("explain: an exchanged option rates in verify what explain says") {
   const Command run;
   const std::string problem = kCases + "09_mixed_default_20t_16r_2h.json.gz";
   const std::string plan_path = run.path("plan.json");
-  REQUIRE(run("plan " + problem + " --mode exact -o " + plan_path).status == 0);
+  REQUIRE(run("plan " + problem + " --mode compat -o " + plan_path).status == 0);
   const json plan = read_json(plan_path);
   const json answer = explained(run, problem + " " + plan_path, 0);
   CHECK(answer["best_rating"] == plan["best_rating"]);
@@ -207,7 +207,7 @@ TEST_CASE("explain: an exchanged option rates in verify what explain says") {
 TEST_CASE("explain: one table alone, for people") {
   const Command run;
   const std::string problem = kCases + "12_nofit_strict_constraints_4r.json.gz";
-  const CommandOutcome one = run("explain " + problem + " --hbm 8GiB --mode exact --table big");
+  const CommandOutcome one = run("explain " + problem + " --hbm 8GiB --mode compat --table big");
   REQUIRE(one.status == 0);
   CHECK(contains(one.out, "why table_wise.fused"));
   CHECK(contains(one.out, "/constraints/big/sharding_types"));
@@ -246,7 +246,7 @@ TEST_CASE("explain: a plan that is none of the problem is refused with its place
   const Command run;
   const std::string problem = kCases + "01_small_2t_2r_default.json.gz";
   const std::string plan_path = run.path("plan.json");
-  REQUIRE(run("plan " + problem + " --mode exact -o " + plan_path).status == 0);
+  REQUIRE(run("plan " + problem + " --mode compat -o " + plan_path).status == 0);
   json plan = read_json(plan_path);
   plan["plan"][1]["ranks"][0] = 7;
   const CommandOutcome rank = run("explain " + problem + " " + written(run, "x.json", plan));

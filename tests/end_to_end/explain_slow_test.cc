@@ -1,4 +1,4 @@
-// `explain` of a thousand tables that exact mode cannot place.
+// `explain` of a thousand tables that compat mode cannot place.
 #include <string>
 
 #include <doctest/doctest.h>
@@ -14,7 +14,7 @@ using nlohmann::json;
 using shardwright::test_support::Command;
 
 const std::string kCase =
-    "tests/golden/embedding/cases/42_big_1000t_128r_greedy_twcw_nofit.json.gz --mode exact";
+    "tests/golden/embedding/cases/42_big_1000t_128r_greedy_twcw_nofit.json.gz --mode compat";
 
 int plan_status(const Command& run, const std::string& flags) {
   return run("plan " + kCase + flags + " -o " + run.path("plan.json")).status;
@@ -22,7 +22,7 @@ int plan_status(const Command& run, const std::string& flags) {
 
 }  // namespace
 
-TEST_CASE("explain: exact mode's failure over a thousand tables, and what would avoid it") {
+TEST_CASE("explain: compat mode's failure over a thousand tables, and what would avoid it") {
   const Command run;
   const auto outcome = run("explain " + kCase + " --json");
   REQUIRE(outcome.status == 3);

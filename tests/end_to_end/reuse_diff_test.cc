@@ -40,7 +40,7 @@ TEST_CASE("reuse: a plan of the same problem is the answer at once, with its pro
   const json first = read_json(plan), second = read_json(again);
   CHECK(second["reused"] == true);
   CHECK_FALSE(first.contains("reused"));
-  CHECK(second["work"]["placed_shards"] == 0);
+  CHECK(second["work"]["work_steps"] == 0);
   for (const char* const key : {"plan", "plan_hash", "problem_hash", "best_rating", "lower_bound",
                                 "gap", "certificate", "plan_hbm_by_rank", "mode"}) {
     CAPTURE(key);
@@ -78,29 +78,29 @@ TEST_CASE("reuse: a hash that lies is found out") {
   CHECK_FALSE(json::parse(fresh.out).contains("reused"));
 }
 
-TEST_CASE("reuse: exact mode asks for exact mode's own plan, found by the same search to its end") {
+TEST_CASE("reuse: compat mode asks for compat mode's own plan, found by the same search to its end") {
   const Command run;
-  const std::string best = run.path("best.json"), exact = run.path("exact.json");
+  const std::string best = run.path("best.json"), compat = run.path("compat.json");
   REQUIRE(run("plan " + kProblem + kLimit + "-o " + best).status == 0);
   const auto answer = [&](const std::string& problem, const std::string& plan) {
-    const CommandOutcome outcome = run("plan --mode exact --json " + problem + " --reuse " + plan);
+    const CommandOutcome outcome = run("plan --mode compat --json " + problem + " --reuse " + plan);
     REQUIRE(outcome.status == 0);
     const bool reused = json::parse(outcome.out).contains("reused");
     CHECK(reused == outcome.err.empty());
     return reused ? "" : outcome.err;
   };
-  CHECK(contains(answer(kProblem, best), "made in best mode, and exact mode is asked for"));
-  REQUIRE(run("plan --mode exact " + kProblem + " -o " + exact).status == 0);
-  CHECK(answer(kProblem, exact).empty());
+  CHECK(contains(answer(kProblem, best), "made in best mode, and compat mode is asked for"));
+  REQUIRE(run("plan --mode compat " + kProblem + " -o " + compat).status == 0);
+  CHECK(answer(kProblem, compat).empty());
   json greedy = json::parse(*read_file(kProblem));
   greedy["proposers"] = {{{"type", "greedy"}}};
   const std::string other = run.path("greedy_problem.json");
   write_json(other, greedy);
-  CHECK(contains(answer(other, exact), "proposers, partitioner or an order"));
-  json stopped = read_json(exact);
+  CHECK(contains(answer(other, compat), "proposers, partitioner or an order"));
+  json stopped = read_json(compat);
   stopped["stopped_by"] = "work_limit";
-  write_json(exact, stopped);
-  CHECK(contains(answer(kProblem, exact), "stopped by the work_limit"));
+  write_json(compat, stopped);
+  CHECK(contains(answer(kProblem, compat), "stopped by the work_limit"));
 }
 
 TEST_CASE("reuse: files that cannot be reused or read") {
@@ -110,7 +110,7 @@ TEST_CASE("reuse: files that cannot be reused or read") {
   CHECK(run("plan " + kProblem + " --reuse " + run.path("absent.json")).status == 2);
   CHECK(run("plan - --reuse -", "echo | ").status == 2);
   const CommandOutcome torchrec =
-      run("plan --mode exact " + kProblem +
+      run("plan --mode compat " + kProblem +
           " --reuse tests/golden/embedding/answers/09_mixed_default_20t_16r_2h.json.gz");
   CHECK(torchrec.status == 0);
   CHECK(contains(torchrec.err, "does not say for which problem"));
@@ -118,13 +118,13 @@ TEST_CASE("reuse: files that cannot be reused or read") {
 
 TEST_CASE("diff: what moves between two plans of one problem") {
   const Command run;
-  const std::string best = run.path("best.json"), exact = run.path("exact.json");
+  const std::string best = run.path("best.json"), compat = run.path("compat.json");
   REQUIRE(run("plan " + kProblem + kLimit + "-o " + best).status == 0);
-  REQUIRE(run("plan --mode exact " + kProblem + " -o " + exact).status == 0);
-  const CommandOutcome outcome = run("diff --json " + exact + " " + best);
+  REQUIRE(run("plan --mode compat " + kProblem + " -o " + compat).status == 0);
+  const CommandOutcome outcome = run("diff --json " + compat + " " + best);
   REQUIRE(outcome.status == 0);
   const json diff = json::parse(outcome.out);
-  const json before = read_json(exact), after = read_json(best);
+  const json before = read_json(compat), after = read_json(best);
   CHECK(diff["kind"] == "plans");
   CHECK(diff["same_problem"] == true);
   CHECK(diff["rating"] == json{before["best_rating"], after["best_rating"]});
@@ -139,8 +139,8 @@ TEST_CASE("diff: what moves between two plans of one problem") {
         json{before["plan_hbm_by_rank"][3], after["plan_hbm_by_rank"][3]});
   // Planning again counts the same bytes for the same moves.
   const std::string next = run.path("next.json");
-  REQUIRE(run("replan " + kProblem + " " + exact + kLimit + "-o " + next).status == 0);
-  const json migrated = json::parse(run("diff --json " + exact + " " + next).out);
+  REQUIRE(run("replan " + kProblem + " " + compat + kLimit + "-o " + next).status == 0);
+  const json migrated = json::parse(run("diff --json " + compat + " " + next).out);
   CHECK(migrated["moved_bytes"] == read_json(next)["migration"]["moved_bytes"]);
   CHECK(migrated["tables_moved"] == read_json(next)["migration"]["tables_moved"]);
 }

@@ -21,7 +21,7 @@ using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 
 // TorchRec's memory-balanced partitioner sets one limit for all devices, also above what a small
-// one has: where ranks differ in memory its plan may overfill one, in exact mode ours too.
+// one has: where ranks differ in memory its plan may overfill one, in compat mode ours too.
 bool may_overfill(const Problem& problem, const Topology& available) {
   return problem.spec().partitioner.type == PartitionerSpec::Type::kMemoryBalanced &&
          !available.uniform();
@@ -57,8 +57,6 @@ struct Seen {
 void check_failure(const EmbeddingPlanResult& result) {
   REQUIRE(result.failure.has_value());
   CHECK_FALSE(result.best_rating.has_value());
-  CHECK_FALSE(result.failure->type.empty());
-  CHECK_FALSE(result.failure->reason.empty());
   CHECK_FALSE(result.failure->message.empty());
 }
 
@@ -108,7 +106,7 @@ TEST_CASE("planner: every plan leaves the margin and the reserved memory free") 
     INFO("SHARDWRIGHT_TEST_SEED=", seed);
     Random random(seed);
     PlanOptions options;
-    options.mode = PlanMode::kExact;
+    options.mode = PlanMode::kCompat;
     options.threads = 1;
     std::size_t plans = 0;
     for (int i = 0; i < 1500; ++i) {
@@ -142,7 +140,7 @@ TEST_CASE("planner: every plan passes the verifier, and its rating is the verifi
     style.scaleup = true;
     Seen seen;
     PlanOptions options;
-    options.mode = PlanMode::kExact;
+    options.mode = PlanMode::kCompat;
     options.threads = 1;
     for (int i = 0; i < 4000; ++i) {
       INFO("problem ", i);

@@ -147,7 +147,7 @@ OptionCounts check_option_costs(std::uint64_t seed, int problems, bool rules) {
       if (!problem) continue;
     }
     ExplainOptions options;
-    options.plan.mode = rules ? PlanMode::kBest : PlanMode::kExact;
+    options.plan.mode = rules ? PlanMode::kBest : PlanMode::kCompat;
     options.plan.threads = 1;
     options.plan.work_limit = rules ? 20'000 : 2'000;
     const auto planned = plan_embedding(problem, options.plan);

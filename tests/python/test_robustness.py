@@ -116,7 +116,7 @@ class Closing(unittest.TestCase):
             def use(problem=problem, outcomes=outcomes):
                 for _ in range(5):
                     try:
-                        outcomes.append(shardwright.plan(problem, mode="exact").has_plan)
+                        outcomes.append(shardwright.plan(problem, mode="compat").has_plan)
                     except shardwright.InvalidHandleError:
                         outcomes.append("closed")
 
@@ -151,7 +151,7 @@ class Many(unittest.TestCase):
     def test_a_thousand_plans_leave_nothing_behind(self):
         def some(count):
             for _ in range(count):
-                result = shardwright.plan(SMALL, mode="exact", progress=lambda p: None)
+                result = shardwright.plan(SMALL, mode="compat", progress=lambda p: None)
                 result.to_dict()
                 _ = result.tables, result.ranks
             gc.collect()

@@ -59,7 +59,7 @@ class DropIn(unittest.TestCase):
             torch.distributed.init_process_group(
                 "gloo", init_method=f"file://{folder}/store", rank=0, world_size=1)
             try:
-                planner = case.planner(EmbeddingShardingPlanner, mode="exact")
+                planner = case.planner(EmbeddingShardingPlanner, mode="compat")
                 plan = planner.collective_plan(case.module, case.sharders)
             finally:
                 torch.distributed.destroy_process_group()
@@ -73,7 +73,7 @@ class DropIn(unittest.TestCase):
                 logged.append(what)
 
         case = Case(model(), EIGHT, options={"callbacks": [lambda plan: seen.append(plan) or plan]})
-        planner = case.planner(EmbeddingShardingPlanner, mode="exact")
+        planner = case.planner(EmbeddingShardingPlanner, mode="compat")
         planner._stats = [Stats()]
         plan = planner.plan(case.module, case.sharders)
         peer = case.planner()
@@ -109,7 +109,7 @@ class DropIn(unittest.TestCase):
                             for i in range(3)})
             with self.assertRaises(PlannerError) as theirs:
                 case.plan()
-            for mode in ("exact", "best"):
+            for mode in ("compat", "best"):
                 with self.assertRaises(PlannerError) as ours:
                     case.plan(EmbeddingShardingPlanner, mode=mode)
                 if hbm == 1000:
@@ -152,11 +152,11 @@ class DropIn(unittest.TestCase):
 
     def test_eight_threads_plan_at_once(self):
         case = Case(model(), EIGHT)
-        _, alone = case.plan(EmbeddingShardingPlanner, mode="exact")
+        _, alone = case.plan(EmbeddingShardingPlanner, mode="compat")
         plans = [None] * 8
 
         def work(i):
-            plans[i] = case.plan(EmbeddingShardingPlanner, mode="exact")[1]
+            plans[i] = case.plan(EmbeddingShardingPlanner, mode="compat")[1]
 
         threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
         for thread in threads:
@@ -172,7 +172,7 @@ class DropIn(unittest.TestCase):
 
         def some(count):
             for _ in range(count):
-                case.plan(EmbeddingShardingPlanner, mode="exact")
+                case.plan(EmbeddingShardingPlanner, mode="compat")
             gc.collect()
             with open("/proc/self/statm", encoding="ascii") as file:
                 return int(file.read().split()[1]) * 4096
@@ -219,12 +219,12 @@ class Delegated(unittest.TestCase):
         constraints = {f"t{i}": ParameterConstraints(compute_kernels=["key_value"])
                        for i in range(6)}
         case = Case(model(), {**EIGHT, "ssd_cap": 4000 * GIB}, constraints=constraints)
-        for mode in ("exact", "best"):
+        for mode in ("compat", "best"):
             self.same_plan_by_torchrec(case, mode=mode)
 
-    def test_pods_join_nodes_to_one_host_and_only_exact_mode_cares(self):
+    def test_pods_join_nodes_to_one_host_and_only_compat_mode_cares(self):
         case = Case(model(), {"world_size": 8, "local_world_size": 2, "pod_size": 2})
-        self.same_plan_by_torchrec(case, mode="exact")
+        self.same_plan_by_torchrec(case, mode="compat")
         planner, plan = case.plan(EmbeddingShardingPlanner, work_limit=WORK)
         self.assertEqual(planner.searched_by, "shardwright")
         peer, _ = case.plan()
@@ -238,13 +238,13 @@ class Differences(unittest.TestCase):
     def test_features_rarer_than_one_per_sample_have_smaller_outputs(self):
         constraints = {f"t{i}": ParameterConstraints(pooling_factors=[0.25]) for i in range(6)}
         case = Case(model(), EIGHT, constraints=constraints)
-        planner, _ = case.plan(EmbeddingShardingPlanner, mode="exact")
-        full, _ = Case(model(), EIGHT).plan(EmbeddingShardingPlanner, mode="exact")
+        planner, _ = case.plan(EmbeddingShardingPlanner, mode="compat")
+        full, _ = Case(model(), EIGHT).plan(EmbeddingShardingPlanner, mode="compat")
         self.assertLess(planner.result.rating, full.result.rating)
         self.assertEqual(planner.result.rating, case.plan()[0]._perf_model.rate(planner._best_plan))
 
     def test_input_distribution_is_estimated_and_not_rated(self):
-        planner, _ = Case(model(), EIGHT).plan(EmbeddingShardingPlanner, mode="exact")
+        planner, _ = Case(model(), EIGHT).plan(EmbeddingShardingPlanner, mode="compat")
         shards = [shard for option in planner._best_plan for shard in option.shards]
         self.assertTrue(any(shard.perf.input_dist_comms > 0 for shard in shards))
         by_rank = [0.0] * 8
@@ -264,7 +264,7 @@ class Differences(unittest.TestCase):
     def test_a_planner_used_again_starts_anew(self):
         # TorchRec's proposers keep counters from plan to plan.
         case = cases()["dynamic_programming"]
-        planner = case.planner(EmbeddingShardingPlanner, mode="exact")
+        planner = case.planner(EmbeddingShardingPlanner, mode="compat")
         first = planner.plan(case.module, case.sharders)
         again = planner.plan(case.module, case.sharders)
         self.assertEqual(described(first), described(again))

@@ -1,4 +1,4 @@
-"""Plans beside those of the installed TorchRec: exact mode the same, best mode never worse."""
+"""Plans beside those of the installed TorchRec: compat mode the same, best mode never worse."""
 
 import dataclasses
 import unittest
@@ -28,19 +28,19 @@ def described(plan):
 
 
 class Plans(unittest.TestCase):
-    def test_exact_mode_plans_as_torchrec_and_best_mode_no_worse(self):
+    def test_compat_mode_plans_as_torchrec_and_best_mode_no_worse(self):
         for name, case in cases().items():
             with self.subTest(name):
                 peer, theirs = case.plan()
-                exact, ours = case.plan(EmbeddingShardingPlanner, mode="exact")
-                self.assertEqual(exact.searched_by, "shardwright")
+                compat, ours = case.plan(EmbeddingShardingPlanner, mode="compat")
+                self.assertEqual(compat.searched_by, "shardwright")
                 self.assertEqual(described(ours), described(theirs))
-                self.assertEqual((exact._num_proposals, exact._num_plans),
+                self.assertEqual((compat._num_proposals, compat._num_plans),
                                  (peer._num_proposals, peer._num_plans))
                 rating = peer._perf_model.rate(peer._best_plan)
-                self.assertEqual(exact.result.rating, rating)
-                self.assertEqual(exact._perf_model.rate(exact._best_plan), rating)
-                self.assertEqual([option.fqn for option in exact._best_plan],
+                self.assertEqual(compat.result.rating, rating)
+                self.assertEqual(compat._perf_model.rate(compat._best_plan), rating)
+                self.assertEqual([option.fqn for option in compat._best_plan],
                                  [option.fqn for option in peer._best_plan])
 
                 best, _ = case.plan(EmbeddingShardingPlanner, work_limit=WORK)

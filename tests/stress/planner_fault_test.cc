@@ -55,7 +55,7 @@ struct Answer {
 
 Answer plan(const ProblemPtr& problem) {
   PlanOptions options;
-  options.mode = PlanMode::kExact;
+  options.mode = PlanMode::kCompat;
   options.threads = kThreads;
   const auto result = plan_embedding(problem, options);
   if (!result.ok()) return {};
@@ -183,7 +183,7 @@ TEST_CASE("planner: what a progress callback throws leaves no memory behind") {
     bool thrown = false;
     {
       PlanOptions options;
-      options.mode = PlanMode::kExact;
+      options.mode = PlanMode::kCompat;
       options.threads = kThreads;
       int calls = 0;
       options.on_progress = [&](const PlanProgress&) {

@@ -72,7 +72,7 @@ class FullSearch {
  public:
   explicit FullSearch(const ProblemPtr& problem) {
     PlanOptions options;
-    options.mode = PlanMode::kExact;
+    options.mode = PlanMode::kCompat;
     // Several times what two threads place in the 50 ms that the longest stopped search has.
     options.work_limit = 300'000'000;
     options.threads = kThreads;
@@ -92,7 +92,7 @@ class FullSearch {
     CHECK(stopped.num_plans <= result_.num_plans);
     CHECK(stopped.plan.has_value() == (stopped.num_plans > 0));
     CHECK(stopped.best_rating.has_value() == stopped.plan.has_value());
-    if (stopped.stopped_by.empty()) {
+    if (stopped.stopped_by == StopReason::kFinished) {
       CHECK(stopped.num_proposals == result_.num_proposals);
       CHECK(stopped.best_rating == result_.best_rating);
     }
@@ -195,7 +195,7 @@ void check_cancellation(const Cancellation& test, std::uint64_t seed) {
   Random random(seed);
   Delays delays;
   PlanOptions options;
-  options.mode = PlanMode::kExact;
+  options.mode = PlanMode::kCompat;
   options.threads = kThreads;
   options.trace = test.trace;
   const std::uint64_t longest_us = whole_search_us(problem, options);
@@ -205,8 +205,10 @@ void check_cancellation(const Cancellation& test, std::uint64_t seed) {
     const EmbeddingPlanResult result = require(plan_embedding(problem, options));
     const Clock::time_point returned_at = Clock::now();
     const Clock::time_point requested_at = stop.requested_at();
-    CHECK((result.stopped_by == "cancelled" || result.stopped_by.empty()));
-    if (!result.stopped_by.empty()) delays.add(ms_between(requested_at, returned_at));
+    CHECK((result.stopped_by == StopReason::kCancelled ||
+           result.stopped_by == StopReason::kFinished));
+    if (result.stopped_by != StopReason::kFinished)
+      delays.add(ms_between(requested_at, returned_at));
     full.check(result);
   }
   CHECK(delays.size() >= static_cast<std::size_t>(test.repetitions) / 4);
@@ -217,7 +219,7 @@ void check_cancellation(const Cancellation& test, std::uint64_t seed) {
 struct Answer {
   std::uint64_t num_proposals = 0;
   std::uint64_t num_plans = 0;
-  std::uint64_t placed_shards = 0;
+  std::uint64_t work_steps = 0;
   std::uint64_t rating_bits = 0;
   std::string ranks_sha1;
   std::string failure;
@@ -227,7 +229,7 @@ struct Answer {
 
 Answer answer(const ProblemPtr& problem, int threads) {
   PlanOptions options;
-  options.mode = PlanMode::kExact;
+  options.mode = PlanMode::kCompat;
   options.threads = threads;
   const auto result = plan_embedding(problem, options);
   if (!result.ok()) {
@@ -237,7 +239,7 @@ Answer answer(const ProblemPtr& problem, int threads) {
   }
   return {result->num_proposals,
           result->num_plans,
-          result->work.placed_shards,
+          result->work.work_steps,
           bits(result->best_rating.value_or(-1)),
           result->plan ? embedding::ranks_sha1(*result->plan) : "",
           result->failure ? result->failure->message : ""};
@@ -273,10 +275,10 @@ TEST_CASE("planner: a stop requested beforehand ends the planning at once") {
   std::stop_source source;
   source.request_stop();
   PlanOptions options;
-  options.mode = PlanMode::kExact;
+  options.mode = PlanMode::kCompat;
   options.stop = source.get_token();
   const EmbeddingPlanResult result = require(plan_embedding(load(kShort), options));
-  CHECK(result.stopped_by == "cancelled");
+  CHECK(result.stopped_by == StopReason::kCancelled);
   CHECK(!result.plan.has_value());
   CHECK(!result.failure.has_value());
   CHECK(result.num_proposals == 0);
@@ -289,13 +291,13 @@ TEST_CASE("planner: a time limit is overrun by little") {
     Delays delays;
     for (int i = 0; i < (kSanitized ? 5 : 30); ++i) {
       PlanOptions options;
-      options.mode = PlanMode::kExact;
+      options.mode = PlanMode::kCompat;
       options.threads = kThreads;
       options.time_limit_s = limit_ms / 1000;
       const Clock::time_point begin = Clock::now();
       const EmbeddingPlanResult result = require(plan_embedding(problem, options));
       delays.add(ms_between(begin, Clock::now()) - limit_ms);
-      CHECK(result.stopped_by == "time_limit");
+      CHECK(result.stopped_by == StopReason::kTimeLimit);
       full.check(result);
     }
     delays.check("limit of " + std::to_string(static_cast<int>(limit_ms)) + " ms");
@@ -330,11 +332,11 @@ TEST_CASE("planner: one that is stopped leaves its neighbours alone") {
     while (!done) {
       DelayedStop stop(std::chrono::microseconds(random.below(20'000)));
       PlanOptions options;
-      options.mode = PlanMode::kExact;
+      options.mode = PlanMode::kCompat;
       options.threads = kThreads;
       options.stop = stop.token();
       const auto result = plan_embedding(problem, options);
-      if (result.ok() && result->stopped_by == "cancelled") ++stopped;
+      if (result.ok() && result->stopped_by == StopReason::kCancelled) ++stopped;
     }
   });
   std::vector<Answer> answers;
@@ -373,7 +375,7 @@ TEST_CASE("planner: progress is reported on the calling thread and only grows") 
     std::vector<PlanProgress> seen;
     std::size_t elsewhere = 0;
     PlanOptions options;
-    options.mode = PlanMode::kExact;
+    options.mode = PlanMode::kCompat;
     options.threads = kThreads;
     const std::thread::id here = std::this_thread::get_id();
     options.on_progress = [&](const PlanProgress& progress) {
@@ -391,14 +393,14 @@ TEST_CASE("planner: progress is reported on the calling thread and only grows") 
       const PlanProgress& before = seen[i - 1];
       CHECK(seen[i].proposals >= before.proposals);
       CHECK(seen[i].plans >= before.plans);
-      CHECK(seen[i].placed_shards >= before.placed_shards);
+      CHECK(seen[i].work_steps >= before.work_steps);
       CHECK(seen[i].elapsed_s >= before.elapsed_s);
       if (before.best_rating) CHECK(*seen[i].best_rating <= *before.best_rating);
     }
     CHECK(seen.back().proposals == result.num_proposals);
     CHECK(seen.back().plans == result.num_plans);
     CHECK(seen.back().best_rating == result.best_rating);
-    CHECK(seen.back().placed_shards == result.work.placed_shards);
+    CHECK(seen.back().work_steps == result.work.work_steps);
   }
 }
 
@@ -407,7 +409,7 @@ TEST_CASE("planner: a progress callback that requests the stop ends the search a
   std::stop_source source;
   int calls = 0;
   PlanOptions options;
-  options.mode = PlanMode::kExact;
+  options.mode = PlanMode::kCompat;
   options.stop = source.get_token();
   options.on_progress = [&](const PlanProgress&) {
     ++calls;
@@ -415,7 +417,7 @@ TEST_CASE("planner: a progress callback that requests the stop ends the search a
   };
   const EmbeddingPlanResult result = require(plan_embedding(problem, options));
   CHECK(calls == 1);
-  CHECK(result.stopped_by == "cancelled");
+  CHECK(result.stopped_by == StopReason::kCancelled);
   CHECK(result.evaluation.valid());
   REQUIRE(result.plan.has_value());
 }
@@ -426,7 +428,7 @@ TEST_CASE("planner: what a progress callback throws reaches the caller and nothi
   for (int calls_before = 0; calls_before < 3; ++calls_before) {
     int calls = 0;
     PlanOptions options;
-    options.mode = PlanMode::kExact;
+    options.mode = PlanMode::kCompat;
     options.threads = kThreads;
     options.on_progress = [&](const PlanProgress&) {
       if (calls++ == calls_before) throw std::runtime_error("from the callback");

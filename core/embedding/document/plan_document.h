@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/plan_mode.h"
 #include "core/embedding/sharding_option.h"
+#include "core/stop_reason.h"
 
 namespace shardwright {
 
@@ -51,8 +53,8 @@ struct PlanDocument {
   std::vector<std::pair<std::string, std::string>> problem_parts;
   std::optional<std::string> search_hash;
   std::optional<std::string> plan_hash;
-  std::optional<std::string> mode;
-  std::optional<std::string> stopped_by;  // absent where the search ran to its end, too
+  std::optional<PlanMode> mode;
+  StopReason stopped_by = StopReason::kFinished;  // also where the file does not say
   std::optional<ReservedTopology> reserved_topology;
   std::optional<std::int64_t> search_space_size;
   std::optional<double> best_rating;

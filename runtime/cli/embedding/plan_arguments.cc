@@ -1,6 +1,5 @@
 #include "runtime/cli/embedding/plan_arguments.h"
 
-#include <array>
 #include <string_view>
 #include <utility>
 
@@ -19,21 +18,25 @@ namespace shardwright::cli {
 namespace {
 
 Result<PlanMode> mode_of(const std::string& name) {
-  constexpr std::array<std::string_view, 2> kModes{"best", "exact"};
-  if (name == "best") return PlanMode::kBest;
-  if (name == "exact") return PlanMode::kExact;
-  return invalid_input("--mode", "unknown mode \"" + name + "\"" + suggestion(name, kModes));
+  for (const PlanMode mode : {PlanMode::kBest, PlanMode::kCompat}) {
+    if (name == name_of(mode)) return mode;
+  }
+  if (name == "exact") {
+    return invalid_input("--mode", "exact mode is called compat mode now: use `--mode compat`");
+  }
+  return invalid_input("--mode",
+                       "unknown mode \"" + name + "\"" + suggestion(name, kPlanModeNames));
 }
 
 int status_of(const EmbeddingPlanResult& result) {
   if (result.plan) return kDone;
-  return result.stopped_by.empty() ? kNoPlan : kStoppedByBudget;
+  return result.stopped_by == StopReason::kFinished ? kNoPlan : kStoppedByBudget;
 }
 
 // Where there is no plan: what to ask next.
 std::string next_hint(const PlanArguments& arguments, const EmbeddingPlanResult& result) {
-  if (!result.stopped_by.empty()) {
-    return "stopped by the " + result.stopped_by +
+  if (result.stopped_by != StopReason::kFinished) {
+    return "stopped by the " + std::string(name_of(result.stopped_by)) +
            " before any plan was found; whether there is one is open: allow more";
   }
   return "`shardwright explain " + arguments.problem.problem_path +
@@ -46,8 +49,8 @@ void add_search_arguments(CLI::App& command, PlanArguments& arguments) {
   command
       .add_option(
           "--mode", arguments.mode,
-          "best: the best plan to be found, with a bound; exact: decide as TorchRec's planner does")
-      ->type_name("best|exact")
+          "best: the best plan that the search finds, with a bound; compat: TorchRec's decisions")
+      ->type_name("best|compat")
       ->capture_default_str();
   command
       .add_option("--time-limit", arguments.options.time_limit_s,
@@ -109,7 +112,7 @@ void log_copies(const embedding::PlanCopies& copies, const Log& log) {
 
 int emit_plan(const PlanArguments& arguments, const LoadedProblem& loaded,
               const EmbeddingPlanResult& result, const Log& log) {
-  // Exact mode keeps a plan that the peer would make although it breaks a rule, and says so.
+  // Compat mode keeps a plan that the peer would make although it breaks a rule, and says so.
   for (const embedding::Violation& violation : result.evaluation.violations) {
     warn(violation.message);
   }

@@ -12,7 +12,7 @@ namespace shardwright::cli {
 struct ArgumentPage {
   std::vector<std::string> names;  // "-o", "--output"
   std::string label;               // of a positional: "PROBLEM"
-  std::string value;               // what follows: "FILE", "best|exact"; empty for a flag
+  std::string value;               // what follows: "FILE", "best|compat"; empty for a flag
   std::vector<std::string> choices;
   bool is_file = false;
   bool required = false;

@@ -27,7 +27,7 @@ std::string function_name(const CommandPage& page) {
   return name;
 }
 
-// ":FILE:_files", ":MODE:(best exact)".
+// ":FILE:_files", ":MODE:(best compat)".
 std::string action(const ArgumentPage& argument) {
   std::string text =
       ":" + specified(argument.label.empty() ? argument.value : argument.label) + ":";

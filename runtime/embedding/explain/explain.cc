@@ -71,12 +71,12 @@ class Explainer {
                                         suggestion(*options_.table, names));
   }
 
-  // Best mode does not plan what is proved impossible. Exact mode does: if ranks differ, its plan may
-  // exceed memory and is explained as it is.
+  // Best mode does not plan what is proved impossible. Compat mode does: if ranks differ, its plan
+  // may exceed memory and is explained as it is.
   Status plan() {
     FitOracle oracle = make_fit_oracle(options_.plan);
     const Fit present = oracle.ask(explanation_.problem->spec(), Effort::kProof);
-    if (!present.impossible() || options_.plan.mode == PlanMode::kExact) {
+    if (!present.impossible() || options_.plan.mode == PlanMode::kCompat) {
       SHARDWRIGHT_ASSIGN_OR_RETURN(
           explanation_.result,
           plan_embedding(explanation_.problem, options_.plan, present.search_space));
@@ -87,8 +87,8 @@ class Explainer {
     EmbeddingPlanResult& result = explanation_.result;
     result.mode = options_.plan.mode;
     result.threads = static_cast<int>(executor_.workers());
-    if (result.plan || result.stopped_by == "cancelled") return {};
-    if (present.impossible() || result.failure || result.stopped_by == "time_limit") {
+    if (result.plan || result.stopped_by == StopReason::kCancelled) return {};
+    if (present.impossible() || result.failure || result.stopped_by == StopReason::kTimeLimit) {
       explain_failure(present, result.failure.value_or(PlanFailure{}), oracle);
       explanation_.plannings += oracle.plannings();
     }
@@ -111,7 +111,7 @@ class Explainer {
   // Returns the error if the problem file is to blame: sizes out of range, tables without options.
   Status check_input(const Fit& present) {
     if (!present.reservation) {
-      const Result<Reservation> reservation = reserve_embedding(*explanation_.problem);
+      const Result<embedding::Reservation> reservation = reserve_embedding(*explanation_.problem);
       const bool infeasible = reservation.error().code == ErrorCode::kInfeasible;
       return infeasible ? Status() : Status(reservation.error());
     }
@@ -121,7 +121,8 @@ class Explainer {
 
   Status take_plan(const std::vector<PlanEntry>& entries) {
     EmbeddingPlanResult& result = explanation_.result;
-    SHARDWRIGHT_ASSIGN_OR_RETURN(Reservation reservation, reserve_embedding(*explanation_.problem));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(embedding::Reservation reservation,
+                                 reserve_embedding(*explanation_.problem));
     result.reservation = std::move(reservation);
     result.search_space = given_;
     if (given_ == nullptr) {
@@ -174,11 +175,12 @@ class Explainer {
 
   void explain_failure(const Fit& present, const PlanFailure& failure, FitOracle& oracle) {
     const Problem& problem = *explanation_.problem;
-    const bool size_is_no_reason =
-        failure.reason == "nothing_proposed" || failure.reason == "ratings_too_large";
+    const bool size_is_no_reason = failure.reason == FailureReason::kNothingProposed ||
+                                   failure.reason == FailureReason::kRatingsTooLarge;
     InfeasibleReason reason;  // kSearch
     if (!present.reservation || present.misfit || !size_is_no_reason)
-      reason = find_infeasible_reason(present, failure.reason == "placement_rules", oracle);
+      reason =
+          find_infeasible_reason(present, failure.reason == FailureReason::kPlacementRules, oracle);
     Remedies found = find_remedies(present, reason.proved, reason.tables, oracle);
     explanation_.infeasibility =
         Infeasibility{reason,

@@ -25,12 +25,13 @@ std::uint64_t share_of_work(Effort effort) {
 
 // Reasons that hold whatever the planner searched.
 bool is_proof(const PlanFailure& failure) {
-  return failure.reason == "placement_rules" || failure.reason == "negative_reservation";
+  return failure.reason == FailureReason::kPlacementRules ||
+         failure.reason == FailureReason::kNegativeReservation;
 }
 
 // Without a limit best mode ends only when it has tried everything.
 bool tried_everything(const EmbeddingPlanResult& result) {
-  return result.mode == PlanMode::kBest && result.stopped_by.empty();
+  return result.mode == PlanMode::kBest && result.stopped_by == StopReason::kFinished;
 }
 
 // The memory-balanced partitioner may exceed memory if ranks differ, so its first proposal proves
@@ -39,22 +40,22 @@ bool proposals_may_be_wrong(const embedding::Problem& problem) {
   return problem.spec().partitioner.type == embedding::PartitionerSpec::Type::kMemoryBalanced;
 }
 
-// Stops at the first plan. Best mode begins with exact mode's plan, which counts only if
-// `trust_exact`.
-Result<EmbeddingPlanResult> plan_first(const Fit& fit, PlanOptions options, bool trust_exact) {
+// Stops at the first plan. Best mode begins with compat mode's plan, which counts only if
+// `trust_compat`.
+Result<EmbeddingPlanResult> plan_first(const Fit& fit, PlanOptions options, bool trust_compat) {
   std::stop_source first;
   const std::stop_callback forward(options.stop, [&] { first.request_stop(); });
   options.stop = first.get_token();
   options.on_better_plan = nullptr;
   options.on_progress = [&](const PlanProgress& progress) {
     const bool of_best_mode = progress.work_limit.has_value();
-    if (progress.best_rating && (of_best_mode || trust_exact)) first.request_stop();
+    if (progress.best_rating && (of_best_mode || trust_compat)) first.request_stop();
   };
   return plan_embedding(fit.problem, options, fit.search_space);
 }
 
 void plan(PlanOptions options, Effort effort, Fit& fit) {
-  if (effort != Effort::kFull && options.mode != PlanMode::kExact)
+  if (effort != Effort::kFull && options.mode != PlanMode::kCompat)
     options.work_limit = options.work_limit.value_or(kDefaultBestWork) / share_of_work(effort);
   auto result = plan_first(fit, options, !proposals_may_be_wrong(*fit.problem));
   if (!result.ok()) {
@@ -69,7 +70,7 @@ void plan(PlanOptions options, Effort effort, Fit& fit) {
   } else if (result->failure && (is_proof(*result->failure) || tried_everything(*result))) {
     fit.answer = Fit::Answer::kImpossible;
     fit.why = result->failure->message;
-  } else if (options.stop.stop_requested() || result->stopped_by == "time_limit") {
+  } else if (options.stop.stop_requested() || result->stopped_by == StopReason::kTimeLimit) {
     fit.answer = Fit::Answer::kStopped;
   }
 }
@@ -78,7 +79,7 @@ void plan(PlanOptions options, Effort effort, Fit& fit) {
 
 FitOracle make_fit_oracle(const PlanOptions& options) {
   return FitOracle([options](Effort effort, Fit& fit) { plan(options, effort, fit); },
-                   options.mode == PlanMode::kExact, options.stop);
+                   options.mode == PlanMode::kCompat, options.stop);
 }
 
 }  // namespace shardwright

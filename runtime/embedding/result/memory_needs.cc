@@ -35,7 +35,7 @@ void take_in(const ShardingOption& option, const std::vector<Storage>& ranks, Ta
 }  // namespace
 
 MemoryNeeds memory_needs(const embedding::Problem& problem, const embedding::SearchSpace* space,
-                         const Reservation* reservation) {
+                         const embedding::Reservation* reservation) {
   MemoryNeeds needs;
   needs.capacity = problem.topology().total_storage();
   const embedding::Topology& left =

@@ -30,6 +30,6 @@ struct MemoryNeeds {
 // `space` and `reservation` may be null. No plan exists if `hbm` or `total` exceeds what is
 // available; the converse does not hold. O(options x distinct ranks).
 MemoryNeeds memory_needs(const embedding::Problem& problem, const embedding::SearchSpace* space,
-                         const Reservation* reservation);
+                         const embedding::Reservation* reservation);
 
 }  // namespace shardwright

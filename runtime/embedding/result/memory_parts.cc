@@ -6,7 +6,7 @@
 namespace shardwright {
 
 std::vector<MemoryParts> memory_parts(const embedding::Problem& problem,
-                                      const Reservation& reservation,
+                                      const embedding::Reservation& reservation,
                                       const embedding::Evaluation& evaluation) {
   std::vector<MemoryParts> all;
   const std::size_t world = evaluation.storage_by_rank.size();

@@ -25,7 +25,7 @@ struct MemoryParts {
 
 // By rank. Precondition: `evaluation` is that of a plan under this reservation.
 std::vector<MemoryParts> memory_parts(const embedding::Problem& problem,
-                                      const Reservation& reservation,
+                                      const embedding::Reservation& reservation,
                                       const embedding::Evaluation& evaluation);
 
 }  // namespace shardwright

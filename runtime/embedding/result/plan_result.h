@@ -15,26 +15,13 @@
 #include "core/embedding/evaluate.h"
 #include "core/embedding/plan.h"
 #include "core/embedding/plan_edit.h"
+#include "core/embedding/plan_failure.h"
+#include "core/embedding/plan_mode.h"
 #include "core/embedding/search_space.h"
-#include "runtime/embedding/result/plan_mode.h"
+#include "core/stop_reason.h"
+#include "search/embedding/compat/reserve.h"
 
 namespace shardwright {
-
-// The memory that a reservation, reserved memory and a margin leave. Dense and KJT storage are
-// absent if the reservation does not compute them; the margins by rank are empty if there is none.
-struct Reservation {
-  embedding::Topology topology;
-  std::optional<embedding::Storage> dense_storage;
-  std::optional<embedding::Storage> kjt_storage;
-  std::vector<embedding::Storage> margin{};
-};
-
-// Why there is no plan. `type` is TorchRec's class of error; `reason` is the true one, finer.
-struct PlanFailure {
-  std::string type;    // insufficient_storage | strict_constraints | partition | other
-  std::string reason;  // table_fits_nowhere | not_enough_memory | negative_reservation | ...
-  std::string message;
-};
 
 // One proposal of the search, for a trace. `options` are indices into the trace's option list.
 struct ProposalRecord {
@@ -64,7 +51,7 @@ struct PlanTiming {
 
 // Counted work: the same for any machine and number of threads.
 struct PlanWork {
-  std::uint64_t placed_shards = 0;  // in best mode also steps of improving and proving
+  std::uint64_t work_steps = 0;  // placed shards, and in best mode steps of improving and proving
   std::uint64_t proposals_evaluated = 0;
   embedding::PlanCopies plans;  // what published plans copied of what they share
 };
@@ -72,9 +59,9 @@ struct PlanWork {
 struct EmbeddingPlanResult {
   PlanMode mode = PlanMode::kBest;
   std::shared_ptr<const embedding::SearchSpace> search_space;  // null where none was enumerated
-  bool given_search_space = false;                             // it is the caller's
-  bool reused = false;                     // taken from a plan file; nothing was searched
-  std::optional<Reservation> reservation;  // absent where reserving failed
+  bool given_search_space = false;  // it is the caller's
+  bool reused = false;              // taken from a plan file; nothing was searched
+  std::optional<embedding::Reservation> reservation;  // absent if reserving failed
   std::uint64_t num_proposals = 0;
   std::uint64_t num_plans = 0;
   std::optional<double> best_rating;  // ms, or bytes for the storage model
@@ -89,7 +76,7 @@ struct EmbeddingPlanResult {
   std::optional<Migration> migration;  // of replan_embedding
   PlanWork work;
   int threads = 1;
-  std::string stopped_by;  // empty = ran to its end; work_limit | time_limit | cancelled
+  StopReason stopped_by = StopReason::kFinished;
   PlanTiming timing;
 };
 

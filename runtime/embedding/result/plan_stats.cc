@@ -66,7 +66,8 @@ void add_shards(const Problem& problem, const Plan& plan, PlanStats& stats) {
 }
 
 // The reserved percentage lowers what a rank has; dense parameters and inputs count as used.
-void add_reservation(const Problem& problem, const Reservation& reservation, PlanStats& stats) {
+void add_reservation(const Problem& problem, const embedding::Reservation& reservation,
+                     PlanStats& stats) {
   const ReservationSpec& spec = problem.spec().reservation;
   if (spec.type != ReservationSpec::Type::kNone) stats.reserved_hbm_fraction = spec.percentage;
   stats.dense_storage = reservation.dense_storage.value_or(Storage{});
@@ -297,7 +298,8 @@ Imbalance imbalance(const std::vector<double>& shares) {
   return found;
 }
 
-PlanStats plan_stats(const Problem& problem, const Reservation& reservation, const Plan& plan) {
+PlanStats plan_stats(const Problem& problem, const embedding::Reservation& reservation,
+                     const Plan& plan) {
   PlanStats stats;
   const std::size_t world_size = problem.topology().world_size();
   stats.ranks.resize(world_size);

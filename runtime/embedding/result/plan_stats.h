@@ -92,7 +92,7 @@ struct PlanStats {
 
 // Precondition: `plan` is a plan of `problem` with at least one table, every shard on a rank.
 // O(shards).
-PlanStats plan_stats(const embedding::Problem& problem, const Reservation& reservation,
+PlanStats plan_stats(const embedding::Problem& problem, const embedding::Reservation& reservation,
                      const embedding::Plan& plan);
 
 // Precondition: no share is negative, and their sum is above 0.

@@ -13,7 +13,7 @@ from typing import Any, Callable, Final
 from . import errors
 
 ABI_VERSION: Final = 1
-MODES: Final = {"best": 0, "exact": 1}
+MODES: Final = {"best": 0, "compat": 1}
 STOPS: Final = ("", "work_limit", "time_limit", "cancelled")
 FAILURE, FAILURE_TYPE, FAILURE_REASON = 0, 1, 2
 
@@ -44,7 +44,7 @@ class OptionBuffers(_Sized):
 
 
 class Progress(_Sized):
-    _fields_ = [("struct_size", c_uint32), ("has_rating", c_uint32), ("work", c_uint64),
+    _fields_ = [("struct_size", c_uint32), ("has_rating", c_uint32), ("work_steps", c_uint64),
                 ("work_limit", c_uint64), ("proposals", c_uint64), ("proposals_at_most", c_uint64),
                 ("rating", c_double), ("lower_bound", c_double), ("elapsed_s", c_double)]
 
@@ -65,7 +65,7 @@ class PlanSummary(_Sized):
                 ("gap", c_double), ("proven_optimal", c_int32), ("num_tables", c_uint32),
                 ("num_ranks", c_uint32), ("threads", c_uint32), ("num_shards", c_uint64),
                 ("num_violations", c_uint64), ("num_proposals", c_uint64), ("num_plans", c_uint64),
-                ("work", c_uint64), ("total_s", c_double)]
+                ("work_steps", c_uint64), ("total_s", c_double)]
 
 
 class PlanBuffers(_Sized):

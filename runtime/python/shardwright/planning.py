@@ -51,7 +51,7 @@ def _integer(value: object, name: str, least: int, most: int) -> int:
 def _options(mode: str, threads: int, time_limit: float | None, work_limit: int | None, seed: int,
              cancel: Cancel | None) -> _native.PlanOptions:
     if mode not in _native.MODES:
-        raise ValueError(f"mode must be 'best' or 'exact', not {mode!r}")
+        raise ValueError(f"mode must be 'best' or 'compat', not {mode!r}")
     if cancel is not None and not isinstance(cancel, Cancel):
         raise TypeError(f"cancel must be a shardwright.Cancel, not {type(cancel).__name__}")
     options = _native.PlanOptions(mode=_native.MODES[mode])
@@ -82,7 +82,7 @@ def plan(problem: ProblemLike, *, mode: str = "best", search_space: SearchSpace 
     """Chooses sharding, kernel and ranks of every table.
 
     `problem` is a Problem, a dict, JSON text or the path of a file. `mode` is "best", the best plan
-    to be found with a bound on what any plan can reach, or "exact", TorchRec's decisions.
+    to be found with a bound on what any plan can reach, or "compat", TorchRec's decisions.
     `time_limit` is in seconds, `work_limit` in placed shards (best mode: steps), `threads` 0 means
     all cores. `progress` is True for a tqdm bar where tqdm is installed, or a function of Progress;
     what it raises ends the planning. Ctrl-C and `cancel` end it at once.

@@ -18,7 +18,7 @@ from . import _native
 class Progress:
     """Where a search stands. Times in seconds, ratings in ms (bytes for the storage model)."""
 
-    work: int
+    work_steps: int
     work_limit: int | None
     proposals: int
     proposals_at_most: int
@@ -29,7 +29,7 @@ class Progress:
 
 def _progress_of(found: _native.Progress) -> Progress:
     return Progress(
-        work=found.work,
+        work_steps=found.work_steps,
         work_limit=found.work_limit or None,
         proposals=found.proposals,
         proposals_at_most=found.proposals_at_most,
@@ -48,7 +48,7 @@ class _Bar:
 
     def __call__(self, progress: Progress) -> None:
         total = progress.work_limit or progress.proposals_at_most or None
-        done = progress.work if progress.work_limit else progress.proposals
+        done = progress.work_steps if progress.work_limit else progress.proposals
         if self._bar is None:
             self._bar = self._tqdm(desc="planning", unit=" step", unit_scale=True, leave=False)
         bar = self._bar

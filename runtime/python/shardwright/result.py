@@ -112,7 +112,7 @@ class PlanResult(_Closable):
 
     @property
     def mode(self) -> str:
-        return "exact" if self._summary.mode else "best"
+        return "compat" if self._summary.mode else "best"
 
     @property
     def rating(self) -> float | None:

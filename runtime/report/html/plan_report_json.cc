@@ -79,14 +79,14 @@ void write_problem(const PlanReport& report, JsonWriter& json) {
 void write_search(const ReportedSearch& search, JsonWriter& json) {
   json.key("search")
       .begin_object()
-      .member("mode", search.mode == PlanMode::kExact ? "exact" : "best")
+      .member("mode", name_of(search.mode))
       .member("options", search.num_options)
       .member("proposals", search.num_proposals)
       .member("plans", search.num_plans)
       .member("work", search.work)
       .member("threads", search.threads)
       .member("total_s", search.total_s)
-      .member("stopped_by", search.stopped_by)
+      .member("stopped_by", name_of(search.stopped_by))
       .member("steps_are", search.steps_are_proposals ? "proposals" : "work")
       .key("steps")
       .begin_array();
@@ -276,8 +276,8 @@ void write_outcome(const PlanReport& report, JsonWriter& json) {
   if (report.failure) {
     json.key("failure")
         .begin_object()
-        .member("type", report.failure->type)
-        .member("reason", report.failure->reason)
+        .member("type", name_of(report.failure->type))
+        .member("reason", name_of(report.failure->reason))
         .member("message", report.failure->message)
         .end_object()
         .new_line();

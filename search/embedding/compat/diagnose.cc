@@ -69,7 +69,7 @@ class Diagnostician {
   }
 
   // The first table that fits the empty machine with none of its options.
-  std::optional<Diagnosis> table_that_fits_nowhere() {
+  std::optional<PlanFailure> table_that_fits_nowhere() {
     for (const auto& table : pool_.tables()) {
       std::optional<Shortage> least;
       OptionId closest;
@@ -89,59 +89,65 @@ class Diagnostician {
     return std::nullopt;
   }
 
-  Diagnosis describe_table(const OptionPool::TableOptions& table, OptionId closest,
-                           const Shortage& shortage) {
+  PlanFailure describe_table(const OptionPool::TableOptions& table, OptionId closest,
+                             const Shortage& shortage) {
     const ShardingOption& option = pool_.option(closest);
     const OptionRow& row = pool_.row(closest);
     const std::uint32_t rank = closest_rank(row, available_).rank;
     const std::int64_t left = shortage.hbm ? available_.storage()[rank].hbm.value()
                                            : available_.storage()[rank].ddr.value();
-    Diagnosis diagnosis;
-    diagnosis.reason = "table_fits_nowhere";
-    diagnosis.message =
-        "Table " + quoted(pool_.problem().table(table.table).name) + " fits on no rank with any of its " +
-        std::to_string(table.options.size()) + " sharding options, even on an empty machine. The closest, " +
+    PlanFailure failure;
+    failure.reason = FailureReason::kTableFitsNowhere;
+    failure.message =
+        "Table " + quoted(pool_.problem().table(table.table).name) +
+        " fits on no rank with any of its " + std::to_string(table.options.size()) +
+        " sharding options, even on an empty machine. The closest, " +
         std::string(to_name(option.sharding_type)) + " with kernel " +
         std::string(to_name(option.compute_kernel)) + ", has a shard of " +
         with_unit(shortage.hbm ? row.max_hbm_bytes : row.max_ddr_bytes) + " " + shortage.tier() +
-        "; after reservation rank " + std::to_string(rank) + " has " + with_unit(left) +
-        ": " + with_unit(shortage.bytes) + " short. Allow sharding types that split the table further "
+        "; after reservation rank " + std::to_string(rank) + " has " + with_unit(left) + ": " +
+        with_unit(shortage.bytes) +
+        " short. Allow sharding types that split the table further "
         "or kernels that keep it in DDR, use ranks with more memory, or lower the reservation.";
-    return diagnosis;
+    return failure;
   }
 
-  Diagnosis describe_total(Storage needed) const {
+  PlanFailure describe_total(Storage needed) const {
     const Storage total = available_.total_storage();
     const Shortage shortage = Shortage::of(needed.hbm.value(), needed.ddr.value(), total);
-    Diagnosis diagnosis;
-    diagnosis.reason = "not_enough_memory";
-    diagnosis.message =
+    PlanFailure failure;
+    failure.reason = FailureReason::kNotEnoughMemory;
+    failure.message =
         std::string(needed.hbm + needed.ddr > total.hbm + total.ddr
                         ? "All tables together do not fit"
                         : "No proposal that was tried fits in total, though other divisions of "
                           "tables between HBM and DDR might") +
-        ": the smallest proposal needs " + with_unit(needed.hbm.value()) +
-        " HBM and " + with_unit(needed.ddr.value()) + " DDR over all ranks, and after reservation " +
+        ": the smallest proposal needs " + with_unit(needed.hbm.value()) + " HBM and " +
+        with_unit(needed.ddr.value()) + " DDR over all ranks, and after reservation " +
         std::to_string(available_.world_size()) + " ranks have " + with_unit(total.hbm.value()) +
         " HBM and " + with_unit(total.ddr.value()) + " DDR: " + with_unit(shortage.bytes) + " " +
-        shortage.tier() + " short. Use more ranks or ranks with more memory, smaller tables, or a "
+        shortage.tier() +
+        " short. Use more ranks or ranks with more memory, smaller tables, or a "
         "smaller batch.";
-    return diagnosis;
+    return failure;
   }
 
   // Everything fits alone and in total, but not side by side.
-  Diagnosis describe_packing(std::span<const OptionId> proposal) {
+  PlanFailure describe_packing(std::span<const OptionId> proposal) {
     GroupOrder order(pool_, PartitionerSpec::SortBy::kStorage, false);
     order.reset(proposal);
     if (!placement_) placement_.emplace(pool_, available_);
-    Diagnosis diagnosis;
-    diagnosis.reason = "does_not_pack";
-    diagnosis.message = "Every table fits alone and the memory suffices in total, but no proposal "
-                        "could be placed rank by rank.";
-    if (!greedy_.partition(proposal, order, *placement_)) diagnosis.message += " " + first_failure(proposal);
-    diagnosis.message += " Relax constraints so that large tables can be split, use more ranks or "
-                         "ranks with more memory, or lower the reservation.";
-    return diagnosis;
+    PlanFailure failure;
+    failure.reason = FailureReason::kDoesNotPack;
+    failure.message =
+        "Every table fits alone and the memory suffices in total, but no proposal "
+        "could be placed rank by rank.";
+    if (!greedy_.partition(proposal, order, *placement_))
+      failure.message += " " + first_failure(proposal);
+    failure.message +=
+        " Relax constraints so that large tables can be split, use more ranks or "
+        "ranks with more memory, or lower the reservation.";
+    return failure;
   }
 
  private:
@@ -173,17 +179,17 @@ class Diagnostician {
 
 }  // namespace
 
-Diagnosis diagnose(const OptionPool& pool, const Topology& available,
-                   std::span<const OptionId> lowest, Storage lowest_storage) {
+PlanFailure diagnose(const OptionPool& pool, const Topology& available,
+                     std::span<const OptionId> lowest, Storage lowest_storage) {
   Diagnostician diagnostician(pool, available);
   const bool total_fits = lowest_storage.fits_in(available.total_storage());
-  std::optional<Diagnosis> diagnosis = diagnostician.table_that_fits_nowhere();
-  if (!diagnosis) {
-    diagnosis = total_fits ? diagnostician.describe_packing(lowest)
-                           : diagnostician.describe_total(lowest_storage);
+  std::optional<PlanFailure> failure = diagnostician.table_that_fits_nowhere();
+  if (!failure) {
+    failure = total_fits ? diagnostician.describe_packing(lowest)
+                         : diagnostician.describe_total(lowest_storage);
   }
-  diagnosis->type = total_fits ? "strict_constraints" : "insufficient_storage";
-  return *std::move(diagnosis);
+  failure->type = total_fits ? FailureType::kStrictConstraints : FailureType::kInsufficientStorage;
+  return *std::move(failure);
 }
 
 }  // namespace shardwright::embedding

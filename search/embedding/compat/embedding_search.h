@@ -1,4 +1,4 @@
-// The exact-mode search over sharding plans: TorchRec's planner loop as an exploration domain.
+// The compat-mode search over sharding plans: TorchRec's planner loop as an exploration domain.
 #pragma once
 
 #include <memory>

@@ -49,7 +49,7 @@ std::string gigabytes(std::int64_t bytes) {
 }
 
 // What alone could leave rank 0 some HBM.
-std::string advice(const Problem& problem, const Reserved& reserved, std::int64_t left) {
+std::string advice(const Problem& problem, const Reservation& reserved, std::int64_t left) {
   const std::int64_t cap = problem.topology().storage().front().hbm.value();
   const std::int64_t dense = reserved.dense_storage->hbm.value();
   const std::int64_t inputs = reserved.kjt_storage->hbm.value();
@@ -61,7 +61,7 @@ std::string advice(const Problem& problem, const Reserved& reserved, std::int64_
   return text;
 }
 
-Error negative(const Problem& problem, const Reserved& reserved) {
+Error negative(const Problem& problem, const Reservation& reserved) {
   const std::int64_t cap = problem.topology().storage().front().hbm.value();
   const std::int64_t left = reserved.topology.storage().front().hbm.value();
   return Error{
@@ -75,10 +75,10 @@ Error negative(const Problem& problem, const Reserved& reserved) {
       ""};
 }
 
-Result<Reserved> apply_reservation(const Problem& problem) {
+Result<Reservation> apply_reservation(const Problem& problem) {
   const ReservationSpec& spec = problem.spec().reservation;
   const Topology& topology = problem.topology();
-  if (spec.type == ReservationSpec::Type::kNone) return Reserved{topology, {}, {}, {}};
+  if (spec.type == ReservationSpec::Type::kNone) return Reservation{topology, {}, {}, {}};
 
   std::vector<Storage> left = topology.storage();
   for (Storage& rank : left) {
@@ -86,7 +86,7 @@ Result<Reserved> apply_reservation(const Problem& problem) {
                                                static_cast<double>(rank.hbm.value())));
   }
   if (spec.type == ReservationSpec::Type::kFixed) {
-    return Reserved{topology.with_storage(std::move(left)), {}, {}, {}};
+    return Reservation{topology.with_storage(std::move(left)), {}, {}, {}};
   }
 
   const bool training = spec.type == ReservationSpec::Type::kHeuristical;
@@ -104,9 +104,10 @@ Result<Reserved> apply_reservation(const Problem& problem) {
     return invalid_input("/reservation", "the reserved inputs or dense parameters exceed 2^62 bytes; "
                                          "check batch size, pooling factors and dense_params");
   }
-  Reserved reserved{topology, on_rank(topology, static_cast<std::int64_t>(dense)),
-                    on_rank(topology, static_cast<std::int64_t>(kjt)),
-                    {}};
+  Reservation reserved{topology,
+                       on_rank(topology, static_cast<std::int64_t>(dense)),
+                       on_rank(topology, static_cast<std::int64_t>(kjt)),
+                       {}};
   for (Storage& rank : left) {
     rank -= *reserved.dense_storage;
     rank -= *reserved.kjt_storage;
@@ -120,8 +121,8 @@ Result<Reserved> apply_reservation(const Problem& problem) {
 
 }  // namespace
 
-Result<Reserved> reserve(const Problem& problem) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(Reserved reserved, apply_reservation(problem));
+Result<Reservation> reserve(const Problem& problem) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(Reservation reserved, apply_reservation(problem));
   const MemoryLimits& limits = problem.spec().memory;
   if (!limits.any_reserved() && !limits.any_margin()) return reserved;
   std::vector<Storage> left = reserved.topology.storage();

@@ -11,7 +11,7 @@ namespace shardwright::embedding {
 
 // The topology that is left, and what was set aside on every rank for dense parameters and for
 // KeyedJaggedTensor inputs (absent where the reservation does not compute them).
-struct Reserved {
+struct Reservation {
   Topology topology;
   std::optional<Storage> dense_storage;
   std::optional<Storage> kjt_storage;
@@ -28,6 +28,6 @@ constexpr double default_dense_multiplier(ReservationSpec::Type type) {
 // kInfeasible where the heuristical reservation leaves rank 0 with negative HBM; kInvalidInput
 // where a size exceeds 2^62 bytes.
 // Source: torchrec/distributed/planner/storage_reservations.py.
-Result<Reserved> reserve(const Problem& problem);
+Result<Reservation> reserve(const Problem& problem);
 
 }  // namespace shardwright::embedding

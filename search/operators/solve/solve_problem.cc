@@ -58,7 +58,7 @@ class ProblemSolver {
       options.on_progress = [&](const SolveResult& found) { report(instance, found, other_bound); };
     }
     SolveResult found = solve(instance, executor_, budget_, options);
-    solution_.stop_reason = found.stopped_by;
+    solution_.stopped_by = found.stopped_by;
     return found;
   }
 

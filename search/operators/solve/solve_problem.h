@@ -28,7 +28,7 @@ struct ProblemSolution {
   double lower_bound = 0;
   std::optional<MemoryShortage> shortage;  // only if infeasible, and memory is the reason
   std::int64_t peak_bytes = 0;             // over the memory time points
-  StopReason stop_reason = StopReason::kFinished;
+  StopReason stopped_by = StopReason::kFinished;
 };
 
 // A better choice or bound.

@@ -153,7 +153,7 @@ def check_large(reports):
     tables = [{"name": f"t{i}", "num_embeddings": 1000 + 37 * i, "embedding_dim": 64, "pooling_factor": 1 + i % 30}
               for i in range(5384)]
     problem = reports.write("large.json", {"tables": tables})
-    path = reports.plan("large", problem, "--ranks", "1024", "--ranks-per-host", "8", "--mode", "exact",
+    path = reports.plan("large", problem, "--ranks", "1024", "--ranks-per-host", "8", "--mode", "compat",
                         "--batch-size", "32", "--work-limit", "60000000")
     check(os.path.getsize(path) < 5_000_000, "the report is too large")
     seen = reports.read(path)
@@ -162,7 +162,7 @@ def check_large(reports):
 
 
 def check_no_plan(reports):
-    small = ("--mode", "exact", "--ranks", "4", "--hbm", "8GiB", "--ddr", "4GiB")
+    small = ("--mode", "compat", "--ranks", "4", "--hbm", "8GiB", "--ddr", "4GiB")
     seen = reports.read(reports.plan("none", SAMPLE, *small, status=3))
     check(seen["verdict"] == "No plan" and "short" in seen["message"], "does not say why")
     check("needs" in seen["sections"] and "tables" not in seen["sections"], "shows what is not there")

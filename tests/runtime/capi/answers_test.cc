@@ -316,11 +316,11 @@ TEST_CASE("capi: limits, cancelling and the callback end a search with the best 
     CHECK_OK(shardwright_result_destroy(result));
   }
   SUBCASE("counted work") {
-    options.mode = SHARDWRIGHT_EXACT;
+    options.mode = SHARDWRIGHT_MODE_COMPAT;
     options.work_limit = 20'000;
     shardwright_result* result = plan_of(problem, nullptr, options);
     CHECK(summary_of(result).stopped_by == SHARDWRIGHT_STOPPED_BY_WORK_LIMIT);
-    CHECK(summary_of(result).work <= 20'000 + 2'000);
+    CHECK(summary_of(result).work_steps <= 20'000 + 2'000);
     CHECK_OK(shardwright_result_destroy(result));
   }
   SUBCASE("a callback that throws is an error, not an end of the program") {
@@ -344,7 +344,7 @@ TEST_CASE("capi: limits, cancelling and the callback end a search with the best 
     options.threads = 1;
     options.mode = 2;
     refused("options.mode");
-    options.mode = SHARDWRIGHT_BEST;
+    options.mode = SHARDWRIGHT_MODE_BEST;
     options.time_limit_s = std::nan("");
     refused("options.time_limit_s");
   }

@@ -133,7 +133,7 @@ int main(void) {
 
   int calls = 0;
   const shardwright_plan_options options = {.struct_size = sizeof(options),
-                                            .mode = SHARDWRIGHT_EXACT,
+                                            .mode = SHARDWRIGHT_MODE_COMPAT,
                                             .threads = 2,
                                             .progress = count_calls,
                                             .user_data = &calls};

@@ -103,7 +103,7 @@ inline shardwright_plan_summary summary_of(const shardwright_result* result) {
 inline shardwright_plan_options exact_options() {
   shardwright_plan_options options{};
   options.struct_size = sizeof(options);
-  options.mode = SHARDWRIGHT_EXACT;
+  options.mode = SHARDWRIGHT_MODE_COMPAT;
   options.threads = 1;
   return options;
 }

@@ -60,7 +60,8 @@ TEST_CASE("command: misuse exits 2 with one line that names what was meant") {
   check("plan", "PROBLEM");
   check("plan " + kSmall + " --threads 0", "--threads");
   check("plan " + kSmall + " --threads two", "two");
-  check("plan " + kSmall + " --mode exat", "did you mean \"exact\"?");
+  check("plan " + kSmall + " --mode compt", "did you mean \"compat\"?");
+  check("plan " + kSmall + " --mode exact", "use `--mode compat`");
   check("plan " + kSmall + " --hbm 80", "--hbm: \"80\" is no size");
   check("plan " + kSmall + " --hbm 80GiBs", "--hbm: \"80GiBs\" is no size");
   check("plan " + kSmall + " --device gpu", "--device: unknown compute device \"gpu\"");
@@ -164,7 +165,7 @@ TEST_CASE("command: no feasible plan exits 3 and the JSON says why") {
 
 TEST_CASE("command: a budget that ends before anything was found exits 4") {
   const Command run;
-  const Outcome outcome = run("plan --mode exact --json --work-limit 0 " + kSmall);
+  const Outcome outcome = run("plan --mode compat --json --work-limit 0 " + kSmall);
   CHECK(outcome.status == 4);
   const auto document = JsonDocument::parse(outcome.out);
   REQUIRE(document.ok());
@@ -207,7 +208,7 @@ TEST_CASE("command: a search space from enumerate plans like the problem itself,
   CHECK(contains(run("enumerate " + kSmall).out, "32 sharding options"));
   const auto plan_of = [&](const std::string& arguments) {
     const Outcome outcome =
-        run("plan --mode exact --json --trace --emit-search-space " + kSmall + arguments);
+        run("plan --mode compat --json --trace --emit-search-space " + kSmall + arguments);
     REQUIRE(outcome.status == 0);
     // Work and times differ from run to run, and costs that are given belong to the problem's
     // identity; everything else must not differ.
@@ -247,7 +248,7 @@ TEST_CASE("command: verbose speaks on standard error only") {
   CHECK(run("plan --json " + kSmall).err.empty());
 }
 
-TEST_CASE("command: exact mode refuses placement rules, and verify holds plans against them") {
+TEST_CASE("command: compat mode refuses placement rules, and verify holds plans against them") {
   const Command run;
   const std::string tables = R"({"topology": {"world_size": 2}, "tables": [
     {"name": "a", "num_embeddings": 1000, "embedding_dim": 4},
@@ -265,13 +266,13 @@ TEST_CASE("command: exact mode refuses placement rules, and verify holds plans a
                      tables + R"(, "constraints": {"a": {"ranks": [1]}, "b": {"ranks": [0]}},
                                  "keep_apart": [["a", "b"]]})")
               .ok());
-  const Outcome refused = run("plan --mode exact " + run.path("ruled.json"));
+  const Outcome refused = run("plan --mode compat " + run.path("ruled.json"));
   CHECK(refused.status == 2);
   CHECK(refused.out.empty());
-  CHECK(contains(refused.err, "ruled.json: /constraints/a/ranks: exact mode"));
+  CHECK(contains(refused.err, "ruled.json: /constraints/a/ranks: compat mode"));
   CHECK(contains(refused.err, "--mode best"));
   REQUIRE(
-      run("plan --mode exact " + run.path("free.json") + " -o " + run.path("plan.json")).status ==
+      run("plan --mode compat " + run.path("free.json") + " -o " + run.path("plan.json")).status ==
       0);
   CHECK(run("verify " + run.path("free.json") + " " + run.path("plan.json")).status == 0);
   const Outcome broken = run("verify " + run.path("ruled.json") + " " + run.path("plan.json"));

@@ -107,7 +107,7 @@ std::shared_ptr<const Problem> some_problem(PartitionerSpec::Type partitioner = 
 }
 
 EmbeddingPlanResult plan(const std::shared_ptr<const Problem>& problem, SearchParts parts,
-                         PlanMode mode = PlanMode::kExact, bool trace = true) {
+                         PlanMode mode = PlanMode::kCompat, bool trace = true) {
   PlanOptions options;
   options.mode = mode;
   options.trace = trace;
@@ -150,7 +150,7 @@ TEST_CASE("search parts: the built-in ones behind the interface decide the same"
     check_same(own, plan(problem, {}));
     CHECK(own.trace->proposals.size() > 20);
     // Without a trace, what has lost is not rated: the best is the same.
-    CHECK(plan(problem, parts, PlanMode::kExact, false).best_rating == own.best_rating);
+    CHECK(plan(problem, parts, PlanMode::kCompat, false).best_rating == own.best_rating);
   }
 }
 
@@ -187,14 +187,14 @@ TEST_CASE("search parts: a partitioner that places nothing is named in the failu
   const EmbeddingPlanResult result = plan(some_problem(), parts);
   CHECK(!result.plan);
   REQUIRE(result.failure);
-  CHECK(result.failure->reason == "nothing_placed");
+  CHECK(result.failure->reason == FailureReason::kNothingPlaced);
 }
 
 TEST_CASE("search parts: a rating model of one's own decides which plan is best") {
   const auto problem = some_problem();
   SearchParts parts;
   parts.rating_model = [](const Problem&) { return std::make_unique<FewShards>(); };
-  const EmbeddingPlanResult result = plan(problem, parts, PlanMode::kExact, false);
+  const EmbeddingPlanResult result = plan(problem, parts, PlanMode::kCompat, false);
   REQUIRE(result.plan);
   double shards = 0;
   for (std::size_t i = 0; i < result.plan->size(); ++i) {
@@ -242,7 +242,7 @@ TEST_CASE("search parts: what a part throws reaches the caller") {
     }
   };
   PlanOptions options;
-  options.mode = PlanMode::kExact;
+  options.mode = PlanMode::kCompat;
   SearchParts parts;
   parts.rating_model = [](const Problem&) { return std::make_unique<Throwing>(); };
   options.parts = std::make_shared<const SearchParts>(parts);

@@ -212,7 +212,7 @@ void write_explanation(const Explanation& explanation, const TextSink& sink) {
   if (!problem.name().empty()) json.member("name", problem.name());
   json.new_line()
       .member("feasible", explanation.result.plan.has_value())
-      .member("mode", explanation.result.mode == PlanMode::kBest ? "best" : "exact");
+      .member("mode", name_of(explanation.result.mode));
   if (explanation.result.plan) write_tables(explanation, json);
   if (explanation.infeasibility) write_infeasibility(explanation, json);
   json.new_line()

@@ -1,6 +1,7 @@
 #include "runtime/io/embedding/answers/sweep_json.h"
 
 #include "runtime/io/json/json_writer.h"
+#include "runtime/io/json/stop_json.h"
 
 namespace shardwright {
 namespace {
@@ -41,13 +42,13 @@ void write_point(const embedding::ProblemSpec& problem, const SweepPoint& point,
   if (point.failure) {
     json.key("error")
         .begin_object()
-        .member("type", point.failure->type)
+        .member("type", name_of(point.failure->type))
         .member("message", point.failure->message)
-        .member("reason", point.failure->reason)
+        .member("reason", name_of(point.failure->reason))
         .end_object();
   }
   json.key("stopped_by");
-  point.stopped_by.empty() ? json.null() : json.value(point.stopped_by);
+  write_stop(point.stopped_by, json);
   json.end_object();
 }
 

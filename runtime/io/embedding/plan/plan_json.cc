@@ -12,6 +12,7 @@
 #include "runtime/io/embedding/plan/stats_json.h"
 #include "runtime/io/embedding/search_space/search_space_writer.h"
 #include "runtime/io/json/json_writer.h"
+#include "runtime/io/json/stop_json.h"
 #include "search/embedding/model/shard_layout.h"
 
 namespace shardwright {
@@ -41,7 +42,7 @@ void write_identity(const Problem& problem, const EmbeddingPlanResult& result, J
   json.new_line();
 }
 
-void write_reservation(const Reservation& reservation, JsonWriter& json) {
+void write_reservation(const embedding::Reservation& reservation, JsonWriter& json) {
   const embedding::Topology& topology = reservation.topology;
   json.key("reserved_topology").begin_object();
   if (topology.uniform()) {
@@ -169,9 +170,9 @@ void write_failure(const PlanFailure& failure, JsonWriter& json) {
   json.new_line()
       .key("error")
       .begin_object()
-      .member("type", failure.type)
+      .member("type", name_of(failure.type))
       .member("message", failure.message)
-      .member("reason", failure.reason)
+      .member("reason", name_of(failure.reason))
       .end_object();
 }
 
@@ -290,7 +291,7 @@ void write_improvements(const EmbeddingPlanResult& result, JsonWriter& json) {
 
 void write_run(const EmbeddingPlanResult& result, const PlanJsonOptions& options,
                JsonWriter& json) {
-  json.new_line().member("mode", result.mode == PlanMode::kExact ? "exact" : "best");
+  json.new_line().member("mode", name_of(result.mode));
   if (result.reused) json.member("reused", true);
   if (result.lower_bound && result.best_rating) {
     const double to_bound = gap(*result.best_rating, *result.lower_bound);
@@ -304,7 +305,7 @@ void write_run(const EmbeddingPlanResult& result, const PlanJsonOptions& options
   json.new_line()
       .key("work")
       .begin_object()
-      .member("placed_shards", result.work.placed_shards)
+      .member("work_steps", result.work.work_steps)
       .member("proposals_evaluated", result.work.proposals_evaluated)
       .member("plans_published", result.work.plans.plans)
       .member("assignments_shared", result.work.plans.assignments_shared)
@@ -315,7 +316,7 @@ void write_run(const EmbeddingPlanResult& result, const PlanJsonOptions& options
       .end_object()
       .member("threads", result.threads)
       .key("stopped_by");
-  result.stopped_by.empty() ? json.null() : json.value(result.stopped_by);
+  write_stop(result.stopped_by, json);
   json.new_line()
       .key("timing")
       .begin_object()

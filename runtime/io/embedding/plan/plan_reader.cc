@@ -144,6 +144,25 @@ Status read_parts(JsonValue value, std::vector<std::pair<std::string, std::strin
   return {};
 }
 
+Status read_mode(JsonValue value, std::optional<PlanMode>& out) {
+  if (value.is_null()) return {};
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string_view name, value.string());
+  if (name == "exact") {
+    return value.error("exact mode is called compat mode now: change it to \"compat\" here");
+  }
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index, read_choice(value, "mode", kPlanModeNames));
+  out = static_cast<PlanMode>(index);
+  return {};
+}
+
+Status read_stop(JsonValue value, StopReason& out) {
+  if (value.is_null()) return {};
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index,
+                               read_choice(value, "reason to stop", kStopReasonNames));
+  out = static_cast<StopReason>(index);
+  return {};
+}
+
 Status read_error(JsonValue value, std::string& message) {
   if (value.is_null()) return {};
   return ObjectReader(value).optional("message", message).ignore({"type", "reason"}).finish();
@@ -164,8 +183,8 @@ Result<PlanDocument> read_plan(std::string_view text) {
                          [&](JsonValue v) { return read_parts(v, out.problem_parts); })
           .optional("search_hash", out.search_hash)
           .optional("plan_hash", out.plan_hash)
-          .optional("mode", out.mode)
-          .optional("stopped_by", out.stopped_by)
+          .optional_with("mode", [&](JsonValue v) { return read_mode(v, out.mode); })
+          .optional_with("stopped_by", [&](JsonValue v) { return read_stop(v, out.stopped_by); })
           .optional_with(
               "reserved_topology",
               [&](JsonValue v) { return read_reserved(v, out.reserved_topology.emplace()); })

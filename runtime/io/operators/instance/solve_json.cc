@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "runtime/io/json/json_writer.h"
+#include "runtime/io/json/stop_json.h"
 
 namespace shardwright {
 
@@ -46,7 +47,7 @@ void write_solution(const operators::OperatorProblem& problem, const OperatorsRe
   }
   json.new_line().member("lower_bound", result.lower_bound);
   json.new_line().member("work", result.work).member("threads", result.threads).key("stopped_by");
-  result.stopped_by.empty() ? json.null() : json.value(result.stopped_by);
+  write_stop(result.stopped_by, json);
   json.new_line().member("solve_seconds", result.solve_s).member("seconds", seconds);
   json.end_object().finish();
 }

@@ -57,10 +57,10 @@ class ShardwrightProposer(Proposer):
             return
         self._searched = True
         candidates = Candidates.of_options(self._options)
-        exact = self._settings.mode == "exact"
+        compat = self._settings.mode == "compat"
         try:
             with Search(candidates, storage_constraint, _batch_size(self._options),
-                        default_proposers(), _GREEDY, exact=exact) as search:
+                        default_proposers(), _GREEDY, compat=compat) as search:
                 result = search.run(self._settings)
                 self._proposal = None
                 if result.has_plan:
@@ -72,11 +72,11 @@ class ShardwrightProposer(Proposer):
 
 
 class ShardwrightPartitioner(Partitioner):
-    """Places a proposal's shards: mode "exact" as GreedyPerfPartitioner does, "best" as well as
+    """Places a proposal's shards: mode "compat" as GreedyPerfPartitioner does, "best" as well as
     shardwright can within `work_limit`. Thread safety: any.
     """
 
-    def __init__(self, *, mode: str = "exact", threads: int = 0,
+    def __init__(self, *, mode: str = "compat", threads: int = 0,
                  work_limit: int | None = None, sort_by: str = "storage",
                  balance_modules: bool = False) -> None:
         if sort_by not in ("storage", "perf"):
@@ -97,7 +97,7 @@ class ShardwrightPartitioner(Partitioner):
         try:
             with Search(Candidates.of_options(proposal), storage_constraint, _batch_size(proposal),
                         [{"type": "greedy"}], self._partitioner,
-                        exact=self._settings.mode == "exact") as search:
+                        compat=self._settings.mode == "compat") as search:
                 result = search.run(self._settings)
                 if result.failure is not None:
                     raise PlannerError(result.failure.message, PlannerErrorType.PARTITION)

@@ -45,7 +45,7 @@ class PlanSeconds:
 class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
     """Takes what TorchRec's planner takes and answers with TorchRec's ShardingPlan.
 
-    Beyond that: `mode` "best" looks for the best plan, starting from TorchRec's own, "exact" makes
+    Beyond that: `mode` "best" looks for the best plan, starting from TorchRec's own, "compat" makes
     TorchRec's decisions; `threads`, `work_limit`, `seed`, `progress`, `cancel` as in
     `shardwright.plan`. Costs and options are those of the installed release, whatever estimator,
     enumerator and sharders it was given. What only TorchRec can search (custom proposers,
@@ -79,8 +79,8 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
         progress: ProgressLike = None,
         cancel: Cancel | None = None,
     ) -> None:
-        if mode not in ("best", "exact"):
-            raise ValueError(f"mode must be 'best' or 'exact', not {mode!r}")
+        if mode not in ("best", "compat"):
+            raise ValueError(f"mode must be 'best' or 'compat', not {mode!r}")
         if topology is not None and not isinstance(topology, Topology):
             raise TypeError(f"topology must be a Topology, not {type(topology).__name__}")
         if constraints is not None and not isinstance(constraints, dict):
@@ -132,7 +132,7 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
         if not candidates.tables:
             return ShardingPlan({})
         with Search(candidates, topology, self._batch_size, proposers, partitioner, perf_model,
-                    exact=self._settings.mode == "exact") as search:
+                    compat=self._settings.mode == "compat") as search:
             handed_over = perf_counter()
             self.searched_by = "shardwright"
             result = self.result = search.run(self._settings)

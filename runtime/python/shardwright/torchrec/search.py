@@ -60,14 +60,14 @@ def perf_model_name(model: PerfModel) -> str:
     return names[type(model)]
 
 
-def topology_json(topology: Topology, exact: bool) -> dict[str, Any]:
+def topology_json(topology: Topology, compat: bool) -> dict[str, Any]:
     """Ranks, hosts and memory: all of a topology that a search with given costs looks at."""
     if topology.compute_device not in _DEVICES:
         raise Unsupported(f"the device {topology.compute_device}")
     # Hosts are groups of pod_size nodes since 1.9; only equal loads are still told apart by node.
     group = getattr(topology, "intra_group_size", topology.local_world_size)
-    if exact and group != topology.local_world_size:
-        raise Unsupported("exact mode with pods of several nodes")
+    if compat and group != topology.local_world_size:
+        raise Unsupported("compat mode with pods of several nodes")
     hbm = [device.storage.hbm for device in topology.devices]
     custom = {"ddr_cap": [device.storage.ddr for device in topology.devices]}
     if not any(hbm) and not any(custom["ddr_cap"]):
@@ -110,13 +110,13 @@ class Search:
 
     def __init__(self, candidates: Candidates, topology: Topology, batch_size: int,
                  proposers: Sequence[dict[str, Any]], partitioner: dict[str, Any],
-                 perf_model: str = "perf", exact: bool = False) -> None:
+                 perf_model: str = "perf", compat: bool = False) -> None:
         if reason := candidates.unsupported():
             raise Unsupported(reason)
         self._candidates = candidates
         self.problem = Problem({
             "name": "torchrec", "batch_size": batch_size,
-            "topology": topology_json(topology, exact), "tables": candidates.tables_json(),
+            "topology": topology_json(topology, compat), "tables": candidates.tables_json(),
             "reservation": {"type": "none"}, "proposers": list(proposers),
             "partitioner": partitioner, "perf_model": perf_model})
         self.space = SearchSpace(self.problem, candidates.json_text())

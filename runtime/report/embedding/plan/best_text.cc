@@ -27,7 +27,7 @@ std::string rating_text(const Problem& problem, double rating) {
 }
 
 std::string mode_text(PlanMode mode) {
-  return mode == PlanMode::kExact ? " (exact mode)" : " (best mode)";
+  return " (" + std::string(name_of(mode)) + " mode)";
 }
 
 std::string bound_text(const Problem& problem, const EmbeddingPlanResult& result, bool colours) {

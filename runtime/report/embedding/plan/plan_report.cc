@@ -141,7 +141,7 @@ void add_search(const EmbeddingPlanResult& result, double read_s, ReportedSearch
   search.num_options = result.search_space ? result.search_space->size() : 0;
   search.num_proposals = result.num_proposals;
   search.num_plans = result.num_plans;
-  search.work = result.work.placed_shards;
+  search.work = result.work.work_steps;
   search.threads = std::max(result.threads, 1);
   search.total_s = read_s + result.timing.total_s;
   search.stopped_by = result.stopped_by;
@@ -182,7 +182,7 @@ PlanReport make_plan_report(const Problem& problem, const EmbeddingPlanResult& r
   for (const embedding::Violation& violation : result.evaluation.violations)
     report.violations.push_back(violation.message);
   if (!result.plan) {
-    const Reservation* left = result.reservation ? &*result.reservation : nullptr;
+    const embedding::Reservation* left = result.reservation ? &*result.reservation : nullptr;
     report.needs = memory_needs(problem, result.search_space.get(), left);
     return report;
   }

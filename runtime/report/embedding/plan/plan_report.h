@@ -57,7 +57,7 @@ struct ReportedSearch {
   std::uint64_t num_options = 0, num_proposals = 0, num_plans = 0, work = 0;
   int threads = 1;
   double total_s = 0;
-  std::string stopped_by;
+  StopReason stopped_by = StopReason::kFinished;
   bool steps_are_proposals = false;
   std::vector<embedding::ImprovementStep> steps;  // ratings fall, bounds rise; 0 = none yet
 };

@@ -160,8 +160,9 @@ std::string header(const Problem& problem, const EmbeddingPlanResult& result,
   }
   text += "; " + format_seconds(options.read_s + result.timing.total_s) + " on " +
           format_plural(static_cast<std::uint64_t>(std::max(result.threads, 1)), "thread") + "\n";
-  if (!result.stopped_by.empty() && result.mode == PlanMode::kExact) {
-    text += "stopped early by the " + result.stopped_by + ": a longer search may find more\n";
+  if (result.stopped_by != StopReason::kFinished && result.mode == PlanMode::kCompat) {
+    text += "stopped early by the " + std::string(name_of(result.stopped_by)) +
+            ": a longer search may find more\n";
   }
   text += identify(problem, result.given_search_space ? result.search_space.get() : nullptr).hash;
   text += result.plan ? ", " + plan_hash(problem, *result.plan) + "\n" : "\n";
@@ -172,7 +173,7 @@ std::string reservation_text(const Problem& problem, const EmbeddingPlanResult& 
                              const TextReportOptions& options) {
   using embedding::ReservationSpec;
   const ReservationSpec& spec = problem.spec().reservation;
-  const Reservation& reservation = *result.reservation;
+  const embedding::Reservation& reservation = *result.reservation;
   const bool has_hbm = problem.topology().has_hbm();
   const auto bytes = [&](const Storage& s) { return format_bytes(has_hbm ? s.hbm : s.ddr); };
   std::string text =
@@ -192,8 +193,8 @@ std::string text_report(const Problem& problem, const EmbeddingPlanResult& resul
   std::string text = header(problem, result, options);
   if (result.failure) {
     const PlanFailure& failure = *result.failure;
-    text += heading("Why there is no plan (" + failure.type +
-                        (failure.reason.empty() ? "" : ", " + failure.reason) + ")",
+    text += heading("Why there is no plan (" + std::string(name_of(failure.type)) + ", " +
+                        std::string(name_of(failure.reason)) + ")",
                     options.colours) +
             wrap(failure.message, options.width, 2);
   }
@@ -203,7 +204,7 @@ std::string text_report(const Problem& problem, const EmbeddingPlanResult& resul
     text += totals_section(result, options) + tables_section(problem, result, options);
     text += improvements_section(problem, result, options);
   } else if (result.failure) {
-    const Reservation* left = result.reservation ? &*result.reservation : nullptr;
+    const embedding::Reservation* left = result.reservation ? &*result.reservation : nullptr;
     text += needs_section(problem, memory_needs(problem, result.search_space.get(), left), options);
     if (left != nullptr) text += reservation_text(problem, result, options);
   }

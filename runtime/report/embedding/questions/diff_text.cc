@@ -138,7 +138,7 @@ std::string diff_report(const ProblemDiff& diff, const TextReportOptions& option
     text += table.render(options.width);
   }
   if (diff.search_differs)
-    text += "what steers the search differs: exact mode may decide otherwise\n";
+    text += "what steers the search differs: compat mode may decide otherwise\n";
   return text;
 }
 

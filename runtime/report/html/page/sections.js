@@ -20,7 +20,7 @@ function verdict() {
   if (data.violations.length > 0) return ["bad", "Breaks rules"];
   if (data.proven_optimal) return ["good", "Proved optimal"];
   if (data.gap !== null) return ["fair", `At most ${significant(100 * data.gap, 3)} % from optimal`];
-  return ["fair", data.search.mode === "exact" ? "TorchRec's decision" : "No bound proved"];
+  return ["fair", data.search.mode === "compat" ? "TorchRec's decision" : "No bound proved"];
 }
 
 function header() {
@@ -191,7 +191,7 @@ function searchSection() {
   const { search } = data;
   const unit = search.steps_are === "proposals" ? "proposals" : "steps";
   const facts = element("dl", { class: "facts" },
-    fact("Mode", search.mode, search.mode === "exact" ? "decides as TorchRec's planner does" : "searches for the best plan"),
+    fact("Mode", search.mode, search.mode === "compat" ? "decides as TorchRec's planner does" : "searches for the best plan"),
     fact("Proposals", formatCount(search.proposals), `${formatCount(search.plans)} fit`),
     fact("Sharding options", formatCount(search.options)),
     fact("Time", formatSeconds(search.total_s), `${plural(search.threads, "thread")}, ${formatCount(search.work)} steps of work`),
@@ -205,8 +205,8 @@ function searchSection() {
 }
 
 function traceHint() {
-  const exact = data.search.mode === "exact" && data.search.steps.length === 0 && data.rating !== null;
-  return exact ? element("p", { class: "note" }, "Plan with --trace to see how the rating fell, proposal by proposal.") : null;
+  const lacksTrace = data.search.mode === "compat" && data.search.steps.length === 0 && data.rating !== null;
+  return lacksTrace ? element("p", { class: "note" }, "Plan with --trace to see how the rating fell, proposal by proposal.") : null;
 }
 
 function stepsTable(steps, unit) {

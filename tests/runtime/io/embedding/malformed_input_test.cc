@@ -237,6 +237,11 @@ TEST_CASE("malformed plan: places and sentences") {
   CHECK(error_of_plan(R"({"plan": [], "reserved_topology": {"uniform": [1]}})")
             .starts_with("/reserved_topology/uniform: expected a list [hbm, ddr]"));
   CHECK(error_of_plan(R"({"error": {"message": "m", "type": "t"}})").empty());
+  CHECK(error_of_plan(R"({"plan": [], "mode": "compat"})").empty());
+  CHECK(error_of_plan(R"({"plan": [], "mode": "exact"})") ==
+        "/mode: exact mode is called compat mode now: change it to \"compat\" here");
+  CHECK(error_of_plan(R"({"plan": [], "mode": "bets"})").find("did you mean \"best\"?") !=
+        std::string::npos);
 }
 
 }  // namespace shardwright::malformed_input_test

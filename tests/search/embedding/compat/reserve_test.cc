@@ -30,7 +30,7 @@ ProblemSpec small(ReservationSpec::Type type, double percentage,
   return spec;
 }
 
-Result<Reserved> reserved(ProblemSpec spec) {
+Result<Reservation> reserved(ProblemSpec spec) {
   return reserve(Problem::make(std::move(spec)).value());
 }
 
@@ -42,7 +42,7 @@ constexpr std::int64_t kInputs = 2 * 10 * 8;
 }  // namespace
 
 TEST_CASE("reserve: nothing is reserved where nothing is asked for") {
-  const Reserved left = reserved(small(ReservationSpec::Type::kNone, 0.5)).value();
+  const Reservation left = reserved(small(ReservationSpec::Type::kNone, 0.5)).value();
   CHECK(left.topology.storage()[1] == bytes(1'000'000, 2'000'000));
   CHECK_FALSE(left.dense_storage.has_value());
   CHECK_FALSE(left.kjt_storage.has_value());
@@ -51,7 +51,7 @@ TEST_CASE("reserve: nothing is reserved where nothing is asked for") {
 TEST_CASE("reserve: a fixed percentage is of HBM alone, rounded down") {
   ProblemSpec spec = small(ReservationSpec::Type::kFixed, 0.15);
   spec.topology.hbm_cap_bytes = 999'999;
-  const Reserved left = reserved(spec).value();
+  const Reservation left = reserved(spec).value();
   CHECK(left.topology.storage()[0] ==
         bytes(static_cast<std::int64_t>((1 - 0.15) * 999'999), 2'000'000));
   CHECK(left.topology.storage()[0].hbm.value() == 849'999);
@@ -63,7 +63,7 @@ TEST_CASE("reserve: a fixed percentage is of HBM alone, rounded down") {
 TEST_CASE("reserve: the heuristic keeps six dense parts and twenty inputs") {
   ProblemSpec spec = small(ReservationSpec::Type::kHeuristical, 0.25);
   spec.dense_params = 1000;
-  const Reserved left = reserved(spec).value();
+  const Reservation left = reserved(spec).value();
   CHECK(left.dense_storage == bytes(24'000, 0));
   CHECK(left.kjt_storage == bytes(20 * kInputs, 0));
   CHECK(left.topology.storage()[1] == bytes(750'000 - 24'000 - 20 * kInputs, 2'000'000));
@@ -72,7 +72,7 @@ TEST_CASE("reserve: the heuristic keeps six dense parts and twenty inputs") {
 TEST_CASE("reserve: inference keeps one dense part and one input") {
   ProblemSpec spec = small(ReservationSpec::Type::kInference, 0);
   spec.dense_params = 1000;
-  const Reserved left = reserved(spec).value();
+  const Reservation left = reserved(spec).value();
   CHECK(left.dense_storage == bytes(4000, 0));
   CHECK(left.kjt_storage == bytes(kInputs, 0));
   CHECK(left.topology.storage()[0] == bytes(1'000'000 - 4000 - kInputs, 2'000'000));
@@ -81,7 +81,7 @@ TEST_CASE("reserve: inference keeps one dense part and one input") {
 TEST_CASE("reserve: on a cpu the percentage touches no DDR, dense parts and inputs do") {
   ProblemSpec spec = small(ReservationSpec::Type::kHeuristical, 0.5, ComputeDevice::kCpu);
   spec.dense_params = 1000;
-  const Reserved left = reserved(spec).value();
+  const Reservation left = reserved(spec).value();
   CHECK(left.dense_storage == bytes(0, 24'000));
   CHECK(left.topology.storage()[0] == bytes(0, 2'000'000 - 24'000 - 20 * kInputs));
   CHECK(reserved(small(ReservationSpec::Type::kHeuristical, 0.5, ComputeDevice::kMtia))
@@ -156,7 +156,7 @@ TEST_CASE("reserve: only rank 0 decides, and only for the heuristic") {
   ProblemSpec spec = small(ReservationSpec::Type::kHeuristical, 0);
   spec.dense_params = 1000;
   spec.topology.custom_hbm_cap_bytes = {1'000'000, 10};
-  const Reserved left = reserved(spec).value();
+  const Reservation left = reserved(spec).value();
   CHECK(left.topology.storage()[1].hbm.value() == 10 - 24'000 - 20 * kInputs);
   spec.reservation.type = ReservationSpec::Type::kInference;
   spec.topology.custom_hbm_cap_bytes = {10, 10};
@@ -178,7 +178,7 @@ TEST_CASE("reserve: reserved memory comes off first, the margin of what is left"
   spec.memory.reserved_hbm = {0, 100'001};
   spec.memory.margin_hbm.fraction = 0.25;
   spec.memory.margin_ddr.bytes = 7;
-  const Reserved left = reserved(spec).value();
+  const Reservation left = reserved(spec).value();
   CHECK(left.topology.storage()[0] == bytes(375'000, 1'999'993));
   CHECK(left.topology.storage()[1] == bytes(299'999, 1'999'993));
   REQUIRE(left.margin.size() == 2);

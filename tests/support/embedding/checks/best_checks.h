@@ -64,7 +64,7 @@ inline void check_small_plan(const SmallProblem& small, BestCounts& counts) {
   CHECK_FALSE(result->lower_bound.has_value());
   REQUIRE(result->failure.has_value());
   CHECK_FALSE(result->failure->message.empty());
-  CHECK(result->failure->reason != "nothing_found");  // but shown to be impossible
+  CHECK(result->failure->reason != FailureReason::kNothingFound);  // but shown to be impossible
 }
 
 inline BestCounts check_small_plans(std::uint64_t seed, int problems, bool rules) {

@@ -67,7 +67,7 @@ inline void check_against_milp(const std::string& name, const nlohmann::json& ro
   const bool optimal = row["status"] == "optimal";
   const double milp_gap = optimal ? 0 : 1 - row["bound"].get<double>() / milp;
   CHECK(best.gap <= std::max(milp_gap, kProvenGap));
-  if (optimal) CHECK(best.result.stopped_by.empty());
+  if (optimal) CHECK(best.result.stopped_by == StopReason::kFinished);
 }
 
 }  // namespace shardwright::test_support

@@ -37,7 +37,7 @@ inline double proved_gap(const std::string& name, double rating, std::uint64_t w
       require(read_problem(require(read_file(golden + "cases/" + name + ".json.gz")))))));
   const auto space = require(
       read_search_space(require(read_file(golden + "answers/" + name + ".json.gz")), problem));
-  const Reserved reserved = require(reserve(*problem));
+  const Reservation reserved = require(reserve(*problem));
   const OptionPool pool(space);
   const ChoiceModel model(pool, reserved.topology);
   BoundProver prover(model);

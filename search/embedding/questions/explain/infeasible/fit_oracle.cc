@@ -24,7 +24,7 @@ Fit FitOracle::ask(ProblemSpec spec, Effort effort, std::shared_ptr<const Search
   Result<Problem> made = Problem::make(std::move(spec));
   if (!made.ok()) return impossible(made.error());
   fit.problem = std::make_shared<const Problem>(std::move(made).value());
-  Result<embedding::Reserved> reservation = embedding::reserve(*fit.problem);
+  Result<embedding::Reservation> reservation = embedding::reserve(*fit.problem);
   if (!reservation.ok()) return impossible(reservation.error());
   fit.reservation = std::move(reservation).value();
   if (!space) {

@@ -26,7 +26,7 @@ struct Fit {
   Answer answer = Answer::kNotFound;
   std::shared_ptr<const embedding::Problem> problem;           // null if the spec is invalid
   std::shared_ptr<const embedding::SearchSpace> search_space;  // null if not enumerated
-  std::optional<embedding::Reserved> reservation;              // absent if reserving failed
+  std::optional<embedding::Reservation> reservation;           // absent if reserving failed
   std::optional<embedding::Misfit> misfit;                     // the proof, if memory is the reason
   std::string why;                                             // otherwise, if impossible
   std::optional<embedding::Plan> plan;                         // the first that was found

@@ -43,7 +43,7 @@ InfeasibleReason negative_reservation(const Problem& problem) {
   spec.topology.hbm_cap_bytes = std::min(kAmple / problem.topology().world_size(), kMostOfRank);
   const Result<Problem> larger = Problem::make(std::move(spec));
   if (!larger.ok()) return reason;
-  const Result<embedding::Reserved> reserved = embedding::reserve(*larger);
+  const Result<embedding::Reservation> reserved = embedding::reserve(*larger);
   if (!reserved.ok()) return reason;
   const auto left = static_cast<std::int64_t>((1 - problem.spec().reservation.percentage) *
                                               static_cast<double>(has));

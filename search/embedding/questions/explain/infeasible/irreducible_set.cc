@@ -28,7 +28,7 @@ constexpr std::size_t kMostPlanned = 24;
 constexpr std::size_t kMostProved = 400;
 // Full searches without a result, after which the set stays as it is.
 constexpr int kMostVainSearches = 6;
-// Passes over the set in exact mode.
+// Passes over the set in compat mode.
 constexpr int kMostRounds = 3;
 
 // A plan of a subset of the tables.
@@ -133,8 +133,8 @@ class SetFinder {
     return !oracle_.stopped();
   }
 
-  // Returns false if too many searches found nothing. Exact mode may miss plans of fewer tables, so
-  // the tables that are left are tested again.
+  // Returns false if too many searches found nothing. Compat mode may miss plans of fewer tables,
+  // so the tables that are left are tested again.
   bool leave_out_the_rest() {
     for (int round = 0; round < kMostRounds; ++round) {
       const std::size_t before = set_.size();

@@ -37,7 +37,7 @@ std::string written(const Problem& problem, const EmbeddingPlanResult& result,
 
 EmbeddingPlanResult planned(const std::shared_ptr<const Problem>& problem, bool trace = false) {
   PlanOptions options;
-  options.mode = PlanMode::kExact;
+  options.mode = PlanMode::kCompat;
   options.trace = trace;
   auto result = plan_embedding(problem, options);
   REQUIRE_MESSAGE(result.ok(), result.error().to_string());

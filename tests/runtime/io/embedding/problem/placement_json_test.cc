@@ -159,11 +159,11 @@ TEST_CASE("placement json: memory and measurements are refused at their place") 
             .starts_with("/calibration/ranks/time: must give one factor per rank"));
 }
 
-TEST_CASE("placement: exact mode refuses rules and measured ranks with their place") {
+TEST_CASE("placement: compat mode refuses rules and measured ranks with their place") {
   const auto refusal = [](const std::string& members) {
-    PlanOptions exact;
-    exact.mode = PlanMode::kExact;
-    const auto result = plan_embedding(problem_of(members), exact);
+    PlanOptions compat;
+    compat.mode = PlanMode::kCompat;
+    const auto result = plan_embedding(problem_of(members), compat);
     REQUIRE_FALSE(result.ok());
     CHECK(result.error().code == ErrorCode::kUnsupported);
     CHECK(result.error().message.find("--mode best") != std::string::npos);
@@ -178,7 +178,7 @@ TEST_CASE("placement: exact mode refuses rules and measured ranks with their pla
   CHECK(planned(R"("constraints": {"pages": {"hosts": [0, 1]}})").plan.has_value());
 }
 
-TEST_CASE("placement: measured kernels and memory set aside hold in exact mode") {
+TEST_CASE("placement: measured kernels and memory set aside hold in compat mode") {
   const EmbeddingPlanResult plain = planned("");
   const EmbeddingPlanResult slow = planned(R"("calibration": {"kernels": {
       "fused": {"time": 2, "comms": 2, "memory": 1.5}, "dense": {"time": 2, "comms": 2},

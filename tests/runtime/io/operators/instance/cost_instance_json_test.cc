@@ -272,7 +272,7 @@ TEST_CASE("solve json: a written answer reads back, with names where there are s
   CHECK(json["stopped_by"].is_null());
   result = {};
   result.status = SolveStatus::kUnknown;
-  result.stopped_by = "time_limit";
+  result.stopped_by = StopReason::kTimeLimit;
   json = written();
   CHECK(json["status"] == "unknown");
   CHECK(json["choice"].is_null());

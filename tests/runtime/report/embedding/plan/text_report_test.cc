@@ -34,7 +34,7 @@ std::shared_ptr<const Problem> problem_of(const std::string& path,
 }
 
 std::string report_of(const std::shared_ptr<const Problem>& problem, std::size_t width,
-                      PlanMode mode = PlanMode::kExact) {
+                      PlanMode mode = PlanMode::kCompat) {
   PlanOptions plan;
   plan.mode = mode;
   const auto result = plan_embedding(problem, plan);
@@ -138,7 +138,7 @@ TEST_CASE("text report: says what was planned, for ranks, kinds and tables") {
   const std::string text = report_of(problem, 100);
   CHECK(contains(text,
                  "26_offload_scaleup_10t_4r: 10 tables on 4 ranks (1 host, cuda), batch 2,048"));
-  CHECK(contains(text, "rating 9.608 ms (exact mode)"));
+  CHECK(contains(text, "rating 9.608 ms (compat mode)"));
   CHECK(contains(text, "17 proposals, of which 17 fit; 10 sharding options"));
   CHECK(contains(text, "  84%"));
   CHECK(contains(report_of(problem, 120), "[#######-]   84%"));
@@ -185,7 +185,7 @@ TEST_CASE("text report: many ranks and tables stay readable") {
   const auto problem =
       problem_of("tests/golden/workloads/torchrec_enumbench_200t.json.gz", overrides);
   PlanOptions one;
-  one.mode = PlanMode::kExact;
+  one.mode = PlanMode::kCompat;
   one.work_limit = 1;
   const auto result = plan_embedding(problem, one);
   REQUIRE(result.ok());

@@ -1,0 +1,21 @@
+// Why a search ended.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace shardwright {
+
+enum class StopReason : std::uint8_t { kFinished, kWorkLimit, kTimeLimit, kCancelled };
+
+// In the order of the enumeration. A search that ran to its end was stopped by nothing.
+inline constexpr std::array<std::string_view, 4> kStopReasonNames{"", "work_limit", "time_limit",
+                                                                  "cancelled"};
+
+constexpr std::string_view name_of(StopReason reason) {
+  return kStopReasonNames[static_cast<std::size_t>(reason)];
+}
+
+}  // namespace shardwright
