@@ -264,29 +264,6 @@ TEST_CASE("operators command: the contest's form ends with the line of choices")
   CHECK(contains(run("operators solve " + run.path("contest.json") + " 10").err, "TIMEOUT"));
 }
 
-TEST_CASE("operators command: the commands that the README shows run as it shows them") {
-  const Command run;
-  const std::string readme = *read_file("README.md");
-  const std::size_t begin = readme.find("## Operator graphs and programs");
-  REQUIRE(begin != std::string::npos);
-  const std::string section = readme.substr(begin, readme.find("\n## ", begin) - begin);
-  constexpr std::string_view kStart = "\nshardwright ";
-  int count = 0;
-  for (std::size_t at = section.find(kStart); at != std::string::npos;
-       at = section.find(kStart, at + 1)) {
-    const std::size_t first = at + kStart.size();
-    std::string arguments = section.substr(first, section.find('\n', first) - first);
-    const std::size_t temporary = arguments.find("/tmp/");
-    if (temporary != std::string::npos) arguments.replace(temporary, 5, run.path(""));
-    CAPTURE(arguments);
-    const CommandOutcome outcome = run(arguments);
-    CHECK_MESSAGE(outcome.status == 0, outcome.err);
-    CHECK(outcome.err.empty());
-    ++count;
-  }
-  CHECK(count >= 8);
-}
-
 TEST_CASE("operators command: every subcommand has a help text with an example") {
   const Command run;
   const CommandOutcome all = run("operators --help");
