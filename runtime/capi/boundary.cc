@@ -5,8 +5,8 @@
 namespace shardwright::capi {
 namespace {
 
-// What the last failed call of a thread said. A C caller asks after the call has returned, so this
-// is the one state that belongs to a thread.
+// The error of the last failed call of a thread. A C caller asks for it after the call has
+// returned, so it must be kept per thread.
 struct LastError {
   std::string message;
   std::string place;

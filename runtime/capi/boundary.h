@@ -1,5 +1,4 @@
-// The edge between C and C++: what every function of the C interface does before and after its
-// work.
+// The edge between C and C++: checks of arguments, handles, errors.
 #pragma once
 
 #include <algorithm>
@@ -18,15 +17,15 @@
 
 namespace shardwright::capi {
 
-// Ends a call; it never leaves the C interface, whose functions turn it into a status.
+// Ends a call. The functions of the C interface turn it into a status; it never leaves them.
 struct CallFailure {
   shardwright_status status;
   std::string message;
   std::string place;
 };
 
-// Remembers for this thread what a call failed with. Where there is no memory for the text, says
-// that. Returns the status.
+// Stores the error of a call for this thread, or only its status if there is no memory for the
+// text. Returns the status.
 shardwright_status remember(shardwright_status status, std::string_view message,
                             std::string_view place) noexcept;
 
@@ -49,7 +48,7 @@ T take(Result<T> result) {
   return std::move(result).value();
 }
 
-// Runs the body of a function of the C interface. Nothing leaves it but a status.
+// Runs the body of a function of the C interface. Turns every exception into a status.
 template <class Body>
 shardwright_status guarded(const Body& body) noexcept {
   try {
@@ -72,7 +71,7 @@ T& required(T* pointer, const char* name) {
   return *pointer;
 }
 
-// A text that a caller gives with its size.
+// A caller's text of `size` bytes.
 inline std::string_view given_text(const char* text, std::size_t size, const char* name) {
   if (size > 0) required(text, name);
   return {text, size};
@@ -80,7 +79,7 @@ inline std::string_view given_text(const char* text, std::size_t size, const cha
 
 // ---- Handles
 
-// Throws with the fault in words.
+// Throws CallFailure with a sentence.
 [[noreturn]] void fail_handle(HandleTable::Fault fault, HandleKind kind, const char* name);
 
 template <class Handle>
@@ -99,13 +98,13 @@ auto object_of(const Handle* handle, const char* name) {
   return std::static_pointer_cast<const Object>(std::move(found.object));
 }
 
-// The same where null means none.
+// The same, or nothing for a null handle.
 template <class Handle>
 auto optional_object_of(const Handle* handle, const char* name) {
   return handle == nullptr ? decltype(object_of(handle, name))() : object_of(handle, name);
 }
 
-// Where a handle goes; null until it is there.
+// An output handle. It is null until set() is called.
 template <class Handle>
 class HandleOutput {
  public:
@@ -131,7 +130,7 @@ shardwright_status destroy(const Handle* handle, const char* name) noexcept {
   });
 }
 
-// A problem and its search space, which may be absent: what planning and verifying work on.
+// The inputs of planning and verifying: a problem and perhaps a search space.
 struct Inputs {
   Inputs(const shardwright_problem* problem_handle, const shardwright_search_space* space_handle)
       : problem(object_of(problem_handle, "problem")),
@@ -147,8 +146,8 @@ struct Inputs {
 
 // ---- Structures and buffers
 
-// The caller's structure as this library knows it. Members beyond what an older caller knows are
-// zero; a newer caller must leave zero what this library does not know.
+// The caller's structure as this library knows it. Members that an older caller does not know are
+// zero. A newer caller must leave members zero that this library does not know.
 void read_bytes(const void* given, std::size_t given_size, void* known, std::size_t known_size,
                 std::size_t least_size, const char* name);
 void write_bytes(const void* known, std::size_t known_size, void* given, std::size_t given_size,
@@ -171,19 +170,19 @@ void write_struct(const Struct& known, Struct* given, const char* name) {
   write_bytes(&written, sizeof(written), given, size, kLeastSize, name);
 }
 
-// Text into a caller's buffer, as shardwright.h says.
+// Copies text into a caller's buffer, by the rules of shardwright.h.
 void put_text(std::string_view text, char* buffer, std::size_t capacity, std::size_t* size);
 
-// Throws where a caller's arrays of `room` elements cannot hold `needed`.
+// Throws if a caller's arrays of `room` elements cannot hold `needed`.
 void check_room(std::uint64_t room, std::uint64_t needed, const char* name);
 
-// An element of a caller's array, which may be null: then nobody asked.
+// Sets an element of a caller's array; does nothing if the array is null.
 template <class T, class Value>
 void put(T* array, std::uint64_t index, Value value) {
   if (array != nullptr) array[index] = static_cast<T>(value);
 }
 
-// The value of a vocabulary with this number; `place()` says where it stands.
+// The value of a vocabulary with this number. `place()` names its place in the input.
 template <class Enum, class Place>
 Enum kind_of(std::uint8_t number, const Place& place) {
   if (number >= embedding::EnumNames<Enum>::kNames.size()) {

@@ -16,8 +16,8 @@ enum class HandleKind : std::uint8_t {
   kVerification,
 };
 
-// What a handle's number says: a tag with the kind in the high byte, the slot, and how often the
-// slot has been used, so that a handle once destroyed is never valid again.
+// The parts of a handle's number: a tag for the kind in the high byte, the slot, and the number of
+// times that the slot has been used, so that a destroyed handle is never valid again.
 struct HandleBits {
   static constexpr std::uint32_t kTag = 0xB0;
   static constexpr std::uint32_t kMaxSlots = 1U << 24;
@@ -36,15 +36,15 @@ struct HandleBits {
   }
 };
 
-// The objects behind all handles of the process. Lookups hand out shared ownership: an object that
+// The objects behind all handles of the process. A lookup returns shared ownership: an object that
 // is removed meanwhile lives until the last call that uses it returns.
 // Thread safety: every member may be called from any thread. No object is destroyed under the lock.
 class HandleTable {
  public:
-  // Why a handle leads to nothing.
+  // Why a handle has no object.
   enum class Fault : std::uint8_t { kNone, kNull, kForeign, kOtherKind, kDestroyed };
 
-  // Throws std::bad_alloc where memory or numbers run out; `object` is then gone.
+  // Throws std::bad_alloc if memory or numbers run out; `object` is then destroyed.
   std::uint64_t add(HandleKind kind, std::shared_ptr<const void> object);
 
   struct Found {
@@ -52,7 +52,7 @@ class HandleTable {
     std::shared_ptr<const void> object;
   };
   Found find(HandleKind kind, std::uint64_t handle) const;
-  // Ends the handle; of several calls at once one gets the object, the others kDestroyed.
+  // Ends the handle. Of several concurrent calls one gets the object, the others kDestroyed.
   Found remove(HandleKind kind, std::uint64_t handle);
 
  private:

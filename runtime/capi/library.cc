@@ -1,4 +1,4 @@
-// What the library says of itself.
+// Version, names of statuses and vocabularies.
 #include "core/embedding/problem/kinds.h"
 #include "core/version.h"
 #include "runtime/capi/shardwright.h"

@@ -1,4 +1,4 @@
-// What is behind each kind of handle.
+// The object behind each kind of handle.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace shardwright::capi {
 
-// Requests reach all planning calls that were given the handle.
+// A request reaches all planning calls that were given the handle.
 // Thread safety: may be used from any thread.
 struct CancelToken {
   std::stop_source source;
@@ -24,8 +24,8 @@ struct CancelToken {
 struct PlannedResult {
   std::shared_ptr<const embedding::Problem> problem;
   EmbeddingPlanResult result;
-  // The options of the result's search space, then those of the plan that are not among them.
-  // Null where nothing was enumerated.
+  // The options of the result's search space, then the plan's other options. Null if nothing was
+  // enumerated.
   std::shared_ptr<const embedding::SearchSpace> space;
   std::vector<std::uint32_t> options;  // of the plan, by position: numbers in `space`
   std::uint64_t num_shards = 0;        // of the plan

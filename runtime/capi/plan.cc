@@ -18,7 +18,7 @@ using embedding::SearchSpace;
 
 namespace {
 
-// The caller's options as the planner takes them. The planner may use them while this lives.
+// The caller's options as the planner takes them. Must outlive the planning call.
 class PlanRequest {
  public:
   explicit PlanRequest(const shardwright_plan_options* options) {
@@ -41,7 +41,7 @@ class PlanRequest {
   const PlanOptions& options() const { return options_; }
 
  private:
-  // Passes a request to stop on to the one planning call.
+  // Forwards a request to stop to the planning call.
   struct Forward {
     std::stop_source* stop;
     void operator()() const noexcept { stop->request_stop(); }
@@ -84,7 +84,7 @@ class PlanRequest {
   std::optional<std::stop_callback<Forward>> forward_;
 };
 
-// The plan of a caller's arrays, whose options are those of `space`.
+// The plan of a caller's arrays. Options are numbers in `space`.
 embedding::Plan plan_of(const shardwright_plan_arrays& arrays,
                         const std::shared_ptr<const SearchSpace>& space) {
   if (arrays.num_tables == 0) return {};
@@ -124,7 +124,7 @@ shardwright_status shardwright_cancel_create(shardwright_cancel** cancel) {
 
 shardwright_status shardwright_cancel_request(const shardwright_cancel* cancel) {
   return guarded([&] {
-    // A stop_source is shared state: a copy asks for the same stop.
+    // Copies of a stop_source share their state.
     std::stop_source source = object_of(cancel, "cancel")->source;
     source.request_stop();
   });

@@ -10,7 +10,7 @@ namespace {
 using embedding::SearchSpace;
 using embedding::ShardingOption;
 
-// The number of an option that is an element of the space.
+// The number of an option of the space.
 std::optional<std::uint32_t> number_in(const SearchSpace& space, const ShardingOption* option) {
   const ShardingOption* first = space.options().data();
   const std::less<const ShardingOption*> before;
@@ -18,8 +18,8 @@ std::optional<std::uint32_t> number_in(const SearchSpace& space, const ShardingO
   return static_cast<std::uint32_t>(option - first);
 }
 
-// The space with options of the plan that a proposer added. Their layouts are kept alive by what
-// keeps the plan alive.
+// The space with the options that a proposer added to the plan. The owner of the plan keeps their
+// layouts alive.
 std::shared_ptr<const SearchSpace> extended(const SearchSpace& space,
                                             const std::vector<const ShardingOption*>& added,
                                             const embedding::Plan& plan) {

@@ -45,7 +45,7 @@ embedding::Table table_of(const shardwright_problem_arrays& arrays, std::size_t 
   return table;
 }
 
-// Sizes by rank; ranks of one size are a uniform topology, whose row-wise splits are even.
+// Sizes by rank. Equal sizes make a uniform topology, whose row-wise splits are even.
 void set_memory(const std::int64_t* by_rank, std::uint32_t ranks, std::int64_t& uniform,
                 std::vector<std::int64_t>& custom) {
   if (by_rank == nullptr) return;

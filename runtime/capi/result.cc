@@ -1,4 +1,4 @@
-// What a result says: numbers, texts, arrays.
+// Reads results: numbers, texts, arrays.
 #include <limits>
 #include <optional>
 #include <string>

@@ -20,7 +20,7 @@ using embedding::ShardingType;
 
 namespace {
 
-// Checks with a place that is only made where it is needed.
+// Checks a condition. Makes the text of the place only on failure.
 template <class Place>
 void take_at(const Status& status, const Place& place) {
   if (!status.ok()) fail(SHARDWRIGHT_INVALID_INPUT, status.error().message, place());
@@ -40,7 +40,7 @@ class ArrayReader {
     required(arrays_.size, "options.size");
     required(arrays_.offset, "options.offset");
     required(arrays_.perf, "options.perf");
-    // Before anything is read, so that nothing beyond the last shard is.
+    // Checked first, so that nothing beyond the last shard is read.
     for (std::size_t i = 0; i < arrays_.num_options; ++i) {
       if (arrays_.shard_begin[i] > arrays_.shard_begin[i + 1]) {
         fail(SHARDWRIGHT_INVALID_INPUT, "must not fall", "/shard_begin/" + std::to_string(i + 1));
@@ -101,7 +101,7 @@ class ArrayReader {
   SearchSpaceBuilder builder_;
 };
 
-// Writes the shards of one option from `shard` on.
+// Writes the shards of one option, beginning at `shard`.
 void write_shards(const ShardingOption& option, std::uint64_t shard,
                   const shardwright_option_buffers& to) {
   for (std::size_t run = 0; run < option.costs.size(); ++run) {

@@ -35,7 +35,7 @@ std::string common_footer() {
 
 using Arguments = std::span<char* const>;
 
-// What was typed up to the last subcommand that was understood, and what followed it.
+// The command line up to the last known subcommand, and what followed it.
 struct Understood {
   const CLI::App* command;
   std::string line;  // "shardwright operators solve"
@@ -58,7 +58,7 @@ Understood understand(const CLI::App& app, Arguments arguments) {
   }
 }
 
-// The first long option that the command does not have, if there is one.
+// The first long option that the command does not know.
 std::optional<std::string> unknown_option_message(const Understood& understood) {
   std::vector<std::string> known;
   for (const CLI::Option* option : understood.command->get_options()) {
@@ -68,7 +68,7 @@ std::optional<std::string> unknown_option_message(const Understood& understood) 
   const std::vector<std::string_view> names(known.begin(), known.end());
   for (const std::string_view argument : understood.rest) {
     const std::string_view name = argument.substr(0, argument.find('='));
-    if (name == "--") return std::nullopt;  // what follows are positional arguments
+    if (name == "--") return std::nullopt;  // only positional arguments follow
     if (!name.starts_with("--") || std::find(names.begin(), names.end(), name) != names.end()) {
       continue;
     }
@@ -80,7 +80,7 @@ std::optional<std::string> unknown_option_message(const Understood& understood) 
   return std::nullopt;
 }
 
-// Of a command that needs a subcommand and got none that it knows.
+// The error of a command that needs a subcommand and got no known one.
 std::string subcommand_message(const Understood& understood) {
   std::vector<std::string_view> commands;
   for (const CLI::App* candidate : understood.command->get_subcommands({}))
@@ -95,7 +95,7 @@ std::string subcommand_message(const Understood& understood) {
   return "unknown command \"" + std::string(*first) + "\"" + suggestion(*first, commands);
 }
 
-// CLI11's message, with what an unknown command or option was probably meant to be.
+// CLI11's message, with the nearest known command or option.
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error, Arguments arguments) {
   const Understood understood = understand(app, arguments);
   if (!understood.command->get_subcommands({}).empty()) return subcommand_message(understood);

@@ -7,7 +7,7 @@
 
 namespace shardwright::cli {
 
-// Each adds its subcommand to `app`; parsing it sets `chosen`, which must outlive `app`.
+// Each function adds its subcommand to `app`. Parsing it sets `chosen`, which must outlive `app`.
 void add_plan_command(CLI::App& app, Action& chosen);
 void add_replan_command(CLI::App& app, Action& chosen);
 void add_sweep_command(CLI::App& app, Action& chosen);
@@ -16,7 +16,7 @@ void add_explain_command(CLI::App& app, Action& chosen);
 void add_diff_command(CLI::App& app, Action& chosen);
 void add_enumerate_command(CLI::App& app, Action& chosen);
 
-// Adds `completion` and `man`, which describe all of `app`.
+// Adds `completion` and `man`, which describe the whole of `app`.
 void add_documentation_commands(CLI::App& app, Action& chosen);
 
 }  // namespace shardwright::cli

@@ -27,7 +27,7 @@ struct Input {
   bool is_problem = false;
 };
 
-// A file with `tables` is a problem, any other a plan.
+// A file with `tables` is a problem, any other file a plan.
 Result<Input> read_input(const std::string& path) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(std::string text, read_file(path));
   const Result<JsonDocument> document = JsonDocument::parse(text);

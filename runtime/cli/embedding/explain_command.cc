@@ -26,7 +26,7 @@ struct ExplainArguments {
   std::string table;      // empty = all
 };
 
-// What the plan file says; none where there is no file, or it says that there is no plan.
+// The plan of the plan file; nothing without a file or if the file has no plan.
 Result<std::optional<PlanDocument>> read_document(const ExplainArguments& arguments) {
   if (arguments.plan_path.empty()) return std::optional<PlanDocument>();
   const ProblemArguments& problem = arguments.plan.problem;
@@ -40,8 +40,8 @@ Result<std::optional<PlanDocument>> read_document(const ExplainArguments& argume
   return std::optional(std::move(document).value());
 }
 
-// The plan is explained as a plan of this problem, whatever it was made for: flags are forgotten
-// easily, and other costs would not be noticed.
+// Warns if the plan was made for another problem: it is explained as a plan of this one, and costs
+// would differ unnoticed if the user forgot a flag.
 void warn_of_other_problem(const PlanDocument& document, const LoadedProblem& loaded,
                            const std::string& path) {
   if (!document.problem_hash) return;

@@ -33,7 +33,7 @@ int status_of(const EmbeddingPlanResult& result) {
   return result.stopped_by == StopReason::kFinished ? kNoPlan : kStoppedByBudget;
 }
 
-// Where there is no plan: what to ask next.
+// What to ask next if there is no plan.
 std::string next_hint(const PlanArguments& arguments, const EmbeddingPlanResult& result) {
   if (result.stopped_by != StopReason::kFinished) {
     return "stopped by the " + std::string(name_of(result.stopped_by)) +
@@ -112,7 +112,7 @@ void log_copies(const embedding::PlanCopies& copies, const Log& log) {
 
 int emit_plan(const PlanArguments& arguments, const LoadedProblem& loaded,
               const EmbeddingPlanResult& result, const Log& log) {
-  // Compat mode keeps a plan that the peer would make although it breaks a rule, and says so.
+  // Compat mode keeps TorchRec's plan even if it breaks a rule.
   for (const embedding::Violation& violation : result.evaluation.violations) {
     warn(violation.message);
   }

@@ -1,4 +1,4 @@
-// What the commands that plan have in common.
+// Arguments and output that the planning commands share.
 #pragma once
 
 #include <functional>
@@ -23,16 +23,15 @@ struct PlanArguments {
   bool stats = false;
 };
 
-// --mode, limits and seed.
+// Adds --mode, limits and --seed.
 void add_search_arguments(CLI::App& command, PlanArguments& arguments);
-// What more an answer in JSON keeps, and the report as a page.
+// Adds what the JSON keeps in addition, --report and --stats.
 void add_json_arguments(CLI::App& command, PlanArguments& arguments);
 
-// The options with mode and threads. Errors: kInvalidInput for an unknown mode.
+// The planning options, mode and threads included. Errors: kInvalidInput for an unknown mode.
 Result<PlanOptions> plan_options(const PlanArguments& arguments);
 
-// Calls `plan` with the options and a progress line; Ctrl-C ends the search with the best plan so
-// far.
+// Calls `plan` with a progress line. Ctrl-C ends the search with the best plan so far.
 Result<EmbeddingPlanResult> plan_interruptibly(
     PlanOptions options, const Log& log,
     const std::function<Result<EmbeddingPlanResult>(const PlanOptions&)>& plan);

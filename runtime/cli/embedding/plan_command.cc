@@ -19,7 +19,7 @@ struct ReusingPlanArguments : PlanArguments {
   std::string reuse_path;  // empty = none
 };
 
-// The answer that the plan file has; none, with a warning, where it cannot stand for one.
+// The plan of the --reuse file as an answer. Warns and returns nothing if it does not hold.
 Result<std::optional<EmbeddingPlanResult>> reused(const ReusingPlanArguments& arguments,
                                                   const LoadedProblem& loaded, PlanMode mode) {
   const auto none = std::optional<EmbeddingPlanResult>();

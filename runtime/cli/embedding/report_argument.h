@@ -1,4 +1,4 @@
-// --report FILE: the report as a page, where the command is built with it.
+// --report FILE: the HTML report, if the command is built with it.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace shardwright::cli {
 
-// Adds nothing where the command is built without pages.
+// Does nothing if the command is built without HTML reports.
 void add_report_argument(CLI::App& command, std::string& path);
 
-// Writes the page where a path is given. Errors: those of writing a file.
+// Writes the page if `path` is not empty. Errors: those of writing a file.
 Status write_report(const std::string& path, const embedding::Problem& problem,
                     const EmbeddingPlanResult& result, double read_s);
 

@@ -26,7 +26,7 @@ struct SweepArguments {
   std::vector<std::string> hbm;
 };
 
-// The problem as the file and the flags that are no lists say, for one number of ranks.
+// The problem for one number of ranks, with the flags that are no lists applied.
 Result<embedding::ProblemSpec> read_for(const SweepArguments& arguments, const std::string& text,
                                         std::optional<std::int64_t> ranks) {
   ProblemArguments problem = arguments.plan.problem;
@@ -37,7 +37,7 @@ Result<embedding::ProblemSpec> read_for(const SweepArguments& arguments, const s
   return spec;
 }
 
-// A file may say the batch of all ranks together, so what is a rank's depends on their number.
+// The batch per rank depends on the number of ranks if the file gives the batch of all ranks.
 Status read_batch_sizes(const SweepArguments& arguments, const std::string& text, SweepGrid& grid) {
   if (!grid.batch_sizes.empty()) return {};
   for (const std::int64_t ranks : grid.ranks) {

@@ -24,7 +24,7 @@ struct VerifyArguments {
   bool stats = false;
 };
 
-// Of the plan as it was recomputed; absent where it could not be.
+// Statistics of the recomputed plan; absent if it could not be recomputed.
 std::optional<PlanStats> stats_of(const VerifyArguments& arguments, const LoadedProblem& loaded,
                                   const Verification& verification) {
   if (!arguments.stats || !verification.plan || !verification.reservation) return std::nullopt;

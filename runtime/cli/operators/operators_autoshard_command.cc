@@ -27,7 +27,7 @@ struct AutoshardArguments {
   OutputArguments output;
 };
 
-// The command line overrides the file.
+// Options of the command line override the file.
 Result<Request> request_of(const AutoshardEntry& entry, const AutoshardArguments& arguments) {
   Request request;
   request.graph = entry.graph;

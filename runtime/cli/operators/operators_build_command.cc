@@ -35,7 +35,7 @@ double cost_of(const NodeStrategies& strategies, std::size_t s) {
   return strategies[s].compute.total + strategies[s].comm.total;
 }
 
-// The first of the cheapest.
+// The cheapest strategy, the first one if several cost the same.
 std::size_t cheapest(const NodeStrategies& strategies) {
   std::size_t best = 0;
   for (std::size_t s = 1; s < strategies.size(); ++s) {

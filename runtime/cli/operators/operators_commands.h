@@ -7,11 +7,11 @@
 
 namespace shardwright::cli {
 
-// Adds the subcommand `operators`, which requires one of its own; parsing that sets `chosen`, which
-// must outlive `app`.
+// Adds `operators`, which requires a subcommand. Parsing that sets `chosen`, which must outlive
+// `app`.
 void add_operators_command(CLI::App& app, Action& chosen);
 
-// Each adds its subcommand to `operators`.
+// Each function adds its subcommand to `operators`.
 void add_operators_paths_command(CLI::App& operators, Action& chosen);
 void add_operators_solve_command(CLI::App& operators, Action& chosen);
 void add_operators_autoshard_command(CLI::App& operators, Action& chosen);

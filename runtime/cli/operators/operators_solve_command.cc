@@ -43,7 +43,7 @@ struct SolveArguments {
   bool contest() const { return format == kContestFormat; }
 };
 
-// Bytes, or a size with a unit.
+// Reads bytes, or a size with a unit.
 Result<std::int64_t> budget_of(const std::string& text) {
   std::int64_t bytes = 0;
   const char* const end = text.data() + text.size();
@@ -93,8 +93,8 @@ void print_choice(const std::vector<std::uint32_t>& choice) {
   std::fflush(stdout);
 }
 
-// Prints better choices as they come, so that whoever ends the process early finds the last one;
-// not too often, because a line may be long.
+// Prints better choices as they are found, so that the last one is there if the process is killed.
+// Prints at intervals, because a line may be long.
 // Thread safety: one thread at a time.
 class ChoiceLines {
  public:
@@ -120,7 +120,7 @@ class ChoiceLines {
   double last_s_ = 0;
 };
 
-// What is left of the contest's time after reading, less what writing and leaving may take.
+// The contest's time that is left after reading, less a reserve for writing and exiting.
 double contest_seconds(double timeout_s, double elapsed_s) {
   constexpr double kReserveSeconds = 0.5;
   constexpr double kReserveShare = 0.005;

@@ -31,7 +31,7 @@ struct StrategiesArguments {
 std::string specs_text(const NodeStrategies& of, std::size_t s) {
   std::string text;
   for (const Operand& operand : of.operands()) {
-    // The elements of a tuple are mostly alike; the first stands for all.
+    // The elements of a tuple are mostly equal, so the first one is shown for all.
     text += (text.empty() ? "" : " ") + operand.name + "[" +
             of.specs(s, operand)[0]->dims.to_string() + "]";
     if (operand.tuple) text += "x" + std::to_string(operand.shapes.size());
@@ -110,7 +110,7 @@ int run(const StrategiesArguments& arguments) {
     Result<NamedStrategies> strategies = answer((*records)[i]);
     if (!strategies.ok()) {
       Error error = strategies.error();
-      // Nodes of a record's graph stand nowhere in the file; the message names them.
+      // The nodes of a record's graph have no place in the file, so the message names them.
       const bool of_mesh = error.where == "/mesh";
       error.where = "/records/" + std::to_string(i) + (of_mesh ? "/mesh" : "");
       return fail(in_file(std::move(error), arguments.path));

@@ -29,7 +29,7 @@ constexpr std::size_t kDefaultWidth = 100;
 constexpr std::size_t kNarrowest = 40;
 constexpr std::size_t kWidest = 10000;
 
-// The terminal's; of a pipe or a file what COLUMNS says.
+// Width of the terminal. For a pipe or a file: COLUMNS.
 std::size_t report_width() {
   winsize size = {};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= kNarrowest) return size.ws_col;
@@ -74,7 +74,7 @@ void add_problem_arguments(CLI::App& command, ProblemArguments& arguments) {
 }
 
 void add_topology_arguments(CLI::App& command, ProblemArguments& arguments) {
-  // Without the description, help would print the bounds beside every option.
+  // An empty description keeps help from printing the bounds beside every option.
   const auto positive = CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description("");
   const char* const group = "Topology (overrides the file)";
   command.add_option("--ranks", arguments.overrides.ranks, "Ranks")->check(positive)->group(group);

@@ -1,4 +1,4 @@
-// The arguments that several commands share, and what they lead to.
+// The arguments that several commands share, and how they are applied.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace shardwright::cli {
 
-// Which command to run, set while the arguments are parsed. Returns the exit status.
+// The command to run, set while the arguments are parsed. Returns the exit status.
 using Action = std::function<int()>;
 
 struct ProblemArguments {
@@ -35,56 +35,56 @@ struct OutputArguments {
   Log log() const { return verbose ? Log::to_stderr() : Log(); }
 };
 
-// A problem as a command works on it.
+// A problem file, read.
 struct LoadedProblem {
   std::shared_ptr<const embedding::Problem> problem;
-  std::shared_ptr<const embedding::SearchSpace> search_space;  // null where none was given
+  std::shared_ptr<const embedding::SearchSpace> search_space;  // null if none was given
   double read_s = 0;
 };
 
-// The file and what overrides it.
+// The problem file and the flags that override it.
 void add_problem_arguments(CLI::App& command, ProblemArguments& arguments);
 void add_topology_arguments(CLI::App& command, ProblemArguments& arguments);
 void add_search_space_argument(CLI::App& command, ProblemArguments& arguments);
 void add_stats_argument(CLI::App& command, bool& stats);
 void add_output_arguments(CLI::App& command, OutputArguments& arguments);
 
-// The type name of an argument that is a file; choices are written "one|two". Help, completion and
-// the manual page follow them.
+// The type name of an argument that is a file. Choices have a type name such as "one|two". Help,
+// completion and the manual page rely on both.
 inline constexpr const char* kFile = "FILE";
 
-// Rows of a list that a report shows; the JSON has all.
+// Most rows of a list in a report; the JSON has all rows.
 inline constexpr std::size_t kMostReportRows = 400;
 
-// Puts an example under the help text of a command, above what all commands say there.
+// Puts an example below the help text of a command, above the footer of all commands.
 void add_example(CLI::App& command, const std::string& example);
 
-// A number of seconds of at least zero, or above zero.
+// Accepts a number of seconds, at least zero or above zero.
 CLI::Validator seconds(bool zero_allowed);
 
-// What the flags say instead of the file. Errors: kInvalidInput with the flag.
+// The values that the flags put in place of the file's. Errors: kInvalidInput with the flag.
 Result<ProblemOverrides> overrides_of(const ProblemArguments& arguments);
 
 Result<LoadedProblem> load_problem(const ProblemArguments& arguments, const Log& log);
 
-// The same error with the file in front of its place.
+// The same error, with the file before its place.
 Error in_file(Error error, const std::string& path);
 
-// JSON to the file or standard output where asked for, else the report to standard output.
-// Returns `status` or, where writing fails, the status of that.
+// Writes JSON to the file or standard output if the user asked for it, else the report to standard
+// output. Returns `status`, or the status of a failure to write.
 int emit(const OutputArguments& arguments, int status,
          const std::function<void(const TextSink&)>& write_json,
          const std::function<std::string(std::size_t width)>& report);
 
-// Whether standard output is a terminal that wants colours (https://no-color.org).
+// Returns true if standard output is a terminal and NO_COLOR is unset (https://no-color.org).
 bool wants_colours();
 
-// Says on standard error what the user should know of an answer.
-// Says on standard error what the user should know of an answer, or may ask next.
+// Prints a warning about an answer to standard error.
+// Prints a hint on what to ask next to standard error.
 void warn(const std::string& message);
 void note(const std::string& message);
 
-// Says on standard error what went wrong. Returns the exit status.
+// Prints an error to standard error. Returns the exit status.
 int fail(const Error& error);
 
 }  // namespace shardwright::cli

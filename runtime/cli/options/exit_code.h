@@ -1,4 +1,4 @@
-// What the command's exit status means.
+// The exit codes of the command.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ struct ExitStatus {
   const char* meaning;
 };
 
-// What help and the manual page say of them.
+// The text of help and manual page.
 inline constexpr std::array<ExitStatus, 5> kExitStatuses{{
     {kDone, "done"},
     {kBadInput, "bad input or usage"},

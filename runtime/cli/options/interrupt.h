@@ -6,9 +6,9 @@
 
 namespace shardwright::cli {
 
-// While it lives, the first SIGINT or SIGTERM asks for a stop, so that the best answer so far is
-// still written; the second ends the process as usual.
-// Made before any other thread, so that no other thread receives the signals.
+// While a guard lives, the first SIGINT or SIGTERM requests a stop, so that the best answer so far
+// is still written. The second one ends the process as usual. Precondition: no other thread has
+// been started, since it would receive the signals.
 class InterruptGuard {
  public:
   InterruptGuard();

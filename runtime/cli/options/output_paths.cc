@@ -33,7 +33,7 @@ std::vector<NamedFile> named_files(const CLI::App& command) {
   return files;
 }
 
-// Devices and pipes may be written and read at once.
+// A device or a pipe may be read and written at the same time.
 bool is_same_file(const std::string& a, const std::string& b) {
   std::error_code error;
   if (a == "-" || b == "-" || a.empty() || b.empty()) return false;

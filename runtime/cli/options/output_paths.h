@@ -1,4 +1,4 @@
-// Files that a command writes are none that it reads.
+// Refuses to write a file that the same command reads.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,8 +7,9 @@
 
 namespace shardwright::cli {
 
-// Of the command that was parsed: an answer or a report that would replace an input, or each other,
-// is an error. The answer may replace the plan that --reuse read: the file is then a cache.
+// Checks the command that was parsed. Errors: kInvalidInput if the answer or the report would
+// replace an input or each other. The answer may replace the plan of --reuse, which is then a
+// cache.
 Status check_output_paths(const CLI::App& app);
 
 }  // namespace shardwright::cli

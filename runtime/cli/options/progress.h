@@ -5,10 +5,9 @@
 
 namespace shardwright::cli {
 
-// Draws proposals per second, the best rating and the time left on standard error, at most ten times
-// a second; only where standard error is a terminal, and only for planning that takes noticeably
-// long. Removes its line when it ends.
-// Thread safety: one thread at a time.
+// Shows proposals per second, the best rating and the time left on standard error, at most ten
+// times a second. Shows nothing if standard error is no terminal or planning is quick. Removes its
+// line at the end. Thread safety: one thread at a time.
 class ProgressLine {
  public:
   ProgressLine();

@@ -8,9 +8,8 @@
 
 namespace shardwright::cli {
 
-// Bytes of a number with a unit: B, KiB, MiB, GiB, TiB (powers of 1024), KB, MB, GB, TB (powers of
-// 1000), letters without case; no unit means bytes, at least
-// 2^20 of them. Must be above zero.
+// The bytes of a positive number with a unit: B, KiB, MiB, GiB, TiB (powers of 1024) or KB, MB, GB,
+// TB (powers of 1000), in any case. Without a unit the number is bytes, and must be at least 2^20.
 Result<std::int64_t> parse_bytes(std::string_view text);
 
 }  // namespace shardwright::cli

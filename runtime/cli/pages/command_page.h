@@ -1,4 +1,4 @@
-// What the command line accepts, as completion and the manual page need it.
+// The command line as data, for completion and the manual page.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace shardwright::cli {
 
-// An option, or a positional argument, which has no names.
+// An option, or a positional argument, which has no name.
 struct ArgumentPage {
   std::vector<std::string> names;  // "-o", "--output"
   std::string label;               // of a positional: "PROBLEM"
-  std::string value;               // what follows: "FILE", "best|compat"; empty for a flag
+  std::string value;               // its value: "FILE", "best|compat"; empty for a flag
   std::vector<std::string> choices;
   bool is_file = false;
   bool required = false;
@@ -29,10 +29,10 @@ struct CommandPage {
   std::vector<CommandPage> commands;
 };
 
-// The command with all below it, as `--help` describes them: CLI11's own tree is the one source.
+// The command and its subcommands, read from CLI11's tree, which `--help` prints, too.
 CommandPage read_page(const CLI::App& app, const std::string& before = "");
 
-// Every page of the tree, a command before those below it.
+// All pages of the tree, every command before its subcommands.
 std::vector<const CommandPage*> all_pages(const CommandPage& root);
 
 // Scripts for shells, and the source of a manual page.

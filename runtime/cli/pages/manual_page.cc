@@ -8,7 +8,7 @@
 namespace shardwright::cli {
 namespace {
 
-// Text that troff shows as it is; a line must not begin like a request.
+// Escapes text for troff. A line must not begin like a request.
 std::string shown(std::string_view text) {
   std::string out;
   for (const char c : text) {

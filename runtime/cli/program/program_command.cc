@@ -52,7 +52,7 @@ std::string placement_text(const program::DistAttr& attr) {
   return text;
 }
 
-// What the first rank that does anything does, as a line.
+// One line: the steps of the first rank that has any.
 std::string sequence_text(const TensorReshard& answer) {
   const RankReshard* busiest = nullptr;
   for (const RankReshard& rank : answer.ranks) {
@@ -173,7 +173,7 @@ std::string apply_report(const std::vector<std::pair<ProgramDocument, program::R
   return report;
 }
 
-// One startup program per program, or one for all; none where the user named no file.
+// One startup program per program, or one for all; nothing without --startup.
 Result<std::vector<program::Program>> read_startups(const ProgramArguments& arguments,
                                                     std::size_t programs) {
   std::vector<program::Program> startups;

@@ -1,4 +1,4 @@
-// Reports for people, as one HTML file.
+// The report of a plan as one HTML file.
 #pragma once
 
 #include "runtime/io/text_sink.h"
@@ -6,8 +6,8 @@
 
 namespace shardwright {
 
-// A page that holds everything it needs and loads nothing: opens from disk, on a phone, in print.
-// Its numbers are `write_plan_report`'s; names are shown as text, whatever they contain.
+// Writes a page that loads nothing: it opens from disk, on a phone and in print.
+// Its numbers are those of `write_plan_report`. Names are shown as text, whatever they contain.
 void write_html_report(const PlanReport& report, const TextSink& sink);
 
 }  // namespace shardwright

@@ -1,4 +1,4 @@
-// The page around the data of a report; its source is made from page/ when the project is built.
+// The HTML page around the data of a report; generated from page/ by the build.
 #pragma once
 
 #include <string_view>

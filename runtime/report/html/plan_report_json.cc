@@ -17,7 +17,7 @@ using embedding::Perf;
 using embedding::Storage;
 using embedding::to_name;
 
-// "<" stands in strings only, where its number may stand for it: no text ends the page's script.
+// Escapes "<", which occurs in strings only, so that no text can end the page's script.
 TextSink without_markup(const TextSink& sink) {
   return [&sink](std::string_view text) {
     std::string safe;

@@ -47,7 +47,7 @@ std::string call_of(const Op& op) {
   return method ? "call_method" : "call_function";
 }
 
-// Parameters of the module, as far as shapes tell them.
+// Parameters of the module, as far as the shapes show them.
 void add_parameters(const Graph& graph, const Op& op, TextTable& table) {
   if (!op.module || op.shape.empty()) return;
   std::vector<std::int64_t> weight{op.shape.back()};

@@ -9,14 +9,14 @@
 
 namespace shardwright {
 
-// What the graph computes: a row per op and per parameter of its module.
+// The ops of the graph: a row per op and per parameter of its module.
 std::string autoshard_node_table(const operators::autoshard::Graph& graph, std::size_t width);
 
-// A row per op with decisions, per reading and per output, then the total.
+// The cost table: a row per op with its decisions, per read and per output, then the total.
 std::string autoshard_cost_table(const operators::autoshard::Evaluation& evaluation,
                                  std::size_t width);
 
-// Everything: `iterations` adds a cost table for every improvement.
+// The whole report. `iterations` adds a cost table for every improvement.
 std::string text_report(const AutoshardAnswer& answer, bool iterations, std::size_t width);
 
 }  // namespace shardwright

@@ -23,7 +23,7 @@ using Align = TextTable::Align;
 
 std::string bytes_text(std::int64_t bytes) { return format_bytes(Bytes(bytes)); }
 
-// Elementwise operators of two tensors repeat one placement three times; once says it all.
+// An elementwise operator of two tensors repeats one placement three times; it is shown once.
 std::string short_name(const std::string& strategy) {
   const std::size_t operation = strategy.find(" <binary-elementwise-op> ");
   const std::size_t equals = strategy.find(" = ");
@@ -31,7 +31,7 @@ std::string short_name(const std::string& strategy) {
   return strategy.substr(0, equals) + " elementwise";
 }
 
-// The largest `count` of `costs`, in the order of their indices.
+// Indices of the `count` largest costs, ascending.
 std::vector<std::size_t> dearest(const std::vector<double>& costs, std::size_t count) {
   std::vector<std::size_t> indices(costs.size());
   std::iota(indices.begin(), indices.end(), std::size_t{0});
@@ -129,7 +129,7 @@ class Report {
     return short_name(problem_.strategy_names[n][s]);
   }
 
-  // The most that the operator holds at any time of memory.
+  // The peak memory of the operator.
   std::optional<std::int64_t> bytes(std::size_t n) const {
     std::optional<std::int64_t> most;
     for (const CostInstance::Usage& usage : graph_.usages(n)) {

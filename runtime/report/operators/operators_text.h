@@ -11,13 +11,13 @@ namespace shardwright {
 
 struct OperatorsReportOptions {
   std::size_t width = 100;          // columns
-  std::size_t max_operators = 400;  // rows; beyond them only the dearest are shown
+  std::size_t max_operators = 400;  // rows; of more operators, the most expensive
   std::size_t max_conversions = 60;
-  double read_s = 0;  // time it took to read the problem
+  double read_s = 0;  // time to read the problem
 };
 
-// Totals; the strategy of every operator with its cost and memory; what is converted along which
-// edges; or why there is no answer.
+// Totals, the strategy of every operator with its cost and memory, and the conversions on edges; or
+// why there is no answer.
 std::string text_report(const operators::OperatorProblem& problem, const OperatorsResult& result,
                         const OperatorsReportOptions& options = {});
 

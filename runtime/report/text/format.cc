@@ -123,7 +123,7 @@ std::string cut_to(std::string_view text, std::size_t width) {
   if (display_width(text) <= width) return std::string(text);
   if (width == 0) return "";
   std::size_t end = 0, columns = 0;
-  std::string colours;  // that were cut off: the last of them ends the colour
+  std::string colours;  // that were cut off; the last one ends the colour
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t colour = paint_length(text.substr(at));
     if (colour == 0 && starts_code_point(text[at]) && columns++ == width - 1) end = at;

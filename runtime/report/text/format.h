@@ -1,4 +1,4 @@
-// Numbers and words as people read them.
+// Formats numbers and words for people.
 #pragma once
 
 #include <cstddef>
@@ -26,25 +26,25 @@ std::string format_count(std::uint64_t count);
 // A cost without unit, twelve significant digits: "8,148,273,260.36", "1e+18".
 std::string format_cost(double cost);
 
-// "45%"; "-" where the whole is nothing.
+// "45%"; "-" if the whole is 0.
 std::string format_share(double part, double whole);
 
 // "1 table", "26 tables".
 std::string format_plural(std::uint64_t count, std::string_view noun);
 
-// Sorted numbers as ranges: "0-3,8,10-11"; past `max_width` columns cut to "0-3,8,… (14)".
+// Sorted numbers as ranges: "0-3,8,10-11"; cut to "0-3,8,… (14)" beyond `max_width` columns.
 std::string format_ranges(std::span<const std::uint32_t> sorted, std::size_t max_width);
 
 // `filled` of `width` cells: "[####------]".
 std::string format_bar(double part, double whole, std::size_t width);
 
-// Columns that a text takes: one per code point, none for its colours.
+// Width of a text in columns: one per code point, none for colours.
 std::size_t display_width(std::string_view text);
 
-// At most `width` columns, with "…" where something was cut.
+// Cuts a text to `width` columns, with "…" in place of what was cut.
 std::string cut_to(std::string_view text, std::size_t width);
 
-// Lines of at most `width` columns, broken at spaces, each after `indent` spaces.
+// Breaks a text at spaces into lines of at most `width` columns, indented by `indent` spaces.
 std::string wrap(std::string_view text, std::size_t width, std::size_t indent);
 
 }  // namespace shardwright

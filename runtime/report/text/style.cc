@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kReset = "\x1b[0m";
 
-// By Ink. The parts of time are the nearest that 256 colours have to those of the page.
+// By Ink. The parts of time have the nearest of 256 colours to those of the HTML page.
 constexpr std::array<std::string_view, 11> kInks{"",
                                                  "\x1b[1m",
                                                  "\x1b[2m",
@@ -25,7 +25,7 @@ constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
-// U+0080 to U+009F, which some terminals obey.
+// U+0080 to U+009F are control characters that some terminals obey.
 bool is_high_control(std::string_view text) {
   return text.size() >= 2 && text[0] == '\xc2' && static_cast<unsigned char>(text[1]) < 0xa0;
 }

@@ -1,4 +1,4 @@
-// Colours of a terminal, and text that cannot do more to it than be read.
+// Colours for a terminal, and text that cannot command it.
 #pragma once
 
 #include <cstddef>
@@ -22,17 +22,17 @@ enum class Ink : std::uint8_t {
   kPrefetch,
 };
 
-// The text in a colour, or as it is where `colours` is false. A line break inside stays uncoloured.
+// The text in a colour, or unchanged if `colours` is false. Line breaks stay uncoloured.
 std::string paint(std::string_view text, Ink ink, bool colours);
 
-// A title on a line of its own, after an empty one.
+// A title on its own line, after an empty line.
 std::string heading(std::string_view text, bool colours);
 
-// The text without what would command a terminal: control characters but line breaks become "�",
-// except where `colours` is true those that paint() writes. Whatever a table is called, it is text.
+// Replaces control characters other than line breaks by "�", so that no name can command a
+// terminal. Keeps the colours of paint() if `colours` is true.
 std::string printable(std::string_view text, bool colours);
 
-// Bytes of the escape sequence that `text` begins with, as paint() writes them; 0 for none.
+// Length of the escape sequence of paint() at the beginning of `text`; 0 if there is none.
 std::size_t paint_length(std::string_view text);
 
 }  // namespace shardwright

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kNarrowest = 8;  // a cut column keeps at least this much
-constexpr std::size_t kNames = 24;     // names that give way to other columns, this or a third
+constexpr std::size_t kNames = 24;  // names are cut to this width, or to a third, before columns go
 
 std::size_t total_width(const std::vector<std::size_t>& widths, const std::vector<bool>& shown) {
   std::size_t total = 0;

@@ -1,4 +1,4 @@
-// Columns of text that fit a width.
+// Tables of text that fit a width.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 
 namespace shardwright {
 
-// Rows under headers, two spaces between columns, two before the first. Where the width does not
-// suffice, long names in the first column are cut, then columns are left out, the most dispensable
-// first (all of them at once), and then the widest texts are cut, numbers last.
+// Rows below headers, indented by two spaces, with two spaces between columns. If the table is too
+// wide, long names in the first column are cut; then columns are left out, all of the most
+// dispensable ones at once; then the widest texts are cut, numbers last.
 // Thread safety: one thread at a time.
 class TextTable {
  public:
@@ -17,12 +17,12 @@ class TextTable {
   struct Column {
     std::string header;
     Align align = Align::kRight;
-    int dispensable = 0;  // left out in falling order; 0 = never
+    int dispensable = 0;  // the highest is left out first; 0 = never
   };
 
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  // Leaves a column out whatever the width.
+  // Leaves a column out at any width.
   void hide(std::size_t column) { hidden_.push_back(column); }
 
   // One text per column.
@@ -30,7 +30,7 @@ class TextTable {
 
   std::string render(std::size_t width) const;
 
-  // Whether the column is there at that width.
+  // Returns true if the column is shown at this width.
   bool shows(std::size_t column, std::size_t width) const { return shown(widths(), width)[column]; }
 
  private:

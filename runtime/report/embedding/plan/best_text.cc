@@ -39,7 +39,7 @@ std::string bound_text(const Problem& problem, const EmbeddingPlanResult& result
          format_ms(100 * to_bound) + " %" + " from optimal" + proof;
 }
 
-// The first and the last plans on the way, by the work that they took.
+// Rows for the first and the last improvements.
 std::string improvements_section(const Problem& problem, const EmbeddingPlanResult& result,
                                  const TextReportOptions& options) {
   constexpr std::size_t kShown = 8;

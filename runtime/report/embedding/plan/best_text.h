@@ -1,4 +1,4 @@
-// Ratings, bounds and the way to them, as plain text.
+// Ratings, bounds and improvements as text.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,15 @@ std::string rating_text(const embedding::Problem& problem, double rating);
 // " (best mode)".
 std::string mode_text(PlanMode mode);
 
-// What shows a bound: "a tree of 12 cases".
+// How a bound is proved: "a tree of 12 cases".
 std::string proof_text(const embedding::BoundCertificate& certificate);
 
-// How far the plan may be from optimal, and what shows it; a line, or nothing without a bound.
+// A line on how far the plan can be from optimal, and the proof; empty without a bound.
 // Precondition: the result has a rating.
 std::string bound_text(const embedding::Problem& problem, const EmbeddingPlanResult& result,
                        bool colours = false);
 
-// The first and the last improvements, by the work that they took; nothing for fewer than two.
+// The first and the last improvements, by work; empty for fewer than two.
 std::string improvements_section(const embedding::Problem& problem,
                                  const EmbeddingPlanResult& result,
                                  const TextReportOptions& options);

@@ -97,7 +97,7 @@ void add_groups(const Problem& problem, std::vector<Constraint>& list) {
   }
 }
 
-// "1.00 GiB", or "1.00 GiB to 2.00 GiB" where ranks differ.
+// "1.00 GiB", or "1.00 GiB to 2.00 GiB" if ranks differ.
 std::string sizes_text(std::span<const std::int64_t> sizes) {
   const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end());
   const std::string low = format_bytes(Bytes(*least));

@@ -1,4 +1,4 @@
-// What a user demands of a plan, as sentences.
+// The constraints of a problem as sentences.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace shardwright {
 
-// A demand and the tables that it names; none = it is about ranks.
+// A constraint and its tables. A constraint on ranks has no tables.
 struct Constraint {
   std::string text;                        // "sharding types table_wise, row_wise"
   std::vector<embedding::TableId> tables;  // ascending
 };
 
-// Everything in a problem file that narrows the choice of plans or changes what they cost: a line
-// per demand, tables of which the same is demanded together, in the order of their first table;
-// then groups, memory and measurements.
+// Everything in a problem file that restricts plans or changes their cost. Tables with the same
+// constraint share a line, in the order of their first table. Then come groups, memory and
+// measurements.
 std::vector<Constraint> constraint_list(const embedding::Problem& problem);
 
 }  // namespace shardwright

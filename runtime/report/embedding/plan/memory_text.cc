@@ -22,7 +22,7 @@ using Align = TextTable::Align;
 
 constexpr std::size_t kMemoryRanksWidth = 24;
 
-// "least to most" of some sizes.
+// The range of several sizes: "least to most".
 // Thread safety: one thread at a time.
 class MemoryRange {
  public:

@@ -1,4 +1,4 @@
-// The part of a report that says what takes the memory of the ranks.
+// The part of a report on the memory of the ranks.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace shardwright {
 
-// A line per group of ranks of which the same is set aside, in the tier that tables fill first.
+// A line per group of ranks with the same memory set aside, in the tier that tables fill first.
 // Precondition: the result has a plan and a reservation.
 std::string memory_section(const embedding::Problem& problem, const EmbeddingPlanResult& result,
                            const TextReportOptions& options);

@@ -37,7 +37,7 @@ std::string totals_table(bool has_hbm, const MemoryNeeds& needs, const TextRepor
   return table.render(options.width);
 }
 
-// First those that fit on no rank.
+// Tables that fit on no rank come first.
 std::string largest_table(const Problem& problem, const MemoryNeeds& needs,
                           const TextReportOptions& options) {
   std::vector<std::size_t> order(needs.tables.size());

@@ -1,4 +1,4 @@
-// The parts of a report that say what the user demands, and what tables need where nothing fits.
+// The parts of a report on constraints, and on what tables need if nothing fits.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace shardwright {
 
-// Needs against what ranks have, by tier, and the tables that need the most.
+// Needs and available memory by tier, and the tables that need most.
 std::string needs_section(const embedding::Problem& problem, const MemoryNeeds& needs,
                           const TextReportOptions& options);
 
-// A line per constraint; nothing without.
+// A line per constraint; empty without constraints.
 std::string constraints_section(const embedding::Problem& problem,
                                 const TextReportOptions& options);
 

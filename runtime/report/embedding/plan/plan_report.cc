@@ -99,7 +99,7 @@ void add_tables(const Problem& problem, const EmbeddingPlanResult& result, PlanR
   }
 }
 
-// Where nothing was planned, the memory as the reservation left it, if it came that far.
+// Memory of a rank without a plan: what the reservation left, if there is one.
 void add_ranks(const Problem& problem, const EmbeddingPlanResult& result, PlanReport& report) {
   const std::size_t world = problem.topology().world_size();
   report.ranks.resize(world);
@@ -121,7 +121,7 @@ void add_ranks(const Problem& problem, const EmbeddingPlanResult& result, PlanRe
   }
 }
 
-// The best rating so far by the number of the proposal, ending at the last.
+// The best rating so far, by the number of the proposal, up to the last proposal.
 std::vector<ImprovementStep> best_so_far(const ProposalTrace& trace) {
   std::vector<ImprovementStep> steps;
   std::uint64_t number = 0;

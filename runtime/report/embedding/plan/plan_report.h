@@ -1,4 +1,4 @@
-// What a report of a plan says, every number of it, before anybody draws or prints it.
+// The numbers of a plan report, before they are drawn or printed.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct ReportedShards {
   friend bool operator==(const ReportedShards&, const ReportedShards&) = default;
 };
 
-// Where a table is, and what it costs summed over its shards.
+// The place of a table, and its cost summed over its shards.
 struct ReportedPlace {
   embedding::ShardingType sharding_type = embedding::ShardingType::kTableWise;
   embedding::ComputeKernel compute_kernel = embedding::ComputeKernel::kFused;
@@ -42,16 +42,16 @@ struct ReportedTable {
   std::string name, module;
   std::int64_t rows = 0, columns = 0;
   embedding::DataType data_type = embedding::DataType::kFp32;
-  std::optional<ReportedPlace> place;  // absent where there is no plan
+  std::optional<ReportedPlace> place;  // absent without a plan
 };
 
 struct ReportedRank {
-  MemoryParts memory;  // without a plan: `tables` is 0
+  MemoryParts memory;  // `tables` is 0 without a plan
   embedding::Perf parts;
   double perf_ms = 0;
 };
 
-// How the search went: `steps` by the work done, or by the number of the proposal.
+// The course of the search: `steps` by work done or by the number of the proposal.
 struct ReportedSearch {
   PlanMode mode = PlanMode::kBest;
   std::uint64_t num_options = 0, num_proposals = 0, num_plans = 0, work = 0;
@@ -74,17 +74,16 @@ struct ReportedReservation {
   embedding::ReservationSpec::Type type = embedding::ReservationSpec::Type::kHeuristical;
   double percentage = 0;
   std::optional<embedding::Storage> dense,
-      inputs;  // absent where not computed, or reserving failed
+      inputs;  // absent if not computed or if reserving failed
 };
 
-// A result as people look at it. Numbers of ranks are those of the verifier's evaluation; numbers
-// of tables those that it checks.
+// A result as reports show it. The numbers are those that the verifier computes and checks.
 // Thread safety: a value.
 struct PlanReport {
   ReportedProblem problem;
   std::optional<double> rating;  // ms, or bytes for the storage model
   std::optional<double> lower_bound;
-  std::string proof;  // what shows the bound; empty without one
+  std::string proof;  // what proves the bound; empty without one
   std::string problem_hash;
   std::string plan_hash;   // empty without a plan
   std::string ranks_sha1;  // of the plan; empty without one
@@ -92,16 +91,16 @@ struct PlanReport {
   ReportedReservation reservation;
   std::vector<Constraint> constraints;
   std::vector<ReportedRank> ranks;          // by rank
-  std::vector<ReportedTable> tables;        // as the problem lists them
+  std::vector<ReportedTable> tables;        // in the order of the problem
   std::vector<embedding::ShardCost> costs;  // distinct, by first appearance
   std::vector<std::string> violations;
   std::optional<PlanFailure> failure;
-  std::optional<MemoryNeeds> needs;  // where there is no plan
+  std::optional<MemoryNeeds> needs;  // only without a plan
   std::optional<Migration> migration;
 };
 
-// `read_s` is the time that reading the problem took. O(tables + shards + options where there is no
-// plan).
+// `read_s` is the time that reading the problem took. O(tables + shards), without a plan also
+// O(options).
 PlanReport make_plan_report(const embedding::Problem& problem, const EmbeddingPlanResult& result,
                             double read_s = 0);
 

@@ -51,7 +51,7 @@ std::string cells(std::size_t count, const TimePart& part, bool colours) {
   return paint(blocks, part.ink, colours);
 }
 
-// Ranks that hold and do exactly the same.
+// Ranks with the same memory and times.
 struct RankGroup {
   Storage used;
   Storage available;
@@ -88,7 +88,7 @@ std::vector<RankGroup> group_ranks(const EmbeddingPlanResult& result) {
   return groups;
 }
 
-// "largest / mean" of what the ranks do; 1 is perfect balance.
+// "largest / mean" over the ranks; 1 is perfect balance.
 template <class Values, class Function>
 std::string imbalance(const Values& values, const Function& value_of) {
   double sum = 0, largest = 0;
@@ -138,7 +138,7 @@ enum RankColumn : std::size_t {
   kTotal
 };
 
-// What a column is worth: bars are the first to go, then what the others tell already.
+// Order in which columns are left out: bars first, then columns that repeat others.
 TextTable make_table(bool has_hbm) {
   return TextTable({{"rank", Align::kLeft, 0},
                     {has_hbm ? "HBM" : "memory", Align::kLeft, 6},

@@ -1,4 +1,4 @@
-// The part of a report that says what every rank holds and how long it works.
+// The part of a report on memory and time of the ranks.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,16 @@
 
 namespace shardwright {
 
-// A line per group of ranks that are alike, and how even the ranks are. Precondition: the result
-// has a plan and a reservation.
+// A line per group of equal ranks, and the balance. Precondition: the result has a plan and a
+// reservation.
 std::string ranks_section(const embedding::Problem& problem, const EmbeddingPlanResult& result,
                           const TextReportOptions& options);
 
-// The parts of a time side by side, `whole` taking `width` cells: blocks in colours, or the letters
-// of time_bar_key().
+// The parts of a time as a bar; `whole` takes `width` cells. Coloured blocks, or the letters of
+// time_bar_key().
 std::string time_bar(const embedding::Perf& parts, double whole, std::size_t width, bool colours);
 
-// What the cells of time_bar() stand for, of the parts that are not 0 in `parts`.
+// The key of time_bar(), for the parts that are not 0 in `parts`.
 std::string time_bar_key(const embedding::Perf& parts, bool colours);
 
 }  // namespace shardwright

@@ -1,4 +1,4 @@
-// Reports for people, as plain text.
+// The report of a plan as text.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,17 @@ namespace shardwright {
 
 struct TextReportOptions {
   std::size_t width = 100;      // columns
-  std::size_t max_ranks = 16;   // rows; ranks that are alike share one
+  std::size_t max_ranks = 16;   // rows; equal ranks share one
   std::size_t max_tables = 30;  // rows, the most expensive first
-  double read_s = 0;            // time it took to read the problem
-  bool colours = false;         // of a terminal
+  double read_s = 0;            // time to read the problem
+  bool colours = false;         // for a terminal
 };
 
-// What was planned, what every rank holds and how long it works, which option every table uses;
-// or why there is no plan.
+// The whole report: rating, ranks, memory, tables; or why there is no plan.
 std::string text_report(const embedding::Problem& problem, const EmbeddingPlanResult& result,
                         const TextReportOptions& options = {});
 
-// The options of every table, counted, with the fastest.
+// The number of options of every table, and the fastest one.
 std::string text_report(const embedding::SearchSpace& space, const TextReportOptions& options = {});
 
 }  // namespace shardwright

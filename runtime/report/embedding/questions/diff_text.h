@@ -1,4 +1,4 @@
-// Differences between plans and between problems, for people.
+// Differences between plans and between problems, as text.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace shardwright {
 
-// What moves and what that changes: tables with the most bytes first, the ranks that change most.
+// What moves and what changes: tables by bytes, then the ranks that change most.
 std::string diff_report(const PlanDiff& diff, const TextReportOptions& options = {});
 
-// Tables that came and went, and every value that differs.
+// Tables added and removed, and every value that differs.
 std::string diff_report(const ProblemDiff& diff, const TextReportOptions& options = {});
 
 }  // namespace shardwright

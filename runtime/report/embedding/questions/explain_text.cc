@@ -18,7 +18,7 @@ using embedding::Problem;
 using Align = TextTable::Align;
 using Standing = OptionCost::Standing;
 
-// Up to so many tables each gets a section of its own; of more, so many get a row.
+// Up to kMostSections tables get a section each; of more tables, kMostRows get a row each.
 constexpr std::size_t kMostSections = 3;
 constexpr std::size_t kMostRows = 60;
 constexpr std::size_t kExplainRanksWidth = 16;
@@ -59,7 +59,7 @@ std::string shards_text(const embedding::ShardingOption& option) {
          std::to_string(first.columns);
 }
 
-// Without the unit of times, which the header says.
+// Without a unit; the header has it.
 std::string rating_cell(const Problem& problem, double rating) {
   if (problem.spec().perf_model == embedding::PerfModel::kPerf) return format_ms(rating);
   return rating_text(problem, rating);
@@ -107,7 +107,7 @@ std::string options_section(const Problem& problem, const TableExplanation& tabl
   return text + (obstacles.empty() ? "" : "what the others lack\n" + obstacles);
 }
 
-// The best that something keeps out although it would rate better; empty where there is none.
+// The best option that rates better but is excluded or does not fit; empty if there is none.
 std::string kept_out(const TableExplanation& table) {
   const OptionCost* best = nullptr;
   for (const OptionCost& cost : table.options) {
@@ -205,7 +205,7 @@ std::string change_name(const Remedy& remedy) {
   return "constraint";
 }
 
-// Constraints below each other and never cut: a place is of use only in full.
+// Constraints, one per line and never cut: only a complete place is useful.
 std::string constraints_text(const Infeasibility& reason, bool any_other) {
   std::string text;
   for (const Remedy& remedy : reason.remedies) {

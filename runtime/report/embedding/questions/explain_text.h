@@ -1,4 +1,4 @@
-// Explanations for people.
+// Explanations as text.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace shardwright {
 
-// All options of few tables, a row per table where there are many; or why nothing fits, and the
-// smallest changes that would do.
+// All options of each table, or a row per table if there are many; or why nothing fits, and the
+// smallest changes that help.
 std::string explain_report(const Explanation& explanation, std::size_t width);
 
 }  // namespace shardwright

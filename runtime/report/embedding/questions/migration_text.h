@@ -1,4 +1,4 @@
-// What changes between an old plan and a new one, for people.
+// The migration from an old plan to a new one, as text.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace shardwright {
 
-// How much moves, ratings before and after, and the tables that move, the largest first. Empty
-// where the result has no migration.
+// Bytes moved, ratings before and after, and the tables that move, the largest first. Empty without
+// a migration.
 std::string migration_section(const embedding::Problem& problem, const EmbeddingPlanResult& result,
                               const TextReportOptions& options = {});
 

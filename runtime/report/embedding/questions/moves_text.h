@@ -1,4 +1,4 @@
-// Tables that move, as rows of text.
+// Rows for tables that move.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace shardwright {
 
-// A table on its way; a place is null where the table is new or gone.
+// A move of a table. `from` is null for a new table, `to` for one that is gone.
 struct MoveRow {
   std::string table;
   std::optional<std::int64_t> bytes;
@@ -19,7 +19,7 @@ struct MoveRow {
   const TablePlace* to = nullptr;
 };
 
-// The rows with the most bytes first, at most `most` of them.
+// At most `most` rows, those with the most bytes first.
 std::string moves_table(std::vector<MoveRow> rows, std::size_t most, std::size_t width);
 
 }  // namespace shardwright

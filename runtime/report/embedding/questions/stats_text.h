@@ -1,4 +1,4 @@
-// Statistics of a plan, for people.
+// Statistics of a plan, as text.
 #pragma once
 
 #include <string>
@@ -9,8 +9,7 @@
 
 namespace shardwright {
 
-// Every rank, then maxima, critical path, imbalance, memory, kernels and the tables that weigh
-// most.
+// Ranks, maxima, critical path, imbalance, memory, kernels, and the most expensive tables.
 std::string stats_section(const embedding::Problem& problem, const PlanStats& stats,
                           const TextReportOptions& options = {});
 

@@ -1,4 +1,4 @@
-// Sweeps for people.
+// Sweeps as text.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace shardwright {
 
-// A row per point, then the smallest machines.
+// A row per machine, then the smallest machines.
 std::string sweep_report(const embedding::ProblemSpec& problem, const Sweep& sweep,
                          std::size_t width);
 
