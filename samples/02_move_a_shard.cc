@@ -1,4 +1,4 @@
-// What does it cost to try another placement? Nothing but the ranks that change.
+// What does it cost to try another placement? A copy of the ranks that change.
 #include <array>
 #include <cstdio>
 #include <memory>
@@ -29,7 +29,7 @@ int main() {
   const std::array<embedding::Rank, 1> elsewhere{(plan[0].rank(0) + 1) % 4};
   const embedding::Plan moved = plan.with_ranks(0, elsewhere);
 
-  // The plan it came from is what it was, and everything else is shared, not copied.
+  // The original plan is unchanged. Everything else is shared, not copied.
   bool shared_rest = true;
   for (std::size_t i = 1; i < plan.size(); ++i) {
     shared_rest = shared_rest && plan.ranks_identity(i) == moved.ranks_identity(i);

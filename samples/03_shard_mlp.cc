@@ -48,7 +48,7 @@ int main() {
   const Result<OpGraph> graph = OpGraph::make(std::move(spec));
   if (!graph.ok()) return fail(graph.error());
 
-  // Every way to run every operator, and what it costs to hand tensors from one to the next.
+  // Every strategy of every operator, and the cost of resharding between them.
   const Result<BuiltOperators> built = build_operators(*graph, *parse_mesh("2x2"));
   if (!built.ok()) return fail(built.error());
   const CostGraph& costs = built->costs;

@@ -1,5 +1,4 @@
-// How does one block of GPT-2 run on 2 x 2 devices, and what does merging cheap operators give
-// away?
+// How does one block of GPT-2 run on 2 x 2 devices, and what does merging cheap operators cost?
 #include <cstdio>
 #include <string>
 #include <utility>

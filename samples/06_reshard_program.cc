@@ -29,8 +29,8 @@ class Transformer {
     for (int layer = 0; layer < layers; ++layer) {
       stage_ = MeshId(layer < layers / 2 ? 0 : 1);
       prefix_ = "layer" + std::to_string(layer) + ".";
-      // Columns, then rows: what the first product splits the second sums up, and the sum is due
-      // along the mesh axis until somebody wants it.
+      // The first product is split by columns, the second by rows. The sum of the second one stays
+      // partial along the mesh axis until an operator needs it.
       hidden = residual(hidden, "attention", kHidden);
       hidden = residual(hidden, "mlp", kInner);
     }
@@ -97,7 +97,7 @@ int main() {
   const Result<Program> program = Transformer(12).build();
   if (!program.ok()) return fail(program.error());
   ReshardOptions options;
-  options.whole = true;  // every rank keeps what it runs
+  options.whole = true;  // every rank keeps only the operators that it runs
   const Result<ReshardResult> batch = reshard_program(*program, options);
   if (!batch.ok()) return fail(batch.error());
   options.sync = SyncMode::kPerInsert;
@@ -124,7 +124,7 @@ int main() {
     as_expected =
         as_expected && counters.mirror_syncs == 1 && slow.mirror_syncs == counters.inserted_ops;
   }
-  // Every layer has two sums to make, and the stages meet once per rank.
+  // Every layer makes two sums. The two stages exchange data once per rank.
   as_expected = as_expected && batch->ranks[0].counters.inserted_ops == 13 &&
                 batch->ranks[2].counters.inserted_ops == 13;
   return as_expected ? 0 : 1;

@@ -20,7 +20,7 @@ struct Measured {
 };
 const std::vector<Measured> kMeasured = {{16, 0.05}, {32, 0.07}, {64, 0.12}, {128, 0.30}};
 
-// The estimates, with the measured forward times where somebody measured them.
+// The estimates, with measured forward times in their place if there are any.
 class MeasuredCosts final : public embedding::CostModel {
  public:
   explicit MeasuredCosts(const embedding::Problem& problem) : estimator_(problem) {}

@@ -1,4 +1,4 @@
-// How do I try combinations of my own beside those that the planner tries?
+// How do I add combinations of my own to those that the planner tries?
 #include <cstdio>
 #include <limits>
 #include <memory>
@@ -76,7 +76,7 @@ int main() {
   parts->proposers = {[](const OptionPool& pool, const embedding::Topology&) {
                         return std::make_unique<ReplicateSmall>(pool);
                       },
-                      // The built-in ones are made by the same interface.
+                      // The built-in proposers implement the same interface.
                       [](const OptionPool& pool, const embedding::Topology& available) {
                         return embedding::make_proposer(embedding::ProposerSpec(), pool, available);
                       }};

@@ -42,7 +42,7 @@ void add_enumerate_command(CLI::App& app, Action& chosen) {
       "enumerate", "Lists the sharding options of every table with their costs");
   add_problem_arguments(command, arguments->problem);
   command.add_flag("--runs", arguments->runs,
-                   "Equal neighbouring shards as one entry with `count`");
+                   "Write equal neighbouring shards as one entry with `count`");
   add_output_arguments(command, arguments->output);
   add_example(command, "shardwright enumerate my_tables.json --ranks 16 --runs -o options.json");
   command.callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });

@@ -102,7 +102,7 @@ void add_explain_command(CLI::App& app, Action& chosen) {
                   "Plan to explain (- = stdin); without one, the problem is planned")
       ->type_name(kFile);
   add_search_space_argument(command, arguments->plan.problem);
-  command.add_option("--table", arguments->table, "Explain this table alone");
+  command.add_option("--table", arguments->table, "Explain only this table");
   add_search_arguments(command, arguments->plan);
   add_output_arguments(command, arguments->plan.output);
   add_example(command,

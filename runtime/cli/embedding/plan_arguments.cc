@@ -37,10 +37,10 @@ int status_of(const EmbeddingPlanResult& result) {
 std::string next_hint(const PlanArguments& arguments, const EmbeddingPlanResult& result) {
   if (result.stopped_by != StopReason::kFinished) {
     return "stopped by the " + std::string(name_of(result.stopped_by)) +
-           " before any plan was found; whether there is one is open: allow more";
+           " before any plan was found; allow more to find out whether there is one";
   }
   return "`shardwright explain " + arguments.problem.problem_path +
-         "`, with the same flags, says what does not fit and which smallest changes would help";
+         "` with the same flags says what does not fit, and the smallest changes that would help";
 }
 
 }  // namespace
@@ -58,8 +58,7 @@ void add_search_arguments(CLI::App& command, PlanArguments& arguments) {
       ->check(seconds(true));
   command
       .add_option("--work-limit", arguments.options.work_limit,
-                  "Stop after this many steps: placed shards, and in best mode steps of improving "
-                  "and proving")
+                  "Stop after this many steps of work; the result is the same on any machine")
       ->check(CLI::NonNegativeNumber.description(""));
   command.add_option("--seed", arguments.options.seed, "Seed of everything random");
 }

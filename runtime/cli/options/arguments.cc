@@ -94,7 +94,7 @@ void add_topology_arguments(CLI::App& command, ProblemArguments& arguments) {
 void add_search_space_argument(CLI::App& command, ProblemArguments& arguments) {
   command
       .add_option("--search-space", arguments.search_space_path,
-                  "File with a `search_space` to use as it is (an answer will do)")
+                  "Use the options and costs of this file (an answer with a `search_space` will do)")
       ->type_name(kFile);
 }
 
@@ -109,7 +109,7 @@ void add_output_arguments(CLI::App& command, OutputArguments& arguments) {
   command.add_flag("--json", arguments.json, "Write JSON to stdout instead of a report");
   command.add_option("--threads", arguments.threads, "Threads (default: all cores)")
       ->check(CLI::Range(1, kMaxThreads).description(""));
-  command.add_flag("-v,--verbose", arguments.verbose, "Say on stderr what happens when");
+  command.add_flag("-v,--verbose", arguments.verbose, "Log to stderr");
 }
 
 void add_example(CLI::App& command, const std::string& example) {

@@ -1,4 +1,4 @@
-"""The C interface (runtime/capi/shardwright.h) by way of ctypes: no call holds the GIL."""
+"""Calls the C API (runtime/capi/shardwright.h) through ctypes. No call holds the GIL."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def _raise(status: int) -> None:
 
 
 def call(name: str, *arguments: Any) -> None:
-    """Calls shardwright_<name> and raises what its status says."""
+    """Calls shardwright_<name>. Raises the exception of its status."""
     status = getattr(_library, "shardwright_" + name)(*arguments)
     if status != 0:
         _raise(status)
@@ -201,7 +201,7 @@ def text_of(name: str, *arguments: Any) -> str:
 
 
 def array(kind: Any, count: int) -> Any:
-    """An array for the library to fill; never empty, as an empty one has no address."""
+    """An array for the library to fill. Never empty, since an empty array has no address."""
     return (kind * max(count, 1))()
 
 
@@ -223,7 +223,7 @@ class Handle:
 
     @property
     def value(self) -> int:
-        """For a call of the library. Raises InvalidHandleError after `close`."""
+        """The handle for a call. Raises InvalidHandleError after `close`."""
         value = self._value
         if value is None:
             raise errors.InvalidHandleError(f"this {self._kind.replace('_', ' ')} is closed")
@@ -234,7 +234,7 @@ class Handle:
         return self._value is None
 
     def close(self) -> None:
-        """Frees what it holds; the second time nothing happens."""
+        """Destroys the handle. Does nothing the second time."""
         with self._lock:
             value, self._value = self._value, None
         if value is not None:

@@ -1,4 +1,4 @@
-"""Plans for people: HTML for notebooks, plots with matplotlib."""
+"""Shows plans: HTML for notebooks, plots with matplotlib."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def html(result: PlanResult) -> str:
 
 
 def plot_ranks(result: PlanResult, ax: Any = None) -> Any:
-    """Stacked times of every rank, and the part of its HBM that is used as a line."""
+    """Stacked bars for the times of every rank, a line for the share of its HBM that is used."""
     loads = result.ranks
     if ax is None:
         pyplot = importlib.import_module("matplotlib.pyplot")

@@ -1,10 +1,10 @@
-"""What can go wrong, as exceptions that say where."""
+"""Exceptions, which say where the error is."""
 
 from __future__ import annotations
 
 
 class ShardwrightError(Exception):
-    """Base of all errors. `place` is where: a JSON pointer, an argument, a path; "" if nowhere."""
+    """Base of all errors. `place` is a JSON pointer, an argument, a path, or empty."""
 
     def __init__(self, message: str, place: str = "") -> None:
         super().__init__(f"{place}: {message}" if place else message)
@@ -21,7 +21,7 @@ class InvalidHandleError(ShardwrightError, ValueError):
 
 
 class InfeasibleError(ShardwrightError):
-    """Well formed, but nothing satisfies it."""
+    """The request is well formed, but nothing satisfies it."""
 
 
 class StoppedError(ShardwrightError):
@@ -33,11 +33,11 @@ class VerificationError(ShardwrightError):
 
 
 class UnsupportedError(ShardwrightError):
-    """Valid, but this build or mode does not do it."""
+    """The request is valid, but this build or mode does not support it."""
 
 
 class NoPlanError(ShardwrightError):
-    """Asked for the plan of a result that has none; the message says why it has none."""
+    """The result has no plan; the message says why."""
 
 
 class InternalError(ShardwrightError):

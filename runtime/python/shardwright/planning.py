@@ -16,7 +16,7 @@ ProgressLike = Union[bool, Callable[[Progress], object], None]
 
 
 class Cancel(_Closable):
-    """Stops planning calls, from any thread: they end with the best plan so far.
+    """Stops planning calls from any thread. They end with the best plan so far.
 
     Thread safety: any.
     """
@@ -81,13 +81,13 @@ def plan(problem: ProblemLike, *, mode: str = "best", search_space: SearchSpace 
          seed: int = 0, progress: ProgressLike = None, cancel: Cancel | None = None) -> PlanResult:
     """Chooses sharding, kernel and ranks of every table.
 
-    `problem` is a Problem, a dict, JSON text or the path of a file. `mode` is "best", the best plan
-    to be found with a bound on what any plan can reach, or "compat", TorchRec's decisions.
-    `time_limit` is in seconds, `work_limit` in placed shards (best mode: steps), `threads` 0 means
-    all cores. `progress` is True for a tqdm bar where tqdm is installed, or a function of Progress;
-    what it raises ends the planning. Ctrl-C and `cancel` end it at once.
+    `problem` is a Problem, a dict, JSON text or the path of a file. `mode` is "best" (search for
+    the best plan, with a bound on every plan) or "compat" (TorchRec's decisions). `time_limit` is
+    in seconds, `work_limit` in steps of work. `threads` 0 means all cores. `progress` is True for
+    a tqdm bar, if tqdm is installed, or a function of Progress. An exception in it ends the
+    planning, and so do Ctrl-C and `cancel`.
 
-    No plan is an answer: then `has_plan` is False and `failure` says why.
+    If nothing fits, `has_plan` is False and `failure` says why.
     Raises InvalidInputError with the place in the problem. Releases the GIL.
     """
     read = as_problem(problem)
@@ -104,7 +104,7 @@ def replan(problem: ProblemLike, old_plan: PlanResult | Mapping[str, Any] | str 
            search_space: SearchSpace | None = None, threads: int = 0,
            time_limit: float | None = None, work_limit: int | None = None, seed: int = 0,
            progress: ProgressLike = None, cancel: Cancel | None = None) -> PlanResult:
-    """Plans again from a plan in use: moving a GiB must gain `migration_weight` ms of rating."""
+    """Plans again from a plan in use. Moving a GiB must save `migration_weight` ms of rating."""
     read = as_problem(problem)
     old = _plan_text(old_plan)
     space = _space_value(search_space)
@@ -125,7 +125,7 @@ def _plan_text(plan: object) -> bytes:
 
 @dataclass(frozen=True)
 class Verification:
-    """What recomputing a plan from scratch found. True where every claim holds."""
+    """The result of `verify`. True if every claim of the plan holds."""
 
     claims: int
     violations: tuple[str, ...]
@@ -136,7 +136,7 @@ class Verification:
 
 def verify(problem: ProblemLike, plan: PlanResult | Mapping[str, Any] | str | bytes, *,
            search_space: SearchSpace | None = None) -> Verification:
-    """Recomputes everything that a plan claims, its certificate included."""
+    """Recomputes everything that a plan claims, the proof of its bound included."""
     read = as_problem(problem)
     text = _plan_text(plan)
     handle = _native.Handle("verification", "verify", read._handle.value,
@@ -152,5 +152,5 @@ def verify(problem: ProblemLike, plan: PlanResult | Mapping[str, Any] | str | by
 
 
 def enumerate_options(problem: ProblemLike) -> SearchSpace:
-    """All sharding options of a problem with their costs."""
+    """Lists all sharding options of a problem with their costs."""
     return SearchSpace(as_problem(problem))

@@ -1,4 +1,4 @@
-"""Problems and search spaces: what to plan, and what a search chooses from."""
+"""Problems and search spaces."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _json_text(value: object, what: str) -> bytes:
 
 
 def _plain(value: object) -> object:
-    """NumPy's numbers and arrays and other mappings, as JSON has them."""
+    """Converts NumPy numbers and arrays, and mappings, to what JSON knows."""
     if isinstance(value, Mapping):
         return dict(value)
     for method in ("tolist", "item"):
@@ -37,7 +37,7 @@ def _plain(value: object) -> object:
 
 
 class _Closable:
-    """Something with native memory, freed by `close`, `with` or the garbage collector."""
+    """An object with native memory. `close`, `with` or the garbage collector frees it."""
 
     _handle: _native.Handle
 
@@ -53,7 +53,7 @@ class _Closable:
 
 
 class Problem(_Closable):
-    """Tables, machine and constraints: a problem file (see README.md), read and checked.
+    """Tables, machine and constraints: a problem file (see runtime/io/README.md), checked.
 
     Thread safety: any.
     """
@@ -134,7 +134,7 @@ class SearchSpace(_Closable):
 
     @property
     def num_shards(self) -> int:
-        """Of all options together."""
+        """Number of shards of all options together."""
         return int(self._info().num_shards)
 
     def to_json(self) -> str:
@@ -154,7 +154,7 @@ ProblemLike = Union[Problem, Mapping[str, Any], str, bytes, "PathLike[str]"]
 
 
 def as_problem(problem: ProblemLike) -> Problem:
-    """A problem of a dict, JSON text (what begins with a brace) or the path of a file."""
+    """Makes a problem of a dict, JSON text (it begins with a brace) or the path of a file."""
     if isinstance(problem, Problem):
         return problem
     if isinstance(problem, (Mapping, bytes)):

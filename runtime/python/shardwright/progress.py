@@ -1,4 +1,4 @@
-"""Following a search: progress functions, a tqdm bar, Ctrl-C."""
+"""Progress functions, a tqdm bar, and Ctrl-C during a search."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _progress_of(found: _native.Progress) -> Progress:
 
 
 class _Bar:
-    """A tqdm bar over the work where that is limited, over the proposals otherwise."""
+    """A tqdm bar over work steps if they are limited, else over proposals."""
 
     def __init__(self, tqdm: Any) -> None:
         self._tqdm = tqdm
@@ -63,7 +63,7 @@ class _Bar:
 
 
 class Watch:
-    """Carries one planning call: what Python raises meanwhile ends the call and is raised again.
+    """Runs one planning call. An exception in Python meanwhile ends the call and is raised again.
 
     The library asks after every batch; that is also where Python sees Ctrl-C, which it cannot while
     the call runs.
@@ -111,7 +111,7 @@ class Watch:
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
-        """Keeps what the handler of Ctrl-C raises: within the callback it would be lost."""
+        """Keeps the exception of Ctrl-C's handler, which would be lost inside the callback."""
         before = signal.getsignal(signal.SIGINT)
         if not callable(before) or threading.current_thread() is not threading.main_thread():
             yield
@@ -135,6 +135,6 @@ class Watch:
     def __exit__(self, *_: object) -> None:
         if isinstance(self._tell, _Bar):
             self._tell.close()
-        # The callback refers to this object: without this only the cycle collector would free both.
+        # Breaks the cycle of this object and its callback.
         self._callback = _native.ProgressCallback()
         self._raised = None

@@ -1,4 +1,4 @@
-"""What planning answers: the plan by table and by rank, its rating, and why there is none."""
+"""Results of planning: the plan by table and by rank, its rating, or why there is none."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ class TablePlan:
 
     @property
     def total_ms(self) -> float:
-        """Summed over shards, not the time that a step takes."""
+        """Summed over shards; a step takes less, since ranks work in parallel."""
         return sum(shard.total_ms for shard in self.shards)
 
 
 @dataclass(frozen=True)
 class RankLoad:
-    """What one rank holds and how long it takes."""
+    """Memory and time of one rank."""
 
     rank: int
     total_ms: float
@@ -95,7 +95,7 @@ def _finite(value: float) -> float | None:
 
 
 class PlanResult(_Closable):
-    """The answer of `plan` and `replan`. Reads what is asked for, once.
+    """The result of `plan` and `replan`. Properties are read when first used, and kept.
 
     Thread safety: any.
     """
@@ -116,17 +116,17 @@ class PlanResult(_Closable):
 
     @property
     def rating(self) -> float | None:
-        """Of the slowest rank, in ms (bytes for the storage model)."""
+        """Time of the slowest rank in ms (bytes for the storage model)."""
         return _finite(self._summary.rating)
 
     @property
     def lower_bound(self) -> float | None:
-        """No plan of the search space rates below."""
+        """A bound: no plan of the search space rates below it."""
         return _finite(self._summary.lower_bound)
 
     @property
     def gap(self) -> float | None:
-        """How far from optimal the plan is at most: 0.01 = 1 %."""
+        """The plan is at most this far from optimal: 0.01 = 1 %."""
         return _finite(self._summary.gap)
 
     @property
@@ -135,7 +135,7 @@ class PlanResult(_Closable):
 
     @property
     def stopped_by(self) -> str:
-        """work_limit, time_limit, cancelled, or empty where the search ran to its end."""
+        """work_limit, time_limit, cancelled, or empty if the search ran to its end."""
         return _native.STOPS[self._summary.stopped_by]
 
     @property
@@ -166,7 +166,7 @@ class PlanResult(_Closable):
                               or "the search was stopped before it found a plan")
 
     def chosen(self) -> Iterator[tuple[int, int, list[int]]]:
-        """Of every table in the order of the proposal: its number, its option's, its ranks."""
+        """Yields (table number, option number, ranks) in the order of the proposal."""
         self._require_plan()
         tables, shards = self._summary.num_tables, self._summary.num_shards
         table = _native.array(c_uint32, tables)
@@ -182,7 +182,7 @@ class PlanResult(_Closable):
 
     @cached_property
     def tables(self) -> tuple[TablePlan, ...]:
-        """Every table's choice, in the order of the proposal."""
+        """The plan of every table, in the order of the proposal."""
         chosen = list(self.chosen())
         names = self._problem.table_names
         options = _Options(self._handle)
@@ -204,7 +204,7 @@ class PlanResult(_Closable):
                      for rank in range(count))
 
     def to_json(self, search_space: bool = False) -> str:
-        """As `shardwright plan --json` writes it."""
+        """The JSON text of `shardwright plan --json`."""
         return _native.text_of("result_to_json", self._handle.value, int(bool(search_space)))
 
     def to_dict(self, search_space: bool = False) -> dict[str, Any]:
@@ -222,7 +222,7 @@ class PlanResult(_Closable):
         return importlib.import_module("pandas").DataFrame(rows)
 
     def to_numpy(self, what: str = "ranks") -> dict[str, Any]:
-        """NumPy arrays by column, of the rows that `to_pandas` has."""
+        """The columns of `to_pandas` as NumPy arrays."""
         rows = _rows(self, what)
         numpy = importlib.import_module("numpy")
         return {key: numpy.array([row[key] for row in rows]) for key in rows[0]} if rows else {}

@@ -19,11 +19,11 @@ def _batch_size(options: Sequence[ShardingOption]) -> int:
 
 
 class ShardwrightProposer(Proposer):
-    """Proposes the tables' cheapest options, then, knowing the memory there is, those of the best
-    plan that shardwright finds.
+    """Proposes the cheapest option of every table first, then the options of the best plan that
+    shardwright finds for the memory at hand.
 
-    The planner's own partitioner places them; with ShardwrightPartitioner the places are
-    shardwright's, too. Arguments as in `shardwright.plan`. Thread safety: none, as in TorchRec.
+    The planner's partitioner places them; ShardwrightPartitioner places them as shardwright does.
+    Arguments as in `shardwright.plan`. Thread safety: none, as in TorchRec.
     """
 
     def __init__(self, *, mode: str = "best", threads: int = 0, time_limit: float | None = None,
@@ -72,8 +72,8 @@ class ShardwrightProposer(Proposer):
 
 
 class ShardwrightPartitioner(Partitioner):
-    """Places a proposal's shards: mode "compat" as GreedyPerfPartitioner does, "best" as well as
-    shardwright can within `work_limit`. Thread safety: any.
+    """Places the shards of a proposal. Mode "compat" does it as GreedyPerfPartitioner does, mode
+    "best" as well as shardwright can within `work_limit`. Thread safety: any.
     """
 
     def __init__(self, *, mode: str = "compat", threads: int = 0,
@@ -87,7 +87,7 @@ class ShardwrightPartitioner(Partitioner):
 
     def partition(self, proposal: list[ShardingOption],
                   storage_constraint: Topology) -> list[ShardingOption]:
-        """Sets the rank of every shard. Raises PlannerError where they do not fit."""
+        """Sets the rank of every shard. Raises PlannerError if they do not fit."""
         check_options(proposal, "proposal")
         if not isinstance(storage_constraint, Topology):
             raise TypeError("storage_constraint must be a Topology, "

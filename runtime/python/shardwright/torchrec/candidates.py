@@ -11,7 +11,7 @@ from torchrec.distributed.planner.types import Perf, Shard, ShardingOption, Stor
 
 from .._native import COMPUTE_KERNELS, SHARDING_TYPES
 
-# Kernels that the library has no name for; it never looks at what a kernel is when costs are given.
+# Kernels without a name in the library. With given costs, the kernel does not matter.
 _ANY_KERNEL = "customized_kernel"
 
 
@@ -44,7 +44,7 @@ class Choice:
         return sum(run.count for run in self.runs)
 
     def json_text(self) -> str:
-        """All of the option but its table, as the library reads it."""
+        """The option without its table, as JSON for the library."""
         if not self._text:
             kernel = self.compute_kernel if self.compute_kernel in COMPUTE_KERNELS else _ANY_KERNEL
             load = "" if self.load_factor is None else f'"load_factor":{self.load_factor!r},'
@@ -53,7 +53,7 @@ class Choice:
         return self._text
 
     def shards(self, ranks: Sequence[int]) -> list[Shard]:
-        """TorchRec's shards, each on its rank, with costs of its own."""
+        """TorchRec's shards, each with its rank and costs."""
         shards: list[Shard] = []
         for run in self.runs:
             (row, column), (row_step, column_step) = run.offset, run.step
@@ -110,7 +110,7 @@ class Table:
     dependency: str | None
     choices: list[Choice]
     first_option: int = 0
-    # What the release's ShardingOption takes beside its cost, from the table's constraints.
+    # Arguments of ShardingOption other than costs, from the table's constraints.
     attributes: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -149,7 +149,7 @@ class Candidates:
 
     @classmethod
     def of_options(cls, options: Sequence[ShardingOption]) -> Candidates:
-        """Of options that TorchRec made, which must have their costs."""
+        """Candidates from TorchRec's options, which must have costs."""
         check_options(options, "options")
         tables: dict[str, Table] = {}
         for option in options:
@@ -172,7 +172,7 @@ class Candidates:
         } for table in self.tables]
 
     def json_text(self) -> str:
-        """The search space as the library reads it, options in the order of their numbers."""
+        """The search space as JSON for the library, options in the order of their numbers."""
         parts: list[str] = []
         for table in self.tables:
             head = f'{{"table":{json.dumps(table.name)},"module":{json.dumps(table.path or ".")},'
@@ -180,7 +180,7 @@ class Candidates:
         return '{"search_space":[' + ",".join(parts) + "]}"
 
     def unsupported(self) -> str:
-        """Why the library cannot search this, or an empty text."""
+        """Says why the library cannot search this; empty if it can."""
         for table in self.tables:
             for choice in table.choices:
                 if choice.sharding_type not in SHARDING_TYPES:

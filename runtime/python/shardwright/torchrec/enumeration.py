@@ -29,16 +29,16 @@ from .candidates import Candidates, Choice, Table, choice_of, runs_of
 _Size = tuple[int, int]
 _Layout = tuple[list[list[int]], list[list[int]]]
 _partition_by = functools.cache(enumerators.get_partition_by_type)
-# Releases by the text of what they enumerate with: torchrec 1.9.2. Others are enumerated by the
-# release itself: slower, never otherwise.
+# Fingerprints of known releases: torchrec 1.9.2. Other releases enumerate themselves: slower, with
+# the same result.
 _KNOWN_WALKS = frozenset({"508e91268ced4144eaf965ddfc47d8beae0d9f1c"})
-# Estimators of a release that were found to cost a shard by its size alone, by their types.
+# Types of estimators whose costs were found to depend only on the size of a shard.
 _checked: dict[tuple[object, ...], bool] = {}
 
 
 def enumerate_candidates(enumerator: Enumerator, module: nn.Module,
                          sharders: list[ModuleSharder[nn.Module]]) -> Candidates:
-    """The options that `enumerator.enumerate` gives, costs equal to the last bit."""
+    """The options of `enumerator.enumerate`, with costs equal to the last bit."""
     if not isinstance(enumerator, Enumerator):
         raise TypeError(f"enumerator must be TorchRec's, not {type(enumerator).__name__}")
     if is_known(enumerator):
@@ -52,7 +52,7 @@ def enumerate_candidates(enumerator: Enumerator, module: nn.Module,
 
 
 def is_known(enumerator: Enumerator) -> bool:
-    """Whether enumerator and estimators are TorchRec's own, of a release with the walk below."""
+    """True if enumerator and estimators are TorchRec's own, of a release that is known here."""
     if type(enumerator) is not EmbeddingEnumerator or len(enumerator._estimators) != 2:
         return False
     if _walk_fingerprint() not in _KNOWN_WALKS:
@@ -69,14 +69,14 @@ def is_known(enumerator: Enumerator) -> bool:
 
 @functools.cache
 def _walk_fingerprint() -> str:
-    """Of the functions of the installed release that are written anew here."""
+    """Fingerprint of the installed release's functions that are rewritten here."""
     source = "".join(map(inspect.getsource, (
         EmbeddingEnumerator.enumerate, enumerators._extract_constraints_for_param)))
     return hashlib.sha1(source.encode()).hexdigest()
 
 
 def _perf_ignores_rows(enumerator: EmbeddingEnumerator) -> bool:
-    """Whether the time of a shard depends on its columns alone, data parallel apart."""
+    """True if the time of a shard depends only on its columns, except for data parallel."""
     perf: Any = enumerator._estimators[0]
     perf = getattr(perf, "_estimator", perf)
     if perf._use_linear_regression_prefetch_estimate:
@@ -90,7 +90,7 @@ def _perf_ignores_rows(enumerator: EmbeddingEnumerator) -> bool:
 
 
 def _frozen(value: object) -> object:
-    """A key that is equal only where estimators cannot tell the values apart."""
+    """A key. Values with equal keys are the same to the estimators."""
     if isinstance(value, (list, tuple)):
         return tuple(map(_frozen, value))
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -103,7 +103,7 @@ def _frozen(value: object) -> object:
 
 
 class _Estimates:
-    """Costs of shards, asked for first and estimated together."""
+    """Costs of shards. Requests are collected first, then estimated together."""
 
     def __init__(self, enumerator: EmbeddingEnumerator) -> None:
         self._enumerator = enumerator
@@ -113,7 +113,7 @@ class _Estimates:
 
     def ask(self, key: object, key_without_rows: object, option: ShardingOption,
             sizes: Sequence[_Size]) -> tuple[object, object]:
-        """Notes an option whose shards have no other sizes than these; returns what finds them."""
+        """Requests costs of shards of these sizes. Returns a function that gives them later."""
         option.shards = [Shard(size=list(size), offset=[0, 0]) for size in sizes]
         self._storage[key] = option
         by_rows = not self._ignores_rows or option.sharding_type == ShardingType.DATA_PARALLEL.value
@@ -133,7 +133,7 @@ class _Estimates:
 
     def costs(self, storage_key: object, perf_key: object) -> tuple[
             dict[_Size, tuple[Storage, Perf]], bool | None]:
-        """Cost by size of shard, and whether the table is weighted."""
+        """Costs by size of shard, and True if the table is weighted."""
         perf_option = self._perf[perf_key]
         option = self._storage[storage_key]
         if storage_key == perf_key:
@@ -152,7 +152,7 @@ def _size_of(shard: Shard) -> _Size:
 
 @dataclasses.dataclass(slots=True)
 class _Pending:
-    """An option whose costs are still to come."""
+    """An option whose costs are requested, not yet known."""
 
     sharding_type: str
     compute_kernel: str
@@ -164,8 +164,8 @@ class _Pending:
 
 @dataclasses.dataclass(slots=True)
 class _Found:
-    """A table that the walk came to. Tables of equal `key` have equal options and costs, those of
-    equal `rowless` equal times where these do not depend on the number of rows."""
+    """A table that the walk found. Tables with equal `key` have equal options and costs. Tables with
+    equal `rowless` have equal times if times do not depend on the number of rows."""
 
     table: Table
     key: object
@@ -200,7 +200,7 @@ class _Enumeration:
         return [item.table for item in found]
 
     def agrees_on_first_table(self) -> bool:
-        """Whether the first table's costs are those that full lists of shards get."""
+        """True if the first table's costs equal those of full lists of shards."""
         first = next(self._walk(), None)
         if first is None:
             return True
@@ -279,7 +279,7 @@ class _Enumeration:
         return (rowless, int(table.tensor.shape[0]), optimizer, buckets), rowless
 
     def _ask(self, found: _Found, estimates: _Estimates) -> list[_Pending]:
-        """All options of a table, noted for estimation."""
+        """All options of a table; their costs are requested."""
         table = found.table
         cache = table.attributes["cache_params"]
         pending = []
@@ -329,7 +329,7 @@ class _Enumeration:
 
 
 def _bare_option(table: Table, sharding_type: str, kernel: str) -> ShardingOption:
-    """An option of the release that has no shards yet."""
+    """An option of the release, without shards so far."""
     partition_by = _partition_by(sharding_type)
     return table.sharding_option(Choice(sharding_type, kernel, partition_by, [], None), [])
 

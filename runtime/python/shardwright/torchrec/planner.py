@@ -1,4 +1,4 @@
-"""EmbeddingShardingPlanner: TorchRec's planner with its search done by shardwright."""
+"""EmbeddingShardingPlanner: TorchRec's planner, with the search of shardwright."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class PlanSeconds:
-    """Where the time of a plan went: conversion of Python objects, and the library's own share."""
+    """Seconds of each stage of a plan: conversion of Python objects, and the library's own work."""
 
     reserve: float
     enumerate: float
@@ -43,14 +43,13 @@ class PlanSeconds:
 
 
 class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
-    """Takes what TorchRec's planner takes and answers with TorchRec's ShardingPlan.
+    """Takes the arguments of TorchRec's planner and returns TorchRec's ShardingPlan.
 
-    Beyond that: `mode` "best" looks for the best plan, starting from TorchRec's own, "compat" makes
-    TorchRec's decisions; `threads`, `work_limit`, `seed`, `progress`, `cancel` as in
-    `shardwright.plan`. Costs and options are those of the installed release, whatever estimator,
-    enumerator and sharders it was given. What only TorchRec can search (custom proposers,
-    partitioners or performance models, a plan loader, SSD) TorchRec searches; `searched_by` and
-    the log say so.
+    `mode` "best" searches for the best plan, starting from TorchRec's own; "compat" makes
+    TorchRec's decisions. `threads`, `work_limit`, `seed`, `progress` and `cancel` are those of
+    `shardwright.plan`. Costs and options are those of the installed release, with the given
+    estimators, enumerator and sharders. Custom proposers, partitioners or performance models, a
+    plan loader and SSD leave the search to TorchRec; `searched_by` and the log say so.
 
     After `plan`: `result` (rating, bound, gap), `seconds`, `searched_by`.
     Thread safety: one plan at a time by one planner, as with TorchRec's.
@@ -100,7 +99,7 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
         self.searched_by = ""
 
     def plan(self, module: nn.Module, sharders: list[ModuleSharder[nn.Module]]) -> ShardingPlan:
-        """Raises TorchRec's PlannerError where there is no plan."""
+        """Raises TorchRec's PlannerError if there is no plan."""
         if not isinstance(module, nn.Module):
             raise TypeError(f"module must be a torch.nn.Module, not {type(module).__name__}")
         if not isinstance(sharders, (list, tuple)) or not all(
@@ -166,7 +165,7 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
                                            timeout_seconds=self._timeout_seconds))
 
     def get_search_space(self) -> list[ShardingOption] | None:
-        """The enumerated options as objects; made when asked for, as that takes TorchRec's time."""
+        """The enumerated options as objects. Making them takes long, so it is done on demand."""
         if self._search_space is None and self._enumerated is not None:
             module, sharders = self._enumerated
             self._search_space = self._enumerator.enumerate(module=module, sharders=sharders)
@@ -182,7 +181,7 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
 
 
 def to_sharding_plan(options: list[ShardingOption], topology: Topology) -> ShardingPlan:
-    """What TorchRec's function of this name gives, with one placement object per rank."""
+    """TorchRec's function of this name, with one placement object per rank."""
     places: dict[int, Any] = {}
 
     def place(rank: int) -> Any:

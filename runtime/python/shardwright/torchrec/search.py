@@ -19,12 +19,12 @@ from ..problem import Problem, SearchSpace
 from ..result import PlanResult
 from .candidates import Candidates, Choice, Table
 
-# The library tells devices apart where it estimates, and here the costs are given.
+# Devices matter only to the estimators, and the costs are given here.
 _DEVICES = {"cpu": "cpu", "cuda": "cuda", "mtia": "mtia", "tpu": "cuda"}
 
 
 class Unsupported(Exception):
-    """What only TorchRec's own search can do; the text says what it is."""
+    """Only TorchRec's own search supports this; the text names it."""
 
 
 def proposer_json(proposer: Proposer) -> dict[str, Any]:
@@ -61,10 +61,10 @@ def perf_model_name(model: PerfModel) -> str:
 
 
 def topology_json(topology: Topology, compat: bool) -> dict[str, Any]:
-    """Ranks, hosts and memory: all of a topology that a search with given costs looks at."""
+    """Ranks, hosts and memory. A search with given costs needs no more of a topology."""
     if topology.compute_device not in _DEVICES:
         raise Unsupported(f"the device {topology.compute_device}")
-    # Hosts are groups of pod_size nodes since 1.9; only equal loads are still told apart by node.
+    # Since 1.9 a host is a group of pod_size nodes. The node still decides between equal loads.
     group = getattr(topology, "intra_group_size", topology.local_world_size)
     if compat and group != topology.local_world_size:
         raise Unsupported("compat mode with pods of several nodes")
@@ -81,7 +81,7 @@ def topology_json(topology: Topology, compat: bool) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """What `shardwright.plan` takes beside the problem."""
+    """Arguments of `shardwright.plan` other than the problem."""
 
     mode: str = "best"
     threads: int = 0
@@ -94,7 +94,7 @@ class SearchSettings:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The option and the ranks of a table."""
+    """The option and the ranks that were chosen for a table."""
 
     table: Table
     choice: Choice
@@ -106,7 +106,7 @@ class Chosen:
 
 
 class Search:
-    """A search space on a machine, ready to be searched; a context, as it holds native memory."""
+    """A search space on a machine. A context manager, since it holds native memory."""
 
     def __init__(self, candidates: Candidates, topology: Topology, batch_size: int,
                  proposers: Sequence[dict[str, Any]], partitioner: dict[str, Any],
@@ -128,7 +128,7 @@ class Search:
                     progress=settings.progress, cancel=settings.cancel)
 
     def chosen(self, result: PlanResult) -> list[Chosen]:
-        """In the order of the proposal. Raises TorchRec's PlannerError where there is no plan."""
+        """The chosen options, in proposal order. Raises PlannerError if there is no plan."""
         if result.failure is not None:
             raise planner_error(result)
         found = []
@@ -146,7 +146,7 @@ class Search:
 
 
 def planner_error(result: PlanResult) -> PlannerError:
-    """TorchRec's error for a search without a plan, with what the library knows of the reason."""
+    """TorchRec's error for a search without a plan, with the library's reason."""
     failure = result.failure
     if failure is None or not failure.message:
         return PlannerError(f"the search was stopped before it found a plan ({result.stopped_by})")
@@ -157,7 +157,7 @@ def planner_error(result: PlanResult) -> PlannerError:
 
 
 def default_proposers() -> list[dict[str, Any]]:
-    """Those of TorchRec's planner."""
+    """The proposers of TorchRec's planner."""
     return [{"type": "grid"}, {"type": "greedy"}, {"type": "greedy", "use_depth": False},
             {"type": "uniform"}]
 
