@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/embedding/bound/check_bound.h"
 #include "core/embedding/ranks_sha1.h"
 #include "runtime/embedding/claim_checker.h"
 #include "runtime/embedding/identity/identity.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/check_bound.h"
 #include "core/embedding/evaluate.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/io/embedding/plan/plan_json.h"

@@ -41,16 +41,16 @@ void tamper(Random& random, BoundCertificate& certificate) {
   }
   BoundNode& node = certificate.nodes[random.below(certificate.nodes.size())];
   const auto change = [&](double& value) { value = tampered(random, value); };
-  if (!node.is_leaf && !node.parts.empty()) {
-    node.parts[random.below(node.parts.size())].classes =
+  if (!node.is_leaf && !node.first_child.empty()) {
+    node.first_child[random.below(node.first_child.size())].classes =
         static_cast<std::uint32_t>(random.below(8));
-  } else if (random.below(3) == 0 && !node.shards.empty()) {
-    change(node.shards[random.below(node.shards.size())].worth);
-  } else if (random.below(2) == 0 && !node.most_worth.empty()) {
-    change(node.most_worth[random.below(node.most_worth.size())]);
-  } else if (!node.prices.empty()) {
-    RankPrices& prices = node.prices[random.below(node.prices.size())];
-    change(random.below(2) == 0 ? prices.load : prices.hbm);
+  } else if (random.below(3) == 0 && !node.shard_duals.empty()) {
+    change(node.shard_duals[random.below(node.shard_duals.size())].value);
+  } else if (random.below(2) == 0 && !node.max_pattern_values.empty()) {
+    change(node.max_pattern_values[random.below(node.max_pattern_values.size())]);
+  } else if (!node.multipliers.empty()) {
+    CapacityMultipliers& own = node.multipliers[random.below(node.multipliers.size())];
+    change(random.below(2) == 0 ? own.load : own.hbm);
   }
 }
 

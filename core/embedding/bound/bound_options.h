@@ -7,24 +7,25 @@
 
 namespace shardwright::embedding {
 
-// Where shards of an option may be. On a single host, all of a host is all ranks; a host of one
-// rank is that rank.
+// Where the shards of an option may be. With a single host, filling the host is being on all ranks;
+// with one rank per host, being on one host is being on one rank.
 bool is_on_all_ranks(const ShardingOption& option, const Topology& topology);
 bool fills_hosts(const ShardingOption& option, const Topology& topology);
-// Every shard on any rank.
+// Returns true if every shard may be on any rank.
 bool is_free(const ShardingOption& option, const Topology& topology);
 
 // What the rating counts: milliseconds, or bytes of HBM for the storage model.
 double load_of(const ShardCost& cost, PerfModel model);
 
-// False only where no placement of the option has the form that its sharding type asks for and
-// obeys the rules of its table alone; may be true where there is none. Groups of tables play no
-// part. O(shards x hosts).
+// Returns false only if no placement of the option has the form that its sharding type asks for and
+// obeys the rules of its own table. May return true though there is no such placement. Rules about
+// groups of tables are ignored. O(shards x hosts).
 bool may_have_place(const PlacementRules& rules, const Topology& topology,
                     const ShardingOption& option);
 
-// Whether a can stand wherever b stands at no more load and memory: the same form, shard by shard
-// no dearer; or a single shard that is no dearer than some shard of b. Without a look at rules.
+// Returns true if `a` can stand wherever `b` stands and uses no more load and memory: it has the
+// same form and no shard is dearer, or it is a single shard that is no dearer than some shard of
+// `b`. Placement rules are ignored.
 bool replaces(const ShardingOption& a, const ShardingOption& b, const Topology& topology,
               PerfModel model);
 

@@ -1,11 +1,11 @@
-// How a search for better plans went.
+// The progress of a search for better plans.
 #pragma once
 
 #include <cstdint>
 
 namespace shardwright::embedding {
 
-// A better plan or a better bound, and when it was found.
+// The best rating and the best bound after `work` units; one step for every improvement of either.
 struct ImprovementStep {
   std::uint64_t work = 0;
   double rating = 0;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/embedding/bound/check_bound.h"
 #include "search/explore.h"
 
 namespace shardwright {

@@ -63,9 +63,7 @@ void BestSearch::offer(const Plan& start) {
   neighbourhoods_.offer(rated);
 }
 
-bool BestSearch::is_proved() const {
-  return prover_ && best_ && prover_->bound() >= best_->rating * (1 - BoundProver::kOptimal);
-}
+bool BestSearch::is_proved() const { return prover_ && best_ && prover_->proves(best_->rating); }
 
 // Returns true if there is nothing left to find or to prove.
 bool BestSearch::is_done() const {

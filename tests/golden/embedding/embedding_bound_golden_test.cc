@@ -6,7 +6,7 @@
 namespace shardwright::embedding_bound_golden_test {
 
 using namespace shardwright::test_support;
-using shardwright::embedding::BoundProver;
+using shardwright::embedding::BoundParameters;
 
 TEST_CASE("bound golden: what a MILP solver proved optimal is proved within 10^-4") {
   constexpr std::uint64_t kWork = 80'000'000;
@@ -18,7 +18,7 @@ TEST_CASE("bound golden: what a MILP solver proved optimal is proved within 10^-
     const nlohmann::json& row = item.value();
     if (row["status"] != "optimal" || name == slow) continue;
     INFO("case ", name);
-    CHECK(proved_gap(name, row["milp"].get<double>(), kWork) <= BoundProver::kOptimal);
+    CHECK(proved_gap(name, row["milp"].get<double>(), kWork) <= BoundParameters().optimality_gap);
     ++proved;
   }
   CHECK(proved == 20);

@@ -7,12 +7,12 @@
 namespace shardwright::embedding_bound_slow_golden_test {
 
 using namespace shardwright::test_support;
-using shardwright::embedding::BoundProver;
+using shardwright::embedding::BoundParameters;
 
 TEST_CASE("bound golden: uneven memory is proved optimal with trees") {
   const std::string name = "30_custom_topology_uneven_hbm_4r";
   const double rating = milp_rows()[name]["milp"].get<double>();
-  CHECK(proved_gap(name, rating, 3'000'000'000) <= BoundProver::kOptimal);
+  CHECK(proved_gap(name, rating, 3'000'000'000) <= BoundParameters().optimality_gap);
 }
 
 TEST_CASE("bound golden: where a MILP solver ran out of time our gap is no larger than its own") {
@@ -26,7 +26,8 @@ TEST_CASE("bound golden: where a MILP solver ran out of time our gap is no large
     INFO("case ", name);
     const double rating = row["milp"].get<double>();
     const double gap = 1 - row["bound"].get<double>() / rating;
-    CHECK(proved_gap(name, rating, kWork) <= std::max(gap * (1 + 1e-3), BoundProver::kOptimal));
+    CHECK(proved_gap(name, rating, kWork) <=
+          std::max(gap * (1 + 1e-3), BoundParameters().optimality_gap));
     ++checked;
   }
   CHECK(checked == 7);

@@ -22,27 +22,27 @@ void write_node(const BoundNode& node, JsonWriter& json) {
   json.new_line().begin_object();
   if (!node.is_leaf) {
     json.member("cut", node.table.value()).key("parts").begin_array();
-    for (const embedding::BoundPart& part : node.parts)
+    for (const embedding::OptionDomain& part : node.first_child)
       json.begin_array().value(part.option.value()).value(part.classes).end_array();
     json.end_array().end_object();
     return;
   }
   json.key("prices").begin_array();
-  for (const embedding::RankPrices& own : node.prices)
+  for (const embedding::CapacityMultipliers& own : node.multipliers)
     json.begin_array().value(own.load).value(own.hbm).value(own.ddr).end_array();
   json.end_array();
-  if (!node.shards.empty()) {
-    json.key("worths").begin_array();
-    for (const embedding::ShardWorth& shard : node.shards) {
+  if (!node.shard_duals.empty()) {
+    json.key("shard_duals").begin_array();
+    for (const embedding::ShardDual& shard : node.shard_duals) {
       json.begin_array()
           .value(shard.option.value())
           .value(shard.run)
-          .value(shard.worth)
+          .value(shard.value)
           .end_array();
     }
-    json.end_array().key("most_worth").begin_array();
-    for (const double most : node.most_worth)
-      json.value(most);
+    json.end_array().key("max_pattern_values").begin_array();
+    for (const double value : node.max_pattern_values)
+      json.value(value);
     json.end_array();
   }
   json.end_object();
@@ -74,26 +74,26 @@ Status read_parts(JsonValue value, BoundNode& node) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(const std::uint32_t option, index_of(value[i], rows[i][0]));
     SHARDWRIGHT_ASSIGN_OR_RETURN(const std::uint32_t classes, index_of(value[i], rows[i][1]));
-    node.parts.push_back({OptionId(option), classes});
+    node.first_child.push_back({OptionId(option), classes});
   }
   return {};
 }
 
-Status read_prices(JsonValue value, BoundNode& node) {
+Status read_multipliers(JsonValue value, BoundNode& node) {
   std::vector<std::vector<double>> rows;
   SHARDWRIGHT_RETURN_IF_ERROR(read_rows(value, 3, rows));
   for (const std::vector<double>& row : rows)
-    node.prices.push_back({row[0], row[1], row[2]});
+    node.multipliers.push_back({row[0], row[1], row[2]});
   return {};
 }
 
-Status read_worths(JsonValue value, BoundNode& node) {
+Status read_shard_duals(JsonValue value, BoundNode& node) {
   std::vector<std::vector<double>> rows;
   SHARDWRIGHT_RETURN_IF_ERROR(read_rows(value, 3, rows));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(const std::uint32_t option, index_of(value[i], rows[i][0]));
     SHARDWRIGHT_ASSIGN_OR_RETURN(const std::uint32_t run, index_of(value[i], rows[i][1]));
-    node.shards.push_back({OptionId(option), run, rows[i][2]});
+    node.shard_duals.push_back({OptionId(option), run, rows[i][2]});
   }
   return {};
 }
@@ -105,9 +105,12 @@ Result<BoundNode> read_node(JsonValue value) {
       ObjectReader(value)
           .optional("cut", cut)
           .optional_with("parts", [&](JsonValue v) { return read_parts(v, node); })
-          .optional_with("prices", [&](JsonValue v) { return read_prices(v, node); })
-          .optional_with("worths", [&](JsonValue v) { return read_worths(v, node); })
-          .optional("most_worth", node.most_worth)
+          .optional_with("prices", [&](JsonValue v) { return read_multipliers(v, node); })
+          .optional_with("shard_duals", [&](JsonValue v) { return read_shard_duals(v, node); })
+          .optional("max_pattern_values", node.max_pattern_values)
+          // Names in plan files of earlier versions.
+          .optional_with("worths", [&](JsonValue v) { return read_shard_duals(v, node); })
+          .optional("most_worth", node.max_pattern_values)
           .finish());
   if (!cut) return node;
   if (*cut < 0 || *cut > std::numeric_limits<std::uint32_t>::max()) {

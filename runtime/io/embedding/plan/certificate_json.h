@@ -8,11 +8,12 @@
 
 namespace shardwright {
 
-// {"bound", "class_of_rank": [[class, ranks], ...] (consecutive ranks of one class), "nodes":
-// [...]} in preorder; a node is {"cut": table index, "parts": [[option, classes], ...]} or a leaf
-// {"prices": [[load, hbm, ddr], ...]}, with {"worths": [[option, run, worth], ...], "most_worth":
-// [...]} where shards have a worth of their own. Options are indices into the search space, tables
-// into the problem.
+// {"bound", "class_of_rank": [[class, ranks], ...] (runs of consecutive ranks of one class),
+// "nodes": [...]} in preorder. A node that branches is {"cut": table, "parts": [[option, classes],
+// ...]}, its first child's options. A leaf is {"prices": [[load, hbm, ddr], ...]}, the multipliers
+// of every class; a pattern leaf also has {"shard_duals": [[option, run, value], ...],
+// "max_pattern_values": [...]}. Options are indices into the search space, tables into the problem.
+// "worths" and "most_worth", the names of the last two in earlier versions, are still read.
 void write_certificate(const embedding::BoundCertificate& certificate, JsonWriter& json);
 
 // Errors: kInvalidInput with the place. What the numbers prove is for check_bound to say.

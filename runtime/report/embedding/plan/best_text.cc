@@ -17,8 +17,8 @@ std::string proof_text(const embedding::BoundCertificate& certificate) {
   if (certificate.nodes.size() > 1) {
     return "a tree of " + format_count((certificate.nodes.size() + 1) / 2) + " cases";
   }
-  return certificate.nodes.front().shards.empty() ? "what all ranks have together"
-                                                  : "what single ranks can hold";
+  return certificate.nodes.front().shard_duals.empty() ? "what all ranks have together"
+                                                       : "what single ranks can hold";
 }
 
 std::string rating_text(const Problem& problem, double rating) {

@@ -1,7 +1,6 @@
 #include "search/embedding/best/bound/aggregate_bound.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "search/linear_program.h"
@@ -9,205 +8,211 @@
 namespace shardwright::embedding {
 namespace {
 
-// What the cheapest choices of all tables take of a class of ranks.
-struct Taken {
+// What the cheapest choices of all tables use of the ranks of a class.
+struct ClassUse {
   double load = 0;
   double hbm = 0;
   double ddr = 0;
 };
 
-class Prices {
+// The Lagrangian function: the bound at given multipliers, and its subgradient there.
+// Thread safety: one thread at a time.
+class LagrangianFunction {
  public:
-  Prices(const BoundRows& rows, double target, const std::vector<Zone>& zones, Budget& budget)
-      : rows_(rows), zones_(zones), budget_(budget), target_(target) {
+  LagrangianFunction(const BoundRows& rows, double target, const Domain& domain)
+      : rows_(rows), classes_(rows.classes()), domain_(domain), target_(target) {
     const ChoiceModel& model = rows.model();
     for (std::size_t table = 0; table < model.num_tables(); ++table) {
       possible_.emplace_back();
       for (std::uint32_t i = 0; i < model.choices(table).size(); ++i) {
         const std::uint32_t choice = model.first_choice(table) + i;
-        if (zones[choice] != 0 && rows.is_possible(choice, target))
+        if (domain[choice] != 0 && rows.is_possible(choice, target))
           possible_.back().push_back(choice);
       }
     }
   }
 
-  AggregateBound best() {
-    AggregateBound best;
-    best.prices = even();
-    for (const auto& choices : possible_) {
-      if (!choices.empty()) continue;
-      best.bound = std::numeric_limits<double>::infinity();
-      return best;
-    }
-    constexpr int kMostRounds = 200;
-    constexpr double kClose = 1e-7;  // of the bound
-    std::vector<RankPrices> prices = best.prices;
-    LinearProgram cuts = empty_program();
-    for (int round = 0; round < kMostRounds && !budget_.interrupted(); ++round) {
-      const double value = price(prices);
-      if (value > best.bound) {
-        best.bound = value;
-        best.prices = prices;
-      }
-      add_cut(cuts);
-      if (!cuts.solve() || cuts.objective() - best.bound <= kClose * cuts.objective()) break;
-      prices = from(cuts);
-    }
-    return best;
+  bool every_table_is_possible() const {
+    return std::none_of(possible_.begin(), possible_.end(),
+                        [](const auto& choices) { return choices.empty(); });
   }
 
- private:
-  std::size_t num_classes() const { return rows_.classes().size(); }
-
-  // Load alone counts, everywhere alike.
-  std::vector<RankPrices> even() const {
-    double ranks = 0;
-    for (const RankClass& own : rows_.classes())
-      ranks += own.size / own.scale;
-    return std::vector<RankPrices>(num_classes(), RankPrices{1 / ranks, 0, 0});
-  }
-
-  // The bound that `prices` give; `taken_` is its slope.
-  double price(const std::vector<RankPrices>& prices) {
-    taken_.assign(num_classes(), {});
-    double worth = 0;
+  // Each table takes its cheapest choice; use() then says what they use. O(possible choices).
+  double value(const std::vector<CapacityMultipliers>& multipliers, Budget& budget) {
+    use_.assign(classes_.size(), {});
+    double sum = 0;
     for (const auto& choices : possible_) {
       double least = std::numeric_limits<double>::infinity();
       std::uint32_t cheapest = 0;
       for (const std::uint32_t choice : choices) {
-        const double own = paid(choice, prices);
-        if (own < least) {
-          least = own;
+        const double cost = cost_of(choice, multipliers);
+        if (cost < least) {
+          least = cost;
           cheapest = choice;
         }
       }
-      worth += least;
-      take(cheapest, prices);
-      budget_.spend(choices.size());
+      sum += least;
+      take(cheapest, multipliers);
+      budget.spend(choices.size());
     }
-    for (std::size_t c = 0; c < num_classes(); ++c) {
-      const RankClass& own = rows_.classes()[c];
-      worth -= own.size * (prices[c].hbm * static_cast<double>(own.room.hbm.value()) +
-                           prices[c].ddr * static_cast<double>(own.room.ddr.value()));
+    for (std::size_t c = 0; c < classes_.size(); ++c) {
+      const RankClass& own = classes_[c];
+      sum -= own.size * (multipliers[c].hbm * static_cast<double>(own.room.hbm.value()) +
+                         multipliers[c].ddr * static_cast<double>(own.room.ddr.value()));
     }
-    return worth;
+    return sum;
   }
 
-  static double paid(const BoundRow& row, const RankPrices& prices) {
-    return prices.load * row.load + prices.hbm * static_cast<double>(row.hbm_bytes) +
-           prices.ddr * static_cast<double>(row.ddr_bytes);
+  const std::vector<ClassUse>& use() const { return use_; }
+
+ private:
+  static double cost_of(const BoundRow& row, const CapacityMultipliers& multipliers) {
+    return multipliers.load * row.load + multipliers.hbm * static_cast<double>(row.hbm_bytes) +
+           multipliers.ddr * static_cast<double>(row.ddr_bytes);
   }
 
-  // Where a shard of the row is cheapest.
-  std::uint32_t cheapest_class(const BoundRow& row, const std::vector<RankPrices>& prices) const {
+  double cost_of(std::uint32_t choice, const std::vector<CapacityMultipliers>& multipliers) const {
+    double sum = 0;
+    for (const BoundRow& row : rows_.rows_of(choice))
+      sum += row.need * cost_of(row, multipliers[cheapest_class(row, multipliers)]);
+    return sum;
+  }
+
+  std::uint32_t cheapest_class(const BoundRow& row,
+                               const std::vector<CapacityMultipliers>& multipliers) const {
     if (row.in_class) return row.run;
     std::uint32_t best = 0;
     double least = std::numeric_limits<double>::infinity();
-    for (std::uint32_t c = 0; c < num_classes(); ++c) {
-      const bool here = rows_.fits(row, c) && row.load < rows_.limit(c, target_) &&
-                        (zones_[row.choice] >> c & 1) != 0;
-      const double own = here ? paid(row, prices[c]) : least;
-      if (own < least) {
-        least = own;
+    for (std::uint32_t c = 0; c < classes_.size(); ++c) {
+      const bool here = rows_.fits(row, c) && row.load < classes_.load_limit(c, target_) &&
+                        (domain_[row.choice] >> c & 1) != 0;
+      const double cost = here ? cost_of(row, multipliers[c]) : least;
+      if (cost < least) {
+        least = cost;
         best = c;
       }
     }
     return best;
   }
 
-  double paid(std::uint32_t choice, const std::vector<RankPrices>& prices) const {
-    double sum = 0;
-    for (const BoundRow& row : rows_.rows_of(choice))
-      sum += row.need * paid(row, prices[cheapest_class(row, prices)]);
-    return sum;
-  }
-
-  void take(std::uint32_t choice, const std::vector<RankPrices>& prices) {
+  void take(std::uint32_t choice, const std::vector<CapacityMultipliers>& multipliers) {
     for (const BoundRow& row : rows_.rows_of(choice)) {
-      Taken& own = taken_[cheapest_class(row, prices)];
+      ClassUse& own = use_[cheapest_class(row, multipliers)];
       own.load += row.need * row.load;
       own.hbm += row.need * static_cast<double>(row.hbm_bytes);
       own.ddr += row.need * static_cast<double>(row.ddr_bytes);
     }
   }
 
-  // The dual of the cutting planes: a column per cut, whose weight is the share of its choices; a
-  // row per price. Bytes are counted in units of the target per room, so that prices are alike in
-  // size.
-  LinearProgram empty_program() const {
-    LinearProgram program;
-    for (std::size_t c = 0; c < num_classes(); ++c) {
-      program.add_row(-LinearProgram::kInfinity, 0);
-      program.add_row(-LinearProgram::kInfinity, 0);
-      program.add_row(-LinearProgram::kInfinity, 0);
-    }
-    program.add_row(1, 1);
+  const BoundRows& rows_;
+  const RankClasses& classes_;
+  const Domain& domain_;
+  double target_;
+  std::vector<std::vector<std::uint32_t>> possible_;  // by table
+  std::vector<ClassUse> use_;
+};
+
+// The dual of the cutting-plane program: a column per cut, whose weight is the share of that cut's
+// choices in a fractional plan, and a row per multiplier. Bytes are scaled to the target per room,
+// so that all multipliers are of one magnitude.
+// Thread safety: one thread at a time.
+class CutProgram {
+ public:
+  CutProgram(const RankClasses& classes, double target, double max_multiplier)
+      : classes_(classes), target_(target) {
+    for (std::size_t row = 0; row < 3 * classes.size(); ++row)
+      program_.add_row(-LinearProgram::kInfinity, 0);
+    program_.add_row(1, 1);
     std::vector<LinearProgram::Entry> rating;
-    for (std::size_t c = 0; c < num_classes(); ++c)
-      rating.push_back({3 * c, -(rows_.classes()[c].size / rows_.classes()[c].scale)});
-    program.add_column(1, 0, LinearProgram::kInfinity, rating);
-    // Room may be exceeded at a price that no useful bound pays.
-    for (std::size_t c = 0; c < num_classes(); ++c) {
+    for (std::size_t c = 0; c < classes.size(); ++c)
+      rating.push_back({3 * c, -(classes[c].size / classes[c].time_scale)});
+    program_.add_column(1, 0, LinearProgram::kInfinity, rating);
+    for (std::size_t c = 0; c < classes.size(); ++c) {
       for (const std::size_t row : {3 * c + 1, 3 * c + 2}) {
         const LinearProgram::Entry entry{row, -1};
-        program.add_column(kMostPrice, 0, LinearProgram::kInfinity, {&entry, 1});
+        program_.add_column(max_multiplier, 0, LinearProgram::kInfinity, {&entry, 1});
       }
     }
-    return program;
   }
 
-  void add_cut(LinearProgram& program) const {
+  void add_cut(const std::vector<ClassUse>& use) {
     std::vector<LinearProgram::Entry> entries;
-    for (std::size_t c = 0; c < num_classes(); ++c) {
-      const RankClass& own = rows_.classes()[c];
-      const double hbm = taken_[c].hbm - own.size * static_cast<double>(own.room.hbm.value());
-      const double ddr = taken_[c].ddr - own.size * static_cast<double>(own.room.ddr.value());
-      entries.push_back({3 * c, taken_[c].load});
+    for (std::size_t c = 0; c < classes_.size(); ++c) {
+      const RankClass& own = classes_[c];
+      const double hbm = use[c].hbm - own.size * static_cast<double>(own.room.hbm.value());
+      const double ddr = use[c].ddr - own.size * static_cast<double>(own.room.ddr.value());
+      entries.push_back({3 * c, use[c].load});
       entries.push_back({3 * c + 1, hbm * unit(own.room.hbm)});
       entries.push_back({3 * c + 2, ddr * unit(own.room.ddr)});
     }
-    entries.push_back({3 * num_classes(), 1});
-    program.add_column(0, 0, LinearProgram::kInfinity, entries);
+    entries.push_back({3 * classes_.size(), 1});
+    program_.add_column(0, 0, LinearProgram::kInfinity, entries);
   }
 
-  std::vector<RankPrices> from(const LinearProgram& program) const {
-    std::vector<RankPrices> prices;
-    for (std::size_t c = 0; c < num_classes(); ++c) {
-      const RankClass& own = rows_.classes()[c];
-      const auto price = [&](std::size_t row) { return std::max(0.0, -program.dual(row)); };
-      prices.push_back({price(3 * c), price(3 * c + 1) * unit(own.room.hbm),
-                        price(3 * c + 2) * unit(own.room.ddr)});
+  bool solve() { return program_.solve(); }
+  // No multipliers give a bound above this.
+  double max_bound() const { return program_.objective(); }
+
+  std::vector<CapacityMultipliers> multipliers() const {
+    std::vector<CapacityMultipliers> multipliers;
+    for (std::size_t c = 0; c < classes_.size(); ++c) {
+      const RankClass& own = classes_[c];
+      const auto dual = [&](std::size_t row) { return std::max(0.0, -program_.dual(row)); };
+      multipliers.push_back({dual(3 * c), dual(3 * c + 1) * unit(own.room.hbm),
+                             dual(3 * c + 2) * unit(own.room.ddr)});
     }
-    // A solver's tolerance must not pay for load more than once.
-    double paid = 0;
-    for (std::size_t c = 0; c < num_classes(); ++c)
-      paid += prices[c].load * rows_.classes()[c].size / rows_.classes()[c].scale;
-    for (RankPrices& own : prices) {
-      if (paid > 1) own = {own.load / paid, own.hbm / paid, own.ddr / paid};
+    // The multipliers of load may sum to 1 at most; the solver keeps to that within a tolerance.
+    double sum = 0;
+    for (std::size_t c = 0; c < classes_.size(); ++c)
+      sum += multipliers[c].load * classes_[c].size / classes_[c].time_scale;
+    for (CapacityMultipliers& own : multipliers) {
+      if (sum > 1) own = {own.load / sum, own.hbm / sum, own.ddr / sum};
     }
-    return prices;
+    return multipliers;
   }
 
+ private:
   double unit(Bytes room) const {
     return target_ / static_cast<double>(std::max<std::int64_t>(1, room.value()));
   }
 
-  // Of a rank's whole room, in units of the target.
-  static constexpr double kMostPrice = 1e3;
-
-  const BoundRows& rows_;
-  const std::vector<Zone>& zones_;
-  Budget& budget_;
+  const RankClasses& classes_;
   double target_;
-  std::vector<std::vector<std::uint32_t>> possible_;  // by table
-  std::vector<Taken> taken_;
+  LinearProgram program_;
 };
+
+// Only load counts, equally on all ranks.
+std::vector<CapacityMultipliers> even_multipliers(const RankClasses& classes) {
+  double ranks = 0;
+  for (const RankClass& own : classes.all())
+    ranks += own.size / own.time_scale;
+  return std::vector<CapacityMultipliers>(classes.size(), CapacityMultipliers{1 / ranks, 0, 0});
+}
 
 }  // namespace
 
-AggregateBound aggregate_bound(const BoundRows& rows, double target, const std::vector<Zone>& zones,
-                               Budget& budget) {
-  return Prices(rows, target, zones, budget).best();
+AggregateBound aggregate_bound(const BoundRows& rows, double target, const Domain& domain,
+                               const AggregateParameters& parameters, Budget& budget) {
+  LagrangianFunction function(rows, target, domain);
+  AggregateBound best;
+  best.multipliers = even_multipliers(rows.classes());
+  if (!function.every_table_is_possible()) {
+    best.bound = std::numeric_limits<double>::infinity();
+    return best;
+  }
+  std::vector<CapacityMultipliers> multipliers = best.multipliers;
+  CutProgram cuts(rows.classes(), target, parameters.max_multiplier);
+  for (std::uint32_t round = 0; round < parameters.max_rounds && !budget.interrupted(); ++round) {
+    const double value = function.value(multipliers, budget);
+    if (value > best.bound) {
+      best.bound = value;
+      best.multipliers = multipliers;
+    }
+    cuts.add_cut(function.use());
+    if (!cuts.solve() || cuts.max_bound() - best.bound <= parameters.gap * cuts.max_bound()) break;
+    multipliers = cuts.multipliers();
+  }
+  return best;
 }
 
 }  // namespace shardwright::embedding

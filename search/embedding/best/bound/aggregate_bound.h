@@ -1,23 +1,26 @@
-// A lower bound from prices alone: what all ranks together have, against what all tables need.
+// The aggregate Lagrangian bound: what all ranks together have, against what all tables need.
 #pragma once
 
 #include <vector>
 
 #include "core/embedding/bound/bound_certificate.h"
 #include "search/budget.h"
-#include "search/embedding/best/bound/bound_rows.h"
+#include "search/embedding/best/bound/model/bound_rows.h"
+#include "search/embedding/best/bound/parameters.h"
 
 namespace shardwright::embedding {
 
 struct AggregateBound {
-  double bound = 0;                // no plan rates below it; infinite where nothing fits at all
-  std::vector<RankPrices> prices;  // by class, that show it
+  double bound = 0;  // no plan rates below it; infinite if a table has no possible choice
+  std::vector<CapacityMultipliers> multipliers;  // by class; they prove the bound
 };
 
-// The best bound over all prices, counting only choices that are possible below `target`; where it
-// exceeds `target`, no plan rates below `target`. By cutting planes: every round prices all
-// choices. `zones` says by choice where it may be, 0 = nowhere. O(rounds x choices) time.
-AggregateBound aggregate_bound(const BoundRows& rows, double target, const std::vector<Zone>& zones,
-                               Budget& budget);
+// The largest Lagrangian bound over all multipliers. Only choices that are possible below `target`
+// count: if the bound exceeds `target`, no plan rates below `target`; otherwise it holds only with
+// min(bound, target).
+// Source: J. E. Kelley, "The Cutting-Plane Method for Solving Convex Programs" (1960).
+// O(rounds x choices) time.
+AggregateBound aggregate_bound(const BoundRows& rows, double target, const Domain& domain,
+                               const AggregateParameters& parameters, Budget& budget);
 
 }  // namespace shardwright::embedding

@@ -8,7 +8,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/check_bound.h"
 #include "runtime/embedding/planner.h"
 #include "tests/support/embedding/small_bounds.h"
 

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/check_bound.h"
 #include "search/embedding/best/bound/bound_prover.h"
 #include "search/embedding/model/choice_model.h"
 #include "search/embedding/model/option_pool.h"
@@ -45,7 +46,8 @@ inline void check_small_problem(const SmallProblem& small, BoundCounts& counts) 
   if (!least) return;
   ++counts.feasible;
   CHECK(certificate.bound <= rating);
-  if (certificate.bound >= rating * (1 - 1.0001 * BoundProver::kOptimal)) ++counts.proved;
+  if (certificate.bound >= rating * (1 - 1.0001 * BoundParameters().optimality_gap))
+    ++counts.proved;
   CHECK(proved_bound(small, 1.37 * rating).bound <= rating);
   if (rating <= 0) return;
   certificate.bound = rating * (1 + 1e-6);

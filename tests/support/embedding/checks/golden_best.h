@@ -9,7 +9,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/check_bound.h"
 #include "core/embedding/evaluate.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/io/embedding/plan/plan_json.h"

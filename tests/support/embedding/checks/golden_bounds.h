@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/check_bound.h"
 #include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/embedding/search_space/search_space_json.h"
 #include "runtime/io/file.h"

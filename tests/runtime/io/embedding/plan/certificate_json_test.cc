@@ -23,7 +23,8 @@ constexpr std::string_view kCertificate =
   "nodes": [
     {"cut": 7, "parts": [[3, 1], [0, 3]]},
     {"prices": [[0.1, 2e-9, 0], [0.3, 0, 1e-300]]},
-    {"prices": [[1, 0, 0]], "worths": [[4, 2, 0.7], [4294967290, 0, -1]], "most_worth": [1, 2.5]}
+    {"prices": [[1, 0, 0]], "shard_duals": [[4, 2, 0.7], [4294967290, 0, -1]],
+     "max_pattern_values": [1, 2.5]}
   ]})";
 
 Result<BoundCertificate> read(std::string_view text) {
@@ -57,22 +58,32 @@ TEST_CASE("certificate json: every member is read") {
   const BoundNode& cut = certificate->nodes[0];
   CHECK_FALSE(cut.is_leaf);
   CHECK(cut.table == TableId(7));
-  REQUIRE(cut.parts.size() == 2);
-  CHECK(cut.parts[0].option == OptionId(3));
-  CHECK(cut.parts[1].classes == 3);
+  REQUIRE(cut.first_child.size() == 2);
+  CHECK(cut.first_child[0].option == OptionId(3));
+  CHECK(cut.first_child[1].classes == 3);
   const BoundNode& priced = certificate->nodes[1];
   CHECK(priced.is_leaf);
-  REQUIRE(priced.prices.size() == 2);
-  CHECK(priced.prices[0].load == 0.1);
-  CHECK(priced.prices[0].hbm == 2e-9);
-  CHECK(priced.prices[1].ddr == 1e-300);
-  CHECK(priced.shards.empty());
+  REQUIRE(priced.multipliers.size() == 2);
+  CHECK(priced.multipliers[0].load == 0.1);
+  CHECK(priced.multipliers[0].hbm == 2e-9);
+  CHECK(priced.multipliers[1].ddr == 1e-300);
+  CHECK(priced.shard_duals.empty());
   const BoundNode& packed = certificate->nodes[2];
-  REQUIRE(packed.shards.size() == 2);
-  CHECK(packed.shards[0].run == 2);
-  CHECK(packed.shards[0].worth == 0.7);
-  CHECK(packed.shards[1].option == OptionId(4'294'967'290U));
-  CHECK(packed.most_worth == std::vector<double>{1, 2.5});
+  REQUIRE(packed.shard_duals.size() == 2);
+  CHECK(packed.shard_duals[0].run == 2);
+  CHECK(packed.shard_duals[0].value == 0.7);
+  CHECK(packed.shard_duals[1].option == OptionId(4'294'967'290U));
+  CHECK(packed.max_pattern_values == std::vector<double>{1, 2.5});
+}
+
+TEST_CASE("certificate json: the names of earlier versions are read") {
+  std::string old(kCertificate);
+  old.replace(old.find("shard_duals"), std::string("shard_duals").size(), "worths");
+  old.replace(old.find("max_pattern_values"), std::string("max_pattern_values").size(),
+              "most_worth");
+  const auto certificate = read(old);
+  REQUIRE_MESSAGE(certificate.ok(), certificate.error().to_string());
+  CHECK(written(*certificate) == written(*read(kCertificate)));
 }
 
 TEST_CASE("certificate json: a round trip changes no byte") {
@@ -112,10 +123,12 @@ TEST_CASE("certificate json: what is malformed is refused at its place") {
        {"/nodes/0/parts", "[[0, \"1\"]]", "/nodes/0/parts/0/1: expected a number"},
        {"/nodes/1/prices", "[[0, 1]]", "/nodes/1/prices/0: expected a list of 3 numbers"},
        {"/nodes/1/prices", "[[0, 1, null]]", "/nodes/1/prices/0/2: expected a number"},
-       {"/nodes/2/worths", "[[4, 2]]", "/nodes/2/worths/0: expected a list of 3 numbers"},
-       {"/nodes/2/worths", "[[-4, 2, 1]]", "/nodes/2/worths/0: expected a whole number"},
-       {"/nodes/2/worths", "[[4, 1e30, 1]]", "/nodes/2/worths/0: expected a whole number"},
-       {"/nodes/2/most_worth", "[true]", "/nodes/2/most_worth/0: expected a number"}});
+       {"/nodes/2/shard_duals", "[[4, 2]]", "/nodes/2/shard_duals/0: expected a list of 3 numbers"},
+       {"/nodes/2/shard_duals", "[[-4, 2, 1]]", "/nodes/2/shard_duals/0: expected a whole number"},
+       {"/nodes/2/shard_duals", "[[4, 1e30, 1]]",
+        "/nodes/2/shard_duals/0: expected a whole number"},
+       {"/nodes/2/max_pattern_values", "[true]",
+        "/nodes/2/max_pattern_values/0: expected a number"}});
 }
 
 TEST_CASE("certificate json: what is no JSON is no certificate") { check_no_json(error_of); }

@@ -1,5 +1,5 @@
-// Tables that a proof need not tell apart, and what it gains by not doing so.
-#include "search/embedding/best/bound/table_groups.h"
+// Groups of tables that a proof does not tell apart, and what proofs gain by that.
+#include "search/embedding/best/bound/model/table_groups.h"
 
 #include <doctest/doctest.h>
 
@@ -8,8 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/embedding/bound/check_bound.h"
 #include "search/embedding/best/bound/bound_prover.h"
-#include "search/embedding/best/bound/rank_filler.h"
+#include "search/embedding/best/bound/pricing/pricing_problem.h"
 #include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/embedding/space_builder.h"
 
@@ -22,7 +23,7 @@ using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 using enum ShardingType;
 
-// A search space with everything that proofs need of it.
+// A search space with everything that a proof needs.
 struct Model {
   explicit Model(std::shared_ptr<const SearchSpace> the_space)
       : space(std::move(the_space)),
@@ -30,8 +31,8 @@ struct Model {
         choices(pool, space->problem().topology()),
         rows(choices, false) {}
 
-  std::vector<Zone> everywhere() const {
-    return std::vector<Zone>(choices.choices().size(), rows.everywhere());
+  Domain everywhere() const {
+    return Domain(choices.choices().size(), rows.classes().everywhere());
   }
 
   std::shared_ptr<const SearchSpace> space;
@@ -48,7 +49,7 @@ ProblemSpec spec(std::size_t tables, std::int64_t ranks) {
 }
 
 // Tables of 3 ms on one rank, or of 2 ms on each of two.
-std::shared_ptr<const SearchSpace> alike(std::size_t tables, std::int64_t ranks) {
+std::shared_ptr<const SearchSpace> equal_tables(std::size_t tables, std::int64_t ranks) {
   SpaceBuilder builder(spec(tables, ranks));
   for (std::size_t table = 0; table < tables; ++table) {
     builder.add(table, kTableWise, 1, 3, 1);
@@ -78,64 +79,66 @@ TEST_CASE("table groups: tables of the same choices are one group, others are no
   const Model model(builder.take());
   const TableKinds kinds(model.choices);
   CHECK(kinds.size() == 2);
-  const std::vector<AlikeTables> groups = kinds.groups(model.everywhere());
+  const std::vector<EqualTables> groups = kinds.groups(model.everywhere());
   REQUIRE(groups.size() == 2);
   CHECK(groups[0].size() + groups[1].size() == 4);
-  for (const AlikeTables& group : groups) {
+  for (const EqualTables& group : groups) {
     for (const std::uint32_t table : group.tables)
       CHECK(kinds.kind_of(table) == group.kind);
     CHECK(kinds.first_of(group.kind) == group.first());
   }
 }
 
-TEST_CASE("table groups: alike tables that may be in different places are told apart") {
-  const Model model(alike(4, 2));
+TEST_CASE("table groups: tables of a kind with different domains are different groups") {
+  const Model model(equal_tables(4, 2));
   const TableKinds kinds(model.choices);
-  std::vector<Zone> zones = model.everywhere();
-  CHECK(kinds.groups(zones).size() == 1);
-  zones[model.choices.first_choice(2)] = 0;
-  const std::vector<AlikeTables> groups = kinds.groups(zones);
+  Domain domain = model.everywhere();
+  CHECK(kinds.groups(domain).size() == 1);
+  domain[model.choices.first_choice(2)] = 0;
+  const std::vector<EqualTables> groups = kinds.groups(domain);
   REQUIRE(groups.size() == 2);
   CHECK(groups[0].kind == groups[1].kind);
   CHECK(groups[0].tables == std::vector<std::uint32_t>{0, 1, 3});
   CHECK(groups[1].tables == std::vector<std::uint32_t>{2});
 }
 
-TEST_CASE("rank filler: no more of alike tables are taken than there are") {
-  const Model model(alike(3, 4));
+TEST_CASE("pricing problem: no more copies of a table are taken than there are") {
+  const Model model(equal_tables(3, 4));
   const TableKinds kinds(model.choices);
-  const std::vector<Zone> zones = model.everywhere();
-  const std::vector<AlikeTables> groups = kinds.groups(zones);
-  std::vector<double> worth(model.rows.rows().size(), 0);
-  worth[model.rows.first_row(model.choices.first_choice(groups[0].first()))] = 1;
+  const Domain domain = model.everywhere();
+  const KnapsackParameters parameters;
+  const std::vector<EqualTables> groups = kinds.groups(domain);
+  std::vector<double> dual_values(model.rows.rows().size(), 0);
+  dual_values[model.rows.first_row(model.choices.first_choice(groups[0].first()))] = 1;
   for (const auto& [target, most] : {std::pair{7.0, 2.0}, std::pair{10.0, 3.0}, {100.0, 3.0}}) {
-    RankFiller filler(model.rows, 0);
+    PricingProblem pricing(model.rows, 0, parameters);
     Budget budget;
-    // So close to the best that only a full search can say that there is no better one.
+    // So close to the best that only a full search can prove that there is no better one.
     const double near = 0.9995 * most;
-    const RankFill fill = filler.best(worth, target, zones, groups, near, true, budget);
-    CHECK(fill.worth == doctest::Approx(most));
-    CHECK(fill.most == doctest::Approx(most));
-    REQUIRE(fill.pattern.shards.size() == 1);
-    CHECK(fill.pattern.shards[0].second == static_cast<std::uint32_t>(most));
+    const PricingAnswer answer =
+        pricing.solve({dual_values, target, domain, groups, near, true}, budget);
+    CHECK(answer.value == doctest::Approx(most));
+    CHECK(answer.max_value == doctest::Approx(most));
+    REQUIRE(answer.pattern.shards.size() == 1);
+    CHECK(answer.pattern.shards[0].second == static_cast<std::uint32_t>(most));
   }
 }
 
-TEST_CASE("bound prover: many alike tables are proved by what a rank can hold of them") {
-  // 9.4 ms by prices, but of 200 tables some of 64 ranks holds four.
+TEST_CASE("bound prover: many equal tables are proved by the patterns of a rank") {
+  // The Lagrangian bound is 9.4 ms, but with 200 tables one of 64 ranks holds four of 3 ms.
   SpaceBuilder builder(spec(200, 64));
   for (std::size_t table = 0; table < 200; ++table)
     builder.add(table, kTableWise, 1, 3, 1);
   const Model model(builder.take());
   const BoundCertificate certificate = proved(model, 12, 20'000'000);
-  CHECK(certificate.bound >= 12 * (1 - BoundProver::kOptimal));
+  CHECK(certificate.bound >= 12 * (1 - BoundParameters().optimality_gap));
   CHECK(certificate.bound <= 12);
   BoundCertificate too_much = certificate;
   too_much.bound = 12.001;
   CHECK(check_bound(*model.space, model.space->problem().topology(), too_much).has_value());
 }
 
-TEST_CASE("bound prover: a program too large for patterns is bounded by prices, and rests") {
+TEST_CASE("bound prover: a model too large for column generation keeps its aggregate bound") {
   SpaceBuilder builder(spec(6'100, 4));
   for (std::size_t table = 0; table < 6'100; ++table)
     builder.add(table, kTableWise, 1, 1 + 1e-3 * static_cast<double>(table), 0);

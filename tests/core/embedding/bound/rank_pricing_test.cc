@@ -1,5 +1,5 @@
-// What the shards of one rank can be worth at most.
-#include "core/embedding/bound/rank_worth.h"
+// The pricing problem of one rank, as the check of a bound solves it.
+#include "core/embedding/bound/rank_pricing.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -9,31 +9,31 @@
 
 #include "tests/support/random.h"
 
-namespace shardwright::rank_worth_test {
+namespace shardwright::rank_pricing_test {
 
 namespace {
 
 using namespace shardwright;
 using namespace shardwright::embedding;
-using Answer = RankWorth::Answer;
+using Answer = RankPricing::Answer;
 
 constexpr std::uint64_t kEnough = 10'000'000;
 
-// An option: runs of shards, so many of each.
+// An option: runs of equal shards and their lengths.
 struct Option {
-  std::vector<Holding> runs;
+  std::vector<ShardSet> runs;
   std::vector<std::uint32_t> counts;
 };
 using Tables = std::vector<std::vector<Option>>;
 
-// The best worth of all that fits, table by table.
-double best(const Tables& tables, std::size_t table, const Holding& held, double target,
+// The largest value of any set of shards that fits, by trying all.
+double best(const Tables& tables, std::size_t table, const ShardSet& held, double target,
             const Storage& room) {
   if (held.load > target || held.hbm_bytes > room.hbm.value() ||
       held.ddr_bytes > room.ddr.value()) {
     return -1;
   }
-  if (table == tables.size()) return held.worth;
+  if (table == tables.size()) return held.value;
   double most = best(tables, table + 1, held, target, room);
   for (const Option& option : tables[table]) {
     std::vector<std::uint32_t> taken(option.runs.size(), 0);
@@ -43,9 +43,9 @@ double best(const Tables& tables, std::size_t table, const Holding& held, double
         taken[at++] = 0;
       if (at == taken.size()) break;
       ++taken[at];
-      Holding more = held;
+      ShardSet more = held;
       for (std::size_t run = 0; run < taken.size(); ++run) {
-        more.worth += taken[run] * option.runs[run].worth;
+        more.value += taken[run] * option.runs[run].value;
         more.load += taken[run] * option.runs[run].load;
         more.hbm_bytes += taken[run] * option.runs[run].hbm_bytes;
         more.ddr_bytes += taken[run] * option.runs[run].ddr_bytes;
@@ -56,9 +56,9 @@ double best(const Tables& tables, std::size_t table, const Holding& held, double
   return most;
 }
 
-Answer check(const Tables& tables, double target, const Storage& room, const RankPrices& prices,
-             double most, std::uint64_t work = kEnough) {
-  RankWorth rank(target, room, prices);
+Answer check(const Tables& tables, double target, const Storage& room,
+             const CapacityMultipliers& multipliers, double most, std::uint64_t work = kEnough) {
+  RankPricing rank(target, room, multipliers);
   for (const std::vector<Option>& options : tables) {
     rank.begin_table();
     for (const Option& option : options)
@@ -86,7 +86,7 @@ Tables random_tables(test_support::Random& random, std::size_t most_tables) {
 
 }  // namespace
 
-TEST_CASE("rank worth: holds exactly from the best worth on, whatever the prices") {
+TEST_CASE("rank pricing: a claim holds from the largest value on, at any multipliers") {
   std::size_t limited = 0;
   for (const std::uint64_t seed : test_support::seeds({21, 22})) {
     INFO("SHARDWRIGHT_TEST_SEED=", seed);
@@ -97,20 +97,20 @@ TEST_CASE("rank worth: holds exactly from the best worth on, whatever the prices
       const double target = 1 + static_cast<double>(random.below(10));
       const Storage room{Bytes(static_cast<std::int64_t>(random.below(50))),
                          Bytes(static_cast<std::int64_t>(random.below(6)))};
-      const RankPrices prices{0.25 * static_cast<double>(random.below(8)),
-                              0.05 * static_cast<double>(random.below(8)),
-                              0.5 * static_cast<double>(random.below(3))};
+      const CapacityMultipliers multipliers{0.25 * static_cast<double>(random.below(8)),
+                                            0.05 * static_cast<double>(random.below(8)),
+                                            0.5 * static_cast<double>(random.below(3))};
       const double most = best(tables, 0, {}, target, room);
       REQUIRE(most >= 0);
-      CHECK(check(tables, target, room, prices, most * (1 + 1e-12) + 1e-12) == Answer::kHolds);
-      CHECK(check(tables, target, room, prices, most - 0.25) == Answer::kExceeded);
+      CHECK(check(tables, target, room, multipliers, most * (1 + 1e-12) + 1e-12) == Answer::kHolds);
+      CHECK(check(tables, target, room, multipliers, most - 0.25) == Answer::kExceeded);
       if (most < best(tables, 0, {}, 1e9, {Bytes(1000), Bytes(1000)})) ++limited;
     }
   }
   CHECK(limited > 1000);
 }
 
-TEST_CASE("rank worth: many tables are searched in two parts") {
+TEST_CASE("rank pricing: many tables are searched in two parts") {
   Tables tables;
   for (std::int64_t i = 0; i < 24; ++i) {
     const double worth = 1 + 0.01 * static_cast<double>(i * i % 17);
@@ -118,8 +118,9 @@ TEST_CASE("rank worth: many tables are searched in two parts") {
     tables.push_back({{{{worth, load, 10 + i * 5 % 11, 0}}, {1}}});
   }
   const Storage room{Bytes(100), Bytes(0)};
-  const RankPrices none;
-  // Without prices nothing ends early: the least value that holds must not depend on them.
+  const CapacityMultipliers none;
+  // The least claim that holds must not depend on the multipliers; without any, no label ends
+  // early.
   double low = 0;
   double high = 30;
   for (int i = 0; i < 30; ++i) {
@@ -134,17 +135,17 @@ TEST_CASE("rank worth: many tables are searched in two parts") {
   CHECK(check(tables, 8, room, none, low - 1e-6, 1'000'000'000) == Answer::kExceeded);
 }
 
-TEST_CASE("rank worth: gives up where the work ends, and refuses too many ways") {
+TEST_CASE("rank pricing: gives up when the work ends, and refuses options with too many ways") {
   const Tables tables(12, {{{{1, 0.1, 1, 0}}, {3}}});
   CHECK(check(tables, 1, {Bytes(100), Bytes(0)}, {}, 5, 20) == Answer::kGivenUp);
-  RankWorth rank(1e9, {Bytes(1'000'000), Bytes(0)}, {});
+  RankPricing rank(1e9, {Bytes(1'000'000), Bytes(0)}, {});
   rank.begin_table();
   CHECK(rank.add({{1, 1, 1, 0}}, {4000}));
   CHECK_FALSE(rank.add({{1, 1, 1, 0}, {2, 1, 1, 0}}, {100, 100}));
 }
 
-TEST_CASE("rank worth: runs that are worth nothing are no ways") {
-  RankWorth rank(10, {Bytes(100), Bytes(0)}, {});
+TEST_CASE("rank pricing: runs without value do not count as ways") {
+  RankPricing rank(10, {Bytes(100), Bytes(0)}, {});
   rank.begin_table();
   CHECK(rank.add({{1, 1, 1, 0}, {0, 0, 0, 0}}, {10, 4000}));
   std::uint64_t work = kEnough;
@@ -152,4 +153,4 @@ TEST_CASE("rank worth: runs that are worth nothing are no ways") {
   CHECK(rank.check(9.5, work) == Answer::kExceeded);
 }
 
-}  // namespace shardwright::rank_worth_test
+}  // namespace shardwright::rank_pricing_test

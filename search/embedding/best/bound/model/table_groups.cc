@@ -1,4 +1,4 @@
-#include "search/embedding/best/bound/table_groups.h"
+#include "search/embedding/best/bound/model/table_groups.h"
 
 #include <bit>
 #include <map>
@@ -7,7 +7,7 @@
 namespace shardwright::embedding {
 namespace {
 
-// Equal for two tables exactly where their choices are.
+// The choices of a table with their costs; equal for two tables of one kind only.
 std::vector<std::uint64_t> describe(const ChoiceModel& model, std::size_t table) {
   std::vector<std::uint64_t> words;
   for (const Choice& choice : model.choices(table)) {
@@ -35,14 +35,14 @@ TableKinds::TableKinds(const ChoiceModel& model) : model_(&model) {
   }
 }
 
-std::vector<AlikeTables> TableKinds::groups(const std::vector<Zone>& zones) const {
-  std::vector<AlikeTables> groups;
-  std::map<std::pair<std::uint32_t, std::vector<Zone>>, std::size_t> number;
+std::vector<EqualTables> TableKinds::groups(const Domain& domain) const {
+  std::vector<EqualTables> groups;
+  std::map<std::pair<std::uint32_t, Domain>, std::size_t> number;
   for (std::uint32_t table = 0; table < kind_of_.size(); ++table) {
-    const auto begin = zones.begin() + model_->first_choice(table);
+    const auto begin = domain.begin() + model_->first_choice(table);
     const auto end = begin + static_cast<std::ptrdiff_t>(model_->choices(table).size());
     const auto [found, added] =
-        number.try_emplace({kind_of_[table], std::vector<Zone>(begin, end)}, groups.size());
+        number.try_emplace({kind_of_[table], Domain(begin, end)}, groups.size());
     if (added) groups.push_back({kind_of_[table], {}});
     groups[found->second].tables.push_back(table);
   }

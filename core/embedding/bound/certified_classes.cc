@@ -1,0 +1,53 @@
+#include "core/embedding/bound/certified_classes.h"
+
+#include <algorithm>
+
+#include "core/embedding/bound/bound_options.h"
+#include "core/numeric/directed_rounding.h"
+
+namespace shardwright::embedding {
+namespace {
+
+// Bits of OptionDomain::classes that all() can still set.
+constexpr std::uint32_t kMaxClasses = 31;
+
+// The rating multiplies the load of a rank by its time scale, unless it counts memory.
+double load_limit_of(const ProblemSpec& spec, std::size_t rank, double target) {
+  const std::vector<double>& scale = spec.calibration.rank_time;
+  if (scale.empty() || spec.perf_model == PerfModel::kStorage) return target;
+  return step_up(target / scale[rank]);
+}
+
+}  // namespace
+
+std::optional<CertifiedClasses> CertifiedClasses::make(
+    const ProblemSpec& spec, const Topology& available,
+    const std::vector<std::uint32_t>& class_of_rank, double target) {
+  if (class_of_rank.size() != available.world_size() || class_of_rank.empty()) return std::nullopt;
+  const std::uint32_t last = *std::max_element(class_of_rank.begin(), class_of_rank.end());
+  if (last >= class_of_rank.size() || last >= kMaxClasses) return std::nullopt;
+  CertifiedClasses classes;
+  classes.perf_model_ = spec.perf_model;
+  classes.class_of_rank_ = class_of_rank;
+  classes.num_ranks_.assign(last + 1, 0);
+  classes.room_.assign(last + 1, Storage());
+  classes.load_limit_.assign(last + 1, 0);
+  classes.classes_of_host_.assign(available.num_hosts(), 0);
+  for (std::size_t rank = 0; rank < class_of_rank.size(); ++rank) {
+    const Storage& room = available.storage()[rank];
+    const std::uint32_t c = class_of_rank[rank];
+    ++classes.num_ranks_[c];
+    classes.room_[c].hbm = std::max(classes.room_[c].hbm, room.hbm);
+    classes.room_[c].ddr = std::max(classes.room_[c].ddr, room.ddr);
+    classes.load_limit_[c] = std::max(classes.load_limit_[c], load_limit_of(spec, rank, target));
+    classes.classes_of_host_[rank / available.local_world_size()] |= std::uint32_t{1} << c;
+  }
+  return classes;
+}
+
+bool CertifiedClasses::fits(const ShardCost& cost, std::size_t rank_class) const {
+  return load_of(cost, perf_model_) < load_limit_[rank_class] &&
+         cost.storage.fits_in(room_[rank_class]);
+}
+
+}  // namespace shardwright::embedding

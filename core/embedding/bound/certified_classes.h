@@ -1,0 +1,51 @@
+// The rank classes of a certificate, with what its check needs of each.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/embedding/problem/problem.h"
+#include "core/embedding/problem/topology.h"
+#include "core/embedding/sharding_option.h"
+
+namespace shardwright::embedding {
+
+// A class has the memory of its largest rank and the load limit of its fastest rank, which weakens
+// a bound and never makes it wrong. Thread safety: immutable.
+class CertifiedClasses {
+ public:
+  // `target`: the rating that no plan may reach. Empty if `class_of_rank` does not name a class for
+  // every rank, or names more classes than an OptionDomain has bits for.
+  static std::optional<CertifiedClasses> make(const ProblemSpec& spec, const Topology& available,
+                                              const std::vector<std::uint32_t>& class_of_rank,
+                                              double target);
+
+  std::size_t size() const { return num_ranks_.size(); }
+  std::uint32_t num_ranks(std::size_t rank_class) const { return num_ranks_[rank_class]; }
+  const Storage& room(std::size_t rank_class) const { return room_[rank_class]; }
+  // The load of a rank in a plan below the target is less than this.
+  double load_limit(std::size_t rank_class) const { return load_limit_[rank_class]; }
+  std::uint32_t class_of(std::size_t rank) const { return class_of_rank_[rank]; }
+  // All classes as bits.
+  std::uint32_t all() const { return (std::uint32_t{1} << size()) - 1; }
+  // The classes of the ranks of every host, as bits.
+  std::span<const std::uint32_t> classes_of_host() const { return classes_of_host_; }
+
+  // Returns true if an otherwise empty rank of the class may hold the shard.
+  bool fits(const ShardCost& cost, std::size_t rank_class) const;
+  PerfModel perf_model() const { return perf_model_; }
+
+ private:
+  CertifiedClasses() = default;
+
+  PerfModel perf_model_ = PerfModel::kPerf;
+  std::vector<std::uint32_t> class_of_rank_;
+  std::vector<std::uint32_t> num_ranks_;
+  std::vector<Storage> room_;
+  std::vector<double> load_limit_;
+  std::vector<std::uint32_t> classes_of_host_;
+};
+
+}  // namespace shardwright::embedding

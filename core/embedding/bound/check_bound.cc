@@ -1,0 +1,110 @@
+#include "core/embedding/bound/check_bound.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "core/embedding/bound/certified_classes.h"
+#include "core/embedding/bound/leaf_check.h"
+#include "core/embedding/bound/open_options.h"
+#include "core/numeric/directed_rounding.h"
+
+namespace shardwright::embedding {
+namespace {
+
+// A deeper tree is refused: following it could exhaust the stack.
+constexpr std::size_t kMaxDepth = 10'000;
+
+// Walks the tree and keeps the options of the node at hand.
+// Thread safety: one thread at a time.
+class TreeChecker {
+ public:
+  TreeChecker(OpenOptions options, const std::vector<BoundNode>& nodes, std::uint64_t work_limit)
+      : options_(std::move(options)), nodes_(nodes), work_left_(work_limit) {}
+
+  std::optional<std::string> run() {
+    if (!visit(0)) return error_;
+    if (next_ != nodes_.size()) return "the tree has nodes that belong to no parent";
+    return std::nullopt;
+  }
+
+ private:
+  bool fail(std::string message) {
+    error_ = std::move(message);
+    return false;
+  }
+
+  // Checks the next node in preorder and everything below it.
+  bool visit(std::size_t depth) {
+    if (depth > kMaxDepth) return fail("the tree is too deep");
+    if (next_ >= nodes_.size()) return fail("the tree lacks a node");
+    const BoundNode& node = nodes_[next_++];
+    if (node.is_leaf) return visit_leaf(node);
+    const std::size_t table = node.table.index();
+    if (table >= options_.num_tables()) {
+      return fail("a node branches on a table that does not exist");
+    }
+    const std::vector<OptionDomain> before = options_.of_table(table);
+    for (const bool is_first : {true, false}) {
+      if (!restrict_to_child(node, before, is_first) || !visit(depth + 1)) return false;
+    }
+    options_.set(table, before);
+    return true;
+  }
+
+  bool restrict_to_child(const BoundNode& node, const std::vector<OptionDomain>& before,
+                         bool is_first) {
+    std::vector<OptionDomain> open;
+    for (const OptionDomain& domain : before) {
+      std::uint32_t kept = 0;
+      for (const OptionDomain& child : node.first_child)
+        kept |= child.option == domain.option ? child.classes & domain.classes : 0;
+      if (kept != 0 && kept != domain.classes && !options_.lies_on_one_side(domain, kept)) {
+        return fail("a node divides the domain of an option that may lie on both sides");
+      }
+      if (!is_first) kept = domain.classes & ~kept;
+      if (kept != 0) open.push_back({domain.option, kept});
+    }
+    options_.set(node.table.index(), std::move(open));
+    return true;
+  }
+
+  bool visit_leaf(const BoundNode& leaf) {
+    if (options_.any_table_is_closed()) return true;
+    const auto is_valid = [](const CapacityMultipliers& own) {
+      return own.load >= 0 && own.hbm >= 0 && own.ddr >= 0 &&
+             std::isfinite(own.load + own.hbm + own.ddr);
+    };
+    if (leaf.multipliers.size() != options_.classes().size() ||
+        !std::all_of(leaf.multipliers.begin(), leaf.multipliers.end(), is_valid)) {
+      return fail("a leaf lacks valid multipliers for every rank class");
+    }
+    std::optional<std::string> wrong = leaf.shard_duals.empty()
+                                           ? check_lagrangian_leaf(options_, leaf)
+                                           : check_pattern_leaf(options_, leaf, work_left_);
+    return wrong ? fail(std::move(*wrong)) : true;
+  }
+
+  OpenOptions options_;
+  const std::vector<BoundNode>& nodes_;
+  std::uint64_t work_left_;
+  std::size_t next_ = 0;
+  std::string error_;
+};
+
+}  // namespace
+
+std::optional<std::string> check_bound(const SearchSpace& space, const Topology& available,
+                                       const BoundCertificate& certificate,
+                                       std::uint64_t work_limit) {
+  if (!std::isfinite(certificate.bound)) return "the bound is not a finite number";
+  if (certificate.bound <= 0) return std::nullopt;  // no rating is below zero
+  const double target = multiply_up(certificate.bound, 1 + kRatingSlack);
+  const auto classes =
+      CertifiedClasses::make(space.problem().spec(), available, certificate.class_of_rank, target);
+  if (!classes) return "the rank classes do not match the topology";
+  return TreeChecker(OpenOptions(space, available, *classes), certificate.nodes, work_limit).run();
+}
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,31 @@
+// Checks a bound certificate without knowing how it was found.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/search_space.h"
+
+namespace shardwright::embedding {
+
+// `evaluate` adds the loads of a plan in floating point. Its rating may lie below the exact sum by
+// this much, relatively; the check proves a bound that is higher by as much.
+inline constexpr double kRatingSlack = 1e-9;
+
+// Returns what is wrong with the proof, or nothing if it holds.
+//
+// The check recomputes every load from the options, rounds every sum to the side that weakens the
+// proof, and solves the pricing problem of a rank with code of its own (RankPricing). It ignores an
+// option only if another option of the same table can replace it in every plan, or if the rules of
+// its table leave it no place (may_have_place). It ignores all other placement rules: they can only
+// raise the least rating. A rank with a time scale above 1 may hold less load.
+//
+// Time: O(leaves x options) for Lagrangian leaves. A pattern leaf takes exponential time in the
+// worst case; the check gives up after `work_limit` steps and reports the proof as not checked.
+std::optional<std::string> check_bound(const SearchSpace& space, const Topology& available,
+                                       const BoundCertificate& certificate,
+                                       std::uint64_t work_limit = std::uint64_t{1} << 32);
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,74 @@
+// Lagrangian leaves: every table takes its cheapest option at the multipliers of the capacities.
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "core/embedding/bound/bound_options.h"
+#include "core/embedding/bound/leaf_check.h"
+#include "core/numeric/directed_rounding.h"
+
+namespace shardwright::embedding {
+namespace {
+
+// What a shard takes at the multipliers of a class, rounded down.
+double cost_at(const CapacityMultipliers& multipliers, const ShardCost& cost, PerfModel model) {
+  double sum = multiply_down(multipliers.load, load_of(cost, model));
+  sum = add_down(sum, multiply_down(multipliers.hbm, rounded_down(cost.storage.hbm.value())));
+  return add_down(sum, multiply_down(multipliers.ddr, rounded_down(cost.storage.ddr.value())));
+}
+
+// All shards of an option, each on the cheapest class that its domain allows, rounded down.
+double cost_of(const OpenOptions& options, const OptionDomain& domain,
+               const std::vector<CapacityMultipliers>& multipliers) {
+  const CertifiedClasses& classes = options.classes();
+  const ShardingOption& option = options.space().option(domain.option);
+  const auto cost = [&](std::size_t run, std::size_t rank_class) {
+    return cost_at(multipliers[rank_class], option.costs[run], classes.perf_model());
+  };
+  double sum = 0;
+  for (const ClassShards& shards : options.shards_by_class(domain.option))
+    sum = add_down(sum, multiply_down(shards.count, cost(shards.run, shards.rank_class)));
+  if (!options.shards_by_class(domain.option).empty()) return sum;
+  for (std::size_t run = 0; run < option.costs.size(); ++run) {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t c = 0; c < multipliers.size(); ++c) {
+      if ((domain.classes >> c & 1) == 0 || !classes.fits(option.costs[run], c)) continue;
+      least = std::min(least, cost(run, c));
+    }
+    sum = add_down(sum, multiply_down(option.layout->extents[run].count, least));
+  }
+  return sum;
+}
+
+// The capacity of one rank at the multipliers of its class, rounded up.
+double capacity_of(const CertifiedClasses& classes, std::size_t rank_class,
+                   const CapacityMultipliers& multipliers) {
+  const Storage& room = classes.room(rank_class);
+  double sum = multiply_up(multipliers.load, classes.load_limit(rank_class));
+  sum = add_up(sum, multiply_up(multipliers.hbm, rounded_up(room.hbm.value())));
+  return add_up(sum, multiply_up(multipliers.ddr, rounded_up(room.ddr.value())));
+}
+
+}  // namespace
+
+std::optional<std::string> check_lagrangian_leaf(const OpenOptions& options,
+                                                 const BoundNode& leaf) {
+  double needed = 0;
+  for (std::size_t table = 0; table < options.num_tables(); ++table) {
+    const std::vector<OptionDomain>& open = options.of_table(table);
+    double least = open.empty() ? 0 : std::numeric_limits<double>::infinity();
+    for (const OptionDomain& domain : open)
+      least = std::min(least, cost_of(options, domain, leaf.multipliers));
+    needed = add_down(needed, least);
+  }
+  const CertifiedClasses& classes = options.classes();
+  double capacity = 0;
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    capacity = add_up(
+        capacity, multiply_up(classes.num_ranks(c), capacity_of(classes, c, leaf.multipliers[c])));
+  }
+  if (needed > capacity) return std::nullopt;
+  return "the multipliers of a leaf do not exclude a plan below the bound";
+}
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,23 @@
+// The two kinds of leaves of a certificate. Each check returns what is wrong, or nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/open_options.h"
+
+namespace shardwright::embedding {
+
+// All open tables, each with its cheapest option at the leaf's multipliers, must need more than all
+// ranks have. O(open options x classes).
+std::optional<std::string> check_lagrangian_leaf(const OpenOptions& options, const BoundNode& leaf);
+
+// All open tables, each with its option of least dual value, must be worth more than what the leaf
+// claims that all ranks can hold; the claim of every class is checked by RankPricing. Takes its
+// steps from `work_left`.
+std::optional<std::string> check_pattern_leaf(const OpenOptions& options, const BoundNode& leaf,
+                                              std::uint64_t& work_left);
+
+}  // namespace shardwright::embedding

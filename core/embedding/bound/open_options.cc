@@ -1,0 +1,99 @@
+#include "core/embedding/bound/open_options.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/embedding/bound/bound_options.h"
+
+namespace shardwright::embedding {
+
+OpenOptions::OpenOptions(const SearchSpace& space, const Topology& available,
+                         const CertifiedClasses& classes)
+    : space_(space), available_(available), classes_(classes) {
+  has_options_.assign(space.problem().tables().size(), false);
+  open_.resize(has_options_.size());
+  shards_by_class_.resize(space.size());
+  for (std::size_t i = 0; i < space.size(); ++i) {
+    const ShardingOption& option = space.option(OptionId(i));
+    has_options_[option.table.index()] = true;
+    shards_by_class_[i] = count_shards_by_class(option);
+    if (!may_have_place(space.problem().rules(), available, option)) continue;
+    open_[option.table.index()].push_back({OptionId(i), classes.all()});
+  }
+  for (std::vector<OptionDomain>& options : open_) {
+    std::vector<OptionDomain> kept;
+    for (const OptionDomain& domain : options) {
+      if (is_possible(domain.option) && !is_replaced(domain.option, options)) {
+        kept.push_back(domain);
+      }
+    }
+    options = std::move(kept);
+  }
+}
+
+bool OpenOptions::any_table_is_closed() const {
+  for (std::size_t table = 0; table < open_.size(); ++table) {
+    if (has_options_[table] && open_[table].empty()) return true;
+  }
+  return false;
+}
+
+std::vector<ClassShards> OpenOptions::count_shards_by_class(const ShardingOption& option) const {
+  std::vector<ClassShards> shards;
+  if (!is_on_all_ranks(option, available_)) return shards;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> count;
+  std::uint32_t rank = 0;
+  for (std::uint32_t run = 0; run < option.costs.size(); ++run) {
+    for (std::uint32_t k = 0; k < option.layout->extents[run].count; ++k) {
+      ++count[{classes_.class_of(rank++), run}];
+    }
+  }
+  for (const auto& [key, number] : count)
+    shards.push_back({key.first, key.second, number});
+  return shards;
+}
+
+bool OpenOptions::is_possible(OptionId id) const {
+  const ShardingOption& option = space_.option(id);
+  const std::span<const ClassShards> by_class = shards_by_class(id);
+  if (!by_class.empty()) {
+    return std::all_of(by_class.begin(), by_class.end(), [&](const ClassShards& shards) {
+      return classes_.fits(option.costs[shards.run], shards.rank_class);
+    });
+  }
+  for (std::size_t run = 0; run < option.costs.size(); ++run) {
+    bool somewhere = option.layout->extents[run].count == 0;
+    for (std::size_t c = 0; c < classes_.size() && !somewhere; ++c)
+      somewhere = classes_.fits(option.costs[run], c);
+    if (!somewhere) return false;
+  }
+  return true;
+}
+
+// Of two options that replace each other, the first stays.
+bool OpenOptions::is_replaced(OptionId id, const std::vector<OptionDomain>& options) const {
+  const ShardingOption& own = space_.option(id);
+  const PerfModel model = classes_.perf_model();
+  return std::any_of(options.begin(), options.end(), [&](const OptionDomain& domain) {
+    const OptionId other = domain.option;
+    if (other == id || !replaces(space_.option(other), own, available_, model)) return false;
+    return other < id || !replaces(own, space_.option(other), available_, model);
+  });
+}
+
+bool OpenOptions::lies_on_one_side(const OptionDomain& domain, std::uint32_t inside) const {
+  const ShardingOption& option = space_.option(domain.option);
+  if (is_on_all_ranks(option, available_)) return false;
+  if (is_free(option, available_)) return option.num_shards() == 1;
+  if (fills_hosts(option, available_) && option.num_shards() != available_.local_world_size()) {
+    return false;
+  }
+  const std::span<const std::uint32_t> hosts = classes_.classes_of_host();
+  return std::all_of(hosts.begin(), hosts.end(), [&](std::uint32_t host) {
+    const std::uint32_t own = host & domain.classes;
+    return (own & inside) == 0 || (own & ~inside) == 0;
+  });
+}
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,63 @@
+// The options that a branch-and-bound node leaves to every table.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/certified_classes.h"
+#include "core/embedding/search_space.h"
+
+namespace shardwright::embedding {
+
+// `count` shards of one run that lie on ranks of one class.
+struct ClassShards {
+  std::uint32_t rank_class = 0;
+  std::uint32_t run = 0;
+  std::uint32_t count = 0;
+};
+
+// At first the options of the root: those that could be part of a plan below the target and that no
+// other option of their table replaces. Replacing keeps a plan below the target, though the plan
+// may then break a rule. Options without any place under the rules are therefore dropped first, and
+// no other rule is used. Thread safety: one thread at a time. Refers to its arguments.
+class OpenOptions {
+ public:
+  // O(options x options of a table).
+  OpenOptions(const SearchSpace& space, const Topology& available, const CertifiedClasses& classes);
+
+  const SearchSpace& space() const { return space_; }
+  const Topology& topology() const { return available_; }
+  const CertifiedClasses& classes() const { return classes_; }
+
+  std::size_t num_tables() const { return open_.size(); }
+  const std::vector<OptionDomain>& of_table(std::size_t table) const { return open_[table]; }
+  void set(std::size_t table, std::vector<OptionDomain> options) {
+    open_[table] = std::move(options);
+  }
+  // Returns true if a table has options in the space, but none that is still open.
+  bool any_table_is_closed() const;
+
+  // Returns true if all shards of the option lie either in the classes `inside` or in the other
+  // classes of its domain, whatever the plan.
+  bool lies_on_one_side(const OptionDomain& domain, std::uint32_t inside) const;
+  // For an option with a shard on every rank: its shards by class and run. Empty for all others.
+  std::span<const ClassShards> shards_by_class(OptionId option) const {
+    return shards_by_class_[option.index()];
+  }
+
+ private:
+  std::vector<ClassShards> count_shards_by_class(const ShardingOption& option) const;
+  bool is_possible(OptionId option) const;
+  bool is_replaced(OptionId option, const std::vector<OptionDomain>& options) const;
+
+  const SearchSpace& space_;
+  const Topology& available_;
+  const CertifiedClasses& classes_;
+  std::vector<bool> has_options_;                          // by table, in the space
+  std::vector<std::vector<OptionDomain>> open_;            // by table
+  std::vector<std::vector<ClassShards>> shards_by_class_;  // by option
+};
+
+}  // namespace shardwright::embedding

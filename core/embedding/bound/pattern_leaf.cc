@@ -1,0 +1,159 @@
+// Pattern leaves: every shard has a dual value, and no rank can hold a pattern of more value than
+// the leaf claims.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "core/embedding/bound/bound_options.h"
+#include "core/embedding/bound/leaf_check.h"
+#include "core/embedding/bound/rank_pricing.h"
+#include "core/numeric/directed_rounding.h"
+
+namespace shardwright::embedding {
+namespace {
+
+// One pattern leaf and its check.
+// Thread safety: one thread at a time.
+class PatternLeaf {
+ public:
+  PatternLeaf(const OpenOptions& options, const BoundNode& leaf)
+      : options_(options), classes_(options.classes()), leaf_(leaf) {}
+
+  std::optional<std::string> check(std::uint64_t& work_left) {
+    if (leaf_.max_pattern_values.size() != classes_.size()) {
+      return "a leaf lacks the maximum value of a pattern for a rank class";
+    }
+    for (const ShardDual& shard : leaf_.shard_duals) {
+      if (!(shard.value >= 0) || !std::isfinite(shard.value)) {
+        return "the dual value of a shard is negative or not finite";
+      }
+      duals_[{shard.option, shard.run}] = shard.value;
+    }
+    double capacity = 0;
+    for (std::size_t c = 0; c < classes_.size(); ++c) {
+      capacity = add_up(capacity, multiply_up(classes_.num_ranks(c), leaf_.max_pattern_values[c]));
+    }
+    if (!(value_of_tables() > capacity)) {
+      return "the dual values of a leaf do not exclude a plan below the bound";
+    }
+    for (std::uint32_t c = 0; c < classes_.size(); ++c) {
+      if (auto wrong = check_class(c, work_left)) return wrong;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  double dual(OptionId option, std::uint32_t run) const {
+    const auto found = duals_.find({option, run});
+    return found == duals_.end() ? 0.0 : found->second;
+  }
+
+  // Every table with its option of least value, rounded down.
+  double value_of_tables() const {
+    double sum = 0;
+    for (std::size_t table = 0; table < options_.num_tables(); ++table) {
+      const std::vector<OptionDomain>& open = options_.of_table(table);
+      double least = open.empty() ? 0 : std::numeric_limits<double>::infinity();
+      for (const OptionDomain& domain : open)
+        least = std::min(least, value_of_option(domain.option));
+      sum = add_down(sum, least);
+    }
+    return sum;
+  }
+
+  // All shards of the option, rounded down.
+  double value_of_option(OptionId id) const {
+    const ShardingOption& option = options_.space().option(id);
+    double sum = 0;
+    if (is_on_all_ranks(option, options_.topology())) {
+      for (std::uint32_t c = 0; c < classes_.size(); ++c)
+        sum = add_down(sum, multiply_down(classes_.num_ranks(c), dual(id, c)));
+      return sum;
+    }
+    if (fills_hosts(option, options_.topology())) {
+      return multiply_down(option.num_shards(), dual(id, 0));
+    }
+    for (std::uint32_t run = 0; run < option.costs.size(); ++run)
+      sum = add_down(sum, multiply_down(option.layout->extents[run].count, dual(id, run)));
+    return sum;
+  }
+
+  // Checks that no pattern on a rank of the class is worth more than the leaf claims.
+  std::optional<std::string> check_class(std::uint32_t rank_class, std::uint64_t& work_left) const {
+    RankPricing pricing(classes_.load_limit(rank_class), classes_.room(rank_class),
+                        leaf_.multipliers[rank_class]);
+    for (std::size_t table = 0; table < options_.num_tables(); ++table) {
+      pricing.begin_table();
+      for (const OptionDomain& domain : options_.of_table(table)) {
+        if ((domain.classes >> rank_class & 1) == 0) continue;
+        if (!add_shards(pricing, domain.option, rank_class)) {
+          return "a table of a leaf can be on a rank in too many ways";
+        }
+      }
+    }
+    switch (pricing.check(leaf_.max_pattern_values[rank_class], work_left)) {
+      case RankPricing::Answer::kHolds:
+        return std::nullopt;
+      case RankPricing::Answer::kExceeded:
+        return "a rank can hold a pattern of more value than a leaf claims";
+      case RankPricing::Answer::kGivenUp:
+        break;
+    }
+    return "the patterns of a rank take too long to check";
+  }
+
+  ShardSet shard(const ShardCost& cost, double value) const {
+    return {value, load_of(cost, classes_.perf_model()), cost.storage.hbm.value(),
+            cost.storage.ddr.value()};
+  }
+
+  // Adds the shards of the option that one rank can hold. Returns false if there are too many ways.
+  bool add_shards(RankPricing& pricing, OptionId id, std::uint32_t rank_class) const {
+    const ShardingOption& option = options_.space().option(id);
+    if (is_on_all_ranks(option, options_.topology())) {
+      return add_smallest_of_class(pricing, id, rank_class);
+    }
+    std::vector<ShardSet> runs;
+    std::vector<std::uint32_t> counts;
+    for (std::uint32_t run = 0; run < option.costs.size(); ++run) {
+      if (option.layout->extents[run].count == 0) continue;
+      runs.push_back(shard(option.costs[run], dual(id, run)));
+      counts.push_back(option.layout->extents[run].count);
+    }
+    if (!fills_hosts(option, options_.topology())) return pricing.add(runs, counts);
+    ShardSet least = runs.front();
+    for (const ShardSet& run : runs)
+      least = componentwise_min(least, run);
+    least.value = dual(id, 0);
+    return pricing.add({least}, {option.num_shards() / options_.topology().local_world_size()});
+  }
+
+  // One shard per rank; ranks of a class may hold shards of different runs.
+  bool add_smallest_of_class(RankPricing& pricing, OptionId id, std::uint32_t rank_class) const {
+    const ShardingOption& option = options_.space().option(id);
+    std::optional<ShardSet> least;
+    for (const ClassShards& shards : options_.shards_by_class(id)) {
+      if (shards.rank_class != rank_class) continue;
+      const ShardSet one = shard(option.costs[shards.run], dual(id, rank_class));
+      least = least ? componentwise_min(*least, one) : one;
+    }
+    return !least || pricing.add({*least}, {1});
+  }
+
+  const OpenOptions& options_;
+  const CertifiedClasses& classes_;
+  const BoundNode& leaf_;
+  std::map<std::pair<OptionId, std::uint32_t>, double> duals_;
+};
+
+}  // namespace
+
+std::optional<std::string> check_pattern_leaf(const OpenOptions& options, const BoundNode& leaf,
+                                              std::uint64_t& work_left) {
+  return PatternLeaf(options, leaf).check(work_left);
+}
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,201 @@
+#include "search/embedding/best/bound/column_generation.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace shardwright::embedding {
+
+ColumnGeneration::ColumnGeneration(const BoundRows& rows, const BoundParameters& parameters)
+    : rows_(&rows), parameters_(parameters), kinds_(rows.model()) {
+  for (std::uint32_t c = 0; c < rows.classes().size(); ++c)
+    pricing_.emplace_back(rows, c, parameters.pricing);
+  dual_values_.resize(rows.rows().size());
+  answers_.resize(pricing_.size());
+}
+
+std::size_t ColumnGeneration::max_rows() const {
+  const ChoiceModel& model = rows_->model();
+  std::size_t size = 0;
+  for (std::uint32_t kind = 0; kind < kinds_.size(); ++kind) {
+    const std::uint32_t table = kinds_.first_of(kind);
+    size += rows_->first_row(model.first_choice(table + 1)) -
+            rows_->first_row(model.first_choice(table));
+  }
+  return size;
+}
+
+void ColumnGeneration::begin(double target, const Domain& domain, std::uint64_t work) {
+  question_.target = target;
+  question_.work_left = work;
+  question_.domain = domain;
+  question_.groups = kinds_.groups(domain);
+  question_.groups_of_kind.assign(kinds_.size(), {});
+  for (std::size_t g = 0; g < question_.groups.size(); ++g)
+    question_.groups_of_kind[question_.groups[g].kind].push_back(g);
+  master_ = std::make_unique<MasterProgram>(*rows_, question_.domain, question_.groups,
+                                            parameters_.columns);
+  for (const EqualTables& group : question_.groups)
+    add_single_shards(group);
+  for (const RankPattern& pattern : pool_) {
+    if (const std::optional<RankPattern> own = by_group(pattern)) master_->add(*own);
+  }
+}
+
+// A single shard is a pattern. Without these a table could lack any column at first.
+void ColumnGeneration::add_single_shards(const EqualTables& group) {
+  const ChoiceModel& model = rows_->model();
+  const std::uint32_t end = rows_->first_row(model.first_choice(group.first() + 1));
+  for (std::uint32_t r = rows_->first_row(model.first_choice(group.first())); r < end; ++r) {
+    const BoundRow& row = rows_->rows()[r];
+    for (std::uint32_t c = 0; c < rows_->classes().size(); ++c) {
+      const bool here = (question_.domain[row.choice] >> c & 1) != 0;
+      if (here && rows_->fits(row, c) &&
+          row.load <= rows_->classes().load_limit(c, question_.target))
+        master_->add({c, {{r, 1}}, row.load});
+    }
+  }
+}
+
+std::optional<RelaxationAnswer> ColumnGeneration::iterate(Budget& budget) {
+  RelaxationAnswer answer;
+  const std::uint64_t work_before = budget.work_done();
+  const std::size_t pivots_before = master_->num_pivots();
+  const bool solved = master_->solve();
+  budget.spend(master_->steps_per_pivot() * (master_->num_pivots() - pivots_before));
+  if (solved && master_->excess() < parameters_.columns.feasible_excess) {
+    answer.kind = RelaxationAnswer::Kind::kFeasible;
+    answer.plan = master_->plan();
+  } else if (solved && add_columns(budget, answer)) {
+    const std::uint64_t spent = budget.work_done() - work_before;
+    question_.work_left -= std::min(question_.work_left, spent);
+    if (question_.work_left > 0) return std::nullopt;
+    answer.plan = master_->plan();
+  }
+  master_.reset();
+  return answer;
+}
+
+// Adds improving columns. Returns false if the question is answered: the dual values show that no
+// plan exists, or no column improves the program. Incomplete pricing comes first; exact pricing is
+// needed only if it finds nothing.
+bool ColumnGeneration::add_columns(Budget& budget, RelaxationAnswer& answer) {
+  master_->dual_values(dual_values_);
+  for (const bool exact : {false, true}) {
+    const bool added = price_all_classes(exact, budget);
+    if (value_of_tables() > value_of_ranks() * (1 + parameters_.columns.margin)) {
+      answer.kind = RelaxationAnswer::Kind::kInfeasible;
+      answer.leaf = make_leaf();
+      return false;
+    }
+    if (added) return true;
+  }
+  answer.plan = master_->plan();
+  return false;
+}
+
+// Returns true if a column was added.
+bool ColumnGeneration::price_all_classes(bool exact, Budget& budget) {
+  const ColumnGenerationParameters& own = parameters_.columns;
+  bool added = false;
+  for (std::uint32_t c = 0; c < pricing_.size(); ++c) {
+    const double dual = master_->dual_of_class(c);
+    answers_[c] = pricing_[c].solve(
+        {dual_values_, question_.target, question_.domain, question_.groups, dual, exact}, budget);
+    if (answers_[c].value <= dual * (1 + own.min_relative_gain) + own.min_gain) continue;
+    master_->add(answers_[c].pattern);
+    pool_.push_back(by_kind(answers_[c].pattern));
+    added = true;
+  }
+  return added;
+}
+
+// What all ranks can hold at most.
+double ColumnGeneration::value_of_ranks() const {
+  double sum = 0;
+  for (std::uint32_t c = 0; c < answers_.size(); ++c)
+    sum += rows_->classes()[c].size * answers_[c].max_value;
+  return sum;
+}
+
+// Every table with its choice of least value.
+double ColumnGeneration::value_of_tables() const {
+  const ChoiceModel& model = rows_->model();
+  double sum = 0;
+  for (const EqualTables& group : question_.groups) {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::uint32_t i = 0; i < model.choices(group.first()).size(); ++i) {
+      const std::uint32_t choice = model.first_choice(group.first()) + i;
+      if (question_.domain[choice] == 0) continue;
+      double value = 0;
+      for (std::uint32_t r = rows_->first_row(choice); r < rows_->first_row(choice + 1); ++r)
+        value += rows_->rows()[r].need * dual_values_[r];
+      least = std::min(least, value);
+    }
+    sum += group.size() * least;
+  }
+  return sum;
+}
+
+BoundNode ColumnGeneration::make_leaf() const {
+  BoundNode leaf;
+  const ChoiceModel& model = rows_->model();
+  for (const EqualTables& group : question_.groups) {
+    const std::uint32_t first = rows_->first_row(model.first_choice(group.first()));
+    for (const std::uint32_t table : group.tables) {
+      const std::uint32_t begin = rows_->first_row(model.first_choice(table));
+      const std::uint32_t end = rows_->first_row(model.first_choice(table + 1));
+      for (std::uint32_t r = begin; r < end; ++r) {
+        const BoundRow& row = rows_->rows()[r];
+        const double value = dual_values_[first + r - begin];
+        if (value <= 0) continue;
+        leaf.shard_duals.push_back({model.choices()[row.choice].option, row.run, value});
+      }
+    }
+  }
+  for (const PricingAnswer& answer : answers_) {
+    leaf.multipliers.push_back(answer.multipliers);
+    leaf.max_pattern_values.push_back(answer.max_value);
+  }
+  return leaf;
+}
+
+// The pattern in rows of the first tables of kinds, which all groups of the kind can use.
+RankPattern ColumnGeneration::by_kind(const RankPattern& pattern) const {
+  const ChoiceModel& model = rows_->model();
+  RankPattern other = pattern;
+  for (auto& [row, count] : other.shards) {
+    const std::size_t table = model.table_of(rows_->rows()[row].choice);
+    const std::uint32_t first = kinds_.first_of(kinds_.kind_of(table));
+    row = rows_->first_row(model.first_choice(first)) + row -
+          rows_->first_row(model.first_choice(table));
+  }
+  return other;
+}
+
+// A pattern of kinds in rows of the current groups. Empty if it does not fit below the target, or
+// if the domains of the groups do not allow it.
+std::optional<RankPattern> ColumnGeneration::by_group(const RankPattern& pattern) const {
+  if (pattern.load > rows_->classes().load_limit(pattern.rank_class, question_.target)) {
+    return std::nullopt;
+  }
+  const ChoiceModel& model = rows_->model();
+  RankPattern own{pattern.rank_class, {}, pattern.load};
+  for (const auto& [row, count] : pattern.shards) {
+    const std::size_t table = model.table_of(rows_->rows()[row].choice);
+    std::uint32_t left = count;
+    for (const std::size_t g : question_.groups_of_kind[kinds_.kind_of(table)]) {
+      const EqualTables& group = question_.groups[g];
+      const std::uint32_t other = rows_->first_row(model.first_choice(group.first())) + row -
+                                  rows_->first_row(model.first_choice(table));
+      const BoundRow& held = rows_->rows()[other];
+      if ((question_.domain[held.choice] >> pattern.rank_class & 1) == 0) continue;
+      const std::uint32_t here = std::min(left, group.size() * held.max_per_rank);
+      if (here > 0) own.shards.emplace_back(other, here);
+      left -= here;
+    }
+    if (left > 0) return std::nullopt;
+  }
+  return own;
+}
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,84 @@
+// Column generation: is there a fractional mix of rank patterns that holds all tables?
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/embedding/bound/bound_certificate.h"
+#include "search/budget.h"
+#include "search/embedding/best/bound/master_program.h"
+#include "search/embedding/best/bound/model/bound_rows.h"
+#include "search/embedding/best/bound/model/table_groups.h"
+#include "search/embedding/best/bound/parameters.h"
+#include "search/embedding/best/bound/pricing/pricing_problem.h"
+
+namespace shardwright::embedding {
+
+struct RelaxationAnswer {
+  enum class Kind : std::uint8_t {
+    kInfeasible,  // no plan rates below the target; `leaf` proves it
+    kFeasible,    // a fractional plan does
+    kUnknown,     // neither was shown
+  };
+  Kind kind = Kind::kUnknown;
+  BoundNode leaf;
+  // The fractional plan, or what comes closest to one. Empty if the linear program was lost
+  // numerically.
+  FractionalPlan plan;
+};
+
+// The Dantzig-Wolfe relaxation. A pattern is a set of shards that one rank can hold below the
+// target load. CLP solves the restricted master program, PricingProblem finds improving patterns.
+// Patterns are kept and serve later targets and nodes.
+// Source: Dantzig, Wolfe, "Decomposition Principle for Linear Programs" (1960); Gilmore, Gomory, "A
+// Linear Programming Approach to the Cutting-Stock Problem" (1961).
+// Thread safety: one thread at a time. Refers to its arguments.
+class ColumnGeneration {
+ public:
+  ColumnGeneration(const BoundRows& rows, const BoundParameters& parameters);
+
+  // Rows of shards that a master program has at most, as long as tables of a kind share a domain.
+  std::size_t max_rows() const;
+
+  // Begins a question that may take `work` units. Precondition: every table has a choice in the
+  // domain.
+  void begin(double target, const Domain& domain, std::uint64_t work);
+  bool is_active() const { return master_ != nullptr; }
+  void abandon() { master_.reset(); }
+  // One iteration: solves the master program and adds columns. Returns the answer once there is
+  // one. Precondition: is_active().
+  std::optional<RelaxationAnswer> iterate(Budget& budget);
+
+ private:
+  // What the current question is about.
+  struct Question {
+    double target = 0;
+    std::uint64_t work_left = 0;
+    Domain domain;
+    std::vector<EqualTables> groups;
+    std::vector<std::vector<std::size_t>> groups_of_kind;
+  };
+
+  void add_single_shards(const EqualTables& group);
+  bool add_columns(Budget& budget, RelaxationAnswer& answer);
+  bool price_all_classes(bool exact, Budget& budget);
+  double value_of_tables() const;
+  double value_of_ranks() const;
+  BoundNode make_leaf() const;
+  RankPattern by_kind(const RankPattern& pattern) const;
+  std::optional<RankPattern> by_group(const RankPattern& pattern) const;
+
+  const BoundRows* rows_;
+  const BoundParameters& parameters_;
+  TableKinds kinds_;
+  std::vector<PricingProblem> pricing_;  // by rank class
+  std::vector<RankPattern> pool_;        // in rows of the first tables of kinds
+  Question question_;
+  std::unique_ptr<MasterProgram> master_;
+  std::vector<double> dual_values_;     // of one shard, by row
+  std::vector<PricingAnswer> answers_;  // by rank class
+};
+
+}  // namespace shardwright::embedding

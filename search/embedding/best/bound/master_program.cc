@@ -1,0 +1,129 @@
+#include "search/embedding/best/bound/master_program.h"
+
+#include <algorithm>
+
+namespace shardwright::embedding {
+
+MasterProgram::MasterProgram(const BoundRows& rows, const Domain& domain,
+                             const std::vector<EqualTables>& groups,
+                             const ColumnGenerationParameters& parameters)
+    : rows_(rows), domain_(domain), groups_(groups), parameters_(parameters) {
+  for (const EqualTables& group : groups)
+    group_row_.push_back(program_.add_row(group.size(), group.size()));
+  for (const RankClass& own : rows.classes().all())
+    class_row_.push_back(program_.add_row(-LinearProgram::kInfinity, own.size));
+  shard_row_.assign(rows.rows().size(), kNone);
+  for (const EqualTables& group : groups) {
+    for (const std::uint32_t choice : possible_choices(group)) {
+      const std::uint32_t first = rows.first_row(choice);
+      for (std::uint32_t r = first; r < rows.first_row(choice + 1); ++r) {
+        // A pricing problem uses two runs of a choice; the others need no place.
+        if (rows.rows()[r].in_class || r < first + 2)
+          shard_row_[r] = program_.add_row(0, LinearProgram::kInfinity);
+      }
+    }
+  }
+  add_choice_columns();
+  add_excess_column();
+}
+
+std::vector<std::uint32_t> MasterProgram::possible_choices(const EqualTables& group) const {
+  std::vector<std::uint32_t> possible;
+  const ChoiceModel& model = rows_.model();
+  for (std::uint32_t i = 0; i < model.choices(group.first()).size(); ++i) {
+    const std::uint32_t choice = model.first_choice(group.first()) + i;
+    if (domain_[choice] != 0) possible.push_back(choice);
+  }
+  return possible;
+}
+
+void MasterProgram::add_choice_columns() {
+  choice_column_.assign(domain_.size(), kNone);
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    for (const std::uint32_t choice : possible_choices(groups_[g])) {
+      entries_.assign(1, {group_row_[g], 1});
+      for (std::uint32_t r = rows_.first_row(choice); r < rows_.first_row(choice + 1); ++r) {
+        if (shard_row_[r] == kNone) continue;
+        entries_.push_back({shard_row_[r], -static_cast<double>(rows_.rows()[r].need)});
+      }
+      choice_column_[choice] = program_.add_column(0, 0, LinearProgram::kInfinity, entries_);
+    }
+  }
+}
+
+void MasterProgram::add_excess_column() {
+  entries_.clear();
+  for (std::size_t c = 0; c < class_row_.size(); ++c)
+    entries_.push_back({class_row_[c], -static_cast<double>(rows_.classes()[c].size)});
+  program_.add_column(1, 0, LinearProgram::kInfinity, entries_);
+}
+
+void MasterProgram::add(const RankPattern& pattern) {
+  entries_.clear();
+  for (const auto& [row, count] : pattern.shards) {
+    if (shard_row_[row] != kNone) entries_.push_back({shard_row_[row], static_cast<double>(count)});
+  }
+  entries_.push_back({class_row_[pattern.rank_class], 1});
+  patterns_.emplace_back(pattern, program_.add_column(0, 0, LinearProgram::kInfinity, entries_));
+}
+
+std::uint64_t MasterProgram::steps_per_pivot() const {
+  const std::uint64_t size = program_.num_rows() + program_.num_columns();
+  return parameters_.pivot_steps + std::min(size, parameters_.max_pivot_size_steps);
+}
+
+void MasterProgram::dual_values(std::vector<double>& values) const {
+  for (std::size_t r = 0; r < values.size(); ++r)
+    values[r] = shard_row_[r] == kNone ? 0 : std::max(0.0, program_.dual(shard_row_[r]));
+}
+
+double MasterProgram::dual_of_class(std::uint32_t rank_class) const {
+  return std::max(0.0, -program_.dual(class_row_[rank_class]));
+}
+
+FractionalPlan MasterProgram::plan() const {
+  FractionalPlan plan;
+  plan.shares.assign(domain_.size(), 0);
+  plan.shards.assign(shard_row_.size(), std::vector<double>(class_row_.size(), 0));
+  for (const auto& [pattern, column] : patterns_) {
+    for (const auto& [row, count] : pattern.shards)
+      plan.shards[row][pattern.rank_class] += count * program_.value(column);
+  }
+  for (const EqualTables& group : groups_)
+    deal_out(group, plan);
+  return plan;
+}
+
+// Gives the tables of a group their choices one after the other, so that few tables mix choices,
+// and with a choice its part of the shards.
+void MasterProgram::deal_out(const EqualTables& group, FractionalPlan& plan) const {
+  const std::uint32_t begin = rows_.model().first_choice(group.first());
+  std::size_t next = 0;
+  double rest_of_table = 1;
+  std::vector<std::vector<double>> shards;
+  for (const std::uint32_t choice : possible_choices(group)) {
+    const std::uint32_t first_row = rows_.first_row(choice);
+    shards.assign(plan.shards.begin() + first_row,
+                  plan.shards.begin() + rows_.first_row(choice + 1));
+    for (std::uint32_t r = first_row; r < rows_.first_row(choice + 1); ++r)
+      std::fill(plan.shards[r].begin(), plan.shards[r].end(), 0);
+    const double whole = program_.value(choice_column_[choice]);
+    double left = whole;
+    while (left > 0 && next < group.size()) {
+      const double share = std::min(left, rest_of_table);
+      const std::uint32_t own = rows_.model().first_choice(group.tables[next]) + (choice - begin);
+      plan.shares[own] += share;
+      for (std::size_t r = 0; r < shards.size(); ++r) {
+        for (std::size_t c = 0; c < shards[r].size(); ++c)
+          plan.shards[rows_.first_row(own) + r][c] += shards[r][c] * share / whole;
+      }
+      left -= share;
+      rest_of_table -= share;
+      if (rest_of_table > parameters_.min_share) continue;
+      ++next;
+      rest_of_table = 1;
+    }
+  }
+}
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,62 @@
+// The restricted master program of column generation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "search/embedding/best/bound/model/bound_rows.h"
+#include "search/embedding/best/bound/model/table_groups.h"
+#include "search/embedding/best/bound/parameters.h"
+#include "search/embedding/best/bound/pricing/pricing_problem.h"
+#include "search/linear_program.h"
+
+namespace shardwright::embedding {
+
+// Minimises the common excess of ranks used over ranks there are, such that every table takes one
+// choice in all and the patterns hold all shards of the choices taken. The relaxation is feasible
+// when the excess is 0. Columns are the patterns known so far; a pattern improves the program if
+// its value exceeds the dual value of its rank class. Thread safety: one thread at a time. Refers
+// to its arguments.
+class MasterProgram {
+ public:
+  MasterProgram(const BoundRows& rows, const Domain& domain, const std::vector<EqualTables>& groups,
+                const ColumnGenerationParameters& parameters);
+
+  void add(const RankPattern& pattern);
+  // Returns false if no optimum was found.
+  bool solve() { return program_.solve(); }
+  // Pivots so far, and the pricing steps that one takes as long as.
+  std::size_t num_pivots() const { return program_.iterations(); }
+  std::uint64_t steps_per_pivot() const;
+
+  // Of the last solution.
+  double excess() const { return program_.objective(); }
+  // Writes the dual value of one shard, by row. Rows that the program does not have get 0.
+  void dual_values(std::vector<double>& values) const;
+  double dual_of_class(std::uint32_t rank_class) const;
+  FractionalPlan plan() const;
+
+ private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
+  std::vector<std::uint32_t> possible_choices(const EqualTables& group) const;
+  void add_choice_columns();
+  void add_excess_column();
+  void deal_out(const EqualTables& group, FractionalPlan& plan) const;
+
+  const BoundRows& rows_;
+  const Domain& domain_;
+  const std::vector<EqualTables>& groups_;
+  const ColumnGenerationParameters& parameters_;
+  LinearProgram program_;
+  std::vector<std::size_t> group_row_;                         // by group
+  std::vector<std::size_t> class_row_;                         // by rank class
+  std::vector<std::size_t> shard_row_;                         // by row of the model
+  std::vector<std::size_t> choice_column_;                     // by choice
+  std::vector<std::pair<RankPattern, std::size_t>> patterns_;  // with their columns
+  std::vector<LinearProgram::Entry> entries_;                  // scratch
+};
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,97 @@
+#include "search/embedding/best/bound/model/bound_rows.h"
+
+#include <algorithm>
+
+namespace shardwright::embedding {
+namespace {
+
+BoundRow row_of(std::uint32_t choice, std::uint32_t run, const ChoiceRun& shard, std::uint32_t need,
+                std::uint32_t max_per_rank) {
+  return {choice, run, false, need, max_per_rank, shard.load, shard.hbm_bytes, shard.ddr_bytes};
+}
+
+void keep_cheapest(BoundRow& row, const ChoiceRun& shard) {
+  row.load = std::min(row.load, shard.load);
+  row.hbm_bytes = std::min(row.hbm_bytes, shard.hbm_bytes);
+  row.ddr_bytes = std::min(row.ddr_bytes, shard.ddr_bytes);
+}
+
+}  // namespace
+
+BoundRows::BoundRows(const ChoiceModel& model, bool separate_hosts,
+                     const RankClassParameters& parameters)
+    : model_(&model), classes_(model, separate_hosts, parameters) {
+  first_row_.push_back(0);
+  for (std::uint32_t choice = 0; choice < model.choices().size(); ++choice) {
+    add_rows(choice);
+    first_row_.push_back(static_cast<std::uint32_t>(rows_.size()));
+  }
+}
+
+void BoundRows::add_rows(std::uint32_t index) {
+  const Choice& choice = model_->choices()[index];
+  const std::span<const ChoiceRun> runs = model_->runs(choice);
+  switch (choice.reach) {
+    case Reach::kAllRanks:
+      add_row_per_class(index);
+      break;
+    case Reach::kWholeHosts: {
+      const std::uint32_t hosts = choice.num_shards / model_->local_world_size();
+      BoundRow row = row_of(index, 0, runs[0], choice.num_shards, hosts);
+      for (const ChoiceRun& run : runs)
+        keep_cheapest(row, run);
+      rows_.push_back(row);
+      break;
+    }
+    case Reach::kHost:
+    case Reach::kDevice:
+      for (std::uint32_t run = 0; run < runs.size(); ++run) {
+        const std::uint32_t count = runs[run].count;
+        if (count > 0) rows_.push_back(row_of(index, run, runs[run], count, count));
+      }
+      break;
+  }
+}
+
+void BoundRows::add_row_per_class(std::uint32_t index) {
+  const std::span<const ChoiceRun> runs = model_->runs(model_->choices()[index]);
+  std::vector<BoundRow> by_class(classes_.size());
+  std::size_t rank = 0;
+  for (const ChoiceRun& run : runs) {
+    for (std::uint32_t k = 0; k < run.count; ++k) {
+      const std::uint32_t c = classes_.class_of(rank++);
+      if (by_class[c].need == 0) {
+        by_class[c] = row_of(index, c, run, classes_[c].size, 1);
+        by_class[c].in_class = true;
+      }
+      keep_cheapest(by_class[c], run);
+    }
+  }
+  rows_.insert(rows_.end(), by_class.begin(), by_class.end());
+}
+
+bool BoundRows::is_possible(std::uint32_t choice, double target) const {
+  double largest_limit = 0;
+  for (std::uint32_t c = 0; c < classes_.size(); ++c)
+    largest_limit = std::max(largest_limit, classes_.load_limit(c, target));
+  if (model_->choices()[choice].max_load >= largest_limit) return false;
+  for (const BoundRow& row : rows_of(choice)) {
+    bool somewhere = false;
+    for (std::uint32_t c = 0; c < classes_.size() && !somewhere; ++c)
+      somewhere = fits(row, c) && row.load < classes_.load_limit(c, target);
+    if (!somewhere) return false;
+  }
+  return true;
+}
+
+std::span<const ClassSet> BoundRows::places(std::uint32_t index) const {
+  const Choice& choice = model_->choices()[index];
+  if (choice.reach == Reach::kDevice && choice.num_shards == 1) return classes_.single_classes();
+  if (choice.reach == Reach::kHost ||
+      (choice.reach == Reach::kWholeHosts && choice.num_shards == model_->local_world_size())) {
+    return classes_.hosts();
+  }
+  return {};
+}
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,73 @@
+// The demand side of the relaxation: rows of equal shards that need a place.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "search/embedding/best/bound/model/rank_classes.h"
+#include "search/embedding/model/choice_model.h"
+
+namespace shardwright::embedding {
+
+// `need` shards of one choice with equal cost, at most `max_per_rank` of them on one rank. For a
+// choice with a shard on every rank, a row holds the shards of one rank class, one per rank.
+struct BoundRow {
+  std::uint32_t choice = 0;
+  std::uint32_t run = 0;  // of the choice's layout; the rank class, if `in_class`
+  bool in_class = false;
+  std::uint32_t need = 0;
+  std::uint32_t max_per_rank = 0;
+  double load = 0;
+  std::int64_t hbm_bytes = 0;
+  std::int64_t ddr_bytes = 0;
+};
+
+// The solution of the relaxation: how much of every choice a plan takes, and how many shards of
+// every row it puts on every rank class.
+struct FractionalPlan {
+  std::vector<double> shares;
+  std::vector<std::vector<double>> shards;
+};
+
+// All rows, choice after choice. Where shards of a row differ (a class of ranks with slightly
+// different loads, the hosts of a choice that fills hosts) the row costs what its cheapest shard
+// costs, which weakens a bound and never makes it wrong.
+// Thread safety: immutable; const members may be called from any thread.
+class BoundRows {
+ public:
+  // Precondition: RankClasses::can_separate_hosts(), if hosts are to be separate.
+  BoundRows(const ChoiceModel& model, bool separate_hosts,
+            const RankClassParameters& parameters = {});
+
+  const ChoiceModel& model() const { return *model_; }
+  const RankClasses& classes() const { return classes_; }
+  std::span<const BoundRow> rows() const { return rows_; }
+  std::uint32_t first_row(std::uint32_t choice) const { return first_row_[choice]; }
+  std::span<const BoundRow> rows_of(std::uint32_t choice) const {
+    return std::span(rows_).subspan(first_row_[choice],
+                                    first_row_[choice + 1] - first_row_[choice]);
+  }
+  // Returns true if an otherwise empty rank of the class has the memory for a shard of the row.
+  bool fits(const BoundRow& row, std::uint32_t rank_class) const {
+    const Storage& room = classes_[rank_class].room;
+    return (!row.in_class || row.run == rank_class) && row.hbm_bytes <= room.hbm.value() &&
+           row.ddr_bytes <= room.ddr.value();
+  }
+  // Returns false if no plan that rates below `target` can take the choice.
+  bool is_possible(std::uint32_t choice, double target) const;
+  // If the choice lies in one place, the places that it may be in: the host of all its shards, or
+  // the class of its only shard. Empty otherwise. Branching divides these.
+  std::span<const ClassSet> places(std::uint32_t choice) const;
+
+ private:
+  void add_rows(std::uint32_t choice);
+  void add_row_per_class(std::uint32_t choice);
+
+  const ChoiceModel* model_;
+  RankClasses classes_;
+  std::vector<BoundRow> rows_;
+  std::vector<std::uint32_t> first_row_;
+};
+
+}  // namespace shardwright::embedding

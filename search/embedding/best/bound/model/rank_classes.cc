@@ -1,0 +1,117 @@
+#include "search/embedding/best/bound/model/rank_classes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace shardwright::embedding {
+namespace {
+
+std::vector<std::uint64_t> distinct(std::vector<std::uint64_t> values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+// Ranks at which the load of a choice with a shard on every rank changes; for each the largest
+// change, largest first.
+std::vector<std::pair<double, std::uint32_t>> load_changes(const ChoiceModel& model,
+                                                           double least_difference) {
+  std::map<std::uint32_t, double> changes;
+  for (const Choice& choice : model.choices()) {
+    if (choice.reach != Reach::kAllRanks) continue;
+    const std::span<const ChoiceRun> runs = model.runs(choice);
+    std::uint32_t rank = 0;
+    for (std::size_t run = 0; run + 1 < runs.size(); ++run) {
+      rank += runs[run].count;
+      const double difference = std::abs(runs[run].load - runs[run + 1].load);
+      if (difference > least_difference * std::max(runs[run].load, runs[run + 1].load))
+        changes[rank] = std::max(changes[rank], difference);
+    }
+  }
+  std::vector<std::pair<double, std::uint32_t>> sorted;
+  for (const auto& [rank, difference] : changes)
+    sorted.emplace_back(-difference, rank);
+  std::sort(sorted.begin(), sorted.end());
+  return sorted;
+}
+
+}  // namespace
+
+bool RankClasses::can_separate_hosts(const ChoiceModel& model,
+                                     const RankClassParameters& parameters) {
+  return model.num_hosts() > 1 && model.num_hosts() <= parameters.max_hosts &&
+         std::any_of(model.choices().begin(), model.choices().end(), [&](const Choice& choice) {
+           return choice.reach == Reach::kHost || (choice.reach == Reach::kWholeHosts &&
+                                                   choice.num_shards == model.local_world_size());
+         });
+}
+
+RankClasses::RankClasses(const ChoiceModel& model, bool separate_hosts,
+                         const RankClassParameters& parameters) {
+  Labels labels = label_kinds(model, parameters);
+  if (separate_hosts) {
+    for (std::size_t rank = 0; rank < labels.size(); ++rank)
+      labels[rank] = labels[rank] * model.num_hosts() + rank / model.local_world_size();
+  }
+  split_by_load(model, parameters, labels);
+  make_classes(model, labels);
+  for (std::size_t c = 0; c < classes_.size(); ++c)
+    single_classes_.push_back(ClassSet{1} << c);
+  hosts_.assign(separate_hosts ? model.num_hosts() : 0, 0);
+  for (std::size_t rank = 0; rank < labels.size() && separate_hosts; ++rank)
+    hosts_[rank / model.local_world_size()] |= ClassSet{1} << class_of_rank_[rank];
+}
+
+RankClasses::Labels RankClasses::label_kinds(const ChoiceModel& model,
+                                             const RankClassParameters& parameters) {
+  const std::span<const Storage> room = model.room();
+  std::map<std::pair<Storage, double>, std::uint64_t> kinds;
+  const auto kind = [&](std::size_t rank) {
+    return std::pair(room[rank], model.time_scale(static_cast<Rank>(rank)));
+  };
+  for (std::size_t rank = 0; rank < room.size(); ++rank)
+    kinds.try_emplace(kind(rank), kinds.size());
+  Labels labels(room.size(), 0);
+  if (kinds.size() > parameters.max_kinds) return labels;
+  for (std::size_t rank = 0; rank < room.size(); ++rank)
+    labels[rank] = kinds[kind(rank)];
+  return labels;
+}
+
+// The largest changes of load split first, until there would be too many classes.
+void RankClasses::split_by_load(const ChoiceModel& model, const RankClassParameters& parameters,
+                                Labels& labels) {
+  for (const auto& [difference, rank] : load_changes(model, parameters.load_difference)) {
+    Labels split = labels;
+    for (std::size_t r = 0; r < split.size(); ++r)
+      split[r] = 2 * split[r] + (r >= rank ? 1 : 0);
+    const Labels values = distinct(split);
+    if (values.size() > parameters.max_classes) return;
+    // Only their order counts, and small numbers cannot overflow.
+    for (std::uint64_t& value : split) {
+      value = static_cast<std::uint64_t>(std::lower_bound(values.begin(), values.end(), value) -
+                                         values.begin());
+    }
+    labels = std::move(split);
+  }
+}
+
+void RankClasses::make_classes(const ChoiceModel& model, const Labels& labels) {
+  const std::span<const Storage> room = model.room();
+  std::map<std::uint64_t, std::uint32_t> number;
+  for (std::size_t rank = 0; rank < room.size(); ++rank) {
+    const auto [found, added] =
+        number.try_emplace(labels[rank], static_cast<std::uint32_t>(classes_.size()));
+    const double scale = model.time_scale(static_cast<Rank>(rank));
+    if (added) classes_.push_back({0, {}, scale});
+    RankClass& own = classes_[found->second];
+    own.time_scale = std::min(own.time_scale, scale);
+    ++own.size;
+    own.room.hbm = std::max(own.room.hbm, room[rank].hbm);
+    own.room.ddr = std::max(own.room.ddr, room[rank].ddr);
+    class_of_rank_.push_back(found->second);
+  }
+}
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,71 @@
+// Ranks that the relaxation need not tell apart.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "search/embedding/best/bound/model/parameters.h"
+#include "search/embedding/model/choice_model.h"
+
+namespace shardwright::embedding {
+
+struct RankClass {
+  std::uint32_t size = 0;
+  Storage room;           // of its largest rank, never negative
+  double time_scale = 1;  // the least of its ranks
+};
+
+// Rank classes as bits: bit c stands for class c.
+using ClassSet = std::uint32_t;
+
+// The domain of a branch-and-bound node: for every choice the classes where its shards may be. A
+// choice without any class is excluded.
+using Domain = std::vector<ClassSet>;
+
+// Ranks of a class have the same room and time scale and about the same load from every choice with
+// a shard on every rank. If hosts are separate, they also belong to the same host. If there are
+// more kinds than the parameters allow, kinds are merged: a class then counts as large as its
+// largest rank and as fast as its fastest, which weakens a bound and never makes it wrong. Thread
+// safety: immutable; const members may be called from any thread.
+class RankClasses {
+ public:
+  // Precondition: can_separate_hosts(), if hosts are to be separate.
+  RankClasses(const ChoiceModel& model, bool separate_hosts, const RankClassParameters& parameters);
+
+  // Returns true if some choice lies within one host and the hosts are few enough.
+  static bool can_separate_hosts(const ChoiceModel& model, const RankClassParameters& parameters);
+
+  std::size_t size() const { return classes_.size(); }
+  const RankClass& operator[](std::size_t rank_class) const { return classes_[rank_class]; }
+  std::span<const RankClass> all() const { return classes_; }
+  std::uint32_t class_of(std::size_t rank) const { return class_of_rank_[rank]; }
+  const std::vector<std::uint32_t>& class_of_rank() const { return class_of_rank_; }
+  // The load that a rank of the class has when its rating is `target`.
+  double load_limit(std::size_t rank_class, double target) const {
+    return target / classes_[rank_class].time_scale;
+  }
+
+  ClassSet everywhere() const { return (ClassSet{1} << classes_.size()) - 1; }
+  // Every class by itself.
+  std::span<const ClassSet> single_classes() const { return single_classes_; }
+  // The classes of every host. Empty unless hosts are separate.
+  std::span<const ClassSet> hosts() const { return hosts_; }
+
+ private:
+  // A number per rank, equal for ranks of one class.
+  using Labels = std::vector<std::uint64_t>;
+
+  static Labels label_kinds(const ChoiceModel& model, const RankClassParameters& parameters);
+  static void split_by_load(const ChoiceModel& model, const RankClassParameters& parameters,
+                            Labels& labels);
+  void make_classes(const ChoiceModel& model, const Labels& labels);
+
+  std::vector<RankClass> classes_;
+  std::vector<std::uint32_t> class_of_rank_;
+  std::vector<ClassSet> single_classes_;
+  std::vector<ClassSet> hosts_;
+};
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,53 @@
+// Dominance between labels.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "search/embedding/best/bound/pricing/completion_bound.h"
+
+namespace shardwright::embedding {
+
+// The Pareto front of HBM and value: for every amount of HBM the most value with no more of it.
+// Thread safety: one thread at a time.
+class ParetoFront {
+ public:
+  void clear() { points_.clear(); }
+  // Returns true if a point has no more HBM and no less value. O(log points).
+  bool dominates(double hbm, double value) const;
+  // Adds a point that is not dominated. O(points) for the points that it replaces or moves.
+  void add(double hbm, double value);
+
+ private:
+  std::vector<std::pair<double, double>> points_;  // HBM and value, both rising
+};
+
+// Removes dominated labels: another label is worth no less, uses no more of any resource and has no
+// more copies of the class at hand. Labels are visited by rising load, so load is no worse. The
+// Pareto front then finds dominating labels that differ in HBM and value only; a few labels kept
+// last are compared in all resources.
+// Source: Nemhauser, Ullmann, "Discrete Dynamic Programming and Capital Allocation" (1969).
+// Thread safety: one thread at a time.
+class DominanceFilter {
+ public:
+  explicit DominanceFilter(std::size_t max_comparisons) : max_comparisons_(max_comparisons) {}
+
+  // Use counts as the completion bound says. So do numbers of copies up to `equal_copies`: more of
+  // the class are left then than can fit.
+  void apply(const CompletionBound& completion, std::uint32_t equal_copies,
+             std::vector<Label>& labels);
+
+ private:
+  bool is_dominated(const Label& own) const;
+
+  std::size_t max_comparisons_;
+  std::vector<Label> counted_;        // the labels, with their use as it counts
+  std::vector<std::uint32_t> order_;  // by load
+  std::vector<std::uint32_t> kept_;
+  std::vector<Label> kept_labels_;
+  ParetoFront front_;
+};
+
+}  // namespace shardwright::embedding

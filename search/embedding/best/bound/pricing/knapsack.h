@@ -1,0 +1,116 @@
+// The pricing problem as a multiple-choice knapsack.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/embedding/bound/bound_certificate.h"
+#include "search/embedding/best/bound/model/bound_rows.h"
+#include "search/embedding/best/bound/model/table_groups.h"
+
+namespace shardwright::embedding {
+
+// What shards use of a rank: load in units of the rating, memory in bytes.
+struct Resources {
+  double load = 0;
+  double hbm = 0;
+  double ddr = 0;
+
+  Resources& operator+=(const Resources& other) {
+    load += other.load;
+    hbm += other.hbm;
+    ddr += other.ddr;
+    return *this;
+  }
+  friend Resources operator+(Resources a, const Resources& b) { return a += b; }
+};
+
+inline Resources componentwise_max(const Resources& a, const Resources& b) {
+  return {std::max(a.load, b.load), std::max(a.hbm, b.hbm), std::max(a.ddr, b.ddr)};
+}
+
+// Value less the cost of the resources at the multipliers.
+inline double reduced_value(double value, const Resources& use,
+                            const CapacityMultipliers& multipliers) {
+  return value - multipliers.load * use.load - multipliers.hbm * use.hbm -
+         multipliers.ddr * use.ddr;
+}
+
+// Shards of one choice on one rank: of up to two of its rows.
+struct Item {
+  double value = 0;  // sum of their dual values
+  Resources use;
+  std::uint32_t row = 0;
+  std::uint32_t count = 0;
+  std::uint32_t other_row = 0;
+  std::uint32_t other_count = 0;
+};
+
+// The items of a group of identical tables. The rank holds at most one item for each of `copies`
+// tables.
+struct ItemClass {
+  std::uint32_t first_item = 0;
+  std::uint32_t num_items = 0;
+  std::uint32_t copies = 1;
+  double best_reduced_value = 0;  // of one copy; never negative
+  Resources max_use;              // of each resource, by any item
+};
+
+// What a pricing problem is asked.
+struct PricingQuery {
+  std::span<const double> dual_values;  // of one shard, by row; of the first tables of groups only
+  double target = 0;                    // rating that limits the load of a rank
+  const Domain& domain;
+  std::span<const EqualTables> groups;
+  // Patterns of no more value than this are of no interest.
+  double at_least = 0;
+  // Proves the answer best, however long that takes.
+  bool exact = false;
+};
+
+// The items of one rank class and its capacity. Items that another item of their class dominates
+// are left out. Of a choice with more than two rows, only the first two with a positive dual value
+// count: the others must have the dual value 0. Source: Kellerer, Pferschy, Pisinger, "Knapsack
+// Problems" (2004), chapter 11 (multiple choice). Thread safety: one thread at a time.
+class Knapsack {
+ public:
+  Knapsack(const BoundRows& rows, std::uint32_t rank_class)
+      : rows_(&rows), rank_class_(rank_class) {}
+
+  void fill(const PricingQuery& query);
+  // Rounds the resources of all items down to multiples of capacity / `units`, so that fewer labels
+  // differ. Every pattern that fits still fits; new ones may exceed the capacity by one unit per
+  // item.
+  void round_down(double units);
+  // Puts the classes with the most promising items first.
+  void sort_classes(const CapacityMultipliers& multipliers);
+
+  const BoundRows& rows() const { return *rows_; }
+  std::uint32_t rank_class() const { return rank_class_; }
+  const Resources& capacity() const { return capacity_; }
+  bool fits(const Resources& use) const {
+    return use.load <= capacity_.load && use.hbm <= capacity_.hbm && use.ddr <= capacity_.ddr;
+  }
+  std::span<const Item> items() const { return items_; }
+  std::span<const Item> items_of(const ItemClass& own) const {
+    return std::span(items_).subspan(own.first_item, own.num_items);
+  }
+  std::span<const ItemClass> classes() const { return classes_; }
+  // A number of copies that does not fit, or one more than there are.
+  std::uint32_t multiplicity_bound(const ItemClass& own) const;
+
+ private:
+  void add_items(std::uint32_t choice, std::span<const double> dual_values);
+  bool add_item(const Item& item);
+  void drop_dominated_items(std::size_t first);
+
+  const BoundRows* rows_;
+  std::uint32_t rank_class_;
+  Resources capacity_;
+  std::vector<Item> items_;
+  std::vector<ItemClass> classes_;
+};
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,175 @@
+#include "search/embedding/best/bound/pricing/label_search.h"
+
+#include <algorithm>
+
+namespace shardwright::embedding {
+
+void LabelSearch::begin(const Knapsack& knapsack, const CapacityMultipliers& multipliers,
+                        double at_least) {
+  knapsack_ = &knapsack;
+  multipliers_ = multipliers;
+  completion_.reset(knapsack);
+  completion_.add_relaxation(multipliers);
+  for (const KnapsackParameters::Scale& scale : parameters_.other_relaxations) {
+    completion_.add_relaxation(
+        {multipliers.load * scale.load, multipliers.hbm * scale.hbm, multipliers.ddr});
+  }
+  steps_ += (1 + parameters_.other_relaxations.size()) * knapsack.items().size();
+  fill_greedily();
+  threshold_ = std::max(at_least, best_.value);
+}
+
+// Takes of every class the items of largest reduced value that still fit.
+void LabelSearch::fill_greedily() {
+  trail_.assign(1, Step{});
+  Label greedy;
+  for (const ItemClass& own : knapsack_->classes()) {
+    for (std::uint32_t k = 0; k < own.copies; ++k) {
+      const Item* best = nullptr;
+      double best_reduced_value = 0;
+      for (const Item& item : knapsack_->items_of(own)) {
+        if (!knapsack_->fits(greedy.use + item.use)) continue;
+        const double reduced = reduced_value(item.value, item.use, multipliers_);
+        if (best != nullptr && reduced <= best_reduced_value) continue;
+        best = &item;
+        best_reduced_value = reduced;
+      }
+      if (best == nullptr) break;
+      trail_.push_back({greedy.last, static_cast<std::uint32_t>(best - knapsack_->items().data())});
+      greedy.use += best->use;
+      greedy.value += best->value;
+      greedy.last = static_cast<std::uint32_t>(trail_.size() - 1);
+    }
+  }
+  best_ = greedy;
+  last_of_other_half_ = 0;
+}
+
+void LabelSearch::run_beam() { extend_from(0, parameters_.beam_width, parameters_.beam_width); }
+
+bool LabelSearch::run_to_end() {
+  const std::size_t num_classes = knapsack_->classes().size();
+  const std::size_t end = extend_from(0, parameters_.max_labels_of_first_half, 0);
+  if (end == num_classes) return true;
+  if (labels_.size() > parameters_.max_labels) return false;
+  std::vector<Label> others = labels_;
+  if (extend_from(end, parameters_.max_labels, 0) < num_classes) return false;
+  join(std::move(others));
+  return true;
+}
+
+// Makes labels of the classes from `first` on, until there are more than `max_labels`. All other
+// classes count as still to come. A `beam_width` of 0 keeps all labels. Returns the first class
+// that is not in the labels.
+std::size_t LabelSearch::extend_from(std::size_t first, std::size_t max_labels,
+                                     std::size_t beam_width) {
+  labels_.assign(1, Label{});
+  completion_.begin();
+  for (std::size_t i = first; i < knapsack_->classes().size(); ++i) {
+    if (labels_.size() > max_labels || !extend(i, beam_width)) return i;
+  }
+  return knapsack_->classes().size();
+}
+
+// Extends every label by as many copies of the class as fit. Items are added one after the other,
+// so no combination appears in two orders. Returns false if that makes too many labels.
+bool LabelSearch::extend(std::size_t class_index, std::size_t beam_width) {
+  const ItemClass& own = knapsack_->classes()[class_index];
+  completion_.pass_value(class_index);
+  const bool is_single = own.copies == 1;
+  if (is_single) completion_.pass_use(own);
+  const std::uint32_t equal_copies =
+      is_single ? 0 : own.copies - std::min(own.copies, knapsack_->multiplicity_bound(own));
+  for (std::uint32_t item = own.first_item; item < own.first_item + own.num_items; ++item) {
+    if (!is_single) completion_.look_ahead(own, item);
+    add_item(item, own.copies);
+    if (!is_single) {
+      drop_dominated(equal_copies);
+      keep_most_promising(beam_width);
+    }
+    if (labels_.size() > parameters_.max_labels) return false;
+  }
+  if (!is_single) completion_.pass_use(own);
+  for (Label& label : labels_)
+    label.copies = 0;
+  std::erase_if(labels_, [&](const Label& label) { return !can_win(label, 0); });
+  drop_dominated(0);
+  keep_most_promising(beam_width);
+  return true;
+}
+
+// Labels that the item is added to are followed by those with one copy more.
+void LabelSearch::add_item(std::uint32_t index, std::uint32_t copies) {
+  const Item& item = knapsack_->items()[index];
+  for (std::size_t i = 0; i < labels_.size(); ++i) {
+    ++steps_;
+    if (labels_[i].copies == copies) continue;
+    Label more = labels_[i];
+    more.use += item.use;
+    more.value += item.value;
+    ++more.copies;
+    if (!knapsack_->fits(more.use) || !can_win(more, copies - more.copies)) continue;
+    trail_.push_back({more.last, index});
+    more.last = static_cast<std::uint32_t>(trail_.size() - 1);
+    if (more.value > threshold_ || (more.value > best_.value && best_.value < threshold_)) {
+      take_best(more, 0);
+    }
+    labels_.push_back(more);
+  }
+}
+
+void LabelSearch::take_best(const Label& label, std::uint32_t last_of_other_half) {
+  best_ = label;
+  last_of_other_half_ = last_of_other_half;
+  threshold_ = std::max(threshold_, label.value);
+}
+
+bool LabelSearch::can_win(const Label& label, std::uint32_t copies_ahead) const {
+  return completion_.can_exceed(label, copies_ahead, threshold_ * (1 + kPricingTolerance));
+}
+
+void LabelSearch::drop_dominated(std::uint32_t equal_copies) {
+  steps_ += labels_.size();
+  dominance_.apply(completion_, equal_copies, labels_);
+}
+
+void LabelSearch::keep_most_promising(std::size_t beam_width) {
+  if (beam_width == 0 || labels_.size() <= beam_width) return;
+  const auto middle = labels_.begin() + static_cast<std::ptrdiff_t>(beam_width);
+  std::nth_element(labels_.begin(), middle, labels_.end(), [&](const Label& a, const Label& b) {
+    const double reduced_a = reduced_value(a.value, a.use, multipliers_);
+    const double reduced_b = reduced_value(b.value, b.use, multipliers_);
+    return reduced_a != reduced_b ? reduced_a > reduced_b : a.last < b.last;
+  });
+  labels_.resize(beam_width);
+}
+
+// Finds the best pair of a label and one of the other half that fit a rank together.
+void LabelSearch::join(std::vector<Label> others) {
+  std::sort(others.begin(), others.end(), [](const Label& a, const Label& b) {
+    return a.value != b.value ? a.value > b.value : a.last < b.last;
+  });
+  std::uint64_t pairs = 0;
+  for (const Label& label : labels_) {
+    for (const Label& other : others) {
+      ++pairs;
+      const double value = label.value + other.value;
+      if (value <= threshold_) break;
+      if (!knapsack_->fits(label.use + other.use)) continue;
+      take_best({label.use, value, label.last, label.copies}, other.last);
+      break;
+    }
+  }
+  steps_ += pairs / parameters_.pairs_per_step;
+}
+
+std::vector<Item> LabelSearch::best_items() const {
+  std::vector<Item> items;
+  for (const std::uint32_t last : {best_.last, last_of_other_half_}) {
+    for (std::uint32_t at = last; at != 0; at = trail_[at].previous)
+      items.push_back(knapsack_->items()[trail_[at].item]);
+  }
+  return items;
+}
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,56 @@
+// The pricing problem of column generation: the pattern of most value that one rank can hold.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/embedding/bound/bound_certificate.h"
+#include "search/budget.h"
+#include "search/embedding/best/bound/pricing/knapsack.h"
+#include "search/embedding/best/bound/pricing/label_search.h"
+#include "search/embedding/best/bound/pricing/parameters.h"
+
+namespace shardwright::embedding {
+
+// A column of the master program: shards on one rank of a class, as (row, count) by rising row. It
+// holds rows of one choice per table at most. A row of the first table of a group counts for every
+// table of the group.
+struct RankPattern {
+  std::uint32_t rank_class = 0;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> shards;
+  double load = 0;
+};
+
+struct PricingAnswer {
+  RankPattern pattern;
+  double value = 0;      // of the pattern
+  double max_value = 0;  // no pattern is worth more; `value` plus rounding, if that was proved
+  CapacityMultipliers multipliers;  // at which the relaxation about reaches its minimum
+};
+
+// Solves the pricing problem of one rank class, again and again for other dual values.
+// Thread safety: one thread at a time. Refers to its arguments.
+class PricingProblem {
+ public:
+  PricingProblem(const BoundRows& rows, std::uint32_t rank_class,
+                 const KnapsackParameters& parameters)
+      : parameters_(parameters), knapsack_(rows, rank_class), search_(parameters) {}
+
+  // If no pattern is worth more than `query.at_least`, `max_value` is at least that and the pattern
+  // need not be the best. If an exact search needs too many labels, it is repeated with rounded
+  // resources: `max_value` stays valid, and the pattern may exceed the rank by a little.
+  PricingAnswer solve(const PricingQuery& query, Budget& budget);
+
+ private:
+  enum class Found : std::uint8_t { kGood, kBest, kTooMany };
+  Found find(const CapacityMultipliers& multipliers, const PricingQuery& query);
+  RankPattern best_pattern() const;
+
+  const KnapsackParameters& parameters_;
+  Knapsack knapsack_;
+  LabelSearch search_;
+  bool was_easy_ = true;  // the last full search
+};
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,258 @@
+// Which proofs of a lower bound the check accepts, and which it refuses.
+#include "core/embedding/bound/check_bound.h"
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "tests/support/embedding/embedding_builders.h"
+#include "tests/support/embedding/space_builder.h"
+
+namespace shardwright::check_bound_test {
+
+namespace {
+
+using namespace shardwright;
+using namespace shardwright::embedding;
+using namespace shardwright::test_support;
+using enum ShardingType;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kLess = 1 - 1e-8;
+
+BoundNode leaf(std::vector<CapacityMultipliers> multipliers) {
+  BoundNode node;
+  node.multipliers = std::move(multipliers);
+  return node;
+}
+
+BoundNode branch(std::size_t table, std::vector<OptionDomain> first_child) {
+  BoundNode node;
+  node.is_leaf = false;
+  node.table = TableId(table);
+  node.first_child = std::move(first_child);
+  return node;
+}
+
+// A search space and a proof for it that the check accepts.
+struct Proof {
+  std::shared_ptr<const SearchSpace> space;
+  BoundCertificate certificate;
+
+  std::optional<std::string> wrong() const {
+    return check_bound(*space, space->problem().topology(), certificate);
+  }
+  // What is wrong with a changed copy of the proof.
+  template <class Change>
+  std::string after(const Change& change) const {
+    Proof changed = *this;
+    change(changed.certificate);
+    return changed.wrong().value_or("");
+  }
+};
+
+ProblemSpec spec(std::size_t tables, std::int64_t world, std::int64_t local) {
+  ProblemSpec spec = problem_spec(tables, world, local);
+  spec.topology.hbm_cap_bytes = 100;
+  spec.topology.ddr_cap_bytes = 100;
+  return spec;
+}
+
+// Three tables of 2 ms on two ranks: the Lagrangian bound is 3 ms, the pattern bound 4 ms.
+SpaceBuilder three_tables() {
+  SpaceBuilder builder(spec(3, 2, 2));
+  for (std::size_t table = 0; table < 3; ++table)
+    builder.add(table, kTableWise, 1, 2, 10);
+  return builder;
+}
+
+Proof lagrangian_proof() {
+  return {three_tables().take(), {3 * kLess, {0, 0}, {leaf({{1, 0, 0}})}}};
+}
+
+Proof pattern_proof() {
+  BoundNode node = leaf({{0.5, 0, 0}});
+  for (std::size_t i = 0; i < 3; ++i)
+    node.shard_duals.push_back({OptionId(i), 0, 1});
+  node.max_pattern_values = {1 + 1e-9};
+  return {three_tables().take(), {4 * kLess, {0, 0}, {node}}};
+}
+
+// A table of 4 ms on one rank or 3 ms on each of both, one of 4 ms and one of 1 ms: 4.5 ms.
+Proof branch_by_options() {
+  auto space = SpaceBuilder(spec(3, 2, 2))
+                   .add(0, kTableWise, 1, 4, 10)
+                   .add(0, kRowWise, 2, 3, 5)
+                   .add(1, kTableWise, 1, 4, 10)
+                   .add(2, kTableWise, 1, 1, 10)
+                   .take();
+  return {
+      space,
+      {4.5 * kLess, {0, 0}, {branch(0, {{OptionId(0), 1}}), leaf({{1, 0, 0}}), leaf({{1, 0, 0}})}}};
+}
+
+// Time counts twice on the second rank. Tables of 3 and 2 ms, the second in one shard or, at 1.5
+// ms each, in two: all on the first rank rate 5, the 2 ms on the second rate 4.
+Proof branch_by_places() {
+  ProblemSpec uneven = spec(2, 2, 2);
+  uneven.calibration.rank_time = {1, 2};
+  auto space = SpaceBuilder(std::move(uneven))
+                   .add(0, kTableWise, 1, 3, 10)
+                   .add(1, kTableWise, 1, 2, 10)
+                   .add(1, kColumnWise, 2, 1.5, 5)
+                   .take();
+  // With the first table on rank 0 the Lagrangian bound is 3.6; on rank 1 that table alone rates 6.
+  return {space,
+          {3.6 * kLess,
+           {0, 1},
+           {branch(0, {{OptionId(0), 1}}), leaf({{2, 0, 0}, {1, 0, 0}}),
+            leaf({{1, 0, 0}, {0, 0, 0}})}}};
+}
+
+}  // namespace
+
+TEST_CASE("check bound: genuine proofs are accepted") {
+  CHECK(lagrangian_proof().wrong().value_or("") == "");
+  CHECK(pattern_proof().wrong().value_or("") == "");
+  CHECK(branch_by_options().wrong().value_or("") == "");
+  CHECK(branch_by_places().wrong().value_or("") == "");
+}
+
+TEST_CASE("check bound: a bound that is too high is refused") {
+  for (const Proof& proof :
+       {lagrangian_proof(), pattern_proof(), branch_by_options(), branch_by_places()}) {
+    CHECK(proof.after([](auto& c) { c.bound *= 1 + 1e-6; }) != "");
+    CHECK(proof.after([](auto& c) { c.bound = kNaN; }) == "the bound is not a finite number");
+    CHECK(proof.after([](auto& c) { c.bound = kInfinity; }) != "");
+    CHECK(proof.after([](auto& c) { c.bound *= 0.9; }) == "");
+    CHECK(proof.after([](auto& c) { c.bound = -1; }) == "");
+  }
+}
+
+TEST_CASE("check bound: a malformed tree is refused") {
+  const Proof proof = branch_by_options();
+  CHECK(proof.after([](auto& c) { c.nodes.clear(); }) == "the tree lacks a node");
+  CHECK(proof.after([](auto& c) { c.nodes.pop_back(); }) == "the tree lacks a node");
+  CHECK(proof.after([](auto& c) { c.nodes.push_back(c.nodes.back()); }) ==
+        "the tree has nodes that belong to no parent");
+  CHECK(proof.after([](auto& c) { c.nodes[0].table = TableId(3); }) ==
+        "a node branches on a table that does not exist");
+  CHECK(proof.after([](auto& c) {
+    c.nodes.assign(50'000, branch(0, {{OptionId(0), 1}}));
+  }) == "the tree is too deep");
+  // A branch that keeps nothing in its first child proves no more than its second child.
+  CHECK(proof.after([](auto& c) { c.nodes[0].first_child.clear(); }) == "");
+}
+
+TEST_CASE("check bound: classes that do not match the ranks are refused") {
+  const Proof proof = branch_by_places();
+  for (const std::vector<std::uint32_t>& classes :
+       {std::vector<std::uint32_t>{}, {0}, {0, 1, 1}, {0, 2}, {0, 0xffffffffU}}) {
+    CHECK(proof.after([&](auto& c) { c.class_of_rank = classes; }) ==
+          "the rank classes do not match the topology");
+  }
+  // In one class all ranks count as the fastest, and the branch divides other places.
+  CHECK(proof.after([](auto& c) { c.class_of_rank = {0, 0}; }) != "");
+  CHECK(proof.after([](auto& c) { c.class_of_rank = {1, 0}; }) != "");
+}
+
+TEST_CASE("check bound: invalid or weaker multipliers are refused") {
+  const Proof proof = branch_by_places();
+  for (const double price : {-1e-9, kNaN, kInfinity}) {
+    CHECK(proof.after([&](auto& c) { c.nodes[1].multipliers[0].load = price; }) ==
+          "a leaf lacks valid multipliers for every rank class");
+    CHECK(proof.after([&](auto& c) { c.nodes[1].multipliers[1].hbm = price; }) ==
+          "a leaf lacks valid multipliers for every rank class");
+    CHECK(proof.after([&](auto& c) { c.nodes[1].multipliers[1].ddr = price; }) ==
+          "a leaf lacks valid multipliers for every rank class");
+  }
+  CHECK(proof.after([](auto& c) { c.nodes[1].multipliers.pop_back(); }) != "");
+  CHECK(proof.after([](auto& c) { c.nodes[1].multipliers[0].load = 2.1; }) != "");
+  CHECK(proof.after([](auto& c) { c.nodes[1].multipliers[1].load = 0.9; }) != "");
+  CHECK(lagrangian_proof().after([](auto& c) { c.nodes[0].multipliers[0].load = 0; }) != "");
+  CHECK(lagrangian_proof().after([](auto& c) { c.nodes[0].multipliers[0].hbm = 0.01; }) != "");
+}
+
+TEST_CASE("check bound: invalid or weaker dual values are refused") {
+  const Proof proof = pattern_proof();
+  const auto with_dual = [&](double value) {
+    return proof.after([&](auto& c) { c.nodes[0].shard_duals[1].value = value; });
+  };
+  CHECK(with_dual(0) != "");
+  CHECK(with_dual(-1) == "the dual value of a shard is negative or not finite");
+  CHECK(with_dual(kNaN) == "the dual value of a shard is negative or not finite");
+  CHECK(with_dual(kInfinity) == "the dual value of a shard is negative or not finite");
+  CHECK(with_dual(1.5) == "a rank can hold a pattern of more value than a leaf claims");
+  CHECK(proof.after([](auto& c) { c.nodes[0].shard_duals.pop_back(); }) ==
+        "the dual values of a leaf do not exclude a plan below the bound");
+  const auto with_max_values = [&](std::vector<double> values) {
+    return proof.after([&](auto& c) { c.nodes[0].max_pattern_values = std::move(values); });
+  };
+  CHECK(with_max_values({1 - 1e-6}) ==
+        "a rank can hold a pattern of more value than a leaf claims");
+  CHECK(with_max_values({-1}) == "a rank can hold a pattern of more value than a leaf claims");
+  CHECK(with_max_values({-kInfinity}) ==
+        "a rank can hold a pattern of more value than a leaf claims");
+  CHECK(with_max_values({1.5}) ==
+        "the dual values of a leaf do not exclude a plan below the bound");
+  CHECK(with_max_values({kNaN}) ==
+        "the dual values of a leaf do not exclude a plan below the bound");
+  CHECK(with_max_values({}) == "a leaf lacks the maximum value of a pattern for a rank class");
+  // In a pattern leaf the multipliers only speed up the check.
+  CHECK(proof.after([](auto& c) { c.nodes[0].multipliers[0] = {7, 3, 1}; }) == "");
+}
+
+TEST_CASE("check bound: only the domain of an option in one place may be divided") {
+  Proof proof = branch_by_places();
+  const auto divided = [&](std::size_t table, std::uint32_t option) {
+    return proof.after([&](auto& c) { c.nodes[0] = branch(table, {{OptionId(option), 1}}); });
+  };
+  CHECK(divided(1, 2) == "a node divides the domain of an option that may lie on both sides");
+  CHECK(divided(1, 1) != "a node divides the domain of an option that may lie on both sides");
+}
+
+TEST_CASE("check bound: a slower rank holds less load, but not less memory") {
+  ProblemSpec slow = spec(1, 2, 2);
+  slow.calibration.rank_time = {3, 3};
+  const auto space = SpaceBuilder(slow).add(0, kRowWise, 2, 2, 10).take();
+  Proof proof{space, {6 * kLess, {0, 0}, {leaf({{1, 0, 0}})}}};
+  CHECK(proof.wrong().value_or("") == "");
+  CHECK(proof.after([](auto& c) { c.bound = 6 * (1 + 1e-6); }) != "");
+  slow.perf_model = PerfModel::kStorage;
+  proof = {SpaceBuilder(slow).add(0, kRowWise, 2, 2, 10).take(),
+           {10 * kLess, {0, 0}, {leaf({{1, 0, 0}})}}};
+  CHECK(proof.wrong().value_or("") == "");
+  CHECK(proof.after([](auto& c) { c.bound = 10 * (1 + 1e-6); }) != "");
+}
+
+TEST_CASE("check bound: options without a place under the rules do not count") {
+  ProblemSpec ruled = spec(1, 2, 2);
+  const auto proof = [&] {
+    return Proof{SpaceBuilder(ruled).add(0, kRowWise, 2, 1, 10).add(0, kTableWise, 1, 3, 10).take(),
+                 {3 * kLess, {0, 0}, {leaf({{1, 0, 0}})}}};
+  };
+  CHECK(proof().wrong().has_value());
+  ruled.tables[0].placement.max_shards = 1;
+  CHECK(proof().wrong().value_or("") == "");
+  CHECK(proof().after([](auto& c) { c.bound = 3 * (1 + 1e-6); }) != "");
+}
+
+TEST_CASE("check bound: a rank without room holds only shards without memory") {
+  const auto space =
+      SpaceBuilder(spec(2, 2, 2)).add(0, kTableWise, 1, 3, 10).add(1, kTableWise, 1, 3, 0).take();
+  const Topology available =
+      space->problem().topology().with_storage({{Bytes(100), Bytes(0)}, {Bytes(-5), Bytes(-5)}});
+  BoundCertificate certificate{3 * kLess, {0, 1}, {leaf({{1, 0, 0}, {1, 0, 0}})}};
+  CHECK(check_bound(*space, available, certificate).value_or("") == "");
+  certificate.bound = 3 * (1 + 1e-6);
+  CHECK(check_bound(*space, available, certificate).has_value());
+}
+
+}  // namespace shardwright::check_bound_test
