@@ -29,10 +29,9 @@ class EditLog::Guard {
   EditLog& log_;
 };
 
-EditLog::EditLog(Program base, SyncMode mode, Mirror* mirror)
+EditLog::EditLog(Program base, SyncMode mode)
     : base_(std::move(base)),
       mode_(mode),
-      mirror_(mirror),
       ops_(base_.ops_),
       vars_(base_.vars_),
       blocks_(base_.num_blocks()),
@@ -113,6 +112,12 @@ void EditLog::record(Edit edit) {
   ++counters_.edits;
 }
 
+void EditLog::count_sync(BlockId id) {
+  const Block& own = block(id);
+  counters_.items_scanned += own.num_ops + own.num_vars;
+  ++counters_.mirror_syncs;
+}
+
 VarId EditLog::create_var(Variable variable) {
   Guard guard(*this);
   const VarId id(vars_.size());
@@ -126,10 +131,7 @@ VarId EditLog::create_var(Variable variable) {
 OpId EditLog::link(OpId anchor, bool before, Operation op) {
   Guard guard(*this);
   const BlockId owner = block_of(anchor);
-  if (mode_ == SyncMode::kPerInsert && mirror_ != nullptr) {
-    counters_.items_scanned += mirror_->synchronise(*this, owner);
-    ++counters_.mirror_syncs;
-  }
+  if (mode_ == SyncMode::kPerInsert) count_sync(owner);
   const OpId id(ops_.size());
   Program::OpSlot slot;
   slot.op = std::make_shared<const Operation>(std::move(op));
@@ -272,18 +274,12 @@ Result<Program> EditLog::commit() {
   Program next = base_;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     if (blocks_[i] == nullptr) continue;
+    if (mode_ == SyncMode::kPerCommit) count_sync(BlockId(i));
     next.blocks_ = next.blocks_.set(i, std::make_shared<const Block>(*blocks_[i]));
   }
   next.groups_ = groups_;
   next.ops_ = std::move(ops_).finish();
   next.vars_ = std::move(vars_).finish();
-  if (mode_ == SyncMode::kPerCommit && mirror_ != nullptr) {
-    for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      if (blocks_[i] == nullptr) continue;
-      counters_.items_scanned += mirror_->synchronise(next, BlockId(i));
-      ++counters_.mirror_syncs;
-    }
-  }
   ++counters_.commits;
   state_ = State::kClosed;
   return next;

@@ -8,7 +8,6 @@
 
 #include <boost/container/small_vector.hpp>
 
-#include "core/program/mirror.h"
 #include "core/program/program.h"
 #include "core/status.h"
 
@@ -36,34 +35,36 @@ struct Edit {
 };
 std::string_view to_name(Edit::Kind kind);
 
-// Counted work: the same on every machine.
+// Counted work: the same on every machine. A host language that keeps a listing of a program of its
+// own has to bring it up to date after a change, by looking at every operator and variable of the
+// block. The last two members say how often, and how many items that is.
 struct EditCounters {
   std::uint64_t edits = 0;
   std::uint64_t inserted_ops = 0;
   std::uint64_t commits = 0;
   std::uint64_t mirror_syncs = 0;
-  std::uint64_t items_scanned = 0;  // by mirror synchronisations
+  std::uint64_t items_scanned = 0;
 };
 
 // Thrown by the edit that would exceed a log's limit.
 struct EditLimitReached {};
 
+// When a host language would synchronise its listing.
 enum class SyncMode : std::uint8_t {
   kPerCommit,  // once per touched block, when the log is committed
-  kPerInsert   // before every inserted operator, as upstream does
+  kPerInsert   // before every inserted operator, as Paddle's Resharder does
 };
 
-// The log is a view of the program with its pending edits: reads through it see them, the version
-// below stays as it is for everyone. Operators inserted at one anchor stand in the order of the
-// log. Destroying or rolling back the log drops all.
-// Errors: an operator or variable that is not there is a broken invariant. On bad_alloc during an
-// edit the log is broken: commit() then fails, and the version below is untouched.
-// Cost: O(1) per edit, plus a page of 128 slots copied where it is touched first; an edit of the
-// uses of a variable copies them once per log.
-// Thread safety: one thread at a time; logs over one version may be used at once.
+// A view of the program with its pending edits: reads through the log see them, while the version
+// below never changes. Operators inserted at one anchor stand in the order of the log. Destroying
+// or rolling back the log drops all edits. Errors: naming an operator or variable that does not
+// exist is a broken invariant. bad_alloc during an edit breaks the log: commit() then fails, and
+// the version below is untouched. Cost: O(1) per edit, plus a page of 128 slots that is copied when
+// it is first touched. The uses of a variable are copied once per log if they change. Thread
+// safety: one thread at a time; logs over one version may be used at once.
 class EditLog {
  public:
-  explicit EditLog(Program base, SyncMode mode = SyncMode::kPerCommit, Mirror* mirror = nullptr);
+  explicit EditLog(Program base, SyncMode mode = SyncMode::kPerCommit);
   EditLog(const EditLog&) = delete;
   EditLog& operator=(const EditLog&) = delete;
 
@@ -104,8 +105,8 @@ class EditLog {
   const std::vector<Edit>& edits() const { return edits_; }
   const EditCounters& counters() const { return counters_; }
 
-  // The new version; touched blocks are synchronised into the mirror once each (kPerCommit). The
-  // log is used up. Errors: kInvalidInput for a broken, committed or dropped log.
+  // The new version. The log is used up. O(changes + pages + blocks): what was not touched is
+  // shared and not looked at. Errors: kInvalidInput for a broken, committed or dropped log.
   Result<Program> commit();
   // Drops all edits; the log accepts no more.
   void rollback();
@@ -126,10 +127,10 @@ class EditLog {
   void drop_uses(const Operation& op, OpId id, const std::vector<Argument>& kept);
   void read_uses(VarId id, const UseChanges* changes, std::vector<OpId>& out) const;
   void record(Edit edit);
+  void count_sync(BlockId id);
 
   Program base_;
   SyncMode mode_;
-  Mirror* mirror_;
   State state_ = State::kOpen;
   Program::Ops::Editor ops_;
   Program::Vars::Editor vars_;

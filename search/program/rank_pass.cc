@@ -23,7 +23,7 @@ class RankPass {
         schedule_(schedule),
         options_(options),
         rank_(rank),
-        log_(program, options.sync, &mirror_),
+        log_(program, options.sync),
         emitter_(log_, schedule.groups(), requests.generated_names, options.compat),
         served_(requests.requests.size(), false),
         copies_(requests.wishes.size()) {
@@ -227,7 +227,6 @@ class RankPass {
   const Schedule& schedule_;
   const ReshardOptions& options_;
   Rank rank_;
-  Mirror mirror_;
   EditLog log_;
   Emitter emitter_;
   std::vector<bool> served_;   // by request

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "search/program/group_table.h"
+#include "search/program/emit/group_table.h"
 #include "search/program/plan_store.h"
 #include "search/program/requests.h"
 

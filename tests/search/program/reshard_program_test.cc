@@ -153,7 +153,6 @@ TEST_CASE("reshard program: loops are served before they start unless they write
   b.op("reads_y", m, {{y, 0, {-1, -1}}}, {}, 1);
   b.op("writes_y", m, {}, {{y, 0, {0, -1}}}, 1);
   b.op("reads_x", m, {{x, 0, {-1, -1}}}, {}, 1);
-  Mirror mirror;
   const auto result = reshard(b.build());
   const Program& program = result.ranks[0].program;
   CHECK(types(program) == Types{"c_allgather", "while"});

@@ -1,0 +1,81 @@
+// Inserts operators into the edit log of one rank.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "core/program/edit_log.h"
+#include "core/program/part.h"
+#include "search/program/emit/name_maker.h"
+
+namespace shardwright::program {
+
+// Where operators go and what they start from.
+struct EmitSite {
+  OpId anchor;                   // operators go before it, or after it if `into` is valid
+  VarId source;                  // what the rank holds; invalid if it holds nothing
+  VarId into;                    // the variable for the result; invalid for a new one
+  std::uint64_t source_key = 0;  // equal for equal contents: the key of caches
+  std::string base_name;         // of the tensor
+  Shape local_shape;             // of the source on this rank
+  DataType type = DataType::kFloat32;
+  std::int32_t lod_level = 0;
+  VarId lod_feed;  // from which received tensors take their level of detail, if that is not 0
+  OpRole role = OpRole::kForward;
+  BlockId block{0};
+
+  bool is_bool() const { return type == DataType::kBool; }
+};
+
+// A variable of the program and the shape that it has on this rank.
+struct LocalTensor {
+  VarId var;
+  Shape shape;
+};
+
+// The operators that all emitters are made of. Each member inserts its operators at the current
+// site and returns the variable that they write. Thread safety: one thread at a time.
+class OpBuilder {
+ public:
+  OpBuilder(EditLog& log, const std::unordered_set<std::string>& taken)
+      : log_(log), names_(taken) {}
+
+  // Starts at a site, which must outlive its use.
+  void begin(const EmitSite& site);
+  const EmitSite& site() const { return *site_; }
+  // The operator inserted last; the anchor if there is none. Precondition: the site has `into`.
+  OpId last() const { return *after_; }
+
+  std::string new_name(const std::string& key) { return names_.make(key); }
+  // The name of the output of a framework layer: "type@RESHARD_0.tmp_0".
+  std::string new_layer_name(const char* type);
+  DataType type_of(const LocalTensor& tensor) const { return log_.var(tensor.var).type; }
+
+  LocalTensor create(std::string name, Shape shape, DataType type);
+  void insert(std::string type, std::vector<VarId> inputs, std::vector<VarId> outputs,
+              Attributes attributes);
+  // An operator with one input and one output.
+  LocalTensor unary(std::string op_type, const LocalTensor& input, std::string name, Shape shape,
+                    DataType type, Attributes attributes);
+  LocalTensor cast(const LocalTensor& tensor, DataType from, DataType to);
+  void cast_into(const LocalTensor& tensor, VarId into, DataType from, DataType to);
+  std::vector<LocalTensor> split(const LocalTensor& tensor, std::size_t dim, std::int64_t count,
+                                 const std::string& key);
+  LocalTensor join(const std::vector<LocalTensor>& tensors, std::size_t dim);
+  // A box of the tensor. `name` is the name of the result if the operator writes only one variable.
+  LocalTensor cut_box(const LocalTensor& tensor, const Part& part, const std::string& name);
+  // Swaps dimensions `dim` and 0.
+  LocalTensor swap_with_first(const LocalTensor& tensor, std::size_t dim);
+
+ private:
+  EditLog& log_;
+  NameMaker names_;
+  const EmitSite* site_ = nullptr;
+  std::optional<OpId> after_;  // insert after this operator instead of before the anchor
+};
+
+}  // namespace shardwright::program
