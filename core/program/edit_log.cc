@@ -13,7 +13,7 @@ std::string_view to_name(Edit::Kind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-// While an edit is under way the log is broken; an exception leaves it so.
+// Breaks the log while an edit is under way; an exception leaves it broken.
 class EditLog::Guard {
  public:
   explicit Guard(EditLog& log) : log_(log) {
@@ -35,6 +35,7 @@ EditLog::EditLog(Program base, SyncMode mode)
       ops_(base_.ops_),
       vars_(base_.vars_),
       blocks_(base_.num_blocks()),
+      uses_(base_.op_capacity()),
       groups_(base_.groups_) {}
 
 const Block& EditLog::block(BlockId id) const {
@@ -46,65 +47,6 @@ Block& EditLog::edit_block(BlockId id) {
   auto& changed = blocks_[id.index()];
   if (changed == nullptr) changed = std::make_unique<Block>(base_.block(id));
   return *changed;
-}
-
-std::vector<OpId> EditLog::uses(VarId id) const {
-  const auto changed = uses_.find(id);
-  std::vector<OpId> result;
-  read_uses(id, changed == uses_.end() ? nullptr : &changed->second, result);
-  return result;
-}
-
-void EditLog::read_uses(VarId id, const UseChanges* changes, std::vector<OpId>& out) const {
-  const auto known = vars_[id.index()].uses.view();
-  out.assign(known.begin(), known.end());
-  if (changes == nullptr) return;
-  if (!changes->dropped.empty()) {
-    auto dropped = changes->dropped;
-    std::sort(dropped.begin(), dropped.end());
-    const auto is_dropped = [&](OpId user) {
-      return std::binary_search(dropped.begin(), dropped.end(), user);
-    };
-    out.erase(std::remove_if(out.begin(), out.end(), is_dropped), out.end());
-  }
-  out.insert(out.end(), changes->added.begin(), changes->added.end());
-}
-
-void EditLog::add_use(VarId id, OpId user) {
-  UseChanges& changes = uses_[id];
-  if (!changes.added.empty() && changes.added.back() == user) return;
-  // Only an operator of the base may have read the variable before.
-  if (user.index() < base_.op_capacity()) {
-    const auto back = std::find(changes.dropped.begin(), changes.dropped.end(), user);
-    if (back != changes.dropped.end()) {
-      changes.dropped.erase(back);
-      return;
-    }
-    const auto known = vars_[id.index()].uses.view();
-    if (std::find(known.begin(), known.end(), user) != known.end()) return;
-  }
-  changes.added.push_back(user);
-}
-
-void EditLog::drop_use(VarId id, OpId user) {
-  UseChanges& changes = uses_[id];
-  const auto added = std::find(changes.added.begin(), changes.added.end(), user);
-  if (added != changes.added.end()) {
-    changes.added.erase(added);
-  } else {
-    changes.dropped.push_back(user);
-  }
-}
-
-// Of what the operator reads, each once, but for what `kept` reads, too.
-void EditLog::drop_uses(const Operation& op, OpId id, const std::vector<Argument>& kept) {
-  const std::vector<Argument>& inputs = op.inputs;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const auto same = [&](const Argument& argument) { return argument.var == inputs[i].var; };
-    const auto here = inputs.begin() + static_cast<std::ptrdiff_t>(i);
-    if (std::any_of(inputs.begin(), here, same)) continue;
-    if (std::none_of(kept.begin(), kept.end(), same)) drop_use(inputs[i].var, id);
-  }
 }
 
 void EditLog::record(Edit edit) {
@@ -147,7 +89,7 @@ OpId EditLog::link(OpId anchor, bool before, Operation op) {
   (right.valid() ? ops_.edit(right.index()).previous : changed.last) = id;
   ++changed.num_ops;
   for (const Argument& input : inserted->inputs)
-    add_use(input.var, id);
+    uses_.add(vars_, input.var, id);
   const Edit::Kind kind = before ? Edit::Kind::kInsertBefore : Edit::Kind::kInsertAfter;
   record({kind, anchor, id, {}, {}});
   ++counters_.inserted_ops;
@@ -167,7 +109,7 @@ void EditLog::remove(OpId id) {
   (left.valid() ? ops_.edit(left.index()).next : changed.first) = right;
   (right.valid() ? ops_.edit(right.index()).previous : changed.last) = left;
   --changed.num_ops;
-  drop_uses(*gone, id, {});
+  uses_.drop_inputs(*gone, id, {});
   ops_.edit(id.index()).op = nullptr;
   record({Edit::Kind::kRemoveOp, id, {}, {}, {}});
   guard.done();
@@ -193,8 +135,8 @@ void EditLog::rename_input(OpId id, VarId old_var, VarId new_var, const DimsMapp
       still_read = true;
     }
   }
-  if (!still_read) drop_use(old_var, id);
-  add_use(new_var, id);
+  if (!still_read) uses_.drop(old_var, id);
+  uses_.add(vars_, new_var, id);
   edit_block(block_of(id));
   ops_.edit(id.index()).op = std::move(copy);
   record({Edit::Kind::kRenameInput, id, {}, new_var, old_var});
@@ -206,7 +148,7 @@ void EditLog::add_input(OpId id, Argument argument) {
   auto copy = std::make_shared<Operation>(op(id));
   const VarId var = argument.var;
   copy->inputs.push_back(std::move(argument));
-  add_use(var, id);
+  uses_.add(vars_, var, id);
   edit_block(block_of(id));
   ops_.edit(id.index()).op = std::move(copy);
   record({Edit::Kind::kAddInput, id, {}, var, {}});
@@ -216,10 +158,11 @@ void EditLog::add_input(OpId id, Argument argument) {
 void EditLog::set_arguments(OpId id, std::vector<Argument> inputs, std::vector<Argument> outputs) {
   Guard guard(*this);
   auto copy = std::make_shared<Operation>(op(id));
-  drop_uses(*copy, id, inputs);
+  uses_.drop_inputs(*copy, id, inputs);
   for (const Argument& input : inputs) {
     const auto same = [&](const Argument& known) { return known.var == input.var; };
-    if (std::none_of(copy->inputs.begin(), copy->inputs.end(), same)) add_use(input.var, id);
+    if (std::none_of(copy->inputs.begin(), copy->inputs.end(), same))
+      uses_.add(vars_, input.var, id);
   }
   copy->inputs = std::move(inputs);
   copy->outputs = std::move(outputs);
@@ -265,12 +208,7 @@ Result<Program> EditLog::commit() {
         "", state_ == State::kBroken ? "an edit of this log failed" : "this log has been used up");
   }
   state_ = State::kBroken;
-  std::vector<OpId> now;
-  for (const auto& [id, changes] : uses_) {  // every variable by itself: the order does not matter
-    read_uses(id, &changes, now);
-    vars_.edit(id.index()).uses = SharedArray<OpId>(now);
-  }
-  uses_.clear();
+  uses_.write(vars_);
   Program next = base_;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     if (blocks_[i] == nullptr) continue;

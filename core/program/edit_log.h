@@ -3,12 +3,10 @@
 
 #include <cstdint>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include <boost/container/small_vector.hpp>
-
 #include "core/program/program.h"
+#include "core/program/use_edits.h"
 #include "core/status.h"
 
 namespace shardwright::program {
@@ -80,7 +78,7 @@ class EditLog {
   BlockId block_of(OpId id) const { return ops_[id.index()].block; }
   std::size_t var_capacity() const { return vars_.size(); }
   std::size_t op_capacity() const { return ops_.size(); }
-  std::vector<OpId> uses(VarId id) const;
+  std::vector<OpId> uses(VarId id) const { return uses_.uses(vars_, id); }
 
   // Edits.
   VarId create_var(Variable variable);
@@ -114,18 +112,8 @@ class EditLog {
  private:
   enum class State : std::uint8_t { kOpen, kBroken, kClosed };
   class Guard;
-  // How the uses of a variable differ from those in the base.
-  struct UseChanges {
-    boost::container::small_vector<OpId, 4> added;
-    boost::container::small_vector<OpId, 2> dropped;
-  };
-
   OpId link(OpId anchor, bool before, Operation op);
   Block& edit_block(BlockId id);
-  void add_use(VarId id, OpId user);
-  void drop_use(VarId id, OpId user);
-  void drop_uses(const Operation& op, OpId id, const std::vector<Argument>& kept);
-  void read_uses(VarId id, const UseChanges* changes, std::vector<OpId>& out) const;
   void record(Edit edit);
   void count_sync(BlockId id);
 
@@ -135,7 +123,7 @@ class EditLog {
   Program::Ops::Editor ops_;
   Program::Vars::Editor vars_;
   std::vector<std::unique_ptr<Block>> blocks_;  // by id; null = as in the base
-  std::unordered_map<VarId, UseChanges> uses_;
+  UseEdits uses_;
   std::shared_ptr<const std::vector<ProcessGroup>> groups_;
   std::vector<Edit> edits_;
   EditCounters counters_;

@@ -139,6 +139,7 @@ class Program {
 
  private:
   friend class EditLog;
+  friend class UseEdits;
 
   struct OpSlot {
     std::shared_ptr<const Operation> op;

@@ -5,7 +5,7 @@
 
 #include "search/program/emit/group_table.h"
 #include "search/program/plan_store.h"
-#include "search/program/requests.h"
+#include "search/program/requests/requests.h"
 
 namespace shardwright::program {
 

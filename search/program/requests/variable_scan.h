@@ -1,0 +1,19 @@
+// What planning needs to know of all variables of a program.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/program/program.h"
+#include "core/status.h"
+#include "search/program/requests/requests.h"
+
+namespace shardwright::program {
+
+// Fills `generated_names`, `lod_feeds` and `shapes`, and counts the variables.
+// Errors: kInvalidInput if a batch dimension is open and no batch size is given, or if a tensor is
+// too large with it. O(variables).
+Status scan_variables(const Program& program, std::optional<std::int64_t> batch_size,
+                      Requests& found);
+
+}  // namespace shardwright::program
