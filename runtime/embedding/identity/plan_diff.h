@@ -9,6 +9,7 @@
 
 #include "core/embedding/document/migration.h"
 #include "core/embedding/document/plan_document.h"
+#include "core/status.h"
 
 namespace shardwright {
 

@@ -49,7 +49,7 @@ struct BranchingParameters {
   double whole_width = 1e-3;
 };
 
-struct TargetParameters {
+struct BoundTargetParameters {
   // Steps between targets at which the bisection ends, as a part of the rating: at the root node,
   // and with branching.
   double root_step = 1e-3;
@@ -82,7 +82,7 @@ struct BoundParameters {
   KnapsackParameters pricing;
   ColumnGenerationParameters columns;
   BranchingParameters branching;
-  TargetParameters targets;
+  BoundTargetParameters targets;
 };
 
 }  // namespace shardwright::embedding

@@ -3,7 +3,7 @@
 namespace shardwright::embedding {
 
 std::optional<double> TargetSchedule::next(double bound, double rating) {
-  const TargetParameters& own = parameters_.targets;
+  const BoundTargetParameters& own = parameters_.targets;
   const double least_step = is_branching_ ? own.tree_step : own.root_step;
   if (ceiling_ > rating) ceiling_ = 0;
   if (ceiling_ != 0 && ceiling_ - bound < least_step * rating) {
