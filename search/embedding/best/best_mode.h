@@ -33,8 +33,8 @@ struct BestPlan {
   StopReason reason = StopReason::kFinished;
 };
 
-// The certificate has passed the check of core; one that fails it is dropped. Errors: kInfeasible if
-// the placement rules leave a table without an option.
+// The certificate has passed the check of core; one that fails it is dropped. Errors: kInfeasible
+// if the placement rules leave a table without an option.
 Result<BestPlan> find_best_plan(const embedding::OptionPool& pool,
                                 const embedding::Topology& available, std::uint64_t seed,
                                 const BestStart& start, Executor& executor, Budget& budget,
