@@ -1,4 +1,4 @@
-// Assertions for broken invariants; bad input is reported through Result, never through these.
+// Assertions for broken invariants. Bad input is reported through Result, never through these.
 #pragma once
 
 #include <cstdio>
@@ -13,11 +13,11 @@ namespace shardwright::internal {
 
 }  // namespace shardwright::internal
 
-// Always on: for invariants whose cost is negligible beside the work they guard.
+// Enabled in every build. Use it if the check costs little compared with the work that it guards.
 #define SHARDWRIGHT_CHECK(condition) \
   ((condition) ? void(0) : ::shardwright::internal::check_failed(#condition, __FILE__, __LINE__))
 
-// Debug builds only: for invariants inside hot loops.
+// Enabled in debug builds only. Use it inside hot loops.
 #ifdef NDEBUG
 #define SHARDWRIGHT_DCHECK(condition) void(0)
 #else

@@ -1,4 +1,4 @@
-// Strong ids: dense indices that cannot be mixed up.
+// Typed ids: the compiler rejects an id of one kind where another kind is expected.
 #pragma once
 
 #include <compare>
@@ -8,7 +8,7 @@
 
 namespace shardwright {
 
-// A dense index into one kind of thing. Default-constructed ids are invalid.
+// A dense index of an object of one kind. A default-constructed id is invalid.
 // Thread safety: a value.
 template <class Tag>
 class Id {

@@ -1,4 +1,4 @@
-// JSON pointers: how errors name a place in the input.
+// JSON pointers, with which errors name a place in the input.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace shardwright {
 
-// A key as one token of a JSON pointer. Source: RFC 6901, section 3.
+// Escapes a key for use in a JSON pointer. Source: RFC 6901, section 3.
 inline std::string pointer_token(std::string_view key) {
   std::string token;
   for (const char c : key) {
@@ -22,7 +22,7 @@ inline std::string pointer_token(std::string_view key) {
   return token;
 }
 
-// "/list/index": an entry of a list at the top of a document.
+// Pointer of an entry of a top-level list: "/list/index".
 inline std::string entry_place(std::string_view list, std::size_t index) {
   return "/" + std::string(list) + "/" + std::to_string(index);
 }

@@ -7,7 +7,7 @@
 namespace shardwright {
 namespace {
 
-// Names in files are ASCII words; longer ones are cut, since nothing known is that long.
+// Longer names are cut: every known name is shorter, and the cut bounds the running time.
 constexpr std::size_t kLongest = 64;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }

@@ -1,4 +1,4 @@
-// Finds what a misspelt name was probably meant to be.
+// Suggests known names for a misspelt one.
 #pragma once
 
 #include <cstddef>
@@ -8,16 +8,16 @@
 
 namespace shardwright {
 
-// Number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`,
-// letters compared without case. O(|a| |b|).
+// Least number of insertions, deletions, replacements and swaps of adjacent letters that turn `a`
+// into `b`. Ignores case. O(|a| |b|).
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-// The known name with the least edit distance to `name`, the first on ties; empty where none is
-// close enough to be meant: more than a third of the longer name would have to change, and neither
-// begins with the other.
+// Returns the known name with the least edit distance to `name`, the first one on ties. A name
+// qualifies if one of the two is a prefix of the other, or if at most about a third of the longer
+// one has to change. Returns an empty name if none qualifies.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known);
 
-// "; did you mean \"x\"?" or, where nothing is near, "; known: a, b, …" (at most twelve).
+// Returns "; did you mean \"x\"?", or "; known: a, b, …" (at most twelve) if no name is near.
 std::string suggestion(std::string_view name, std::span<const std::string_view> known);
 
 }  // namespace shardwright

@@ -1,4 +1,4 @@
-// Errors as values: what went wrong, in one sentence, and where in the input.
+// Errors as values: one sentence that says what is wrong, and the place in the input.
 #pragma once
 
 #include <string>
@@ -10,22 +10,22 @@
 namespace shardwright {
 
 enum class ErrorCode {
-  kInvalidInput,        // the caller's data or options are wrong; the place says which
-  kInfeasible,          // the request is well formed, but nothing satisfies it
-  kStopped,             // a budget ended before anything was found
-  kVerificationFailed,  // an answer violates what it claims
-  kUnsupported,         // valid, but this build or mode does not do it
+  kInvalidInput,        // the caller's data or options are wrong; `where` says which
+  kInfeasible,          // the request is well formed, but no solution exists
+  kStopped,             // the budget was spent before a solution was found
+  kVerificationFailed,  // an answer does not have the values or properties that it states
+  kUnsupported,         // the request is valid, but this build or mode cannot do it
 };
 
-// A failed operation. `message` is one sentence for people, without the place; `where` is the place
-// (a JSON pointer such as `/tables/3/num_embeddings`, a file name) or empty.
+// A failed operation. `message` is one sentence for the user and does not name the place. `where`
+// is the place: a JSON pointer such as `/tables/3/num_embeddings`, a file name, or empty.
 // Thread safety: a value.
 struct Error {
   ErrorCode code = ErrorCode::kInvalidInput;
   std::string message;
   std::string where;
 
-  // "place: sentence", the form that the command prints.
+  // "where: message", as the command prints it.
   std::string to_string() const { return where.empty() ? message : where + ": " + message; }
 };
 
@@ -33,15 +33,15 @@ inline Error invalid_input(std::string where, std::string message) {
   return Error{ErrorCode::kInvalidInput, std::move(message), std::move(where)};
 }
 
-// A name as error sentences show it.
+// A name in quotes, as error messages show it.
 inline std::string quoted(const std::string& name) { return "\"" + name + "\""; }
 
-// Either a T or an Error. Reading the side that is absent is a broken invariant.
+// Either a T or an Error. Accessing the one that is absent aborts the program.
 // Thread safety: a value.
 template <class T>
 class [[nodiscard]] Result {
  public:
-  // Implicit, so that a function returns a value or an error as it is.
+  // Implicit, so that a function can `return value;` or `return error;`.
   // NOLINTNEXTLINE(google-explicit-constructor)
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
   // NOLINTNEXTLINE(google-explicit-constructor)
@@ -71,7 +71,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-// Success without a value.
+// Either success or an Error.
 // Thread safety: a value.
 class [[nodiscard]] Status {
  public:

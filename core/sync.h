@@ -1,4 +1,4 @@
-// A mutex that clang's thread-safety analysis understands; elsewhere the annotations vanish.
+// A mutex with annotations for clang's thread-safety analysis. Other compilers ignore them.
 #pragma once
 
 #include <shared_mutex>
@@ -16,7 +16,7 @@
 
 namespace shardwright {
 
-// Readers share, a writer excludes.
+// A readers-writer lock.
 // Thread safety: every member may be called from any thread.
 class SHARDWRIGHT_THREAD_ANNOTATION(capability("mutex")) SharedMutex {
  public:

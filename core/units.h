@@ -1,4 +1,4 @@
-// Strong units: a byte count is not a duration, and neither is a bare number.
+// Numbers with units: the compiler rejects adding bytes to milliseconds or to a bare number.
 #pragma once
 
 #include <compare>
@@ -6,8 +6,8 @@
 
 namespace shardwright {
 
-// A number with a unit. Addition is exactly the addition of the representation (one IEEE operation
-// for doubles), so the order in which a caller adds is the order in which the hardware adds.
+// A number with a unit. Each addition is one addition of `Rep` (one IEEE operation for doubles), so
+// sums round in the order in which the caller adds.
 // Thread safety: a value; distinct objects may be used concurrently.
 template <class Tag, class Rep>
 class Quantity {

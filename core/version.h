@@ -1,5 +1,5 @@
-// The version of the headers that a program was compiled with, and of the library that it runs
-// with.
+// The version of the headers at compile time, and of the library at run time. The two can
+// differ.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace shardwright {
 
-// Differs from SHARDWRIGHT_VERSION_STRING when headers and library come from different builds.
+// Differs from SHARDWRIGHT_VERSION_STRING if headers and library come from different releases.
 // O(1), does not allocate.
 std::string_view library_version() noexcept;
 

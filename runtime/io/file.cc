@@ -19,7 +19,7 @@
 namespace shardwright {
 namespace {
 
-constexpr int kMaxAttempts = 1000;  // at a free name for a temporary file
+constexpr int kMaxAttempts = 1000;  // to find an unused name for a temporary file
 
 std::string name_of(const std::string& path) { return path == "-" ? "standard input" : path; }
 
@@ -74,7 +74,7 @@ class Inflater {
   bool ready_ = false;
 };
 
-// gzip files may hold several members one after the other; their contents are one text.
+// Decompresses all members of a gzip file; a file may have several, which are concatenated.
 Result<std::string> unfold(const std::string& path, std::string bytes, std::size_t max_bytes) {
   Inflater inflater;
   z_stream& stream = inflater.stream();
@@ -100,7 +100,7 @@ Result<std::string> unfold(const std::string& path, std::string bytes, std::size
   }
 }
 
-// The name that a rename must replace: a symbolic link stays, and what it points to changes.
+// Follows symbolic links, so that a rename replaces the file and not the link to it.
 std::string resolved(const std::string& path) {
   std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr), &std::free);
   return real ? std::string(real.get()) : path;
@@ -109,7 +109,7 @@ std::string resolved(const std::string& path) {
 }  // namespace
 
 Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
-  // zlib counts its input in 32 bits.
+  // zlib counts its input with 32 bits.
   max_bytes = std::min<std::size_t>(max_bytes, std::numeric_limits<uInt>::max());
   Result<std::string> bytes = read_raw(path, max_bytes);
   const bool compressed =

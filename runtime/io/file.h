@@ -1,5 +1,4 @@
-// Whole files in and out: plain or gzip-compressed input, output that appears complete or not at
-// all.
+// Reads whole files, plain or gzip-compressed, and writes files atomically.
 #pragma once
 
 #include <cstddef>
@@ -11,28 +10,29 @@
 
 namespace shardwright {
 
-// Larger inputs are refused rather than exhaust the memory; a compressed file of a few megabytes
-// may unfold to any size.
+// Larger inputs are refused so that they cannot exhaust the memory. A compressed file of a few
+// megabytes can expand to any size.
 inline constexpr std::size_t kMaxFileBytes = std::size_t{1} << 30;
 
-// The contents of `path`, or of standard input for "-", unfolded where compressed with gzip (by its
-// magic number, not by its name). Errors: kInvalidInput with `where` = the path.
+// Returns the contents of `path`, or of standard input for "-". Decompresses gzip data, which it
+// recognises by the magic number and not by the file name. Errors: kInvalidInput; `where` is the
+// path.
 Result<std::string> read_file(const std::string& path, std::size_t max_bytes = kMaxFileBytes);
 
-// A file being written. It takes the name `path` when commit() succeeds; before that, and where
-// the writer is destroyed without commit(), what stood at `path` is untouched. "-" is standard
-// output and takes effect at once; so does what is no regular file, such as /dev/null or a pipe.
+// A file that replaces `path` when commit() succeeds. Until then, and if the object is destroyed
+// without commit(), the old file at `path` is unchanged. For "-" (standard output) and for paths
+// that are not regular files, such as /dev/null or a pipe, writes take effect immediately.
 // Thread safety: one thread at a time.
 class OutputFile {
  public:
-  // Errors: kInvalidInput with `where` = the path.
+  // Errors: kInvalidInput; `where` is the path.
   static Result<OutputFile> open(const std::string& path);
 
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
   ~OutputFile();
 
-  // Failures are kept and reported by commit().
+  // Does not report failures; commit() returns the first one.
   void write(std::string_view text);
   Status commit();
 
@@ -43,11 +43,11 @@ class OutputFile {
 
   std::FILE* file_;
   std::string path_;
-  std::string temporary_;  // empty where the text goes to its place at once
+  std::string temporary_;  // empty if writes take effect immediately
   int error_ = 0;          // errno of the first failure
 };
 
-// Writes `text` to `path` as OutputFile does.
+// Writes `text` to `path` with an OutputFile.
 Status write_file(const std::string& path, std::string_view text);
 
 }  // namespace shardwright

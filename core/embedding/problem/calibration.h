@@ -1,4 +1,4 @@
-// What a user measured: factors on estimated times and memory, by kernel and by rank.
+// Measured corrections: factors on estimated times and memory, per kernel and per rank.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct FactorAtDim {
   double factor = 1;
 };
 
-// Factors by the columns of a shard, in ascending order: linear between two, constant beyond the
-// ends; none = 1 everywhere.
+// A factor as a function of a shard's columns: linear between the points, constant outside them.
+// Points ascend by `dim`. Without points, the factor is 1.
 struct FactorByDim {
   std::vector<FactorAtDim> points;
 
@@ -27,24 +27,24 @@ struct FactorByDim {
 
 struct KernelCalibration {
   ComputeKernel kernel = ComputeKernel::kFused;
-  FactorByDim time;   // of fwd_compute, bwd_compute and prefetch_compute
-  FactorByDim comms;  // of fwd_comms and bwd_comms
-  double memory = 1;  // of both tiers, rounded up to whole bytes
+  FactorByDim time;   // multiplies fwd_compute, bwd_compute and prefetch_compute
+  FactorByDim comms;  // multiplies fwd_comms and bwd_comms
+  double memory = 1;  // multiplies both memory tiers; the result is rounded up to whole bytes
 };
 
 // Thread safety: a value.
 struct Calibration {
   std::vector<KernelCalibration> kernels;  // each kernel at most once
-  std::vector<double> rank_time;           // by rank, of the time of all its shards; empty = 1
+  std::vector<double> rank_time;           // per rank: multiplies all times there; empty = all 1
 
   const KernelCalibration* find(ComputeKernel kernel) const;
 };
 
-// The time of a shard of so many columns under the measured factors.
+// Returns `perf`, the estimate for a shard with `columns` columns, times the measured factors.
 Perf calibrated(const Perf& perf, const KernelCalibration& kernel, std::int64_t columns);
 
-// Errors: kInvalidInput with the place in the problem file, where a factor is not above 0 and at
-// most 1e6, dims do not ascend, a kernel comes twice, or the factors of ranks are not one per rank.
+// Errors: kInvalidInput with the place in the problem file if a factor is not above 0 and at most
+// 1e6, dims do not ascend, a kernel occurs twice, or there is not one factor per rank.
 Status check(const Calibration& calibration, std::uint32_t world_size);
 
 }  // namespace shardwright::embedding

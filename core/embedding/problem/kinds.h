@@ -1,4 +1,4 @@
-// The closed vocabularies of embedding planning, named as TorchRec names them.
+// The enumerations of embedding planning, with TorchRec's names.
 #pragma once
 
 #include <array>
@@ -41,8 +41,8 @@ enum class ComputeKernel : std::uint8_t {
   kDramVirtualTable,
 };
 
-// How a partitioner places the shards of an option: each on any device, all within one host, shard
-// i on rank i, or row-wise within each of several hosts.
+// How a partitioner places the shards of an option: each shard on any device, all shards on one
+// host, shard i on rank i, or row-wise within each of several hosts.
 enum class PartitionBy : std::uint8_t { kDevice, kHost, kUniform, kMultiHost };
 
 enum class DataType : std::uint8_t {
@@ -57,7 +57,7 @@ enum class PipelineType : std::uint8_t {
 };
 enum class CacheAlgorithm : std::uint8_t { kLru, kLfu };
 
-// The names of an enumeration's values, in the order of their numbers.
+// The names of an enumeration's values, indexed by value.
 template <class Enum>
 struct EnumNames;
 
@@ -115,7 +115,7 @@ constexpr std::string_view to_name(Enum value) {
   return EnumNames<Enum>::kNames[static_cast<std::size_t>(value)];
 }
 
-// The value with exactly this name, or nothing.
+// Returns the value with exactly this name, or nullopt.
 template <class Enum>
 constexpr std::optional<Enum> from_name(std::string_view name) {
   for (std::size_t i = 0; i < EnumNames<Enum>::kNames.size(); ++i) {
@@ -142,8 +142,8 @@ constexpr PartitionBy partition_by(ShardingType type) {
   return PartitionBy::kDevice;
 }
 
-// Width of a data type in bits. Source: DATA_TYPE_NUM_BITS, torchrec/modules/embedding_configs.py;
-// the INT64 and INT32 rows are ours (TorchRec has none and rejects them as output types).
+// Width of a data type in bits. Source: DATA_TYPE_NUM_BITS, torchrec/modules/embedding_configs.py.
+// That table lacks INT64 and INT32, which TorchRec rejects as output types.
 constexpr int bits(DataType type) {
   switch (type) {
     case DataType::kInt64: return 64;

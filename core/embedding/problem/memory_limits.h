@@ -1,4 +1,4 @@
-// Memory that tables may not have, beyond the reservation.
+// Memory that tables must not use, in addition to the reservation.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,14 @@
 
 namespace shardwright::embedding {
 
-// Of one tier of every rank: bytes, or a fraction of what the reservation leaves; one of them is 0.
+// For one tier of every rank: bytes, or a fraction of what the reservation leaves. One of the two
+// is 0.
 struct MemoryMargin {
   std::int64_t bytes = 0;
   double fraction = 0;
 };
 
-// Sizes in bytes; one for every rank alike, or one per rank; empty = none.
+// Sizes are in bytes. A list holds one size for all ranks, or one per rank, or is empty for none.
 struct MemoryLimits {
   std::vector<std::int64_t> reserved_hbm;
   std::vector<std::int64_t> reserved_ddr;
@@ -29,13 +30,13 @@ struct MemoryLimits {
            margin_ddr.fraction != 0;
   }
   Storage reserved(std::uint32_t rank) const;
-  // What must stay free of `left`, a fraction rounded up to whole bytes: at most all of it, and
-  // nothing where nothing is left.
+  // Returns how much of `left` must stay free: at most all of it, and 0 if `left` is not positive.
+  // A fraction is rounded up to whole bytes.
   Storage margin(Storage left) const;
 };
 
-// Errors: kInvalidInput with the place in the problem file, where a rank does not have what is set
-// aside, the sizes are not one per rank, or a margin is out of range.
+// Errors: kInvalidInput with the place in the problem file if more memory is reserved than a rank
+// has, the number of sizes is wrong, or a margin is out of range.
 Status check(const MemoryLimits& limits, const Topology& topology);
 
 }  // namespace shardwright::embedding

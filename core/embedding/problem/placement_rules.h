@@ -1,4 +1,4 @@
-// Where shards may be: the user's placement constraints, checked and ready to be asked often.
+// The user's placement constraints, checked and compiled for fast queries.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,18 @@
 
 namespace shardwright::embedding {
 
-// Ranks in ascending order, and as bits.
+// A set of ranks, stored as an ascending list and as a bit set.
 // Thread safety: immutable.
 class RankSet {
  public:
-  // Precondition: ascending, each once, below world_size.
+  // Precondition: `ranks` strictly ascend and are below world_size.
   RankSet(std::vector<Rank> ranks, std::uint32_t world_size);
 
   // O(1).
   bool contains(Rank rank) const { return (bits_[rank / 64] >> (rank % 64) & 1) != 0; }
   std::span<const Rank> ranks() const { return ranks_; }
   std::size_t size() const { return ranks_.size(); }
-  // Of the ranks [first, first + count). O(log size).
+  // Number of ranks of the set in [first, first + count). O(log size).
   std::size_t count_in(Rank first, std::uint32_t count) const;
 
  private:
@@ -35,41 +35,41 @@ class RankSet {
   std::vector<std::uint64_t> bits_;
 };
 
-// The placement constraints of a problem. A constraint that forbids nothing (all ranks, a group of
-// one table kept apart) is no rule.
+// The placement constraints of a problem. Constraints that forbid nothing are dropped, such as a
+// list of all ranks or a `keep_apart` group of one table.
 // Thread safety: immutable; const members may be called from any thread.
 class PlacementRules {
  public:
   static constexpr std::uint32_t kAnyNumber = std::numeric_limits<std::uint32_t>::max();
 
   struct Group {
-    bool together = false;  // all shards of all its tables on one rank or host; else apart
+    bool together = false;  // true: all shards of all tables on one rank or host; false: apart
     GroupScope on = GroupScope::kRank;
     std::vector<TableId> tables;  // ascending
-    std::string place;            // JSON pointer in the problem file
+    std::string place;            // JSON pointer into the problem file
   };
 
-  PlacementRules() = default;  // no rule
+  PlacementRules() = default;  // no rules
 
-  // Errors: kInvalidInput with the place in the problem file for ranks, hosts and tables that do
-  // not exist, empty lists, and contradictions that need no search: no rank is left for a shard or
-  // for tables kept together, more tables kept apart than there are ranks or hosts, two tables both
-  // kept together and apart. Precondition: table names were checked.
+  // Errors: kInvalidInput with the place in the problem file for unknown ranks, hosts and tables,
+  // empty lists, and contradictions that can be found without a search: no rank is left for a shard
+  // or for tables kept together, ranks or hosts are too few for the tables kept apart, or two
+  // tables are both kept together and kept apart. Precondition: table names were checked.
   static Result<PlacementRules> make(const std::vector<Table>& tables,
                                      const std::vector<TableGroup>& keep_together,
                                      const std::vector<TableGroup>& keep_apart,
                                      const Topology& topology);
 
-  // All O(1), but allowed(): O(log of the table's shard_ranks).
+  // All queries are O(1), except allowed(): O(log(entries in the table's shard_ranks)).
   bool any() const { return !first_place_.empty(); }
-  // JSON pointer of the first rule; empty where there is none.
+  // JSON pointer of the first rule; empty if there is none.
   const std::string& first_place() const { return first_place_; }
-  // Whether any rule names the table.
+  // Returns true if any rule names the table.
   bool constrains(TableId table) const { return any() && of(table).constrained; }
 
-  // The ranks on which the shard may be, at least one; nullptr = every rank.
+  // Ranks allowed for the shard, at least one; nullptr if every rank is allowed.
   const RankSet* allowed(TableId table, std::uint32_t shard) const;
-  // Whether allowed() is the same for all shards of the table.
+  // Returns true if allowed() is the same for all shards of the table.
   bool same_for_all_shards(TableId table) const { return !any() || of(table).by_shard.empty(); }
   std::uint32_t max_shards(TableId table) const {
     return any() ? of(table).max_shards : kAnyNumber;
@@ -107,7 +107,7 @@ class PlacementRules {
     if (first_place_.empty()) first_place_ = place;
   }
 
-  std::vector<TableRules> tables_;  // empty where there is no rule
+  std::vector<TableRules> tables_;  // empty if there are no rules
   std::vector<RankSet> sets_;
   std::vector<Group> groups_;
   std::string first_place_;

@@ -1,4 +1,4 @@
-// What a user demands of where shards are: described, not yet checked.
+// The user's placement constraints, as given and not yet checked.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 
 namespace shardwright::embedding {
 
-// The ranks on which one shard of a table may be, by its number.
+// The ranks allowed for shard number `shard` of a table.
 struct ShardRanks {
   std::int64_t shard = 0;
   std::vector<std::int64_t> ranks;
 };
 
-// Of one table; what is not given is free. Replicas and empty shards count as shards. A shard must
-// satisfy all that names it.
+// Placement constraints of one table. A constraint that is not given does not restrict. Replicas
+// and empty shards count as shards. A shard must satisfy all constraints that apply to it.
 struct TablePlacement {
-  std::optional<std::vector<std::int64_t>> ranks;  // on which any shard may be
+  std::optional<std::vector<std::int64_t>> ranks;  // allowed for every shard
   std::optional<std::vector<std::int64_t>> hosts;
-  std::vector<ShardRanks> shard_ranks;  // says nothing of options without such a shard
+  std::vector<ShardRanks> shard_ranks;  // no effect on options that lack this shard
   std::optional<std::int64_t> max_shards;
   bool distinct_ranks = false;  // no two shards on one rank
 
@@ -33,8 +33,8 @@ struct TablePlacement {
 
 enum class GroupScope : std::uint8_t { kRank, kHost };
 
-// Tables that belong on one rank or host with all their shards, or of which no rank or host may
-// hold shards of two. A name that several modules have stands for each of these tables.
+// Under keep_together: all shards of all tables share one rank or host. Under keep_apart: no two
+// tables share a rank or host. A name that occurs in several modules means each of these tables.
 struct TableGroup {
   std::vector<std::string> tables;
   GroupScope on = GroupScope::kRank;

@@ -10,7 +10,7 @@
 namespace shardwright::embedding {
 namespace {
 
-// Larger tables would make byte products that no planner's integers hold.
+// Byte counts of larger tables could overflow the integers of the planner.
 constexpr std::int64_t kMaxRows = std::int64_t{1} << 50;
 constexpr std::int64_t kMaxColumns = std::int64_t{1} << 20;
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 52;
@@ -244,8 +244,8 @@ Result<Problem> Problem::make(ProblemSpec spec) {
   }
   spec.topology = topology->spec();
   for (Table& table : spec.tables) {
-    // Source: the module names of the contract in runtime/io (formats): weighted and unpooled
-    // tables live in modules of their own.
+    // Source: the default of `module` in runtime/io/README.md. Weighted tables and sequence tables
+    // get a module of their own.
     if (table.module.empty()) {
       table.module = table.kind == TableKind::kSequence ? "ec" : table.weighted ? "ebc_w" : "ebc";
     }

@@ -1,4 +1,4 @@
-// What to plan: tables, topology and the parts of the planner to use.
+// A planning problem: tables, topology, and the planner components to use.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace shardwright::embedding {
 
-// Widths of the values that collectives carry; unset = the width of the table's elements.
+// Data types of the values that collectives transfer; unset = the type of the table's elements.
 // Source: QuantizedCommCodecs, torchrec/distributed/types.py.
 struct CommCodec {
   std::optional<DataType> forward;
@@ -52,7 +52,7 @@ struct ReservationSpec {
   enum class Type : std::uint8_t { kHeuristical, kFixed, kInference, kNone };
   Type type = Type::kHeuristical;
   double percentage = 0.15;  // a fraction, 0..1
-  std::optional<double> parameter_multiplier;  // unset: 6 heuristical, 1 inference
+  std::optional<double> parameter_multiplier;  // default: 6 for heuristical, 1 for inference
   std::optional<std::int64_t> dense_tensor_estimate_bytes;
 };
 
@@ -60,9 +60,9 @@ struct ProposerSpec {
   enum class Type : std::uint8_t { kGrid, kGreedy, kUniform, kDynamicProgramming, kScaleup };
   Type type = Type::kGreedy;
   bool use_depth = true;
-  std::optional<std::int64_t> threshold;    // greedy
-  std::int64_t hbm_bins_per_device = 100;   // dynamic programming
-  std::int64_t max_proposals = 10000;       // grid
+  std::optional<std::int64_t> threshold;    // greedy only
+  std::int64_t hbm_bins_per_device = 100;   // dynamic programming only
+  std::int64_t max_proposals = 10000;       // grid only
 };
 
 struct PartitionerSpec {
@@ -77,13 +77,13 @@ struct PartitionerSpec {
 
 enum class PerfModel : std::uint8_t { kPerf, kStorage };
 
-// A description of a problem, not yet checked.
+// A planning problem as given by the user, not yet checked.
 struct ProblemSpec {
   std::string name;
   TopologySpec topology;
   std::int64_t batch_size = 512;  // samples per rank
   std::vector<Table> tables;
-  std::int64_t dense_params = 0;  // parameters outside the tables, 4 bytes each
+  std::int64_t dense_params = 0;  // number of parameters outside the tables, 4 bytes each
   SharderSpec sharder;
   StorageEstimatorSpec storage_estimator;
   PerfEstimatorSpec perf_estimator;
@@ -92,19 +92,19 @@ struct ProblemSpec {
   PartitionerSpec partitioner;
   PerfModel perf_model = PerfModel::kPerf;
   bool use_exact_enumerate_order = false;
-  // Beyond TorchRec.
+  // Not in TorchRec.
   std::vector<TableGroup> keep_together;
   std::vector<TableGroup> keep_apart;
   MemoryLimits memory;
   Calibration calibration;
 };
 
-// A checked problem. Immutable; shared by every plan made for it.
+// A checked planning problem. Immutable; all plans for the problem share it.
 // Thread safety: a value; const members may be called from any thread.
 class Problem {
  public:
-  // Checks ranges, name clashes, that modules are of one kind, and placement rules. Errors: kInvalidInput with
-  // `where` = the JSON pointer of the value in a problem file of the same content.
+  // Checks ranges, duplicate names, placement rules, and that the tables of a module are of one
+  // kind. Errors: kInvalidInput; `where` is the value's JSON pointer in a file of this problem.
   static Result<Problem> make(ProblemSpec spec);
 
   const std::string& name() const { return spec_.name; }
@@ -113,10 +113,10 @@ class Problem {
   const std::vector<Table>& tables() const { return spec_.tables; }
   const Table& table(TableId id) const { return spec_.tables[id.index()]; }
   const ProblemSpec& spec() const { return spec_; }
-  // Where shards may be.
+  // The compiled placement constraints.
   const PlacementRules& rules() const { return rules_; }
 
-  // The tables of a module, for every module in order of first appearance.
+  // A module and its tables. modules() are in the order of their first table.
   struct Module {
     std::string name;
     std::vector<TableId> tables;

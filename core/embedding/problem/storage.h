@@ -1,4 +1,4 @@
-// What a shard costs: memory on its rank and time on its rank.
+// The cost of a shard: memory and time on its rank.
 #pragma once
 
 #include <compare>
@@ -7,7 +7,7 @@
 
 namespace shardwright::embedding {
 
-// Bytes on one rank. Ordered by hbm, then ddr, as TorchRec orders it.
+// Bytes on one rank. Ordered by hbm, then by ddr, as in TorchRec.
 struct Storage {
   Bytes hbm;
   Bytes ddr;
@@ -21,7 +21,7 @@ struct Storage {
   friend constexpr auto operator<=>(const Storage&, const Storage&) = default;
 };
 
-// Time of one shard per training step, by component.
+// Time of one shard in a training step, by component.
 struct Perf {
   Milliseconds fwd_compute;
   Milliseconds fwd_comms;
@@ -29,7 +29,7 @@ struct Perf {
   Milliseconds bwd_comms;
   Milliseconds prefetch_compute;
 
-  // The sum in TorchRec's order, which is not the order of the members.
+  // Adds in TorchRec's order, which is not the order of the members.
   // Source: Perf.total, torchrec/distributed/planner/types.py.
   constexpr Milliseconds total() const {
     return fwd_compute + bwd_compute + fwd_comms + bwd_comms + prefetch_compute;

@@ -1,4 +1,4 @@
-// An embedding table and what its owner demands of its sharding.
+// An embedding table and the user's constraints on how to shard it.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace shardwright::embedding {
 
-// Expected behaviour of a software-managed cache over one table.
+// Expected behaviour of a software-managed cache for one table.
 // Source: EmbeddingOffloadStats, torchrec/distributed/planner/shard_estimators.py.
 struct CacheStatistics {
-  double cacheability = 0;         // area under the miss-ratio curve, dimensionless
+  double cacheability = 0;         // area under the miss-ratio curve; dimensionless
   double expected_lookups = 0;     // unique rows per global batch
-  std::vector<double> mrc_hist_counts;  // hits by LRU stack distance, equal bins over the rows
+  std::vector<double> mrc_hist_counts;  // hits by LRU stack distance; bins of equal numbers of rows
   std::int64_t height = 0;         // rows of the table
 };
 
@@ -24,7 +24,7 @@ struct CacheStatistics {
 // torchrec/distributed/types.py.
 struct CacheParams {
   std::optional<CacheAlgorithm> algorithm;
-  std::optional<double> load_factor;  // cached rows over rows; 0 reads as 0.2 for storage alone
+  std::optional<double> load_factor;  // cached rows / rows; the storage model reads 0 as 0.2
   std::optional<double> reserved_memory;
   std::optional<DataType> precision;
   std::optional<bool> prefetch_pipeline;
@@ -32,14 +32,14 @@ struct CacheParams {
   std::optional<int> prefetch_passes;  // multipass_prefetch_config.num_passes
 };
 
-// Parameters of an SSD or parameter-server backed table. Source: KeyValueParams,
-// torchrec/distributed/types.py (the two sizes that the planner reads).
+// Parameters of a table on an SSD or a parameter server. Holds the two sizes that the planner
+// reads. Source: KeyValueParams, torchrec/distributed/types.py.
 struct KeyValueParams {
   std::optional<std::int64_t> max_l1_cache_size_mib;
   std::optional<std::int64_t> l2_cache_size_gib;
 };
 
-// What the user demands of one table. Empty lists mean "not given".
+// The user's constraints on one table. An empty list means "not given".
 // Source: ParameterConstraints, torchrec/distributed/planner/types.py.
 struct ParameterConstraints {
   std::vector<ShardingType> sharding_types;
@@ -60,8 +60,8 @@ struct ParameterConstraints {
   bool use_virtual_table = false;
 };
 
-// One embedding table. `constraints` is absent where the user gave none: TorchRec then counts one
-// input whatever the number of features.
+// One embedding table. `constraints` is nullopt if the user gave none; TorchRec then counts one
+// input, whatever the number of features.
 struct Table {
   std::string name;
   std::int64_t num_embeddings = 0;  // rows
@@ -73,14 +73,14 @@ struct Table {
   Pooling pooling = Pooling::kSum;
   std::string module;
   Optimizer optimizer = Optimizer::kUnset;
-  // Tables of one dependency are placed on one host (TorchRec: embedding towers); empty = alone.
+  // Tables with the same dependency share a host (TorchRec: embedding towers); empty = none.
   std::string dependency;
   bool use_virtual_table = false;               // zero-collision hashing
-  std::optional<std::int64_t> total_num_buckets;  // row-wise splits at bucket boundaries
+  std::optional<std::int64_t> total_num_buckets;  // rows are split at bucket boundaries
   std::optional<ParameterConstraints> constraints;
-  TablePlacement placement;  // beyond TorchRec; changes no cost
+  TablePlacement placement;  // not in TorchRec; does not affect costs
 
-  // Fully qualified name: unique in a problem.
+  // Fully qualified name, unique within a problem.
   std::string fqn() const { return module + "." + name; }
 };
 

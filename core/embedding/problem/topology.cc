@@ -7,9 +7,9 @@
 namespace shardwright::embedding {
 namespace {
 
-// Beyond this a rank's memory could not be compared exactly with the double that ratings use.
+// Ratings are doubles; larger byte counts are not exactly representable.
 constexpr std::int64_t kMaxRankBytes = std::int64_t{1} << 53;
-// Keeps the sums over all ranks within 64 bits.
+// Keeps sums over all ranks within 64 bits.
 constexpr std::int64_t kMaxTotalBytes = std::int64_t{1} << 62;
 constexpr std::int64_t kMaxWorldSize = std::int64_t{1} << 20;
 constexpr std::int64_t kDefaultHbmCap = 32 * kGibibyte;
@@ -26,7 +26,7 @@ Status check_bytes(std::int64_t bytes, std::int64_t world_size, const std::strin
   return {};
 }
 
-// `splits_rows`: the memory that rows are dealt out by, so that it cannot be nothing everywhere.
+// `splits_rows`: rows are split in proportion to these sizes, so at least one must be above 0.
 Status check_custom(const std::vector<std::int64_t>& caps, std::int64_t world_size,
                     bool splits_rows, const std::string& where) {
   if (caps.empty()) return {};

@@ -1,4 +1,4 @@
-// The machine to shard over: ranks, hosts, memory and bandwidths.
+// The machine that tables are sharded over: ranks, hosts, memory and bandwidths.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace shardwright::embedding {
 
-// A description of a topology, not yet checked. Defaults: torchrec/distributed/planner/constants.py.
+// A topology, not yet checked. Source of the defaults: torchrec/distributed/planner/constants.py.
 struct TopologySpec {
   std::int64_t world_size = 0;        // ranks
   std::int64_t local_world_size = 0;  // ranks per host; 0 = world_size
@@ -30,12 +30,12 @@ struct TopologySpec {
   double uneven_sharding_perf_multiplier = 1;
 };
 
-// Ranks 0..world_size-1; host h holds the ranks [h L, (h+1) L). A checked TopologySpec with the
-// memory of every rank. Immutable.
+// A checked TopologySpec with the memory of every rank. Immutable. Ranks are 0 to world_size - 1;
+// host h has the ranks [h L, (h + 1) L), where L is local_world_size.
 // Thread safety: a value.
 class Topology {
  public:
-  // Errors: kInvalidInput with `where` = the key's path relative to the topology.
+  // Errors: kInvalidInput; `where` is a JSON pointer relative to the topology.
   static Result<Topology> make(TopologySpec spec);
 
   const TopologySpec& spec() const { return spec_; }
@@ -47,18 +47,18 @@ class Topology {
   std::uint32_t num_hosts() const { return world_size() / local_world_size(); }
   bool has_hbm() const { return spec_.compute_device != ComputeDevice::kCpu; }
 
-  // Memory of each rank; size world_size.
+  // Memory by rank; size world_size.
   const std::vector<Storage>& storage() const { return storage_; }
-  // Whether every rank has the same memory.
+  // Returns true if every rank has the same memory.
   bool uniform() const { return uniform_; }
   Storage total_storage() const;
 
-  // Per-rank sizes that steer an uneven row-wise split; empty where ranks count as equal.
+  // Sizes by rank, in proportion to which rows are split; empty if all ranks get equal parts.
   const std::vector<std::int64_t>& device_memory_sizes() const {
     return has_hbm() ? spec_.custom_hbm_cap_bytes : spec_.custom_ddr_cap_bytes;
   }
 
-  // The same topology with other memory; size world_size. Negative sizes are allowed: a
+  // Returns this topology with other memory (size world_size). Sizes may be negative, since a
   // reservation may exceed what a rank has.
   Topology with_storage(std::vector<Storage> storage) const;
 

@@ -31,7 +31,7 @@ Result<std::int64_t> JsonValue::integer() const {
       if (node.payload.natural > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) break;
       return static_cast<std::int64_t>(node.payload.natural);
     case JsonType::kFloat: {
-      // Above 2^53 a fraction may have been lost in reading, so the number is not surely integral.
+      // Above 2^53 the parser may have rounded a fraction away, so the number is not accepted.
       constexpr double kExact = 9007199254740992.0;
       const double value = node.payload.number;
       if (std::trunc(value) != value || std::abs(value) > kExact) break;
@@ -136,7 +136,7 @@ Error JsonValue::expected(std::string_view what) const {
 }
 
 Result<JsonDocument> JsonDocument::parse(std::string_view text) {
-  // The parser would take it for the end of the text.
+  // Reported here because the parser would treat NUL as the end of the text.
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
     return invalid_input("byte " + std::to_string(nul + 1), "a NUL byte: this is no JSON text");
   }

@@ -1,4 +1,4 @@
-// A parsed JSON text: strict, compact, and able to say where in the text a value stands.
+// A strict, compact tree of a JSON text, in which every value knows its JSON pointer.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,8 @@ enum class JsonType : std::uint8_t {
   kObject
 };
 
-// A value of a document: a pointer and an index, to be passed by value. Valid while the document
-// lives.
+// A value of a document: a pointer and an index, cheap to copy. Valid as long as the document
+// exists.
 // Thread safety: a value; reading is safe from any thread.
 class JsonValue {
  public:
@@ -39,26 +39,26 @@ class JsonValue {
   bool is_object() const { return type() == JsonType::kObject; }
   bool is_string() const { return type() == JsonType::kString; }
 
-  // Typed getters; errors name the place, what was expected and what was found. Integers may be
-  // written as 512 or 512.0, within the range of int64.
+  // Typed getters. Errors: kInvalidInput with the place, the expected type and the value found.
+  // integer() accepts 512 and 512.0, within the range of int64.
   Result<std::int64_t> integer() const;
   Result<double> number() const;
   Result<bool> boolean() const;
   Result<std::string_view> string() const;
 
-  // Elements of an array or members of an object in file order; none for other types.
+  // Elements of an array or members of an object, in file order. Other types have none.
   std::size_t size() const;
   JsonValue operator[](std::size_t i) const;  // precondition: i < size()
 
-  // The key under which an object holds this value; empty for elements of arrays.
+  // The key of this value in its object; empty for elements of arrays.
   std::string_view key() const;
-  // The member with this key. O(size()).
+  // Returns the member with this key, or nullopt. O(size()).
   std::optional<JsonValue> find(std::string_view name) const;
 
-  // JSON pointer (RFC 6901) of this value; empty for the whole document. O(depth).
+  // JSON pointer (RFC 6901) of this value; empty for the root. O(depth).
   std::string pointer() const;
 
-  // "an integer", "the text \"x\"", "a list", for error messages.
+  // Describes the value for error messages: "the number 5", "the text \"x\"", "a list".
   std::string describe() const;
   Error error(std::string message) const { return invalid_input(pointer(), std::move(message)); }
   Error expected(std::string_view what) const;
@@ -71,13 +71,13 @@ class JsonValue {
   std::uint32_t index_;
 };
 
-// An immutable JSON text. 16 bytes per value plus its strings; repeated keys are held once.
+// An immutable JSON text. Takes 16 bytes per value plus its strings. Equal keys are stored once.
 // Thread safety: const members may be called from any thread.
 class JsonDocument {
  public:
-  // Strict RFC 8259 with at most 64 levels of nesting: comments, trailing text, NaN, numbers
-  // beyond double and keys that occur twice in one object are errors. `where` of a syntax error is
-  // "line L, column C". O(size of text) time and memory.
+  // Parses strict RFC 8259 with at most 64 levels of nesting. Comments, trailing text, NaN, numbers
+  // out of the range of double, and duplicate keys in an object are errors. `where` of a syntax
+  // error is "line L, column C". O(size of text) time and memory.
   static Result<JsonDocument> parse(std::string_view text);
 
   JsonValue root() const;

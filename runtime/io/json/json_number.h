@@ -1,4 +1,4 @@
-// Numbers as JSON writes them.
+// Formats numbers for JSON.
 #pragma once
 
 #include <array>
@@ -9,9 +9,9 @@
 
 namespace shardwright {
 
-// The shortest text that reads back as the same double, with ".0" where it would look like an
-// integer: readers who tell the two apart then see the same type every time. "null" where not
-// finite.
+// Returns the shortest text that reads back as the same double, or "null" if it is not finite.
+// Appends ".0" if the text would look like an integer: some readers distinguish the two types, and
+// a value must not change its type from file to file.
 inline std::string json_number(double number) {
   if (!std::isfinite(number)) return "null";
   std::array<char, 32> digits;

@@ -1,4 +1,4 @@
-// Builds a JsonStore from the tokens of a text, without recursion.
+// Builds a JsonStore from the tokens of a JSON text, without recursion.
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -14,8 +14,8 @@ constexpr std::size_t kMaxDepth = 64;
 // Node numbers and string offsets are 32 bits wide.
 constexpr std::size_t kMaxText = std::size_t{1} << 31;
 
-// Finished children wait in `pending_` until their container ends and then move to the store side
-// by side.
+// Collects the children of open containers in `pending_`. When a container ends, its children move
+// to the store, where they are contiguous.
 class Builder {
  public:
   Builder(std::string_view text, JsonStore& store) : scanner_(text), store_(store) {}
@@ -30,7 +30,7 @@ class Builder {
   }
 
  private:
-  // A container whose end has not been seen. Its children begin at `first` of `pending_`.
+  // An open container. Its children begin at pending_[first].
   struct Frame {
     std::size_t first;
     std::uint32_t key;
@@ -38,7 +38,7 @@ class Builder {
     bool at_start = true;
   };
 
-  // Reads a value, of a container only its opening bracket.
+  // Reads a value. For a container, reads only the opening bracket.
   bool read_value() {
     const JsonToken token = scanner_.peek();
     switch (token) {
@@ -62,8 +62,8 @@ class Builder {
     return scanner_.syntax_error("expected a value");
   }
 
-  // Closes what ends here. Returns true at the next value, false at the end of the text or at an
-  // error.
+  // Closes the containers that end here. Returns true if a value follows, and false at the end of
+  // the text or on an error.
   bool advance() {
     while (!frames_.empty()) {
       Frame& frame = frames_.back();
@@ -95,7 +95,7 @@ class Builder {
     return add(JsonType::kFloat, {.number = number.value});
   }
 
-  // Equal keys of all objects share one number.
+  // Sets `key_` to the number of the key `text_`. Equal keys of all objects share one number.
   void number_key() {
     const auto [at, added] =
         store_.key_ids.try_emplace(text_, static_cast<std::uint32_t>(store_.keys.size()));
@@ -142,7 +142,7 @@ class Builder {
     store_.nodes.push_back(node);
   }
 
-  // Marks every key with the number of the object that is ending. A key that is marked already
+  // Marks every key of the ending object with the object's number. A key that already has this mark
   // occurs twice, which is an error.
   bool keys_differ(const Frame& object) {
     if (object.type == JsonType::kArray) return true;
@@ -159,7 +159,7 @@ class Builder {
     return true;
   }
 
-  // Of the innermost open container.
+  // JSON pointer of the innermost open container.
   std::string pointer() const {
     std::string text;
     for (std::size_t i = 1; i < frames_.size(); ++i) {
@@ -173,7 +173,7 @@ class Builder {
 
   JsonScanner scanner_;
   JsonStore& store_;
-  std::string text_;  // the key or string that was read last
+  std::string text_;  // the last key or string read
   std::vector<JsonNode> pending_;
   std::vector<Frame> frames_;
   std::vector<std::uint32_t> last_object_with_;  // by key

@@ -71,7 +71,7 @@ std::optional<JsonValue> ObjectReader::take(std::string_view key) {
 }
 
 void ObjectReader::keep(Status status) {
-  // After a missing member, errors of those that refer to it say nothing new.
+  // Later errors may only follow from the missing member, so finish() reports the missing one.
   if (status_.ok() && missing_.ok()) status_ = std::move(status);
 }
 

@@ -1,5 +1,5 @@
-// Reads the members of JSON objects into C++ values, strictly: wrong types and unknown keys are
-// errors that name the place.
+// Reads the members of JSON objects into C++ values. Wrong types and unknown keys are errors that
+// name the place.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@
 
 namespace shardwright {
 
-// The index of a text among `names`, letters compared without case. `what` names the vocabulary in
-// the error, which suggests the nearest name.
+// Returns the index of a text in `names`; ignores case. `what` is what the error message calls the
+// names, as in "unknown data type". The message suggests the nearest name.
 Result<std::size_t> read_choice(JsonValue value, std::string_view what,
                                 std::span<const std::string_view> names);
 
-// What an enumeration is called in error messages.
+// What error messages call an enumeration.
 template <class Enum>
 inline constexpr std::string_view kVocabulary = "value";
 template <>
@@ -60,7 +60,7 @@ requires(embedding::EnumNames<Enum>::kNames.size() > 0) Status
 template <class T>
 Status read_value(JsonValue value, std::vector<T>& out);
 
-// null reads as "not given".
+// Reads null as "not given".
 template <class T>
 Status read_value(JsonValue value, std::optional<T>& out) {
   if (value.is_null()) return {};
@@ -84,14 +84,14 @@ Status read_value(JsonValue value, std::vector<T>& out) {
   return {};
 }
 
-// Reads one object member by member. The first error stays: later reads do nothing, and finish()
-// returns it. Every key that is neither read nor ignored is an error.
+// Reads one object member by member. finish() returns the first error. A key that is neither read
+// nor ignored is an error.
 // Thread safety: one thread at a time.
 class ObjectReader {
  public:
   explicit ObjectReader(JsonValue object);
 
-  // Leaves `out` as it is where the object has no such member.
+  // Leaves `out` unchanged if the object does not have the member.
   template <class T>
   ObjectReader& optional(std::string_view key, T& out) {
     return optional_with(key, [&](JsonValue value) { return read_value(value, out); });
@@ -101,7 +101,7 @@ class ObjectReader {
     return required_with(key, [&](JsonValue value) { return read_value(value, out); });
   }
 
-  // The same with a function JsonValue -> Status.
+  // The same, but calls `function`, which takes a JsonValue and returns a Status.
   template <class Function>
   ObjectReader& optional_with(std::string_view key, const Function& function) {
     if (const std::optional<JsonValue> value = take(key)) keep(function(*value));
@@ -118,8 +118,8 @@ class ObjectReader {
   ObjectReader& ignore(std::initializer_list<std::string_view> keys);
   ObjectReader& ignore(std::span<const std::string_view> keys);
 
-  // The first error, or an unknown key (which may be a missing one misspelt), or a missing one, or
-  // success.
+  // Returns the first error of a member, else an error for an unknown key, else one for a missing
+  // key, else success. Unknown comes before missing because it may be the missing key misspelt.
   Status finish();
 
  private:

@@ -1,4 +1,4 @@
-// A tokenizer whose fast path is lists of whole numbers.
+// The tokenizer, with a fast path for lists of integers.
 #include "runtime/io/json/json_scanner.h"
 
 #include <algorithm>
@@ -22,11 +22,11 @@ bool is_between(char c, unsigned first, unsigned last) {
   return byte >= first && byte <= last;
 }
 
-// Bytes of a text that stand for themselves and take one byte.
+// Returns true for ASCII characters that need no escape inside a string.
 bool is_plain(char c) { return is_between(c, 0x20, 0x7F) && c != '"' && c != '\\'; }
 
-// Length of the well-formed UTF-8 sequence of two to four bytes at the beginning of `bytes`; 0 if
-// there is none. Source: The Unicode Standard, table 3-7.
+// Returns the length of the well-formed UTF-8 sequence of two to four bytes at the start of
+// `bytes`, or 0 if there is none. Source: The Unicode Standard, table 3-7.
 std::size_t multibyte_length(std::string_view bytes) {
   const auto byte = [&](std::size_t i) {
     return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0U;
@@ -173,7 +173,7 @@ bool JsonScanner::next_key(bool& first, std::string& key) {
 bool JsonScanner::read_number(ScannedNumber& number) {
   if (!status_.ok()) return false;
   skip_space();
-  // Up to 18 digits cannot overflow; what is not a plain whole number takes the general path.
+  // Up to 18 digits cannot overflow. All other numbers take the slow path.
   constexpr std::ptrdiff_t kSafeDigits = 18;
   const char* at = at_;
   std::int64_t integer = 0;
@@ -218,7 +218,8 @@ bool JsonScanner::read_slow_number(ScannedNumber& number) {
 bool JsonScanner::convert(const char* end, bool whole, ScannedNumber& number) {
   number = {};
   if (std::from_chars(at_, end, number.value).ec != std::errc{}) {
-    // Out of range: too small a number rounds to a subnormal or zero, too large a one is an error.
+    // from_chars rejects numbers that are too small. Accept them as subnormal or zero; only numbers
+    // that are too large are errors.
     number.value = std::strtod(std::string(at_, end).c_str(), nullptr);
     if (std::isinf(number.value)) return syntax_error("the number is out of range");
   }

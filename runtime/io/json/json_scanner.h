@@ -1,4 +1,4 @@
-// The one tokenizer: walks through JSON text value by value.
+// The JSON tokenizer. Reads a text value by value.
 #pragma once
 
 #include <cstddef>
@@ -10,35 +10,35 @@
 
 namespace shardwright {
 
-// A number as the text has it. Whole numbers from -2^63 to 2^64 - 1 keep all their digits.
+// A number of the text. Integers from -2^63 to 2^64 - 1 are exact.
 struct ScannedNumber {
-  bool whole = false;         // written without point and exponent, and fits `integer`
-  std::int64_t integer = 0;   // if whole
-  std::uint64_t natural = 0;  // a whole number of 2^63 or more; otherwise 0
-  double value = 0;           // always
+  bool whole = false;         // written without point and exponent, and within int64
+  std::int64_t integer = 0;   // the value, if `whole`
+  std::uint64_t natural = 0;  // the value of an integer from 2^63 to 2^64 - 1; otherwise 0
+  double value = 0;           // the value as a double; always set
 };
 
-// What the next value begins like.
+// The type of the next value, as its first byte shows.
 enum class JsonToken : std::uint8_t { kObject, kArray, kString, kNumber, kTrue, kFalse, kNull, kNone };
 
-// Reads strict RFC 8259 in one pass and builds nothing: JsonDocument builds a tree from it, and the
-// readers of files with 10^8 bytes of numbers take the values as they come. A byte order mark at the
-// beginning is skipped. After the first error every call does nothing and returns false; status()
-// says what is wrong and where ("line L, column C").
+// Reads strict RFC 8259 in one pass and stores no values. JsonDocument builds a tree from it;
+// readers of files with 10^8 bytes of numbers use it directly. Skips a leading byte order mark.
+// After the first error, every call does nothing and returns false; status() returns the error with
+// its place ("line L, column C").
 // Thread safety: one thread at a time.
 class JsonScanner {
  public:
   // `text` must outlive the scanner.
   explicit JsonScanner(std::string_view text);
 
-  // Looks at the first byte of the next value. kNone: no value begins here.
+  // Returns the type of the next value without reading it, or kNone if no value begins here.
   JsonToken peek();
 
-  // Enters a list or object. Then next_element or next_key advances to the next value and returns
-  // false behind the closing bracket or at an error.
+  // Enters a list or object. Then call next_element or next_key before each value. They return
+  // false after the closing bracket and on an error.
   bool begin_array() { return expect('[', "a list"); }
   bool begin_object() { return expect('{', "an object"); }
-  // `first` must be true in the first call for a list or object; the call clears it.
+  // `first` must be true in the first call for a list or object. That call sets it to false.
   bool next_element(bool& first);
   bool next_key(bool& first, std::string& key);
 
@@ -54,7 +54,7 @@ class JsonScanner {
   const Status& status() const { return status_; }
   // Records the error unless there is one already. Returns false.
   bool fail(Error error);
-  // Fails at the current position: "expected a value", say. Returns false.
+  // Records an error such as "expected a value" at the current position. Returns false.
   bool syntax_error(const std::string& message);
 
  private:

@@ -1,4 +1,4 @@
-// How a parsed JSON text lies in memory. Private to json_document and json_parse.
+// The memory layout of a JsonDocument. Private to json_document and json_parse.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct TextRange {
 
 inline constexpr std::uint32_t kNoKey = ~std::uint32_t{0};
 
-// One value. Arrays and objects hold the number of their JsonContainer.
+// One value. The payload of an array or object is the index of its JsonContainer.
 struct JsonNode {
   union Payload {
     std::int64_t integer;
@@ -34,8 +34,9 @@ struct JsonNode {
 };
 static_assert(sizeof(JsonNode) == 16);
 
-// Children lie side by side at [first, first + count). Containers are numbered in the order in
-// which they end, so `first` never decreases: that is how the container of a node is found.
+// The children of an array or object are the nodes [first, first + count). Containers are numbered
+// in the order in which they end, so `first` never decreases and a binary search finds the
+// container of a node.
 struct JsonContainer {
   std::uint32_t first;
   std::uint32_t count;
@@ -51,7 +52,7 @@ struct JsonStore {
   std::uint32_t root = 0;
 };
 
-// Fills an empty store. Errors as JsonDocument::parse.
+// Fills an empty store. Errors: as JsonDocument::parse.
 Status parse_json(std::string_view text, JsonStore& store);
 
 }  // namespace shardwright::internal

@@ -1,4 +1,4 @@
-// Writes JSON text directly, without a document in between.
+// Writes JSON text without building a document first.
 #pragma once
 
 #include <concepts>
@@ -14,10 +14,10 @@
 
 namespace shardwright {
 
-// A forward-only writer: keys in the order given, doubles in the shortest form that reads back as
-// the same double, one line per element where the caller asks for it. Precondition: begin and end
-// calls nest, and every value inside an object follows a key.
-// Cost: amortised O(bytes); text is handed on in pieces of about 256 KiB.
+// Writes keys in the order of the calls, and doubles in the shortest form that reads back as the
+// same double. Breaks lines only at new_line(). Precondition: begin and end calls nest, and a
+// key precedes every value inside an object.
+// Cost: amortised O(bytes). The sink gets pieces of about 256 KiB.
 // Thread safety: one thread at a time.
 class JsonWriter {
  public:
@@ -31,7 +31,7 @@ class JsonWriter {
 
   JsonWriter& value(std::string_view text);
   JsonWriter& value(const char* text) { return value(std::string_view(text)); }
-  JsonWriter& value(double number);  // not finite: null
+  JsonWriter& value(double number);  // writes null if not finite
   JsonWriter& value(bool flag);
   JsonWriter& null();
   template <std::integral Integer>
@@ -53,13 +53,13 @@ class JsonWriter {
     return value(content);
   }
 
-  // A value that is JSON text already.
+  // Writes a value that is already JSON text.
   JsonWriter& raw(std::string_view json);
 
-  // The next element or key starts on a new line.
+  // Starts the next element or key on a new line.
   JsonWriter& new_line();
 
-  // Hands on what is left, with a final line break.
+  // Writes a final line break and passes the remaining text to the sink.
   void finish();
 
  private:

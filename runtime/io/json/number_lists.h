@@ -1,4 +1,4 @@
-// Lists of lists of numbers, side by side in memory, equal lists once.
+// Lists of lists of numbers in contiguous memory, optionally without duplicate lists.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 
 namespace shardwright {
 
+// Lists of numbers in one array, with the end of each list.
 // Thread safety: as std::vector.
 template <class T>
 class NumberLists {
@@ -24,7 +25,7 @@ class NumberLists {
 
   void push_number(T number) { numbers_.push_back(number); }
   void end_list() { ends_.push_back(numbers_.size()); }
-  // Of the list that has not ended.
+  // The numbers pushed since the last end_list().
   std::span<const T> open_list() const {
     const std::size_t begin = ends_.empty() ? 0 : ends_.back();
     return {numbers_.data() + begin, numbers_.size() - begin};
@@ -36,14 +37,14 @@ class NumberLists {
   std::vector<std::size_t> ends_;
 };
 
-// Lists numbered by content in the order of first appearance.
+// Stores equal lists once. Lists are numbered in the order of first appearance.
 // Thread safety: as std::vector.
 class DistinctLists {
  public:
   NumberLists<double>& lists() { return lists_; }
   const NumberLists<double>& lists() const { return lists_; }
 
-  // The number of the list that has not ended, which ends.
+  // Ends the open list and returns its number.
   std::uint32_t intern_open_list() {
     const std::span<const double> open = lists_.open_list();
     const std::uint64_t hash = hash_of(open);

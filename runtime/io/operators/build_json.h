@@ -1,4 +1,4 @@
-// Writes cost graphs in the form of ColossalAI's instances.
+// Writes cost graphs in ColossalAI's instance format.
 #pragma once
 
 #include "core/operators/graph/op_graph.h"
@@ -7,11 +7,11 @@
 
 namespace shardwright {
 
-// Keys name, mesh, counters, num_nodes, num_strategies, edges_before, edges_after, nodes (name, op,
-// target, shape, inputs, merge, strategies with specs by operand, compute, comm, mem), edges and
-// edges_merged ([node, node, matrix]), following, extra_node_costs and alias_set (by node). A tuple
-// has no shape, but a list of specs. What read_cost_instance reads. A cost that is not finite is
-// null.
+// Writes the keys name, mesh, counters, num_nodes, num_strategies, edges_before, edges_after, nodes
+// (name, op, target, shape, inputs, merge, strategies with specs by operand, compute, comm, mem),
+// edges and edges_merged ([node, node, matrix]), following, extra_node_costs and alias_set (by
+// node). A tuple has a list of specs and no shape. A cost that is not finite becomes null.
+// read_cost_instance() reads this format.
 void write_cost_graph(const operators::OpGraph& graph, const operators::CostGraph& costs,
                       const TextSink& sink);
 

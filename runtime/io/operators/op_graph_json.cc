@@ -50,7 +50,7 @@ Status read_params(JsonValue value, std::vector<OpParam>& params) {
   return {};
 }
 
-// The parameter that a list or object refers to by name.
+// Returns the parameter with this name. Errors: kInvalidInput if there is none.
 Result<OpParam*> referred(JsonValue place, std::string_view name, std::vector<OpParam>& params) {
   const auto found = std::find_if(params.begin(), params.end(),
                                   [&](const OpParam& param) { return param.name == name; });

@@ -1,4 +1,4 @@
-// Operator graphs and single operators in files.
+// Reads operator graphs and single operators.
 #pragma once
 
 #include <memory>
@@ -14,23 +14,23 @@
 namespace shardwright {
 
 // Reads `{name, options, nodes: [{name, kind, call, shape, dtype, is_param, inputs, params,
-// buffers, param_dtypes, attrs}]}`. Errors: kInvalidInput with `where` = the JSON pointer, and
-// those of OpGraph::make.
+// buffers, param_dtypes, attrs}]}`. Errors: kInvalidInput with a JSON pointer, and those of
+// OpGraph::make.
 Result<operators::OpGraph> read_op_graph(std::string_view text);
 
-// One operator on a mesh, as a graph of its operands and producers with the operator as its last
+// One operator on a mesh, as a graph of its operands and producers. The operator is the last
 // node.
 struct StrategyRecord {
   std::string id;
   std::shared_ptr<const operators::DeviceMesh> mesh;
   operators::OpGraph graph;
-  // The operator and the chain of producers it follows, producers first.
+  // The operator and the chain of producers that it follows, producers first.
   std::vector<std::uint32_t> chain;
-  operators::StrategyOptions options;  // of the operator; its producers have the defaults
+  operators::StrategyOptions options;  // for the operator; its producers have the defaults
 };
 
 // Reads `{records: [{id, mesh, kind, call, attrs, operands, producer, shard_option,
-// solver_preference}]}`. Errors: as above, places of operands within `/records/<i>`.
+// solver_preference}]}`. Errors: as above; pointers begin with `/records/<i>`.
 Result<std::vector<StrategyRecord>> read_strategy_records(std::string_view text);
 
 }  // namespace shardwright

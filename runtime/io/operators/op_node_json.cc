@@ -54,7 +54,7 @@ Status read_target_dtype(JsonValue value, OpAttrs& attrs) {
   return {};
 }
 
-// One dimension under a key of its own.
+// Returns a function that reads one dimension and appends it to `attrs.dims`.
 auto single_dim(OpAttrs& attrs) {
   return [&attrs](JsonValue value) { return read_value(value, attrs.dims.emplace_back()); };
 }
@@ -103,7 +103,7 @@ Status read_distributed(JsonValue value, bool& distributed) {
 }
 
 Status read_attrs(JsonValue value, OpAttrs& attrs, bool& distributed) {
-  // Read for their types alone: strategies do not depend on them.
+  // Only the types of these are checked: strategies do not depend on their values.
   std::vector<std::int64_t> window, normalized_shape, output_size;
   std::vector<double> arguments;
   std::int64_t count = 0;

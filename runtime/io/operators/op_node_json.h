@@ -1,4 +1,4 @@
-// What nodes of operator graphs and single operators have in common in files.
+// Reads the members that nodes of operator graphs and single operators have in common.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace shardwright {
 
-// `[8, 16]`, or a list of such for a tuple.
+// Reads a shape such as `[8, 16]`, or a list of shapes for a tuple.
 Status read_shapes(JsonValue value, operators::OpNode& node);
 
 Status read_kind(JsonValue value, operators::OpKind& kind);
@@ -17,13 +17,13 @@ Status read_element_type(JsonValue value, operators::ElementType& type);
 Status read_shard_option(JsonValue value, operators::ShardOption& option);
 Status read_solver_preference(JsonValue value, operators::SolverPreference& preference);
 
-// "replicated" or "distributed".
+// Reads "replicated" or "distributed".
 Status read_distributed(JsonValue value, bool& distributed);
 
-// Attributes of any kind; `distributed` is what placeholder and output say under `option`.
+// Reads the attributes of any operator. Placeholders and outputs set `distributed` by `option`.
 Status read_attrs(JsonValue value, operators::OpAttrs& attrs, bool& distributed);
 
-// A weight comes first and a bias second, whatever the order in the file.
+// Moves the weight to the front and the bias after it, whatever their order in the file.
 void order_params(std::vector<operators::OpParam>& params);
 
 }  // namespace shardwright

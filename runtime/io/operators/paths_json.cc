@@ -24,7 +24,7 @@ using operators::ReshardStep;
 using operators::SpecTable;
 using operators::TensorShape;
 
-// So that sums of a few tensors stay in range.
+// Keeps the sum of a few tensors' sizes within int64.
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 59;
 
 Status read_mesh_shape(JsonValue value, std::vector<std::uint32_t>& shape) {
@@ -56,7 +56,7 @@ Status read_shape(JsonValue value, std::vector<std::int64_t>& shape) {
   return {};
 }
 
-// The mesh calls its extents `shape`, the file `mesh`.
+// Changes `/shape` in an error of DeviceMesh to `/mesh`, the key in the file.
 Error at_mesh(Error error, JsonValue question) {
   constexpr std::string_view kShape = "/shape";
   if (error.where.starts_with(kShape)) error.where.replace(0, kShape.size(), "/mesh");
@@ -139,7 +139,7 @@ void write_cost(JsonWriter& json, const PhaseCost& cost) {
   json.begin_array().value(cost.forward).value(cost.backward).value(cost.total).end_array();
 }
 
-// Neither specs nor steps where nothing is converted; null where there is no path.
+// Writes empty lists if source and target are equal, and nulls if there is no path.
 void write_steps(JsonWriter& json, const DimSpecs& from, const ReshardPath& path) {
   if (!path.found) {
     json.null().null();

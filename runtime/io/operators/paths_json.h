@@ -1,4 +1,4 @@
-// Reads questions for resharding paths and writes the answers.
+// Reads requests for resharding paths and writes the paths.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace shardwright {
 
-// Conversions of one tensor on one mesh.
+// Requests for conversions of one tensor on one mesh.
 // Thread safety: a value.
 struct ReshardQuestions {
   struct Pair {
@@ -28,16 +28,17 @@ struct ReshardQuestions {
   std::vector<Pair> pairs;  // valid for mesh and shape
 };
 
-// A list of objects `mesh`, `shape`, `pairs` and, where not 1 everywhere, `alpha` and `beta`. What
-// rows of `pairs` hold beyond source and target is ignored, so that answers can be asked again.
-// Errors: kInvalidInput with `where` = the JSON pointer, or line and column of a syntax error.
+// Reads a list of objects with `mesh`, `shape`, `pairs` and optionally `alpha` and `beta`, which
+// default to 1. In each row of `pairs`, ignores what follows source and target, so that an answer
+// file can be read as a request.
+// Errors: kInvalidInput; `where` is a JSON pointer, or line and column of a syntax error.
 Result<std::vector<ReshardQuestions>> read_reshard_questions(std::string_view text);
 
-// "all_gather", "all_to_all", "shard".
+// Returns "all_gather", "all_to_all" or "shard".
 std::string_view pattern_name(operators::ReshardPattern pattern);
 
-// The questions again, each pair with its path and costs; for kCompat and kSum both of these costs.
-// `paths` has one list per question, one path per pair.
+// Writes the requests with a path and its cost for each pair. For kCompat and kSum, writes both of
+// these costs. `paths` has one list per request, with one path per pair.
 void write_reshard_answers(std::span<const ReshardQuestions> questions,
                            std::span<const std::vector<operators::ReshardPath>> paths,
                            operators::PathCost mode, const TextSink& sink);

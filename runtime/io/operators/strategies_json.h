@@ -1,4 +1,4 @@
-// Strategies in files.
+// Writes the sharding strategies of operators.
 #pragma once
 
 #include <memory>
@@ -11,15 +11,15 @@
 
 namespace shardwright {
 
-// The strategies of one operator under the name that the caller knows it by.
+// The strategies of one operator, with the caller's name for it.
 struct NamedStrategies {
   std::string id;
-  std::shared_ptr<operators::SpecTable> table;  // that the specs belong to
+  std::shared_ptr<operators::SpecTable> table;  // the table of the specs
   operators::NodeStrategies strategies;
 };
 
 // Writes `{records: [{id, count, strategies: [{name, specs, comm, comm_cost, compute_cost,
-// memory}]}]}`. Specs are "[S0,R]", lists of these for tuples; costs and memory are [forward,
+// memory}]}]}`. A spec is "[S0,R]", or a list of these for a tuple. Costs and memory are [forward,
 // backward, total].
 void write_strategies(const std::vector<NamedStrategies>& records, const TextSink& sink);
 

@@ -1,4 +1,4 @@
-// Single operators in files: each becomes a small graph of its own.
+// Reads single operators. Each becomes a small graph.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -22,14 +22,14 @@ using operators::OpParam;
 enum class Type : unsigned char { kArgument, kParameter, kBuffer, kOutput };
 constexpr std::array<std::string_view, 4> kTypeNames{"ARG", "PARAM", "BUFFER", "OUTPUT"};
 
-// A tensor of a record, read as a node without an operator.
+// An operand of a record. Its tensor is read as a node without an operator.
 struct RoleOperand {
   std::string role;
   Type type = Type::kArgument;
   OpNode tensor;
 };
 
-// What operands are to their operator; those of an output are numbered.
+// The roles of operands. Operands of an output node are numbered instead: "input_0".
 constexpr std::array<std::string_view, 10> kRoles{
     "input",     "other", "output", "bias", "running_mean", "running_var", "num_batches_tracked",
     "condition", "x",     "y"};
@@ -43,7 +43,7 @@ Status check_role(JsonValue operand) {
   return operand.error("unknown role \"" + std::string(role) + "\"" + suggestion(role, kRoles));
 }
 
-// Where a role stands among the arguments of its operator.
+// Position of a role among the arguments of its operator.
 int argument_rank(std::string_view role) {
   if (role == "other" || role == "x") return 1;
   if (role == "bias" || role == "y") return 2;
@@ -65,7 +65,7 @@ Status read_operand(JsonValue value, RoleOperand& operand) {
                          })
           .required_with("shape", [&](JsonValue v) { return read_shapes(v, tensor); })
           .optional_with("dtype", [&](JsonValue v) { return read_element_type(v, tensor.type); })
-          .ignore({"logical_shape"})  // follows from the operator and the shapes
+          .ignore({"logical_shape"})  // computed from the operator and the shapes
           .finish());
   tensor.is_param = operand.type == Type::kParameter;
   return {};
@@ -90,7 +90,7 @@ struct RawRecord {
   bool distributed = false;
 };
 
-// The members that a record and a producer have in common.
+// Reads the members that a record and a producer have in common.
 void read_operator(ObjectReader& reader, RawRecord& raw) {
   reader.required_with("kind", [&](JsonValue v) { return read_kind(v, raw.node.kind); })
       .optional_with("call", [&](JsonValue v) { return read_call(v, raw.node.call); })
@@ -103,15 +103,14 @@ void read_operator(ObjectReader& reader, RawRecord& raw) {
       });
 }
 
-// What a record comes down to.
+// The parts of a StrategyRecord while it is built.
 struct Parts {
   OpGraphSpec spec;
   std::vector<std::uint32_t> chain;
   operators::StrategyOptions options;
 };
 
-// Puts an operand where it belongs: into the parameters of the module, or as an input, for which a
-// stand-in is added.
+// Adds an operand to the module's parameters, or adds a node for it and makes the node an input.
 void attach(RoleOperand&& operand, OpNode& node, OpGraphSpec& spec) {
   const bool owned = node.call == OpCall::kModule && operand.type != Type::kArgument;
   if (owned) {
@@ -182,7 +181,7 @@ Status read_mesh(JsonValue value, operators::DeviceMeshSpec& mesh) {
   return {};
 }
 
-// Errors of a mesh, whose shape is the member `mesh`.
+// Changes `/shape` in an error of DeviceMesh to `/mesh`, the key in the record.
 Error at_mesh(JsonValue record, Error error) {
   constexpr std::string_view kShape = "/shape";
   if (error.where.starts_with(kShape)) error.where.replace(0, kShape.size(), "/mesh");
@@ -213,7 +212,7 @@ Result<StrategyRecord> read_record(JsonValue value) {
   parts.spec.name = id;
   auto graph = OpGraph::make(std::move(parts.spec));
   if (!graph.ok()) {
-    // Nodes of the graph stand nowhere in the file; the message names them.
+    // The file has no list of nodes, so a pointer into the graph would mean nothing to the user.
     return value.error(graph.error().message);
   }
   return StrategyRecord{std::move(id), std::move(mesh).value(), std::move(graph).value(),

@@ -17,7 +17,7 @@ namespace {
 using namespace internal;
 using namespace program;
 
-constexpr std::int64_t kMaxNumber = std::int64_t{1} << 62;  // inserted operators get the next ones
+constexpr std::int64_t kMaxNumber = std::int64_t{1} << 62;  // leaves numbers for inserted operators
 
 Status at(const Status& status, JsonValue value) {
   if (status.ok()) return {};
@@ -51,7 +51,7 @@ class ProgramReader {
     return {};
   }
 
-  // {"parent": index}; block 0 is there without being listed.
+  // Reads {"parent": index}. The file does not list block 0.
   Status read_block(JsonValue value) {
     std::int64_t parent = 0;
     SHARDWRIGHT_RETURN_IF_ERROR(ObjectReader(value).required("parent", parent).finish());
@@ -118,7 +118,7 @@ class ProgramReader {
     return {};
   }
 
-  // The whole shape follows from a share of it; where both are given they must agree.
+  // Computes the full shape from the local shape. If the file gives both, checks that they agree.
   static Status settle_shape(JsonValue value, const DistAttr& attr, const Shape& local,
                              bool has_full, Variable& var) {
     if (!has_full) var.shape = local;
@@ -205,7 +205,7 @@ class ProgramReader {
     return {};
   }
 
-  // The ranks to run are different ones of the program's meshes.
+  // Checks that the ranks to run are distinct and that a mesh of the program has each of them.
   Status check_ranks(JsonValue program, const std::vector<Rank>& ranks) const {
     std::unordered_set<Rank> seen;
     for (std::size_t i = 0; i < ranks.size(); ++i) {

@@ -1,4 +1,4 @@
-// JSON of the program domain: cases and programs in, sequences and programs out.
+// Reads reshard cases and programs, and writes resharding steps and programs.
 #pragma once
 
 #include <string>
@@ -12,32 +12,32 @@
 
 namespace shardwright {
 
-// A case as a file has it. `on_mesh`: written as one mesh with two mappings, and answered with mesh
-// steps.
+// A case of a file. `on_mesh` is true if the file gives one mesh with two mappings; the answer then
+// has steps on that mesh.
 struct ReshardCaseDocument {
   ReshardCase request;
   bool on_mesh = false;
 };
 
-// A list of {shape, dtype, src, dst}, or of {mesh, shape, src, src_partial, dst, dst_partial}; keys
-// of recorded answers are passed over. Errors: kInvalidInput with a JSON pointer.
+// Reads a list of {shape, dtype, src, dst} or {mesh, shape, src, src_partial, dst, dst_partial}.
+// Ignores the keys of answers. Errors: kInvalidInput with a JSON pointer.
 Result<std::vector<ReshardCaseDocument>> read_reshard_cases(std::string_view text);
 
-// A program, the ranks that the file asks for, and where in the file it stands.
+// A program, the ranks to reshard it for, and its place in the file.
 struct ProgramDocument {
   program::Program program;
   std::vector<program::Rank> ranks;
   std::string place;  // JSON pointer
 };
 
-// {"programs": [...]} or one program. Errors: kInvalidInput with a JSON pointer.
+// Reads {"programs": [...]} or one program. Errors: kInvalidInput with a JSON pointer.
 Result<std::vector<ProgramDocument>> read_programs(std::string_view text);
 
-// The list of answers, in the order of the cases.
+// Writes the list of answers, in the order of the cases.
 void write_reshards(const std::vector<ReshardCaseDocument>& cases,
                     const std::vector<TensorReshard>& answers, const TextSink& sink);
 
-// Every rank's new program with its edits and counters.
+// Writes every rank's new program with its edits and counters.
 void write_programs(const std::vector<std::pair<ProgramDocument, program::ReshardResult>>& results,
                     const TextSink& sink);
 

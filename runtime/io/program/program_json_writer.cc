@@ -18,7 +18,7 @@ namespace {
 using namespace internal;
 using namespace program;
 
-// A program with names instead of ids, and numbers for operators that the file did not have.
+// Writes a program with names instead of ids. Gives numbers to operators that were not in the file.
 class ProgramWriter {
  public:
   ProgramWriter(JsonWriter& json, const Program& program) : json_(json), program_(program) {
@@ -48,7 +48,7 @@ class ProgramWriter {
     json_.end_array().end_object();
   }
 
-  // [type, inputs, outputs] of every operator.
+  // Writes [type, inputs, outputs] for every operator.
   void write_listing() {
     json_.begin_array();
     for_each_op([&](BlockId, OpId id) {

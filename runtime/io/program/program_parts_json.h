@@ -1,4 +1,4 @@
-// What cases and programs have in common in files: meshes, mappings, shapes, names.
+// Reads the parts that reshard cases and programs have in common: meshes, mappings, shapes, names.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace shardwright::internal {
 
-// A function that reads one of `names`, which are numbered like the enumeration.
+// Returns a function that reads one of `names`; name i stands for value i of the enumeration.
 template <class Enum>
 auto named(std::string_view what, std::span<const std::string_view> names, Enum& out) {
   return [what, names, &out](JsonValue value) -> Status {
@@ -22,18 +22,18 @@ auto named(std::string_view what, std::span<const std::string_view> names, Enum&
   };
 }
 
-// The extents of a tensor; where `open_batch`, the first may be -1.
+// Reads the extents of a tensor. If `open_batch`, the first one may be -1.
 Status read_extents(JsonValue value, bool open_batch, program::Shape& out);
 
-// By dimension: a mesh axis, or -1. Whether the mesh has the axis is not checked.
+// Reads a mesh axis or -1 for each dimension. Does not check that the mesh has the axis.
 Status read_mapping(JsonValue value, program::DimsMapping& out);
 
-// {"0": "sum"}: by mesh axis what is due on it.
+// Reads {"0": "sum"}: the pending reduction by mesh axis.
 Status read_partial(JsonValue value, program::PartialAxes& out);
 
 Status read_ranks(JsonValue value, std::vector<program::Rank>& out);
 
-// `shape_key` and `ids_key` are the members of `value` from which shape and ids were read.
+// Makes a mesh. Errors name `shape_key` or `ids_key`, the members of `value` that were read.
 Result<program::ProcessMesh> make_mesh(JsonValue value, std::string_view shape_key,
                                        std::string_view ids_key, std::vector<std::int64_t> shape,
                                        std::vector<program::Rank> ids);

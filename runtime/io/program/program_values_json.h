@@ -1,4 +1,4 @@
-// Values that reshard cases and programs are written with alike.
+// Writes the values that answers to reshard cases and programs have in common.
 #pragma once
 
 #include <cstdint>

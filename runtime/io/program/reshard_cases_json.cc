@@ -1,4 +1,4 @@
-// Reads cases of resharding one tensor.
+// Reads cases, each of which reshards one tensor.
 #include <array>
 #include <cstdint>
 #include <string>
@@ -48,7 +48,7 @@ auto attribute(DistAttr& out) {
   };
 }
 
-// Marks the mesh axes named by a list as to be summed.
+// Reads a list of mesh axes along which the tensor is a partial sum.
 Status read_partial_sums(JsonValue value, PartialAxes& out) {
   std::vector<std::int64_t> axes;
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, axes));
@@ -63,7 +63,7 @@ Status read_partial_sums(JsonValue value, PartialAxes& out) {
   return {};
 }
 
-// Errors of a placement on the one mesh, under the keys of such a case.
+// Checks a placement on the mesh. Errors name the keys of this kind of case.
 Status check_on_mesh(JsonValue value, const char* mapping_key, const char* partial_key,
                      const DistAttr& attr, const Shape& shape) {
   const Status status = check(attr, shape.size());

@@ -1,4 +1,4 @@
-// Differences between plans and between problems, as JSON.
+// Writes differences between two plans or two problems as JSON.
 #pragma once
 
 #include "runtime/embedding/identity/plan_diff.h"

@@ -24,7 +24,7 @@ void write_texts(const char* key, const std::vector<std::string>& texts, JsonWri
   json.end_array();
 }
 
-// Whole numbers without a fraction.
+// Writes whole numbers without a fraction: 3, not 3.0.
 void write_number(double number, JsonWriter& json) {
   if (number == std::floor(number) && std::abs(number) < 1e15) {
     json.value(static_cast<std::int64_t>(number));
@@ -137,7 +137,7 @@ void write_reason(const Problem& problem, const Infeasibility& reason, JsonWrite
   json.end_array().end_object();
 }
 
-// What to write into the problem file, by JSON pointer.
+// Writes the values to set in the problem file, by JSON pointer.
 void write_edit(const Problem& problem, const Remedy& remedy, JsonWriter& json) {
   const auto local = static_cast<std::int64_t>(problem.topology().local_world_size());
   const auto to = static_cast<std::int64_t>(remedy.to);

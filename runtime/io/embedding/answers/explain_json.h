@@ -1,4 +1,4 @@
-// Explanations as JSON.
+// Writes explanations of plans as JSON.
 #pragma once
 
 #include "runtime/embedding/explain/explain.h"
@@ -7,8 +7,8 @@
 namespace shardwright {
 
 // {"feasible": true, "tables": [...]} or {"feasible": false, "infeasible": {...}, "remedies":
-// [...], "in_vain": [...]}. Sizes are bytes, times milliseconds; ratings bytes for the storage
-// model. Places are JSON pointers in the problem file.
+// [...], "in_vain": [...]}. Sizes are in bytes, times in milliseconds, and ratings in milliseconds
+// (bytes for the storage model). Places are JSON pointers into the problem file.
 void write_explanation(const Explanation& explanation, const TextSink& sink);
 
 }  // namespace shardwright

@@ -1,4 +1,4 @@
-// Sweeps as JSON.
+// Writes the results of a sweep over topologies as JSON.
 #pragma once
 
 #include "core/embedding/problem/problem.h"
@@ -7,7 +7,7 @@
 
 namespace shardwright {
 
-// {"points": [...], "smallest_ranks": [...], "best_by_ranks": [...]}; plans are not written.
+// Writes {"points": [...], "smallest_ranks": [...], "best_by_ranks": [...]}, without the plans.
 void write_sweep(const embedding::ProblemSpec& problem, const Sweep& sweep, const TextSink& sink);
 
 }  // namespace shardwright

@@ -15,7 +15,7 @@ using embedding::BoundNode;
 using embedding::OptionId;
 using embedding::TableId;
 
-// Ranks in one certificate: what a topology may have.
+// Largest number of ranks in one certificate.
 constexpr std::int64_t kMostRanks = 1 << 24;
 
 void write_node(const BoundNode& node, JsonWriter& json) {
@@ -48,7 +48,7 @@ void write_node(const BoundNode& node, JsonWriter& json) {
   json.end_object();
 }
 
-// A list of `size` numbers each.
+// Reads a list of lists, each of which has `size` numbers.
 Status read_rows(JsonValue value, std::size_t size, std::vector<std::vector<double>>& rows) {
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, rows));
   for (std::size_t i = 0; i < rows.size(); ++i) {

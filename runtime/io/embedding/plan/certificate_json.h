@@ -1,4 +1,4 @@
-// Bound certificates in plan files.
+// Reads and writes the certificate of a plan's lower bound.
 #pragma once
 
 #include "core/embedding/bound/bound_certificate.h"
@@ -16,7 +16,7 @@ namespace shardwright {
 // "worths" and "most_worth", the names of the last two in earlier versions, are still read.
 void write_certificate(const embedding::BoundCertificate& certificate, JsonWriter& json);
 
-// Errors: kInvalidInput with the place. What the numbers prove is for check_bound to say.
+// Reads the form only; check_bound() checks the proof. Errors: kInvalidInput with a JSON pointer.
 Result<embedding::BoundCertificate> read_certificate(JsonValue value);
 
 }  // namespace shardwright

@@ -1,4 +1,4 @@
-// What changes between an old plan and a new one, as JSON.
+// Writes the changes from an old plan to a new one as JSON.
 #pragma once
 
 #include "core/embedding/document/migration.h"
@@ -7,10 +7,10 @@
 
 namespace shardwright {
 
-// {"sharding_type", "compute_kernel", "load_factor", "ranks"}.
+// Writes {"sharding_type", "compute_kernel", "load_factor", "ranks"}.
 void write_place(const TablePlace& place, JsonWriter& json);
 
-// Writes the object that stands under `migration` in a plan file. O(ranks of moved tables).
+// Writes the value of `migration` in a plan file. O(ranks of moved tables).
 void write_migration(const embedding::Problem& problem, const Migration& migration,
                      JsonWriter& json);
 

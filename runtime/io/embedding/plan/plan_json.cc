@@ -62,7 +62,7 @@ void write_reservation(const embedding::Reservation& reservation, JsonWriter& js
   json.end_object().new_line();
 }
 
-// The rating of the storage model counts bytes.
+// Ratings of the storage model are bytes, so they are written as integers.
 void write_rating(const Problem& problem, double rating, JsonWriter& json) {
   if (problem.spec().perf_model == PerfModel::kStorage) {
     json.value(static_cast<std::int64_t>(rating));
@@ -80,7 +80,7 @@ void write_by_rank(std::string_view key, const Values& values, const Function& v
   json.end_array();
 }
 
-// A run of equal shards is [rows, columns, row offset, column offset, row step, column step, count].
+// Writes runs of shards: [rows, columns, row offset, column offset, row step, column step, count].
 void write_layout(const embedding::ShardLayout& layout, JsonWriter& json) {
   json.key("layout").begin_array();
   for (const embedding::ShardExtent& e : layout.extents) {
@@ -119,7 +119,7 @@ void write_assignment(const Problem& problem, const Assignment& assignment, Json
       .end_object();
 }
 
-// One object per rank, as [hbm, ddr] each.
+// Writes one object per rank. Each of its members is [hbm, ddr] in bytes.
 void write_memory_parts(const std::vector<MemoryParts>& by_rank, JsonWriter& json) {
   json.new_line().key("plan_memory_parts_by_rank").begin_array();
   for (const MemoryParts& parts : by_rank) {
@@ -176,9 +176,9 @@ void write_failure(const PlanFailure& failure, JsonWriter& json) {
       .end_object();
 }
 
-// Writes a trace; keeps what every proposer proposed last. A proposal is written as its changes
-// against the one before, sorted by position, or in full where their lengths differ: the form does
-// not depend on how the search recorded it.
+// Writes a trace. A proposal is written as its differences from the previous proposal of the same
+// proposer, sorted by position, or in full if the two have different lengths. The text therefore
+// does not depend on how the search recorded the proposals.
 class TraceWriter {
  public:
   TraceWriter(const Problem& problem, const ProposalTrace& trace, JsonWriter& json)
@@ -211,7 +211,8 @@ class TraceWriter {
     json_.end_object();
   }
 
-  // Whose options are not in the search space, so that a number would say nothing.
+  // Returns true if the proposer makes options that are not in the search space. They have no
+  // index, so they are written in full.
   bool makes_options(std::uint32_t proposer) const {
     return problem_.spec().proposers[proposer].type == ProposerSpec::Type::kScaleup;
   }
@@ -270,7 +271,7 @@ class TraceWriter {
   const Problem& problem_;
   const ProposalTrace& trace_;
   JsonWriter& json_;
-  std::vector<std::vector<std::uint32_t>> current_;  // by proposer
+  std::vector<std::vector<std::uint32_t>> current_;  // by proposer: the options proposed last
 };
 
 void write_improvements(const EmbeddingPlanResult& result, JsonWriter& json) {

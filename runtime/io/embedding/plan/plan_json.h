@@ -1,4 +1,4 @@
-// Plans in files: what `shardwright plan` answers, and reading it back.
+// Reads and writes plan files, the output of `shardwright plan`.
 #pragma once
 
 #include <string_view>
@@ -12,18 +12,18 @@
 namespace shardwright {
 
 struct PlanJsonOptions {
-  bool search_space = false;  // write the options, too
-  bool stats = false;         // write `stats` of the plan
-  bool trace = false;         // write `proposals` even where the search had none
-  double read_s = 0;  // time it took to read the problem
+  bool search_space = false;  // write `search_space`, the options of all tables
+  bool stats = false;         // write `stats`
+  bool trace = false;         // write `proposals` even if the search recorded none
+  double read_s = 0;  // seconds spent on reading the problem
 };
 
-// Writes the result in the form of the recorded answers (formats: `plan`); the trace where the
-// result has one or `trace` is set. O(ranks written).
+// Writes a plan file (see runtime/io/README.md). Writes the trace if the result has one or
+// `options.trace` is set. O(ranks written).
 void write_plan(const embedding::Problem& problem, const EmbeddingPlanResult& result,
                 const PlanJsonOptions& options, const TextSink& sink);
 
-// Errors: kInvalidInput with `where` = the JSON pointer.
+// Errors: kInvalidInput; `where` is a JSON pointer.
 Result<PlanDocument> read_plan(std::string_view text);
 
 }  // namespace shardwright

@@ -1,4 +1,4 @@
-// Reads plan files; the writing side is plan_json.cc.
+// Reads plan files. plan_json.cc writes them.
 #include <array>
 #include <utility>
 
@@ -9,7 +9,7 @@
 namespace shardwright {
 namespace {
 
-// Keys that describe how an answer came about; they are not part of what it claims.
+// Keys that say how a plan was made. They are not part of what the verifier checks.
 constexpr std::array<std::string_view, 24> kIgnoredKeys{
     "format",    "name",           "case",         "torchrec",           "timing",
     "group",     "note",           "source",       "expected",           "reused",
@@ -65,7 +65,7 @@ Status read_memory_parts(JsonValue list, std::vector<ClaimedMemory>& out) {
   return {};
 }
 
-// What byte counts of a tensor's shards can be computed of.
+// Returns true if the numbers describe a run of shards whose byte counts do not overflow.
 bool is_extent(const std::vector<std::int64_t>& numbers) {
   constexpr std::int64_t kMostElements = std::int64_t{1} << 52;
   constexpr std::int64_t kMostShards = std::int64_t{1} << 31;

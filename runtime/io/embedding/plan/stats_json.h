@@ -1,4 +1,4 @@
-// Statistics of a plan as JSON.
+// Writes statistics of a plan as JSON.
 #pragma once
 
 #include "core/embedding/problem/problem.h"
@@ -7,7 +7,7 @@
 
 namespace shardwright {
 
-// Writes the object that stands under `stats` in a plan file. O(ranks).
+// Writes the value of `stats` in a plan file. O(ranks).
 void write_stats(const embedding::Problem& problem, const PlanStats& stats, JsonWriter& json);
 
 }  // namespace shardwright

@@ -19,7 +19,7 @@ using embedding::KernelCalibration;
 using embedding::MemoryLimits;
 using embedding::MemoryMargin;
 
-// Bytes of every rank, or a list with one size per rank.
+// Reads one number of bytes for all ranks, or a list with one per rank.
 Status read_sizes(JsonValue value, std::vector<std::int64_t>& sizes) {
   if (value.is_null()) return {};
   if (value.is_array()) return read_value(value, sizes);
@@ -42,7 +42,7 @@ Status read_margin(JsonValue value, MemoryMargin& margin) {
   return {};
 }
 
-// A number for all columns, or a list of {dim, <key>}.
+// Reads one factor for all widths, or a list of {dim, <key>}.
 Status read_factors(JsonValue value, std::string_view key, FactorByDim& factors) {
   if (value.is_null()) return {};
   if (!value.is_array()) return read_value(value, factors.points.emplace_back().factor);

@@ -1,5 +1,5 @@
-// Reads what a problem file says of the machine beyond its topology: memory set aside, margins, and
-// measured factors.
+// Reads the parts of a problem file that describe the machine beyond its topology: reserved memory,
+// memory margins, and measured factors.
 #pragma once
 
 #include "core/embedding/problem/calibration.h"
@@ -9,14 +9,14 @@
 
 namespace shardwright {
 
-// The object under `reserved_memory`.
+// Reads the value of `reserved_memory`.
 Status read_reserved_memory(JsonValue value, embedding::MemoryLimits& limits);
 
-// The value under `memory_margin`: of both tiers alike, or an object with one per tier. A number
-// below 1 is a fraction, another one whole bytes.
+// Reads the value of `memory_margin`: one margin for both tiers, or an object with one per tier. A
+// number below 1 is a fraction; any other number is whole bytes.
 Status read_memory_margin(JsonValue value, embedding::MemoryLimits& limits);
 
-// The object under `calibration`.
+// Reads the value of `calibration`.
 Status read_calibration(JsonValue value, embedding::Calibration& calibration);
 
 }  // namespace shardwright

@@ -1,4 +1,4 @@
-// Reads placement constraints of problem files.
+// Reads the placement constraints of problem files.
 #pragma once
 
 #include <string_view>
@@ -15,15 +15,16 @@ namespace shardwright {
 // constraints.
 void read_placement(ObjectReader& constraints, embedding::TablePlacement& placement);
 
-// Whether the constraints under `value` say where shards may be and nothing else.
+// Returns true if the object `value` has placement constraints and no other constraints.
 bool is_placement_alone(JsonValue value);
 
-// The list under `keep_together` or `keep_apart`: objects with `tables` and `on`, or bare lists of
-// table names, which mean `bare`. Errors: a name that no table has.
+// Reads the list under `keep_together` or `keep_apart`. An entry is an object with `tables` and
+// `on`, or a list of table names, which has the scope `bare`. Errors: kInvalidInput for an unknown
+// table name.
 Status read_table_groups(JsonValue list, const std::vector<embedding::Table>& tables,
                          embedding::GroupScope bare, std::vector<embedding::TableGroup>& groups);
 
-// That no table is named so, and which may be meant.
+// Returns the error for an unknown table name. Suggests the nearest name.
 Error no_such_table(JsonValue value, std::string_view name,
                     const std::vector<embedding::Table>& tables);
 

@@ -18,7 +18,7 @@ using embedding::ProposerSpec;
 using embedding::ReservationSpec;
 using embedding::SharderSpec;
 
-// One of a local vocabulary, whose values are numbered like its names.
+// Returns a function that reads one of `names`; name i stands for value i of the enumeration.
 template <class Enum, std::size_t Size>
 auto choice(std::string_view what, const std::array<std::string_view, Size>& names, Enum& out) {
   return [what, &names, &out](JsonValue value) -> Status {

@@ -1,4 +1,4 @@
-// The parts of the planner that a problem file may name: sharder, reservation, proposers,
+// Reads the planner components that a problem file may configure: sharder, reservation, proposers,
 // partitioner, estimators.
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace shardwright::internal {
 
-// Adds to `reader` the members `sharder`, `reservation`, `proposers`, `partitioner`, `perf_model`
-// and the estimators, which fill `spec` when the reader takes them.
+// Reads the members `sharder`, `reservation`, `proposers`, `partitioner`, `perf_model` and the
+// estimators into `spec`. `reader.finish()` reports their errors.
 void read_planner_parts(ObjectReader& reader, embedding::ProblemSpec& spec);
 
 }  // namespace shardwright::internal

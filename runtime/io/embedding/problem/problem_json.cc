@@ -21,7 +21,7 @@ using embedding::TopologySpec;
 
 constexpr std::string_view kFormat = "shardwright.embedding/1";
 
-// Keys of recorded answers and of remarks: a file that carries an answer beside its problem can be
+// Keys of plans and of remarks. They are ignored so that a file with a problem and its plan can be
 // planned again.
 constexpr std::array<std::string_view, 41> kIgnoredKeys{"expected",
                                                         "group",
@@ -65,7 +65,7 @@ constexpr std::array<std::string_view, 41> kIgnoredKeys{"expected",
                                                         "stopped_by",
                                                         "description"};
 
-// What a workload suggests, where the file names no topology.
+// The first entry of a workload's `meta.topologies`. Used if the file has no `topology`.
 struct Suggestion {
   std::int64_t world_size = 0;
   std::int64_t local_world_size = 0;
@@ -116,7 +116,7 @@ Status read_suggestion(JsonValue value, Suggestion& out) {
       .finish();
 }
 
-// Everything in `meta` but the first topology is information for people.
+// Reads the first topology. The rest of `meta` is for human readers.
 Status read_meta(JsonValue meta, std::optional<Suggestion>& out) {
   const std::optional<JsonValue> list = meta.find("topologies");
   if (!list) return {};
@@ -136,7 +136,7 @@ std::int64_t bytes_of_gib(double gib) {
   return static_cast<std::int64_t>(std::llround(gib * static_cast<double>(kGibibyte)));
 }
 
-// What the file itself says about ranks and batch size, before it is merged into the spec.
+// Topology and batch size as the file gives them, before defaults and overrides apply.
 struct FileChoices {
   bool has_topology = false;
   std::optional<std::int64_t> batch_size;
@@ -166,7 +166,7 @@ Status apply_overrides(const ProblemOverrides& overrides, TopologySpec& topology
                          "the problem does not say how many ranks there are; give `topology`, "
                          "`meta.topologies` or --ranks");
   }
-  // Fewer ranks than the file's hosts hold are a part of one host.
+  // If --ranks asks for less than one host, the topology is a part of that host.
   if (overrides.ranks && !overrides.ranks_per_host) {
     topology.local_world_size = std::min(topology.local_world_size, topology.world_size);
   }
@@ -197,7 +197,7 @@ void choose_batch_size(const FileChoices& file, const ProblemOverrides& override
   }
 }
 
-// Where `spec` has its tables already, the file must not bring others.
+// If `with_tables` is false, `spec` has its tables already and `tables` is an unknown key.
 Status read_members(JsonValue root, bool with_tables, ProblemSpec& spec, FileChoices& file) {
   ObjectReader reader(root);
   if (with_tables) {

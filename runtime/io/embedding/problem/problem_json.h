@@ -1,4 +1,4 @@
-// Reads embedding problems: our problem files and the table lists of workloads.
+// Reads embedding problems from problem files and from table lists of workloads.
 #pragma once
 
 #include <array>
@@ -11,32 +11,32 @@
 
 namespace shardwright {
 
-// Values that take the place of what the file says.
+// Values that replace those of the file.
 struct ProblemOverrides {
   std::optional<std::int64_t> ranks;
   std::optional<std::int64_t> ranks_per_host;
-  std::optional<std::int64_t> hbm_bytes;  // per rank; replaces sizes per rank too
+  std::optional<std::int64_t> hbm_bytes;  // for every rank; also replaces a list of sizes by rank
   std::optional<std::int64_t> ddr_bytes;
   std::optional<std::int64_t> batch_size;  // samples per rank
   std::optional<embedding::ComputeDevice> device;
 };
 
-// By the numbers of ReservationSpec::Type.
+// Indexed by ReservationSpec::Type.
 inline constexpr std::array<std::string_view, 4> kReservationTypeNames{"heuristical", "fixed",
                                                                        "inference", "none"};
 
-// Reads a problem (formats: `shardwright.embedding/1`). Names of vocabularies are read without
-// case. In a workload, `pooling_factor` becomes the pooling factors of the table's constraints
-// unless those are given, and the first entry of `meta.topologies` is used where the file has no
-// `topology`; a `global_batch` is divided by the number of ranks, rounded down. Ranges are left to
-// Problem::make.
-// Errors: kInvalidInput with `where` = the JSON pointer, or line and column of a syntax error.
+// Reads a problem in the format `shardwright.embedding/1` (see runtime/io/README.md). Names of
+// enumeration values are not case-sensitive. In a workload, `pooling_factor` sets the pooling
+// factors of the table's constraints unless these are given. If the file has no `topology`, the
+// first entry of `meta.topologies` is used, and its `global_batch` is divided by the number of
+// ranks and rounded down. Problem::make checks the ranges.
+// Errors: kInvalidInput; `where` is a JSON pointer, or line and column of a syntax error.
 Result<embedding::ProblemSpec> read_problem(std::string_view text,
                                             const ProblemOverrides& overrides = {});
 
-// Reads the keys of a problem file other than `tables` into `spec`, whose tables `constraints` and
-// placement rules may name. Keys that are absent leave `spec` as it is. Errors: as read_problem();
-// `tables` is an unknown key here.
+// Reads a problem file without `tables` into `spec`. The file's constraints and placement rules
+// apply to the tables of `spec`. Absent keys leave `spec` unchanged. Errors: as read_problem();
+// `tables` is an unknown key.
 Result<embedding::ProblemSpec> read_problem_settings(std::string_view text,
                                                      embedding::ProblemSpec spec);
 

@@ -22,8 +22,8 @@ using embedding::ParameterConstraints;
 using embedding::Table;
 using embedding::TablePlacement;
 
-// Optimizers that TorchRec and PyTorch name; those that the storage model does not tell apart
-// count as "other". Source: torchrec/optim/__init__.py, torch/optim/__init__.py.
+// The optimizers of TorchRec and PyTorch. The storage model treats those that map to kOther alike.
+// Source: torchrec/optim/__init__.py, torch/optim/__init__.py.
 struct NamedOptimizer {
   std::string_view name;
   Optimizer optimizer;
@@ -59,7 +59,7 @@ Status read_optimizer(JsonValue value, Optimizer& out) {
   return {};
 }
 
-// Features are names, or objects with a name and a pooling factor.
+// Reads features. Each is a name, or an object with a name and a pooling factor.
 Status read_features(JsonValue list, Table& table,
                      std::vector<std::optional<double>>& pooling_factors) {
   if (list.is_null()) return {};
@@ -83,8 +83,8 @@ Status read_features(JsonValue list, Table& table,
   return {};
 }
 
-// One factor per feature: its own where any feature has one (1 for the others), else an equal part
-// of the table's total.
+// Sets one pooling factor per feature. If any feature has a factor, features without one get 1.
+// Otherwise every feature gets an equal part of the table's total.
 void apply_pooling(const std::optional<double>& total,
                    const std::vector<std::optional<double>>& by_feature, Table& table) {
   const bool own = std::any_of(by_feature.begin(), by_feature.end(),
@@ -161,7 +161,7 @@ Status read_cache_params(JsonValue value, std::optional<CacheParams>& out) {
       .finish();
 }
 
-// The planner reads two sizes; the other names are TorchRec's and mean nothing to it.
+// Reads the two sizes that the planner uses. TorchRec's other members do not affect plans.
 Status read_key_value_params(JsonValue value, std::optional<KeyValueParams>& out) {
   if (value.is_null()) return {};
   KeyValueParams& params = out.emplace();
@@ -177,7 +177,7 @@ Status read_key_value_params(JsonValue value, std::optional<KeyValueParams>& out
       .finish();
 }
 
-// A table's own pooling factors hold unless the constraints give others.
+// Pooling factors of the constraints replace those of the table.
 Status read_constraint(JsonValue value, const std::optional<ParameterConstraints>& from_table,
                        ParameterConstraints& c, TablePlacement& placement) {
   if (from_table) c.pooling_factors = from_table->pooling_factors;
@@ -232,7 +232,7 @@ Status read_constraints(JsonValue object, std::vector<Table>& tables) {
       ParameterConstraints constraints;
       SHARDWRIGHT_RETURN_IF_ERROR(
           read_constraint(object[i], table->constraints, constraints, table->placement));
-      // Where shards may be says nothing of features: TorchRec's constraints stay absent.
+      // Placement alone must not create TorchRec's constraints, which would change the costs.
       if (!is_placement_alone(object[i])) table->constraints = std::move(constraints);
     }
   }

@@ -1,4 +1,4 @@
-// Reads tables and constraints of problem files.
+// Reads the tables and constraints of problem files.
 #pragma once
 
 #include <vector>
@@ -9,11 +9,11 @@
 
 namespace shardwright {
 
-// The list under `tables`. Pooling factors that tables carry become constraints.
+// Reads the list under `tables`. Pooling factors of tables become constraints.
 Status read_tables(JsonValue list, std::vector<embedding::Table>& tables);
 
-// The object under `constraints`, by table name; a name that several modules have constrains each
-// of these tables. Errors: a name that no table has.
+// Reads the object under `constraints`, whose keys are table names. A name that occurs in several
+// modules applies to each of these tables. Errors: kInvalidInput for an unknown name.
 Status read_constraints(JsonValue object, std::vector<embedding::Table>& tables);
 
 }  // namespace shardwright

@@ -19,13 +19,13 @@ using embedding::Table;
 using embedding::TableId;
 using embedding::to_name;
 
-// Sums of bytes must stay within int64, whatever a plan puts together.
+// Keeps the byte sums of every possible plan within int64.
 constexpr std::int64_t kMaxTotalBytes = std::int64_t{1} << 62;
 constexpr std::uint32_t kMaxShards = std::uint32_t{1} << 24;
 
 Error refused(std::string message) { return invalid_input("", std::move(message)); }
 
-// Offsets along one dimension of a whole run lie within the table.
+// Returns true if all shards of a run lie within the table along one dimension.
 bool within(std::int64_t offset, std::int64_t step, std::uint32_t count, std::int64_t size,
             std::int64_t limit) {
   if (size < 0 || size > limit || offset < 0 || offset > limit) return false;
@@ -36,7 +36,7 @@ bool within(std::int64_t offset, std::int64_t step, std::uint32_t count, std::in
   return last >= 0 && last + size <= limit;
 }
 
-// Quantised rows are packed with their scale and padded, so they are wider than the table.
+// A packed quantised row includes its scale and padding, so it is wider than the table.
 std::int64_t max_columns(const Problem& problem, const Table& table) {
   const bool packed = problem.spec().sharder.type == embedding::SharderSpec::Type::kQuant;
   return packed ? 8 * (table.embedding_dim + 32) : table.embedding_dim;
@@ -125,8 +125,8 @@ Status SearchSpaceBuilder::end_option() {
   return {};
 }
 
-// What the partitioners rely on. Source: GreedyPerfPartitioner._uniform_partition,
-// torchrec/distributed/planner/partitioners.py.
+// Checks the shard counts that the partitioners assume. Source:
+// GreedyPerfPartitioner._uniform_partition, torchrec/distributed/planner/partitioners.py.
 Status SearchSpaceBuilder::check_num_shards() const {
   const std::uint32_t world = problem_->topology().world_size();
   const std::uint32_t local = problem_->topology().local_world_size();

@@ -1,4 +1,4 @@
-// Search spaces from options that somebody else computed.
+// Builds search spaces from options that the caller computed.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +11,30 @@
 
 namespace shardwright {
 
-// Takes options in enumeration order, shard by shard, and checks each against the problem: what the
-// partitioners rely on, that shards lie within their table, that all bytes can be added up. Equal
-// neighbours become runs. Errors have no place; the caller knows it.
+// Takes options in enumeration order, shard by shard. Checks that each option has the number of
+// shards that the partitioners assume, that shards lie within their table, and that byte sums do
+// not overflow. Adjacent equal shards become a run. Errors have an empty `where`; the caller adds
+// the place.
 // Thread safety: one thread at a time.
 class SearchSpaceBuilder {
  public:
   explicit SearchSpaceBuilder(std::shared_ptr<const embedding::Problem> problem);
 
-  // Room for so many options.
+  // Allocates space for this number of options.
   void reserve(std::size_t options) { options_.reserve(options); }
 
-  // Starts the next option, with what `table` says of it: batch size, pooling, weights.
+  // Starts the next option, with the table's batch size, pooling factors and weights.
   Status begin_option(std::uint64_t table, embedding::ShardingType type,
                       embedding::ComputeKernel kernel);
-  // The option begun, for what differs from its table.
+  // The current option. The caller may change members that differ from the table's.
   embedding::ShardingOption& option() { return option_; }
-  // Appends a shard, or a run of them, to the option begun. Costs are taken exactly; -0.0 is 0.
+  // Appends a shard or a run of shards to the current option. Costs are not rounded; -0.0 becomes
+  // 0.
   Status add_shards(const embedding::ShardExtent& extent, const embedding::ShardCost& cost);
-  // The option begun has all its shards.
+  // Ends the current option and checks its number of shards.
   Status end_option();
 
-  // Errors: a table is without an option. Nothing can be added afterwards.
+  // Errors: kInvalidInput if a table has no option. Nothing can be added afterwards.
   Result<std::shared_ptr<const embedding::SearchSpace>> finish();
 
  private:
@@ -47,7 +49,7 @@ class SearchSpaceBuilder {
 
   embedding::ShardingOption option_;
   ShardRuns runs_;
-  embedding::Storage bytes_left_;  // that the option may still take
+  embedding::Storage bytes_left_;  // that the current option may still use
 };
 
 }  // namespace shardwright

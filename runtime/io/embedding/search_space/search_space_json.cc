@@ -53,7 +53,7 @@ Status read_perf(JsonValue value, Perf& perf) {
   return {};
 }
 
-// Where the shards of a run that gives no step are: side by side in the direction of the cut.
+// Sets the step of a run that gives none: shards are adjacent along the dimension that is split.
 void default_step(ShardingType type, ShardExtent& extent) {
   const bool by_row = type == ShardingType::kRowWise || type == ShardingType::kTableRowWise ||
                       type == ShardingType::kGridShard;
@@ -90,7 +90,7 @@ Status read_shard(JsonValue value, ShardingType type, ShardExtent& extent, Shard
   return {};
 }
 
-// An error of the builder, which does not know the place.
+// Adds the place to an error of the builder.
 Status at(JsonValue value, const Status& status) {
   return status.ok() ? status : value.error(status.error().message);
 }
@@ -176,7 +176,7 @@ class Reader {
     return value.error("module \"" + module + "\" of the problem has no table \"" + name + "\"");
   }
 
-  // How many there are.
+  // Adds the shards to the current option. Returns their number.
   Result<std::uint64_t> read_shards(JsonValue list, ShardingType type) {
     if (!list.is_array() || list.size() == 0) return list.expected("a list of shards");
     std::uint64_t found = 0;

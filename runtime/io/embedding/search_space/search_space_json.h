@@ -1,4 +1,4 @@
-// Search spaces in files: the options of every table with their costs.
+// Reads and writes search spaces: the options of every table with their costs.
 #pragma once
 
 #include <memory>
@@ -11,19 +11,18 @@
 namespace shardwright {
 
 enum class ShardForm : unsigned char {
-  kExpanded,  // every shard by itself, as TorchRec's answers have them
-  kRuns,      // equal neighbours as one entry with `count` and `step`
+  kExpanded,  // one entry per shard, as in TorchRec
+  kRuns,      // one entry per run of equal shards, with `count` and `step`
 };
 
-// Reads the list under `search_space`; other keys of the file mean nothing here. Tables are matched
-// by module and name, by name alone where an option gives no module. Shards may come in either
-// form; equal neighbours are held as runs. Costs are taken exactly.
-// Errors: kInvalidInput with `where` = the JSON pointer, for options that do not belong to the
-// problem, tables without an option and costs that are negative or too large to add up.
+// Reads the list under `search_space` and ignores other keys. An option names its table by module
+// and name, or by name alone. Shards may be in either form. Costs are not rounded.
+// Errors: kInvalidInput with a JSON pointer for options that do not fit the problem, tables without
+// an option, and costs that are negative or whose sums overflow.
 Result<std::shared_ptr<const embedding::SearchSpace>> read_search_space(
     std::string_view text, std::shared_ptr<const embedding::Problem> problem);
 
-// Writes `{search_space_size, search_space}`; reading it gives an equal search space.
+// Writes `{search_space_size, search_space}`. Reading it back gives an equal search space.
 void write_search_space(const embedding::SearchSpace& space, ShardForm form, const TextSink& sink);
 
 }  // namespace shardwright

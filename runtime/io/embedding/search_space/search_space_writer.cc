@@ -19,7 +19,7 @@ void write_pair(JsonWriter& json, std::string_view key, std::int64_t rows, std::
   json.key(key).begin_array().value(rows).value(columns).end_array();
 }
 
-// The part of a shard that is the same for its whole run, without the braces.
+// Returns the members that all shards of a run share, without braces.
 std::string cost_members(const ShardCost& cost) {
   std::string text;
   JsonWriter json([&](std::string_view piece) { text += piece; });

@@ -1,4 +1,4 @@
-// Writes the list of options as a part of a larger JSON text.
+// Writes the options of a search space as part of a larger JSON text.
 #pragma once
 
 #include "core/embedding/search_space.h"
@@ -7,7 +7,7 @@
 
 namespace shardwright {
 
-// The list alone, as the writer's next value.
+// Writes the list of options as the next value of `json`.
 void write_options(const embedding::SearchSpace& space, ShardForm form, JsonWriter& json);
 
 }  // namespace shardwright

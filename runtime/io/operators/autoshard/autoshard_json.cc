@@ -23,7 +23,7 @@ using operators::autoshard::OpSpec;
 using operators::autoshard::OpSpecs;
 using operators::autoshard::Request;
 
-// Keys of recorded answers and of remarks.
+// Keys of answers and of remarks. They are ignored.
 constexpr std::array<std::string_view, 31> kIgnoredKeys{"model",
                                                         "name",
                                                         "seed",
@@ -154,8 +154,8 @@ void write_lines(const std::vector<std::string>& lines, JsonWriter& writer) {
   writer.end_array();
 }
 
-// As recorded, the specs of an op stand under its name beside the other members; an op that is
-// called like one of those is found in `assignment` only.
+// Writes the specs of each op under its name, as the peer does. An op whose name equals one of the
+// other members is only in `assignment`.
 void write_iteration(const Request& request, const Iteration& iteration, JsonWriter& writer) {
   constexpr std::array<std::string_view, 5> kMembers{"iter", "assignment", "table", "total",
                                                      "schedule"};

@@ -1,4 +1,4 @@
-// Auto-sharding graphs and answers in files.
+// Reads graphs for auto-sharding and writes the answers.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace shardwright {
 
-// A graph with what its file says about how to shard it.
+// A graph and the sharding options that its file gives.
 struct AutoshardEntry {
   std::string place;  // JSON pointer; empty for the whole file
   std::shared_ptr<const operators::autoshard::Graph> graph;
@@ -24,17 +24,16 @@ struct AutoshardEntry {
   std::optional<operators::autoshard::CostModel> model;
 };
 
-// One object with a `graph`, or a list of them.
+// The contents of a file: one object with a `graph`, or a list of such objects.
 struct AutoshardFile {
   bool is_list = false;
   std::vector<AutoshardEntry> entries;
 };
 
-// Keys of recorded answers are ignored. Errors: kInvalidInput with `where` = the JSON pointer.
+// Ignores the keys of answers. Errors: kInvalidInput; `where` is a JSON pointer.
 Result<AutoshardFile> read_autoshard(std::string_view text);
 
-// The form of the recorded answers: one object, or a list where `as_list`. Costs that are whole are
-// written without a fraction.
+// Writes one object, or a list if `as_list`. Costs that are whole numbers have no fraction.
 void write_autoshard(std::span<const AutoshardAnswer> answers, bool as_list, const TextSink& sink);
 
 }  // namespace shardwright

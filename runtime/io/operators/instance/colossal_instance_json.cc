@@ -26,7 +26,7 @@ using operators::CostInstanceSpec;
 using operators::LoweredInstance;
 using operators::OperatorProblem;
 
-// What describes the graph or repeats it, and recorded answers.
+// Keys of descriptions, of redundant counts, and of answers. They are ignored.
 constexpr std::array<std::string_view, 14> kIgnoredKeys{
     "counters",  "name",     "mesh",  "num_nodes", "num_strategies", "edges_before", "edges_after",
     "solutions", "expected", "group", "timing",    "note",           "source",       "options"};
@@ -173,7 +173,7 @@ class ColossalReader {
     return {};
   }
 
-  // Calls use(node, value) for every member of an object whose keys are nodes.
+  // Calls use(node, value) for every member of an object whose keys are node indices.
   template <class Use>
   Status for_each_node(JsonValue value, const Use& use) {
     if (value.is_null()) return {};
@@ -202,7 +202,7 @@ class ColossalReader {
     });
   }
 
-  // Followers are read after aliases: whom a node follows decides.
+  // Call this for aliases first and for followers second, so that followers take precedence.
   Status read_leaders(JsonValue value) {
     if (options_.unmerged) return {};
     return for_each_node(value, [&](std::uint32_t node, JsonValue leader) -> Status {
@@ -211,7 +211,7 @@ class ColossalReader {
     });
   }
 
-  // As the peer has it, no budget is one that is not above zero.
+  // As in ColossalAI, a budget of zero or less means no budget.
   Status read_budget(JsonValue value) {
     if (value.is_null()) return {};
     SHARDWRIGHT_ASSIGN_OR_RETURN(const double budget, value.number());
@@ -222,7 +222,7 @@ class ColossalReader {
   Result<OperatorProblem> build() {
     CostInstanceSpec spec;
     const std::optional<std::int64_t> budget = options_.budget ? options_.budget : budget_;
-    // Without a budget the memory still counts, for the report.
+    // Without a budget, memory still gets a limit, so that the answer can report the memory used.
     spec.limits.push_back(budget.value_or(std::numeric_limits<std::int64_t>::max()));
     std::vector<std::vector<std::string>> names;
     for (std::size_t n = 0; n < nodes_.size(); ++n) {

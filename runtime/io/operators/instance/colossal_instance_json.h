@@ -1,4 +1,4 @@
-// Reads ColossalAI's form of cost instances.
+// Reads cost instances in ColossalAI's format.
 #pragma once
 
 #include "core/operators/instance/lowered_instance.h"
@@ -8,13 +8,13 @@
 
 namespace shardwright {
 
-// Nodes with strategies, edges with cost matrices, and the merged form if the file has one and the
-// options do not ask for `unmerged`. Errors: kInvalidInput with a JSON pointer.
+// Reads nodes with strategies and edges with cost matrices. Reads the merged graph if the file has
+// one and `options.unmerged` is false. Errors: kInvalidInput with a JSON pointer.
 Result<operators::OperatorProblem> read_colossal_instance(JsonValue root,
                                                           const CostInstanceOptions& options);
 
-// A sum of bytes that is too large belongs to no limit of the file, but to what is added up: the
-// same error at `where`.
+// Changes the place of an error about limits to `where`. CostInstance::make reports overflowing
+// byte sums at the limits, but the cause is the numbers that are added.
 inline Error at_sum(Error error, const std::string& where) {
   if (error.where.starts_with("/limits")) error.where = where;
   return error;

@@ -1,4 +1,5 @@
-// What a file in the contest form holds, before nodes and edges are looked at together.
+// The raw contents of a file in the IOPDDL contest's format. Nodes and edges are not yet checked
+// against each other.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +21,12 @@ struct ContestContents {
   NumberLists<std::int64_t> usages;
   NumberLists<std::int64_t> edge_nodes;
   DistinctLists edge_costs;
-  std::vector<std::uint32_t> edge_list;  // by edge, into edge_costs
+  std::vector<std::uint32_t> edge_list;  // by edge: the number of its list in edge_costs
   std::optional<std::int64_t> usage_limit;
 };
 
-// Reads the text in one pass. Errors: kInvalidInput with a JSON pointer, or with line and column
-// where the text is no JSON.
+// Reads the text in one pass. Errors: kInvalidInput with a JSON pointer, or with line and column if
+// the text is not valid JSON.
 Result<ContestContents> read_contest_contents(std::string_view text);
 
 }  // namespace shardwright

@@ -1,4 +1,4 @@
-// Builds a cost instance from what a contest file holds.
+// Builds a cost instance from the contents of a contest file.
 #include "runtime/io/operators/instance/contest_json.h"
 
 #include <algorithm>
@@ -125,7 +125,7 @@ class ContestBuilder {
                              "there is no node " + std::to_string(node));
       }
       expected *= num_strategies(node);
-      if (expected > std::max<std::size_t>(costs.size(), 1)) break;  // no overflow
+      if (expected > std::max<std::size_t>(costs.size(), 1)) break;  // before it can overflow
     }
     if (costs.size() != expected) {
       return invalid_input(problem_place("edges/costs", e),
@@ -137,7 +137,7 @@ class ContestBuilder {
 
   Status add_checked_edge(std::size_t e, std::span<const std::int64_t> nodes,
                           std::span<const double> costs) {
-    // Nodes of one strategy do not change the order of the costs.
+    // Nodes with a single strategy can be left out: they do not change the order of the costs.
     std::vector<std::int64_t> free;
     if (nodes.size() == 2) {
       free.assign(nodes.begin(), nodes.end());
@@ -158,7 +158,8 @@ class ContestBuilder {
                              matrix_of(contents_.edge_list[e], num_strategies(free[0]), costs)});
       return {};
     }
-    // A node with itself, or alone: the diagonal, or all of it, is part of the node's cost.
+    // The edge joins a node with itself (use the diagonal) or has one node (use all costs). Either
+    // way the costs depend on this node only, so they become node costs.
     std::vector<double>& own = spec_.nodes[static_cast<std::size_t>(free[0])].costs;
     const std::size_t step = free.size() == 2 ? own.size() + 1 : 1;
     for (std::size_t s = 0; s < own.size(); ++s)
@@ -170,7 +171,7 @@ class ContestBuilder {
     return spec_.nodes[static_cast<std::size_t>(node)].costs.size();
   }
 
-  // A list of costs makes one matrix per shape in which it occurs.
+  // Edges with equal costs and equal numbers of rows share a matrix.
   std::uint32_t matrix_of(std::uint32_t list, std::size_t rows, std::span<const double> costs) {
     const auto [known, added] = matrices_.try_emplace(
         (std::uint64_t{list} << 32) | rows, static_cast<std::uint32_t>(spec_.matrices.size()));

@@ -1,4 +1,4 @@
-// Reads the contest form of cost instances.
+// Reads cost instances in the IOPDDL contest's format.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace shardwright {
 
-// Costs of 10^18 and above are kForbidden. Intervals are compressed to the time points that matter;
-// there is no limit where neither `budget` nor the file gives one, and then no usage either. Usage
-// above the limit is cut to just above it. Edges of equal content share a matrix. An edge over more
-// than two nodes is read where at most two of them have more than one strategy.
-// Errors: kInvalidInput; kUnsupported for other edges. O(size of text), plus sorting of intervals.
+// Costs of 10^18 and above become kForbidden. Intervals are compressed to the time points at which
+// usage can be highest. If neither `budget` nor the file gives a limit, usages are dropped. Usage
+// above the limit becomes limit + 1. Edges with equal costs share a matrix. An edge of more than
+// two nodes is supported if at most two of them have more than one strategy.
+// Errors: kInvalidInput; kUnsupported for other edges. O(size of text), plus sorting the intervals.
 Result<operators::CostInstance> read_contest_instance(
     std::string_view text, std::optional<std::int64_t> budget = std::nullopt);
 

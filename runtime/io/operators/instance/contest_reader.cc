@@ -1,4 +1,4 @@
-// Reads the contest form from the tokenizer, without a document in between.
+// Reads the contest's format directly from the tokenizer.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace {
 
 using operators::kForbidden;
 
-// Costs from here on forbid a choice.
+// Costs of at least this forbid a choice.
 constexpr double kForbiddenFrom = 1e18;
 
 // Thread safety: one thread at a time.
@@ -43,13 +43,15 @@ class ContestReader {
  private:
   using Names = std::span<const std::string_view>;
 
-  // Where an error was met that knows no place but its line; the innermost place stays.
+  // Returns true if there is no error. Otherwise records `place`, unless an inner place is already
+  // recorded.
   bool at(const std::string& place) {
     if (!scanner_.status().ok() && place_.empty()) place_ = place;
     return scanner_.status().ok();
   }
 
-  // Calls member(i) at the value of keys[i], all of which but the optional one must be there.
+  // Reads an object. Calls member(i) at the value of keys[i]. The first `num_required` keys must
+  // be present.
   template <std::size_t N, class Member>
   void object(const std::string& place, const std::string_view (&keys)[N], const Member& member,
               std::size_t num_required = N) {
@@ -122,7 +124,7 @@ class ContestReader {
     }
   }
 
-  // A whole number, zero or above; those beyond int64 count as the largest.
+  // Reads an integer of at least zero. Integers beyond int64 become the largest int64.
   template <class Place>
   bool read_integer(std::int64_t& integer, const Place& place) {
     ScannedNumber number;

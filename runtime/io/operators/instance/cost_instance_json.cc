@@ -1,4 +1,4 @@
-// Tells the forms of cost instances apart and reads each with its reader.
+// Recognises the format of a cost instance and calls the reader of that format.
 #include "runtime/io/operators/instance/cost_instance_json.h"
 
 #include <optional>

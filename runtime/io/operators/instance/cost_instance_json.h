@@ -1,4 +1,4 @@
-// Reads cost instances in every form that the command takes.
+// Reads cost instances in all supported formats.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,21 @@
 namespace shardwright {
 
 struct CostInstanceOptions {
-  std::optional<std::int64_t> budget;  // bytes; instead of what the file says
-  bool unmerged = false;  // ColossalAI's form: the graph before merging, without shared strategies
+  std::optional<std::int64_t> budget;  // bytes; replaces the limit in the file
+  bool unmerged = false;  // ColossalAI's format: read the graph before merging, without followers
 };
 
-// Tells the form by its first keys: the contest's has `problem`, XLA's `s_len` (or `request` around
-// it), ColossalAI's `nodes` with strategies. In ColossalAI's form every node pays compute,
-// communication and what merging added, and holds its memory all the time; a node that follows
-// another, or is an alias of one, takes its strategy. Source: ColossalAI tensor_shard, Solver.
-// Errors: kInvalidInput with the place; those of read_contest_instance.
+// Recognises the format by its keys: `problem` is the contest's, `s_len` (or `request` around it)
+// is XLA's, `nodes` with strategies is ColossalAI's. In ColossalAI's format the cost of a node is
+// compute plus communication plus the costs added by merging, and its memory is live at all times.
+// A node that follows another, or is an alias of it, has the same strategy. Source: Solver,
+// colossalai/auto_parallel/tensor_shard/solver/solver.py.
+// Errors: kInvalidInput with the place, and those of read_contest_instance().
 Result<operators::OperatorProblem> read_cost_instance(std::string_view text,
                                                       const CostInstanceOptions& options = {});
 
-// XLA's form: s_len, s_follow, edges, live, c, d, m, p, r, aliases and v, memory_budget and the
-// optional live_edges, memory_edge, overbudget_coeff, max_departures, max_cost, names.
+// Reads XLA's format: s_len, s_follow, edges, live, c, d, m, p, r, aliases, v, memory_budget, and
+// optionally live_edges, memory_edge, overbudget_coeff, max_departures, max_cost and names.
 Result<operators::ShardingRequest> read_sharding_request(std::string_view text);
 
 }  // namespace shardwright

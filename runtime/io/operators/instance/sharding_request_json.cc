@@ -1,4 +1,4 @@
-// Reads XLA's form of cost instances.
+// Reads cost instances in XLA's format.
 #include "runtime/io/operators/instance/sharding_request_json.h"
 
 #include <cstddef>
@@ -49,7 +49,7 @@ Status read_pairs(JsonValue value, std::vector<ShardingRequest::Pair>& pairs) {
   return {};
 }
 
-// Nodes that follow nobody have a negative entry.
+// Reads the node that each node follows. A negative entry means that it follows none.
 Status read_follows(JsonValue value, std::vector<std::optional<std::uint32_t>>& follows) {
   std::vector<std::int64_t> numbers;
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, numbers));

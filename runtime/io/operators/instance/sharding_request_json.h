@@ -1,4 +1,4 @@
-// Reads XLA's form of cost instances out of a larger document.
+// Reads cost instances in XLA's format from a parsed document.
 #pragma once
 
 #include "core/operators/instance/sharding_request.h"

@@ -7,9 +7,9 @@
 
 namespace shardwright {
 
-// {"status", "objective", "choice", "names", "lower_bound", ...}; objective and choice are null
-// where there is none, names are left out where the input has none. `seconds` is the whole time,
-// reading included.
+// Writes {"status", "objective", "choice", "names", "lower_bound", ...}. Objective and choice are
+// null if there is no solution; names are omitted if the input has none. `seconds` is the total
+// time, including reading.
 void write_solution(const operators::OperatorProblem& problem, const OperatorsResult& result,
                     double seconds, const TextSink& sink);
 
