@@ -8,6 +8,8 @@
 #include "runtime/io/file.h"
 #include "tests/support/command.h"
 
+namespace shardwright::documentation_test {
+
 using namespace shardwright::test_support;
 using shardwright::read_file;
 using shardwright::write_file;
@@ -135,3 +137,5 @@ TEST_CASE("documentation: the reference has every command and every option") {
     }
   }
 }
+
+}  // namespace shardwright::documentation_test

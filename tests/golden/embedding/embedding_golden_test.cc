@@ -105,7 +105,7 @@ json storage_json(const embedding::Storage& storage) {
   return json::array({storage.hbm.value(), storage.ddr.value()});
 }
 
-void check_reservation(const json& expected, const Reservation& reservation) {
+void check_reservation(const json& expected, const embedding::Reservation& reservation) {
   const auto& storage = reservation.topology.storage();
   if (expected.contains("uniform")) {
     CHECK(expected["world_size"] == storage.size());
@@ -260,7 +260,7 @@ TEST_CASE("golden: the search space is TorchRec's, option by option and bit by b
 
 TEST_CASE("golden: the reservation is TorchRec's") {
   for_each_case([](const GoldenCase& golden) {
-    const Result<Reservation> reservation = reserve_embedding(*golden.problem);
+    const Result<embedding::Reservation> reservation = reserve_embedding(*golden.problem);
     REQUIRE(reservation.ok() == golden.answer.contains("reserved_topology"));
     if (reservation.ok()) check_reservation(golden.answer["reserved_topology"], *reservation);
   });
