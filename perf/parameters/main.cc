@@ -43,7 +43,7 @@ int measure(const std::vector<std::string>& cases, std::uint64_t seeds, std::uin
   ordered_json all;
   for (const std::string& name : cases) {
     const Workload workload = require(load_workload(name));
-    const embedding::Reserved reserved = require(embedding::reserve(*workload.problem));
+    const embedding::Reservation reserved = require(embedding::reserve(*workload.problem));
     const embedding::OptionPool pool(enumerate_inline(workload));
     const embedding::ChoiceModel model(pool, reserved.topology);
     for (std::uint64_t seed = 1; seed <= seeds; ++seed)
