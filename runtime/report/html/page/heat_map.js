@@ -132,7 +132,7 @@ class HeatMap {
     this.ramp.style.background = `linear-gradient(to right, ${colours.stops.join(", ")})`;
   }
 
-  // A pixel shows the dearest of what falls on it. Colours follow the square root: a few cells are dear.
+  // A pixel shows the most expensive of its cells. Colours follow the square root, since few cells are expensive.
   drawCells(context, { left, top, plotWidth, plotHeight }, density, colours) {
     const width = Math.round(plotWidth * density);
     const height = Math.round(plotHeight * density);

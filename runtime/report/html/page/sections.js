@@ -152,7 +152,7 @@ function tablesSection(heat) {
     { key: "time", label: "Time", value: (t) => -t.ms, cell: (t) => timeBar(t.times, dearest, t.label) },
     { key: "ms", label: "ms", number: true, value: (t) => t.ms, cell: (t) => formatMs(t.ms) },
   ].filter((column) => column.used !== false);
-  const list = new List({ columns, rows: placed, sort: "ms", page: 30, noun: "table", caption: "Tables, the dearest first", onChange: (order) => heat.setRows(order) });
+  const list = new List({ columns, rows: placed, sort: "ms", page: 30, noun: "table", caption: "Tables, the most expensive first", onChange: (order) => heat.setRows(order) });
   return section("tables", "Tables", element("p", { class: "note" }, "Memory and times are sums over all shards of a table."),
     timeLegend(), searchable(list, (table) => `${table.label} ${table.module} ${table.sharding} ${table.kernel} ${table.type}`, "Search: name, kind, rank:3"));
 }
@@ -160,7 +160,7 @@ function tablesSection(heat) {
 function heatSection(heat) {
   if (!tables.some((table) => table.placed)) return null;
   return section("heat", "Where everything is",
-    element("p", { class: "note" }, "Tables as they are sorted and searched above, by ranks. Where a pixel stands for several cells it shows the dearest. Drag to move; pinch, or Ctrl and the wheel, to zoom."),
+    element("p", { class: "note" }, "Tables by ranks, sorted and searched as above. A pixel that stands for several cells shows the most expensive one. Drag to move; pinch, or Ctrl and the wheel, to zoom."),
     heat.node);
 }
 
