@@ -23,6 +23,7 @@
 #include "search/operators/autoshard/solver.h"
 #include "search/operators/build/cost_graph.h"
 #include "search/operators/reshard/reshard_path.h"
+#include "search/operators/reshard/reshard_planner.h"
 #include "search/operators/solve/solve.h"
 
 namespace shardwright::perf {

@@ -52,12 +52,12 @@ class Elimination {
   EliminationOrder order_;
   Buckets buckets_;
   BucketSum<std::int64_t> sum_;
-  std::vector<std::uint32_t> sizes_;         // by variable
+  std::vector<std::uint32_t> sizes_;  // by variable
   std::vector<Buckets::Pair> pairs_;
-  std::vector<std::int64_t> pair_costs_;     // by pair, room for 3 * 3 entries each
-  std::vector<std::int64_t> costs_;          // all messages
-  std::vector<std::uint64_t> counts_;        // as costs_
-  std::vector<std::uint8_t> chosen_;         // by variable
+  std::vector<std::int64_t> pair_costs_;  // by pair, room for 3 * 3 entries each
+  std::vector<std::int64_t> costs_;       // all messages
+  std::vector<std::uint64_t> counts_;     // as costs_
+  std::vector<std::uint8_t> chosen_;      // by variable
   std::int64_t optimum_ = 0;
   std::uint64_t num_optimal_ = 1;
 };

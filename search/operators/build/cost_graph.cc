@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "search/operators/reshard/reshard_path.h"
+#include "search/operators/reshard/reshard_planner.h"
 #include "search/operators/strategies/generate.h"
 
 namespace shardwright::operators {

@@ -8,7 +8,7 @@
 #include "core/operators/graph/op_graph.h"
 #include "search/executor.h"
 #include "search/operators/build/matrix_pool.h"
-#include "search/operators/reshard/reshard_path.h"
+#include "search/operators/reshard/reshard_planner.h"
 #include "search/operators/strategies/strategy.h"
 
 namespace shardwright::operators {

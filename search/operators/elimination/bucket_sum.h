@@ -134,8 +134,8 @@ class BucketSum {
     }
   }
 
-  // Calls use(entry, sum) at every assignment, where sum(s) is that of sums(). The last table is not
-  // added beforehand: a sum that is read once need not be stored.
+  // Calls use(entry, sum) at every assignment, where sum(s) is that of sums(). The last table is
+  // not added beforehand: a sum that is read once need not be stored.
   template <class Use>
   void sweep(const Use& use) {
     const std::size_t depth = values_.size();
@@ -190,12 +190,12 @@ class BucketSum {
 
   BucketShape shape_;
   const Cost* own_ = nullptr;
-  std::vector<const Cost*> rows_;          // by factor, at the present assignment
-  std::vector<std::uint32_t> values_;      // the present assignment
-  std::vector<std::size_t> level_begin_;   // of factors
-  std::vector<Cost> partial_;              // [level * own_size + value]
-  std::vector<const Cost*> by_level_;        // by level: its partial sums, or those of a level below
-  std::size_t valid_ = 0;                  // the first level whose sums are out of date
+  std::vector<const Cost*> rows_;         // by factor, at the present assignment
+  std::vector<std::uint32_t> values_;     // the present assignment
+  std::vector<std::size_t> level_begin_;  // of factors
+  std::vector<Cost> partial_;             // [level * own_size + value]
+  std::vector<const Cost*> by_level_;     // by level: its partial sums, or those of a level below
+  std::size_t valid_ = 0;                 // the first level whose sums are out of date
 };
 
 }  // namespace shardwright::operators

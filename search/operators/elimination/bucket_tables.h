@@ -57,9 +57,8 @@ class BucketTables {
   void decode(std::vector<std::uint32_t>& choice);
   void pass_outside(const Buckets::Bucket& bucket, double outside, std::span<const double> sums);
   const double* table(const Buckets::Factor& factor) const {
-    return factor.is_message
-               ? messages_.data() + tree_->buckets()[factor.source].first_message
-               : tree_->edge_costs(factor.source);
+    return factor.is_message ? messages_.data() + tree_->buckets()[factor.source].first_message
+                             : tree_->edge_costs(factor.source);
   }
 
   const BucketTree* tree_;

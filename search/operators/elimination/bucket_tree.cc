@@ -21,7 +21,8 @@ class TableScore {
     double fill = 0;
     for (std::size_t i = 0; i < around.size(); ++i) {
       for (std::size_t j = i + 1; j < around.size(); ++j) {
-        if (!graph_->adjacent(around[i], around[j])) fill += weights_[around[i]] * weights_[around[j]];
+        if (!graph_->adjacent(around[i], around[j]))
+          fill += weights_[around[i]] * weights_[around[j]];
       }
     }
     return log_entries(node) + kFillWeight * fill;
@@ -65,8 +66,7 @@ bool choose_order(const CostInstance& instance, double max_entries, EliminationO
       [&](std::uint32_t node) { return score(node); },
       [&](std::uint32_t node, const ScoreQueue&) -> EliminationOrder::Decision {
         total += std::exp(score.log_entries(node));
-        if (total > max_entries || score.work() > max_work)
-          return {EliminationOrder::Step::kStop};
+        if (total > max_entries || score.work() > max_work) return {EliminationOrder::Step::kStop};
         return {};
       });
 }
@@ -122,8 +122,9 @@ void BucketTree::list_children() {
     for (std::uint32_t f = 0; f < factors.size(); ++f) {
       if (factors[f].is_message) children_.push_back(f);
     }
-    std::sort(children_.begin() + static_cast<std::ptrdiff_t>(begin), children_.end(),
-              [&](std::uint32_t a, std::uint32_t b) { return factors[a].source < factors[b].source; });
+    std::sort(
+        children_.begin() + static_cast<std::ptrdiff_t>(begin), children_.end(),
+        [&](std::uint32_t a, std::uint32_t b) { return factors[a].source < factors[b].source; });
     children_.resize(begin + factors.size());
   }
 }

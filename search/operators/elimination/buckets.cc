@@ -85,8 +85,7 @@ void Buckets::place(Bucket& bucket, Factor factor, std::uint32_t level) {
 
 std::uint32_t Buckets::pair_level(const Bucket& bucket, std::uint32_t other) const {
   const auto scope = separator(bucket);
-  return static_cast<std::uint32_t>(std::find(scope.begin(), scope.end(), other) -
-                                    scope.begin()) +
+  return static_cast<std::uint32_t>(std::find(scope.begin(), scope.end(), other) - scope.begin()) +
          1;
 }
 

@@ -74,9 +74,8 @@ void EliminationOrder::collect_scopes() {
     for (const std::uint32_t other : graph_.neighbours(variable)) {
       if (position_[other] != kFixed) scopes_.push_back(other);
     }
-    std::sort(
-        scopes_.begin() + static_cast<std::ptrdiff_t>(begin), scopes_.end(),
-        [&](std::uint32_t a, std::uint32_t b) { return position_[a] > position_[b]; });
+    std::sort(scopes_.begin() + static_cast<std::ptrdiff_t>(begin), scopes_.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return position_[a] > position_[b]; });
     scope_begin_.push_back(scopes_.size());
   }
 }

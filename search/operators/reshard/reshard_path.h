@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -53,34 +52,5 @@ PhaseCost path_cost(std::span<const ReshardStep> steps, PathCost mode);
 // Greedy: O(steps x moves), allocates the result alone. Exact: O(valid specs of the shape x moves).
 ReshardPath find_reshard_path(const SpecTable& table, const TensorShape& shape,
                               const DimSpecs& from, const DimSpecs& to, PathCost mode);
-
-// Finds paths and remembers them: one search per (shape, source, target).
-// Thread safety: const members and path() may be called from any thread.
-class ReshardPlanner {
- public:
-  // The table must outlive the planner.
-  ReshardPlanner(SpecTable& table, PathCost mode);
-  ~ReshardPlanner();
-  ReshardPlanner(const ReshardPlanner&) = delete;
-  ReshardPlanner& operator=(const ReshardPlanner&) = delete;
-
-  // Precondition: both specs belong to the table and have one shape. The path lives as long as the
-  // planner. O(1), without a lock, once known.
-  const ReshardPath& path(const ShardingSpec* from, const ShardingSpec* to);
-  // Total cost of that path. Equal specs cost nothing and are no search.
-  double cost(const ShardingSpec* from, const ShardingSpec* to) {
-    return from == to ? 0 : path(from, to).cost.total;
-  }
-
-  // Questions answered by a search, each counted once. Where several threads ask a new question at
-  // the same time each may search, but one answer is kept.
-  std::size_t num_searches() const;
-
- private:
-  class Memo;
-  SpecTable* table_;
-  PathCost mode_;
-  std::unique_ptr<Memo> memo_;
-};
 
 }  // namespace shardwright::operators

@@ -1,3 +1,5 @@
+#include "search/operators/reshard/reshard_planner.h"
+
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -10,7 +12,6 @@
 #include "core/check.h"
 #include "core/interner.h"
 #include "core/sync.h"
-#include "search/operators/reshard/reshard_path.h"
 
 namespace shardwright::operators {
 namespace memo {

@@ -196,7 +196,8 @@ class Processor {
   void divide(const Reduction& reduction, const DualAscent& dual, const Subproblem& problem,
               Processed& result) const {
     const CostInstance& core = *reduction.core;
-    const double gap = std::max(worthless(result.cost) - result.bound, std::abs(result.bound) * 1e-9);
+    const double gap =
+        std::max(worthless(result.cost) - result.bound, std::abs(result.bound) * 1e-9);
     std::uint32_t chosen = 0;
     double best_score = -1;
     std::vector<double> best_weights;
@@ -235,7 +236,8 @@ class Processor {
     std::vector<double> weights(core.num_strategies(node), 0);
     for (const CostInstance::Usage& usage : core.usages(node)) {
       double price = 0;
-      for (std::uint32_t t = usage.live.begin; t < usage.live.end; ++t) price += dual.prices()[t];
+      for (std::uint32_t t = usage.live.begin; t < usage.live.end; ++t)
+        price += dual.prices()[t];
       if (price == 0) continue;
       for (std::uint32_t s = 0; s < weights.size(); ++s) {
         weights[s] += price * static_cast<double>(core.bytes(usage, s));
@@ -250,12 +252,55 @@ class Processor {
   std::vector<std::size_t> first_;
 };
 
+// The subproblems still to process, the lowest bound first; ties go to the one made first.
+// Thread safety: one thread at a time.
+class OpenList {
+ public:
+  explicit OpenList(Subproblem root) { add(std::move(root)); }
+
+  bool empty() const { return problems_.empty(); }
+  void add(Subproblem problem) {
+    problem.order = made_++;
+    put_back(std::move(problem));
+  }
+  // Keeps the order that the subproblem has.
+  void put_back(Subproblem problem) {
+    problems_.push_back(std::move(problem));
+    std::push_heap(problems_.begin(), problems_.end(), later);
+  }
+  // At most `size` subproblems. Drops those whose bound is not below the cutoff.
+  std::vector<Subproblem> take(std::size_t size, double cutoff) {
+    std::vector<Subproblem> batch;
+    while (!problems_.empty() && batch.size() < size) {
+      std::pop_heap(problems_.begin(), problems_.end(), later);
+      if (problems_.back().bound < cutoff) batch.push_back(std::move(problems_.back()));
+      problems_.pop_back();
+    }
+    return batch;
+  }
+  // The least bound, or `cost` if that is less.
+  double bound(double cost) const {
+    for (const Subproblem& problem : problems_)
+      cost = std::min(cost, problem.bound);
+    return cost;
+  }
+
+ private:
+  static bool later(const Subproblem& a, const Subproblem& b) {
+    return std::pair(a.bound, a.order) > std::pair(b.bound, b.order);
+  }
+
+  std::vector<Subproblem> problems_;  // a heap
+  std::uint64_t made_ = 0;
+};
+
 }  // namespace
 
 ExactResult branch_and_bound(const CostInstance& instance,
                              const std::optional<std::vector<std::uint32_t>>& start,
                              std::size_t max_nodes, Executor& executor, Budget& budget,
                              const std::function<void(const ExactResult&)>& on_better) {
+  // Enough for the workers of a machine, and few enough to use what the batch before has found.
   constexpr std::size_t kBatch = 8;
   ExactResult result;
   if (start) {
@@ -263,46 +308,31 @@ ExactResult branch_and_bound(const CostInstance& instance,
     result.cost = evaluate(instance, *start).total();
   }
   const Processor processor(instance, budget);
-  std::vector<Subproblem> open(1);
-  open[0].kept.assign(instance.num_strategies(), 1);
-  std::uint64_t made = 1;
-  const auto later = [](const Subproblem& a, const Subproblem& b) {
-    return std::pair(a.bound, a.order) > std::pair(b.bound, b.order);
-  };
+  Subproblem root;
+  root.kept.assign(instance.num_strategies(), 1);
+  OpenList open(std::move(root));
   std::size_t processed = 0;
   while (!open.empty() && processed < max_nodes && budget.work_left() && !budget.interrupted()) {
-    std::vector<Subproblem> batch;
-    while (!open.empty() && batch.size() < kBatch) {
-      std::pop_heap(open.begin(), open.end(), later);
-      if (open.back().bound < processor.worthless(result.cost)) batch.push_back(std::move(open.back()));
-      open.pop_back();
-    }
+    const double before = result.cost;
+    std::vector<Subproblem> batch = open.take(kBatch, processor.worthless(before));
     std::vector<Processed> done(batch.size());
-    const double best = result.cost;
     executor.parallel_for(batch.size(), 1, [&](unsigned, std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) done[i] = processor.run(batch[i], best);
+      for (std::size_t i = begin; i < end; ++i)
+        done[i] = processor.run(batch[i], before);
     });
     processed += batch.size();
-    if (budget.interrupted()) {
-      for (Subproblem& problem : batch) open.push_back(std::move(problem));
-    } else {
-      for (Processed& each : done) {
-        for (Subproblem& child : each.children) {
-          child.order = made++;
-          open.push_back(std::move(child));
-          std::push_heap(open.begin(), open.end(), later);
-        }
+    const bool interrupted = budget.interrupted().has_value();
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      budget.spend(done[i].work);
+      if (interrupted) open.put_back(std::move(batch[i]));
+      for (Subproblem& child : done[i].children) {
+        if (!interrupted) open.add(std::move(child));
       }
+      if (!done[i].choice || done[i].cost >= result.cost) continue;
+      result.cost = done[i].cost;
+      result.choice = std::move(done[i].choice);
     }
-    const double before = result.cost;
-    for (Processed& each : done) {
-      budget.spend(each.work);
-      if (!each.choice || each.cost >= result.cost) continue;
-      result.cost = each.cost;
-      result.choice = std::move(each.choice);
-    }
-    double bound = result.cost;
-    for (const Subproblem& problem : open) bound = std::min(bound, problem.bound);
+    const double bound = open.bound(result.cost);
     const bool raised = bound > result.lower_bound;
     result.lower_bound = std::max(result.lower_bound, bound);
     if (result.cost < before || raised) on_better(result);

@@ -45,7 +45,8 @@ class MemoryPrices {
   ExactResult* best_;
   BucketTables tables_;
   std::vector<std::uint32_t> times_;
-  std::vector<std::vector<std::int64_t>> bytes_;  // by time taken in, then flat by node and strategy
+  std::vector<std::vector<std::int64_t>>
+      bytes_;  // by time taken in, then flat by node and strategy
   std::vector<double> best_prices_;
   double bound_ = 0;
 };

@@ -59,8 +59,7 @@ void Block::reset_choice() {
 void Block::add_fixed(std::uint32_t v, const ChoiceGraph::Arc& arc) {
   const Variable& variable = variables_[v];
   const std::uint32_t other = local_[arc.node];
-  const double* row =
-      graph_->row(variable.node, arc, strategy(other, variables_[other].current));
+  const double* row = graph_->row(variable.node, arc, strategy(other, variables_[other].current));
   for (std::uint32_t i = 0; i < variable.size; ++i)
     base_[variable.first + i] += row[strategy_[variable.first + i]];
 }

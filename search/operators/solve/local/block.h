@@ -60,8 +60,8 @@ class Block {
   double cost_of_chosen(const SearchState& state) const;
 
  private:
-  void add_variable(const SearchState& state, std::span<const std::uint32_t> start,
-                    std::uint32_t v, std::uint64_t& work);
+  void add_variable(const SearchState& state, std::span<const std::uint32_t> start, std::uint32_t v,
+                    std::uint64_t& work);
   template <class StrategyOf>
   double cost(const SearchState& state, const StrategyOf& strategy_of) const;
 

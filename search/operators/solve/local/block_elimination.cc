@@ -33,8 +33,7 @@ void BlockElimination::prepare(Block& block, std::size_t max_table, std::uint64_
   buckets_.build(order_, sizes_, pairs_);
 }
 
-void BlockElimination::choose_order(const Block& block, std::size_t max_table,
-                                    std::uint64_t key) {
+void BlockElimination::choose_order(const Block& block, std::size_t max_table, std::uint64_t key) {
   InteractionGraph& graph = order_.graph();
   graph.reset(block.num_variables());
   for (std::uint32_t v = 0; v < block.num_variables(); ++v) {
@@ -90,9 +89,8 @@ void BlockElimination::fill_pair_tables(Block& block, std::uint64_t& work) {
 void BlockElimination::start(const Block& block, const Buckets::Bucket& bucket) {
   const auto factors = buckets_.factors(bucket);
   sum_.start(buckets_.shape(bucket), block.base_costs(bucket.variable), [&](std::size_t f) {
-    return factors[f].is_message
-               ? messages_.data() + buckets_[factors[f].source].first_message
-               : pair_entries_.data() + first_entry_[factors[f].source];
+    return factors[f].is_message ? messages_.data() + buckets_[factors[f].source].first_message
+                                 : pair_entries_.data() + first_entry_[factors[f].source];
   });
 }
 

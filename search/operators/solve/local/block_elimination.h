@@ -38,7 +38,7 @@ class BlockElimination {
   EliminationOrder order_;
   Buckets buckets_;
   BucketSum<double> sum_;
-  std::vector<std::uint32_t> sizes_;      // by variable
+  std::vector<std::uint32_t> sizes_;  // by variable
   std::vector<Buckets::Pair> pairs_;
   std::vector<std::size_t> first_entry_;  // by pair
   std::vector<double> pair_entries_;

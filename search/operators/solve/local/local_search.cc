@@ -153,8 +153,7 @@ void LocalSearch::evaluate(unsigned worker, std::size_t begin, std::size_t end, 
 }
 
 // Costs of the nodes that change and of their pairs, plain and priced.
-std::pair<double, double> LocalSearch::cost_around(
-    std::span<const ChoiceChange> changes) const {
+std::pair<double, double> LocalSearch::cost_around(std::span<const ChoiceChange> changes) const {
   double plain = 0, priced = 0;
   for (const ChoiceChange& change : changes) {
     const std::uint32_t n = change.node, s = state_.choice[n];

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "search/operators/solve/reduce/reduce_memory.h"
 #include "search/operators/solve/reduce/reduction_graph.h"
 
 namespace shardwright::operators {
@@ -36,8 +37,9 @@ class Reducer {
       changed = remove_dominated() || changed;
     }
     // What was fixed last may have asked for more than there is.
-    graph_.infeasible = graph_.infeasible || std::any_of(graph_.limits.begin(), graph_.limits.end(),
-                                                         [](std::int64_t limit) { return limit < 0; });
+    graph_.infeasible =
+        graph_.infeasible || std::any_of(graph_.limits.begin(), graph_.limits.end(),
+                                         [](std::int64_t limit) { return limit < 0; });
     return std::move(graph_);
   }
 
@@ -46,7 +48,8 @@ class Reducer {
 
   void settle() {
     std::uint32_t node = 0;
-    while (!stopped() && graph_.next(node)) look_at(node);
+    while (!stopped() && graph_.next(node))
+      look_at(node);
   }
 
   void look_at(std::uint32_t node) {
@@ -62,22 +65,26 @@ class Reducer {
     const Node& n = graph_.nodes[node];
     kept_.assign(n.size(), 1);
     bool all = true;
-    for (std::uint32_t s = 0; s < n.size(); ++s) kept_[s] = n.costs[s] < kForbidden ? 1 : 0;
+    for (std::uint32_t s = 0; s < n.size(); ++s)
+      kept_[s] = n.costs[s] < kForbidden ? 1 : 0;
     for (const std::uint32_t edge : n.edges) {
       const Side side = graph_.side(edge, node);
       for (std::uint32_t s = 0; s < n.size(); ++s) {
         if (kept_[s] == 0) continue;
         std::uint32_t k = 0;
-        while (k < side.other_size && !(side.at(s, k) < kForbidden)) ++k;
+        while (k < side.other_size && !(side.at(s, k) < kForbidden))
+          ++k;
         if (k == side.other_size) kept_[s] = 0;
       }
     }
-    for (const char kept : kept_) all = all && kept != 0;
+    for (const char kept : kept_)
+      all = all && kept != 0;
     if (!all) graph_.keep(node, kept_);
     return !all;
   }
 
-  // Edges whose entries are a sum of a term of the row and one of the column say nothing about pairs.
+  // Edges whose entries are a sum of a term of the row and one of the column say nothing about
+  // pairs.
   bool split_separable_edges(std::uint32_t node) {
     for (const std::uint32_t edge : graph_.nodes[node].edges) {
       const Side side = graph_.side(edge, node);
@@ -85,8 +92,10 @@ class Reducer {
       Node& n = graph_.nodes[node];
       Node& other = graph_.nodes[side.other];
       const double corner = side.at(0, 0);
-      for (std::uint32_t s = 0; s < n.size(); ++s) n.costs[s] += side.at(s, 0);
-      for (std::uint32_t k = 0; k < other.size(); ++k) other.costs[k] += side.at(0, k) - corner;
+      for (std::uint32_t s = 0; s < n.size(); ++s)
+        n.costs[s] += side.at(s, 0);
+      for (std::uint32_t k = 0; k < other.size(); ++k)
+        other.costs[k] += side.at(0, k) - corner;
       make_non_negative(other);
       graph_.remove_edge(edge);
       return true;
@@ -97,7 +106,8 @@ class Reducer {
   void make_non_negative(Node& node) {
     const double least = *std::min_element(node.costs.begin(), node.costs.end());
     if (least >= 0) return;
-    for (double& cost : node.costs) cost -= least;
+    for (double& cost : node.costs)
+      cost -= least;
     graph_.constant += least;
   }
 
@@ -168,13 +178,14 @@ class Reducer {
     return changed;
   }
 
-  // Strategy s goes where another one costs at most as much whatever the neighbours choose, and holds
-  // at most as much at any time.
+  // Strategy s goes where another one costs at most as much whatever the neighbours choose, and
+  // holds at most as much at any time.
   bool remove_dominated(std::uint32_t node) {
     graph_.normalize(node);
     const Node& n = graph_.nodes[node];
     sides_.clear();
-    for (const std::uint32_t edge : n.edges) sides_.push_back(graph_.side(edge, node));
+    for (const std::uint32_t edge : n.edges)
+      sides_.push_back(graph_.side(edge, node));
     kept_.assign(n.size(), 1);
     bool any = false;
     for (std::uint32_t s = 0; s < n.size(); ++s) {

@@ -1,9 +1,9 @@
+#include "search/operators/solve/reduce/reduce_memory.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
-
-#include "search/operators/solve/reduce/reduction_graph.h"
 
 namespace shardwright::operators {
 namespace {
@@ -18,7 +18,8 @@ class RangeMinimum {
     for (std::size_t width = 1; 2 * width <= values.size(); width *= 2) {
       const auto& below = levels_.back();
       std::vector<std::int64_t> level(values.size() - 2 * width + 1);
-      for (std::size_t i = 0; i < level.size(); ++i) level[i] = std::min(below[i], below[i + width]);
+      for (std::size_t i = 0; i < level.size(); ++i)
+        level[i] = std::min(below[i], below[i + width]);
       levels_.push_back(std::move(level));
     }
   }
@@ -26,7 +27,8 @@ class RangeMinimum {
   std::int64_t operator()(LiveInterval range) const {
     const std::uint32_t length = range.end - range.begin;
     std::size_t level = 0;
-    while ((std::size_t{2} << level) <= length) ++level;
+    while ((std::size_t{2} << level) <= length)
+      ++level;
     return std::min(levels_[level][range.begin],
                     levels_[level][range.end - (std::size_t{1} << level)]);
   }
@@ -46,7 +48,8 @@ void take_off_common(ReductionGraph& graph) {
       const std::int64_t least = *std::min_element(segment.bytes.begin(), segment.bytes.end());
       change[segment.live.begin] += least;
       change[segment.live.end] -= least;
-      for (std::int64_t& bytes : segment.bytes) bytes -= least;
+      for (std::int64_t& bytes : segment.bytes)
+        bytes -= least;
     }
     std::erase_if(node.segments, [](const Segment& segment) {
       return std::all_of(segment.bytes.begin(), segment.bytes.end(),
@@ -128,7 +131,8 @@ std::vector<char> binding(const ReductionGraph& graph) {
 
 void keep_time_points(ReductionGraph& graph, const std::vector<char>& kept) {
   std::vector<std::uint32_t> before(kept.size() + 1, 0);
-  for (std::size_t t = 0; t < kept.size(); ++t) before[t + 1] = before[t] + (kept[t] != 0 ? 1 : 0);
+  for (std::size_t t = 0; t < kept.size(); ++t)
+    before[t + 1] = before[t] + (kept[t] != 0 ? 1 : 0);
   for (std::size_t t = 0; t < kept.size(); ++t) {
     graph.limits[before[t]] = graph.limits[t];
     graph.times[before[t]] = graph.times[t];

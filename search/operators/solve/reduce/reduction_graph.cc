@@ -13,14 +13,16 @@ ReductionGraph::ReductionGraph(const CostInstance& instance)
   edges.reserve(instance.edges().size());
   queue_.reserve(nodes.size());
   original_size_.reserve(nodes.size());
-  for (std::uint32_t t = 0; t < end_of_time; ++t) times.push_back(t);
+  for (std::uint32_t t = 0; t < end_of_time; ++t)
+    times.push_back(t);
   for (std::uint32_t i = 0; i < nodes.size(); ++i) {
     Node& node = nodes[i];
     const auto costs = instance.costs(i);
     node.costs.assign(costs.begin(), costs.end());
     original_size_.push_back(node.size());
     node.origins.reserve(node.size());
-    for (std::uint32_t s = 0; s < node.size(); ++s) node.origins.push_back(s);
+    for (std::uint32_t s = 0; s < node.size(); ++s)
+      node.origins.push_back(s);
     for (const CostInstance::Usage& usage : instance.usages(i)) {
       Segment segment{{usage.live.begin, std::min(usage.live.end, end_of_time)}, {}};
       if (segment.live.empty()) continue;
@@ -91,22 +93,27 @@ void ReductionGraph::keep(std::uint32_t node, std::span<const char> kept) {
   }
   compact(n.costs, kept);
   compact(n.origins, kept);
-  for (Segment& segment : n.segments) compact(segment.bytes, kept);
+  for (Segment& segment : n.segments)
+    compact(segment.bytes, kept);
   infeasible = infeasible || n.costs.empty();
   touch(node);
 }
 
-void ReductionGraph::add_edge(std::uint32_t first, std::uint32_t second, std::vector<double> costs) {
-  const std::uint32_t fewer = nodes[first].edges.size() <= nodes[second].edges.size() ? first : second;
+void ReductionGraph::add_edge(std::uint32_t first, std::uint32_t second,
+                              std::vector<double> costs) {
+  const std::uint32_t fewer =
+      nodes[first].edges.size() <= nodes[second].edges.size() ? first : second;
   for (const std::uint32_t e : nodes[fewer].edges) {
     Edge& edge = edges[e];
     if (edge.first == first && edge.second == second) {
-      for (std::size_t i = 0; i < costs.size(); ++i) edge.costs[i] += costs[i];
+      for (std::size_t i = 0; i < costs.size(); ++i)
+        edge.costs[i] += costs[i];
     } else if (edge.first == second && edge.second == first) {
       const std::size_t rows = nodes[first].size();
       const std::size_t columns = nodes[second].size();
       for (std::size_t r = 0; r < rows; ++r) {
-        for (std::size_t c = 0; c < columns; ++c) edge.costs[c * rows + r] += costs[r * columns + c];
+        for (std::size_t c = 0; c < columns; ++c)
+          edge.costs[c * rows + r] += costs[r * columns + c];
       }
     } else {
       continue;
@@ -136,7 +143,8 @@ void ReductionGraph::remove_edge(std::uint32_t edge) {
 }
 
 void ReductionGraph::detach(std::uint32_t node) {
-  while (!nodes[node].edges.empty()) remove_edge(nodes[node].edges.back());
+  while (!nodes[node].edges.empty())
+    remove_edge(nodes[node].edges.back());
   nodes[node].alive = false;
   nodes[node].segments.clear();
 }
@@ -159,7 +167,8 @@ void ReductionGraph::fix(std::uint32_t node) {
   constant += n.costs[0];
   for (const std::uint32_t e : n.edges) {
     const Side s = side(e, node);
-    for (std::uint32_t k = 0; k < s.other_size; ++k) nodes[s.other].costs[k] += s.at(0, k);
+    for (std::uint32_t k = 0; k < s.other_size; ++k)
+      nodes[s.other].costs[k] += s.at(0, k);
   }
   for (const Segment& segment : n.segments) {
     for (std::uint32_t t = segment.live.begin; t < segment.live.end; ++t) {
@@ -270,13 +279,15 @@ void ReductionGraph::merge(std::uint32_t node, std::uint32_t into,
     std::vector<double> costs;
     costs.reserve(std::size_t{size} * s.other_size);
     for (std::uint32_t i = 0; i < size; ++i) {
-      for (std::uint32_t k = 0; k < s.other_size; ++k) costs.push_back(s.at(partner[i], k));
+      for (std::uint32_t k = 0; k < s.other_size; ++k)
+        costs.push_back(s.at(partner[i], k));
     }
     add_edge(into, s.other, std::move(costs));
   }
   for (Segment& segment : n.segments) {
     std::vector<std::int64_t> bytes(size);
-    for (std::uint32_t i = 0; i < size; ++i) bytes[i] = segment.bytes[partner[i]];
+    for (std::uint32_t i = 0; i < size; ++i)
+      bytes[i] = segment.bytes[partner[i]];
     target.segments.push_back({segment.live, std::move(bytes)});
   }
   target.overlaps = target.segments.size() > 1;
@@ -306,9 +317,11 @@ void ReductionGraph::normalize(std::uint32_t node) {
     const std::uint32_t time = borders[i].time;
     for (; i < borders.size() && borders[i].time == time; ++i) {
       const auto& bytes = n.segments[borders[i].segment].bytes;
-      for (std::size_t s = 0; s < held.size(); ++s) held[s] += borders[i].sign * bytes[s];
+      for (std::size_t s = 0; s < held.size(); ++s)
+        held[s] += borders[i].sign * bytes[s];
     }
-    const bool nothing = std::all_of(held.begin(), held.end(), [](auto bytes) { return bytes == 0; });
+    const bool nothing =
+        std::all_of(held.begin(), held.end(), [](auto bytes) { return bytes == 0; });
     if (i == borders.size() || nothing) continue;
     const LiveInterval live{time, borders[i].time};
     if (!disjoint.empty() && disjoint.back().live.end == time && disjoint.back().bytes == held) {

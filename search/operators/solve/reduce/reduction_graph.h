@@ -57,7 +57,7 @@ class ReductionGraph {
 
   std::vector<Node> nodes;
   std::vector<Edge> edges;
-  std::vector<std::int64_t> limits;   // by time point
+  std::vector<std::int64_t> limits;  // by time point
   std::vector<std::uint32_t> times;  // what the time points were at first
   double constant = 0;
   bool infeasible = false;
@@ -74,8 +74,8 @@ class ReductionGraph {
   void add_edge(std::uint32_t first, std::uint32_t second, std::vector<double> costs);
   void remove_edge(std::uint32_t edge);
 
-  // The node, which holds no memory and has at most two neighbours, takes its best strategy for each
-  // choice of them.
+  // The node, which holds no memory and has at most two neighbours, takes its best strategy for
+  // each choice of them.
   void eliminate(std::uint32_t node);
   // `node` has one strategy: its costs go to its neighbours, its memory is taken off the limits.
   void fix(std::uint32_t node);
@@ -98,9 +98,5 @@ class ReductionGraph {
   std::vector<double> message_;
   std::vector<std::uint32_t> best_;
 };
-
-// Brings memory up to date: takes what all strategies of a node share off the limits, removes
-// strategies for which there is no room, and time points that cannot bind or that another implies.
-void reduce_memory(ReductionGraph& graph);
 
 }  // namespace shardwright::operators

@@ -1,5 +1,6 @@
 // Resharding paths: greedy and exact, their costs, and the memo.
 #include "search/operators/reshard/reshard_path.h"
+#include "search/operators/reshard/reshard_planner.h"
 
 #include <doctest/doctest.h>
 
