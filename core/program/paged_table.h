@@ -48,7 +48,8 @@ class PagedTable {
 // Changes on top of a table, which stays as it is. Reads see the changes.
 // Every member that changes something has the strong guarantee: on bad_alloc nothing has changed.
 // Cost: O(pages) to begin with the first change; then O(1), and a page copied where it is first
-// touched. Thread safety: one thread at a time.
+// touched.
+// Thread safety: one thread at a time.
 template <class T>
 class PagedTable<T>::Editor {
  public:

@@ -58,7 +58,8 @@ struct Argument {
 using AttributeValue = std::variant<std::int64_t, std::vector<std::int64_t>, std::string>;
 using Attributes = std::vector<std::pair<std::string, AttributeValue>>;
 
-// An operator. Thread safety: a value.
+// An operator.
+// Thread safety: a value.
 struct Operation {
   std::int64_t number = -1;  // as files call it
   std::string type;
@@ -80,7 +81,8 @@ struct ProcessGroup {
   bool is_point_to_point = false;
 };
 
-// A sequence of operators. Thread safety: a value.
+// A sequence of operators.
+// Thread safety: a value.
 struct Block {
   BlockId parent;  // invalid for block 0
   OpId first;

@@ -13,7 +13,8 @@
 namespace shardwright::embedding {
 
 // A class has the memory of its largest rank and the load limit of its fastest rank, which weakens
-// a bound and never makes it wrong. Thread safety: immutable.
+// a bound and never makes it wrong.
+// Thread safety: immutable.
 class CertifiedClasses {
  public:
   // `target`: the rating that no plan may reach. Empty if `class_of_rank` does not name a class for

@@ -21,7 +21,8 @@ struct ClassShards {
 // At first the options of the root: those that could be part of a plan below the target and that no
 // other option of their table replaces. Replacing keeps a plan below the target, though the plan
 // may then break a rule. Options without any place under the rules are therefore dropped first, and
-// no other rule is used. Thread safety: one thread at a time. Refers to its arguments.
+// no other rule is used.
+// Thread safety: one thread at a time. Refers to its arguments.
 class OpenOptions {
  public:
   // O(options x options of a table).

@@ -29,7 +29,8 @@ ShardSet componentwise_min(const ShardSet& a, const ShardSet& b);
 // dominates it. Identical tables are one item class with a multiplicity, and are filled in one
 // order only. Source: Kellerer, Pferschy, Pisinger, "Knapsack Problems" (2004), chapter 11
 // (multiple choice); Irnich, Desaulniers, "Shortest Path Problems with Resource Constraints"
-// (2005), labels. Thread safety: one thread at a time.
+// (2005), labels.
+// Thread safety: one thread at a time.
 class RankPricing {
  public:
   RankPricing(double load_limit, const Storage& room, const CapacityMultipliers& multipliers)

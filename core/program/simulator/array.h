@@ -8,7 +8,8 @@
 
 namespace shardwright::program {
 
-// Row-major. Thread safety: a value.
+// Row-major.
+// Thread safety: a value.
 struct Array {
   Shape shape;
   std::vector<std::int64_t> values;

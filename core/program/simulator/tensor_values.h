@@ -11,7 +11,8 @@ namespace shardwright::program {
 
 // Every element has its own value. Ranks of a partial placement hold random terms that reduce to
 // it. All values are multiples of the number of ranks that averages divide by, so averages are
-// exact. Thread safety: immutable; refers to its arguments.
+// exact.
+// Thread safety: immutable; refers to its arguments.
 class TensorValues {
  public:
   TensorValues(const Shape& shape, const DistAttr& source);

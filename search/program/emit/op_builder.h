@@ -38,7 +38,8 @@ struct LocalTensor {
 };
 
 // The operators that all emitters are made of. Each member inserts its operators at the current
-// site and returns the variable that they write. Thread safety: one thread at a time.
+// site and returns the variable that they write.
+// Thread safety: one thread at a time.
 class OpBuilder {
  public:
   OpBuilder(EditLog& log, const std::unordered_set<std::string>& taken)

@@ -13,7 +13,8 @@
 
 namespace shardwright::program {
 
-// One operator wants one input in another placement. Thread safety: a value.
+// One operator wants one input in another placement.
+// Thread safety: a value.
 struct Request {
   OpId anchor;  // where operators go: the consumer, or control flow around it
   OpId consumer;
@@ -24,7 +25,8 @@ struct Request {
 };
 
 // A placement that requests share: what one of them gets, later ones may use. `epoch` counts the
-// writes to the variable before it. Thread safety: a value.
+// writes to the variable before it.
+// Thread safety: a value.
 struct Wish {
   VarId var;
   std::uint32_t epoch = 0;

@@ -17,7 +17,8 @@ struct MeshChain {
   double us = 0;
 };
 
-// Costs of one tensor's mesh steps. Thread safety: const members may be called from any thread.
+// Costs of one tensor's mesh steps.
+// Thread safety: const members may be called from any thread.
 class MeshCosts {
  public:
   MeshCosts(const Cluster& cluster, const ProcessMesh& mesh, const Shape& shape, DataType type);

@@ -17,8 +17,8 @@ namespace shardwright::embedding {
 // Minimises the common excess of ranks used over ranks there are, such that every table takes one
 // choice in all and the patterns hold all shards of the choices taken. The relaxation is feasible
 // when the excess is 0. Columns are the patterns known so far; a pattern improves the program if
-// its value exceeds the dual value of its rank class. Thread safety: one thread at a time. Refers
-// to its arguments.
+// its value exceeds the dual value of its rank class.
+// Thread safety: one thread at a time. Refers to its arguments.
 class MasterProgram {
  public:
   MasterProgram(const BoundRows& rows, const Domain& domain, const std::vector<EqualTables>& groups,

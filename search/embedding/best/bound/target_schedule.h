@@ -12,8 +12,8 @@ namespace shardwright::embedding {
 // optimal. A target that fails becomes the ceiling, and the next one lies halfway between the bound
 // and the ceiling. When the two are close, the root node is asked again with more work if a
 // question was cut short. After that everything starts again with branching, and ends when the
-// bound and the ceiling are close once more. Thread safety: one thread at a time. Refers to its
-// arguments.
+// bound and the ceiling are close once more.
+// Thread safety: one thread at a time. Refers to its arguments.
 class TargetSchedule {
  public:
   explicit TargetSchedule(const BoundParameters& parameters)

@@ -7,8 +7,8 @@
 namespace shardwright::embedding {
 
 // Every class costs three rows in the aggregate program and a pricing problem per iteration of
-// column generation; every pair of ranks that are merged instead weakens the bound. Thread safety:
-// a value.
+// column generation; every pair of ranks that are merged instead weakens the bound.
+// Thread safety: a value.
 struct RankClassParameters {
   // Kinds of ranks (memory and time scale) that are told apart. With more kinds than this all of
   // them count as the largest and fastest.

@@ -22,7 +22,8 @@ struct Label {
 // Bounds the value that a label can still reach, by Lagrangian relaxations at several multipliers,
 // and says up to which use everything still to come fits.
 // Source: Irnich, Desaulniers, "Shortest Path Problems with Resource Constraints" (2005),
-// completion bounds. Thread safety: one thread at a time.
+// completion bounds.
+// Thread safety: one thread at a time.
 class CompletionBound {
  public:
   // Forgets all relaxations. Refers to the knapsack, which must not change.

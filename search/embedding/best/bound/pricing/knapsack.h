@@ -73,7 +73,8 @@ struct PricingQuery {
 // The items of one rank class and its capacity. Items that another item of their class dominates
 // are left out. Of a choice with more than two rows, only the first two with a positive dual value
 // count: the others must have the dual value 0. Source: Kellerer, Pferschy, Pisinger, "Knapsack
-// Problems" (2004), chapter 11 (multiple choice). Thread safety: one thread at a time.
+// Problems" (2004), chapter 11 (multiple choice).
+// Thread safety: one thread at a time.
 class Knapsack {
  public:
   Knapsack(const BoundRows& rows, std::uint32_t rank_class)
