@@ -21,7 +21,7 @@ class ReplicateSmall final : public embedding::Proposer {
   explicit ReplicateSmall(const OptionPool& pool) : tables_(sorted_by_perf(pool, true)) {}
 
   std::size_t look_ahead() const override { return std::numeric_limits<std::size_t>::max(); }
-  bool uses_ratings() const override { return false; }
+  bool needs_feedback() const override { return false; }
   std::uint64_t proposals_at_most() const override { return kSizes.size(); }
 
   void propose(std::size_t limit, OptionPool& pool, embedding::ProposalBatch& batch) override {
@@ -86,7 +86,7 @@ int main() {
   options.parts = std::move(parts);
   const auto result = plan_embedding(problem, options);
   if (!result.ok() || !result->plan) return 1;
-  for (const ProposalRecord& proposal : result->trace->proposals) {
+  for (const embedding::ProposalRecord& proposal : result->trace->proposals) {
     if (proposal.proposer == 0 && proposal.rating) {
       std::printf("our proposal: %.3f ms%s\n", *proposal.rating,
                   *proposal.rating == *result->best_rating ? ", the best of all" : "");

@@ -1,4 +1,4 @@
-// The seam between algorithms and threads: the search says what may run at once, not on what.
+// The seam between algorithms and threads: a search says what may run at once, not on what.
 #pragma once
 
 #include <cstddef>
@@ -8,33 +8,20 @@
 
 namespace shardwright {
 
-// Runs independent pieces of a loop, possibly at once. Implementations: InlineExecutor here, and
-// the threaded ones in runtime/.
-// Thread safety: parallel_for may be called from one thread at a time per executor; different
-// executors are independent.
+// Runs loops whose iterations are independent, several loops at a time if asked to.
+// Implementations: InlineExecutor below and the threaded ones in runtime/execution.
+// Thread safety: begin_for, parallel_for and Loop::wait belong to one thread at a time per
+// executor. Different executors are independent.
 class Executor {
- public:
-  virtual ~Executor() = default;
-
-  // Number of workers: `body` sees worker indices in [0, workers()), and no two calls with the same
-  // index run at the same time, so that per-worker scratch needs no lock.
-  virtual unsigned workers() const = 0;
-
-  // Calls body(worker, begin, end) for disjoint ranges that cover [0, count); ranges have at least
-  // `grain` indices where count allows. Returns when all are done. Which worker gets which range is
-  // not specified: results must not depend on it. If a body throws, one of the exceptions is
-  // rethrown here after all started ranges have ended.
-  template <class Body>
-  void parallel_for(std::size_t count, std::size_t grain, Body&& body) {
-    using Plain = std::remove_reference_t<Body>;
-    run(count, grain == 0 ? 1 : grain,
-        RangeBody{const_cast<void*>(static_cast<const void*>(std::addressof(body))),
-                  [](void* object, unsigned worker, std::size_t begin, std::size_t end) {
-                    (*static_cast<Plain*>(object))(worker, begin, end);
-                  }});
-  }
-
  protected:
+  // A loop in progress. The destructor drops the ranges that have not begun and waits for those
+  // that have.
+  class RunningLoop {
+   public:
+    virtual ~RunningLoop() = default;
+    // Returns when every range is done. If bodies threw, rethrows one of the exceptions.
+    virtual void wait() = 0;
+  };
   // A reference to a callable; allocates nothing.
   struct RangeBody {
     void* object;
@@ -43,17 +30,67 @@ class Executor {
       call(object, worker, begin, end);
     }
   };
-  virtual void run(std::size_t count, std::size_t grain, RangeBody body) = 0;
+
+ public:
+  virtual ~Executor() = default;
+
+  // Bodies see worker indices in [0, workers()). No two ranges with the same index run at the same
+  // time, whatever loop they belong to, so per-worker scratch needs no lock.
+  virtual unsigned workers() const = 0;
+
+  // Owns a loop that was begun.
+  class [[nodiscard]] Loop {
+   public:
+    Loop() = default;
+    // Returns when every range is done. If bodies threw, rethrows one of the exceptions.
+    void wait() {
+      if (const std::unique_ptr<RunningLoop> running = std::move(running_)) running->wait();
+    }
+
+   private:
+    friend class Executor;
+    explicit Loop(std::unique_ptr<RunningLoop> running) : running_(std::move(running)) {}
+
+    std::unique_ptr<RunningLoop> running_;  // null if everything is done
+  };
+
+  // Begins to call body(worker, begin, end) for disjoint ranges that cover [0, count) and returns,
+  // possibly before the first call. Ranges have at least `grain` indices if count allows. Which
+  // worker gets which range is not specified, so results must not depend on it. `body` must outlive
+  // the loop. An executor without threads runs the whole loop here, exceptions included.
+  template <class Body>
+  Loop begin_for(std::size_t count, std::size_t grain, Body& body) {
+    if (count == 0) return {};
+    return Loop(begin(count, grain == 0 ? 1 : grain,
+                      RangeBody{const_cast<void*>(static_cast<const void*>(std::addressof(body))),
+                                [](void* object, unsigned worker, std::size_t first,
+                                   std::size_t last) {
+                                  (*static_cast<Body*>(object))(worker, first, last);
+                                }}));
+  }
+
+  // The same, but returns when every range is done.
+  template <class Body>
+  void parallel_for(std::size_t count, std::size_t grain, Body&& body) {
+    begin_for(count, grain, body).wait();
+  }
+
+ protected:
+  // Precondition: count > 0, grain > 0. Null if the loop is already done.
+  virtual std::unique_ptr<RunningLoop> begin(std::size_t count, std::size_t grain,
+                                             RangeBody body) = 0;
 };
 
-// Everything on the calling thread, in order.
+// Runs every loop on the calling thread as one range, when it is begun.
+// Thread safety: as Executor.
 class InlineExecutor final : public Executor {
  public:
   unsigned workers() const override { return 1; }
 
  protected:
-  void run(std::size_t count, std::size_t, RangeBody body) override {
-    if (count > 0) body(0, 0, count);
+  std::unique_ptr<RunningLoop> begin(std::size_t count, std::size_t, RangeBody body) override {
+    body(0, 0, count);
+    return nullptr;
   }
 };
 

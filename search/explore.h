@@ -1,28 +1,39 @@
-// The main path of every search: propose, evaluate concurrently, rank in order, feed back.
+// The main path of every search: propose, evaluate concurrently, take in, feed back.
 #pragma once
 
 #include <concepts>
 #include <cstddef>
+#include <optional>
+#include <vector>
 
 #include "search/budget.h"
 #include "search/executor.h"
 
 namespace shardwright {
 
-// What a planning domain brings to the exploration.
+// What a planning domain brings to the exploration. Batches of candidates go through three stages:
+// propose and synchronize run on the thread that called explore(), one at a time and in the order
+// of the batches; evaluate runs on the workers. Several batches can be on their way. Batch n
+// occupies slot n % batches_in_flight() from propose to synchronize.
 template <class D>
-concept ExplorationDomain = requires(D& domain, const Budget& budget, Budget& spent, unsigned worker,
-                                     std::size_t index) {
-  // Prepares the next batch of candidates on the calling thread; its size, 0 = the search is over.
-  { domain.propose(budget) } -> std::convertible_to<std::size_t>;
-  // Smallest piece of a batch worth a worker's start-up.
-  { domain.grain() } -> std::convertible_to<std::size_t>;
-  // Evaluates the candidates [begin, end) of the batch. Concurrent for disjoint ranges and distinct
-  // workers; nothing of it is visible to proposers before synchronize.
-  domain.evaluate(worker, index, index, budget);
-  // Takes in the results on the calling thread, in proposal order, whatever the order in which they
-  // were evaluated; false = stop exploring.
-  { domain.synchronize(spent) } -> std::convertible_to<bool>;
+concept ExplorationDomain = requires(D& domain, const D& fixed, const Budget& budget, Budget& spent,
+                                     std::size_t slot, unsigned worker, std::size_t index) {
+  // Batches that may be on their way at once, at least 1. With 1, every batch is proposed after the
+  // one before it was taken in. Constant during an exploration.
+  { fixed.batches_in_flight() } -> std::convertible_to<std::size_t>;
+  // Fills the slot with the next batch and returns its number of candidates. 0 = nothing to propose
+  // before another batch is taken in; if none is on its way, the exploration is over. Must leave
+  // alone what evaluate reads of other slots.
+  { domain.propose(slot, budget) } -> std::convertible_to<std::size_t>;
+  // Smallest range of a batch worth a task.
+  { fixed.grain() } -> std::convertible_to<std::size_t>;
+  // Evaluates the candidates [begin, end) of the slot's batch. Runs concurrently for disjoint
+  // ranges and distinct workers, beside propose and synchronize of other slots. Of the budget it
+  // may use interrupted() only, unless batches_in_flight() is 1.
+  domain.evaluate(slot, worker, index, index, budget);
+  // Takes in the results of the slot's batch in proposal order, whatever the order in which they
+  // were evaluated, and spends the work done. False = stop exploring; later batches are dropped.
+  { domain.synchronize(slot, spent) } -> std::convertible_to<bool>;
 };
 
 // Observes nothing.
@@ -31,24 +42,78 @@ struct NoObserver {
   void operator()(const Domain&) const {}
 };
 
-// Explores until the domain has nothing left to propose or the budget ends. The same domain, with
-// the same work limit, makes the same decisions for any executor. `observe(domain)` is called on the
-// calling thread after every batch.
+// The batches of one exploration that are on their way, oldest first. Destroying it drops them.
+// Thread safety: belongs to the exploring thread.
+template <ExplorationDomain Domain>
+class BatchPipeline {
+ public:
+  BatchPipeline(Domain& domain, Executor& executor, Budget& budget)
+      : domain_(&domain), executor_(&executor), budget_(&budget) {
+    batches_.resize(domain.batches_in_flight());
+    for (std::size_t slot = 0; slot < batches_.size(); ++slot)
+      batches_[slot].evaluate = {&domain, &budget, slot};
+  }
+
+  bool empty() const { return oldest_ == next_; }
+
+  // Proposes batches and begins to evaluate them, until all slots are taken or there is nothing to
+  // propose. Returns why it stopped in the second case.
+  std::optional<StopReason> run_ahead() {
+    while (next_ - oldest_ < batches_.size()) {
+      if (const auto reason = budget_->interrupted()) return reason;
+      if (!budget_->work_left()) return StopReason::kWorkLimit;
+      const std::size_t slot = next_ % batches_.size();
+      const std::size_t candidates = domain_->propose(slot, *budget_);
+      if (candidates == 0) return StopReason::kFinished;
+      ++next_;
+      Batch& batch = batches_[slot];
+      batch.loop = executor_->begin_for(candidates, domain_->grain(), batch.evaluate);
+    }
+    return std::nullopt;
+  }
+
+  // Waits for the oldest batch and takes it in. False = stop exploring. Precondition: not empty.
+  bool take_in() {
+    const std::size_t slot = oldest_++ % batches_.size();
+    batches_[slot].loop.wait();
+    return domain_->synchronize(slot, *budget_);
+  }
+
+ private:
+  struct Evaluate {
+    Domain* domain = nullptr;
+    const Budget* budget = nullptr;
+    std::size_t slot = 0;
+    void operator()(unsigned worker, std::size_t begin, std::size_t end) const {
+      domain->evaluate(slot, worker, begin, end, *budget);
+    }
+  };
+  struct Batch {
+    Evaluate evaluate;
+    Executor::Loop loop;
+  };
+
+  Domain* domain_;
+  Executor* executor_;
+  Budget* budget_;
+  std::vector<Batch> batches_;  // by slot
+  std::size_t oldest_ = 0;
+  std::size_t next_ = 0;
+};
+
+// Explores until the domain has nothing left to propose or the budget ends. While a batch is
+// evaluated, the calling thread takes in the batches before it and proposes the ones after it; then
+// it helps to evaluate. The calls of propose and synchronize, and so all decisions, come in the
+// same order for any executor; only a deadline or a stop request depends on time. Calls
+// observe(domain) on the calling thread after every batch. An exception of any stage ends the
+// exploration and reaches the caller after all evaluations that had begun have ended.
 template <ExplorationDomain Domain, class Observe = NoObserver>
 StopReason explore(Domain& domain, Executor& executor, Budget& budget, const Observe& observe = {}) {
+  BatchPipeline<Domain> pipeline(domain, executor, budget);
   for (;;) {
-    if (const auto reason = budget.interrupted()) return *reason;
-    if (!budget.work_left()) return StopReason::kWorkLimit;
-
-    const std::size_t candidates = domain.propose(budget);
-    if (candidates == 0) return StopReason::kFinished;
-
-    executor.parallel_for(candidates, domain.grain(),
-                          [&](unsigned worker, std::size_t begin, std::size_t end) {
-                            domain.evaluate(worker, begin, end, budget);
-                          });
-
-    const bool go_on = domain.synchronize(budget);
+    const std::optional<StopReason> stopped = pipeline.run_ahead();
+    if (pipeline.empty()) return *stopped;
+    const bool go_on = pipeline.take_in();
     observe(domain);
     if (!go_on) return StopReason::kFinished;
   }

@@ -1,5 +1,7 @@
 // perf_instr: runs one region, and only that region, inside a function that callgrind collects.
+#include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -8,6 +10,8 @@
 #include "perf/instr/allocations.h"
 #include "perf/instr/quality.h"
 #include "perf/instr/regions.h"
+#include "perf/support/search.h"
+#include "perf/support/workloads.h"
 
 // The name that `--toggle-collect` is given. Not inlined, and not the last thing that its caller
 // does, so that entering and leaving it are a call and a return.
@@ -46,6 +50,21 @@ int run_region(const std::string& name) {
   return 2;
 }
 
+// A whole compat search of a case, for the profile that work_span.py takes apart.
+int explore_case(const std::string& name) {
+  const Workload workload = require(load_workload(name));
+  const auto space = enumerate_inline(workload);
+  std::uint64_t batches = 0;
+  std::uint64_t proposals = 0;
+  const Action action = [&] {
+    const auto count = [&](const auto&) { ++batches; };
+    proposals = explore_inline(workload, space, std::nullopt, count).num_proposals;
+  };
+  shardwright_measured_region(action);
+  print({{"case", workload.name}, {"batches", batches}, {"proposals", proposals}});
+  return 0;
+}
+
 int print_quality() {
   nlohmann::ordered_json all;  // in the order of the cases, not of their names
   for (const Quality& quality : measure_quality()) {
@@ -66,16 +85,18 @@ int print_fingerprint() {
 
 int main(int argc, char** argv) {
   CLI::App app("Runs one region of a planning run, for callgrind and for counting allocations");
-  std::string region;
+  std::string region, explored;
   bool list = false, quality = false, fingerprint = false;
   auto* const what = app.add_option_group("what");
   what->add_option("--region", region, "Run this region once, print its allocations");
+  what->add_option("--explore", explored, "Explore this case once, print batches and proposals");
   what->add_flag("--list", list, "List the regions");
   what->add_flag("--quality", quality, "Best ratings at fixed work budgets");
   what->add_flag("--fingerprint", fingerprint, "How this program was built");
   what->require_option(1);
   CLI11_PARSE(app, argc, argv);
   if (list) return list_regions();
+  if (!explored.empty()) return explore_case(explored);
   if (quality) return print_quality();
   if (fingerprint) return print_fingerprint();
   return run_region(region);

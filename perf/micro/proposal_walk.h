@@ -42,15 +42,15 @@ class ProposalWalk {
       : pool_(enumerate_inline(workload)),
         search_(pool_, require(embedding::reserve(*workload.problem)).topology, 1, false),
         budget_(placed_shards, {}),
-        size_(search_.propose(budget_)) {}
+        size_(search_.propose(0, budget_)) {}
 
   // Partitions and rates every proposal of the run.
-  void evaluate_all() { search_.evaluate(0, 0, size_, budget_); }
+  void evaluate_all() { search_.evaluate(0, 0, 0, size_, budget_); }
 
   std::size_t size() const { return size_; }
   // Takes the results in, which ends the walk; how many shards one evaluate_all() places.
   std::uint64_t finish() {
-    search_.synchronize(budget_);
+    search_.synchronize(0, budget_);
     return std::max<std::uint64_t>(budget_.work_done(), 1);
   }
 

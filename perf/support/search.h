@@ -22,10 +22,13 @@ inline std::shared_ptr<const embedding::SearchSpace> enumerate_inline(const Work
   return require(embedding::enumerate(workload.problem, executor));
 }
 
-// Explores from a fresh pool, as the planner does with one thread.
-inline EmbeddingPlanResult explore_inline(const Workload& workload,
-                                          std::shared_ptr<const embedding::SearchSpace> space,
-                                          std::optional<std::uint64_t> work_limit) {
+// Explores from a fresh pool, as the planner does with one thread. Calls observe(search) after
+// every batch.
+template <class Observe = NoObserver>
+EmbeddingPlanResult explore_inline(const Workload& workload,
+                                   std::shared_ptr<const embedding::SearchSpace> space,
+                                   std::optional<std::uint64_t> work_limit,
+                                   const Observe& observe = {}) {
   EmbeddingPlanResult result;
   const embedding::Reservation reserved = require(embedding::reserve(*workload.problem));
   result.reservation = reserved;
@@ -34,7 +37,7 @@ inline EmbeddingPlanResult explore_inline(const Workload& workload,
   Budget budget(work_limit, {});
   embedding::OptionPool pool(std::move(space));
   embedding::EmbeddingSearch search(pool, reserved.topology, executor.workers(), false);
-  explore(search, executor, budget);
+  explore(search, executor, budget, observe);
   result.num_proposals = search.num_proposals();
   result.num_plans = search.num_plans();
   result.work.work_steps = budget.work_done();

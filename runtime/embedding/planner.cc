@@ -52,20 +52,7 @@ ProposalTrace to_trace(const EmbeddingSearch& search, const OptionPool& pool) {
   ProposalTrace trace;
   trace.options = pool.all_options();
   trace.owner = pool.owner();
-  trace.proposals.reserve(search.trace().size());
-  for (const embedding::TracedProposal& traced : search.trace()) {
-    ProposalRecord record;
-    record.proposer = traced.proposer;
-    record.full = traced.full;
-    for (const embedding::ProposalChange& change : traced.changes) {
-      record.changes.emplace_back(change.position, change.option.value());
-    }
-    record.cached = traced.cached;
-    record.feasible = traced.outcome.feasible;
-    if (traced.outcome.feasible) record.rating = traced.outcome.rating;
-    record.ranks_sha1 = traced.ranks_sha1;
-    trace.proposals.push_back(std::move(record));
-  }
+  trace.proposals = search.trace();
   return trace;
 }
 

@@ -11,16 +11,15 @@
 
 #include <tbb/global_control.h>
 #include <tbb/info.h>
-#include <tbb/parallel_for.h>
-#include <tbb/partitioner.h>
 #include <tbb/task_arena.h>
+#include <tbb/task_group.h>
 
 namespace shardwright {
 
 namespace {
 
-// Arenas that wait for their next executor. oneTBB frees an arena only where one of its own threads
-// has looked in after the work was done, so that an arena per planning call leaks 7 KiB each time.
+// Arenas that wait for their next executor. oneTBB frees an arena only after one of its own threads
+// has visited it once the work was done, so a new arena per planning call leaks 7 KiB each time.
 // Thread safety: any.
 class IdleArenas {
  public:
@@ -59,9 +58,8 @@ IdleArenas& idle_arenas() {
 class TbbExecutor::Arena {
  public:
   explicit Arena(unsigned workers) : workers_(workers), arena_(idle_arenas().take(workers)) {
-    // TBB lends one thread per core and complains on standard error where more are wanted. The
-    // least of all limits in the process counts, so that one is set only where it raises the
-    // default.
+    // TBB lends one thread per core and complains on standard error if an arena wants more. The
+    // smallest of all limits in the process counts, so one is set only if it raises the default.
     if (static_cast<int>(workers) > tbb::info::default_concurrency()) {
       more_threads_.emplace(tbb::global_control::max_allowed_parallelism, workers);
     }
@@ -79,6 +77,83 @@ class TbbExecutor::Arena {
   std::unique_ptr<tbb::task_arena> arena_;
 };
 
+// A loop as a group of task chains, one for each worker but the calling thread, which joins in when
+// it waits. A link of a chain evaluates one range and spawns the next link, so a thread that waits
+// for one loop and helps with another is free again after a range.
+class TbbExecutor::TaskLoop final : public RunningLoop {
+ public:
+  TaskLoop(Arena& arena, std::size_t count, std::size_t grain, RangeBody body)
+      : arena_(&arena), count_(count), grain_(grain), body_(body) {
+    // More chains than ranges would find nothing to do.
+    const std::size_t ranges = (count + grain - 1) / grain;
+    const std::size_t chains = std::min<std::size_t>(arena.workers(), ranges) - 1;
+    arena_->get().execute([&] {
+      for (std::size_t i = 0; i < chains; ++i) spawn_link();
+    });
+  }
+
+  ~TaskLoop() noexcept override {
+    if (waited_) return;
+    drop_rest();
+    try {
+      arena_->get().execute([this] { group_.wait(); });
+    } catch (...) {
+      // The caller is unwinding for another reason.
+    }
+  }
+
+  void wait() override {
+    waited_ = true;
+    arena_->get().execute([this] {
+      group_.run_and_wait([this] {
+        while (run_range()) {
+        }
+      });
+    });
+  }
+
+ private:
+  void spawn_link() {
+    group_.run([this] {
+      if (run_range()) spawn_link();
+    });
+  }
+
+  // Evaluates the next range. Returns false if none is left.
+  bool run_range() {
+    std::size_t begin = next_.load(std::memory_order_relaxed);
+    std::size_t size = 0;
+    do {
+      if (begin >= count_) return false;
+      size = range_size(count_ - begin);
+    } while (!next_.compare_exchange_weak(begin, begin + size, std::memory_order_relaxed));
+    try {
+      body_(static_cast<unsigned>(tbb::this_task_arena::current_thread_index()), begin,
+            begin + size);
+    } catch (...) {
+      drop_rest();
+      throw;
+    }
+    return true;
+  }
+
+  // Ranges start long, because neighbours in a range share work, and end short, because the last
+  // ones decide how long the workers wait for each other.
+  std::size_t range_size(std::size_t left) const {
+    return std::min(left, std::max(grain_, left / (std::size_t{2} * arena_->workers())));
+  }
+
+  void drop_rest() { next_.store(count_, std::memory_order_relaxed); }
+
+  Arena* arena_;
+  std::size_t count_;
+  std::size_t grain_;
+  RangeBody body_;
+  std::atomic<std::size_t> next_{0};
+  tbb::task_group group_;
+  bool waited_ = false;
+};
+
 TbbExecutor::TbbExecutor(int threads)
     : arena_(std::make_unique<Arena>(threads > 0
                                          ? static_cast<unsigned>(threads)
@@ -88,27 +163,14 @@ TbbExecutor::~TbbExecutor() = default;
 
 unsigned TbbExecutor::workers() const { return arena_->workers(); }
 
-void TbbExecutor::run(std::size_t count, std::size_t grain, RangeBody body) {
-  if (count == 0) return;
-  // Less than two pieces of work are not worth waking anybody.
-  if (arena_->workers() == 1 || count <= grain) return body(0, 0, count);
-  // Ranges start long, because neighbours in a range share work, and end short, because the last
-  // ones decide how long the workers wait for each other.
-  const std::size_t workers = arena_->workers();
-  std::atomic<std::size_t> next{0};
-  const auto take_ranges = [&](std::size_t) {
-    const auto worker = static_cast<unsigned>(tbb::this_task_arena::current_thread_index());
-    std::size_t begin = next.load(std::memory_order_relaxed);
-    while (begin < count) {
-      const std::size_t left = count - begin;
-      const std::size_t size = std::min(left, std::max(grain, left / (2 * workers)));
-      if (!next.compare_exchange_weak(begin, begin + size, std::memory_order_relaxed)) continue;
-      body(worker, begin, begin + size);
-      begin = next.load(std::memory_order_relaxed);
-    }
-  };
-  arena_->get().execute(
-      [&] { tbb::parallel_for(std::size_t{0}, workers, take_ranges, tbb::simple_partitioner()); });
+std::unique_ptr<Executor::RunningLoop> TbbExecutor::begin(std::size_t count, std::size_t grain,
+                                                          RangeBody body) {
+  // A single range is not worth waking anybody.
+  if (arena_->workers() == 1 || count <= grain) {
+    body(0, 0, count);
+    return nullptr;
+  }
+  return std::make_unique<TaskLoop>(*arena_, count, grain, body);
 }
 
 }  // namespace shardwright

@@ -7,9 +7,10 @@
 
 namespace shardwright {
 
-// Runs ranges on `threads` workers (0 = one per core) of a private task arena, the calling thread
-// among them, so that planners in one process neither share workers' scratch nor wait for each
-// other's tasks. May be used from inside a TBB task of the host program.
+// Runs ranges on `threads` workers (0 = one per core) of a private task arena. The calling thread
+// is one of them while it waits for a loop. A private arena keeps planners in one process from
+// sharing workers' scratch and from waiting for each other's tasks. May be used from inside a TBB
+// task of the host program.
 // Thread safety: as Executor.
 class TbbExecutor final : public Executor {
  public:
@@ -21,10 +22,12 @@ class TbbExecutor final : public Executor {
   unsigned workers() const override;
 
  protected:
-  void run(std::size_t count, std::size_t grain, RangeBody body) override;
+  std::unique_ptr<RunningLoop> begin(std::size_t count, std::size_t grain,
+                                     RangeBody body) override;
 
  private:
   class Arena;
+  class TaskLoop;
   std::unique_ptr<Arena> arena_;
 };
 

@@ -26,17 +26,21 @@ using namespace shardwright::test_support;
 using ProposerType = ProposerSpec::Type;
 using PartitionerType = PartitionerSpec::Type;
 
-constexpr unsigned kWorkers[] = {1, 2, 3, 8};
+constexpr unsigned kWorkers[] = {1, 2, 4, 8};
 constexpr int kRepetitions = 2;
 
-bool same_outcome(const TracedProposal& a, const TracedProposal& b) {
-  return a.cached == b.cached && a.outcome.feasible == b.outcome.feasible &&
-         std::bit_cast<std::uint64_t>(a.outcome.rating) ==
-             std::bit_cast<std::uint64_t>(b.outcome.rating) &&
+bool same_bits(const std::optional<double>& a, const std::optional<double>& b) {
+  return a.has_value() == b.has_value() &&
+         (!a || std::bit_cast<std::uint64_t>(*a) == std::bit_cast<std::uint64_t>(*b));
+}
+
+bool same_outcome(const ProposalRecord& a, const ProposalRecord& b) {
+  return a.cached == b.cached && a.feasible == b.feasible &&
+         same_bits(a.rating, b.rating) &&
          a.ranks_sha1 == b.ranks_sha1;
 }
 
-bool same_changes(const TracedProposal& a, const TracedProposal& b) {
+bool same_changes(const ProposalRecord& a, const ProposalRecord& b) {
   if (a.proposer != b.proposer || a.full != b.full || a.changes.size() != b.changes.size()) {
     return false;
   }

@@ -28,7 +28,7 @@ std::string sha1_of(const std::vector<std::vector<Rank>>& ranks) {
   return hash.finish();
 }
 
-bool same_proposal(const TracedProposal& own, const std::vector<OptionId>& own_options,
+bool same_proposal(const ProposalRecord& own, const std::vector<OptionId>& own_options,
                    const naive::Record& expected) {
   if (own.proposer != expected.proposer || own.cached != expected.cached ||
       own_options.size() != expected.options.size()) {
@@ -37,9 +37,9 @@ bool same_proposal(const TracedProposal& own, const std::vector<OptionId>& own_o
   for (std::size_t i = 0; i < own_options.size(); ++i) {
     if (own_options[i].index() != expected.options[i]) return false;
   }
-  if (own.outcome.feasible != expected.placed.feasible) return false;
-  if (!own.outcome.feasible) return own.ranks_sha1.empty();
-  if (own.outcome.rating != expected.placed.rating) return false;
+  if (own.feasible != expected.placed.feasible) return false;
+  if (!own.feasible) return own.ranks_sha1.empty();
+  if (*own.rating != expected.placed.rating) return false;
   return own.cached ? own.ranks_sha1.empty() : own.ranks_sha1 == sha1_of(expected.placed.ranks);
 }
 

@@ -79,7 +79,7 @@ class FullSearch {
     options.trace = true;
     result_ = require(plan_embedding(problem, options));
     REQUIRE(result_.plan.has_value());
-    for (const ProposalRecord& record : result_.trace->proposals) {
+    for (const embedding::ProposalRecord& record : result_.trace->proposals) {
       if (record.rating) ratings_.insert(bits(*record.rating));
     }
   }

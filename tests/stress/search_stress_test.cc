@@ -61,17 +61,37 @@ class InterruptingExecutor final : public Executor {
   std::stop_token token() const { return source_.get_token(); }
 
  protected:
-  void run(std::size_t count, std::size_t grain, RangeBody body) override {
-    inner_.parallel_for(count, grain, [&](unsigned worker, std::size_t begin, std::size_t end) {
-      if (begun_++ == after_) {
-        if (throws_) throw std::runtime_error("from a worker");
-        source_.request_stop();
-      }
-      body(worker, begin, end);
-    });
+  std::unique_ptr<RunningLoop> begin(std::size_t count, std::size_t grain,
+                                     RangeBody body) override {
+    auto loop = std::make_unique<Interrupted>(Interrupted::Body{this, body});
+    loop->inner = inner_.begin_for(count, grain, loop->body);
+    return loop;
   }
 
  private:
+  struct Interrupted final : RunningLoop {
+    struct Body {
+      InterruptingExecutor* executor;
+      RangeBody inner;
+      void operator()(unsigned worker, std::size_t begin, std::size_t end) const {
+        executor->interrupt();
+        inner(worker, begin, end);
+      }
+    };
+
+    explicit Interrupted(Body wrapped) : body(wrapped) {}
+    void wait() override { inner.wait(); }
+
+    Body body;
+    Loop inner;
+  };
+
+  void interrupt() {
+    if (begun_++ != after_) return;
+    if (throws_) throw std::runtime_error("from a worker");
+    source_.request_stop();
+  }
+
   ShufflingExecutor inner_;
   std::stop_source source_;
   std::atomic<std::size_t> begun_{0};
@@ -88,8 +108,8 @@ TEST_CASE("search: stopped after any range it keeps the best of what was evaluat
   REQUIRE(whole.num_proposals > 1000);
   REQUIRE(whole.plan.has_value());
   std::set<std::uint64_t> ratings;
-  for (const TracedProposal& traced : whole.trace) {
-    if (traced.outcome.feasible) ratings.insert(std::bit_cast<std::uint64_t>(traced.outcome.rating));
+  for (const ProposalRecord& traced : whole.trace) {
+    if (traced.rating) ratings.insert(std::bit_cast<std::uint64_t>(*traced.rating));
   }
   std::size_t stopped = 0;
   std::size_t planned = 0;

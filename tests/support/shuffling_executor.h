@@ -5,7 +5,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -16,11 +18,12 @@
 
 namespace shardwright::test_support {
 
-// Cuts every loop into ranges of random length, shuffles them and lets `workers` threads pick one
-// after the other; the threads are started anew for every loop.
+// Cuts every loop into ranges of random length, shuffles them and lets `workers` threads of its own
+// pick one after the other. Threads of several loops in progress take turns at being a worker.
 class ShufflingExecutor final : public Executor {
  public:
-  ShufflingExecutor(unsigned workers, std::uint64_t seed) : workers_(workers), random_(seed) {}
+  ShufflingExecutor(unsigned workers, std::uint64_t seed)
+      : workers_(workers), random_(seed), worker_mutexes_(workers) {}
 
   unsigned workers() const override { return workers_; }
 
@@ -28,31 +31,50 @@ class ShufflingExecutor final : public Executor {
   std::size_t ranges() const { return ranges_; }
 
  protected:
-  void run(std::size_t count, std::size_t grain, RangeBody body) override {
-    const std::vector<Range> ranges = shuffled_ranges(count, grain);
+  std::unique_ptr<RunningLoop> begin(std::size_t count, std::size_t grain,
+                                     RangeBody body) override {
+    std::vector<Range> ranges = shuffled_ranges(count, grain);
     ranges_ += ranges.size();
-    std::atomic<std::size_t> next{0};
-    std::mutex mutex;
-    std::exception_ptr failure;
-    {
-      std::vector<std::jthread> threads;
-      for (unsigned worker = 0; worker < workers_; ++worker) {
-        threads.emplace_back([&, worker] {
-          try {
-            for (std::size_t i = next++; i < ranges.size(); i = next++) {
-              body(worker, ranges[i].first, ranges[i].second);
-            }
-          } catch (...) {
-            const std::lock_guard lock(mutex);
-            failure = std::current_exception();
-          }
-        });
-      }
-    }
-    if (failure) std::rethrow_exception(failure);
+    return std::make_unique<ThreadLoop>(std::move(ranges), body, worker_mutexes_);
   }
 
  private:
+  class ThreadLoop final : public RunningLoop {
+   public:
+    ThreadLoop(std::vector<std::pair<std::size_t, std::size_t>> ranges, RangeBody body,
+               std::deque<std::mutex>& worker_mutexes)
+        : ranges_(std::move(ranges)), body_(body) {
+      unsigned worker = 0;
+      for (std::mutex& mutex : worker_mutexes)
+        threads_.emplace_back([this, &mutex, index = worker++] { work(index, mutex); });
+    }
+    ~ThreadLoop() override { next_ = ranges_.size(); }
+
+    void wait() override {
+      threads_.clear();
+      if (failure_) std::rethrow_exception(failure_);
+    }
+
+   private:
+    void work(unsigned worker, std::mutex& worker_mutex) {
+      try {
+        for (std::size_t i = next_++; i < ranges_.size(); i = next_++) {
+          const std::lock_guard lock(worker_mutex);
+          body_(worker, ranges_[i].first, ranges_[i].second);
+        }
+      } catch (...) {
+        const std::lock_guard lock(mutex_);
+        failure_ = std::current_exception();
+      }
+    }
+
+    std::vector<std::pair<std::size_t, std::size_t>> ranges_;
+    RangeBody body_;
+    std::atomic<std::size_t> next_{0};
+    std::mutex mutex_;
+    std::exception_ptr failure_;
+    std::vector<std::jthread> threads_;  // last: joined before the rest goes
+  };
   using Range = std::pair<std::size_t, std::size_t>;
 
   std::vector<Range> shuffled_ranges(std::size_t count, std::size_t grain) {
@@ -69,6 +91,7 @@ class ShufflingExecutor final : public Executor {
 
   unsigned workers_;
   Random random_;
+  std::deque<std::mutex> worker_mutexes_;  // held while the worker runs a range
   std::size_t ranges_ = 0;
 };
 

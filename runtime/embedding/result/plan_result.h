@@ -19,26 +19,16 @@
 #include "core/embedding/plan_mode.h"
 #include "core/embedding/search_space.h"
 #include "core/stop_reason.h"
+#include "search/embedding/compat/proposals/proposal_record.h"
 #include "search/embedding/compat/reserve.h"
 
 namespace shardwright {
-
-// One proposal of the search, for a trace. `options` are indices into the trace's option list.
-struct ProposalRecord {
-  std::uint32_t proposer = 0;
-  bool full = false;  // `changes` lists every position; otherwise those that differ from before
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> changes;  // (position, option)
-  bool cached = false;
-  bool feasible = false;
-  std::optional<double> rating;
-  std::string ranks_sha1;  // 16 hex digits; empty when cached or not feasible
-};
 
 // Every proposal in order. `options[i]` for i < search space size is option i of the space; further
 // entries were made by a proposer (scaled caches).
 struct ProposalTrace {
   std::vector<const embedding::ShardingOption*> options;
-  std::vector<ProposalRecord> proposals;
+  std::vector<embedding::ProposalRecord> proposals;
   std::shared_ptr<const void> owner;  // keeps `options` alive
 };
 

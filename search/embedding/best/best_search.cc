@@ -83,7 +83,7 @@ std::uint64_t BestSearch::proof_share(std::uint64_t work) const {
   return improving ? parameters_.proof_share : parameters_.settled_proof_share;
 }
 
-std::size_t BestSearch::propose(const Budget& budget) {
+std::size_t BestSearch::propose(std::size_t, const Budget& budget) {
   if (hopeless_ || is_done()) return 0;
   round_bound_ = bound();
   round_proof_share_ = proof_share(budget.work_done());
@@ -91,7 +91,8 @@ std::size_t BestSearch::propose(const Budget& budget) {
 }
 
 // Lane 0 is the proof, which starts once there is a rating. The last lane solves neighbourhoods.
-void BestSearch::evaluate(unsigned, std::size_t begin, std::size_t end, const Budget& budget) {
+void BestSearch::evaluate(std::size_t, unsigned, std::size_t begin, std::size_t end,
+                          const Budget& budget) {
   for (std::size_t lane = begin; lane < end; ++lane) {
     Budget own = budget;
     const std::uint64_t before = own.work_done();
@@ -146,7 +147,7 @@ void BestSearch::offer_to_lanes() {
   neighbourhoods_.offer(*best_);
 }
 
-bool BestSearch::synchronize(Budget& budget) {
+bool BestSearch::synchronize(std::size_t, Budget& budget) {
   round_work_ = std::min(2 * round_work_, parameters_.most_round_work);
   for (const std::uint64_t work : lane_work_)
     budget.spend(work);

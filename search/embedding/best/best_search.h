@@ -42,10 +42,12 @@ class BestSearch {
   // ratings tie, tables return to where the first such plan has them.
   void offer(const Plan& start);
 
-  std::size_t propose(const Budget& budget);
+  std::size_t batches_in_flight() const { return 1; }
+  std::size_t propose(std::size_t slot, const Budget& budget);
   std::size_t grain() const { return 1; }
-  void evaluate(unsigned worker, std::size_t begin, std::size_t end, const Budget& budget);
-  bool synchronize(Budget& budget);
+  void evaluate(std::size_t slot, unsigned worker, std::size_t begin, std::size_t end,
+                const Budget& budget);
+  bool synchronize(std::size_t slot, Budget& budget);
 
   const std::optional<RatedPlan>& best() const { return best_; }
   // Returns true if there is no feasible plan: a table fits nowhere, or every plan was tried.

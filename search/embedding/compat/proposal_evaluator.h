@@ -1,61 +1,46 @@
-// Partitions and rates proposals: one worker's half of the search.
+// The second stage of the compat search: one worker partitions and rates proposals.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
-#include <vector>
 
 #include "search/embedding/compat/proposal_lane.h"
+#include "search/embedding/compat/proposals/candidate_batch.h"
 
 namespace shardwright::embedding {
 
-// Evaluates ranges of a batch on two lanes at once. Placing a shard waits for the one before it;
-// shards of independent proposals do not wait for each other, so that two proposals take little
-// longer than one. Each lane has its half of a range, where neighbours differ least.
+// Evaluates ranges of a batch on two lanes at once. Placing a shard waits for the one before it,
+// but shards of independent proposals do not wait for each other, so two proposals take little
+// longer than one. Each lane takes half of the range, because neighbours differ least.
 // Thread safety: none; one per worker.
 class ProposalEvaluator {
  public:
   ProposalEvaluator(const OptionPool& pool, const Topology& available, const SearchParts& parts)
       : left_(pool, available, parts), right_(pool, available, parts) {
-    best_.placement.reserve(pool.num_rank_slots());
+    best_.options.reserve(pool.tables().size());
+    best_.ranks.reserve(pool.num_rank_slots());
   }
 
-  // The batch has been refilled.
-  void invalidate() {
-    left_.invalidate();
-    right_.invalidate();
-    best_.index = kNothing;
-  }
-
-  // Evaluates the proposals of [begin, end) for which wanted(i). Calls done(lane, outcome) for
-  // each, in no particular order. Unless every rating is asked for, those are computed that may be
-  // below `best_known` and below the best of this call.
+  // Evaluates the candidates of [begin, end) for which wanted(i), and offers the best of them to
+  // the batch if it beats everything known of earlier batches. Calls done(lane, outcome) for each,
+  // in no particular order. Without `every_rating`, a rating that is certain to be worse than that
+  // of another candidate of this or an earlier batch is infinite.
   template <class Wanted, class Done>
-  void evaluate(const ProposalBatch& batch, std::size_t begin, std::size_t end, double best_known,
-                bool every_rating, const Wanted& wanted, const Done& done) {
-    struct Half {
-      ProposalLane* lane;
-      std::size_t next;
-      std::size_t end;
-    };
+  void evaluate(CandidateBatch& batch, std::size_t begin, std::size_t end, bool every_rating,
+                const Wanted& wanted, const Done& done) {
+    if (serial_ != batch.serial) invalidate();
+    serial_ = batch.serial;
+    best_.clear();
     const std::size_t middle = begin + (end - begin) / 2;
     Half halves[] = {{&left_, begin, middle}, {&right_, middle, end}};
-    // Starts the half's next proposal; false at its end.
-    const auto start = [&](Half& half) {
-      while (half.next < half.end && !wanted(half.next))
-        ++half.next;
-      if (half.next == half.end) return false;
-      half.lane->take(batch, half.next++);
-      half.lane->start();
-      return true;
-    };
+    const auto start = [&](Half& half) { return start_next(batch.proposals, half, wanted); };
+    const double to_beat = rating_to_beat(batch);
     const auto finish = [&](Half& half) {
-      const ProposalOutcome outcome = half.lane->finish(every_rating ? kUnbounded : best_known);
-      if (outcome.feasible && outcome.rating <= best_known) {
-        best_known = outcome.rating;
-        keep_if_best(*half.lane, outcome.rating);
-      }
+      const double bound = every_rating ? kUnbounded : std::min(to_beat, best_.rating);
+      const ProposalOutcome outcome = half.lane->finish(bound);
+      if (outcome.feasible && outcome.rating < to_beat) keep_if_best(*half.lane, outcome.rating);
       done(*half.lane, outcome);
       return start(half);
     };
@@ -72,51 +57,71 @@ class ProposalEvaluator {
         half.lane->run();
       }
     }
+    if (best_.index == BestCandidate::kNone) return;
+    seen_rating_ = best_.rating;
+    seen_serial_ = batch.serial;
+    batch.offer_best(best_);
   }
 
-  // The first of the best proposals of the batch that this worker has evaluated.
-  bool has_best(std::size_t index) const { return best_.index == index; }
-
-  // Where it placed the shards, for the content of `placement`.
-  void take_best_placement(std::vector<Rank>& placement) {
-    placement.swap(best_.placement);
-    best_.index = kNothing;
-  }
-
-  // The lane with the placement of one proposal by itself.
-  const ProposalLane& evaluate_one(const ProposalBatch& batch, std::size_t index) {
-    left_.take(batch, index);
+  // Places one candidate by itself.
+  const BestCandidate& evaluate_one(const CandidateBatch& batch, std::size_t index) {
+    invalidate();
+    best_.clear();
+    left_.take(batch.proposals, index);
     left_.start();
     left_.run();
-    left_.finish(kUnbounded);
-    return left_;
+    keep_if_best(left_, left_.finish(kUnbounded).rating);
+    return best_;
   }
 
  private:
   static constexpr double kUnbounded = std::numeric_limits<double>::infinity();
-  static constexpr std::size_t kNothing = ~std::size_t{0};
 
-  struct Best {
-    std::size_t index = kNothing;
-    double rating = 0;
-    std::vector<Rank> placement;
+  struct Half {
+    ProposalLane* lane;
+    std::size_t next;
+    std::size_t end;
   };
 
-  // Saving costs less than placing, and spares placing again.
+  // The lanes are at proposals of another batch.
+  void invalidate() {
+    left_.invalidate();
+    right_.invalidate();
+    serial_ = 0;
+  }
+
+  // What this worker has seen itself is newer than what was taken in when the batch was proposed.
+  // Later batches do not count: this one is taken in before them, whoever evaluates it when.
+  double rating_to_beat(const CandidateBatch& batch) const {
+    const bool is_earlier = seen_serial_ <= batch.serial;
+    return is_earlier ? std::min(batch.rating_to_beat, seen_rating_) : batch.rating_to_beat;
+  }
+
+  // Starts the next wanted proposal of the half. Returns false at its end.
+  template <class Wanted>
+  static bool start_next(const ProposalBatch& proposals, Half& half, const Wanted& wanted) {
+    while (half.next < half.end && !wanted(half.next))
+      ++half.next;
+    if (half.next == half.end) return false;
+    half.lane->take(proposals, half.next++);
+    half.lane->start();
+    return true;
+  }
+
+  // Saving costs less than placing again.
   void keep_if_best(const ProposalLane& lane, double rating) {
-    const std::size_t index = lane.taken();
-    if (best_.index != kNothing &&
-        (best_.rating < rating || (best_.rating == rating && best_.index < index))) {
-      return;
-    }
-    best_.index = index;
+    if (!best_.loses_to(rating, lane.taken())) return;
+    best_.index = lane.taken();
     best_.rating = rating;
-    lane.save_placement(best_.placement);
+    lane.save(best_);
   }
 
   ProposalLane left_;
   ProposalLane right_;
-  Best best_;  // of the batch
+  std::uint64_t serial_ = 0;  // of the batch that the lanes are at; 0 = none
+  BestCandidate best_;        // of the range
+  double seen_rating_ = kUnbounded;  // the last rating offered
+  std::uint64_t seen_serial_ = 0;    // to which batch
 };
 
 }  // namespace shardwright::embedding

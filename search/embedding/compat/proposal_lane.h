@@ -7,21 +7,23 @@
 #include <vector>
 
 #include "search/embedding/compat/partitioners/greedy_perf.h"
+#include "search/embedding/compat/proposals/candidate_batch.h"
 #include "search/embedding/compat/proposals/proposal_batch.h"
 #include "search/embedding/compat/proposals/proposal_cache.h"
 #include "search/embedding/compat/search_parts.h"
 
 namespace shardwright::embedding {
 
-// Walks along a batch, carrying over from one proposal to the next what did not change.
+// Walks along a batch and carries over from one proposal to the next what did not change.
 // Thread safety: none; one worker uses it.
 class ProposalLane {
  public:
   ProposalLane(const OptionPool& pool, const Topology& available, const SearchParts& parts);
 
-  // Takes proposal `index` of the batch; the less it differs from the one taken last, the cheaper.
+  // Takes proposal `index` of the batch. Cost: O(tables), or less if few changes lie between it and
+  // the one taken last.
   void take(const ProposalBatch& batch, std::size_t index);
-  // Forgets the last proposal: the batch has been refilled.
+  // Call before the first proposal of another batch.
   void invalidate() { taken_ = kNothing; }
   std::size_t taken() const { return taken_; }
 
@@ -37,17 +39,18 @@ class ProposalLane {
     while (a.running() && b.running())
       GreedyPerfPartitioner::step_together(*a.greedy_, *b.greedy_);
   }
-  // The outcome, once nothing is running. Where the rating is certain to be worse than `bound`, it
-  // is not computed and infinite.
+  // The outcome. A rating that is certain to be worse than `bound` is not computed and is infinite.
+  // Precondition: not running.
   ProposalOutcome finish(double bound);
 
-  // Of the proposal just finished, where it was feasible: the placement, by rank slot (allocates
-  // only where `saved` is too small), and the hash of all ranks that TorchRec's golden answers
-  // carry.
-  void save_placement(std::vector<Rank>& saved) const {
+  // Copies options and ranks of the proposal just finished. Precondition: it was feasible.
+  // Allocates only if the vectors of `saved` are too small.
+  void save(BestCandidate& saved) const {
+    saved.options.assign(options_.begin(), options_.end());
     const auto ranks = placement_.all_ranks();
-    saved.assign(ranks.begin(), ranks.end());
+    saved.ranks.assign(ranks.begin(), ranks.end());
   }
+  // The hash of all its ranks. Precondition: it was feasible.
   std::string ranks_sha1() const;
 
  private:
@@ -58,7 +61,7 @@ class ProposalLane {
 
   const OptionPool* pool_;
   std::unique_ptr<Partitioner> partitioner_;
-  GreedyPerfPartitioner* greedy_;  // the partitioner, where it can be advanced step by step
+  GreedyPerfPartitioner* greedy_;  // the partitioner if it can be advanced step by step
   std::unique_ptr<RatingModel> rating_model_;
   Placement placement_;
   GroupOrder order_;

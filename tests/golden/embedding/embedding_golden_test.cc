@@ -21,6 +21,8 @@ namespace shardwright::embedding_golden_test {
 namespace {
 
 using namespace shardwright;
+using embedding::ProposalChange;
+using embedding::ProposalRecord;
 using embedding::ShardingOption;
 using nlohmann::json;
 
@@ -175,7 +177,7 @@ class TraceComparison {
   bool same(const json& expected, const ProposalRecord& record) {
     std::vector<std::uint32_t>& current = current_[record.proposer];
     if (record.full) current.resize(record.changes.size());
-    for (const auto& [position, option] : record.changes) current[position] = option;
+    for (const ProposalChange& change : record.changes) current[change.position] = change.option.value();
     return expected["p"] == record.proposer && same_options(expected, record, current) &&
            expected.value("cached", false) == record.cached &&
            expected["ok"] == record.feasible && same_result(expected, record);

@@ -24,7 +24,7 @@ struct SearchRun {
   std::optional<embedding::Plan> plan;
   std::optional<embedding::Storage> lowest_failed;
   std::vector<embedding::OptionId> lowest_failed_options;
-  std::vector<embedding::TracedProposal> trace;
+  std::vector<embedding::ProposalRecord> trace;
   std::vector<const embedding::ShardingOption*> options;  // by option id
   std::shared_ptr<const void> owner;                      // of `options`
 };
@@ -59,7 +59,7 @@ inline SearchRun run_search(std::shared_ptr<const embedding::SearchSpace> space,
 // The options of every traced proposal in full, from changes against the proposer's one before.
 class TraceReader {
  public:
-  const std::vector<embedding::OptionId>& next(const embedding::TracedProposal& traced) {
+  const std::vector<embedding::OptionId>& next(const embedding::ProposalRecord& traced) {
     if (traced.proposer >= current_.size()) current_.resize(traced.proposer + 1);
     std::vector<embedding::OptionId>& options = current_[traced.proposer];
     if (traced.full) options.assign(traced.changes.size(), embedding::OptionId());

@@ -186,7 +186,7 @@ class TraceWriter {
 
   void write() {
     json_.new_line().key("proposals").begin_array();
-    for (const ProposalRecord& record : trace_.proposals) {
+    for (const embedding::ProposalRecord& record : trace_.proposals) {
       json_.new_line();
       write(record);
     }
@@ -194,7 +194,7 @@ class TraceWriter {
   }
 
  private:
-  void write(const ProposalRecord& record) {
+  void write(const embedding::ProposalRecord& record) {
     json_.begin_object().member("p", record.proposer);
     if (makes_options(record.proposer)) {
       write_tables(record);
@@ -217,7 +217,7 @@ class TraceWriter {
     return problem_.spec().proposers[proposer].type == ProposerSpec::Type::kScaleup;
   }
 
-  void write_ids(const ProposalRecord& record) {
+  void write_ids(const embedding::ProposalRecord& record) {
     std::vector<std::uint32_t>& options = current_[record.proposer];
     if (record.full && options.size() != record.changes.size()) {
       options.clear();
@@ -227,27 +227,28 @@ class TraceWriter {
         json_.value(id);
     } else {
       Changes changes = record.changes;
-      std::sort(changes.begin(), changes.end());
+      std::sort(changes.begin(), changes.end(),
+                [](const auto& a, const auto& b) { return a.position < b.position; });
       json_.key("delta").begin_array();
       for (const auto& change : changes) {
-        if (options[change.first] == change.second) continue;
-        json_.begin_array().value(change.first).value(change.second).end_array();
+        if (options[change.position] == change.option.value()) continue;
+        json_.begin_array().value(change.position).value(change.option.value()).end_array();
       }
       apply(changes, options);
     }
     json_.end_array();
   }
 
-  using Changes = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+  using Changes = std::vector<embedding::ProposalChange>;
 
   static void apply(const Changes& changes, std::vector<std::uint32_t>& options) {
     for (const auto& change : changes) {
-      if (change.first >= options.size()) options.resize(change.first + std::size_t{1});
-      options[change.first] = change.second;
+      if (change.position >= options.size()) options.resize(change.position + std::size_t{1});
+      options[change.position] = change.option.value();
     }
   }
 
-  void write_tables(const ProposalRecord& record) {
+  void write_tables(const embedding::ProposalRecord& record) {
     std::vector<std::uint32_t>& options = current_[record.proposer];
     if (record.full) options.clear();
     apply(record.changes, options);

@@ -125,7 +125,7 @@ void add_ranks(const Problem& problem, const EmbeddingPlanResult& result, PlanRe
 std::vector<ImprovementStep> best_so_far(const ProposalTrace& trace) {
   std::vector<ImprovementStep> steps;
   std::uint64_t number = 0;
-  for (const ProposalRecord& record : trace.proposals) {
+  for (const embedding::ProposalRecord& record : trace.proposals) {
     ++number;
     if (!record.rating || (!steps.empty() && *record.rating >= steps.back().rating)) continue;
     steps.push_back({number, *record.rating, 0});

@@ -13,6 +13,8 @@ namespace shardwright::embedding {
 struct ProposalChange {
   std::uint32_t position = 0;
   OptionId option;
+
+  friend bool operator==(const ProposalChange&, const ProposalChange&) = default;
 };
 
 // Proposals in order. `base` is the proposal before the first; a step is a list of changes to its
@@ -34,7 +36,7 @@ class ProposalBatch {
 
   explicit ProposalBatch(const OptionPool& pool) : pool_(&pool) {}
 
-  // Forgets everything, lineage included.
+  // Starts the first batch of a proposer.
   void reset() {
     steps_.clear();
     changes_.clear();
@@ -42,11 +44,21 @@ class ProposalBatch {
     current_.clear();
     running_ = Step();
   }
-  // Starts the next batch of the same proposer: the last proposal becomes the base.
-  void advance() {
-    base_ = current_;
+  // Starts the next batch of the proposer that filled `previous`, this batch or another one, whose
+  // last proposal becomes the base. `previous` keeps its proposals but takes no further ones; its
+  // const members may be in use elsewhere. O(tables).
+  void continue_from(ProposalBatch& previous) {
+    base_ = previous.current_;
+    running_ = previous.running_;
+    current_.swap(previous.current_);
     steps_.clear();
     changes_.clear();
+  }
+
+  // Makes room for so many proposals that change little.
+  void reserve(std::size_t proposals) {
+    steps_.reserve(proposals);
+    changes_.reserve(proposals + current_.size());
   }
 
   // Appends a proposal given in full.

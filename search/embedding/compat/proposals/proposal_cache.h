@@ -1,8 +1,8 @@
-// What became of every set of options that was proposed: the memory that de-duplicates proposals.
+// Every set of options that was proposed, and its outcome: de-duplicates proposals.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "search/embedding/model/option_pool.h"
@@ -12,62 +12,84 @@ namespace shardwright::embedding {
 // The outcome of partitioning and rating one proposal.
 struct ProposalOutcome {
   bool feasible = false;
-  double rating = 0;  // meaningless unless feasible; infinite where it is worse than the best known
+  double rating = 0;  // meaningless unless feasible; infinite if it is worse than the best known
 };
 
-// Open-addressing map from the fingerprint of a set of options to its outcome. Grows by doubling:
-// no allocation per entry.
-// Thread safety: concurrent find is safe while nobody inserts.
+// The distinct proposals in the order in which they were first made, found by fingerprint through
+// an open-addressing table. Grows by doubling, so there is no allocation per entry.
+// Thread safety: none; the thread that proposes and takes in owns it.
 class ProposalCache {
  public:
-  const ProposalOutcome* find(const OptionSetKey& key) const {
-    if (slots_.empty()) return nullptr;
-    const std::size_t mask = slots_.size() - 1;
-    for (std::size_t at = key.low & mask; slots_[at].used; at = (at + 1) & mask) {
-      if (slots_[at].key == key) return &slots_[at].outcome;
-    }
-    return nullptr;
+  using Index = std::uint32_t;
+
+  struct Found {
+    Index index;
+    bool is_new;
+  };
+  // The entry with this key, which is appended if there is none.
+  Found insert(const OptionSetKey& key) {
+    if ((entries_.size() + 1) * 2 > table_.size()) grow();
+    const std::size_t at = slot_of(key);
+    if (table_[at] != kFree) return {table_[at], false};
+    table_[at] = static_cast<Index>(entries_.size());
+    entries_.push_back({key, {}, false});
+    return {table_[at], true};
   }
 
-  // Precondition: the key is absent.
-  void insert(const OptionSetKey& key, const ProposalOutcome& outcome) {
-    if ((size_ + 1) * 2 > slots_.size()) grow();
-    place(slots_, Slot{key, outcome, true});
-    ++size_;
-  }
-
-  // Room for `more` entries.
-  void reserve(std::size_t more) {
-    while ((size_ + more) * 2 > slots_.size())
+  // Makes room for so many entries in all.
+  void reserve(std::size_t entries) {
+    while (entries * 2 > table_.size())
       grow();
   }
 
-  std::size_t size() const { return size_; }
+  // The outcome of an entry; null before it was set.
+  const ProposalOutcome* outcome(Index index) const {
+    return entries_[index].known ? &entries_[index].outcome : nullptr;
+  }
+  void set_outcome(Index index, const ProposalOutcome& outcome) {
+    entries_[index].outcome = outcome;
+    entries_[index].known = true;
+  }
+
+  // Forgets the entries from `size` on, latest first. No older entry lies behind a later one in the
+  // table, so nothing else moves.
+  void truncate(std::size_t size) {
+    while (entries_.size() > size) {
+      table_[slot_of(entries_.back().key)] = kFree;
+      entries_.pop_back();
+    }
+  }
+
+  std::size_t size() const { return entries_.size(); }
 
  private:
-  struct Slot {
+  static constexpr Index kFree = ~Index{0};
+  static constexpr std::size_t kFirstTableSize = 1024;
+
+  struct Entry {
     OptionSetKey key;
     ProposalOutcome outcome;
-    bool used = false;
+    bool known;
   };
 
-  static void place(std::vector<Slot>& slots, const Slot& slot) {
-    const std::size_t mask = slots.size() - 1;
-    std::size_t at = slot.key.low & mask;
-    while (slots[at].used)
+  // Where the key is, or would be.
+  std::size_t slot_of(const OptionSetKey& key) const {
+    const std::size_t mask = table_.size() - 1;
+    std::size_t at = key.low & mask;
+    while (table_[at] != kFree && !(entries_[table_[at]].key == key))
       at = (at + 1) & mask;
-    slots[at] = slot;
+    return at;
   }
+  // Inserts in order of the entries, which truncate() relies on.
   void grow() {
-    std::vector<Slot> grown(slots_.empty() ? 1024 : slots_.size() * 2);
-    for (const Slot& slot : slots_) {
-      if (slot.used) place(grown, slot);
-    }
-    slots_.swap(grown);
+    table_.assign(table_.empty() ? kFirstTableSize : table_.size() * 2, kFree);
+    entries_.reserve(table_.size() / 2);
+    for (std::size_t i = 0; i < entries_.size(); ++i)
+      table_[slot_of(entries_[i].key)] = static_cast<Index>(i);
   }
 
-  std::vector<Slot> slots_;
-  std::size_t size_ = 0;
+  std::vector<Entry> entries_;
+  std::vector<Index> table_;
 };
 
 }  // namespace shardwright::embedding

@@ -19,7 +19,7 @@ class DynamicProgrammingProposer final : public Proposer {
                              const Topology& available);
 
   std::size_t look_ahead() const override { return std::numeric_limits<std::size_t>::max(); }
-  bool uses_ratings() const override { return false; }
+  bool needs_feedback() const override { return false; }
   std::uint64_t proposals_at_most() const override { return 1 + bin_count_; }
   void propose(std::size_t limit, OptionPool& pool, ProposalBatch& batch) override;
 

@@ -18,7 +18,7 @@ class GreedyProposer final : public Proposer {
   GreedyProposer(const ProposerSpec& spec, const OptionPool& pool);
 
   std::size_t look_ahead() const override { return std::numeric_limits<std::size_t>::max(); }
-  bool uses_ratings() const override { return threshold_.value_or(0) != 0; }
+  bool needs_feedback() const override { return threshold_.has_value(); }
   std::uint64_t proposals_at_most() const override { return proposals_at_most_; }
   void propose(std::size_t limit, OptionPool& pool, ProposalBatch& batch) override;
   bool feedback(const ProposalFeedback& feedback) override;

@@ -16,7 +16,7 @@ class GridSearchProposer final : public Proposer {
   GridSearchProposer(const ProposerSpec& spec, const OptionPool& pool);
 
   std::size_t look_ahead() const override { return std::numeric_limits<std::size_t>::max(); }
-  bool uses_ratings() const override { return false; }
+  bool needs_feedback() const override { return false; }
   std::uint64_t proposals_at_most() const override { return tables_.empty() ? 0 : product_; }
   void propose(std::size_t limit, OptionPool& pool, ProposalBatch& batch) override;
 

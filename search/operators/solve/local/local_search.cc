@@ -108,7 +108,7 @@ void LocalSearch::offer(std::span<const std::uint32_t> choice) {
   state_.set_choice(choice);
 }
 
-std::size_t LocalSearch::propose(const Budget&) {
+std::size_t LocalSearch::propose(std::size_t, const Budget&) {
   if (graph_.num_nodes() == 0 || batches_without_better_ >= options_.patience) return 0;
   if (options_.descent_passes > 0 && all_passes_ >= options_.descent_passes) return 0;
   double sum = 0;
@@ -132,7 +132,8 @@ std::size_t LocalSearch::propose(const Budget&) {
   return kBlocks;
 }
 
-void LocalSearch::evaluate(unsigned worker, std::size_t begin, std::size_t end, const Budget&) {
+void LocalSearch::evaluate(std::size_t, unsigned worker, std::size_t begin, std::size_t end,
+                           const Budget&) {
   Worker& own = *workers_[worker];
   for (std::size_t i = begin; i < end; ++i) {
     Candidate& candidate = candidates_[i];
@@ -196,7 +197,7 @@ void LocalSearch::apply(Candidate& candidate) {
     stamp_[change.node] = 0;
 }
 
-bool LocalSearch::synchronize(Budget& budget) {
+bool LocalSearch::synchronize(std::size_t, Budget& budget) {
   for (Arm& arm : arms_) {
     arm.reward *= kForget;
     arm.work *= kForget;

@@ -48,10 +48,12 @@ class LocalSearch {
   // Takes over a choice found elsewhere if it is better. Precondition: feasible; between batches.
   void offer(std::span<const std::uint32_t> choice);
 
-  std::size_t propose(const Budget& budget);
+  std::size_t batches_in_flight() const { return 1; }
+  std::size_t propose(std::size_t slot, const Budget& budget);
   std::size_t grain() const { return 1; }
-  void evaluate(unsigned worker, std::size_t begin, std::size_t end, const Budget& budget);
-  bool synchronize(Budget& budget);
+  void evaluate(std::size_t slot, unsigned worker, std::size_t begin, std::size_t end,
+                const Budget& budget);
+  bool synchronize(std::size_t slot, Budget& budget);
 
  private:
   struct Candidate {

@@ -85,21 +85,25 @@ TEST_CASE("allocation: so it is with memory balanced") {
   check_growth(long_search(PartitionerSpec::Type::kMemoryBalanced, true));
 }
 
-TEST_CASE("allocation: after the first batch evaluating allocates nothing at all") {
+TEST_CASE("allocation: after the first batch of every slot evaluating allocates nothing at all") {
   const auto space = long_search(PartitionerSpec::Type::kGreedy, true);
   OptionPool pool(space);
   EmbeddingSearch search(pool, space->problem().topology(), 1, false);
   Budget budget;
-  search.evaluate(0, 0, search.propose(budget), budget);
-  search.synchronize(budget);
-  for (int batch = 0; batch < 2; ++batch) {
-    const std::size_t size = search.propose(budget);
-    REQUIRE(size > 1000);
+  std::size_t evaluated = 0;
+  for (std::size_t batch = 0; batch < 3 * search.batches_in_flight(); ++batch) {
+    const std::size_t slot = batch % search.batches_in_flight();
+    const std::size_t size = search.propose(slot, budget);
+    REQUIRE(size > 0);
     const AllocationScope scope;
-    search.evaluate(0, 0, size, budget);
-    CHECK(scope.allocations() == 0);
-    search.synchronize(budget);
+    search.evaluate(slot, 0, 0, size, budget);
+    if (batch >= search.batches_in_flight()) {
+      evaluated += size;
+      CHECK(scope.allocations() == 0);
+    }
+    search.synchronize(slot, budget);
   }
+  CHECK(evaluated > 2000);
 }
 
 }  // namespace shardwright::allocation_test

@@ -28,10 +28,10 @@ using Type = ProposerSpec::Type;
 
 constexpr double kNoRating = std::numeric_limits<double>::infinity();
 
-bool same(const TracedProposal& a, const TracedProposal& b) {
+bool same(const ProposalRecord& a, const ProposalRecord& b) {
   if (a.proposer != b.proposer || a.full != b.full || a.cached != b.cached ||
-      a.ranks_sha1 != b.ranks_sha1 || a.outcome.feasible != b.outcome.feasible ||
-      a.outcome.rating != b.outcome.rating || a.changes.size() != b.changes.size()) {
+      a.ranks_sha1 != b.ranks_sha1 || a.feasible != b.feasible ||
+      a.rating != b.rating || a.changes.size() != b.changes.size()) {
     return false;
   }
   for (std::size_t i = 0; i < a.changes.size(); ++i) {
@@ -42,7 +42,7 @@ bool same(const TracedProposal& a, const TracedProposal& b) {
   return true;
 }
 
-bool is_prefix(const std::vector<TracedProposal>& part, const std::vector<TracedProposal>& whole) {
+bool is_prefix(const std::vector<ProposalRecord>& part, const std::vector<ProposalRecord>& whole) {
   if (part.size() > whole.size()) return false;
   for (std::size_t i = 0; i < part.size(); ++i) {
     if (!same(part[i], whole[i])) return false;
@@ -50,9 +50,9 @@ bool is_prefix(const std::vector<TracedProposal>& part, const std::vector<Traced
   return true;
 }
 
-std::size_t evaluated(const std::vector<TracedProposal>& trace) {
+std::size_t evaluated(const std::vector<ProposalRecord>& trace) {
   std::size_t count = 0;
-  for (const TracedProposal& proposal : trace) count += proposal.cached ? 0U : 1U;
+  for (const ProposalRecord& proposal : trace) count += proposal.cached ? 0U : 1U;
   return count;
 }
 
@@ -134,10 +134,10 @@ TEST_CASE("embedding search: proposals come again as cached ones and cost no wor
   CHECK(twice.num_proposals == once.num_proposals);
   CHECK(twice.num_plans == once.num_plans);
   for (std::size_t i = 0; i < once.trace.size(); ++i) {
-    const TracedProposal& again = twice.trace[once.trace.size() + i];
+    const ProposalRecord& again = twice.trace[once.trace.size() + i];
     CHECK(again.cached);
-    CHECK(again.outcome.feasible == once.trace[i].outcome.feasible);
-    CHECK(again.outcome.rating == once.trace[i].outcome.rating);
+    CHECK(again.feasible == once.trace[i].feasible);
+    CHECK(again.rating == once.trace[i].rating);
     CHECK(again.ranks_sha1.empty());
   }
 }
@@ -174,12 +174,12 @@ TEST_CASE("embedding search: a stop request while a batch is evaluated keeps wha
   EmbeddingSearch search(pool, space->problem().topology(), 1, true);
   std::stop_source source;
   Budget budget({}, {}, source.get_token());
-  const std::size_t size = search.propose(budget);
+  const std::size_t size = search.propose(0, budget);
   REQUIRE(size > 10);
-  search.evaluate(0, 0, 7, budget);
+  search.evaluate(0, 0, 0, 7, budget);
   source.request_stop();
-  search.evaluate(0, 7, size, budget);
-  search.synchronize(budget);
+  search.evaluate(0, 0, 7, size, budget);
+  search.synchronize(0, budget);
   CHECK(search.num_proposals() == 7);
   CHECK(search.trace().size() == 7);
   CHECK(is_prefix(search.trace(), whole.trace));
@@ -192,19 +192,19 @@ TEST_CASE("embedding search: a stop request keeps the best of what was done, wha
   EmbeddingSearch search(pool, space->problem().topology(), 1, false);
   std::stop_source source;
   Budget budget({}, {}, source.get_token());
-  const std::size_t size = search.propose(budget);
+  const std::size_t size = search.propose(0, budget);
   const std::size_t done = size - size / 2;
-  search.evaluate(0, size / 2, size, budget);
+  search.evaluate(0, 0, size / 2, size, budget);
   source.request_stop();
-  search.evaluate(0, 0, size / 2, budget);
-  search.synchronize(budget);
+  search.evaluate(0, 0, 0, size / 2, budget);
+  search.synchronize(0, budget);
   CHECK(search.num_proposals() == done);
   REQUIRE(search.num_plans() > 0);
   REQUIRE(search.best_plan().has_value());
   double best = kNoRating;
   const SearchRun whole = run_search(space, space->problem().topology());
   for (std::size_t i = size / 2; i < size; ++i) {
-    if (whole.trace[i].outcome.feasible) best = std::min(best, whole.trace[i].outcome.rating);
+    if (whole.trace[i].feasible) best = std::min(best, *whole.trace[i].rating);
   }
   CHECK(search.best_rating() == best);
 }

@@ -56,10 +56,10 @@ Kept keep_candidates(std::size_t tables) {
   Plan before;
   for (std::size_t i = 0; i < kOptions; ++i) {
     Budget one(1, {});
-    REQUIRE(search.propose(one) == 1);
-    search.evaluate(0, 0, 1, one);
+    REQUIRE(search.propose(0, one) == 1);
+    search.evaluate(0, 0, 0, 1, one);
     const AllocationScope scope;
-    search.synchronize(one);
+    search.synchronize(0, one);
     const std::uint64_t bytes = scope.bytes();
     if (i == 0) kept.whole_bytes = bytes;
     if (i >= 2) kept.edit_bytes.push_back(bytes);  // the second fills the scratch of keep_best()

@@ -117,16 +117,18 @@ TEST_CASE("plan json: a trace has one form, however the search recorded it") {
       std::make_shared<const Problem>(*Problem::make(test_support::problem_spec(3, 2, 2)));
   EmbeddingPlanResult result;
   result.trace.emplace();
-  ProposalRecord first;
+  using embedding::OptionId;
+  embedding::ProposalRecord first;
   first.full = true;
-  first.changes = {{0, 5}, {1, 6}, {2, 7}};
+  first.changes = {{0, OptionId(5)}, {1, OptionId(6)}, {2, OptionId(7)}};
   first.feasible = true;
   first.rating = 2.5;
   first.ranks_sha1 = "0123456789abcdef";
-  ProposalRecord second;
-  second.changes = {{2, 9}, {0, 4}, {1, 6}};  // unsorted, and position 1 does not change
+  embedding::ProposalRecord second;
+  // Unsorted, and position 1 does not change.
+  second.changes = {{2, OptionId(9)}, {0, OptionId(4)}, {1, OptionId(6)}};
   second.cached = true;
-  ProposalRecord third = first;  // full, but of the same length
+  embedding::ProposalRecord third = first;  // full, but of the same length
   third.rating.reset();
   third.ranks_sha1.clear();
   third.feasible = false;

@@ -224,7 +224,7 @@ TEST_CASE("scale-up: spends free memory on caches, at most all of it, in sixteen
     grew = grew || own > start;
   }
   CHECK(grew);
-  CHECK(run.best_rating < run.trace[0].outcome.rating);
+  CHECK(run.best_rating < *run.trace[0].rating);
   REQUIRE(run.plan.has_value());
 }
 

@@ -86,7 +86,7 @@ TEST_CASE("proposal batch: expanding equals replaying, and totals equal sums, ov
           batch.reset();
           current.clear();
         } else {
-          batch.advance();
+          batch.continue_from(batch);
         }
         CHECK(batch.empty());
         CHECK(Options(batch.base().begin(), batch.base().end()) == current);
@@ -126,22 +126,41 @@ TEST_CASE("proposal batch: the key of a set does not depend on the order of its 
 
 TEST_CASE("proposal cache: finds what was inserted, through every growth, and nothing else") {
   ProposalCache cache;
-  CHECK(cache.find({1, 2}) == nullptr);
   // Keys that collide in their low bits, as in their table.
   const auto key = [](std::uint64_t i) { return OptionSetKey{i % 7 + (i << 40), i * i}; };
-  for (std::uint64_t i = 0; i < 5000; ++i) {
-    CHECK(cache.find(key(i)) == nullptr);
-    cache.insert(key(i), {i % 3 == 0, static_cast<double>(i)});
+  for (std::uint32_t i = 0; i < 5000; ++i) {
+    const auto found = cache.insert(key(i));
+    REQUIRE(found.is_new);
+    REQUIRE(found.index == i);
+    REQUIRE(cache.outcome(i) == nullptr);
+    cache.set_outcome(i, {i % 3 == 0, static_cast<double>(i)});
   }
   CHECK(cache.size() == 5000);
-  for (std::uint64_t i = 0; i < 5000; ++i) {
-    const ProposalOutcome* found = cache.find(key(i));
-    REQUIRE(found != nullptr);
-    CHECK(found->feasible == (i % 3 == 0));
-    CHECK(found->rating == static_cast<double>(i));
+  for (std::uint32_t i = 0; i < 5000; ++i) {
+    const auto found = cache.insert(key(i));
+    REQUIRE_FALSE(found.is_new);
+    REQUIRE(found.index == i);
+    const ProposalOutcome* outcome = cache.outcome(i);
+    REQUIRE(outcome != nullptr);
+    CHECK(outcome->feasible == (i % 3 == 0));
+    CHECK(outcome->rating == static_cast<double>(i));
   }
-  CHECK(cache.find({0, 1}) == nullptr);
-  CHECK(cache.find(key(5000)) == nullptr);
+  CHECK(cache.size() == 5000);
+}
+
+TEST_CASE("proposal cache: what was withdrawn is new again, and the rest is found as before") {
+  const auto key = [](std::uint64_t i) { return OptionSetKey{i % 7 + (i << 40), i * i}; };
+  for (const std::uint32_t kept : {0U, 1U, 300U, 511U, 512U, 1999U, 2000U}) {
+    ProposalCache cache;
+    for (std::uint32_t i = 0; i < 2000; ++i) cache.insert(key(i));
+    cache.truncate(kept);
+    CHECK(cache.size() == kept);
+    for (std::uint32_t i = 0; i < 2000; ++i) {
+      const auto found = cache.insert(key(i));
+      REQUIRE(found.index == i);
+      REQUIRE(found.is_new == (i >= kept));
+    }
+  }
 }
 
 }  // namespace shardwright::proposal_batch_test

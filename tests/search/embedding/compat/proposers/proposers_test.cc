@@ -42,7 +42,7 @@ Proposals proposals(const std::shared_ptr<const SearchSpace>& space, const Propo
   ProposalBatch batch(pool);
   Proposals all;
   for (;;) {
-    batch.advance();
+    batch.continue_from(batch);
     proposer->propose(std::min(limit, proposer->look_ahead()), pool, batch);
     CHECK(batch.size() <= limit);
     if (batch.empty()) break;

@@ -1,0 +1,67 @@
+// The first stage of the compat search: what the proposers propose, batch by batch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/embedding/problem/topology.h"
+#include "search/budget.h"
+#include "search/embedding/compat/proposals/candidate_batch.h"
+#include "search/embedding/compat/proposals/proposal_cache.h"
+#include "search/embedding/compat/proposers/proposer.h"
+#include "search/embedding/compat/search_parts.h"
+#include "search/embedding/model/option_pool.h"
+
+namespace shardwright::embedding {
+
+// Runs the proposers one after the other, marks proposals whose options were proposed before, and
+// cuts the batch at which the work limit strikes. Both are decided when a batch is proposed, in
+// proposal order, so batches can be proposed ahead of evaluation and the cut is the same for any
+// number of workers. A proposer that needs feedback proposes only while no other batch is on its
+// way.
+// Thread safety: none; the thread that proposes and takes in owns it.
+class ProposalSource {
+ public:
+  // Pool and topology must outlive the source.
+  ProposalSource(OptionPool& pool, const Topology& available, const SearchParts& parts);
+
+  // Returns true if a proposer acts on ratings, so that every rating must be exact.
+  bool uses_ratings() const;
+  // How many proposals all proposers may make, repeated ones included.
+  std::uint64_t proposals_at_most() const;
+
+  // Fills `batch`. Returns false if there is nothing to propose now: the proposers have finished,
+  // the batches on their way use up the work limit, or the proposer waits for their feedback.
+  bool propose(CandidateBatch& batch, const Budget& budget);
+  // Tells the proposer of a candidate of the oldest batch on its way. False = it withdraws the
+  // proposals after this one.
+  bool feedback(const CandidateBatch& batch, std::size_t index, const ProposalOutcome& outcome);
+  // Forgets that candidates of `batch` from `taken_in` on were ever proposed.
+  void withdraw(const CandidateBatch& batch, std::size_t taken_in);
+  // The oldest batch on its way was taken in.
+  void retire(const CandidateBatch& batch);
+
+  // The outcomes of the distinct proposals.
+  ProposalCache& cache() { return cache_; }
+
+ private:
+  bool fill(CandidateBatch& batch);
+  std::size_t batch_limit(const Proposer& proposer) const;
+  void check(const ProposalBatch& proposals) const;
+  void admit(CandidateBatch& batch, const Budget& budget);
+
+  OptionPool* pool_;
+  std::vector<std::unique_ptr<Proposer>> proposers_;
+  bool are_custom_;
+  std::size_t proposer_ = 0;
+  ProposalBatch* last_ = nullptr;     // the previous batch of this proposer, if any
+  std::uint64_t last_placements_ = 0;  // of the last proposal of that batch
+  std::uint64_t next_serial_ = 1;
+  std::size_t on_their_way_ = 0;    // batches
+  std::uint64_t planned_work_ = 0;  // of these
+  ProposalCache cache_;
+};
+
+}  // namespace shardwright::embedding
