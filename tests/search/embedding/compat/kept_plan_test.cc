@@ -4,9 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "search/embedding/compat/embedding_search.h"
+#include "search/embedding/compat/proposers/proposer.h"
+#include "search/embedding/compat/search_parts.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/embedding/space_builder.h"
@@ -41,6 +44,31 @@ std::shared_ptr<const SearchSpace> improving_search(std::size_t tables) {
   return builder.take();
 }
 
+// Has the search propose, evaluate and take in one proposal of `inner` at a time.
+class OneAtATime final : public Proposer {
+ public:
+  explicit OneAtATime(std::unique_ptr<Proposer> inner) : inner_(std::move(inner)) {}
+
+  std::size_t look_ahead() const override { return 1; }
+  bool needs_feedback() const override { return inner_->needs_feedback(); }
+  std::uint64_t proposals_at_most() const override { return inner_->proposals_at_most(); }
+  void propose(std::size_t limit, OptionPool& pool, ProposalBatch& batch) override {
+    inner_->propose(limit, pool, batch);
+  }
+
+ private:
+  std::unique_ptr<Proposer> inner_;
+};
+
+SearchParts one_at_a_time() {
+  SearchParts parts;
+  parts.proposers.push_back([](const OptionPool& pool, const Topology& available) {
+    return std::make_unique<OneAtATime>(
+        make_proposer(pool.problem().spec().proposers.front(), pool, available));
+  });
+  return parts;
+}
+
 struct Kept {
   std::uint64_t whole_bytes = 0;          // of the first plan
   std::vector<std::uint64_t> edit_bytes;  // of every later one
@@ -51,15 +79,15 @@ struct Kept {
 Kept keep_candidates(std::size_t tables) {
   const auto space = improving_search(tables);
   OptionPool pool(space);
-  EmbeddingSearch search(pool, space->problem().topology(), 1, false);
+  EmbeddingSearch search(pool, space->problem().topology(), 1, false, one_at_a_time());
   Kept kept;
+  Budget budget;
   Plan before;
   for (std::size_t i = 0; i < kOptions; ++i) {
-    Budget one(1, {});
-    REQUIRE(search.propose(0, one) == 1);
-    search.evaluate(0, 0, 0, 1, one);
+    REQUIRE(search.propose(0, budget) == 1);
+    search.evaluate(0, 0, 0, 1, budget);
     const AllocationScope scope;
-    search.synchronize(0, one);
+    search.synchronize(0, budget);
     const std::uint64_t bytes = scope.bytes();
     if (i == 0) kept.whole_bytes = bytes;
     if (i >= 2) kept.edit_bytes.push_back(bytes);  // the second fills the scratch of keep_best()
