@@ -6,10 +6,7 @@ import re
 FILE_LIMIT, FILE_P90_LIMIT = 400, 240
 FUNCTION_LIMIT, FUNCTION_P90_LIMIT = 60, 24
 # (path, function): why it may be longer. Empty is what it should be.
-EXCEPTIONS = {
-    ("search/operators/elimination/bucket_tree.cc", "BucketTree::make"): "is being replaced by a shared elimination",
-    ("search/operators/solve/local/block_solver.cc", "BlockSolver::eliminate"): "is being replaced by the same",
-}
+EXCEPTIONS = {}
 
 # A preprocessor line may hold half a block, so its braces do not count.
 NOISE = re.compile(

@@ -1,22 +1,15 @@
 #include "search/embedding/questions/replan/blend/plan_state.h"
 
 #include <utility>
+
+#include "core/embedding/plan_edit.h"
+
 namespace shardwright {
 
 using embedding::Assignment;
 using embedding::Plan;
-
-namespace {
-
-// `plan` with another assignment at position i.
-Plan with_assignment(const Plan& plan, std::size_t i, const Assignment& to) {
-  std::vector<embedding::Rank> ranks(to.option->num_shards());
-  for (std::uint32_t shard = 0; shard < ranks.size(); ++shard)
-    ranks[shard] = to.rank(shard);
-  return plan.with_option(i, *to.option, ranks);
-}
-
-}  // namespace
+using embedding::PlanCopies;
+using embedding::PlanEdit;
 
 bool is_same(const Assignment& a, const Assignment& b) {
   if (a.option != b.option) return false;
@@ -27,11 +20,12 @@ bool is_same(const Assignment& a, const Assignment& b) {
 }
 
 Plan as_edit_of(const Plan& base, const Plan& other) {
-  Plan edited = base;
+  PlanEdit edit(base);
   for (std::size_t i = 0; i < base.size(); ++i) {
-    if (!is_same(base[i], other[i])) edited = with_assignment(edited, i, other[i]);
+    if (!is_same(base[i], other[i])) edit.set(i, other[i]);
   }
-  return edited;
+  PlanCopies copies;
+  return edit.publish(copies);
 }
 
 PlanState::PlanState(Plan start, const PlanCosts& costs)
@@ -82,13 +76,14 @@ PlanCost PlanState::cost_after(const PlanStep& step) {
 }
 
 Plan PlanState::plan() const {
-  Plan edited = start_;
+  PlanEdit edit(start_);
   for (std::size_t i = 0; i < at_.size(); ++i) {
     const bool shared =
         at_[i].option == start_[i].option && at_[i].ranks.identity() == start_[i].ranks.identity();
-    if (!shared) edited = with_assignment(edited, i, at_[i]);
+    if (!shared) edit.set(i, at_[i]);
   }
-  return edited;
+  PlanCopies copies;
+  return edit.publish(copies);
 }
 
 }  // namespace shardwright
