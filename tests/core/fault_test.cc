@@ -32,7 +32,8 @@ using shardwright::test_support::problem_spec;
 std::string text(std::size_t i) { return "a string beyond the small size, " + std::to_string(i); }
 
 // Runs `operation`, which must drop all that it makes, failing each of its allocations in turn.
-// Checks that the live bytes return after each and after the success; the number of failures.
+// Checks that all memory is released after each failure and after the success. Returns the number
+// of failures.
 template <class Operation>
 std::uint64_t check_no_leak(const Operation& operation) {
   const AllocationScope scope;
@@ -44,7 +45,7 @@ std::uint64_t check_no_leak(const Operation& operation) {
   return failures;
 }
 
-// A value that counts how many of it there are.
+// A value that counts its live instances.
 struct Counted {
   explicit Counted(std::string value) : text(std::move(value)) { ++live; }
   Counted(const Counted& other) : text(other.text) { ++live; }
@@ -133,7 +134,7 @@ TEST_CASE("fault: publishing an edit leaves the base plan unchanged") {
   }
 }
 
-TEST_CASE("fault: assigning a changed plan to itself keeps the old one where memory ends") {
+TEST_CASE("fault: assigning a changed plan to itself keeps the old one if memory runs out") {
   OptionStore store;
   const std::vector<const ShardingOption*> options{
       &store.add_even(TableId(0), ShardingType::kColumnWise, 2)};
@@ -173,7 +174,7 @@ TEST_CASE("fault: interner intern adds the value or nothing") {
     CHECK(values.size() == 200);
   }
   CHECK(wrong == 0);
-  CHECK(failures > 200);  // each value's copy, and now and then the index or the storage
+  CHECK(failures > 200);  // a copy of each value, sometimes the index or the storage
   CHECK(Counted::live == 0);
   CHECK(scope.live_bytes() == 0);
 }

@@ -49,7 +49,7 @@ TEST_CASE("interner: equal values are one object, different values are not") {
   CHECK(strings.size() == 2);
 }
 
-TEST_CASE("interner: find answers without adding") {
+TEST_CASE("interner: find does not add") {
   Strings strings;
   CHECK(strings.find(text(1)) == nullptr);
   CHECK(strings.size() == 0);
@@ -85,7 +85,7 @@ TEST_CASE("interner: values whose hashes are all equal stay apart") {
   CHECK(*strings.find(text(137)) == text(137));
 }
 
-TEST_CASE("interner: an adopted object is found where it lies, and only the first of equal ones") {
+TEST_CASE("interner: an adopted object keeps its address, and the first of equal ones is found") {
   const std::string first = text(1);
   const std::string equal = text(1);
   Strings strings;
@@ -101,7 +101,7 @@ TEST_CASE("interner: an adopted object is found where it lies, and only the firs
   CHECK(layer.size() == 1);
 }
 
-TEST_CASE("interner: a layer answers with the base's object") {
+TEST_CASE("interner: a layer returns the base's object") {
   Strings base;
   const std::string* const a = base.intern(text(1));
   Strings layer(&base);
@@ -110,7 +110,7 @@ TEST_CASE("interner: a layer answers with the base's object") {
   CHECK(layer.size() == 0);
 }
 
-TEST_CASE("interner: a layer keeps its own values from the base and from its siblings") {
+TEST_CASE("interner: the values of a layer are unknown to its base and its siblings") {
   Strings base;
   Strings left(&base);
   Strings right(&base);
@@ -139,7 +139,8 @@ TEST_CASE("interner: dropping a layer leaves the base as it was") {
 }
 
 TEST_CASE("hash_mix: one bit of the seed or the word moves about half of the bits") {
-  // 64 samples of a binomial (64, 1/2) average 32 with a deviation of 0.5; 29..35 is six of them.
+  // 64 samples of a binomial (64, 1/2) average 32 with a deviation of 0.5; 29..35 is within six
+  // deviations.
   int changed_by_word = 0;
   int changed_by_seed = 0;
   for (int bit = 0; bit < 64; ++bit) {

@@ -1,4 +1,4 @@
-// What values cost in memory: copies that allocate nothing, changes whose bytes are bounded.
+// Memory use of values: copies allocate nothing, changes allocate a bounded number of bytes.
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -48,7 +48,7 @@ struct LargePlan {
 
 }  // namespace
 
-TEST_CASE("allocation counter: sees what is allocated and released") {
+TEST_CASE("allocation counter: counts allocations and releases") {
   const AllocationScope scope;
   void* const block = ::operator new(1000);
   const std::uint64_t allocations = scope.allocations();
@@ -75,7 +75,8 @@ TEST_CASE("shared array: allocates its elements and a header of 8 bytes, copies 
   CHECK(scope.allocations() == 1);
 }
 
-TEST_CASE("persistent vector: set allocates one node per level, reading and copying none") {
+TEST_CASE(
+    "persistent vector: set allocates one node per level; reading and copying allocate nothing") {
   const auto vector = PersistentVector<int>::generate(4096, [](std::size_t) { return 0; });
   const AllocationScope scope;
   const PersistentVector<int> copy(vector);
@@ -130,7 +131,9 @@ TEST_CASE("plan: moving a table among 5,384 takes 4 bytes per rank and at most 1
   }
 }
 
-TEST_CASE("plan edit: bytes grow with the changed tables and hardly with the number of all") {
+TEST_CASE(
+    "plan edit: bytes grow with the number of changed tables and hardly with the number of "
+    "tables") {
   for (const std::size_t changed : {std::size_t{1}, std::size_t{10}, std::size_t{100}}) {
     CAPTURE(changed);
     std::uint64_t bytes_of_few = 0;
@@ -150,14 +153,14 @@ TEST_CASE("plan edit: bytes grow with the changed tables and hardly with the num
       CHECK(copies.assignments_copied == changed);
       CHECK(copies.rank_bytes_copied == changed * 8 * sizeof(Rank));
       if (bytes_of_few == 0) bytes_of_few = scope.bytes();
-      // 64 times the tables are two more levels of the tree above every change.
+      // With 64 times as many tables there are two more levels of the tree above every change.
       const std::uint64_t two_more_levels = 2 * changed * 160;
       CHECK(scope.bytes() <= bytes_of_few + two_more_levels + (changed == 100 ? 100 * 160 : 0));
     }
   }
 }
 
-TEST_CASE("plan: a chain of moves that are dropped keeps no memory") {
+TEST_CASE("plan: moves whose plans are dropped keep no memory") {
   const LargePlan large(ShardingType::kTableWise, 1);
   Plan plan = large.make();
   const std::vector<Rank> ranks{3};

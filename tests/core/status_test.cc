@@ -37,7 +37,7 @@ Result<std::string> quarter(int value) {
   return std::to_string(second);
 }
 
-// Whether `action` ends its process with SIGABRT.
+// Returns true if `action` ends its process with SIGABRT.
 template <class Action>
 bool aborts(const Action& action) {
   const pid_t child = fork();
@@ -65,21 +65,21 @@ TEST_CASE("result: holds a value or an error") {
   CHECK(bad.error().where == "/value");
 }
 
-TEST_CASE("result: the macros stop at the first error and hand it on unchanged") {
+TEST_CASE("result: the macros stop at the first error and return it unchanged") {
   REQUIRE(quarter(12).ok());
   CHECK(*quarter(12) == "3");
   CHECK(quarter(7).error().message == "must be even");  // the first step
   CHECK(quarter(6).error().where == "/value");          // the second step
 }
 
-TEST_CASE("result: carries values that only move") {
+TEST_CASE("result: holds move-only values") {
   Result<std::unique_ptr<int>> result(std::make_unique<int>(5));
   const int* const address = result.value().get();
   const std::unique_ptr<int> taken = std::move(result).value();
   CHECK(taken.get() == address);
 }
 
-TEST_CASE("result: an arrow reaches the value's members") {
+TEST_CASE("result: operator-> reaches the value's members") {
   const Result<std::string> result(std::string("abc"));
   CHECK(result->size() == 3);
 }

@@ -1,4 +1,5 @@
-// Strong units and ids: what compiles, and that arithmetic is the representation's own.
+// Strong units and ids: which expressions compile, and that arithmetic is that of the
+// representation.
 #include "core/units.h"
 
 #include <doctest/doctest.h>
@@ -43,7 +44,7 @@ TEST_CASE("units: different units do not mix, nor do units and numbers") {
   CHECK_FALSE(std::is_convertible_v<Bytes, std::int64_t>);
 }
 
-TEST_CASE("units: a quantity is no larger than its number and starts at zero") {
+TEST_CASE("units: a quantity has the size of its number and starts at zero") {
   CHECK(sizeof(Bytes) == sizeof(std::int64_t));
   CHECK(sizeof(Milliseconds) == sizeof(double));
   CHECK(Bytes().value() == 0);
@@ -59,14 +60,14 @@ TEST_CASE("units: addition rounds exactly as the hardware does") {
   CHECK(difference.value() == 1 - 0.9);
 }
 
-TEST_CASE("units: nan compares with nothing") {
+TEST_CASE("units: NaN is unordered") {
   const Milliseconds nan(std::numeric_limits<double>::quiet_NaN());
   CHECK_FALSE(nan < Milliseconds(1));
   CHECK_FALSE(nan > Milliseconds(1));
   CHECK_FALSE(nan == nan);
 }
 
-TEST_CASE("storage: is ordered by hbm and then ddr, but fits only if both fit") {
+TEST_CASE("storage: is ordered by HBM, then DDR, but fits only if both fit") {
   using shardwright::embedding::Storage;
   const Storage little_hbm{Bytes(1), Bytes(9)};
   const Storage much_hbm{Bytes(2), Bytes(3)};
@@ -79,7 +80,7 @@ TEST_CASE("storage: is ordered by hbm and then ddr, but fits only if both fit") 
 }
 
 TEST_CASE("perf: the total is added in the peer's order") {
-  // The order of the members would add 1 to 2^53 before the rest, and lose it.
+  // In the order of the members, the second 1 would be added to 2^53 and lost.
   shardwright::embedding::Perf perf;
   perf.fwd_compute = Milliseconds(1);
   perf.fwd_comms = Milliseconds(9007199254740992.0);

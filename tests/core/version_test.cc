@@ -11,7 +11,7 @@ TEST_CASE("version: headers and library agree") {
   CHECK(shardwright::library_version() == SHARDWRIGHT_VERSION_STRING);
 }
 
-TEST_CASE("version: the text is made of the numbers") {
+TEST_CASE("version: the text consists of the numbers") {
   const std::string text = std::to_string(SHARDWRIGHT_VERSION_MAJOR) + "." +
                            std::to_string(SHARDWRIGHT_VERSION_MINOR) + "." +
                            std::to_string(SHARDWRIGHT_VERSION_PATCH);

@@ -50,7 +50,7 @@ EmbeddingPlanResult planned(const std::shared_ptr<const Problem>& problem, int t
   return std::move(result).value();
 }
 
-// The plan's JSON without how long it took and on how many threads.
+// Returns the plan's JSON without times and number of threads.
 std::string lasting_json(const Problem& problem, EmbeddingPlanResult result) {
   result.timing = {};
   result.threads = 1;
@@ -79,7 +79,7 @@ TEST_CASE("determinism: best mode writes the same bytes on any number of threads
   }
 }
 
-TEST_CASE("determinism: best mode with rules and uneven memory, too") {
+TEST_CASE("determinism: so does best mode with rules and uneven memory") {
   ProblemSpec spec = golden_spec("30_custom_topology_uneven_hbm_4r");
   spec.tables[0].placement.ranks = std::vector<std::int64_t>{0, 1, 2};
   TableGroup apart;

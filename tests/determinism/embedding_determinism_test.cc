@@ -77,7 +77,7 @@ void check_same(const SearchRun& own, const SearchRun& expected) {
   CHECK(differing == 0);
 }
 
-// Every number of workers, repeatedly, against the inline executor. The inline run.
+// Checks every number of workers, repeatedly, against the inline executor. Returns the inline run.
 SearchRun check_all(const std::shared_ptr<const SearchSpace>& space, const Topology& available,
                     std::optional<std::uint64_t> work_limit = {}) {
   InlineExecutor in_line;
@@ -115,7 +115,7 @@ ProblemSpec forty_tables(ProposerType proposer, PartitionerType partitioner) {
     cache.stats = CacheStatistics{0.05 * static_cast<double>(i % 7), 500, {4, 3, 2, 1},
                                   table.num_embeddings};
   }
-  // A grid is for few combinations.
+  // The grid proposer takes few combinations only.
   if (proposer == ProposerType::kGrid) spec.tables.resize(2);
   ProposerSpec own;
   own.type = proposer;
@@ -152,7 +152,8 @@ TEST_CASE("determinism: every proposer and partitioner, on any number of workers
   CHECK(failures > 500);
 }
 
-TEST_CASE("determinism: a greedy search that stops at its threshold withdraws what it looked ahead to") {
+TEST_CASE(
+    "determinism: a greedy search that stops at its threshold drops the proposals beyond it") {
   ProblemSpec spec = forty_tables(ProposerType::kGreedy, PartitionerType::kGreedy);
   for (ProposerSpec& proposer : spec.proposers) proposer.threshold = 20;
   const auto problem = std::make_shared<const Problem>(Problem::make(spec).value());
@@ -162,7 +163,8 @@ TEST_CASE("determinism: a greedy search that stops at its threshold withdraws wh
   CHECK(run.num_proposals < 500);
 }
 
-TEST_CASE("determinism: a work limit strikes at the same proposal on any number of workers") {
+TEST_CASE(
+    "determinism: a work limit ends the search at the same proposal for any number of workers") {
   const auto problem = std::make_shared<const Problem>(
       Problem::make(forty_tables(ProposerType::kGreedy, PartitionerType::kGreedy)).value());
   InlineExecutor executor;

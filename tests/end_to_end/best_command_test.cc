@@ -46,7 +46,7 @@ std::set<int> ranks_of(const json& plan, const std::string& table) {
 
 }  // namespace
 
-TEST_CASE("best command: the default mode plans a sample, proves it and is verified") {
+TEST_CASE("best command: the default mode plans a sample, and verify accepts plan and proof") {
   const Command run;
   const json best = planned(run, kSample + kOneHost);
   CHECK(best["mode"] == "best");
@@ -102,7 +102,7 @@ TEST_CASE("best command: limits of work and time are honoured") {
   check_verified(run, hard, timed);
 }
 
-TEST_CASE("best command: no work is enough for no plan") {
+TEST_CASE("best command: with no work allowed there is no plan") {
   const Command run;
   const CommandOutcome outcome = run("plan --json --work-limit 0 " + kSample + kRanks);
   CHECK(outcome.status == 4);
@@ -111,7 +111,7 @@ TEST_CASE("best command: no work is enough for no plan") {
   CHECK_FALSE(answer["error"]["message"].get<std::string>().empty());
 }
 
-TEST_CASE("best command: tables are where the rules want them") {
+TEST_CASE("best command: tables are where the rules require them") {
   const Command run;
   json problem = json::parse(*read_file(kSample));
   problem["constraints"]["cat_0"]["ranks"] = {3, 11};

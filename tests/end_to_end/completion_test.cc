@@ -24,7 +24,7 @@ bool has_program(const char* name) {
 
 std::string quoted(const std::string& word) { return "'" + word + "'"; }
 
-// What bash offers for the last of `words`, after sourcing the script.
+// Returns what bash offers for the last of `words` after sourcing the script.
 std::set<std::string> offered(const Command& run, const std::vector<std::string>& words) {
   const std::string script = run.path("completion.bash");
   REQUIRE(std::system(("'" + std::string(std::getenv("SHARDWRIGHT_COMMAND")) +
@@ -53,7 +53,7 @@ std::set<std::string> offered(const Command& run, const std::vector<std::string>
 
 using Words = std::set<std::string>;
 
-// Every "shardwright ..." that has a help page, from the help pages themselves.
+// Returns every "shardwright ..." that has a help page, found in the help pages themselves.
 std::vector<std::string> commands(const Command& run, const std::string& above = "") {
   std::vector<std::string> all{above};
   std::istringstream lines(run(above + " --help").out);
@@ -72,7 +72,7 @@ std::vector<std::string> commands(const Command& run, const std::string& above =
   return all;
 }
 
-// The long options that a help page names.
+// Returns the long options that a help page names.
 Words long_options(const std::string& help) {
   Words options;
   std::istringstream lines(help);
@@ -156,7 +156,7 @@ TEST_CASE("completion: another shell is refused") {
   CHECK(run("completion").status == 2);
 }
 
-TEST_CASE("man: the page has every command and option, and troff has nothing to say of it") {
+TEST_CASE("man: the page has every command and option, and troff reports no warning") {
   const Command run;
   const CommandOutcome page = run("man");
   REQUIRE(page.status == 0);
@@ -169,7 +169,7 @@ TEST_CASE("man: the page has every command and option, and troff has nothing to 
   CHECK(contains(page.out, ".SH EXIT STATUS\n"));
   CHECK(contains(page.out, "verification found a violation"));
   if (!has_program("groff")) return;
-  // Other runs have written over the output since.
+  // Other runs have overwritten the output since.
   REQUIRE(run("man").out == page.out);
   const std::string line = "groff -man -ww -Tutf8 " + run.path("out") + " >" + run.path("shown") +
                            " 2>" + run.path("errors");

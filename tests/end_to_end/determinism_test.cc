@@ -1,4 +1,4 @@
-// The command's bytes do not depend on threads or luck: every proposer and partitioner.
+// The command writes the same bytes for any number of threads, with every proposer and partitioner.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -64,8 +64,8 @@ class PlanCommand {
   std::filesystem::path out_;
 };
 
-// Cuts `"key":value` out, where value is a number or an object without objects in it. The text stays
-// as it was written: parsing it would hide differences.
+// Removes `"key":value` where value is a number or an object without nested objects. The rest of
+// the text stays as written, since parsing it would hide differences.
 void cut(std::string& json, std::string_view key) {
   const std::string begin = "\"" + std::string(key) + "\":";
   const std::size_t at = json.find(begin);
@@ -83,7 +83,7 @@ std::string lasting(std::string json) {
   return json;
 }
 
-// Where two texts part, with what surrounds it.
+// Returns the first difference of two texts with its surroundings.
 std::string difference(const std::string& a, const std::string& b) {
   std::size_t i = 0;
   while (i < a.size() && i < b.size() && a[i] == b[i]) ++i;
@@ -117,20 +117,22 @@ void check_all(const std::string& arguments, int runs = kRuns) {
 
 }  // namespace
 
-TEST_CASE("determinism: the command's JSON is the same for any number of threads") {
+TEST_CASE("determinism: the command writes the same JSON for any number of threads") {
   for (const char* const name : kCases) {
     check_all("--mode compat --trace --emit-search-space tests/golden/embedding/cases/" + std::string(name) +
               ".json.gz");
   }
 }
 
-// Without a trace, ratings that are certain to lose are not computed: another way to the same plan.
-TEST_CASE("determinism: so it is where the search gives up losing proposals early") {
+// Without a trace, the search does not finish ratings that are certain to lose. The plan must be
+// the same.
+TEST_CASE("determinism: the same holds if the search gives up losing proposals early") {
   check_all("--mode compat tests/golden/embedding/cases/36_mid_100t_16r_2h_default.json.gz");
   check_all("--mode compat --work-limit 1000000 tests/golden/embedding/cases/36_mid_100t_16r_2h_default.json.gz");
 }
 
-TEST_CASE("determinism: best mode's plan, bound and certificate are the same, too") {
+TEST_CASE(
+    "determinism: best mode's plan, bound and certificate are the same for any number of threads") {
   constexpr int kFewRuns = 2;
   for (const char* const name : {"09_mixed_default_20t_16r_2h", "16_sequence_and_pooled_8r",
                                  "30_custom_topology_uneven_hbm_4r"}) {

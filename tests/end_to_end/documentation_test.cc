@@ -1,4 +1,4 @@
-// The pages that document the command: what they show runs, and answers as they show it.
+// The pages that document the command: the commands that they show run and print what is shown.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,7 +47,8 @@ std::vector<Block> blocks_of(const std::string& page) {
   return blocks;
 }
 
-// The arguments of a command as a page shows it, with files of the reader's in the test's folder.
+// Returns the arguments of a command that a page shows, with the reader's own files in the test's
+// folder.
 std::string arguments_of(const std::string& line, const Command& run) {
   std::string arguments;
   for (std::size_t at = line.find(' '); at != std::string::npos;) {
@@ -61,7 +62,7 @@ std::string arguments_of(const std::string& line, const Command& run) {
   return arguments;
 }
 
-// Runs what a page shows. Returns the number of commands.
+// Runs the commands of a page. Returns their number.
 int check_page(const std::string& page, const Command& run) {
   constexpr std::string_view kCommand = "shardwright ";
   constexpr std::string_view kPrompt = "$ ";
@@ -87,7 +88,7 @@ int check_page(const std::string& page, const Command& run) {
   return count;
 }
 
-// The first JSON text of the front page is the reader's own tables.
+// The first JSON text of the front page stands for the reader's own tables.
 void write_own_tables(const Command& run) {
   for (const Block& block : blocks_of("README.md")) {
     if (block.language != "json") continue;

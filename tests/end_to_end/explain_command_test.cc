@@ -1,4 +1,4 @@
-// `explain` as a user runs it: what it says is tried out with `plan` and `verify`.
+// `explain` as a user runs it. Its answers are checked with `plan` and `verify`.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -42,7 +42,7 @@ json explained(const Command& run, const std::string& arguments, int status) {
   return json::parse(outcome.out);
 }
 
-// The problem with a remedy, or one step short of it.
+// Returns the problem with a remedy applied, or one step short of it.
 json changed(json problem, const json& remedy, bool one_less) {
   if (remedy.contains("drop")) {
     const json::json_pointer place(remedy["drop"].get<std::string>());
@@ -79,7 +79,7 @@ bool has_plan(const Command& run, const json& problem, const std::string& flags)
   return status == 0;
 }
 
-// Tries every remedy, and one step less. Returns how many there are.
+// Tries every remedy, and one step less than it. Returns the number of remedies.
 std::size_t try_remedies(const Command& run, const json& problem, const std::string& flags) {
   const json answer = explained(run, written(run, "problem.json", problem) + flags, 3);
   CHECK(answer["feasible"] == false);
@@ -118,7 +118,7 @@ std::string lasting(std::string text) {
 
 }  // namespace
 
-TEST_CASE("explain: what would make a recorded case feasible does, and one step less does not") {
+TEST_CASE("explain: a remedy makes a recorded case feasible, and one step less does not") {
   const Command run;
   const std::string limit = " --work-limit 1000000";
   CHECK(try_remedies(run, golden("11_nofit_insufficient_2r"), limit) >= 3);
@@ -127,7 +127,7 @@ TEST_CASE("explain: what would make a recorded case feasible does, and one step 
   CHECK(try_remedies(run, golden("12_nofit_strict_constraints_4r"), " --mode compat") >= 3);
 }
 
-TEST_CASE("explain: the reason names the least that does not fit, with its bytes") {
+TEST_CASE("explain: the reason names the smallest set that does not fit, with its bytes") {
   const Command run;
   const json table = explained(run, kCases + "12_nofit_strict_constraints_4r.json.gz", 3);
   CHECK(table["infeasible"]["reason"] == "table");
@@ -170,7 +170,7 @@ TEST_CASE("explain: tables that do not fit together fit without any one of them"
   CHECK(try_remedies(run, problem, limit) >= 3);
 }
 
-TEST_CASE("explain: an exchanged option rates in verify what explain says") {
+TEST_CASE("explain: verify rates a plan with an exchanged option as explain says") {
   const Command run;
   const std::string problem = kCases + "09_mixed_default_20t_16r_2h.json.gz";
   const std::string plan_path = run.path("plan.json");
@@ -204,7 +204,7 @@ TEST_CASE("explain: an exchanged option rates in verify what explain says") {
   CHECK(tried > 20);
 }
 
-TEST_CASE("explain: one table alone, for people") {
+TEST_CASE("explain: the text for a single table") {
   const Command run;
   const std::string problem = kCases + "12_nofit_strict_constraints_4r.json.gz";
   const CommandOutcome one = run("explain " + problem + " --hbm 8GiB --mode compat --table big");
@@ -217,7 +217,7 @@ TEST_CASE("explain: one table alone, for people") {
   CHECK(contains(unknown.err, "--table: the problem has no table \"bog\"; did you mean \"big\"?"));
 }
 
-TEST_CASE("explain: fits the width that there is, and cuts no constraint that could be dropped") {
+TEST_CASE("explain: the text fits the terminal, and no constraint to drop is cut off") {
   const Command run;
   const std::string plan = run.path("plan.json");
   const std::string larger = kCases + "09_mixed_default_20t_16r_2h.json.gz";
@@ -242,7 +242,7 @@ TEST_CASE("explain: fits the width that there is, and cuts no constraint that co
   }
 }
 
-TEST_CASE("explain: a plan that is none of the problem is refused with its place") {
+TEST_CASE("explain: a plan that does not belong to the problem is refused with its place") {
   const Command run;
   const std::string problem = kCases + "01_small_2t_2r_default.json.gz";
   const std::string plan_path = run.path("plan.json");
@@ -258,7 +258,7 @@ TEST_CASE("explain: a plan that is none of the problem is refused with its place
   CHECK(contains(missing.err, "is not in the plan"));
 }
 
-TEST_CASE("explain: with costs of a search space, ratings are of these costs") {
+TEST_CASE("explain: with a search space, ratings use its costs") {
   const Command run;
   const std::string problem = kCases + "01_small_2t_2r_default.json.gz";
   json space = json::parse(run("enumerate " + problem + " --json").out);
@@ -289,7 +289,7 @@ TEST_CASE("explain: with costs of a search space, ratings are of these costs") {
   CHECK_FALSE(contains(none.out, "single change"));
 }
 
-TEST_CASE("explain: says where a plan was made for another problem") {
+TEST_CASE("explain: says if a plan was made for another problem") {
   const Command run;
   const std::string plan = run.path("plan.json");
   const std::string problem = kCases + "01_small_2t_2r_default.json.gz";
@@ -300,7 +300,7 @@ TEST_CASE("explain: says where a plan was made for another problem") {
   CHECK(contains(other.err, "was made for another problem, which differs in batch_size; "));
 }
 
-TEST_CASE("explain: a plan that fails points to it, and threads change nothing") {
+TEST_CASE("explain: a failed plan suggests explain, and the number of threads changes nothing") {
   const Command run;
   const std::string problem = kCases + "12_nofit_strict_constraints_4r.json.gz";
   const CommandOutcome text = run("plan " + problem);

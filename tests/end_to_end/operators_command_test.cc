@@ -1,4 +1,5 @@
-// The commands under `shardwright operators`: recorded answers come back, in every way to ask.
+// The commands under `shardwright operators` give the recorded answers for every form of input and
+// output.
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -41,7 +42,7 @@ json answer(const CommandOutcome& outcome, int status = 0) {
   return json::parse(outcome.out);
 }
 
-// What of an answer does not change from run to run.
+// The part of an answer that does not change from run to run.
 std::string lasting(std::string text, const std::vector<std::string_view>& changing) {
   for (const std::string_view key : changing)
     cut_member(text, key);
@@ -67,7 +68,8 @@ std::vector<Asked> one_of_each() {
 
 }  // namespace
 
-TEST_CASE("operators command: solve finds the recorded objectives, or says what it would take") {
+TEST_CASE(
+    "operators command: solve finds the recorded objectives, or says how much memory is needed") {
   const Command run;
   for (const char* name : {"colossal_mlp_2x2", "colossal_mlp_2x4", "colossal_gpt2_mlp_2x2",
                            "colossal_gpt2_attn_2x2", "colossal_resnet50_2x2"}) {
@@ -93,7 +95,8 @@ TEST_CASE("operators command: solve finds the recorded objectives, or says what 
   }
 }
 
-TEST_CASE("operators command: the least budget that is named is the least that works") {
+TEST_CASE(
+    "operators command: the smallest budget that the message names works, and no smaller one") {
   const Command run;
   const std::string solve = "operators solve --json " + file("colossal_mlp_2x2") + " --budget ";
   const json refused = answer(run(solve + "200000"), 3);
@@ -142,7 +145,7 @@ TEST_CASE("operators command: autoshard finds the recorded optima") {
   }
 }
 
-TEST_CASE("operators command: paths gives back the recorded rows") {
+TEST_CASE("operators command: paths gives the recorded rows") {
   const Command run;
   const json recorded = golden("colossal_paths");
   const json ours = answer(run("operators paths --json " + file("colossal_paths")));
@@ -154,7 +157,7 @@ TEST_CASE("operators command: paths gives back the recorded rows") {
   }
 }
 
-TEST_CASE("operators command: strategies gives back the recorded records") {
+TEST_CASE("operators command: strategies gives the recorded strategies") {
   const Command run;
   const json recorded = golden("strategies").at("records");
   const json ours = answer(run("operators strategies --json " + file("strategies"))).at("records");
@@ -167,7 +170,7 @@ TEST_CASE("operators command: strategies gives back the recorded records") {
   }
 }
 
-TEST_CASE("operators command: what build writes, solve solves like the recorded instance") {
+TEST_CASE("operators command: solve treats an instance from build like the recorded one") {
   const Command run;
   const std::string instance = run.path("instance.json");
   REQUIRE(run("operators build " + file("graphs/gpt2_mlp") + " --mesh 2x2 -o " + instance).status ==
@@ -232,7 +235,7 @@ TEST_CASE("operators command: a bad file exits 2, names the place, and leaves no
                  "is an operator graph: `operators build` makes a cost instance of it"));
 }
 
-TEST_CASE("operators command: a budget of time or work that ends before anything exits 4") {
+TEST_CASE("operators command: a time or work budget that ends before the first answer exits 4") {
   const Command run;
   const json out_of_time =
       answer(run("operators solve --json --time-limit 0 " + file("colossal_resnet50_2x2")), 4);
@@ -278,7 +281,7 @@ TEST_CASE("operators command: every subcommand has a help text with an example")
   }
 }
 
-TEST_CASE("operators command: misuse is one line that names what was meant") {
+TEST_CASE("operators command: misuse prints one line with a suggestion") {
   const Command run;
   const auto check = [&](const std::string& arguments, std::string_view message) {
     CAPTURE(arguments);

@@ -1,4 +1,5 @@
-// The commands under `shardwright program`: recorded answers come back, in every way to ask.
+// The commands under `shardwright program` give the recorded answers for every form of input and
+// output.
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -38,7 +39,7 @@ json answer(const CommandOutcome& outcome) {
 
 }  // namespace
 
-TEST_CASE("program command: compat resharding repeats what was recorded of every usable case") {
+TEST_CASE("program command: compat resharding gives the recorded answer in every usable case") {
   const Command run;
   const json recorded = parsed(kCases);
   const json ours = answer(run("program reshard --compat --json " + kCases));
@@ -70,7 +71,7 @@ TEST_CASE("program command: the cheapest resharding is correct by simulation in 
   }
 }
 
-TEST_CASE("program command: apply makes the recorded programs, in one synchronisation") {
+TEST_CASE("program command: apply makes the recorded programs with one synchronisation") {
   const Command run;
   const json recorded = parsed(kPrograms).at("expected");
   const json ours = answer(run("program apply --compat --json " + kPrograms));
@@ -160,7 +161,8 @@ TEST_CASE("program command: an open batch dimension takes its size from the comm
         2);
 }
 
-TEST_CASE("program command: help with examples, and misuse as one line that says what was meant") {
+TEST_CASE(
+    "program command: help pages have examples, and misuse prints one line with a suggestion") {
   const Command run;
   for (const char* name : {"reshard", "apply"}) {
     const CommandOutcome help = run(std::string("program ") + name + " --help");

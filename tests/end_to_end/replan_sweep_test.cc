@@ -25,7 +25,7 @@ const std::string kLimit = " --work-limit 2000000 ";
 
 json read_json(const std::string& path) { return json::parse(*read_file(path)); }
 
-// A problem of small tables of its own, so that tables can be added.
+// A problem of small tables, to which tests can add tables.
 std::string tables(int count) {
   json problem = {{"topology", {{"world_size", 8}, {"local_world_size", 4}}},
                   {"tables", json::array()}};
@@ -104,7 +104,7 @@ TEST_CASE("replan: half the ranks, another batch, a report for people") {
   CHECK(contains(text.out, "before: none"));
 }
 
-TEST_CASE("replan: a large weight keeps the old plan where it fits") {
+TEST_CASE("replan: a large weight keeps the old plan if it fits") {
   const Command run;
   const std::string plan = run.path("plan.json");
   REQUIRE(run("plan " + kMixed + " --mode compat -o " + plan).status == 0);
@@ -119,7 +119,7 @@ TEST_CASE("replan: a large weight keeps the old plan where it fits") {
   CHECK(json::parse(free.out)["best_rating"] <= answer["best_rating"]);
 }
 
-TEST_CASE("replan: what is no plan or no weight is refused") {
+TEST_CASE("replan: invalid plans and weights are refused") {
   const Command run;
   const std::string failed = run.path("failed.json");
   REQUIRE(run("plan " + kCases + "11_nofit_insufficient_2r.json.gz -o " + failed).status == 3);
@@ -130,7 +130,7 @@ TEST_CASE("replan: what is no plan or no weight is refused") {
   CHECK(run("replan - -").status == 2);
 }
 
-TEST_CASE("sweep: fits with more memory where it fits with less, the same bytes for any threads") {
+TEST_CASE("sweep: whatever fits also fits with more memory, and threads change no byte") {
   const Command run;
   const std::string line =
       "sweep tests/golden/workloads/neuroshard_task_8gpu_00.json.gz "
@@ -163,7 +163,7 @@ TEST_CASE("sweep: fits with more memory where it fits with less, the same bytes 
   }
 }
 
-TEST_CASE("sweep: exits 3 where nothing fits anywhere, and says why") {
+TEST_CASE("sweep: exits 3 if no machine fits, and says why") {
   const Command run;
   const std::string problem = kCases + "11_nofit_insufficient_2r.json.gz";
   const CommandOutcome text = run("sweep " + problem + " --ranks 1,2 --hbm 1MiB,2MiB --ddr 1MiB");
@@ -174,7 +174,7 @@ TEST_CASE("sweep: exits 3 where nothing fits anywhere, and says why") {
   CHECK(run("sweep --ranks 1,2 --hbm 1MiB,2MiB --ddr 1MiB " + problem).status == 3);
 }
 
-TEST_CASE("replan: the same bytes for 1 and 2 threads") {
+TEST_CASE("replan: writes the same bytes with 1 and 2 threads") {
   const Command run;
   const std::string plan = run.path("plan.json");
   REQUIRE(run("plan " + kMixed + kLimit + "-o " + plan).status == 0);

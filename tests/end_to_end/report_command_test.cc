@@ -1,4 +1,4 @@
-// --report through the command, as a user asks for a page beside the answer.
+// `--report` as a user runs it: a page in addition to the answer.
 #include <cstddef>
 #include <cstdlib>
 #include <string>
@@ -68,7 +68,7 @@ TEST_CASE("report command: the page says what the answer says") {
   }
 }
 
-TEST_CASE("report command: the text is printed as ever, and twice the same page is written") {
+TEST_CASE("report command: the text is printed as without it, and two runs write the same page") {
   const Command run;
   const std::string plan = "plan " + kSample + kOneHost + "--report ";
   const CommandOutcome with = run(plan + run.path("a.html"));
@@ -81,7 +81,7 @@ TEST_CASE("report command: the text is printed as ever, and twice the same page 
   CHECK(first == second);
 }
 
-TEST_CASE("report command: no plan exits as ever, with a page that says why") {
+TEST_CASE("report command: without a plan the exit code is the same, and the page says why") {
   const Command run;
   const CommandOutcome outcome =
       run("plan --json " + kSample + " --mode compat --ranks 4 --hbm 8GiB --ddr 4GiB --report " +
@@ -93,7 +93,7 @@ TEST_CASE("report command: no plan exits as ever, with a page that says why") {
         page["needs"]["available"][0].get<double>() + page["needs"]["available"][1].get<double>());
 }
 
-TEST_CASE("report command: a page of a plan made anew tells what moves") {
+TEST_CASE("report command: the page of replan shows what moves") {
   const Command run;
   REQUIRE(run("plan " + kSample + kOneHost + "-o " + run.path("old.json")).status == 0);
   const CommandOutcome outcome =
@@ -120,7 +120,7 @@ TEST_CASE("report command: a page that cannot be written is an error, and leaves
   CHECK(contains(dash.err, "--report: needs the name of a file"));
 }
 
-TEST_CASE("report command: a page replaces neither an input nor the answer") {
+TEST_CASE("report command: a page never overwrites an input or the answer") {
   const Command run;
   const std::string problem = run.path("problem.json");
   const std::string same = run.path("same");
@@ -138,7 +138,9 @@ TEST_CASE("report command: a page replaces neither an input nor the answer") {
   CHECK(run("plan " + problem + kOneHost + "-o /dev/null --report /dev/null").status == 0);
 }
 
-TEST_CASE("report command: no name commands the terminal, and a file gets no colours") {
+TEST_CASE(
+    "report command: names cannot send escape sequences to the terminal, and files get no "
+    "colours") {
   const Command run;
   const json problem{
       {"name", "model\x1b[2J"},

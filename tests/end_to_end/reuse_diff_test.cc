@@ -30,7 +30,7 @@ void write_json(const std::string& path, const json& content) {
 
 }  // namespace
 
-TEST_CASE("reuse: a plan of the same problem is the answer at once, with its proof") {
+TEST_CASE("reuse: a plan of the same problem is returned at once, with its proof") {
   const Command run;
   const std::string plan = run.path("plan.json"), again = run.path("again.json");
   REQUIRE(run("plan " + kProblem + " --work-limit 5000000 -o " + plan).status == 0);
@@ -65,7 +65,7 @@ TEST_CASE("reuse: a changed problem is planned afresh, and the warning names wha
   CHECK_FALSE(json::parse(fresh.out).contains("reused"));
 }
 
-TEST_CASE("reuse: a hash that lies is found out") {
+TEST_CASE("reuse: a false hash is found") {
   const Command run;
   const std::string plan = run.path("plan.json");
   REQUIRE(run("plan " + kProblem + kLimit + "-o " + plan).status == 0);
@@ -78,7 +78,7 @@ TEST_CASE("reuse: a hash that lies is found out") {
   CHECK_FALSE(json::parse(fresh.out).contains("reused"));
 }
 
-TEST_CASE("reuse: compat mode asks for compat mode's own plan, found by the same search to its end") {
+TEST_CASE("reuse: compat mode reuses only its own plans from the same, complete search") {
   const Command run;
   const std::string best = run.path("best.json"), compat = run.path("compat.json");
   REQUIRE(run("plan " + kProblem + kLimit + "-o " + best).status == 0);
@@ -103,7 +103,7 @@ TEST_CASE("reuse: compat mode asks for compat mode's own plan, found by the same
   CHECK(contains(answer(kProblem, compat), "stopped by the work_limit"));
 }
 
-TEST_CASE("reuse: files that cannot be reused or read") {
+TEST_CASE("reuse: files that cannot be reused or read are refused") {
   const Command run;
   const std::string plan = run.path("plan.json");
   REQUIRE(run("plan " + kProblem + kLimit + "-o " + plan).status == 0);
@@ -153,7 +153,7 @@ TEST_CASE("diff: a plan is the same as itself") {
   CHECK(contains(run("diff " + plan + " " + plan).out, "the plans are the same"));
 }
 
-TEST_CASE("diff: kinds of change are named, and bytes follow the cut") {
+TEST_CASE("diff: kinds of change are named, and bytes follow from the cut") {
   const Command run;
   const std::string a = run.path("a.json"), b = run.path("b.json");
   const auto entry = [](const char* table, const char* type, json ranks, json layout) {
@@ -187,7 +187,7 @@ TEST_CASE("diff: kinds of change are named, and bytes follow the cut") {
   CHECK(diff["tables"][2]["what"] == "added");
   CHECK(diff["tables"][3]["what"] == "removed");
   CHECK(diff["tables"][3]["to"].is_null());
-  // A file that does not say how its tables are cut leaves the bytes open.
+  // If a file does not say how its tables are cut, the bytes are unknown.
   json vague = read_json(b);
   vague["plan"][1].erase("layout");
   write_json(b, vague);
@@ -243,7 +243,7 @@ TEST_CASE("diff: tables without a topology are compared on the ranks of the flag
   CHECK(run("diff " + files).status == 2);
 }
 
-TEST_CASE("diff: a problem and a plan are two kinds, and bad files are named") {
+TEST_CASE("diff: a problem and a plan cannot be compared, and bad files are named") {
   const Command run;
   const std::string plan = run.path("plan.json");
   REQUIRE(run("plan " + kProblem + kLimit + "-o " + plan).status == 0);

@@ -18,7 +18,7 @@ const std::string kProblem = "tests/golden/embedding/cases/09_mixed_default_20t_
 
 }  // namespace
 
-TEST_CASE("stats: plan and verify give the same, in JSON and as text, and only when asked") {
+TEST_CASE("stats: plan and verify give the same figures, in JSON and as text, on request only") {
   const Command run;
   const std::string plan = run.path("plan.json");
   REQUIRE(run("plan --mode compat --stats " + kProblem + " -o " + plan).status == 0);
@@ -26,7 +26,7 @@ TEST_CASE("stats: plan and verify give the same, in JSON and as text, and only w
   REQUIRE(planned.contains("stats"));
   const json& stats = planned["stats"];
   CHECK(stats["ranks"].size() == 16);
-  // The rating adds the times of shards, the statistics their parts: rounding differs.
+  // The rating adds the times of shards, the statistics add their parts, so rounding differs.
   CHECK(stats["max_perf"]["ms"].get<double>() ==
         doctest::Approx(planned["best_rating"].get<double>()).epsilon(1e-12));
   const double path = stats["critical_path"]["total"].get<double>();

@@ -94,7 +94,7 @@ TEST_CASE("workloads: every suggested topology gets a valid plan or a precise re
       } else if (result.stopped_by == StopReason::kFinished) {
         check_reason(result, *problem);
       } else {
-        // Only the largest may run out of work before their first plan.
+        // Only the largest workloads may run out of work before their first plan.
         CHECK(problem->topology().world_size() >= 1024);
       }
     }

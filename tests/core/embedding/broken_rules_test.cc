@@ -1,5 +1,4 @@
-// Placement constraints in the verifier: one broken plan for every constraint, and ranks that were
-// measured.
+// Placement constraints in the verifier: one broken plan for each constraint, and measured ranks.
 #include "core/embedding/broken_rules.h"
 
 #include <doctest/doctest.h>
@@ -21,7 +20,8 @@ using shardwright::test_support::OptionStore;
 using shardwright::test_support::problem_spec;
 using Kind = Violation::Kind;
 
-// What t0 (column-wise, 2 shards) and t1 (table-wise) on these three ranks of 3 hosts violate.
+// Returns the rules that t0 (column-wise, 2 shards) and t1 (table-wise) break on these three ranks
+// of 3 hosts.
 template <class Change>
 std::vector<std::string> broken(const Change& change, const std::vector<Rank>& ranks) {
   ProblemSpec spec = problem_spec(2, 6, 2);
@@ -91,7 +91,7 @@ TEST_CASE("broken rules: tables kept together and apart") {
   CHECK(says(broken(group(false, kHost), {3, 5, 4}), "holds shards of table \"t1\""));
 }
 
-TEST_CASE("broken rules: a measured rank takes that much longer") {
+TEST_CASE("broken rules: the measured factor of a rank multiplies its times") {
   ProblemSpec spec = problem_spec(1, 2, 2);
   spec.calibration.rank_time = {1, 3};
   const Problem problem = *Problem::make(spec);

@@ -30,7 +30,8 @@ Plan make_plan(const std::vector<const ShardingOption*>& options, const std::vec
   return Plan::make(nullptr, options, ranks);
 }
 
-// The kinds of what one option on these ranks violates; the option is of the one table, 24 x 16.
+// Returns the kinds of violations of one option on these ranks. The option is for the only table,
+// 24 x 16.
 std::vector<Kind> violations(const ShardingOption& option, const std::vector<Rank>& ranks,
                              std::int64_t world_size = 8, std::int64_t local_world_size = 2) {
   const Problem problem = make_problem(1, world_size, local_world_size);
@@ -55,7 +56,7 @@ ShardCost cost_of(double fwd_compute, double fwd_comms, double bwd_compute, std:
   return cost;
 }
 
-// What a cut of the one table, 24 x 16, into these runs violates.
+// Returns the kinds of violations if the only table, 24 x 16, is cut into these runs.
 std::vector<Kind> cut(ShardingType type, const std::vector<ShardExtent>& extents,
                       const std::vector<Rank>& ranks, std::int64_t world_size = 4) {
   OptionStore store;
@@ -65,7 +66,7 @@ std::vector<Kind> cut(ShardingType type, const std::vector<ShardExtent>& extents
 
 }  // namespace
 
-TEST_CASE("evaluate: adds what every rank uses and costs") {
+TEST_CASE("evaluate: adds up memory and times of every rank") {
   OptionStore store;
   const Problem problem = make_problem(3, 2, 2);
   const std::vector<const ShardingOption*> options{
@@ -110,7 +111,7 @@ TEST_CASE("evaluate: the storage model rates the fullest rank") {
   CHECK(evaluate(problem, problem.topology(), plan).rating == 300);
 }
 
-TEST_CASE("evaluate: reports tables that are missing, there twice, or unknown") {
+TEST_CASE("evaluate: reports tables that are missing, placed twice, or unknown") {
   OptionStore store;
   const Problem problem = make_problem(2, 2, 2);
   const ShardingOption* const first = &store.add_even(TableId(0), ShardingType::kTableWise, 1);
@@ -223,7 +224,7 @@ TEST_CASE("evaluate: grid shards fill whole hosts in order") {
   const std::vector<Kind> wrong{Kind::kWrongPlacement};
   CHECK(violations(option, {2, 3, 6, 7}) == kNone);
   CHECK(violations(option, {6, 7, 2, 3}) == kNone);
-  CHECK(violations(option, {2, 3, 2, 3}) == kNone);  // a host may come again
+  CHECK(violations(option, {2, 3, 2, 3}) == kNone);  // a host may be used again
   CHECK(violations(option, {2, 3, 7, 6}) == wrong);
   CHECK(violations(option, {2, 5, 6, 7}) == wrong);
 }
@@ -232,7 +233,7 @@ TEST_CASE("evaluate: accepts cuts that tile the table") {
   CHECK(cut(ShardingType::kTableWise, {{24, 16, 0, 0, 0, 0, 1}}, {0}) == kNone);
   CHECK(cut(ShardingType::kColumnWise, {{24, 6, 0, 0, 0, 6, 2}, {24, 4, 0, 12, 0, 0, 1}},
             {0, 1, 2}) == kNone);
-  // Empty shards hold nothing, wherever they say they are.
+  // Empty shards hold nothing, wherever they start.
   CHECK(cut(ShardingType::kRowWise,
             {{10, 16, 0, 0, 10, 0, 2}, {4, 16, 20, 0, 0, 0, 1}, {0, 16, 24, 0, 0, 0, 1}},
             {0, 1, 2, 3}) == kNone);
@@ -249,18 +250,18 @@ TEST_CASE("evaluate: reports cuts with a gap, an overlap or a wrong width") {
   CHECK(cut(ShardingType::kTableWise, {{24, 8, 0, 0, 0, 0, 1}}, {0}) == wrong);
   CHECK(cut(ShardingType::kTableWise, {{25, 16, 0, 0, 0, 0, 1}}, {0}) == wrong);
   CHECK(cut(ShardingType::kTableWise, {{24, 17, 0, 0, 0, 0, 1}}, {0}) == wrong);
-  // The area is right, but the halves lie upon each other, or beyond the edge.
+  // The area is right, but the parts overlap or lie beyond the edge.
   CHECK(cut(ShardingType::kRowWise, {{6, 16, 0, 0, 0, 0, 4}}, {0, 1, 2, 3}) == wrong);
   CHECK(cut(ShardingType::kColumnWise, {{24, 8, 0, 0, 0, 0, 2}}, {0, 1}) == wrong);
   CHECK(cut(ShardingType::kRowWise, {{6, 16, 6, 0, 6, 0, 4}}, {0, 1, 2, 3}) == wrong);
-  // The widths add up, but there is a gap between them, or they lie upon each other.
+  // The widths add up, but the parts leave a gap or overlap.
   CHECK(cut(ShardingType::kColumnWise, {{24, 8, 0, 0, 0, 0, 1}, {24, 8, 0, 10, 0, 0, 1}}, {0, 1}) ==
         wrong);
   CHECK(cut(ShardingType::kColumnWise, {{24, 8, 0, 0, 0, 0, 1}, {24, 8, 0, 6, 0, 0, 1}}, {0, 1}) ==
         wrong);
   // Nothing at all.
   CHECK(cut(ShardingType::kTableWise, {{0, 16, 0, 0, 0, 0, 1}}, {0}) == wrong);
-  // A replica that is not whole, replicas that are a cut.
+  // A replica that is not whole, and replicas that are parts of the table.
   CHECK(cut(ShardingType::kDataParallel, {{24, 16, 0, 0, 0, 0, 3}, {23, 16, 0, 0, 0, 0, 1}},
             {0, 1, 2, 3}) == wrong);
   CHECK(cut(ShardingType::kDataParallel, {{6, 16, 0, 0, 6, 0, 4}}, {0, 1, 2, 3}) == wrong);
@@ -294,7 +295,7 @@ TEST_CASE("evaluate: reports ranks that need more memory than they have") {
   };
   const Storage nothing;
   CHECK(judge(nothing, {Bytes(100), Bytes(10)}).empty());
-  // A reservation may leave less than nothing; a rank without shards does not care.
+  // A reservation may leave a negative amount. A rank without shards is valid all the same.
   CHECK(judge({Bytes(-5), Bytes(0)}, {Bytes(100), Bytes(10)}).empty());
   const auto hbm = judge(nothing, {Bytes(97), Bytes(10)});
   REQUIRE(hbm.size() == 1);

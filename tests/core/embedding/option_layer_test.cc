@@ -1,4 +1,4 @@
-// Options beyond a search space: one address for each content, whoever asks for it.
+// Options beyond a search space: equal options have one address, whoever asks for them.
 #include "core/embedding/option_layer.h"
 
 #include <doctest/doctest.h>
@@ -33,7 +33,9 @@ ShardingOption scaled(const SearchSpace& space, double load_factor) {
 
 }  // namespace
 
-TEST_CASE("option layer: an option of the space is the space's object, the first of equal ones") {
+TEST_CASE(
+    "option layer: returns the space's own object for an option of the space, the first of equal "
+    "ones") {
   const auto space = two_tables();
   OptionLayer layer(space);
   OptionLayer other(space);
@@ -43,7 +45,7 @@ TEST_CASE("option layer: an option of the space is the space's object, the first
   CHECK(layer.size() == 0);
 }
 
-TEST_CASE("option layer: another option is added once, and to this layer only") {
+TEST_CASE("option layer: a new option is added once, and to this layer only") {
   const auto space = two_tables();
   OptionLayer layer(space);
   OptionLayer other(space);

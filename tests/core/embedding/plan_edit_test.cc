@@ -1,4 +1,4 @@
-// Edits of a plan: what a published plan shares with its base, and what the counters say of it.
+// Edits of a plan: what a published plan shares with its base, and what the counters say about it.
 #include "core/embedding/plan_edit.h"
 
 #include <doctest/doctest.h>
@@ -68,7 +68,7 @@ TEST_CASE("plan edit: changes what was set and shares everything else") {
   CHECK(edit.empty());
 }
 
-TEST_CASE("plan edit: what is the same already is not copied") {
+TEST_CASE("plan edit: assignments that do not change are not copied") {
   const Fixture f;
   PlanCopies copies;
   PlanEdit edit(f.plan);
@@ -85,7 +85,7 @@ TEST_CASE("plan edit: what is the same already is not copied") {
   CHECK(copies == PlanCopies{1, kTables, 0, 0, 0, 0});
 }
 
-TEST_CASE("plan edit: an assignment of another plan keeps its ranks where they are") {
+TEST_CASE("plan edit: an assignment taken from another plan shares that plan's ranks") {
   const Fixture f;
   const Plan moved = f.plan.with_ranks(9, std::vector<Rank>{3, 2});
   PlanCopies copies;

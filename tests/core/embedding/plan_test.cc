@@ -37,7 +37,7 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE("plan: the empty plan has nothing") {
+TEST_CASE("plan: the empty plan has no options") {
   CHECK(Plan().empty());
   CHECK(Plan().size() == 0);
   CHECK(Plan::make(nullptr, {}, {}).empty());
@@ -71,7 +71,7 @@ TEST_CASE("plan: a uniform option that is not in rank order is kept as given") {
   CHECK(odd.with_ranks(2, std::vector<Rank>{0, 1, 2, 3}).ranks_identity(2) == nullptr);
 }
 
-TEST_CASE("plan: without ranks only options are set") {
+TEST_CASE("plan: without ranks, only the options are set") {
   const Fixture f;
   const Plan plan = Plan::make(f.store, f.options);
   REQUIRE(plan.size() == 4);
@@ -88,7 +88,7 @@ TEST_CASE("plan: moving a shard leaves the parent unchanged") {
   CHECK(moved[1].option == f.plan[1].option);
 }
 
-TEST_CASE("plan: another option of the table takes the place of the first") {
+TEST_CASE("plan: setting another option of a table replaces the first") {
   Fixture f;
   const ShardingOption& other = f.store->add_even(TableId(1), ShardingType::kColumnWise, 4);
   const Plan changed = f.plan.with_option(1, other, std::vector<Rank>{0, 1, 0, 1});

@@ -1,4 +1,4 @@
-// The fingerprint of a placement against a text built piece by piece.
+// The fingerprint of a placement, compared with the hash of its text.
 #include "core/embedding/ranks_sha1.h"
 
 #include <doctest/doctest.h>
@@ -48,11 +48,11 @@ TEST_CASE("ranks sha1: joins shards by commas and options by semicolons") {
   CHECK(ranks_sha1(plan) == "429462bc48b94d85");
 }
 
-TEST_CASE("ranks sha1: of no options is that of the empty text") {
+TEST_CASE("ranks sha1: without options it is the hash of the empty text") {
   CHECK(ranks_sha1(Plan()) == "da39a3ee5e6b4b0d");
 }
 
-TEST_CASE("ranks sha1: is that of the text, however long") {
+TEST_CASE("ranks sha1: is the hash of the text, however long it is") {
   for (const std::uint64_t seed : seeds({1, 2, 3, 4})) {
     CAPTURE(seed);
     Random random(seed);

@@ -1,4 +1,4 @@
-// Sharding options: totals over runs of shards, and what makes two options one.
+// Sharding options: totals over runs of shards, and when two options are equal.
 #include "core/embedding/sharding_option.h"
 
 #include <doctest/doctest.h>

@@ -39,7 +39,7 @@ TEST_CASE("sha1: pads every length around a block") {
   CHECK(sha1(std::string(119, 'x')) == "4300320394f7ee239bcdce7d3b8bcee173a0cd5c");
 }
 
-TEST_CASE("sha1: a message in pieces is the message") {
+TEST_CASE("sha1: a message given in pieces has the same hash") {
   std::string message;
   for (int i = 0; i < 300; ++i)
     message += static_cast<char>('a' + i % 26);
@@ -55,7 +55,7 @@ TEST_CASE("sha1: a message in pieces is the message") {
   }
 }
 
-TEST_CASE("sha1: a copy goes on from where it was taken") {
+TEST_CASE("sha1: a copy continues from the state that was copied") {
   Sha1 digest;
   digest.update("ab");
   Sha1 copy = digest;

@@ -46,7 +46,7 @@ TEST_CASE("sha256: pads every length around a block") {
         "000b48d4edf0fa7bee3c6236ecd2785baa5db4eeb8bb54341b029e0d9fa5fb0c");
 }
 
-TEST_CASE("sha256: a message in pieces is the message") {
+TEST_CASE("sha256: a message given in pieces has the same hash") {
   std::string message;
   for (int i = 0; i < 300; ++i)
     message += static_cast<char>('a' + i % 26);

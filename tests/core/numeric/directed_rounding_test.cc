@@ -1,4 +1,4 @@
-// Sums and products that err on a known side.
+// Sums and products that round to a known side.
 #include "core/numeric/directed_rounding.h"
 
 #include <cmath>
@@ -24,7 +24,7 @@ double random_double(test_support::Random& random) {
 
 }  // namespace
 
-TEST_CASE("directed rounding: results enclose the exact ones closely") {
+TEST_CASE("directed rounding: results enclose the exact ones tightly") {
   for (const std::uint64_t seed : test_support::seeds({11})) {
     test_support::Random random(seed);
     for (int i = 0; i < 100'000; ++i) {
@@ -42,7 +42,7 @@ TEST_CASE("directed rounding: results enclose the exact ones closely") {
   }
 }
 
-TEST_CASE("directed rounding: what is lost in rounding shows") {
+TEST_CASE("directed rounding: rounding shows in the interval") {
   const double tiny = std::numeric_limits<double>::denorm_min();
   CHECK(add_up(1, tiny) > 1);
   CHECK(add_down(1, -tiny) < 1);
@@ -51,7 +51,7 @@ TEST_CASE("directed rounding: what is lost in rounding shows") {
   CHECK(multiply_down(tiny, 0.25) <= 0);
 }
 
-TEST_CASE("directed rounding: zeros are exact, and what is too large is so on the safe side") {
+TEST_CASE("directed rounding: zeros are exact, and overflow goes to the safe side") {
   const double largest = std::numeric_limits<double>::max();
   const double infinity = std::numeric_limits<double>::infinity();
   CHECK(add_up(0, 0) == 0);

@@ -17,7 +17,7 @@ TEST_CASE("add_repeatedly: answers known sums of many additions at once") {
   const double two53 = 9007199254740992.0;
   const std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
   CHECK(add_repeatedly(0, 1, std::uint64_t{1} << 52) == two53 / 2);
-  // Beyond 2^53 the sum of ones stands still, at a tie that goes to even.
+  // At 2^53 the sum of ones stops growing: adding one is a tie that rounds to even.
   CHECK(add_repeatedly(0, 1, most) == two53);
   CHECK(add_repeatedly(two53 + 2, 1, 1) == two53 + 4);
   CHECK(add_repeatedly(two53 + 2, 1, most) == two53 + 4);
@@ -35,7 +35,7 @@ TEST_CASE("add_repeatedly: a sum beyond the largest double is infinite") {
   CHECK(add_repeatedly(largest, 1, std::uint64_t{1} << 60) == largest);
 }
 
-TEST_CASE("true_divide: gives the quotients that have a double") {
+TEST_CASE("true_divide: returns quotients that are doubles exactly") {
   CHECK(true_divide(0, 7) == 0);
   CHECK(true_divide(1, 1) == 1);
   CHECK(true_divide(3, 4) == 0.75);
@@ -49,7 +49,7 @@ TEST_CASE("true_divide: rounds to the nearest double, ties to even") {
   CHECK(true_divide(WideUnsigned{two53} + 1, 1) == 9007199254740992.0);      // a tie, down to even
   CHECK(true_divide(WideUnsigned{two53} + 3, 1) == 9007199254740996.0);      // a tie, up to even
   CHECK(true_divide(WideUnsigned{two53} * 2 + 3, 2) == 9007199254740994.0);  // just above a tie
-  // A tie but for one in 2^118: what is shifted out must still count.
+  // One in 2^118 above a tie: the bits that are shifted out must count.
   const WideUnsigned tie = (WideUnsigned{two53} + 1) << 64;
   CHECK(true_divide(tie, 1) == std::ldexp(9007199254740992.0, 64));
   CHECK(true_divide(tie + 1, 1) == std::ldexp(9007199254740994.0, 64));

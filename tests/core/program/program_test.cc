@@ -12,7 +12,7 @@ using namespace shardwright::program;
 using shardwright::test_support::chain_program;
 using shardwright::test_support::listing;
 
-TEST_CASE("program: make checks references and says where") {
+TEST_CASE("program: make checks references and names the place") {
   ProgramSpec spec;
   spec.meshes.push_back(ProcessMesh::make({2}, {0, 1}).value());
   Variable var;
@@ -31,7 +31,7 @@ TEST_CASE("program: make checks references and says where") {
   CHECK(Program::make(spec).error().where == "/ops/0/inputs/0/var");
 }
 
-TEST_CASE("process mesh: make refuses what is no grid of ranks") {
+TEST_CASE("process mesh: make refuses anything but a grid of ranks") {
   CHECK(ProcessMesh::make({}, {}).error().where == "/shape");
   CHECK(ProcessMesh::make({2}, {0}).error().where == "/ids");
   CHECK(ProcessMesh::make({2}, {0, 0}).error().where == "/ids");
@@ -42,7 +42,7 @@ TEST_CASE("process mesh: make refuses what is no grid of ranks") {
   CHECK(mesh.coordinate(5, 1) == 2);
 }
 
-TEST_CASE("edit log: reads see pending edits and the version below stays") {
+TEST_CASE("edit log: reads see pending edits, and the base version does not change") {
   const Program program = chain_program(10);
   const std::vector<std::string> before = listing(program);
   EditLog log(program);
@@ -62,7 +62,7 @@ TEST_CASE("edit log: reads see pending edits and the version below stays") {
   const OpId after = log.insert_after(OpId(3), op);
   log.rename_input(OpId(3), VarId(3), var);
   CHECK(log.next(OpId(2)) == first);
-  CHECK(log.next(first) == second);  // equal anchors: the order of the log
+  CHECK(log.next(first) == second);  // same anchor: in the order of the log
   CHECK(log.next(second) == OpId(3));
   CHECK(log.next(OpId(3)) == after);
   CHECK(log.op(OpId(3)).inputs[0].var == var);
@@ -103,7 +103,7 @@ TEST_CASE("edit log: a commit shares what it did not touch") {
   CHECK(shared_vars == program.var_capacity());
 }
 
-TEST_CASE("edit log: one mirror sync per touched block") {
+TEST_CASE("edit log: a commit synchronises the mirror once per touched block") {
   const Program program = chain_program(30, 3);
   EditLog log(program);
   Operation op;
@@ -115,7 +115,7 @@ TEST_CASE("edit log: one mirror sync per touched block") {
   const Result<Program> next = log.commit();
   REQUIRE(next.ok());
   CHECK(log.counters().mirror_syncs == 2);
-  // What looking at every operator and variable of the touched blocks finds.
+  // Counts every operator and variable of the touched blocks.
   std::uint64_t items = 0;
   for (const OpId touched : {OpId(1), OpId(25)}) {
     const BlockId block = program.block_of(touched);
@@ -127,7 +127,7 @@ TEST_CASE("edit log: one mirror sync per touched block") {
   CHECK(log.counters().items_scanned == items);
 }
 
-TEST_CASE("edit log: rollback drops all, and the next batch works") {
+TEST_CASE("edit log: rollback drops all edits, and the next batch works") {
   const Program program = chain_program(10);
   const std::vector<std::string> before = listing(program);
   EditLog log(program);

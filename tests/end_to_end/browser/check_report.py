@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Opens reports in headless Chromium: nothing on the console, everything drawn, search, sort and heat map at work.
+"""Opens reports in headless Chromium: an empty console, all parts drawn, search, sort and heat map working.
 
-Usage: check_report.py COMMAND. Exits 77 (skipped) where no Chromium is installed.
+Usage: check_report.py COMMAND. Exits 77 (skipped) if no Chromium is installed.
 """
 
 import html
@@ -18,7 +18,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 SAMPLE = "samples/data/mlperf_dlrm_dcnv2.json"
 HOSTILE = "</script><img src=x onerror=\"document.title='owned'\">\x1b[31m&amp;"
 
-# What a reader does, written down on the root element as JSON.
+# Acts as a reader of the page and notes what it saw on the root element, as JSON.
 READER = r"""
 <script>
 "use strict";
@@ -92,7 +92,7 @@ class Reports:
         return path
 
     def read(self, path, width=1200):
-        """Opens a copy with the reader in it. Returns what the reader saw."""
+        """Opens a copy that contains the reader script. Returns what the script noted."""
         with open(path, encoding="utf-8") as file:
             page = file.read()
         copy = path.replace(".html", ".read.html")
@@ -129,7 +129,7 @@ def check_small(reports):
 
 
 def check_long_names(reports):
-    """A long name leaves room for the figures beside it: the time of a table is what the page is for."""
+    """A long name leaves room for the figures beside it, since the page is about times."""
     tables = [{"name": f"t{i}", "num_embeddings": 100_000_000, "embedding_dim": 64} for i in range(5)]
     tables[2]["name"] = "a_table_whose_name_says_at_length_which_features_of_which_users_it_embeds_" * 2
     problem = reports.write("long.json", {"tables": tables})
@@ -157,7 +157,7 @@ def check_large(reports):
                         "--batch-size", "32", "--work-limit", "60000000")
     check(os.path.getsize(path) < 5_000_000, "the report is too large")
     seen = reports.read(path)
-    check(seen["drawn_ms"] < 10_000, f"drawn after {seen['drawn_ms']} ms")  # under 2 s where nothing else runs
+    check(seen["drawn_ms"] < 10_000, f"drawn after {seen['drawn_ms']} ms")  # under 2 s on an idle machine
     check(len(seen["rows"]) == 30 and seen["colours"] >= 4, "tables are not drawn")
 
 

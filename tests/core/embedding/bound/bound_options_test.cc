@@ -19,8 +19,8 @@ using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 using enum ShardingType;
 
-// Options of a table on 4 ranks of 2 hosts, as bits: table-wise, column-wise in 3, within a host in
-// 2, whole hosts (one, both), all ranks, and a grid that is no whole number of hosts.
+// Options of a table on 4 ranks of 2 hosts, as bits: table-wise, column-wise in 3, within one host
+// in 2, whole hosts (one, both), all ranks, and a grid that does not fill whole hosts.
 template <class Change>
 std::uint32_t with_place(const Change& change) {
   ProblemSpec spec = problem_spec(1, 4, 2);
@@ -45,7 +45,7 @@ std::uint32_t with_place(const Change& change) {
 
 }  // namespace
 
-TEST_CASE("bound options: an option without a placement of its form or under its rules is out") {
+TEST_CASE("bound options: an option that has no ranks under its form and its rules is left out") {
   CHECK(with_place([](auto&) {}) == 0b0111111);
   CHECK(with_place([](auto& p) { p.max_shards = 2; }) == 0b0001101);
   CHECK(with_place([](auto& p) { p.ranks = {1, 2, 3}; }) == 0b0011111);
@@ -58,7 +58,7 @@ TEST_CASE("bound options: an option without a placement of its form or under its
   CHECK(with_place([](auto& p) { p.shard_ranks = {{0, {0}}, {1, {3}}}; }) == 0b0000011);
 }
 
-TEST_CASE("bound options: forms that are the same are taken as one") {
+TEST_CASE("bound options: placement forms that coincide on a topology are recognised") {
   OptionStore store;
   const auto& grid = store.add_even(TableId(0), kGridShard, 2);
   const auto& rows = store.add_even(TableId(0), kTableRowWise, 2);
@@ -76,8 +76,8 @@ TEST_CASE("bound options: forms that are the same are taken as one") {
 }
 
 TEST_CASE(
-    "bound options: one stands in for another of its form that is no cheaper, and a single shard "
-    "for any") {
+    "bound options: an option replaces one of the same form that is not cheaper, a single shard "
+    "one of any form") {
   OptionStore store;
   const TableId table(0);
   const Topology topology = Topology::make(problem_spec(1, 4, 2).topology).value();

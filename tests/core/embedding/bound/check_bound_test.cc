@@ -49,7 +49,7 @@ struct Proof {
   std::optional<std::string> wrong() const {
     return check_bound(*space, space->problem().topology(), certificate);
   }
-  // What is wrong with a changed copy of the proof.
+  // Returns what the check finds wrong with a changed copy of the proof.
   template <class Change>
   std::string after(const Change& change) const {
     Proof changed = *this;
@@ -85,7 +85,8 @@ Proof pattern_proof() {
   return {three_tables().take(), {4 * kLess, {0, 0}, {node}}};
 }
 
-// A table of 4 ms on one rank or 3 ms on each of both, one of 4 ms and one of 1 ms: 4.5 ms.
+// Two ranks. The first table takes 4 ms on one rank or 3 ms on each of both; the others take 4 ms
+// and 1 ms on one rank. The bound is 4.5 ms.
 Proof branch_by_options() {
   auto space = SpaceBuilder(spec(3, 2, 2))
                    .add(0, kTableWise, 1, 4, 10)
@@ -98,8 +99,9 @@ Proof branch_by_options() {
       {4.5 * kLess, {0, 0}, {branch(0, {{OptionId(0), 1}}), leaf({{1, 0, 0}}), leaf({{1, 0, 0}})}}};
 }
 
-// Time counts twice on the second rank. Tables of 3 and 2 ms, the second in one shard or, at 1.5
-// ms each, in two: all on the first rank rate 5, the 2 ms on the second rate 4.
+// The second rank is half as fast. The first table takes 3 ms; the second takes 2 ms in one shard,
+// or 1.5 ms in each of two. Both on the first rank rate 5, the second one on the second rank rates
+// 4.
 Proof branch_by_places() {
   ProblemSpec uneven = spec(2, 2, 2);
   uneven.calibration.rank_time = {1, 2};
@@ -158,7 +160,7 @@ TEST_CASE("check bound: classes that do not match the ranks are refused") {
     CHECK(proof.after([&](auto& c) { c.class_of_rank = classes; }) ==
           "the rank classes do not match the topology");
   }
-  // In one class all ranks count as the fastest, and the branch divides other places.
+  // With one class, every rank counts as the fastest one, and the branch divides other places.
   CHECK(proof.after([](auto& c) { c.class_of_rank = {0, 0}; }) != "");
   CHECK(proof.after([](auto& c) { c.class_of_rank = {1, 0}; }) != "");
 }
@@ -209,7 +211,8 @@ TEST_CASE("check bound: invalid or weaker dual values are refused") {
   CHECK(proof.after([](auto& c) { c.nodes[0].multipliers[0] = {7, 3, 1}; }) == "");
 }
 
-TEST_CASE("check bound: only the domain of an option in one place may be divided") {
+TEST_CASE(
+    "check bound: a branch may divide the ranks of an option only if its shards stay on one side") {
   Proof proof = branch_by_places();
   const auto divided = [&](std::size_t table, std::uint32_t option) {
     return proof.after([&](auto& c) { c.nodes[0] = branch(table, {{OptionId(option), 1}}); });
@@ -232,7 +235,7 @@ TEST_CASE("check bound: a slower rank holds less load, but not less memory") {
   CHECK(proof.after([](auto& c) { c.bound = 10 * (1 + 1e-6); }) != "");
 }
 
-TEST_CASE("check bound: options without a place under the rules do not count") {
+TEST_CASE("check bound: options that the rules leave no ranks do not count") {
   ProblemSpec ruled = spec(1, 2, 2);
   const auto proof = [&] {
     return Proof{SpaceBuilder(ruled).add(0, kRowWise, 2, 1, 10).add(0, kTableWise, 1, 3, 10).take(),

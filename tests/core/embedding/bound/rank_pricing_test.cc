@@ -26,7 +26,7 @@ struct Option {
 };
 using Tables = std::vector<std::vector<Option>>;
 
-// The largest value of any set of shards that fits, by trying all.
+// Returns the largest value of any set of shards that fits, by trying all sets.
 double best(const Tables& tables, std::size_t table, const ShardSet& held, double target,
             const Storage& room) {
   if (held.load > target || held.hbm_bytes > room.hbm.value() ||
@@ -86,7 +86,9 @@ Tables random_tables(test_support::Random& random, std::size_t most_tables) {
 
 }  // namespace
 
-TEST_CASE("rank pricing: a claim holds from the largest value on, at any multipliers") {
+TEST_CASE(
+    "rank pricing: a claim holds exactly if it is at least the largest value, for any "
+    "multipliers") {
   std::size_t limited = 0;
   for (const std::uint64_t seed : test_support::seeds({21, 22})) {
     INFO("SHARDWRIGHT_TEST_SEED=", seed);
@@ -119,8 +121,8 @@ TEST_CASE("rank pricing: many tables are searched in two parts") {
   }
   const Storage room{Bytes(100), Bytes(0)};
   const CapacityMultipliers none;
-  // The least claim that holds must not depend on the multipliers; without any, no label ends
-  // early.
+  // The smallest claim that holds must not depend on the multipliers. Without multipliers, no label
+  // is dropped early.
   double low = 0;
   double high = 30;
   for (int i = 0; i < 30; ++i) {
@@ -135,7 +137,9 @@ TEST_CASE("rank pricing: many tables are searched in two parts") {
   CHECK(check(tables, 8, room, none, low - 1e-6, 1'000'000'000) == Answer::kExceeded);
 }
 
-TEST_CASE("rank pricing: gives up when the work ends, and refuses options with too many ways") {
+TEST_CASE(
+    "rank pricing: gives up when its work is used up, and refuses options with too many "
+    "combinations of shards") {
   const Tables tables(12, {{{{1, 0.1, 1, 0}}, {3}}});
   CHECK(check(tables, 1, {Bytes(100), Bytes(0)}, {}, 5, 20) == Answer::kGivenUp);
   RankPricing rank(1e9, {Bytes(1'000'000), Bytes(0)}, {});
@@ -144,7 +148,7 @@ TEST_CASE("rank pricing: gives up when the work ends, and refuses options with t
   CHECK_FALSE(rank.add({{1, 1, 1, 0}, {2, 1, 1, 0}}, {100, 100}));
 }
 
-TEST_CASE("rank pricing: runs without value do not count as ways") {
+TEST_CASE("rank pricing: runs without value add no combinations") {
   RankPricing rank(10, {Bytes(100), Bytes(0)}, {});
   rank.begin_table();
   CHECK(rank.add({{1, 1, 1, 0}, {0, 0, 0, 0}}, {10, 4000}));

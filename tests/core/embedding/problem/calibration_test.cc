@@ -98,7 +98,7 @@ TEST_CASE("calibration: factors out of range are refused at their place") {
         }) == "/calibration/ranks/time/2");
 }
 
-TEST_CASE("calibration: ranks that all count alike are not calibrated") {
+TEST_CASE("calibration: rank factors that are all 1 are dropped") {
   ProblemSpec spec = problem_spec(1, 2, 2);
   spec.calibration.rank_time = {1, 1};
   CHECK(Problem::make(spec)->spec().calibration.rank_time.empty());
@@ -106,7 +106,7 @@ TEST_CASE("calibration: ranks that all count alike are not calibrated") {
   CHECK(Problem::make(spec)->spec().calibration.rank_time.size() == 2);
 }
 
-TEST_CASE("memory limits: sizes are one for all or one per rank, and margins leave no debt") {
+TEST_CASE("memory limits: one size for all ranks or one per rank, and a margin is never negative") {
   MemoryLimits limits;
   CHECK_FALSE(limits.any_reserved());
   CHECK_FALSE(limits.any_margin());
@@ -119,7 +119,7 @@ TEST_CASE("memory limits: sizes are one for all or one per rank, and margins lea
   CHECK(limits.margin({Bytes(-10), Bytes(40)}) == Storage{Bytes(0), Bytes(40)});
 }
 
-TEST_CASE("memory limits: what a rank does not have cannot be set aside") {
+TEST_CASE("memory limits: setting aside more memory than a rank has is refused") {
   const auto memory = [](auto change) {
     return refused([&](ProblemSpec& spec) {
       spec.topology.hbm_cap_bytes = 100;

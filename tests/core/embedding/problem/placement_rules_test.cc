@@ -1,4 +1,4 @@
-// Placement rules: what they answer, what is no rule, and every constraint that is refused.
+// Placement rules: what they answer, which constraints forbid nothing, and which are refused.
 #include "core/embedding/problem/placement_rules.h"
 
 #include <doctest/doctest.h>
@@ -19,7 +19,7 @@ using namespace shardwright::embedding;
 using shardwright::ErrorCode;
 using shardwright::test_support::problem_spec;
 
-// Three tables t0, t1, t2 on 6 ranks of 3 hosts, changed.
+// Makes the problem of three tables t0, t1, t2 on 6 ranks of 3 hosts after the change.
 template <class Change>
 shardwright::Result<Problem> made(const Change& change) {
   ProblemSpec spec = problem_spec(3, 6, 2);
@@ -91,7 +91,7 @@ TEST_CASE("placement rules: ranks, hosts and ranks of a shard are intersected") 
   CHECK(set.count_in(0, 2) == 0);
 }
 
-TEST_CASE("placement rules: groups name their tables, all of a name that modules share") {
+TEST_CASE("placement rules: a group contains every table of the names it lists, in all modules") {
   const Problem problem = *made([](ProblemSpec& spec) {
     spec.tables[2].name = "t0";
     spec.tables[2].module = "other";
@@ -109,7 +109,7 @@ TEST_CASE("placement rules: groups name their tables, all of a name that modules
   CHECK(rules.groups_of(TableId(2))[0] == 1);
 }
 
-TEST_CASE("placement rules: what forbids nothing is no rule") {
+TEST_CASE("placement rules: constraints that forbid nothing make no rule") {
   CHECK_FALSE(made([](ProblemSpec& spec) {
                 spec.tables[0].placement.ranks = {0, 1, 2, 3, 4, 5};
                 spec.tables[1].placement.hosts = {2, 1, 0};
@@ -126,7 +126,9 @@ TEST_CASE("placement rules: what forbids nothing is no rule") {
                   .any());
 }
 
-TEST_CASE("placement rules: what does not exist is refused at its place") {
+TEST_CASE(
+    "placement rules: ranks, hosts, shards and tables that do not exist are refused with their "
+    "place") {
   const std::string t1 = "/constraints/t1/";
   CHECK(refused_table([](TablePlacement& p) { p.ranks = {0, 6}; }) == t1 + "ranks/1");
   CHECK(refused_table([](TablePlacement& p) { p.ranks = {-1}; }) == t1 + "ranks/0");

@@ -1,4 +1,4 @@
-// Problems: what is filled in, and every input that is refused, with its place.
+// Problems: defaults, and every input that is refused, with its place.
 #include "core/embedding/problem/problem.h"
 
 #include <doctest/doctest.h>
@@ -79,7 +79,7 @@ TEST_CASE("problem: the specification shows the checked topology") {
   CHECK(problem.spec().topology.local_world_size == 4);
 }
 
-TEST_CASE("problem: tables without a module get that of their kind") {
+TEST_CASE("problem: tables without a module get the default module of their kind") {
   ProblemSpec spec = problem_spec(4, 1, 1);
   spec.tables[1].weighted = true;
   spec.tables[2].kind = TableKind::kSequence;
@@ -104,7 +104,7 @@ TEST_CASE("problem: modules come in order of first appearance with all their tab
   CHECK(problem.module_of(TableId(3)) == 1);
 }
 
-TEST_CASE("problem: no tables are a problem too") {
+TEST_CASE("problem: a problem may have no tables") {
   const Problem problem = Problem::make(problem_spec(0, 1, 1)).value();
   CHECK(problem.tables().empty());
   CHECK(problem.modules().empty());
@@ -148,7 +148,7 @@ TEST_CASE("problem: refuses buckets that do not divide the rows") {
   CHECK(buckets(8) == "accepted");
 }
 
-TEST_CASE("problem: a module has no two tables of one name, two modules may") {
+TEST_CASE("problem: table names are unique within a module, not across modules") {
   CHECK(refused_with([](ProblemSpec& spec) { spec.tables[2].name = "t0"; }) == "/tables/2/name");
   CHECK(refused_with([](ProblemSpec& spec) {
           spec.tables[2].name = "t0";
@@ -156,7 +156,7 @@ TEST_CASE("problem: a module has no two tables of one name, two modules may") {
         }) == "accepted");
 }
 
-TEST_CASE("problem: a module is of one kind") {
+TEST_CASE("problem: all tables of a module are of one kind") {
   CHECK(refused_with([](ProblemSpec& spec) {
           for (Table& table : spec.tables)
             table.module = "m";
@@ -268,7 +268,7 @@ TEST_CASE("problem: refuses settings of the planner outside their ranges") {
         "/partitioner/tolerance");
 }
 
-TEST_CASE("problem: refuses proposers that could not run") {
+TEST_CASE("problem: refuses proposers that cannot run") {
   const auto proposer = [](auto change, ComputeDevice device = ComputeDevice::kCuda) {
     return refused_with([&](ProblemSpec& spec) {
       spec.topology.compute_device = device;

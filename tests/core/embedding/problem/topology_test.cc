@@ -93,7 +93,7 @@ TEST_CASE("topology: takes one size per rank") {
   CHECK(topology.device_memory_sizes() == std::vector<std::int64_t>{5, 0, 7});
 }
 
-TEST_CASE("topology: on a cpu the ddr of the ranks steers uneven splits") {
+TEST_CASE("topology: on a cpu, uneven splits follow the DDR of the ranks") {
   TopologySpec spec = ranks(2);
   spec.compute_device = ComputeDevice::kCpu;
   spec.custom_ddr_cap_bytes = {1, 2};
@@ -106,7 +106,7 @@ TEST_CASE("topology: equal custom sizes are uniform") {
   CHECK(Topology::make(spec).value().uniform());
 }
 
-TEST_CASE("topology: other memory makes another topology and leaves the first") {
+TEST_CASE("topology: with_storage makes a new topology and leaves the old one unchanged") {
   const Topology topology = Topology::make(ranks(2)).value();
   const Topology reserved =
       topology.with_storage({Storage{Bytes(-1), Bytes(2)}, Storage{Bytes(3), Bytes(4)}});
@@ -133,7 +133,7 @@ TEST_CASE("topology: refuses hosts that do not divide the ranks") {
   CHECK(refused_at(ranks(4, 1)) == "accepted");
 }
 
-TEST_CASE("topology: refuses sizes that are negative or beyond exact doubles") {
+TEST_CASE("topology: refuses sizes that are negative or not exact as doubles") {
   const std::int64_t most = std::int64_t{1} << 53;
   CHECK(refused_with([](TopologySpec& spec) { spec.hbm_cap_bytes = -1; }) == "/hbm_cap");
   CHECK(refused_with([](TopologySpec& spec) { spec.ddr_cap_bytes = -1; }) == "/ddr_cap");
@@ -173,7 +173,7 @@ TEST_CASE("topology: refuses custom sizes of the wrong number, sign or sum") {
         }) == "/custom/ddr_cap");
 }
 
-TEST_CASE("topology: a kind of memory that rows are not dealt out by may be nothing everywhere") {
+TEST_CASE("topology: a memory that does not decide how rows are split may be zero on all ranks") {
   TopologySpec spec;
   spec.world_size = spec.local_world_size = 2;
   spec.custom_ddr_cap_bytes = {0, 0};

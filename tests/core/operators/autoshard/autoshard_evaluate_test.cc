@@ -52,7 +52,9 @@ TEST_CASE("autoshard costs: resharding moves whole elements, truncated") {
   CHECK(reshard_cost(Spec::kRR, Spec::kSR, 4194304, 6, CostModel::kV1) == 0);
 }
 
-TEST_CASE("autoshard evaluate: a view after a sharded last dimension pays beside the reshard") {
+TEST_CASE(
+    "autoshard evaluate: a view of a tensor sharded in its last dimension has a cost besides "
+    "resharding") {
   const Graph graph =
       made({op("x", OpKind::kPlaceholder, {}, {2, 5}), op("w", OpKind::kMatmul, {"x"}, {2, 7}),
             op("v", OpKind::kView, {"w"}, {2, 7, 1})});
@@ -98,7 +100,7 @@ TEST_CASE("autoshard evaluate: generations differ in sizes, layer norm and permu
   CHECK(all_reduce->total == 1 + 512);  // not divided by the number of devices
 }
 
-TEST_CASE("autoshard evaluate: elementwise follows its first operand alone") {
+TEST_CASE("autoshard evaluate: elementwise operators follow only their first operand") {
   const Graph graph =
       made({op("x", OpKind::kPlaceholder, {}, {8, 8}), op("mask", OpKind::kPlaceholder, {}, {}),
             op("w", OpKind::kMatmul, {"x"}, {8, 8}),
@@ -110,7 +112,9 @@ TEST_CASE("autoshard evaluate: elementwise follows its first operand alone") {
   CHECK(graph.elements(1, CostModel::kV2) == 1);
 }
 
-TEST_CASE("autoshard evaluate: assignments that an op does not allow are refused with the place") {
+TEST_CASE(
+    "autoshard evaluate: assignments that an operator does not allow are refused with their "
+    "place") {
   const Graph graph =
       made({op("x", OpKind::kPlaceholder, {}, {8, 8}), op("a/n", OpKind::kLayerNorm, {"x"}, {8, 8}),
             op("w", OpKind::kMatmul, {"a/n"}, {8, 8})});

@@ -49,14 +49,14 @@ std::string place_of(const std::function<void(OpGraphSpec&)>& change) {
 
 }  // namespace
 
-TEST_CASE("op graph: a well-formed graph is taken as it is") {
+TEST_CASE("op graph: a well-formed graph is accepted unchanged") {
   const auto graph = OpGraph::make(small());
   REQUIRE(graph.ok());
   CHECK(graph->size() == 5);
   CHECK((*graph)[2].inputs == std::vector<std::uint32_t>{0, 1});
 }
 
-TEST_CASE("op graph: inputs must come before their node, once") {
+TEST_CASE("op graph: inputs precede their node and are listed once") {
   CHECK(place_of([](OpGraphSpec& s) { s.nodes[3].inputs = {3}; }) == "/nodes/3/inputs/0");
   CHECK(place_of([](OpGraphSpec& s) { s.nodes[3].inputs = {9}; }) == "/nodes/3/inputs/0");
   CHECK(place_of([](OpGraphSpec& s) { s.nodes[2].inputs = {1, 1}; }) == "/nodes/2/inputs/1");
@@ -64,12 +64,13 @@ TEST_CASE("op graph: inputs must come before their node, once") {
   CHECK(place_of([](OpGraphSpec& s) { s.nodes.clear(); }) == "/nodes");
 }
 
-TEST_CASE("op graph: names are given once") {
+TEST_CASE("op graph: names are unique") {
   CHECK(place_of([](OpGraphSpec& s) { s.nodes[1].name = "x"; }) == "/nodes/1/name");
   CHECK(place_of([](OpGraphSpec& s) { s.nodes[1].name = ""; }) == "/nodes/1/name");
 }
 
-TEST_CASE("op graph: shapes are positive, of eight dimensions at most, and not too large") {
+TEST_CASE(
+    "op graph: sizes are positive, shapes have at most eight dimensions and are not too large") {
   CHECK(place_of([](OpGraphSpec& s) { s.nodes[0].shapes = {{8, 0}}; }) == "/nodes/0/shape/1");
   CHECK(place_of([](OpGraphSpec& s) { s.nodes[0].shapes = {{8, -2}}; }) == "/nodes/0/shape/1");
   CHECK(place_of([](OpGraphSpec& s) { s.nodes[0].shapes = {Extents(9, 1)}; }) == "/nodes/0/shape");
@@ -78,7 +79,7 @@ TEST_CASE("op graph: shapes are positive, of eight dimensions at most, and not t
         }) == "/nodes/0/shape");
 }
 
-TEST_CASE("op graph: operands must go together") {
+TEST_CASE("op graph: operands must fit each other") {
   CHECK(place_of([](OpGraphSpec& s) { s.nodes[1].shapes = {{32, 8}}; }) == "/nodes/2");
   CHECK(place_of([](OpGraphSpec& s) { s.nodes[2].shapes = {{8, 16}}; }) == "/nodes/2/shape");
   CHECK(place_of([](OpGraphSpec& s) { s.nodes[3].shapes = {{8, 31}}; }) == "/nodes/3/shape");
@@ -101,7 +102,7 @@ TEST_CASE("op graph: operands must go together") {
         }) == "/nodes/3/attrs/index");
 }
 
-TEST_CASE("op graph: operands may not grow out of bounds when broadcast") {
+TEST_CASE("op graph: broadcast operands must not become too large") {
   constexpr std::int64_t kMany = std::int64_t{1} << 20;
   OpGraphSpec spec;
   spec.nodes = {node("x", OpKind::kPlaceholder, {kMany, kMany}),
@@ -112,13 +113,13 @@ TEST_CASE("op graph: operands may not grow out of bounds when broadcast") {
   CHECK(graph.error().where == "/nodes/2");
 }
 
-TEST_CASE("op graph: a bias of a linear is not known") {
+TEST_CASE("op graph: linear has no bias operand") {
   const Error error = error_of([](OpGraphSpec& s) { s.nodes[2].attrs.bias = true; });
   CHECK(error.code == ErrorCode::kUnsupported);
   CHECK(error.where == "/nodes/2");
 }
 
-TEST_CASE("op graph: a tuple is made by a split and read by an index in range") {
+TEST_CASE("op graph: tuples come from split and are read with an index in range") {
   OpGraphSpec spec;
   spec.nodes = {node("x", OpKind::kPlaceholder, {8, 4}), node("split", OpKind::kSplit, {4, 4}, {0}),
                 node("item", OpKind::kGetitem, {4, 4}, {1})};

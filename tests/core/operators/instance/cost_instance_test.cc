@@ -37,7 +37,7 @@ bool chance(Random& random, double share) {
   return static_cast<double>(random.next() >> 11) < share * 9007199254740992.0;  // 2^53
 }
 
-// A triangle: edges may go in a circle.
+// A triangle: edges may form a cycle.
 CostInstanceSpec triangle() {
   CostInstanceSpec spec;
   spec.nodes = {{"a", {1, 2}}, {"b", {10, 20}}, {"c", {100}}};
@@ -62,7 +62,7 @@ CostInstance make(CostInstanceSpec spec) {
   return std::move(instance).value();
 }
 
-// The sum over everything, by time, straight from the spec.
+// Adds up all costs of a choice directly from the description.
 double naive_cost(const CostInstanceSpec& spec, const std::vector<std::uint32_t>& choice) {
   double cost = 0;
   for (std::size_t n = 0; n < spec.nodes.size(); ++n)
@@ -88,7 +88,7 @@ std::int64_t naive_peak(const CostInstanceSpec& spec, const std::vector<std::uin
 
 }  // namespace
 
-TEST_CASE("cost instance: the frame of these tests is accepted, and its sums are right") {
+TEST_CASE("cost instance: the instance that these tests change is valid, and its sums are right") {
   const CostInstance instance = make(triangle());
   CHECK(instance.num_nodes() == 3);
   CHECK(instance.num_strategies() == 5);
@@ -127,7 +127,7 @@ TEST_CASE("cost instance: malformed input is refused with its place") {
   begins(error_after([](auto& s) { s.limits[1] = -1; }), "/limits/1: ");
 }
 
-TEST_CASE("cost instance: bytes that may add up beyond 2^62 are refused where they meet only") {
+TEST_CASE("cost instance: bytes above 2^62 are refused only if they can be live together") {
   constexpr std::int64_t kHalf = std::int64_t{1} << 61;
   const auto with = [](std::int64_t first, std::int64_t second, LiveInterval live) {
     return error_after([&](CostInstanceSpec& spec) {
@@ -141,7 +141,8 @@ TEST_CASE("cost instance: bytes that may add up beyond 2^62 are refused where th
   CHECK_FALSE(with(1, std::numeric_limits<std::int64_t>::max(), {2, 9}).empty());
 }
 
-TEST_CASE("cost instance: infinite costs forbid, and limits below the least use allow nothing") {
+TEST_CASE(
+    "cost instance: infinite costs forbid a choice, and limits below the smallest use allow none") {
   CostInstanceSpec spec = triangle();
   spec.nodes[0].costs[0] = kForbidden;
   spec.matrices[0].entries[3] = kForbidden;
@@ -189,7 +190,8 @@ TEST_CASE("cost instance: evaluate agrees with sums over the description") {
   }
 }
 
-TEST_CASE("random cost instance: repeatable, mostly forbidden, solvable at its limit only") {
+TEST_CASE(
+    "random cost instance: repeatable, mostly forbidden, feasible at its limit and not below") {
   RandomCostInstanceStyle style;
   style.num_nodes = 3000;
   const CostInstanceSpec one = random_cost_instance(7, style);
@@ -280,14 +282,14 @@ TEST_CASE("lowered instance: merged nodes cost what the operators cost together"
     const std::vector<std::uint32_t> operators = lowered->operator_choice(choice);
     const CostEvaluation merged = evaluate(lowered->instance(), choice);
     const CostEvaluation given = evaluate(lowered->graph(), operators);
-    CHECK(merged.total() == given.total());  // whole numbers: exact in any order
+    CHECK(merged.total() == given.total());  // integers: exact in any order
     CHECK(merged.peak_bytes == given.peak_bytes);
     for (std::size_t n = 0; n < 12; ++n)
       CHECK(operators[n] == operators[leaders[n]]);
   }
 }
 
-TEST_CASE("lowered instance: circles and unequal numbers of strategies are refused") {
+TEST_CASE("lowered instance: cycles and unequal numbers of strategies are refused") {
   const CostInstanceSpec spec = triangle();
   const std::vector<std::uint32_t> circle{1, 0, 2};
   const std::vector<std::uint32_t> unequal{0, 1, 0};

@@ -12,7 +12,7 @@ namespace {
 
 using namespace shardwright::operators;
 
-// The count by its definition: drop axes down to the common prefix, then append.
+// The difference by its definition: drop axes down to the common prefix, then append.
 int slow_difference(DimSpec from, DimSpec to) {
   std::vector<int> a;
   std::vector<int> b;
@@ -48,7 +48,7 @@ TEST_CASE("dim spec: axes are named in ascending order") {
   CHECK(DimSpec{}.last_axis() == -1);
 }
 
-TEST_CASE("dim spec: the difference is that of dropping and appending, for all pairs") {
+TEST_CASE("dim spec: the difference counts dropped and appended axes, for all pairs") {
   int different = 0;
   for (int from = 0; from < 256; ++from) {
     for (int to = 0; to < 256; ++to) {
@@ -65,7 +65,7 @@ TEST_CASE("dim specs: the difference of a sequence sums over dimensions") {
   CHECK(difference(DimSpecs(3), DimSpecs(3)) == 0);
 }
 
-TEST_CASE("dim specs: text is read back, brackets and spaces ignored") {
+TEST_CASE("dim specs: text is parsed; brackets and spaces are ignored") {
   CHECK(round_trip("S0,R,S1") == "S0,R,S1");
   CHECK(round_trip("[S01, R]") == "S01,R");
   CHECK(round_trip("") == "");
@@ -91,7 +91,7 @@ TEST_CASE("dim specs: a change touches one dimension") {
   CHECK(DimSpecs(2) != DimSpecs(3));
 }
 
-TEST_CASE("dim specs: an axis of two dimensions is noticed") {
+TEST_CASE("dim specs: an axis that is used in two dimensions is found") {
   CHECK(DimSpecs::parse("S0,R,S12")->disjoint());
   CHECK_FALSE(DimSpecs::parse("S0,S02")->disjoint());
   CHECK_FALSE(DimSpecs::parse("R,S7,R,R,R,R,R,S7")->disjoint());

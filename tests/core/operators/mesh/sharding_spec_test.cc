@@ -34,7 +34,7 @@ TEST_CASE("spec table: equal shapes and specs are one object") {
   CHECK(table.num_specs() == 2);
 }
 
-TEST_CASE("spec table: elements per device are the shares multiplied") {
+TEST_CASE("spec table: elements per device follow from the shares of all dimensions") {
   SpecTable table(mesh({2, 4}));
   const TensorShape* shape = table.shape(std::vector<std::int64_t>{16, 12});
   CHECK(table.intern(shape, specs("R,R"))->local_elements == 192);
@@ -45,7 +45,7 @@ TEST_CASE("spec table: elements per device are the shares multiplied") {
   CHECK(table.intern(scalar, specs(""))->local_elements == 1);
 }
 
-TEST_CASE("spec table: specs that cannot be are not added") {
+TEST_CASE("spec table: invalid specs are not added") {
   SpecTable table(mesh({2, 4}));
   const TensorShape* shape = table.shape(std::vector<std::int64_t>{6, 8});
   for (const char* text : {"S1,R", "S01,R", "S0,S0", "S2,R", "R", "R,R,R", "R,S12", ""}) {
@@ -57,7 +57,7 @@ TEST_CASE("spec table: specs that cannot be are not added") {
   CHECK(table.find_or_add(shape, specs("R,S01")) != nullptr);
 }
 
-TEST_CASE("spec table: threads that ask the same get the same objects") {
+TEST_CASE("spec table: threads that ask for equal specs get the same objects") {
   SpecTable table(mesh({2, 2}));
   constexpr std::size_t kThreads = 4;
   std::vector<std::vector<const ShardingSpec*>> found(kThreads);

@@ -35,7 +35,7 @@ Step concat(std::vector<Part> parts) {
 
 }  // namespace
 
-TEST_CASE("simulate: a gather of both halves is right, of one half it is not") {
+TEST_CASE("simulate: a gather of both halves is accepted, a gather of one half is not") {
   const DistAttr source{kPair, {0}, {}};
   const DistAttr target{kPair, {-1}, {}};
   ReshardPlan plan;
@@ -48,7 +48,7 @@ TEST_CASE("simulate: a gather of both halves is right, of one half it is not") {
   CHECK(simulate({8}, source, target, plan).problem.ends_with("wrong data"));
 }
 
-TEST_CASE("simulate: members that name different groups are found out") {
+TEST_CASE("simulate: members that name different groups are an error") {
   const DistAttr source{kPair, {0}, {}};
   const DistAttr target{kPair, {-1}, {}};
   ReshardPlan plan;
@@ -61,7 +61,7 @@ TEST_CASE("simulate: members that name different groups are found out") {
   CHECK(simulate({8}, source, target, plan).groups_disagree);
 }
 
-TEST_CASE("simulate: a send waits for its receiver, and nobody sends to itself") {
+TEST_CASE("simulate: a send waits for its receiver, and no rank sends to itself") {
   const Part low{{0, 4}};
   const Part high{{4, 8}};
   const DistAttr source{kPair, {0}, {}};
@@ -79,7 +79,7 @@ TEST_CASE("simulate: a send waits for its receiver, and nobody sends to itself")
   CHECK(simulate({8}, source, target, plan).sends_to_itself);
 }
 
-TEST_CASE("simulate: every reduction comes out exactly") {
+TEST_CASE("simulate: every reduction is exact") {
   for (const Reduction due : {Reduction::kSum, Reduction::kAvg, Reduction::kMax}) {
     const DistAttr source{kPair, {-1}, {due}};
     const DistAttr target{kPair, {-1}, {}};
