@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compiles every installed header by itself and checks that it reaches none of the libraries behind the planner.
+"""Compiles every installed header by itself and checks that it includes none of the libraries behind the planner.
 
-Usage: check_headers.py --cc CC --cxx CXX FOLDER. Exits 1 where a header does not compile or reaches such a library.
+Usage: check_headers.py --cc CC --cxx CXX FOLDER. Exits 1 if a header does not compile or includes such a library.
 """
 
 import argparse
@@ -18,7 +18,7 @@ C_HEADERS = ("shardwright.h", "shardwright_types.h")
 
 
 def fault(arguments, header):
-    """What is wrong with one header, or nothing."""
+    """Returns what is wrong with one header, or None."""
     in_c = header.name in C_HEADERS
     languages = [(arguments.cxx, "c++", "c++20")] + ([(arguments.cc, "c", "c11")] if in_c else [])
     for compiler, language, standard in languages:

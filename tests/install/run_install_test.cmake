@@ -33,7 +33,7 @@ file(REMOVE_RECURSE ${WORK_DIR}/moved ${WORK_DIR}/installed ${WORK_DIR}/embed)
 file(MAKE_DIRECTORY ${WORK_DIR})
 
 if(SHARED)
-  # Beside the build that runs the test: paths from there to the sources are the same, so a compiler cache serves both.
+  # Next to the build that runs the test: relative paths to the sources are the same, so a compiler cache serves both.
   string(APPEND BUILD_DIR -shared)
   run(${CMAKE_COMMAND} -S ${SOURCE_DIR} -B ${BUILD_DIR} -G ${GENERATOR} -D CMAKE_BUILD_TYPE=${CONFIG}
     -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -D BUILD_SHARED_LIBS=ON
@@ -42,7 +42,7 @@ if(SHARED)
 endif()
 
 run(${CMAKE_COMMAND} --install ${BUILD_DIR} --config ${CONFIG} --prefix ${WORK_DIR}/installed)
-# A package that remembers where it was installed finds nothing there any more.
+# After this move, a package with absolute paths of its installation fails.
 file(RENAME ${WORK_DIR}/installed ${prefix})
 
 expect_version(${prefix}/bin/shardwright --version)
@@ -65,7 +65,7 @@ if(PKG_CONFIG)
 endif()
 
 if(SHARED)
-  # Every symbol that leaves a library carries its version; nothing of other people's leaves it.
+  # A library exports only its own symbols, and each of them has a version.
   foreach(module core search runtime)
     execute_process(COMMAND ${NM} -D --defined-only --with-symbol-versions ${prefix}/${LIBDIR}/libshardwright_${module}.so
       OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the shape of the house: directions of includes (here and in rooms.py), sizes (sizes.py), the top level.
+"""Checks the structure of the sources: directions of includes (here and in rooms.py), sizes (sizes.py), the top level.
 
 Usage: check_layering.py ROOT. Prints one `file:line: rule: what` per violation and exits 1 when there is one.
 """
@@ -51,7 +51,7 @@ class Include:
         self.target = target
         self.quoted = quoted
         self.layer = target.split("/")[0]
-        # A path of the house counts as such in angle brackets too, or brackets would be the way around every rule.
+        # A path of ours counts in angle brackets too; otherwise brackets would evade every rule.
         self.ours = quoted or (self.layer in LAYERS and "/" in target)
 
 
@@ -140,7 +140,7 @@ def file_violations(path, lines, includes):
 
 
 def public_header_violations(includes_by_path):
-    """A public header must not reach the machinery, however many of our headers lie between."""
+    """A public header must not include the machinery, not even through other headers of ours."""
     for public in PUBLIC_RUNTIME_HEADERS:
         seen, waiting = {public}, [public]
         while waiting:
@@ -154,7 +154,7 @@ def public_header_violations(includes_by_path):
 
 
 def ignored_at_top_level(root):
-    """The patterns of .gitignore that speak of the top level, for a tree that is not a git checkout."""
+    """Returns the patterns of .gitignore for the top level, for a tree that is not a git checkout."""
     patterns = [".git"]
     try:
         with open(os.path.join(root, ".gitignore"), encoding="utf-8") as file:

@@ -64,7 +64,7 @@ BAD = {
 }
 
 
-# Rules about rooms speak up as well where an include breaks an older rule.
+# An include that breaks another rule may break the rules about rooms, too.
 ROOM_RULES = ("rooms", "cycle")
 
 FUNCTION = """int Sum::of(int a,

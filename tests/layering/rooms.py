@@ -1,4 +1,4 @@
-"""The rooms of the house: which folder may include which (rooms.txt), and what a folder may hold."""
+"""The rooms of the sources: which folder may include which (rooms.txt), and what a folder may contain."""
 
 import os
 import re
@@ -31,7 +31,7 @@ def room_of(folder, rooms):
 
 
 def direction_violations(includes_by_path, rooms):
-    """Includes that no row allows, and folders that no row speaks of."""
+    """Reports includes that no row allows, and folders that belong to no room."""
     for path, includes in includes_by_path.items():
         folder = os.path.dirname(path)
         if path.split("/")[0] not in FLOORS:
@@ -50,7 +50,7 @@ def direction_violations(includes_by_path, rooms):
 
 
 def table_violations(folders, rooms):
-    """Rows about rooms that do not exist."""
+    """Reports rows of rooms that do not exist."""
     for room, allowed in rooms.items():
         if room not in OPTIONAL and not any(folder == room or folder.startswith(room + "/") for folder in folders):
             yield TABLE, 1, "rooms", f"{room} has a row and no files"
@@ -72,7 +72,7 @@ def graph_of_folders(includes_by_path):
 
 
 def cycle_violations(includes_by_path):
-    """Reports each include that closes a circle of folders, with the way back."""
+    """Reports each include that closes a cycle of folders, with the path back."""
     graph = graph_of_folders(includes_by_path)
     for folder in sorted(graph):
         for target, (path, include) in sorted(graph[folder].items()):
@@ -100,7 +100,7 @@ def way_between(graph, start, goal):
 
 
 def crowd_violations(paths):
-    """Folders with more files than one overlooks."""
+    """Reports folders with too many files."""
     counts = {}
     for path in paths:
         counts[os.path.dirname(path)] = counts.get(os.path.dirname(path), 0) + 1
@@ -110,7 +110,7 @@ def crowd_violations(paths):
 
 
 def listing_violations(root, paths):
-    """Every source file of the floors is listed once, by the CMakeLists.txt of its folder or of one above it."""
+    """Checks that the CMakeLists.txt of its folder, or of one above, lists each source file once."""
     listed = {}
     for floor in FLOORS:
         for folder, _, names in os.walk(os.path.join(root, floor)):
@@ -128,7 +128,7 @@ def listing_violations(root, paths):
 
 
 def test_violations(root, texts):
-    """The tests of a floor lie as what they test lies, and each file has a namespace of its own."""
+    """Checks that the tests of a floor are in the same folders as the sources, each file in a namespace of its own."""
     for path, text in texts.items():
         folder, name = os.path.split(path)
         if not path.startswith("tests/") or not name.endswith("_test.cc"):

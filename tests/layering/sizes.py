@@ -5,7 +5,7 @@ import re
 
 FILE_LIMIT, FILE_P90_LIMIT = 400, 240
 FUNCTION_LIMIT, FUNCTION_P90_LIMIT = 60, 24
-# (path, function): why it may be longer. Empty is what it should be.
+# (path, function): why it may be longer. Should stay empty.
 EXCEPTIONS = {}
 
 # A preprocessor line may hold half a block, so its braces do not count.
@@ -20,12 +20,12 @@ NAME = re.compile(r"([~\w:]+(?:\s*operator\s*[^\s(]+|operator\s*\(\))?)\s*\(")
 
 
 def without_noise(text):
-    """Blanks comments, strings and preprocessor lines, and keeps line breaks."""
+    """Removes comments, strings and preprocessor lines, but keeps line breaks."""
     return NOISE.sub(lambda match: "\n" * match.group(0).count("\n"), text)
 
 
 class Head:
-    """What stands before an opening brace: from the end of the last statement on."""
+    """The text before an opening brace, from the end of the last statement on."""
 
     def __init__(self):
         self.clear()
@@ -40,7 +40,7 @@ class Head:
         self.depth += {"(": 1, ")": -1}.get(character, 0)
 
     def opens(self):
-        """function, scope (members or declarations follow) or value (an initialiser)."""
+        """Returns what the brace opens: "function", "scope" (members or declarations) or "value" (an initialiser)."""
         text = self.text.strip()
         text = re.sub(r"^(?:(?:public|private|protected)\s*:\s*)+", "", text)
         if TYPE_OR_NAMESPACE.match(text) and not self.is_function(text):

@@ -1,4 +1,4 @@
-"""The check of counted figures: what fails, what passes, what raising a baseline asks for."""
+"""The check of counted figures: what fails, what passes, and what raising a baseline requires."""
 
 from __future__ import annotations
 

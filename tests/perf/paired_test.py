@@ -17,7 +17,7 @@ class PairedTest(unittest.TestCase):
                 a = support.noisy(seed, 20, 1.0, noise)
                 b = support.noisy(seed + 10_000, 20, 1.0, noise)
                 wrong += paired.compare(a, b).verdict in ("slower", "faster")
-            # 300 comparisons in all; none may be wrong, which is what the floor and the A/A spread are for.
+            # 300 comparisons in all. The floor and the A/A spread must keep every one of them right.
             self.assertEqual(wrong, 0, f"noise {noise}")
 
     def test_ten_percent_more_is_slower_and_ten_percent_less_is_faster(self) -> None:

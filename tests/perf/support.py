@@ -26,7 +26,7 @@ def load_script(path: Path) -> ModuleType:
 
 
 def noisy(seed: int, count: int, center: float, noise: float, disturbed: float = 0.1) -> list[float]:
-    """Run times with a lognormal noise, of which a share is disturbed by somebody else's work."""
+    """Run times with lognormal noise; a share of them is disturbed by other work on the machine."""
     source = random.Random(seed)
     return [center * source.lognormvariate(0, noise) * (1.5 if source.random() < disturbed else 1) for _ in range(count)]
 

@@ -5,7 +5,7 @@ namespace shardwright::best_property_test {
 
 using namespace shardwright::test_support;
 
-TEST_CASE("best: finds a plan wherever there is one, and none is better") {
+TEST_CASE("best: finds a plan if there is one, and no plan is better") {
   for (const std::uint64_t seed : seeds({201, 202})) {
     const BestCounts counts = check_small_plans(seed, 100, false);
     CHECK(counts.feasible > 50);

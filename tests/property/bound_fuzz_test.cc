@@ -1,4 +1,5 @@
-// Ten thousand small problems: no bound above a rating, whatever is done to its certificate.
+// Ten thousand small problems: no bound is above the best rating, however its certificate is
+// changed.
 #include <cmath>
 #include <cstdint>
 #include <limits>

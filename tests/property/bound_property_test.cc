@@ -20,7 +20,7 @@ BoundCounts check_many(std::uint64_t seed, int problems, bool rules) {
 
 }  // namespace
 
-TEST_CASE("bound: never above the least rating, and nearly always proved to be it") {
+TEST_CASE("bound: never above the least rating, and nearly always equal to it") {
   for (const std::uint64_t seed : seeds({91, 92})) {
     const BoundCounts counts = check_many(seed, 500, false);
     CHECK(counts.feasible > 250);

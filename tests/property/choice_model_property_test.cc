@@ -1,4 +1,4 @@
-// Choices under random rules against every placement that there is.
+// Choices under random rules, compared with all placements.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -87,7 +87,8 @@ std::shared_ptr<const SearchSpace> random_options(Random& random, ProblemSpec sp
           {kGridShard, local * std::max(1U, std::min(world / local, 2U))},
           {kRowWise, world}};
       const auto [type, shards] = kinds[random.below(std::size(kinds))];
-      // No option replaces one that takes less memory but longer.
+      // Here each option takes less time and more memory than the one before, so none replaces
+      // another.
       const double ms =
           replaceable ? static_cast<double>(1 + random.below(4)) : static_cast<double>(100 - i);
       const std::int64_t bytes = replaceable ? 10 + static_cast<std::int64_t>(random.below(20))
@@ -105,7 +106,7 @@ struct Placed {
   std::vector<std::uint32_t> shards;  // by rank
 };
 
-// Every placement of every option that the rules of its table and its sharding type allow.
+// Returns all placements of all options that the rules of the table and the sharding type allow.
 std::vector<std::vector<Placed>> placements(const SearchSpace& space) {
   const Problem& problem = space.problem();
   const std::uint32_t world = problem.topology().world_size();
@@ -144,7 +145,7 @@ std::uint32_t mask(const Placed& placed, GroupScope on) {
   return on == GroupScope::kRank ? placed.rank_mask : placed.host_mask;
 }
 
-// Whether the groups allow these placements of tables 0, 1, ... side by side.
+// Returns true if the groups allow these placements of tables 0, 1, ... together.
 bool compatible(const ProblemSpec& spec, const std::vector<const Placed*>& chosen) {
   const auto each_pair = [&](const TableGroup& group, const auto& test) {
     for (std::size_t a = 0; a < chosen.size(); ++a) {
@@ -189,7 +190,7 @@ std::vector<bool> chosen_by(const ChoiceModel& model, std::size_t options) {
   return kept;
 }
 
-// Placements that differ in neither option nor ranks taken count once.
+// Keeps one of the placements with the same option and the same set of ranks.
 void drop_alike(std::vector<std::vector<Placed>>& by_table) {
   for (std::vector<Placed>& placements : by_table) {
     const auto key = [](const Placed& p) { return std::pair(p.option, p.rank_mask); };
@@ -202,7 +203,7 @@ void drop_alike(std::vector<std::vector<Placed>>& by_table) {
   }
 }
 
-// Where groups are refused beside what tables may do alone, no placement obeys them.
+// If a problem is refused only because of its groups, no placement may obey them.
 void check_contradiction(Random& random, ProblemSpec spec) {
   ProblemSpec alone = spec;
   alone.keep_together.clear();
@@ -218,7 +219,7 @@ void check_contradiction(Random& random, ProblemSpec spec) {
 
 }  // namespace
 
-TEST_CASE("choice model: exactly the options are left out that no placement under the rules uses") {
+TEST_CASE("choice model: an option is left out exactly if no placement under the rules uses it") {
   std::size_t dropped = 0, kept = 0, nothing = 0, refused = 0;
   for (const std::uint64_t seed : seeds({71, 72})) {
     INFO("SHARDWRIGHT_TEST_SEED=", seed);
@@ -263,7 +264,7 @@ TEST_CASE("choice model: exactly the options are left out that no placement unde
   CHECK(refused > 10);
 }
 
-TEST_CASE("choice model: what is left reaches the best rating under the rules") {
+TEST_CASE("choice model: the remaining options reach the best rating under the rules") {
   std::size_t feasible = 0, smaller = 0;
   for (const std::uint64_t seed : seeds({73})) {
     INFO("SHARDWRIGHT_TEST_SEED=", seed);

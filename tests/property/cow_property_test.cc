@@ -1,4 +1,4 @@
-// Random operations on many live versions against plain vectors.
+// Random operations on many live versions, compared with plain vectors.
 #include <doctest/doctest.h>
 
 #include <cstdint>

@@ -20,8 +20,9 @@ using namespace shardwright;
 using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 
-// TorchRec's memory-balanced partitioner sets one limit for all devices, also above what a small
-// one has: where ranks differ in memory its plan may overfill one, in compat mode ours too.
+// TorchRec's memory-balanced partitioner sets one memory limit for all devices, which may be above
+// the memory of a small one. So if ranks differ in memory, its plan may overfill a rank, and so may
+// compat mode's.
 bool may_overfill(const Problem& problem, const Topology& available) {
   return problem.spec().partitioner.type == PartitionerSpec::Type::kMemoryBalanced &&
          !available.uniform();
@@ -76,7 +77,7 @@ void check_plan(const Problem& problem, const EmbeddingPlanResult& result) {
   }
 }
 
-// The problem with memory set aside, a margin and measured kernels.
+// Returns the problem with memory set aside, a margin and measured kernels.
 std::shared_ptr<const Problem> limited(Random& random, const Problem& problem) {
   ProblemSpec spec = problem.spec();
   for (const Storage& rank : problem.topology().storage()) {
@@ -146,7 +147,7 @@ TEST_CASE("planner: every plan passes the verifier, and its rating is the verifi
       INFO("problem ", i);
       const auto problem = random_problem(random, style);
       const Result<EmbeddingPlanResult> result = plan_embedding(problem, options);
-      if (!result.ok()) continue;  // constraints that leave nothing
+      if (!result.ok()) continue;  // constraints that leave no option
       if (!result->plan) {
         check_failure(*result);
         ++seen.failures;

@@ -1,4 +1,4 @@
-// The search against a naive planner: every proposal, every rank, every rating, bit for bit.
+// The search, compared with a naive planner: every proposal, rank and rating, bit for bit.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -65,7 +65,7 @@ void check_plan(const SearchRun& own, const naive::Outcome& expected) {
   }
 }
 
-// How often the random problems reach what the test is about.
+// Counts how often the random problems reach the cases that the test is about.
 struct Coverage {
   std::size_t feasible = 0;
   std::size_t failed = 0;
@@ -102,7 +102,7 @@ void compare(const std::shared_ptr<const SearchSpace>& space, const Topology& av
 
 }  // namespace
 
-TEST_CASE("search: random spaces with arbitrary shard costs go as the naive planner goes") {
+TEST_CASE("search: random spaces with arbitrary shard costs give the naive planner's results") {
   for (const std::uint64_t seed : seeds({1, 2, 3})) {
     INFO("SHARDWRIGHT_TEST_SEED=", seed);
     Random random(seed);
@@ -115,7 +115,7 @@ TEST_CASE("search: random spaces with arbitrary shard costs go as the naive plan
       const auto problem = random_problem(random, style);
       compare(random_space(random, problem), problem->topology(), coverage);
     }
-    // Both outcomes, every way of placing and both partitioners come up often.
+    // Both outcomes, every kind of placement and both partitioners must occur often.
     CHECK(coverage.feasible > 5000);
     CHECK(coverage.failed > 5000);
     CHECK(coverage.cached > 1000);
@@ -125,7 +125,7 @@ TEST_CASE("search: random spaces with arbitrary shard costs go as the naive plan
   }
 }
 
-TEST_CASE("search: random problems with estimated costs go as the naive planner goes") {
+TEST_CASE("search: random problems with estimated costs give the naive planner's results") {
   for (const std::uint64_t seed : seeds({11, 12})) {
     INFO("SHARDWRIGHT_TEST_SEED=", seed);
     Random random(seed);

@@ -1,4 +1,4 @@
-// Exact arithmetic against the loops that it stands for, to the last bit.
+// Exact arithmetic, compared to the last bit with the loops that it replaces.
 #include <doctest/doctest.h>
 
 #include <bit>
@@ -21,7 +21,7 @@ using shardwright::WideUnsigned;
 using shardwright::test_support::Random;
 using shardwright::test_support::seeds;
 
-// The compiler may not turn this into anything but additions: floating point does not associate.
+// The compiler must keep these additions, since floating-point addition is not associative.
 double loop(double sum, double value, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i)
     sum += value;
@@ -32,7 +32,7 @@ bool same_bits(double a, double b) {
   return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
 }
 
-// 52 random bits, or few, or all ones: what makes ties and carries.
+// 52 random bits, few bits, or all ones: these cause ties and carries.
 double random_mantissa(Random& random) {
   const std::uint64_t all = (std::uint64_t{1} << 52) - 1;
   std::uint64_t bits = 0;
@@ -60,7 +60,7 @@ int between(Random& random, int low, int high) {
   return low + static_cast<int>(random.below(static_cast<std::size_t>(high - low + 1)));
 }
 
-// A sum and a value whose magnitudes meet in an interesting way.
+// A sum and a value whose magnitudes make the addition interesting.
 std::pair<double, double> random_case(Random& random) {
   const int exponent = between(random, -60, 60);
   const double sum = std::ldexp(random_mantissa(random), exponent);
@@ -73,7 +73,7 @@ std::pair<double, double> random_case(Random& random) {
       return {sum, 0};
     case 3:  // a few units in the last place of the sum, with a half: ties
       return {sum, std::ldexp(static_cast<double>(random.below(16)) + 0.5, exponent - 52)};
-    case 4:  // around half a unit: the sum may stand still
+    case 4:  // around half a unit: the sum may stop growing
       return {sum, std::ldexp(random_mantissa(random), exponent - between(random, 51, 54))};
     case 5: {  // denormals
       const double least = std::numeric_limits<double>::denorm_min();
@@ -92,7 +92,7 @@ std::pair<double, double> random_case(Random& random) {
 
 // n / d by long division in binary: the first 53 digits from the leading one on, and what follows.
 double long_division(WideUnsigned n, std::uint64_t d) {
-  std::vector<int> digits;  // 128 before the point, then as many as it takes
+  std::vector<int> digits;  // 128 before the point, then as many as needed
   WideUnsigned rest = 0;
   for (int i = 127; i >= 0; --i) {
     rest = rest << 1 | (n >> i & 1);
@@ -122,7 +122,7 @@ double long_division(WideUnsigned n, std::uint64_t d) {
 
 }  // namespace
 
-TEST_CASE("add_repeatedly: is the loop to the last bit") {
+TEST_CASE("add_repeatedly: equals the loop to the last bit") {
   for (const std::uint64_t seed : seeds({1, 2, 3, 4})) {
     CAPTURE(seed);
     Random random(seed);
@@ -143,7 +143,7 @@ TEST_CASE("add_repeatedly: is the loop to the last bit") {
   }
 }
 
-TEST_CASE("add_repeatedly: is the loop to the last bit over many powers of two") {
+TEST_CASE("add_repeatedly: equals the loop to the last bit, over many powers of two") {
   for (const std::uint64_t seed : seeds({5})) {
     CAPTURE(seed);
     Random random(seed);
@@ -159,7 +159,8 @@ TEST_CASE("add_repeatedly: is the loop to the last bit over many powers of two")
   }
 }
 
-TEST_CASE("add_repeatedly: adding in two parts is adding at once, for counts no loop reaches") {
+TEST_CASE(
+    "add_repeatedly: adding in two parts equals adding at once, for counts too large for a loop") {
   for (const std::uint64_t seed : seeds({6, 7})) {
     CAPTURE(seed);
     Random random(seed);
@@ -179,7 +180,7 @@ TEST_CASE("add_repeatedly: adding in two parts is adding at once, for counts no 
   }
 }
 
-TEST_CASE("true_divide: is long division to the last bit") {
+TEST_CASE("true_divide: equals long division to the last bit") {
   for (const std::uint64_t seed : seeds({8, 9})) {
     CAPTURE(seed);
     Random random(seed);

@@ -1,4 +1,4 @@
-// Explanations of random problems against the verifier and against every plan.
+// Explanations of random problems, compared with the verifier and with all plans.
 #include "runtime/embedding/explain/explain.h"
 
 #include <algorithm>
@@ -35,8 +35,8 @@ std::shared_ptr<const Problem> make(ProblemSpec spec) {
   return made.ok() ? std::make_shared<const Problem>(std::move(made).value()) : nullptr;
 }
 
-// Every way of putting the shards of an option on ranks that the verifier accepts beside the other
-// tables; empty where there are too many ways to try. First: whether any is accepted.
+// Tries all ways of placing the shards of an option beside the other tables, and keeps the least
+// rating that the verifier accepts. Callers check small_enough() first.
 struct EveryPlacement {
   const Explanation& explanation;
   const Plan& plan;
@@ -86,7 +86,7 @@ bool only_memory(const Evaluation& evaluation) {
                      [](const Violation& v) { return v.kind == Violation::Kind::kOutOfMemory; });
 }
 
-// What the explanation says of one option, against the plan with that option.
+// Checks what the explanation says about one option against the plan with that option.
 void check_option(const Explanation& explanation, std::size_t position, const OptionCost& cost,
                   bool rules_by_shard, OptionCounts& counts) {
   const Plan& plan = *explanation.result.plan;
@@ -119,7 +119,7 @@ void check_option(const Explanation& explanation, std::size_t position, const Op
   if (fits && every.least) CHECK(same(*every.least, *cost.rating));
 }
 
-// Rules that say where tables may be, now and then.
+// Adds rules about the places of tables to some problems.
 void add_rules(Random& random, ProblemSpec& spec) {
   const auto world = static_cast<std::size_t>(spec.topology.world_size);
   for (Table& table : spec.tables) {
@@ -169,7 +169,8 @@ OptionCounts check_option_costs(std::uint64_t seed, int problems, bool rules) {
   return counts;
 }
 
-// One to four tables of 1 to 4 GiB on a small machine of little memory, some of them not to be cut.
+// One to four tables of 1 to 4 GiB on a small machine with little memory. Some tables must not be
+// split.
 ProblemSpec crowded(Random& random) {
   ProblemSpec spec = test_support::problem_spec(
       1 + random.below(4), 1 + static_cast<std::int64_t>(random.below(3)), 0, 4'000'000, 64);
@@ -192,7 +193,7 @@ ProblemSpec crowded(Random& random) {
   return spec;
 }
 
-// Whether any plan exists at all.
+// Returns true if any plan exists.
 bool has_plan(const ProblemSpec& spec) {
   const auto problem = make(spec);
   if (!problem) return false;
@@ -203,7 +204,7 @@ bool has_plan(const ProblemSpec& spec) {
   return test_support::least_rating({*space, reservation->topology}).has_value();
 }
 
-// The changed problem; `less` steps short of it.
+// Returns the problem with the remedy applied, `less` steps short of it.
 ProblemSpec changed(ProblemSpec spec, const Remedy& remedy, int less) {
   const double direction = remedy.to > remedy.from ? -1 : 1;
   double value = remedy.to + direction * less * remedy.step;
@@ -280,7 +281,7 @@ void check_set(const ProblemSpec& spec, const Infeasibility& reason) {
 
 }  // namespace
 
-TEST_CASE("explain: an option costs what the verifier says of the plan with it") {
+TEST_CASE("explain: an option costs what the verifier finds for the plan with it") {
   for (const std::uint64_t seed : seeds({901, 902})) {
     const OptionCounts counts = check_option_costs(seed, 60, false);
     CHECK(counts.possible > 200);
@@ -290,7 +291,7 @@ TEST_CASE("explain: an option costs what the verifier says of the plan with it")
   }
 }
 
-TEST_CASE("explain: an option has a place where the rules leave one") {
+TEST_CASE("explain: an option has a place exactly if the rules leave one") {
   for (const std::uint64_t seed : seeds({903, 904})) {
     const OptionCounts counts = check_option_costs(seed, 60, true);
     CHECK(counts.possible > 50);
@@ -299,7 +300,7 @@ TEST_CASE("explain: an option has a place where the rules leave one") {
   }
 }
 
-TEST_CASE("explain: what is named does not fit, what is suggested does, and nothing less") {
+TEST_CASE("explain: the named tables do not fit, the remedies do, and no smaller change does") {
   for (const std::uint64_t seed : seeds({905, 906})) {
     Random random(seed);
     std::size_t infeasible = 0;

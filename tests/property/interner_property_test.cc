@@ -1,4 +1,4 @@
-// Random interning into a tree of layers against maps.
+// Random interning into a stack of layers, compared with maps.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -18,7 +18,7 @@ using shardwright::test_support::Random;
 using shardwright::test_support::seeds;
 
 struct Traits {
-  // Four hashes for a hundred values each: equal hashes are the rule.
+  // Four hashes for hundreds of values, so equal hashes are common.
   static std::uint64_t hash(const std::string& text) {
     return shardwright::hash_mix(0, static_cast<unsigned char>(text.back()) % 4);
   }
@@ -26,13 +26,13 @@ struct Traits {
 };
 using Strings = shardwright::Interner<std::string, Traits>;
 
-// A layer and what it should hold.
+// A layer and the values that it should hold.
 struct Layer {
   std::unique_ptr<Strings> strings;
   std::map<std::string, const std::string*> own;
 };
 
-// What the layer at `depth` should answer: the lowest layer that has the value.
+// Returns the object that the top layer should find: that of the lowest layer that has the value.
 const std::string* expected(const std::vector<Layer>& stack, const std::string& value) {
   for (const Layer& layer : stack) {
     const auto at = layer.own.find(value);
@@ -70,7 +70,7 @@ TEST_CASE("interner: a stack of layers agrees with a stack of maps") {
       } else if (action < 30) {
         right = right && stack.back().strings->find(value) == expected(stack, value);
       } else {
-        // Only the top layer gains values: a base that did would break the rule of the layers.
+        // Only the top layer gains values. Adding to a base that has layers is not allowed.
         const std::string* const known = expected(stack, value);
         const std::string* const pointer = stack.back().strings->intern(value);
         right = right && *pointer == value && (known == nullptr || pointer == known);

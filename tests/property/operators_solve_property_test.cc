@@ -1,5 +1,5 @@
-// Solving operator problems: soft budgets, budgets that nothing keeps and degenerate instances,
-// against looking at every choice.
+// Solving operator problems, compared with trying all choices: soft budgets, infeasible budgets and
+// degenerate instances.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 
 bool same_cost(double a, double b) { return std::abs(a - b) <= 1e-9 * (1 + std::abs(b)); }
 
-// Up to six nodes of up to four strategies, with limits that nothing exceeds.
+// Instances of up to four strategies per node, with limits that no choice exceeds.
 CostInstanceSpec tiny(Random& random, std::size_t nodes, std::size_t edges) {
   CostInstanceSpec spec;
   for (std::uint32_t n = 0; n < nodes; ++n) {
@@ -68,7 +68,8 @@ void for_each_choice(const CostInstance& instance, const Visit& visit) {
   }
 }
 
-// The least of cost(evaluation) over all choices without anything forbidden; kForbidden = none.
+// Returns the least cost(evaluation) of all choices that are not forbidden; kForbidden if there is
+// none.
 template <class Cost>
 double least_by_hand(const CostInstance& instance, const Cost& cost) {
   double least = kForbidden;
@@ -89,7 +90,7 @@ CostInstance made(CostInstanceSpec spec) { return CostInstance::make(std::move(s
 
 }  // namespace
 
-TEST_CASE("soft budget: the cheapest sum of cost and overrun, and what it is made of") {
+TEST_CASE("soft budget: the cheapest sum of cost and overrun, and its parts") {
   for (const std::uint64_t seed : seeds({1, 2})) {
     Random random(seed);
     int over = 0;
@@ -129,7 +130,7 @@ TEST_CASE("soft budget: the cheapest sum of cost and overrun, and what it is mad
   }
 }
 
-TEST_CASE("budget: nothing below the smallest peak, an optimum from there on") {
+TEST_CASE("budget: infeasible below the smallest peak, a proved optimum from there on") {
   for (const std::uint64_t seed : seeds({3, 4})) {
     Random random(seed);
     int checked = 0;
@@ -167,7 +168,7 @@ TEST_CASE("budget: nothing below the smallest peak, an optimum from there on") {
   }
 }
 
-TEST_CASE("degenerate instances: one node, no edges, no node") {
+TEST_CASE("degenerate instances: one node, no edges, no nodes") {
   Random random(5);
   for (int i = 0; i < 100; ++i) {
     CAPTURE(i);
@@ -190,7 +191,7 @@ TEST_CASE("degenerate instances: one node, no edges, no node") {
   CHECK(nothing.objective == 0);
 }
 
-TEST_CASE("largest cost: a dearer optimum is no answer") {
+TEST_CASE("largest cost: an optimum above it is not an answer") {
   Random random(6);
   for (int i = 0; i < 60; ++i) {
     CAPTURE(i);

@@ -37,7 +37,7 @@ INSTALLED = {"torch": "import fbgemm_gpu, torch, torchrec.distributed.planner"}
 
 
 class CannotHave(Exception):
-    """A package or tool that this machine cannot have."""
+    """A package or tool that cannot be installed here."""
 
 
 class Environment:
@@ -72,7 +72,7 @@ class Environment:
             stdin=subprocess.DEVNULL).returncode == 0
 
     def prepare(self):
-        """Makes the environment; one that a time limit cut short is continued."""
+        """Makes the environment, or completes one that a time limit cut short."""
         shared = self.installed_already()
         if not self.python.exists():
             options = ["--system-site-packages"] if shared else []

@@ -1,4 +1,4 @@
-"""What the package does with other packages, and the wheel itself."""
+"""The wheel itself, and the package together with pandas, NumPy and other packages."""
 
 import subprocess
 import sys

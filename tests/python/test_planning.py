@@ -1,4 +1,4 @@
-"""Planning from Python: every way in, every way out."""
+"""Planning from Python: every form of input and output."""
 
 import gzip
 import json

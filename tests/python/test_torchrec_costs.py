@@ -1,4 +1,4 @@
-"""Options and costs of the fast enumeration are the installed release's, to the last bit."""
+"""The fast enumeration gives the options and costs of the installed TorchRec, to the last bit."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""The drop-in as a user meets it: arguments, errors, what TorchRec still plans itself, adapters."""
+"""The drop-in planner as a user meets it: arguments, errors, cases left to TorchRec's planner, adapters."""
 
 import gc
 import inspect
@@ -183,7 +183,7 @@ class DropIn(unittest.TestCase):
 
 
 class Delegated(unittest.TestCase):
-    """What is not searched by the rules of commit a48cef79: TorchRec's own plan, to the letter."""
+    """Cases outside the rules of commit a48cef79 get TorchRec's own plan, exactly."""
 
     def same_plan_by_torchrec(self, case, **options):
         planner, ours = case.plan(EmbeddingShardingPlanner, **options)
@@ -233,7 +233,7 @@ class Delegated(unittest.TestCase):
 
 
 class Differences(unittest.TestCase):
-    """Where this release's rules are not those of commit a48cef79: its own costs are used."""
+    """Cases where this release's rules differ from those of commit a48cef79: the release's costs are used."""
 
     def test_features_rarer_than_one_per_sample_have_smaller_outputs(self):
         constraints = {f"t{i}": ParameterConstraints(pooling_factors=[0.25]) for i in range(6)}

@@ -1,4 +1,4 @@
-"""Plans beside those of the installed TorchRec: compat mode the same, best mode never worse."""
+"""Plans compared with those of the installed TorchRec: compat mode the same, best mode never worse."""
 
 import dataclasses
 import unittest
@@ -12,7 +12,7 @@ WORK = 3_000_000
 
 
 def described(plan):
-    """A ShardingPlan as nested values; nothing of it is left out."""
+    """Returns a ShardingPlan as nested values, complete."""
     found = {}
     for path, module_plan in plan.plan.items():
         for name, parameter in module_plan.items():
@@ -51,7 +51,7 @@ class Plans(unittest.TestCase):
                 self.fits(best)
 
     def fits(self, planner):
-        """The ranks hold the plan, by TorchRec's own figures."""
+        """Checks by TorchRec's own figures that the plan fits on the ranks."""
         free = [device.storage for device in
                 planner._storage_reservation.last_reserved_topology.devices]
         for option in planner._best_plan:

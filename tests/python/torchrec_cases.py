@@ -138,7 +138,7 @@ def _with_optimizers():
 
 
 def cases():
-    """By name. All are small enough for TorchRec's planner to take a few seconds."""
+    """Returns cases by name. Each takes TorchRec's planner a few seconds at most."""
     eight = {"world_size": 8, "local_world_size": 4}
     return {
         "two_tables_grid": Case(Model(ebc=bag_module(bags(2, 1))), eight),

@@ -10,7 +10,8 @@ namespace shardwright::embedding_best_golden_test {
 using namespace shardwright;
 using namespace shardwright::test_support;
 
-TEST_CASE("best golden: what a MILP solver solved is solved and proved within the default work") {
+TEST_CASE(
+    "best golden: cases that a MILP solver solved are solved and proved within the default work") {
   const std::string slow = "30_custom_topology_uneven_hbm_4r";
   int checked = 0;
   const nlohmann::json rows = milp_rows();
@@ -25,8 +26,8 @@ TEST_CASE("best golden: what a MILP solver solved is solved and proved within th
   CHECK(checked == 20);
 }
 
-// TorchRec's scale-up makes options of its own, outside the space that a proof speaks of.
-TEST_CASE("best golden: options that a proposer made are used and nothing is claimed of a bound") {
+// TorchRec's scale-up adds options that are not in the search space, which a bound does not cover.
+TEST_CASE("best golden: options that a proposer added are used, and no bound is claimed") {
   const GoldenBest best = golden_best("26_offload_scaleup_10t_4r", with_work(20'000'000));
   std::size_t made = 0;
   for (std::size_t i = 0; i < best.result.plan->size(); ++i) {

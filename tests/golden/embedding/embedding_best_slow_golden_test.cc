@@ -1,4 +1,4 @@
-// The recorded cases that take best mode seconds, and those that no MILP solver was asked.
+// The recorded cases that take best mode seconds, and those that no MILP solver was run on.
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -11,7 +11,7 @@ namespace shardwright::embedding_best_slow_golden_test {
 using namespace shardwright;
 using namespace shardwright::test_support;
 
-TEST_CASE("best golden: where a MILP solver ran out of time our plan and bound are no worse") {
+TEST_CASE("best golden: if a MILP solver ran out of time, our plan and bound are no worse") {
   int checked = 0;
   const nlohmann::json rows = milp_rows();
   for (const auto& item : rows.items()) {
@@ -30,13 +30,14 @@ TEST_CASE("best golden: uneven memory is solved with ten times the default work"
   check_against_milp(name, milp_rows()[name], with_work(10 * kDefaultBestWork));
 }
 
-TEST_CASE("best golden: with the default work the optimum of uneven memory is found unproved") {
+TEST_CASE(
+    "best golden: with the default work, the optimum of uneven memory is found but not proved") {
   const std::string name = "30_custom_topology_uneven_hbm_4r";
   const double milp = milp_rows()[name]["milp"].get<double>();
   CHECK(*golden_best(name, {}).result.best_rating <= milp * (1 + 2e-4));
 }
 
-TEST_CASE("best golden: never worse than TorchRec where no MILP solver was asked") {
+TEST_CASE("best golden: never worse than TorchRec in the cases that no MILP solver was run on") {
   const nlohmann::json rows = milp_rows();
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator("tests/golden/embedding/cases")) {

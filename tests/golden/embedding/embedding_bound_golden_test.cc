@@ -1,4 +1,4 @@
-// Where a MILP solver proved optimality, so do we.
+// Best mode proves optimality in every case where a MILP solver did.
 #include <string>
 
 #include "tests/support/embedding/checks/golden_bounds.h"
@@ -8,7 +8,7 @@ namespace shardwright::embedding_bound_golden_test {
 using namespace shardwright::test_support;
 using shardwright::embedding::BoundParameters;
 
-TEST_CASE("bound golden: what a MILP solver proved optimal is proved within 10^-4") {
+TEST_CASE("bound golden: cases that a MILP solver proved optimal are proved within 10^-4") {
   constexpr std::uint64_t kWork = 80'000'000;
   const std::string slow = "30_custom_topology_uneven_hbm_4r";
   int proved = 0;

@@ -9,13 +9,13 @@ namespace shardwright::embedding_bound_slow_golden_test {
 using namespace shardwright::test_support;
 using shardwright::embedding::BoundParameters;
 
-TEST_CASE("bound golden: uneven memory is proved optimal with trees") {
+TEST_CASE("bound golden: uneven memory is proved optimal by branch and bound") {
   const std::string name = "30_custom_topology_uneven_hbm_4r";
   const double rating = milp_rows()[name]["milp"].get<double>();
   CHECK(proved_gap(name, rating, 3'000'000'000) <= BoundParameters().optimality_gap);
 }
 
-TEST_CASE("bound golden: where a MILP solver ran out of time our gap is no larger than its own") {
+TEST_CASE("bound golden: if a MILP solver ran out of time, our gap is no larger than its gap") {
   constexpr std::uint64_t kWork = 100'000'000;
   int checked = 0;
   const nlohmann::json rows = milp_rows();

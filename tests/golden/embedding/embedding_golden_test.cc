@@ -1,4 +1,4 @@
-// TorchRec's own answers: every recorded decision must be ours too.
+// TorchRec's own answers: compat mode must make every recorded decision.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -62,7 +62,7 @@ std::vector<std::string> case_names() {
   return names;
 }
 
-// A reservation that fails leaves no search space to record.
+// If the reservation failed, there is no recorded search space.
 bool has_search_space(const GoldenCase& golden) {
   return golden.answer.contains("search_space") && !golden.answer["search_space"].empty();
 }
@@ -77,7 +77,7 @@ void for_each_case(const Check& check) {
   }
 }
 
-// Everything that identifies an option, as text; equal texts are equal options.
+// Returns everything that identifies an option, as text. Equal texts mean equal options.
 std::string identity(const json& option) {
   json shards = json::array();
   for (const json& shard : option["shards"]) {
@@ -126,7 +126,8 @@ void check_reservation(const json& expected, const embedding::Reservation& reser
   }
 }
 
-// Scale-up searches sum tensors in an order of the peer's own; the page of rules allows 1e-9.
+// In scale-up searches TorchRec sums with torch, in an order of its own: ratings may differ by
+// 1e-9.
 bool same_rating(const json& expected, double rating, bool scaleup) {
   const double value = expected.get<double>();
   return scaleup ? std::abs(value - rating) <= 1e-9 * std::abs(value) : value == rating;
@@ -139,7 +140,7 @@ bool uses_scaleup(const embedding::Problem& problem) {
   });
 }
 
-// The proposals of a scale-up search name their options by content.
+// The recorded proposals of a scale-up search describe their options by content.
 bool same_tables(const json& expected, const std::vector<const ShardingOption*>& options,
                  const embedding::Problem& problem) {
   if (expected.size() != options.size()) return false;
@@ -165,7 +166,7 @@ class TraceComparison {
   TraceComparison(const GoldenCase& golden, const ProposalTrace& trace)
       : golden_(golden), trace_(trace), scaleup_(uses_scaleup(*golden.problem)) {}
 
-  // Index of the first proposal that differs, or the number compared.
+  // Returns the index of the first proposal that differs, or the number compared.
   std::size_t first_difference(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       if (!same(golden_.answer["proposals"][i], trace_.proposals[i])) return i;

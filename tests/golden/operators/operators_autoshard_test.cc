@@ -95,7 +95,7 @@ void check_case(const Case& each, const char* count_key, const char* optimal_key
   CHECK(json(schedule(graph, optimal, each.request.model)) == each.recorded[schedule_key]);
 }
 
-TEST_CASE("golden autoshard: the five tables of the pull request row by row") {
+TEST_CASE("golden autoshard: the five tables of the pull request, row by row") {
   const Case each = read_cases("slapo_pr_iterations", CostModel::kV1).front();
   std::size_t next = 0;
   std::vector<std::int64_t> bounds;
@@ -152,7 +152,7 @@ TEST_CASE("golden autoshard: random graphs") {
   }
 }
 
-TEST_CASE("golden autoshard: the command's answers read back as they are recorded") {
+TEST_CASE("golden autoshard: the command's answers can be read and equal the recorded ones") {
   const std::vector<Case> cases = read_cases("slapo_v2", CostModel::kV2);
   std::vector<Request> requests;
   for (const Case& each : cases)

@@ -90,7 +90,7 @@ void check_edges(const json& ours, const json& theirs) {
 
 }  // namespace
 
-TEST_CASE("operators build: every graph becomes its instance, to the last bit") {
+TEST_CASE("operators build: every graph gives the recorded instance, to the last bit") {
   for (const Case& c : kCases) {
     CAPTURE(c.answer);
     const OpGraph graph = read_graph(c);
@@ -107,7 +107,7 @@ TEST_CASE("operators build: every graph becomes its instance, to the last bit") 
   }
 }
 
-TEST_CASE("operators build: any number of threads writes the same") {
+TEST_CASE("operators build: any number of threads writes the same instance") {
   for (const Case& c : kCases) {
     const OpGraph graph = read_graph(c);
     const std::string expected = text_of(graph, build(c, graph, 1).costs);
@@ -116,7 +116,7 @@ TEST_CASE("operators build: any number of threads writes the same") {
   }
 }
 
-TEST_CASE("operators build: ResNet-50 asks no more than it has different things to ask") {
+TEST_CASE("operators build: ResNet-50 computes every spec, path and matrix once") {
   const Case c = *(kCases.end() - 1);
   const OpGraph graph = read_graph(c);
   const CostGraph costs = build(c, graph, 2).costs;
@@ -128,7 +128,7 @@ TEST_CASE("operators build: ResNet-50 asks no more than it has different things 
   CHECK(costs.counters.matrices_computed < costs.edges.size());
 }
 
-TEST_CASE("operators build: what is lowered is what the written instance reads as") {
+TEST_CASE("operators build: lowering a graph equals reading the instance that it writes") {
   for (const Case& c : kCases) {
     CAPTURE(c.answer);
     const OpGraph graph = read_graph(c);
@@ -159,7 +159,7 @@ TEST_CASE("operators build: what is lowered is what the written instance reads a
   }
 }
 
-TEST_CASE("operators build: a mesh is its extents joined by x") {
+TEST_CASE("operators build: a mesh is written as its extents joined by x") {
   REQUIRE(parse_mesh("2x4").ok());
   CHECK((*parse_mesh("2x4"))->spec().shape == std::vector<std::uint32_t>{2, 4});
   CHECK((*parse_mesh("8"))->num_devices() == 8);
@@ -169,7 +169,7 @@ TEST_CASE("operators build: a mesh is its extents joined by x") {
   }
 }
 
-TEST_CASE("operators build: malformed graphs are refused with the place") {
+TEST_CASE("operators build: malformed graphs are refused with their place") {
   const Case c = *kCases.begin();
   const json good = json::parse(read_text(std::string("graphs/") + c.graph));
   const auto place_of = [&](const json& graph) {
@@ -194,7 +194,7 @@ TEST_CASE("operators build: malformed graphs are refused with the place") {
   CHECK(place_of(shape).starts_with("/nodes/4"));
 }
 
-TEST_CASE("operators build: what the mesh does not divide or the options rule out is infeasible") {
+TEST_CASE("operators build: a graph is infeasible if mesh and options leave a node no strategy") {
   const Case c = *kCases.begin();
   json graph = json::parse(read_text(std::string("graphs/") + c.graph));
   graph["options"]["shard_option"] = "shard";

@@ -1,4 +1,5 @@
-// The contest's own instances, where they are at hand: third-party data, not part of the project.
+// The IOPDDL contest's own instances, if they are available. They are third-party data and not part
+// of the project.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -22,13 +23,13 @@ using operators::SolveStatus;
 
 namespace {
 
-// SHARDWRIGHT_IOPDDL_DIR, or beside the repository.
+// The folder of the instances: SHARDWRIGHT_IOPDDL_DIR, or a folder next to the repository.
 std::filesystem::path folder() {
   const char* const given = std::getenv("SHARDWRIGHT_IOPDDL_DIR");
   return given != nullptr ? given : "../shared/iopddl";
 }
 
-// Says so once.
+// Returns true if the instances are missing, and prints that once.
 bool missing() {
   static const bool found = [] {
     if (std::filesystem::exists(folder() / "asplos-2025-iopddl-B.json.gz")) return true;
@@ -51,7 +52,7 @@ CostInstance instance_of(const std::string& letter) {
 struct Known {
   const char* letter;
   double best;   // the lowest cost known
-  double share;  // by how much an answer may be dearer
+  double share;  // the relative excess that an answer may have
   double seconds;
 };
 
@@ -74,7 +75,9 @@ TEST_CASE("contest: the optima of A, B, G and P are found and proved") {
   }
 }
 
-TEST_CASE("contest: the large instances have an answer within seconds, and a cheap one in time") {
+TEST_CASE(
+    "contest: the large instances have an answer within seconds, and a good one within the time "
+    "limit") {
   if (missing()) return;
   for (const Known& known :
        {Known{"K", 2242635784.0, 0.25, 25}, Known{"M", 49928157537.0, 0.25, 25},

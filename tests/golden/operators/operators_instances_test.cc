@@ -1,4 +1,4 @@
-// Cost instances of ColossalAI and XLA: the readers, and what the peers' own choices cost.
+// Cost instances of ColossalAI and XLA: the readers, and the costs of the peers' own choices.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -46,7 +46,7 @@ ShardingRequest request_of(const Json& json) {
   return std::move(request).value();
 }
 
-// The choice by variable, and whether operators of one variable agree.
+// Returns the choice by variable. Checks that operators of one variable agree.
 std::vector<std::uint32_t> variable_choice(const LoweredInstance& lowered,
                                            const std::vector<std::uint32_t>& choice) {
   std::vector<std::uint32_t> variables(lowered.instance().num_nodes(), 0);
@@ -78,7 +78,8 @@ void check_breakdown(const CostBreakdown& cost, const Json& expected) {
 
 }  // namespace
 
-TEST_CASE("golden operators: ColossalAI's choices cost its objectives and keep its budgets") {
+TEST_CASE(
+    "golden operators: ColossalAI's choices have the recorded objectives and keep the budgets") {
   // CBC sums in another order.
   constexpr double kRelative = 1e-9;
   std::size_t solutions = 0;
@@ -112,7 +113,8 @@ TEST_CASE("golden operators: ColossalAI's choices cost its objectives and keep i
 }
 
 TEST_CASE(
-    "golden operators: budgets that ColossalAI calls infeasible are below any optimum's use") {
+    "golden operators: budgets that ColossalAI calls infeasible are below the use of every "
+    "recorded optimum") {
   const std::string text = text_of("colossal_mlp_2x2");
   CostInstanceOptions options;
   options.budget = 230000;
@@ -160,7 +162,7 @@ TEST_CASE("golden operators: XLA's requests lower to instances with XLA's optima
   CHECK(cases == 9);
 }
 
-TEST_CASE("golden operators: XLA's soft budget and largest cost are kept with the problem") {
+TEST_CASE("golden operators: the problem keeps XLA's soft budget and maximum cost") {
   const OperatorProblem soft = problem_of(solve_case("SolvesOverbudget").dump());
   REQUIRE(soft.soft_budget.has_value());
   CHECK(soft.soft_budget->bytes == 100000);
@@ -172,7 +174,7 @@ TEST_CASE("golden operators: XLA's soft budget and largest cost are kept with th
   CHECK(problem_of(solve_case("HonorsMaxCost").dump()).max_cost == 7600);
 }
 
-TEST_CASE("golden operators: XLA's evaluations of given choices") {
+TEST_CASE("golden operators: given choices evaluate as in XLA") {
   std::size_t cases = 0;
   for (const Json& one : xla_cases()["evaluate"]) {
     CAPTURE(one["name"].get<std::string>());

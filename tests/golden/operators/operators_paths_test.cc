@@ -130,7 +130,7 @@ TEST_CASE("golden paths: every path with both costs, through the file format") {
   CHECK(num_pairs == 2 * 1044);
 }
 
-TEST_CASE("golden paths: the planner's costs are those of its mode") {
+TEST_CASE("golden paths: the planner counts costs as its mode says") {
   const std::string text = load_text("paths");
   const json golden = json::parse(text);
   const std::vector<ReshardQuestions> questions = require(read_reshard_questions(text));
@@ -144,7 +144,7 @@ TEST_CASE("golden paths: the planner's costs are those of its mode") {
   }
 }
 
-TEST_CASE("golden paths: exact is never dearer and often cheaper") {
+TEST_CASE("golden paths: the cheapest path never costs more than the greedy one and often less") {
   const std::string text = load_text("paths");
   const std::vector<ReshardQuestions> questions = require(read_reshard_questions(text));
   const auto exact = answer(questions, PathCost::kExact);
@@ -157,7 +157,7 @@ TEST_CASE("golden paths: exact is never dearer and often cheaper") {
     }
   }
   CHECK(cheaper == 295);
-  // An answer can be asked again.
+  // An answer can be read as a question.
   CHECK(written(require(read_reshard_questions(written(questions, PathCost::kExact))),
                 PathCost::kExact) == written(questions, PathCost::kExact));
 }

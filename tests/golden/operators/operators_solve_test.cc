@@ -67,7 +67,8 @@ TEST_CASE("golden operators: every instance of ColossalAI is solved to its prove
 }
 
 TEST_CASE(
-    "golden operators: any budget is solved to a proved optimum, and none beats a larger one") {
+    "golden operators: every budget is solved to a proved optimum, and a smaller one is never "
+    "better") {
   for (const bool unmerged : {false, true}) {
     const std::string text = text_of("colossal_resnet50_2x2");
     double before = 0;
@@ -81,7 +82,7 @@ TEST_CASE(
       CHECK(result.peak_bytes <= budget);
       CHECK(result.objective >= before * (1 - 1e-12));
       before = result.objective;
-      // What is held decides, not what may be held.
+      // A budget of exactly the bytes used gives the same optimum.
       options.budget = result.peak_bytes;
       CHECK(std::abs(solved(text, options, 1).objective - before) <= 1e-9 * before);
     }

@@ -1,4 +1,4 @@
-// ColossalAI's own strategies: of single operators, and of every node of whole graphs.
+// ColossalAI's own strategies for single operators and for every node of whole graphs.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -62,7 +62,7 @@ Graph generate(const std::string& name, std::vector<std::uint32_t> mesh_shape, E
   return {std::move(graph), std::move(table), std::move(nodes)};
 }
 
-// As the answers of whole graphs write them: without brackets.
+// Writes specs without brackets, as the answers for whole graphs do.
 json specs_of(const NodeStrategies& of, std::size_t s) {
   json specs = json::object();
   for (const Operand& operand : of.operands()) {
@@ -102,7 +102,8 @@ void check_graph(const std::string& graph_name, const std::string& answer_name,
 
 }  // namespace
 
-TEST_CASE("strategies: those of single operators are ColossalAI's, in order and to the last bit") {
+TEST_CASE(
+    "strategies: single operators have ColossalAI's strategies, in order and to the last bit") {
   const std::string text = load_text("strategies");
   const std::vector<StrategyRecord> records = require(read_strategy_records(text));
   const json expected = json::parse(text).at("records");
@@ -122,21 +123,21 @@ TEST_CASE("strategies: those of single operators are ColossalAI's, in order and 
   CHECK(compared == 763);
 }
 
-TEST_CASE("strategies: those of every node of ResNet-50 are ColossalAI's") {
+TEST_CASE("strategies: every node of ResNet-50 has ColossalAI's strategies") {
   check_graph("resnet50_b128_32x32", "colossal_resnet50_2x2", {2, 2}, 2356);
 }
 
-TEST_CASE("strategies: those of every node of a perceptron are ColossalAI's on two meshes") {
+TEST_CASE("strategies: every node of a perceptron has ColossalAI's strategies, on two meshes") {
   check_graph("mlp", "colossal_mlp_2x2", {2, 2}, 83);
   check_graph("mlp", "colossal_mlp_2x4", {2, 4}, 83);
 }
 
-TEST_CASE("strategies: those of every node of GPT-2's blocks are ColossalAI's") {
+TEST_CASE("strategies: every node of GPT-2's blocks has ColossalAI's strategies") {
   check_graph("gpt2_mlp", "colossal_gpt2_mlp_2x2", {2, 2}, 192);
   check_graph("gpt2_attn", "colossal_gpt2_attn_2x2", {2, 2}, 326);
 }
 
-TEST_CASE("strategies: any number of workers gives the same") {
+TEST_CASE("strategies: any number of workers gives the same strategies") {
   InlineExecutor inline_executor;
   const Graph expected = generate("gpt2_attn", {2, 2}, inline_executor);
   for (const int threads : {1, 2, 4, 8}) {

@@ -1,4 +1,4 @@
-// Whole programs: upstream's operators in compat mode, no more of them in best mode.
+// Whole programs: compat mode inserts upstream's operators, best mode no more than those.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -72,7 +72,9 @@ TEST_CASE("program golden: compat mode makes upstream's programs") {
   }
 }
 
-TEST_CASE("program golden: legacy synchronisation makes the same programs with a sync per insert") {
+TEST_CASE(
+    "program golden: synchronising after every insertion makes the same programs, with a sync per "
+    "insertion") {
   program::ReshardOptions options;
   options.compat = true;
   options.sync = program::SyncMode::kPerInsert;
@@ -98,7 +100,9 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("program golden: a written program reads back and needs nothing more") {
+TEST_CASE(
+    "program golden: a resharded program can be read back, and resharding it again inserts no more "
+    "operators") {
   const Run best = run({}, 1);
   for (const json& program : best.written["programs"]) {
     for (const json& rank : program["ranks"]) {
@@ -118,7 +122,9 @@ TEST_CASE("program golden: a written program reads back and needs nothing more")
   }
 }
 
-TEST_CASE("program golden: every rank reads the right data, in both modes, whole and as upstream") {
+TEST_CASE(
+    "program golden: every rank reads the right data, in both modes, for whole programs and as "
+    "upstream") {
   const auto text = read_file("tests/golden/programs/programs.json.gz");
   REQUIRE(text.ok());
   const auto programs = read_programs(*text);

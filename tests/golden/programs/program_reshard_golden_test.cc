@@ -64,19 +64,21 @@ TEST_CASE("reshard golden: compat mode chooses upstream's sequences and operator
     const json& golden = answers.golden[i];
     const json& ours = answers.written[i];
     CHECK(ours["seq"] == golden["seq"]);
-    // Where upstream's own run crashed it recorded no operators.
+    // If upstream's own run crashed, no operators are recorded.
     const bool crashed = golden["syncs_if_sync_per_insert"].empty();
     if (!crashed) CHECK(ours["inserted"] == golden["inserted"]);
     usable += golden["usable"].get<bool>() ? 1U : 0U;
-    // The strict simulator accepts what is usable; of the others only the one that crashed
-    // elsewhere.
+    // The simulator accepts the usable cases. Of the others it accepts only the one where upstream
+    // crashed for another reason.
     REQUIRE(answers.values[i].simulation.has_value());
     CHECK(answers.values[i].simulation->ok() == (golden["usable"].get<bool>() || crashed));
   }
   CHECK(usable == 195);
 }
 
-TEST_CASE("reshard golden: a sync per insert costs a mirror sync per operator, a batch costs one") {
+TEST_CASE(
+    "reshard golden: synchronising after every insertion costs a mirror sync per operator, a batch "
+    "costs one") {
   const Answers legacy =
       answers_of("paddle_reshard_cases", mode(true, program::SyncMode::kPerInsert));
   const Answers batch = answers_of("paddle_reshard_cases", mode(true));
@@ -95,7 +97,8 @@ TEST_CASE("reshard golden: a sync per insert costs a mirror sync per operator, a
   CHECK(saved > 1000);
 }
 
-TEST_CASE("reshard golden: best mode is correct in every case and at most as dear as compat") {
+TEST_CASE(
+    "reshard golden: best mode is correct in every case and never costs more than compat mode") {
   const Answers best = answers_of("paddle_reshard_cases", mode(false));
   const Answers compat = answers_of("paddle_reshard_cases", mode(true));
   for (std::size_t i = 0; i < best.values.size(); ++i) {
@@ -109,7 +112,8 @@ TEST_CASE("reshard golden: best mode is correct in every case and at most as dea
 }
 
 TEST_CASE(
-    "reshard golden: steps on meshes of several axes are upstream's, and best ones no dearer") {
+    "reshard golden: on meshes of several axes compat mode has upstream's steps, and best mode "
+    "costs no more") {
   const Answers compat = answers_of("paddle_nd_mesh_derived", mode(true));
   const Answers best = answers_of("paddle_nd_mesh_derived", mode(false));
   REQUIRE(compat.golden.size() == 169);
@@ -128,7 +132,7 @@ TEST_CASE(
   CHECK(redundant == 8);
 }
 
-TEST_CASE("reshard golden: no all-gather where an all-to-all moves the axis") {
+TEST_CASE("reshard golden: an axis is moved by an all-to-all, not by an all-gather") {
   program::DistAttr source{program::ProcessMesh::make({4}, {0, 1, 2, 3}).value(), {0, -1}, {}};
   program::DistAttr target = source;
   target.dims_mapping = {-1, 0};
