@@ -1,4 +1,4 @@
-// Eight threads at once on what core promises to share.
+// Eight threads at once on the values that core declares thread-safe.
 #include <doctest/doctest.h>
 
 #include <barrier>
@@ -65,8 +65,8 @@ TEST_CASE("interner: threads that intern equal values get equal pointers") {
     std::vector<std::vector<const ShardLayout*>> seen(
         kThreads, std::vector<const ShardLayout*>(kValues, nullptr));
     on_all_threads([&](std::size_t t) {
-      // Half of the threads meet in the same order, where the races are; half in orders of their
-      // own.
+      // Half of the threads use the same order, which makes races likely; the others use orders of
+      // their own.
       for (const std::size_t i : shuffled(t % 2 == 0 ? 0 : t)) {
         seen[t][i] = layouts.intern(layout(i));
       }
@@ -81,7 +81,7 @@ TEST_CASE("interner: threads that intern equal values get equal pointers") {
   }
 }
 
-TEST_CASE("interner: layers of one base intern side by side") {
+TEST_CASE("interner: layers of one base can intern at the same time") {
   ShardLayoutInterner base;
   std::vector<const ShardLayout*> known;
   for (std::size_t i = 0; i < kValues / 2; ++i)

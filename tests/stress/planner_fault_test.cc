@@ -1,4 +1,4 @@
-// Memory that runs out while several threads plan: an error or the right plan, and nothing lost.
+// Memory that runs out while several threads plan: an error or the right plan, and no leak.
 #include <atomic>
 #include <bit>
 #include <chrono>
@@ -43,7 +43,7 @@ ProblemPtr load(const std::string& name) {
       require(embedding::Problem::make(require(read_problem(require(read_file(path)))))));
 }
 
-// What identifies an answer, without memory of its own.
+// Identifies an answer, without allocating memory.
 struct Answer {
   bool planned = false;
   std::uint64_t num_proposals = 0;
@@ -87,8 +87,8 @@ void plan_with_failure(const ProblemPtr& problem, std::uint64_t n, const Answer&
     failed = failing.failed();
     elsewhere = failing.failed_elsewhere();
   }
-  // Exact, although TBB keeps its threads and task pools: its library takes them from malloc, not
-  // from operator new.
+  // This holds exactly. TBB keeps threads and task pools, but takes them from malloc, not from
+  // operator new.
   const std::int64_t left = scope.live_bytes();
   INFO("allocation ", n);
   CHECK(left == 0);
@@ -102,7 +102,7 @@ void plan_with_failure(const ProblemPtr& problem, std::uint64_t n, const Answer&
   }
 }
 
-// Fails each of the first and then ever rarer allocations.
+// Fails each of the first allocations, then random ones.
 void check_failures(const std::string& name, std::uint64_t tries) {
   INFO("case ", name);
   const ProblemPtr problem = load(name);
@@ -135,7 +135,7 @@ TEST_CASE("planner: an allocation that fails is an error or does no harm, and no
   check_failures("29_partitioner_membal_tol0_40t_8r", tries);
   check_failures("11_nofit_insufficient_2r", tries);
   check_failures("36_mid_100t_16r_2h_default", tries / 2);
-  // So many tables that both threads enumerate, and allocate.
+  // Has so many tables that both threads enumerate, and allocate.
   check_failures("41_big_1000t_16r_tw_only", tries / 4);
 }
 
@@ -143,14 +143,14 @@ TEST_CASE("planner: an allocation that fails in a task of another thread reaches
   TbbExecutor executor(kThreads);
   const std::thread::id caller = std::this_thread::get_id();
   int failures = 0;
-  // On a machine with more to do than cores, TBB's threads may take a second to come.
+  // On an overloaded machine, TBB's threads may take a second to start.
   for (int round = 0; round < 100 && failures < 20; ++round) {
     std::atomic<int> arrived{0};
     std::atomic<bool> elsewhere{false};
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
     const auto body = [&](unsigned, std::size_t, std::size_t) {
       ++arrived;
-      // Keeps this thread busy, so that the other piece goes to the other one.
+      // Keeps this thread busy, so that the other range goes to the other thread.
       while (arrived < kThreads && std::chrono::steady_clock::now() < deadline) {
         std::this_thread::yield();
       }
@@ -171,11 +171,11 @@ TEST_CASE("planner: an allocation that fails in a task of another thread reaches
     CHECK(thrown == elsewhere);
     failures += thrown ? 1 : 0;
   }
-  // A machine with one core may never lend a second thread.
+  // On a machine with one core there may never be a second thread.
   if (std::thread::hardware_concurrency() > 1) CHECK(failures > 0);
 }
 
-TEST_CASE("planner: what a progress callback throws leaves no memory behind") {
+TEST_CASE("planner: an exception of a progress callback leaks no memory") {
   const ProblemPtr problem = load("36_mid_100t_16r_2h_default");
   plan(problem);
   for (int calls_before = 0; calls_before < 3; ++calls_before) {

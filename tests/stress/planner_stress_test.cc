@@ -1,5 +1,4 @@
-// Planners that are stopped, run side by side or nested in the host's tasks, on the threads of the
-// product.
+// Planners that are stopped, run at the same time or nested in the host's tasks, on TBB threads.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -40,13 +39,13 @@ using ProblemPtr = std::shared_ptr<const embedding::Problem>;
 const std::string kCases = "tests/golden/embedding/cases/";
 const std::string kWorkloads = "tests/golden/workloads/";
 
-// Enumerating takes some 10 ms and all proposals a second and more: a request within the first 30
-// ms meets either stage.
+// Enumerating takes some 10 ms and all proposals take a second or more, so a request within the
+// first 30 ms meets either stage.
 const std::string kLong = kWorkloads + "ads_bootstrap_1000t.json.gz";
 // All proposals take some 30 ms.
 const std::string kShort = kCases + "36_mid_100t_16r_2h_default.json.gz";
 
-// The promise is 20 ms. Sanitizers slow down the planner but not the clock.
+// The documented limit is 20 ms. Sanitizers make the planner slower, hence more time.
 constexpr double kPromisedMs = kSanitized ? 100 : 20;
 constexpr int kThreads = 2;
 
@@ -67,13 +66,13 @@ double ms_between(Clock::time_point begin, Clock::time_point end) {
 
 std::uint64_t bits(double value) { return std::bit_cast<std::uint64_t>(value); }
 
-// A search that ran to its end, or as far as no stopped one gets, proposal by proposal.
+// A search that ran to its end, or further than any stopped one gets, with every proposal.
 class FullSearch {
  public:
   explicit FullSearch(const ProblemPtr& problem) {
     PlanOptions options;
     options.mode = PlanMode::kCompat;
-    // Several times what two threads place in the 50 ms that the longest stopped search has.
+    // Several times the work of two threads in 50 ms, the time of the longest stopped search.
     options.work_limit = 300'000'000;
     options.threads = kThreads;
     options.trace = true;
@@ -84,7 +83,7 @@ class FullSearch {
     }
   }
 
-  // `stopped` is what this search could have been at some point: nothing, or a valid plan with the
+  // Checks that `stopped` is a possible state of this search: no plan, or a valid plan with the
   // rating of one of its proposals.
   void check(const EmbeddingPlanResult& stopped) const {
     CHECK(!stopped.failure.has_value());
@@ -105,7 +104,7 @@ class FullSearch {
   }
 
  private:
-  // The trace is the beginning of the whole one, and the plan the best of it.
+  // Checks that the trace is a prefix of the full one, and the plan the best in it.
   void check_prefix(const EmbeddingPlanResult& stopped) const {
     const auto& own = stopped.trace->proposals;
     const auto& all = result_.trace->proposals;
@@ -138,7 +137,7 @@ class DelayedStop {
         }) {}
 
   std::stop_token token() const { return source_.get_token(); }
-  // When it was asked for; waits until it has been.
+  // Waits until the stop was requested. Returns when that was.
   Clock::time_point requested_at() {
     thread_.join();
     return requested_at_;
@@ -147,17 +146,16 @@ class DelayedStop {
  private:
   std::stop_source source_;
   Clock::time_point requested_at_;
-  std::jthread thread_;  // after what it uses
+  std::jthread thread_;  // declared after what it uses
 };
 
-// How late searches ended, in ms.
+// Times from the request to the end of the search, in ms.
 class Delays {
  public:
   void add(double ms) { delays_.push_back(ms); }
   std::size_t size() const { return delays_.size(); }
 
-  // A loaded machine delays single runs by whole time slices, so that only the median is held to
-  // the promise.
+  // A loaded machine delays single runs by whole time slices, so only the median is checked.
   void check(const std::string& what) {
     REQUIRE(!delays_.empty());
     std::sort(delays_.begin(), delays_.end());
@@ -177,8 +175,8 @@ struct Cancellation {
   int repetitions;
 };
 
-// How long a search takes that nobody stops, where that is less than the 30 ms in which the tests
-// stop theirs.
+// Returns the time of a search that is not stopped, at most the 30 ms within which the tests stop
+// theirs.
 std::uint64_t whole_search_us(const ProblemPtr& problem, PlanOptions options) {
   constexpr double kLongest = 0.030;
   options.time_limit_s = kLongest;
@@ -215,7 +213,7 @@ void check_cancellation(const Cancellation& test, std::uint64_t seed) {
   delays.check("cancelled " + test.problem);
 }
 
-// What identifies an answer.
+// Identifies an answer.
 struct Answer {
   std::uint64_t num_proposals = 0;
   std::uint64_t num_plans = 0;
@@ -304,7 +302,7 @@ TEST_CASE("planner: a time limit is overrun by little") {
   }
 }
 
-TEST_CASE("planner: eight at once give the answers of one") {
+TEST_CASE("planner: eight at the same time give the same answers as one") {
   const Workbench bench;
   for (int round = 0; round < (kSanitized ? 1 : 5); ++round) {
     std::vector<Answer> answers(bench.problems.size());
@@ -322,7 +320,7 @@ TEST_CASE("planner: eight at once give the answers of one") {
   }
 }
 
-TEST_CASE("planner: one that is stopped leaves its neighbours alone") {
+TEST_CASE("planner: stopping one does not affect the others") {
   const Workbench bench;
   const ProblemPtr problem = load(kLong);
   std::atomic<bool> done{false};
@@ -367,7 +365,7 @@ TEST_CASE("planner: planning inside tasks of the host's own TBB gives the same a
   }
 }
 
-TEST_CASE("planner: progress is reported on the calling thread and only grows") {
+TEST_CASE("planner: progress is reported on the calling thread and never decreases") {
   for (const std::string& path : {kShort, kCases + "25_dp_proposer_12t_8r_bins100.json.gz",
                                   kCases + "26_offload_scaleup_10t_4r.json.gz",
                                   kCases + "27_greedy_threshold_earlystop_8r.json.gz"}) {
@@ -422,7 +420,7 @@ TEST_CASE("planner: a progress callback that requests the stop ends the search a
   REQUIRE(result.plan.has_value());
 }
 
-TEST_CASE("planner: what a progress callback throws reaches the caller and nothing is kept") {
+TEST_CASE("planner: an exception of a progress callback reaches the caller, and nothing is kept") {
   ProblemPtr problem = load(kShort);
   const Answer expected = answer(problem, 1);
   for (int calls_before = 0; calls_before < 3; ++calls_before) {

@@ -31,7 +31,7 @@ using enum ShardingType;
 
 constexpr unsigned kWorkers = 4;
 
-// Some 1,800 greedy proposals on eight ranks, of which many do not fit.
+// A search space with some 1,800 greedy proposals on eight ranks, many of which do not fit.
 std::shared_ptr<const SearchSpace> sixty_tables() {
   constexpr std::size_t kTables = 60;
   ProblemSpec spec = problem_spec(kTables, 8, 4);
@@ -51,7 +51,7 @@ std::shared_ptr<const SearchSpace> sixty_tables() {
   return builder.take();
 }
 
-// Passes the work on and asks for a stop, or throws, once so many ranges have begun.
+// Forwards the work, and requests a stop or throws after a number of ranges have begun.
 class InterruptingExecutor final : public Executor {
  public:
   InterruptingExecutor(std::uint64_t seed, std::size_t after, bool throws)
@@ -101,7 +101,7 @@ class InterruptingExecutor final : public Executor {
 
 }  // namespace
 
-TEST_CASE("search: stopped after any range it keeps the best of what was evaluated") {
+TEST_CASE("search: if stopped after any range, it keeps the best of the evaluated proposals") {
   const auto space = sixty_tables();
   const Topology& topology = space->problem().topology();
   const SearchRun whole = run_search(space, topology);
@@ -137,7 +137,7 @@ TEST_CASE("search: stopped after any range it keeps the best of what was evaluat
   CHECK(planned > 10);
 }
 
-TEST_CASE("search: what a worker throws ends the search and reaches the caller") {
+TEST_CASE("search: an exception of a worker ends the search and reaches the caller") {
   const auto space = sixty_tables();
   for (std::size_t after = 0; after < 10; ++after) {
     InterruptingExecutor executor(after, after, true);
@@ -148,7 +148,7 @@ TEST_CASE("search: what a worker throws ends the search and reaches the caller")
   }
 }
 
-TEST_CASE("search: a deadline that strikes anywhere leaves a consistent search") {
+TEST_CASE("search: a deadline at any point leaves a consistent search") {
   const auto space = sixty_tables();
   const Topology& topology = space->problem().topology();
   for (int i = 0; i < 20; ++i) {

@@ -16,13 +16,13 @@ std::atomic<bool> has_failed{false};
 std::atomic<bool> has_failed_elsewhere{false};
 std::atomic<std::thread::id> failing_for{};
 
-// Before every block stands its size, in as much room as keeps the block aligned.
+// The size of a block is stored before it, in a header large enough to keep the block aligned.
 std::size_t header(std::size_t alignment) {
   return std::max<std::size_t>(alignment, __STDCPP_DEFAULT_NEW_ALIGNMENT__);
 }
 
-// Whether this is the allocation that must fail. Of threads that meet here one alone gets the last
-// count.
+// Returns true if this is the allocation that must fail. Exactly one of several threads takes the
+// last count.
 bool must_fail() noexcept {
   std::uint64_t left = until_failure.load(std::memory_order_relaxed);
   while (left != 0 && !until_failure.compare_exchange_weak(left, left - 1)) {
@@ -81,7 +81,8 @@ bool FailingAllocation::failed_elsewhere() const noexcept { return has_failed_el
 
 namespace support = shardwright::test_support;
 
-// Every form, lest one of the C++ library's own meet a block of ours: it would not know the header.
+// All forms are replaced: the C++ library's own form of delete would not know the header of these
+// blocks.
 void* operator new(std::size_t size) { return support::allocate_or_throw(size, 1); }
 void* operator new(std::size_t size, std::align_val_t alignment) {
   return support::allocate_or_throw(size, static_cast<std::size_t>(alignment));

@@ -16,15 +16,15 @@ struct AllocationCounts {
 };
 AllocationCounts allocation_counts() noexcept;
 
-// Makes the compiler believe that `value` is looked at: it may leave out the allocations of a value
-// that is not.
+// Makes the compiler assume that `value` is used. It may otherwise remove the allocations of an
+// unused value.
 template <class T>
 void keep(const T& value) {
   asm volatile("" : : "g"(&value) : "memory");
 }
 
-// What was allocated since the scope was made. Read it before a CHECK that may fail: a failure
-// allocates.
+// Counts what was allocated since the scope was made. Read it before a CHECK that may fail, since a
+// failure allocates.
 // Thread safety: const members may be called from any thread; all threads are counted.
 class AllocationScope {
  public:
@@ -42,8 +42,8 @@ class AllocationScope {
   AllocationCounts start_;
 };
 
-// While it lives, the n-th allocation from now on (n >= 1) throws std::bad_alloc, whatever thread
-// makes it; exactly one fails.
+// During its lifetime, the n-th allocation of any thread (n >= 1) throws std::bad_alloc. Exactly
+// one allocation fails.
 // Thread safety: one at a time; any number of threads may allocate.
 class FailingAllocation {
  public:
@@ -53,12 +53,13 @@ class FailingAllocation {
   FailingAllocation& operator=(const FailingAllocation&) = delete;
 
   bool failed() const noexcept;
-  // The allocation that failed was made by another thread than the one that made this object.
+  // Returns true if the failed allocation was made by another thread than this object was.
   bool failed_elsewhere() const noexcept;
 };
 
 // Runs `operation` with its first, second, ... allocation failing until it succeeds, calling
-// `after_failure` after each failure. The number of failures: that of its allocations.
+// `after_failure` after each failure. Returns the number of failures, which is the number of
+// allocations.
 template <class Operation, class AfterFailure>
 std::uint64_t fail_every_allocation(const Operation& operation, const AfterFailure& after_failure) {
   for (std::uint64_t n = 1;; ++n) {

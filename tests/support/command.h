@@ -16,7 +16,7 @@
 namespace shardwright::test_support {
 
 struct CommandOutcome {
-  int status;  // -1 where a signal ended it
+  int status;  // -1 if a signal ended it
   std::string out;
   std::string err;
 };
@@ -37,7 +37,7 @@ class Command {
   const std::filesystem::path& folder() const { return folder_; }
   std::string path(const char* name) const { return (folder_ / name).string(); }
 
-  // Runs the command with `arguments`; `before` is what stands before it in the shell, a pipe.
+  // Runs the command with `arguments`. `before` precedes it in the shell: a pipe, or variables.
   CommandOutcome operator()(const std::string& arguments, const std::string& before = "") const {
     const char* program = std::getenv("SHARDWRIGHT_COMMAND");
     REQUIRE_MESSAGE(program != nullptr, "SHARDWRIGHT_COMMAND must name the command");
@@ -56,8 +56,8 @@ inline bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// Cuts `"key":value` out of JSON, where value is a scalar. The text stays as it was written:
-// parsing it would hide differences.
+// Removes `"key":value` from JSON where value is a scalar. The rest of the text stays as written,
+// since parsing it would hide differences.
 inline void cut_member(std::string& json, std::string_view key) {
   const std::string begin = "\"" + std::string(key) + "\":";
   const std::size_t at = json.find(begin);

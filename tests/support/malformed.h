@@ -1,4 +1,4 @@
-// Files with one thing wrong, and what must be said of them.
+// Files with one error each, and the messages that they must cause.
 #pragma once
 
 #include <string>
@@ -50,7 +50,7 @@ void check_malformed(const nlohmann::json& base, const ErrorOf& error_of,
   }
 }
 
-// What no reader may accept, nor fall over.
+// Text that every reader must refuse without crashing.
 template <class ErrorOf>
 void check_no_json(const ErrorOf& error_of) {
   for (const std::string& text :

@@ -10,9 +10,10 @@
 
 namespace shardwright::test_support {
 
-// Three batches, two on their way. Proposing the second one meets the evaluation of the first;
-// taking in the first meets the evaluation of the second, if asked for. The latter needs an
-// executor whose calling thread does not evaluate. A stage gives up after ten seconds.
+// Has three batches, two of them in flight. Proposing the second waits for the evaluation of the
+// first to start and the other way round. If asked for, so do taking in the first and evaluating
+// the second; this needs an executor whose calling thread does not evaluate. A stage gives up after
+// ten seconds.
 class Overlapping {
  public:
   explicit Overlapping(bool take_in_too) : take_in_too_(take_in_too) {}
@@ -35,7 +36,7 @@ class Overlapping {
     return true;
   }
 
-  // Every meeting took place.
+  // Returns true if all these stages overlapped.
   bool overlapped() const { return met_ == (take_in_too_ ? 5 : 3); }
 
  private:
@@ -56,7 +57,7 @@ class Overlapping {
   bool evaluating_second_ = false;
   bool taking_in_ = false;
   bool take_in_too_;
-  int met_ = 0;  // the third batch meets who was there before
+  int met_ = 0;  // the third batch, in the slot of the first, counts too
   int proposed_ = 0;
   int taken_in_ = 0;
 };

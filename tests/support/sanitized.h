@@ -1,4 +1,4 @@
-// Whether a sanitizer slows this build down, for tests that measure time or repeat themselves.
+// Tells tests that measure time or repeat themselves whether a sanitizer slows this build down.
 #pragma once
 
 namespace shardwright::test_support {

@@ -1,4 +1,4 @@
-// An executor that hands out ranges in an order that nobody can rely on.
+// An executor that runs ranges in random order.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace shardwright::test_support {
 
 // Cuts every loop into ranges of random length, shuffles them and lets `workers` threads of its own
-// pick one after the other. Threads of several loops in progress take turns at being a worker.
+// take one after the other. If several loops are in progress, their threads share the workers.
 class ShufflingExecutor final : public Executor {
  public:
   ShufflingExecutor(unsigned workers, std::uint64_t seed)
@@ -73,7 +73,7 @@ class ShufflingExecutor final : public Executor {
     std::atomic<std::size_t> next_{0};
     std::mutex mutex_;
     std::exception_ptr failure_;
-    std::vector<std::jthread> threads_;  // last: joined before the rest goes
+    std::vector<std::jthread> threads_;  // last member, so joined before the others are destroyed
   };
   using Range = std::pair<std::size_t, std::size_t>;
 

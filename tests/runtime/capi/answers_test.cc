@@ -1,4 +1,4 @@
-// Answers of the C interface: those of the library, by every way in and out.
+// The C interface gives the answers of the library, for every form of input and output.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -71,7 +71,7 @@ shardwright_search_space* from_columns(const shardwright_problem* problem, const
 
 }  // namespace
 
-TEST_CASE("capi: options as arrays lead to TorchRec's recorded answers") {
+TEST_CASE("capi: options given as arrays give TorchRec's recorded answers") {
   for (const std::string name : {"09_mixed_default_20t_16r_2h", "07_grid_shard_4hosts_32r",
                                  "26_offload_scaleup_10t_4r", "30_custom_topology_uneven_hbm_4r",
                                  "11_nofit_insufficient_2r", "36_mid_100t_16r_2h_default"}) {
@@ -91,7 +91,7 @@ TEST_CASE("capi: options as arrays lead to TorchRec's recorded answers") {
     REQUIRE(summary.has_plan == (answer->plan ? 1 : 0));
     if (summary.has_plan == 1) {
       CHECK(summary.rating == doctest::Approx(*answer->best_rating).epsilon(1e-9));
-      // The plan by its numbers rates the same.
+      // The plan given by its numbers has the same rating.
       shardwright_search_space* full = nullptr;
       REQUIRE_OK(shardwright_result_search_space(result, &full));
       const PlanColumns plan(result);
@@ -118,7 +118,7 @@ TEST_CASE("capi: options as arrays lead to TorchRec's recorded answers") {
   }
 }
 
-TEST_CASE("capi: a problem as arrays is the problem of the same file") {
+TEST_CASE("capi: a problem given as arrays equals the same problem read from a file") {
   const char* const names[] = {"ads", "pages", "words"};
   const std::int64_t rows[] = {4000000, 390000, 1000};
   const std::int64_t columns[] = {128, 64, 64};
@@ -178,7 +178,7 @@ TEST_CASE("capi: bad input names its place") {
   CHECK(std::string(shardwright_last_error_place()) == "/nowhere/at/all");
 }
 
-TEST_CASE("capi: options that do not fit the problem name option and shard") {
+TEST_CASE("capi: errors of options that do not fit the problem name option and shard") {
   shardwright_problem* problem = problem_of(kSmallProblem);
   shardwright_search_space* space = space_of(problem);
   const Columns good(space);
@@ -230,7 +230,7 @@ TEST_CASE("capi: options that do not fit the problem name option and shard") {
   CHECK_OK(shardwright_problem_destroy(problem));
 }
 
-TEST_CASE("capi: a plan of the caller is checked like any other") {
+TEST_CASE("capi: a plan from the caller is checked like any other") {
   shardwright_problem* problem = problem_of(kSmallProblem);
   shardwright_search_space* space = space_of(problem);
   shardwright_result* result = plan_of(problem, space, exact_options());
@@ -262,7 +262,7 @@ TEST_CASE("capi: a plan of the caller is checked like any other") {
   CHECK_OK(shardwright_problem_destroy(problem));
 }
 
-TEST_CASE("capi: verification tells what a changed plan breaks") {
+TEST_CASE("capi: verification reports what a changed plan violates") {
   shardwright_problem* problem = problem_of(kSmallProblem);
   shardwright_result* result = plan_of(problem, nullptr, exact_options());
   std::size_t size = 0;
@@ -293,7 +293,7 @@ TEST_CASE("capi: limits, cancelling and the callback end a search with the best 
   options.struct_size = sizeof(options);
   options.threads = 2;
 
-  SUBCASE("cancelled before it began") {
+  SUBCASE("cancelled before the start") {
     shardwright_cancel* cancel = nullptr;
     REQUIRE_OK(shardwright_cancel_create(&cancel));
     REQUIRE_OK(shardwright_cancel_request(cancel));
@@ -306,7 +306,7 @@ TEST_CASE("capi: limits, cancelling and the callback end a search with the best 
     CHECK(shardwright_plan(problem, nullptr, &options, &none) == SHARDWRIGHT_INVALID_HANDLE);
     CHECK(std::string(shardwright_last_error_place()) == "options.cancel");
   }
-  SUBCASE("the callback asks for it") {
+  SUBCASE("the callback cancels") {
     options.progress = [](void*, const shardwright_progress* progress) -> std::int32_t {
       return progress->has_rating != 0 ? 1 : 0;
     };
@@ -315,7 +315,7 @@ TEST_CASE("capi: limits, cancelling and the callback end a search with the best 
     CHECK(summary_of(result).has_plan == 1);
     CHECK_OK(shardwright_result_destroy(result));
   }
-  SUBCASE("counted work") {
+  SUBCASE("work limit") {
     options.mode = SHARDWRIGHT_MODE_COMPAT;
     options.work_limit = 20'000;
     shardwright_result* result = plan_of(problem, nullptr, options);
@@ -323,7 +323,7 @@ TEST_CASE("capi: limits, cancelling and the callback end a search with the best 
     CHECK(summary_of(result).work_steps <= 20'000 + 2'000);
     CHECK_OK(shardwright_result_destroy(result));
   }
-  SUBCASE("a callback that throws is an error, not an end of the program") {
+  SUBCASE("an exception of the callback is an error and does not end the program") {
     options.progress = [](void*, const shardwright_progress*) -> std::int32_t {
       throw std::runtime_error("thrown by the host");
     };
@@ -333,7 +333,7 @@ TEST_CASE("capi: limits, cancelling and the callback end a search with the best 
     options.progress = [](void*, const shardwright_progress*) -> std::int32_t { throw 7; };
     CHECK(shardwright_plan(problem, nullptr, &options, &result) == SHARDWRIGHT_INTERNAL);
   }
-  SUBCASE("nonsense is refused by name") {
+  SUBCASE("an invalid option is refused by name") {
     shardwright_result* result = nullptr;
     const auto refused = [&](const char* place) {
       CHECK(shardwright_plan(problem, nullptr, &options, &result) == SHARDWRIGHT_INVALID_ARGUMENT);

@@ -2,7 +2,7 @@
 """Compares the C interface with the committed one: exported symbols, signatures, constants, layouts of structures.
 
 Usage: check_abi.py --cc CC --nm NM --library LIBRARY --include FOLDER EXPECTED [--update]
-Exits 1 where something differs. A change that a compiled program would notice raises SHARDWRIGHT_ABI_VERSION.
+Exits 1 if something differs. A change that a compiled program would notice raises SHARDWRIGHT_ABI_VERSION.
 """
 
 import argparse
@@ -27,7 +27,7 @@ def run(*command):
 
 
 def declarations(arguments):
-    """What the header declares, without comments and what it includes itself."""
+    """Returns what the header declares, without comments and without included headers."""
     text = run(arguments.cc, "-std=c11", "-E", f"-I{arguments.include}", "-DSHARDWRIGHT_API=", "-x", "c",
                str(Path(arguments.include) / "shardwright.h"))
     ours, inside = [], False
@@ -59,7 +59,7 @@ def constants(text):
 
 
 def layout(arguments, text):
-    """Sizes, offsets and values, as the compiler has them."""
+    """Returns sizes, offsets and values as the compiler sees them."""
     lines = [f'  printf("constant {name} %ld\\n", (long){name});' for name in constants(text)]
     lines.insert(0, '  printf("constant SHARDWRIGHT_ABI_VERSION %ld\\n", (long)SHARDWRIGHT_ABI_VERSION);')
     for name, body, members in structures(text):
@@ -77,7 +77,7 @@ def layout(arguments, text):
 def exported(arguments):
     for line in run(arguments.nm, "-D", "--defined-only", arguments.library).splitlines():
         name = line.split()[-1]
-        # The version's own name is absolute; sanitizers bring symbols of theirs.
+        # The name of the version is an absolute symbol. Sanitizers add symbols of their own.
         if " A " not in line and not re.match(r"_|asan|tsan|ubsan", name):
             yield name.replace("@@", " @ ")
 

@@ -1,4 +1,5 @@
-// Out of memory at every allocation of the C interface is a status, and the library goes on.
+// If any allocation of the C interface fails, the call returns a status and the library stays
+// usable.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -15,8 +16,8 @@ using namespace shardwright::test_support;
 
 namespace {
 
-// Runs `call` with its first, second, ... allocation failing until it succeeds. How often it
-// failed.
+// Runs `call` with its first, second, ... allocation failing until none fails. Returns how many
+// calls ran out of memory.
 template <class Call>
 int fail_every_allocation_of(const Call& call) {
   int failures = 0;
@@ -32,7 +33,7 @@ int fail_every_allocation_of(const Call& call) {
       CHECK_OK(status);
       return failures;
     }
-    // Where the library has another way, it may succeed all the same.
+    // The call may still succeed if the library can do without the allocation.
     CHECK((status == SHARDWRIGHT_OUT_OF_MEMORY || status == SHARDWRIGHT_OK));
     if (status == SHARDWRIGHT_OUT_OF_MEMORY) {
       ++failures;
@@ -43,7 +44,7 @@ int fail_every_allocation_of(const Call& call) {
 
 }  // namespace
 
-TEST_CASE("capi: out of memory is a status of every reading call") {
+TEST_CASE("capi: every reading call reports out of memory as a status") {
   shardwright_problem* problem = nullptr;
   CHECK(fail_every_allocation_of([&] {
           return shardwright_problem_from_json(kSmallProblem.data(), kSmallProblem.size(),
@@ -70,7 +71,7 @@ TEST_CASE("capi: out of memory is a status of every reading call") {
   CHECK_OK(shardwright_problem_destroy(problem));
 }
 
-TEST_CASE("capi: out of memory is a status of planning, and the next call plans") {
+TEST_CASE("capi: planning reports out of memory as a status, and the next call succeeds") {
   shardwright_problem* problem = problem_of(kSmallProblem);
   shardwright_search_space* space = space_of(problem);
   const shardwright_plan_options options = exact_options();

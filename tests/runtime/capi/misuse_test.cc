@@ -18,7 +18,7 @@ using namespace shardwright::test_support;
 
 namespace {
 
-// Where calls put what they give out.
+// Receives what calls return.
 struct Outputs {
   shardwright_problem* problem = nullptr;
   shardwright_search_space* space = nullptr;
@@ -51,7 +51,7 @@ struct Outputs {
 
 struct Entry {
   const char* name;
-  // Calls the entry with `handle` in the place of its first handle.
+  // Calls the entry with `handle` as its first handle.
   std::function<shardwright_status(void* handle, Outputs& out)> call;
 };
 
@@ -174,7 +174,7 @@ struct Handles {
   std::vector<void*> all() const { return {problem, space, cancel, result, verification}; }
 };
 
-// The entry refuses the handle, says so, and gives nothing out.
+// Checks that the entry refuses the handle, says why, and returns nothing.
 void check_refused(const Entry& entry, void* handle, const char* why) {
   CAPTURE(entry.name);
   Outputs out;
@@ -209,7 +209,7 @@ TEST_CASE("capi: a handle of another kind is refused by every entry and stays va
     int accepted = 0;
     for (void* handle : handles.all()) {
       const std::string name = entry.name;
-      // The one kind that the entry takes; destroying it is another test's business.
+      // The kind of handle that the entry takes. Another test destroys handles.
       const char* own = name.starts_with("cancel_")         ? "cancel"
                         : name.starts_with("result_")       ? "result"
                         : name.starts_with("verification_") ? "verification"
@@ -247,7 +247,7 @@ TEST_CASE("capi: a destroyed handle is refused by every entry, also when its slo
   second.destroy();
 }
 
-TEST_CASE("capi: of many threads that destroy one handle exactly one succeeds") {
+TEST_CASE("capi: if many threads destroy one handle, exactly one succeeds") {
   for (int round = 0; round < 50; ++round) {
     shardwright_problem* problem = problem_of(kSmallProblem);
     std::atomic<int> destroyed{0}, refused{0};
@@ -265,7 +265,7 @@ TEST_CASE("capi: of many threads that destroy one handle exactly one succeeds") 
   }
 }
 
-TEST_CASE("capi: what a running call uses may be destroyed meanwhile") {
+TEST_CASE("capi: handles may be destroyed while a running call uses them") {
   const Handles handles;
   struct Destroyer {
     const Handles* handles;
@@ -289,7 +289,7 @@ TEST_CASE("capi: what a running call uses may be destroyed meanwhile") {
   CHECK(result == nullptr);
 }
 
-TEST_CASE("capi: null where something is needed is an invalid argument with its name") {
+TEST_CASE("capi: a missing argument is refused by name") {
   const Handles handles;
   const auto refused = [](shardwright_status status, const char* place) {
     CHECK(status == SHARDWRIGHT_INVALID_ARGUMENT);
@@ -324,7 +324,7 @@ TEST_CASE("capi: null where something is needed is an invalid argument with its 
   handles.destroy();
 }
 
-TEST_CASE("capi: a search space goes with its own problem only") {
+TEST_CASE("capi: a search space can be used with its own problem only") {
   const Handles a;
   const Handles b;
   shardwright_result* result = nullptr;
@@ -334,7 +334,7 @@ TEST_CASE("capi: a search space goes with its own problem only") {
   b.destroy();
 }
 
-TEST_CASE("capi: structures of older and newer callers") {
+TEST_CASE("capi: structures of older and newer callers are accepted") {
   const Handles handles;
   struct Newer {
     shardwright_plan_options options = exact_options();

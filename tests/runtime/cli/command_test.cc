@@ -43,7 +43,7 @@ TEST_CASE("command: help and version succeed on standard output") {
   }
 }
 
-TEST_CASE("command: misuse exits 2 with one line that names what was meant") {
+TEST_CASE("command: misuse exits 2 with one line that suggests what was meant") {
   const Command run;
   const auto check = [&](const std::string& arguments, std::string_view message) {
     CAPTURE(arguments);
@@ -81,7 +81,7 @@ TEST_CASE("command: bad input exits 2 with the file and the place") {
                                 ": /tables/0/num_embeddings: "));
 }
 
-TEST_CASE("command: a plan for a problem, or the other way round, is named as what it is") {
+TEST_CASE("command: a plan given as a problem, or a problem given as a plan, is recognised") {
   const Command run;
   const std::string plan = run.path("plan.json");
   REQUIRE(run("plan " + kSmall + " -o " + plan).status == 0);
@@ -97,7 +97,7 @@ TEST_CASE("command: a plan for a problem, or the other way round, is named as wh
   }
 }
 
-TEST_CASE("command: what is written replaces nothing that was read") {
+TEST_CASE("command: no output overwrites an input") {
   const Command run;
   const std::string problem = run.path("problem.json");
   const std::string plan = run.path("plan.json");
@@ -163,7 +163,7 @@ TEST_CASE("command: no feasible plan exits 3 and the JSON says why") {
   }
 }
 
-TEST_CASE("command: a budget that ends before anything was found exits 4") {
+TEST_CASE("command: a budget that ends before the first plan exits 4") {
   const Command run;
   const Outcome outcome = run("plan --mode compat --json --work-limit 0 " + kSmall);
   CHECK(outcome.status == 4);
@@ -174,7 +174,7 @@ TEST_CASE("command: a budget that ends before anything was found exits 4") {
   CHECK_FALSE(contains(outcome.err, "shardwright explain"));
 }
 
-TEST_CASE("command: verify accepts what plan wrote and exits 5 on a false claim") {
+TEST_CASE("command: verify accepts what plan writes and exits 5 on a false claim") {
   const Command run;
   const std::string plan = run.path("plan.json");
   REQUIRE(run("plan " + kSmall + " -o " + plan).status == 0);
@@ -210,8 +210,8 @@ TEST_CASE("command: a search space from enumerate plans like the problem itself,
     const Outcome outcome =
         run("plan --mode compat --json --trace --emit-search-space " + kSmall + arguments);
     REQUIRE(outcome.status == 0);
-    // Work and times differ from run to run, and costs that are given belong to the problem's
-    // identity; everything else must not differ.
+    // Work and times differ from run to run, and given costs change the identity of the problem.
+    // Everything else must be equal.
     std::string text = outcome.out;
     for (const char* const key : {"\"problem_hash\"", "\"timing\""}) {
       const std::size_t begin = text.find(key);
@@ -237,7 +237,7 @@ TEST_CASE("command: topology flags override a workload") {
   CHECK(reserved->find("world_size")->integer().value() == 16);
 }
 
-TEST_CASE("command: verbose speaks on standard error only") {
+TEST_CASE("command: verbose writes to standard error only") {
   const Command run;
   const Outcome outcome = run("plan -v --json " + kSmall);
   CHECK(outcome.status == 0);
@@ -248,7 +248,7 @@ TEST_CASE("command: verbose speaks on standard error only") {
   CHECK(run("plan --json " + kSmall).err.empty());
 }
 
-TEST_CASE("command: compat mode refuses placement rules, and verify holds plans against them") {
+TEST_CASE("command: compat mode refuses placement rules, and verify checks them") {
   const Command run;
   const std::string tables = R"({"topology": {"world_size": 2}, "tables": [
     {"name": "a", "num_embeddings": 1000, "embedding_dim": 4},

@@ -37,7 +37,7 @@ std::string planned(std::size_t tables, int threads) {
 }  // namespace
 
 TEST_CASE(
-    "host tasks: plans inside tbb::parallel_for are those made outside, and none waits for ever") {
+    "host tasks: planning inside tbb::parallel_for gives the same plans and does not deadlock") {
   constexpr std::size_t kPlans = 12;
   std::vector<std::string> alone;
   for (std::size_t i = 0; i < kPlans; ++i)
@@ -51,7 +51,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("host tasks: a task that plans runs no other task of the host meanwhile") {
+TEST_CASE("host tasks: while a task plans, its thread runs no other task of the host") {
   static thread_local bool planning = false;
   std::atomic<int> nested{0};
   tbb::task_arena arena(2);
@@ -59,7 +59,7 @@ TEST_CASE("host tasks: a task that plans runs no other task of the host meanwhil
     tbb::parallel_for(
         0, 24,
         [&](int i) {
-          // A thread that waited for its plan and took up this one would find its own mark.
+          // A thread that took up this task while waiting for its plan would find its own mark.
           if (planning) ++nested;
           planning = true;
           CHECK(planned(4 + static_cast<std::size_t>(i % 3), 2) != "no plan");
@@ -80,7 +80,7 @@ TEST_CASE("host tasks: a host limited to one thread still gets its plan") {
   CHECK(inside == planned(9, 1));
 }
 
-TEST_CASE("host tasks: threads of the host plan side by side") {
+TEST_CASE("host tasks: threads of the host can plan at the same time") {
   std::vector<std::string> found(6);
   {
     std::vector<std::jthread> threads;

@@ -74,7 +74,7 @@ PlanEntry entry(const std::string& table, ShardingType type, std::vector<std::in
   return entry;
 }
 
-// What it costs to go from the entries to a place under one problem of a single table.
+// Returns the bytes to move from one place of a single table to another.
 std::int64_t bytes_to_move(const PlanEntry& from, const PlanEntry& to, std::int64_t ranks) {
   const auto problem = make(tables(1, ranks));
   const auto space = enumerate_embedding(problem).value();
@@ -86,7 +86,7 @@ std::int64_t bytes_to_move(const PlanEntry& from, const PlanEntry& to, std::int6
 
 }  // namespace
 
-TEST_CASE("old plan: bytes to move are those that the new shards' ranks do not hold") {
+TEST_CASE("old plan: bytes to move are those that the ranks of the new shards do not hold yet") {
   const PlanEntry on_0 = entry("t0", ShardingType::kTableWise, {0});
   const PlanEntry by_rows = entry("t0", ShardingType::kRowWise, {0, 1, 2, 3});
   CHECK(bytes_to_move(on_0, on_0, 4) == 0);
@@ -95,7 +95,7 @@ TEST_CASE("old plan: bytes to move are those that the new shards' ranks do not h
   CHECK(bytes_to_move(by_rows, on_0, 4) == kTableBytes / 4 * 3);
 }
 
-TEST_CASE("old plan: a cut over more ranks than there are is known by its number of shards") {
+TEST_CASE("old plan: a cut over more ranks than exist is known from its number of shards") {
   // Of eight row blocks, ranks 0 to 3 keep the first four: of the new quarters, rank 0 has one
   // half, and what the others need lies elsewhere.
   const PlanEntry eight = entry("t0", ShardingType::kRowWise, {0, 1, 2, 3, 4, 5, 6, 7});
@@ -103,7 +103,7 @@ TEST_CASE("old plan: a cut over more ranks than there are is known by its number
   CHECK(bytes_to_move(eight, four, 4) == kTableBytes / 8 * 7);
 }
 
-TEST_CASE("old plan: places that do not exist any more are none") {
+TEST_CASE("old plan: places that no longer exist are dropped") {
   const auto problem = make(tables(3, 4));
   const auto space = enumerate_embedding(problem).value();
   const OldPlan old = OldPlan::make(space, {entry("t0", ShardingType::kTableWise, {4}),
@@ -118,7 +118,7 @@ TEST_CASE("old plan: places that do not exist any more are none") {
   CHECK(old.dropped() == std::vector<std::string>{"gone"});
 }
 
-TEST_CASE("old plan: a table that is in it twice is an error with its place") {
+TEST_CASE("old plan: a table that occurs twice is an error with its place") {
   const auto problem = make(tables(1, 2));
   const auto space = enumerate_embedding(problem).value();
   const PlanEntry one = entry("t0", ShardingType::kTableWise, {0});
@@ -127,7 +127,7 @@ TEST_CASE("old plan: a table that is in it twice is an error with its place") {
   CHECK(old.error().where == "/plan/1");
 }
 
-TEST_CASE("replan: where nothing changed, nothing moves") {
+TEST_CASE("replan: if nothing changed, nothing moves") {
   const auto problem = make(tables(10, 4));
   const auto result = replan_embedding(problem, planned(problem), weighing(0));
   REQUIRE(result.ok());
@@ -138,7 +138,9 @@ TEST_CASE("replan: where nothing changed, nothing moves") {
   CHECK(result->migration->rating_before == result->best_rating);
 }
 
-TEST_CASE("replan: a new table is placed, a gone one dropped, and a weight keeps the others") {
+TEST_CASE(
+    "replan: a new table is placed, a removed one dropped, and a weight keeps the others in "
+    "place") {
   const auto before = make(tables(9, 4));
   const std::vector<PlanEntry> old = planned(before);
   ProblemSpec spec = tables(10, 4);
@@ -155,7 +157,7 @@ TEST_CASE("replan: a new table is placed, a gone one dropped, and a weight keeps
   CHECK(migration.placed_bytes >= kTableBytes);
 }
 
-TEST_CASE("replan: with half the ranks every table has a place again") {
+TEST_CASE("replan: with half the ranks every table gets a new place") {
   const std::vector<PlanEntry> old = planned(make(tables(10, 8)));
   for (const double weight : {0.0, 0.1, 1e6}) {
     CAPTURE(weight);
@@ -170,7 +172,7 @@ TEST_CASE("replan: with half the ranks every table has a place again") {
   }
 }
 
-TEST_CASE("replan: a large weight keeps a bad plan that fits, none improves it") {
+TEST_CASE("replan: a large weight keeps a bad plan that fits, no weight improves it") {
   const auto problem = make(tables(8, 4));
   std::vector<PlanEntry> crowded;
   for (int i = 0; i < 8; ++i)
@@ -185,7 +187,7 @@ TEST_CASE("replan: a large weight keeps a bad plan that fits, none improves it")
   CHECK(improved->migration->moved_bytes > 0);
 }
 
-TEST_CASE("replan: what a weight gives up of the rating, it saves in bytes") {
+TEST_CASE("replan: a weight trades rating for bytes") {
   const auto problem = make(tables(12, 4));
   std::vector<PlanEntry> uneven;
   for (int i = 0; i < 12; ++i)
@@ -207,7 +209,7 @@ TEST_CASE("replan: what a weight gives up of the rating, it saves in bytes") {
   CHECK(last_moved == 0);
 }
 
-TEST_CASE("replan: weights that are none are refused") {
+TEST_CASE("replan: invalid weights are refused") {
   const auto problem = make(tables(1, 2));
   for (const double weight : {-1.0, std::nan("")}) {
     const auto result = replan_embedding(problem, {}, weighing(weight));

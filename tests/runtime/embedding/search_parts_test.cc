@@ -1,4 +1,5 @@
-// Parts that a program brings itself: they decide what the built-in ones would, and nothing else.
+// Parts of the search that a program brings itself: each decides what the built-in one would
+// decide, and nothing else.
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -21,7 +22,7 @@ using test_support::problem_spec;
 
 namespace {
 
-// Asks another part, as a program's own would that only wraps one.
+// Wraps another part.
 class WrappedPartitioner final : public Partitioner {
  public:
   explicit WrappedPartitioner(const PartitionerSpec& spec) : inner_(make_partitioner(spec)) {}
@@ -47,7 +48,7 @@ class WrappedRating final : public RatingModel {
   std::unique_ptr<RatingModel> inner_;
 };
 
-// All shards of what is not uniform on the last rank.
+// Places all shards of options that are not uniform on the last rank.
 class LastRankPartitioner final : public Partitioner {
  public:
   PartitionerSpec::SortBy sort_by() const override { return PartitionerSpec::SortBy::kStorage; }
@@ -76,7 +77,7 @@ class FewShards final : public RatingModel {
   }
 };
 
-// The estimates times a factor, which may be nonsense.
+// The estimates times a factor, which may be invalid.
 class ScaledCosts final : public CostModel {
  public:
   ScaledCosts(const Problem& problem, double factor) : estimator_(problem), factor_(factor) {}
@@ -132,7 +133,7 @@ void check_same(const EmbeddingPlanResult& a, const EmbeddingPlanResult& b) {
 
 }  // namespace
 
-TEST_CASE("search parts: the built-in ones behind the interface decide the same") {
+TEST_CASE("search parts: wrapping the built-in parts changes nothing") {
   for (const auto type : {PartitionerSpec::Type::kGreedy, PartitionerSpec::Type::kMemoryBalanced}) {
     const auto problem = some_problem(type);
     SearchParts parts;
@@ -149,7 +150,7 @@ TEST_CASE("search parts: the built-in ones behind the interface decide the same"
     const EmbeddingPlanResult own = plan(problem, parts);
     check_same(own, plan(problem, {}));
     CHECK(own.trace->proposals.size() > 20);
-    // Without a trace, what has lost is not rated: the best is the same.
+    // Without a trace, proposals that have lost are not rated. The best plan is the same.
     CHECK(plan(problem, parts, PlanMode::kCompat, false).best_rating == own.best_rating);
   }
 }
@@ -168,7 +169,7 @@ TEST_CASE("search parts: a partitioner of one's own decides the ranks") {
     }
   }
   CHECK(result.evaluation.rating == doctest::Approx(*result.best_rating));
-  // Best mode begins with it and does better.
+  // Best mode starts from this plan and is no worse.
   const EmbeddingPlanResult best = plan(problem, parts, PlanMode::kBest);
   CHECK(*best.best_rating <= *result.best_rating);
   CHECK(best.evaluation.valid());
@@ -211,7 +212,7 @@ TEST_CASE("search parts: a rating model of one's own decides which plan is best"
   CHECK(refused.error().where == "parts.rating_model");
 }
 
-TEST_CASE("search parts: costs of one's own are what both modes plan with") {
+TEST_CASE("search parts: both modes plan with costs of one's own") {
   const auto problem = some_problem();
   SearchParts doubled;
   doubled.cost_model = std::make_shared<ScaledCosts>(*problem, 2);
@@ -234,7 +235,7 @@ TEST_CASE("search parts: costs that no search can use are refused") {
   }
 }
 
-TEST_CASE("search parts: what a part throws reaches the caller") {
+TEST_CASE("search parts: an exception of a part reaches the caller") {
   class Throwing final : public RatingModel {
    public:
     double rate(std::span<const OptionId>, const Placement&) override {

@@ -17,7 +17,7 @@ using test_support::problem_spec;
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
-// Tables of 4 GiB whose data are in HBM only.
+// Tables of 4 GiB that use HBM only.
 embedding::ProblemSpec large_tables(std::size_t count) {
   embedding::ProblemSpec spec = problem_spec(count, 4, 4, 16'000'000, 64);
   for (embedding::Table& table : spec.tables) {
@@ -90,7 +90,7 @@ TEST_CASE("sweep: more memory never fits less nor rates worse, and bounds hold")
   CHECK(none);
 }
 
-TEST_CASE("sweep: a point is what planning it alone says, where memory is the same") {
+TEST_CASE("sweep: a point equals planning it alone if there is a single memory size") {
   SweepGrid one = grid();
   one.hbm_bytes = {40 * kGiB};
   const auto sweep = sweep_embedding(large_tables(8), one, quick());
@@ -134,7 +134,7 @@ TEST_CASE("sweep: the smallest machine and the best rating are found among the p
   CHECK(best_by_ranks(sweep).empty());
 }
 
-TEST_CASE("sweep: without lists, the problem is the one point") {
+TEST_CASE("sweep: without lists, the problem itself is the only point") {
   const auto sweep = sweep_embedding(large_tables(2), {}, quick());
   REQUIRE(sweep.ok());
   REQUIRE(sweep->points.size() == 1);
@@ -142,7 +142,7 @@ TEST_CASE("sweep: without lists, the problem is the one point") {
   CHECK(sweep->points[0].batch_size == 512);
 }
 
-TEST_CASE("sweep: combinations that are none are refused") {
+TEST_CASE("sweep: invalid combinations are refused") {
   SweepGrid odd = grid();
   odd.ranks = {6};
   CHECK_FALSE(sweep_embedding(large_tables(2), odd, quick()).ok());

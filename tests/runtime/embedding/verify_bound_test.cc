@@ -1,4 +1,4 @@
-// Bounds in plan files: they count with a certificate that proves them, and with none other.
+// Bounds in plan files are accepted only with a certificate that proves them.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -44,7 +44,8 @@ class Planned {
     plan = json::parse(text);
   }
 
-  // Where the first violation is; empty = none, or the error of a file that cannot be read.
+  // Returns the place of the first violation, empty if there is none, or the error of a file that
+  // cannot be read.
   std::string place(const json& changed) const {
     const auto document = read_plan(changed.dump());
     if (!document.ok()) return document.error().to_string();
@@ -68,7 +69,7 @@ void all_numbers(json& value, std::vector<json*>& numbers) {
 
 }  // namespace
 
-TEST_CASE("verify: a bound without what proves it is refused") {
+TEST_CASE("verify: a bound without its proof is refused") {
   const Planned planned;
   CHECK(planned.place(planned.plan) == "");
   const auto place = [&](const char* key, const json& value) {
@@ -88,7 +89,7 @@ TEST_CASE("verify: a bound without what proves it is refused") {
   CHECK(place("/lower_bound", 2 * rating) == "/lower_bound");
   CHECK(place("/gap", 0.0) == "/gap");
   CHECK(place("/proven_optimal", true) == "/proven_optimal");
-  // A weaker claim than what is proved holds, with its own gap.
+  // A weaker bound than the proved one is valid, with its own gap.
   json lowered = planned.plan;
   lowered["lower_bound"] = bound / 2;
   lowered["gap"] = gap(rating, bound / 2);
@@ -106,7 +107,7 @@ TEST_CASE("verify: a gap or an optimum without a bound is refused") {
   CHECK(planned.place(changed) == "/proven_optimal");
 }
 
-TEST_CASE("verify: a certificate of another form than the problem is refused") {
+TEST_CASE("verify: a certificate that does not fit the problem is refused") {
   const Planned planned;
   const auto place = [&](const char* key, const json& value) {
     json changed = planned.plan;
@@ -126,7 +127,7 @@ TEST_CASE("verify: a certificate of another form than the problem is refused") {
   CHECK(planned.place(twice) == "/certificate");
 }
 
-// Numbers that prove the same as before may pass; a bound above the rating must not.
+// Changed numbers may prove a smaller bound, but never one above the rating.
 TEST_CASE("verify: no certificate with changed numbers proves more than the rating") {
   const Planned planned;
   const double rating = planned.plan["best_rating"].get<double>();

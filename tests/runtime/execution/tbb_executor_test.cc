@@ -1,4 +1,4 @@
-// The executor of the product leaves nothing behind.
+// The executor on TBB: memory, overlapping stages and exceptions.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -41,7 +41,7 @@ TEST_CASE("tbb executor: thousands of executors leave no memory behind") {
   run_executors(500);
   const std::int64_t before = resident_bytes();
   run_executors(2000);
-  // An arena of oneTBB takes 7 KiB: 2,000 lost ones are 14 MB.
+  // An arena of oneTBB takes 7 KiB, so 2,000 leaked ones would take 14 MB.
   if (!test_support::kSanitized) CHECK(resident_bytes() - before < 2 << 20);
 }
 
@@ -55,7 +55,9 @@ TEST_CASE("tbb executor: the next batch is proposed while one is evaluated") {
   }
 }
 
-TEST_CASE("tbb executor: several loops in progress cover their ranges once, each worker one at a time") {
+TEST_CASE(
+    "tbb executor: loops in progress cover each range once, and a worker runs one range at a "
+    "time") {
   constexpr std::size_t kLoops = 6;
   for (const int threads : {1, 2, 4, 8}) {
     TbbExecutor executor(threads);

@@ -1,4 +1,4 @@
-// Files: compressed or not, complete or not at all.
+// Files: compressed and plain; written completely or not at all.
 #include <doctest/doctest.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A directory that goes with its test.
+// A directory that is removed after the test.
 class TemporaryDirectory {
  public:
   TemporaryDirectory()
@@ -50,7 +50,7 @@ void write_gzip(const std::string& path, const std::string& text, const char* mo
 
 }  // namespace
 
-TEST_CASE("file: what is written is read back, and nothing else is left behind") {
+TEST_CASE("file: a written file can be read back, and no other file is left") {
   const TemporaryDirectory directory;
   const std::string path = directory / "a.json";
   const std::string text(1'000'003, 'x');
@@ -84,7 +84,7 @@ TEST_CASE("file: a symbolic link stays a link") {
   CHECK(read_file(directory / "target").value() == "new");
 }
 
-TEST_CASE("file: gzip is unfolded by its magic number, several members included") {
+TEST_CASE("file: gzip is recognised by its magic number; several members are read") {
   const TemporaryDirectory directory;
   const std::string path = directory / "a.json";
   write_gzip(path, "first ");
@@ -120,7 +120,7 @@ TEST_CASE("file: damaged, truncated and oversized compressed files are errors wi
   CHECK_FALSE(read_file(path).ok());
 }
 
-TEST_CASE("file: what cannot be opened is an error with the path") {
+TEST_CASE("file: a file that cannot be opened is an error with the path") {
   const TemporaryDirectory directory;
   const auto missing = read_file(directory / "missing");
   REQUIRE_FALSE(missing.ok());

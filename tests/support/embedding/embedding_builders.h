@@ -33,7 +33,7 @@ inline embedding::ProblemSpec problem_spec(std::size_t tables, std::int64_t worl
   return spec;
 }
 
-// Options with the layouts that they point to; addresses stay valid while it lives.
+// Options with the layouts that they point to. Addresses stay valid during its lifetime.
 class OptionStore {
  public:
   // An option whose runs are `extents`, the shards of run i costing `costs[i]`.

@@ -19,7 +19,7 @@ T pick(Random& random, std::initializer_list<T> values) {
   return *(values.begin() + random.below(values.size()));
 }
 
-// Each value with this chance, in any order; at least one.
+// Takes each value with this probability, in random order; at least one.
 template <class T>
 std::vector<T> some(Random& random, std::vector<T> values, std::size_t percent) {
   for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[random.below(i)]);
@@ -31,8 +31,8 @@ std::vector<T> some(Random& random, std::vector<T> values, std::size_t percent) 
   return chosen;
 }
 
-// Memory of one unit in random_space: from where the memory-balanced partitioner sees no difference
-// to where every unit counts.
+// Bytes of one memory unit in random_space: so few that the memory-balanced partitioner sees no
+// difference, or so many that every unit counts.
 std::int64_t unit_bytes(const Problem& problem) {
   return problem.batch_size() % 2 == 0 ? 1 : 7 * kMebibyte;
 }
@@ -167,7 +167,7 @@ class ProblemMaker {
     return cache;
   }
 
-  // Somewhere between half of what the tables need and plenty.
+  // Between half of what the tables need and plenty.
   std::int64_t memory_per_rank() {
     if (style_.external) {
       return static_cast<std::int64_t>(4 + random_.below(60)) *

@@ -21,8 +21,9 @@ struct RandomProblemStyle {
 std::shared_ptr<const embedding::Problem> random_problem(Random& random,
                                                          const RandomProblemStyle& style);
 
-// A search space that nobody estimated: any number of shards, whose costs differ shard by shard and
-// often tie between options; options of one table are not neighbours, and some come up twice.
+// A search space with random costs instead of estimates: any number of shards, with costs that
+// differ by shard and often tie between options. Options of one table are not adjacent, and some
+// occur twice.
 std::shared_ptr<const embedding::SearchSpace> random_space(
     Random& random, std::shared_ptr<const embedding::Problem> problem);
 

@@ -1,4 +1,4 @@
-// Drives the search over embedding plans directly, with any executor.
+// Runs the compat search directly, with any executor.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace shardwright::test_support {
 
-// Everything that a search leaves behind.
+// All results of a search.
 struct SearchRun {
   StopReason reason = StopReason::kFinished;
   std::uint64_t num_proposals = 0;

@@ -1,4 +1,4 @@
-// Problems small enough that every plan can be tried: what lower bounds are held against.
+// Problems small enough that every plan can be tried, to check lower bounds.
 #pragma once
 
 #include <memory>
@@ -17,15 +17,15 @@ struct SmallProblem {
 
 // One to four tables of up to three options of every form, on one to four ranks of one or more
 // hosts: equal and uneven memory, ranks that must stay empty, costs of zero, measured times, the
-// storage model; and placement rules, where asked for.
+// storage model; placement rules on request.
 SmallProblem small_problem(Random& random, bool rules);
 
-// The same kind, whose memory the problem itself states: what a planner can be asked for.
+// The same kind, with the memory in the problem itself, as a planner needs it.
 SmallProblem small_planning_problem(Random& random, bool rules);
 
-// The least rating of any plan, or nothing where none is feasible. Tries all options of the space
-// on all ranks, and reads the user's rules rather than what was made of them. Cost: the product
-// over tables of the number of their placements, less what is dearer than the best so far.
+// Returns the least rating of all plans, or nothing if none is feasible. Tries all options of the
+// space on all ranks, and reads the user's rules, not their compiled form. Cost: the product over
+// tables of the number of their placements, less those pruned by the best plan so far.
 std::optional<double> least_rating(const SmallProblem& problem);
 
 }  // namespace shardwright::test_support

@@ -1,4 +1,4 @@
-// Models of a few tables for tests of the improvement, and a check of what it finds.
+// Models of a few tables for tests of local search, and a check of the plans that it finds.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct Model {
   embedding::SearchContext context;
 };
 
-// The allocation as streams offer it to each other.
+// The allocation in the form in which lanes exchange it.
 inline embedding::RatedPlan to_rated_plan(const Model& model,
                                           const embedding::RatedAllocation& rated) {
   embedding::PlanCopies copies;
@@ -38,7 +38,7 @@ inline embedding::RatedPlan to_rated_plan(const Model& model,
           rated.peak_hbm_bytes};
 }
 
-// The spaces of these tests have shards without sizes, which therefore tile nothing.
+// The shards in these tests have no sizes, so the check ignores that they do not tile their tables.
 inline void check_by_verifier(const Model& model, const embedding::RatedAllocation& rated) {
   using namespace embedding;
   PlanCopies copies;
@@ -64,12 +64,13 @@ embedding::ProblemSpec spec_of(std::size_t tables, std::int64_t ranks, std::int6
 std::shared_ptr<const embedding::SearchSpace> small_space(Random& random);
 
 // Two to four tables on up to six ranks under rules of every kind, which may contradict each other;
-// ranks that are slower than others.
+// some ranks are slower than others.
 embedding::ProblemSpec small_ruled_spec(Random& random);
 std::shared_ptr<const embedding::SearchSpace> small_ruled_space(Random& random,
                                                                 embedding::ProblemSpec spec);
 
-// Forty tables of three options each on two hosts of four ranks, memory for most of the fast ones.
+// Forty tables of three options each on two hosts of four ranks, with memory for most of the fast
+// options.
 std::shared_ptr<const embedding::SearchSpace> forty_tables(std::int64_t hbm);
 
 }  // namespace shardwright::test_support

@@ -29,7 +29,7 @@ class SpaceBuilder {
     return add_runs(table, type, {{shards, ms, hbm, ddr}});
   }
 
-  // So many consecutive shards, at these costs each.
+  // A run of consecutive shards, each with these costs.
   struct Run {
     std::uint32_t shards = 1;
     double ms = 0;

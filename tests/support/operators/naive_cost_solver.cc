@@ -1,4 +1,4 @@
-// Counts through all choices.
+// Tries all choices.
 #include "tests/support/operators/naive_cost_solver.h"
 
 #include <cstddef>

@@ -10,12 +10,12 @@
 namespace shardwright::test_support {
 
 struct NaiveCostSolution {
-  std::vector<std::uint32_t> choice;  // the first of the cheapest, the first node changing fastest
+  std::vector<std::uint32_t> choice;  // the first of the cheapest if the first node changes fastest
   double cost = 0;
   std::uint64_t num_optima = 0;
 };
 
-// Nothing where no choice is feasible. Time: the product of the numbers of strategies.
+// Returns nothing if no choice is feasible. Time: the product of the numbers of strategies.
 std::optional<NaiveCostSolution> solve_naively(const operators::CostInstance& instance);
 
 }  // namespace shardwright::test_support

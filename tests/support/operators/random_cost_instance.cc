@@ -132,7 +132,7 @@ class Generator {
   bool repeats_ = false;
 };
 
-// Costs of the contest are whole numbers.
+// The contest has integer costs.
 void append_cost(std::string& text, double cost) {
   text += cost == kForbidden ? "1000000000000000000"
                              : std::to_string(static_cast<std::int64_t>(std::llround(cost)));

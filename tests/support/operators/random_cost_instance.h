@@ -1,5 +1,5 @@
-// Random cost instances that look like those of compilers: layers, mostly functional edges, things
-// that live for a while.
+// Random cost instances like those of compilers: layers, mostly functional edges, memory that is
+// held for some time.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ struct RandomCostInstanceStyle {
   double long_lived_share = 0;    // of nodes held for up to half of all time
 };
 
-// The same for the same seed, on any machine. A choice within the limit exists: every node's
-// strategy of least bytes may be combined with those of all its neighbours.
+// The same seed gives the same instance on any machine. A choice within the limit exists:
+// strategies of least bytes are compatible along all edges.
 operators::CostInstanceSpec random_cost_instance(std::uint64_t seed,
                                                  const RandomCostInstanceStyle& style = {});
 

@@ -1,4 +1,4 @@
-// What inserted operators compute, on arrays.
+// Executes inserted operators on arrays.
 #pragma once
 
 #include <algorithm>
@@ -66,7 +66,7 @@ inline program::Array transposed(const program::Array& array,
   return result;
 }
 
-// What an operator makes of its inputs without the help of others; `problem` says why it cannot.
+// Computes an operator that needs no other rank. `problem` says why it cannot.
 inline std::vector<program::Array> computed(const program::Operation& op,
                                             const std::vector<program::Array>& in,
                                             std::string& problem) {
@@ -113,7 +113,7 @@ inline std::vector<program::Array> computed(const program::Operation& op,
   return results;
 }
 
-// What the member gets out of a collective that all have come to.
+// Returns the result of a collective for one member, once all members have reached it.
 inline program::Array collected(const program::Operation& op, const std::vector<program::Array>& in,
                                 std::int64_t member) {
   const auto count = static_cast<std::int64_t>(in.size());

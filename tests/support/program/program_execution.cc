@@ -20,12 +20,12 @@ struct Values {
   DataType type = DataType::kFloat32;
 };
 
-// One rank's program at work.
+// The state of one rank's program.
 struct Worker {
   const RankProgram* rank = nullptr;
   std::map<std::uint32_t, Values> memory;
   std::map<std::uint32_t, std::size_t> runs;
-  // The operators under way, from the outermost block inwards, with the round of the loop.
+  // The current operators, from the outermost block inwards, with the iteration of the loop.
   std::vector<std::pair<OpId, int>> stack;
 
   const Program& program() const { return rank->program; }
@@ -88,7 +88,7 @@ class Machine {
     settle(worker);
   }
 
-  // Leaves blocks that have come to their end.
+  // Leaves blocks that have ended.
   static void settle(Worker& worker) {
     while (!worker.stack.empty() && !worker.stack.back().first.valid()) {
       worker.stack.pop_back();
@@ -123,7 +123,7 @@ class Machine {
     return false;
   }
 
-  // False where the rank has to wait, or failed.
+  // Returns false if the rank has to wait, or failed.
   bool advance(Worker& worker) {
     const OpId id = worker.at();
     const Operation& op = worker.program().op(id);

@@ -8,8 +8,8 @@
 
 namespace shardwright::test_support {
 
-// `problem` is empty exactly if every operator of every rank read what its placement promises and
-// nobody waited for ever.
+// `problem` is empty exactly if every operator of every rank read the data that its placement
+// promises and no rank deadlocked.
 struct Execution {
   std::string problem;
   std::size_t operators = 0;    // of the original program, run by some rank

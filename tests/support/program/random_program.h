@@ -1,5 +1,5 @@
-// Small programs at random: rewritten tensors, reductions that are due, booleans, control flow,
-// meshes that are equal, reshaped, apart, overlapping or unions.
+// Small random programs: rewritten tensors, pending reductions, booleans, control flow; meshes that
+// are equal, reshaped, disjoint, overlapping or unions.
 #pragma once
 
 #include <cstddef>
@@ -114,7 +114,7 @@ class RandomProgram {
 
   program::VarId any_var() { return program::VarId(random_.below(6)); }
 
-  // Whether an operator on the mesh may write the variable.
+  // Returns true if an operator on the mesh may write the variable.
   bool can_write(MeshId mesh, const program::Variable& var) {
     using namespace program;
     if (var.mesh == mesh) return true;

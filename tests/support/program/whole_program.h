@@ -1,4 +1,4 @@
-// A program run on whole arrays, and the shares of them that ranks hold.
+// Runs a program on whole arrays, and computes the parts of them that ranks hold.
 #pragma once
 
 #include <cstddef>
@@ -87,7 +87,8 @@ class Whole {
   std::map<std::uint32_t, std::vector<Run>> runs_;
 };
 
-// What the rank at `position` holds of a tensor. Terms of a sum add up along the axes that are due.
+// Returns the part of a tensor that the rank at `position` holds. Along partial axes the parts of
+// the ranks add up to the tensor.
 inline program::Array share(const program::Array& whole, const program::DistAttr& attr,
                             std::size_t position, program::DataType type) {
   program::Array part = program::slice(whole, program::part_at(whole.shape, attr, position));
@@ -111,7 +112,7 @@ inline program::Array share(const program::Array& whole, const program::DistAttr
     } else if (maximum) {
       value = holds ? value : value - kUnit * (1 + member);
     } else {
-      // All but the holder have noise, which the holder makes good.
+      // All ranks but the holder have noise, which the holder subtracts.
       std::int64_t noise = 0;
       for (std::int64_t other = 0; other < members; ++other) {
         if (other != static_cast<std::int64_t>(i) % members) noise += kUnit * (other + 1);

@@ -39,7 +39,7 @@ const std::string kTables = R"([
   {"name": "a", "num_embeddings": 1000, "embedding_dim": 256, "features": ["f", "g"]},
   {"name": "b", "num_embeddings": 2000, "embedding_dim": 64, "data_type": "FP16"}])";
 
-// The two tables on four ranks, and whatever `members` adds.
+// Returns a problem of two tables on four ranks, plus `members`.
 std::string with(const std::string& members, const std::string& tables = kTables) {
   return R"({"topology": {"world_size": 4, "local_world_size": 2}, "tables": )" + tables +
          (members.empty() ? "" : ", ") + members + "}";
@@ -47,18 +47,18 @@ std::string with(const std::string& members, const std::string& tables = kTables
 
 std::string hash(const std::string& text) { return identify(*problem(text)).hash; }
 
-// As `with(members)`, but of the topology that `topology` describes.
+// Like `with(members)`, but on the given topology.
 std::string on(const std::string& topology) {
   return R"({"topology": {)" + topology + R"(}, "tables": )" + kTables + "}";
 }
 
 }  // namespace
 
-TEST_CASE("identity: a problem has the hash that it had in every version so far") {
+TEST_CASE("identity: the hash of a problem is that of all earlier versions") {
   CHECK(hash(with("")) == "problem1:e9c02dc01e893dcefe2fd06c84725888");
 }
 
-TEST_CASE("identity: order, white space and defaults that are written out change nothing") {
+TEST_CASE("identity: order of keys, white space and explicit defaults change nothing") {
   const std::string plain = hash(with(""));
   CHECK(hash(R"({"tables":[{"features":[],"embedding_dim":64,"data_type":"fp16","name":"b",
       "num_embeddings":2000,"kind":"pooled","weighted":false,"module":"ebc","pooling":"MEAN"},
@@ -83,7 +83,7 @@ TEST_CASE("identity: order, white space and defaults that are written out change
       "device_group": "cuda"}})")) == plain);
 }
 
-TEST_CASE("identity: what steers the search alone changes the search hash alone") {
+TEST_CASE("identity: settings of the search change only the search hash") {
   const auto plain = problem(with(""));
   for (const char* const members :
        {R"("proposers": [{"type": "greedy"}])", R"("partitioner": {"sort_by": "perf"})",
@@ -99,7 +99,7 @@ TEST_CASE("identity: what steers the search alone changes the search hash alone"
       {"type": "greedy", "use_depth": false}, {"type": "uniform"}])"))) == search_hash(*plain));
 }
 
-TEST_CASE("identity: sets and groups in another order are the same") {
+TEST_CASE("identity: the order of sets and groups does not matter") {
   CHECK(hash(with(R"("constraints": {"a": {"sharding_types": ["row_wise", "table_wise"],
                         "ranks": [3, 1], "shard_ranks": {"1": [1, 3], "0": [1]}}},
                      "keep_apart": [["b", "a"], {"tables": ["a", "b"], "on": "host"}])")) ==
@@ -115,7 +115,9 @@ TEST_CASE("identity: sets and groups in another order are the same") {
         hash(with(R"("reserved_memory": {"hbm": [5, 5, 5, 5]})")));
 }
 
-TEST_CASE("identity: everything that a plan's validity or cost depends on changes its own part") {
+TEST_CASE(
+    "identity: everything that decides validity or cost of a plan changes its own part of the "
+    "identity") {
   const std::vector<std::pair<const char*, std::string>> changes{
       {"topology", on(R"("world_size": 8, "local_world_size": 2)")},
       {"topology", on(R"("world_size": 4, "local_world_size": 4)")},
@@ -185,7 +187,7 @@ TEST_CASE("identity: everything that a plan's validity or cost depends on change
   }
 }
 
-TEST_CASE("identity: values of tables are told apart") {
+TEST_CASE("identity: different values of a table give different hashes") {
   const auto table = [](const std::string& members) {
     return hash(with(
         "", R"([{"name": "a", "num_embeddings": 1000, "embedding_dim": 256)" + members + "}]"));
@@ -201,7 +203,7 @@ TEST_CASE("identity: values of tables are told apart") {
   }
 }
 
-TEST_CASE("identity: a search space that was given belongs to the problem, in any order") {
+TEST_CASE("identity: a given search space is part of the identity, in any order") {
   const auto own = problem(with(""));
   const auto space = enumerate_embedding(own);
   REQUIRE(space.ok());

@@ -19,7 +19,7 @@ using shardwright::Result;
 
 namespace {
 
-// What reading and checking a problem file of this content says; empty if nothing.
+// Returns the error of reading and checking a problem file of this content; empty if there is none.
 std::string error_of(const std::string& text) {
   const Result<ProblemSpec> spec = read_problem(text);
   if (!spec.ok()) return spec.error().to_string();
@@ -58,7 +58,7 @@ void check_all(const std::vector<Malformed>& cases, std::string (*text_of)(const
 
 }  // namespace
 
-TEST_CASE("malformed problem: the well-formed frame of these tests is accepted") {
+TEST_CASE("malformed problem: the well-formed file that these tests change is accepted") {
   CHECK(error_of(with_members("")).empty());
   CHECK(error_of(with_topology(R"("world_size": 8)")).empty());
 }
@@ -223,7 +223,7 @@ TEST_CASE("malformed problem: a file with any one byte damaged is read or refuse
   CHECK(refused > text->size());
 }
 
-TEST_CASE("malformed plan: places and sentences") {
+TEST_CASE("malformed plan: errors name the place and explain") {
   const auto error_of_plan = [](const std::string& text) {
     const auto document = shardwright::read_plan(text);
     return document.ok() ? std::string() : document.error().to_string();

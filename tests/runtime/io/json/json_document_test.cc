@@ -94,7 +94,7 @@ TEST_CASE("json document: doubles are read exactly and written in the shortest f
   CHECK(shardwright::json_number(std::numeric_limits<double>::infinity()) == "null");
 }
 
-TEST_CASE("json document: what is no strict JSON is an error with line and column") {
+TEST_CASE("json document: text that is not strict JSON is an error with line and column") {
   CHECK(error_of("") == "the input is empty");
   CHECK(error_of(" \n\t") == "the input is empty");
   CHECK(error_of("{\"a\": 1,\n \"b\": }").starts_with("line 2, column 7"));
@@ -131,11 +131,11 @@ TEST_CASE("json document: a key that occurs twice is an error with its place") {
   CHECK(error_of(R"({"a": [0, {"b": 1, "c": 2, "b": 3}]})") ==
         "/a/1/b: the key \"b\" occurs twice");
   CHECK(error_of(R"({"a": 1, "a": 1})") == "/a: the key \"a\" occurs twice");
-  // The same key in different objects, nested or side by side, is fine.
+  // The same key may occur in different objects, nested or not.
   CHECK(error_of(R"({"a": {"a": {"a": 1}}, "b": [{"a": 1}, {"a": 2}]})").empty());
 }
 
-TEST_CASE("json document: nesting is limited, whatever the depth of the text") {
+TEST_CASE("json document: nesting is limited for texts of any depth") {
   const auto nested = [](std::size_t depth) {
     return std::string(depth, '[') + std::string(depth, ']');
   };
@@ -170,7 +170,7 @@ TEST_CASE("json document: a NUL byte does not end the text") {
   CHECK(document.error().where == "byte 3");
 }
 
-TEST_CASE("json reader: the first error stays, missing keys are named") {
+TEST_CASE("json reader: the first error is kept, and missing keys are named") {
   const auto document = JsonDocument::parse(R"({"a": "x", "b": 1.5})");
   REQUIRE(document.ok());
   std::int64_t number = 0;
@@ -185,7 +185,9 @@ TEST_CASE("json reader: the first error stays, missing keys are named") {
   CHECK(number == 0);
 }
 
-TEST_CASE("json reader: an unknown key is named before the missing one that it may stand for") {
+TEST_CASE(
+    "json reader: an unknown key is reported before a missing key, which it may be a misspelling "
+    "of") {
   const auto document = JsonDocument::parse(R"({"rovs": 3})");
   REQUIRE(document.ok());
   std::int64_t rows = 0;

@@ -41,7 +41,7 @@ json contest() {
 
 }  // namespace
 
-TEST_CASE("malformed operator graph: places and sentences") {
+TEST_CASE("malformed operator graph: errors name the place and explain") {
   check_no_json(graph_error);
   check_malformed(
       golden_json("operators/graphs/mlp"), graph_error,
@@ -93,7 +93,7 @@ TEST_CASE("malformed operator graph: places and sentences") {
       });
 }
 
-TEST_CASE("malformed strategy records: places and sentences") {
+TEST_CASE("malformed strategy records: errors name the place and explain") {
   check_no_json(record_error);
   json one =
       json::parse(R"({"records": [{"id": "r", "mesh": [2, 2], "kind": "bmm", "call": "function",
@@ -130,7 +130,7 @@ TEST_CASE("malformed strategy records: places and sentences") {
       });
 }
 
-TEST_CASE("malformed reshard questions: places and sentences") {
+TEST_CASE("malformed reshard questions: errors name the place and explain") {
   check_no_json(paths_error);
   check_malformed(
       json::parse(R"([{"mesh": [2, 2], "shape": [64, 32, 16], "pairs": [["S0,R,R", "R,R,R"]]}])"),
@@ -159,7 +159,7 @@ TEST_CASE("malformed reshard questions: places and sentences") {
       });
 }
 
-TEST_CASE("malformed autoshard graph: places and sentences") {
+TEST_CASE("malformed autoshard graph: errors name the place and explain") {
   check_no_json(autoshard_error);
   json base = golden_json("operators/slapo_v2")[0];
   check_malformed(
@@ -191,7 +191,7 @@ TEST_CASE("malformed autoshard graph: places and sentences") {
       });
 }
 
-TEST_CASE("malformed cost instance: places and sentences") {
+TEST_CASE("malformed cost instance: errors name the place and explain") {
   check_no_json(instance_error);
   check_malformed(
       golden_json("operators/colossal_mlp_2x2"), instance_error,
@@ -233,7 +233,7 @@ TEST_CASE("malformed cost instance: places and sentences") {
       });
 }
 
-TEST_CASE("malformed contest instance: places and sentences") {
+TEST_CASE("malformed contest instance: errors name the place and explain") {
   check_malformed(
       contest(), instance_error,
       {
@@ -267,7 +267,7 @@ TEST_CASE("malformed contest instance: places and sentences") {
       });
 }
 
-TEST_CASE("malformed XLA request: places and sentences") {
+TEST_CASE("malformed XLA request: errors name the place and explain") {
   check_malformed(
       golden_json("operators/xla_ilp_cases")["solve"][0], instance_error,
       {

@@ -1,4 +1,4 @@
-// The kinds of operators that files may name, each through the generator that the peer uses for it.
+// The kinds of operators that files may name, each with the generator that ColossalAI uses for it.
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,7 +17,7 @@ namespace {
 using namespace shardwright;
 using namespace shardwright::operators;
 
-// A graph of `before` and the node `y`, built on a mesh of 2x2.
+// Builds a graph of `before` and the node `y`, on a mesh of 2x2 by default.
 BuiltOperators build(const std::string& before, const std::string& y,
                      const std::string& mesh = "2x2") {
   const auto graph = read_op_graph(R"({"nodes": [)" + before + ", " + y + "]}");
@@ -36,7 +36,7 @@ std::string node(const std::string& kind, const std::string& shape, const std::s
          more + "}";
 }
 
-// Strategies of the last node as names, with their costs.
+// Returns the names of the strategies of the last node.
 std::vector<std::string> names(const BuiltOperators& built) {
   std::vector<std::string> all;
   const NodeStrategies& strategies = built.costs.strategies.back();
@@ -70,11 +70,11 @@ TEST_CASE("op vocabulary: convolutions of one, two and three dimensions have the
       build(input("[8, 16, 4, 4, 4]"),
             node("conv3d", "[8, 32, 4, 4, 4]", convolution("[32, 16, 3, 3, 3]")));
   CHECK(names(three) == two);
-  // Batch x weight x outputs in space, on one of four devices: 2 * (32 * 16 * 27) * 64.
+  // Batch x weight x spatial outputs, on one of four devices: 2 * (32 * 16 * 27) * 64.
   CHECK(named(three, "S01R = S01R x RR").compute.forward == 2.0 * 32 * 16 * 27 * 64);
 }
 
-TEST_CASE("op vocabulary: poolings place batch and channels, an average costs its window") {
+TEST_CASE("op vocabulary: poolings shard batch and channels, and an average costs its window") {
   const std::string window[] = {R"("call": "module", "attrs": {"kernel_size": [2]})",
                                 R"("call": "module", "attrs": {"kernel_size": [2, 2]})",
                                 R"("call": "module", "attrs": {"kernel_size": [2, 2, 2]})"};
@@ -96,7 +96,7 @@ TEST_CASE("op vocabulary: poolings place batch and channels, an average costs it
   CHECK(split.memory.backward.activation == 4 * 512);
 }
 
-TEST_CASE("op vocabulary: all binary elementwise operators are alike") {
+TEST_CASE("op vocabulary: all binary elementwise operators have the same strategies") {
   const std::string two =
       input("[8, 16]") + R"(, {"name": "z", "kind": "placeholder", "inputs": [], "shape": [16]})";
   const auto of = [&](const std::string& kind) {
@@ -126,7 +126,7 @@ TEST_CASE("op vocabulary: dropout and abs follow their input, dropout keeps a ma
   const BuiltOperators abs = build(table, node("abs", "[8, 16]", R"("call": "function")"));
   CHECK(names(dropout).size() == 9);
   CHECK(names(abs) == names(dropout));
-  const Strategy& split = named(dropout, "[S0, S1] -> [S0, S1]_0");  // 32 elements a device
+  const Strategy& split = named(dropout, "[S0, S1] -> [S0, S1]_0");  // 32 elements per device
   CHECK(split.compute.total == 64);
   CHECK(split.memory.forward.activation == 256);
   CHECK(split.memory.forward.buffer == 32);
@@ -137,7 +137,8 @@ TEST_CASE("op vocabulary: dropout and abs follow their input, dropout keeps a ma
   CHECK(abs.costs.merged.follows[1] == 0);
 }
 
-TEST_CASE("op vocabulary: reshape is a view, unsqueeze gathers all, and who may be merged") {
+TEST_CASE(
+    "op vocabulary: reshape is a view, unsqueeze gathers everything, and which of them merge") {
   const std::string table =
       R"({"name": "x", "kind": "get_attr", "inputs": [], "shape": [8, 16], "attrs": {"target": "t"}})";
   const std::string view = R"("call": "method", "attrs": {"target_shape": [8, 4, 4]})";
@@ -161,7 +162,7 @@ TEST_CASE("op vocabulary: reshape is a view, unsqueeze gathers all, and who may 
         same.costs.strategies.back()[0].budget_bytes());
 }
 
-TEST_CASE("op vocabulary: what is wrong with an operator is said where it stands") {
+TEST_CASE("op vocabulary: errors of an operator name its place") {
   const auto error = [](const std::string& in, const std::string& y) {
     const auto graph = read_op_graph(R"({"nodes": [)" + input(in) + ", " + y + "]}");
     return graph.ok() ? std::string("accepted") : graph.error().to_string();
@@ -182,7 +183,7 @@ TEST_CASE("op vocabulary: what is wrong with an operator is said where it stands
         "/nodes/1/kind: unknown operator \"drop_out\"; did you mean \"dropout\"?");
 }
 
-TEST_CASE("op vocabulary: meshes of three axes are refused for what they are") {
+TEST_CASE("op vocabulary: meshes of three axes are refused") {
   const auto graph = read_op_graph(R"({"nodes": [)" + input("[8, 16]") + "]}");
   REQUIRE(graph.ok());
   const auto built = build_operators(*graph, *parse_mesh("2x2x2"), 1);

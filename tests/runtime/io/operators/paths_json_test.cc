@@ -21,7 +21,7 @@ std::string refused_at(const std::string& text) {
   return questions.error().where;
 }
 
-// One question on a 2x4 mesh with these members more.
+// Returns one question on a 2x4 mesh, plus these members.
 std::string refused_with(const std::string& members) {
   return refused_at(R"([{"mesh": [2, 4], )" + members + "}]");
 }

@@ -19,7 +19,7 @@ using test_support::check_malformed;
 using test_support::check_no_json;
 using test_support::golden_json;
 
-// Reading, then planning: both find errors of a case.
+// Reads a case, then plans it: either step may find the error.
 std::string case_error(const std::string& text) {
   const auto cases = read_reshard_cases(text);
   if (!cases.ok()) return cases.error().to_string();
@@ -44,7 +44,7 @@ std::string program_error(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("malformed reshard cases: places and sentences") {
+TEST_CASE("malformed reshard cases: errors name the place and explain") {
   check_no_json(case_error);
   check_malformed(
       json::parse(R"([{"shape": [4], "dtype": "float32",
@@ -92,7 +92,7 @@ TEST_CASE("malformed reshard cases: places and sentences") {
       });
 }
 
-TEST_CASE("malformed programs: places and sentences") {
+TEST_CASE("malformed programs: errors name the place and explain") {
   check_no_json(program_error);
   check_malformed(
       golden_json("programs/programs"), program_error,

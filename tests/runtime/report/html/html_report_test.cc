@@ -1,4 +1,4 @@
-// The page: one file that loads nothing, and names that stay text.
+// The page: one file that loads nothing; names cannot become markup.
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -71,14 +71,14 @@ TEST_CASE("html report: one page, with all of its parts and its data") {
   CHECK(data["tables"][0][0] == "ads");
 }
 
-TEST_CASE("html report: loads nothing and asks nobody") {
+TEST_CASE("html report: loads nothing from anywhere") {
   const std::string page = page_of("ads", 1000);
   for (const char* const way : {"src=", "@import", "url(", "fetch(", "XMLHttpRequest", "WebSocket",
                                 "sendBeacon", "import(", "innerHTML", "document.write", "eval("}) {
     CHECK_MESSAGE(count(page, way) == 0, way);
   }
   CHECK(count(page, "default-src 'none'") == 1);
-  // The one address is the name of a vocabulary, which nothing loads.
+  // The only address is the name of the SVG namespace, which is not loaded.
   CHECK(count(page, "://") == count(page, "http://www.w3.org/2000/svg"));
   CHECK(count(page, "href=\"data:,\"") == count(page, "<link"));
 }
@@ -91,7 +91,7 @@ TEST_CASE("html report: a name cannot become markup") {
   CHECK(data_in(page)["problem"]["name"] == kHostile);
 }
 
-TEST_CASE("html report: no plan is a page, too") {
+TEST_CASE("html report: without a plan there is a page, too") {
   const json data = data_in(page_of("ads", 1'000'000'000'000));
   CHECK(data["rating"].is_null());
   CHECK_FALSE(data["failure"]["message"].get<std::string>().empty());

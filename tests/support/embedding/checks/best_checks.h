@@ -1,4 +1,4 @@
-// Best mode on small problems against all their plans.
+// Best mode on small problems, compared with all plans.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace shardwright::test_support {
 
-// How many small problems had a plan, for how many of these none was found, how many of the plans
-// were proved optimal, and how many problems had none.
+// Numbers of small problems: those that have a plan, those of them for which none was found, those
+// whose plan was proved optimal, and those without a plan.
 struct BestCounts {
   std::size_t feasible = 0;
   std::size_t missed = 0;
@@ -25,7 +25,7 @@ struct BestCounts {
 
 inline constexpr double kSameRating = 1e-9;
 
-// The plan is valid and as good as any; the bound holds with its proof.
+// Checks that the plan is valid and optimal, and that the bound and its proof are right.
 inline void check_best_plan(const SmallProblem& small, double least,
                             const EmbeddingPlanResult& result, BestCounts& counts) {
   using namespace embedding;
@@ -64,7 +64,7 @@ inline void check_small_plan(const SmallProblem& small, BestCounts& counts) {
   CHECK_FALSE(result->lower_bound.has_value());
   REQUIRE(result->failure.has_value());
   CHECK_FALSE(result->failure->message.empty());
-  CHECK(result->failure->reason != FailureReason::kNothingFound);  // but shown to be impossible
+  CHECK(result->failure->reason != FailureReason::kNothingFound);  // but proved to be impossible
 }
 
 inline BestCounts check_small_plans(std::uint64_t seed, int problems, bool rules) {

@@ -1,4 +1,4 @@
-// Lower bounds of small problems against all their plans.
+// Lower bounds of small problems, compared with all plans.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,15 @@
 
 namespace shardwright::test_support {
 
-// How many small problems had a plan, and how many of these were proved to the end.
+// Numbers of small problems: those that have a plan, and those of them whose bound reaches the
+// optimum.
 struct BoundCounts {
   std::size_t feasible = 0;
   std::size_t proved = 0;
 };
 
-// The bound that is found against `rating`, with its certificate; the check must accept it.
+// Returns the bound that is proved against `rating`, with its certificate. Checks that the
+// certificate is accepted.
 inline embedding::BoundCertificate proved_bound(const SmallProblem& small, double rating) {
   using namespace embedding;
   const OptionPool pool(small.space);
@@ -35,8 +37,8 @@ inline embedding::BoundCertificate proved_bound(const SmallProblem& small, doubl
   return prover.certificate();
 }
 
-// The bound is at most the least rating, whatever rating it is proved against; a certificate that
-// claims more is refused.
+// Checks that the bound is at most the least rating, whatever rating it is proved against, and that
+// a certificate that claims more is refused.
 inline void check_small_problem(const SmallProblem& small, BoundCounts& counts) {
   using namespace embedding;
   constexpr double kAnyRating = 100;

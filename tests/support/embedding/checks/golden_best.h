@@ -29,7 +29,8 @@ struct GoldenBest {
   double gap = 1;       // that was proved
 };
 
-// Plans a recorded case; the plan must be valid, no worse than TorchRec's, and its bound proved.
+// Plans a recorded case. Checks that the plan is valid and no worse than TorchRec's, and that its
+// bound is proved.
 inline GoldenBest golden_best(const std::string& name, const PlanOptions& options) {
   using namespace embedding;
   constexpr double kRounding = 1e-12;
@@ -57,7 +58,7 @@ inline GoldenBest golden_best(const std::string& name, const PlanOptions& option
   return best;
 }
 
-// The plan is about as good as a MILP solver's, or better, and as near to proved optimal.
+// Checks that the plan is about as good as a MILP solver's, or better, with a gap no larger.
 inline void check_against_milp(const std::string& name, const nlohmann::json& row,
                                const PlanOptions& options) {
   constexpr double kWorse = 2e-4;

@@ -1,4 +1,4 @@
-// The bounds of recorded cases, proved against the rating that a MILP solver reached.
+// Bounds of recorded cases, proved against the rating that a MILP solver reached.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ inline nlohmann::json milp_rows() {
   return nlohmann::json::parse(require(read_file("tests/golden/embedding/milp.json.gz")));
 }
 
-// 1 - bound / rating after so much work, with TorchRec's own options; the check must accept the
-// certificate, and refuse it for more than the rating.
+// Returns 1 - bound / rating after the given work, with TorchRec's own options. Checks that the
+// certificate is accepted, and refused if it claims more than the rating.
 inline double proved_gap(const std::string& name, double rating, std::uint64_t work) {
   using namespace embedding;
   const std::string golden = "tests/golden/embedding/";

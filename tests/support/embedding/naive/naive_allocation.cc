@@ -69,7 +69,7 @@ class EveryAllocation {
     }
   }
 
-  // Every two shards placed so far, of every group.
+  // Checks every pair of placed shards of each group.
   bool groups_obeyed() const {
     for (const PlacementRules::Group& group : model_.rules().groups()) {
       const auto in = [&](TableId id) {

@@ -7,8 +7,8 @@
 
 namespace shardwright::test_support {
 
-// The least rating that fits under the rules, or nothing where nothing fits. Cost: the product over tables of the
-// number of their placements.
+// Returns the least rating of all allocations that fit and obey the rules, or nothing if there is
+// none. Cost: the product over tables of the number of their placements.
 std::optional<double> least_rating(const embedding::ChoiceModel& model);
 
 }  // namespace shardwright::test_support

@@ -74,7 +74,7 @@ class Partitioner {
               PartitionerSpec::SortBy sort_by)
       : problem_(problem), available_(available), proposal_(proposal), sort_by_(sort_by) {}
 
-  // The ranks of all options; nothing where something does not fit.
+  // Returns the ranks of all options, or nothing if a shard does not fit.
   std::optional<Ranks> run(std::int64_t hbm_per_device = 0) {
     devices_.clear();
     for (Rank rank = 0; rank < available_.world_size(); ++rank) {
@@ -151,7 +151,7 @@ class Partitioner {
     return false;
   }
 
-  // Hosts as lists of ranks, the least loaded first, the lower host on ties.
+  // Returns hosts as lists of ranks, the least loaded first, on ties the lower host.
   std::vector<std::vector<Rank>> sorted_hosts() const {
     std::vector<std::pair<double, std::vector<Rank>>> hosts;
     for (Rank begin = 0; begin < available_.world_size(); begin += available_.local_world_size()) {
@@ -252,7 +252,7 @@ T largest(const std::vector<T>& values) {
   return *std::max_element(values.begin(), values.end());
 }
 
-// Shrinks the memory that a device may use for as long as the plan stays about as fast.
+// Lowers the memory limit of devices as long as the plan stays about as fast.
 std::optional<Ranks> balance_memory(const Problem& problem, const Topology& available,
                                     const Proposal& proposal) {
   const PartitionerSpec& spec = problem.spec().partitioner;

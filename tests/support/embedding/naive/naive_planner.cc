@@ -54,7 +54,7 @@ std::vector<Indices> best_first(const SearchSpace& space, std::vector<Indices> t
   return tables;
 }
 
-// What every proposer does: a proposal, or nothing at the end; then learns of it.
+// The interface of proposers: a proposal, or nothing at the end; then feedback on it.
 class Proposer {
  public:
   virtual ~Proposer() = default;
@@ -210,7 +210,7 @@ class DynamicProgramming final : public Listed {
     const double bin_size = static_cast<double>(available.total_storage().hbm.value()) /
                             static_cast<double>(bins);
     if (!(bin_size > 0)) return;
-    // By bin: the least time so far, the memory that goes with it, and the options chosen.
+    // By bin: the least time so far, its memory, and the chosen options.
     std::vector<State> states(1, State{0, 0, {}});
     for (std::size_t t = 0; t < tables.size(); ++t) {
       std::vector<State> next(bins);

@@ -14,7 +14,7 @@ namespace shardwright::test_support::naive {
 // One option per table, in proposal order.
 using Proposal = std::vector<const embedding::ShardingOption*>;
 
-// Where every shard of every option went, and what the plan is worth.
+// The rank of every shard of every option, and the rating of the plan.
 struct Placed {
   bool feasible = false;
   double rating = 0;

@@ -96,7 +96,7 @@ TEST_CASE("certificate json: a round trip changes no byte") {
   CHECK(nlohmann::json::parse(text) == nlohmann::json::parse(kCertificate));
 }
 
-TEST_CASE("certificate json: what is malformed is refused at its place") {
+TEST_CASE("certificate json: malformed certificates are refused with their place") {
   check_malformed(
       nlohmann::json::parse(kCertificate), error_of,
       {{"/bound", "-", "the key \"bound\" is missing"},
@@ -131,6 +131,6 @@ TEST_CASE("certificate json: what is malformed is refused at its place") {
         "/nodes/2/max_pattern_values/0: expected a number"}});
 }
 
-TEST_CASE("certificate json: what is no JSON is no certificate") { check_no_json(error_of); }
+TEST_CASE("certificate json: invalid JSON is refused") { check_no_json(error_of); }
 
 }  // namespace shardwright::certificate_json_test

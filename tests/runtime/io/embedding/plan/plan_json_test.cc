@@ -78,7 +78,7 @@ TEST_CASE("plan json: keys come in a stable order and the file is JSON") {
   CHECK(document->root().find("stopped_by")->is_null());
 }
 
-TEST_CASE("plan json: what is read back is what was planned") {
+TEST_CASE("plan json: a plan that is read back equals the plan that was written") {
   const auto problem = golden_problem("32_optimizers_storage_perfmodel_8r");
   const EmbeddingPlanResult result = planned(problem);
   const std::string text = written(*problem, result);
@@ -112,7 +112,7 @@ TEST_CASE("plan json: a failure says its type, its message and its reason") {
   CHECK(document->root().find("timing")->find("total_s")->number().ok());
 }
 
-TEST_CASE("plan json: a trace has one form, however the search recorded it") {
+TEST_CASE("plan json: the form of a trace does not depend on how the search recorded it") {
   const auto problem =
       std::make_shared<const Problem>(*Problem::make(test_support::problem_spec(3, 2, 2)));
   EmbeddingPlanResult result;
@@ -140,13 +140,13 @@ TEST_CASE("plan json: a trace has one form, however the search recorded it") {
         std::string::npos);
 }
 
-TEST_CASE("plan json: a trace that was asked for is there even where nothing was proposed") {
+TEST_CASE("plan json: a requested trace is written even if nothing was proposed") {
   const auto problem = golden_problem("13_reservation_negative_hbm");
   const std::string text = written(*problem, planned(problem, true), {.trace = true});
   CHECK(text.find("\"proposals\":[]") != std::string::npos);
 }
 
-TEST_CASE("verify: recorded answers and our own plans hold") {
+TEST_CASE("verify: recorded answers and our own plans pass") {
   for (const char* name : {"01_small_2t_2r_default", "26_offload_scaleup_10t_4r",
                            "30_custom_topology_uneven_hbm_4r", "07_grid_shard_4hosts_32r"}) {
     CAPTURE(name);
@@ -210,7 +210,7 @@ TEST_CASE("verify: a plan that overfills a rank is a violation") {
   CHECK(found);
 }
 
-TEST_CASE("verify: a file that only says why there is no plan is checked as far as it goes") {
+TEST_CASE("verify: a file that only explains why there is no plan is checked as far as possible") {
   const auto problem = golden_problem("12_nofit_strict_constraints_4r");
   const Verification verification =
       verified(problem, *read_file(kFolder + "answers/12_nofit_strict_constraints_4r.json.gz"));

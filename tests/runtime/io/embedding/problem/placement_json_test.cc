@@ -1,5 +1,5 @@
-// What a problem file says of places, memory and measurements: every key, every refusal with its
-// place, and what modes and verifier make of it.
+// Placement, memory and measurements in problem files: every key, every refusal with its place, and
+// how modes and verifier treat them.
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -19,7 +19,7 @@ using namespace shardwright::embedding;
 
 namespace {
 
-// Tables ads and pages on 4 ranks of 2 hosts, and whatever `members` adds.
+// Returns a problem of the tables ads and pages on 4 ranks of 2 hosts, plus `members`.
 std::string file(const std::string& members) {
   return R"({"topology": {"world_size": 4, "local_world_size": 2}, "tables": [
     {"name": "ads", "num_embeddings": 100000, "embedding_dim": 64},
@@ -34,7 +34,7 @@ ProblemSpec read(const std::string& members) {
   return *spec;
 }
 
-// "place: sentence" of the refusal by reader or problem.
+// Returns the error of the reader or of the problem, as "place: sentence".
 std::string refused(const std::string& members) {
   const auto spec = read_problem(file(members));
   if (!spec.ok()) return spec.error().to_string();
@@ -74,7 +74,7 @@ TEST_CASE("placement json: every key of a table's placement is read and changes 
   CHECK(placement.shard_ranks[1].ranks == std::vector<std::int64_t>{0, 3});
   CHECK(placement.max_shards == 2);
   CHECK(placement.distinct_ranks);
-  // TorchRec's constraints of the table stay absent; beside others they come as they do.
+  // TorchRec's constraints stay absent unless the file has some.
   CHECK_FALSE(spec.tables[0].constraints.has_value());
   CHECK_FALSE(spec.tables[1].placement.ranks.has_value());
   const ProblemSpec both = read(
@@ -96,7 +96,7 @@ TEST_CASE("placement json: groups are objects or bare lists") {
   CHECK(spec.keep_apart[1].on == GroupScope::kHost);
 }
 
-TEST_CASE("placement json: refusals name the place and what may be meant") {
+TEST_CASE("placement json: refusals name the place and suggest what was meant") {
   CHECK(refused(R"("constraints": {"ads": {"rank": [0]}})") ==
         "/constraints/ads/rank: unknown key \"rank\"; did you mean \"ranks\"?");
   CHECK(refused(R"("constraints": {"ads": {"shard_ranks": {"01": [0]}}})")
@@ -141,7 +141,7 @@ TEST_CASE("placement json: memory set aside, margins and measurements are read")
   CHECK_FALSE(read(R"("memory_margin": 0)").memory.any_margin());
 }
 
-TEST_CASE("placement json: memory and measurements are refused at their place") {
+TEST_CASE("placement json: invalid memory and measurements are refused with their place") {
   CHECK(refused(R"("memory_margin": 1.5)").starts_with("/memory_margin: expected a fraction"));
   CHECK(refused(R"("memory_margin": -0.5)").starts_with("/memory_margin: must not be negative"));
   CHECK(refused(R"("memory_margin": {"hmb": 1})") ==
@@ -174,11 +174,11 @@ TEST_CASE("placement: compat mode refuses rules and measured ranks with their pl
   CHECK(refusal(R"("keep_apart": [["ads"], ["ads", "pages"]])") == "/keep_apart/1");
   CHECK(refusal(R"("calibration": {"ranks": {"time": [1, 1, 2, 1]}})") ==
         "/calibration/ranks/time");
-  // What forbids nothing is honoured.
+  // Rules that forbid nothing are accepted.
   CHECK(planned(R"("constraints": {"pages": {"hosts": [0, 1]}})").plan.has_value());
 }
 
-TEST_CASE("placement: measured kernels and memory set aside hold in compat mode") {
+TEST_CASE("placement: measured kernels and reserved memory apply in compat mode") {
   const EmbeddingPlanResult plain = planned("");
   const EmbeddingPlanResult slow = planned(R"("calibration": {"kernels": {
       "fused": {"time": 2, "comms": 2, "memory": 1.5}, "dense": {"time": 2, "comms": 2},
@@ -196,7 +196,7 @@ TEST_CASE("placement: measured kernels and memory set aside hold in compat mode"
   CHECK(after.hbm.value() == left - (left + 3) / 4);
 }
 
-TEST_CASE("placement: the verifier holds a plan against rules that it was not made for") {
+TEST_CASE("placement: the verifier checks rules that a plan was not made for") {
   const auto document = read_plan(written(""));
   REQUIRE(document.ok());
   const auto verified = [&](const std::string& members) {
@@ -218,7 +218,7 @@ TEST_CASE("placement: the verifier holds a plan against rules that it was not ma
   CHECK(named);
 }
 
-TEST_CASE("memory parts: they add up, are verified, and the report says them") {
+TEST_CASE("memory parts: they add up, are verified, and are in the report") {
   const std::string members =
       R"("memory_margin": {"hbm": 1000000}, "reserved_memory": {"hbm": 5000})";
   const std::string text = written(members);

@@ -19,7 +19,7 @@ using shardwright::Result;
 
 namespace {
 
-// A problem of two ranks with `tables` and whatever `members` adds.
+// Returns a problem of two ranks with `tables`, plus `members`.
 ProblemSpec read(const std::string& members) {
   const Result<ProblemSpec> spec = read_problem(
       R"({"topology": {"world_size": 2}, "tables": [{"name": "a", "num_embeddings": 10,
@@ -48,7 +48,7 @@ constexpr const char* kWorkload = R"({
 
 }  // namespace
 
-TEST_CASE("problem json: what a minimal file leaves out has its default") {
+TEST_CASE("problem json: a minimal file gets defaults for everything else") {
   const ProblemSpec spec = read("");
   CHECK(spec.batch_size == 512);
   CHECK(spec.tables.size() == 1);
@@ -250,7 +250,7 @@ TEST_CASE("problem json: flags override the file") {
   CHECK(spec->topology.hbm_cap_bytes == 7 * kGibibyte);
   CHECK(spec->topology.ddr_cap_bytes == 9 * kGibibyte);
   CHECK(spec->topology.compute_device == ComputeDevice::kMtia);
-  // The global batch is shared by the ranks there are.
+  // The global batch is divided among the ranks.
   CHECK(spec->batch_size == 65536 / 32);
 
   overrides.batch_size = 99;
@@ -258,7 +258,7 @@ TEST_CASE("problem json: flags override the file") {
   REQUIRE(spec.ok());
   CHECK(spec->batch_size == 99);
 
-  // Fewer ranks than the file's hosts hold are a part of one host.
+  // With fewer ranks than a host of the file has, all ranks are on one host.
   ProblemOverrides few;
   few.ranks = 4;
   spec = read_problem(kWorkload, few);

@@ -127,7 +127,7 @@ TEST_CASE("search space json: recorded answers survive reading and writing in bo
   }
 }
 
-TEST_CASE("search space json: equal neighbours become runs, everything else stays apart") {
+TEST_CASE("search space json: equal neighbouring shards become a run, all others stay separate") {
   const auto cost = [](std::int64_t hbm) {
     return ShardCost{Storage{Bytes(hbm), Bytes(0)}, Perf{Milliseconds(0.5), {}, {}, {}, {}}};
   };
@@ -172,7 +172,8 @@ TEST_CASE("search space json: runs without a step follow the direction of the cu
   CHECK(option.is_pooled);
 }
 
-TEST_CASE("search space json: what does not belong to the problem is refused with its place") {
+TEST_CASE(
+    "search space json: options that do not belong to the problem are refused with their place") {
   const std::string whole =
       R"([{"size": [10, 8], "offset": [0, 0], "hbm": 1, "ddr": 0, "perf": [1, 2, 3, 4, 5]}])";
   CHECK(error_of(space_with(kTableWise, whole)).empty());
@@ -200,7 +201,7 @@ TEST_CASE("search space json: what does not belong to the problem is refused wit
           .starts_with("/search_space/0: the problem has no table \"z\""));
 }
 
-TEST_CASE("search space json: sizes and costs that cannot be are refused with their place") {
+TEST_CASE("search space json: impossible sizes and costs are refused with their place") {
   const auto with = [](const std::string& shard) {
     return error_of(space_with(kTableWise, "[" + shard + "]"));
   };
@@ -235,7 +236,7 @@ TEST_CASE("search space json: sizes and costs that cannot be are refused with th
           .starts_with(at + ": the shard is not within"));
 }
 
-TEST_CASE("search space json: a name that two modules have needs its module") {
+TEST_CASE("search space json: a table name that two modules share needs its module") {
   const auto problem = problem_of(R"({"topology": {"world_size": 1}, "tables": [
     {"name": "a", "num_embeddings": 6, "embedding_dim": 4, "module": "m"},
     {"name": "a", "num_embeddings": 6, "embedding_dim": 4, "module": "n"}]})");

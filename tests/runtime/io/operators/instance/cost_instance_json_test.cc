@@ -59,7 +59,7 @@ void check_error(const Json& json, const char* expected) {
 
 }  // namespace
 
-TEST_CASE("contest form: costs, forbidden values, shared matrices, time points that matter") {
+TEST_CASE("contest form: costs, forbidden values, shared matrices and relevant time points") {
   const CostInstance instance = instance_of(example());
   CHECK(instance.num_nodes() == 5);
   // The node with itself and the edge over three nodes, two of one strategy, are node costs.
@@ -68,12 +68,12 @@ TEST_CASE("contest form: costs, forbidden values, shared matrices, time points t
   CHECK(instance.costs(3)[1] == 4 + 4);
   CHECK(instance.costs(1)[0] == 15 + 30);
   CHECK(instance.costs(1)[2] == 25 + 10);
-  // 2 x 3, 3 x 2 of the same numbers, and 3 x 1.
+  // Matrices of 2 x 3, of 3 x 2 with the same numbers, and of 3 x 1.
   CHECK(instance.num_matrices() == 3);
   CHECK(instance.edges()[0].matrix == instance.edges()[3].matrix);
   CHECK(instance.edge_cost(instance.edges()[0], 1, 0) == 4);
   CHECK(instance.edge_cost(instance.edges()[1], 1, 0) == 3);
-  // All at once at 20; nothing else is more.
+  // All nodes are live at time 20, so no other time point can exceed the limit.
   CHECK(instance.limits().size() == 1);
   CHECK(instance.usages(3).empty());
   CHECK(instance.usages(4).empty());
@@ -83,7 +83,7 @@ TEST_CASE("contest form: costs, forbidden values, shared matrices, time points t
   CHECK(evaluate(instance, std::vector<std::uint32_t>{1, 0, 0, 1, 0}).feasible());
 }
 
-TEST_CASE("contest form: without a limit nothing is used, and a budget replaces the limit") {
+TEST_CASE("contest form: without a limit usages are dropped, and a budget replaces the limit") {
   Json json = example();
   json["problem"].erase("usage_limit");
   CHECK(instance_of(json).limits().empty());
@@ -91,12 +91,12 @@ TEST_CASE("contest form: without a limit nothing is used, and a budget replaces 
   const auto budgeted = read_contest_instance(json.dump(), 12);
   REQUIRE(budgeted.ok());
   CHECK(budgeted->limits()[0] == 12);
-  // Cut to just above the limit, however large.
+  // Usages above the limit are cut to just above it.
   json["problem"]["nodes"]["usages"][0][0] = 18446744073709551615ULL;
   const auto cut = read_contest_instance(json.dump(), 12);
   REQUIRE(cut.ok());
   CHECK(cut->bytes(cut->usages(0)[0], 0) == 13);
-  // Nineteen digits are just too many for a signed integer.
+  // This number of nineteen digits is too large for a signed integer.
   json["problem"]["nodes"]["usages"][0][0] = 9999999999999999999ULL;
   REQUIRE(read_contest_instance(json.dump(), 12).ok());
 }
@@ -158,7 +158,7 @@ TEST_CASE("contest form: a file cut or damaged anywhere is read or refused, neve
   CHECK(refused > text.size());
 }
 
-TEST_CASE("json scanner: numbers and texts as the standard has them") {
+TEST_CASE("json scanner: numbers and strings follow the JSON standard") {
   const auto number = [](const std::string& text) {
     JsonScanner scanner(text);
     ScannedNumber scanned;
@@ -246,7 +246,7 @@ TEST_CASE("XLA form: malformed requests are refused with their place") {
   check_error(Json{{"request", with("/c/1/0", -1)}}, "/request/c/1/0: ");
 }
 
-TEST_CASE("solve json: a written answer reads back, with names where there are some") {
+TEST_CASE("solve json: a written answer can be read back, with names if there are any") {
   auto problem = read_cost_instance(
       R"({"nodes": [{"name": "a", "strategies": [{"name": "r", "compute": 1.5, "comm": 2, "mem": 3}]}],
           "edges": []})");
@@ -280,7 +280,7 @@ TEST_CASE("solve json: a written answer reads back, with names where there are s
   CHECK(json["stopped_by"] == "time_limit");
 }
 
-TEST_CASE("operators report: says what is chosen, converted and held") {
+TEST_CASE("operators report: shows chosen strategies, conversions and memory") {
   const auto problem = read_cost_instance(R"({"nodes": [
     {"name": "first", "strategies": [{"name": "whole", "compute": 1, "comm": 2, "mem": 2048}]},
     {"name": "second", "strategies": [{"name": "split", "compute": 4, "comm": 0, "mem": 1024}]}],

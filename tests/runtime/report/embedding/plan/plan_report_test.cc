@@ -1,4 +1,4 @@
-// What reports say of plans: every number that of the verifier, as a value and as data of a page.
+// Reports of plans: every number equals the verifier's, as a value and as data of a page.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -103,7 +103,7 @@ void check_ranks(const Planned& all, const Evaluation& verified) {
   }
 }
 
-// What the heat map draws adds up to what the verifier finds on every rank.
+// The values of the heat map must add up to what the verifier finds on every rank.
 void check_cells(const Planned& all, const Evaluation& verified) {
   const std::size_t world = all.problem->topology().world_size();
   std::vector<std::array<std::int64_t, 2>> bytes(world, {0, 0});
@@ -173,7 +173,7 @@ void check_plan(const Planned& all) {
 
 }  // namespace
 
-TEST_CASE("plan report: numbers are the verifier's, whatever the plan is made of") {
+TEST_CASE("plan report: numbers equal the verifier's, for every kind of plan") {
   for (const char* const name :
        {"04_rw_uneven_rows_8r", "05_cw_min_partition_8r", "07b_grid_shard_wraparound_2hosts_8r",
         "09_mixed_default_20t_16r_2h", "19_multi_module_balance_modules_4r",
@@ -184,7 +184,7 @@ TEST_CASE("plan report: numbers are the verifier's, whatever the plan is made of
   }
 }
 
-TEST_CASE("plan report: best mode tells rating, bound and how they were found") {
+TEST_CASE("plan report: best mode shows rating, bound and how they were found") {
   const Planned all =
       planned_golden("09_mixed_default_20t_16r_2h", limited(PlanMode::kBest, 4'000'000));
   check_plan(all);
@@ -215,7 +215,7 @@ TEST_CASE("plan report: compat mode's trace is the best rating so far") {
   }
 }
 
-TEST_CASE("plan report: what tables need at the least where nothing fits") {
+TEST_CASE("plan report: if nothing fits, it shows the least memory that tables need") {
   const Planned all =
       planned_golden("11_nofit_insufficient_2r", limited(PlanMode::kCompat, 400'000));
   REQUIRE_FALSE(all.result.plan.has_value());
@@ -244,7 +244,7 @@ TEST_CASE("plan report: what tables need at the least where nothing fits") {
         all.result.reservation->topology.total_storage().hbm.value());
 }
 
-TEST_CASE("plan report: a reservation that takes too much leaves ranks and no needs") {
+TEST_CASE("plan report: a reservation that takes too much shows ranks but no needs") {
   const Planned all =
       planned_golden("13_reservation_negative_hbm", limited(PlanMode::kCompat, 400'000));
   REQUIRE_FALSE(all.result.reservation.has_value());
@@ -254,7 +254,7 @@ TEST_CASE("plan report: a reservation that takes too much leaves ranks and no ne
   CHECK(all.page["ranks"]["memory"]["capacity"][0].size() == all.problem->topology().world_size());
 }
 
-TEST_CASE("plan report: demands of the user, tables of the same demand together") {
+TEST_CASE("plan report: constraints of the user, with the tables of equal constraints together") {
   json problem = json::parse(*read_file("samples/data/mlperf_dlrm_dcnv2.json"));
   problem["constraints"]["cat_0"]["ranks"] = {3, 1, 2};
   problem["constraints"]["cat_1"]["max_shards"] = 2;

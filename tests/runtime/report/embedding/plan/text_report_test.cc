@@ -1,4 +1,4 @@
-// The report for people: what it must say, and that it fits.
+// The text report: what it must contain, and that it fits the terminal.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -58,7 +58,7 @@ bool contains(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("format: numbers as people read them") {
+TEST_CASE("format: numbers in readable form") {
   CHECK(format_bytes(Bytes(0)) == "0");
   CHECK(format_bytes(Bytes(512)) == "512 B");
   CHECK(format_bytes(Bytes(29205613772)) == "27.2 GiB");
@@ -81,7 +81,7 @@ TEST_CASE("format: numbers as people read them") {
   CHECK(format_bar(1, 0, 2) == "[--]");
 }
 
-TEST_CASE("format: ranks as ranges, cut where they do not fit") {
+TEST_CASE("format: ranks as ranges, cut if they do not fit") {
   const auto ranges = [](std::vector<std::uint32_t> ranks, std::size_t width) {
     return format_ranges(ranks, width);
   };
@@ -103,7 +103,7 @@ TEST_CASE("format: text is cut and wrapped by columns, not by bytes") {
   CHECK(wrap("a\nb", 80, 0) == "a\nb\n");
 }
 
-TEST_CASE("text table: dispensable columns go first, then the widest is cut") {
+TEST_CASE("text table: optional columns are dropped first, then the widest is cut") {
   using Align = TextTable::Align;
   TextTable table({{"name", Align::kLeft, 0}, {"x", Align::kRight, 1}, {"y", Align::kRight, 2}});
   table.add_row({"a long table name", "1", "22222"});
@@ -113,7 +113,7 @@ TEST_CASE("text table: dispensable columns go first, then the widest is cut") {
   CHECK(table.render(14) == "  name\n  a long tabl…\n");
 }
 
-TEST_CASE("text table: a long name gives way before columns do, and figures are cut last") {
+TEST_CASE("text table: a long name is cut before columns are dropped, and numbers are cut last") {
   using Align = TextTable::Align;
   TextTable table({{"name", Align::kLeft, 0}, {"x", Align::kRight, 1}, {"why", Align::kLeft, 0}});
   table.add_row({std::string(70, 'n'), "123456789", "because of this"});
@@ -133,7 +133,7 @@ TEST_CASE("text table: a long name gives way before columns do, and figures are 
   CHECK(contains(figures.render(30), " 12345678\n"));
 }
 
-TEST_CASE("text report: says what was planned, for ranks, kinds and tables") {
+TEST_CASE("text report: shows the plan by ranks, kinds and tables") {
   const auto problem = problem_of("tests/golden/embedding/cases/26_offload_scaleup_10t_4r.json.gz");
   const std::string text = report_of(problem, 100);
   CHECK(contains(text,
@@ -227,7 +227,7 @@ TEST_CASE("text report: colours change nothing but colours") {
   }
 }
 
-TEST_CASE("text report: a wide terminal shows the parts of time as bars, a narrow one how full") {
+TEST_CASE("text report: a wide terminal shows bars of times, a narrow one how full ranks are") {
   const auto problem =
       problem_of("tests/golden/embedding/cases/09_mixed_default_20t_16r_2h.json.gz");
   const std::string wide = report_of(problem, 150);
@@ -250,7 +250,7 @@ TEST_CASE("text report: bars of time are as long as the time") {
   CHECK(time_bar_key(parts, false) == "F forward compute, b backward comms");
 }
 
-TEST_CASE("text report: constraints, reservation and identities are told") {
+TEST_CASE("text report: constraints, reservation and identities are shown") {
   const auto problem = problem_of("tests/golden/embedding/cases/05_cw_min_partition_8r.json.gz");
   const std::string text = report_of(problem, 100);
   CHECK(contains(text, "\nConstraints\n"));
@@ -260,7 +260,7 @@ TEST_CASE("text report: constraints, reservation and identities are told") {
   CHECK(contains(text, "plan1:"));
 }
 
-TEST_CASE("text report: what tables need where nothing fits") {
+TEST_CASE("text report: if nothing fits, it shows what tables need") {
   const auto problem = problem_of("tests/golden/embedding/cases/11_nofit_insufficient_2r.json.gz");
   const std::string text = report_of(problem, 80);
   CHECK(contains(text, "\nWhat tables need, and what all ranks have\n"));
@@ -273,7 +273,7 @@ TEST_CASE("text report: what tables need where nothing fits") {
   CHECK_FALSE(contains(none, "tables need at least"));
 }
 
-TEST_CASE("printable: nothing in a text commands a terminal") {
+TEST_CASE("printable: no text can send escape sequences to a terminal") {
   CHECK(printable("plain \xc3\xa9\n", false) == "plain \xc3\xa9\n");
   CHECK(printable("a\x1b[31mb\x07\x7f\r", false) == "a\ufffd[31mb\ufffd\ufffd\ufffd");
   CHECK(printable("a\xc2\x9b"
@@ -288,7 +288,7 @@ TEST_CASE("printable: nothing in a text commands a terminal") {
   CHECK(paint("line\n", Ink::kGood, true) == "\x1b[32mline\x1b[0m\n");
 }
 
-TEST_CASE("format: colours take no columns, and end where a text is cut") {
+TEST_CASE("format: colours have no width, and end if a text is cut") {
   const std::string painted = paint("painted", Ink::kBad, true);
   CHECK(display_width(painted) == 7);
   CHECK(cut_to(painted, 7) == painted);
