@@ -61,8 +61,8 @@ shardwright_setup() {
     apt-get -q install -y --no-install-recommends "${missing[@]}" >&2
 }
 
-# The shared libraries that a test makes and the static ones have their objects in common: a compiler cache halves the
-# compiling. CMAKE_CXX_COMPILER_LAUNCHER in the environment takes precedence.
+# A test builds the libraries again as shared ones, from the same sources: a compiler cache halves the compile time.
+# CMAKE_CXX_COMPILER_LAUNCHER in the environment takes precedence.
 shardwright_configure() {
   if command -v ccache >/dev/null 2>&1; then
     export CMAKE_C_COMPILER_LAUNCHER="${CMAKE_C_COMPILER_LAUNCHER-ccache}"

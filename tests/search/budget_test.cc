@@ -14,7 +14,7 @@ using shardwright::StopReason;
 
 }  // namespace
 
-TEST_CASE("budget: without limits there is always work left and nothing interrupts") {
+TEST_CASE("budget: without limits, work is always left and nothing interrupts") {
   Budget budget;
   budget.spend(1'000'000'000'000);
   CHECK(budget.work_left());
@@ -52,7 +52,7 @@ TEST_CASE("budget: a stop request interrupts and takes precedence over the deadl
   CHECK(budget.interrupted() == StopReason::kCancelled);
 }
 
-TEST_CASE("budget: a time limit beyond what a clock counts is none") {
+TEST_CASE("budget: a time limit beyond the range of the clock is no limit") {
   for (const double seconds : {1e10, 1e300}) {
     const shardwright::Budget budget({}, seconds);
     CHECK_FALSE(budget.interrupted().has_value());

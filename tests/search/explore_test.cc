@@ -22,8 +22,8 @@ using namespace shardwright;
 using shardwright::test_support::Overlapping;
 using shardwright::test_support::ShufflingExecutor;
 
-// Proposes batches of consecutive numbers, several at a time. A number costs its last digit and its
-// result is its square.
+// Proposes batches of consecutive numbers, with several in flight. The work of a number is its last
+// digit, its result is its square.
 class Squares {
  public:
   Squares(std::size_t batches, std::size_t batch_size, std::size_t in_flight = 1)
@@ -139,7 +139,7 @@ TEST_CASE("explore: results arrive in proposal order whatever the executor") {
   }
 }
 
-TEST_CASE("explore: the serial stages come in the same order whatever the executor") {
+TEST_CASE("explore: the serial stages run in the same order whatever the executor") {
   const std::vector<int> expected = {1, 2, 3, -1, 4, -2, 5, -3, 6, -4, 7, -5, -6, -7};
   InlineExecutor in_line;
   ShufflingExecutor shuffling(4, 1);
@@ -151,7 +151,7 @@ TEST_CASE("explore: the serial stages come in the same order whatever the execut
   }
 }
 
-TEST_CASE("explore: a domain that waits for feedback has one batch on its way") {
+TEST_CASE("explore: a domain that waits for feedback has one batch in flight") {
   ShufflingExecutor executor(4, 1);
   Squares domain(7, 100, 4);
   domain.wait_for_feedback();
@@ -161,7 +161,7 @@ TEST_CASE("explore: a domain that waits for feedback has one batch on its way") 
   CHECK(domain.seen() == squares_below(700));
 }
 
-TEST_CASE("explore: a work limit cuts at the same point whatever the executor") {
+TEST_CASE("explore: a work limit ends the search at the same point whatever the executor") {
   for (const std::uint64_t limit : {0U, 1U, 17U, 450U, 451U, 1000U, 3150U, 3151U}) {
     INFO("limit ", limit);
     InlineExecutor inline_executor;
@@ -180,7 +180,7 @@ TEST_CASE("explore: a work limit cuts at the same point whatever the executor") 
   }
 }
 
-TEST_CASE("explore: a domain that has seen enough ends the search, and later batches are dropped") {
+TEST_CASE("explore: a domain can end the search, and later batches are dropped") {
   for (const std::size_t in_flight : {1U, 4U}) {
     InlineExecutor executor;
     Squares domain(7, 100, in_flight);
@@ -206,7 +206,7 @@ TEST_CASE("explore: a deadline or a stop request ends the search before the next
   CHECK(cancelled.seen().empty());
 }
 
-TEST_CASE("explore: a stop request takes in what is on its way and proposes nothing more") {
+TEST_CASE("explore: after a stop request, batches in flight are taken in and none is proposed") {
   ShufflingExecutor executor(2, 1);
   Squares domain(7, 100, 3);
   std::stop_source source;
@@ -216,7 +216,7 @@ TEST_CASE("explore: a stop request takes in what is on its way and proposes noth
   CHECK(domain.calls() == std::vector<int>{1, 2, 3, -1, -2, -3});
 }
 
-TEST_CASE("explore: what a stage throws reaches the caller after all evaluations have ended") {
+TEST_CASE("explore: an exception of a stage reaches the caller after all evaluations have ended") {
   for (std::size_t batch = 1; batch <= 5; ++batch) {
     for (int stage = 0; stage < 3; ++stage) {
       ShufflingExecutor executor(4, batch);
@@ -265,7 +265,9 @@ TEST_CASE("executor: an exception of the body reaches the caller") {
   CHECK_THROWS_AS(shuffling.parallel_for(10, 1, thrower), std::runtime_error);
 }
 
-TEST_CASE("executor: a loop that is not waited for drops its rest and ends before its owner goes on") {
+TEST_CASE(
+    "executor: a loop that is destroyed before its end drops its rest and waits for running "
+    "ranges") {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     ShufflingExecutor executor(3, seed);
     std::atomic<int> running = 0;

@@ -1,4 +1,4 @@
-// The random generator: known numbers, and the ways to draw from them.
+// The random generator: known numbers, and the functions that draw from it.
 #include "search/random.h"
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@ TEST_CASE("random: the sequence is SplitMix64's") {
     CHECK(random.bits() == expected);
 }
 
-TEST_CASE("random: a number looked up by index is the one that is drawn in its turn") {
+TEST_CASE("random: a number looked up by index equals the one drawn in sequence") {
   for (const std::uint64_t key : {std::uint64_t{0}, std::uint64_t{42}, ~std::uint64_t{0}}) {
     RandomGenerator random(key);
     for (std::uint64_t i = 0; i < 100; ++i)
@@ -49,7 +49,7 @@ TEST_CASE("random: bounded draws reach every value and no other") {
   }
 }
 
-TEST_CASE("random: chances are what they say") {
+TEST_CASE("random: events have the given probability") {
   RandomGenerator random(5);
   int heads = 0, eighths = 0;
   double sum = 0;

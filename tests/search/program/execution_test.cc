@@ -1,4 +1,4 @@
-// Whole programs, every rank of them, executed on arrays.
+// Whole programs, executed on arrays on every rank.
 #include <doctest/doctest.h>
 
 #include <set>
@@ -25,7 +25,8 @@ ReshardResult reshard(const Program& program, const ReshardOptions& options) {
   return std::move(result).value();
 }
 
-// Whether a batch changed exactly what its edits name, and looked at each touched block once.
+// Checks that a batch changed exactly what its edits name, and synchronised each touched block
+// once.
 bool shares_the_rest(const Program& base, const RankProgram& rank) {
   std::set<OpId> ops;
   std::set<VarId> vars;
@@ -73,7 +74,7 @@ Program gather_program() {
 
 }  // namespace
 
-TEST_CASE("execution: it notices data that is missing, wrong or never comes") {
+TEST_CASE("execution: it detects data that is missing, wrong or never arrives") {
   const Program program = gather_program();
   const ReshardResult good = reshard(program, {});
   const auto execution = execute(program, good);
@@ -95,7 +96,8 @@ TEST_CASE("execution: it notices data that is missing, wrong or never comes") {
   CHECK(execute(program, bad).problem.ends_with("reads wrong data for x"));
 }
 
-TEST_CASE("execution: random programs read what they were promised, by edits that share the rest") {
+TEST_CASE(
+    "execution: random programs read the promised data, and edits share the rest of the program") {
   std::size_t inputs = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     CAPTURE(seed);

@@ -1,4 +1,4 @@
-// A batch that fails or is cancelled anywhere leaves the version below as it was.
+// A batch that fails or is cancelled anywhere leaves the base version unchanged.
 #include <doctest/doctest.h>
 
 #include <set>
@@ -20,7 +20,7 @@ using namespace shardwright::program;
 using test_support::chain_program;
 using test_support::listing;
 
-// Contents and storage of everything.
+// Records contents and storage of everything.
 struct Snapshot {
   explicit Snapshot(const Program& program) : lines(listing(program)) {
     for (std::size_t i = 0; i < program.op_capacity(); ++i) {
@@ -43,7 +43,8 @@ struct Snapshot {
   std::size_t groups = 0;
 };
 
-// Gathers, messages, control flow to narrow, outputs that live elsewhere, things to remove.
+// A program with gathers, messages, control flow to narrow, outputs on other ranks and things to
+// remove.
 Program busy_program() {
   ProgramSpec spec;
   spec.meshes.push_back(ProcessMesh::make({2}, {0, 1}).value());
@@ -78,7 +79,7 @@ Program busy_program() {
   return Program::make(std::move(spec)).value();
 }
 
-// Asks for a stop when it comes to a range.
+// Requests a stop when it reaches a range.
 class StoppingExecutor final : public Executor {
  public:
   explicit StoppingExecutor(std::size_t range) : left_(range) {}
@@ -101,7 +102,7 @@ class StoppingExecutor final : public Executor {
 
 }  // namespace
 
-TEST_CASE("reshard fault: out of memory at every allocation leaves the version untouched") {
+TEST_CASE("reshard fault: running out of memory at any allocation leaves the version unchanged") {
   const Program program = busy_program();
   const Snapshot before(program);
   InlineExecutor executor;
@@ -126,7 +127,7 @@ TEST_CASE("reshard fault: out of memory at every allocation leaves the version u
   }
 }
 
-TEST_CASE("reshard fault: a batch cancelled at every edit leaves the version untouched") {
+TEST_CASE("reshard fault: cancelling a batch at any edit leaves the version unchanged") {
   const Program program = busy_program();
   const Snapshot before(program);
   InlineExecutor executor;
@@ -156,7 +157,7 @@ TEST_CASE("reshard fault: a batch cancelled at every edit leaves the version unt
   CHECK(kinds.size() >= 7);
 }
 
-TEST_CASE("reshard fault: a stop half-way leaves the version untouched, and the next batch works") {
+TEST_CASE("reshard fault: a stop half-way leaves the version unchanged, and the next batch works") {
   const Program program = busy_program();
   const Snapshot before(program);
   InlineExecutor plain;

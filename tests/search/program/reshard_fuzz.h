@@ -21,7 +21,7 @@ struct FuzzOutcome {
   std::size_t empty = 0;
   std::size_t upstream_correct = 0;
   std::size_t dearer = 0;     // than upstream where that is correct
-  std::string first_problem;  // with what it takes to see it again
+  std::string first_problem;  // with what is needed to reproduce it
 };
 
 // Makes random pairs.
@@ -66,7 +66,7 @@ class ReshardFuzz {
     return ProcessMesh::make(std::move(shape), std::move(ids)).value();
   }
 
-  // The same ranks in one axis more or less.
+  // The same ranks in a mesh with one axis more or less.
   ProcessMesh reshaped(const ProcessMesh& from) {
     std::vector<std::int64_t> shape = from.shape();
     if (shape.size() > 1 && random_.below(2) == 0) {

@@ -5,7 +5,8 @@
 namespace shardwright::reshard_fuzz_slow_test {
 
 TEST_CASE(
-    "reshard fuzz: a hundred thousand random pairs simulate correctly, none dearer than upstream") {
+    "reshard fuzz: a hundred thousand random pairs simulate correctly, none costs more than "
+    "upstream") {
   for (const std::uint64_t seed : shardwright::test_support::seeds({3})) {
     CAPTURE(seed);
     const auto outcome = shardwright::test_support::ReshardFuzz(seed).run(100'000);

@@ -4,7 +4,8 @@
 
 namespace shardwright::reshard_fuzz_test {
 
-TEST_CASE("reshard fuzz: two thousand random pairs simulate correctly, none dearer than upstream") {
+TEST_CASE(
+    "reshard fuzz: two thousand random pairs simulate correctly, none costs more than upstream") {
   for (const std::uint64_t seed : shardwright::test_support::seeds({1, 2})) {
     CAPTURE(seed);
     const auto outcome = shardwright::test_support::ReshardFuzz(seed).run(1000);

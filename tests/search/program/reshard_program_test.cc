@@ -85,7 +85,7 @@ TEST_CASE("reshard program: a rewritten tensor is gathered again") {
   }
 }
 
-TEST_CASE("reshard program: booleans travel as integers") {
+TEST_CASE("reshard program: booleans are sent as integers") {
   Builder b;
   const MeshId m = b.mesh({2}, {0, 1});
   const MeshId n = b.mesh({2}, {2, 3});
@@ -98,7 +98,7 @@ TEST_CASE("reshard program: booleans travel as integers") {
   CHECK(types(result.ranks[2].program) == Types{"gather", "recv_v2", "cast", "move"});
 }
 
-TEST_CASE("reshard program: an optimizer's gradient travels as backward work") {
+TEST_CASE("reshard program: the gradient of an optimizer is resharded with the role backward") {
   Builder b;
   const MeshId m = b.mesh({2}, {0, 1});
   const VarId gradient = b.var("w@GRAD", m, {0, -1});
@@ -113,7 +113,7 @@ TEST_CASE("reshard program: an optimizer's gradient travels as backward work") {
   CHECK(roles == std::vector<OpRole>{OpRole::kOptimize, OpRole::kBackward, OpRole::kOptimize});
 }
 
-TEST_CASE("reshard program: an operator on a union of meshes is served once per part") {
+TEST_CASE("reshard program: an operator on a union of meshes gets its data once per part") {
   Builder b;
   const MeshId first = b.mesh({2}, {0, 1});
   b.mesh({2}, {2, 3});
@@ -125,7 +125,7 @@ TEST_CASE("reshard program: an operator on a union of meshes is served once per 
   CHECK(types(result.ranks[3].program) == Types{"recv_v2", "both"});
 }
 
-TEST_CASE("reshard program: a tensor on a union is there already, and must be replicated") {
+TEST_CASE("reshard program: a tensor on a union is on its parts already, and must be replicated") {
   Builder b;
   const MeshId first = b.mesh({2}, {0, 1});
   b.mesh({2}, {2, 3});
@@ -139,7 +139,8 @@ TEST_CASE("reshard program: a tensor on a union is there already, and must be re
   CHECK(reshard_program(b.build(), {}, executor).error().where == "/vars/0/dims_mapping");
 }
 
-TEST_CASE("reshard program: loops are served before they start unless they write the tensor") {
+TEST_CASE(
+    "reshard program: loops get tensors resharded before they start, unless they write them") {
   Builder b;
   const MeshId m = b.mesh({2}, {0, 1});
   const VarId x = b.var("x", m, {0, -1});
@@ -157,7 +158,7 @@ TEST_CASE("reshard program: loops are served before they start unless they write
   const Program& program = result.ranks[0].program;
   CHECK(types(program) == Types{"c_allgather", "while"});
   CHECK(types(program, 1) == Types{"reads_x", "c_allgather", "reads_y", "writes_y", "reads_x"});
-  CHECK(program.op(OpId(0)).inputs.size() == 3);  // x, y and what x became
+  CHECK(program.op(OpId(0)).inputs.size() == 3);  // x, y and the resharded x
   CHECK(program.op(OpId(1)).inputs[0].var == program.op(OpId(4)).inputs[0].var);
   CHECK(result.ranks[0].counters.mirror_syncs == 2);  // both blocks
   b.spec.vars[condition.index()].dims_mapping = {0, -1};
@@ -198,7 +199,8 @@ TEST_CASE("reshard program: outputs are sent, foreign operators and idle variabl
   CHECK(result.ranks[2].program.has(y));
 }
 
-TEST_CASE("reshard program: outputs go wherever their tensor lives, however it is split there") {
+TEST_CASE(
+    "reshard program: outputs are sent to the mesh of their tensor, however it is split there") {
   Builder b;
   const MeshId m = b.mesh({2}, {0, 1});
   const MeshId n = b.mesh({2}, {1, 2});
@@ -213,7 +215,9 @@ TEST_CASE("reshard program: outputs go wherever their tensor lives, however it i
   CHECK(types(result.ranks[2].program) == Types{"recv_v2"});
 }
 
-TEST_CASE("reshard program: control flow says what stays of its block, and goes when it is empty") {
+TEST_CASE(
+    "reshard program: control flow lists what is left of its block, and is removed if the block is "
+    "empty") {
   Builder b;
   const MeshId m = b.mesh({2}, {0, 1});
   const MeshId n = b.mesh({2}, {2, 3});
@@ -282,7 +286,7 @@ TEST_CASE("reshard program: sequences that are received end where a feed of thei
       b.spec.vars[feed.index()].lod_level = 2;
       const auto result = reshard(b.build(), options);
       const Program& program = result.ranks[1].program;
-      // Upstream forgets booleans that an operator reads.
+      // Upstream ignores booleans that an operator reads.
       Types expected{"recv_v2", "lod_reset", "reads", "recv_v2", "lod_reset"};
       if (type == DataType::kBool) {
         expected = {"recv_v2", "lod_reset", "cast", "reads", "recv_v2", "lod_reset", "cast"};
@@ -302,7 +306,7 @@ TEST_CASE("reshard program: sequences that are received end where a feed of thei
   }
 }
 
-TEST_CASE("reshard program: startup keeps what leads to what the main program of a rank reads") {
+TEST_CASE("reshard program: startup keeps what the variables of a rank's main program depend on") {
   Builder main;
   const MeshId m = main.mesh({1}, {0});
   const MeshId n = main.mesh({1}, {1});

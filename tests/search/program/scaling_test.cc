@@ -1,4 +1,4 @@
-// Work grows with what is inserted: counted, and for people also timed.
+// Work grows with the number of insertions: counted, and also timed for information.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -38,7 +38,7 @@ Measured measure(const Program& program, SyncMode sync, bool list) {
 
 }  // namespace
 
-TEST_CASE("scaling: items scanned follow the work models, legacy and batch make the same program") {
+TEST_CASE("scaling: scanned items follow the formulas, and both modes make the same program") {
   for (const std::size_t size : {200U, 400U, 800U}) {
     const Program program = chain_program(size, 1, 4);
     const Measured legacy = measure(program, SyncMode::kPerInsert, true);
@@ -48,7 +48,7 @@ TEST_CASE("scaling: items scanned follow the work models, legacy and batch make 
     REQUIRE(legacy.counters.inserted_ops == inserted);
     CHECK(legacy.ops == batch.ops);
     CHECK(legacy.counters.edits == batch.counters.edits);
-    // One variable per inserted operator, and it is there when the mirror is synchronised.
+    // Each inserted operator adds a variable, which exists when the mirror is synchronised.
     const std::uint64_t base = 2 * size + 1;
     std::uint64_t expected = 0;
     for (std::uint64_t k = 0; k < inserted; ++k)
@@ -70,7 +70,7 @@ TEST_CASE("scaling: a hundred thousand insertions into a million operators") {
     CHECK(batch.counters.edits == 4 * (size / 10));
     if (previous != 0) CHECK(batch.counters.items_scanned < 2 * previous + 10);
     previous = batch.counters.items_scanned;
-    // Far above what any machine needs; a quadratic algorithm takes hours.
+    // Far more than any machine needs. A quadratic algorithm would take hours.
     CHECK(batch.seconds < 20);
     MESSAGE(size << " operators, " << size / 10 << " inserted: " << batch.seconds << " s");
   }

@@ -1,4 +1,4 @@
-// Plans between the lanes of best mode: what they share, and which starts are taken.
+// The plans that the lanes of best mode exchange: what they share, and which starts are accepted.
 #include "search/embedding/best/best_search.h"
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@ using namespace shardwright;
 using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 
-// Every better plan of a search with so much work.
+// Returns every better plan that a search finds with the given work.
 std::vector<Plan> better_plans(BestSearch& search, std::uint64_t work) {
   std::vector<Plan> plans;
   InlineExecutor executor;
@@ -44,7 +44,8 @@ bool same_content(const Assignment& a, const Assignment& b) {
   return true;
 }
 
-// Tables that two plans hold alike must be one assignment. The number of those that they do not.
+// Checks that assignments that are equal in both plans are shared. Returns the number of those that
+// differ.
 std::size_t check_sharing(const Plan& before, const Plan& after) {
   REQUIRE(before.size() == after.size());
   std::size_t different = 0;
@@ -57,7 +58,7 @@ std::size_t check_sharing(const Plan& before, const Plan& after) {
   return different;
 }
 
-// All tables on rank 0, which has no room for them.
+// Places all tables on rank 0, where they do not fit.
 Plan crowded_plan(const Model& model) {
   Allocation crowded;
   for (std::size_t table = 0; table < model.choices.num_tables(); ++table) {
@@ -90,7 +91,7 @@ TEST_CASE("best search: every better plan is an edit of the one before") {
   CHECK(search.copies().assignments_shared > 0);
 }
 
-TEST_CASE("best search: the answer shares with its start whatever it leaves in place") {
+TEST_CASE("best search: the answer shares everything unchanged with its start") {
   const Model model(forty_tables(60));
   BestSearch first(model.choices, 1, false);
   const Plan start = better_plans(first, 1'000'000).back();
@@ -103,7 +104,7 @@ TEST_CASE("best search: the answer shares with its start whatever it leaves in p
   CHECK(search.best()->plan.owner() == model.pool.owner());
 }
 
-TEST_CASE("best search: a start that does not fit is not taken") {
+TEST_CASE("best search: a start that does not fit is not accepted") {
   const Model model(forty_tables(60));
   const Plan crowded = crowded_plan(model);
   const Problem& problem = model.space->problem();

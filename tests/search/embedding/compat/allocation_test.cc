@@ -1,4 +1,4 @@
-// Exploring more proposals allocates no more: what grows, grows by doubling.
+// Exploring more proposals hardly allocates more, since containers grow by doubling.
 #include <doctest/doctest.h>
 
 #include <cstddef>
@@ -23,8 +23,8 @@ using enum ShardingType;
 constexpr std::size_t kTables = 100;
 constexpr std::size_t kOptions = 200;  // per table: 19,901 greedy proposals in all
 
-// The first table alone decides the rating, so that no proposal is better than the first and no
-// plan is made but one.
+// The first table alone decides the rating, so no proposal is better than the first and only one
+// plan is made.
 std::shared_ptr<const SearchSpace> long_search(PartitionerSpec::Type partitioner, bool feasible) {
   ProblemSpec spec = problem_spec(kTables + 1, 8, 4);
   spec.topology.hbm_cap_bytes = feasible ? std::int64_t{1} << 40 : 50;
@@ -49,7 +49,7 @@ struct Cost {
   std::uint64_t proposals = 0;
 };
 
-// Of a search that stops after about so many placed shards, from the first proposal on.
+// Returns the cost of a search that stops after about `work_limit` work steps.
 Cost explore_until(const std::shared_ptr<const SearchSpace>& space, std::uint64_t work_limit) {
   OptionPool pool(space);
   EmbeddingSearch search(pool, space->problem().topology(), 1, false);
@@ -65,7 +65,7 @@ void check_growth(const std::shared_ptr<const SearchSpace>& space) {
   const Cost whole = explore_until(space, 4'000'000);
   REQUIRE(half.proposals > 3000);
   REQUIRE(whole.proposals > half.proposals * 3 / 2);
-  // The table of known proposals doubles once, and may do so once more.
+  // The table of known proposals doubles once or twice.
   CHECK(whole.allocations <= half.allocations + 4);
   // The plan of the first proposal has a list of ranks for every table.
   CHECK(half.allocations < 200 + kTables);
@@ -73,19 +73,19 @@ void check_growth(const std::shared_ptr<const SearchSpace>& space) {
 
 }  // namespace
 
-TEST_CASE("allocation: twice the proposals take a handful of allocations more") {
+TEST_CASE("allocation: twice as many proposals take only a few more allocations") {
   check_growth(long_search(PartitionerSpec::Type::kGreedy, true));
 }
 
-TEST_CASE("allocation: twice the proposals that fail take a handful of allocations more") {
+TEST_CASE("allocation: twice as many failing proposals take only a few more allocations") {
   check_growth(long_search(PartitionerSpec::Type::kGreedy, false));
 }
 
-TEST_CASE("allocation: so it is with memory balanced") {
+TEST_CASE("allocation: the same holds for the memory-balanced partitioner") {
   check_growth(long_search(PartitionerSpec::Type::kMemoryBalanced, true));
 }
 
-TEST_CASE("allocation: after the first batch of every slot evaluating allocates nothing at all") {
+TEST_CASE("allocation: after the first batch of each slot, evaluation allocates nothing") {
   const auto space = long_search(PartitionerSpec::Type::kGreedy, true);
   OptionPool pool(space);
   EmbeddingSearch search(pool, space->problem().topology(), 1, false);

@@ -1,4 +1,4 @@
-// The search as explore() drives it: budgets, counting, and what is left behind.
+// The search as explore() drives it: budgets, counters and results.
 #include "search/embedding/compat/embedding_search.h"
 
 #include <doctest/doctest.h>
@@ -77,7 +77,7 @@ std::shared_ptr<const SearchSpace> twenty_tables(const std::vector<Type>& propos
 
 }  // namespace
 
-TEST_CASE("embedding search: with a work limit it does what it would have done first anyway") {
+TEST_CASE("embedding search: a work limit gives the first proposals of the unlimited search") {
   const auto space = twenty_tables({Type::kGreedy, Type::kGreedy, Type::kUniform});
   InlineExecutor executor;
   const SearchRun whole = run_search(space, space->problem().topology());
@@ -89,7 +89,7 @@ TEST_CASE("embedding search: with a work limit it does what it would have done f
     const SearchRun part = run_search(space, space->problem().topology(), executor, limit);
     CHECK(is_prefix(part.trace, whole.trace));
     CHECK(part.num_proposals == evaluated(part.trace));
-    // The proposal that reaches the limit is the last one, cached ones aside.
+    // The proposal that reaches the limit is the last, except for cached ones.
     CHECK(part.work <= limit + 40);
     if (part.reason == StopReason::kWorkLimit) {
       CHECK(part.work >= limit);
@@ -100,7 +100,9 @@ TEST_CASE("embedding search: with a work limit it does what it would have done f
   }
 }
 
-TEST_CASE("embedding search: random problems are cut by a work limit where it strikes, and only there") {
+TEST_CASE(
+    "embedding search: a work limit ends the search of random problems where it is reached, and "
+    "only there") {
   for (const std::uint64_t seed : seeds({111})) {
     INFO("SHARDWRIGHT_TEST_SEED=", seed);
     Random random(seed);
@@ -122,7 +124,7 @@ TEST_CASE("embedding search: random problems are cut by a work limit where it st
   }
 }
 
-TEST_CASE("embedding search: proposals come again as cached ones and cost no work") {
+TEST_CASE("embedding search: repeated proposals are cached and cost no work") {
   const SearchRun once = [] {
     const auto space = twenty_tables({Type::kGreedy});
     return run_search(space, space->problem().topology());
@@ -153,7 +155,7 @@ TEST_CASE("embedding search: without a trace the result is the same") {
   CHECK(ranks_of(*silent.plan) == ranks_of(*traced.plan));
 }
 
-TEST_CASE("embedding search: a stop request before it begins leaves nothing behind") {
+TEST_CASE("embedding search: a stop request before the start gives an empty result") {
   const auto space = twenty_tables({Type::kGreedy});
   OptionPool pool(space);
   EmbeddingSearch search(pool, space->problem().topology(), 1, true);
@@ -167,7 +169,9 @@ TEST_CASE("embedding search: a stop request before it begins leaves nothing behi
   CHECK_FALSE(search.lowest_failed_storage().has_value());
 }
 
-TEST_CASE("embedding search: a stop request while a batch is evaluated keeps what was done before it") {
+TEST_CASE(
+    "embedding search: a stop request during a batch keeps the proposals that were evaluated "
+    "before") {
   const auto space = twenty_tables({Type::kGreedy});
   const SearchRun whole = run_search(space, space->problem().topology());
   OptionPool pool(space);
@@ -185,8 +189,10 @@ TEST_CASE("embedding search: a stop request while a batch is evaluated keeps wha
   CHECK(is_prefix(search.trace(), whole.trace));
 }
 
-// Without a trace, proposals that are certain to be worse than what was found beyond are not rated.
-TEST_CASE("embedding search: a stop request keeps the best of what was done, whatever its place") {
+// Without a trace, proposals that are certain to be worse than a later one are not rated.
+TEST_CASE(
+    "embedding search: a stop request keeps the best evaluated proposal, wherever it is in the "
+    "batch") {
   const auto space = twenty_tables({Type::kGreedy});
   OptionPool pool(space);
   EmbeddingSearch search(pool, space->problem().topology(), 1, false);
@@ -209,7 +215,7 @@ TEST_CASE("embedding search: a stop request keeps the best of what was done, wha
   CHECK(search.best_rating() == best);
 }
 
-TEST_CASE("embedding search: the least of the failed proposals is kept for a diagnosis") {
+TEST_CASE("embedding search: the failed proposal of least memory is kept for the diagnosis") {
   ProblemSpec spec = problem_spec(2, 2, 2);
   spec.topology.hbm_cap_bytes = 10;
   ProposerSpec proposer;

@@ -1,4 +1,4 @@
-// The search space: which options, in which order, and what is said where none is left.
+// The search space: which options, in which order, and the error if none is left.
 #include "search/embedding/compat/enumerate.h"
 
 #include <doctest/doctest.h>
@@ -26,7 +26,7 @@ Result<std::shared_ptr<const SearchSpace>> space_of(ProblemSpec spec) {
   return enumerate(std::make_shared<const Problem>(Problem::make(std::move(spec)).value()), executor);
 }
 
-// "type.kernel" of every option in order; "?" and the message where the space is refused.
+// Returns "type.kernel" of every option in order, or "?" and the message if there is an error.
 std::vector<std::string> names(ProblemSpec spec) {
   const auto space = space_of(std::move(spec));
   if (!space.ok()) return {"?" + space.error().message};
@@ -92,7 +92,7 @@ TEST_CASE("enumerate: other devices offer less") {
               "table_row_wise.fused"});
 }
 
-TEST_CASE("enumerate: sequences are cut in four ways") {
+TEST_CASE("enumerate: sequence embeddings have four sharding types") {
   CHECK(names(one_table(ComputeDevice::kCuda, TableKind::kSequence)) ==
         Names{"data_parallel.dense"} +
             product({"table_wise", "column_wise", "row_wise"}, kHbmAndUvm));
@@ -116,7 +116,7 @@ TEST_CASE("enumerate: constraints choose and order types and kernels, each once"
   CHECK(constrained({kDataParallel, kTableWise}, {kFused}) == Names{"table_wise.fused"});
 }
 
-TEST_CASE("enumerate: grids and guarded kernels come only where they are named") {
+TEST_CASE("enumerate: grid sharding and guarded kernels appear only if they are named") {
   using enum ShardingType;
   using enum ComputeKernel;
   CHECK(constrained({kGridShard}, {}) == product({"grid_shard"}, kHbmAndUvm));
@@ -125,7 +125,8 @@ TEST_CASE("enumerate: grids and guarded kernels come only where they are named")
   CHECK(constrained({kGridShard}, {}, ComputeDevice::kMtia) == Names{"grid_shard.fused"});
 }
 
-TEST_CASE("enumerate: where nothing is left the error names the table and what its sharder offers") {
+TEST_CASE(
+    "enumerate: if no option is left, the error names the table and what its sharder offers") {
   using enum ShardingType;
   using enum ComputeKernel;
   const auto refused = [](ProblemSpec spec) {
@@ -184,7 +185,7 @@ TEST_CASE("enumerate: tables of another device group are left out") {
   for (const ShardingOption& option : space->options()) CHECK(option.table != TableId(0));
 }
 
-TEST_CASE("enumerate: options of one cut share one layout, across tables and kernels") {
+TEST_CASE("enumerate: options with the same cut share one layout, across tables and kernels") {
   const auto space = space_of(problem_spec(2, 4, 2)).value();
   for (std::size_t i = 0; i < 16; ++i) {
     CHECK(space->options()[i].layout == space->options()[16 + i].layout);

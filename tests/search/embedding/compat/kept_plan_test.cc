@@ -1,4 +1,4 @@
-// What keeping a better candidate copies: the assignments that changed, however many there are.
+// Keeping a better candidate copies the changed assignments, however many tables there are.
 #include <doctest/doctest.h>
 
 #include <cstddef>
@@ -24,9 +24,9 @@ using namespace shardwright::test_support;
 
 constexpr std::size_t kOptions = 40;
 
-// The shards of the first table decide the rating. Its options take more time in all, one after the
-// other, and less on the busiest rank, so that every greedy proposal is better than the one before.
-// The other tables share the remaining ranks and never move.
+// The shards of the first table decide the rating. In order, each of its options takes more total
+// time but less on the busiest rank, so every greedy proposal is better than the one before. The
+// other tables share the remaining ranks and never move.
 std::shared_ptr<const SearchSpace> improving_search(std::size_t tables) {
   ProblemSpec spec = problem_spec(tables, 8, 8);
   spec.topology.hbm_cap_bytes = std::int64_t{1} << 40;
@@ -44,7 +44,7 @@ std::shared_ptr<const SearchSpace> improving_search(std::size_t tables) {
   return builder.take();
 }
 
-// Has the search propose, evaluate and take in one proposal of `inner` at a time.
+// Makes the search handle one proposal of `inner` at a time.
 class OneAtATime final : public Proposer {
  public:
   explicit OneAtATime(std::unique_ptr<Proposer> inner) : inner_(std::move(inner)) {}

@@ -1,4 +1,4 @@
-// Storage reservations: what is left, tier by tier.
+// Storage reservations: the memory that is left, HBM and DDR.
 #include "search/embedding/compat/reserve.h"
 
 #include <doctest/doctest.h>
@@ -41,14 +41,14 @@ constexpr std::int64_t kInputs = 2 * 10 * 8;
 
 }  // namespace
 
-TEST_CASE("reserve: nothing is reserved where nothing is asked for") {
+TEST_CASE("reserve: without a reservation nothing is reserved") {
   const Reservation left = reserved(small(ReservationSpec::Type::kNone, 0.5)).value();
   CHECK(left.topology.storage()[1] == bytes(1'000'000, 2'000'000));
   CHECK_FALSE(left.dense_storage.has_value());
   CHECK_FALSE(left.kjt_storage.has_value());
 }
 
-TEST_CASE("reserve: a fixed percentage is of HBM alone, rounded down") {
+TEST_CASE("reserve: a fixed percentage applies to HBM only, rounded down") {
   ProblemSpec spec = small(ReservationSpec::Type::kFixed, 0.15);
   spec.topology.hbm_cap_bytes = 999'999;
   const Reservation left = reserved(spec).value();
@@ -60,7 +60,7 @@ TEST_CASE("reserve: a fixed percentage is of HBM alone, rounded down") {
         bytes(0, 2'000'000));
 }
 
-TEST_CASE("reserve: the heuristic keeps six dense parts and twenty inputs") {
+TEST_CASE("reserve: the heuristic reserves six times the dense part and twenty inputs") {
   ProblemSpec spec = small(ReservationSpec::Type::kHeuristical, 0.25);
   spec.dense_params = 1000;
   const Reservation left = reserved(spec).value();
@@ -69,7 +69,7 @@ TEST_CASE("reserve: the heuristic keeps six dense parts and twenty inputs") {
   CHECK(left.topology.storage()[1] == bytes(750'000 - 24'000 - 20 * kInputs, 2'000'000));
 }
 
-TEST_CASE("reserve: inference keeps one dense part and one input") {
+TEST_CASE("reserve: inference reserves the dense part and one input") {
   ProblemSpec spec = small(ReservationSpec::Type::kInference, 0);
   spec.dense_params = 1000;
   const Reservation left = reserved(spec).value();
@@ -99,7 +99,7 @@ TEST_CASE("reserve: dense parts can be given as bytes or by another multiplier")
   spec.reservation.dense_tensor_estimate_bytes = 0;  // counts as not given
   CHECK(reserved(spec).value().dense_storage == bytes(10'000, 0));
   spec.dense_params = 1;
-  spec.reservation.parameter_multiplier = 0.625;  // 2.5 bytes: halves go to the even number
+  spec.reservation.parameter_multiplier = 0.625;  // 2.5 bytes: halves round to even
   CHECK(reserved(spec).value().dense_storage == bytes(2, 0));
 }
 
@@ -109,7 +109,7 @@ TEST_CASE("reserve: inputs follow pooling factors and batch sizes, not the numbe
   constraints.pooling_factors = {2, 0.5};
   constraints.num_poolings = {3, 3};
   constraints.batch_sizes = {10, 5};
-  // 20 + 2.5 lookups of the one, 10 of the other.
+  // 20 + 2.5 lookups of one table, 10 of the other.
   CHECK(reserved(spec).value().kjt_storage == bytes(260, 0));
   constraints.pooling_factors = {0.01, 0};
   constraints.batch_sizes.clear();
@@ -120,7 +120,7 @@ TEST_CASE("reserve: inputs follow pooling factors and batch sizes, not the numbe
 TEST_CASE(
     "reserve: a heuristic that takes more than rank 0 has is infeasible and says by how much") {
   ProblemSpec spec = small(ReservationSpec::Type::kHeuristical, 0.25);
-  spec.dense_params = 31'250;  // 750,000 bytes: just what is left, but for the inputs
+  spec.dense_params = 31'250;  // 750,000 bytes: what is left, without the inputs
   const auto refused = reserved(spec);
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().code == ErrorCode::kInfeasible);
@@ -130,7 +130,7 @@ TEST_CASE(
   CHECK(reserved(spec).value().topology.storage()[0].hbm.value() == 16);
 }
 
-TEST_CASE("reserve: the advice names what alone could do, and nothing else") {
+TEST_CASE("reserve: the advice names changes that suffice alone, and nothing else") {
   const auto advice = [](double percentage, std::int64_t dense_params, std::int64_t batch_size) {
     ProblemSpec spec = small(ReservationSpec::Type::kHeuristical, percentage);
     spec.dense_params = dense_params;
@@ -173,7 +173,7 @@ TEST_CASE("reserve: inputs of more than 2^62 bytes are refused") {
   CHECK(refused.error().where == "/reservation");
 }
 
-TEST_CASE("reserve: reserved memory comes off first, the margin of what is left") {
+TEST_CASE("reserve: reserved memory is subtracted first, then the margin of the rest") {
   ProblemSpec spec = small(ReservationSpec::Type::kFixed, 0.5);
   spec.memory.reserved_hbm = {0, 100'001};
   spec.memory.margin_hbm.fraction = 0.25;
@@ -186,7 +186,8 @@ TEST_CASE("reserve: reserved memory comes off first, the margin of what is left"
   CHECK(left.margin[1] == bytes(100'000, 7));
 }
 
-TEST_CASE("reserve: memory is set aside without a reservation, too, and a margin leaves no debt") {
+TEST_CASE(
+    "reserve: memory is set aside without a reservation, too, and a margin is never negative") {
   ProblemSpec spec = small(ReservationSpec::Type::kNone, 0);
   spec.memory.reserved_ddr = {10};
   CHECK(reserved(spec)->topology.storage()[1] == bytes(1'000'000, 1'999'990));

@@ -1,4 +1,4 @@
-// What best mode chooses from: which options rules leave, and which replace others.
+// The choices of best mode: which options the rules leave, and which replace others.
 #include "search/embedding/model/choice_model.h"
 
 #include <doctest/doctest.h>
@@ -54,7 +54,7 @@ Ids left_by_table(const Change& change) {
 
 }  // namespace
 
-TEST_CASE("choice model: without rules every option that nothing replaces is a choice") {
+TEST_CASE("choice model: without rules every option that no other replaces is a choice") {
   CHECK(left([](ProblemSpec&) {}) == Ids{0, 1, 2, 3, 4, 5, 6, 7});
 }
 
@@ -82,13 +82,14 @@ TEST_CASE("choice model: options whose shards find no allowed ranks are left out
         }) == Ids{0, 1, 2, 6, 7});
 }
 
-TEST_CASE("choice model: tables kept together leave each other their options") {
+TEST_CASE("choice model: tables kept together keep only options that can meet") {
   const auto group = [](GroupScope on) {
     return [on](ProblemSpec& spec) { spec.keep_together = {{{"t0", "t1"}, on}}; };
   };
   CHECK(left(group(GroupScope::kRank)) == Ids{0, 1, 2, 6});
   CHECK(left(group(GroupScope::kHost)) == Ids{0, 1, 2, 3, 4, 6});
-  // t1 can meet t0 on rank 1 alone, where whole hosts of t0 cannot be in the company of rank 3.
+  // t1 can meet t0 on rank 1 only, and options of t0 on whole hosts cannot use rank 1 without rank
+  // 0, which t0 may not use.
   CHECK(left([](ProblemSpec& spec) {
           spec.tables[1].placement.hosts = {0};
           spec.tables[0].placement.ranks = {1, 2, 3};
@@ -108,7 +109,9 @@ TEST_CASE("choice model: tables kept apart need ranks and hosts of their own") {
         }) == Ids{0, 2, 3, 6});
 }
 
-TEST_CASE("choice model: a table without a choice is named with the rule that took the last") {
+TEST_CASE(
+    "choice model: the error for a table without a choice names the rule that removed the last "
+    "one") {
   const auto only_row_wise = [](const auto& change) {
     ProblemSpec spec = problem_spec(1, 4, 2);
     change(spec);
@@ -133,7 +136,8 @@ TEST_CASE("choice model: a table without a choice is named with the rule that to
       "/keep_together/0");
 }
 
-TEST_CASE("choice model: a single shard replaces others unless shards have ranks of their own") {
+TEST_CASE(
+    "choice model: a single shard replaces other options unless shards have their own ranks") {
   const auto choices = [](const auto& change) {
     ProblemSpec spec = problem_spec(1, 4, 2);
     change(spec.tables[0].placement);
@@ -149,7 +153,7 @@ TEST_CASE("choice model: a single shard replaces others unless shards have ranks
   CHECK(choices([](TablePlacement& p) { p.shard_ranks = {{0, {2}}}; }) == 3);
 }
 
-TEST_CASE("choice model: measured times of ranks scale loads in time, not in bytes") {
+TEST_CASE("choice model: measured rank times scale loads in time, not in bytes") {
   for (const PerfModel model : {PerfModel::kPerf, PerfModel::kStorage}) {
     ProblemSpec spec = problem_spec(1, 2, 2);
     spec.calibration.rank_time = {1, 2.5};

@@ -44,7 +44,7 @@ std::optional<Misfit> prove(ProblemSpec spec) {
 
 }  // namespace
 
-TEST_CASE("misfit: a table that no rank has room for is named with its bytes") {
+TEST_CASE("misfit: a table that fits on no rank is named with its bytes") {
   const auto misfit = prove(whole_tables(2, 2, 3 * kGiB));
   REQUIRE(misfit.has_value());
   CHECK(misfit->kind == Misfit::Kind::kTable);
@@ -66,7 +66,7 @@ TEST_CASE("misfit: tables that must share a rank, against the rank's memory") {
   CHECK(misfit->available_bytes == 6 * kGiB);
 }
 
-TEST_CASE("misfit: tables that are bound to the same ranks, against the memory of these") {
+TEST_CASE("misfit: tables that may use only the same ranks, against the memory of these ranks") {
   ProblemSpec spec = whole_tables(3, 4, 6 * kGiB);
   spec.tables[0].placement.ranks = {{1}};
   spec.tables[2].placement.ranks = {{1}};
@@ -97,7 +97,7 @@ TEST_CASE("misfit: more shards of over half a rank than ranks") {
   CHECK_FALSE(prove(whole_tables(4, 4, 6 * kGiB)).has_value());
 }
 
-TEST_CASE("misfit: nothing that has a plan is proved impossible") {
+TEST_CASE("misfit: no problem that has a plan is proved impossible") {
   std::size_t infeasible = 0;
   std::size_t proved = 0;
   for (const std::uint64_t seed : test_support::seeds({71, 72})) {
@@ -114,7 +114,7 @@ TEST_CASE("misfit: nothing that has a plan is proved impossible") {
     }
   }
   CHECK(infeasible > 20);
-  // Rules and odd shapes aside, memory is what is missing.
+  // Except for rules and unusual shapes, memory is what is missing.
   CHECK(proved * 2 > infeasible);
 }
 

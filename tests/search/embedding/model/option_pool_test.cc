@@ -30,7 +30,7 @@ std::vector<std::uint32_t> ids(const std::vector<OptionId>& options) {
 
 }  // namespace
 
-TEST_CASE("option pool: rows hold what the options add up to shard by shard") {
+TEST_CASE("option pool: rows hold the sums over the shards of the options") {
   for (const std::uint64_t seed : seeds({41})) {
     INFO("SHARDWRIGHT_TEST_SEED=", seed);
     Random random(seed);
@@ -121,7 +121,7 @@ TEST_CASE("option pool: interning returns the id that equal content already has"
   CHECK(pool.num_added() == 2);
 }
 
-TEST_CASE("option pool: an option is known by its address") {
+TEST_CASE("option pool: an option is found by its address") {
   const auto space = SpaceBuilder(problem_spec(2, 2, 2))
                          .add(0, kTableWise, 1, 1, 10)
                          .add(1, kTableWise, 1, 1, 10)
@@ -136,7 +136,7 @@ TEST_CASE("option pool: an option is known by its address") {
   CHECK_FALSE(pool.id_of(nullptr).has_value());
 }
 
-TEST_CASE("option pool: what a plan points to outlives the pool") {
+TEST_CASE("option pool: options that a plan points to outlive the pool") {
   std::shared_ptr<const void> owner;
   const ShardingOption* option = nullptr;
   {

@@ -1,4 +1,4 @@
-// Cuts of tables: that they tile, where they fall, and how little they take to describe.
+// Cuts of tables: that they tile the table, where they are, and how compact they are.
 #include "search/embedding/model/shard_layout.h"
 
 #include <doctest/doctest.h>
@@ -73,7 +73,7 @@ std::vector<std::int64_t> columns_of(const ShardLayout& layout) {
   return columns;
 }
 
-// How many shards cover each cell of the table.
+// Counts the shards that cover each cell of the table.
 std::vector<int> cover(const ShardLayout& layout, const Table& table) {
   std::vector<int> count(static_cast<std::size_t>(table.num_embeddings * table.embedding_dim), 0);
   for (const Shard& shard : shards_of(layout)) {
@@ -164,10 +164,10 @@ TEST_CASE("shard layout: columns are cut at the least width that divides them an
     return columns_of(cut(table_of(7, columns, min_partition), ShardingType::kColumnWise, two));
   };
   using Columns = std::vector<std::int64_t>;
-  CHECK(widths(256, 0) == Columns{128, 128});        // 128 unless told
+  CHECK(widths(256, 0) == Columns{128, 128});  // 128 by default
   CHECK(widths(128, 0) == Columns{128});
   CHECK(widths(64, 0) == Columns{64});
-  CHECK(widths(192, 0) == Columns{192});             // nothing from 128 on divides it but itself
+  CHECK(widths(192, 0) == Columns{192});  // above 128, only the table's own width divides it
   CHECK(widths(64, 32) == Columns{32, 32});
   CHECK(widths(64, 30) == Columns{32, 32});          // 30 is rounded up to a multiple of 4
   CHECK(widths(96, 20) == Columns{24, 24, 24, 24});  // 20 does not divide 96
@@ -200,7 +200,7 @@ TEST_CASE("shard layout: ranks of uneven memory take rows in proportion, the las
   CHECK(rows_of(cut(table, ShardingType::kRowWise, topology_of(3, 3, {0, 1, 0}))) == Rows{0, 100, 0});
   CHECK(rows_of(cut(table_of(2, 4), ShardingType::kRowWise, topology_of(4, 4, {1, 1, 1, 1}))) ==
         Rows{0, 0, 0, 2});
-  // Row blocks within a host do not follow memory.
+  // Row blocks within a host do not depend on memory.
   CHECK(rows_of(cut(table, ShardingType::kTableRowWise, topology_of(4, 4, {10, 20, 30, 40}))) ==
         Rows{25, 25, 25, 25});
 }

@@ -52,7 +52,7 @@ struct CountingPlanner {
 
 }  // namespace
 
-TEST_CASE("fit oracle: plans only what memory does not decide") {
+TEST_CASE("fit oracle: plans only if memory alone does not decide") {
   CountingPlanner planner{2};
   FitOracle oracle = planner.oracle();
   const Fit impossible = oracle.ask(whole_tables(8, 6 * kGiB), Effort::kFull);
@@ -77,7 +77,7 @@ TEST_CASE("fit oracle: an invalid problem is impossible, and says why") {
   CHECK_FALSE(fit.why.empty());
 }
 
-TEST_CASE("irreducible set: keeps as many tables as a planner that places one less needs") {
+TEST_CASE("irreducible set: keeps one table more than the planner can place") {
   for (const std::size_t fitting : {1U, 3U, 6U}) {
     CAPTURE(fitting);
     CountingPlanner planner{fitting};
@@ -94,7 +94,7 @@ TEST_CASE("irreducible set: keeps as many tables as a planner that places one le
   }
 }
 
-TEST_CASE("remedies: the smallest memory is found by proof where packing is no question") {
+TEST_CASE("remedies: the smallest memory is found by proof if packing does not matter") {
   // Every planner call succeeds, so one step less can only be ruled out by proof.
   CountingPlanner planner{1000};
   FitOracle oracle = planner.oracle();
@@ -112,7 +112,7 @@ TEST_CASE("remedies: the smallest memory is found by proof where packing is no q
   CHECK(any_memory);
 }
 
-TEST_CASE("problem changes: the problem of some tables keeps what is left of the groups") {
+TEST_CASE("problem changes: the problem of some tables keeps the rest of the groups") {
   ProblemSpec spec = whole_tables(4, 32 * kGiB);
   spec.keep_together = {{{"t0", "t2"}, embedding::GroupScope::kRank},
                         {{"t1", "t3"}, embedding::GroupScope::kRank}};

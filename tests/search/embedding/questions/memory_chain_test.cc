@@ -25,7 +25,7 @@ TEST_CASE("memory chain: a bound holds for less memory, and never exceeds the ra
   CHECK(chain.lower_bounds() == expected);
 }
 
-TEST_CASE("memory chain: a bound above the rating of less memory is cut to that rating") {
+TEST_CASE("memory chain: a bound above the rating for less memory is lowered to that rating") {
   MemoryChain chain;
   chain.add(embedding::Plan(), 4.0, 1.0);
   chain.add(embedding::Plan(), 6.0, 5.0);
@@ -61,7 +61,7 @@ TEST_CASE("sweep grid: empty lists stand for the problem's own values") {
   CHECK(problem_for(problem, grid, sizes[1], 0).topology.local_world_size == 4);
 }
 
-TEST_CASE("sweep grid: memory goes from little to much and replaces that of single ranks") {
+TEST_CASE("sweep grid: memory sizes are in ascending order and replace those of single ranks") {
   embedding::ProblemSpec problem = test_support::problem_spec(1, 2, 2);
   problem.topology.custom_hbm_cap_bytes = {1, 2};
   SweepGrid grid;

@@ -58,7 +58,7 @@ struct InUse {
                                           ReplanGoal{weight, std::nullopt, 1e-4});
   }
 
-  // What a planner that knows nothing of the old plan may find: tables on ranks in turn.
+  // A plan of a planner that does not know the old plan: tables on ranks in turn.
   Plan evenly() const {
     std::vector<PlanEntry> even;
     for (std::size_t i = 0; i < kTables; ++i)
@@ -72,7 +72,7 @@ struct Sharing {
   std::size_t nodes_copied = 0;  // leaves of the tree
 };
 
-// Checks that every assignment that did not change is stored once for both plans.
+// Checks that the plans share every assignment that did not change.
 Sharing check_sharing(const Plan& from, const Plan& to) {
   REQUIRE(from.size() == to.size());
   Sharing sharing;
@@ -92,7 +92,7 @@ Sharing check_sharing(const Plan& from, const Plan& to) {
 
 }  // namespace
 
-TEST_CASE("replan search: the answer shares with the old plan kept whatever did not change") {
+TEST_CASE("replan search: the answer shares everything unchanged with the old plan") {
   const InUse in_use;
   for (const double weight : {0.0, 0.001, 0.01}) {
     CAPTURE(weight);
@@ -112,12 +112,12 @@ TEST_CASE("replan search: the answer shares with the old plan kept whatever did 
   }
 }
 
-TEST_CASE("replan search: a plan that was found on the way becomes an edit of the old plan kept") {
+TEST_CASE("replan search: a plan found during the search becomes an edit of the old plan") {
   const InUse in_use;
   const auto search = in_use.search(1e-9);
   const Plan found = in_use.evenly();
   Plan better = search->kept()->with_ranks(0, std::vector<Rank>{1});
-  // The same plan without any storage in common.
+  // The same plan, without shared storage.
   better = Plan::generate(better.owner(), better.size(), [&](std::size_t i) {
     return embedding::Assignment{better[i].option, SharedArray<Rank>(better[i].ranks.view())};
   });
@@ -127,7 +127,7 @@ TEST_CASE("replan search: a plan that was found on the way becomes an edit of th
   check_sharing(*search->kept(), best->plan);
 }
 
-TEST_CASE("replan search: nothing moves where moving gains too little") {
+TEST_CASE("replan search: nothing moves if moving gains too little") {
   const InUse in_use;
   const auto search = in_use.search(1e6);
   const BlendIncumbent::Best* const best = search->finish(in_use.evenly());

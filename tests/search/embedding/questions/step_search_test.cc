@@ -10,8 +10,8 @@ namespace {
 
 using namespace shardwright;
 
-// A change of which steps below `proved` are proved impossible, steps from `brief` on fit with a
-// brief search and steps from `full` on with a full one.
+// A change for which steps below `proved` are proved impossible, a brief search fits steps from
+// `brief` on, and a full search fits steps from `full` on.
 struct Change {
   std::int64_t proved = 1;
   std::int64_t full = 1;
@@ -53,7 +53,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("step search: a full search lowers what a brief one found") {
+TEST_CASE("step search: a full search lowers the step that a brief one found") {
   const Change change{10, 40, 90};
   const auto found = StepSearch(1000, false, change).run();
   REQUIRE(found.has_value());
@@ -61,7 +61,7 @@ TEST_CASE("step search: a full search lowers what a brief one found") {
   CHECK(change.searches < 60);
 }
 
-TEST_CASE("step search: nothing is found where not even the last step fits") {
+TEST_CASE("step search: nothing is found if the last step does not fit") {
   const Change proved{11, 11, 11};
   CHECK_FALSE(StepSearch(10, false, proved).run().has_value());
   CHECK(proved.searches == 0);

@@ -37,7 +37,7 @@ std::shared_ptr<const Graph> made(std::vector<OpSpec> specs) {
   return std::make_shared<const Graph>(std::move(graph).value());
 }
 
-// Any DAG of all kinds with at most `ops` ops.
+// Returns a random graph of operators of all kinds, with at most `ops` operators.
 std::shared_ptr<const Graph> random_graph(std::size_t ops, Random& random) {
   std::vector<OpSpec> specs;
   for (std::size_t i = 0; i < ops; ++i) {
@@ -55,7 +55,7 @@ std::shared_ptr<const Graph> random_graph(std::size_t ops, Random& random) {
   return made(std::move(specs));
 }
 
-// Calls `visit` with every assignment that the ops allow.
+// Calls `visit` with every assignment that the operators allow.
 void for_each_assignment(const Request& request,
                          const std::function<void(const Assignment&)>& visit) {
   const Graph& graph = *request.graph;
@@ -104,7 +104,7 @@ Request random_request(Random& random) {
           random.below(2) == 0 ? CostModel::kV1 : CostModel::kV2};
 }
 
-TEST_CASE("autoshard: optimum and number of optima are those of trying everything") {
+TEST_CASE("autoshard: optimum and number of optima equal those of trying everything") {
   for (const std::uint64_t seed : test_support::seeds({1, 2, 3})) {
     CAPTURE(seed);
     Random random(seed);
@@ -124,7 +124,7 @@ TEST_CASE("autoshard: optimum and number of optima are those of trying everythin
 }
 
 TEST_CASE(
-    "autoshard: totals of the loop fall strictly and end at the optimum, whatever the oracle") {
+    "autoshard: the totals of the loop fall strictly and end at the optimum, for any oracle") {
   Random random(17);
   for (int round = 0; round < 40; ++round) {
     const Request request = random_request(random);
@@ -157,7 +157,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "autoshard: the oracle finds something below every bound above the optimum, else nothing") {
+    "autoshard: the oracle finds an assignment below every bound above the optimum, and none "
+    "otherwise") {
   Random random(5);
   for (int round = 0; round < 40; ++round) {
     const Request request = random_request(random);
@@ -173,7 +174,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("autoshard: an oracle that does not improve is found out") {
+TEST_CASE("autoshard: an oracle that does not improve is an error") {
   const Request request{
       made({op("x", OpKind::kPlaceholder, {}, {8, 8}), op("w", OpKind::kMatmul, {"x"}, {8, 8})}), 2,
       CostModel::kV2};
@@ -208,7 +209,7 @@ TEST_CASE("autoshard: many requests give the same answers for any number of work
   }
 }
 
-TEST_CASE("autoshard: a wide fan of branches stays small in a good order") {
+TEST_CASE("autoshard: many parallel branches need small tables in a good elimination order") {
   // In the given order, 60 outputs are still needed when the sums begin.
   std::vector<OpSpec> specs{op("x", OpKind::kPlaceholder, {}, {64, 64}),
                             op("norm", OpKind::kSoftmax, {"x"}, {64, 64})};
@@ -234,14 +235,15 @@ TEST_CASE("autoshard: counts of optima saturate") {
     specs.push_back(op("v" + std::to_string(i), OpKind::kView, {"x"}, {1, 1}));
   }
   const auto graph = made(std::move(specs));
-  // Volumes of one element on two devices truncate to nothing, and v1 slices for nothing: any spec.
+  // Volumes of one element on two devices truncate to zero, and slicing is free in v1, so every
+  // spec is optimal.
   const auto many = solve({graph, 2, CostModel::kV1});
   REQUIRE(many.ok());
   CHECK(many->optimum == 0);
   CHECK(many->num_optimal == std::numeric_limits<std::uint64_t>::max());
 }
 
-TEST_CASE("autoshard: a graph that is too entangled is refused with the place, quickly") {
+TEST_CASE("autoshard: a graph with too many dependencies is refused quickly, with the place") {
   Random random(3);
   std::vector<OpSpec> specs{op("x", OpKind::kPlaceholder, {}, {8, 8})};
   for (int i = 0; i < 200; ++i) {
@@ -257,7 +259,7 @@ TEST_CASE("autoshard: a graph that is too entangled is refused with the place, q
   CHECK(solution.error().where.starts_with("/graph/"));
 }
 
-TEST_CASE("autoshard: the Megatron schedule in both spellings") {
+TEST_CASE("autoshard: the Megatron schedule in the notation of both generations") {
   OpSpec first = op("h", OpKind::kMatmul, {"x"}, {4, 16});
   OpSpec second = op("y", OpKind::kMatmul, {"h"}, {4, 4});
   first.module = "layer.fc1";

@@ -1,4 +1,4 @@
-// Cost graphs of graphs that are small enough to be checked by hand.
+// Cost graphs of operator graphs that are small enough to check by hand.
 #include "search/operators/build/cost_graph.h"
 
 #include <doctest/doctest.h>
@@ -51,7 +51,7 @@ OpGraph graph_of(std::vector<OpNode> nodes, OpGraphOptions options = {}) {
   return std::move(graph).value();
 }
 
-// x and weights w, v; relu(x w') v', halves of which are added.
+// x and weights w, v; relu(x w') v', whose halves are added.
 OpGraph split_graph() {
   std::vector<OpNode> nodes{
       node("x", OpKind::kPlaceholder, OpCall::kNone, {{16, 32}}, {}),
@@ -107,7 +107,7 @@ TEST_CASE("cost graph: one edge per node and input, in that order") {
   CHECK(e == costs.edges.size());
 }
 
-TEST_CASE("cost graph: an entry is the sum of what converting each tensor costs, in bytes") {
+TEST_CASE("cost graph: an entry is the sum of the conversion costs of all tensors, in bytes") {
   const OpGraph graph = split_graph();
   const CostGraph costs = build(graph, {2, 4});
   bool saw_tuple = false;
@@ -140,7 +140,7 @@ TEST_CASE("cost graph: an entry is the sum of what converting each tensor costs,
   CHECK(sum_of_entries > 0);
 }
 
-TEST_CASE("cost graph: element types of one, four and eight bytes weigh as much") {
+TEST_CASE("cost graph: element types of one, four and eight bytes count as many bytes") {
   const auto entries = [](ElementType type) {
     std::vector<OpNode> nodes{node("x", OpKind::kGetAttr, OpCall::kNone, {{8, 8}}, {}),
                               node("output", OpKind::kOutput, OpCall::kNone, {{8, 8}}, {0})};
@@ -168,7 +168,7 @@ TEST_CASE("cost graph: scalars cost nothing") {
 }
 
 TEST_CASE("cost graph: edges between equal specs share a matrix that was computed once") {
-  // Ten times the same layer.
+  // The same layer ten times.
   std::vector<OpNode> nodes{node("x", OpKind::kPlaceholder, OpCall::kNone, {{16, 16}}, {})};
   for (int layer = 0; layer < 10; ++layer) {
     const auto at = static_cast<std::uint32_t>(nodes.size());
@@ -188,7 +188,7 @@ TEST_CASE("cost graph: edges between equal specs share a matrix that was compute
   CHECK(costs.counters.path_questions < costs.counters.matrix_entries);
 }
 
-TEST_CASE("cost graph: any number of workers in any order builds the same") {
+TEST_CASE("cost graph: any number of workers in any order builds the same graph") {
   const OpGraph graph = split_graph();
   const CostGraph expected = build(graph, {2, 2});
   for (const unsigned workers : {1U, 2U, 3U, 8U}) {
@@ -227,7 +227,7 @@ TEST_CASE("cost graph: copies share specs and outlive the original") {
   CHECK(copy.strategies[3].output_specs(0)[0]->dims.rank() == 2);
 }
 
-TEST_CASE("cost graph: lowering adds up costs, bytes and what merging added") {
+TEST_CASE("cost graph: lowering adds up costs, bytes and the costs that merging added") {
   const OpGraph graph = split_graph();
   const CostGraph costs = build(graph, {2, 2});
   const auto merged = lower(graph, costs, {true, 1'000'000});

@@ -1,4 +1,5 @@
-// Merging: what it implies, adds, forgets, and which edges are left in which order.
+// Merging: which strategies it implies, which costs it adds or drops, and which edges remain in
+// which order.
 #include "search/operators/build/merge.h"
 
 #include <doctest/doctest.h>
@@ -40,7 +41,8 @@ using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
 }  // namespace
 
-TEST_CASE("merge: a strategy implies the last of the cheapest, and takes over its rows") {
+TEST_CASE(
+    "merge: a strategy implies the last of the cheapest ones, and takes over its row of costs") {
   Graph graph{{2, 3, 2}, {false, true, false}, {}, {}};
   graph.connect(0, 1,
                 {5, 1, 1,  //
@@ -57,7 +59,7 @@ TEST_CASE("merge: a strategy implies the last of the cheapest, and takes over it
   CHECK(graph.pool[merged.edges[0].matrix].entries == std::vector<double>{30, 31, 10, 11});
 }
 
-TEST_CASE("merge: chains end at their root, and what each merge added adds up") {
+TEST_CASE("merge: chains end at their root, and the added costs accumulate") {
   Graph graph{{2, 2, 2, 2}, {false, true, true, true}, {}, {}};
   graph.connect(0, 1, {1, 9, 9, 2});
   graph.connect(1, 2, {9, 4, 8, 9});
@@ -70,7 +72,7 @@ TEST_CASE("merge: chains end at their root, and what each merge added adds up") 
   CHECK(merged.extra[0] == std::vector<double>{1 + 4 + 32, 2 + 8 + 16});
 }
 
-TEST_CASE("merge: an edge that is there already swallows the new one") {
+TEST_CASE("merge: an existing edge is kept and the new one dropped") {
   Graph graph{{1, 1, 1}, {false, true, false}, {}, {}};
   graph.connect(0, 1, {2});
   graph.connect(1, 2, {50});
@@ -80,7 +82,7 @@ TEST_CASE("merge: an edge that is there already swallows the new one") {
   CHECK(graph.pool[merged.edges[0].matrix].entries == std::vector<double>{3});
 }
 
-TEST_CASE("merge: a node with two merged children keeps what the first of them added") {
+TEST_CASE("merge: a node with two merged children keeps only the cost of the first") {
   Graph graph{{1, 1, 1}, {false, true, true}, {}, {}};
   graph.connect(0, 1, {2});
   graph.connect(0, 2, {5});
@@ -123,7 +125,7 @@ TEST_CASE("merge: without mergeable nodes nothing changes") {
   CHECK(graph.pool.size() == matrices);
 }
 
-TEST_CASE("merge: equal matrices are one, and taking all rows in order makes none") {
+TEST_CASE("merge: equal matrices are one object, and taking all rows in order makes no new one") {
   Graph graph{{2, 2, 2}, {false, true, false}, {}, {}};
   graph.connect(0, 1, {0, 9, 9, 0});
   graph.connect(1, 2, {1, 2, 3, 4});
@@ -134,7 +136,7 @@ TEST_CASE("merge: equal matrices are one, and taking all rows in order makes non
   CHECK(graph.pool.size() == matrices);
 }
 
-TEST_CASE("merge: the matrix pool tells shapes and contents apart") {
+TEST_CASE("merge: the matrix pool distinguishes shapes and contents") {
   MatrixPool pool;
   CHECK(pool.intern({1, 2, {1, 2}}) == 0);
   CHECK(pool.intern({2, 1, {1, 2}}) == 1);
@@ -143,7 +145,7 @@ TEST_CASE("merge: the matrix pool tells shapes and contents apart") {
   CHECK(pool.size() == 3);
 }
 
-TEST_CASE("merge: operators of one operand that move next to nothing are mergeable") {
+TEST_CASE("merge: cheap operators of one operand are mergeable") {
   CHECK(mergeable(OpKind::kRelu));
   CHECK(mergeable(OpKind::kGetitem));
   CHECK(mergeable(OpKind::kSoftmax));

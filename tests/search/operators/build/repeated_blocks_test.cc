@@ -1,4 +1,4 @@
-// Repeated blocks: which nodes are equal, and which stretches are found.
+// Repeated blocks: which nodes are equal, and which blocks are found.
 #include "search/operators/build/repeated_blocks.h"
 
 #include <doctest/doctest.h>
@@ -48,40 +48,40 @@ OpGraph graph_of(std::vector<OpNode> nodes) {
 
 }  // namespace
 
-TEST_CASE("repeated blocks: are found where every node of a class begins one") {
+TEST_CASE("repeated blocks: a block is found if every node of its first class begins one") {
   const RepeatedBlocks blocks = find_repeated_blocks(classes_of("XABCDYABCDZ"), 3);
   CHECK(blocks.first == Classes{1, 6});
   CHECK(blocks.length == 4);
 }
 
-TEST_CASE("repeated blocks: shorter ones than asked for are none") {
+TEST_CASE("repeated blocks: blocks below the minimum length are ignored") {
   const RepeatedBlocks blocks = find_repeated_blocks(classes_of("XABCDYABCDZ"), 5);
   CHECK(blocks.first.empty());
   CHECK(blocks.length == 0);
 }
 
-TEST_CASE("repeated blocks: a class that also occurs elsewhere begins none") {
-  // B and C do, so that the blocks start there.
+TEST_CASE("repeated blocks: no block begins with a class that also occurs elsewhere") {
+  // A also occurs elsewhere; B does not, so the blocks start there.
   const RepeatedBlocks blocks = find_repeated_blocks(classes_of("ABCDXABCDYAZ"), 2);
   CHECK(blocks.first == Classes{1, 6});
   CHECK(blocks.length == 3);
 }
 
-TEST_CASE("repeated blocks: of blocks of one length the last ones win") {
+TEST_CASE("repeated blocks: of blocks of equal length the last ones win") {
   const RepeatedBlocks blocks = find_repeated_blocks(classes_of("ABXABYCDZCDW"), 2);
   CHECK(blocks.first == Classes{6, 9});
   CHECK(blocks.length == 2);
 }
 
-TEST_CASE("repeated blocks: those found must be as long as the longest before") {
+TEST_CASE("repeated blocks: blocks must be as long as the longest found before") {
   const RepeatedBlocks blocks = find_repeated_blocks(classes_of("ABCXABCYDEZDEW"), 2);
   CHECK(blocks.first == Classes{0, 4});
   CHECK(blocks.length == 3);
 }
 
-TEST_CASE("repeated blocks: one that ends with the graph loses its nodes one by one") {
+TEST_CASE("repeated blocks: a block at the end of the graph is shortened node by node") {
   CHECK(find_repeated_blocks(classes_of("ABCDABCD"), 4).first.empty());
-  // With a node behind, nothing is lost.
+  // With a node behind it, the block keeps its length.
   const RepeatedBlocks inner = find_repeated_blocks(classes_of("ABCDABCDX"), 4);
   CHECK(inner.first == Classes{0, 4});
   CHECK(inner.length == 4);
@@ -114,7 +114,9 @@ TEST_CASE("repeated blocks: nodes are equal by operator, call and input shapes")
   CHECK(node_classes(graph) == Classes{0, 1, 2, 3, 3, 4, 5, 6});
 }
 
-TEST_CASE("repeated blocks: attributes count but for those of modules, all get_attr are equal") {
+TEST_CASE(
+    "repeated blocks: attributes count except for those of modules, and all get_attr nodes are "
+    "equal") {
   std::vector<OpNode> nodes{node("w", OpKind::kGetAttr, OpCall::kNone, {4, 8}, {}),
                             node("v", OpKind::kGetAttr, OpCall::kNone, {2}, {}),
                             node("x", OpKind::kPlaceholder, OpCall::kNone, {4, 8}, {})};

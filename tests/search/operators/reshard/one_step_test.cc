@@ -1,4 +1,4 @@
-// One-step conversions: the peer's order, costs, what is left out.
+// One-step conversions: ColossalAI's order, costs, and which are left out.
 #include "search/operators/reshard/one_step.h"
 
 #include <doctest/doctest.h>
@@ -60,7 +60,7 @@ TEST_CASE("one step: the cost is of the elements before the step") {
   CHECK(steps[2].cost == PhaseCost{100, 17.1, 117.1});
 }
 
-TEST_CASE("one step: what the devices do not divide is left out") {
+TEST_CASE("one step: conversions to shares that are not whole are left out") {
   CHECK(results(steps_from({2, 4}, {6, 8}, "R,R"), ReshardPattern::kShard) ==
         Texts{"S0,R", "R,S0", "R,S1"});
   CHECK(results(steps_from({2, 4}, {6, 8}, "R,S1"), ReshardPattern::kAllToAll).empty());
@@ -78,7 +78,7 @@ TEST_CASE("one step: on three axes only single axes move, and axes are appended 
   CHECK(results(single, ReshardPattern::kShard) == Texts{"S12,R", "S1,S0", "S1,S2"});
 }
 
-TEST_CASE("one step: results are distinct, valid, and hold the elements that are foretold") {
+TEST_CASE("one step: results are distinct and valid, and have the predicted number of elements") {
   SpecTable table(DeviceMesh::make({{2, 4, 2}, {}, {}, {}}).value());
   const TensorShape shape{{16, 8, 12}};
   std::vector<DimSpecs> open{DimSpecs(3)};

@@ -1,4 +1,4 @@
-// Resharding paths: greedy and exact, their costs, and the memo.
+// Resharding paths: greedy and exact, their costs, and the cache.
 #include "search/operators/reshard/reshard_path.h"
 #include "search/operators/reshard/reshard_planner.h"
 
@@ -37,7 +37,7 @@ std::vector<std::string> route(const ReshardPath& path) {
   return texts;
 }
 
-// Every spec of the shape, by counting through all sequences.
+// Returns all specs of the shape, by trying all sequences.
 std::vector<DimSpecs> all_specs(const SpecTable& table, const TensorShape& shape) {
   const auto choices = std::uint64_t{1} << table.mesh().num_axes();
   std::uint64_t count = 1;
@@ -54,7 +54,7 @@ std::vector<DimSpecs> all_specs(const SpecTable& table, const TensorShape& shape
   return valid;
 }
 
-// Cheapest totals from one spec to all, by relaxing until nothing changes.
+// Returns the cheapest totals from one spec to all others, by relaxing until nothing changes.
 std::map<std::uint64_t, double> relaxed_totals(const SpecTable& table, const TensorShape& shape,
                                                const std::vector<DimSpecs>& all,
                                                const DimSpecs& from) {
@@ -155,7 +155,7 @@ TEST_CASE("reshard path: every path leads from source to target by possible step
   }
 }
 
-TEST_CASE("reshard path: of n steps compat counts the k-th 2^(n-k) times") {
+TEST_CASE("reshard path: in compat cost, the k-th of n steps counts 2^(n-k) times") {
   std::vector<ReshardStep> steps(3);
   steps[0].cost = {1, 10, 11};
   steps[1].cost = {2, 20, 22};
@@ -180,7 +180,7 @@ TEST_CASE("reshard path: memory holds the source, the result, and room for the c
   CHECK(peak("R,R", "R,R") == 0);
 }
 
-TEST_CASE("reshard planner: searches once and keeps the answer") {
+TEST_CASE("reshard planner: searches once and caches the answer") {
   SpecTable table = make_table({2, 2});
   ReshardPlanner planner(table, PathCost::kCompat);
   const TensorShape* shape = table.shape(std::vector<std::int64_t>{8, 8});
@@ -198,7 +198,9 @@ TEST_CASE("reshard planner: searches once and keeps the answer") {
   CHECK(planner.num_searches() == 2);
 }
 
-TEST_CASE("reshard planner: threads asking the same get the same, each question counted once") {
+TEST_CASE(
+    "reshard planner: threads with the same question get the same answer, and each question counts "
+    "once") {
   SpecTable table = make_table({2, 4});
   ReshardPlanner planner(table, PathCost::kCompat);
   std::vector<const ShardingSpec*> all;

@@ -44,7 +44,7 @@ TEST_CASE("solve: 10^5 nodes have an answer within seconds, the same for any num
       };
       SolveResult result = solve(instance, executor, budget, options);
       REQUIRE(first.has_value());
-      // What is asked for is 5 s; machines that do other things, too, take longer.
+      // The target is 5 s. Machines with other load take longer.
       CHECK(std::chrono::duration<double>(*first - begin).count() <= 15);
       const CostEvaluation evaluation = evaluate(instance, result.choice);
       CHECK(evaluation.feasible());

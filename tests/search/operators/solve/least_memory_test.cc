@@ -1,4 +1,4 @@
-// The least memory of an instance, against every choice there is.
+// The least memory of an instance, compared with all choices.
 #include "search/operators/solve/least_memory.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 using namespace shardwright;
 using namespace shardwright::operators;
 
-// Least peak over all choices that avoid what is forbidden.
+// Returns the least peak of all choices that are not forbidden.
 std::optional<std::int64_t> least_of_all(const CostInstance& instance) {
   std::optional<std::int64_t> least;
   std::vector<std::uint32_t> choice(instance.num_nodes(), 0);
@@ -41,7 +41,7 @@ LeastMemory least_of(const CostInstance& instance) {
 
 }  // namespace
 
-TEST_CASE("least memory: exact at one time point, a bound at several, never above the truth") {
+TEST_CASE("least memory: exact for one time point, a lower bound for several") {
   int exact = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     CAPTURE(seed);

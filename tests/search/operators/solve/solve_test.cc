@@ -1,4 +1,4 @@
-// The solver of cost instances and each of its parts, against looking at every choice.
+// The solver of cost instances and each of its parts, compared with trying all choices.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -134,7 +134,7 @@ TEST_CASE("reduce: keeps the optimum, and expands to a choice of that cost") {
   }
 }
 
-TEST_CASE("reduce: strategies that are not kept are chosen nowhere") {
+TEST_CASE("reduce: strategies that are not kept are never chosen") {
   for (const std::uint64_t seed : seeds({12})) {
     Random random(seed);
     for_tiny_instances(seed, 1000, [&](const CostInstance& instance, const auto&) {
@@ -172,7 +172,7 @@ TEST_CASE("exact search: finds and proves the optimum, memory included") {
   }
 }
 
-TEST_CASE("exact search: equal layers under tight limits, where no price decides") {
+TEST_CASE("exact search: equal layers under tight limits, where prices do not decide") {
   RandomCostInstanceStyle style;
   style.num_nodes = 11;
   style.max_strategies = 3;
@@ -190,7 +190,7 @@ TEST_CASE("exact search: equal layers under tight limits, where no price decides
       const auto tree = BucketTree::make(instance, 1e6);
       REQUIRE(tree.has_value());
       for (const bool known : {false, true}) {
-        // From a dear choice, and from the optimum itself.
+        // Starts from nothing, and from the optimum itself.
         const auto start = known ? std::optional(optimum->choice) : std::nullopt;
         Budget budget;
         const ExactResult result = search_exactly(*tree, start, 1'000'000, budget);
@@ -266,7 +266,7 @@ TEST_CASE("branch and bound: finds and proves the optimum") {
   }
 }
 
-TEST_CASE("solve: optimal where something is feasible, infeasible where nothing is") {
+TEST_CASE("solve: optimal if a choice is feasible, infeasible otherwise") {
   for (const std::uint64_t seed : seeds({16})) {
     for_tiny_instances(seed, 2000, [](const CostInstance& instance, const auto& optimum) {
       InlineExecutor executor;
@@ -306,7 +306,7 @@ TEST_CASE("solve: the same answer for any number of workers under a work limit")
   }
 }
 
-TEST_CASE("solve: an answer within the limits however tight they are and whatever is forbidden") {
+TEST_CASE("solve: an answer within the limits, however tight they are and whatever is forbidden") {
   RandomCostInstanceStyle style;
   style.num_nodes = 3000;
   style.min_strategies = 4;

@@ -141,7 +141,7 @@ TEST_CASE("strategies: a product of column and row splits costs what the example
   CHECK(of[s].comm_actions()[1].place == CommPlace::kAfter);
 }
 
-TEST_CASE("strategies: a split row is one of the leading dimensions that the devices divide") {
+TEST_CASE("strategies: rows are split along a leading dimension that the devices divide") {
   CHECK(make(linear({4, 4, 4, 16})).size() == 24);
   const Made made = make(linear({1, 4, 4, 16}));
   CHECK(made.size() == 19);
@@ -152,7 +152,8 @@ TEST_CASE("strategies: a split row is one of the leading dimensions that the dev
   CHECK(!make(linear({2, 16})).has("S01R = S01R x RR_0"));
 }
 
-TEST_CASE("strategies: products of every rank have as many as ColossalAI has") {
+TEST_CASE(
+    "strategies: products of tensors of every rank have as many strategies as in ColossalAI") {
   CHECK(make(matmul({8}, {8}, {})).size() == 3);
   CHECK(make(matmul({4, 8}, {8}, {4})).size() == 3);
   CHECK(make(matmul({4, 8}, {8, 16}, {4, 16})).size() == 14);
@@ -177,7 +178,7 @@ TEST_CASE("strategies: a vector by a matrix is split along columns and the contr
   CHECK(made.strategies[s].memory.backward.temporary == 128);
 }
 
-TEST_CASE("strategies: of several batch dimensions the last that can be split is kept") {
+TEST_CASE("strategies: of several batch dimensions, the last that can be split is used") {
   const Made made = make(matmul({2, 4, 8, 16}, {2, 4, 16, 32}, {2, 4, 8, 32}));
   const std::size_t s = made.index("Sb0Si1 = Sb0Si1 x Sb0_1");
   CHECK(made.strategies.spec(s, 0)->dims.to_string() == "R,S0,S1,R");
@@ -216,7 +217,8 @@ TEST_CASE("strategies: a bias of a convolution is split with the channels and su
   CHECK(made.strategies[s].memory.forward.parameter == 4 * (8 * 4 * 9 + 8));
 }
 
-TEST_CASE("strategies: binary operators keep what a broadcast operand has of the placement") {
+TEST_CASE(
+    "strategies: a broadcast operand keeps the part of the placement that its dimensions have") {
   const Made made = make(Single(OpKind::kAdd, {{4, 4}, {4}}, {4, 4}));
   CHECK(made.size() == 9);
   const std::size_t s = made.index("[S0, S1] = [S0, S1] <binary-elementwise-op> [S0, S1]");
@@ -226,7 +228,7 @@ TEST_CASE("strategies: binary operators keep what a broadcast operand has of the
   CHECK(made.strategies[s].comm.total == 0);
 }
 
-TEST_CASE("strategies: placements that the devices do not divide are left out") {
+TEST_CASE("strategies: placements with uneven parts are left out") {
   CHECK(make(Single(OpKind::kGetAttr, {}, {10})).names() ==
         std::vector<std::string>{"get_attr [S0]", "get_attr [S1]", "get_attr [R]"});
   CHECK(make(Single(OpKind::kGetAttr, {}, {})).names() == std::vector<std::string>{"get_attr []"});
@@ -250,7 +252,8 @@ TEST_CASE("strategies: the solver preference keeps data or tensor parallel produ
   CHECK(!tensor.has("RR = RR x RR"));
 }
 
-TEST_CASE("strategies: a mesh of one axis has every split once, larger meshes are refused") {
+TEST_CASE(
+    "strategies: a mesh of one axis has each split once, meshes of over two axes are refused") {
   CHECK(make(linear({4, 16}), {4}).names() ==
         std::vector<std::string>{"S0R = S0R x RR_0", "RR = RS0 x S0R", "RS0 = RR x RS0",
                                  "RR = RR x RR"});
@@ -272,7 +275,7 @@ TEST_CASE("strategies: what cannot be distributed over all devices is an error w
   CHECK(failed.error().where == "/nodes/0");
 }
 
-TEST_CASE("strategies: a parameter that is transposed counts as one, an indexed one does not") {
+TEST_CASE("strategies: a transposed parameter counts as a parameter, an indexed one does not") {
   const auto parameter_bytes = [](OpKind kind, Extents output, OpAttrs attrs) {
     Single single(kind, {{4, 8}}, std::move(output), std::move(attrs));
     single.spec.nodes[0].is_param = true;

@@ -1,4 +1,4 @@
-// The cheapest of all sequences up to a length, by trying them all.
+// Finds the cheapest of all sequences up to a length by trying them all.
 #pragma once
 
 #include <algorithm>
@@ -15,15 +15,16 @@
 
 namespace shardwright::test_support {
 
-// Knows which steps can be done and nothing of which are worth it.
+// Knows which steps are possible, but not which are useful.
 class NaiveReshard {
  public:
   NaiveReshard(const program::Cluster& cluster, const program::Shape& shape, program::DataType type,
                const program::DistAttr& source, const program::DistAttr& target)
       : cluster_(cluster), shape_(shape), type_(type), source_(source), target_(target) {}
 
-  // The cheapest of the mesh-step sequences of at most `steps` steps, the plain messages, and
-  // upstream's plan where it is correct. Precondition: sizes are multiples of 8, extents divide 8.
+  // Returns the cost of the cheapest of all sequences of at most `steps` mesh steps, of plain
+  // messages, and of upstream's plan if that is correct. Precondition: sizes are multiples of 8,
+  // extents divide 8.
   double cheapest_us(std::size_t steps) {
     using namespace program;
     if (const auto fine = refine(source_.mesh, target_.mesh)) {
@@ -46,7 +47,7 @@ class NaiveReshard {
  private:
   using Kind = program::MeshStep::Kind;
 
-  // Whether upstream is correct does not depend on sizes as long as they divide.
+  // Whether upstream's plan is correct does not depend on sizes as long as parts are even.
   bool is_right_when_small() const {
     const program::Shape small(shape_.size(), 8);
     const auto plan = plan_compat(small, source_, target_);

@@ -26,7 +26,7 @@ ProcessMesh mesh_of(std::vector<std::int64_t> shape, Rank first = 0) {
   return ProcessMesh::make(std::move(shape), std::move(ids)).value();
 }
 
-// A placement where every axis splits a dimension, is due or does nothing.
+// Returns a random placement: each axis splits a dimension, is partial or does nothing.
 DistAttr random_attr(test_support::Random& random, const ProcessMesh& mesh, std::size_t dims) {
   DistAttr attr{mesh, DimsMapping(dims, -1), PartialAxes(mesh.axes(), Reduction::kNone)};
   for (std::size_t axis = 0; axis < mesh.axes(); ++axis) {
@@ -90,7 +90,8 @@ TEST_CASE("compat planner: uneven pieces are refused, overlapping ranks get an e
   CHECK(plan_compat({4}, source, target)->empty());
 }
 
-TEST_CASE("best planner: no sequence of three steps is cheaper, however long latencies are") {
+TEST_CASE(
+    "best planner: no sequence of three steps is cheaper, for any ratio of latency and bandwidth") {
   const std::vector<std::vector<std::int64_t>> kMeshes{{2}, {4}, {2, 2}, {4, 2}, {2, 2, 2}, {1, 4}};
   constexpr std::int64_t kSizes[] = {8, 64, 512, 4096};
   constexpr std::int64_t kRanksPerMachine[] = {8, 4, 2};
@@ -132,7 +133,7 @@ TEST_CASE("best planner: large sums across machines are split before they are re
             .ok());
 }
 
-TEST_CASE("best planner: terms that stay due on another mesh move as they are") {
+TEST_CASE("best planner: partial sums that stay partial on another mesh are sent as they are") {
   for (const Reduction due : {Reduction::kSum, Reduction::kAvg, Reduction::kMax}) {
     const DistAttr source{mesh_of({2, 2}), {0, -1}, {Reduction::kNone, due}};
     const DistAttr target{mesh_of({2, 2}, 4), {-1, 1}, {due}};

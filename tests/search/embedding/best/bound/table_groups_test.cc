@@ -1,4 +1,4 @@
-// Groups of tables that a proof does not tell apart, and what proofs gain by that.
+// Groups of tables that are interchangeable in a proof, and what proofs gain from them.
 #include "search/embedding/best/bound/model/table_groups.h"
 
 #include <doctest/doctest.h>
@@ -71,7 +71,7 @@ BoundCertificate proved(const Model& model, double rating, std::uint64_t work) {
 
 }  // namespace
 
-TEST_CASE("table groups: tables of the same choices are one group, others are not") {
+TEST_CASE("table groups: tables with the same choices form a group, others do not") {
   SpaceBuilder builder(spec(4, 2));
   for (const std::size_t table : {0U, 2U, 3U})
     builder.add(table, kTableWise, 1, 3, 10);
@@ -89,7 +89,7 @@ TEST_CASE("table groups: tables of the same choices are one group, others are no
   }
 }
 
-TEST_CASE("table groups: tables of a kind with different domains are different groups") {
+TEST_CASE("table groups: equal tables with different domains are in different groups") {
   const Model model(equal_tables(4, 2));
   const TableKinds kinds(model.choices);
   Domain domain = model.everywhere();
@@ -102,7 +102,7 @@ TEST_CASE("table groups: tables of a kind with different domains are different g
   CHECK(groups[1].tables == std::vector<std::uint32_t>{2});
 }
 
-TEST_CASE("pricing problem: no more copies of a table are taken than there are") {
+TEST_CASE("pricing problem: a column holds no more copies of a table than there are") {
   const Model model(equal_tables(3, 4));
   const TableKinds kinds(model.choices);
   const Domain domain = model.everywhere();
@@ -113,7 +113,7 @@ TEST_CASE("pricing problem: no more copies of a table are taken than there are")
   for (const auto& [target, most] : {std::pair{7.0, 2.0}, std::pair{10.0, 3.0}, {100.0, 3.0}}) {
     PricingProblem pricing(model.rows, 0, parameters);
     Budget budget;
-    // So close to the best that only a full search can prove that there is no better one.
+    // So close to the optimum that only a full search can prove that there is no better column.
     const double near = 0.9995 * most;
     const PricingAnswer answer =
         pricing.solve({dual_values, target, domain, groups, near, true}, budget);
@@ -124,7 +124,7 @@ TEST_CASE("pricing problem: no more copies of a table are taken than there are")
   }
 }
 
-TEST_CASE("bound prover: many equal tables are proved by the patterns of a rank") {
+TEST_CASE("bound prover: the bound of many equal tables comes from the patterns of a rank") {
   // The Lagrangian bound is 9.4 ms, but with 200 tables one of 64 ranks holds four of 3 ms.
   SpaceBuilder builder(spec(200, 64));
   for (std::size_t table = 0; table < 200; ++table)

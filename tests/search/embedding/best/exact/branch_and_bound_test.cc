@@ -1,4 +1,5 @@
-// Branch and bound over a few tables: against every allocation, and with the others left alone.
+// Branch and bound over a few tables: compared with all allocations, and without moving the other
+// tables.
 #include "search/embedding/best/exact/branch_and_bound.h"
 
 #include <doctest/doctest.h>
@@ -40,7 +41,7 @@ std::vector<FreeItem> all_tables(const Model& model) {
   return items;
 }
 
-// The whole model, from nothing.
+// Solves the whole model from an empty allocation.
 SubproblemAnswer solve_all(const Model& model, AllocationState& loads, BranchAndBound& search,
                            double below) {
   const std::vector<Rank> window = all_ranks(model);
@@ -49,7 +50,7 @@ SubproblemAnswer solve_all(const Model& model, AllocationState& loads, BranchAnd
   return search.solve({items, window, below, below, kPlenty});
 }
 
-// Whether there was an allocation.
+// Returns true if the model has an allocation.
 bool check_solved(const Model& model) {
   const std::optional<double> least = least_rating(model.choices);
   AllocationState loads(model.context);
@@ -90,7 +91,7 @@ Model crowded(Random& random, std::size_t tables, std::int64_t ranks, std::int64
 
 }  // namespace
 
-TEST_CASE("exact: whole models are solved as by trying every allocation") {
+TEST_CASE("exact: whole models have the same optimum as trying every allocation") {
   int feasible = 0;
   int infeasible = 0;
   for (const std::uint64_t seed : seeds({31, 32, 33})) {
@@ -105,7 +106,7 @@ TEST_CASE("exact: whole models are solved as by trying every allocation") {
   CHECK(infeasible > 100);
 }
 
-TEST_CASE("exact: under any rules and rank times, too") {
+TEST_CASE("exact: so do models with rules and rank times") {
   int feasible = 0;
   int infeasible = 0;
   for (const std::uint64_t seed : seeds({34, 35})) {
@@ -123,7 +124,7 @@ TEST_CASE("exact: under any rules and rank times, too") {
   CHECK(infeasible > 10);
 }
 
-TEST_CASE("exact: tables that are not asked about stay where they are") {
+TEST_CASE("exact: tables outside the subproblem are not moved") {
   Random random(36);
   int improved = 0;
   for (int i = 0; i < 600; ++i) {
@@ -131,7 +132,7 @@ TEST_CASE("exact: tables that are not asked about stay where they are") {
     const Model model(small_space(random));
     AllocationState loads(model.context);
     BranchAndBound search(loads);
-    // The first allocation that fits, not the best.
+    // With little work: the first allocation that fits, not the best.
     const std::vector<Rank> window = all_ranks(model);
     std::vector<FreeItem> items = all_tables(model);
     loads.clear();
@@ -163,7 +164,7 @@ TEST_CASE("exact: tables that are not asked about stay where they are") {
   CHECK(improved > 20);
 }
 
-TEST_CASE("exact: single shards find the best of all their places in the window") {
+TEST_CASE("exact: single shards get the best of all placements in the window") {
   Random random(37);
   int better = 0;
   for (int i = 0; i < 100; ++i) {
@@ -208,7 +209,7 @@ TEST_CASE("exact: single shards find the best of all their places in the window"
   CHECK(better > 30);
 }
 
-TEST_CASE("exact: work that runs out says so, and what was found by then is kept") {
+TEST_CASE("exact: an exhausted work limit is reported, and the best allocation so far is kept") {
   Random random(38);
   const Model model = crowded(random, 20, 4, 1000);
   AllocationState loads(model.context);
@@ -226,7 +227,7 @@ TEST_CASE("exact: work that runs out says so, and what was found by then is kept
   CHECK(search.work() < 2'000);
 }
 
-TEST_CASE("exact: equal ranks and equal shards are not told apart") {
+TEST_CASE("exact: equal ranks and equal shards are interchangeable") {
   SpaceBuilder builder(spec_of(17, 16, 16, 100));
   for (std::size_t table = 0; table < 17; ++table)
     builder.add(table, kTableWise, 1, 1, 10);

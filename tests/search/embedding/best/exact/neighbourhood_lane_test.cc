@@ -1,4 +1,4 @@
-// Exactly solved neighbourhoods: small models whole, large ones part by part.
+// Neighbourhoods solved to optimality: small models as a whole, large ones part by part.
 #include "search/embedding/best/exact/neighbourhood_lane.h"
 
 #include <doctest/doctest.h>
@@ -28,7 +28,7 @@ RatedAllocation rough_start(const Model& model) {
 
 }  // namespace
 
-TEST_CASE("neighbourhoods: small models are solved whole, or shown to have no allocation") {
+TEST_CASE("neighbourhoods: small models are solved as a whole, or proved to have no allocation") {
   int feasible = 0;
   int infeasible = 0;
   for (const std::uint64_t seed : seeds({41, 42})) {
@@ -53,7 +53,8 @@ TEST_CASE("neighbourhoods: small models are solved whole, or shown to have no al
   CHECK(infeasible > 20);
 }
 
-TEST_CASE("neighbourhoods: a large model is improved from where it stands, within its memory") {
+TEST_CASE(
+    "neighbourhoods: a large model is improved from its current allocation, within the memory") {
   for (const std::int64_t hbm : {60, 80, 110}) {
     INFO("hbm ", hbm);
     const Model model(forty_tables(hbm));
@@ -85,7 +86,7 @@ TEST_CASE("neighbourhoods: the same seed and work give the same allocation") {
   CHECK(once.best()->allocation.ranks == again.best()->allocation.ranks);
 }
 
-TEST_CASE("neighbourhoods: a bound that is reached ends the work, and so does an interruption") {
+TEST_CASE("neighbourhoods: reaching a bound ends the work, and so does an interruption") {
   const Model model(forty_tables(1000));
   NeighbourhoodLane stream(model.context, 1);
   stream.offer(to_rated_plan(model, rough_start(model)));

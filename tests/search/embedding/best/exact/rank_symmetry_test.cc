@@ -1,4 +1,4 @@
-// Which ranks are alike: what they hold, what they may hold and where they are.
+// Which ranks are interchangeable: what they hold, what they may hold and where they are.
 #include "search/embedding/best/exact/rank_symmetry.h"
 
 #include <doctest/doctest.h>
@@ -40,7 +40,7 @@ TEST_CASE("symmetry: ranks are twins until they hold something else") {
   CHECK_FALSE(symmetry.are_twins(0, 3));
 }
 
-TEST_CASE("symmetry: rules part all ranks, shards that must stay part the hosts") {
+TEST_CASE("symmetry: rules make all ranks distinct, shards that must stay make hosts distinct") {
   SpaceBuilder builder(spec_of(1, 4, 2, 100));
   builder.add(0, kTableWise, 1, 1, 10);
   const Model model(builder.take());
@@ -55,7 +55,7 @@ TEST_CASE("symmetry: rules part all ranks, shards that must stay part the hosts"
   CHECK_FALSE(symmetry.are_twins(0, 2));
 }
 
-TEST_CASE("symmetry: with choices on one host a rank's host counts, too") {
+TEST_CASE("symmetry: with choices within one host, the other ranks of the host count, too") {
   SpaceBuilder builder(spec_of(1, 4, 2, 100));
   builder.add(0, kTableRowWise, 2, 1, 10);
   const Model model(builder.take());
@@ -75,7 +75,7 @@ TEST_CASE("symmetry: with choices on one host a rank's host counts, too") {
   CHECK_FALSE(symmetry.are_twins(0, 3));
 }
 
-TEST_CASE("symmetry: ranks differ by room, time and the shard that is bound to come") {
+TEST_CASE("symmetry: ranks differ by free memory, time and the shard of an option on all ranks") {
   ProblemSpec spec = spec_of(1, 4, 4, 100);
   spec.topology.custom_hbm_cap_bytes = {100, 100, 90, 100};
   spec.calibration.rank_time = {1, 1, 1, 2};

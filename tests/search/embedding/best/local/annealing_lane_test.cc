@@ -1,4 +1,4 @@
-// Improving allocations: against every allocation of small models, and against the verifier.
+// Simulated annealing: compared with all allocations of small models, and with the verifier.
 #include "search/embedding/best/local/annealing_lane.h"
 
 #include <doctest/doctest.h>
@@ -39,7 +39,7 @@ RatedAllocation improved(const Model& model, std::uint64_t work = kWork, std::ui
 
 }  // namespace
 
-TEST_CASE("improve: small models are solved to the optimum, and only where there is one") {
+TEST_CASE("improve: small models are solved to the optimum if they have a plan") {
   for (const std::uint64_t seed : seeds({7, 8})) {
     INFO("SHARDWRIGHT_TEST_SEED=", seed);
     Random random(seed);
@@ -62,7 +62,7 @@ TEST_CASE("improve: small models are solved to the optimum, and only where there
   }
 }
 
-TEST_CASE("improve: under any rules and rank times the optimum is found, wherever there is one") {
+TEST_CASE("improve: with rules and rank times, too, the optimum is found if there is a plan") {
   int solved = 0, impossible = 0;
   for (const std::uint64_t seed : seeds({21, 22})) {
     INFO("SHARDWRIGHT_TEST_SEED=", seed);
@@ -89,7 +89,7 @@ TEST_CASE("improve: under any rules and rank times the optimum is found, whereve
   CHECK(impossible >= 10);
 }
 
-TEST_CASE("improve: what is found is what the verifier finds, however scarce the memory") {
+TEST_CASE("improve: rating and memory equal the verifier's, however scarce the memory") {
   for (const std::int64_t hbm : {60, 80, 110, 1000}) {
     INFO("hbm ", hbm);
     const Model model(forty_tables(hbm));
@@ -98,7 +98,7 @@ TEST_CASE("improve: what is found is what the verifier finds, however scarce the
     CHECK(rated.peak_hbm_bytes <= hbm);
     CHECK(rated.rating >= model.context.bound() * (1 - 1e-9));
     CHECK(rated.rating <=
-          model.context.bound() * 1.1);  // few shards fill a rank: the bound is weak
+          model.context.bound() * 1.1);  // few shards fill a rank, so the bound is weak
   }
 }
 
@@ -113,7 +113,7 @@ TEST_CASE("improve: the same seed and work give the same allocation, another see
   CHECK(other.allocation.ranks != once.allocation.ranks);
 }
 
-TEST_CASE("improve: more work is never worse, nor is a better offer ignored") {
+TEST_CASE("improve: more work is never worse, and a better offer is taken") {
   const Model model(forty_tables(60));
   AnnealingLane stream(model.context, 3, 1);
   double before = 1e300;
@@ -146,8 +146,9 @@ TEST_CASE("improve: an offer that is not better is not taken") {
   CHECK(stream.best()->allocation.ranks == good.allocation.ranks);
 }
 
-TEST_CASE("improve: of equal ratings the one with less memory on the fullest rank is kept") {
-  // One table of 10 ms decides the rating; seven of 1 ms and 10 bytes may be anywhere.
+TEST_CASE(
+    "improve: of plans with equal ratings, the one with less memory on the fullest rank is kept") {
+  // One table of 10 ms decides the rating. Seven of 1 ms and 10 bytes can be on any rank.
   SpaceBuilder builder(spec_of(8, 4, 4, 1000));
   builder.add(0, kTableWise, 1, 10, 1);
   for (std::size_t table = 1; table < 8; ++table)
@@ -158,9 +159,9 @@ TEST_CASE("improve: of equal ratings the one with less memory on the fullest ran
   CHECK(rated.peak_hbm_bytes == 30);
 }
 
-TEST_CASE("improve: a block of shards gets where it must go by pushing another table away") {
-  // The shards of the first table belong on the third and fifth ranks, the blocks on the hosts of
-  // the slow ones; elsewhere every single move makes a rank busier.
+TEST_CASE("improve: a block of shards reaches its place by displacing another table") {
+  // In the optimum the shards of the first table are on the third and fifth ranks, the blocks on
+  // the hosts of the slow ones. From other allocations every single move makes a rank busier.
   ProblemSpec spec = spec_of(2, 6, 2, 26);
   spec.topology.ddr_cap_bytes = 1000;
   spec.calibration.rank_time = {2.25, 2.25, 1, 2, 1.75, 2};
@@ -177,7 +178,7 @@ TEST_CASE("improve: a block of shards gets where it must go by pushing another t
   }
 }
 
-TEST_CASE("improve: what need not have moved returns to where the offer has it") {
+TEST_CASE("improve: tables that moved without need return to their places in the offer") {
   SpaceBuilder builder(spec_of(9, 4, 2, 1000));
   builder.add(0, kTableWise, 1, 10, 50);
   for (std::size_t table = 1; table < 9; ++table) {
@@ -208,7 +209,7 @@ TEST_CASE("improve: what need not have moved returns to where the offer has it")
   }
 }
 
-TEST_CASE("improve: two ranks are divided as evenly as any division within the memory") {
+TEST_CASE("improve: the tables of two ranks are divided as evenly as memory allows") {
   Random random(17);
   int divided = 0;
   for (int i = 0; i < 60; ++i) {
@@ -243,13 +244,13 @@ TEST_CASE("improve: two ranks are divided as evenly as any division within the m
     CHECK(loads.all_good());
     CHECK(loads.max_load() < before);
     REQUIRE(least.has_value());
-    // Where memory rejects a division, the next best of the same subset is not looked for.
+    // If a division does not fit in memory, the next best of the same subset is not tried.
     if (roomy) CHECK(loads.max_load() == *least);
   }
   CHECK(divided > 20);
 }
 
-TEST_CASE("improve: a bound that is reached ends the work, and so does an interrupted budget") {
+TEST_CASE("improve: reaching a bound ends the work, and so does an interruption") {
   const Model model(forty_tables(1000));
   AnnealingLane stream(model.context, 1, 0);
   stream.run(10'000'000, 1e9, Budget());

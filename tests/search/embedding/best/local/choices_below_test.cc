@@ -1,4 +1,4 @@
-// Choices for a target rating: cheap, and in agreement about what every rank can hold.
+// Choices for a target rating: cheap, and within what every rank can hold.
 #include "search/embedding/best/local/choices_below.h"
 
 #include <doctest/doctest.h>
@@ -21,8 +21,8 @@ using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 using enum ShardingType;
 
-// The first table alone on a rank takes 100 ms, on all ranks 30 ms of each and a tenth of the
-// memory. The second needs nearly all memory of a rank, or 50 ms.
+// The first table takes 100 ms on one rank, or 30 ms and a tenth of the memory on each. The second
+// needs nearly all memory of a rank, or 50 ms.
 Model two_tables() {
   SpaceBuilder builder(spec_of(2, 4, 4, 100));
   builder.add(0, kTableWise, 1, 100, 10);
@@ -38,7 +38,7 @@ Reach reach_of(const Model& model, const std::vector<std::uint32_t>& chosen, std
 
 }  // namespace
 
-TEST_CASE("choices below: what goes on all ranks leaves room for the shards of other tables") {
+TEST_CASE("choices below: options on all ranks leave room for the shards of other tables") {
   const Model model = two_tables();
   const auto high = choices_below(model.context, 110, 1);
   REQUIRE(high.has_value());
@@ -50,13 +50,13 @@ TEST_CASE("choices below: what goes on all ranks leaves room for the shards of o
   CHECK(model.choices.choices()[(*low)[1]].load == 50);
 }
 
-TEST_CASE("choices below: there are none where load and memory cannot both be had") {
+TEST_CASE("choices below: there are none if load and memory cannot both be met") {
   const Model model = two_tables();
   CHECK_FALSE(choices_below(model.context, 70, 1).has_value());
   CHECK_FALSE(choices_below(model.context, 20, 1).has_value());
 }
 
-TEST_CASE("choices below: every shard fits beside what is on all ranks, below the target") {
+TEST_CASE("choices below: every shard fits beside the options on all ranks, below the target") {
   Random random(51);
   int chosen_at_all = 0;
   for (int i = 0; i < 300; ++i) {

@@ -1,4 +1,4 @@
-// Scale-up: the random search, the division of memory among caches, and what comes of both.
+// Scale-up: the random search, the division of memory among caches, and the resulting plans.
 #include "search/embedding/compat/proposers/scaleup.h"
 
 #include <doctest/doctest.h>
@@ -89,7 +89,7 @@ TEST_CASE("luus-jaakola: draws what torch draws") {
   CHECK(search.next(1) == kFirstDraw + (-10 + 20 * kSecondDraw));
 }
 
-TEST_CASE("luus-jaakola: probes at most so many points, all within the range") {
+TEST_CASE("luus-jaakola: probes a limited number of points, all within the range") {
   for (const int iterations : {2, 5, 16}) {
     LuusJaakolaSearch search(3, 8, iterations, 1.0);
     int probes = 0;
@@ -116,7 +116,7 @@ TEST_CASE("luus-jaakola: a boundary whose cost is known is not probed again") {
   CHECK(right == 1);
 }
 
-TEST_CASE("luus-jaakola: beyond a point that failed nothing is probed") {
+TEST_CASE("luus-jaakola: nothing is probed beyond a failed point") {
   LuusJaakolaSearch search(0, 100, 50, 1.0);
   search.next(0);
   search.shrink_right(40);
@@ -144,13 +144,15 @@ TEST_CASE("luus-jaakola: a range of one known point ends") {
   CHECK_FALSE(search.next(1).has_value());
 }
 
-TEST_CASE("cache budget: two sizes give the line through them") {
+TEST_CASE("cache budget: two sizes determine the line through them") {
   const CacheStorageModel model = fit_cache_storage(100 + 1000, 100 + 9000);
   CHECK(model.bytes(0.5F) == doctest::Approx(5100).epsilon(1e-6));  // single precision
   CHECK(model.bytes(0) == doctest::Approx(100).epsilon(1e-4));
 }
 
-TEST_CASE("cache budget: without a budget nothing changes, with a large one every cache is full") {
+TEST_CASE(
+    "cache budget: without a budget nothing changes, with a large one every cache holds its whole "
+    "table") {
   const std::vector<CachedTable> tables = {cached_table(1000, 10, 0.25F, 1),
                                            cached_table(5000, 0, 0.5F, 3)};
   for (const double budget : {-5.0, 0.0, 1.0}) {
@@ -159,21 +161,22 @@ TEST_CASE("cache budget: without a budget nothing changes, with a large one ever
   CHECK(allocate_cache_budget(tables, 1e9) == std::vector<float>{1, 1});
 }
 
-TEST_CASE("cache budget: is shared out by priority, and what one cannot use goes to the others") {
+TEST_CASE(
+    "cache budget: is divided by priority, and what one cache cannot use goes to the others") {
   const std::vector<CachedTable> tables = {cached_table(1000, 0, 0, 1), cached_table(1000, 0, 0, 3)};
   CHECK(allocate_cache_budget(tables, 400) == std::vector<float>{0.1F, 0.3F});
-  // 1,600: the second is full at 1,000, the first takes the rest.
+  // Of 1,600, the second takes 1,000 and is full, the first takes the rest.
   CHECK(allocate_cache_budget(tables, 1600) == std::vector<float>{0.6F, 1});
 }
 
 TEST_CASE("cache budget: a cache larger than its table is filled and gives back the difference") {
   std::vector<CachedTable> tables = {cached_table(1000, 500, 0, 1), cached_table(1000, 0, 0, 1)};
   tables[0].fused_hbm_bytes = 600;  // promoted once the cache passes 100 bytes
-  // 400: 200 each; the first is 100 over, which the second gets.
+  // Of 400, each gets 200. The first exceeds its table by 100, which the second gets.
   CHECK(allocate_cache_budget(tables, 400) == std::vector<float>{1, 0.3F});
 }
 
-TEST_CASE("cache budget: tables of no priority get nothing, and nothing breaks") {
+TEST_CASE("cache budget: tables without priority get nothing") {
   const std::vector<CachedTable> tables = {cached_table(1000, 0, 0.5F, 0), cached_table(1000, 0, 0.5F, 0)};
   CHECK(allocate_cache_budget(tables, 100) == std::vector<float>{0.5F, 0.5F});
 }
@@ -210,7 +213,7 @@ TEST_CASE("cache budget: never shrinks a cache, never overfills one, never overs
   }
 }
 
-TEST_CASE("scale-up: spends free memory on caches, at most all of it, in sixteen steps") {
+TEST_CASE("scale-up: enlarges caches in sixteen steps, up to the free memory") {
   const SearchRun run = planned(offloaded(60'000'000));
   REQUIRE(run.trace.size() >= 2);
   CHECK(run.trace.size() <= 17);
@@ -238,7 +241,7 @@ TEST_CASE("scale-up: with memory for everything the best plan keeps tables in pl
   CHECK(promoted);
 }
 
-TEST_CASE("scale-up: where the smallest caches do not fit it stops at once") {
+TEST_CASE("scale-up: if the smallest caches do not fit, it stops at once") {
   const SearchRun run = planned(offloaded(1'000'000));
   CHECK(run.trace.size() == 1);
   CHECK_FALSE(run.plan.has_value());

@@ -1,4 +1,4 @@
-// A machine with round bandwidths, and one table of it estimated in one way.
+// A machine with round bandwidths, and estimates for one table on it.
 #pragma once
 
 #include <cstdint>

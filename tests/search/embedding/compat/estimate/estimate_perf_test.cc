@@ -39,7 +39,7 @@ std::optional<double> bandwidth(ComputeDevice device, ComputeKernel kernel,
 
 }  // namespace
 
-TEST_CASE("perf: kernels read at the bandwidth of where their rows are") {
+TEST_CASE("perf: kernels read at the bandwidth of the memory that holds their rows") {
   using enum ComputeDevice;
   CHECK(bandwidth(kCuda, kDense) == 500);
   CHECK(bandwidth(kCuda, kFused) == 1000);
@@ -82,7 +82,7 @@ TEST_CASE("perf: a kernel without a known bandwidth is refused with the table's 
 
 // 16 lookups a rank, 8 embeddings out. Table-wise: 64 lookups of 8 bytes and of 128 x 4 bytes, 32
 // embeddings of 512 bytes sent to everybody.
-TEST_CASE("perf: table-wise moves the inputs of all ranks through one") {
+TEST_CASE("perf: table-wise sends the inputs of all ranks to one") {
   EstimateFixture fixture;
   const double fwd = (512.0 + 32768 + 16384) / 1024;
   CHECK(fixture.perf(kTableWise) == perf_of(fwd, 256, 2 * fwd, 256));
@@ -96,7 +96,7 @@ TEST_CASE("perf: within one host the all-to-all goes at the speed of the host") 
   CHECK(fixture.perf(kRowWise).fwd_comms.value() == 128);
 }
 
-TEST_CASE("perf: narrow shards pay for blocks that they do not fill and for 32 columns at least") {
+TEST_CASE("perf: narrow shards are charged for partly filled blocks and for at least 32 columns") {
   EstimateFixture fixture;
   fixture.table().embedding_dim = 64;
   const double half = (512.0 + 16384 + 8192) * 1.15 / 1024;
@@ -189,7 +189,7 @@ TEST_CASE("perf: sequences return one embedding per lookup") {
   CHECK_FALSE(option.is_pooled);
 }
 
-TEST_CASE("perf: inference counts the forward pass alone, save where rows stay within a host") {
+TEST_CASE("perf: inference counts the forward pass only, except for rows within a host") {
   EstimateFixture fixture;
   fixture.spec.perf_estimator.is_inference = true;
   CHECK(fixture.perf(kTableWise) == perf_of(48.5, 256, 0, 0));
@@ -232,7 +232,7 @@ TEST_CASE("perf: without constraints a table counts one lookup whatever its feat
   CHECK(fixture.perf(kTableWise) == perf_of(fwd, 256, 2 * fwd, 256));
 }
 
-TEST_CASE("perf: fetches of cache misses are shared among the ranks that hold the rows") {
+TEST_CASE("perf: cache misses are fetched by the ranks that hold the rows") {
   EstimateFixture fixture;
   CacheParams& cache = fixture.constraints().cache_params.emplace();
   cache.load_factor = 0.5;
@@ -265,11 +265,11 @@ TEST_CASE("cache statistics: the miss rate falls bin by bin") {
   CHECK(expected_miss_rate(stats, 100.0 / 300) == 0.5);
   CHECK(expected_miss_rate(stats, 101.5 / 300) == 0.25);
   CHECK(expected_miss_rate(stats, 0.1) == 0.5);
-  // No row at all misses always.
+  // Without any rows every lookup misses.
   CHECK(expected_miss_rate(stats, 0.0) == 1);
 }
 
-TEST_CASE("cache statistics: a table that nobody looks up never misses") {
+TEST_CASE("cache statistics: a table without lookups never misses") {
   CHECK(expected_miss_rate(CacheStatistics{0.5, 100, {0, 0, 0}, 300}, 0.1) == 0);
 }
 

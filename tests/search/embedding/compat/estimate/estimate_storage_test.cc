@@ -139,13 +139,13 @@ TEST_CASE("storage: key-value tables pin a cache of at most the share that is ca
   CHECK(fixture.hbm(kTableWise, kFused) == kMebibyte + kInput + kOutput);
 }
 
-TEST_CASE("storage: the width of outputs is the one asked for") {
+TEST_CASE("storage: outputs have the requested width") {
   EstimateFixture fixture;
   fixture.constraints().output_dtype = DataType::kFp16;
   CHECK(fixture.hbm(kTableWise) == kWeights + kInput + kOutput / 2);
 }
 
-TEST_CASE("storage: shares of huge tables are exact") {
+TEST_CASE("storage: fractions of huge tables are exact") {
   EstimateFixture fixture;
   fixture.table().num_embeddings = (std::int64_t{1} << 45) - 1;
   fixture.constraints().pooling_factors = {0};
@@ -168,7 +168,7 @@ TEST_CASE("storage: more than 2^62 bytes are refused with the table's name") {
   CHECK(refused.error().message.find("2^62") != std::string::npos);
 }
 
-TEST_CASE("storage: shards that pass 2^62 bytes only together are refused too") {
+TEST_CASE("storage: shards that exceed 2^62 bytes only together are refused, too") {
   EstimateFixture fixture;
   fixture.spec.batch_size = std::int64_t{1} << 40;
   fixture.constraints().pooling_factors = {2e5};  // 1.8e18 bytes of input a replica

@@ -1,4 +1,4 @@
-// The tournament against a linear scan.
+// The tournament tree, compared with a linear scan.
 #include "search/embedding/compat/placement/device_tree.h"
 
 #include <doctest/doctest.h>
@@ -17,7 +17,7 @@ using shardwright::embedding::DeviceTree;
 using shardwright::test_support::Random;
 using shardwright::test_support::seeds;
 
-// The first leaf of least load; a leaf without a load takes no part.
+// Returns the first leaf of least load. Leaves without a load are left out.
 std::optional<std::uint32_t> least(const std::vector<std::optional<double>>& loads) {
   std::optional<std::uint32_t> best;
   for (std::uint32_t leaf = 0; leaf < loads.size(); ++leaf) {
@@ -61,7 +61,7 @@ TEST_CASE("device tree: the winner is the first leaf of least load after every c
   }
 }
 
-TEST_CASE("device tree: equal loads fall to the smallest leaf") {
+TEST_CASE("device tree: on equal loads the smallest leaf wins") {
   DeviceTree tree(5);
   for (std::uint32_t leaf = 0; leaf < 5; ++leaf) tree.set(leaf, 0);
   tree.rebuild();
@@ -72,7 +72,7 @@ TEST_CASE("device tree: equal loads fall to the smallest leaf") {
   CHECK(tree.winner() == 0);
 }
 
-TEST_CASE("device tree: with every leaf out it is empty, until one returns") {
+TEST_CASE("device tree: without leaves it is empty, until one returns") {
   DeviceTree tree(3);
   for (std::uint32_t leaf = 0; leaf < 3; ++leaf) tree.set(leaf, 1);
   tree.rebuild();

@@ -1,4 +1,4 @@
-// The order of placement: sorted as TorchRec sorts, and kept up to date as if sorted anew.
+// The order of placement: sorted as in TorchRec, and updated as if sorted again.
 #include "search/embedding/compat/placement/group_order.h"
 
 #include <doctest/doctest.h>
@@ -58,7 +58,7 @@ TEST_CASE("group order: by storage, HBM first, then DDR, then proposal order") {
                          .add(1, kColumnWise, 2, 1, 10, 0)  // 20 in all
                          .add(2, kTableWise, 1, 5, 10, 7)
                          .add(3, kTableWise, 1, 5, 10, 5)
-                         .add(4, kRowWise, 2, 5, 99)  // uniform: not here
+                         .add(4, kRowWise, 2, 5, 99)  // uniform, so not in the order
                          .take();
   CHECK(sorted(space, SortBy::kStorage) == Groups{{1}, {2}, {0}, {3}});
   CHECK(sorted(space, SortBy::kPerf) == Groups{{0}, {2}, {3}, {1}});
@@ -72,13 +72,13 @@ TEST_CASE("group order: smaller modules come first where modules are balanced") 
                          .add(0, kTableWise, 1, 1, 30)
                          .add(1, kTableWise, 1, 1, 10)
                          .add(2, kTableWise, 1, 1, 20)
-                         .add(3, kRowWise, 2, 1, 50)  // uniform, yet it counts for its module
+                         .add(3, kRowWise, 2, 1, 50)  // uniform, but counts for its module
                          .take();
   CHECK(sorted(space, SortBy::kStorage) == Groups{{0}, {2}, {1}});
   CHECK(sorted(space, SortBy::kStorage, true) == Groups{{1}, {0}, {2}});
 }
 
-TEST_CASE("group order: tables of one dependency are one group with their sum") {
+TEST_CASE("group order: tables of one dependency are one group, with the sum of their sizes") {
   ProblemSpec spec = problem_spec(5, 2, 2);
   spec.tables[1].dependency = spec.tables[3].dependency = spec.tables[4].dependency = "tower";
   const auto space = SpaceBuilder(spec)
@@ -91,7 +91,7 @@ TEST_CASE("group order: tables of one dependency are one group with their sum") 
   CHECK(sorted(space, SortBy::kStorage) == Groups{{1, 3}, {0}, {2}});
 }
 
-TEST_CASE("group order: changing one table equals sorting anew, whatever the key") {
+TEST_CASE("group order: changing one table equals sorting again, for every key") {
   for (const std::uint64_t seed : seeds({61, 62})) {
     INFO("SHARDWRIGHT_TEST_SEED=", seed);
     Random random(seed);

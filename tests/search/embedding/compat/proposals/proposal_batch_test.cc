@@ -1,4 +1,4 @@
-// Proposals as differences, and the memory of what became of them.
+// Proposals as differences, and the cache of their results.
 #include "search/embedding/compat/proposals/proposal_batch.h"
 
 #include <doctest/doctest.h>
@@ -148,7 +148,7 @@ TEST_CASE("proposal cache: finds what was inserted, through every growth, and no
   CHECK(cache.size() == 5000);
 }
 
-TEST_CASE("proposal cache: what was withdrawn is new again, and the rest is found as before") {
+TEST_CASE("proposal cache: a withdrawn proposal is new again, and the others are still found") {
   const auto key = [](std::uint64_t i) { return OptionSetKey{i % 7 + (i << 40), i * i}; };
   for (const std::uint32_t kept : {0U, 1U, 300U, 511U, 512U, 1999U, 2000U}) {
     ProposalCache cache;

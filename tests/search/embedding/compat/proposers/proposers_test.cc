@@ -1,4 +1,4 @@
-// Which proposals come, in which order, however many are asked for at once.
+// Which proposals are made, in which order, for any batch size.
 #include "search/embedding/compat/proposers/proposer.h"
 
 #include <doctest/doctest.h>
@@ -34,7 +34,7 @@ ProposerSpec spec_of(Type type) {
   return spec;
 }
 
-// All proposals, asked for `limit` at a time, every one answered with `outcome`.
+// Returns all proposals, `limit` at a time, each with the feedback `outcome`.
 Proposals proposals(const std::shared_ptr<const SearchSpace>& space, const ProposerSpec& spec,
                     std::size_t limit = 1000, ProposalOutcome outcome = {}) {
   OptionPool pool(space);
@@ -87,7 +87,8 @@ TEST_CASE("proposers: random spaces give the naive model's proposals, in batches
   }
 }
 
-TEST_CASE("greedy: advances the table of the largest shard, then sum, then DDR, the first on ties") {
+TEST_CASE(
+    "greedy: advances the table with the largest shard, then sum, then DDR; on ties the first") {
   const auto space = SpaceBuilder(problem_spec(4, 2, 2))
                          .add(0, kTableWise, 1, 1, 10, 3)
                          .add(0, kTableWise, 1, 2, 0, 0)
@@ -180,7 +181,8 @@ TEST_CASE("uniform: one proposal for every type that all tables offer, in order 
   CHECK(proposals(space, spec_of(Type::kUniform)) == Proposals{{0, 4}, {2, 6}});
 }
 
-TEST_CASE("dynamic programming: bins as fine as the options find the optimum of every total") {
+TEST_CASE(
+    "dynamic programming: with bins of one byte it finds the optimum for every total memory") {
   for (const std::uint64_t seed : seeds({91, 92})) {
     INFO("SHARDWRIGHT_TEST_SEED=", seed);
     Random random(seed);
@@ -199,7 +201,7 @@ TEST_CASE("dynamic programming: bins as fine as the options find the optimum of 
           options[table].emplace_back(hbm, ms);
         }
       }
-      // Every combination: the least time of every total memory.
+      // The least time for every total memory, by trying all combinations.
       std::map<std::int64_t, double> best;
       std::vector<std::pair<std::int64_t, double>> sums = {{0, 0.0}};
       for (const auto& own : options) {
@@ -242,7 +244,7 @@ TEST_CASE("dynamic programming: bins as fine as the options find the optimum of 
   }
 }
 
-TEST_CASE("proposers: an empty space is proposed nothing") {
+TEST_CASE("proposers: an empty space has no proposals") {
   const auto space = SpaceBuilder(problem_spec(0, 2, 2)).take();
   for (const Type type : {Type::kGreedy, Type::kUniform, Type::kGrid, Type::kDynamicProgramming,
                           Type::kScaleup}) {

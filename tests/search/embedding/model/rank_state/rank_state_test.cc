@@ -1,4 +1,4 @@
-// The state of ranks: what fits, what is taken back, and agreement with the verifier.
+// The state of ranks: what fits, undoing changes, and agreement with the verifier.
 #include "search/embedding/model/rank_state/rank_state.h"
 
 #include <doctest/doctest.h>
@@ -30,7 +30,7 @@ bool same_bits(const RankLoad& a, const RankLoad& b) {
 
 }  // namespace
 
-TEST_CASE("rank state: a rank that holds nothing fits, however little it may hold") {
+TEST_CASE("rank state: an empty rank always fits, however little memory it has") {
   RankState rank;
   rank.hbm_capacity = -5;
   rank.ddr_capacity = -1;
@@ -38,13 +38,13 @@ TEST_CASE("rank state: a rank that holds nothing fits, however little it may hol
   CHECK(rank.excess_bytes() == 0);
   rank.change(1, 2.5, 10, 0);
   CHECK_FALSE(rank.fits());
-  CHECK(rank.excess_bytes() == 16);  // 15 of HBM, and 1 of DDR that is not there
+  CHECK(rank.excess_bytes() == 16);  // 15 of HBM, and 1 of DDR, of which there is none
   rank.change(-1, 2.5, 10, 0);
   CHECK(rank.fits());
   CHECK(rank.load == 0);
 }
 
-TEST_CASE("rank state: bytes fit up to the capacity of either memory") {
+TEST_CASE("rank state: bytes fit up to the capacity of each memory") {
   RankState rank;
   rank.hbm_capacity = 100;
   rank.ddr_capacity = 50;
@@ -55,7 +55,7 @@ TEST_CASE("rank state: bytes fit up to the capacity of either memory") {
   CHECK(rank.excess_bytes() == 20);
 }
 
-TEST_CASE("rank loads: tentative changes are taken back to the last bit") {
+TEST_CASE("rank loads: tentative changes are undone to the last bit") {
   Random random(91);
   int changed = 0;
   for (int i = 0; i < 200; ++i) {
@@ -87,7 +87,9 @@ TEST_CASE("rank loads: tentative changes are taken back to the last bit") {
   CHECK(changed > 100);
 }
 
-TEST_CASE("plan loads: rating and bytes are the verifier's, and the greedy placer takes back") {
+TEST_CASE(
+    "plan loads: rating and bytes equal the verifier's, and the greedy placer undoes failed "
+    "placements") {
   Random random(92);
   int placed = 0;
   for (int i = 0; i < 200; ++i) {

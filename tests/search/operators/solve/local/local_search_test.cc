@@ -1,4 +1,4 @@
-// The local search over cost instances and its parts, against slow and obvious counterparts.
+// The local search over cost instances and its parts, compared with slow and obvious ones.
 #include "search/operators/solve/local/local_search.h"
 
 #include <doctest/doctest.h>
@@ -100,7 +100,7 @@ TEST_CASE("usage profile: maxima of ranges are those of an array") {
   }
 }
 
-TEST_CASE("choice graph: the time points that are kept decide feasibility") {
+TEST_CASE("choice graph: the remaining time points decide feasibility") {
   int infeasible = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     CAPTURE(seed);
@@ -169,7 +169,7 @@ TEST_CASE("first feasible: finds a choice through functional edges and tight lim
   }
 }
 
-TEST_CASE("first feasible: nothing where nothing is allowed") {
+TEST_CASE("first feasible: nothing is found if no choice is allowed") {
   CostInstanceSpec spec;
   spec.nodes = {{"a", {1, 2}}, {"b", {1, 2}}};
   spec.matrices = {{2, 2, {kForbidden, kForbidden, kForbidden, kForbidden}}};
@@ -224,11 +224,11 @@ TEST_CASE("local search: reaches the optimum of tiny instances") {
     REQUIRE(cost >= optimum->cost * (1 - 1e-12));
     reached += cost <= optimum->cost * (1 + 1e-9) ? 1 : 0;
   }
-  // Memory makes some optima lie between all prices.
+  // Because of memory, some optima are not optimal for any prices.
   CHECK(reached >= kInstances - 3);
 }
 
-TEST_CASE("local search: takes over a better choice, and no worse one") {
+TEST_CASE("local search: accepts a better choice and no worse one") {
   const CostInstance instance = make_instance(3, 9, 4, 0.3);
   const ChoiceGraph graph(instance);
   const auto optimum = solve_naively(instance);
