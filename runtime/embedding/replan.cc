@@ -14,8 +14,11 @@
 namespace shardwright {
 namespace {
 
+using embedding::BlendIncumbent;
+using embedding::OldPlan;
 using embedding::Plan;
 using embedding::Problem;
+using embedding::ReplanSearch;
 using embedding::SearchSpace;
 
 void take_best(const BlendIncumbent::Best& best, EmbeddingPlanResult& result) {

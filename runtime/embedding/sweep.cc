@@ -12,11 +12,19 @@
 namespace shardwright {
 namespace {
 
+using embedding::by_memory;
+using embedding::check_grid;
+using embedding::evaluate_if_better;
 using embedding::Evaluation;
+using embedding::machine_sizes;
+using embedding::MachineSize;
+using embedding::MemoryChain;
 using embedding::Plan;
 using embedding::Problem;
+using embedding::problem_for;
 using embedding::ProblemSpec;
 using embedding::SearchSpace;
+using embedding::SweepGrid;
 
 void describe(const Problem& problem, EmbeddingPlanResult result, SweepPoint& point) {
   point.stopped_by = result.stopped_by;

@@ -61,7 +61,7 @@ std::vector<std::size_t> best_by_ranks(const Sweep& sweep);
 // and its bound holds for less memory, too. Errors: kInvalidInput for an invalid combination (hosts
 // do not divide the ranks, a number below 1) and as plan_embedding().
 // Thread safety: may be called from any number of threads at once.
-Result<Sweep> sweep_embedding(const embedding::ProblemSpec& problem, const SweepGrid& grid,
-                              const PlanOptions& options);
+Result<Sweep> sweep_embedding(const embedding::ProblemSpec& problem,
+                              const embedding::SweepGrid& grid, const PlanOptions& options);
 
 }  // namespace shardwright

@@ -17,6 +17,7 @@ namespace shardwright {
 namespace {
 
 using embedding::Evaluation;
+using embedding::OptionFinder;
 using embedding::Plan;
 using embedding::Problem;
 using embedding::Rank;

@@ -20,6 +20,8 @@
 namespace shardwright::cli {
 namespace {
 
+using embedding::SweepGrid;
+
 struct SweepArguments {
   PlanArguments plan;
   SweepGrid grid;

@@ -22,8 +22,18 @@
 namespace shardwright {
 namespace {
 
+using embedding::Effort;
+using embedding::ExcludedOptions;
+using embedding::find_infeasible_reason;
+using embedding::find_remedies;
+using embedding::Fit;
+using embedding::FitOracle;
+using embedding::InfeasibleReason;
+using embedding::OptionCosts;
 using embedding::Plan;
+using embedding::plan_of_entries;
 using embedding::Problem;
+using embedding::Remedies;
 using embedding::SearchSpace;
 using embedding::TableId;
 
@@ -182,11 +192,10 @@ class Explainer {
       reason =
           find_infeasible_reason(present, failure.reason == FailureReason::kPlacementRules, oracle);
     Remedies found = find_remedies(present, reason.proved, reason.tables, oracle);
-    explanation_.infeasibility =
-        Infeasibility{reason,
-                      infeasible_text(problem, reason,
-                                      present.reservation ? failure.message : present.why),
-                      std::move(found.remedies), std::move(found.in_vain)};
+    explanation_.infeasibility = Infeasibility{
+        reason,
+        infeasible_text(problem, reason, present.reservation ? failure.message : present.why),
+        std::move(found.remedies), std::move(found.in_vain)};
   }
 
   const ExplainOptions& options_;

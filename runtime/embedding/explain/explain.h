@@ -23,15 +23,15 @@ namespace shardwright {
 struct TableExplanation {
   embedding::TableId table;
   // The chosen option first, then possible ones by rating and time, then the others.
-  std::vector<OptionCost> options;
+  std::vector<embedding::OptionCost> options;
   std::vector<std::string> reasons;  // why the chosen one, in sentences
 };
 
 // Why nothing fits, and what would help.
-struct Infeasibility : InfeasibleReason {
+struct Infeasibility : embedding::InfeasibleReason {
   std::string message;  // with names and bytes
-  std::vector<Remedy> remedies;
-  std::vector<VainRemedy> in_vain;
+  std::vector<embedding::Remedy> remedies;
+  std::vector<embedding::VainRemedy> in_vain;
 };
 
 struct Explanation {
@@ -49,12 +49,11 @@ struct ExplainOptions {
   std::optional<std::string> table;  // explain only this table
 };
 
-// Explains the plan in `entries`, or without entries the plan that planning finds; if there is none,
-// says why and which changes help. With `space`, its options and costs are used; options outside it
-// are then not listed and no remedies are looked for, since the costs on other machines are not
-// known.
-// Cost: the options of a table are rated by what they change, O(options x shards x ranks) at worst;
-// remedies are tested by planning with `options.plan` until a first plan is found.
+// Explains the plan in `entries`, or without entries the plan that planning finds; if there is
+// none, says why and which changes help. With `space`, its options and costs are used; options
+// outside it are then not listed and no remedies are looked for, since the costs on other machines
+// are not known. Cost: the options of a table are rated by what they change, O(options x shards x
+// ranks) at worst; remedies are tested by planning with `options.plan` until a first plan is found.
 // Errors: as plan_embedding(); kInvalidInput for an unknown table (`where` = "--table") and for
 // entries that are no plan of the problem (`where` = the JSON pointer in the plan file).
 // Thread safety: may be called from any number of threads at once.

@@ -9,6 +9,10 @@
 namespace shardwright {
 namespace {
 
+using embedding::Effort;
+using embedding::Fit;
+using embedding::FitOracle;
+
 // Best mode finds most plans that it finds at all within a small part of its work.
 std::uint64_t share_of_work(Effort effort) {
   switch (effort) {

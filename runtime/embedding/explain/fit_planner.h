@@ -7,6 +7,6 @@
 namespace shardwright {
 
 // An oracle that plans as `options` say and stops at the first plan.
-FitOracle make_fit_oracle(const PlanOptions& options);
+embedding::FitOracle make_fit_oracle(const PlanOptions& options);
 
 }  // namespace shardwright

@@ -12,6 +12,7 @@
 namespace shardwright {
 namespace {
 
+using embedding::InfeasibleReason;
 using embedding::Misfit;
 using embedding::Problem;
 using embedding::Table;
@@ -116,8 +117,7 @@ std::string packing_text(const Problem& problem, const InfeasibleReason& reason)
   const bool one = reason.tables.size() == 1;
   const std::string tables = "The " + named(problem, reason.tables);
   if (reason.proved) {
-    return tables + (one ? " fits" : " fit") +
-           " in no way: every option was tried on every rank.";
+    return tables + (one ? " fits" : " fit") + " in no way: every option was tried on every rank.";
   }
   return tables + (one ? " is not too large" : " are not too large one by one or in total") +
          " as far as can be shown, but planning finds no way to place " +

@@ -8,9 +8,10 @@
 
 namespace shardwright {
 
-// What does not fit, with names and bytes. For kinds that `reason` has no figures for (kReservation,
-// kRules, kSearch) that is what the planner said: `planner_message`.
-std::string infeasible_text(const embedding::Problem& problem, const InfeasibleReason& reason,
+// What does not fit, with names and bytes. For kinds that `reason` has no figures for
+// (kReservation, kRules, kSearch) that is what the planner said: `planner_message`.
+std::string infeasible_text(const embedding::Problem& problem,
+                            const embedding::InfeasibleReason& reason,
                             const std::string& planner_message);
 
 }  // namespace shardwright

@@ -9,6 +9,8 @@
 namespace shardwright {
 namespace {
 
+using embedding::MemoryLack;
+using embedding::OptionCost;
 using embedding::Problem;
 using embedding::ShardingOption;
 using Standing = OptionCost::Standing;

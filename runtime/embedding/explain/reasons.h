@@ -12,10 +12,10 @@ namespace shardwright {
 std::string option_name(const embedding::ShardingOption& option);
 
 // "equal rating", "0.35 ms worse on rank 5 (bwd_comms +0.3 ms)".
-std::string change_text(const embedding::Problem& problem, const OptionCost& cost);
+std::string change_text(const embedding::Problem& problem, const embedding::OptionCost& cost);
 
 // "rank 3 lacks 1.2 GiB HBM (1288490189 bytes)".
-std::string lack_text(const MemoryLack& lack);
+std::string lack_text(const embedding::MemoryLack& lack);
 
 // Compares the chosen option with the next best ones, then names cheaper options with what excludes
 // them; at most three of each. Precondition: the options are in order, the chosen one first.

@@ -8,6 +8,9 @@
 namespace shardwright {
 namespace {
 
+using embedding::Remedy;
+using embedding::VainRemedy;
+
 std::string value_text(Remedy::Kind kind, double value) {
   switch (kind) {
     case Remedy::Kind::kHbm:
@@ -25,8 +28,7 @@ std::string value_text(Remedy::Kind kind, double value) {
 }
 
 std::string machine_flags(std::int64_t ranks, std::int64_t ranks_per_host) {
-  return "--ranks " + std::to_string(ranks) + " --ranks-per-host " +
-         std::to_string(ranks_per_host);
+  return "--ranks " + std::to_string(ranks) + " --ranks-per-host " + std::to_string(ranks_per_host);
 }
 
 std::string memory_flag(const char* flag, const Remedy& remedy, std::int64_t bytes) {
@@ -64,8 +66,8 @@ std::string vain_text(const VainRemedy& vain) {
     case VainRemedy::Reason::kStopped:
       return "stopped before an answer was found";
     case VainRemedy::Reason::kNotEnough:
-      return "not even " + value_text(vain.kind, vain.most) +
-             (vain.each_rank_adds ? " more" : "") + " would do";
+      return "not even " + value_text(vain.kind, vain.most) + (vain.each_rank_adds ? " more" : "") +
+             " would do";
     case VainRemedy::Reason::kNoneSuffices:
       break;
   }

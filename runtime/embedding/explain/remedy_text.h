@@ -9,9 +9,9 @@
 namespace shardwright {
 
 // Flags of the command that make the change; empty if no flag does.
-std::string flags_of(const embedding::Problem& problem, const Remedy& remedy);
+std::string flags_of(const embedding::Problem& problem, const embedding::Remedy& remedy);
 
 // "not even 2,048 would do".
-std::string vain_text(const VainRemedy& vain);
+std::string vain_text(const embedding::VainRemedy& vain);
 
 }  // namespace shardwright

@@ -10,6 +10,10 @@
 namespace shardwright {
 namespace {
 
+using embedding::bytes_of_elements;
+using embedding::moved_elements;
+using embedding::PlacedLayout;
+
 std::string full_name(const PlanEntry& entry) {
   return entry.module.empty() ? entry.table : entry.module + "." + entry.table;
 }

@@ -4,12 +4,8 @@
 
 #include "search/embedding/compat/estimate/estimate.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 namespace {
-
-using embedding::ShardingOption;
-using embedding::TableId;
-using embedding::to_name;
 
 Error not_found(std::string message) {
   return Error{ErrorCode::kVerificationFailed, std::move(message), ""};
@@ -17,7 +13,7 @@ Error not_found(std::string message) {
 
 }  // namespace
 
-OptionFinder::OptionFinder(std::shared_ptr<const embedding::SearchSpace> space)
+OptionFinder::OptionFinder(std::shared_ptr<const SearchSpace> space)
     : space_(std::move(space)), options_by_table_(space_->problem().tables().size()) {
   const auto& tables = space_->problem().tables();
   for (std::size_t i = 0; i < tables.size(); ++i)
@@ -53,7 +49,6 @@ Result<const ShardingOption*> OptionFinder::find_option(const PlanEntry& entry) 
 
 // Scale-up resizes the cache of a UVM-caching option or removes it, and changes nothing else.
 Result<const ShardingOption*> OptionFinder::remake_option(TableId table, const PlanEntry& entry) {
-  using embedding::ComputeKernel;
   const bool rescaled = entry.compute_kernel == ComputeKernel::kFusedUvmCaching;
   const bool promoted = entry.compute_kernel == ComputeKernel::kFused && !entry.load_factor;
   for (const ShardingOption* option : options_by_table_[table.index()]) {
@@ -64,8 +59,8 @@ Result<const ShardingOption*> OptionFinder::remake_option(TableId table, const P
     ShardingOption changed = *option;
     changed.compute_kernel = entry.compute_kernel;
     changed.load_factor = entry.load_factor;
-    SHARDWRIGHT_ASSIGN_OR_RETURN(
-        changed, embedding::Estimator(space_->problem()).estimate(std::move(changed)));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(changed,
+                                 Estimator(space_->problem()).estimate(std::move(changed)));
     return &remade_.emplace_back(std::move(changed));
   }
   return not_found(
@@ -74,4 +69,4 @@ Result<const ShardingOption*> OptionFinder::remake_option(TableId table, const P
       (entry.load_factor ? " and its load factor" : "") + " is not in the search space");
 }
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

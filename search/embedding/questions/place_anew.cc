@@ -6,17 +6,7 @@
 
 #include "search/embedding/model/rank_state/greedy_placer.h"
 
-namespace shardwright {
-
-using embedding::Assignment;
-using embedding::Badness;
-using embedding::GreedyPlacer;
-using embedding::PartitionBy;
-using embedding::PlanLoads;
-using embedding::Problem;
-using embedding::Rank;
-using embedding::ShardingOption;
-using embedding::Topology;
+namespace shardwright::embedding {
 
 std::optional<Assignment> place_anew(const Problem& problem, const Topology& available,
                                      std::span<const ShardingOption* const> options,
@@ -41,4 +31,4 @@ std::optional<Assignment> place_anew(const Problem& problem, const Topology& ava
   return best;
 }
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

@@ -6,13 +6,7 @@
 #include "core/embedding/evaluate.h"
 #include "search/embedding/questions/option_finder.h"
 
-namespace shardwright {
-
-using embedding::Plan;
-using embedding::Rank;
-using embedding::SearchSpace;
-using embedding::ShardingOption;
-using embedding::Violation;
+namespace shardwright::embedding {
 
 namespace {
 
@@ -26,7 +20,7 @@ bool may_be_explained(const Violation& violation) {
 Result<Plan> plan_of_entries(std::shared_ptr<const SearchSpace> space,
                              const std::vector<PlanEntry>& entries) {
   const auto finder = std::make_shared<OptionFinder>(space);
-  const embedding::Topology& topology = space->problem().topology();
+  const Topology& topology = space->problem().topology();
   std::vector<const ShardingOption*> options;
   std::vector<Rank> ranks;
   for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -50,11 +44,11 @@ Result<Plan> plan_of_entries(std::shared_ptr<const SearchSpace> space,
     }
   }
   Plan plan = Plan::make(finder, options, ranks);
-  const embedding::Evaluation evaluation = embedding::evaluate(space->problem(), topology, plan);
+  const Evaluation evaluation = evaluate(space->problem(), topology, plan);
   for (const Violation& violation : evaluation.violations) {
     if (!may_be_explained(violation)) return invalid_input("/plan", violation.message);
   }
   return plan;
 }
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

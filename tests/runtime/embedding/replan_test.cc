@@ -16,6 +16,8 @@ namespace shardwright::replan_test {
 namespace {
 
 using namespace shardwright;
+using embedding::OldPlan;
+using embedding::place_of;
 using embedding::Problem;
 using embedding::ProblemSpec;
 using embedding::ShardingType;

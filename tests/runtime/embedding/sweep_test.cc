@@ -13,6 +13,7 @@ namespace shardwright::sweep_test {
 namespace {
 
 using namespace shardwright;
+using embedding::SweepGrid;
 using test_support::problem_spec;
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;

@@ -9,8 +9,11 @@
 namespace shardwright {
 namespace {
 
+using embedding::OptionCost;
 using embedding::Problem;
+using embedding::Remedy;
 using embedding::to_name;
+using embedding::VainRemedy;
 
 const char* standing_name(OptionCost::Standing standing) {
   constexpr const char* kNames[] = {"chosen", "possible", "too_large", "no_place", "excluded"};

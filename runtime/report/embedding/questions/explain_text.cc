@@ -14,7 +14,10 @@
 namespace shardwright {
 namespace {
 
+using embedding::OptionCost;
 using embedding::Problem;
+using embedding::Remedy;
+using embedding::VainRemedy;
 using Align = TextTable::Align;
 using Standing = OptionCost::Standing;
 

@@ -12,18 +12,8 @@
 #include "search/embedding/questions/replan/blend/plan_state.h"
 #include "search/embedding/questions/replan/blend/plan_walk.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 namespace {
-
-using embedding::Assignment;
-using embedding::Evaluation;
-using embedding::Plan;
-using embedding::Problem;
-using embedding::SearchSpace;
-using embedding::ShardingOption;
-using embedding::TableId;
-using embedding::Topology;
-using embedding::Violation;
 
 // Descents choose their steps as if moves cost so many times their weight.
 constexpr double kDearer[] = {1, 10, 1000};
@@ -57,7 +47,7 @@ std::vector<TableOptions> options_by_table(const SearchSpace& space) {
 }
 
 double num_elements(const Problem& problem, TableId id) {
-  const embedding::Table& table = problem.table(id);
+  const Table& table = problem.table(id);
   return static_cast<double>(table.num_embeddings) * static_cast<double>(table.embedding_dim);
 }
 
@@ -82,7 +72,7 @@ ReplanSearch::ReplanSearch(std::shared_ptr<const Problem> problem,
 void ReplanSearch::keep_old_plan() {
   const std::vector<TableOptions> tables = options_by_table(*space_);
   std::vector<Assignment> assignments(tables.size());
-  embedding::PlanLoads loads(*problem_, available_);
+  PlanLoads loads(*problem_, available_);
   std::vector<std::size_t> homeless;
   for (std::size_t i = 0; i < tables.size(); ++i) {
     assignments[i] = old_.assignment(tables[i].table);
@@ -125,7 +115,7 @@ void ReplanSearch::rate_old_places(const std::vector<Assignment>& assignments) {
   }
   const Plan plan =
       Plan::generate(nullptr, standing.size(), [&](std::size_t i) { return standing[i]; });
-  const Evaluation evaluation = embedding::evaluate(*problem_, available_, plan);
+  const Evaluation evaluation = evaluate(*problem_, available_, plan);
   for (const Violation& violation : evaluation.violations) {
     if (violation.kind == Violation::Kind::kMissingTable) continue;
     not_kept_ = violation.message;
@@ -135,7 +125,7 @@ void ReplanSearch::rate_old_places(const std::vector<Assignment>& assignments) {
 }
 
 void ReplanSearch::rate_kept() {
-  const Evaluation evaluation = embedding::evaluate(*problem_, available_, *kept_);
+  const Evaluation evaluation = evaluate(*problem_, available_, *kept_);
   kept_lacks_only_memory_ = only_lacks_memory(evaluation);
   if (!kept_lacks_only_memory_) return;
   kept_fits_ = evaluation.valid();
@@ -228,4 +218,4 @@ Migration ReplanSearch::migration(const std::optional<Plan>& plan) const {
   return out;
 }
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

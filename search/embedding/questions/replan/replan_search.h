@@ -16,7 +16,7 @@
 #include "search/embedding/questions/replan/blend/plan_costs.h"
 #include "search/embedding/questions/replan/old/old_plan.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 
 struct ReplanGoal {
   double migration_weight = 0;  // units of the rating per GiB moved
@@ -33,48 +33,47 @@ class ReplanSearch {
  public:
   // Places the tables that have lost their place. `available` is what the problem's reservation and
   // margin leave.
-  ReplanSearch(std::shared_ptr<const embedding::Problem> problem,
-               std::shared_ptr<const embedding::SearchSpace> space, embedding::Topology available,
-               OldPlan old, const ReplanGoal& goal);
+  ReplanSearch(std::shared_ptr<const Problem> problem, std::shared_ptr<const SearchSpace> space,
+               Topology available, OldPlan old, const ReplanGoal& goal);
   ReplanSearch(const ReplanSearch&) = delete;
   ReplanSearch& operator=(const ReplanSearch&) = delete;
 
   // The old plan with a place for every table. Null if a table has no place.
-  const embedding::Plan* kept() const { return kept_ ? &*kept_ : nullptr; }
+  const Plan* kept() const { return kept_ ? &*kept_ : nullptr; }
   // True if a planner may start from kept(): its options are those of the search space, and it
   // breaks no rule but memory.
   bool can_start() const { return kept_ && kept_in_space_ && kept_lacks_only_memory_; }
 
   // Takes a plan that the planner found on its way.
-  void consider(const embedding::Plan& plan);
+  void consider(const Plan& plan);
 
   // Searches between the old plan kept, the best plan so far and `found`, the planner's answer.
   // Returns null if there is no valid plan.
-  const BlendIncumbent::Best* finish(const std::optional<embedding::Plan>& found);
+  const BlendIncumbent::Best* finish(const std::optional<Plan>& found);
 
   // What changes on the way from the old plan to `plan`.
-  Migration migration(const std::optional<embedding::Plan>& plan) const;
+  Migration migration(const std::optional<Plan>& plan) const;
 
  private:
   using Owners = std::vector<std::shared_ptr<const void>>;
 
   void keep_old_plan();
-  void rate_old_places(const std::vector<embedding::Assignment>& assignments);
+  void rate_old_places(const std::vector<Assignment>& assignments);
   void rate_kept();
-  embedding::Plan edit_of_kept(const embedding::Plan& plan);
-  void descend_to(const std::vector<embedding::Plan>& found);
+  Plan edit_of_kept(const Plan& plan);
+  void descend_to(const std::vector<Plan>& found);
   bool should_stay() const;
   bool is_same_problem() const;
 
-  std::shared_ptr<const embedding::Problem> problem_;
-  std::shared_ptr<const embedding::SearchSpace> space_;
-  embedding::Topology available_;
+  std::shared_ptr<const Problem> problem_;
+  std::shared_ptr<const SearchSpace> space_;
+  Topology available_;
   OldPlan old_;
   ReplanGoal goal_;
   BlendIncumbent incumbent_;
   // Keeps the options of kept_ and of all its edits alive. It grows; plans hold it and do not look.
   std::shared_ptr<Owners> owners_ = std::make_shared<Owners>();
-  std::optional<embedding::Plan> kept_;
+  std::optional<Plan> kept_;
   bool kept_in_space_ = true;
   bool kept_lacks_only_memory_ = false;
   bool kept_fits_ = false;
@@ -83,4 +82,4 @@ class ReplanSearch {
   std::string not_kept_;                 // as in Migration
 };
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

@@ -3,15 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace shardwright {
+namespace shardwright::embedding {
 
-using embedding::Evaluation;
-using embedding::Plan;
-
-std::optional<Evaluation> evaluate_if_better(const embedding::Problem& problem,
-                                             const embedding::Topology& available, const Plan& plan,
-                                             std::optional<double> rating) {
-  Evaluation evaluation = embedding::evaluate(problem, available, plan);
+std::optional<Evaluation> evaluate_if_better(const Problem& problem, const Topology& available,
+                                             const Plan& plan, std::optional<double> rating) {
+  Evaluation evaluation = evaluate(problem, available, plan);
   if (!evaluation.valid() || (rating && *rating <= evaluation.rating)) return std::nullopt;
   return evaluation;
 }
@@ -34,4 +30,4 @@ std::vector<std::optional<double>> MemoryChain::lower_bounds() const {
   return bounds;
 }
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

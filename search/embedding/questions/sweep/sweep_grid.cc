@@ -4,9 +4,7 @@
 #include <numeric>
 #include <utility>
 
-namespace shardwright {
-
-using embedding::ProblemSpec;
+namespace shardwright::embedding {
 
 Status check_grid(const SweepGrid& grid) {
   for (const auto& [flag, values] :
@@ -46,7 +44,7 @@ std::vector<std::size_t> by_memory(const SweepGrid& grid) {
 ProblemSpec problem_for(const ProblemSpec& problem, const SweepGrid& grid, const MachineSize& size,
                         std::size_t memory) {
   ProblemSpec spec = problem;
-  embedding::TopologySpec& topology = spec.topology;
+  TopologySpec& topology = spec.topology;
   topology.world_size = size.ranks;
   if (grid.ranks_per_host) topology.local_world_size = *grid.ranks_per_host;
   topology.local_world_size = std::min(topology.local_world_size, size.ranks);
@@ -58,4 +56,4 @@ ProblemSpec problem_for(const ProblemSpec& problem, const SweepGrid& grid, const
   return spec;
 }
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

@@ -9,7 +9,7 @@
 #include "core/embedding/problem/problem.h"
 #include "core/status.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 
 // Every value is combined with every other. An empty list stands for the problem's own value.
 struct SweepGrid {
@@ -31,14 +31,13 @@ struct MachineSize {
 Status check_grid(const SweepGrid& grid);
 
 // By ranks, then by batch size, in the order of the grid.
-std::vector<MachineSize> machine_sizes(const embedding::ProblemSpec& problem,
-                                       const SweepGrid& grid);
+std::vector<MachineSize> machine_sizes(const ProblemSpec& problem, const SweepGrid& grid);
 
 // Indices into `grid.hbm_bytes` from little memory to much; one index if the list is empty.
 std::vector<std::size_t> by_memory(const SweepGrid& grid);
 
 // The problem for a machine of this size, with the memory that `memory` stands for in by_memory().
-embedding::ProblemSpec problem_for(const embedding::ProblemSpec& problem, const SweepGrid& grid,
-                                   const MachineSize& size, std::size_t memory);
+ProblemSpec problem_for(const ProblemSpec& problem, const SweepGrid& grid, const MachineSize& size,
+                        std::size_t memory);
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

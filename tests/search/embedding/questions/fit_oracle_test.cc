@@ -18,7 +18,15 @@ namespace shardwright::fit_oracle_test {
 namespace {
 
 using namespace shardwright;
+using embedding::Effort;
+using embedding::find_irreducible_set;
+using embedding::find_remedies;
+using embedding::Fit;
+using embedding::FitOracle;
+using embedding::IrreducibleSet;
 using embedding::ProblemSpec;
+using embedding::Remedies;
+using embedding::Remedy;
 using embedding::TableId;
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;

@@ -13,6 +13,13 @@
 namespace shardwright::memory_chain_test {
 
 using namespace shardwright;
+using embedding::by_memory;
+using embedding::check_grid;
+using embedding::machine_sizes;
+using embedding::MachineSize;
+using embedding::MemoryChain;
+using embedding::problem_for;
+using embedding::SweepGrid;
 
 TEST_CASE("memory chain: a bound holds for less memory, and never exceeds the rating") {
   MemoryChain chain;

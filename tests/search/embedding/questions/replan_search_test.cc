@@ -21,9 +21,19 @@ namespace shardwright::replan_search_test {
 namespace {
 
 using namespace shardwright;
+using embedding::BlendIncumbent;
+using embedding::is_same;
+using embedding::OldPlan;
 using embedding::Plan;
+using embedding::plan_of_entries;
+using embedding::PlanCost;
+using embedding::PlanCosts;
+using embedding::PlanState;
+using embedding::PlanStep;
 using embedding::Problem;
 using embedding::Rank;
+using embedding::ReplanGoal;
+using embedding::ReplanSearch;
 using embedding::SearchSpace;
 
 constexpr std::size_t kTables = 80;

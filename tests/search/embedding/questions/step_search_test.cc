@@ -9,6 +9,9 @@ namespace shardwright::step_search_test {
 namespace {
 
 using namespace shardwright;
+using embedding::Effort;
+using embedding::Fit;
+using embedding::StepSearch;
 
 // A change for which steps below `proved` are proved impossible, a brief search fits steps from
 // `brief` on, and a full search fits steps from `full` on.

@@ -5,11 +5,7 @@
 #include "search/embedding/compat/enumerate.h"
 #include "search/executor.h"
 
-namespace shardwright {
-
-using embedding::Problem;
-using embedding::ProblemSpec;
-using embedding::SearchSpace;
+namespace shardwright::embedding {
 
 FitOracle::FitOracle(Planner planner, bool quick_is_full, std::stop_token stop)
     : planner_(std::move(planner)), quick_is_full_(quick_is_full), stop_(std::move(stop)) {}
@@ -24,17 +20,17 @@ Fit FitOracle::ask(ProblemSpec spec, Effort effort, std::shared_ptr<const Search
   Result<Problem> made = Problem::make(std::move(spec));
   if (!made.ok()) return impossible(made.error());
   fit.problem = std::make_shared<const Problem>(std::move(made).value());
-  Result<embedding::Reservation> reservation = embedding::reserve(*fit.problem);
+  Result<Reservation> reservation = reserve(*fit.problem);
   if (!reservation.ok()) return impossible(reservation.error());
   fit.reservation = std::move(reservation).value();
   if (!space) {
     InlineExecutor executor;
-    auto enumerated = embedding::enumerate(fit.problem, executor);
+    auto enumerated = enumerate(fit.problem, executor);
     if (!enumerated.ok()) return impossible(enumerated.error());
     space = std::move(enumerated).value();
   }
   fit.search_space = std::move(space);
-  fit.misfit = embedding::prove_misfit(*fit.search_space, fit.reservation->topology);
+  fit.misfit = prove_misfit(*fit.search_space, fit.reservation->topology);
   if (fit.misfit) {
     fit.answer = Fit::Answer::kImpossible;
   } else if (effort != Effort::kProof) {
@@ -44,4 +40,4 @@ Fit FitOracle::ask(ProblemSpec spec, Effort effort, std::shared_ptr<const Search
   return fit;
 }
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

@@ -14,7 +14,7 @@
 #include "search/embedding/compat/reserve.h"
 #include "search/embedding/model/misfit.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 
 struct Fit {
   enum class Answer : std::uint8_t {
@@ -24,13 +24,13 @@ struct Fit {
     kStopped,  // by the deadline or on request
   };
   Answer answer = Answer::kNotFound;
-  std::shared_ptr<const embedding::Problem> problem;           // null if the spec is invalid
-  std::shared_ptr<const embedding::SearchSpace> search_space;  // null if not enumerated
-  std::optional<embedding::Reservation> reservation;           // absent if reserving failed
-  std::optional<embedding::Misfit> misfit;                     // the proof, if memory is the reason
-  std::string why;                                             // otherwise, if impossible
-  std::optional<embedding::Plan> plan;                         // the first that was found
-  double rating = 0;                                           // of the plan
+  std::shared_ptr<const Problem> problem;           // null if the spec is invalid
+  std::shared_ptr<const SearchSpace> search_space;  // null if not enumerated
+  std::optional<Reservation> reservation;           // absent if reserving failed
+  std::optional<Misfit> misfit;                     // the proof, if memory is the reason
+  std::string why;                                  // otherwise, if impossible
+  std::optional<Plan> plan;                         // the first that was found
+  double rating = 0;                                // of the plan
 
   bool fits() const { return answer == Answer::kFits; }
   bool impossible() const { return answer == Answer::kImpossible; }
@@ -56,8 +56,7 @@ class FitOracle {
   FitOracle(Planner planner, bool quick_is_full, std::stop_token stop);
 
   // Uses the options and costs of `space` if it is given: for problems that differ in memory alone.
-  Fit ask(embedding::ProblemSpec spec, Effort effort,
-          std::shared_ptr<const embedding::SearchSpace> space = nullptr);
+  Fit ask(ProblemSpec spec, Effort effort, std::shared_ptr<const SearchSpace> space = nullptr);
 
   bool quick_is_full() const { return quick_is_full_; }
   std::uint64_t plannings() const { return plannings_; }
@@ -70,4 +69,4 @@ class FitOracle {
   std::uint64_t plannings_ = 0;
 };
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

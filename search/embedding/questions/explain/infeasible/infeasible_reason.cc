@@ -8,12 +8,9 @@
 #include "search/embedding/questions/explain/infeasible/irreducible_set.h"
 #include "search/embedding/questions/explain/infeasible/problem_changes.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 namespace {
 
-using embedding::Misfit;
-using embedding::Problem;
-using embedding::TableId;
 using Kind = InfeasibleReason::Kind;
 
 Kind kind_of(Misfit::Kind kind) {
@@ -38,12 +35,12 @@ InfeasibleReason negative_reservation(const Problem& problem) {
   reason.kind = Kind::kReservation;
   reason.proved = true;
   const std::int64_t has = problem.topology().storage().front().hbm.value();
-  embedding::ProblemSpec spec = problem.spec();
+  ProblemSpec spec = problem.spec();
   spec.topology.custom_hbm_cap_bytes.clear();
   spec.topology.hbm_cap_bytes = std::min(kAmple / problem.topology().world_size(), kMostOfRank);
   const Result<Problem> larger = Problem::make(std::move(spec));
   if (!larger.ok()) return reason;
-  const Result<embedding::Reservation> reserved = embedding::reserve(*larger);
+  const Result<Reservation> reserved = reserve(*larger);
   if (!reserved.ok()) return reason;
   const auto left = static_cast<std::int64_t>((1 - problem.spec().reservation.percentage) *
                                               static_cast<double>(has));
@@ -69,10 +66,10 @@ std::vector<TableId> tables_to_narrow(const Fit& present, FitOracle& oracle) {
 
 // Says what the tables of the set lack of what the whole problem's reservation leaves.
 void examine_set(const Fit& present, FitOracle& oracle, InfeasibleReason& reason) {
-  const embedding::ProblemSpec& spec = present.problem->spec();
+  const ProblemSpec& spec = present.problem->spec();
   const Fit alone = oracle.ask(only_tables(spec, reason.tables), Effort::kProof);
   if (alone.search_space) {
-    reason.misfit = embedding::prove_misfit(*alone.search_space, present.reservation->topology);
+    reason.misfit = prove_misfit(*alone.search_space, present.reservation->topology);
     reason.owner = alone.search_space;
   }
   if (reason.misfit) {
@@ -114,4 +111,4 @@ InfeasibleReason find_infeasible_reason(const Fit& present, bool no_place, FitOr
   return reason;
 }
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

@@ -10,7 +10,7 @@
 #include "search/embedding/model/misfit.h"
 #include "search/embedding/questions/explain/infeasible/fit_oracle.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 
 struct InfeasibleReason {
   enum class Kind : std::uint8_t {
@@ -26,14 +26,14 @@ struct InfeasibleReason {
   bool proved = false;  // otherwise planning found nothing
   // A set of tables that does not fit a machine of its own, in the order of the problem. If
   // `irreducible` is set, a plan without any one of them was found and verified.
-  std::vector<embedding::TableId> tables;
+  std::vector<TableId> tables;
   bool irreducible = false;
   // Lower bound of the bytes needed, and the bytes available after reservation. For kReservation:
   // rank 0's, reservation included. Absent if nothing is proved.
   std::optional<std::int64_t> needed_bytes;
   std::optional<std::int64_t> available_bytes;
-  std::optional<embedding::Misfit> misfit;  // the proof, if memory is the reason
-  std::shared_ptr<const void> owner;        // keeps the misfit's option alive
+  std::optional<Misfit> misfit;       // the proof, if memory is the reason
+  std::shared_ptr<const void> owner;  // keeps the misfit's option alive
 };
 const char* to_name(InfeasibleReason::Kind kind);
 
@@ -41,4 +41,4 @@ const char* to_name(InfeasibleReason::Kind kind);
 // placement rules leave a table no place.
 InfeasibleReason find_infeasible_reason(const Fit& present, bool no_place, FitOracle& oracle);
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

@@ -9,17 +9,8 @@
 #include "search/embedding/questions/explain/infeasible/problem_changes.h"
 #include "search/embedding/questions/place_anew.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 namespace {
-
-using embedding::Assignment;
-using embedding::Plan;
-using embedding::Problem;
-using embedding::ProblemSpec;
-using embedding::SearchSpace;
-using embedding::ShardingOption;
-using embedding::Table;
-using embedding::TableId;
 
 // In larger sets a table is first exchanged in the plan that is known, which is cheaper than
 // planning.
@@ -45,7 +36,7 @@ class SetFinder {
       : problem_(problem), oracle_(oracle), set_(std::move(tables)) {
     std::vector<std::int64_t> needs(problem.tables().size(), -1);
     for (const ShardingOption& option : space.options()) {
-      const embedding::Storage total = option.total_storage();
+      const Storage total = option.total_storage();
       std::int64_t& need = needs[option.table.index()];
       const std::int64_t bytes = (total.hbm + total.ddr).value();
       need = need < 0 ? bytes : std::min(need, bytes);
@@ -168,7 +159,7 @@ class SetFinder {
     const std::vector<TableId> tables = sorted(rest);
     const Fit fit = ask(tables, Effort::kProof);
     if (fit.impossible()) return false;
-    embedding::PlanLoads loads(*fit.problem, fit.reservation->topology);
+    PlanLoads loads(*fit.problem, fit.reservation->topology);
     std::vector<Assignment> assignments;
     std::vector<std::vector<const ShardingOption*>> options(tables.size());
     for (const ShardingOption& option : fit.search_space->options())
@@ -191,7 +182,7 @@ class SetFinder {
     assignments[*last] = *place;
     const Plan plan = Plan::generate(fit.search_space, assignments.size(),
                                      [&](std::size_t i) { return assignments[i]; });
-    return embedding::evaluate(*fit.problem, fit.reservation->topology, plan).valid();
+    return evaluate(*fit.problem, fit.reservation->topology, plan).valid();
   }
 
   Assignment known_assignment(TableId id) const {
@@ -230,4 +221,4 @@ IrreducibleSet find_irreducible_set(const Problem& problem, const SearchSpace& s
   return SetFinder(problem, space, std::move(tables), oracle).run();
 }
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

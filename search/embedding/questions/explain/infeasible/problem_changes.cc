@@ -7,17 +7,8 @@
 
 #include "core/embedding/problem/placement_spec.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 namespace {
-
-using embedding::Problem;
-using embedding::ProblemSpec;
-using embedding::ReservationSpec;
-using embedding::Storage;
-using embedding::Table;
-using embedding::TableGroup;
-using embedding::TableId;
-using embedding::TopologySpec;
 
 // How far changes are tried: up to a multiple of what the problem has, or these amounts if larger.
 constexpr std::int64_t kMostTimes = 16;
@@ -74,7 +65,8 @@ SteppedChange more_hosts(const Problem& problem) {
   return change;
 }
 
-// More memory of one tier: the capacity of all ranks or, if it is given by rank, what each rank adds.
+// More memory of one tier: the capacity of all ranks or, if it is given by rank, what each rank
+// adds.
 SteppedChange more_memory(const Problem& problem, bool hbm) {
   const ProblemSpec& base = problem.spec();
   const auto caps = hbm ? &TopologySpec::custom_hbm_cap_bytes : &TopologySpec::custom_ddr_cap_bytes;
@@ -146,15 +138,14 @@ void add_constraints_of(const Problem& problem, TableId id,
   // Tables of one name share their constraints.
   const auto add = [&](bool given, const char* key, auto drop) {
     if (!given) return;
-    constraints.push_back(
-        {embedding::constraints_place(name) + "/" + key, [name, drop](ProblemSpec& spec) {
-           for (Table& other : spec.tables) {
-             if (other.name == name) drop(other);
-           }
-         }});
+    constraints.push_back({constraints_place(name) + "/" + key, [name, drop](ProblemSpec& spec) {
+                             for (Table& other : spec.tables) {
+                               if (other.name == name) drop(other);
+                             }
+                           }});
   };
   if (table.constraints) {
-    const embedding::ParameterConstraints& own = *table.constraints;
+    const ParameterConstraints& own = *table.constraints;
     add(!own.sharding_types.empty(), "sharding_types",
         [](Table& t) { t.constraints->sharding_types.clear(); });
     add(!own.compute_kernels.empty(), "compute_kernels",
@@ -162,7 +153,7 @@ void add_constraints_of(const Problem& problem, TableId id,
     add(own.min_partition.has_value(), "min_partition",
         [](Table& t) { t.constraints->min_partition.reset(); });
   }
-  const embedding::TablePlacement& rules = table.placement;
+  const TablePlacement& rules = table.placement;
   add(rules.ranks.has_value(), "ranks", [](Table& t) { t.placement.ranks.reset(); });
   add(rules.hosts.has_value(), "hosts", [](Table& t) { t.placement.hosts.reset(); });
   add(!rules.shard_ranks.empty(), "shard_ranks", [](Table& t) { t.placement.shard_ranks.clear(); });
@@ -235,7 +226,7 @@ std::vector<DroppableConstraint> droppable_constraints(const Problem& problem,
   }
   add_groups(&ProblemSpec::keep_together, "keep_together", problem, names, constraints);
   add_groups(&ProblemSpec::keep_apart, "keep_apart", problem, names, constraints);
-  const embedding::MemoryLimits& memory = problem.spec().memory;
+  const MemoryLimits& memory = problem.spec().memory;
   if (memory.any_reserved()) {
     constraints.push_back({"/reserved_memory", [](ProblemSpec& spec) {
                              spec.memory.reserved_hbm.clear();
@@ -251,4 +242,4 @@ std::vector<DroppableConstraint> droppable_constraints(const Problem& problem,
   return constraints;
 }
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

@@ -11,12 +11,11 @@
 #include "core/embedding/problem/problem.h"
 #include "search/embedding/questions/explain/infeasible/remedy.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 
 // The problem with these tables alone. Groups keep those of their tables that are left.
 // Precondition: `tables` is ascending.
-embedding::ProblemSpec only_tables(const embedding::ProblemSpec& spec,
-                                   std::span<const embedding::TableId> tables);
+ProblemSpec only_tables(const ProblemSpec& spec, std::span<const TableId> tables);
 
 // A change in steps: step 0 is the problem as it is, every further step makes it easier.
 struct SteppedChange {
@@ -27,27 +26,27 @@ struct SteppedChange {
   bool each_rank_adds = false;
   bool same_costs = false;  // options and costs do not depend on the step
   std::function<double(std::int64_t)> value;
-  std::function<embedding::ProblemSpec(std::int64_t)> spec;
+  std::function<ProblemSpec(std::int64_t)> spec;
 };
 
-// The changes that apply to the problem, in this order: ranks (of a single host), hosts, HBM and DDR
-// per rank (in steps of 1 MiB), batch size, reserved fraction (in steps of 0.01). The changes keep a
-// reference to the problem.
-std::vector<SteppedChange> stepped_changes(const embedding::Problem& problem);
+// The changes that apply to the problem, in this order: ranks (of a single host), hosts, HBM and
+// DDR per rank (in steps of 1 MiB), batch size, reserved fraction (in steps of 0.01). The changes
+// keep a reference to the problem.
+std::vector<SteppedChange> stepped_changes(const Problem& problem);
 
 // Returns true if memory, time factors or reserved bytes are given rank by rank: then nobody knows
 // what further ranks would have.
-bool is_given_by_rank(const embedding::Problem& problem);
+bool is_given_by_rank(const Problem& problem);
 
 // One constraint that may be dropped. `place` is its JSON pointer.
 struct DroppableConstraint {
   std::string place;
-  std::function<void(embedding::ProblemSpec&)> drop;
+  std::function<void(ProblemSpec&)> drop;
 };
 
-// Constraints on the options and places of `tables`, groups that name one of them, and memory that is
-// set aside beyond the reservation.
-std::vector<DroppableConstraint> droppable_constraints(const embedding::Problem& problem,
-                                                       std::span<const embedding::TableId> tables);
+// Constraints on the options and places of `tables`, groups that name one of them, and memory that
+// is set aside beyond the reservation.
+std::vector<DroppableConstraint> droppable_constraints(const Problem& problem,
+                                                       std::span<const TableId> tables);
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

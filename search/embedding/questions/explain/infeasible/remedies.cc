@@ -9,12 +9,8 @@
 #include "search/embedding/questions/explain/infeasible/problem_changes.h"
 #include "search/embedding/questions/explain/infeasible/step_search.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 namespace {
-
-using embedding::Problem;
-using embedding::ProblemSpec;
-using embedding::TableId;
 
 constexpr std::size_t kMostDropped = 200;     // constraints that are tried
 constexpr std::size_t kMostListed = 8;        // constraints that help, until no more are tried
@@ -51,10 +47,10 @@ class RemedyFinder {
     StepSearch search(change.most, oracle_.quick_is_full(), fit_of);
     const std::optional<FoundStep> found = search.run();
     if (!found) {
-      found_.in_vain.push_back({change.kind,
-                                search.stopped() ? VainRemedy::Reason::kStopped
-                                                 : VainRemedy::Reason::kNotEnough,
-                                change.value(change.most), change.each_rank_adds});
+      found_.in_vain.push_back(
+          {change.kind,
+           search.stopped() ? VainRemedy::Reason::kStopped : VainRemedy::Reason::kNotEnough,
+           change.value(change.most), change.each_rank_adds});
       return;
     }
     Remedy remedy;
@@ -69,8 +65,7 @@ class RemedyFinder {
   }
 
   void drop_constraints() {
-    const std::vector<DroppableConstraint> constraints =
-        droppable_constraints(problem_, tables_);
+    const std::vector<DroppableConstraint> constraints = droppable_constraints(problem_, tables_);
     if (constraints.empty()) return;
     const std::size_t most = std::min(constraints.size(), kMostDropped);
     std::size_t tried = 0;
@@ -127,4 +122,4 @@ Remedies find_remedies(const Fit& present, bool proved, std::span<const TableId>
   return RemedyFinder(present, proved, tables, oracle).run();
 }
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

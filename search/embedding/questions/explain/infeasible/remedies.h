@@ -8,7 +8,7 @@
 #include "search/embedding/questions/explain/infeasible/fit_oracle.h"
 #include "search/embedding/questions/explain/infeasible/remedy.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 
 struct Remedies {
   std::vector<Remedy> remedies;
@@ -18,7 +18,7 @@ struct Remedies {
 // `present` is the oracle's answer for the problem as it is, `proved` whether it is proved to have
 // no plan. Of the constraints only those of `tables`, which do not fit, are dropped: dropping
 // another one leaves these tables where they are.
-Remedies find_remedies(const Fit& present, bool proved,
-                       std::span<const embedding::TableId> tables, FitOracle& oracle);
+Remedies find_remedies(const Fit& present, bool proved, std::span<const TableId> tables,
+                       FitOracle& oracle);
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

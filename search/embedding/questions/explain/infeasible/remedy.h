@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace shardwright {
+namespace shardwright::embedding {
 
 // The smallest change of one kind that makes the problem feasible: a plan for the changed problem
 // was found, and the verifier accepts it.
@@ -49,4 +49,4 @@ struct VainRemedy {
   std::size_t constraints = 0;
 };
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

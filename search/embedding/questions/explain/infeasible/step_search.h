@@ -8,7 +8,7 @@
 
 #include "search/embedding/questions/explain/infeasible/fit_oracle.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 
 struct FoundStep {
   std::int64_t step = 0;  // fits; no plan is known for one less
@@ -105,4 +105,4 @@ class StepSearch {
   bool stopped_ = false;
 };
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

@@ -6,15 +6,8 @@
 #include "core/embedding/problem/placement_spec.h"
 #include "search/embedding/compat/enumerate.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 namespace {
-
-using embedding::ParameterConstraints;
-using embedding::Problem;
-using embedding::ProblemSpec;
-using embedding::SearchSpace;
-using embedding::ShardingOption;
-using embedding::Table;
 
 template <class Value>
 bool leaves_out(const std::vector<Value>& allowed, Value value) {
@@ -66,15 +59,14 @@ void ExcludedOptions::add(const SearchSpace& space, bool partition_dropped, Exec
   }
   Result<Problem> problem = Problem::make(std::move(spec));
   if (!problem.ok()) return;
-  auto relaxed =
-      embedding::enumerate(std::make_shared<const Problem>(std::move(problem).value()), executor);
+  auto relaxed = enumerate(std::make_shared<const Problem>(std::move(problem).value()), executor);
   if (!relaxed.ok()) return;
   owners_.push_back(*relaxed);
   for (const ShardingOption& option : (*relaxed)->options()) {
     if (is_known(space, option)) continue;
     const Table& table = space.problem().table(option.table);
     const ParameterConstraints& constraints = *table.constraints;
-    const std::string place = embedding::constraints_place(table.name);
+    const std::string place = constraints_place(table.name);
     ExcludedOption excluded{&option, {}};
     if (leaves_out(constraints.sharding_types, option.sharding_type))
       excluded.excluded_by.push_back(place + "/sharding_types");
@@ -85,4 +77,4 @@ void ExcludedOptions::add(const SearchSpace& space, bool partition_dropped, Exec
   }
 }
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

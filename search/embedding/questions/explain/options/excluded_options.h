@@ -8,10 +8,10 @@
 #include "core/embedding/search_space.h"
 #include "search/executor.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 
 struct ExcludedOption {
-  const embedding::ShardingOption* option = nullptr;
+  const ShardingOption* option = nullptr;
   std::vector<std::string> excluded_by;  // JSON pointers
 };
 
@@ -22,28 +22,23 @@ struct ExcludedOption {
 class ExcludedOptions {
  public:
   // Nothing is excluded: the options were given, not enumerated.
-  explicit ExcludedOptions(const embedding::SearchSpace& space)
-      : by_table_(space.problem().tables().size()) {}
+  explicit ExcludedOptions(const SearchSpace& space) : by_table_(space.problem().tables().size()) {}
 
   // Cost: at most two enumerations, one without lists of types and kernels, one also without
   // minimum partitions.
-  ExcludedOptions(const embedding::SearchSpace& space, Executor& executor);
+  ExcludedOptions(const SearchSpace& space, Executor& executor);
 
-  const std::vector<ExcludedOption>& of(embedding::TableId table) const {
-    return by_table_[table.index()];
-  }
+  const std::vector<ExcludedOption>& of(TableId table) const { return by_table_[table.index()]; }
   // The search spaces that own the excluded options.
-  const std::vector<std::shared_ptr<const embedding::SearchSpace>>& owners() const {
-    return owners_;
-  }
+  const std::vector<std::shared_ptr<const SearchSpace>>& owners() const { return owners_; }
 
  private:
-  void add(const embedding::SearchSpace& space, bool partition_dropped, Executor& executor);
-  bool is_known(const embedding::SearchSpace& space, const embedding::ShardingOption& option) const;
+  void add(const SearchSpace& space, bool partition_dropped, Executor& executor);
+  bool is_known(const SearchSpace& space, const ShardingOption& option) const;
 
   std::vector<std::vector<ExcludedOption>> by_table_;
-  std::vector<std::vector<const embedding::ShardingOption*>> offered_;  // by table
-  std::vector<std::shared_ptr<const embedding::SearchSpace>> owners_;
+  std::vector<std::vector<const ShardingOption*>> offered_;  // by table
+  std::vector<std::shared_ptr<const SearchSpace>> owners_;
 };
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-namespace shardwright {
+namespace shardwright::embedding {
 
 const char* to_name(PerfPart part) {
   constexpr const char* kNames[] = {"fwd_compute", "fwd_comms", "bwd_compute", "bwd_comms",
@@ -10,4 +10,4 @@ const char* to_name(PerfPart part) {
   return kNames[static_cast<std::size_t>(part)];
 }
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

@@ -10,7 +10,7 @@
 #include "core/embedding/problem/storage.h"
 #include "core/embedding/sharding_option.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 
 // A part of a rank's time.
 enum class PerfPart : std::uint8_t {
@@ -24,7 +24,7 @@ const char* to_name(PerfPart part);
 
 // The memory that a rank lacks for a shard.
 struct MemoryLack {
-  embedding::Rank rank = 0;
+  Rank rank = 0;
   bool hbm = true;  // otherwise DDR
   std::int64_t bytes = 0;
 };
@@ -39,20 +39,20 @@ struct OptionCost {
     kExcluded,  // the constraints in `excluded_by` rule the option out
   };
   Standing standing = Standing::kPossible;
-  const embedding::ShardingOption* option = nullptr;
-  std::vector<embedding::Rank> ranks;  // of its shards; for the chosen option those of the plan
+  const ShardingOption* option = nullptr;
+  std::vector<Rank> ranks;  // of its shards; for the chosen option those of the plan
   // Rating of the plan with this option in ms, or in bytes for the storage model; within 1e-9 of
   // the verifier's, and equal to the plan's if it is that close to it. kTooLarge ignores memory.
   // Absent for kNoPlace.
   std::optional<double> rating;
-  double rating_change = 0;          // against the plan
-  embedding::Rank busiest_rank = 0;  // the rank that sets the rating
-  std::optional<PerfPart> part;      // the part of that rank's time that changes most
+  double rating_change = 0;      // against the plan
+  Rank busiest_rank = 0;         // the rank that sets the rating
+  std::optional<PerfPart> part;  // the part of that rank's time that changes most
   double part_change_ms = 0;
   double time_ms = 0;                    // summed over the shards
-  embedding::Storage storage;            // summed over the shards
+  Storage storage;                       // summed over the shards
   std::optional<MemoryLack> lack;        // excluded options may lack memory, too
   std::vector<std::string> excluded_by;  // JSON pointers into the problem file
 };
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

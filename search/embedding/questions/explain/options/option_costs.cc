@@ -11,25 +11,9 @@
 #include "search/embedding/model/rank_state/greedy_placer.h"
 #include "search/embedding/questions/explain/options/shared_places.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 namespace {
 
-using embedding::Assignment;
-using embedding::Badness;
-using embedding::Evaluation;
-using embedding::GreedyPlacer;
-using embedding::PlacementView;
-using embedding::Plan;
-using embedding::PlanLoads;
-using embedding::Problem;
-using embedding::Rank;
-using embedding::RankSet;
-using embedding::RankState;
-using embedding::SearchSpace;
-using embedding::ShardCost;
-using embedding::ShardingOption;
-using embedding::TableId;
-using embedding::Topology;
 using Standing = OptionCost::Standing;
 
 // Ratings that differ by less, relatively, count as equal: sums in another order differ by less.
@@ -42,7 +26,7 @@ std::vector<Rank> ranks_of(const Assignment& assignment) {
   return ranks;
 }
 
-std::array<double, 5> parts_of(const embedding::Perf& perf) {
+std::array<double, 5> parts_of(const Perf& perf) {
   return {perf.fwd_compute.value(), perf.fwd_comms.value(), perf.bwd_compute.value(),
           perf.bwd_comms.value(), perf.prefetch_compute.value()};
 }
@@ -150,7 +134,7 @@ class TableExchange {
     cost.rating = rating;
     cost.part.reset();
     cost.part_change_ms = 0;
-    if (problem_.spec().perf_model == embedding::PerfModel::kPerf) find_part(cost);
+    if (problem_.spec().perf_model == PerfModel::kPerf) find_part(cost);
   }
 
   // Of the parts whose change has the sign of the rating's change, the one that changes most on the
@@ -236,4 +220,4 @@ std::vector<OptionCost> OptionCosts::of_table(std::size_t position) const {
   return costs;
 }
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

@@ -11,7 +11,7 @@
 #include "search/embedding/questions/explain/options/excluded_options.h"
 #include "search/embedding/questions/explain/options/option_cost.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 
 // Exchanges the option of one table of a plan at a time. Keeps references.
 // Thread safety: const members may be called from any thread.
@@ -19,22 +19,21 @@ class OptionCosts {
  public:
   // `available` is what reservation and margin leave. Precondition: `plan` is a plan of the space's
   // problem, and `evaluation` its evaluation.
-  OptionCosts(const embedding::SearchSpace& space, const embedding::Topology& available,
-              const embedding::Plan& plan, const embedding::Evaluation& evaluation,
-              const ExcludedOptions& excluded);
+  OptionCosts(const SearchSpace& space, const Topology& available, const Plan& plan,
+              const Evaluation& evaluation, const ExcludedOptions& excluded);
 
   // All options of the table at `position` of the plan: the chosen one first, then possible ones by
   // rating and time, then the others. O(options x shards x ranks).
   std::vector<OptionCost> of_table(std::size_t position) const;
 
  private:
-  const embedding::SearchSpace& space_;
-  const embedding::Topology& available_;
-  const embedding::Plan& plan_;
-  const embedding::Evaluation& evaluation_;
+  const SearchSpace& space_;
+  const Topology& available_;
+  const Plan& plan_;
+  const Evaluation& evaluation_;
   const ExcludedOptions& excluded_;
-  embedding::PlanLoads loads_;
-  std::vector<std::vector<const embedding::ShardingOption*>> options_;  // by table
+  PlanLoads loads_;
+  std::vector<std::vector<const ShardingOption*>> options_;  // by table
 };
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

@@ -5,19 +5,8 @@
 
 #include "core/embedding/problem/placement_spec.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 namespace {
-
-using embedding::Assignment;
-using embedding::GroupScope;
-using embedding::PlacementRules;
-using embedding::Plan;
-using embedding::Problem;
-using embedding::Rank;
-using embedding::RankSet;
-using embedding::ShardingOption;
-using embedding::TableId;
-using embedding::TablePlacement;
 
 using Mask = std::vector<bool>;
 
@@ -78,9 +67,9 @@ SharedPlaces::SharedPlaces(const Problem& problem, const Plan& plan, std::size_t
 }
 
 std::vector<std::string> SharedPlaces::rules_against(const ShardingOption& option) const {
-  const embedding::Table& table = problem_.table(table_);
+  const Table& table = problem_.table(table_);
   const TablePlacement& own = table.placement;
-  const std::string place = embedding::constraints_place(table.name);
+  const std::string place = constraints_place(table.name);
   if (own.max_shards && option.num_shards() > *own.max_shards) return {place + "/max_shards"};
   std::vector<std::string> rules;
   if (own.ranks) rules.push_back(place + "/ranks");
@@ -92,4 +81,4 @@ std::vector<std::string> SharedPlaces::rules_against(const ShardingOption& optio
   return rules;
 }
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

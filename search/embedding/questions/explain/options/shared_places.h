@@ -8,28 +8,27 @@
 #include "core/embedding/plan.h"
 #include "core/embedding/problem/problem.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 
 // Keeps a reference to the problem.
 // Thread safety: immutable; const members may be called from any thread.
 class SharedPlaces {
  public:
   // For the table at `position` of the plan. O(ranks) per group that names the table.
-  SharedPlaces(const embedding::Problem& problem, const embedding::Plan& plan,
-               std::size_t position);
+  SharedPlaces(const Problem& problem, const Plan& plan, std::size_t position);
 
   // All shards must be within one of these sets; a null set allows every rank. No set, no place.
-  const std::vector<const embedding::RankSet*>& sets() const { return sets_; }
+  const std::vector<const RankSet*>& sets() const { return sets_; }
 
   // JSON pointers of the placement rules that leave `option` no place: max_shards if that rule
   // alone does, otherwise all rules that restrict where shards may be.
-  std::vector<std::string> rules_against(const embedding::ShardingOption& option) const;
+  std::vector<std::string> rules_against(const ShardingOption& option) const;
 
  private:
-  const embedding::Problem& problem_;
-  embedding::TableId table_;
-  std::deque<embedding::RankSet> owned_;
-  std::vector<const embedding::RankSet*> sets_;
+  const Problem& problem_;
+  TableId table_;
+  std::deque<RankSet> owned_;
+  std::vector<const RankSet*> sets_;
 };
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace shardwright {
+namespace shardwright::embedding {
 
 bool BlendIncumbent::is_better(double cost, std::int64_t moved_bytes) const {
   if (!best_) return true;
@@ -10,19 +10,18 @@ bool BlendIncumbent::is_better(double cost, std::int64_t moved_bytes) const {
 }
 
 void BlendIncumbent::consider(const PlanState& state) {
-  const embedding::PlanLoads& loads = state.loads();
+  const PlanLoads& loads = state.loads();
   if (loads.excess_bytes() != 0) return;
   if (is_better(costs_.cost(loads.rating(), state.moved_bytes()), state.moved_bytes()))
     consider(state.plan());
 }
 
-void BlendIncumbent::take(const embedding::Plan& plan, bool only_if_better) {
+void BlendIncumbent::take(const Plan& plan, bool only_if_better) {
   const std::int64_t moved = costs_.moved_bytes(plan);
-  embedding::Evaluation evaluation =
-      embedding::evaluate(costs_.problem(), costs_.available(), plan);
+  Evaluation evaluation = evaluate(costs_.problem(), costs_.available(), plan);
   const double cost = costs_.cost(evaluation.rating, moved);
   if (!evaluation.valid() || (only_if_better && !is_better(cost, moved))) return;
   best_ = Best{plan, std::move(evaluation), cost, moved};
 }
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

@@ -9,15 +9,15 @@
 #include "search/embedding/questions/replan/blend/plan_costs.h"
 #include "search/embedding/questions/replan/blend/plan_state.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 
 // Among plans of equal cost (to 1e-9) it is the one that moves least. Keeps references.
 // Thread safety: one thread at a time.
 class BlendIncumbent {
  public:
   struct Best {
-    embedding::Plan plan;
-    embedding::Evaluation evaluation;  // by the verifier
+    Plan plan;
+    Evaluation evaluation;  // by the verifier
     double cost = 0;
     std::int64_t moved_bytes = 0;
   };
@@ -28,18 +28,18 @@ class BlendIncumbent {
   const std::optional<Best>& best() const { return best_; }
 
   // Takes a plan that keeps every rule and is better than the best.
-  void consider(const embedding::Plan& plan) { take(plan, true); }
+  void consider(const Plan& plan) { take(plan, true); }
   // The same; the plan is made only if its loads say that it is better.
   void consider(const PlanState& state);
   // Takes a plan that keeps every rule even if the best is better.
-  void settle(const embedding::Plan& plan) { take(plan, false); }
+  void settle(const Plan& plan) { take(plan, false); }
 
  private:
   bool is_better(double cost, std::int64_t moved_bytes) const;
-  void take(const embedding::Plan& plan, bool only_if_better);
+  void take(const Plan& plan, bool only_if_better);
 
   PlanCosts costs_;
   std::optional<Best> best_;
 };
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

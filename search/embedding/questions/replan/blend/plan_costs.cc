@@ -5,7 +5,7 @@
 
 #include "core/units.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 
 bool precedes(const PlanCost& a, const PlanCost& b) {
   constexpr double kEqual = 1e-9;  // relative
@@ -19,15 +19,15 @@ double PlanCosts::cost(double rating, std::int64_t moved_bytes) const {
   return rating + weight_ * (static_cast<double>(moved_bytes) / static_cast<double>(kGibibyte));
 }
 
-std::int64_t PlanCosts::moved_bytes(const embedding::Assignment& to) const {
+std::int64_t PlanCosts::moved_bytes(const Assignment& to) const {
   return old_->place(to.option->table) == nullptr ? 0 : old_->bytes_to_move(to);
 }
 
-std::int64_t PlanCosts::moved_bytes(const embedding::Plan& plan) const {
+std::int64_t PlanCosts::moved_bytes(const Plan& plan) const {
   std::int64_t moved = 0;
   for (std::size_t i = 0; i < plan.size(); ++i)
     moved += moved_bytes(plan[i]);
   return moved;
 }
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

@@ -7,7 +7,7 @@
 #include "core/embedding/problem/problem.h"
 #include "search/embedding/questions/replan/old/old_plan.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 
 // How bad a plan is. Compared in the order of the members.
 struct PlanCost {
@@ -24,28 +24,27 @@ bool precedes(const PlanCost& a, const PlanCost& b);
 class PlanCosts {
  public:
   // `available` is what reservation and margin leave; `weight` is in units of the rating per GiB.
-  PlanCosts(const embedding::Problem& problem, const embedding::Topology& available,
-            const OldPlan& old, double weight)
+  PlanCosts(const Problem& problem, const Topology& available, const OldPlan& old, double weight)
       : problem_(&problem), available_(&available), old_(&old), weight_(weight) {}
 
   PlanCosts with_weight(double weight) const {
     return PlanCosts(*problem_, *available_, *old_, weight);
   }
 
-  const embedding::Problem& problem() const { return *problem_; }
-  const embedding::Topology& available() const { return *available_; }
+  const Problem& problem() const { return *problem_; }
+  const Topology& available() const { return *available_; }
   double weight() const { return weight_; }
 
   double cost(double rating, std::int64_t moved_bytes) const;
   // Bytes that `to` moves; 0 for a new table. O(shards x shards on one rank).
-  std::int64_t moved_bytes(const embedding::Assignment& to) const;
-  std::int64_t moved_bytes(const embedding::Plan& plan) const;
+  std::int64_t moved_bytes(const Assignment& to) const;
+  std::int64_t moved_bytes(const Plan& plan) const;
 
  private:
-  const embedding::Problem* problem_;
-  const embedding::Topology* available_;
+  const Problem* problem_;
+  const Topology* available_;
   const OldPlan* old_;
   double weight_;
 };
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

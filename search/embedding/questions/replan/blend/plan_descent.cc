@@ -8,14 +8,8 @@
 
 #include "search/embedding/questions/replan/blend/plan_state.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 namespace {
-
-using embedding::Assignment;
-using embedding::PartitionBy;
-using embedding::Plan;
-using embedding::Problem;
-using embedding::Rank;
 
 // Updates of ranks that one descent may take.
 constexpr std::size_t kMostDescentUpdates = 5'000'000;
@@ -55,7 +49,7 @@ Assignment with_shard_on(const Assignment& assignment, std::uint32_t shard, Rank
 }
 
 // The fullest rank if any is overfull, otherwise the slowest.
-Rank worst_rank(const embedding::PlanLoads& loads, std::uint32_t world_size) {
+Rank worst_rank(const PlanLoads& loads, std::uint32_t world_size) {
   Rank worst = 0;
   for (Rank rank = 1; rank < world_size; ++rank) {
     if (std::pair(loads.excess_bytes(rank), loads.rating(rank)) >
@@ -123,4 +117,4 @@ void descend(const Plan& from, const Plan& toward, double dearer, BlendIncumbent
   incumbent.consider(state);
 }
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

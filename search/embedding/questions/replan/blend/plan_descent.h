@@ -4,7 +4,7 @@
 #include "core/embedding/plan.h"
 #include "search/embedding/questions/replan/blend/blend_incumbent.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 
 // Steepest descent from `from`: each step is the best one that takes something off the fullest or
 // slowest rank. A step moves a shard to another rank, exchanges two shards, or gives a table its
@@ -13,7 +13,6 @@ namespace shardwright {
 // Steps are chosen as if moving cost `dearer` times its weight, which leads out of poor optima.
 // Precondition: both plans have the same tables in the same order. Cost: at most 5 million updates
 // of ranks.
-void descend(const embedding::Plan& from, const embedding::Plan& toward, double dearer,
-             BlendIncumbent& incumbent);
+void descend(const Plan& from, const Plan& toward, double dearer, BlendIncumbent& incumbent);
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

@@ -4,12 +4,7 @@
 
 #include "core/embedding/plan_edit.h"
 
-namespace shardwright {
-
-using embedding::Assignment;
-using embedding::Plan;
-using embedding::PlanCopies;
-using embedding::PlanEdit;
+namespace shardwright::embedding {
 
 bool is_same(const Assignment& a, const Assignment& b) {
   if (a.option != b.option) return false;
@@ -86,4 +81,4 @@ Plan PlanState::plan() const {
   return edit.publish(copies);
 }
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

@@ -7,11 +7,8 @@
 
 #include "search/embedding/questions/replan/blend/plan_state.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 namespace {
-
-using embedding::Plan;
-using embedding::Problem;
 
 // Updates of shards and ranks that a walk may take if it tries all steps every time.
 constexpr std::size_t kMostUpdates = 30'000'000;
@@ -29,9 +26,9 @@ std::vector<PlanStep> steps_between(const Problem& problem, const PlanState& fro
       i = leader[i] = leader[leader[i]];
     return i;
   };
-  for (const embedding::PlacementRules::Group& group : problem.rules().groups()) {
+  for (const PlacementRules::Group& group : problem.rules().groups()) {
     if (!group.together) continue;
-    for (const embedding::TableId table : group.tables)
+    for (const TableId table : group.tables)
       leader[find(position[table.index()])] = find(position[group.tables.front().index()]);
   }
   std::vector<PlanStep> by_leader(from.size() + 1);
@@ -91,4 +88,4 @@ void walk(const Plan& from, const Plan& to, BlendIncumbent& incumbent) {
   }
 }
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

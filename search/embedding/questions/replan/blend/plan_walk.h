@@ -4,13 +4,13 @@
 #include "core/embedding/plan.h"
 #include "search/embedding/questions/replan/blend/blend_incumbent.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 
 // Goes from one plan to another table by table; tables that are kept together change at once. Each
 // step is the one that leaves least overfull and then costs least, and every plan on the way is
 // considered. If that would take too long, goes through the tables once, makes the steps that are
 // gains and considers the last plan. Precondition: both plans have the same tables in the same
 // order. Cost: O(tables² x (shards + ranks)), at most 30 million updates of shards and ranks.
-void walk(const embedding::Plan& from, const embedding::Plan& to, BlendIncumbent& incumbent);
+void walk(const Plan& from, const Plan& to, BlendIncumbent& incumbent);
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace shardwright {
+namespace shardwright::embedding {
 namespace {
 
 // A part of a tensor that a rank holds.
@@ -17,7 +17,7 @@ std::vector<Held> parts(const PlacedLayout& placed) {
   if (placed.layout == nullptr) return held;
   held.reserve(placed.layout->num_shards);
   std::uint32_t shard = 0;
-  for (const embedding::ShardExtent& extent : placed.layout->extents) {
+  for (const ShardExtent& extent : placed.layout->extents) {
     for (std::uint32_t k = 0; k < extent.count; ++k, ++shard) {
       const std::int64_t step = k;
       held.push_back({placed.rank_of(shard), extent.row_offset + step * extent.row_step,
@@ -60,4 +60,4 @@ std::int64_t bytes_of_elements(std::int64_t elements, std::int64_t bits) {
   return elements / 8 * bits + elements % 8 * bits / 8;
 }
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

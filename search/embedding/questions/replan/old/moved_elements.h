@@ -7,11 +7,11 @@
 #include "core/embedding/problem/kinds.h"
 #include "core/embedding/sharding_option.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 
 // A cut of a tensor with the rank of every shard; both are borrowed.
 struct PlacedLayout {
-  const embedding::ShardLayout* layout = nullptr;  // null if the cut is not known
+  const ShardLayout* layout = nullptr;  // null if the cut is not known
   std::function<std::int64_t(std::uint32_t shard)> rank_of;
 };
 
@@ -23,4 +23,4 @@ std::int64_t moved_elements(const PlacedLayout& from, const PlacedLayout& to);
 // The bytes of elements of `bits` each, rounded down.
 std::int64_t bytes_of_elements(std::int64_t elements, std::int64_t bits);
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

@@ -10,23 +10,8 @@
 #include "search/embedding/questions/option_finder.h"
 #include "search/embedding/questions/replan/old/moved_elements.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 namespace {
-
-using embedding::Assignment;
-using embedding::PartitionBy;
-using embedding::PlacementRules;
-using embedding::Problem;
-using embedding::Rank;
-using embedding::RankSet;
-using embedding::SearchSpace;
-using embedding::ShardingOption;
-using embedding::ShardingType;
-using embedding::ShardLayout;
-using embedding::Table;
-using embedding::TableId;
-using embedding::TensorShape;
-using embedding::Topology;
 
 const Assignment kNowhere;
 
@@ -55,7 +40,7 @@ std::optional<ShardLayout> cut_before(const Problem& problem, const Table& table
     default:
       break;
   }
-  embedding::TopologySpec machine;
+  TopologySpec machine;
   machine.world_size = machine.local_world_size = ranks;
   const Result<Topology> topology = Topology::make(std::move(machine));
   if (!topology.ok()) return std::nullopt;
@@ -258,4 +243,4 @@ TablePlace place_of(const Assignment& assignment) {
   return place;
 }
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

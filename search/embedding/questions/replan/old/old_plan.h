@@ -13,7 +13,7 @@
 #include "core/embedding/search_space.h"
 #include "core/status.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 
 // Tables are matched by module and name, or by name alone if an entry has no module. Rank i stays
 // rank i. Rows and columns of a table are those of the new problem.
@@ -22,22 +22,22 @@ class OldPlan {
  public:
   // Errors: kInvalidInput with the JSON pointer in the plan file, for a table that is in the old
   // plan twice and for an invalid rank.
-  static Result<OldPlan> make(std::shared_ptr<const embedding::SearchSpace> space,
+  static Result<OldPlan> make(std::shared_ptr<const SearchSpace> space,
                               const std::vector<PlanEntry>& entries);
 
   // Null for a new table.
-  const TablePlace* place(embedding::TableId table) const;
+  const TablePlace* place(TableId table) const;
   // The old assignment under the new problem. Its option is null if it does not exist any more: the
   // option is gone or cut into another number of shards, or a rank is gone or not allowed by the
   // sharding type or by the table's own placement rules.
-  const embedding::Assignment& assignment(embedding::TableId table) const;
+  const Assignment& assignment(TableId table) const;
   // True if the option belongs to the search space; false if a proposer made it.
-  bool in_space(embedding::TableId table) const;
+  bool in_space(TableId table) const;
 
   // Bytes of the table's tensor that the ranks of `to` do not hold yet (see TableMove).
-  std::int64_t bytes_to_move(const embedding::Assignment& to) const;
+  std::int64_t bytes_to_move(const Assignment& to) const;
   // True if the table has the option and ranks that it had.
-  bool is_kept(const embedding::Assignment& to) const;
+  bool is_kept(const Assignment& to) const;
 
   // Full names of tables that the new problem lacks.
   const std::vector<std::string>& dropped() const { return dropped_; }
@@ -47,22 +47,21 @@ class OldPlan {
  private:
   struct OldTable {
     TablePlace place;
-    embedding::Assignment assignment;
-    std::optional<embedding::ShardLayout> layout;  // how it was cut; absent if not known
+    Assignment assignment;
+    std::optional<ShardLayout> layout;  // how it was cut; absent if not known
     bool in_space = false;
   };
 
-  explicit OldPlan(std::shared_ptr<const embedding::SearchSpace> space);
-  void match(embedding::TableId table, const PlanEntry& entry,
-             const embedding::ShardingOption* option);
+  explicit OldPlan(std::shared_ptr<const SearchSpace> space);
+  void match(TableId table, const PlanEntry& entry, const ShardingOption* option);
 
-  std::shared_ptr<const embedding::SearchSpace> space_;
+  std::shared_ptr<const SearchSpace> space_;
   std::vector<std::optional<OldTable>> tables_;  // by table
   std::vector<std::string> dropped_;
   std::shared_ptr<const void> owner_;
 };
 
 // The sharding and ranks of an assignment.
-TablePlace place_of(const embedding::Assignment& assignment);
+TablePlace place_of(const Assignment& assignment);
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding
