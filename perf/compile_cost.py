@@ -2,7 +2,7 @@
 """Measures how many CPU-seconds the build takes, by room and by target, and rewrites perf/build_times.md.
 
 Configures the release preset into a fresh folder without a compiler cache, builds the command, then everything else, and
-adds up what each call of the compiler and the linker used. CPU-seconds hardly depend on what else the machine does.
+adds up what each call of the compiler and the linker used. CPU-seconds hardly depend on other load on the machine.
 
 Usage: perf/compile_cost.py [--build FOLDER] [--jobs N] [--write FILE]
 """
@@ -29,7 +29,7 @@ Step = collections.namedtuple("Step", "stage output seconds")
 
 
 def run_recorded(command):
-    """As a launcher of the compiler: runs it and notes its output file and CPU-seconds."""
+    """Runs the compiler, as its launcher, and records its output file and CPU-seconds."""
     code = subprocess.run(command, check=False).returncode
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     output = command[command.index("-o") + 1] if "-o" in command else "?"

@@ -26,7 +26,7 @@ int fail(const Error& error) {
 }  // namespace
 
 int main() {
-  // Two hosts of four ranks with 16 GiB each, and three tables of very different shape.
+  // Two hosts of four ranks with 16 GiB each, and three tables of very different shapes.
   embedding::ProblemSpec spec;
   spec.topology.world_size = 8;
   spec.topology.local_world_size = 4;

@@ -13,8 +13,8 @@
 #include "perf/support/search.h"
 #include "perf/support/workloads.h"
 
-// The name that `--toggle-collect` is given. Not inlined, and not the last thing that its caller
-// does, so that entering and leaving it are a call and a return.
+// The function for `--toggle-collect`. It is not inlined and not a tail call, so entering and
+// leaving it are a call and a return.
 extern "C" __attribute__((noinline)) void shardwright_measured_region(
     const shardwright::perf::Action& action) {
   action();
@@ -50,7 +50,7 @@ int run_region(const std::string& name) {
   return 2;
 }
 
-// A whole compat search of a case, for the profile that work_span.py takes apart.
+// A whole compat search of a case, whose profile work_span.py splits by stage.
 int explore_case(const std::string& name) {
   const Workload workload = require(load_workload(name));
   const auto space = enumerate_inline(workload);

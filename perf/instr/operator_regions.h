@@ -1,4 +1,4 @@
-// The regions of the domains beside embeddings: operator graphs and programs.
+// The regions of the other domains: operator graphs and programs.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// Counts what publishing a better plan allocates: by the number of tables, by the size of the
-// change, and over whole planning runs.
+// Counts what publishing a better plan allocates, by number of tables, by size of the change, and
+// in whole planning runs.
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
@@ -29,7 +29,7 @@ constexpr std::size_t kChanged[] = {1, 10, 100};
 constexpr std::uint32_t kShards[] = {1, 16, 256};
 constexpr const char* kCases[] = {"36", "40", "43", "ads_bootstrap_1000t@128"};
 
-// As many options as tables, each of the same number of column-wise shards, one plan of them.
+// One option per table, each of the same number of column-wise shards, and a plan of them.
 struct EvenPlan {
   EvenPlan(std::size_t tables, std::uint32_t shards) : options(tables), ranks(shards, 0) {
     embedding::ShardLayout layout;

@@ -1,4 +1,4 @@
-// How good the plans are that a fixed amount of counted work finds.
+// How good the plans are after a fixed amount of counted work.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ struct Quality {
   std::uint64_t num_proposals = 0;
 };
 
-// Every case at every budget. Does not depend on machine, compiler or number of threads.
+// Rates every case at every budget. The result does not depend on machine, compiler or number of
+// threads.
 std::vector<Quality> measure_quality();
 
 }  // namespace shardwright::perf

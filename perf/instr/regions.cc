@@ -36,7 +36,7 @@ void keep(const T& value) {
   asm volatile("" : : "g"(&value) : "memory");
 }
 
-// A workload with everything that comes before its exploration.
+// A workload with the results of all stages before exploration.
 struct Prepared {
   explicit Prepared(const std::string& name)
       : workload(require(load_workload(name))), space(enumerate_inline(workload)) {}
@@ -45,7 +45,7 @@ struct Prepared {
   std::shared_ptr<const SearchSpace> space;
 };
 
-// ... and with a plan.
+// The same, with a plan.
 struct Planned : Prepared {
   Planned(const std::string& name, std::optional<std::uint64_t> work_limit)
       : Prepared(name), result(explore_inline(workload, space, work_limit)) {
@@ -92,7 +92,7 @@ std::function<Action()> exploring(const char* name, std::optional<std::uint64_t>
   };
 }
 
-// What a proof does with so much work against a rating that plans reach.
+// Proves a bound with the given work against a rating that plans reach.
 std::function<Action()> proving(const char* name, double rating) {
   return [name, rating]() -> Action {
     constexpr std::uint64_t kProofWork = 4'000'000;

@@ -9,8 +9,8 @@ namespace shardwright::perf {
 
 using Action = std::function<void()>;
 
-// `prepare` builds the input, unmeasured, and gives the work to measure. Both do the same, to the
-// instruction, whenever they run.
+// `prepare` builds the input, which is not measured, and returns the work to measure. Both execute
+// the same instructions in every run.
 struct Region {
   std::string name;
   std::string what;

@@ -22,9 +22,9 @@ EXAMPLES = """examples:
                                                    accept what is measured now
 
 A region fails above +2 % instructions, the total above +0.5 %, allocations or their bytes above +1 %, a rating
-when it is worse at all. Where compiler, flags, libraries or processor differ from the baseline's, instruction and
-allocation counts are "not comparable", which is said and is no failure. `update` refuses a raise whose reason
-CHANGELOG.md does not give under Unreleased."""
+if it is worse at all. If compiler, flags, libraries or processor differ from the baseline's, instruction and
+allocation counts are "not comparable"; the check says so and passes. `update` refuses a rise unless CHANGELOG.md
+gives its reason under Unreleased."""
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -49,7 +49,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def check_regions(options: argparse.Namespace, driver: Path, old: baselines.Baseline) -> bool:
-    """Whether the regions pass. Says "skipped" or "not comparable" where they cannot be judged."""
+    """Returns true if the regions pass. Prints "skipped" or "not comparable" if they cannot be judged."""
     if not counted.have_valgrind():
         print("skipped: valgrind is not installed, instructions were not counted")
         return True
@@ -78,7 +78,7 @@ def check(options: argparse.Namespace) -> int:
 
 
 def raises(old: baselines.Baseline, new: baselines.Baseline) -> list[baselines.Judgement]:
-    """What got worse by more than the check allows."""
+    """Returns what got worse by more than the check allows."""
     worse = list(baselines.judge_quality(old.quality, new.quality).judgements)
     if not fingerprint.differences(old.fingerprint, new.fingerprint):
         worse += baselines.judge_regions(old, new.regions).judgements
@@ -86,7 +86,7 @@ def raises(old: baselines.Baseline, new: baselines.Baseline) -> list[baselines.J
 
 
 def said(reason: str, changelog: Path) -> bool:
-    """Whether the changelog's Unreleased section gives the reason, whatever its line breaks."""
+    """Returns true if the changelog's Unreleased section contains the reason, ignoring line breaks."""
     return " ".join(reason.lower().split()) in " ".join(repository.unreleased(changelog).lower().split())
 
 

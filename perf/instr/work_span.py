@@ -4,7 +4,7 @@
 Work is what all stages of the pipeline execute. Span is its critical path with any number of workers: the serial
 stages, propose and take in, run one after the other on the exploring thread, beside evaluation. Whenever the pipeline
 is full, that thread waits for the oldest batch, which unlimited workers evaluate in the time of one range. A range of
-its smallest size is charged twice its share of the evaluation, since it begins with a jump to its first proposals.
+its smallest size counts twice its share of the evaluation, since it begins by seeking its first proposal.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-// Runs a measurement in a process of its own, so that memory and threads of one do not touch the
+// Runs a measurement in a process of its own, so that its memory and threads do not affect the
 // next.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace shardwright::perf {
 
-// What `body` returns, run in a child process. Errors: where the child ends without an answer.
+// Runs `body` in a child process and returns its result. Errors: the child ends without a result.
 // Precondition: the calling process has one thread.
 Result<std::string> run_isolated(const std::string& name, const std::function<std::string()>& body);
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures everything that perf/README.md says in numbers, and writes it there."""
+"""Measures the tables of perf/README.md, and writes them there."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def exponents(build: Path | None, repeat: int, _threads: int) -> str:
 
 
 def physical(build: Path | None, repeat: int, _threads: int) -> str:
-    """Measured cost per shard beside the dependent chain and the bytes that no program could avoid."""
+    """Measured cost per shard, beside the two lower limits: the dependent chain and the necessary bytes."""
     figures: dict[tuple[str, str], list[float]] = {}
     for _ in range(repeat):
         for key, value in MicroPlanner(build).run(["evaluate_proposal", "device_tree_replay", "memory_read"]).items():
@@ -85,7 +85,7 @@ def physical(build: Path | None, repeat: int, _threads: int) -> str:
 
 
 def plan_copies(build: Path | None, _repeat: int, _threads: int) -> str:
-    """What publishing a better plan allocates; counted, so it repeats to the digit."""
+    """What publishing a better plan allocates. The figures are counted, so they repeat exactly."""
     program = repository.program("copies", build)
     done = subprocess.run([str(program)], cwd=repository.ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -118,7 +118,7 @@ SECTIONS: dict[str, Callable[[Path | None, int, int], str]] = {
 
 
 def splice(text: str, section: str, content: str) -> str:
-    """`text` with what stands between the section's markers replaced."""
+    """Returns `text` with the part between the markers of the section replaced."""
     pattern = re.compile(rf"(<!-- measured: {section} -->\n).*?(\n<!-- end -->)", re.DOTALL)
     if not pattern.search(text):
         raise TrackError(f"no markers for section {section}")

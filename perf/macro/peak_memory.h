@@ -5,14 +5,14 @@
 
 namespace shardwright::perf {
 
-// Bytes; 0 where the system does not say.
+// In bytes; 0 if the system does not tell.
 struct ResidentMemory {
   std::uint64_t now = 0;
   std::uint64_t peak = 0;
 };
 ResidentMemory resident_memory();
 
-// Lets the peak start again from what is resident now. Without effect where the system cannot.
+// Resets the peak to the current resident memory. Has no effect if the system does not support it.
 void restart_peak();
 
 }  // namespace shardwright::perf

@@ -1,4 +1,4 @@
-// perf_plan_cases: plans whole workloads and writes what each took, beside what TorchRec took.
+// perf_plan_cases: plans whole workloads and prints what each took, beside TorchRec's times.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -34,8 +34,8 @@ struct Arguments {
   std::string output = "-";
 };
 
-// Every recorded case on which TorchRec's loop takes above 5 s, one small one, and large workloads:
-// the largest are cut where they have shown their pace.
+// Every recorded case on which TorchRec's loop takes above 5 s, one small case, and large
+// workloads. The largest stop at a work limit.
 struct DefaultCase {
   const char* name;
   std::optional<std::uint64_t> work_limit;
@@ -84,7 +84,7 @@ void add_result(const EmbeddingPlanResult& result, json& out) {
       result.stopped_by == StopReason::kFinished ? json() : json(name_of(result.stopped_by));
 }
 
-// The ratio to the recorded loop has a meaning only for a search that ran to its end.
+// The ratio to the recorded loop is meaningful only for a search that ran to its end.
 void add_torchrec(const json& answer, const EmbeddingPlanResult& result, bool enumerated,
                   json& out) {
   const json timing = answer.value("timing", json::object());

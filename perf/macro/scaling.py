@@ -24,7 +24,7 @@ MIXES: dict[str, list[str]] = {"table-wise": ["table_wise"], "table-row-wise": [
 
 @dataclass(frozen=True)
 class Axis:
-    """One thing that grows while the others stay."""
+    """One quantity that grows while the others are constant."""
 
     name: str
     values: Sequence[int]
@@ -45,12 +45,12 @@ COSTS: dict[str, Callable[[dict[str, Any]], float]] = {
     "one proposal": lambda run: float(run["explore_s"]) / max(1, run["num_proposals"]),
     "explore": lambda run: float(run["explore_s"]),
 }
-# A proposal's cost does not depend on their number, and enumerating does not, either.
+# Neither the cost of a proposal nor that of enumerating depends on the number of proposals.
 SHOWN = {"tables": ("enumerate", "one proposal"), "ranks": ("enumerate", "one proposal"), "proposals": ("explore",)}
 
 
 def problem(tables: int, ranks: int, mix: str) -> dict[str, Any]:
-    """The first tables of the largest workload under one greedy proposer, with memory enough for all."""
+    """The first tables of the largest workload with one greedy proposer and enough memory for all."""
     workload = json.loads(gzip.decompress((WORKLOADS / "ads_bootstrap_5384t.json.gz").read_bytes()))
     chosen = workload["tables"][:tables]
     document: dict[str, Any] = {
@@ -63,7 +63,7 @@ def problem(tables: int, ranks: int, mix: str) -> dict[str, Any]:
 
 
 def fit(points: Sequence[tuple[float, float]]) -> float:
-    """The exponent of the power law through points above zero: the slope of their logarithms."""
+    """Returns the exponent of the power law through points above zero: the slope of their logarithms."""
     xs, ys = [math.log(x) for x, _ in points], [math.log(y) for _, y in points]
     middle_x, middle_y = sum(xs) / len(xs), sum(ys) / len(ys)
     spread = sum((x - middle_x) ** 2 for x in xs)
@@ -71,7 +71,7 @@ def fit(points: Sequence[tuple[float, float]]) -> float:
 
 
 def _shards_of(build: Path | None, path: str, tables: int, proposals: int, threads: str) -> int:
-    """A work limit that stops after about so many proposals: what a few proposals place, multiplied."""
+    """Returns a work limit for about so many proposals, extrapolated from the work of a few."""
     few = BuildPlanner(build, ["--threads", threads, "--work-limit", str(tables * 8)]).documents([path])[0]
     each = few["work_steps"] / max(1, few["num_proposals"])
     return int(each * proposals)

@@ -1,4 +1,4 @@
-// The values that everything is made of: interner, persistent vector, plan, exact sums.
+// The basic values: interner, persistent vector, plan, exact sums.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -1,4 +1,4 @@
-// What this machine's memory can do: the yardstick for bytes touched per placed shard.
+// The speed of this machine's memory, for comparison with the bytes touched per placed shard.
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -19,7 +19,7 @@ void memory_read(benchmark::State& state) {
 }
 BENCHMARK(memory_read)->ArgName("KiB")->Arg(16)->Arg(256)->Arg(65'536);
 
-// Loads of which each needs the one before, over cache lines of a block of KiB.
+// Dependent loads over the cache lines of a block of KiB.
 void memory_latency(benchmark::State& state) {
   constexpr std::size_t kLine = 64 / sizeof(std::size_t);
   const std::size_t lines = static_cast<std::size_t>(state.range(0)) * 1024 / 64;

@@ -11,7 +11,7 @@
 
 namespace shardwright::perf {
 
-// The kinds of proposals that differ in what they cost.
+// Kinds of proposals with different costs.
 enum class Mix { kTableWise, kTableRowWise, kRowWise, kDefault };
 
 inline embedding::ShardingType sharding_type_of(Mix mix) {
@@ -48,7 +48,8 @@ class ProposalWalk {
   void evaluate_all() { search_.evaluate(0, 0, 0, size_, budget_); }
 
   std::size_t size() const { return size_; }
-  // Takes the results in, which ends the walk; how many shards one evaluate_all() places.
+  // Takes the results in, which ends the walk. Returns the number of shards that one evaluate_all()
+  // places.
   std::uint64_t finish() {
     search_.synchronize(0, budget_);
     return std::max<std::uint64_t>(budget_.work_done(), 1);

@@ -16,7 +16,7 @@ namespace {
 using namespace shardwright;
 using namespace shardwright::perf;
 
-// Seconds per counted thing; Google Benchmark shows them with a unit.
+// Seconds per counted item. Google Benchmark shows them with a unit.
 benchmark::Counter seconds_per(double things) {
   return benchmark::Counter(things, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
@@ -33,7 +33,8 @@ void estimate_one_option(benchmark::State& state) {
 }
 BENCHMARK(estimate_one_option)->ArgName("ranks")->Arg(16)->Arg(1'024);
 
-// The dependent chain behind every placed shard: the winner takes more load, and plays again.
+// The dependent chain of every placed shard: the winner gets more load, and the tournament is
+// replayed.
 void device_tree_replay(benchmark::State& state) {
   const auto devices = static_cast<std::uint32_t>(state.range(0));
   embedding::DeviceTree tree(devices);
@@ -52,7 +53,7 @@ void device_tree_replay(benchmark::State& state) {
 }
 BENCHMARK(device_tree_replay)->ArgName("ranks")->Arg(16)->Arg(64)->Arg(1'024);
 
-// One table takes another option, and takes it back.
+// One table switches to another option and back.
 void group_order_change(benchmark::State& state) {
   const Workload workload =
       mix_workload(Mix::kTableWise, static_cast<std::size_t>(state.range(0)), 16);
@@ -75,7 +76,7 @@ void group_order_change(benchmark::State& state) {
 }
 BENCHMARK(group_order_change)->ArgName("tables")->Arg(100)->Arg(1'000)->Arg(5'000);
 
-// About 16 proposals of 2,000 tables: more tables than ranks, so that devices fill.
+// About 16 proposals of 2,000 tables: more tables than ranks, so devices fill up.
 void evaluate_proposal(benchmark::State& state, Mix mix) {
   constexpr std::size_t kTables = 2'000;
   const std::int64_t shards_per_table =

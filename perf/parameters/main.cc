@@ -1,4 +1,4 @@
-// perf_parameters: ratings of best mode at fixed work, with parameters other than the defaults.
+// perf_parameters: ratings of best mode at fixed work, with changed parameters.
 #include <cstdint>
 #include <cstdio>
 #include <optional>
@@ -27,7 +27,7 @@ int list() {
   return 0;
 }
 
-// The best rating found; null where there is none.
+// Returns the best rating found, or null.
 ordered_json rating_of(const embedding::ChoiceModel& model, std::uint64_t seed, std::uint64_t work,
                        const embedding::BestParameters& parameters) {
   embedding::BestSearch search(model, seed, true, parameters);

@@ -14,7 +14,7 @@ namespace {
 
 using embedding::BestParameters;
 
-// A ratio acts by its distance to 1.
+// The effect of a ratio depends on its distance to 1, so that is scaled.
 enum class Kind { kQuantity, kRatio };
 
 template <class T>

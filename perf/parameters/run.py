@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Halves and doubles every parameter of best mode and prints what that does to ratings at fixed work."""
+"""Halves and doubles every parameter of best mode and prints the effect on ratings at fixed work."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-// The search on the calling thread alone, stage by stage: what measurements that must repeat to the
-// digit run. The only file of perf/ that names the search's inner parts beside micro/.
+// The search on the calling thread, stage by stage, for measurements that must repeat exactly.
+// Outside micro/, only this file of perf/ uses inner parts of the search.
 #pragma once
 
 #include <cstdint>

@@ -13,14 +13,14 @@
 
 namespace shardwright::perf {
 
-// A problem ready to plan, under the name that it has in results.
+// A problem ready to plan, with its name in results.
 struct Workload {
   std::string name;
   std::shared_ptr<const embedding::Problem> problem;
-  std::string answer_path;  // of TorchRec's recorded answer; empty where there is none
+  std::string answer_path;  // of TorchRec's recorded answer; empty if there is none
 };
 
-// What to read and how: the text of a file, not parsed, and what the name overrides.
+// The unparsed text of a file, and the settings that the name of the workload overrides.
 struct WorkloadFile {
   std::string name;
   std::string path;
@@ -37,7 +37,7 @@ struct WorkloadFile {
 Result<WorkloadFile> find_workload(const std::string& name);
 Result<Workload> load_workload(const std::string& name);
 
-// What `change` makes of a problem, as a problem.
+// Returns the problem after `change`.
 template <class Change>
 Result<Workload> with_spec(const Workload& workload, const Change& change) {
   embedding::ProblemSpec spec = workload.problem->spec();
@@ -47,8 +47,7 @@ Result<Workload> with_spec(const Workload& workload, const Change& change) {
                   workload.answer_path};
 }
 
-// The value, or the error on stderr and the end of the program: measurements do not go on without
-// their input.
+// Returns the value, or prints the error and exits: measurements cannot go on without their input.
 [[noreturn]] void stop_with(const Error& error);
 template <class T>
 T require(Result<T> result) {

@@ -1,4 +1,4 @@
-"""Runs two planners in alternation and judges every figure that both give."""
+"""Runs two planners in alternation and judges every figure that both report."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def _judge(name: str, unit: str, old: float | None, new: float | None, tolerance
 
 
 def judge_regions(old: Baseline, regions: dict[str, Counts], partial: bool = False) -> Report:
-    """Every figure of every region; the total where all regions were measured."""
+    """Every figure of every region, and the total if all regions were measured."""
     report = Report()
     names = [*old.regions, *(name for name in regions if name not in old.regions)]
     for name in names:

@@ -93,7 +93,7 @@ def _compare_files(options: argparse.Namespace) -> int:
                        f"{page.number(each.new, each.unit)}", each.change, each.note) for each in shown]))
     counts = Counter(each.verdict for each in judged)
     print(", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items())))
-    # Times of two runs are a hint, not a reason to fail.
+    # Times of separate runs are only a hint, so they do not fail.
     return 1 if any(each.verdict in judge.BAD and each.unit not in TIMES for each in judged) else 0
 
 

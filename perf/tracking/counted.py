@@ -1,4 +1,4 @@
-"""Figures that repeat to the digit: instructions and allocations by region, ratings at a fixed work budget."""
+"""Figures that repeat exactly: instructions and allocations by region, ratings at a fixed work budget."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def have_valgrind() -> bool:
 
 
 def _fixed_layout() -> list[str]:
-    """The prefix that switches address randomisation off, where that is allowed."""
+    """Returns the prefix that switches address randomisation off, if that is allowed."""
     setarch = shutil.which("setarch")
     if not setarch:
         return []
@@ -61,7 +61,7 @@ def _measure_region(driver: Path, region: str, prefix: list[str], folder: Path) 
     out = folder / f"{region}.callgrind"
     command = [*prefix, shutil.which("valgrind") or "valgrind", "--tool=callgrind", f"--toggle-collect={_COLLECT}",
                f"--callgrind-out-file={out.resolve()}", str(driver), "--region", region]
-    # An empty environment: its size moves the stack, and its contents steer libraries.
+    # An empty environment: its size moves the stack, and its contents influence libraries.
     done = subprocess.run(command, cwd=ROOT, env={}, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         last = done.stderr.strip().splitlines()[-1:] or [""]
@@ -85,7 +85,7 @@ def measure_regions(driver: Path, regions: list[str] | None = None, jobs: int = 
     prefix = _fixed_layout()
     names = regions or known
     with tempfile.TemporaryDirectory(dir=_SCRATCH if os.path.isdir(_SCRATCH) else None) as scratch:
-        # A program's path lies on its stack; one of fixed length keeps what follows at its place.
+        # A program's path is on its stack. With a path of fixed length, everything below keeps its address.
         copy = Path(shutil.copy2(driver, scratch))
         folder = keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)

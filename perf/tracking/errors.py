@@ -2,4 +2,4 @@
 
 
 class TrackError(Exception):
-    """Something that the person at the keyboard can put right; its text is the sentence they see."""
+    """An error that the user can fix; its text is the message that they see."""

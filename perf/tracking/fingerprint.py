@@ -1,4 +1,4 @@
-"""What must be equal for counted figures to be comparable: compiler, flags, libraries, processor, valgrind."""
+"""What must be equal to compare counted figures: compiler, flags, libraries, processor, valgrind."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _package_version(name: str) -> str:
 
 
 def _instruction_set() -> str:
-    """The machine and the level of its vector unit, by which libraries choose their routines."""
+    """The machine and its vector level, by which libraries choose their routines."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
@@ -46,7 +46,7 @@ def _valgrind_version() -> str:
 
 
 def take(driver: Path) -> Fingerprint:
-    """The fingerprint of the counted figures that `driver` gives here."""
+    """Returns the fingerprint of the figures that `driver` counts on this machine."""
     told = subprocess.run([str(driver), "--fingerprint"], capture_output=True, text=True, check=False)
     if told.returncode != 0:
         raise TrackError(f"{driver} --fingerprint ended with {told.returncode}: {told.stderr.strip()}")
@@ -62,7 +62,7 @@ def take(driver: Path) -> Fingerprint:
 
 
 def machine() -> dict[str, str]:
-    """What tells one machine's times from another's."""
+    """Identifies the machine that times were measured on."""
     model = ""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():

@@ -10,7 +10,7 @@ from . import baseline
 from .fingerprint import differences
 from .results import COUNTS, RATING, TIMES, Key, Measurement, Results
 
-# Times of two runs share no noise, so that only a large change is a hint.
+# The noise of separate runs differs, so only a large change is a hint.
 TIME_FLOOR = 0.10
 MEMORY_FLOOR = 0.05
 
@@ -36,7 +36,7 @@ class Judged:
 
 
 def _spread(measurement: Measurement) -> float:
-    """How far the samples are apart, as a share of their median; 0 for a single one."""
+    """Returns the spread of the samples relative to their median; 0 for a single one."""
     numbers = measurement.numbers()
     if len(numbers) < 2 or not statistics.median(numbers):
         return 0.0
@@ -58,7 +58,7 @@ def _judge_time(a: Measurement, b: Measurement, old: float, new: float) -> tuple
 
 
 def judge_rating(old: float | None, new: float | None) -> str:
-    """Any worse rating is worse, and so is a plan that is no longer found."""
+    """Any rise of a rating is worse, and so is a plan that is no longer found."""
     if old == new:
         return "same"
     if new is None or (old is not None and new > old):
@@ -87,7 +87,7 @@ def _judge_pair(a: Measurement, b: Measurement, same_build: bool, same_machine: 
 
 
 def judge(a: Results, b: Results) -> list[Judged]:
-    """Every figure of A, then those that only B has."""
+    """Judges every figure of A, then those that only B has."""
     old, new = a.by_key(), b.by_key()
     same_build = not differences(a.fingerprint, b.fingerprint)
     same_machine = a.machine == b.machine

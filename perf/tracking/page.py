@@ -1,4 +1,4 @@
-"""The history as one HTML page that needs nothing else: no network, no script to see it."""
+"""The history as one self-contained HTML page, which is readable without its script."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Point:
 
 
 def number(value: float | None, unit: str) -> str:
-    """A figure for people; the exact one is in its title."""
+    """A rounded figure; the exact one is in its title."""
     if value is None:
         return "none"
     if unit == "s":
@@ -38,7 +38,7 @@ def number(value: float | None, unit: str) -> str:
 
 
 def _plot(points: Sequence[Point], unit: str) -> str:
-    """An inline SVG trend; every run has its title."""
+    """An inline SVG trend; every run has a title."""
     if len(points) < 2:
         return '<span class="quiet">one run</span>'
     values = [point.value for point in points]
@@ -68,7 +68,7 @@ def _series(runs: Sequence[Results]) -> dict[Key, list[Point]]:
 
 
 def _verdicts(runs: Sequence[Results], suites: set[str]) -> dict[Key, judge.Judged]:
-    """The latest run of every suite against the one before it that ran the same suite."""
+    """Compares the latest run of every suite with the previous run of the same suite."""
     verdicts: dict[Key, judge.Judged] = {}
     for suite in suites:
         having = [run for run in runs if any(each.suite == suite for each in run.measurements)]

@@ -1,4 +1,4 @@
-"""Style and script of the page. Without the script the table is whole, only not sortable."""
+"""Style and script of the page. Without the script the table is complete but cannot be sorted."""
 
 STYLE = """
 :root { color-scheme: light dark; --text: #1a1d21; --ground: #fff; --line: #d5d9de; --quiet: #5b6470;

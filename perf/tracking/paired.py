@@ -1,8 +1,8 @@
 """Whether one of two programs is slower, from runs in alternation on a noisy machine.
 
-A time on a shared machine says little: the same program against itself has differed by a third. So the two are run
-A B A B ..., each pair gives a ratio, and three things must agree before a word is said: the median ratio leaves an
-effect floor, it leaves what A shows against itself in the same run, and chance does not explain it (a bootstrap
+A single time on a shared machine says little: two runs of one program have differed by a third. So the programs
+run as A B A B ..., and each pair gives a ratio. A verdict needs three things: the median ratio exceeds the effect
+floor, it exceeds the variation of A against itself in the same run, and chance does not explain it (a bootstrap
 interval and a sign test).
 """
 
@@ -19,7 +19,7 @@ FLOOR = 0.03
 SIGNIFICANCE = 0.05
 CONFIDENCE = 0.99
 RESAMPLES = 2000
-# With fewer pairs the sign test cannot reach the significance, whatever they show: 2 / 2^6 < 0.05 <= 2 / 2^5.
+# With fewer pairs the sign test cannot be significant: 2 / 2^6 < 0.05 <= 2 / 2^5.
 MIN_PAIRS = 6
 
 
@@ -41,7 +41,7 @@ class Comparison:
 
 
 def sign_test(logs: Sequence[float]) -> float:
-    """Two-sided probability of so uneven a split of signs by chance; zeros are left out."""
+    """Returns the two-sided probability of such an uneven split of signs by chance, without zeros."""
     positive = sum(1 for value in logs if value > 0)
     negative = sum(1 for value in logs if value < 0)
     count, larger = positive + negative, max(positive, negative)
@@ -62,7 +62,7 @@ def quantile(ordered: Sequence[float], share: float) -> float:
 
 
 def self_spread(values: Sequence[float]) -> float:
-    """How far the median ratio of A's successive runs strays from 1, as a logarithm, in 19 of 20 resamples."""
+    """Returns how far from 1 the median ratio of A's successive runs is in 19 of 20 resamples, as a logarithm."""
     logs = [math.log(after / before) for before, after in zip(values, values[1:])]
     if not logs:
         return math.inf
@@ -70,7 +70,7 @@ def self_spread(values: Sequence[float]) -> float:
 
 
 def compare(a: Sequence[float], b: Sequence[float], floor: float = FLOOR) -> Comparison:
-    """Judges runs that were made in alternation: a[i] and b[i] are a pair. Precondition: all above zero."""
+    """Judges runs in alternation: a[i] and b[i] are a pair. Precondition: all times are above zero."""
     pairs = min(len(a), len(b))
     logs = [math.log(b[i] / a[i]) for i in range(pairs)]
     middle = statistics.median(logs)

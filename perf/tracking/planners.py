@@ -1,4 +1,4 @@
-"""What can be measured: a build of ours, or anybody's planner command."""
+"""What can be measured: a build of this project, or any planner command."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Figures = dict[tuple[str, str], float]
 CASES = repository.ROOT / "tests" / "golden" / "embedding" / "cases"
 WORKLOADS = repository.ROOT / "tests" / "golden" / "workloads"
 
-# What a command's answer may call its times; the first name that is there counts.
+# The names of times in a command's answer; the first one that is present counts.
 _TIMES = {
     "enumerate_s": ("enumerate_s",),
     "explore_s": ("explore_s", "loop_s"),
@@ -39,7 +39,7 @@ def unit_of(metric: str) -> str:
 
 
 class Planner(Protocol):
-    """Something that plans cases and says what it took."""
+    """Plans cases and reports what it took."""
 
     def run(self, cases: list[str]) -> Figures: ...
 
@@ -99,14 +99,14 @@ class CommandPlanner:
             process.returncode = os.waitstatus_to_exitcode(status)
             told.seek(0)
             text = out.read_text(encoding="utf-8") if out.is_file() else told.read().decode("utf-8", "replace")
-        if process.returncode not in (0, 3):  # 3 = planned, and found that nothing fits
+        if process.returncode not in (0, 3):  # 3 = no plan fits
             raise TrackError(f"case {case}: the command ended with {process.returncode}: {shlex.join(words)}")
         figures = {"wall_s": wall, "peak_bytes": float(usage.ru_maxrss) * 1024}
         return {**figures, **_answer_figures(text)}
 
 
 def _answer_figures(text: str) -> dict[str, float]:
-    """Times and rating of an answer; what it does not hold is left out."""
+    """Returns times and rating of an answer, as far as it has them."""
     try:
         answer: Any = json.loads(text)
     except json.JSONDecodeError:
@@ -139,7 +139,7 @@ class BuildPlanner:
                 for metric in self._METRICS if document.get(metric) is not None}
 
     def documents(self, cases: list[str], repeat: int = 1) -> list[dict[str, Any]]:
-        """What the program writes about each case; no cases = its own list."""
+        """Returns what the program prints about each case; no cases = its own list."""
         command = [str(self._program), "--repeat", str(repeat), *self._arguments]
         for case in cases:
             command += ["--case", case]

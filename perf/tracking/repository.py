@@ -1,4 +1,4 @@
-"""Where things are: the repository, its builds, its changelog, its revision."""
+"""The repository: its builds, its changelog, its revision."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BUILDS = ("build/perf", "build/release")
 
 
 def program(suite: str, build: Path | None = None) -> Path:
-    """The program of a suite in `build`, or in the first usual build folder that has it."""
+    """Returns the program of a suite in `build`, or in the first usual build folder that has it."""
     folders = [build] if build else [ROOT / name for name in _BUILDS]
     for folder in folders:
         path = folder / PROGRAMS[suite]

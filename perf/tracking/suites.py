@@ -12,7 +12,7 @@ from .results import Measurement
 
 SUITES = ("macro", "micro", "instr", "quality")
 
-# Without --case, a foreign command plans these: small, so that a slow planner gets through them.
+# Without --case, a foreign command plans these small cases, which a slow planner can finish.
 COMMAND_CASES = ["09", "20", "22", "36"]
 
 
@@ -35,7 +35,7 @@ class Request:
 
 
 def _collect(suite: str, planner: Planner, cases: list[str], repeat: int) -> list[Measurement]:
-    """Runs `repeat` times over all cases, so that a bad minute of the machine does not hit one case alone."""
+    """Runs all cases `repeat` times in turn, so that a slow minute of the machine does not hit one case alone."""
     samples: dict[tuple[str, str], list[float | None]] = {}
     for _ in range(repeat):
         figures: Figures = planner.run(cases)
@@ -83,7 +83,7 @@ def _quality(request: Request) -> list[Measurement]:
 
 
 def run(suite: str, request: Request, notes: dict[str, Any]) -> list[Measurement]:
-    """The measurements of one suite; what is worth keeping beside them goes into `notes`."""
+    """Returns the measurements of one suite. Other facts about the run go into `notes`."""
     if suite == "macro":
         return _macro(request, notes)
     if suite == "micro":
