@@ -6,11 +6,12 @@
 namespace shardwright::operators {
 namespace {
 
-// Scores a node by the table entries that eliminating it takes, as a logarithm, plus what the edges
-// that it makes are likely to cost later.
+// Scores a node by the table entries that eliminating it takes, as a logarithm, plus a weight for
+// the edges that it adds, which make later tables larger.
 class TableScore {
  public:
-  TableScore(const CostInstance& instance, const InteractionGraph& graph) : graph_(&graph) {
+  TableScore(const CostInstance& instance, const InteractionGraph& graph, double fill_weight)
+      : graph_(&graph), fill_weight_(fill_weight) {
     for (std::size_t node = 0; node < instance.num_nodes(); ++node)
       weights_.push_back(std::log(static_cast<double>(instance.num_strategies(node))));
   }
@@ -25,7 +26,7 @@ class TableScore {
           fill += weights_[around[i]] * weights_[around[j]];
       }
     }
-    return log_entries(node) + kFillWeight * fill;
+    return log_entries(node) + fill_weight_ * fill;
   }
 
   double log_entries(std::uint32_t node) const {
@@ -39,27 +40,24 @@ class TableScore {
   std::size_t work() const { return work_; }
 
  private:
-  // The cost of a new edge, as a share of the product of the logarithms of its ends' sizes.
-  static constexpr double kFillWeight = 0.3;
-
   const InteractionGraph* graph_;
+  double fill_weight_;
   std::vector<double> weights_;
   std::size_t work_ = 0;
 };
 
-// Returns false if the tables would be too large, or if it takes too long to know.
-bool choose_order(const CostInstance& instance, double max_entries, EliminationOrder& order) {
-  // An order whose tables fit is found with far less work. More work means that the graph is wide.
-  constexpr std::size_t kMaxWork = 20'000'000;
-  constexpr std::size_t kWorkPerNode = 200;
-  const std::size_t max_work = kMaxWork + kWorkPerNode * instance.num_nodes();
+// Returns false if the tables would be too large, or if finding an order takes too much work.
+bool choose_order(const CostInstance& instance, double max_entries,
+                  const TableOrderParameters& parameters, EliminationOrder& order) {
+  const std::size_t max_work =
+      parameters.most_work + parameters.work_per_node * instance.num_nodes();
   order.graph().reset(instance.num_nodes());
   for (const CostInstance::Edge& edge : instance.edges()) {
     order.graph().add_neighbour(edge.first, edge.second);
     order.graph().add_neighbour(edge.second, edge.first);
   }
   order.graph().sort();
-  TableScore score(instance, order.graph());
+  TableScore score(instance, order.graph(), parameters.fill_weight);
   double total = 0;
   return order.choose(
       EliminationOrder::ScoreReach::kNeighboursOfThese,
@@ -73,9 +71,10 @@ bool choose_order(const CostInstance& instance, double max_entries, EliminationO
 
 }  // namespace
 
-std::optional<BucketTree> BucketTree::make(const CostInstance& instance, double max_entries) {
+std::optional<BucketTree> BucketTree::make(const CostInstance& instance, double max_entries,
+                                           const TableOrderParameters& parameters) {
   EliminationOrder order;
-  if (!choose_order(instance, max_entries, order)) return std::nullopt;
+  if (!choose_order(instance, max_entries, parameters, order)) return std::nullopt;
   BucketTree tree;
   tree.instance_ = &instance;
   std::vector<std::uint32_t> sizes;

@@ -12,13 +12,26 @@
 
 namespace shardwright::operators {
 
+// How the order of elimination is found. An order whose tables fit takes far less work than the
+// limit; more work means that the graph is wide.
+// Thread safety: a value.
+struct TableOrderParameters {
+  // The score of a node is the logarithm of the table entries that eliminating it takes, plus, for
+  // every edge that it adds, this part of the product of the logarithms of the sizes of its ends.
+  double fill_weight = 0.3;
+  // Pairs of neighbours that may be looked at: so many, and so many per node.
+  std::size_t most_work = 20'000'000;
+  std::size_t work_per_node = 200;
+};
+
 // The nodes of an instance in an order of elimination, and their edges as tables of the buckets.
 // Thread safety: const members may be called from any thread.
 class BucketTree {
  public:
   // Returns nothing if the tables would have more than `max_entries` entries before minimisation,
-  // or if finding that out takes too long.
-  static std::optional<BucketTree> make(const CostInstance& instance, double max_entries);
+  // or if finding an order takes too much work.
+  static std::optional<BucketTree> make(const CostInstance& instance, double max_entries,
+                                        const TableOrderParameters& parameters = {});
 
   const CostInstance& instance() const { return *instance_; }
   const Buckets& buckets() const { return buckets_; }  // variable = node

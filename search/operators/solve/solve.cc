@@ -21,34 +21,27 @@ namespace {
 
 using Choice = std::vector<std::uint32_t>;
 
-// Tables up to here take about a second.
-constexpr double kMaxTableEntries = 2e7;
-constexpr std::size_t kMaxLabels = 3'000'000;
-// Branch and bound reduces its subproblems anew each time: larger cores are left to the local
-// search.
-constexpr std::size_t kMaxBranchedStrategies = 30'000;
-
-// One run of the solver: the stages in order, the best choice and bound so far.
+// One call of solve(): the stages in order, with the best choice and bound so far.
+// Thread safety: one thread at a time.
 class Solver {
  public:
   Solver(const CostInstance& instance, Executor& executor, Budget& budget,
-         const SolveOptions& options)
-      : instance_(&instance), executor_(&executor), budget_(&budget), options_(&options) {}
+         const SolveOptions& options, const SolverParameters& parameters)
+      : instance_(&instance),
+        executor_(&executor),
+        budget_(&budget),
+        options_(&options),
+        parameters_(&parameters) {}
 
   SolveResult run() {
-    reduction_ = reduce(*instance_, *budget_);
+    reduction_ = reduce(*instance_, *budget_, {}, parameters_->reduce);
     if (reduction_.infeasible) return end(SolveStatus::kInfeasible);
     raise_bound(0);
-    if (const auto tree = BucketTree::make(core(), kMaxTableEntries)) {
-      if (take(search_exactly(*tree, std::nullopt, kMaxLabels, *budget_))) return end_proved();
-    }
+    if (solve_by_tables()) return end_proved();
     relax();
     if (is_proved()) return end_proved();
     if (!is_large()) {
-      const bool finished =
-          take(branch_and_bound(core(), best_, ~std::size_t{0}, *executor_, *budget_,
-                                [this](const ExactResult& result) { (void)take(result); }));
-      if (finished) return end_proved();
+      if (branch()) return end_proved();
     } else {
       improve();
     }
@@ -59,45 +52,60 @@ class Solver {
  private:
   const CostInstance& core() const { return *reduction_.core; }
 
-  bool is_large() const { return core().num_strategies() > kMaxBranchedStrategies; }
+  bool is_large() const { return core().num_strategies() > stages().most_branched_strategies; }
 
-  // A first choice, and bounds whose messages suggest better ones.
+  const StageParameters& stages() const { return parameters_->stages; }
+
+  // Returns true if the core is solved.
+  bool solve_by_tables() {
+    const auto tree = BucketTree::make(core(), stages().most_table_entries, parameters_->order);
+    return tree && take(search_exactly(*tree, std::nullopt, stages().most_labels, *budget_,
+                                       parameters_->exact));
+  }
+
+  // Returns true if the core is solved.
+  bool branch() {
+    return take(branch_and_bound(
+        core(), best_, ~std::size_t{0}, *executor_, *budget_,
+        [this](const ExactResult& result) { (void)take(result); }, *parameters_));
+  }
+
+  // Finds a first choice, then bounds whose messages suggest better ones.
   void relax() {
     graph_.emplace(core());
-    if (auto first = first_feasible(*graph_, *budget_, options_->seed)) {
+    if (auto first = first_feasible(*graph_, *budget_, options_->seed, parameters_->feasible)) {
       offer(*first);
-      descend(*graph_, *first, *budget_);
+      descend(*graph_, *first, *budget_, parameters_->descent);
       offer(std::move(*first));
     }
     if (is_large()) search_within_limits();
-    constexpr int kSweeps = 4;
-    DualAscent dual(core());
-    int rounds_left = kMaxRounds;
+    DualAscent dual(core(), {}, parameters_->dual);
+    int rounds_left = stages().most_rounds;
     for (int i = 0; i < rounds_left && !dual.stalled() && !is_over(); ++i) {
-      const double fallback = dual.bound() + std::max(1.0, std::abs(dual.bound()) * 0.05);
+      const double blind = std::max(1.0, std::abs(dual.bound()) * stages().blind_target);
       const std::uint64_t before = budget_->work_done();
-      dual.round(kSweeps, best_ ? core_cost_ : fallback, *budget_);
+      dual.round(stages().sweeps, best_ ? core_cost_ : dual.bound() + blind, *budget_);
       if (i == 0) rounds_left = worthwhile_rounds(budget_->work_done() - before);
       offer(dual.choice());
       raise_bound(dual.bound());
       if (is_proved()) break;
     }
     prices_ = dual.prices();
-    // What is forbidden has no way back.
+    // The local search never leaves a choice that takes something forbidden.
     if (evaluate(core(), dual.choice()).total() < kForbidden) relaxed_ = dual.choice();
   }
 
-  // Prices that have moved a few times only are worth nothing to the local search.
-  static int worthwhile_rounds(std::uint64_t work_per_round) {
-    const auto affordable = kMaxRelaxationWork / std::max<std::uint64_t>(work_per_round, 1);
-    if (affordable >= kMaxRounds) return kMaxRounds;
-    return affordable < kMinRounds ? 1 : static_cast<int>(affordable);
+  int worthwhile_rounds(std::uint64_t work_per_round) const {
+    const auto affordable = static_cast<double>(stages().most_relaxation_work /
+                                                std::max<std::uint64_t>(work_per_round, 1));
+    if (affordable >= stages().most_rounds) return stages().most_rounds;
+    return affordable < stages().least_rounds ? 1 : static_cast<int>(affordable);
   }
 
-  // The local search at its simplest, for an answer that is not too dear, soon.
+  // An early answer for large cores.
   void search_within_limits() {
     LocalSearchOptions options;
-    options.descent_passes = kDescentPasses;
+    options.descent_passes = stages().descent_passes;
     search_locally(std::move(options));
   }
 
@@ -105,23 +113,27 @@ class Solver {
     LocalSearchOptions options;
     options.prices = prices_;
     options.relaxed_start = relaxed_;
-    options.patience = kPatience;
+    options.patience = stages().patience;
     search_locally(std::move(options));
   }
 
   void search_locally(LocalSearchOptions options) {
     if (!best_) return;
     options.seed = options_->seed;
-    LocalSearch search(*graph_, *best_, executor_->workers(), std::move(options));
+    LocalSearch search(*graph_, *best_, executor_->workers(), std::move(options),
+                       parameters_->local);
     explore(search, *executor_, *budget_, [this](const LocalSearch& at) {
       if (at.best_cost() < core_cost_) offer({at.best().begin(), at.best().end()});
     });
   }
 
   bool is_over() const { return budget_->interrupted() || !budget_->work_left(); }
-  bool is_proved() const { return best_ && result_.lower_bound >= result_.objective * (1 - 1e-9); }
+  bool is_proved() const {
+    constexpr double kRounding = 1e-9;
+    return best_ && result_.lower_bound >= result_.objective * (1 - kRounding);
+  }
 
-  // What an exact method knows; whether it came to its end.
+  // Takes over what an exact method found and proved. Returns true if it finished.
   bool take(const ExactResult& exact) {
     if (exact.choice && exact.cost < core_cost_) offer(*exact.choice);
     if (exact.lower_bound < kForbidden) raise_bound(exact.lower_bound);
@@ -170,22 +182,17 @@ class Solver {
     return std::move(result_);
   }
 
-  static constexpr std::size_t kPatience = 2000;
-  static constexpr std::uint64_t kDescentPasses = 2;
-  static constexpr int kMaxRounds = 400;
-  static constexpr int kMinRounds = 60;
-  static constexpr std::uint64_t kMaxRelaxationWork = 4'000'000'000;
-
   const CostInstance* instance_;
   Executor* executor_;
   Budget* budget_;
   const SolveOptions* options_;
+  const SolverParameters* parameters_;
   Reduction reduction_;
   std::optional<ChoiceGraph> graph_;  // of the core
   std::optional<Choice> best_;        // for the core
   double core_cost_ = kForbidden;
   std::vector<double> prices_;
-  Choice relaxed_;  // what the messages of the dual suggest, whatever it holds
+  Choice relaxed_;  // suggested by the messages of the dual ascent; may exceed limits
   bool started_ = false;
   SolveResult result_;
 };
@@ -193,8 +200,8 @@ class Solver {
 }  // namespace
 
 SolveResult solve(const CostInstance& instance, Executor& executor, Budget& budget,
-                  const SolveOptions& options) {
-  return Solver(instance, executor, budget, options).run();
+                  const SolveOptions& options, const SolverParameters& parameters) {
+  return Solver(instance, executor, budget, options, parameters).run();
 }
 
 }  // namespace shardwright::operators

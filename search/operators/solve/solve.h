@@ -8,14 +8,15 @@
 #include "core/operators/instance/cost_instance.h"
 #include "search/budget.h"
 #include "search/executor.h"
+#include "search/operators/solve/parameters/solver_parameters.h"
 
 namespace shardwright::operators {
 
 enum class SolveStatus : std::uint8_t {
   kOptimal,     // proved: no choice is cheaper by more than rounding
-  kFeasible,    // the budget ended before the proof
+  kFeasible,    // a choice, without a proof that it is optimal
   kInfeasible,  // proved: no choice is within the limits
-  kUnknown,     // the budget ended before anything was found
+  kUnknown,     // no choice was found, and no proof that there is none
 };
 
 struct SolveResult {
@@ -32,9 +33,9 @@ struct SolveOptions {
   std::function<void(const SolveResult&)> on_progress;
 };
 
-// Deterministic under a work limit for any number of workers; a deadline or a stop gives that up.
-// Work is counted in strategy evaluations.
+// The result depends on seed and work limit, not on the number of workers, unless a deadline or a
+// stop ends the search. Work is counted in strategy evaluations.
 SolveResult solve(const CostInstance& instance, Executor& executor, Budget& budget,
-                  const SolveOptions& options = {});
+                  const SolveOptions& options = {}, const SolverParameters& parameters = {});
 
 }  // namespace shardwright::operators

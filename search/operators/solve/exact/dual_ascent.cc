@@ -8,7 +8,7 @@
 namespace shardwright::operators {
 namespace {
 
-// Smallest sum of two columns; four minima side by side do not wait for each other.
+// The least sum of two columns. Four independent minima keep the processor from waiting.
 double least_sum(const double* a, const double* b, std::size_t size) {
   std::array<double, 4> least;
   least.fill(kForbidden);
@@ -24,8 +24,10 @@ double least_sum(const double* a, const double* b, std::size_t size) {
 
 }  // namespace
 
-DualAscent::DualAscent(const CostInstance& instance, std::vector<double> prices)
+DualAscent::DualAscent(const CostInstance& instance, std::vector<double> prices,
+                       const DualAscentParameters& parameters)
     : instance_(&instance),
+      parameters_(parameters),
       links_(instance.num_nodes()),
       earlier_(instance.num_nodes(), 0),
       prices_(std::move(prices)) {
@@ -56,7 +58,7 @@ DualAscent::DualAscent(const CostInstance& instance, std::vector<double> prices)
   apply_prices();
 }
 
-// The node's costs with all messages to it.
+// Adds all messages to the node to its costs.
 void DualAscent::gather(std::uint32_t node) {
   const std::uint32_t size = instance_->num_strategies(node);
   const double* costs = costs_.data() + first_cost_[node];
@@ -67,7 +69,7 @@ void DualAscent::gather(std::uint32_t node) {
   }
 }
 
-// The least of the message, which is taken off it.
+// Sends a message along the link and subtracts its least element, which is returned.
 double DualAscent::send(std::uint32_t node, const Link& link, double share) {
   const std::uint32_t size = instance_->num_strategies(node);
   const std::uint32_t other_size = instance_->num_strategies(link.other);
@@ -78,7 +80,7 @@ double DualAscent::send(std::uint32_t node, const Link& link, double share) {
     const double own = share * gathered_[s] - to_own[s];
     sent_[s] = own < kForbidden ? own : kForbidden;
   }
-  // Along the rows of the matrix, whichever side they are.
+  // Either way the inner loop runs along the rows of the matrix.
   if (link.own_stride == 1) {
     for (std::uint32_t k = 0; k < other_size; ++k) {
       to_other[k] = least_sum(sent_.data(), link.costs + k * link.other_stride, size);
@@ -99,8 +101,9 @@ double DualAscent::send(std::uint32_t node, const Link& link, double share) {
   return least;
 }
 
-// The sum of what is taken off nodes and messages. After a pass forward and one backward it is a
-// bound: the minimum over chains of nodes in order, into which the edges are divided.
+// Returns the sum of all that was subtracted from nodes and messages. After a pass forward and one
+// backward it is a lower bound: the edges are divided into chains of nodes in order, and the sum is
+// that of the minima over the chains.
 double DualAscent::pass(bool forward) {
   double sum = 0;
   double magnitude = 0;
@@ -133,12 +136,13 @@ double DualAscent::pass(bool forward) {
   for (std::size_t t = 0; t < prices_.size(); ++t) {
     take(-prices_[t] * static_cast<double>(instance_->limits()[t]));
   }
-  // Rounding, generously: relative to what was added up, not to the sum.
+  // A generous allowance for rounding, relative to the magnitude of what was added up.
   constexpr double kRounding = 1e-13;
   return sum - kRounding * magnitude;
 }
 
-// Each node takes the strategy that is best for what earlier ones took and what later ones say.
+// Each node takes the best strategy given the choice of earlier neighbours and the messages of
+// later ones.
 void DualAscent::decode() {
   for (std::uint32_t node = 0; node < links_.size(); ++node) {
     const double* costs = costs_.data() + first_cost_[node];
@@ -174,7 +178,8 @@ void DualAscent::apply_prices() {
   }
 }
 
-// Towards the target (Polyak); only the time points with the largest excess of each stretch move.
+// A step towards the target (Polyak). Moves the prices that are not 0 and, of each stretch of time,
+// that of the worst exceeded time point.
 void DualAscent::move_prices(double target) {
   const std::size_t size = prices_.size();
   const std::vector<std::int64_t> held = held_bytes(*instance_, choice_);
@@ -182,7 +187,7 @@ void DualAscent::move_prices(double target) {
   for (std::size_t t = 0; t < size; ++t) {
     excess[t] = static_cast<double>(held[t] - instance_->limits()[t]);
   }
-  const std::size_t stretch = std::max<std::size_t>(1, size / 64);
+  const std::size_t stretch = std::max<std::size_t>(1, size / parameters_.stretches);
   double norm = 0;
   std::vector<std::size_t> moved;
   for (std::size_t begin = 0; begin < size; begin += stretch) {
@@ -216,9 +221,8 @@ void DualAscent::round(int sweeps, double target, Budget& budget) {
   for (const CostInstance::Edge& edge : instance_->edges())
     entries += instance_->matrix(edge).size();
   budget.spend(entries * static_cast<std::uint64_t>(2 * sweeps + 1));
-  // Closing a ten-thousandth of the gap is progress.
-  constexpr double kProgress = 1e-4;
-  idle_ = bound > bound_ + kProgress * std::max(0.0, target - bound_) ? 0 : idle_ + 1;
+  const double progress = parameters_.progress * std::max(0.0, target - bound_);
+  idle_ = bound > bound_ + progress ? 0 : idle_ + 1;
   if (bound > bound_) {
     bound_ = bound;
     best_prices_ = prices_;
@@ -228,9 +232,8 @@ void DualAscent::round(int sweeps, double target, Budget& budget) {
     if (idle_ > 0) step_ /= 2;
     return;
   }
-  constexpr int kPatience = 8;
-  if (idle_ >= kPatience) {
-    step_ *= 0.7;
+  if (idle_ >= parameters_.patience) {
+    step_ *= parameters_.step_decay;
     idle_ = 0;
     prices_ = best_prices_;
     apply_prices();

@@ -25,18 +25,18 @@ double dearest(const CostInstance& instance) {
   return sum;
 }
 
-// Rounding of sums in another order.
+// The sum of the same costs in another order differs by less than this part.
 constexpr double kRounding = 1e-11;
 
-// The cheapest choice below the cutoff within the limits of the prices' time points. Rises towards
-// the cutoff in steps: the lists grow steeply with what their choices may cost, and a choice that
-// is cheap enough to be found in short lists is proved by them. False where the lists become too
-// long; `choice` is empty where there is none. Raises the bound of the result.
-bool search_in_steps(LabelSearch& labels, double bound, double cutoff, Budget& budget,
-                     ExactResult& result, std::vector<std::uint32_t>& choice) {
-  constexpr double kGrowth = 2;
-  // Where no choice is known, the cutoff is far too high.
-  double step = (cutoff - bound) / (result.choice ? 16 : 4096);
+// Finds the cheapest choice below the cutoff that is within the limits of the time points with
+// prices; `choice` stays empty if there is none. Searches below limits that rise in steps from the
+// bound to the cutoff, and raises the bound of the result with them. Returns false if the lists
+// become too long.
+bool search_in_steps(LabelSearch& labels, const LabelParameters& parameters, double bound,
+                     double cutoff, Budget& budget, ExactResult& result,
+                     std::vector<std::uint32_t>& choice) {
+  double step = (cutoff - bound) /
+                (result.choice ? parameters.first_step_parts : parameters.blind_first_step_parts);
   for (;;) {
     choice.clear();
     const double limit = std::min(bound + step, cutoff);
@@ -52,7 +52,7 @@ bool search_in_steps(LabelSearch& labels, double bound, double cutoff, Budget& b
     }
     result.lower_bound = std::max(result.lower_bound, limit);
     if (last) return true;
-    step *= kGrowth;
+    step *= parameters.step_growth;
   }
 }
 
@@ -60,7 +60,8 @@ bool search_in_steps(LabelSearch& labels, double bound, double cutoff, Budget& b
 
 ExactResult search_exactly(const BucketTree& tree,
                            const std::optional<std::vector<std::uint32_t>>& start,
-                           std::size_t max_labels, Budget& budget) {
+                           std::size_t max_labels, Budget& budget,
+                           const ExactParameters& parameters) {
   const CostInstance& instance = tree.instance();
   ExactResult result;
   const double ceiling = dearest(instance) * (1 + kRounding) + 1;
@@ -69,23 +70,24 @@ ExactResult search_exactly(const BucketTree& tree,
     result.choice = start;
     result.cost = evaluate(instance, *start).total();
   }
-  MemoryPrices prices(tree, result);
+  MemoryPrices prices(tree, result, parameters.memory_prices);
   while (!budget.interrupted()) {
     prices.raise(budget);
     result.lower_bound = std::max(result.lower_bound, std::min(prices.bound(), result.cost));
     const double cutoff = result.cost * (1 - kRounding);
     result.finished = prices.bound() >= cutoff;
     if (result.finished || budget.interrupted()) break;
-    LabelSearch labels(tree, prices, max_labels);
+    LabelSearch labels(tree, prices, max_labels, parameters.labels);
     std::vector<std::uint32_t> choice;
-    if (!search_in_steps(labels, prices.bound(), cutoff, budget, result, choice)) break;
+    if (!search_in_steps(labels, parameters.labels, prices.bound(), cutoff, budget, result, choice))
+      break;
     if (choice.empty()) {
       result.finished = true;
       result.lower_bound = result.cost;
       break;
     }
     const CostEvaluation evaluation = evaluate(instance, choice);
-    // Cheapest within the limits of the time points taken in, so a bound; optimal if within all.
+    // The cheapest under some of the limits, so a bound; optimal if within all of them.
     result.lower_bound = std::max(result.lower_bound, evaluation.total() * (1 - kRounding));
     if (evaluation.feasible()) {
       result.choice = choice;

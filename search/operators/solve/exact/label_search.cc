@@ -6,24 +6,19 @@
 #include <numeric>
 
 namespace shardwright::operators {
-namespace {
 
-// Of bytes; what they cost.
-constexpr std::uint64_t kComparisonsPerCombination = 8;
-// What all calls together may take.
-constexpr std::uint64_t kCombinationsPerLabel = 16;
-
-}  // namespace
 void LabelSearch::Labels::clear() {
   list.clear();
   bytes.clear();
   parts.clear();
 }
 
-LabelSearch::LabelSearch(const BucketTree& tree, const MemoryPrices& memory, std::size_t max_labels)
+LabelSearch::LabelSearch(const BucketTree& tree, const MemoryPrices& memory, std::size_t max_labels,
+                         const LabelParameters& parameters)
     : tree_(&tree),
       memory_(&memory),
       max_labels_(max_labels),
+      parameters_(parameters),
       rows_(memory.times().size()),
       granted_(memory.granted(memory.prices())),
       costs_(memory.priced_costs(memory.prices())),
@@ -56,9 +51,10 @@ LabelSearch::End LabelSearch::run(double cutoff, Budget& budget) {
   return fits ? pick() : End::kGivenUp;
 }
 
-// Whether lists and what was done for them are still within bounds.
+// Returns false if the lists, or the work done for them, have become too much.
 bool LabelSearch::affordable(std::size_t num_labels) const {
-  return num_labels <= max_labels_ && combinations_ <= kCombinationsPerLabel * max_labels_;
+  return num_labels <= max_labels_ &&
+         combinations_ <= parameters_.combinations_per_label * max_labels_;
 }
 
 bool LabelSearch::list_entry(std::uint32_t b, std::size_t entry, std::span<const double> sums) {
@@ -78,7 +74,7 @@ bool LabelSearch::list_entry(std::uint32_t b, std::size_t entry, std::span<const
   return affordable(labels_.list.size());
 }
 
-// The node's own cost and bytes, and the children's labels to combine them with.
+// Begins with the node's own cost and bytes, and collects the children's labels to combine with.
 void LabelSearch::begin_label(std::uint32_t b, std::uint32_t s, double sum) {
   const Buckets& buckets = tree_->buckets();
   const Buckets::Bucket& bucket = buckets[b];
@@ -111,7 +107,7 @@ bool LabelSearch::combine_all(double outside) {
   return true;
 }
 
-// Every partial label with every label of the child.
+// Combines every partial label with every label of the child.
 bool LabelSearch::combine(std::size_t c, double outside) {
   const auto [range, least] = children_[c];
   next_.clear();
@@ -143,7 +139,7 @@ bool LabelSearch::combine(std::size_t c, double outside) {
   return true;
 }
 
-// Keeps the labels of order_, in that order.
+// Keeps the labels listed in order_, in that order.
 void LabelSearch::keep(Labels& labels, std::size_t num_parts) {
   kept_.clear();
   for (const std::uint32_t i : order_) {
@@ -156,7 +152,8 @@ void LabelSearch::keep(Labels& labels, std::size_t num_parts) {
   std::swap(labels, kept_);
 }
 
-// Keeps those that no other beats in cost and in bytes at every time, by priced cost.
+// Keeps the labels that no other one beats in cost and in bytes at every time point, in order of
+// priced cost.
 void LabelSearch::remove_dominated(Labels& labels, std::size_t num_parts) {
   if (labels.list.size() < 2) return;
   by_cost_.resize(labels.list.size());
@@ -176,7 +173,8 @@ void LabelSearch::remove_dominated(Labels& labels, std::size_t num_parts) {
     // With a single time point, the last kept is the lightest so far.
     const auto first = rows_ == 1 && !order_.empty() ? order_.end() - 1 : order_.begin();
     const auto beaten_by = std::find_if(first, order_.end(), lighter);
-    combinations_ += static_cast<std::uint64_t>(beaten_by - first) / kComparisonsPerCombination;
+    combinations_ +=
+        static_cast<std::uint64_t>(beaten_by - first) / parameters_.comparisons_per_combination;
     if (beaten_by == order_.end()) order_.push_back(i);
   }
   std::sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -195,7 +193,7 @@ void LabelSearch::append(const Labels& from, Labels& to, std::size_t num_parts) 
   to.parts.insert(to.parts.end(), from.parts.begin(), from.parts.end());
 }
 
-// One label per root, all of them within the limits together.
+// Combines one label per root such that together they are within the limits.
 LabelSearch::End LabelSearch::pick() {
   std::vector<std::uint32_t> roots;
   partial_.clear();

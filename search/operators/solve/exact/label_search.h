@@ -1,5 +1,4 @@
-// Lists the partial choices over a bucket tree that may be part of something cheap and within
-// limits.
+// Finds the cheapest choice within limits by listing partial choices over a bucket tree.
 #pragma once
 
 #include <cstddef>
@@ -12,23 +11,31 @@
 #include "search/budget.h"
 #include "search/operators/elimination/bucket_tables.h"
 #include "search/operators/solve/exact/memory_prices.h"
+#include "search/operators/solve/parameters/exact_parameters.h"
 
 namespace shardwright::operators {
 
-// Partial choices, each with its cost and its bytes at the time points of the prices, bucket by
-// bucket; dropped where the priced cost to complete them is too much, or where another one is
-// neither dearer nor heavier. Keeps its tables of bounds from call to call. Source: Handler and
-// Zang, A dual algorithm for the constrained shortest path problem, 1980. Thread safety: none.
+// Lists partial choices bucket by bucket, each with its cost and its bytes at the time points that
+// have prices. A partial choice is dropped if the least priced cost to complete it reaches the
+// cutoff, or if another one is neither dearer nor heavier. Keeps its tables of bounds from call to
+// call.
+// Source: Handler and Zang, A dual algorithm for the constrained shortest path problem, 1980.
+// Thread safety: one thread at a time.
 class LabelSearch {
  public:
-  // At most `max_labels` partial choices are kept at a time; what may be done for them is in
-  // proportion.
-  LabelSearch(const BucketTree& tree, const MemoryPrices& memory, std::size_t max_labels);
+  // At most `max_labels` partial choices are kept at a time. The work of all calls together is
+  // limited in proportion.
+  LabelSearch(const BucketTree& tree, const MemoryPrices& memory, std::size_t max_labels,
+              const LabelParameters& parameters = {});
 
-  enum class End : std::uint8_t { kFound, kNothing, kGivenUp };
-  // The cheapest choice of a priced cost below `cutoff` that is within the limits of the prices'
-  // time points. Whatever is cheaper than the cutoff has such a priced cost. Work: combinations
-  // looked at.
+  enum class End : std::uint8_t {
+    kFound,
+    kNothing,  // proved: there is no such choice
+    kGivenUp,  // too many partial choices, or the budget ended
+  };
+  // Finds the cheapest choice of a priced cost below `cutoff` that is within the limits of the time
+  // points with prices. Every choice within these limits that costs less than the cutoff has such a
+  // priced cost. Work is counted in combinations of partial choices.
   End run(double cutoff, Budget& budget);
 
   // After kFound.
@@ -38,11 +45,11 @@ class LabelSearch {
  private:
   struct Label {
     double cost = 0;
-    double priced = 0;  // with everything that is not in it at its least
+    double priced = 0;  // priced cost of the cheapest completion within the bucket tables
     std::uint32_t strategy = 0;
-    std::uint32_t parts = 0;  // first of the labels of the children that it is made of
+    std::uint32_t parts = 0;  // first of its labels of children
   };
-  // Labels in columns; each is made of `num_parts` labels of children.
+  // Labels by column: each is made of `num_parts` labels of children.
   struct Labels {
     std::vector<Label> list;
     std::vector<std::int64_t> bytes;
@@ -73,7 +80,8 @@ class LabelSearch {
   const BucketTree* tree_;
   const MemoryPrices* memory_;
   std::size_t max_labels_;
-  std::size_t rows_;
+  LabelParameters parameters_;
+  std::size_t rows_;                  // time points with prices
   std::vector<std::int64_t> limits_;  // by row
   double granted_;                    // price times limit
   std::vector<double> costs_;         // priced

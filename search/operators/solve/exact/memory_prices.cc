@@ -5,8 +5,9 @@
 
 namespace shardwright::operators {
 
-MemoryPrices::MemoryPrices(const BucketTree& tree, ExactResult& best)
-    : tree_(&tree), best_(&best), tables_(tree) {}
+MemoryPrices::MemoryPrices(const BucketTree& tree, ExactResult& best,
+                           const MemoryPriceParameters& parameters)
+    : tree_(&tree), best_(&best), parameters_(parameters), tables_(tree) {}
 
 std::int64_t MemoryPrices::bytes(std::size_t i, std::uint32_t node, std::uint32_t strategy) const {
   return bytes_[i][tree_->first_cost(node) + strategy];
@@ -36,7 +37,7 @@ double MemoryPrices::granted(std::span<const double> prices) const {
   return sum;
 }
 
-// The priced minimum, a lower bound.
+// Returns the least priced cost, a lower bound, and a choice that has it.
 double MemoryPrices::evaluate(std::span<const double> prices, std::vector<std::uint32_t>& choice) {
   const std::vector<double> costs = priced_costs(prices);
   const double bound = tables_.minimize(costs, choice) - granted(prices);
@@ -47,7 +48,7 @@ double MemoryPrices::evaluate(std::span<const double> prices, std::vector<std::u
   return bound;
 }
 
-// Keeps a choice that is within all limits where it is the cheapest.
+// Keeps the choice if it is within all limits and cheaper than the best.
 void MemoryPrices::offer(const std::vector<std::uint32_t>& choice) {
   const CostEvaluation evaluation = operators::evaluate(tree_->instance(), choice);
   if (!evaluation.feasible() || evaluation.total() >= best_->cost) return;
@@ -56,7 +57,6 @@ void MemoryPrices::offer(const std::vector<std::uint32_t>& choice) {
 }
 
 bool MemoryPrices::take_in(std::span<const std::uint32_t> choice) {
-  constexpr std::size_t kAtOnce = 4;
   const CostInstance& instance = tree_->instance();
   const std::size_t size = instance.limits().size();
   const std::vector<std::int64_t> held = held_bytes(instance, choice);
@@ -69,8 +69,8 @@ bool MemoryPrices::take_in(std::span<const std::uint32_t> choice) {
   std::vector<std::uint32_t> near;
   for (const auto& [excess, time] : over) {
     if (std::find(times_.begin(), times_.end(), time) != times_.end()) continue;
-    // Neighbouring time points are much alike; one of them will do for now.
-    const auto distance = static_cast<std::uint32_t>(size / 64);
+    // Neighbouring time points hold much the same; one of them will do for now.
+    const auto distance = static_cast<std::uint32_t>(size / parameters_.stretches);
     const std::uint32_t at = time;
     if (std::any_of(near.begin(), near.end(), [&](std::uint32_t other) {
           return (other > at ? other - at : at - other) <= distance;
@@ -90,7 +90,7 @@ bool MemoryPrices::take_in(std::span<const std::uint32_t> choice) {
     }
     best_prices_.push_back(0);
     any = true;
-    if (near.size() == kAtOnce) break;
+    if (near.size() == parameters_.times_at_once) break;
   }
   return any;
 }
@@ -122,11 +122,10 @@ void MemoryPrices::raise(Budget& budget) {
   raise_all(budget);
 }
 
-// The bound is concave and piecewise linear in one price: the lines of a choice on either side meet
-// above the next breakpoint. Ends at the maximum, or where another time point comes in.
+// The bound is concave and piecewise linear in one price. Each choice gives a line; the lines of a
+// choice over and one under the limit meet at the next price to try. Ends at the maximum, or when
+// another time point is added.
 void MemoryPrices::raise_single(Budget& budget) {
-  constexpr int kMaxSteps = 60;
-  constexpr double kFirstStep = 1e-6;
   std::vector<std::uint32_t> choice;
   double over_cost = 0;
   double over_bytes = 0;
@@ -134,7 +133,7 @@ void MemoryPrices::raise_single(Budget& budget) {
   double under_cost = 0;
   double under_bytes = 0;
   std::vector<double> price{0};
-  for (int i = 0; i < kMaxSteps && !budget.interrupted(); ++i) {
+  for (int i = 0; i < parameters_.most_single_steps && !budget.interrupted(); ++i) {
     evaluate(price, choice);
     offer(choice);
     budget.spend(tree_->num_costs());
@@ -155,22 +154,22 @@ void MemoryPrices::raise_single(Budget& budget) {
     if (have_under) {
       price[0] = (under_cost - over_cost) / (over_bytes - under_bytes);
     } else {
-      if (bound_ > best_->cost) return;  // not even the lightest choice is within the limit
-      price[0] = std::max(price[0] * 8, kFirstStep * std::max(over_cost, 1.0) / over_bytes);
+      if (bound_ > best_->cost) return;  // even the lightest choice exceeds the limit
+      price[0] = std::max(price[0] * parameters_.price_growth,
+                          parameters_.first_price * std::max(over_cost, 1.0) / over_bytes);
     }
   }
 }
 
-// Subgradient steps towards the best known cost (Polyak), shortened while the bound does not rise.
+// Subgradient steps towards the best known cost (Polyak), shortened when the bound stops rising.
 void MemoryPrices::raise_all(Budget& budget) {
-  constexpr int kMaxSteps = 200;
-  constexpr int kPatience = 6;
   std::vector<std::uint32_t> choice;
   std::vector<double> prices = best_prices_;
   prices.resize(times_.size(), 0);
   double scale = 1;
   int idle = 0;
-  for (int i = 0; i < kMaxSteps && scale > 1e-4 && !budget.interrupted(); ++i) {
+  for (int i = 0; i < parameters_.most_steps && scale > parameters_.least_step; ++i) {
+    if (budget.interrupted()) return;
     const double before = bound_;
     const double bound = evaluate(prices, choice);
     budget.spend(tree_->num_costs());
@@ -184,15 +183,15 @@ void MemoryPrices::raise_all(Budget& budget) {
     }
     if (norm == 0) return;  // the choice is optimal for these time points
     idle = bound_ > before * (1 + 1e-9) ? 0 : idle + 1;
-    if (idle >= kPatience) {
+    if (idle >= parameters_.patience) {
       scale /= 2;
       idle = 0;
       prices = best_prices_;
       prices.resize(times_.size(), 0);
       continue;
     }
-    const double target =
-        best_->cost < kForbidden ? best_->cost : bound + std::max(std::abs(bound) * 0.01, 1.0);
+    const double blind = bound + std::max(std::abs(bound) * parameters_.blind_target, 1.0);
+    const double target = best_->cost < kForbidden ? best_->cost : blind;
     const double step = scale * std::max(target - bound, std::abs(target) * 1e-9) / norm;
     for (std::size_t k = 0; k < over.size(); ++k) {
       prices[k] = std::max(0.0, prices[k] + step * over[k]);

@@ -8,28 +8,32 @@
 #include "search/budget.h"
 #include "search/operators/elimination/bucket_tables.h"
 #include "search/operators/solve/exact/exact_search.h"
+#include "search/operators/solve/parameters/exact_parameters.h"
 
 namespace shardwright::operators {
 
-// Maximises the least priced cost over the prices. Time points are taken in when a choice exceeds
-// their limit.
-// Thread safety: none.
+// Maximises the least priced cost over the prices, which is the best lower bound that prices can
+// give. A time point gets a price once a choice exceeds its limit.
+// Thread safety: one thread at a time.
 class MemoryPrices {
  public:
-  MemoryPrices(const BucketTree& tree, ExactResult& best);
+  MemoryPrices(const BucketTree& tree, ExactResult& best,
+               const MemoryPriceParameters& parameters = {});
 
-  // Improves the bound and the prices until neither moves, the budget ends or optimality is proved.
+  // Improves the bound and the prices until they no longer move, the budget ends or optimality is
+  // proved. Better choices within the limits are kept in `best`.
   void raise(Budget& budget);
-  // Takes in time points, not yet taken in, whose limit the choice exceeds; whether there was one.
+  // Adds some of the time points without a price whose limit the choice exceeds. Returns false if
+  // there is none.
   bool take_in(std::span<const std::uint32_t> choice);
 
-  // Time points, with their prices and limits, and the priced node costs.
+  // The time points with a price, and the prices that gave the bound, by index of times().
   const std::vector<std::uint32_t>& times() const { return times_; }
   const std::vector<double>& prices() const { return best_prices_; }
   std::int64_t limit(std::size_t i) const { return tree_->instance().limits()[times_[i]]; }
   std::int64_t bytes(std::size_t i, std::uint32_t node, std::uint32_t strategy) const;
   std::vector<double> priced_costs(std::span<const double> prices) const;
-  // Sum of price times limit.
+  // The sum of price times limit, which the priced cost overstates.
   double granted(std::span<const double> prices) const;
   double bound() const { return bound_; }
   BucketTables& tables() { return tables_; }
@@ -43,10 +47,10 @@ class MemoryPrices {
 
   const BucketTree* tree_;
   ExactResult* best_;
+  MemoryPriceParameters parameters_;
   BucketTables tables_;
   std::vector<std::uint32_t> times_;
-  std::vector<std::vector<std::int64_t>>
-      bytes_;  // by time taken in, then flat by node and strategy
+  std::vector<std::vector<std::int64_t>> bytes_;  // by index of times_, then node and strategy
   std::vector<double> best_prices_;
   double bound_ = 0;
 };

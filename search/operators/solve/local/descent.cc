@@ -8,10 +8,6 @@
 namespace shardwright::operators {
 namespace {
 
-constexpr int kMaxPasses = 20;
-// Of what the first pass gains; one that gains less is the last.
-constexpr double kLeastGain = 1e-3;
-
 // Thread safety: none.
 class Descent {
  public:
@@ -40,7 +36,7 @@ class Descent {
     }
   }
 
-  // Where the node holds something, nothing may be exceeded.
+  // Only where the node holds bytes can it have exceeded a limit.
   bool within_limits(std::uint32_t n) const {
     const auto usages = graph_.usages(n);
     return std::all_of(usages.begin(), usages.end(), [&](const ChoiceGraph::Usage& usage) {
@@ -86,13 +82,15 @@ class Descent {
 
 }  // namespace
 
-void descend(const ChoiceGraph& graph, std::vector<std::uint32_t>& choice, Budget& budget) {
+void descend(const ChoiceGraph& graph, std::vector<std::uint32_t>& choice, Budget& budget,
+             const DescentParameters& parameters) {
   Descent descent(graph, choice);
   double first = 0;
-  for (int pass = 0; pass < kMaxPasses && budget.work_left() && !budget.interrupted(); ++pass) {
+  for (int pass = 0; pass < parameters.most_passes; ++pass) {
+    if (!budget.work_left() || budget.interrupted()) return;
     const double gain = descent.pass(budget);
     if (pass == 0) first = gain;
-    if (gain <= kLeastGain * first) return;
+    if (gain <= parameters.least_gain * first) return;
   }
 }
 

@@ -18,20 +18,15 @@
 namespace shardwright::operators {
 namespace {
 
-constexpr int kMaxRounds = 60;
-constexpr int kMaxRestarts = 40;
-// So many begin with the nodes whose strategies differ most in weighted bytes, the others anywhere.
-constexpr int kSteeredRestarts = 20;
-// Strategies of a node whose consequences are tried.
-constexpr std::size_t kMaxTrials = 24;
-
 // Thread safety: one thread at a time.
 class FeasibleAssignment {
  public:
-  FeasibleAssignment(const ChoiceGraph& graph, Budget& budget, std::uint64_t seed)
+  FeasibleAssignment(const ChoiceGraph& graph, Budget& budget, std::uint64_t seed,
+                     const FeasibleParameters& parameters)
       : graph_(graph),
         budget_(budget),
         seed_(seed),
+        parameters_(parameters),
         domains_(graph),
         importance_(graph.limits().size(), 1.0),
         weight_(graph.num_strategies()),
@@ -41,7 +36,7 @@ class FeasibleAssignment {
     if (!domains_.make_consistent()) return std::nullopt;
     consistent_ = domains_.removals().size();
     weigh_times(held_at_least());
-    for (int round = 0; round < kMaxRounds; ++round) {
+    for (int round = 0; round < parameters_.most_rounds; ++round) {
       if (budget_.interrupted() || !budget_.work_left()) break;
       weigh_strategies();
       const bool assigned = assign_all();
@@ -59,7 +54,7 @@ class FeasibleAssignment {
   }
 
  private:
-  // What the lightest strategies left hold, relative to the limit, by time point.
+  // By time point, the bytes of the lightest strategies left as a part of the limit.
   std::vector<double> held_at_least() const {
     const auto limits = graph_.limits();
     std::vector<std::int64_t> change(limits.size() + 1, 0);
@@ -78,7 +73,7 @@ class FeasibleAssignment {
     std::int64_t sum = 0;
     for (std::size_t t = 0; t < limits.size(); ++t) {
       sum += change[t];
-      // Rounding may not hide an excess.
+      // Rounding must not hide an excess.
       held[t] = sum > limits[t]
                     ? std::max(1.0 + 1e-9, static_cast<double>(sum) /
                                                std::max(1.0, static_cast<double>(limits[t])))
@@ -91,11 +86,11 @@ class FeasibleAssignment {
   void weigh_times(const std::vector<double>& held) {
     double largest = 0;
     for (std::size_t t = 0; t < held.size(); ++t) {
-      importance_[t] *= std::pow(std::max(held[t], 0.01), 12.0);
+      importance_[t] *= std::pow(std::max(held[t], parameters_.least_fill), parameters_.fill_power);
       largest = std::max(largest, importance_[t]);
     }
     for (double& importance : importance_)
-      importance = std::max(importance / largest, 1e-6);
+      importance = std::max(importance / largest, parameters_.least_weight);
   }
 
   void weigh_strategies() {
@@ -129,7 +124,7 @@ class FeasibleAssignment {
   }
 
   bool assign_all() {
-    for (int restart = 0; restart <= kMaxRestarts; ++restart) {
+    for (int restart = 0; restart <= parameters_.most_restarts; ++restart) {
       domains_.undo_to(consistent_);
       least_.resize(graph_.num_nodes());
       for (std::uint32_t n = 0; n < graph_.num_nodes(); ++n)
@@ -138,7 +133,7 @@ class FeasibleAssignment {
       std::iota(order.begin(), order.end(), 0U);
       std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
         if (failures_[a] != failures_[b]) return failures_[a] > failures_[b];
-        if (restart < kSteeredRestarts) return spread_[a] > spread_[b];
+        if (restart < parameters_.steered_restarts) return spread_[a] > spread_[b];
         const std::uint64_t salt = seed_ + restarts_;
         return RandomGenerator::bits_at(salt, a) < RandomGenerator::bits_at(salt, b);
       });
@@ -147,7 +142,7 @@ class FeasibleAssignment {
         if (domains_.left(n) == 1) continue;
         if (!assign(n)) {
           ++failures_[n];
-          // The others go on, so that one restart takes in all that fail.
+          // Goes on, so that one restart learns of all nodes that fail.
           complete = false;
         }
         if (budget_.interrupted()) return false;
@@ -158,7 +153,7 @@ class FeasibleAssignment {
     return false;
   }
 
-  // What the assignment adds to the least weight of all nodes.
+  // What the removals since `mark` add to the least weights of the nodes.
   double consequences(std::size_t mark) {
     double more = 0;
     const auto& removals = domains_.removals();
@@ -187,8 +182,8 @@ class FeasibleAssignment {
     double least = std::numeric_limits<double>::infinity();
     std::size_t found = 0;
     for (const std::uint32_t s : candidates_) {
-      // No consequence makes up for its own weight.
-      if (found >= kMaxTrials || weight[s] - least_[n] >= least) break;
+      // Consequences only add weight, so no later candidate can be the least.
+      if (found >= parameters_.most_trials || weight[s] - least_[n] >= least) break;
       if (domains_.assign(n, s)) {
         ++found;
         const double more = consequences(mark);
@@ -219,14 +214,15 @@ class FeasibleAssignment {
   const ChoiceGraph& graph_;
   Budget& budget_;
   std::uint64_t seed_;
+  const FeasibleParameters& parameters_;
   std::uint64_t restarts_ = 0;
   std::uint64_t spent_ = 0;
   ConsistentDomains domains_;
   std::size_t consistent_ = 0;      // removals that hold for every choice
-  std::vector<double> importance_;  // of a byte, by time point
-  std::vector<double> weight_;      // of what it holds, by strategy
+  std::vector<double> importance_;  // of a byte, by time point; 1 = the most important
+  std::vector<double> weight_;      // of the bytes held, by strategy
   std::vector<double> spread_;      // between the heaviest and the lightest, by node
-  std::vector<double> least_;       // weight of what is left, by node
+  std::vector<double> least_;       // weight of the lightest strategy left, by node
   std::vector<std::uint32_t> failures_;
   std::vector<std::uint32_t> candidates_;
   std::vector<std::uint32_t> touched_;
@@ -235,8 +231,9 @@ class FeasibleAssignment {
 }  // namespace
 
 std::optional<std::vector<std::uint32_t>> first_feasible(const ChoiceGraph& graph, Budget& budget,
-                                                         std::uint64_t seed) {
-  return FeasibleAssignment(graph, budget, seed).find();
+                                                         std::uint64_t seed,
+                                                         const FeasibleParameters& parameters) {
+  return FeasibleAssignment(graph, budget, seed, parameters).find();
 }
 
 }  // namespace shardwright::operators

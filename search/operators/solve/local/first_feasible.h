@@ -1,4 +1,4 @@
-// A choice within all limits, cheap to find rather than cheap.
+// Finds a choice within all limits, quickly and whatever it costs.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,16 @@
 
 #include "search/budget.h"
 #include "search/operators/solve/graph/choice_graph.h"
+#include "search/operators/solve/parameters/start_parameters.h"
 
 namespace shardwright::operators {
 
-// Assigns node after node the strategy whose consequences hold least, keeping all others consistent
-// with what is forbidden; where a limit is exceeded, bytes there weigh more the next time. Nothing
-// proves that there is no such choice where none is found. Deterministic in `seed` but for a
-// deadline or a stop.
+// Assigns node after node the strategy that, with all that follows from it, holds the fewest
+// weighted bytes, and removes what it forbids from all other nodes. If a limit is exceeded in the
+// end, bytes there weigh more in the next round. An empty result proves nothing: a feasible choice
+// may exist. Deterministic in `seed`, except for a deadline or a stop.
 std::optional<std::vector<std::uint32_t>> first_feasible(const ChoiceGraph& graph, Budget& budget,
-                                                         std::uint64_t seed);
+                                                         std::uint64_t seed,
+                                                         const FeasibleParameters& parameters = {});
 
 }  // namespace shardwright::operators

@@ -1,4 +1,5 @@
-// Anytime improvement of a feasible choice: blocks of nodes are solved exactly, all others fixed.
+// Improves a feasible choice for as long as the budget lasts: blocks of nodes are solved exactly
+// while all others stay.
 #pragma once
 
 #include <cstddef>
@@ -12,40 +13,47 @@
 #include "search/executor.h"
 #include "search/operators/solve/graph/choice_graph.h"
 #include "search/operators/solve/graph/search_state.h"
-#include "search/operators/solve/local/block_picker.h"
-#include "search/operators/solve/local/block_solver.h"
+#include "search/operators/solve/local/block/block_picker.h"
+#include "search/operators/solve/local/block/block_solver.h"
+#include "search/operators/solve/local/block_arms.h"
+#include "search/operators/solve/parameters/local_search_parameters.h"
 
 namespace shardwright::operators {
 
 struct LocalSearchOptions {
   std::uint64_t seed = 0;
-  // Batches without a better choice before the search says that it is over.
+  // The search ends after so many batches without a better choice.
   std::size_t patience = ~std::size_t{0};
-  // Prices of bytes by time point of the instance to begin with, where something is known (dual
-  // ascent): both together save most of the way.
+  // The first prices of bytes, by time point of the instance; empty = all 0. With those of dual
+  // ascent and its choice as `relaxed_start` the search begins where its first cycles would end.
   std::vector<double> prices;
-  // A choice without anything forbidden to begin with, whatever it holds; empty: the feasible one.
+  // The choice that the search begins with. Allows nothing forbidden, but may exceed the limits.
+  // Empty: the feasible one.
   std::vector<std::uint32_t> relaxed_start;
-  // Not 0: stays within the limits, and is over after so many passes over all nodes.
+  // If not 0, the search stays within the limits and ends after so many passes over all nodes.
   std::uint64_t descent_passes = 0;
 };
 
-// An ExplorationDomain: a batch is a fixed number of blocks, each solved against the same state;
-// synchronize applies what still improves, in order. The search minimises cost plus priced bytes,
-// in cycles of three phases: relaxed (prices alone hold memory back, and follow the excess), repair
-// (prices rise until all limits are kept), strict (within the limits; prices rise where memory
-// stood in the way and fall where there is room). best() is always within the limits. Work: table
-// entries. Memory: a state, and per worker a solver. Thread safety: as of an ExplorationDomain.
+// The search minimises cost plus priced bytes, in cycles of three phases:
+//   relaxed: prices alone hold memory back, and follow the excess;
+//   repair:  prices rise until all limits hold;
+//   strict:  within the limits; prices rise where memory blocked a gain, and fall where there is
+//            room.
+// best() is always within the limits. An ExplorationDomain: a batch is a fixed number of blocks,
+// each solved against the same state; synchronize() applies, in order, what still improves. Work is
+// counted in table entries. Memory: a state, and a solver per worker.
+// Thread safety: as of an ExplorationDomain.
 class LocalSearch {
  public:
   // `choice` is feasible. The graph must outlive the search.
   LocalSearch(const ChoiceGraph& graph, std::span<const std::uint32_t> choice, unsigned workers,
-              LocalSearchOptions options = {});
+              LocalSearchOptions options = {}, const LocalSearchParameters& parameters = {});
 
   std::span<const std::uint32_t> best() const { return best_; }
-  // As counted along the way; evaluate() has the last word.
+  // Summed up along the way, so it may differ from evaluate() by rounding.
   double best_cost() const { return best_cost_; }
-  // Takes over a choice found elsewhere if it is better. Precondition: feasible; between batches.
+  // Takes over a choice found elsewhere if it is better. Precondition: it is feasible. Call it
+  // between batches.
   void offer(std::span<const std::uint32_t> choice);
 
   std::size_t batches_in_flight() const { return 1; }
@@ -57,51 +65,44 @@ class LocalSearch {
 
  private:
   struct Candidate {
-    std::uint64_t key = 0;  // of its random stream
+    std::uint64_t key = 0;  // of its random sequence
     std::uint32_t arm = 0;
     std::size_t size = 0;  // nodes of the block
     BlockSolver::Outcome outcome;
     std::vector<ChoiceChange> changes;
   };
-  // A way to pick blocks, and how well it did.
-  struct Arm {
-    BlockShape shape;
-    double reward;
-    double work;
-  };
   struct Worker {
-    Worker(const ChoiceGraph& graph, std::size_t max_table)
-        : solver(graph, max_table), scratch(graph) {}
+    Worker(const ChoiceGraph& graph, const LocalSearchParameters& parameters)
+        : solver(graph, parameters.arms.table, parameters.blocks.solver), scratch(graph) {}
     BlockSolver solver;
     BlockScratch scratch;
   };
 
   std::pair<double, double> cost_around(std::span<const ChoiceChange> changes) const;
   void apply(Candidate& candidate);
-  void move_on();
+  void keep_best();
+  void end_pass();
   void begin_relaxed();
-  void step_prices();
-  void raise_exceeded();
-  void relax_prices();
 
   const ChoiceGraph& graph_;
   LocalSearchOptions options_;
+  LocalSearchParameters parameters_;
   BlockPicker picker_;
   SearchState state_;
   double cost_ = 0;
   double best_cost_ = 0;
   std::vector<std::uint32_t> best_;
-  std::vector<double> best_prices_;  // when it was found
+  std::vector<double> best_prices_;  // when `best_` was found
   std::vector<Candidate> candidates_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::vector<Arm> arms_;
-  std::vector<std::uint8_t> stamp_;  // by node: among the changes looked at
+  BlockArms arms_;
+  std::vector<std::uint8_t> stamp_;  // by node: 1 while it is among the changes looked at
   enum class Phase : std::uint8_t { kRelaxed, kRepair, kStrict };
   Phase phase_ = Phase::kRelaxed;
   std::uint64_t cycle_ = 0;
   int steps_left_ = 0;
   double step_ = 0;
-  std::uint64_t nodes_seen_ = 0;  // in blocks since the last move of the prices
+  std::uint64_t nodes_seen_ = 0;  // in blocks of this pass
   std::uint64_t passes_ = 0;      // over all nodes since the phase began or found a better choice
   std::uint64_t all_passes_ = 0;
   double phase_best_ = 0;

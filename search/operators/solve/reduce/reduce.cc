@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "search/operators/solve/reduce/dominance.h"
 #include "search/operators/solve/reduce/reduce_memory.h"
 #include "search/operators/solve/reduce/reduction_graph.h"
 
@@ -14,10 +15,13 @@ namespace {
 using Side = ReductionGraph::Side;
 using Node = ReductionGraph::Node;
 
+// One call of reduce().
+// Thread safety: one thread at a time.
 class Reducer {
  public:
-  Reducer(const CostInstance& instance, const Budget& budget, std::span<const char> kept)
-      : graph_(instance), budget_(&budget) {
+  Reducer(const CostInstance& instance, const Budget& budget, std::span<const char> kept,
+          const ReduceParameters& parameters)
+      : graph_(instance), budget_(&budget), parameters_(parameters) {
     for (std::uint32_t node = 0; !kept.empty() && node < graph_.nodes.size(); ++node) {
       const auto own = kept.first(graph_.nodes[node].size());
       kept = kept.subspan(own.size());
@@ -26,7 +30,7 @@ class Reducer {
   }
 
   ReductionGraph run() {
-    // Cheap rules to their end, then one round of the dear ones, as long as something changes.
+    // The cheap rules run to their end before each round of the expensive ones.
     for (bool changed = true; changed && !stopped();) {
       settle();
       if (stopped()) break;
@@ -36,7 +40,7 @@ class Reducer {
       changed = graph_.eliminations.size() > eliminated;
       changed = remove_dominated() || changed;
     }
-    // What was fixed last may have asked for more than there is.
+    // Nodes that were fixed last may hold more than their limits.
     graph_.infeasible =
         graph_.infeasible || std::any_of(graph_.limits.begin(), graph_.limits.end(),
                                          [](std::int64_t limit) { return limit < 0; });
@@ -60,7 +64,7 @@ class Reducer {
     eliminate(node);
   }
 
-  // Strategies that are forbidden, or without an allowed partner across some edge.
+  // Removes strategies that are forbidden or have no allowed partner across some edge.
   bool remove_without_partner(std::uint32_t node) {
     const Node& n = graph_.nodes[node];
     kept_.assign(n.size(), 1);
@@ -83,8 +87,8 @@ class Reducer {
     return !all;
   }
 
-  // Edges whose entries are a sum of a term of the row and one of the column say nothing about
-  // pairs.
+  // An edge whose every entry is a term of the row plus a term of the column couples nothing: its
+  // terms go to the nodes.
   bool split_separable_edges(std::uint32_t node) {
     for (const std::uint32_t edge : graph_.nodes[node].edges) {
       const Side side = graph_.side(edge, node);
@@ -123,8 +127,8 @@ class Reducer {
     return true;
   }
 
-  // A neighbour whose strategy follows from this node's is merged into this node, and the other way
-  // round, unless that would make matrices much larger.
+  // Merges a neighbour whose strategy is a function of this node's into this node, or the other way
+  // round, unless matrices would become much larger.
   bool merge_functional(std::uint32_t node) {
     for (const std::uint32_t edge : graph_.nodes[node].edges) {
       const std::uint32_t other = graph_.side(edge, node).other;
@@ -134,7 +138,6 @@ class Reducer {
   }
 
   bool try_merge(std::uint32_t edge, std::uint32_t node, std::uint32_t into) {
-    constexpr std::size_t kMaxEntries = std::size_t{1} << 21;
     const Side side = graph_.side(edge, into);
     const std::uint32_t size = graph_.nodes[into].size();
     partner_.assign(size, 0);
@@ -151,7 +154,7 @@ class Reducer {
     for (const std::uint32_t e : graph_.nodes[node].edges) {
       entries += std::size_t{size} * graph_.side(e, node).other_size;
     }
-    if (size > graph_.nodes[node].size() && entries > kMaxEntries) return false;
+    if (size > graph_.nodes[node].size() && entries > parameters_.most_merged_entries) return false;
     graph_.merge(node, into, partner_);
     return true;
   }
@@ -160,10 +163,11 @@ class Reducer {
     const Node& n = graph_.nodes[node];
     if (!n.segments.empty() || n.edges.size() > 2) return;
     if (n.edges.size() == 2) {
-      // A new edge between the neighbours must not be dearer to handle than what it replaces.
+      // The new edge between the neighbours must not take more work than the two that it replaces.
       const std::size_t a = graph_.side(n.edges[0], node).other_size;
       const std::size_t b = graph_.side(n.edges[1], node).other_size;
-      if (a * b > kMaxFill && a * b > 4 * n.size() * (a + b)) return;
+      const std::size_t replaced = n.size() * (a + b);
+      if (a * b > parameters_.most_fill && a * b > parameters_.fill_growth * replaced) return;
     }
     graph_.eliminate(node);
   }
@@ -172,77 +176,21 @@ class Reducer {
     bool changed = false;
     for (std::uint32_t node = 0; node < graph_.nodes.size() && !stopped(); ++node) {
       if (graph_.nodes[node].alive && graph_.nodes[node].size() > 1) {
-        changed = remove_dominated(node) || changed;
+        changed = dominance_.remove_dominated(graph_, node) || changed;
       }
     }
     return changed;
   }
 
-  // Strategy s goes where another one costs at most as much whatever the neighbours choose, and
-  // holds at most as much at any time.
-  bool remove_dominated(std::uint32_t node) {
-    graph_.normalize(node);
-    const Node& n = graph_.nodes[node];
-    sides_.clear();
-    for (const std::uint32_t edge : n.edges)
-      sides_.push_back(graph_.side(edge, node));
-    kept_.assign(n.size(), 1);
-    bool any = false;
-    for (std::uint32_t s = 0; s < n.size(); ++s) {
-      find_cheapest_partners(n, s);
-      for (std::uint32_t t = 0; t < n.size() && kept_[s] != 0; ++t) {
-        if (t == s || kept_[t] == 0 || !dominates(n, t, s)) continue;
-        kept_[s] = 0;
-        any = true;
-      }
-    }
-    if (any) graph_.keep(node, kept_);
-    return any;
-  }
-
-  void find_cheapest_partners(const Node& n, std::uint32_t s) {
-    cheapest_.assign(n.edges.size(), 0);
-    for (std::size_t e = 0; e < sides_.size(); ++e) {
-      for (std::uint32_t k = 1; k < sides_[e].other_size; ++k) {
-        if (sides_[e].at(s, k) < sides_[e].at(s, cheapest_[e])) cheapest_[e] = k;
-      }
-    }
-  }
-
-  bool dominates(const Node& n, std::uint32_t t, std::uint32_t s) const {
-    // With one partner each the loss is at least this; most pairs end here.
-    double loss = n.costs[t] - n.costs[s];
-    for (std::size_t e = 0; e < sides_.size(); ++e) {
-      loss += sides_[e].at(t, cheapest_[e]) - sides_[e].at(s, cheapest_[e]);
-    }
-    if (loss > 0) return false;
-    for (const ReductionGraph::Segment& segment : n.segments) {
-      if (segment.bytes[t] > segment.bytes[s]) return false;
-    }
-    loss = n.costs[t] - n.costs[s];
-    for (const Side& side : sides_) {
-      double most = -kForbidden;
-      for (std::uint32_t k = 0; k < side.other_size; ++k) {
-        const double cost = side.at(s, k);
-        if (cost < kForbidden) most = std::max(most, side.at(t, k) - cost);
-      }
-      loss += most;
-      if (loss == kForbidden) return false;
-    }
-    return loss <= 0;
-  }
-
-  static constexpr std::size_t kMaxFill = 4096;
-
   ReductionGraph graph_;
   const Budget* budget_;
+  const ReduceParameters& parameters_;
   std::vector<char> kept_;
   std::vector<std::uint32_t> partner_;
-  std::vector<Side> sides_;
-  std::vector<std::uint32_t> cheapest_;
+  Dominance dominance_;
 };
 
-// What is left as an instance of its own.
+// Makes an instance of what is left.
 void extract_core(ReductionGraph& graph, Reduction& reduction) {
   CostInstanceSpec spec;
   std::vector<std::uint32_t> core_of(graph.nodes.size(), Reduction::Elimination::kNone);
@@ -250,7 +198,7 @@ void extract_core(ReductionGraph& graph, Reduction& reduction) {
     Node& node = graph.nodes[i];
     if (!node.alive) continue;
     core_of[i] = static_cast<std::uint32_t>(reduction.core_nodes.size());
-    for (ReductionGraph::Segment& segment : node.segments) {
+    for (Segment& segment : node.segments) {
       spec.usages.push_back({core_of[i], segment.live, std::move(segment.bytes)});
     }
     spec.nodes.push_back({"", std::move(node.costs)});
@@ -274,8 +222,9 @@ void extract_core(ReductionGraph& graph, Reduction& reduction) {
 
 }  // namespace
 
-Reduction reduce(const CostInstance& instance, const Budget& budget, std::span<const char> kept) {
-  ReductionGraph graph = Reducer(instance, budget, kept).run();
+Reduction reduce(const CostInstance& instance, const Budget& budget, std::span<const char> kept,
+                 const ReduceParameters& parameters) {
+  ReductionGraph graph = Reducer(instance, budget, kept, parameters).run();
   Reduction reduction;
   reduction.num_original_nodes = instance.num_nodes();
   reduction.infeasible = graph.infeasible;

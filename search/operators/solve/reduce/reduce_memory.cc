@@ -8,7 +8,6 @@
 namespace shardwright::operators {
 namespace {
 
-using Segment = ReductionGraph::Segment;
 using Node = ReductionGraph::Node;
 
 // Minimum over ranges of a fixed sequence, O(1) each. Thread safety: const members.
@@ -37,7 +36,8 @@ class RangeMinimum {
   std::vector<std::vector<std::int64_t>> levels_;
 };
 
-// What every strategy holds is taken off the limits; segments in which all are equal go.
+// Subtracts what all strategies of a node hold from the limits, and drops segments in which all
+// hold the same.
 void take_off_common(ReductionGraph& graph) {
   std::vector<std::int64_t> change(graph.limits.size() + 1, 0);
   for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
@@ -64,7 +64,8 @@ void take_off_common(ReductionGraph& graph) {
   }
 }
 
-// Preconditions: the least that a node holds is zero everywhere, and all limits are positive.
+// Preconditions: some strategy of every node holds nothing at any time point, and no limit is
+// negative.
 void remove_too_large(ReductionGraph& graph) {
   const RangeMinimum room(graph.limits);
   std::vector<char> kept;
@@ -85,8 +86,8 @@ void remove_too_large(ReductionGraph& graph) {
   }
 }
 
-// Which time points matter: some choice exceeds the limit there, and no neighbouring one holds at
-// least as much under at most the same limit.
+// Which time points matter: the sum of the largest holdings exceeds the limit, and no neighbour
+// holds at least as much under at most the same limit.
 std::vector<char> binding(const ReductionGraph& graph) {
   const std::size_t size = graph.limits.size();
   std::vector<std::int64_t> change(size + 1, 0);
@@ -108,8 +109,8 @@ std::vector<char> binding(const ReductionGraph& graph) {
     peak += change[t];
     binds[t] = peak > graph.limits[t] ? 1 : 0;
   }
-  // Of two neighbours, the one that holds a subset goes unless its limit is tighter. `last` is the
-  // last one kept; what begins or ends in between decides which holds more.
+  // Of two neighbours, the one that holds a subset of the other is dropped, unless its limit is
+  // lower. `last` is the last one kept; what began or ended since decides which holds more.
   std::size_t last = size;
   std::uint32_t began = 0;
   std::uint32_t ended = 0;

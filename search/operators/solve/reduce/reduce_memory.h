@@ -1,12 +1,12 @@
-// The reduction rules that read the memory limits.
+// The reduction rules for memory limits.
 #pragma once
 
 #include "search/operators/solve/reduce/reduction_graph.h"
 
 namespace shardwright::operators {
 
-// Takes what all strategies of a node hold off the limits. Removes strategies for which there is no
-// room, and time points whose limit cannot be exceeded or that a neighbouring one implies.
+// Subtracts what all strategies of a node hold from the limits. Removes strategies for which there
+// is no room, time points whose limit cannot be exceeded, and those that a neighbour implies.
 void reduce_memory(ReductionGraph& graph);
 
 }  // namespace shardwright::operators

@@ -182,66 +182,28 @@ void ReductionGraph::fix(std::uint32_t node) {
   detach(node);
 }
 
-// The entries of the edge with the node's strategies fastest, as the kernel reads them.
-const double* ReductionGraph::node_fastest(const Side& side, std::uint32_t size,
-                                           std::vector<double>& scratch) {
-  if (side.own_stride == 1) return side.costs;
-  const std::size_t entries = std::size_t{size} * side.other_size;
-  if (scratch.size() < entries) scratch.resize(entries);
-  double* to = scratch.data();
-  for (std::uint32_t k = 0; k < side.other_size; ++k) {
-    for (std::uint32_t s = 0; s < size; ++s)
-      *to++ = side.at(s, k);
-  }
-  return scratch.data();
-}
-
-// Minimises the node out: what it costs at least, and with which strategy, for each choice of its
-// neighbours, the second one's fastest. Returns the number of these choices.
-std::size_t ReductionGraph::send_message(std::uint32_t node) {
-  const Node& n = nodes[node];
-  const std::size_t count = n.edges.size();
-  std::array<const double*, 2> tables{};
-  std::array<std::uint32_t, 2> sizes{};
-  std::array<std::size_t, 4> strides{};
-  std::size_t entries = 1;
-  for (std::size_t e = 0; e < count; ++e) {
-    const Side s = side(n.edges[e], node);
-    tables[e] = node_fastest(s, n.size(), packed_[e]);
-    sizes[e] = s.other_size;
-    strides[e * count + e] = n.size();
-    entries *= s.other_size;
-  }
-  if (message_.size() < entries) {
-    message_.resize(entries);
-    best_.resize(entries);
-  }
-  // Each edge depends on one neighbour, so the level of a factor follows from its index.
-  constexpr std::array<std::uint32_t, 2> kLevels{1, 2};
-  const BucketShape shape{n.size(), std::span(sizes).first(count), std::span(kLevels).first(count),
-                          strides.data()};
-  sum_.start(shape, n.costs.data(), [&](std::size_t f) { return tables[f]; });
-  sum_.send(message_.data(), best_.data());
-  return entries;
-}
-
 void ReductionGraph::eliminate(std::uint32_t node) {
   const Node& n = nodes[node];
-  const std::size_t entries = send_message(node);
+  std::array<Side, NodeMessage::kMaxEdges> sides{};
+  for (std::size_t e = 0; e < n.edges.size(); ++e)
+    sides[e] = side(n.edges[e], node);
+  message_.send(n.costs, std::span(sides).first(n.edges.size()));
+  const std::span<const double> least = message_.costs();
+  const std::span<const std::uint32_t> best = message_.best();
   if (n.edges.empty()) {
     std::vector<char> kept(n.size(), 0);
-    kept[best_[0]] = 1;
+    kept[best[0]] = 1;
     keep(node, kept);
     return fix(node);
   }
-  const std::uint32_t first = side(n.edges[0], node).other;
+  const std::uint32_t first = sides[0].other;
   if (n.edges.size() == 1) {
-    for (std::size_t k = 0; k < entries; ++k)
-      nodes[first].costs[k] += message_[k];
-    record(node, first, std::span(best_).first(entries));
+    for (std::size_t k = 0; k < least.size(); ++k)
+      nodes[first].costs[k] += least[k];
+    record(node, first, best);
     return detach(node);
   }
-  const std::uint32_t second = side(n.edges[1], node).other;
+  const std::uint32_t second = sides[1].other;
   const std::uint32_t columns = nodes[second].size();
   Reduction::Elimination elimination;
   elimination.node = node;
@@ -252,13 +214,12 @@ void ReductionGraph::eliminate(std::uint32_t node) {
   for (std::uint32_t j = 0; j < nodes[first].size(); ++j) {
     for (std::uint32_t k = 0; k < columns; ++k) {
       elimination.best[std::size_t{nodes[first].origins[j]} * elimination.columns +
-                       nodes[second].origins[k]] = n.origins[best_[std::size_t{j} * columns + k]];
+                       nodes[second].origins[k]] = n.origins[best[std::size_t{j} * columns + k]];
     }
   }
   eliminations.push_back(std::move(elimination));
   detach(node);
-  add_edge(first, second,
-           {message_.begin(), message_.begin() + static_cast<std::ptrdiff_t>(entries)});
+  add_edge(first, second, {least.begin(), least.end()});
 }
 
 void ReductionGraph::merge(std::uint32_t node, std::uint32_t into,
@@ -299,38 +260,7 @@ void ReductionGraph::normalize(std::uint32_t node) {
   Node& n = nodes[node];
   if (!n.overlaps) return;
   n.overlaps = false;
-  struct Border {
-    std::uint32_t time;
-    std::uint32_t segment;
-    std::int64_t sign;
-  };
-  std::vector<Border> borders;
-  for (std::uint32_t i = 0; i < n.segments.size(); ++i) {
-    borders.push_back({n.segments[i].live.begin, i, +1});
-    borders.push_back({n.segments[i].live.end, i, -1});
-  }
-  std::sort(borders.begin(), borders.end(),
-            [](const Border& a, const Border& b) { return a.time < b.time; });
-  std::vector<Segment> disjoint;
-  std::vector<std::int64_t> held(n.size(), 0);
-  for (std::size_t i = 0; i < borders.size();) {
-    const std::uint32_t time = borders[i].time;
-    for (; i < borders.size() && borders[i].time == time; ++i) {
-      const auto& bytes = n.segments[borders[i].segment].bytes;
-      for (std::size_t s = 0; s < held.size(); ++s)
-        held[s] += borders[i].sign * bytes[s];
-    }
-    const bool nothing =
-        std::all_of(held.begin(), held.end(), [](auto bytes) { return bytes == 0; });
-    if (i == borders.size() || nothing) continue;
-    const LiveInterval live{time, borders[i].time};
-    if (!disjoint.empty() && disjoint.back().live.end == time && disjoint.back().bytes == held) {
-      disjoint.back().live.end = live.end;
-    } else {
-      disjoint.push_back(Segment{live, held});
-    }
-  }
-  n.segments = std::move(disjoint);
+  make_disjoint(n.segments, n.size());
 }
 
 }  // namespace shardwright::operators

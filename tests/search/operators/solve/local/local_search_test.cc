@@ -13,7 +13,7 @@
 #include "search/operators/solve/graph/choice_graph.h"
 #include "search/operators/solve/graph/search_state.h"
 #include "search/operators/solve/graph/usage_profile.h"
-#include "search/operators/solve/local/block_solver.h"
+#include "search/operators/solve/local/block/block_solver.h"
 #include "search/operators/solve/local/first_feasible.h"
 #include "tests/support/operators/naive_cost_solver.h"
 #include "tests/support/operators/random_cost_instance.h"

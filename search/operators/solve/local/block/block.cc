@@ -1,4 +1,4 @@
-#include "search/operators/solve/local/block.h"
+#include "search/operators/solve/local/block/block.h"
 
 #include <algorithm>
 #include <cstddef>

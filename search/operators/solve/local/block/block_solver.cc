@@ -1,16 +1,11 @@
-#include "search/operators/solve/local/block_solver.h"
+#include "search/operators/solve/local/block/block_solver.h"
 
 #include <cmath>
 
 namespace shardwright::operators {
 namespace {
 
-// How often a block is solved before it is given up.
-constexpr int kMaxAttempts = 5;
-// A price is this many times the gain per byte of the choice that exceeded memory, so that this
-// choice does not pay any more.
-constexpr double kOvershoot = 1.3;
-// The sum of the same costs in another order differs by less than this share.
+// The sum of the same costs in another order differs by less than this part.
 constexpr double kRounding = 1e-12;
 
 }  // namespace
@@ -30,7 +25,7 @@ BlockSolver::Outcome BlockSolver::solve(const SearchState& state,
   Outcome outcome;
   changed_.clear();
   if (block_.load(state, start, nodes, outcome.work)) {
-    elimination_.prepare(block_, max_table_, key, outcome.work);
+    elimination_.prepare(block_, {max_table_, parameters_.draws}, key, outcome.work);
     search(state, within_limits, outcome);
   }
   block_.unload();
@@ -39,7 +34,7 @@ BlockSolver::Outcome BlockSolver::solve(const SearchState& state,
 
 void BlockSolver::search(const SearchState& state, bool within_limits, Outcome& outcome) {
   const double before = block_.cost_of_state(state);
-  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+  for (int attempt = 0; attempt < parameters_.most_attempts; ++attempt) {
     elimination_.minimize(block_, outcome.work);
     list_changes(state);
     const double gain = before - block_.cost_of_chosen(state);
@@ -61,7 +56,7 @@ void BlockSolver::search(const SearchState& state, bool within_limits, Outcome& 
     }
     for (std::uint32_t v = 0; v < block_.num_variables(); ++v) {
       if (elimination_.decides(v))
-        block_.add_price(v, excess.begin, excess.end, kOvershoot * gain_per_byte);
+        block_.add_price(v, excess.begin, excess.end, parameters_.overshoot * gain_per_byte);
     }
   }
 }

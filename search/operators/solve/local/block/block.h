@@ -11,8 +11,8 @@
 namespace shardwright::operators {
 
 // The nodes of a block as variables. The values of a variable are the strategies that no neighbour
-// outside the block forbids; their base costs hold the priced cost of the strategy and of its pairs
-// with nodes outside.
+// outside the block forbids. The base cost of a value is the priced cost of the strategy and of its
+// pairs with nodes outside.
 // Thread safety: one thread at a time; several blocks may read one state.
 class Block {
  public:
@@ -28,8 +28,8 @@ class Block {
 
   explicit Block(const ChoiceGraph& graph) : graph_(&graph), local_(graph.num_nodes(), kOutside) {}
 
-  // `nodes` are distinct. `start` is a choice of all nodes that differs from that of the state only
-  // at these. Adds the strategies evaluated to `work`. Returns false if there is nothing to decide.
+  // `nodes` are distinct. `start`, a choice of all nodes, differs from that of the state only at
+  // these. Adds the strategies evaluated to `work`. Returns false if there is nothing to decide.
   // Call unload() before the next load().
   bool load(const SearchState& state, std::span<const std::uint32_t> start,
             std::span<const std::uint32_t> nodes, std::uint64_t& work);
@@ -50,7 +50,7 @@ class Block {
 
   void choose(std::uint32_t variable, std::uint32_t value) { variables_[variable].chosen = value; }
   void reset_choice();
-  // Adds the costs of the pair with a variable of the block that keeps its current value.
+  // Adds the costs of a pair whose other variable, also of the block, keeps its current value.
   void add_fixed(std::uint32_t variable, const ChoiceGraph::Arc& arc);
   // Adds a price per byte held during all of the kept time points [begin, end).
   void add_price(std::uint32_t variable, std::uint32_t begin, std::uint32_t end, double price);

@@ -1,5 +1,4 @@
-// Picks blocks around nodes, along the order of nodes, by memory and by cost.
-#include "search/operators/solve/local/block_picker.h"
+#include "search/operators/solve/local/block/block_picker.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -11,10 +10,8 @@
 namespace shardwright::operators {
 namespace {
 
-// Nodes that may have to follow one that changes.
-constexpr std::size_t kMaxFollowers = 600;
-
-// Between the cheapest and the dearest of what is allowed; what is forbidden counts as much again.
+// The difference between the dearest and the cheapest pair; twice the dearest if some are
+// forbidden.
 double spread(std::span<const double> entries) {
   double least = kForbidden, most = 0;
   bool forbids = false;
@@ -37,7 +34,8 @@ BlockScratch::BlockScratch(const ChoiceGraph& graph) : domains(graph), seen(grap
   consistent = domains.removals().size();
 }
 
-BlockPicker::BlockPicker(const ChoiceGraph& graph) : graph_(graph) {
+BlockPicker::BlockPicker(const ChoiceGraph& graph, const BlockPickerParameters& parameters)
+    : graph_(graph), parameters_(parameters) {
   for (std::size_t n = 0; n < graph.num_nodes(); ++n) {
     for (const ChoiceGraph::Arc& arc : graph.arcs(n)) {
       stiffness_.push_back(spread(
@@ -54,11 +52,24 @@ bool BlockPicker::pick(const SearchState& state, const BlockShape& shape, BlockS
   random.bits();
   scratch.block.clear();
   if (shape.kind == BlockKind::kFollow) return follow(state, shape, scratch, random);
-  take_in(state, shape, scratch, random);
+  const std::size_t count = graph_.num_nodes(), size = std::min<std::size_t>(shape.size, count);
+  const std::uint32_t start = random.remainder(count);
+  if (shape.kind == BlockKind::kBall) {
+    grow_ball(scratch, start, size, random);
+  } else if (shape.kind == BlockKind::kWindow) {
+    for (std::size_t i = 0; i < size; ++i)
+      scratch.block.push_back(static_cast<std::uint32_t>((start + i) % count));
+  } else if (shape.kind == BlockKind::kHolders) {
+    grow_around_holders(scratch, size, random);
+  } else {
+    grow_stiff(state, scratch, size, random);
+  }
+  for (const std::uint32_t n : scratch.block)
+    scratch.seen[n] = 0;
   return true;
 }
 
-// Takes in neighbours breadth first, in random order, up to a size of the block.
+// Adds nodes breadth first, in random order, until the block has `size` nodes.
 void BlockPicker::grow(BlockScratch& scratch, std::uint32_t start, std::size_t size,
                        RandomGenerator& random) const {
   std::vector<std::uint32_t>& block = scratch.block;
@@ -67,8 +78,7 @@ void BlockPicker::grow(BlockScratch& scratch, std::uint32_t start, std::size_t s
   block.push_back(start);
   scratch.seen[start] = 1;
   for (; head < block.size() && block.size() < size; ++head) {
-    // The next to grow from is any of the first few.
-    const std::size_t width = std::min<std::size_t>(block.size() - head, 4);
+    const std::size_t width = std::min(block.size() - head, parameters_.frontier_width);
     std::swap(block[head], block[head + random.remainder(width)]);
     for (const ChoiceGraph::Arc& arc : graph_.arcs(block[head])) {
       if (scratch.seen[arc.node] != 0 || block.size() >= size) continue;
@@ -78,8 +88,8 @@ void BlockPicker::grow(BlockScratch& scratch, std::uint32_t start, std::size_t s
   }
 }
 
-// What a node and its pairs cost beyond the least that the node alone can cost.
-double BlockPicker::burden(const SearchState& state, std::uint32_t n) const {
+// What the node and its pairs cost in the current choice.
+double BlockPicker::cost_around(const SearchState& state, std::uint32_t n) const {
   double cost = state.priced[graph_.first_strategy(n) + state.choice[n]];
   for (const ChoiceGraph::Arc& arc : graph_.arcs(n)) {
     cost += graph_.row(n, arc, state.choice[arc.node])[state.choice[n]];
@@ -87,14 +97,15 @@ double BlockPicker::burden(const SearchState& state, std::uint32_t n) const {
   return cost;
 }
 
-// Takes in neighbours by how much their pair costs vary, from a node that costs much: where a
-// change has to end, it ends where that costs little.
+// Grows from a node of high cost along the pairs whose costs vary most. The border of the block
+// then crosses pairs whose costs vary little, so that a change can end there.
 void BlockPicker::grow_stiff(const SearchState& state, BlockScratch& scratch, std::size_t size,
                              RandomGenerator& random) const {
   std::uint32_t start = random.remainder(graph_.num_nodes());
-  for (std::uint32_t draws = 1U << random.remainder(10); draws > 1; --draws) {
+  for (std::uint32_t draws = 1U << random.remainder(parameters_.start_draw_powers); draws > 1;
+       --draws) {
     const std::uint32_t other = random.remainder(graph_.num_nodes());
-    if (burden(state, other) > burden(state, start)) start = other;
+    if (cost_around(state, other) > cost_around(state, start)) start = other;
   }
   auto& frontier = scratch.frontier;
   frontier.clear();
@@ -116,36 +127,28 @@ void BlockPicker::grow_stiff(const SearchState& state, BlockScratch& scratch, st
   }
 }
 
-void BlockPicker::take_in(const SearchState& state, const BlockShape& shape, BlockScratch& scratch,
-                          RandomGenerator& random) const {
-  const std::size_t count = graph_.num_nodes(), size = std::min<std::size_t>(shape.size, count);
-  scratch.block.clear();
-  const std::uint32_t start = random.remainder(count);
-  if (shape.kind == BlockKind::kStiff) {
-    grow_stiff(state, scratch, size, random);
-  } else if (shape.kind == BlockKind::kBall) {
-    // Small components are filled up with others near by.
-    for (std::size_t i = start; scratch.block.size() < size && i < start + 8 * size; ++i) {
-      grow(scratch, static_cast<std::uint32_t>(i % count), size, random);
-    }
-  } else if (shape.kind == BlockKind::kWindow) {
-    for (std::size_t i = 0; i < size; ++i) {
-      scratch.block.push_back(static_cast<std::uint32_t>((start + i) % count));
-    }
-  } else {
-    const auto holders = graph_.holders();
-    const std::size_t part = std::max<std::size_t>(4, size / 4);
-    for (std::size_t i = 0; i < 4 * size && scratch.block.size() < size; ++i) {
-      grow(scratch, holders[random.remainder(holders.size())],
-           std::min(size, scratch.block.size() + part), random);
-    }
-  }
-  for (const std::uint32_t n : scratch.block)
-    scratch.seen[n] = 0;
+void BlockPicker::grow_ball(BlockScratch& scratch, std::uint32_t start, std::size_t size,
+                            RandomGenerator& random) const {
+  const std::size_t count = graph_.num_nodes();
+  const std::size_t end = start + parameters_.fill_reach * size;
+  for (std::size_t i = start; scratch.block.size() < size && i < end; ++i)
+    grow(scratch, static_cast<std::uint32_t>(i % count), size, random);
 }
 
-// Changes one node at random and lets others follow until nothing forbidden is left; the block is
-// what changed and its surroundings. False: that would lead too far.
+void BlockPicker::grow_around_holders(BlockScratch& scratch, std::size_t size,
+                                      RandomGenerator& random) const {
+  const auto holders = graph_.holders();
+  const std::size_t part = std::max(parameters_.least_holder_ball, size / parameters_.holder_balls);
+  const std::size_t tries = parameters_.holder_tries_per_node * size;
+  for (std::size_t i = 0; i < tries && scratch.block.size() < size; ++i) {
+    grow(scratch, holders[random.remainder(holders.size())],
+         std::min(size, scratch.block.size() + part), random);
+  }
+}
+
+// Changes one node at random and then the nodes that its new strategy leaves no choice, until
+// nothing forbidden is left. The block is these nodes and some of their neighbours. Returns false
+// if too many nodes would have to follow.
 bool BlockPicker::follow(const SearchState& state, const BlockShape& shape, BlockScratch& scratch,
                          RandomGenerator& random) const {
   scratch.block.clear();
@@ -167,7 +170,8 @@ bool BlockPicker::follow(const SearchState& state, const BlockShape& shape, Bloc
     const ConsistentDomains::Removal removal = domains.removals()[next];
     const std::uint32_t n = removal.node;
     if (removal.strategy != scratch.choice[n]) continue;
-    possible = scratch.block.size() < kMaxFollowers && set(n, best_left(state, scratch, n));
+    possible =
+        scratch.block.size() < parameters_.most_followers && set(n, best_left(state, scratch, n));
   }
   const std::size_t size = std::min(2 * scratch.block.size() + shape.size, graph_.num_nodes());
   for (std::size_t head = 0; possible && head < scratch.block.size(); ++head) {
@@ -182,7 +186,7 @@ bool BlockPicker::follow(const SearchState& state, const BlockShape& shape, Bloc
   return possible;
 }
 
-// The cheapest strategy left, given the neighbours that it does not force to change.
+// The cheapest strategy left next to the neighbours that it does not force to change.
 std::uint32_t BlockPicker::best_left(const SearchState& state, const BlockScratch& scratch,
                                      std::uint32_t n) const {
   std::uint32_t best = 0;

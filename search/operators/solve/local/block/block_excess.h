@@ -19,7 +19,8 @@ struct ChoiceChange {
 // Bytes beyond the limits.
 struct Excess {
   std::int64_t bytes = 0;  // 0: all limits hold
-  // Kept time points over which the changes hold `more` bytes than the present choice.
+  // The kept time points [begin, end) at which the changes hold `more` bytes than the present
+  // choice.
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
   std::int64_t more = 0;
@@ -28,8 +29,8 @@ struct Excess {
 // Keeps its scratch. Thread safety: one thread at a time.
 class ExcessFinder {
  public:
-  // The largest excess among the time points where the changes hold more than the choice of the
-  // state. O(usages * log times).
+  // The largest excess at a time point where the changes hold more than the choice of the state.
+  // O(usages * log times).
   Excess largest(const SearchState& state, std::span<const ChoiceChange> changes);
 
  private:

@@ -1,4 +1,4 @@
-// Which nodes to look at together: the neighbourhoods of the local search.
+// Picks the nodes of a block: the neighbourhoods of the local search.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include "search/operators/solve/graph/choice_graph.h"
 #include "search/operators/solve/graph/consistent_domains.h"
 #include "search/operators/solve/graph/search_state.h"
+#include "search/operators/solve/parameters/block_parameters.h"
 #include "search/random.h"
 
 namespace shardwright::operators {
@@ -17,25 +18,25 @@ enum class BlockKind : std::uint8_t {
   kBall,     // breadth first around a node
   kWindow,   // consecutive nodes
   kHolders,  // several small balls around nodes that hold memory
-  kFollow,   // a node that changes and what has to follow
-  kStiff,    // around a node that costs much, along pairs whose costs vary most
+  kFollow,   // a node that changes, and the nodes that have to follow
+  kStiff,    // around a node of high cost, along pairs whose costs vary most
 };
 
 struct BlockShape {
   BlockKind kind = BlockKind::kBall;
   std::uint32_t size = 0;
-  std::size_t max_table = 0;  // entries, for whoever solves it
+  std::size_t max_table = 0;  // for the solver of the block, in entries
 };
 
-// What picking needs, per worker, and its result.
+// The memory of one worker, and the block that was picked.
 // Thread safety: one thread at a time.
 struct BlockScratch {
   explicit BlockScratch(const ChoiceGraph& graph);
 
   std::vector<std::uint32_t> block;
-  std::vector<std::uint32_t> choice;  // after kFollow: of the state, with what follows
+  std::vector<std::uint32_t> choice;  // after kFollow: that of the state, with the changes
   ConsistentDomains domains;
-  std::size_t consistent = 0;  // removals that hold for every choice
+  std::size_t consistent = 0;  // removals that hold for every choice come first
   std::vector<std::uint8_t> seen;
   std::vector<std::pair<double, std::uint32_t>> frontier;
 };
@@ -44,26 +45,29 @@ struct BlockScratch {
 // Thread safety: const members may be called from any thread.
 class BlockPicker {
  public:
-  explicit BlockPicker(const ChoiceGraph& graph);
+  explicit BlockPicker(const ChoiceGraph& graph, const BlockPickerParameters& parameters = {});
 
-  // Fills scratch.block; the same for the same state, shape and key. False: there is none.
+  // Fills scratch.block: the same nodes for the same state, shape and key. Returns false if the
+  // shape gives no block this time.
   bool pick(const SearchState& state, const BlockShape& shape, BlockScratch& scratch,
             std::uint64_t key) const;
 
  private:
-  void take_in(const SearchState& state, const BlockShape& shape, BlockScratch& scratch,
-               RandomGenerator& random) const;
+  void grow_ball(BlockScratch& scratch, std::uint32_t start, std::size_t size,
+                 RandomGenerator& random) const;
+  void grow_around_holders(BlockScratch& scratch, std::size_t size, RandomGenerator& random) const;
   void grow(BlockScratch& scratch, std::uint32_t start, std::size_t size,
             RandomGenerator& random) const;
   void grow_stiff(const SearchState& state, BlockScratch& scratch, std::size_t size,
                   RandomGenerator& random) const;
-  double burden(const SearchState& state, std::uint32_t n) const;
+  double cost_around(const SearchState& state, std::uint32_t n) const;
   bool follow(const SearchState& state, const BlockShape& shape, BlockScratch& scratch,
               RandomGenerator& random) const;
   std::uint32_t best_left(const SearchState& state, const BlockScratch& scratch,
                           std::uint32_t n) const;
 
   const ChoiceGraph& graph_;
+  BlockPickerParameters parameters_;
   std::vector<double> stiffness_;  // by node and arc: how much pair costs vary
   std::vector<std::size_t> first_arc_{0};
 };

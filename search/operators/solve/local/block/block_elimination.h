@@ -8,7 +8,7 @@
 #include "search/operators/elimination/bucket_sum.h"
 #include "search/operators/elimination/buckets.h"
 #include "search/operators/elimination/elimination_order.h"
-#include "search/operators/solve/local/block.h"
+#include "search/operators/solve/local/block/block.h"
 
 namespace shardwright::operators {
 
@@ -16,22 +16,27 @@ namespace shardwright::operators {
 // Thread safety: one thread at a time.
 class BlockElimination {
  public:
-  // Orders the variables of the block and fills the tables of its pairs. A variable that would make
-  // a table of more than `max_table` sums keeps its current value. `key` decides which. Adds the
-  // table entries filled to `work`.
-  void prepare(Block& block, std::size_t max_table, std::uint64_t key, std::uint64_t& work);
+  struct Limits {
+    std::size_t table;  // sums that eliminating one variable may take
+    int draws;          // BlockSolverParameters::draws
+  };
 
-  // Chooses a value of least cost for each variable, given the present base costs; the current
-  // value where it is among the best. Adds the sums made to `work`.
+  // Orders the variables of the block and fills the tables of its pairs. If the next variable
+  // would exceed the limit of a table, another one, drawn by `key`, keeps its current value. Adds
+  // the table entries filled to `work`.
+  void prepare(Block& block, const Limits& limits, std::uint64_t key, std::uint64_t& work);
+
+  // Chooses a value of least cost for each variable under the present base costs, and the current
+  // value if it ties with the best. Adds the sums made to `work`.
   void minimize(Block& block, std::uint64_t& work);
 
-  // The variable is decided, and not kept at its current value.
+  // Returns false if the variable keeps its current value.
   bool decides(std::uint32_t variable) const {
     return order_.position(variable) != EliminationOrder::kFixed;
   }
 
  private:
-  void choose_order(const Block& block, std::size_t max_table, std::uint64_t key);
+  void choose_order(const Block& block, const Limits& limits, std::uint64_t key);
   void fill_pair_tables(Block& block, std::uint64_t& work);
   void start(const Block& block, const Buckets::Bucket& bucket);
 

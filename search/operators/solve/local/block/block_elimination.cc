@@ -1,18 +1,15 @@
-#include "search/operators/solve/local/block_elimination.h"
+#include "search/operators/solve/local/block/block_elimination.h"
 
 #include "search/random.h"
 
 namespace shardwright::operators {
 namespace {
 
-// Draws this many variables and returns the one of the largest table. The choice is random to give
-// each variable its turn over many blocks, and weighted because fixing the heaviest frees most.
-constexpr int kDraws = 6;
-
-std::uint32_t heaviest_drawn(const ScoreQueue& left, RandomGenerator& random) {
+// The variable of the largest table among `draws` random ones.
+std::uint32_t heaviest_drawn(const ScoreQueue& left, int draws, RandomGenerator& random) {
   const auto count = static_cast<std::uint32_t>(left.num_variables());
   std::uint32_t heaviest = Block::kOutside;
-  for (int draw = 0; draw < kDraws; ++draw) {
+  for (int draw = 0; draw < draws; ++draw) {
     std::uint32_t v = random.remainder(count);
     while (!left.contains(v))
       v = v + 1 == count ? 0 : v + 1;
@@ -23,17 +20,17 @@ std::uint32_t heaviest_drawn(const ScoreQueue& left, RandomGenerator& random) {
 
 }  // namespace
 
-void BlockElimination::prepare(Block& block, std::size_t max_table, std::uint64_t key,
+void BlockElimination::prepare(Block& block, const Limits& limits, std::uint64_t key,
                                std::uint64_t& work) {
   sizes_.clear();
   for (std::uint32_t v = 0; v < block.num_variables(); ++v)
     sizes_.push_back(block[v].size);
-  choose_order(block, max_table, key);
+  choose_order(block, limits, key);
   fill_pair_tables(block, work);
   buckets_.build(order_, sizes_, pairs_);
 }
 
-void BlockElimination::choose_order(const Block& block, std::size_t max_table, std::uint64_t key) {
+void BlockElimination::choose_order(const Block& block, const Limits& limits, std::uint64_t key) {
   InteractionGraph& graph = order_.graph();
   graph.reset(block.num_variables());
   for (std::uint32_t v = 0; v < block.num_variables(); ++v) {
@@ -43,7 +40,7 @@ void BlockElimination::choose_order(const Block& block, std::size_t max_table, s
     }
   }
   graph.sort();
-  // Sums that eliminating a variable takes.
+  // The sums that eliminating the variable takes.
   const auto score = [&](std::uint32_t v) {
     double product = sizes_[v];
     for (const std::uint32_t w : graph.neighbours(v))
@@ -53,12 +50,12 @@ void BlockElimination::choose_order(const Block& block, std::size_t max_table, s
   RandomGenerator random(key);
   order_.choose(EliminationOrder::ScoreReach::kNeighbours, score,
                 [&](std::uint32_t v, const ScoreQueue& left) -> EliminationOrder::Decision {
-                  if (left.score(v) <= static_cast<double>(max_table)) return {};
-                  return {EliminationOrder::Step::kFix, heaviest_drawn(left, random)};
+                  if (left.score(v) <= static_cast<double>(limits.table)) return {};
+                  return {EliminationOrder::Step::kFix, heaviest_drawn(left, limits.draws, random)};
                 });
 }
 
-// Pairs with a variable that keeps its value go to the base costs.
+// Pairs with a variable that keeps its value are added to the base costs.
 void BlockElimination::fill_pair_tables(Block& block, std::uint64_t& work) {
   pairs_.clear();
   first_entry_.clear();

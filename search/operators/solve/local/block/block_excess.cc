@@ -1,4 +1,4 @@
-#include "search/operators/solve/local/block_excess.h"
+#include "search/operators/solve/local/block/block_excess.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,0 +1,93 @@
+// Parameters of the methods that prove optima and bounds.
+//
+// perf/parameters/README.md has the measured effect of halving and doubling each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace shardwright::operators {
+
+// Parameters of DualAscent.
+// Thread safety: a value.
+struct DualAscentParameters {
+  // A round that closes less than this part of the gap to the target makes no progress.
+  double progress = 1e-4;
+  // After so many rounds without progress the prices return to the best ones, and steps are
+  // multiplied by `step_decay`. Below `least_step` the ascent has stalled; it starts at 1.
+  int patience = 8;
+  double step_decay = 0.7;
+  double least_step = 0.02;
+  // Time is divided into so many stretches, and of each only the worst exceeded time point gets a
+  // first price: neighbours hold much the same.
+  std::size_t stretches = 64;
+};
+
+// Parameters of MemoryPrices.
+// Thread safety: a value.
+struct MemoryPriceParameters {
+  // Exceeded time points that get a price at once, and the least distance between them, as one part
+  // in so many of all time points: each makes every evaluation dearer, and neighbours hold much the
+  // same.
+  std::size_t times_at_once = 4;
+  std::size_t stretches = 64;
+  // A single price is found by intersecting lines: steps at most, the first price as a part of the
+  // cost per byte, and its factor while the limit is still exceeded.
+  int most_single_steps = 60;
+  double first_price = 1e-6;
+  double price_growth = 8;
+  // Several prices take subgradient steps: at most so many, halved after `patience` steps without a
+  // better bound, until shorter than `least_step` (the first is 1).
+  int most_steps = 200;
+  int patience = 6;
+  double least_step = 1e-4;
+  // Steps aim at the best known cost; while there is none, this part above the bound.
+  double blind_target = 0.01;
+};
+
+// Parameters of LabelSearch and of its cutoffs.
+// Thread safety: a value.
+struct LabelParameters {
+  // Comparisons of bytes that are charged as one combination: what they cost.
+  std::uint64_t comparisons_per_combination = 8;
+  // Combinations that all calls together may look at, per label that may be kept. Beyond it another
+  // method is the better bet.
+  std::uint64_t combinations_per_label = 16;
+  // The cutoff rises from the bound to the best known cost, or to that of the dearest choice while
+  // none is known. The first step is one part in so many of the way, and each is `step_growth`
+  // times the one before: lists grow steeply with the cutoff, and a cheap choice is proved by short
+  // ones.
+  double first_step_parts = 16;
+  double blind_first_step_parts = 4096;
+  double step_growth = 2;
+};
+
+// Parameters of search_exactly().
+// Thread safety: a value.
+struct ExactParameters {
+  MemoryPriceParameters memory_prices;
+  LabelParameters labels;
+};
+
+// Parameters of branch_and_bound().
+// Thread safety: a value.
+struct BranchParameters {
+  // Subproblems that are processed at once. Enough for the workers of a machine, few enough to use
+  // what the batch before has found.
+  std::size_t batch = 8;
+  // A subproblem is closed by tables of at most so many entries and so many labels. Smaller than at
+  // the root, as there are many.
+  double most_table_entries = 1e6;
+  std::size_t most_labels = 200'000;
+  // Rounds of dual ascent for a subproblem, and passes over all nodes per round.
+  int most_rounds = 150;
+  int sweeps = 4;
+  // The ascent aims at the best known cost; while there is none, this part above the bound.
+  double blind_target = 0.02;
+  // A subproblem is reduced again if the bounds excluded more than one strategy in so many.
+  std::size_t reduce_again_one_in = 20;
+  // The node to divide is chosen by its strategies whose bound is within this part of the gap.
+  double near_share = 0.25;
+};
+
+}  // namespace shardwright::operators

@@ -1,0 +1,56 @@
+// All parameters of the operators' solver.
+//
+// perf/parameters/README.md has the measured effect of halving and doubling each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "search/operators/elimination/bucket_tree.h"
+#include "search/operators/solve/parameters/exact_parameters.h"
+#include "search/operators/solve/parameters/local_search_parameters.h"
+#include "search/operators/solve/parameters/reduce_parameters.h"
+#include "search/operators/solve/parameters/start_parameters.h"
+
+namespace shardwright::operators {
+
+// What solve() itself decides: how much is spent on which stage.
+// Thread safety: a value.
+struct StageParameters {
+  // The core is solved by tables of at most so many entries, about a second, and by at most so many
+  // labels.
+  double most_table_entries = 2e7;
+  std::size_t most_labels = 3'000'000;
+  // Cores of more strategies are large: branch and bound, which reduces every subproblem anew, is
+  // left out, and the local search improves them instead.
+  std::size_t most_branched_strategies = 30'000;
+  // Large cores: passes of the local search within the limits before the bounds, for an early
+  // answer.
+  std::uint64_t descent_passes = 2;
+  // Rounds of dual ascent on the core, and passes over all nodes per round.
+  int most_rounds = 400;
+  int sweeps = 4;
+  // Rounds are limited to this much work. If that pays for fewer than `least_rounds`, one round is
+  // made for its bound: prices that have moved a few times only are worth nothing.
+  std::uint64_t most_relaxation_work = 4'000'000'000;
+  int least_rounds = 60;
+  // The ascent aims at the best known cost; while there is none, this part above the bound.
+  double blind_target = 0.05;
+  // Batches without a better choice after which the local search ends.
+  std::size_t patience = 2000;
+};
+
+// Thread safety: a value.
+struct SolverParameters {
+  StageParameters stages;
+  ReduceParameters reduce;
+  TableOrderParameters order;
+  ExactParameters exact;
+  DualAscentParameters dual;
+  BranchParameters branch;
+  FeasibleParameters feasible;
+  DescentParameters descent;
+  LocalSearchParameters local;
+};
+
+}  // namespace shardwright::operators
