@@ -59,7 +59,7 @@ def build(folder, jobs):
 
 
 def row_of(output):
-    """The folder of the table that an output file belongs to: `core/embedding/CMakeFiles/x.dir/a.cc.o` to `core`."""
+    """Returns the table row of an output file, such as `core` for `core/embedding/CMakeFiles/x.dir/a.cc.o`."""
     parts = [part for part in output.split("/CMakeFiles/")[0].split("/") if part != ".."]
     if "/CMakeFiles/" not in output:
         parts = parts[:-1]

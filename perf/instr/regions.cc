@@ -25,7 +25,7 @@ namespace {
 using embedding::SearchSpace;
 
 // Large enough that setup inside a region does not matter, small enough for an emulated processor.
-// Uniform options place their shards together, so that more of them cost less.
+// Uniform options place all their shards at once, so that many more of them fit in the same time.
 constexpr std::uint64_t kPlacedShards = 300'000;
 constexpr std::uint64_t kUniformShards = 3'000'000;
 constexpr const char* kAds = "ads_bootstrap_1000t@128";

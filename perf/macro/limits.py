@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the tables of perf/README.md, and writes them there."""
+"""Makes the tables of perf/README.md, and writes them there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import scaling  # noqa: E402
 import where  # noqa: E402
-from tracking import fingerprint, repository  # noqa: E402
+from tracking import baseline, fingerprint, repository  # noqa: E402
 from tracking.errors import TrackError  # noqa: E402
 from tracking.planners import BuildPlanner, MicroPlanner  # noqa: E402
 
@@ -69,8 +69,8 @@ def physical(build: Path | None, repeat: int, _threads: int) -> str:
     best = {key: sorted(values)[len(values) // 2] for key, values in figures.items()}
     # ns per byte out of the second-level cache, where the state of up to 1,024 devices lives.
     per_byte = best[("memory_read/KiB:256", "cpu_ns")] / (256 * 1024)
-    lines = ["| proposals | ranks | ns per placed shard | ns per proposal | one replay, alone | bytes per shard placed by "
-             "itself | these at L2 pace, ns |", "|---|" + "---:|" * 6]
+    lines = ["| proposals | ranks | ns per placed shard | ns per proposal | one replay, alone, ns | bytes per single shard | "
+             "these at L2 pace, ns |", "|---|" + "---:|" * 6]
     for mix in ("table_wise", "table_row_wise", "row_wise", "default_mix"):
         for ranks in (16, 64, 1024):
             name = f"evaluate_proposal/{mix}/ranks:{ranks}"
@@ -110,11 +110,35 @@ def machine(build: Path | None, _repeat: int, _threads: int) -> str:
     told = fingerprint.machine()
     built = fingerprint.take(repository.program("instr", build))
     return (f"{told['processor']} ({built['processor']}), {told['cores']} cores; {built['compiler']}, `{built['flags']}`; "
-            f"one thread unless said; medians.")
+            f"one thread unless stated; medians.")
+
+
+# Row of the table: regions of the baseline.
+_OPERATOR_ROWS = {
+    "build ResNet-50 on 2x2: 2,356 strategies, 195 edges with matrices, merging": ("operators_build",),
+    "solve it without a budget, proved": ("operators_solve",),
+    "solve it within 400,000,000 bytes, proved": ("operators_solve_budget",),
+    "1,044 paths as ColossalAI finds them; the cheapest ones": ("operators_paths", "operators_paths_exact"),
+    "auto-sharding, 9 recorded models, proved": ("operators_autoshard",),
+    "252 resharding cases on all ranks, simulated; in compat mode": ("program_reshard", "program_reshard_compat"),
+    "the recorded programs on all ranks, outputs included": ("program_apply",),
+}
+
+
+def operators(_build: Path | None, _repeat: int, _threads: int) -> str:
+    """Accepted counts of the operator and program regions. Measures nothing."""
+    regions = baseline.load(repository.BASELINE).regions
+    lines = ["| region | instructions | allocations |", "|---|---:|---:|"]
+    for text, names in _OPERATOR_ROWS.items():
+        counts = [regions[name] for name in names]
+        lines.append(f"| {text} | {'; '.join(f'{each.instructions / 1e6:.1f} M' for each in counts)} | "
+                     f"{'; '.join(f'{each.allocations:,}' for each in counts)} |")
+    return "\n".join(lines)
 
 
 SECTIONS: dict[str, Callable[[Path | None, int, int], str]] = {
-    "machine": machine, "plan-copies": plan_copies, "planning-runs": planning_runs, "where": profiles, "limits": physical, "scaling": exponents}
+    "machine": machine, "plan-copies": plan_copies, "planning-runs": planning_runs, "where": profiles,
+    "limits": physical, "operators": operators, "scaling": exponents}
 
 
 def splice(text: str, section: str, content: str) -> str:

@@ -33,8 +33,9 @@ EXAMPLES = """examples:
   perf/parameters/run.py --case 36 --case 41 --work 20000000
   perf/parameters/run.py --update                        writes the table into perf/parameters/README.md
 
-A rating change is the geometric mean over cases and seeds of the rating relative to the defaults' at the same
-work; + is worse. The worst and the best case follow. A search without a plan on one side is counted apart. Build first: cmake --build build/perf --target perf_parameters"""
+A change of the rating is the geometric mean, over cases and seeds, of the rating relative to that of the defaults at
+the same work; + is worse. The worst and the best case follow. Searches that find a plan on one side only are counted
+separately. Build first: cmake --build build/perf --target perf_parameters"""
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:

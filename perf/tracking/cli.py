@@ -127,7 +127,7 @@ def _add_measuring(command: argparse.ArgumentParser) -> None:
                          help="macro: golden case 36, workload ads_bootstrap_1000t@128 or problem file; "
                               "micro: filter; instr: region; repeatable")
     command.add_argument("--threads", type=int, default=1, help="workers of a planning run (default: %(default)s)")
-    command.add_argument("--work-limit", type=int, help="stop each search after so many placed shards")
+    command.add_argument("--work-limit", type=int, help="stop each search after this many work steps")
 
 
 def _parser() -> argparse.ArgumentParser:
