@@ -105,8 +105,10 @@ class BatchPipeline {
 // evaluated, the calling thread takes in the batches before it and proposes the ones after it; then
 // it helps to evaluate. The calls of propose and synchronize, and so all decisions, come in the
 // same order for any executor; only a deadline or a stop request depends on time. Calls
-// observe(domain) on the calling thread after every batch. An exception of any stage ends the
-// exploration and reaches the caller after all evaluations that had begun have ended.
+// observe(domain) on the calling thread after every batch. A stop ends the exploration after the
+// batch that is taken in when it is noticed: later batches are dropped, evaluated or not. An
+// exception of any stage ends the exploration and reaches the caller after all evaluations that had
+// begun have ended.
 template <ExplorationDomain Domain, class Observe = NoObserver>
 StopReason explore(Domain& domain, Executor& executor, Budget& budget, const Observe& observe = {}) {
   BatchPipeline<Domain> pipeline(domain, executor, budget);
@@ -116,6 +118,7 @@ StopReason explore(Domain& domain, Executor& executor, Budget& budget, const Obs
     const bool go_on = pipeline.take_in();
     observe(domain);
     if (!go_on) return StopReason::kFinished;
+    if (const auto reason = budget.interrupted()) return *reason;
   }
 }
 
