@@ -6,6 +6,14 @@
 #include <limits>
 
 namespace shardwright {
+namespace {
+
+// 2^exponent, for -1022 <= exponent <= 1023.
+double power_of_two(int exponent) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
+}
+
+}  // namespace
 
 double true_divide(WideUnsigned n, std::uint64_t d) {
   if (n == 0) return 0;
@@ -26,10 +34,10 @@ double true_divide(WideUnsigned n, std::uint64_t d) {
     scaled >>= -scale;
   }
   auto quotient = static_cast<std::uint64_t>(scaled / d);
-  sticky = sticky || scaled % d != 0;
+  sticky = sticky || scaled != static_cast<WideUnsigned>(quotient) * d;
   // Below 2^57 the sticky bit fits one place lower, and the conversion rounds half to even.
   quotient = quotient << 1 | (sticky ? 1 : 0);
-  return std::ldexp(static_cast<double>(quotient), -scale - 1);
+  return static_cast<double>(quotient) * power_of_two(-scale - 1);
 }
 
 // Between two powers of two the doubles are equally spaced, so once the sum is a multiple of that
