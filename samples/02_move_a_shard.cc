@@ -1,4 +1,4 @@
-// What does it cost to try another placement? A copy of the ranks that change.
+// How do I try another placement, and what is copied? Only the ranks that change.
 #include <array>
 #include <cstdio>
 #include <memory>

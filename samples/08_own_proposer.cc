@@ -1,4 +1,4 @@
-// How do I add combinations of my own to those that the planner tries?
+// How do I make the planner try combinations of my own?
 #include <cstdio>
 #include <limits>
 #include <memory>
