@@ -12,8 +12,8 @@ namespace shardwright::perf {
 struct Parameter {
   std::string name;   // group.member, as in search/embedding/best/parameters
   std::string value;  // the default, as text
-  // Multiplies the parameter, each element of an array alike. A ratio is scaled by its distance to
-  // 1; an integer is rounded and stays at least 1.
+  // Multiplies the parameter, or every element of an array. For a ratio, the distance to 1 is
+  // multiplied. An integer is rounded and stays at least 1.
   std::function<void(embedding::BestParameters&, double factor)> scale;
 };
 

@@ -59,7 +59,7 @@ def ask(driver: Path, *arguments: str) -> object:
 
 
 class Change:
-    """What one factor of one parameter does to every case."""
+    """The effect of one factor for one parameter on every case."""
 
     def __init__(self, before: dict, after: dict):
         self.lost = self.won = 0

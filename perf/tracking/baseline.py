@@ -21,7 +21,7 @@ ALLOCATION_TOLERANCE = 0.01
 
 @dataclass
 class Baseline:
-    """What was measured when it was last accepted."""
+    """The figures that were last accepted."""
 
     fingerprint: Fingerprint
     regions: dict[str, Counts]
@@ -106,7 +106,7 @@ def judge_regions(old: Baseline, regions: dict[str, Counts], partial: bool = Fal
 
 
 def judge_quality(old: dict[str, float | None], new: dict[str, float | None]) -> Report:
-    """Any worse rating fails, and so does a plan that is no longer found."""
+    """Any rise of a rating fails, and so does a plan that is no longer found."""
     report = Report()
     for name in [*old, *(name for name in new if name not in old)]:
         before, after = old.get(name), new.get(name)

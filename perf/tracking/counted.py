@@ -24,7 +24,7 @@ _SCRATCH = "/tmp"
 
 @dataclass(frozen=True)
 class Counts:
-    """What one region takes."""
+    """The counts of one region."""
 
     instructions: int
     allocations: int
@@ -95,5 +95,5 @@ def measure_regions(driver: Path, regions: list[str] | None = None, jobs: int = 
 
 
 def measure_quality(driver: Path) -> dict[str, float | None]:
-    """Best rating by case and work budget; None where the budget found no plan."""
+    """Best rating by case and work budget; None if no plan was found."""
     return dict(_ask(driver, "--quality"))

@@ -1,4 +1,4 @@
-"""Whether one of two programs is slower, from runs in alternation on a noisy machine.
+"""Decides whether one of two programs is slower, from runs in alternation on a noisy machine.
 
 A single time on a shared machine says little: two runs of one program have differed by a third. So the programs
 run as A B A B ..., and each pair gives a ratio. A verdict needs three things: the median ratio exceeds the effect

@@ -25,7 +25,7 @@ Key = tuple[str, str, str]
 
 @dataclass
 class Measurement:
-    """One figure of one case; the smaller the better. A rating is None where no plan was found."""
+    """One figure of one case; smaller is better. A rating is None if no plan was found."""
 
     suite: str
     case: str

@@ -18,7 +18,7 @@ COMMAND_CASES = ["09", "20", "22", "36"]
 
 @dataclass
 class Request:
-    """What to run."""
+    """What a call of `run` measures."""
 
     build: Path | None = None
     command: str | None = None

@@ -1,4 +1,4 @@
-// Out of memory at every allocation: the value is unchanged and nothing leaks.
+// Out of memory at any allocation: the value is unchanged and nothing leaks.
 #include <doctest/doctest.h>
 
 #include <memory>

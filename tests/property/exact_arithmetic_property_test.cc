@@ -67,7 +67,7 @@ std::pair<double, double> random_case(Random& random) {
   switch (random.below(8)) {
     case 0:  // unrelated
       return {sum, std::ldexp(random_mantissa(random), between(random, -60, 60))};
-    case 1:  // from nothing
+    case 1:  // a sum of zero
       return {0, sum};
     case 2:  // nothing to add
       return {sum, 0};

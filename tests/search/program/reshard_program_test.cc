@@ -265,7 +265,7 @@ TEST_CASE(
   CHECK_FALSE(second.has(a));
 }
 
-TEST_CASE("reshard program: sequences that are received end where a feed of their level says") {
+TEST_CASE("reshard program: received sequences are reset by a feed of the same level") {
   for (const bool compat : {false, true}) {
     for (const DataType type : {DataType::kFloat32, DataType::kBool}) {
       Builder b;

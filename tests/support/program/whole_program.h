@@ -16,7 +16,7 @@ namespace shardwright::test_support {
 inline constexpr std::int64_t kUnit = 5040;  // divides by every small number of ranks
 inline constexpr int kRounds = 2;            // of a loop
 
-// What one run of an operator reads and writes, whole.
+// The whole arrays that one run of an operator reads and writes.
 struct Run {
   std::vector<program::Array> inputs;
   std::vector<program::Array> outputs;

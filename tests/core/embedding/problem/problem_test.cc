@@ -19,7 +19,8 @@ using shardwright::ErrorCode;
 using shardwright::Result;
 using shardwright::test_support::problem_spec;
 
-// The place that the error names; "accepted" where there is none. Three tables on 4 ranks.
+// Returns the place that the error names, or "accepted" if there is no error. Three tables on 4
+// ranks.
 template <class Change>
 std::string refused_with(const Change& change) {
   ProblemSpec spec = problem_spec(3, 4, 2);

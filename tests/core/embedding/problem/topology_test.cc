@@ -26,7 +26,7 @@ TopologySpec ranks(std::int64_t world_size, std::int64_t local_world_size = 0) {
   return spec;
 }
 
-// The place that the error names; "accepted" where there is none.
+// Returns the place that the error names, or "accepted" if there is no error.
 std::string refused_at(TopologySpec spec) {
   const Result<Topology> result = Topology::make(std::move(spec));
   if (result.ok()) return "accepted";

@@ -14,7 +14,7 @@ namespace {
 
 using namespace shardwright::operators;
 
-// The place that the error names; "accepted" where there is none.
+// Returns the place that the error names, or "accepted" if there is no error.
 std::string refused_at(DeviceMeshSpec spec) {
   const auto mesh = DeviceMesh::make(std::move(spec));
   if (mesh.ok()) return "accepted";

@@ -155,7 +155,7 @@ TEST_CASE("plan state: a step and its inverse leave the plan that it started fro
   const PlanCosts costs(*in_use.problem, available, old, 1.0);
   PlanState state(start, costs);
   const PlanCost before = state.cost();
-  // To the rank where the table is in use, and to another rank.
+  // Moves one table to the rank where it is in use, and one to another rank.
   const auto on = [&](std::size_t i, Rank rank) {
     return embedding::Assignment{start[i].option, SharedArray<Rank>(std::vector<Rank>{rank})};
   };

@@ -96,8 +96,8 @@ CostInstance made(CostInstanceSpec spec) {
   return std::move(instance).value();
 }
 
-// Calls check(instance, optimum) for so many random instances; the optimum is absent where nothing
-// is feasible.
+// Calls check(instance, optimum) for a number of random instances. The optimum is absent if no
+// choice is feasible.
 template <class Check>
 void for_tiny_instances(std::uint64_t seed, int count, const Check& check) {
   Random random(seed);

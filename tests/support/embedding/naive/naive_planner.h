@@ -46,7 +46,7 @@ struct Outcome {
 // Source: EmbeddingShardingPlanner.plan, torchrec/distributed/planner/planners.py.
 Outcome plan(const embedding::SearchSpace& space, const embedding::Topology& available);
 
-// The proposals alone, where no feedback changes them.
+// Returns only the proposals. Precondition: the proposer needs no feedback.
 std::vector<std::vector<std::size_t>> proposals(const embedding::SearchSpace& space,
                                                 const embedding::Topology& available,
                                                 const embedding::ProposerSpec& spec);
