@@ -1,14 +1,15 @@
-// perf_parameters: ratings of best mode at fixed work, with changed parameters.
+// perf_parameters: what the searches find in fixed work, with parameters other than the defaults.
 #include <cstdint>
 #include <cstdio>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "perf/parameters/parameter_list.h"
+#include "perf/parameters/best_parameter_list.h"
+#include "perf/parameters/solver_cases.h"
+#include "perf/parameters/solver_parameter_list.h"
 #include "perf/support/search.h"
 #include "perf/support/workloads.h"
 #include "search/embedding/best/best_search.h"
@@ -19,15 +20,25 @@ using namespace shardwright;
 using namespace shardwright::perf;
 using nlohmann::ordered_json;
 
-int list() {
+struct Request {
+  bool only_list = false;
+  std::vector<std::string> cases;
+  std::vector<std::string> scaled;
+  double factor = 1;
+  std::uint64_t seeds = 1;
+  std::uint64_t work = 1'000'000;
+};
+
+template <class Root>
+int list(const std::vector<Parameter<Root>>& known) {
   ordered_json all = ordered_json::array();
-  for (const Parameter& parameter : all_parameters())
+  for (const Parameter<Root>& parameter : known)
     all.push_back({{"name", parameter.name}, {"value", parameter.value}});
   std::printf("%s\n", all.dump().c_str());
   return 0;
 }
 
-// Returns the best rating found, or null.
+// The best rating found, or null if no plan was found.
 ordered_json rating_of(const embedding::ChoiceModel& model, std::uint64_t seed, std::uint64_t work,
                        const embedding::BestParameters& parameters) {
   embedding::BestSearch search(model, seed, true, parameters);
@@ -38,17 +49,51 @@ ordered_json rating_of(const embedding::ChoiceModel& model, std::uint64_t seed, 
   return search.best()->rating;
 }
 
-int measure(const std::vector<std::string>& cases, std::uint64_t seeds, std::uint64_t work,
-            const embedding::BestParameters& parameters) {
-  ordered_json all;
-  for (const std::string& name : cases) {
-    const Workload workload = require(load_workload(name));
-    const embedding::Reservation reserved = require(embedding::reserve(*workload.problem));
-    const embedding::OptionPool pool(enumerate_inline(workload));
-    const embedding::ChoiceModel model(pool, reserved.topology);
-    for (std::uint64_t seed = 1; seed <= seeds; ++seed)
-      all[name].push_back(rating_of(model, seed, work, parameters));
+ordered_json measure(const std::string& name, const Request& request,
+                     const embedding::BestParameters& parameters) {
+  const Workload workload = require(load_workload(name));
+  const embedding::Reservation reserved = require(embedding::reserve(*workload.problem));
+  const embedding::OptionPool pool(enumerate_inline(workload));
+  const embedding::ChoiceModel model(pool, reserved.topology);
+  ordered_json ratings;
+  for (std::uint64_t seed = 1; seed <= request.seeds; ++seed)
+    ratings.push_back(rating_of(model, seed, request.work, parameters));
+  return ratings;
+}
+
+ordered_json measure(const std::string& name, const Request& request,
+                     const operators::SolverParameters& parameters) {
+  ordered_json outcomes;
+  for (std::uint64_t seed = 1; seed <= request.seeds; ++seed) {
+    const SolverOutcome outcome = solve_case(name, seed, request.work, parameters);
+    outcomes.push_back({{"proved", outcome.proved},
+                        {"cost", outcome.found ? ordered_json(outcome.cost) : ordered_json()},
+                        {"lower_bound", outcome.lower_bound},
+                        {"work", outcome.work}});
   }
+  return outcomes;
+}
+
+template <class Root>
+int answer(const Request& request, const std::vector<Parameter<Root>>& known) {
+  if (request.only_list) return list(known);
+  Root parameters;
+  for (const std::string& name : request.scaled) {
+    bool found = false;
+    for (const Parameter<Root>& parameter : known) {
+      if (parameter.name != name) continue;
+      parameter.scale(parameters, request.factor);
+      found = true;
+    }
+    if (!found) {
+      std::fprintf(stderr, "perf_parameters: there is no parameter \"%s\"; --list names them\n",
+                   name.c_str());
+      return 2;
+    }
+  }
+  ordered_json all;
+  for (const std::string& name : request.cases)
+    all[name] = measure(name, request, parameters);
   std::printf("%s\n", all.dump().c_str());
   return 0;
 }
@@ -56,34 +101,18 @@ int measure(const std::vector<std::string>& cases, std::uint64_t seeds, std::uin
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Ratings of best mode at fixed work, with parameters other than the defaults");
-  bool only_list = false;
-  std::vector<std::string> cases;
-  std::vector<std::string> scaled;
-  double factor = 1;
-  std::uint64_t seeds = 1;
-  std::uint64_t work = 1'000'000;
-  app.add_flag("--list", only_list, "Print every parameter with its default");
-  app.add_option("--case", cases, "Golden cases or workloads to plan");
-  app.add_option("--scale", scaled, "Parameters to multiply by --factor");
-  app.add_option("--factor", factor, "What parameters are multiplied by");
-  app.add_option("--seeds", seeds, "Searches per case, from seed 1");
-  app.add_option("--work", work, "Work limit of each search");
+  CLI::App app("Runs searches with fixed work and parameters other than the defaults");
+  Request request;
+  std::string domain = "embedding";
+  app.add_option("--domain", domain, "embedding: best mode; operators: the solver")
+      ->check(CLI::IsMember({"embedding", "operators"}));
+  app.add_flag("--list", request.only_list, "Print every parameter with its default");
+  app.add_option("--case", request.cases, "Cases or files to plan or solve");
+  app.add_option("--scale", request.scaled, "Parameters to multiply by --factor");
+  app.add_option("--factor", request.factor, "What parameters are multiplied by");
+  app.add_option("--seeds", request.seeds, "Searches per case, from seed 1");
+  app.add_option("--work", request.work, "Work limit of each search");
   CLI11_PARSE(app, argc, argv);
-  if (only_list) return list();
-  embedding::BestParameters parameters;
-  for (const std::string& name : scaled) {
-    bool known = false;
-    for (const Parameter& parameter : all_parameters()) {
-      if (parameter.name != name) continue;
-      parameter.scale(parameters, factor);
-      known = true;
-    }
-    if (!known) {
-      std::fprintf(stderr, "perf_parameters: there is no parameter \"%s\"; --list names them\n",
-                   name.c_str());
-      return 2;
-    }
-  }
-  return measure(cases, seeds, work, parameters);
+  if (domain == "embedding") return answer(request, best_parameters());
+  return answer(request, solver_parameters());
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Halves and doubles every parameter of best mode and prints the effect on ratings at fixed work."""
+"""Halves and doubles every parameter of a domain and prints the effect on what is found in fixed work."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import math
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -17,33 +19,124 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tracking import repository  # noqa: E402
 from tracking.errors import TrackError  # noqa: E402
 
-CASES = ("09", "20", "23", "29", "31", "36", "40")
-WORK = 3_000_000
 SEEDS = 3
 FACTORS = (0.5, 2.0)
 TABLE = Path(__file__).resolve().with_name("README.md")
-HEADERS = (*sorted((repository.ROOT / "search/embedding/best/parameters").glob("*_parameters.h")),
-           repository.ROOT / "search/embedding/model/context/pricing_parameters.h")
 MEMBER = re.compile(r"^  [\w:<>, ]+? (\w+)(?: = [^;]+|\{[^;]*\});", re.MULTILINE)
-BEGIN, END = "<!-- table -->", "<!-- end of table -->"
 
 EXAMPLES = """examples:
-  perf/parameters/run.py                                 every parameter; prints a Markdown table
+  perf/parameters/run.py                                 every parameter of best mode; prints a Markdown table
+  perf/parameters/run.py --domain operators              every parameter of the operators' solver
   perf/parameters/run.py --only moves. --only balance.   the parameters of two groups
   perf/parameters/run.py --case 36 --case 41 --work 20000000
+  perf/parameters/run.py --domain operators --case my_instance.json --only arms.
   perf/parameters/run.py --update                        writes the table into perf/parameters/README.md
 
-A change of the rating is the geometric mean, over cases and seeds, of the rating relative to that of the defaults at
-the same work; + is worse. The worst and the best case follow. Searches that find a plan on one side only are counted
-separately. Build first: cmake --build build/perf --target perf_parameters"""
+A change is the geometric mean, over cases and seeds, of the rating (embedding), or of the cost or the work until the
+proof (operators), relative to that of the defaults; + is worse. The worst and the best case follow. Searches that find
+or prove something on one side only are counted separately.
+Build first: cmake --build build/perf --target perf_parameters"""
+
+
+class Change:
+    """The effect of one factor for one parameter on one figure of every case."""
+
+    def __init__(self) -> None:
+        self.logs: dict[str, list[float]] = {}
+
+    def add(self, case: str, old: float, new: float) -> None:
+        self.logs.setdefault(case, []).append(math.log(new / old))
+
+    def text(self) -> str:
+        """Empty if nothing changed."""
+        by_case = {case: sum(logs) / len(logs) for case, logs in self.logs.items()}
+        if not any(by_case.values()):
+            return ""
+        worst = max(by_case, key=by_case.get)
+        best = min(by_case, key=by_case.get)
+        extremes = [f"{case}: {percent(by_case[case])}" for case, sign in ((worst, 1), (best, -1))
+                    if sign * by_case[case] > 0]
+        return f"{percent(sum(by_case.values()) / len(by_case))} ({', '.join(extremes)})"
+
+
+def percent(log: float) -> str:
+    return f"{100 * math.expm1(log):+.3f} %"
+
+
+def counted(count: int, what: str) -> list[str]:
+    return [f"{count} {what}"] if count else []
+
+
+def rating_change(before: dict, after: dict) -> str:
+    """Compares ratings; null is a search that found no plan."""
+    change, lost, won = Change(), 0, 0
+    for case, ratings in before.items():
+        for old, new in zip(ratings, after[case]):
+            if old is None or new is None:
+                lost += new is None and old is not None
+                won += old is None and new is not None
+                continue
+            change.add(case, old, new)
+    parts = [change.text(), *counted(lost, "without a plan"), *counted(won, "more with a plan")]
+    return " ".join(part for part in parts if part) or "0"
+
+
+def outcome_change(before: dict, after: dict) -> str:
+    """Compares the work of proved searches and the costs of the others."""
+    cost, work, lost, won = Change(), Change(), 0, 0
+    for case, outcomes in before.items():
+        for old, new in zip(outcomes, after[case]):
+            if old["proved"] and new["proved"]:
+                work.add(case, old["work"], new["work"])
+                continue
+            lost += old["proved"] and not new["proved"]
+            won += new["proved"] and not old["proved"]
+            if old["cost"] is not None and new["cost"] is not None:
+                cost.add(case, old["cost"], new["cost"])
+    parts = [f"{name} {change.text()}" for name, change in (("cost", cost), ("work", work)) if change.text()]
+    parts += counted(lost, "not proved") + counted(won, "more proved")
+    return "; ".join(parts) or "0"
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What is measured, and where its parameters are declared."""
+
+    name: str
+    cases: tuple[str, ...]
+    work: int
+    headers: tuple[Path, ...]
+    listing: str  # the file that must name every member of the headers
+    compare: Callable[[dict, dict], str]
+
+    @property
+    def marks(self) -> tuple[str, str]:
+        return f"<!-- table: {self.name} -->", f"<!-- end of table: {self.name} -->"
+
+    def declared(self) -> set[str]:
+        """The members with a default in the headers."""
+        return {name for header in self.headers for name in MEMBER.findall(header.read_text(encoding="utf-8"))}
+
+
+def headers(folder: str, *others: str) -> tuple[Path, ...]:
+    return (*sorted((repository.ROOT / folder).glob("*_parameters.h")), *(repository.ROOT / other for other in others))
+
+
+DOMAINS = {domain.name: domain for domain in (
+    Domain("embedding", ("09", "20", "23", "29", "31", "36", "40"), 3_000_000,
+           headers("search/embedding/best/parameters", "search/embedding/model/context/pricing_parameters.h"),
+           "best_parameter_list.cc", rating_change),
+    Domain("operators", ("resnet", "narrow", "wide", "dense", "sparse", "large"), 200_000_000,
+           headers("search/operators/solve/parameters"), "solver_parameter_list.cc", outcome_change))}
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, help="build folder (default: build/perf, build/release)")
-    parser.add_argument("--case", action="append", help=f"repeatable (default: {' '.join(CASES)})")
-    parser.add_argument("--work", type=int, default=WORK, help="work limit of a search (default: %(default)s)")
+    parser.add_argument("--domain", choices=tuple(DOMAINS), default="embedding", help="default: %(default)s")
+    parser.add_argument("--case", action="append", help="repeatable (default: those of the table)")
+    parser.add_argument("--work", type=int, help="work limit of a search (default: that of the table)")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="searches per case (default: %(default)s)")
     parser.add_argument("--only", action="append", help="parameters whose name begins like this; repeatable")
     parser.add_argument("--jobs", type=int, default=1, help="measurements at once (default: %(default)s)")
@@ -58,82 +151,40 @@ def ask(driver: Path, *arguments: str) -> object:
     return json.loads(done.stdout)
 
 
-class Change:
-    """The effect of one factor for one parameter on every case."""
-
-    def __init__(self, before: dict, after: dict):
-        self.lost = self.won = 0
-        self.by_case: dict[str, float] = {}
-        for case, ratings in before.items():
-            logs = []
-            for old, new in zip(ratings, after[case]):
-                if old is None or new is None:
-                    self.lost += new is None and old is not None
-                    self.won += old is None and new is not None
-                    continue
-                logs.append(math.log(new / old))
-            if logs:
-                self.by_case[case] = sum(logs) / len(logs)
-
-    def text(self) -> str:
-        logs = list(self.by_case.values())
-        if not any(logs) and not self.lost and not self.won:
-            return "0"
-        worst = max(self.by_case, key=self.by_case.get)
-        best = min(self.by_case, key=self.by_case.get)
-        parts = [percent(sum(logs) / len(logs))]
-        extremes = [f"{case}: {percent(self.by_case[case])}"
-                    for case, sign in ((worst, 1), (best, -1)) if sign * self.by_case[case] > 0]
-        if extremes:
-            parts.append(f"({', '.join(extremes)})")
-        if self.lost:
-            parts.append(f"{self.lost} without a plan")
-        if self.won:
-            parts.append(f"{self.won} more with a plan")
-        return " ".join(parts)
-
-
-def declared() -> set[str]:
-    """The members with a default in the headers of parameters."""
-    return {name for header in HEADERS for name in MEMBER.findall(header.read_text(encoding="utf-8"))}
-
-
-def percent(log: float) -> str:
-    return f"{100 * math.expm1(log):+.3f} %"
-
-
 def table(options: argparse.Namespace) -> str:
+    domain = DOMAINS[options.domain]
     driver = repository.program("parameters", options.build)
-    cases = options.case or CASES
-    fixed = [f"--case={case}" for case in cases] + [f"--work={options.work}"]
+    cases, work = options.case or domain.cases, options.work or domain.work
+    fixed = [f"--domain={domain.name}", *(f"--case={case}" for case in cases), f"--work={work}"]
     common = [*fixed, f"--seeds={options.seeds}"]
-    known = ask(driver, "--list")
-    missing = declared() - {parameter["name"].split(".")[-1] for parameter in known}
+    known = ask(driver, f"--domain={domain.name}", "--list")
+    missing = domain.declared() - {parameter["name"].split(".")[-1] for parameter in known}
     if missing:
-        raise TrackError(f"perf/parameters/parameter_list.cc lacks {', '.join(sorted(missing))}")
+        raise TrackError(f"perf/parameters/{domain.listing} lacks {', '.join(sorted(missing))}")
     parameters = [parameter for parameter in known
                   if not options.only or parameter["name"].startswith(tuple(options.only))]
     twice = ask(driver, *fixed, f"--seeds={2 * options.seeds}")
-    before = {case: ratings[:options.seeds] for case, ratings in twice.items()}
-    other_seeds = {case: ratings[options.seeds:] for case, ratings in twice.items()}
+    before = {case: found[:options.seeds] for case, found in twice.items()}
+    other_seeds = {case: found[options.seeds:] for case, found in twice.items()}
     runs = [(parameter["name"], factor) for parameter in parameters for factor in FACTORS]
     with ThreadPoolExecutor(options.jobs) as pool:
         after = dict(zip(runs, pool.map(
             lambda run: ask(driver, *common, f"--scale={run[0]}", f"--factor={run[1]}"), runs)))
-    lines = [f"Cases {', '.join(cases)}; {options.seeds} seeds; {options.work:,} units of work each.", "",
+    lines = [f"Cases {', '.join(cases)}; {options.seeds} seeds; {work:,} units of work each.", "",
              "| parameter | default | halved | doubled |", "|---|---|---|---|"]
-    lines.append(f"| nothing, other seeds | | {Change(before, other_seeds).text()} | |")
+    lines.append(f"| nothing, other seeds | | {domain.compare(before, other_seeds)} | |")
     for parameter in parameters:
-        halved, doubled = (Change(before, after[parameter["name"], factor]).text() for factor in FACTORS)
+        halved, doubled = (domain.compare(before, after[parameter["name"], factor]) for factor in FACTORS)
         lines.append(f"| {parameter['name']} | {parameter['value']} | {halved} | {doubled} |")
     return "\n".join(lines)
 
 
-def update(text: str) -> None:
+def update(domain: Domain, text: str) -> None:
+    begin, end = domain.marks
     page = TABLE.read_text(encoding="utf-8")
-    head, rest = page.split(BEGIN, 1)
-    _, tail = rest.split(END, 1)
-    TABLE.write_text(f"{head}{BEGIN}\n{text}\n{END}{tail}", encoding="utf-8")
+    head, rest = page.split(begin, 1)
+    _, tail = rest.split(end, 1)
+    TABLE.write_text(f"{head}{begin}\n{text}\n{end}{tail}", encoding="utf-8")
 
 
 def main(arguments: list[str]) -> int:
@@ -141,7 +192,7 @@ def main(arguments: list[str]) -> int:
     try:
         text = table(options)
         if options.update:
-            update(text)
+            update(DOMAINS[options.domain], text)
         print(text)
         return 0
     except TrackError as error:

@@ -1,13 +1,4 @@
-#include "perf/parameters/parameter_list.h"
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <concepts>
-#include <cstddef>
-#include <ostream>
-#include <sstream>
-#include <utility>
+#include "perf/parameters/best_parameter_list.h"
 
 namespace shardwright::perf {
 namespace {
@@ -15,62 +6,10 @@ namespace {
 using embedding::BestParameters;
 
 // The effect of a ratio depends on its distance to 1, so that is scaled.
-enum class Kind { kQuantity, kRatio };
-
-template <class T>
-void scale(T& value, Kind kind, double factor) {
-  const double old = static_cast<double>(value);
-  const double scaled = kind == Kind::kRatio ? 1 + (old - 1) * factor : old * factor;
-  if constexpr (std::integral<T>) {
-    value = static_cast<T>(std::max(1.0, std::round(scaled)));
-  } else {
-    value = scaled;
-  }
-}
-
-template <class T, std::size_t size>
-void scale(std::array<T, size>& values, Kind kind, double factor) {
-  for (T& value : values)
-    scale(value, kind, factor);
-}
-
-template <class T>
-void print(std::ostream& out, const T& value) {
-  out << value;
-}
-
-template <class T, std::size_t size>
-void print(std::ostream& out, const std::array<T, size>& values) {
-  for (std::size_t i = 0; i < size; ++i)
-    out << (i == 0 ? "" : ", ") << values[i];
-}
-
-// Adds the members of one struct of parameters.
 template <class Own>
-class Group {
- public:
-  using Find = Own& (*)(BestParameters&);
+using Group = ParameterGroup<BestParameters, Own>;
 
-  Group(std::vector<Parameter>& all, std::string name, Find find)
-      : all_(&all), name_(std::move(name)), find_(find) {}
-
-  template <class T>
-  void add(const char* member, T Own::*pointer, Kind kind = Kind::kQuantity) const {
-    std::ostringstream value;
-    print(value, Own().*pointer);
-    all_->push_back({name_ + "." + member, value.str(),
-                     [find = find_, pointer, kind](BestParameters& best, double factor) {
-                       scale(find(best).*pointer, kind, factor);
-                     }});
-  }
-
- private:
-  std::vector<Parameter>* all_;
-  std::string name_;
-  Find find_;
-};
-
-void add_pricing(std::vector<Parameter>& all) {
+void add_pricing(std::vector<BestParameter>& all) {
   using Own = embedding::PricingParameters;
   const Group<Own> group(all, "pricing", [](BestParameters& best) -> Own& { return best.pricing; });
   group.add("coarse_steps", &Own::coarse_steps);
@@ -84,7 +23,7 @@ void add_pricing(std::vector<Parameter>& all) {
   group.add("fills", &Own::fills, Kind::kRatio);
 }
 
-void add_lanes(std::vector<Parameter>& all) {
+void add_lanes(std::vector<BestParameter>& all) {
   using Own = embedding::LaneParameters;
   const Group<Own> group(all, "lanes", [](BestParameters& best) -> Own& { return best.lanes; });
   group.add("annealing_lanes", &Own::annealing_lanes);
@@ -96,7 +35,7 @@ void add_lanes(std::vector<Parameter>& all) {
   group.add("recent_parts", &Own::recent_parts);
 }
 
-void add_moves(std::vector<Parameter>& all) {
+void add_moves(std::vector<BestParameter>& all) {
   using Own = embedding::MoveParameters;
   const Group<Own> group(all, "moves",
                          [](BestParameters& best) -> Own& { return best.annealing.moves; });
@@ -114,7 +53,7 @@ void add_moves(std::vector<Parameter>& all) {
   group.add("unit_tries", &Own::unit_tries);
 }
 
-void add_cooling(std::vector<Parameter>& all) {
+void add_cooling(std::vector<BestParameter>& all) {
   using Own = embedding::CoolingParameters;
   const Group<Own> group(all, "cooling",
                          [](BestParameters& best) -> Own& { return best.annealing.cooling; });
@@ -137,7 +76,7 @@ void add_cooling(std::vector<Parameter>& all) {
   group.add("melting_range", &Own::melting_range);
 }
 
-void add_targets(std::vector<Parameter>& all) {
+void add_targets(std::vector<BestParameter>& all) {
   using Own = embedding::TargetParameters;
   const Group<Own> group(all, "targets",
                          [](BestParameters& best) -> Own& { return best.annealing.targets; });
@@ -151,7 +90,7 @@ void add_targets(std::vector<Parameter>& all) {
   group.add("fitting_rule_weight", &Own::fitting_rule_weight);
 }
 
-void add_restarts(std::vector<Parameter>& all) {
+void add_restarts(std::vector<BestParameter>& all) {
   using Own = embedding::RestartParameters;
   const Group<Own> group(all, "restarts",
                          [](BestParameters& best) -> Own& { return best.annealing.restarts; });
@@ -179,7 +118,7 @@ void add_restarts(std::vector<Parameter>& all) {
   group.add("work_per_choice", &Own::work_per_choice);
 }
 
-void add_balance(std::vector<Parameter>& all) {
+void add_balance(std::vector<BestParameter>& all) {
   using Own = embedding::BalanceParameters;
   const Group<Own> group(all, "balance",
                          [](BestParameters& best) -> Own& { return best.annealing.balance; });
@@ -188,7 +127,7 @@ void add_balance(std::vector<Parameter>& all) {
   group.add("vain_tries_per_rank", &Own::vain_tries_per_rank);
 }
 
-void add_construct(std::vector<Parameter>& all) {
+void add_construct(std::vector<BestParameter>& all) {
   using Own = embedding::ConstructParameters;
   const Group<Own> group(all, "construct",
                          [](BestParameters& best) -> Own& { return best.annealing.construct; });
@@ -198,7 +137,7 @@ void add_construct(std::vector<Parameter>& all) {
   group.add("price_steps", &Own::price_steps);
 }
 
-void add_neighbourhoods(std::vector<Parameter>& all) {
+void add_neighbourhoods(std::vector<BestParameter>& all) {
   using Own = embedding::NeighbourhoodParameters;
   const Group<Own> group(all, "neighbourhoods",
                          [](BestParameters& best) -> Own& { return best.neighbourhoods; });
@@ -217,8 +156,8 @@ void add_neighbourhoods(std::vector<Parameter>& all) {
 
 }  // namespace
 
-std::vector<Parameter> all_parameters() {
-  std::vector<Parameter> all;
+std::vector<BestParameter> best_parameters() {
+  std::vector<BestParameter> all;
   add_pricing(all);
   add_lanes(all);
   add_moves(all);

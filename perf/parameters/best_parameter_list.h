@@ -1,0 +1,16 @@
+// Every parameter of best mode by name.
+#pragma once
+
+#include <vector>
+
+#include "perf/parameters/parameter.h"
+#include "search/embedding/best/parameters/best_parameters.h"
+
+namespace shardwright::perf {
+
+using BestParameter = Parameter<embedding::BestParameters>;
+
+// Names are group.member, as in search/embedding/best/parameters.
+std::vector<BestParameter> best_parameters();
+
+}  // namespace shardwright::perf

@@ -1,0 +1,84 @@
+// Parameters by name, so that a program can change one.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace shardwright::perf {
+
+// One number, or one array of numbers, in a struct `Root` of parameters.
+template <class Root>
+struct Parameter {
+  std::string name;   // group.member
+  std::string value;  // the default, as text
+  // Multiplies the parameter, or every element of an array. For a ratio, the distance to 1 is
+  // multiplied. An integer is rounded and stays at least 1.
+  std::function<void(Root&, double factor)> scale;
+};
+
+// For a ratio, the distance to 1 is multiplied.
+enum class Kind { kQuantity, kRatio };
+
+template <class T>
+void scale_value(T& value, Kind kind, double factor) {
+  const double old = static_cast<double>(value);
+  const double scaled = kind == Kind::kRatio ? 1 + (old - 1) * factor : old * factor;
+  if constexpr (std::integral<T>) {
+    value = static_cast<T>(std::max(1.0, std::round(scaled)));
+  } else {
+    value = scaled;
+  }
+}
+
+template <class T, std::size_t size>
+void scale_value(std::array<T, size>& values, Kind kind, double factor) {
+  for (T& value : values)
+    scale_value(value, kind, factor);
+}
+
+template <class T>
+void print_value(std::ostream& out, const T& value) {
+  out << value;
+}
+
+template <class T, std::size_t size>
+void print_value(std::ostream& out, const std::array<T, size>& values) {
+  for (std::size_t i = 0; i < size; ++i)
+    out << (i == 0 ? "" : ", ") << values[i];
+}
+
+// Adds the members of one struct of parameters to a list.
+template <class Root, class Own>
+class ParameterGroup {
+ public:
+  using Find = Own& (*)(Root&);
+
+  ParameterGroup(std::vector<Parameter<Root>>& all, std::string name, Find find)
+      : all_(&all), name_(std::move(name)), find_(find) {}
+
+  template <class T>
+  void add(const char* member, T Own::*pointer, Kind kind = Kind::kQuantity) const {
+    std::ostringstream value;
+    print_value(value, Own().*pointer);
+    all_->push_back({name_ + "." + member, value.str(),
+                     [find = find_, pointer, kind](Root& root, double factor) {
+                       scale_value(find(root).*pointer, kind, factor);
+                     }});
+  }
+
+ private:
+  std::vector<Parameter<Root>>* all_;
+  std::string name_;
+  Find find_;
+};
+
+}  // namespace shardwright::perf

@@ -1,0 +1,30 @@
+// What the parameters of the operators' solver are measured on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "search/operators/solve/parameters/solver_parameters.h"
+
+namespace shardwright::perf {
+
+struct SolverOutcome {
+  bool proved = false;
+  bool found = false;
+  double cost = 0;         // of the best choice, if found
+  double lower_bound = 0;  // 0 for a local search alone
+  std::uint64_t work = 0;  // until the proof, or all that was allowed
+};
+
+// `name` is one of
+// - `resnet`: the recorded ResNet-50 on 2x2 within 400,000,000 bytes;
+// - `narrow`, `wide`, `dense`: generated instances that tables and labels, or branch and bound,
+//   prove;
+// - `sparse`, `large`: generated instances for the local search alone, from the first feasible
+//   choice;
+// - the path of a cost instance, recognised by its slash or dot.
+// `work` is a limit. Exits if the case does not exist.
+SolverOutcome solve_case(const std::string& name, std::uint64_t seed, std::uint64_t work,
+                         const operators::SolverParameters& parameters);
+
+}  // namespace shardwright::perf

@@ -1,0 +1,16 @@
+// Every parameter of the operators' solver by name.
+#pragma once
+
+#include <vector>
+
+#include "perf/parameters/parameter.h"
+#include "search/operators/solve/parameters/solver_parameters.h"
+
+namespace shardwright::perf {
+
+using SolverParameter = Parameter<operators::SolverParameters>;
+
+// Names are group.member, as in search/operators/solve/parameters.
+std::vector<SolverParameter> solver_parameters();
+
+}  // namespace shardwright::perf
