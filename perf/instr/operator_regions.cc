@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "perf/support/workloads.h"
 #include "runtime/io/file.h"
@@ -24,6 +25,11 @@
 #include "search/operators/build/cost_graph.h"
 #include "search/operators/reshard/reshard_path.h"
 #include "search/operators/reshard/reshard_planner.h"
+#include "search/operators/solve/graph/choice_graph.h"
+#include "search/operators/solve/graph/search_state.h"
+#include "search/operators/solve/local/block/block_picker.h"
+#include "search/operators/solve/local/block/block_solver.h"
+#include "search/operators/solve/local/first_feasible.h"
 #include "search/operators/solve/solve.h"
 
 namespace shardwright::perf {
@@ -60,6 +66,41 @@ std::function<Action()> solve_resnet50(std::optional<std::int64_t> budget_bytes)
       Budget budget({}, {}, {});
       keep(solve(problem->lowered.instance(), executor, budget));
     };
+  };
+}
+
+// Blocks of every shape, picked before the measurement, from the first feasible choice.
+Action solve_resnet50_blocks() {
+  struct Prepared {
+    explicit Prepared(OperatorProblem read)
+        : problem(std::move(read)), graph(problem.lowered.instance()), state(graph) {}
+    OperatorProblem problem;
+    ChoiceGraph graph;
+    SearchState state;
+    std::vector<std::vector<std::uint32_t>> blocks;
+  };
+  CostInstanceOptions options;
+  options.budget = 400'000'000;
+  options.unmerged = true;
+  const auto prepared = std::make_shared<Prepared>(require(read_cost_instance(
+      require(read_file(kOperators + "colossal_resnet50_2x2.json.gz")), options)));
+  Budget budget({}, {}, {});
+  prepared->state.set_choice(first_feasible(prepared->graph, budget, 1).value());
+  const BlockPicker picker(prepared->graph);
+  BlockScratch scratch(prepared->graph);
+  for (const BlockKind kind :
+       {BlockKind::kBall, BlockKind::kWindow, BlockKind::kHolders, BlockKind::kStiff}) {
+    for (std::uint64_t key = 1; key <= 8; ++key) {
+      if (picker.pick(prepared->state, {kind, 40, 0}, scratch, key))
+        prepared->blocks.push_back(scratch.block);
+    }
+  }
+  return [prepared] {
+    constexpr std::size_t kMaxTable = 20'000;
+    BlockSolver solver(prepared->graph, kMaxTable);
+    const std::vector<std::uint32_t>& choice = prepared->state.choice;
+    for (const std::vector<std::uint32_t>& block : prepared->blocks)
+      keep(solver.solve(prepared->state, choice, block, true, 1));
   };
 }
 
@@ -126,6 +167,8 @@ std::vector<Region> operator_and_program_regions() {
       {"operators_solve", "ResNet-50 on 2x2 without a budget, proved", solve_resnet50({})},
       {"operators_solve_budget", "ResNet-50 on 2x2 within 400,000,000 bytes, proved",
        solve_resnet50(400'000'000)},
+      {"operators_blocks", "ResNet-50 on 2x2 within 400,000,000 bytes, 32 blocks of 40 nodes",
+       solve_resnet50_blocks},
       {"operators_paths", "1,044 recorded pairs, as ColossalAI finds paths",
        find_paths(PathCost::kCompat)},
       {"operators_paths_exact", "the same pairs, the cheapest paths", find_paths(PathCost::kExact)},

@@ -20,6 +20,8 @@ EXAMPLES = """examples:
                                                    one region; its profile is kept for callgrind_annotate
   perf/instr/run.py update --reason "Options carry their cache statistics"
                                                    accept what is measured now
+  perf/instr/run.py update --region operators_blocks --reason "A region for the block solver"
+                                                   accept one region; all other figures stay
 
 A region fails above +2 % instructions, the total above +0.5 %, allocations or their bytes above +1 %, a rating
 if it is worse at all. If compiler, flags, libraries or processor differ from the baseline's, instruction and
@@ -44,6 +46,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
             command.add_argument("--quiet", action="store_true", help="print only what differs")
         else:
             command.add_argument("--reason", required=True, help="why, as the changelog says it")
+            command.add_argument("--region", action="append",
+                                 help="this region alone, the other figures stay; repeatable")
             command.add_argument("--changelog", type=Path, default=repository.CHANGELOG, help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
 
@@ -90,14 +94,28 @@ def said(reason: str, changelog: Path) -> bool:
     return " ".join(reason.lower().split()) in " ".join(repository.unreleased(changelog).lower().split())
 
 
+def measure(options: argparse.Namespace, driver: Path, old: baselines.Baseline | None) -> baselines.Baseline:
+    """Everything, or the old baseline with the regions of --region measured anew."""
+    mark = fingerprint.take(driver)
+    regions = counted.measure_regions(driver, options.region, options.jobs)
+    if not options.region:
+        return baselines.Baseline(mark, regions, counted.measure_quality(driver), options.reason)
+    if old is None:
+        raise TrackError(f"{options.baseline} does not exist, so --region has nothing to add to")
+    differences = fingerprint.differences(old.fingerprint, mark)
+    if differences:
+        raise TrackError("--region cannot be combined with the old figures: " + "; ".join(differences))
+    return baselines.Baseline(mark, baselines.with_regions(old.regions, regions, list(counted.list_regions(driver))),
+                              old.quality, options.reason)
+
+
 def update(options: argparse.Namespace) -> int:
     if not options.reason.strip():
         raise TrackError("--reason is empty")
     driver = repository.program("instr", options.build)
-    new = baselines.Baseline(fingerprint.take(driver), counted.measure_regions(driver, None, options.jobs),
-                             counted.measure_quality(driver), options.reason)
-    if options.baseline.is_file():
-        old = baselines.load(options.baseline)
+    old = baselines.load(options.baseline) if options.baseline.is_file() else None
+    new = measure(options, driver, old)
+    if old:
         worse = raises(old, new)
         if worse:
             print(baselines.Report(worse).text())

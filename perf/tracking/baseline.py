@@ -105,6 +105,13 @@ def judge_regions(old: Baseline, regions: dict[str, Counts], partial: bool = Fal
     return report
 
 
+def with_regions(old: dict[str, Counts], measured: dict[str, Counts], order: list[str]) -> dict[str, Counts]:
+    """Returns the old regions with the measured ones in their place, in the given order; unlisted ones come last."""
+    merged = {**old, **measured}
+    listed = {name: merged[name] for name in order if name in merged}
+    return {**listed, **merged}
+
+
 def judge_quality(old: dict[str, float | None], new: dict[str, float | None]) -> Report:
     """Any rise of a rating fails, and so does a plan that is no longer found."""
     report = Report()

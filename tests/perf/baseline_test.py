@@ -52,6 +52,12 @@ class RegionTest(unittest.TestCase):
         self.assertEqual([each.name for each in report.judgements if each.failed], ["a.instructions"])
 
 
+    def test_a_new_region_takes_its_place_and_the_others_stay(self) -> None:
+        merged = baseline.with_regions(OLD.regions, {"c": Counts(5, 0, 0)}, ["a", "c", "d", "b"])
+        self.assertEqual(list(merged.items()),
+                         [("a", OLD.regions["a"]), ("c", Counts(5, 0, 0)), ("b", OLD.regions["b"])])
+
+
 class QualityTest(unittest.TestCase):
     def verdicts(self, **new: float | None) -> dict[str, str]:
         report = baseline.judge_quality(OLD.quality, {**OLD.quality, **new})
