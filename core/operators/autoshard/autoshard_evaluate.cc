@@ -11,7 +11,7 @@ std::string input_text(const OpSpecs& specs) {
   return text;
 }
 
-// JSON pointer of an op in an assignment, escaped as RFC 6901 asks.
+// The JSON pointer of an op in an assignment, escaped as in RFC 6901.
 std::string assignment_place(std::string_view op) {
   std::string place = "/assignment/";
   for (const char c : op) {
@@ -88,7 +88,7 @@ Status check_request(const Graph& graph, std::int64_t devices) {
   }
   double most = 0;
   for (std::size_t i = 0; i < graph.size(); ++i) {
-    // Itself, its output, and every reading of it.
+    // The op itself, its output, and every time that it is read.
     most += 2 * static_cast<double>(graph.elements(i, CostModel::kV2));
     for (const std::uint32_t arg : graph.op(i).args) {
       most += static_cast<double>(graph.elements(arg, CostModel::kV2));
@@ -113,7 +113,7 @@ std::int64_t scaled_own_cost(const Graph& graph, std::size_t op, Spec input, Spe
                              std::int64_t devices, CostModel model) {
   const OpKind kind = graph.op(op).kind;
   const std::int64_t elements = graph.elements(op, model);
-  // The all-reduce counts the output whole, however many devices there are.
+  // The all-reduce counts the whole output, whatever the number of devices.
   if (kind == OpKind::kMatmul && required == Spec::kRS) return elements * devices;
   // elements / devices, not truncated.
   if (kind == OpKind::kView && model == CostModel::kV2 && input == Spec::kRS &&

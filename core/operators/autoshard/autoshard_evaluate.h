@@ -1,4 +1,5 @@
-// What an assignment of sharding specs costs, row by row: the verifier of the auto-sharding search.
+// The cost of an assignment of sharding specs, row by row: the verifier of the auto-sharding
+// search.
 #pragma once
 
 #include <array>
@@ -13,7 +14,7 @@
 
 namespace shardwright::operators::autoshard {
 
-// The specs that an op requires of its operands: its decision variables, 0, 1 or 2 of them.
+// The specs that an op requires of its operands: its 0, 1 or 2 decision variables.
 // Thread safety: a value.
 struct OpSpecs {
   std::uint8_t count = 0;
@@ -24,8 +25,8 @@ struct OpSpecs {
 
 using Assignment = std::vector<OpSpecs>;  // by op
 
-// Costs are whole numbers but for those of v2 views, which are multiples of 1/devices. A "scaled"
-// cost is the cost times the number of devices: whole, so that sums are exact in any order.
+// Costs are whole numbers, except those of v2 views, which are multiples of 1/devices. A "scaled"
+// cost is multiplied by the number of devices. It is whole, so sums are exact in any order.
 
 struct CostRow {
   std::string name;  // the op, "|-" and the tensor that is resharded, or "output"
@@ -47,8 +48,8 @@ inline constexpr std::int64_t kMaxDevices = 1'000'000;
 
 double unscaled(std::int64_t scaled_cost, std::int64_t devices);
 
-// Whether costs on this many devices can be computed. Errors: kInvalidInput at `/p`; kUnsupported
-// at `/graph` where scaled costs could exceed 2^62.
+// Checks that costs on this many devices can be computed. Errors: kInvalidInput at `/p`;
+// kUnsupported at `/graph` if scaled costs could exceed 2^62.
 Status check_request(const Graph& graph, std::int64_t devices);
 
 // Elements moved to reshard a tensor, truncated to a whole number. Source: see CostModel,
@@ -61,13 +62,13 @@ std::int64_t reshard_cost(Spec from, Spec to, std::int64_t elements, std::int64_
 std::int64_t scaled_own_cost(const Graph& graph, std::size_t op, Spec input, Spec required,
                              std::int64_t devices, CostModel model);
 
-// The variables of an op whose first one is `first`; nothing where the op cannot compute from that.
-// For an op without variables, `first` is not read.
+// The variables of an op whose first one is `first`; nothing if the op cannot compute from it. For
+// an op without variables, `first` is ignored.
 std::optional<OpSpecs> specs_from_first(const Graph& graph, std::size_t op, Spec first,
                                         CostModel model);
 
-// Spec of the op's output. `input` is the spec of its first operand; not read where the op has
-// variables or no operands.
+// The spec of the op's output. `input` is the spec of its first operand; it is ignored if the op
+// has variables or no operands.
 Spec output_spec(const Graph& graph, std::size_t op, const OpSpecs& specs, Spec input,
                  CostModel model);
 

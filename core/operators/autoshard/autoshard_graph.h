@@ -14,7 +14,7 @@
 
 namespace shardwright::operators::autoshard {
 
-// How the last two dimensions of a tensor lie on the devices: R = replicated, S = sharded over all.
+// The layout of the last two dimensions of a tensor: R = replicated, S = sharded over all devices.
 enum class Spec : std::uint8_t { kRR, kRS, kSR };
 inline constexpr std::array<std::string_view, 3> kSpecNames{"RR", "RS", "SR"};
 constexpr std::size_t index_of(Spec spec) { return static_cast<std::size_t>(spec); }
@@ -43,7 +43,7 @@ constexpr std::string_view name_of(OpKind kind) {
 enum class CostModel : std::uint8_t { kV1, kV2 };
 inline constexpr std::array<std::string_view, 2> kCostModelNames{"v1", "v2"};
 
-// An op as described, not yet checked.
+// The description of an op, not yet checked.
 struct OpSpec {
   std::string name;
   OpKind kind = OpKind::kPlaceholder;
@@ -69,7 +69,7 @@ struct Op {
 // Thread safety: immutable; shared freely.
 class Graph {
  public:
-  // Tensors above this are refused, so that every count of elements is exact in double.
+  // Larger tensors are refused, so that every count of elements is exact in a double.
   static constexpr std::int64_t kMaxElements = std::int64_t{1} << 53;
 
   // Errors: kInvalidInput with `where` = the JSON pointer below `/graph`. O(ops + args).
@@ -79,12 +79,12 @@ class Graph {
   const Op& op(std::size_t i) const { return ops_[i]; }
   std::span<const Op> ops() const { return ops_; }
 
-  // The tensors on which a cost model sees the op depend: v1 does not connect views.
+  // The tensors that the op reads according to a cost model: v1 does not connect views.
   std::span<const std::uint32_t> args(std::size_t i, CostModel model) const {
     if (model == CostModel::kV1 && ops_[i].kind == OpKind::kView) return {};
     return ops_[i].args;
   }
-  // Elements of the output: v1 multiplies the last two extents (absent ones are 1), v2 all.
+  // The elements of the output: v1 multiplies the last two extents (1 if absent), v2 all.
   std::int64_t elements(std::size_t i, CostModel model) const {
     return ops_[i].elements[static_cast<std::size_t>(model)];
   }
@@ -92,7 +92,7 @@ class Graph {
   bool is_output(std::size_t i, CostModel model) const {
     return !ops_[i].has_users[static_cast<std::size_t>(model)];
   }
-  // What the op does in a cost model: v1 takes layer norm and softmax for elementwise.
+  // The kind of the op in a cost model: v1 treats layer norm and softmax as elementwise.
   OpKind kind(std::size_t i, CostModel model) const {
     const OpKind kind = ops_[i].kind;
     const bool reduces = kind == OpKind::kLayerNorm || kind == OpKind::kSoftmax;

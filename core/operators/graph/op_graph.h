@@ -1,4 +1,4 @@
-// Operator graphs: what a model computes, as the nodes that a tracer found.
+// Operator graphs: what a model computes, as recorded by a tracer.
 #pragma once
 
 #include <cstddef>
@@ -89,16 +89,17 @@ std::string_view to_name(ElementType type);
 
 std::int64_t element_bytes(ElementType type);
 
-// Whether a node of this kind takes over the strategies of its first input, one for one.
+// Returns true if a node of this kind has one strategy for each strategy of its first input.
 bool follows_input(OpKind kind);
 bool is_binary_elementwise(OpKind kind);
 bool is_unary_elementwise(OpKind kind);
-// Spatial dimensions of a convolution or pooling over windows; 0 for any other kind.
+// The number of spatial dimensions of a convolution or of a pooling over windows; 0 for other
+// kinds.
 std::size_t convolution_dims(OpKind kind);
 std::size_t pooling_dims(OpKind kind);
 bool is_average_pooling(OpKind kind);
 
-// One entry of a getitem index: a number, or a slice where open ends are absent.
+// One entry of a getitem index: a number, or a slice, whose open ends are absent.
 struct IndexEntry {
   std::optional<std::int64_t> number;
   std::optional<std::int64_t> start, stop, step;
@@ -106,9 +107,9 @@ struct IndexEntry {
   friend bool operator==(const IndexEntry&, const IndexEntry&) = default;
 };
 
-// What an operator is given besides tensors; only what its kind uses is filled in. `dims` hold
-// transpose (2), permute, sum, softmax (1), split (1) and flatten (first and last) dimensions as
-// the file has them, negative ones counting from the end; op_dims() has them counted from the
+// The arguments of an operator that are not tensors; only those that its kind uses are set. `dims`
+// are the dimensions of transpose (2), permute, sum, softmax (1), split (1) and flatten (first and
+// last) as the file has them: negative ones count from the end. op_dims() counts them from the
 // front.
 struct OpAttrs {
   std::vector<std::int64_t> dims;
@@ -118,7 +119,7 @@ struct OpAttrs {
   std::vector<std::int64_t> given_shape;   // view: as written
   std::vector<IndexEntry> index;           // getitem
   bool index_is_list = false;
-  std::optional<double> scalar;  // the side of a binary operator that is no tensor
+  std::optional<double> scalar;  // the operand of a binary operator that is not a tensor
   std::int64_t scalar_position = 0;
   std::int64_t groups = 1;
   std::vector<std::int64_t> kernel_size;    // pooling
@@ -144,7 +145,7 @@ struct OpNode {
   std::string name;  // also the operand name under which consumers list this tensor
   OpKind kind = OpKind::kPlaceholder;
   OpCall call = OpCall::kNone;
-  std::vector<Extents> shapes;  // one, or several where the output is a tuple
+  std::vector<Extents> shapes;  // one, or several if the output is a tuple
   bool tuple = false;
   ElementType type = ElementType::kFloat32;
   bool is_param = false;              // the value counts as a parameter
@@ -153,7 +154,7 @@ struct OpNode {
   OpAttrs attrs;
 };
 
-// What a node is allowed to use of the mesh. Source: ShardOption, ColossalAI
+// Which axes of the mesh a node may use. Source: ShardOption, ColossalAI
 // colossalai/auto_parallel/tensor_shard/options.py.
 enum class ShardOption : std::uint8_t { kStandard, kShard, kFullShard, kShardLastAxis };
 enum class SolverPreference : std::uint8_t { kStandard, kDataParallel, kTensorParallel };
@@ -181,10 +182,10 @@ class OpGraph {
   static constexpr std::int64_t kMaxElements = std::int64_t{1} << 48;
 
   // Errors: kInvalidInput with the place (`/nodes/3/inputs/0`) for a graph without nodes, names
-  // that are empty or repeat, an input that is not before its node or given twice, an extent below
-  // one, tensors of more than eight dimensions or 2^48 elements, operands whose number, rank or
-  // shape the kind does not allow, dimensions out of range; kUnsupported for what strategies are
-  // not defined for (a linear with a bias, a norm without weight and bias).
+  // that are empty or repeat, an input that is not before its node or is given twice, an extent
+  // below one, tensors of more than eight dimensions or 2^48 elements, operands whose number, rank
+  // or shape the kind does not allow, and dimensions out of range; kUnsupported for operators that
+  // have no strategies (a linear with a bias, a norm without weight and bias).
   static Result<OpGraph> make(OpGraphSpec spec);
 
   const std::string& name() const { return spec_.name; }
@@ -205,7 +206,7 @@ std::vector<std::size_t> op_dims(const OpAttrs& attrs, std::size_t rank);
 // The parameter with this name, or nullptr.
 const OpParam* find_param(const OpNode& node, std::string_view name);
 
-// The shape two tensors broadcast to, or nothing.
+// The shape to which two tensors broadcast, or nothing if they do not.
 std::optional<Extents> broadcast(const Extents& a, const Extents& b);
 
 }  // namespace shardwright::operators

@@ -1,22 +1,15 @@
 #include "core/operators/graph/op_graph_checks.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <vector>
 
+#include "core/operators/graph/op_layout_checks.h"
+#include "core/operators/graph/op_subject.h"
+#include "core/operators/graph/op_weight_checks.h"
+
 namespace shardwright::operators::internal {
 namespace {
-
-// Whether a tensor has at most as many elements as a graph allows.
-bool countable(const Extents& shape) {
-  std::int64_t product = 1;
-  for (const std::int64_t extent : shape) {
-    if (extent > OpGraph::kMaxElements / product) return false;
-    product *= extent;
-  }
-  return true;
-}
 
 Status check_input_count(const OpSubject& s) {
   std::size_t least = 1;
@@ -61,107 +54,17 @@ Status check_tuples(const OpSubject& s) {
   const OpKind kind = s.node.kind;
   for (std::size_t i = 0; i < s.node.inputs.size(); ++i) {
     if (s.input(i).tuple && kind != OpKind::kGetitem && kind != OpKind::kOutput)
-      return s.error("/inputs/" + std::to_string(i), "takes tensors, no tuple of tensors");
+      return s.error("/inputs/" + std::to_string(i), "takes tensors, not a tuple of tensors");
   }
   const bool may_be_tuple =
       kind == OpKind::kSplit || kind == OpKind::kOutput || kind == OpKind::kDefaultReshape;
-  if (s.node.tuple && !may_be_tuple) return s.error("/shape", "makes one tensor, no tuple");
+  if (s.node.tuple && !may_be_tuple) return s.error("/shape", "makes one tensor, not a tuple");
   if (kind == OpKind::kSplit && !s.node.tuple) return s.error("/shape", "makes a tuple of tensors");
   return {};
 }
 
-Status check_linear(const OpSubject& s) {
-  if (s.node.attrs.bias)
-    return s.unsupported("a bias must be a node of its own that is added to the product");
-  const Extents* weight = s.weight();
-  if (weight == nullptr) return s.error("/params", "has no weight");
-  if (s.in().empty() || weight->size() != 2 || (*weight)[1] != s.in().back()) {
-    return s.error("", "an input " + text_of(s.in()) + " does not go with a weight " +
-                           text_of(*weight) + " of [outputs, inputs]");
-  }
-  Extents expected = s.in();
-  expected.back() = (*weight)[0];
-  if (s.out() != expected) return s.wrong_output(expected);
-  return {};
-}
-
-Status check_conv(const OpSubject& s) {
-  const Extents* weight = s.weight();
-  if (weight == nullptr) return s.error("/params", "has no weight");
-  const std::int64_t groups = s.node.attrs.groups;
-  if (groups < 1) return s.error("/attrs/groups", "must be at least 1");
-  const std::size_t rank = convolution_dims(s.node.kind) + 2;
-  if (s.in().size() != rank || weight->size() != rank || s.out().size() != rank) {
-    return s.error("", "input " + text_of(s.in()) + ", weight " + text_of(*weight) +
-                           " and output " + text_of(s.out()) + " must have " +
-                           std::to_string(rank) + " dimensions");
-  }
-  if (s.in()[1] % groups != 0 || (*weight)[1] != s.in()[1] / groups || s.out()[0] != s.in()[0] ||
-      s.out()[1] != (*weight)[0]) {
-    return s.error("", "an input " + text_of(s.in()) + " and a weight " + text_of(*weight) +
-                           " do not make " + text_of(s.out()));
-  }
-  const OpParam* bias = find_param(s.node, "bias");
-  const bool module = s.node.call == OpCall::kModule;
-  const bool has_bias = module ? bias != nullptr : s.node.inputs.size() == 3;
-  if (s.node.attrs.bias != has_bias)
-    return s.error("/attrs/bias", has_bias ? "is false, but there is a bias" : "there is no bias");
-  const Extents expected{(*weight)[0]};
-  if (has_bias && (module ? bias->shape : s.in(2)) != expected)
-    return s.error("", "the bias must be " + text_of(expected));
-  if (module && (s.node.params[0].name != "weight" || s.node.params.size() != (has_bias ? 2U : 1U)))
-    return s.error("/params", "must be `weight` and, where there is one, `bias`");
-  return {};
-}
-
-Status check_norm(const OpSubject& s, std::span<const char* const> names, const Extents& own) {
-  if (s.node.call != OpCall::kModule) return s.unsupported("only the module form is known");
-  if (s.out() != s.in()) return s.wrong_output(s.in());
-  for (const char* name : names) {
-    const OpParam* param = find_param(s.node, name);
-    if (param == nullptr) return s.unsupported(std::string("needs the parameter ") + name);
-    if (param->shape != own)
-      return s.error(std::string("/params/") + name, "must be " + text_of(own));
-  }
-  return {};
-}
-
-Status check_batch_norm(const OpSubject& s) {
-  if (s.in().size() < 3 || s.in().size() > 5)
-    return s.error("", "the input must have three to five dimensions");
-  for (const OpParam& param : s.node.params) {
-    if (param.shape.size() > 1) return s.error("/params/" + param.name, "must be a vector");
-  }
-  constexpr std::array<const char*, 4> kNames{"weight", "bias", "running_mean", "running_var"};
-  return check_norm(s, kNames, {s.in()[1]});
-}
-
-Status check_layer_norm(const OpSubject& s) {
-  const OpParam* weight = find_param(s.node, "weight");
-  if (weight == nullptr) return s.unsupported("needs the parameter weight");
-  const Extents& own = weight->shape;
-  const bool trailing = !own.empty() && own.size() <= s.in().size() &&
-                        std::equal(own.rbegin(), own.rend(), s.in().rbegin());
-  if (!trailing || s.node.params[0].name != "weight" || s.node.params.size() != 2)
-    return s.error("/params", "must be `weight` and `bias` over the last dimensions of the input");
-  constexpr std::array<const char*, 2> kNames{"weight", "bias"};
-  return check_norm(s, kNames, own);
-}
-
-Status check_embedding(const OpSubject& s) {
-  const Extents* weight = s.weight();
-  if (weight == nullptr || weight->size() != 2)
-    return s.error("", "needs a weight of [embeddings, dimension]");
-  if (s.node.call == OpCall::kModule && s.node.params.size() != 1)
-    return s.error("/params", "must be `weight` alone");
-  Extents expected = s.in();
-  expected.push_back((*weight)[1]);
-  if (s.out() != expected) return s.wrong_output(expected);
-  return {};
-}
-
 Status check_pooling(const OpSubject& s) {
-  const std::size_t dims = pooling_dims(s.node.kind);  // of an adaptive pooling any
+  const std::size_t dims = pooling_dims(s.node.kind);  // 0 = adaptive: any
   const std::size_t rank = s.in().size();
   if (dims == 0 ? rank < 3 || rank > 5 : rank != dims + 2)
     return s.error("", "an input " + text_of(s.in()) + " has the wrong number of dimensions");
@@ -170,14 +73,15 @@ Status check_pooling(const OpSubject& s) {
   if (!is_average_pooling(s.node.kind)) return {};
   // The cost depends on the window.
   const std::vector<std::int64_t>& window = s.node.attrs.kernel_size;
-  if (window.size() != dims || !countable(window) ||
+  if (window.size() != dims || !is_countable(window) ||
       *std::min_element(window.begin(), window.end()) < 1)
-    return s.error("/attrs/kernel_size", "must be " + std::to_string(dims) + " extents from 1 on");
+    return s.error("/attrs/kernel_size",
+                   "must be " + std::to_string(dims) + " extents of at least 1");
   return {};
 }
 
 Status check_matmul(const OpSubject& s) {
-  if (s.in(0).empty() || s.in(1).empty()) return s.error("", "takes no scalars");
+  if (s.in(0).empty() || s.in(1).empty()) return s.error("", "does not take scalars");
   if (s.node.kind == OpKind::kBmm && (s.in(0).size() != 3 || s.in(1).size() != 3))
     return s.error("", "takes tensors of three dimensions");
   Extents a = s.in(0);
@@ -193,7 +97,7 @@ Status check_matmul(const OpSubject& s) {
   for (Extents matrix : {a, b}) {
     matrix.erase(matrix.begin(), matrix.end() - 2);
     matrix.insert(matrix.begin(), batch->begin(), batch->end());
-    if (!countable(matrix)) return s.error("", "operands are too large when broadcast");
+    if (!is_countable(matrix)) return s.error("", "operands are too large when broadcast");
   }
   Extents expected = *batch;
   if (!row) expected.push_back(a[a.size() - 2]);
@@ -228,13 +132,6 @@ Status check_output(const OpSubject& s) {
 
 }  // namespace
 
-std::string text_of(const Extents& shape) {
-  std::string joined = "[";
-  for (std::size_t d = 0; d < shape.size(); ++d)
-    joined += (d == 0 ? "" : ", ") + std::to_string(shape[d]);
-  return joined + "]";
-}
-
 Status check_operands(std::span<const OpNode> nodes, std::uint32_t index) {
   const OpSubject s{nodes, nodes[index], "/nodes/" + std::to_string(index)};
   SHARDWRIGHT_RETURN_IF_ERROR(check_input_count(s));
@@ -249,7 +146,7 @@ Status check_operands(std::span<const OpNode> nodes, std::uint32_t index) {
     case OpKind::kConv1d:
     case OpKind::kConv2d:
     case OpKind::kConv3d:
-      return check_conv(s);
+      return check_convolution(s);
     case OpKind::kLinear:
       return check_linear(s);
     case OpKind::kBatchNorm:

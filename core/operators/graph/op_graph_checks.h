@@ -1,55 +1,15 @@
-// What each kind of operator demands of its operands.
+// Checks what each kind of operator requires of its inputs, parameters and output.
 #pragma once
 
 #include <cstdint>
 #include <span>
-#include <string>
 
 #include "core/operators/graph/op_graph.h"
 
 namespace shardwright::operators::internal {
 
-// Checks operands and attributes of node `index`. Precondition: it and the nodes before it have
-// well-formed shapes and inputs. Errors: as OpGraph::make.
+// Checks the node `index`. Precondition: it and the nodes before it have well-formed shapes and
+// inputs. Errors: as OpGraph::make.
 Status check_operands(std::span<const OpNode> nodes, std::uint32_t index);
-
-// "[2, 3]".
-std::string text_of(const Extents& shape);
-
-// One node with what its checks need.
-struct OpSubject {
-  std::span<const OpNode> nodes;
-  const OpNode& node;
-  std::string where;
-
-  const OpNode& input(std::size_t i) const { return nodes[node.inputs[i]]; }
-  const Extents& in(std::size_t i = 0) const { return input(i).shapes[0]; }
-  const Extents& out() const { return node.shapes[0]; }
-  // The weight of a linear, convolution or embedding: an own parameter of a module, else input 1.
-  const Extents* weight() const {
-    if (node.call != OpCall::kModule) return &in(1);
-    const OpParam* param = find_param(node, "weight");
-    return param == nullptr ? nullptr : &param->shape;
-  }
-  Error error(const std::string& part, std::string message) const {
-    return invalid_input(where + part,
-                         std::string(to_name(node.kind)) + " \"" + node.name + "\": " + message);
-  }
-  Error unsupported(std::string message) const {
-    Error result = error("", std::move(message));
-    result.code = ErrorCode::kUnsupported;
-    return result;
-  }
-  Error wrong_output(const Extents& expected) const {
-    return error("/shape", "the output must be " + text_of(expected) + ", is " + text_of(out()));
-  }
-};
-
-// Checks attrs.dims: `count` of them (any number where that is 0), each a dimension of the first
-// input.
-Status check_dims(const OpSubject& s, std::size_t count);
-
-// Checks an operator that moves, regroups or drops elements.
-Status check_layout(const OpSubject& s);
 
 }  // namespace shardwright::operators::internal

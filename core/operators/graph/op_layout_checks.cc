@@ -1,5 +1,4 @@
-// Checks of operators that move, regroup or drop elements.
-#include "core/operators/graph/op_graph_checks.h"
+#include "core/operators/graph/op_layout_checks.h"
 
 #include <algorithm>
 #include <functional>
@@ -99,22 +98,6 @@ Status check_sum(const OpSubject& s) {
 }
 
 }  // namespace
-
-Status check_dims(const OpSubject& s, std::size_t count) {
-  const auto rank = static_cast<std::int64_t>(s.in().size());
-  const std::vector<std::int64_t>& dims = s.node.attrs.dims;
-  if (count != 0 && dims.size() != count) {
-    return s.error("/attrs", "needs " + std::to_string(count) + " dimensions, has " +
-                                 std::to_string(dims.size()));
-  }
-  for (const std::int64_t dim : dims) {
-    if (dim < -rank || dim >= rank) {
-      return s.error(
-          "/attrs", "dimension " + std::to_string(dim) + " is out of range for " + text_of(s.in()));
-    }
-  }
-  return {};
-}
 
 Status check_layout(const OpSubject& s) {
   switch (s.node.kind) {

@@ -1,5 +1,5 @@
-// The problem that operator sharding comes down to: one strategy per node, costs on nodes and
-// edges, memory at every time.
+// The problem behind operator sharding: one strategy per node, costs on nodes and edges, memory
+// over time.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace shardwright::operators {
 
-// Strategies that may not be chosen, and pairs that may not be combined, cost this.
+// The cost of strategies that may not be chosen and of pairs that may not be combined.
 inline constexpr double kForbidden = std::numeric_limits<double>::infinity();
 
 // Time points [begin, end) during which something is held.
@@ -27,14 +27,14 @@ struct LiveInterval {
   friend bool operator==(const LiveInterval&, const LiveInterval&) = default;
 };
 
-// What describes an instance. Indices refer to the vectors here.
+// The description of an instance. Indices refer to the vectors here.
 struct CostInstanceSpec {
   struct Node {
     std::string name;           // for messages and reports; may be empty
-    std::vector<double> costs;  // by strategy, not negative, kForbidden where not allowed
+    std::vector<double> costs;  // by strategy; not negative, kForbidden if not allowed
   };
-  // Row-major: the strategies of the first node of an edge by those of the second. Edges of equal
-  // content may share one.
+  // Row-major; rows are the strategies of the first node of an edge, columns those of the second.
+  // Edges with the same costs may share a matrix.
   struct Matrix {
     std::uint32_t rows = 0;
     std::uint32_t columns = 0;
@@ -45,7 +45,8 @@ struct CostInstanceSpec {
     std::uint32_t second = 0;  // another node; several edges may join the same two
     std::uint32_t matrix = 0;
   };
-  // What a node holds during an interval; a node may have several, also overlapping.
+  // The bytes that a node holds during an interval. A node may have several usages, which may
+  // overlap.
   struct Usage {
     std::uint32_t node = 0;
     LiveInterval live;
@@ -56,8 +57,8 @@ struct CostInstanceSpec {
   std::vector<Edge> edges;
   std::vector<Matrix> matrices;
   std::vector<Usage> usages;
-  // Bytes that may be held at each time point; time points beyond are not limited. A limit on
-  // anything else that adds up over nodes is a time point of its own.
+  // The bytes that may be held at each time point; later time points are not limited. A limit on
+  // any other quantity that adds up over nodes can be a time point of its own.
   std::vector<std::int64_t> limits;
 };
 
@@ -70,7 +71,8 @@ class CostInstance {
     std::uint32_t second;
     std::uint32_t matrix;
   };
-  // Cut to the limited time points, so never empty. bytes(usage, s) are those of strategy s.
+  // The interval is cut to the time points with limits and never empty. bytes(usage, s) are those
+  // of strategy s.
   struct Usage {
     LiveInterval live;
     std::uint32_t first_byte;
@@ -78,7 +80,7 @@ class CostInstance {
 
   // Errors (kInvalidInput; the place names the node, edge or usage): a node without strategies, an
   // index out of range, an edge of a node to itself, a matrix of the wrong size, a cost that is
-  // negative or NaN, a usage or limit that is negative, an interval that ends before it begins,
+  // negative or NaN, a usage or limit that is negative, an interval that ends before it begins, or
   // bytes whose sum could exceed 2^62.
   static Result<CostInstance> make(CostInstanceSpec spec);
 
@@ -93,7 +95,7 @@ class CostInstance {
   const std::string& name(std::size_t node) const { return names_[node]; }
 
   std::span<const Edge> edges() const { return edges_; }
-  // Row-major; shared by edges of equal content.
+  // Row-major; edges with the same costs may share it.
   std::span<const double> matrix(const Edge& edge) const {
     return (*matrices_)[edge.matrix].entries;
   }
@@ -103,7 +105,7 @@ class CostInstance {
     return matrix.entries[std::size_t{s} * matrix.columns + t];
   }
 
-  // Only those that some limit concerns.
+  // Only usages at time points with limits.
   std::span<const Usage> usages(std::size_t node) const {
     return {usages_.data() + first_usage_[node], first_usage_[node + 1] - first_usage_[node]};
   }
@@ -112,7 +114,7 @@ class CostInstance {
   }
   std::span<const std::int64_t> limits() const { return limits_; }
 
-  // The same under other limits, as many as before and none negative; shares the matrices.
+  // The same instance with other limits: as many as before, none negative. Shares the matrices.
   CostInstance with_limits(std::vector<std::int64_t> limits) const;
 
  private:
@@ -129,7 +131,7 @@ class CostInstance {
   std::vector<std::int64_t> limits_;
 };
 
-// What a choice costs: the independent verifier of solvers.
+// What a choice costs and holds.
 struct CostEvaluation {
   double node_cost = 0;
   double edge_cost = 0;
@@ -140,12 +142,13 @@ struct CostEvaluation {
   bool feasible() const { return total() < kForbidden && !over_limit_at; }
 };
 
-// By limited time point, what all nodes together hold. Precondition: one strategy index in range per
-// node.
+// The bytes that all nodes hold together, by time point with a limit. Precondition: one strategy
+// index in range per node.
 std::vector<std::int64_t> held_bytes(const CostInstance& instance,
                                      std::span<const std::uint32_t> choice);
 
-// Precondition: one strategy index in range per node. Sums in order of nodes, then edges.
+// The independent verifier of solvers. Sums in the order of nodes, then of edges.
+// Precondition: one strategy in range per node.
 CostEvaluation evaluate(const CostInstance& instance, std::span<const std::uint32_t> choice);
 
 }  // namespace shardwright::operators

@@ -1,4 +1,3 @@
-// Finds the time points that matter to a set of intervals.
 #include "core/operators/instance/live_intervals.h"
 
 #include <algorithm>
@@ -10,7 +9,7 @@
 namespace shardwright::operators {
 namespace {
 
-// Begins after which an end comes before the next begin, ascending.
+// The begins that are followed by an end before the next begin, ascending.
 std::vector<std::int64_t> decisive_times(std::span<const TimeInterval> intervals) {
   std::vector<std::int64_t> begins;
   std::vector<std::int64_t> ends;

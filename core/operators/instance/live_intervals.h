@@ -1,4 +1,4 @@
-// Intervals of time in as few time points as tell the same.
+// Reduces the time points of a set of intervals to those that can decide a limit.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace shardwright::operators {
 
-// Half-open, in any unit; empty unless begin < end.
+// [begin, end) in any unit; empty unless begin < end.
 struct TimeInterval {
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -18,13 +18,13 @@ struct TimeInterval {
 };
 
 struct CompressedIntervals {
-  std::vector<LiveInterval> intervals;  // in the order given; empty ones stay empty
+  std::vector<LiveInterval> intervals;  // in the given order; empty ones stay empty
   std::uint32_t num_time_points = 0;
 };
 
-// Keeps the time points at which the set of intervals that hold is contained in that of no other
-// time: a limit that is kept at these is kept always. They are where something has just begun and
-// something ends next (the maximal cliques of the interval graph). O(n log n).
+// Keeps a time point only if no other one is covered by all of its intervals and more. A limit that
+// holds at the kept time points holds at all others. They are the points after an interval has
+// begun and before the next one ends (the maximal cliques of the interval graph). O(n log n).
 CompressedIntervals compress(std::span<const TimeInterval> intervals);
 
 }  // namespace shardwright::operators

@@ -1,4 +1,5 @@
-// Turns requests in XLA's form into cost instances.
+#include "core/operators/instance/lower_request.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -11,15 +12,13 @@
 #include <vector>
 
 #include "core/operators/instance/live_intervals.h"
-#include "core/operators/instance/sharding_request.h"
-#include "core/status.h"
 
 namespace shardwright::operators {
 namespace {
 
 using Spec = CostInstanceSpec;
 
-// Consecutive time points at which something is live are one interval.
+// An interval of consecutive time points at which a node or an edge is live.
 struct Run {
   std::uint32_t index;  // of a node or an edge
   TimeInterval live;
@@ -57,6 +56,7 @@ std::vector<std::int64_t> to_bytes(const std::vector<double>& list) {
 
 double finite_or_forbidden(double cost) { return cost >= kInfiniteFrom ? kForbidden : cost; }
 
+// One call of lower().
 // Thread safety: one thread at a time.
 class Lowering {
  public:
@@ -130,7 +130,7 @@ class Lowering {
     return compressed.num_time_points;
   }
 
-  // Departures may be fractions, but what adds up in an instance is whole.
+  // Departures may be fractions, but the sums of an instance are whole numbers.
   void add_departures(std::uint32_t time_point) {
     if (!request_.max_departures || request_.departures.empty()) return;
     constexpr double kPerDeparture = 1 << 20;
@@ -182,9 +182,9 @@ class Lowering {
     add_aliases(spec);
   }
 
-  // Edges that hold memory become nodes of one strategy per pair, tied to both ends.
+  // An edge that holds memory becomes a node with one strategy per pair, tied to both ends.
   void add_edges_with_memory() {
-    std::vector<std::uint32_t> nodes(request_.edges.size(), 0);  // by edge; 0 = stays an edge
+    std::vector<std::uint32_t> nodes(request_.edges.size(), 0);  // by edge; 0 = it stays an edge
     for (const auto& [edge, live] : edge_runs_) {
       if (nodes[edge] != 0) continue;
       nodes[edge] = static_cast<std::uint32_t>(spec_.nodes.size());
@@ -202,6 +202,7 @@ class Lowering {
     add_aliases(spec_);
   }
 
+  // Makes the node take the pair of strategies that both ends take.
   void tie(std::uint32_t node, const ShardingRequest::Pair& ends) {
     const std::size_t rows = request_.computation[ends.first].size();
     const std::size_t columns = request_.computation[ends.second].size();

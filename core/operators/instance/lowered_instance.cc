@@ -24,7 +24,7 @@ Result<std::vector<std::uint32_t>> resolve(std::span<const std::uint32_t> leader
     for (std::size_t steps = 0; leaders[root] != root; root = leaders[root]) {
       if (++steps > leaders.size()) {
         return invalid_input("/nodes/" + std::to_string(n),
-                             "the nodes that it follows go in a circle");
+                             "the nodes that it follows form a cycle");
       }
     }
     roots[n] = root;

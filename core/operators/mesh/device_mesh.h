@@ -11,8 +11,8 @@
 
 namespace shardwright::operators {
 
-// What describes a mesh; empty `alpha`, `beta` mean 1 on every axis, empty `device_ids` 0, 1, 2,
-// ...
+// The description of a mesh. If empty, `alpha` and `beta` are 1 on every axis, and `device_ids` are
+// 0, 1, 2, ...
 struct DeviceMeshSpec {
   std::vector<std::uint32_t> shape;       // devices along each axis
   std::vector<double> alpha;              // latency of a collective along the axis
@@ -20,15 +20,15 @@ struct DeviceMeshSpec {
   std::vector<std::uint32_t> device_ids;  // row-major
 };
 
-// An immutable mesh of one to eight axes. Thread safety: const members may be called from any
-// thread.
+// An immutable mesh of one to eight axes.
+// Thread safety: const members may be called from any thread.
 class DeviceMesh {
  public:
   static constexpr std::size_t kMaxAxes = 8;
 
-  // Errors (kInvalidInput, with the place below the mesh): no axis or more than eight, an axis of
-  // no device, a number of entries that does not match, alpha or beta negative or not finite,
-  // device ids that repeat, more than 2^31 devices.
+  // Errors (kInvalidInput, with the place below the mesh): no axis or more than eight, an axis
+  // without devices, lists of the wrong length, alpha or beta negative or not finite, device ids
+  // that repeat, more than 2^31 devices.
   static Result<std::shared_ptr<const DeviceMesh>> make(DeviceMeshSpec spec);
 
   std::size_t num_axes() const { return spec_.shape.size(); }
@@ -41,7 +41,7 @@ class DeviceMesh {
   double flat_beta() const { return flat_beta_; }
   // With alpha and beta filled in; `device_ids` as given.
   const DeviceMeshSpec& spec() const { return spec_; }
-  // Devices over which a dimension is split that is sharded along all `axes` (bit a = axis a).
+  // The number of devices along all `axes` together (bit a = axis a).
   std::uint32_t devices_along(std::uint8_t axes) const { return devices_along_[axes]; }
 
  private:

@@ -12,16 +12,15 @@
 
 namespace shardwright::operators {
 
-// The mesh axes that shard one dimension. Their order is always ascending, so that the set is the
-// whole value: a mesh of two axes has exactly four (R, S0, S1, S01), and no object has to be made,
-// shared or compared by content. Thread safety: a value.
+// The mesh axes that shard one dimension. Their order is always ascending, so the set of axes is
+// the whole value: a mesh of two axes has exactly four (R, S0, S1, S01). Thread safety: a value.
 struct DimSpec {
   std::uint8_t axes = 0;  // bit a = sharded along axis a
 
   constexpr bool replicated() const { return axes == 0; }
   constexpr int num_axes() const { return std::popcount(axes); }
   constexpr bool has(int axis) const { return ((axes >> axis) & 1) != 0; }
-  // The highest axis, -1 where replicated.
+  // The highest axis; -1 if replicated.
   constexpr int last_axis() const { return std::bit_width(axes) - 1; }
   constexpr DimSpec with(int axis) const {
     return {static_cast<std::uint8_t>(axes | (1U << axis))};
@@ -35,8 +34,8 @@ struct DimSpec {
   std::string to_string() const;
 };
 
-// What converting a dimension costs by ColossalAI's count: dropping the last axis 20, appending a
-// later one 5, and 6 between two steps. Source: _dim_difference, ColossalAI
+// The cost of converting a dimension in ColossalAI's count: 20 for dropping the last axis, 5 for
+// appending a later one, and 6 between two steps. Source: _dim_difference, ColossalAI
 // colossalai/tensor/sharding_spec.py.
 constexpr int dim_difference(DimSpec from, DimSpec to) {
   const int differing = from.axes ^ to.axes;
@@ -47,8 +46,8 @@ constexpr int dim_difference(DimSpec from, DimSpec to) {
   return 20 * drops + 5 * appends + 6 * (drops + appends - 1);
 }
 
-// One DimSpec per dimension of a tensor of at most eight dimensions, in one word. Thread safety: a
-// value.
+// One DimSpec per dimension of a tensor of at most eight dimensions, in one word.
+// Thread safety: a value.
 class DimSpecs {
  public:
   static constexpr std::size_t kMaxRank = 8;
@@ -67,7 +66,7 @@ class DimSpecs {
     changed.bits_ |= std::uint64_t{spec.axes} << (8 * dim);
     return changed;
   }
-  // Axes that shard some dimension.
+  // The axes that shard any dimension.
   constexpr std::uint8_t used_axes() const {
     std::uint64_t folded = bits_;
     folded |= folded >> 32;
@@ -75,7 +74,7 @@ class DimSpecs {
     folded |= folded >> 8;
     return static_cast<std::uint8_t>(folded);
   }
-  // Whether no axis shards two dimensions.
+  // Returns true if no axis shards two dimensions.
   constexpr bool disjoint() const { return std::popcount(bits_) == std::popcount(used_axes()); }
   constexpr std::uint64_t bits() const { return bits_; }
   friend constexpr bool operator==(const DimSpecs&, const DimSpecs&) = default;

@@ -1,4 +1,4 @@
-// Interned shapes and sharding specs: how a whole tensor lies on a mesh.
+// Interned shapes and sharding specs: how a tensor is laid out on a mesh.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,9 @@ struct TensorShape {
   friend bool operator==(const TensorShape&, const TensorShape&) = default;
 };
 
-// A shape with the axes that shard each of its dimensions. Interned by a SpecTable: two specs of
-// one table are equal exactly if their addresses are. Thread safety: immutable.
+// A shape with the axes that shard each of its dimensions. Interned by a SpecTable: two specs of a
+// table are equal exactly if their addresses are equal.
+// Thread safety: immutable.
 struct ShardingSpec {
   const TensorShape* shape = nullptr;
   DimSpecs dims;
@@ -32,7 +33,7 @@ struct ShardingSpec {
   friend bool operator==(const ShardingSpec&, const ShardingSpec&) = default;
 };
 
-// All shapes and specs of one mesh, each once.
+// All shapes and specs of one mesh, each stored once.
 // Thread safety: intern and the counters may be called from any thread.
 class SpecTable {
  public:
@@ -42,10 +43,10 @@ class SpecTable {
   // Preconditions: rank at most DimSpecs::kMaxRank, no extent negative, at most 2^59 elements.
   const TensorShape* shape(std::span<const std::int64_t> dims);
 
-  // Why specs are not valid: an axis that the mesh lacks, an axis used twice, another rank than the
-  // shape's, an extent that the devices do not divide.
+  // Specs are not valid if they use an axis that the mesh lacks or use one twice, if their rank is
+  // not that of the shape, or if the devices do not divide an extent.
   bool valid(const TensorShape& shape, const DimSpecs& dims) const;
-  // The spec, or nullptr where it is not valid.
+  // Returns nullptr if the spec is not valid.
   const ShardingSpec* find_or_add(const TensorShape* shape, const DimSpecs& dims);
   // Precondition: valid.
   const ShardingSpec* intern(const TensorShape* shape, const DimSpecs& dims);

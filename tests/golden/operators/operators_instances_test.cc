@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/operators/instance/request_evaluation.h"
 #include "core/operators/instance/sharding_request.h"
 #include "runtime/io/file.h"
 #include "runtime/io/operators/instance/cost_instance_json.h"
