@@ -140,7 +140,7 @@ class TbbExecutor::TaskLoop final : public RunningLoop {
   // Ranges start long, because neighbours in a range share work, and end short, because the last
   // ones decide how long the workers wait for each other.
   std::size_t range_size(std::size_t left) const {
-    return std::min(left, std::max(grain_, left / (std::size_t{2} * arena_->workers())));
+    return std::min(left, std::max(grain_, left / arena_->workers()));
   }
 
   void drop_rest() { next_.store(count_, std::memory_order_relaxed); }
