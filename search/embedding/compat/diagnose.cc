@@ -53,24 +53,24 @@ Closest closest_rank(const OptionRow& row, const Topology& available) {
 class Diagnostician {
  public:
   Diagnostician(const OptionPool& pool, const Topology& available)
-      : pool_(pool), available_(available) {}
+      : pool_(pool),
+        available_(available),
+        order_(pool, PartitionerSpec::SortBy::kStorage, false),
+        placement_(pool, available) {}
 
   // Whether the option fits an empty machine; if not, by how much its worst shard misses.
   std::optional<Shortage> shortage_alone(OptionId id) {
-    const OptionRow& row = pool_.row(id);
-    GroupOrder order(pool_, PartitionerSpec::SortBy::kStorage, false);
     const OptionId proposal[] = {id};
-    order.reset(proposal);
-    if (!placement_) placement_.emplace(pool_, available_);
-    if (greedy_.partition(proposal, order, *placement_)) return std::nullopt;
-    Shortage worst = closest_rank(row, available_).shortage;
-    if (worst.bytes <= 0) worst = {1, true};
-    return worst;
+    order_.reset(proposal);
+    if (greedy_.partition(proposal, order_, placement_)) return std::nullopt;
+    const Shortage worst = closest_rank(pool_.row(id), available_).shortage;
+    return worst.bytes <= 0 ? Shortage{1, true} : worst;
   }
 
   // The first table that fits the empty machine with none of its options.
   std::optional<PlanFailure> table_that_fits_nowhere() {
     for (const auto& table : pool_.tables()) {
+      if (fits_whole(table)) continue;
       std::optional<Shortage> least;
       OptionId closest;
       for (const OptionId id : table.options) {
@@ -134,15 +134,13 @@ class Diagnostician {
 
   // Everything fits alone and in total, but not side by side.
   PlanFailure describe_packing(std::span<const OptionId> proposal) {
-    GroupOrder order(pool_, PartitionerSpec::SortBy::kStorage, false);
-    order.reset(proposal);
-    if (!placement_) placement_.emplace(pool_, available_);
+    order_.reset(proposal);
     PlanFailure failure;
     failure.reason = FailureReason::kDoesNotPack;
     failure.message =
         "Every table fits alone and the memory suffices in total, but no proposal "
         "could be placed rank by rank.";
-    if (!greedy_.partition(proposal, order, *placement_))
+    if (!greedy_.partition(proposal, order_, placement_))
       failure.message += " " + first_failure(proposal);
     failure.message +=
         " Relax constraints so that large tables can be split, use more ranks or "
@@ -151,6 +149,18 @@ class Diagnostician {
   }
 
  private:
+  // The cheap test that nearly every table passes: the table as one shard fits on a rank.
+  bool fits_whole(const OptionPool::TableOptions& table) const {
+    return std::any_of(table.options.begin(), table.options.end(), [&](OptionId id) {
+      const OptionRow& row = pool_.row(id);
+      const Storage needed{Bytes(row.max_hbm_bytes), Bytes(row.max_ddr_bytes)};
+      const auto holds = [&](const Storage& rank) { return needed.fits_in(rank); };
+      const auto& ranks = available_.storage();
+      return row.partition_by == PartitionBy::kDevice && row.num_shards == 1 &&
+             std::any_of(ranks.begin(), ranks.end(), holds);
+    });
+  }
+
   std::string first_failure(std::span<const OptionId> proposal) const {
     if (greedy_.failed_position() == GroupOrder::kNone) {
       return "In the smallest one the uniform shards (row_wise, data_parallel) alone overfill a rank.";
@@ -159,9 +169,9 @@ class Diagnostician {
     const OptionRow& row = pool_.row(id);
     std::int64_t most_left = 0;
     Rank rank = 0;
-    for (Rank i = 0; i < placement_->num_devices(); ++i) {
-      if (placement_->device_of(i).hbm_bytes > most_left) {
-        most_left = placement_->device_of(i).hbm_bytes;
+    for (Rank i = 0; i < placement_.num_devices(); ++i) {
+      if (placement_.device_of(i).hbm_bytes > most_left) {
+        most_left = placement_.device_of(i).hbm_bytes;
         rank = i;
       }
     }
@@ -173,7 +183,8 @@ class Diagnostician {
 
   const OptionPool& pool_;
   const Topology& available_;
-  std::optional<Placement> placement_;
+  GroupOrder order_;
+  Placement placement_;
   GreedyPerfPartitioner greedy_;
 };
 
