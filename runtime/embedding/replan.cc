@@ -52,6 +52,7 @@ Result<EmbeddingPlanResult> replan_from(OldPlan old, std::shared_ptr<const Probl
   SHARDWRIGHT_ASSIGN_OR_RETURN(EmbeddingPlanResult result,
                                plan_embedding(std::move(problem), planning, std::move(space)));
   if (const BlendIncumbent::Best* const best = search.finish(result.plan)) take_best(*best, result);
+  result.work.plans += search.copies();
   result.migration = search.migration(result.plan);
   return result;
 }

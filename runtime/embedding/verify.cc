@@ -52,9 +52,9 @@ class Verifier {
     result_.has_plan = true;
     result_.search_space = space;
     result_.reservation = *reservation;
-    const auto finder = std::make_shared<OptionFinder>(space);
-    if (!rebuild(*finder)) return std::move(result_);
-    const Plan plan = Plan::make(finder, options_, ranks_);
+    OptionFinder finder(space);
+    if (!rebuild(finder)) return std::move(result_);
+    const Plan plan = Plan::make(finder.owner(), options_, ranks_);
     result_.plan = plan;
     result_.evaluation = embedding::evaluate(*problem_, reservation->topology, plan);
     for (const embedding::Violation& violation : result_.evaluation.violations) {

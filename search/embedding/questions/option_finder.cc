@@ -14,7 +14,9 @@ Error not_found(std::string message) {
 }  // namespace
 
 OptionFinder::OptionFinder(std::shared_ptr<const SearchSpace> space)
-    : space_(std::move(space)), options_by_table_(space_->problem().tables().size()) {
+    : space_(std::move(space)),
+      options_by_table_(space_->problem().tables().size()),
+      layer_(std::make_shared<OptionLayer>(space_)) {
   const auto& tables = space_->problem().tables();
   for (std::size_t i = 0; i < tables.size(); ++i)
     tables_by_name_[tables[i].name].emplace_back(i);
@@ -61,7 +63,7 @@ Result<const ShardingOption*> OptionFinder::remake_option(TableId table, const P
     changed.load_factor = entry.load_factor;
     SHARDWRIGHT_ASSIGN_OR_RETURN(changed,
                                  Estimator(space_->problem()).estimate(std::move(changed)));
-    return &remade_.emplace_back(std::move(changed));
+    return layer_->intern(std::move(changed));
   }
   return not_found(
       "table \"" + entry.table + "\": option " + std::string(to_name(entry.sharding_type)) +

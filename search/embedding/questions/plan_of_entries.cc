@@ -19,14 +19,14 @@ bool may_be_explained(const Violation& violation) {
 
 Result<Plan> plan_of_entries(std::shared_ptr<const SearchSpace> space,
                              const std::vector<PlanEntry>& entries) {
-  const auto finder = std::make_shared<OptionFinder>(space);
+  OptionFinder finder(space);
   const Topology& topology = space->problem().topology();
   std::vector<const ShardingOption*> options;
   std::vector<Rank> ranks;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const std::string where = "/plan/" + std::to_string(i);
     const PlanEntry& entry = entries[i];
-    const Result<const ShardingOption*> option = finder->find_option(entry);
+    const Result<const ShardingOption*> option = finder.find_option(entry);
     if (!option.ok()) return invalid_input(where, option.error().message);
     if (entry.ranks.size() != (*option)->num_shards()) {
       return invalid_input(where + "/ranks", "table \"" + entry.table + "\" has " +
@@ -43,7 +43,7 @@ Result<Plan> plan_of_entries(std::shared_ptr<const SearchSpace> space,
       ranks.push_back(static_cast<Rank>(rank));
     }
   }
-  Plan plan = Plan::make(finder, options, ranks);
+  Plan plan = Plan::make(finder.owner(), options, ranks);
   const Evaluation evaluation = evaluate(space->problem(), topology, plan);
   for (const Violation& violation : evaluation.violations) {
     if (!may_be_explained(violation)) return invalid_input("/plan", violation.message);

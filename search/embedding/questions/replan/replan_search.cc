@@ -94,6 +94,7 @@ void ReplanSearch::keep_old_plan() {
   }
   kept_ =
       Plan::generate(owners_, assignments.size(), [&](std::size_t i) { return assignments[i]; });
+  PlanEdit::count_whole(*kept_, copies_);
   rate_kept();
 }
 
@@ -135,7 +136,14 @@ void ReplanSearch::rate_kept() {
 Plan ReplanSearch::edit_of_kept(const Plan& plan) {
   if (!kept_) return plan;
   if (owners_->back() != plan.owner()) owners_->push_back(plan.owner());
-  return as_edit_of(*kept_, plan);
+  return as_edit_of(*kept_, plan, copies_);
+}
+
+PlanCopies ReplanSearch::copies() const {
+  PlanCopies all = copies_;
+  all += incumbent_.copies();
+  all.options_added += old_.num_added_options();
+  return all;
 }
 
 void ReplanSearch::consider(const Plan& plan) { incumbent_.consider(edit_of_kept(plan)); }

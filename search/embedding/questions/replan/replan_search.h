@@ -10,6 +10,7 @@
 
 #include "core/embedding/document/migration.h"
 #include "core/embedding/plan.h"
+#include "core/embedding/plan_edit.h"
 #include "core/embedding/problem/problem.h"
 #include "core/embedding/search_space.h"
 #include "search/embedding/questions/replan/blend/blend_incumbent.h"
@@ -51,6 +52,10 @@ class ReplanSearch {
   // Returns null if there is no valid plan.
   const BlendIncumbent::Best* finish(const std::optional<Plan>& found);
 
+  // What the plans made here copied of what they share with the old plan kept, which is itself
+  // counted as a whole plan.
+  PlanCopies copies() const;
+
   // What changes on the way from the old plan to `plan`.
   Migration migration(const std::optional<Plan>& plan) const;
 
@@ -74,6 +79,7 @@ class ReplanSearch {
   // Keeps the options of kept_ and of all its edits alive. It grows; plans hold it and do not look.
   std::shared_ptr<Owners> owners_ = std::make_shared<Owners>();
   std::optional<Plan> kept_;
+  PlanCopies copies_;
   bool kept_in_space_ = true;
   bool kept_lacks_only_memory_ = false;
   bool kept_fits_ = false;

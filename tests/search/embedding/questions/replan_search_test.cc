@@ -26,6 +26,7 @@ using embedding::is_same;
 using embedding::OldPlan;
 using embedding::Plan;
 using embedding::plan_of_entries;
+using embedding::PlanCopies;
 using embedding::PlanCost;
 using embedding::PlanCosts;
 using embedding::PlanState;
@@ -163,11 +164,14 @@ TEST_CASE("plan state: a step and its inverse leave the plan that it started fro
   const PlanStep back = state.inverse(step);
   state.apply(step);
   CHECK(state.moved_bytes() != before.moved_bytes);
-  CHECK(check_sharing(start, state.plan()).changed == 2);
+  PlanCopies copies;
+  CHECK(check_sharing(start, state.plan(copies)).changed == 2);
+  CHECK(copies == PlanCopies{1, kTables - 2, 2, 0, 4, 0});
   state.apply(back);
   CHECK(state.moved_bytes() == before.moved_bytes);
-  CHECK(state.plan().node_identity(0) == start.node_identity(0));
-  CHECK(state.plan().node_identity(48) == start.node_identity(48));
+  const Plan same = state.plan(copies);
+  CHECK(same.node_identity(0) == start.node_identity(0));
+  CHECK(same.node_identity(48) == start.node_identity(48));
 }
 
 }  // namespace shardwright::replan_search_test

@@ -13,7 +13,7 @@ void BlendIncumbent::consider(const PlanState& state) {
   const PlanLoads& loads = state.loads();
   if (loads.excess_bytes() != 0) return;
   if (is_better(costs_.cost(loads.rating(), state.moved_bytes()), state.moved_bytes()))
-    consider(state.plan());
+    consider(state.plan(copies_));
 }
 
 void BlendIncumbent::take(const Plan& plan, bool only_if_better) {

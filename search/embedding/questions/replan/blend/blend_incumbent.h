@@ -6,6 +6,7 @@
 
 #include "core/embedding/evaluate.h"
 #include "core/embedding/plan.h"
+#include "core/embedding/plan_edit.h"
 #include "search/embedding/questions/replan/blend/plan_costs.h"
 #include "search/embedding/questions/replan/blend/plan_state.h"
 
@@ -26,6 +27,8 @@ class BlendIncumbent {
 
   const PlanCosts& costs() const { return costs_; }
   const std::optional<Best>& best() const { return best_; }
+  // What making plans of states copied.
+  const PlanCopies& copies() const { return copies_; }
 
   // Takes a plan that keeps every rule and is better than the best.
   void consider(const Plan& plan) { take(plan, true); }
@@ -40,6 +43,7 @@ class BlendIncumbent {
 
   PlanCosts costs_;
   std::optional<Best> best_;
+  PlanCopies copies_;
 };
 
 }  // namespace shardwright::embedding

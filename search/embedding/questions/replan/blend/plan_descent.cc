@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -41,13 +40,6 @@ bool has_shard_on(const Assignment& assignment, Rank rank) {
   return false;
 }
 
-Assignment with_shard_on(const Assignment& assignment, std::uint32_t shard, Rank rank) {
-  std::vector<Rank> ranks;
-  for (std::uint32_t i = 0; i < assignment.option->num_shards(); ++i)
-    ranks.push_back(i == shard ? rank : assignment.rank(i));
-  return {assignment.option, SharedArray<Rank>(std::span<const Rank>(ranks))};
-}
-
 // The fullest rank if any is overfull, otherwise the slowest.
 Rank worst_rank(const PlanLoads& loads, std::uint32_t world_size) {
   Rank worst = 0;
@@ -71,15 +63,13 @@ std::vector<PlanStep> steps_off(const PlanState& state, const PlanCosts& costs, 
   const std::vector<FreeShard> shards = free_shards(costs.problem(), state);
   std::vector<TableChange> to_rank;  // of every free shard
   for (const FreeShard& shard : shards) {
-    to_rank.push_back(
-        state.change_to(shard.position, with_shard_on(state[shard.position], shard.shard, rank)));
+    to_rank.push_back(state.move_shard(shard.position, shard.shard, rank));
   }
   for (const FreeShard& own : shards) {
     if (own.rank != rank) continue;
     std::vector<TableChange> away;  // by rank
     for (Rank target = 0; target < costs.available().world_size(); ++target) {
-      away.push_back(
-          state.change_to(own.position, with_shard_on(state[own.position], own.shard, target)));
+      away.push_back(state.move_shard(own.position, own.shard, target));
       if (target != rank) steps.push_back({away.back()});
     }
     for (std::size_t i = 0; i < shards.size(); ++i) {

@@ -1,8 +1,7 @@
 #include "search/embedding/questions/replan/blend/plan_state.h"
 
+#include <span>
 #include <utility>
-
-#include "core/embedding/plan_edit.h"
 
 namespace shardwright::embedding {
 
@@ -14,12 +13,11 @@ bool is_same(const Assignment& a, const Assignment& b) {
   return true;
 }
 
-Plan as_edit_of(const Plan& base, const Plan& other) {
+Plan as_edit_of(const Plan& base, const Plan& other, PlanCopies& copies) {
   PlanEdit edit(base);
   for (std::size_t i = 0; i < base.size(); ++i) {
     if (!is_same(base[i], other[i])) edit.set(i, other[i]);
   }
-  PlanCopies copies;
   return edit.publish(copies);
 }
 
@@ -27,6 +25,7 @@ PlanState::PlanState(Plan start, const PlanCosts& costs)
     : costs_(costs), start_(std::move(start)), loads_(costs.problem(), costs.available()) {
   at_.reserve(start_.size());
   moved_by_table_.reserve(start_.size());
+  copied_by_table_.resize(start_.size());
   for (std::size_t i = 0; i < start_.size(); ++i) {
     at_.push_back(start_[i]);
     loads_.add(at_[i]);
@@ -37,7 +36,17 @@ PlanState::PlanState(Plan start, const PlanCosts& costs)
 
 TableChange PlanState::change_to(std::size_t position, Assignment to) const {
   const std::int64_t moved = costs_.moved_bytes(to);
-  return {position, std::move(to), moved};
+  return {position, std::move(to), moved, 0};
+}
+
+TableChange PlanState::move_shard(std::size_t position, std::uint32_t shard, Rank rank) const {
+  const Assignment& from = at_[position];
+  std::vector<Rank> ranks;
+  for (std::uint32_t i = 0; i < from.option->num_shards(); ++i)
+    ranks.push_back(i == shard ? rank : from.rank(i));
+  TableChange change = change_to(position, {from.option, SharedArray<Rank>(std::span(ranks))});
+  change.copied_bytes = change.to.ranks.view().size_bytes();
+  return change;
 }
 
 void PlanState::apply(const PlanStep& step) {
@@ -45,6 +54,7 @@ void PlanState::apply(const PlanStep& step) {
     loads_.remove(at_[change.position]);
     moved_ += change.moved_bytes - moved_by_table_[change.position];
     moved_by_table_[change.position] = change.moved_bytes;
+    copied_by_table_[change.position] = change.copied_bytes;
     at_[change.position] = change.to;
     loads_.add(change.to);
   }
@@ -53,8 +63,10 @@ void PlanState::apply(const PlanStep& step) {
 PlanStep PlanState::inverse(const PlanStep& step) const {
   PlanStep back;
   back.reserve(step.size());
-  for (const TableChange& change : step)
-    back.push_back({change.position, at_[change.position], moved_by_table_[change.position]});
+  for (const TableChange& change : step) {
+    const std::size_t at = change.position;
+    back.push_back({at, at_[at], moved_by_table_[at], copied_by_table_[at]});
+  }
   return back;
 }
 
@@ -70,14 +82,15 @@ PlanCost PlanState::cost_after(const PlanStep& step) {
   return after;
 }
 
-Plan PlanState::plan() const {
+Plan PlanState::plan(PlanCopies& copies) const {
   PlanEdit edit(start_);
   for (std::size_t i = 0; i < at_.size(); ++i) {
     const bool shared =
         at_[i].option == start_[i].option && at_[i].ranks.identity() == start_[i].ranks.identity();
-    if (!shared) edit.set(i, at_[i]);
+    if (shared) continue;
+    edit.set(i, at_[i]);
+    copies.rank_bytes_copied += copied_by_table_[i];
   }
-  PlanCopies copies;
   return edit.publish(copies);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/embedding/plan.h"
+#include "core/embedding/plan_edit.h"
 #include "search/embedding/model/rank_state/plan_loads.h"
 #include "search/embedding/questions/replan/blend/plan_costs.h"
 
@@ -15,15 +16,16 @@ namespace shardwright::embedding {
 bool is_same(const Assignment& a, const Assignment& b);
 
 // `base` with the assignments of `other` that differ, which it shares with `other`; all others are
-// shared with `base`. Preconditions: both have the same tables in the same order, and the owner of
-// `base` keeps the options of `other` alive.
-Plan as_edit_of(const Plan& base, const Plan& other);
+// shared with `base`. Adds to `copies` what that copied. Preconditions: both have the same tables
+// in the same order, and the owner of `base` keeps the options of `other` alive.
+Plan as_edit_of(const Plan& base, const Plan& other, PlanCopies& copies);
 
-// Another assignment for the table at a position, and the bytes that it moves.
+// Another assignment for the table at a position.
 struct TableChange {
   std::size_t position = 0;
   Assignment to;
-  std::int64_t moved_bytes = 0;
+  std::int64_t moved_bytes = 0;    // by moving the table
+  std::uint64_t copied_bytes = 0;  // of ranks that no other plan stores
 };
 
 // Changes of different tables that are made together.
@@ -40,7 +42,10 @@ class PlanState {
   const PlanLoads& loads() const { return loads_; }
   std::int64_t moved_bytes() const { return moved_; }
 
+  // The change to an assignment of another plan, whose ranks are shared.
   TableChange change_to(std::size_t position, Assignment to) const;
+  // The change of one shard's rank, which copies the ranks of the table. O(shards).
+  TableChange move_shard(std::size_t position, std::uint32_t shard, Rank rank) const;
   // O(shards).
   void apply(const PlanStep& step);
   // The step that takes `step` back.
@@ -51,15 +56,16 @@ class PlanState {
   // The cost after `step`. The state stays as it is, but for rounding.
   PlanCost cost_after(const PlanStep& step);
 
-  // The state as an edit of the plan that it started from.
-  Plan plan() const;
+  // The state as an edit of the plan that it started from. Adds to `copies` what that copied.
+  Plan plan(PlanCopies& copies) const;
 
  private:
   PlanCosts costs_;
   Plan start_;
   std::vector<Assignment> at_;
   PlanLoads loads_;
-  std::vector<std::int64_t> moved_by_table_;  // by position
+  std::vector<std::int64_t> moved_by_table_;    // by position
+  std::vector<std::uint64_t> copied_by_table_;  // by position
   std::int64_t moved_ = 0;
 };
 

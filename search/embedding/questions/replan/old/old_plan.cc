@@ -142,8 +142,7 @@ Result<OldPlan> OldPlan::make(std::shared_ptr<const SearchSpace> space,
                               const std::vector<PlanEntry>& entries) {
   OldPlan old(std::move(space));
   const TableNames names(old.space_->problem());
-  const auto finder = std::make_shared<OptionFinder>(old.space_);
-  old.owner_ = finder;
+  OptionFinder finder(old.space_);
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const std::optional<TableId> table = names.find(entries[i]);
     if (!table) {
@@ -161,9 +160,11 @@ Result<OldPlan> OldPlan::make(std::shared_ptr<const SearchSpace> space,
       return invalid_input("/plan/" + std::to_string(i),
                            "table \"" + entries[i].table + "\" is in the plan twice");
     }
-    const Result<const ShardingOption*> option = finder->find_option(entries[i]);
+    const Result<const ShardingOption*> option = finder.find_option(entries[i]);
     old.match(*table, entries[i], option.ok() ? *option : nullptr);
   }
+  old.owner_ = finder.owner();
+  old.num_added_options_ = finder.num_added();
   return old;
 }
 

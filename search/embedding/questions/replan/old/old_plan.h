@@ -1,6 +1,7 @@
 // Holds an old plan against a new problem: which places still exist, and what leaving them moves.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -43,6 +44,8 @@ class OldPlan {
   const std::vector<std::string>& dropped() const { return dropped_; }
   // Keeps the options of all assignments alive.
   const std::shared_ptr<const void>& owner() const { return owner_; }
+  // How many of these options the search space lacks.
+  std::size_t num_added_options() const { return num_added_options_; }
 
  private:
   struct OldTable {
@@ -59,6 +62,7 @@ class OldPlan {
   std::vector<std::optional<OldTable>> tables_;  // by table
   std::vector<std::string> dropped_;
   std::shared_ptr<const void> owner_;
+  std::size_t num_added_options_ = 0;
 };
 
 // The sharding and ranks of an assignment.

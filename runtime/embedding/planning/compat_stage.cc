@@ -1,0 +1,68 @@
+#include "runtime/embedding/planning/compat_stage.h"
+
+#include <string>
+
+#include "runtime/embedding/planning/failures.h"
+#include "search/embedding/compat/embedding_search.h"
+#include "search/explore.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::EmbeddingSearch;
+using embedding::OptionPool;
+
+void report_progress(const Planning& planning, const EmbeddingSearch& search,
+                     const Budget& budget) {
+  if (!planning.options.on_progress) return;
+  PlanProgress progress;
+  progress.proposals = search.num_proposals();
+  progress.proposals_at_most = search.proposals_at_most();
+  progress.plans = search.num_plans();
+  if (search.has_plan()) progress.best_rating = search.best_rating();
+  progress.work_steps = budget.work_done();
+  progress.elapsed_s = planning.total.seconds();
+  planning.options.on_progress(progress);
+}
+
+void take_statistics(const EmbeddingSearch& search, const OptionPool& pool, bool with_trace,
+                     EmbeddingPlanResult& result) {
+  result.num_proposals = search.num_proposals();
+  result.num_plans = search.num_plans();
+  result.work.proposals_evaluated = search.num_proposals();
+  result.work.plans += search.copies();
+  if (with_trace) result.trace = ProposalTrace{pool.all_options(), search.trace(), pool.owner()};
+}
+
+}  // namespace
+
+Status check_compat_mode(const embedding::Problem& problem) {
+  const auto unsupported = [](const std::string& where, const std::string& what) {
+    return Error{ErrorCode::kUnsupported,
+                 "compat mode decides as TorchRec does and cannot honour " + what +
+                     "; best mode does (`--mode best`)",
+                 where};
+  };
+  if (problem.rules().any()) return unsupported(problem.rules().first_place(), "placement rules");
+  if (problem.spec().calibration.rank_time.empty()) return {};
+  return unsupported("/calibration/ranks/time", "measured times of ranks");
+}
+
+void search_compat(Planning& planning, OptionPool& pool, Budget& budget) {
+  EmbeddingSearch search(pool, planning.available(), planning.executor.workers(),
+                         planning.options.trace, planning.parts());
+  const StopReason reason =
+      explore(search, planning.executor, budget,
+              [&](const EmbeddingSearch& at) { report_progress(planning, at, budget); });
+  planning.result.stopped_by = reason;
+  take_statistics(search, pool, planning.options.trace, planning.result);
+  if (search.has_plan()) {
+    planning.keep(*search.best_plan(), search.best_rating());
+  } else if (reason == StopReason::kFinished) {
+    planning.result.failure = nothing_kept(planning, pool, search);
+  } else if (reason == StopReason::kWorkLimit && search.lowest_failed_storage()) {
+    planning.result.failure = stopped_by_work_limit(nothing_kept(planning, pool, search));
+  }
+}
+
+}  // namespace shardwright

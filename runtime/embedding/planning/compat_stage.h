@@ -1,0 +1,20 @@
+// The stage of compat mode: TorchRec's search within a budget.
+#pragma once
+
+#include "core/embedding/problem/problem.h"
+#include "core/status.h"
+#include "runtime/embedding/planning/planning.h"
+#include "search/budget.h"
+#include "search/embedding/model/option_pool.h"
+
+namespace shardwright {
+
+// Compat mode decides as TorchRec does, which knows neither placement rules nor the speed of single
+// ranks. Errors: kUnsupported with the place in the problem file.
+Status check_compat_mode(const embedding::Problem& problem);
+
+// Leaves the plan that TorchRec would choose, or why there is none, and the trace if it was asked
+// for. Scale-up adds options to `pool`. `budget` is the whole one, or best mode's share of it.
+void search_compat(Planning& planning, embedding::OptionPool& pool, Budget& budget);
+
+}  // namespace shardwright

@@ -1,0 +1,68 @@
+#include "runtime/embedding/planning/failures.h"
+
+#include <string>
+#include <utility>
+
+#include "search/embedding/compat/diagnose.h"
+
+namespace shardwright {
+
+PlanFailure negative_reservation(const Error& error) {
+  return {FailureType::kInsufficientStorage, FailureReason::kNegativeReservation, error.message};
+}
+
+PlanFailure no_option_left(const Error& error) {
+  return {FailureType::kStrictConstraints, FailureReason::kPlacementRules,
+          error.where + ": " + error.message};
+}
+
+PlanFailure nothing_kept(const Planning& planning, const embedding::OptionPool& pool,
+                         const embedding::EmbeddingSearch& search) {
+  if (search.num_plans() > 0) {
+    return {
+        FailureType::kInsufficientStorage, FailureReason::kRatingsTooLarge,
+        "Proposals fit, but the time of every one exceeds 2^63 ms, which no plan may; check the "
+        "bandwidths, the multipliers of the topology and the costs of the search space."};
+  }
+  if (!search.lowest_failed_storage()) {
+    // TorchRec, too, calls a search that tried nothing a lack of storage.
+    return {FailureType::kInsufficientStorage, FailureReason::kNothingProposed,
+            "No proposer proposed anything: grid proposes nothing above max_proposals, uniform "
+            "nothing where no sharding type is offered by every table. Add a greedy proposer."};
+  }
+  if (planning.parts().partitioner) {
+    return {FailureType::kPartition, FailureReason::kNothingPlaced,
+            "The program's own partitioner placed none of " +
+                std::to_string(search.num_proposals()) + " proposals."};
+  }
+  return embedding::diagnose(pool, planning.available(), search.lowest_failed_options(),
+                             *search.lowest_failed_storage());
+}
+
+PlanFailure stopped_by_work_limit(PlanFailure so_far) {
+  so_far.type = FailureType::kOther;
+  so_far.reason = FailureReason::kStopped;
+  so_far.message =
+      "The work limit ended the search before anything fitted. So far: " + so_far.message;
+  return so_far;
+}
+
+PlanFailure nothing_found(std::optional<PlanFailure> compat, bool none_exists) {
+  if (compat && compat->reason != FailureReason::kStopped) {
+    if (none_exists && compat->reason != FailureReason::kTableFitsNowhere) {
+      compat->message +=
+          " Best mode tried every option of every table on every rank: no plan fits.";
+    }
+    return *std::move(compat);
+  }
+  if (none_exists) {
+    return {FailureType::kPartition, FailureReason::kNoPlanExists,
+            "No plan fits: every option of every table was tried on every rank that the placement "
+            "rules allow. More memory per rank, more ranks or fewer placement rules may help."};
+  }
+  return {FailureType::kOther, FailureReason::kNothingFound,
+          "No plan that fits was found, and none was shown to be impossible. More memory per rank, "
+          "fewer placement rules or a larger --work-limit may help."};
+}
+
+}  // namespace shardwright

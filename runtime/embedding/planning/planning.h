@@ -1,0 +1,46 @@
+// What the stages of one planning call share.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "core/embedding/problem/problem.h"
+#include "core/embedding/search_space.h"
+#include "runtime/embedding/options.h"
+#include "runtime/embedding/result/plan_result.h"
+#include "runtime/execution/stopwatch.h"
+#include "runtime/execution/tbb_executor.h"
+#include "search/budget.h"
+#include "search/embedding/compat/search_parts.h"
+
+namespace shardwright {
+
+// The work limit that holds: the caller's, or the default if nothing limits best mode, which ends
+// by itself only if it proves its plan optimal.
+std::optional<std::uint64_t> work_limit_of(const PlanOptions& options);
+
+// One planning call on its way: the request, what it runs on, and the answer that the stages fill.
+// Thread safety: one thread at a time.
+struct Planning {
+  // `given` is the caller's search space, or null.
+  Planning(std::shared_ptr<const embedding::Problem> asked, const PlanOptions& how,
+           std::shared_ptr<const embedding::SearchSpace> given);
+
+  // The caller's parts; empty if there are none.
+  const embedding::SearchParts& parts() const;
+  // What the reservation leaves. Precondition: memory was reserved.
+  const embedding::Topology& available() const { return result.reservation->topology; }
+  // Makes `plan` the answer and has the verifier evaluate it.
+  void keep(const embedding::Plan& plan, double rating);
+
+  std::shared_ptr<const embedding::Problem> problem;
+  PlanOptions options;
+  std::shared_ptr<const embedding::SearchSpace> space;  // null until enumerated or given
+  Budget budget;
+  TbbExecutor executor;
+  EmbeddingPlanResult result;
+  Stopwatch total;
+};
+
+}  // namespace shardwright
