@@ -16,7 +16,7 @@ import sizes
 
 LAYERS = {"core": ("core",), "search": ("core", "search"), "runtime": ("core", "search", "runtime")}
 USERS = ("tests", "perf", "samples")
-EDGES = ("cli", "capi", "python", "mpi")
+EDGES = ("cli", "capi", "python")
 PUBLIC_RUNTIME_HEADERS = ("runtime/embedding/planner.h", "runtime/embedding/options.h")
 SUFFIXES = (".h", ".hpp", ".inc", ".cc", ".cpp")
 

@@ -53,7 +53,6 @@ BAD = {
     "io includes capi": ("runtime/io/a.cc", '#include "runtime/capi/c.h"\n', "runtime/io/a.cc:1: edges:"),
     "report includes python": ("runtime/report/a.cc", '#include "runtime/python/c.h"\n', "runtime/report/a.cc:1: edges:"),
     "cli includes capi": ("runtime/cli/a.cc", '#include "runtime/capi/c.h"\n', "runtime/cli/a.cc:1: edges:"),
-    "mpi includes cli": ("runtime/mpi/a.cc", '#include "runtime/cli/c.h"\n', "runtime/mpi/a.cc:1: edges:"),
     "options expose TBB": ("runtime/embedding/options.h", "#include <tbb/task.h>\n", "runtime/embedding/options.h:1: public:"),
     "options expose mimalloc": ("runtime/embedding/options.h", "#include <mimalloc.h>\n", "runtime/embedding/options.h:1: public:"),
     "runtime includes tests": ("runtime/a.cc", '#include "tests/support.h"\n', "runtime/a.cc:1: users:"),
