@@ -4,17 +4,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/embedding/bound/pricing/capacity_multipliers.h"
 #include "core/embedding/sharding_option.h"
 
 namespace shardwright::embedding {
-
-// Lagrangian multipliers of the capacities of a rank: per unit of load (milliseconds, or bytes for
-// the storage model), per byte of HBM, per byte of DDR. Never negative.
-struct CapacityMultipliers {
-  double load = 0;
-  double hbm = 0;
-  double ddr = 0;
-};
 
 // The dual value of one shard of an option. `run` is the run of equal shards in the option's
 // layout. For an option with a shard on every rank, `run` is the rank class instead; for one that

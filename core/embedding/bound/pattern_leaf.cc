@@ -9,7 +9,7 @@
 
 #include "core/embedding/bound/bound_options.h"
 #include "core/embedding/bound/leaf_check.h"
-#include "core/embedding/bound/rank_pricing.h"
+#include "core/embedding/bound/pricing/rank_pricing.h"
 #include "core/numeric/directed_rounding.h"
 
 namespace shardwright::embedding {
@@ -90,7 +90,7 @@ class PatternLeaf {
       for (const OptionDomain& domain : options_.of_table(table)) {
         if ((domain.classes >> rank_class & 1) == 0) continue;
         if (!add_shards(pricing, domain.option, rank_class)) {
-          return "a table of a leaf can be on a rank in too many ways";
+          return "a rank can hold shards of one option in too many combinations";
         }
       }
     }
@@ -110,7 +110,8 @@ class PatternLeaf {
             cost.storage.ddr.value()};
   }
 
-  // Adds the shards of the option that one rank can hold. Returns false if there are too many ways.
+  // Adds the shards of the option that one rank can hold. Returns false if there are too many
+  // combinations of them.
   bool add_shards(RankPricing& pricing, OptionId id, std::uint32_t rank_class) const {
     const ShardingOption& option = options_.space().option(id);
     if (is_on_all_ranks(option, options_.topology())) {

@@ -1,5 +1,5 @@
 // The pricing problem of one rank, as the check of a bound solves it.
-#include "core/embedding/bound/rank_pricing.h"
+#include "core/embedding/bound/pricing/rank_pricing.h"
 
 #include <algorithm>
 #include <cstdint>

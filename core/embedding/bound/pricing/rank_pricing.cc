@@ -1,0 +1,151 @@
+#include "core/embedding/bound/pricing/rank_pricing.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "core/numeric/directed_rounding.h"
+
+namespace shardwright::embedding {
+namespace {
+
+// With more labels than this, the remaining item classes are solved separately, and the two sets of
+// labels are joined. Source: Horowitz, Sahni, "Computing Partitions with Applications to the
+// Knapsack Problem" (1974).
+constexpr std::size_t kMaxLabelsOfFirstHalf = 1000;
+// A label is compared with this many of those kept last, which use about as much load. Comparing
+// all pairs takes quadratic time and finds little more.
+constexpr std::size_t kMaxComparisons = 64;
+
+}  // namespace
+
+RankPricing::Answer RankPricing::check(double claim, std::uint64_t& work_left) {
+  merge_identical(capacity_, classes_);
+  // The most valuable classes come first, so that the completion bound is soon tight.
+  std::stable_sort(classes_.begin(), classes_.end(),
+                   [](const RankItemClass& a, const RankItemClass& b) {
+                     return a.best_reduced_value > b.best_reduced_value;
+                   });
+  const std::size_t end = extend_from(0, kMaxLabelsOfFirstHalf, claim, work_left);
+  std::vector<Label> others{Label{}};
+  if (end < classes_.size()) {
+    others = labels_;
+    extend_from(end, std::numeric_limits<std::size_t>::max(), claim, work_left);
+  }
+  const bool exceeded = any_pair_exceeds(others, claim, work_left);
+  if (work_left == 0) return Answer::kGivenUp;
+  return exceeded ? Answer::kExceeded : Answer::kHolds;
+}
+
+// For labels that have been extended by the classes [first, end).
+RankPricing::Completion RankPricing::completion(std::size_t first, std::size_t end) const {
+  Completion rest;
+  rest.reduced_value = capacity_.cost();
+  rest.free_below = {0, capacity_.load_limit, capacity_.room.hbm.value(),
+                     capacity_.room.ddr.value()};
+  for (std::size_t i = 0; i < classes_.size(); ++i) {
+    if (i >= first && i < end) continue;
+    const RankItemClass& own = classes_[i];
+    const std::uint32_t copies = std::min(own.copies, own.multiplicity_bound);
+    rest.reduced_value = add_up(rest.reduced_value, multiply_up(copies, own.best_reduced_value));
+    rest.free_below.load = add_down(rest.free_below.load, -multiply_up(copies, own.max_use.load));
+    rest.free_below.hbm_bytes -= copies * own.max_use.hbm_bytes;
+    rest.free_below.ddr_bytes -= copies * own.max_use.ddr_bytes;
+  }
+  rest.free_below.load -= kLoadSumSlack * capacity_.load_limit;
+  return rest;
+}
+
+// Makes labels of the classes from `first` on, until there are more than `max_labels`. All other
+// classes are still to come. Returns the first class that the labels do not cover.
+std::size_t RankPricing::extend_from(std::size_t first, std::size_t max_labels, double claim,
+                                     std::uint64_t& work_left) {
+  labels_.assign(1, Label{});
+  std::size_t next = first;
+  while (next < classes_.size() && labels_.size() <= max_labels && work_left > 0) {
+    extend(classes_[next], completion(first, next), completion(first, next + 1), claim, work_left);
+    ++next;
+  }
+  return next;
+}
+
+// Extends every label by as many copies of the class as fit. Items are added one after the other,
+// so no combination appears in two orders. `before` counts the class as still to come, `after` does
+// not.
+void RankPricing::extend(const RankItemClass& own, const Completion& before,
+                         const Completion& after, double claim, std::uint64_t& work_left) {
+  const std::uint32_t equal_copies = own.copies - std::min(own.copies, own.multiplicity_bound);
+  double best = 0;
+  std::vector<double> best_from(own.items.size());  // of one more copy, from this item on
+  for (std::size_t i = own.items.size(); i-- > 0;)
+    best_from[i] = best = std::max(best, own.items[i].reduced_value);
+  for (std::size_t item = 0; item < own.items.size(); ++item) {
+    const RankItem& added = own.items[item];
+    for (std::size_t i = 0; i < labels_.size(); ++i) {
+      if (work_left == 0) return;
+      --work_left;
+      if (labels_[i].copies == own.copies) continue;
+      const Label more{sum(labels_[i].shards, added.shards),
+                       add_up(labels_[i].reduced_value, added.reduced_value),
+                       labels_[i].copies + 1};
+      const double rest =
+          add_up(after.reduced_value, multiply_up(own.copies - more.copies, best_from[item]));
+      if (capacity_.fits(more.shards) && add_up(more.reduced_value, rest) > claim)
+        labels_.push_back(more);
+    }
+    if (own.copies > 1) drop_dominated(before.free_below, equal_copies);
+  }
+  for (Label& label : labels_)
+    label.copies = 0;
+  std::erase_if(labels_, [&](const Label& label) {
+    return !(add_up(label.reduced_value, after.reduced_value) > claim);
+  });
+  drop_dominated(after.free_below, 0);
+}
+
+// Any use up to `free_below` counts as equal, since everything still to come fits anyway. So does
+// any number of copies up to `equal_copies`: more copies are then left than can fit.
+void RankPricing::drop_dominated(const ShardSet& free_below, std::uint32_t equal_copies) {
+  const auto counted = [&](const Label& label) {
+    return ShardSet{label.shards.value, std::max(label.shards.load, free_below.load),
+                    std::max(label.shards.hbm_bytes, free_below.hbm_bytes),
+                    std::max(label.shards.ddr_bytes, free_below.ddr_bytes)};
+  };
+  std::sort(labels_.begin(), labels_.end(), [&](const Label& a, const Label& b) {
+    const double load_a = std::max(a.shards.load, free_below.load);
+    const double load_b = std::max(b.shards.load, free_below.load);
+    return load_a != load_b ? load_a < load_b : a.shards.value > b.shards.value;
+  });
+  kept_.clear();
+  for (const Label& label : labels_) {
+    const ShardSet own = counted(label);
+    const std::size_t from = kept_.size() > kMaxComparisons ? kept_.size() - kMaxComparisons : 0;
+    const bool dominated = std::any_of(
+        kept_.begin() + static_cast<std::ptrdiff_t>(from), kept_.end(), [&](const Label& other) {
+          return std::max(other.copies, equal_copies) <= std::max(label.copies, equal_copies) &&
+                 dominates(counted(other), own);
+        });
+    if (!dominated) kept_.push_back(label);
+  }
+  labels_.swap(kept_);
+}
+
+// Returns true if a label and one of `others` fit a rank together and are worth more than the
+// claim.
+bool RankPricing::any_pair_exceeds(std::vector<Label> others, double claim,
+                                   std::uint64_t& work_left) const {
+  std::sort(others.begin(), others.end(),
+            [](const Label& a, const Label& b) { return a.shards.value > b.shards.value; });
+  for (const Label& label : labels_) {
+    for (const Label& other : others) {
+      if (work_left == 0) return false;
+      --work_left;
+      const ShardSet both = sum(label.shards, other.shards);
+      if (both.value <= claim) break;
+      if (capacity_.fits(both)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace shardwright::embedding

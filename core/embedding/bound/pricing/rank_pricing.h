@@ -1,0 +1,66 @@
+// The pricing problem of one rank, solved independently of the search: how much dual value can one
+// rank hold?
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/embedding/bound/pricing/item_classes.h"
+#include "core/embedding/bound/pricing/rank_capacity.h"
+
+namespace shardwright::embedding {
+
+// A multiple-choice knapsack: of every table, the rank holds shards of one option or nothing,
+// within its load limit and memory. It is solved by labels, which are extended by one table after
+// another. A label is dropped if not even the Lagrangian bound on all tables still to come lifts it
+// above the claim, or if another label dominates it. Identical tables form one item class with a
+// multiplicity. Source: Kellerer, Pferschy, Pisinger, "Knapsack Problems" (2004), chapter 11
+// (multiple choice); Irnich, Desaulniers, "Shortest Path Problems with Resource Constraints"
+// (2005), labels.
+// Thread safety: one thread at a time.
+class RankPricing {
+ public:
+  RankPricing(double load_limit, const Storage& room, const CapacityMultipliers& multipliers)
+      : capacity_{load_limit, room, multipliers} {}
+
+  void begin_table() { classes_.emplace_back(); }
+  // Adds an option of the last table: up to counts[i] shards of runs[i]. Returns false if there are
+  // too many combinations of them.
+  bool add(const std::vector<ShardSet>& runs, const std::vector<std::uint32_t>& counts) {
+    return add_items(capacity_, runs, counts, classes_.back());
+  }
+
+  enum class Answer : std::uint8_t { kHolds, kExceeded, kGivenUp };
+  // Returns kHolds if no pattern that fits is worth more than `claim`. Takes its steps from
+  // `work_left`.
+  Answer check(double claim, std::uint64_t& work_left);
+
+ private:
+  // What the rank holds of the classes so far.
+  struct Label {
+    ShardSet shards;
+    double reduced_value = 0;
+    std::uint32_t copies = 0;  // tables held of the item class at hand
+  };
+  // The most that the classes still to come can add to a label. If the label uses no more than
+  // `free_below`, all they can add fits.
+  struct Completion {
+    double reduced_value = 0;
+    ShardSet free_below;
+  };
+
+  std::size_t extend_from(std::size_t first, std::size_t max_labels, double claim,
+                          std::uint64_t& work_left);
+  Completion completion(std::size_t first, std::size_t end) const;
+  void extend(const RankItemClass& own, const Completion& before, const Completion& after,
+              double claim, std::uint64_t& work_left);
+  void drop_dominated(const ShardSet& free_below, std::uint32_t equal_copies);
+  bool any_pair_exceeds(std::vector<Label> others, double claim, std::uint64_t& work_left) const;
+
+  RankCapacity capacity_;
+  std::vector<RankItemClass> classes_;
+  std::vector<Label> labels_;
+  std::vector<Label> kept_;
+};
+
+}  // namespace shardwright::embedding
