@@ -188,7 +188,7 @@ class Explainer {
     const bool size_is_no_reason = failure.reason == FailureReason::kNothingProposed ||
                                    failure.reason == FailureReason::kRatingsTooLarge;
     InfeasibleReason reason;  // kSearch
-    if (!present.reservation || present.misfit || !size_is_no_reason)
+    if (!present.reservation || present.shortage || !size_is_no_reason)
       reason =
           find_infeasible_reason(present, failure.reason == FailureReason::kPlacementRules, oracle);
     Remedies found = find_remedies(present, reason.proved, reason.tables, oracle);

@@ -13,7 +13,7 @@ namespace shardwright {
 namespace {
 
 using embedding::InfeasibleReason;
-using embedding::Misfit;
+using embedding::MemoryShortage;
 using embedding::Problem;
 using embedding::Table;
 using embedding::TableId;
@@ -33,22 +33,22 @@ std::string named(const Problem& problem, const std::vector<TableId>& tables) {
   return text + (tables.size() == 1 ? "" : ")");
 }
 
-const char* tier_text(Misfit::Tier tier) {
+const char* tier_text(MemoryShortage::Tier tier) {
   switch (tier) {
-    case Misfit::Tier::kHbm:
+    case MemoryShortage::Tier::kHbm:
       return "HBM";
-    case Misfit::Tier::kDdr:
+    case MemoryShortage::Tier::kDdr:
       return "DDR";
-    case Misfit::Tier::kBoth:
+    case MemoryShortage::Tier::kBoth:
       return "HBM and DDR together";
-    case Misfit::Tier::kWeighted:
+    case MemoryShortage::Tier::kWeighted:
       break;
   }
   return "of a weighted mean of HBM and DDR";
 }
 
-std::string short_of(const Misfit& misfit) {
-  return with_unit(misfit.needed_bytes - misfit.available_bytes) + " short";
+std::string short_of(const MemoryShortage& shortage) {
+  return with_unit(shortage.needed_bytes - shortage.available_bytes) + " short";
 }
 
 // A sentence that names the constraints on a table's options; empty if there are none.
@@ -65,52 +65,52 @@ std::string narrowing(const Table& table) {
   return text.empty() ? "" : " Its options are those that " + text + " leave.";
 }
 
-std::string table_message(const Problem& problem, const Misfit& misfit) {
-  const Table& table = problem.table(misfit.tables.front());
+std::string table_message(const Problem& problem, const MemoryShortage& shortage) {
+  const Table& table = problem.table(shortage.tables.front());
   return "Table \"" + table.name +
          "\" fits on no rank, were all ranks empty. The least demanding of its options, " +
-         option_name(*misfit.closest) + ", has a shard of " + with_unit(misfit.needed_bytes) + " " +
-         tier_text(misfit.tier) + "; rank " + std::to_string(misfit.rank) +
-         ", the largest for it, has " + with_unit(misfit.available_bytes) +
-         " after reservation: " + short_of(misfit) + "." + narrowing(table);
+         option_name(*shortage.closest) + ", has a shard of " + with_unit(shortage.needed_bytes) +
+         " " + tier_text(shortage.tier) + "; rank " + std::to_string(shortage.rank) +
+         ", the largest for it, has " + with_unit(shortage.available_bytes) +
+         " after reservation: " + short_of(shortage) + "." + narrowing(table);
 }
 
-std::string together_message(const Problem& problem, const Misfit& misfit) {
-  const bool group = !misfit.place.empty();
-  return "The " + named(problem, misfit.tables) +
-         (group ? " must be together (" + misfit.place + ")" : " may be only on a few ranks") +
-         " and need at least " + with_unit(misfit.needed_bytes) + " " + tier_text(misfit.tier) +
-         "; the place that lacks least, from rank " + std::to_string(misfit.rank) + " on, has " +
-         with_unit(misfit.available_bytes) + " after reservation: " + short_of(misfit) + ".";
+std::string together_message(const Problem& problem, const MemoryShortage& shortage) {
+  const bool group = !shortage.place.empty();
+  return "The " + named(problem, shortage.tables) +
+         (group ? " must be together (" + shortage.place + ")" : " may be only on a few ranks") +
+         " and need at least " + with_unit(shortage.needed_bytes) + " " + tier_text(shortage.tier) +
+         "; the place that lacks least, from rank " + std::to_string(shortage.rank) + " on, has " +
+         with_unit(shortage.available_bytes) + " after reservation: " + short_of(shortage) + ".";
 }
 
-std::string total_message(const Problem& problem, const Misfit& misfit) {
-  return "The " + named(problem, misfit.tables) + " need at least " +
-         with_unit(misfit.needed_bytes) + " " + tier_text(misfit.tier) + " over all ranks; " +
+std::string total_message(const Problem& problem, const MemoryShortage& shortage) {
+  return "The " + named(problem, shortage.tables) + " need at least " +
+         with_unit(shortage.needed_bytes) + " " + tier_text(shortage.tier) + " over all ranks; " +
          format_plural(problem.topology().world_size(), "rank") + " have " +
-         with_unit(misfit.available_bytes) + " after reservation: " + short_of(misfit) + ".";
+         with_unit(shortage.available_bytes) + " after reservation: " + short_of(shortage) + ".";
 }
 
-std::string shards_message(const Problem& problem, const Misfit& misfit) {
-  return "The " + named(problem, misfit.tables) +
+std::string shards_message(const Problem& problem, const MemoryShortage& shortage) {
+  return "The " + named(problem, shortage.tables) +
          " fit in total, but have shards so large that too few share a rank: they block at least " +
-         with_unit(misfit.needed_bytes) + " " + tier_text(misfit.tier) + ", and all ranks have " +
-         with_unit(misfit.available_bytes) +
-         ", were each as large as the largest: " + short_of(misfit) + ".";
+         with_unit(shortage.needed_bytes) + " " + tier_text(shortage.tier) +
+         ", and all ranks have " + with_unit(shortage.available_bytes) +
+         ", were each as large as the largest: " + short_of(shortage) + ".";
 }
 
-std::string misfit_text(const Problem& problem, const Misfit& misfit) {
-  switch (misfit.kind) {
-    case Misfit::Kind::kTable:
-      return table_message(problem, misfit);
-    case Misfit::Kind::kTogether:
-      return together_message(problem, misfit);
-    case Misfit::Kind::kTotal:
-      return total_message(problem, misfit);
-    case Misfit::Kind::kShards:
+std::string shortage_text(const Problem& problem, const MemoryShortage& shortage) {
+  switch (shortage.kind) {
+    case MemoryShortage::Kind::kTable:
+      return table_message(problem, shortage);
+    case MemoryShortage::Kind::kTogether:
+      return together_message(problem, shortage);
+    case MemoryShortage::Kind::kTotal:
+      return total_message(problem, shortage);
+    case MemoryShortage::Kind::kShards:
       break;
   }
-  return shards_message(problem, misfit);
+  return shards_message(problem, shortage);
 }
 
 std::string packing_text(const Problem& problem, const InfeasibleReason& reason) {
@@ -128,7 +128,7 @@ std::string packing_text(const Problem& problem, const InfeasibleReason& reason)
 
 std::string infeasible_text(const Problem& problem, const InfeasibleReason& reason,
                             const std::string& planner_message) {
-  if (reason.misfit) return misfit_text(problem, *reason.misfit);
+  if (reason.shortage) return shortage_text(problem, *reason.shortage);
   if (reason.kind == Kind::kPacking) return packing_text(problem, reason);
   return planner_message;
 }

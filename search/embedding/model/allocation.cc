@@ -32,7 +32,7 @@ class TableRanks {
   std::vector<Rank> all_;
 };
 
-// The shard of a dominated option whose rank the single shard of its replacement takes.
+// The shard of a dominated option that gives its rank to the single shard of its replacement.
 std::uint32_t replaced_shard(const ChoiceModel& model, OptionId option, const Choice& choice) {
   const OptionPool& pool = model.pool();
   const ChoiceRun& own = model.runs(choice).front();

@@ -7,12 +7,11 @@
 
 namespace shardwright::embedding {
 
-// Where an option's shards may be, ever more bound together.
+// Where an option's shards may be, from the least to the most restricted.
 enum class Reach : std::uint8_t {
   kDevice,      // every shard on any rank
   kHost,        // every shard on any rank of one host
-  kWholeHosts,  // local_world_size shards in rank order on a host; the next as many on any host;
-                // ...
+  kWholeHosts,  // blocks of local_world_size shards, each in rank order on any host
   kAllRanks,    // shard i on rank i
 };
 

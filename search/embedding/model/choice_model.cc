@@ -27,7 +27,7 @@ ChoiceModel::ChoiceModel(const OptionPool& pool, const Topology& available, bool
       if (pool.option(OptionId(added)).table == table.table) add(OptionId(added), choices);
     }
   }
-  if (!for_bounds) status_ = keep_admissible(pool.problem(), tables);
+  if (!for_bounds) status_ = keep_allowed(pool.problem(), tables);
   choice_of_.assign(pool.size(), kNone);
   first_choice_.push_back(0);
   for (const TableChoices& table : tables) {

@@ -8,16 +8,16 @@
 #include <vector>
 
 #include "core/embedding/problem/topology.h"
-#include "search/embedding/model/admissible.h"
+#include "search/embedding/model/allowed_choices.h"
 #include "search/embedding/model/choice.h"
 #include "search/embedding/model/option_pool.h"
 
 namespace shardwright::embedding {
 
-// Tables are numbered in proposal order. A choice is an option that remains after two reductions.
-// Options that the placement rules exclude are dropped. Dominated options are dropped: option A
+// Tables are numbered in proposal order. A choice is an option that remains after two reductions:
+// options that the placement rules exclude are dropped, and so are dominated options. Option A
 // dominates option B of the same table if A can replace B in every placement that the rules allow,
-// with no more load and no more memory on any rank; of equal options the first remains. On a
+// with no more load and no more memory on any rank. Of equal options the first remains. On a
 // machine with a single host, Reach::kHost means every rank. Refers to the pool and its problem.
 // Thread safety: immutable; const members may be called from any thread.
 class ChoiceModel {

@@ -18,7 +18,7 @@ std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-// Bytes of one packed row, scale and bias included where the type has them.
+// Bytes of one packed row, with scale and bias if the type has them.
 std::int64_t quantised_row_bytes(DataType type, std::int64_t dim) {
   switch (type) {
     case DataType::kInt8:
@@ -32,13 +32,13 @@ std::int64_t quantised_row_bytes(DataType type, std::int64_t dim) {
 TensorShape quantised_shape(const Table& table) {
   const std::int64_t row_bytes =
       round_up(quantised_row_bytes(table.data_type, table.embedding_dim), kQuantRowAlignment);
-  // Sub-byte tensors present their elements one by one, but each still occupies its fraction.
+  // A tensor of sub-byte elements has a column for each of them, though several share a byte.
   const std::int64_t per_byte =
       table.data_type == DataType::kInt4 ? 2 : table.data_type == DataType::kInt2 ? 4 : 1;
   return {table.num_embeddings, row_bytes * per_byte, 1, table.num_embeddings * row_bytes};
 }
 
-// Collects single shards, merging a shard into the extent before it where it continues that run.
+// Collects shards and merges equal neighbours into one extent.
 class LayoutBuilder {
  public:
   void add(std::int64_t rows, std::int64_t columns, std::int64_t row_offset,
@@ -80,7 +80,7 @@ void add_row_blocks(LayoutBuilder& builder, std::int64_t rows, std::int64_t devi
   builder.add_run(0, columns, rows, column_offset, devices - used);
 }
 
-// Whole buckets, as even as they go: the first ranks take one more.
+// Whole buckets, divided as evenly as possible: the first ranks take one more.
 void add_bucket_blocks(LayoutBuilder& builder, std::int64_t rows, std::int64_t devices,
                        std::int64_t columns, std::int64_t buckets) {
   const std::int64_t bucket_rows = rows / buckets;

@@ -9,7 +9,7 @@
 
 namespace shardwright::embedding {
 
-// The narrowest column block where a table's constraints name none.
+// The least width of a column block if the table's constraints name none.
 // Source: MIN_CW_DIM, torchrec/distributed/planner/constants.py.
 inline constexpr std::int64_t kMinColumnWiseDim = 128;
 
@@ -22,7 +22,7 @@ struct TensorShape {
   std::int64_t size_bytes = 0;
 };
 
-// Elements of one type have equally many bits, fractions of a byte included.
+// Bits of one element, which may be less than a byte.
 constexpr std::int64_t element_bits(const TensorShape& shape) {
   if (shape.rows == 0 || shape.columns == 0) return 0;
   return shape.size_bytes / shape.rows * 8 / shape.columns;
@@ -33,8 +33,8 @@ constexpr std::int64_t element_bits(const TensorShape& shape) {
 // quantised tables.
 TensorShape tensor_shape(const Table& table, SharderSpec::Type sharder);
 
-// The shards of `table` under `type` on `topology`, in TorchRec's order, equal neighbours as one
-// extent. O(1) extents, but O(ranks) where ranks differ in memory, O(column blocks) for a grid.
+// The shards of `table` under `type` on `topology`, in TorchRec's order. Equal neighbours form one
+// extent: O(1) extents, O(ranks) if ranks differ in memory, O(column blocks) for a grid.
 // Source: calculate_shard_sizes_and_offsets, torchrec/distributed/sharding_plan.py.
 ShardLayout shard_layout(const Table& table, const TensorShape& shape, ShardingType type,
                          const Topology& topology);

@@ -27,13 +27,14 @@ class PricedChoices {
 
   // Admits the choices that fit and pass the test, and no others. O(choices).
   void admit(const std::function<bool(const Choice&)>& test);
-  // Admits those whose largest shard rates at most this on some rank.
+  // Admits the choices whose largest shard rates at most this on some rank.
   void admit_below(double shard_rating);
 
-  // Sets prices at which the cheapest choices take at most the part `fill` of all memory, one price
-  // at a time: optimal if only one memory is scarce, close to it if both are. Returns the dual
-  // value, a lower bound on the rating of every allocation of admitted choices (for a fill of 1);
-  // infinity if a table has no admitted choice. Cost: O(choices) per bisection step.
+  // Sets the prices at which the cheapest choices take at most the part `fill` of all memory.
+  // Prices are set one at a time, which is optimal if only one memory is scarce and close to
+  // optimal if both are. Returns the dual value; for a fill of 1 it is a lower bound on the rating
+  // of every allocation of admitted choices. Returns infinity if a table has no admitted choice.
+  // Time: O(choices) per bisection step.
   double fit_prices(int steps, MemoryPrices& prices, double fill = 1) const;
   // The cheapest choice of every table. Precondition: every table has an admitted choice.
   std::vector<std::uint32_t> cheapest(const MemoryPrices& prices) const;

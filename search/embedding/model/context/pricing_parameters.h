@@ -12,14 +12,15 @@ namespace shardwright::embedding {
 // tight the first bound is.
 // Thread safety: a value.
 struct PricingParameters {
-  // Bisection steps, where a price decides only whether a rating is possible.
+  // Bisection steps if a price only decides whether a rating is possible.
   int coarse_steps = 12;  // halved, doubled: 0
-  // Bisection steps for the prices that choices are compared by: the whole mantissa, nearly.
+  // Bisection steps for the prices that choices are compared by: 12 digits.
   int fine_steps = 40;  // halved, doubled: 0
   // Factor by which a price is raised until the cheapest choices fit, and the most raises.
   double price_growth = 8;      // halved, doubled: 0
   int most_price_growths = 60;  // halved, doubled: 0
-  // Turns between the price of HBM and that of DDR. Where only one is scarce, one turn is exact.
+  // How often the prices of HBM and DDR are set in turn. If only one memory is scarce, one turn is
+  // exact.
   int turns = 3;  // halved, doubled: 0
   // The bound is bracketed by this factor, then bisected to bound_width or for bound_steps steps.
   double bound_growth = 1.5;   // halved, doubled: 0

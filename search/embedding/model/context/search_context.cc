@@ -35,7 +35,7 @@ bool SearchContext::every_shard_fits(std::size_t table, const Choice& choice) co
         fits = (allowed == nullptr || allowed->contains(rank)) && holds(rank);
       if (!fits) return false;
       if (!by_shard && choice.reach != Reach::kAllRanks) {
-        shard += run.count;  // all alike
+        shard += run.count;  // all equal
         break;
       }
     }
@@ -71,7 +71,7 @@ void SearchContext::expand_shards() {
   }
 }
 
-// The rating below which some table has no choice: each needs at least its smallest largest shard.
+// The least rating at which every table has a choice whose largest shard rates no higher.
 double SearchContext::largest_needed_shard() const {
   double most = 0;
   for (std::size_t table = 0; table < model_->num_tables(); ++table) {
@@ -85,10 +85,11 @@ double SearchContext::largest_needed_shard() const {
   return most;
 }
 
-// Finds the least rating that is not below the bound of the choices that it admits.
+// A rating is contradicted if the choices that are possible at it have a higher lower bound. Finds
+// the least rating that is not contradicted.
 void SearchContext::find_prices() {
   PricedChoices choices(*this);
-  double low = largest_needed_shard();  // no allocation is below
+  double low = largest_needed_shard();  // no allocation rates below
   const double unlimited = choices.fit_prices(pricing_.fine_steps, prices_);
   low = std::max(low, unlimited);
   prices_by_fill_.assign(1, prices_);

@@ -23,11 +23,12 @@ class SearchContext {
   const ChoiceModel& model() const { return *model_; }
   const PricingParameters& pricing() const { return pricing_; }
   const MemoryPrices& prices() const { return prices_; }
-  // Prices at which the cheapest choices take no more than each of PricingParameters::fills of the
-  // memory, after those for all of it. One entry where memory is not scarce.
+  // The prices for all of the memory, then those at which the cheapest choices take no more than
+  // each of PricingParameters::fills of it. Only the first entry if memory is not scarce.
   std::span<const MemoryPrices> prices_by_fill() const { return prices_by_fill_; }
-  // A lower bound on every rating, up to rounding: loads shared evenly, memory as one pool, and no
-  // shard above the bound. The prices are those at this rating.
+  // A lower bound on every rating, up to rounding. It assumes that loads are shared evenly, that
+  // memory is one pool, and that no shard rates above the bound. The prices are those at this
+  // rating.
   double bound() const { return bound_; }
 
   const TableUnits& units() const { return units_; }
@@ -47,7 +48,8 @@ class SearchContext {
   std::span<const ShardUse> shards(std::uint32_t choice) const {
     return {uses_.data() + first_use_[choice], model_->choices()[choice].num_shards};
   }
-  // Slots keep the ranks of a table's shards; its choice of the most shards decides how many.
+  // Slots keep the ranks of a table's shards. A table has as many as its choice with the most
+  // shards needs.
   std::uint32_t first_slot(std::size_t table) const { return first_slot_[table]; }
   std::uint32_t num_slots() const { return first_slot_.back(); }
 

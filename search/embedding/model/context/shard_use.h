@@ -5,8 +5,7 @@
 
 namespace shardwright::embedding {
 
-// Shards of tables without placement rules carry no identity: they need none, and equal ones are
-// interchangeable.
+// Shards of tables without placement rules have no identity, so equal ones are interchangeable.
 struct ShardUse {
   static constexpr std::uint32_t kUnruled = ~std::uint32_t{0};
 

@@ -14,7 +14,7 @@ enum class Bond : std::uint8_t { kNone, kHost, kRank };
 
 // A unit is the union of overlapping groups of tables that are kept together on one host or rank. A
 // part is the union of those that are kept on one rank. Groups that every plan obeys, because there
-// is only one host or rank, make neither.
+// is only one host or rank, are ignored.
 // Thread safety: immutable; const members may be called from any thread.
 class TableUnits {
  public:
@@ -22,7 +22,7 @@ class TableUnits {
 
   struct Unit {
     std::vector<std::uint32_t> tables;  // as the model numbers them, ascending
-    bool one_rank = false;              // all tables are of one part; else they share a host
+    bool one_rank = false;              // all tables share a rank; otherwise a host
   };
 
   explicit TableUnits(const ChoiceModel& model);

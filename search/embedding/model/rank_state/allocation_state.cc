@@ -5,7 +5,7 @@
 namespace shardwright::embedding {
 namespace {
 
-// A rank seldom holds more than twice its even share of the shards and a few.
+// A rank seldom holds more than twice the mean number of shards, plus a few.
 constexpr std::size_t kFewShards = 4;
 
 }  // namespace

@@ -23,7 +23,7 @@ struct Slot {
 // The loads change first, tentatively; when a change is kept, note_rank() or note_choice() records
 // where the shards are now. An allocation is complete when every table has a choice and all its
 // slots have ranks.
-// Thread safety: one thread at a time. Allocates while constructed and where a rank holds more
+// Thread safety: one thread at a time. Allocates while constructed and when a rank holds more
 // shards than ever before.
 class AllocationState : public RankLoads {
  public:
@@ -52,7 +52,7 @@ class AllocationState : public RankLoads {
   void clear();
   // Replaces the allocation. Precondition: `allocation` is complete.
   void assign(const Allocation& allocation);
-  // Sums all ranks anew, so that rounding errors of changes do not pile up.
+  // Sums all ranks anew, so that rounding errors of changes do not accumulate.
   void recompute();
 
   // Records where shards are. Precondition: the loads were changed accordingly and kept.

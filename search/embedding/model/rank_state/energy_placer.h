@@ -48,7 +48,7 @@ class EnergyPlacer {
   // Adds one shard to each rank of the host that begins at `first_rank`.
   double add_to_host(std::span<const ShardUse> uses, Rank first_rank);
 
-  // Updates and looks at a rank or a shard so far.
+  // Ranks and shards read or updated so far.
   std::uint64_t work() const { return work_; }
   void spend(std::uint64_t work) { work_ += work; }
 

@@ -107,7 +107,7 @@ std::vector<Rank> GreedyPlacer::place_on_best_host() {
   return best ? place_in_window(*best, local()) : std::vector<Rank>();
 }
 
-// As many shards as a host has ranks, in rank order, on the best host; then as many more.
+// Places blocks of local_world_size shards, each in rank order on the best host.
 std::vector<Rank> GreedyPlacer::place_on_whole_hosts() {
   if (uses_.size() % local() != 0) return {};
   std::vector<Rank> ranks;

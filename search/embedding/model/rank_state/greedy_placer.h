@@ -13,20 +13,19 @@
 namespace shardwright::embedding {
 
 // How bad a state is, compared in this order: bytes that do not fit, the largest rating of the
-// ranks in question, time in all.
+// ranks in question, total time.
 using Badness = std::tuple<std::int64_t, double, double>;
 
-// What a placement respects beside the rules that name the table alone.
+// What a placement respects besides the rules about the table alone.
 struct PlacementView {
   bool memory = true;              // otherwise every rank has room for everything
   const RankSet* ranks = nullptr;  // the only ones to use; nullptr = all
 };
 
 // Greedy: each shard goes to the rank (or host) that leaves the least badness; the smaller number
-// wins ties. Optimal for one option where its shards cost the same, or where the sharding type
-// leaves only one rank or host to choose. Unlike EnergyPlacer it looks at every rank and draws no
-// random numbers: answers to questions must not depend on a seed.
-// Keeps references.
+// wins ties. Optimal for one option if its shards cost the same, or if the sharding type leaves
+// only one rank or host to choose. Unlike EnergyPlacer it looks at every rank and draws no random
+// numbers: answers to questions must not depend on a seed. Refers to its arguments.
 // Thread safety: one thread at a time.
 class GreedyPlacer {
  public:

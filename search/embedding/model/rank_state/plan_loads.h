@@ -12,8 +12,8 @@
 namespace shardwright::embedding {
 
 // For options of any origin: those of the search space, excluded ones, and those of an old plan.
-// Loads are summed in the order of changes, so ratings are near those of the verifier, not equal to
-// them. Keeps references.
+// Loads are summed in the order of changes, so ratings equal those of the verifier only up to
+// rounding. Refers to its arguments.
 // Thread safety: one thread at a time.
 class PlanLoads {
  public:
@@ -22,7 +22,7 @@ class PlanLoads {
   // What a shard of this cost adds to a rank.
   ShardUse use_of(const ShardCost& cost) const;
 
-  // Precondition: ranks that exist. O(shards).
+  // Precondition: the ranks exist. O(shards).
   void add(const Assignment& assignment) { change(assignment, 1); }
   void remove(const Assignment& assignment) { change(assignment, -1); }
 
@@ -31,7 +31,7 @@ class PlanLoads {
 
   const RankState& rank(Rank rank) const { return ranks_[rank]; }
   std::uint32_t world_size() const { return static_cast<std::uint32_t>(ranks_.size()); }
-  // The rank's load on a rank of its speed, as it counts in the rating.
+  // The load of the rank as it counts in the rating, at the rank's speed.
   double rating(Rank rank) const {
     return time_factors_.empty() ? ranks_[rank].load : ranks_[rank].load * time_factors_[rank];
   }

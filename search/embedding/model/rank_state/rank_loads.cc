@@ -5,8 +5,8 @@
 namespace shardwright::embedding {
 namespace {
 
-// Tentative changes per rank that the journal has space for from the start: a table on all ranks
-// that gives way to another changes every rank twice.
+// The journal starts with space for this many changes per rank: replacing one table on all ranks by
+// another changes every rank twice.
 constexpr std::size_t kReservedChanges = 4;
 
 }  // namespace

@@ -66,7 +66,7 @@ class RankLoads {
                           at.energy;
     return gained + rule_gain(rank, use);
   }
-  // The part of it that is for rules that would be broken.
+  // The part of that energy that comes from rules that would be broken.
   double rule_gain(Rank rank, const ShardUse& use) const {
     if (use.table == ShardUse::kUnruled) [[likely]]
       return 0;
@@ -79,7 +79,7 @@ class RankLoads {
   double add_everywhere(const Choice& choice) { return change_everywhere(1, choice); }
   double remove_everywhere(const Choice& choice) { return change_everywhere(-1, choice); }
   std::size_t num_tentative() const { return journal_.size(); }
-  // The most HBM of a rank that these touch.
+  // The most HBM on a rank that tentative changes touch.
   std::int64_t tentative_peak_hbm() const;
   // Takes tentative changes back until `count` are left.
   void take_back(std::size_t count = 0);

@@ -30,7 +30,7 @@ struct RankState {
     hbm_bytes = ddr_bytes = 0;
   }
 
-  // Whether the rank could hold these bytes in all.
+  // Returns true if the rank can hold this many bytes in total.
   bool holds(std::int64_t hbm, std::int64_t ddr) const {
     return (hbm <= hbm_capacity && ddr <= ddr_capacity) || (hbm == 0 && ddr == 0);
   }

@@ -8,12 +8,12 @@
 
 namespace shardwright::embedding {
 
-// Shards are added and removed one by one. One violation each:
+// Shards are added and removed one by one. Each of these is one violation:
 // - a shard on a rank that it may not be on;
 // - every further shard on a rank, for a table whose shards must be on distinct ranks;
 // - every further rank or host in use, for tables kept together;
 // - every further table on a rank or host, for tables kept apart.
-// Tables on all ranks are never added: choices that break a rule by themselves are not admitted.
+// Tables on all ranks are never added: the model has no choice that breaks a rule by itself.
 // Thread safety: one thread at a time.
 class RuleViolations {
  public:
@@ -25,7 +25,7 @@ class RuleViolations {
     const Watched& at = watched_[table];
     return at.by_shard ? model_->rules().allowed(model_->table(table), shard) : at.allowed;
   }
-  // Whether the table's shards may be placed regardless of where other shards are.
+  // Returns true if the table's shards may be placed regardless of where other shards are.
   bool alone(std::uint32_t table) const {
     return !watched_[table].distinct && watched_[table].members.empty();
   }

@@ -65,7 +65,7 @@ TEST_CASE("fit oracle: plans only if memory alone does not decide") {
   FitOracle oracle = planner.oracle();
   const Fit impossible = oracle.ask(whole_tables(8, 6 * kGiB), Effort::kFull);
   CHECK(impossible.impossible());
-  CHECK(impossible.misfit.has_value());
+  CHECK(impossible.shortage.has_value());
   const Fit unknown = oracle.ask(whole_tables(2, 32 * kGiB), Effort::kProof);
   CHECK(unknown.answer == Fit::Answer::kNotFound);
   CHECK(planner.calls == 0);
@@ -108,7 +108,7 @@ TEST_CASE("remedies: the smallest memory is found by proof if packing does not m
   FitOracle oracle = planner.oracle();
   const Fit present = oracle.ask(whole_tables(8, 8 * kGiB), Effort::kProof);
   REQUIRE(present.impossible());
-  const Remedies found = find_remedies(present, true, present.misfit->tables, oracle);
+  const Remedies found = find_remedies(present, true, present.shortage->tables, oracle);
   bool any_memory = false;
   for (const Remedy& remedy : found.remedies) {
     if (remedy.kind != Remedy::Kind::kHbm) continue;

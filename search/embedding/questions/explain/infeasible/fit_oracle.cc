@@ -30,8 +30,8 @@ Fit FitOracle::ask(ProblemSpec spec, Effort effort, std::shared_ptr<const Search
     space = std::move(enumerated).value();
   }
   fit.search_space = std::move(space);
-  fit.misfit = prove_misfit(*fit.search_space, fit.reservation->topology);
-  if (fit.misfit) {
+  fit.shortage = prove_memory_shortage(*fit.search_space, fit.reservation->topology);
+  if (fit.shortage) {
     fit.answer = Fit::Answer::kImpossible;
   } else if (effort != Effort::kProof) {
     ++plannings_;

@@ -12,7 +12,7 @@
 #include "core/embedding/problem/problem.h"
 #include "core/embedding/search_space.h"
 #include "search/embedding/compat/reserve.h"
-#include "search/embedding/model/misfit.h"
+#include "search/embedding/questions/explain/shortage/memory_shortage.h"
 
 namespace shardwright::embedding {
 
@@ -27,7 +27,7 @@ struct Fit {
   std::shared_ptr<const Problem> problem;           // null if the spec is invalid
   std::shared_ptr<const SearchSpace> search_space;  // null if not enumerated
   std::optional<Reservation> reservation;           // absent if reserving failed
-  std::optional<Misfit> misfit;                     // the proof, if memory is the reason
+  std::optional<MemoryShortage> shortage;           // the proof, if memory is the reason
   std::string why;                                  // otherwise, if impossible
   std::optional<Plan> plan;                         // the first that was found
   double rating = 0;                                // of the plan

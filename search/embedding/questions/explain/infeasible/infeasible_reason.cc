@@ -13,15 +13,15 @@ namespace {
 
 using Kind = InfeasibleReason::Kind;
 
-Kind kind_of(Misfit::Kind kind) {
+Kind kind_of(MemoryShortage::Kind kind) {
   switch (kind) {
-    case Misfit::Kind::kTable:
+    case MemoryShortage::Kind::kTable:
       return Kind::kTable;
-    case Misfit::Kind::kTogether:
+    case MemoryShortage::Kind::kTogether:
       return Kind::kTogether;
-    case Misfit::Kind::kTotal:
+    case MemoryShortage::Kind::kTotal:
       return Kind::kTotal;
-    case Misfit::Kind::kShards:
+    case MemoryShortage::Kind::kShards:
       break;
   }
   return Kind::kPacking;
@@ -53,8 +53,8 @@ InfeasibleReason negative_reservation(const Problem& problem) {
 // Tables that certainly do not fit a machine of their own.
 std::vector<TableId> tables_to_narrow(const Fit& present, FitOracle& oracle) {
   const Problem& problem = *present.problem;
-  if (present.misfit && !present.misfit->tables.empty()) {
-    const std::vector<TableId>& tables = present.misfit->tables;
+  if (present.shortage && !present.shortage->tables.empty()) {
+    const std::vector<TableId>& tables = present.shortage->tables;
     // Without the other tables their inputs go, too, and these may be what takes the memory.
     if (oracle.ask(only_tables(problem.spec(), tables), Effort::kProof).impossible()) return tables;
   }
@@ -69,17 +69,17 @@ void examine_set(const Fit& present, FitOracle& oracle, InfeasibleReason& reason
   const ProblemSpec& spec = present.problem->spec();
   const Fit alone = oracle.ask(only_tables(spec, reason.tables), Effort::kProof);
   if (alone.search_space) {
-    reason.misfit = prove_misfit(*alone.search_space, present.reservation->topology);
+    reason.shortage = prove_memory_shortage(*alone.search_space, present.reservation->topology);
     reason.owner = alone.search_space;
   }
-  if (reason.misfit) {
+  if (reason.shortage) {
     // The smaller problem numbers its tables by itself.
-    for (TableId& id : reason.misfit->tables)
+    for (TableId& id : reason.shortage->tables)
       id = reason.tables[id.index()];
-    reason.kind = kind_of(reason.misfit->kind);
+    reason.kind = kind_of(reason.shortage->kind);
     reason.proved = true;
-    reason.needed_bytes = reason.misfit->needed_bytes;
-    reason.available_bytes = reason.misfit->available_bytes;
+    reason.needed_bytes = reason.shortage->needed_bytes;
+    reason.available_bytes = reason.shortage->available_bytes;
     return;
   }
   // A search of few tables may end with a proof.
@@ -99,7 +99,7 @@ const char* to_name(InfeasibleReason::Kind kind) {
 InfeasibleReason find_infeasible_reason(const Fit& present, bool no_place, FitOracle& oracle) {
   if (!present.reservation) return negative_reservation(*present.problem);
   InfeasibleReason reason;
-  if (no_place && !present.misfit) {
+  if (no_place && !present.shortage) {
     reason.kind = Kind::kRules;
     reason.proved = true;
   }

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/embedding/problem/problem.h"
-#include "search/embedding/model/misfit.h"
 #include "search/embedding/questions/explain/infeasible/fit_oracle.h"
+#include "search/embedding/questions/explain/shortage/memory_shortage.h"
 
 namespace shardwright::embedding {
 
@@ -32,8 +32,8 @@ struct InfeasibleReason {
   // rank 0's, reservation included. Absent if nothing is proved.
   std::optional<std::int64_t> needed_bytes;
   std::optional<std::int64_t> available_bytes;
-  std::optional<Misfit> misfit;       // the proof, if memory is the reason
-  std::shared_ptr<const void> owner;  // keeps the misfit's option alive
+  std::optional<MemoryShortage> shortage;  // the proof, if memory is the reason
+  std::shared_ptr<const void> owner;       // keeps the shortage's option alive
 };
 const char* to_name(InfeasibleReason::Kind kind);
 

@@ -1,4 +1,4 @@
-#include "search/embedding/model/admissible.h"
+#include "search/embedding/model/allowed_choices.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/embedding/problem/placement_spec.h"
-#include "search/embedding/model/choice_places.h"
+#include "search/embedding/model/placement_check.h"
 
 namespace shardwright::embedding {
 namespace {
@@ -48,11 +48,11 @@ class Filter {
   std::string quoted_name(const TableChoices& table) const {
     return "\"" + problem_.table(table.id).name + "\"";
   }
-  ChoicePlaces places(const TableChoices& table, const Choice& choice) const {
-    return ChoicePlaces(rules_, topology_, table.id, choice);
+  PlacementCheck check_of(const TableChoices& table, const Choice& choice) const {
+    return PlacementCheck(rules_, topology_, table.id, choice);
   }
 
-  // Keeps what `keep` accepts; an error where that is nothing.
+  // Keeps the choices that `keep` accepts. Returns an error if there are none.
   template <class Keep>
   Status filter(TableChoices& table, const Keep& keep, const std::string& place,
                 const std::string& why) {
@@ -76,7 +76,7 @@ class Filter {
     for (const Choice& choice : table.choices)
       fewest = std::min(fewest, choice.num_shards);
     const std::uint32_t most = rules_.max_shards(table.id);
-    // By value: filtering moves the choices while it asks for them in order.
+    // A copy, since filter() moves the choices while `keep` reads them.
     const std::vector<Choice> before = table.choices;
     SHARDWRIGHT_RETURN_IF_ERROR(filter(
         table, [&](std::size_t i) { return before[i].num_shards <= most; }, place + "/max_shards",
@@ -84,12 +84,12 @@ class Filter {
             std::to_string(most)));
     const std::vector<Choice> left = table.choices;
     return filter(
-        table, [&](std::size_t i) { return places(table, left[i]).anywhere(); }, place,
+        table, [&](std::size_t i) { return check_of(table, left[i]).is_possible(); }, place,
         "the ranks and hosts that its constraints allow have no place for the shards of any "
         "option");
   }
 
-  // Sets of tables, by position, that share a rank or a host.
+  // Disjoint sets of tables, by position: those that must share a rank or a host.
   struct Components {
     std::vector<std::size_t> parent;
 
@@ -103,7 +103,7 @@ class Filter {
     }
   };
 
-  // How many members of a component can be at each of its ranks or hosts.
+  // Counts, for each rank or host, how many tables of a component can be there.
   struct Votes {
     std::vector<std::uint32_t> votes;
     std::uint32_t members = 0;
@@ -130,8 +130,7 @@ class Filter {
     return hosts;
   }
 
-  // Tables of one rank component choose their rank together, and then, with the other tables of
-  // their host component, the host.
+  // The tables of a rank component need a common rank, and those of a host component a common host.
   Status filter_together() {
     const std::size_t size = tables_.size();
     Components one_rank(size);
@@ -177,8 +176,8 @@ class Filter {
     return {};
   }
 
-  // By table and choice, for tables kept together: the hosts on which all its shards can be; for
-  // one with a rank in common with others, hosts of ranks where all of them can be.
+  // For tables kept together, by table and choice: the hosts that can hold all its shards. For a
+  // table that shares a rank with others, the hosts of the ranks that can hold all of these.
   std::vector<std::vector<Bits>> possible_hosts(Components& one_rank, const Bits& by_rank,
                                                 const std::vector<const std::string*>& place) {
     std::vector<std::vector<Bits>> possible(tables_.size());
@@ -187,10 +186,10 @@ class Filter {
       if (place[t] == nullptr) continue;
       Bits any(by_rank[t] ? topology_.world_size() : topology_.num_hosts());
       for (const Choice& choice : tables_[t].choices) {
-        const ChoicePlaces at = places(tables_[t], choice);
+        const PlacementCheck check = check_of(tables_[t], choice);
         Bits& bits = possible[t].emplace_back(any.size());
         for (std::uint32_t i = 0; i < bits.size(); ++i)
-          bits[i] = by_rank[t] ? at.on_rank(i) : at.on_host(i);
+          bits[i] = by_rank[t] ? check.is_possible_on_rank(i) : check.is_possible_on_host(i);
         unite(any, bits);
       }
       if (by_rank[t]) votes[one_rank.root(t)].add(any);
@@ -207,12 +206,12 @@ class Filter {
     return possible;
   }
 
-  // Every table takes a part of the ranks or hosts of its own.
+  // Tables kept apart share no rank or host, so their least numbers of them add up.
   Status filter_apart(const PlacementRules::Group& group) {
     const bool by_rank = group.on == GroupScope::kRank;
     const auto least = [&](const TableChoices& table, const Choice& choice) -> std::uint64_t {
-      const ChoicePlaces at = places(table, choice);
-      return by_rank ? at.least_ranks() : at.least_hosts();
+      const PlacementCheck check = check_of(table, choice);
+      return by_rank ? check.min_ranks() : check.min_hosts();
     };
     std::uint64_t total = 0;
     std::vector<std::pair<std::size_t, std::uint64_t>> members;  // position, least of any choice
@@ -225,12 +224,12 @@ class Filter {
       members.emplace_back(*at, fewest);
       total += fewest;
     }
-    const std::uint64_t places_in_all = by_rank ? topology_.world_size() : topology_.num_hosts();
+    const std::uint64_t num_places = by_rank ? topology_.world_size() : topology_.num_hosts();
     for (const auto& [at, fewest] : members) {
       const std::vector<Choice> before = tables_[at].choices;
       const std::uint64_t others = total - fewest;
       const auto keep = [&, &table = tables_[at]](std::size_t i) {
-        return least(table, before[i]) + others <= places_in_all;
+        return least(table, before[i]) + others <= num_places;
       };
       SHARDWRIGHT_RETURN_IF_ERROR(filter(tables_[at], keep, group.place,
                                          "all would leave the tables kept apart from it too few " +
@@ -248,7 +247,7 @@ class Filter {
 
 }  // namespace
 
-Status keep_admissible(const Problem& problem, std::vector<TableChoices>& tables) {
+Status keep_allowed(const Problem& problem, std::vector<TableChoices>& tables) {
   return Filter(problem, tables).run();
 }
 

@@ -1,0 +1,69 @@
+#include "search/embedding/questions/explain/shortage/memory_needs.h"
+
+#include <algorithm>
+#include <map>
+
+namespace shardwright::embedding {
+namespace {
+
+std::int64_t least_bytes(const TableNeeds& table, MemoryShortage::Tier tier) {
+  std::int64_t least = kMostBytes;
+  for (const OptionNeed& need : table.options)
+    least = std::min(least, bytes_in(tier, need.total));
+  return least;
+}
+
+}  // namespace
+
+std::int64_t add_bytes(std::int64_t a, std::int64_t b) { return std::min(a + b, kMostBytes); }
+
+std::int64_t bytes_in(MemoryShortage::Tier tier, const Storage& storage) {
+  switch (tier) {
+    case MemoryShortage::Tier::kHbm:
+      return storage.hbm.value();
+    case MemoryShortage::Tier::kDdr:
+      return storage.ddr.value();
+    case MemoryShortage::Tier::kBoth:
+    case MemoryShortage::Tier::kWeighted:
+      break;
+  }
+  return add_bytes(storage.hbm.value(), storage.ddr.value());
+}
+
+MemoryNeeds::MemoryNeeds(const SearchSpace& space, const Topology& available)
+    : rules_(space.problem().rules()), available_(available) {
+  std::map<TableId, std::size_t> position;
+  for (const ShardingOption& option : space.options()) {
+    const auto [at, added] = position.try_emplace(option.table, tables_.size());
+    if (added) tables_.push_back({option.table, {}});
+    tables_[at->second].options.push_back({&option, option.total_storage()});
+  }
+  for (Storage room : available.storage()) {
+    if (room.hbm < Bytes(0) || room.ddr < Bytes(0)) room = Storage();
+    room_.push_back(room);
+  }
+}
+
+std::optional<MemoryShortage> MemoryNeeds::exceeds(const std::vector<const TableNeeds*>& tables,
+                                                   const std::vector<Rank>& ranks) const {
+  using Tier = MemoryShortage::Tier;
+  for (const Tier tier : {Tier::kBoth, Tier::kHbm, Tier::kDdr}) {
+    std::int64_t needed = 0;
+    std::int64_t room = 0;
+    for (const TableNeeds* const table : tables)
+      needed = add_bytes(needed, least_bytes(*table, tier));
+    for (const Rank rank : ranks)
+      room = add_bytes(room, bytes_in(tier, room_[rank]));
+    if (needed <= room) continue;
+    MemoryShortage shortage;
+    shortage.tier = tier;
+    for (const TableNeeds* const table : tables)
+      shortage.tables.push_back(table->table);
+    shortage.needed_bytes = needed;
+    shortage.available_bytes = room;
+    return shortage;
+  }
+  return std::nullopt;
+}
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,48 @@
+// Proofs, by memory alone, that tables fit in no plan.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/embedding/problem/topology.h"
+#include "core/embedding/search_space.h"
+
+namespace shardwright::embedding {
+
+// Tables need more memory than there is.
+struct MemoryShortage {
+  enum class Kind : std::uint8_t {
+    kTable,     // every option of a table has a shard that fits no rank, even if all are empty
+    kTogether,  // tables that must share a rank, a host or a set of ranks
+    kTotal,     // all tables, on all ranks
+    kShards,    // shards so large that too few of them share a rank
+  };
+  enum class Tier : std::uint8_t {
+    kHbm,
+    kDdr,
+    kBoth,      // the sum of HBM and DDR
+    kWeighted,  // a weighted mean of HBM and DDR
+  };
+
+  Kind kind = Kind::kTotal;
+  Tier tier = Tier::kHbm;
+  std::vector<TableId> tables;  // that do not fit
+  // For kTable, the bytes of a shard and of a rank. Otherwise the least that the tables need and
+  // the most that the ranks have on which they may be. For kShards, a large shard counts as the
+  // part of a rank that no other shard can use.
+  std::int64_t needed_bytes = 0;
+  std::int64_t available_bytes = 0;
+  const ShardingOption* closest = nullptr;  // kTable: the option that lacks least
+  Rank rank = 0;                            // kTable: the rank where it lacks least
+  std::string place;                        // kTogether: JSON pointer of the rule; may be empty
+};
+
+// Returns the first proof found, in the order of the kinds. An empty result does not mean that a
+// plan exists. `available` is the topology after reservation and margin.
+// Time: O(options x ranks) if ranks differ, otherwise O(options), a few dozen times.
+std::optional<MemoryShortage> prove_memory_shortage(const SearchSpace& space,
+                                                    const Topology& available);
+
+}  // namespace shardwright::embedding
