@@ -15,7 +15,7 @@ using embedding::OptionPool;
 using embedding::Plan;
 using embedding::Topology;
 
-// The limit of a certificate's check: a fraction of a second.
+// Work limit of a certificate's check: a fraction of a second.
 constexpr std::uint64_t kCheckSteps = std::uint64_t{1} << 27;
 
 void keep_if_better(const OptionPool& pool, const Topology& available, const Plan& plan,

@@ -1,4 +1,4 @@
-// Best mode's part of planning: finds the best plan and bounds it, starting from given plans.
+// Best mode: searches for the best plan and proves a lower bound, starting from given plans.
 #pragma once
 
 #include <functional>

@@ -35,7 +35,7 @@ BestSearch::BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
     : parameters_(parameters.lanes),
       context_(model, parameters.pricing),
       hopeless_(is_hopeless(context_)),
-      prover_(prove ? std::make_unique<BoundProver>(model) : nullptr),
+      prover_(prove ? std::make_unique<BoundProver>(model, parameters.bound) : nullptr),
       neighbourhoods_(context_, seed, parameters.neighbourhoods),
       round_work_(parameters_.first_round_work) {
   for (std::uint32_t lane = 0; lane < parameters_.annealing_lanes; ++lane)
@@ -137,7 +137,7 @@ void BestSearch::publish(const RatedAllocation& found) {
   if (!reference_) reference_ = std::make_shared<const Allocation>(found.allocation);
 }
 
-// Every other lane continues from the best plan, the rest from their own.
+// Every second lane continues from the best plan, the others from their own.
 void BestSearch::offer_to_lanes() {
   for (std::size_t i = 0; i < annealing_.size(); i += 2) {
     annealing_[i].set_reference(reference_);

@@ -80,7 +80,7 @@ class BestSearch {
   double round_bound_ = 0;  // the bound at the start of the round, which lanes see
   std::uint64_t round_proof_share_ = 0;
   std::vector<std::uint64_t> lane_work_;  // in this round
-  std::optional<Plan> known_;             // by all lanes: the best plan, or the start
+  std::optional<Plan> known_;  // the plan that all lanes know: the best one, or the start
   std::optional<RatedPlan> best_;
   std::shared_ptr<const Allocation> reference_;  // that ties are broken toward
   std::vector<ImprovementStep> steps_;

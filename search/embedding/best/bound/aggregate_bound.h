@@ -1,4 +1,4 @@
-// The aggregate Lagrangian bound: what all ranks together have, against what all tables need.
+// The aggregate Lagrangian bound: what all tables need against what all ranks have together.
 #pragma once
 
 #include <vector>
@@ -6,7 +6,7 @@
 #include "core/embedding/bound/bound_certificate.h"
 #include "search/budget.h"
 #include "search/embedding/best/bound/model/bound_rows.h"
-#include "search/embedding/best/bound/parameters.h"
+#include "search/embedding/best/parameters/bound_parameters.h"
 
 namespace shardwright::embedding {
 

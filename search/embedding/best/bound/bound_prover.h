@@ -10,8 +10,8 @@
 #include "search/embedding/best/bound/branching.h"
 #include "search/embedding/best/bound/column_generation.h"
 #include "search/embedding/best/bound/model/bound_rows.h"
-#include "search/embedding/best/bound/parameters.h"
 #include "search/embedding/best/bound/target_schedule.h"
+#include "search/embedding/best/parameters/bound_parameters.h"
 
 namespace shardwright::embedding {
 

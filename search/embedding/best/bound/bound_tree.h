@@ -18,14 +18,14 @@ class BoundTree {
   void begin(const BoundRows& rows, double target);
   void clear() { open_.clear(); }
 
-  // Nothing is open: the leaves prove the target.
+  // Returns true if nothing is open: the leaves then prove the target.
   bool is_closed() const { return open_.empty(); }
   // Takes the next open node; domain() is then its domain.
   void visit_next();
   const Domain& domain() const { return domain_; }
   std::size_t num_visited() const { return num_visited_; }
 
-  // What becomes of the node at hand.
+  // Close or divide the node that was visited last.
   void add_leaf(BoundNode leaf) { nodes_.push_back(std::move(leaf)); }
   void divide(const ChoiceModel& model, const Branch& branch);
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "search/embedding/best/bound/model/bound_rows.h"
-#include "search/embedding/best/bound/parameters.h"
+#include "search/embedding/best/parameters/bound_parameters.h"
 
 namespace shardwright::embedding {
 

@@ -41,7 +41,7 @@ void ColumnGeneration::begin(double target, const Domain& domain, std::uint64_t 
   }
 }
 
-// A single shard is a pattern. Without these a table could lack any column at first.
+// A single shard is a pattern. Without these, a table could have no column at first.
 void ColumnGeneration::add_single_shards(const EqualTables& group) {
   const ChoiceModel& model = rows_->model();
   const std::uint32_t end = rows_->first_row(model.first_choice(group.first() + 1));

@@ -8,8 +8,8 @@
 
 #include "search/embedding/best/bound/model/bound_rows.h"
 #include "search/embedding/best/bound/model/table_groups.h"
-#include "search/embedding/best/bound/parameters.h"
 #include "search/embedding/best/bound/pricing/pricing_problem.h"
+#include "search/embedding/best/parameters/bound_parameters.h"
 #include "search/linear_program.h"
 
 namespace shardwright::embedding {

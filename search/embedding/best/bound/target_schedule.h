@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "search/embedding/best/bound/parameters.h"
+#include "search/embedding/best/parameters/bound_parameters.h"
 
 namespace shardwright::embedding {
 

@@ -77,8 +77,8 @@ SubproblemAnswer BranchAndBound::solve(const Subproblem& problem) {
   return {found_, !is_cut()};
 }
 
-// The bound: whether the remaining items may still fit below, at every price. Ranks that cannot
-// take even the smallest item count as full.
+// The bound. Returns false if the remaining items need more than the ranks have left, at one of the
+// prices. Ranks that cannot take even the smallest item count as full.
 bool BranchAndBound::may_fit(std::size_t depth) {
   const bool is_end = depth == items_.size();
   FreeItems::Priced room{};
@@ -195,7 +195,7 @@ void BranchAndBound::visit_shards(std::size_t depth, std::span<const ShardUse> u
   order_.resize(begin);
 }
 
-// Puts one block of shards after another on a whole host.
+// Places the shards block by block, each on a whole host.
 void BranchAndBound::visit_blocks(std::size_t depth, std::span<const ShardUse> uses,
                                   std::size_t shard) {
   if (shard == uses.size()) return visit(depth + 1);

@@ -28,9 +28,9 @@ struct SubproblemAnswer {
 };
 
 // Depth-first. Tables are decided one after another, the largest first, shard by shard. A branch
-// ends where a rank is too full, a rule is broken, or what remains needs more load or memory than
-// the open ranks have left, at one of several prices. Symmetry breaking: of identical ranks only
-// the first is tried, and identical shards go to ranks in ascending order.
+// ends if a rank is too full, if a rule is broken, or if the remaining items need more load or
+// memory than the open ranks have left, at one of several prices. Symmetry breaking: of identical
+// ranks only the first is tried, and identical shards go to ranks in ascending order.
 // Thread safety: one thread at a time. Refers to the allocation.
 class BranchAndBound {
  public:

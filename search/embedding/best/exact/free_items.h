@@ -20,7 +20,7 @@ struct FreeItem {
   std::uint32_t slot = kWholeTable;
 };
 
-// Whether the shards may swap ranks without any effect.
+// Returns true if the shards may swap ranks without any effect.
 inline bool are_interchangeable(const ShardUse& a, const ShardUse& b) {
   return a.table == ShardUse::kUnruled && b.table == ShardUse::kUnruled && a.load == b.load &&
          a.hbm_bytes == b.hbm_bytes && a.ddr_bytes == b.ddr_bytes;
@@ -58,8 +58,8 @@ class FreeItems {
 
   explicit FreeItems(const AllocationState& state);
 
-  // Sorts the items by size, the largest first. Of tables, only choices count that have no shard at
-  // or above the rating `below`. Cost: O(choices of the items).
+  // Sorts the items by size, the largest first. Choices with a shard that rates at or above `below`
+  // are left out. Cost: O(choices of the items).
   void assign(std::span<const FreeItem> items, const RankWindow& window, double below);
 
   std::size_t size() const { return items_.size(); }

@@ -9,7 +9,7 @@
 namespace shardwright::embedding {
 namespace {
 
-// Apart from the keys of the annealing lanes.
+// Differs from the keys of the annealing lanes.
 std::uint64_t key_of(std::uint64_t seed) {
   constexpr std::uint64_t kSeedFactor = 0x9e3779b97f4a7c15ULL;
   constexpr std::uint64_t kOffset = 0x2545f4914f6cdd1dULL;
@@ -47,7 +47,7 @@ void NeighbourhoodLane::settle() {
   begin_from_best();
 }
 
-// Every rank and table anew.
+// Places every table anew, on any rank.
 void NeighbourhoodLane::try_whole(std::uint64_t work) {
   const ChoiceModel& model = context_->model();
   window_.resize(model.world_size());
@@ -98,7 +98,7 @@ void NeighbourhoodLane::choose_window() {
   own_work_ += size;
 }
 
-// Whether all shards of the table are in the window.
+// Returns true if all shards of the table are in the window.
 bool NeighbourhoodLane::is_inside(std::uint32_t table) const {
   const std::uint32_t first = context_->first_slot(table);
   for (std::uint32_t i = 0; i < state_.chosen(table).num_shards; ++i) {

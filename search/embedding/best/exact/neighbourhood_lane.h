@@ -38,8 +38,8 @@ class NeighbourhoodLane {
   const std::optional<RatedAllocation>& best() const { return incumbent_.best(); }
   std::uint64_t work() const { return neighbourhood_.work() + whole_.work() + own_work_; }
 
-  // The whole model was searched to the end: best() is optimal up to BranchAndBound::kLeastGain, or
-  // there is no allocation at all.
+  // Returns true if the whole model was searched to the end: best() is then optimal up to
+  // BranchAndBound::kLeastGain, or there is no allocation at all.
   bool solved() const { return solved_; }
 
  private:

@@ -24,7 +24,7 @@ class Incumbent {
   double rating() const { return best_->rating; }
   // A rating below which an allocation counts as better. Precondition: exists().
   double bar() const { return best_->rating * (1 - kLeastProgress); }
-  // Whether the rating meets the lower bound.
+  // Returns true if the rating meets the lower bound.
   bool at_bound(double lower_bound) const {
     return best_ && best_->rating <= lower_bound * (1 + kLeastProgress);
   }
@@ -42,7 +42,7 @@ class Incumbent {
   // Breaks ties and puts exact sums in place of running ones. Returns the tables that changed;
   // valid until the next call of any function. Returns none if is_settled().
   std::span<const std::uint32_t> settle();
-  // Nothing was taken since the last settle().
+  // Returns true if nothing was taken since the last settle().
   bool is_settled() const { return settled_; }
 
   // For whole allocations; its contents mean nothing between calls.

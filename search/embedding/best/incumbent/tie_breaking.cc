@@ -9,7 +9,8 @@
 namespace shardwright::embedding {
 namespace {
 
-// Whether the tentative changes leave every rank below the bar, and its HBM within the peak.
+// Returns true if the tentative changes leave every rank below the bar, and its HBM within the
+// peak.
 bool within(const AllocationState& state, std::int64_t peak) {
   return state.all_good() && state.tentative_peak_hbm() <= peak;
 }
@@ -75,8 +76,8 @@ double load_on(const AllocationState& state, std::uint32_t choice, std::span<con
   return load;
 }
 
-// Whether the busiest rank, and the ranks that the table would return to, stay below the bar. Most
-// tables on all ranks fail this test, which is cheaper than changing every rank and back.
+// Returns true if the busiest rank, and the ranks that the table would return to, stay below the
+// bar. Most tables on all ranks fail this test, which is cheaper than changing every rank and back.
 bool may_return(const AllocationState& state, std::uint32_t table, const Allocation& reference,
                 Rank busiest) {
   constexpr double kRounding = 1e-9;

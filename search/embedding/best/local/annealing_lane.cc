@@ -83,7 +83,7 @@ double AnnealingLane::typical_gain() const {
   return std::max(sum / (target * static_cast<double>(model.num_tables() + 1)), kTinyGain);
 }
 
-// Balances the busiest rank with another one, again and again: moves of single shards find the last
+// Balances the busiest rank with another one, again and again. Moves of single shards find the last
 // ten-thousandth of an even division only by luck.
 void AnnealingLane::even_out(std::uint64_t work, const Budget& budget) {
   const std::span<const RankLoad> ranks = state_.ranks();

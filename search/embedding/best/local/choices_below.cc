@@ -6,7 +6,7 @@
 namespace shardwright::embedding {
 namespace {
 
-// The most that any one rank holds.
+// The most that any single rank holds.
 struct Held {
   double load = 0;
   std::int64_t hbm_bytes = 0;

@@ -12,9 +12,9 @@ namespace shardwright::embedding {
 
 // The cheapest choices at `price_factor` times the prices of memory that make them just fit.
 // Choices on all ranks take load and memory from every rank, and every shard of another table must
-// still find a rank beside them, so the choice is repeated until both agree. Returns nothing if
-// they do not come to agree, or if the choices carry more load than all ranks have below the
-// target: then such an allocation is unlikely. Cost: O(choices) for about a hundred prices, a few
+// still find a rank beside them, so tables are chosen again until both agree. Returns nothing if
+// they do not agree in the end, or if the choices carry more load than all ranks have below the
+// target: such an allocation is then unlikely. Time: O(choices) for about a hundred prices, a few
 // times over.
 std::optional<std::vector<std::uint32_t>> choices_below(const SearchContext& context, double target,
                                                         double price_factor,

@@ -33,7 +33,7 @@ std::uint32_t choose(const SearchContext& context, std::size_t table, double sha
   return first + best;
 }
 
-// What the chosen options take in all, and how shards are compared by it.
+// Totals over the chosen options, and the size of shards relative to them.
 class Totals {
  public:
   Totals(const SearchContext& context, const std::vector<std::uint32_t>& choices,

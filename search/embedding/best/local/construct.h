@@ -10,8 +10,8 @@
 namespace shardwright::embedding {
 
 // Chooses for every table what costs least at `price_factor` times these prices of memory, among
-// the choices without a shard above `shard_limit`. Where a table has no such choice, those with the
-// smallest largest shard count. Precondition: every table has a choice.
+// the choices without a shard above `shard_limit`. If a table has no such choice, it takes one of
+// those whose largest shard is smallest. Precondition: every table has a choice.
 std::vector<std::uint32_t> choose_priced(const SearchContext& context, double shard_limit,
                                          const MemoryPrices& prices, double price_factor);
 

@@ -27,7 +27,7 @@ class CoolingSchedule {
   void begin(const RoundShape& shape, RandomGenerator& random);
 
   bool is_over() const { return steps_left_ == 0; }
-  // Runs `step` with the temperature until that falls or the round is over.
+  // Calls `step` with the temperature until the temperature falls or the round is over.
   template <class Step>
   void run_level(const Step& step) {
     const std::uint64_t steps = parameters_->steps_per_temperature;

@@ -68,7 +68,7 @@ void EvenPlacer::summarize(std::size_t block) {
   }
 }
 
-// Without what the goal adds for memory and rules.
+// A lower bound: it leaves out what the goal adds for memory and rules.
 double EvenPlacer::least_rise(const Block& block, const ShardUse& use) const {
   const Goal& goal = state_->goal();
   double rise = squares_rise(block.least, block.scale * use.load, use);

@@ -9,17 +9,17 @@
 
 namespace shardwright::embedding {
 
-// What counts beside the energy: the square of what a rank holds, relative to what it may. A weight
-// of zero leaves that memory out.
+// Weights of memory. The square of the bytes on a rank, relative to its capacity, is added to the
+// energy with this weight. A weight of zero leaves that memory out.
 struct EvenWeights {
   double mean_load = 0;
   double hbm = 0;
   double ddr = 0;
 };
 
-// Each shard goes to the rank whose squares and energy rise least. Blocks of ranks are skipped
-// whose least loads and bytes already cost more than another rank, so that most shards look at a
-// few blocks instead of all ranks.
+// Each shard goes to the rank whose squares and energy rise least. A block of ranks is skipped if
+// its least load and bytes already cost more than a rank found before, so most shards read a few
+// blocks instead of all ranks.
 // Thread safety: one thread at a time. Refers to the allocation.
 class EvenPlacer {
  public:

@@ -44,7 +44,7 @@ void Restarts::construct_first(double bound, std::uint64_t round) {
   RandomGenerator& random = annealer_->random();
   const std::uint32_t steps = round == 0 ? restarts.first_price_steps : restarts.price_steps;
   const double price_factor = 1 + restarts.price_step * random.below(steps);
-  // The first time, and until there is a plan, at the prices of all memory.
+  // In the first round, and until there is a plan, choices are priced for all of the memory.
   const bool anew = incumbent_->exists() && round > 0;
   const std::span<const MemoryPrices> all = state_->context().prices_by_fill();
   const std::span<const MemoryPrices> by_fill = all.first(anew ? all.size() : 1);

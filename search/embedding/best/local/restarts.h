@@ -23,17 +23,18 @@ class Restarts {
   // leaves the best in the state: the one with the least energy on its worst rank.
   void construct_first(double bound, std::uint64_t round);
 
-  // Whether the round starts with new choices that leave memory free.
+  // Returns true if the round starts with new choices that leave memory free.
   bool begins_anew(double bound, std::uint64_t round) const;
   // Sets the goal of such a round, near the bound. Returns the rating that choices are considered
   // for.
   double aim_anew(double bound);
 
-  // Whether the round starts with choices for a low target; `lane` and `round` alternate.
+  // Returns true if the round starts with choices for a low target, which depends on the lane and
+  // the round.
   bool begins_below(double bound, std::uint32_t lane, std::uint64_t round);
   // Leaves an allocation for such a target in the state and returns the target: the least one with
-  // choices the first time, later a random one. Returns 0, and changes nothing, if no target tried
-  // has choices.
+  // choices the first time, later a random one. If none of the targets tried has
+  // choices, it changes nothing and returns 0.
   double construct_below(double bound);
 
  private:

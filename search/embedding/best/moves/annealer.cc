@@ -42,14 +42,15 @@ Annealer::Pick Annealer::pick() {
   return {table, first + random_.below(state_->chosen(table).num_shards)};
 }
 
-// Where the slot's shard may go by itself.
+// The ranks that the slot's shard may move to by itself.
 Window Annealer::window_of(const Slot& slot) const {
   const std::uint32_t local = state_->model().local_world_size();
   if (state_->reach(slot.table) == Reach::kHost) return {slot.rank / local * local, local};
   return placer_.all_ranks();
 }
 
-// Where a new choice of the table may go: under rules now and then to a random host or rank.
+// The ranks for a new choice of the table. With placement rules it is sometimes one random host or
+// rank.
 Window Annealer::new_window(std::uint32_t table, std::uint32_t choice) {
   const Window own = placer_.own_window(table);
   const bool everywhere = state_->model().choices()[choice].reach == Reach::kAllRanks;
@@ -61,7 +62,7 @@ Window Annealer::new_window(std::uint32_t table, std::uint32_t choice) {
   return {placer_.draw_rank(first, own) / local * local, local};
 }
 
-// Of one shard of the choice.
+// The least load of a shard of the choice.
 double Annealer::least_load(std::uint32_t choice) const {
   const ChoiceModel& model = state_->model();
   double least = std::numeric_limits<double>::infinity();
@@ -73,7 +74,7 @@ double Annealer::least_load(std::uint32_t choice) const {
 void Annealer::try_choice(std::uint32_t table, double most) {
   const std::uint32_t choice = choices_.draw(table, random_);
   const double gained = placer_.take_away(table);
-  // The slope refuses most choices on all ranks without a look at any rank.
+  // The slope refuses most choices on all ranks before any rank is read.
   if (state_->model().choices()[choice].reach == Reach::kAllRanks &&
       gained + state_->slope() * least_load(choice) > most) {
     return state_->take_back();
@@ -136,9 +137,9 @@ void Annealer::try_swap(std::uint32_t slot, double most) {
   state_->note_rank(other_slot, from);
 }
 
-// The shard goes to a rank, and a shard from there to where it costs least.
+// Moves the shard to a rank, and a shard of that rank to where it costs least.
 void Annealer::try_ejection(std::uint32_t slot, double most) {
-  constexpr std::uint64_t kWork = 5;  // updates and looks at a rank
+  constexpr std::uint64_t kWork = 5;  // ranks read or updated
   const Slot& at = state_->slot(slot);
   const Rank target = placer_.draw_rank(at.use, window_of(at));
   const std::span<const std::uint32_t> there = state_->shards_on(target);

@@ -14,8 +14,8 @@ namespace shardwright::embedding {
 
 // Moves: shift a shard to another rank, swap the ranks of two shards, eject a shard, move a block
 // of shards to another host, give a table another choice, move a unit of bonded tables. Half of
-// them begin at a rank of high energy. A move is accepted by threshold: it may gain at most the
-// temperature times an exponentially distributed number, which is the Metropolis rule with the
+// them begin at a rank of high energy. A move is accepted if the energy rises by at most the
+// temperature times an exponentially distributed number. That is the Metropolis rule with the
 // random number drawn first.
 // Source: Kirkpatrick, Gelatt, Vecchi 1983, "Optimization by simulated annealing".
 // Thread safety: one thread at a time. Refers to the allocation and the parameters.
@@ -35,7 +35,9 @@ class Annealer {
   EnergyPlacer& placer() { return placer_; }
 
  private:
-  static constexpr std::size_t kThresholds = 1024;  // a table: a logarithm per step is dear
+  // Random numbers are drawn from so many that are computed once: a logarithm per step is
+  // expensive.
+  static constexpr std::size_t kThresholds = 1024;
 
   struct Pick {
     std::uint32_t table = 0;
@@ -46,7 +48,7 @@ class Annealer {
   Window window_of(const Slot& slot) const;
   Window new_window(std::uint32_t table, std::uint32_t choice);
   double least_load(std::uint32_t choice) const;
-  // Each keeps a move that gains no more than `most` of energy.
+  // Each tries one move and keeps it if the energy rises by no more than `most`.
   void try_choice(std::uint32_t table, double most);
   void try_unit(std::uint32_t table, double most);
   void try_block(std::uint32_t slot, double most);

@@ -21,8 +21,8 @@ class ConsideredChoices {
 
   // Tables with anything to decide: another choice, or ranks.
   std::span<const std::uint32_t> open_tables() const { return open_tables_; }
-  // A random choice, drawn a second time if it is the one that the table has; the table's own if no
-  // other is considered.
+  // Draws a choice for the table, and a second time if it is the current one. Returns the current
+  // one if no other is considered.
   std::uint32_t draw(std::size_t table, RandomGenerator& random) const;
 
  private:

@@ -94,7 +94,7 @@ bool EjectionChain::draw_table_on(Rank rank, std::uint32_t& table) {
   return true;
 }
 
-// Whether a table of the same unit is in the chain, or the unit is too long for it.
+// Returns true if a table of the same unit is in the chain, or if the unit is too long for it.
 bool EjectionChain::has_unit_of(std::uint32_t table) const {
   const TableUnits& units = state_->context().units();
   const std::uint32_t unit = units.unit_of(table);

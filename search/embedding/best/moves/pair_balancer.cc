@@ -16,8 +16,8 @@ ShardUse difference(const ShardUse& a, const ShardUse& b) {
   return {a.load - b.load, a.hbm_bytes - b.hbm_bytes, a.ddr_bytes - b.ddr_bytes};
 }
 
-// Whether the rules allow the shard on the other rank, wherever all other shards go: a rule that
-// depends on those keeps the shard out of the division.
+// Returns true if the rules allow the shard on the other rank wherever all other shards go. If that
+// depends on them, the shard is left out of the division.
 bool may_go(const AllocationState& state, const ShardUse& use, Rank other) {
   if (use.table == ShardUse::kUnruled) return true;
   const RankSet* const allowed = state.rules().allowed(use.table, use.shard);

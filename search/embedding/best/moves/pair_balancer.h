@@ -21,12 +21,12 @@ class PairBalancer {
   explicit PairBalancer(const BalanceParameters& parameters);
 
   // Takes the shards on both ranks that may be on either (a random selection if they are too many)
-  // and puts them where the larger of the two ratings becomes least and memory suffices. Returns
+  // and divides them so that the larger of the two ratings is least and memory suffices. Returns
   // true if the rating improved; otherwise nothing changes.
   // Cost: work() grows by about four times BalanceParameters::subsets.
   bool improve(AllocationState& state, Rank a, Rank b, RandomGenerator& random);
 
-  // Updates and looks at a rank or a shard so far.
+  // Ranks and shards read or updated so far.
   std::uint64_t work() const { return work_; }
 
  private:

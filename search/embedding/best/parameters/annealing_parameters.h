@@ -12,14 +12,13 @@
 
 namespace shardwright::embedding {
 
-// One step of the annealer. Kinds of moves are drawn in sixteenths: `choice`, then `shift`, then
-// `swap`; ejections get what is left, and a sum above 16 cuts off the later kinds. Each "one in" is
-// a power of two.
-// Thread safety: a value.
+// One step of the annealer. The kind of a move is drawn in sixteenths: `choice`, then `shift`, then
+// `swap`; the rest are ejections. If the sum exceeds 16, the later kinds get less. Each "one in" is
+// a power of two. Thread safety: a value.
 struct MoveParameters {
-  // Up to this many ranks are all compared for a shard of a new choice; of more, a random
-  // `sampled_ranks`, and one time in `full_scan_one_in` all of them, or a step would cost as much
-  // as the number of ranks.
+  // Up to this many ranks, a shard of a new choice is compared on all of them. With more ranks it
+  // is compared on `sampled_ranks` random ones, and on all one time in `full_scan_one_in`:
+  // otherwise the cost of a step would grow with the number of ranks.
   std::uint32_t few_ranks = 32;         // halved, doubled: 0
   std::uint32_t sampled_ranks = 12;     // halved, doubled: 0
   std::uint64_t full_scan_one_in = 16;  // halved, doubled: 0
@@ -27,20 +26,20 @@ struct MoveParameters {
   std::uint32_t loaded_rank_tournament = 4;  // halved +0.101 %, doubled +0.025 %
   // Half of the shifted shards go to the best of this many random ranks, the others to any rank.
   std::uint32_t target_tournament = 4;  // halved +0.184 %, doubled +0.154 %
-  // A table changes to another choice: the dearest move, as it may touch every rank.
+  // A table changes to another choice: the most expensive move, as it may touch every rank.
   std::uint32_t choice_sixteenths = 3;  // halved +0.072 %, doubled +0.239 %
-  // One shard moves to another rank (or a bonded unit of tables moves as one).
+  // One shard moves to another rank, or a unit of bonded tables moves as one.
   std::uint32_t shift_sixteenths = 5;  // halved +0.091 %, doubled +0.146 %
   // Two shards swap ranks. With full memory this is what still fits, so it is the most frequent.
   std::uint32_t swap_sixteenths = 6;  // halved +0.145 %, doubled +0.120 %
   // An ejection chain may change this many tables, one time in `long_chain_one_in`; otherwise one
-  // table more than the move itself. Where memory is full, one table fits only if another leaves.
+  // table more than the move itself. If memory is full, one table fits only if another leaves.
   std::size_t longest_chain = 6;        // halved +0.116 %, doubled -0.046 %
   std::uint64_t long_chain_one_in = 8;  // halved +0.109 %, doubled +0.001 %
-  // Under placement rules, one in so many new choices goes to one random host or rank as a whole:
+  // Under placement rules, one in this many new choices goes to one random host or rank as a whole:
   // the cheapest place is too often the one that the table just left.
   std::uint64_t whole_place_one_in = 4;  // halved, doubled: 0
-  // Half of the moved units go to the best of so many random places, the others to any place.
+  // Half of the moved units go to the best of this many random places, the others to any place.
   std::uint32_t unit_tries = 4;  // halved, doubled: 0
 };
 
@@ -48,13 +47,13 @@ struct MoveParameters {
 // relative to the mean energy that a table adds; "squared" and "linear" name the two kinds of goal.
 // Thread safety: a value.
 struct CoolingParameters {
-  // Steps at one temperature. Only the overhead of updating it speaks for more.
+  // Steps at one temperature. More would only save the overhead of updating it.
   std::uint64_t steps_per_temperature = 64;  // halved 0, doubled +0.048 %
-  // Steps of the first round: at least so many, and so many per table.
+  // Steps of the first round: at least this many, and this many per table.
   double least_steps = 5000;     // halved -0.009 %, doubled -0.011 %
   double steps_per_table = 100;  // halved +0.009 %, doubled -0.050 %
-  // Each round is longer than the one before by this factor, for so many rounds: short rounds find
-  // a first plan soon, long ones need not repeat what short ones could find.
+  // Each round is longer than the one before by this factor, for this many rounds: short rounds
+  // find a first plan soon, long ones need not repeat what short ones could find.
   double growth = 1.3;                // halved -0.006 %, doubled -0.010 %
   std::uint64_t growing_rounds = 20;  // halved, doubled: 0
   // The hottest and coolest starts, as powers of 1/10, and the temperature at the end.
@@ -68,7 +67,7 @@ struct CoolingParameters {
   // is the length that earns nothing. What a hot start undoes, a long round can redo.
   double heat_per_decade = 1.5;      // halved +0.027 %, doubled -0.032 %
   double free_steps_per_table = 20;  // halved -0.024 %, doubled +0.006 %
-  // Where ranks differ (rules, uneven speeds), one round in so many starts as hot as the mean
+  // Where ranks differ (rules, uneven speeds), one round in this many starts as hot as the mean
   // energy itself, down to 10^-melting_range of it: the best plan may look nothing like the current
   // one. Models of fewer than `few_tables` tables afford it more often.
   std::size_t few_tables = 30;              // halved, doubled: 0
@@ -105,7 +104,7 @@ struct RestartParameters {
   // small shards spread evenly, but splitting has its price.
   // halved +0.806 %, doubled -0.005 %
   std::array<double, 8> shard_limits{1e9, 1.02, 0.7, 0.5, 0.35, 0.2, 0.1, 0.05};
-  // Memory is priced at 1, 1 + step, 1 + 2 step, ... times its price, at random out of so many
+  // Memory is priced at 1, 1 + step, 1 + 2 step, ... times its price, at random out of this many
   // (out of fewer the first time).
   double price_step = 0.25;             // halved -0.104 %, doubled 0
   std::uint32_t first_price_steps = 2;  // halved -0.060 %, doubled +0.126 %
@@ -115,7 +114,7 @@ struct RestartParameters {
   double memory_weight = 1000;         // halved, doubled: 0
   double rule_weight = 1000;           // halved, doubled: 0
   double mendable_memory_weight = 10;  // halved, doubled: 0
-  // One round in so many continues from the allocation at hand instead of the best one.
+  // One round in this many continues from the allocation at hand instead of the best one.
   std::uint32_t keep_current_one_in = 8;  // halved -0.011 %, doubled -0.004 %
 
   // Where memory is scarce and the rating is between these factors of the bound, every
@@ -130,7 +129,7 @@ struct RestartParameters {
 
   // Far from the bound, rounds start below a target: choose_below() decides which tables are on
   // all ranks, which no chain of moves can change in full memory. A rating above `far` bounds is
-  // far, one above `near` bounds is in between; one round in so many starts this way.
+  // far, one above `near` bounds is in between; one round in this many starts this way.
   double far = 1.25;              // halved, doubled: 0
   double near = 1.05;             // halved 0, doubled -0.003 %
   std::uint32_t far_one_in = 2;   // halved, doubled: 0
@@ -156,7 +155,7 @@ struct BalanceParameters {
   std::size_t subsets = 1024;  // halved, doubled: 0
   // Every other round begins with so much work of it, times the number of rounds before.
   std::uint64_t work_per_round = 50'000;  // halved -0.012 %, doubled 0
-  // It ends early after so many tries in vain, times the number of ranks.
+  // It ends early after this many failed tries, times the number of ranks.
   std::uint32_t vain_tries_per_rank = 4;  // halved 0, doubled -0.017 %
 };
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "search/embedding/best/parameters/annealing_parameters.h"
+#include "search/embedding/best/parameters/bound_parameters.h"
 #include "search/embedding/best/parameters/neighbourhood_parameters.h"
 #include "search/embedding/model/context/pricing_parameters.h"
 
@@ -38,6 +39,7 @@ struct BestParameters {
   LaneParameters lanes;
   AnnealingParameters annealing;
   NeighbourhoodParameters neighbourhoods;
+  BoundParameters bound;
 };
 
 }  // namespace shardwright::embedding

@@ -12,7 +12,7 @@ namespace shardwright::embedding {
 // Work is in updates of a rank or a shard.
 // Thread safety: a value.
 struct NeighbourhoodParameters {
-  // Models of at most so many tables are also searched whole, first with so much work, then with
+  // Models of at most this many tables are also searched whole, first with so much work, then with
   // more by a factor, up to a last try: small models end with a proof, large ones never would.
   std::size_t most_whole_tables = 24;         // halved +0.019 %, doubled +0.001 %
   std::uint64_t first_whole_work = 20'000;    // halved, doubled: 0

@@ -13,8 +13,8 @@ std::vector<std::uint64_t> distinct(std::vector<std::uint64_t> values) {
   return values;
 }
 
-// Ranks at which the load of a choice with a shard on every rank changes; for each the largest
-// change, largest first.
+// Ranks at which the load of a choice with a shard on every rank changes, with their largest
+// change. The largest change comes first.
 std::vector<std::pair<double, std::uint32_t>> load_changes(const ChoiceModel& model,
                                                            double least_difference) {
   std::map<std::uint32_t, double> changes;

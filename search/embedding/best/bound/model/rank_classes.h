@@ -1,4 +1,4 @@
-// Ranks that the relaxation need not tell apart.
+// Classes of ranks that the relaxation treats as equal.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "search/embedding/best/bound/model/parameters.h"
+#include "search/embedding/best/parameters/bound_parameters.h"
 #include "search/embedding/model/choice_model.h"
 
 namespace shardwright::embedding {
@@ -26,9 +26,9 @@ using Domain = std::vector<ClassSet>;
 
 // Ranks of a class have the same room and time scale and about the same load from every choice with
 // a shard on every rank. If hosts are separate, they also belong to the same host. If there are
-// more kinds than the parameters allow, kinds are merged: a class then counts as large as its
-// largest rank and as fast as its fastest, which weakens a bound and never makes it wrong. Thread
-// safety: immutable; const members may be called from any thread.
+// more kinds than the parameters allow, they are merged. A class then counts as large as its
+// largest rank and as fast as its fastest, which weakens a bound and never makes it wrong.
+// Thread safety: immutable; const members may be called from any thread.
 class RankClasses {
  public:
   // Precondition: can_separate_hosts(), if hosts are to be separate.

@@ -1,4 +1,4 @@
-// Tables that the relaxation need not tell apart.
+// Groups of tables that the relaxation treats as equal.
 #pragma once
 
 #include <cstdint>

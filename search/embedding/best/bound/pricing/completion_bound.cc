@@ -1,7 +1,5 @@
 #include "search/embedding/best/bound/pricing/completion_bound.h"
 
-#include "search/embedding/best/bound/pricing/parameters.h"
-
 namespace shardwright::embedding {
 
 void CompletionBound::reset(const Knapsack& knapsack) {

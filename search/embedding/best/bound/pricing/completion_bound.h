@@ -1,4 +1,4 @@
-// What item classes still to come can add to a label.
+// The most that item classes still to come can add to a label.
 #pragma once
 
 #include <algorithm>

@@ -34,8 +34,8 @@ class DominanceFilter {
  public:
   explicit DominanceFilter(std::size_t max_comparisons) : max_comparisons_(max_comparisons) {}
 
-  // Use counts as the completion bound says. So do numbers of copies up to `equal_copies`: more of
-  // the class are left then than can fit.
+  // Use is counted as the completion bound says. Any number of copies up to `equal_copies` counts
+  // as equal: more copies of the class are then left than can fit.
   void apply(const CompletionBound& completion, std::uint32_t equal_copies,
              std::vector<Label>& labels);
 

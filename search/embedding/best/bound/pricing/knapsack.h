@@ -12,6 +12,10 @@
 
 namespace shardwright::embedding {
 
+// Relative difference below which two values count as equal, and two uses of a capacity: above the
+// rounding errors of a pattern's sum, below every difference that matters to a bound.
+inline constexpr double kPricingTolerance = 1e-10;
+
 // What shards use of a rank: load in units of the rating, memory in bytes.
 struct Resources {
   double load = 0;
@@ -64,9 +68,9 @@ struct PricingQuery {
   double target = 0;                    // rating that limits the load of a rank
   const Domain& domain;
   std::span<const EqualTables> groups;
-  // Patterns of no more value than this are of no interest.
+  // Only patterns of more value than this are looked for.
   double at_least = 0;
-  // Proves the answer best, however long that takes.
+  // The answer must be proved best, however long that takes.
   bool exact = false;
 };
 
@@ -85,7 +89,7 @@ class Knapsack {
   // differ. Every pattern that fits still fits; new ones may exceed the capacity by one unit per
   // item.
   void round_down(double units);
-  // Puts the classes with the most promising items first.
+  // Sorts the classes, those with the most valuable items first.
   void sort_classes(const CapacityMultipliers& multipliers);
 
   const BoundRows& rows() const { return *rows_; }

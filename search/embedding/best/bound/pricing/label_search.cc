@@ -59,8 +59,8 @@ bool LabelSearch::run_to_end() {
 }
 
 // Makes labels of the classes from `first` on, until there are more than `max_labels`. All other
-// classes count as still to come. A `beam_width` of 0 keeps all labels. Returns the first class
-// that is not in the labels.
+// classes are still to come. A `beam_width` of 0 keeps all labels. Returns the first class that the
+// labels do not cover.
 std::size_t LabelSearch::extend_from(std::size_t first, std::size_t max_labels,
                                      std::size_t beam_width) {
   labels_.assign(1, Label{});

@@ -10,7 +10,7 @@
 #include "search/embedding/best/bound/pricing/completion_bound.h"
 #include "search/embedding/best/bound/pricing/dominance.h"
 #include "search/embedding/best/bound/pricing/knapsack.h"
-#include "search/embedding/best/bound/pricing/parameters.h"
+#include "search/embedding/best/parameters/bound_parameters.h"
 
 namespace shardwright::embedding {
 
@@ -28,8 +28,8 @@ class LabelSearch {
   // Keeps only the most promising labels of every class: fast, finds good patterns, proves nothing.
   void run_beam();
   // Returns false if there are too many labels; otherwise no pattern is worth more than
-  // proved_value(). Once there are many labels, the other classes are searched apart and the two
-  // sets of labels are joined.
+  // proved_value(). Once there are many labels, the other classes are searched separately and the
+  // two sets of labels are joined.
   // Source: Horowitz, Sahni, "Computing Partitions with Applications to the Knapsack Problem"
   // (1974).
   bool run_to_end();

@@ -5,14 +5,15 @@
 
 #include "core/embedding/bound/bound_certificate.h"
 #include "search/embedding/best/bound/pricing/knapsack.h"
-#include "search/embedding/best/bound/pricing/parameters.h"
+#include "search/embedding/best/parameters/bound_parameters.h"
 
 namespace shardwright::embedding {
 
-// Multipliers that about minimise the relaxation: capacity at the multipliers, plus the best item
-// of every copy by reduced value. The minimum bounds the value of every pattern. The relaxation is
-// convex; the multiplier of one resource is found by bisection on the sign of the slack, the one of
-// HBM by golden-section search around it. O(items x evaluations) time, which is added to `steps`.
+// Returns multipliers close to the minimum of the relaxation: capacity at the multipliers, plus the
+// best item of every copy by reduced value. The minimum bounds the value of every pattern. The
+// relaxation is convex. The multiplier of load is found by bisection on the sign of the slack, and
+// so is that of DDR; the multiplier of HBM by a golden-section search around that. Time: O(items x
+// evaluations), which is added to `steps`.
 CapacityMultipliers best_multipliers(const Knapsack& knapsack, const KnapsackParameters& parameters,
                                      std::uint64_t& steps);
 

@@ -9,7 +9,7 @@
 #include "search/budget.h"
 #include "search/embedding/best/bound/pricing/knapsack.h"
 #include "search/embedding/best/bound/pricing/label_search.h"
-#include "search/embedding/best/bound/pricing/parameters.h"
+#include "search/embedding/best/parameters/bound_parameters.h"
 
 namespace shardwright::embedding {
 
@@ -29,7 +29,7 @@ struct PricingAnswer {
   CapacityMultipliers multipliers;  // at which the relaxation about reaches its minimum
 };
 
-// Solves the pricing problem of one rank class, again and again for other dual values.
+// Solves the pricing problem of one rank class, each time for other dual values.
 // Thread safety: one thread at a time. Refers to its arguments.
 class PricingProblem {
  public:
