@@ -9,7 +9,7 @@
 
 namespace shardwright {
 
-// The class of error that TorchRec reports.
+// The type of error that TorchRec reports.
 enum class FailureType : std::uint8_t {
   kInsufficientStorage,
   kStrictConstraints,
@@ -17,19 +17,19 @@ enum class FailureType : std::uint8_t {
   kOther,
 };
 
-// The true reason, finer than the class.
+// The actual reason, which is finer than the type.
 enum class FailureReason : std::uint8_t {
   kTableFitsNowhere,     // one table fits no rank with any of its options
   kNotEnoughMemory,      // all tables together need more than all ranks have
   kDoesNotPack,          // tables fit alone and in total, but not rank by rank
   kNegativeReservation,  // the reservation takes more than a rank has
-  kPlacementRules,       // the rules leave a table without an option
+  kPlacementRules,       // constraints leave a table without an option
   kNothingProposed,
-  kNothingPlaced,    // by the caller's own partitioner
+  kNothingPlaced,    // the caller's own partitioner placed no proposal
   kRatingsTooLarge,  // proposals fit, but take more than 2^63 ms
   kNoPlanExists,     // best mode tried everything
-  kNothingFound,     // and nothing was proved impossible
-  kStopped,          // the work limit came before a plan that fits
+  kNothingFound,     // no plan was found, and none was proved impossible
+  kStopped,          // the work limit was reached before a plan was found
 };
 
 // In the order of the enumerations.

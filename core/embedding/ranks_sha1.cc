@@ -7,8 +7,8 @@
 
 namespace shardwright::embedding {
 
-// Decimal digits are gathered in a buffer: hashing in pieces of a few bytes would cost several
-// times what the digest costs.
+// Digits are collected in a buffer, because calling the hash for every few bytes would take several
+// times as long as the digest itself.
 template <class RankOf>
 void RanksSha1::add(std::uint32_t shards, const RankOf& rank_of) {
   constexpr std::size_t kLongest = 11;  // ten digits and a separator

@@ -1,4 +1,5 @@
-// The fingerprint of a placement, as the recorded answers of TorchRec's planner carry it.
+// The digest that identifies where a plan puts every shard; recorded answers of TorchRec have it
+// too.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +11,17 @@
 
 namespace shardwright::embedding {
 
-// SHA-1 over the ranks in decimal: shards joined by ',', options by ';', in proposal order; the
-// first 16 hexadecimal digits. Options are given one after the other.
+// The first 16 hexadecimal digits of a SHA-1 over the ranks in decimal, in proposal order: ranks of
+// one option are joined by ',', options by ';'.
 // Thread safety: a value.
 class RanksSha1 {
  public:
-  // The ranks of the next option's shards. O(shards), does not allocate.
+  // Adds the next option, with one rank per shard. O(shards), does not allocate.
   void option(std::span<const Rank> ranks);
-  // The same for `shards` shards with shard i on rank i.
+  // Adds the next option, with shard i on rank i.
   void option_in_rank_order(std::uint32_t shards);
 
-  // Ends the message.
+  // The digest. To be called once, after the last option.
   std::string finish() { return sha1_.hex(16); }
 
  private:
@@ -31,7 +32,7 @@ class RanksSha1 {
   bool first_ = true;
 };
 
-// Of a whole plan. O(shards).
+// The digest of a whole plan. O(shards).
 std::string ranks_sha1(const Plan& plan);
 
 }  // namespace shardwright::embedding

@@ -1,10 +1,8 @@
 #include "core/embedding/shard_runs.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 
-using embedding::ShardExtent;
-
-void ShardRuns::append(ShardExtent extent, const embedding::ShardCost& cost) {
+void ShardRuns::append(ShardExtent extent, const ShardCost& cost) {
   if (extent.count == 1) extent.row_step = extent.column_step = 0;
   if (!layout.extents.empty()) {
     ShardExtent& run = layout.extents.back();
@@ -29,4 +27,4 @@ void ShardRuns::append(ShardExtent extent, const embedding::ShardCost& cost) {
   costs.push_back(cost);
 }
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

@@ -1,22 +1,22 @@
-// Gathers equal neighbouring shards into runs.
+// Merges equal neighbouring shards into runs.
 #pragma once
 
 #include <boost/container/small_vector.hpp>
 
 #include "core/embedding/sharding_option.h"
 
-namespace shardwright {
+namespace shardwright::embedding {
 
-// Shards of one option in order, as few runs as greedy merging gives. A run of one shard has steps
-// of zero.
+// The shards of one option in order, merged greedily into runs. A run of one shard has steps of
+// zero. Two options with the same shards and costs get the same runs, however they were written.
 // Thread safety: one thread at a time.
 struct ShardRuns {
-  embedding::ShardLayout layout;
-  boost::container::small_vector<embedding::ShardCost, 3> costs;  // parallel to layout.extents
+  ShardLayout layout;
+  boost::container::small_vector<ShardCost, 3> costs;  // parallel to layout.extents
 
-  // Appends shards, to the last run where they continue it exactly: same size, same cost, offsets
-  // in arithmetic progression.
-  void append(embedding::ShardExtent extent, const embedding::ShardCost& cost);
+  // Appends shards. They join the last run if they continue it exactly: same size, same cost, and
+  // offsets in arithmetic progression.
+  void append(ShardExtent extent, const ShardCost& cost);
 };
 
-}  // namespace shardwright
+}  // namespace shardwright::embedding

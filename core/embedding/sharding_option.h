@@ -13,9 +13,9 @@
 
 namespace shardwright::embedding {
 
-// `count` consecutive shards of one size. Shard k of the run covers rows [row_offset + k row_step,
-// ... + rows) and columns [column_offset + k column_step, ... + columns). Data-parallel replicas
-// have both steps zero.
+// A run: `count` consecutive shards of equal size. Shard k covers `rows` rows from row_offset + k *
+// row_step on, and `columns` columns from column_offset + k * column_step on. Data-parallel
+// replicas have both steps zero.
 struct ShardExtent {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -29,8 +29,8 @@ struct ShardExtent {
   friend bool operator==(const ShardExtent&, const ShardExtent&) = default;
 };
 
-// The cut of a table into shards, in shard order, equal neighbours held as one run: a row-wise cut
-// over 2,048 ranks is at most three extents.
+// How a table is cut into shards, in shard order. Equal neighbours are one run: a row-wise cut over
+// 2,048 ranks is at most three extents.
 struct ShardLayout {
   boost::container::small_vector<ShardExtent, 3> extents;
   std::uint32_t num_shards = 0;
@@ -44,7 +44,7 @@ struct ShardLayout {
   }
 };
 
-// Cost of every shard of one extent.
+// Cost of each shard of one extent.
 struct ShardCost {
   Storage storage;
   Perf perf;
@@ -52,7 +52,7 @@ struct ShardCost {
   friend bool operator==(const ShardCost&, const ShardCost&) = default;
 };
 
-// Interns layouts; many options and many tables share one.
+// Many options and many tables share one layout.
 struct ShardLayoutTraits {
   static std::uint64_t hash(const ShardLayout& layout);
   static bool equal(const ShardLayout& a, const ShardLayout& b) { return a == b; }
@@ -64,7 +64,7 @@ struct ShardingOption {
   TableId table;
   ShardingType sharding_type = ShardingType::kTableWise;
   ComputeKernel compute_kernel = ComputeKernel::kFused;
-  std::optional<double> load_factor;  // of the table's cache, where it has one
+  std::optional<double> load_factor;  // cached rows / rows; only for kernels with a cache
   std::int64_t batch_size = 0;
   bool is_pooled = true;
   bool is_weighted = false;

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/embedding/evaluate.h"
+#include "core/embedding/evaluation/evaluate.h"
 #include "core/embedding/ranks_sha1.h"
 #include "perf/instr/operator_regions.h"
 #include "perf/support/search.h"

@@ -20,7 +20,7 @@ class CostModel;
 // verify what was found, gather certificate and statistics (planning/planner.cc). If `search_space`
 // is given, nothing is enumerated and its options and costs are used as they are.
 //
-// A plan in the result has been evaluated by the verifier (core/embedding/evaluate.h). In best mode
+// A plan in the result has been evaluated by the verifier (core/embedding/evaluation/evaluate.h). In best mode
 // it breaks no rule, and the certificate of its bound has passed the checker. In compat mode it is
 // TorchRec's plan even if it breaks a rule; `evaluation.violations` lists the rules.
 // "No plan" is a result with `failure` set. "Stopped by a budget" is a result with `stopped_by` set

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/embedding/document/plan_document.h"
-#include "core/embedding/evaluate.h"
+#include "core/embedding/evaluation/evaluate.h"
 #include "core/embedding/problem/problem.h"
 #include "core/embedding/search_space.h"
 #include "core/status.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/embedding/bound/check_bound.h"
-#include "core/embedding/evaluate.h"
+#include "core/embedding/evaluation/evaluate.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "runtime/io/embedding/problem/problem_json.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/embedding/evaluate.h"
+#include "core/embedding/evaluation/evaluate.h"
 #include "search/embedding/model/choice_model.h"
 #include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/embedding/space_builder.h"
@@ -133,7 +133,7 @@ std::vector<std::vector<Placed>> placements(const SearchSpace& space) {
       const bool allowed = std::none_of(evaluation.violations.begin(), evaluation.violations.end(),
                                         [](const Violation& v) {
                                           return v.kind == Violation::Kind::kWrongPlacement ||
-                                                 v.kind == Violation::Kind::kBrokenRule;
+                                                 v.kind == Violation::Kind::kPlacementConstraint;
                                         });
       if (allowed) all[option.table.index()].push_back(std::move(placed));
     }

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "core/embedding/evaluate.h"
+#include "core/embedding/evaluation/evaluate.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/embedding/result/memory_parts.h"
 #include "tests/support/embedding/random_embedding.h"

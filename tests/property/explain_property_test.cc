@@ -10,7 +10,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/embedding/evaluate.h"
+#include "core/embedding/evaluation/evaluate.h"
 #include "search/embedding/compat/enumerate.h"
 #include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/embedding/random_embedding.h"

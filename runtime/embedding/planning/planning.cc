@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/embedding/evaluate.h"
+#include "core/embedding/evaluation/evaluate.h"
 
 namespace shardwright {
 

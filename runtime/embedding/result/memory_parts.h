@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/embedding/evaluate.h"
+#include "core/embedding/evaluation/evaluate.h"
 #include "core/embedding/problem/problem.h"
 #include "runtime/embedding/result/plan_result.h"
 

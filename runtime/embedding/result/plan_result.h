@@ -12,7 +12,7 @@
 #include "core/embedding/bound/bound_certificate.h"
 #include "core/embedding/bound/improvement.h"
 #include "core/embedding/document/migration.h"
-#include "core/embedding/evaluate.h"
+#include "core/embedding/evaluation/evaluate.h"
 #include "core/embedding/plan.h"
 #include "core/embedding/plan_edit.h"
 #include "core/embedding/plan_failure.h"

@@ -4,7 +4,7 @@
 #include <functional>
 #include <optional>
 
-#include "core/embedding/evaluate.h"
+#include "core/embedding/evaluation/evaluate.h"
 #include "core/embedding/plan.h"
 #include "core/status.h"
 #include "search/budget.h"

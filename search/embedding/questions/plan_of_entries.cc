@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "core/embedding/evaluate.h"
+#include "core/embedding/evaluation/evaluate.h"
 #include "search/embedding/questions/option_finder.h"
 
 namespace shardwright::embedding {
@@ -12,7 +12,7 @@ namespace {
 
 bool may_be_explained(const Violation& violation) {
   return violation.kind == Violation::Kind::kOutOfMemory ||
-         violation.kind == Violation::Kind::kBrokenRule;
+         violation.kind == Violation::Kind::kPlacementConstraint;
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/embedding/broken_rules.h"
+#include "core/embedding/evaluation/constraint_violations.h"
 #include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/embedding/space_builder.h"
 
@@ -231,7 +231,7 @@ class EveryPlan {
       options.push_back(placed->option);
       ranks.insert(ranks.end(), placed->ranks.begin(), placed->ranks.end());
     }
-    return broken_rules(problem_, Plan::make(nullptr, options, ranks)).empty();
+    return constraint_violations(problem_, Plan::make(nullptr, options, ranks)).empty();
   }
 
   const SearchSpace& space_;

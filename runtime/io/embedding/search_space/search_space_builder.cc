@@ -14,6 +14,7 @@ using embedding::ShardCost;
 using embedding::ShardExtent;
 using embedding::ShardingOption;
 using embedding::ShardingType;
+using embedding::ShardRuns;
 using embedding::Storage;
 using embedding::Table;
 using embedding::TableId;

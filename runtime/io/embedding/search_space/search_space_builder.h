@@ -48,7 +48,7 @@ class SearchSpaceBuilder {
   std::vector<bool> has_option_;  // by table
 
   embedding::ShardingOption option_;
-  ShardRuns runs_;
+  embedding::ShardRuns runs_;
   embedding::Storage bytes_left_;  // that the current option may still use
 };
 

@@ -13,6 +13,7 @@ using embedding::SearchSpace;
 using embedding::ShardCost;
 using embedding::ShardExtent;
 using embedding::ShardingOption;
+using embedding::ShardRuns;
 using embedding::to_name;
 
 void write_pair(JsonWriter& json, std::string_view key, std::int64_t rows, std::int64_t columns) {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "core/embedding/evaluate.h"
+#include "core/embedding/evaluation/evaluate.h"
 #include "search/embedding/model/rank_state/plan_loads.h"
 #include "search/embedding/questions/place_anew.h"
 #include "search/embedding/questions/replan/blend/plan_descent.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/embedding/evaluate.h"
+#include "core/embedding/evaluation/evaluate.h"
 #include "core/embedding/plan.h"
 #include "core/embedding/problem/problem.h"
 

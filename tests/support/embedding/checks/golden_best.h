@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/embedding/bound/check_bound.h"
-#include "core/embedding/evaluate.h"
+#include "core/embedding/evaluation/evaluate.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "tests/support/embedding/checks/golden_bounds.h"

@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "core/embedding/evaluate.h"
+#include "core/embedding/evaluation/evaluate.h"
 #include "search/embedding/questions/explain/infeasible/problem_changes.h"
 #include "search/embedding/questions/place_anew.h"
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/embedding/evaluate.h"
+#include "core/embedding/evaluation/evaluate.h"
 #include "core/embedding/plan.h"
 #include "core/embedding/problem/topology.h"
 #include "core/embedding/search_space.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/embedding/evaluate.h"
+#include "core/embedding/evaluation/evaluate.h"
 #include "core/embedding/plan.h"
 #include "core/embedding/plan_edit.h"
 #include "search/embedding/questions/replan/blend/plan_costs.h"

@@ -23,7 +23,6 @@ using shardwright::read_problem;
 using shardwright::read_search_space;
 using shardwright::Result;
 using shardwright::ShardForm;
-using shardwright::ShardRuns;
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "core/embedding/evaluate.h"
+#include "core/embedding/evaluation/evaluate.h"
 #include "core/embedding/ranks_sha1.h"
 #include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/file.h"

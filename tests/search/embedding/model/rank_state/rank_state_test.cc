@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "core/embedding/evaluate.h"
+#include "core/embedding/evaluation/evaluate.h"
 #include "search/embedding/model/rank_state/allocation_state.h"
 #include "search/embedding/model/rank_state/greedy_placer.h"
 #include "search/embedding/model/rank_state/plan_loads.h"

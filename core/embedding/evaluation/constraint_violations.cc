@@ -1,4 +1,4 @@
-#include "core/embedding/broken_rules.h"
+#include "core/embedding/evaluation/constraint_violations.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -16,13 +16,13 @@ bool among(std::int64_t number, const std::vector<std::int64_t>& numbers) {
   return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
 }
 
-class RuleChecker {
+class ConstraintChecker {
  public:
-  RuleChecker(const Problem& problem, const Plan& plan) : problem_(problem), plan_(plan) {}
+  ConstraintChecker(const Problem& problem, const Plan& plan) : problem_(problem), plan_(plan) {}
 
   std::vector<std::string> run() {
     for (std::size_t i = 0; i < plan_.size(); ++i) {
-      if (!makes_sense(plan_[i])) continue;
+      if (!has_valid_ranks(plan_[i])) continue;
       by_name_.emplace(table_of(plan_[i]).name, i);
       check_table(plan_[i]);
     }
@@ -31,11 +31,11 @@ class RuleChecker {
       check_together(spec.keep_together[g], "/keep_together/" + std::to_string(g));
     for (std::size_t g = 0; g < spec.keep_apart.size(); ++g)
       check_apart(spec.keep_apart[g], "/keep_apart/" + std::to_string(g));
-    return std::move(broken_);
+    return std::move(violations_);
   }
 
  private:
-  bool makes_sense(const Assignment& assignment) const {
+  bool has_valid_ranks(const Assignment& assignment) const {
     const ShardingOption& option = *assignment.option;
     if (option.table.index() >= problem_.tables().size()) return false;
     if (assignment.ranks.size() != 0 && assignment.ranks.size() != option.num_shards())
@@ -65,9 +65,9 @@ class RuleChecker {
       if (wrong++ == 0) first = shard;
     }
     if (wrong == 0) return;
-    broken_.push_back(
+    violations_.push_back(
         described(assignment, first) + ", which " + place + " does not allow" +
-        (wrong == 1 ? "" : "; nor does it " + std::to_string(wrong - 1) + " more of its shards"));
+        (wrong == 1 ? "" : "; further shards that violate it: " + std::to_string(wrong - 1)));
   }
 
   void check_table(const Assignment& assignment) {
@@ -89,9 +89,9 @@ class RuleChecker {
                    });
     }
     if (rules.max_shards && shards > *rules.max_shards) {
-      broken_.push_back("table \"" + table_of(assignment).name + "\" has " +
-                        std::to_string(shards) + " shards, and " + place +
-                        "/max_shards allows at most " + std::to_string(*rules.max_shards));
+      violations_.push_back("table \"" + table_of(assignment).name + "\" has " +
+                            std::to_string(shards) + " shards, and " + place +
+                            "/max_shards allows at most " + std::to_string(*rules.max_shards));
     }
     if (rules.distinct_ranks) check_distinct(assignment, place);
   }
@@ -101,14 +101,14 @@ class RuleChecker {
     for (std::uint32_t shard = 0; shard < assignment.option->num_shards(); ++shard) {
       const auto [other, added] = holder.try_emplace(assignment.rank(shard), shard);
       if (added) continue;
-      broken_.push_back(described(assignment, shard) + ", and so is shard " +
-                        std::to_string(other->second) + ", although " + place +
-                        "/distinct_ranks asks for different ranks");
+      violations_.push_back(described(assignment, shard) + ", and so is shard " +
+                            std::to_string(other->second) + ", but " + place +
+                            "/distinct_ranks requires different ranks");
       return;
     }
   }
 
-  // Calls visit(assignment) for what the plan says of the group's tables.
+  // Calls visit(assignment) for every assignment of a table of the group.
   template <class Visit>
   void for_each_of(const TableGroup& group, const Visit& visit) const {
     for (const std::string& name : group.tables) {
@@ -120,44 +120,45 @@ class RuleChecker {
 
   void check_together(const TableGroup& group, const std::string& place) {
     const Assignment* first = nullptr;
-    bool broken = false;
+    bool violated = false;
     for_each_of(group, [&](const Assignment& assignment) {
-      for (std::uint32_t shard = 0; shard < assignment.option->num_shards() && !broken; ++shard) {
+      for (std::uint32_t shard = 0; shard < assignment.option->num_shards() && !violated; ++shard) {
         if (first == nullptr) first = &assignment;
         const Rank rank = assignment.rank(shard);
         const Rank meeting = first->rank(0);
-        broken =
+        violated =
             group.on == GroupScope::kRank ? rank != meeting : host_of(rank) != host_of(meeting);
-        if (!broken) continue;
-        broken_.push_back(described(assignment, shard) + ", but " + place + " keeps it on one " +
-                          (group.on == GroupScope::kRank ? "rank" : "host") + " with rank " +
-                          std::to_string(meeting) + ", where shard 0 of table \"" +
-                          table_of(*first).name + "\" is");
+        if (!violated) continue;
+        violations_.push_back(described(assignment, shard) + ", but " + place + " requires " +
+                              (group.on == GroupScope::kRank ? "rank " : "the host of rank ") +
+                              std::to_string(meeting) + ", which holds shard 0 of table \"" +
+                              table_of(*first).name + "\"");
       }
     });
   }
 
   void check_apart(const TableGroup& group, const std::string& place) {
     std::map<std::uint32_t, const Assignment*> holder;
-    bool broken = false;
+    bool violated = false;
     for_each_of(group, [&](const Assignment& assignment) {
-      for (std::uint32_t shard = 0; shard < assignment.option->num_shards() && !broken; ++shard) {
+      for (std::uint32_t shard = 0; shard < assignment.option->num_shards() && !violated; ++shard) {
         const Rank rank = assignment.rank(shard);
         const auto [other, added] =
             holder.try_emplace(group.on == GroupScope::kRank ? rank : host_of(rank), &assignment);
-        broken = !added && other->second->option->table != assignment.option->table;
-        if (!broken) continue;
-        broken_.push_back(described(assignment, shard) + ", and " + place + " keeps it from a " +
-                          (group.on == GroupScope::kRank ? "rank" : "host") +
-                          " that holds shards of table \"" + table_of(*other->second).name + "\"");
+        violated = !added && other->second->option->table != assignment.option->table;
+        if (!violated) continue;
+        violations_.push_back(described(assignment, shard) + ", but " + place + " forbids a " +
+                              (group.on == GroupScope::kRank ? "rank" : "host") +
+                              " that holds shards of table \"" + table_of(*other->second).name +
+                              "\"");
       }
     });
   }
 
   const Problem& problem_;
   const Plan& plan_;
-  std::multimap<std::string_view, std::size_t> by_name_;  // entries of the plan
-  std::vector<std::string> broken_;
+  std::multimap<std::string_view, std::size_t> by_name_;  // indices into the plan
+  std::vector<std::string> violations_;
 };
 
 bool has_constraints(const ProblemSpec& spec) {
@@ -168,9 +169,9 @@ bool has_constraints(const ProblemSpec& spec) {
 
 }  // namespace
 
-std::vector<std::string> broken_rules(const Problem& problem, const Plan& plan) {
+std::vector<std::string> constraint_violations(const Problem& problem, const Plan& plan) {
   if (!has_constraints(problem.spec())) return {};
-  return RuleChecker(problem, plan).run();
+  return ConstraintChecker(problem, plan).run();
 }
 
 }  // namespace shardwright::embedding

@@ -1,5 +1,5 @@
 // The verifier: sums worked out by hand, and one broken plan for every rule.
-#include "core/embedding/evaluate.h"
+#include "core/embedding/evaluation/evaluate.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,6 @@
-// Placement constraints in the verifier: one broken plan for each constraint, and measured ranks.
-#include "core/embedding/broken_rules.h"
+// Placement constraints in the verifier: one violating plan for each kind of constraint, and ranks
+// with measured factors.
+#include "core/embedding/evaluation/constraint_violations.h"
 
 #include <doctest/doctest.h>
 
@@ -7,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/embedding/evaluate.h"
+#include "core/embedding/evaluation/evaluate.h"
 #include "tests/support/embedding/embedding_builders.h"
 
-namespace shardwright::broken_rules_test {
+namespace shardwright::constraint_violations_test {
 
 namespace {
 
@@ -20,8 +21,8 @@ using shardwright::test_support::OptionStore;
 using shardwright::test_support::problem_spec;
 using Kind = Violation::Kind;
 
-// Returns the rules that t0 (column-wise, 2 shards) and t1 (table-wise) break on these three ranks
-// of 3 hosts.
+// The violations of a plan with t0 (column-wise, two shards) and t1 (table-wise) on the given three
+// ranks. There are 3 hosts of 2 ranks.
 template <class Change>
 std::vector<std::string> broken(const Change& change, const std::vector<Rank>& ranks) {
   ProblemSpec spec = problem_spec(2, 6, 2);
@@ -36,7 +37,7 @@ std::vector<std::string> broken(const Change& change, const std::vector<Rank>& r
       evaluate(*problem, problem->topology(), Plan::make(nullptr, options, ranks));
   std::vector<std::string> messages;
   for (const Violation& violation : evaluation.violations) {
-    CHECK(violation.kind == Kind::kBrokenRule);
+    CHECK(violation.kind == Kind::kPlacementConstraint);
     messages.push_back(violation.message);
   }
   return messages;
@@ -48,11 +49,12 @@ bool says(const std::vector<std::string>& messages, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("broken rules: ranks, hosts and ranks of a shard") {
+TEST_CASE("constraint violations: ranks, hosts and ranks of a shard") {
   const auto ranks = [](ProblemSpec& spec) { spec.tables[0].placement.ranks = {1, 4}; };
   CHECK(broken(ranks, {1, 4, 0}).empty());
   CHECK(says(broken(ranks, {1, 3, 0}), "shard 1 of table \"t0\" is on rank 3"));
-  CHECK(says(broken(ranks, {0, 3, 0}), "/constraints/t0/ranks does not allow; nor does it 1 more"));
+  CHECK(says(broken(ranks, {0, 3, 0}),
+             "/constraints/t0/ranks does not allow; further shards that violate it: 1"));
   const auto hosts = [](ProblemSpec& spec) { spec.tables[1].placement.hosts = {2}; };
   CHECK(broken(hosts, {1, 4, 5}).empty());
   CHECK(says(broken(hosts, {1, 4, 3}), "/constraints/t1/hosts"));
@@ -63,7 +65,7 @@ TEST_CASE("broken rules: ranks, hosts and ranks of a shard") {
   CHECK(says(broken(shard, {2, 5, 5}), "shard 1 of table \"t0\" is on rank 5"));
 }
 
-TEST_CASE("broken rules: number of shards and distinct ranks") {
+TEST_CASE("constraint violations: number of shards and distinct ranks") {
   const auto one = [](ProblemSpec& spec) { spec.tables[0].placement.max_shards = 1; };
   CHECK(says(broken(one, {0, 1, 2}), "has 2 shards"));
   CHECK(broken([](ProblemSpec& spec) { spec.tables[0].placement.max_shards = 2; }, {0, 0, 0})
@@ -73,7 +75,7 @@ TEST_CASE("broken rules: number of shards and distinct ranks") {
   CHECK(says(broken(distinct, {3, 3, 4}), "on rank 3, and so is shard 0"));
 }
 
-TEST_CASE("broken rules: tables kept together and apart") {
+TEST_CASE("constraint violations: tables kept together and apart") {
   const auto group = [](bool together, GroupScope on) {
     return [together, on](ProblemSpec& spec) {
       (together ? spec.keep_together : spec.keep_apart) = {{{"t1", "t0"}, on}};
@@ -81,7 +83,7 @@ TEST_CASE("broken rules: tables kept together and apart") {
   };
   using enum GroupScope;
   CHECK(broken(group(true, kRank), {3, 3, 3}).empty());
-  CHECK(says(broken(group(true, kRank), {3, 2, 3}), "/keep_together/0 keeps it on one rank"));
+  CHECK(says(broken(group(true, kRank), {3, 2, 3}), "/keep_together/0 requires rank 3"));
   CHECK(says(broken(group(true, kRank), {3, 3, 2}), "shard 0 of table \"t0\" is on rank 3"));
   CHECK(broken(group(true, kHost), {3, 2, 3}).empty());
   CHECK(says(broken(group(true, kHost), {3, 4, 3}), "shard 1 of table \"t0\" is on rank 4"));
@@ -91,7 +93,7 @@ TEST_CASE("broken rules: tables kept together and apart") {
   CHECK(says(broken(group(false, kHost), {3, 5, 4}), "holds shards of table \"t1\""));
 }
 
-TEST_CASE("broken rules: the measured factor of a rank multiplies its times") {
+TEST_CASE("constraint violations: the measured factor of a rank multiplies its times") {
   ProblemSpec spec = problem_spec(1, 2, 2);
   spec.calibration.rank_time = {1, 3};
   const Problem problem = *Problem::make(spec);
@@ -105,4 +107,4 @@ TEST_CASE("broken rules: the measured factor of a rank multiplies its times") {
   CHECK(evaluation.rating == 0.1 * 3);
 }
 
-}  // namespace shardwright::broken_rules_test
+}  // namespace shardwright::constraint_violations_test
