@@ -43,7 +43,7 @@ Result<ProcessMesh> ProcessMesh::make(std::vector<std::int64_t> shape, std::vect
   }
   std::vector<Rank> sorted = ids;
   std::sort(sorted.begin(), sorted.end());
-  if (sorted.front() < 0) return invalid_input("/ids", "a rank is not negative");
+  if (sorted.front() < 0) return invalid_input("/ids", "ranks must not be negative");
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice != sorted.end()) {
     return invalid_input("/ids", "rank " + std::to_string(*twice) + " occurs twice");
@@ -133,12 +133,12 @@ Status check(const DistAttr& attr, std::size_t dims) {
     }
     if (used[axis]) {
       return invalid_input("/partial",
-                           "axis " + std::to_string(axis) + " splits a dimension already");
+                           "axis " + std::to_string(axis) + " already splits a dimension");
     }
     (attr.partial[axis] == Reduction::kMax ? maximum : linear) = true;
   }
   if (linear && maximum) {
-    return invalid_input("/partial", "a maximum does not mix with sums or averages");
+    return invalid_input("/partial", "a maximum cannot be combined with sums or averages");
   }
   return {};
 }

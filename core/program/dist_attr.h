@@ -20,9 +20,9 @@ using Rank = std::int32_t;
 inline constexpr std::size_t kMaxDims = 9;
 inline constexpr std::size_t kMaxMeshAxes = 8;
 
-// Whole numbers of elements, one per dimension.
+// The number of elements in each dimension.
 using Shape = boost::container::static_vector<std::int64_t, kMaxDims>;
-// Per dimension the mesh axis that splits it, or -1.
+// For each dimension the mesh axis that splits it, or -1.
 using DimsMapping = boost::container::static_vector<std::int8_t, kMaxDims>;
 
 enum class DataType : std::uint8_t {
@@ -38,7 +38,7 @@ enum class DataType : std::uint8_t {
 
 // The name in JSON, such as "float32".
 std::string_view to_name(DataType type);
-std::span<const std::string_view> data_type_names();  // numbered like the enumeration
+std::span<const std::string_view> data_type_names();  // in the order of the enumeration
 std::int64_t element_bytes(DataType type);
 
 enum class Reduction : std::uint8_t { kNone, kSum, kAvg, kMax };
@@ -48,14 +48,14 @@ std::string_view to_name(Reduction reduction);
 std::span<const std::string_view> reduction_names();
 
 // Ranks arranged row-major in a grid.
-// Invariant: the product of the shape is the number of ids, ids are distinct and not negative.
+// Invariant: the product of the extents is the number of ids; ids are distinct and not negative.
 // Thread safety: a value.
 class ProcessMesh {
  public:
   ProcessMesh() = default;
   // Errors: kInvalidInput with `where` = "/shape" or "/ids".
   static Result<ProcessMesh> make(std::vector<std::int64_t> shape, std::vector<Rank> ids);
-  // The precondition is the invariant.
+  // Precondition: the invariant holds.
   static ProcessMesh make_unchecked(std::vector<std::int64_t> shape, std::vector<Rank> ids) {
     return {std::move(shape), std::move(ids)};
   }
@@ -66,12 +66,12 @@ class ProcessMesh {
   std::size_t axes() const { return shape_.size(); }
   std::int64_t axis_size(std::size_t axis) const { return shape_[axis]; }
 
-  // The place of `rank` in ids, if it has one. O(size).
+  // The index of `rank` in ids(), if it is there. O(size).
   std::optional<std::size_t> position_of(Rank rank) const;
   bool contains(Rank rank) const { return position_of(rank).has_value(); }
-  // The mixed-radix digit of a position.
+  // The coordinate along `axis` of the rank at `position` in ids().
   std::int64_t coordinate(std::size_t position, std::size_t axis) const;
-  // How far apart in ids neighbours along `axis` are.
+  // The distance in ids() between neighbours along `axis`.
   std::int64_t stride(std::size_t axis) const;
 
   friend bool operator==(const ProcessMesh&, const ProcessMesh&) = default;
@@ -84,10 +84,10 @@ class ProcessMesh {
   std::vector<Rank> ids_;
 };
 
-// Whether every rank of `inner` is one of `outer`. O(size log size).
+// Returns true if `outer` has every rank of `inner`. O(size log size).
 bool is_subset(const ProcessMesh& inner, const ProcessMesh& outer);
 
-// Per mesh axis the reduction that is still due; axes beyond its size have none.
+// For each mesh axis the reduction that is still due; axes beyond the end have none.
 using PartialAxes = boost::container::static_vector<Reduction, kMaxMeshAxes>;
 
 // A placement of a tensor.
@@ -107,16 +107,16 @@ struct DistAttr {
   }
 };
 
-// Equal placement; axes without a reduction count as none.
+// Missing entries of `partial` count as kNone.
 bool operator==(const DistAttr& a, const DistAttr& b);
 
-// A mapping names axes of the mesh, each at most once and none that is partial; sums and averages
-// do not mix with maxima, whose order of reduction would matter. Errors: kInvalidInput with `where`
-// = "/dims_mapping" or "/partial".
+// Checks that the mapping has `dims` entries and names axes of the mesh, each at most once and none
+// that is partial. Maxima do not mix with sums or averages, because the result would depend on the
+// order of the reductions. Errors: kInvalidInput with `where` = "/dims_mapping" or "/partial".
 Status check(const DistAttr& attr, std::size_t dims);
 
-// Errors: kInvalidInput, without a place, for extents of zero or below -1, and for more than 2^48
-// elements. An extent of -1, which is open, counts once.
+// Checks that extents are not negative and that there are at most 2^48 elements. An extent of -1 is
+// open and counts as 1. Errors: kInvalidInput without a place.
 Status check_extents(const Shape& shape);
 
 }  // namespace shardwright::program

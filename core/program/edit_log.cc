@@ -13,7 +13,7 @@ std::string_view to_name(Edit::Kind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-// Breaks the log while an edit is under way; an exception leaves it broken.
+// Marks the log as broken during an edit, so that it stays broken if the edit throws.
 class EditLog::Guard {
  public:
   explicit Guard(EditLog& log) : log_(log) {
@@ -204,8 +204,8 @@ void EditLog::set_groups(std::vector<ProcessGroup> groups) {
 
 Result<Program> EditLog::commit() {
   if (state_ != State::kOpen) {
-    return invalid_input(
-        "", state_ == State::kBroken ? "an edit of this log failed" : "this log has been used up");
+    return invalid_input("", state_ == State::kBroken ? "an edit of this log failed"
+                                                      : "this log was committed or rolled back");
   }
   state_ = State::kBroken;
   uses_.write(vars_);

@@ -11,7 +11,7 @@
 
 namespace shardwright::program {
 
-// One recorded change. `anchor` is the operator it refers to.
+// One recorded change.
 struct Edit {
   enum class Kind : std::uint8_t {
     kCreateVar,
@@ -26,16 +26,16 @@ struct Edit {
     kPlaceVar
   };
   Kind kind = Kind::kCreateVar;
-  OpId anchor;
-  OpId op;    // inserted
-  VarId var;  // created, removed, added; of a rename the new one
-  VarId old_var;
+  OpId anchor;    // the operator that is changed or removed, or beside which one is inserted
+  OpId op;        // the inserted operator
+  VarId var;      // created, removed, placed or added; the new variable of a rename
+  VarId old_var;  // the old variable of a rename
 };
 std::string_view to_name(Edit::Kind kind);
 
-// Counted work: the same on every machine. A host language that keeps a listing of a program of its
-// own has to bring it up to date after a change, by looking at every operator and variable of the
-// block. The last two members say how often, and how many items that is.
+// Counted work, the same on every machine. A host language that keeps its own listing of a program
+// must synchronise it after a change, by reading every operator and variable of the block. The last
+// two members say how often that would be, and how many items it would read.
 struct EditCounters {
   std::uint64_t edits = 0;
   std::uint64_t inserted_ops = 0;
@@ -53,13 +53,13 @@ enum class SyncMode : std::uint8_t {
   kPerInsert   // before every inserted operator, as Paddle's Resharder does
 };
 
-// A view of the program with its pending edits: reads through the log see them, while the version
-// below never changes. Operators inserted at one anchor stand in the order of the log. Destroying
-// or rolling back the log drops all edits. Errors: naming an operator or variable that does not
-// exist is a broken invariant. bad_alloc during an edit breaks the log: commit() then fails, and
-// the version below is untouched. Cost: O(1) per edit, plus a page of 128 slots that is copied when
-// it is first touched. The uses of a variable are copied once per log if they change. Thread
-// safety: one thread at a time; logs over one version may be used at once.
+// A view of a program with pending edits. Reads through the log see the edits; the base version
+// never changes. Destroying or rolling back the log drops all edits.
+// Preconditions: the operators and variables named exist. If an edit throws bad_alloc, commit()
+// fails and the base version is unchanged.
+// Cost: O(1) per edit, plus a page of 128 slots that is copied when it is first touched. The uses
+// of a variable are copied once per log if they change.
+// Thread safety: one thread at a time; several logs over one version may be used at once.
 class EditLog {
  public:
   explicit EditLog(Program base, SyncMode mode = SyncMode::kPerCommit);
@@ -86,27 +86,28 @@ class EditLog {
   OpId insert_after(OpId anchor, Operation op);
   void remove(OpId id);
   void remove(VarId id);  // precondition: nothing reads or writes it
-  // Every input of the operator that reads `old_var` (and has this wish, if one is given) reads
-  // `new_var`, with the same wish.
+  // Every input of the operator that reads `old_var` reads `new_var` instead, with the same
+  // mapping. If `wish` is given, this applies only to inputs with that mapping.
   void rename_input(OpId id, VarId old_var, VarId new_var, const DimsMapping* wish = nullptr);
   void add_input(OpId id, Argument argument);
   void set_arguments(OpId id, std::vector<Argument> inputs, std::vector<Argument> outputs);
   void set_attribute(OpId id, const std::string& name, AttributeValue value);
-  // Says where a variable without a placement lives.
+  // Gives a placement to a variable that has none.
   void place(VarId id, MeshId mesh, DimsMapping dims_mapping);
-  // Replaces the list of groups; ids of equal prefixes stay.
+  // Replaces the list of groups. A group keeps its id if it keeps its index.
   void set_groups(std::vector<ProcessGroup> groups);
 
-  // No more than `edits` edits: the next throws EditLimitReached and leaves the log broken.
+  // Allows at most `edits` edits. The next one throws EditLimitReached, after which commit() fails.
   void limit(std::uint64_t edits) { limit_ = edits; }
 
   const std::vector<Edit>& edits() const { return edits_; }
   const EditCounters& counters() const { return counters_; }
 
-  // The new version. The log is used up. O(changes + pages + blocks): what was not touched is
-  // shared and not looked at. Errors: kInvalidInput for a broken, committed or dropped log.
+  // Returns the new version; the log accepts no more edits. What was not touched is shared.
+  // O(changes + pages + blocks). Errors: kInvalidInput if an edit failed, or if the log was
+  // committed or rolled back before.
   Result<Program> commit();
-  // Drops all edits; the log accepts no more.
+  // Drops all edits. The log accepts no more.
   void rollback();
 
  private:
@@ -122,7 +123,7 @@ class EditLog {
   State state_ = State::kOpen;
   Program::Ops::Editor ops_;
   Program::Vars::Editor vars_;
-  std::vector<std::unique_ptr<Block>> blocks_;  // by id; null = as in the base
+  std::vector<std::unique_ptr<Block>> blocks_;  // by id; null if as in the base
   UseEdits uses_;
   std::shared_ptr<const std::vector<ProcessGroup>> groups_;
   std::vector<Edit> edits_;

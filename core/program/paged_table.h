@@ -1,4 +1,4 @@
-// A table of pages that versions share: a batch of changes copies the pages it touches, once each.
+// A table of pages that versions share. A batch of changes copies each page that it touches once.
 #pragma once
 
 #include <array>
@@ -12,9 +12,9 @@
 
 namespace shardwright::program {
 
-// An immutable sequence of values, indexed densely. Copying is O(1) and does not allocate.
-// Where core's PersistentVector copies a path per change, this copies a page per batch, which is
-// what thousands of changes at once need; and it grows.
+// An immutable sequence of values with dense indices. Copying is O(1) and does not allocate.
+// PersistentVector (core/cow.h) copies a path per change and has a fixed size. This copies a page
+// per batch, which is cheaper for thousands of changes at once, and can grow.
 // Thread safety: a value; versions that share pages may be used from different threads.
 template <class T>
 class PagedTable {
@@ -28,7 +28,7 @@ class PagedTable {
     SHARDWRIGHT_DCHECK(i < size_);
     return (*(*pages_)[i / kPageSize])[i % kPageSize];
   }
-  // The page of element i: equal in two versions exactly if they share it.
+  // The page of element i. Two versions have the same identity if and only if they share the page.
   Identity identity(std::size_t i) const { return (*pages_)[i / kPageSize].get(); }
   Identity identity() const { return pages_.get(); }
 
@@ -46,8 +46,8 @@ class PagedTable {
 };
 
 // Changes on top of a table, which stays as it is. Reads see the changes.
-// Every member that changes something has the strong guarantee: on bad_alloc nothing has changed.
-// Cost: O(pages) to begin with the first change; then O(1), and a page copied where it is first
+// Members that change something have the strong guarantee: on bad_alloc nothing has changed.
+// Cost: O(pages) for the first change; then O(1), plus a page that is copied when it is first
 // touched.
 // Thread safety: one thread at a time.
 template <class T>
@@ -80,7 +80,7 @@ class PagedTable<T>::Editor {
     ++size_;
   }
 
-  // The table with the changes. The editor is used up.
+  // Returns the table with the changes. The editor must not be used afterwards.
   PagedTable finish() && {
     if (owned_.empty()) return base_;
     auto pages = std::make_shared<const Pages>(pages_.begin(), pages_.end());
@@ -92,7 +92,7 @@ class PagedTable<T>::Editor {
     return size < capacity ? capacity : 2 * size + 1;
   }
 
-  // The spine of pages becomes the editor's own.
+  // Copies the list of pages, but not the pages.
   void unshare() {
     if (!pages_.empty() || base_.pages_ == nullptr) return;
     std::vector<Page*> owned(base_.pages_->size(), nullptr);
@@ -112,7 +112,7 @@ class PagedTable<T>::Editor {
 
   PagedTable base_;
   Pages pages_;
-  std::vector<Page*> owned_;  // by page; null = shared
+  std::vector<Page*> owned_;  // by page; null if shared
   std::size_t size_;
 };
 

@@ -1,4 +1,4 @@
-// Boxes of a tensor: which elements a rank holds, how boxes meet and join.
+// Boxes of a tensor: which elements a rank holds, and how boxes overlap and join.
 #pragma once
 
 #include <cstddef>
@@ -27,36 +27,35 @@ std::int64_t num_elements(const Part& part);
 std::int64_t num_elements(const Shape& shape);
 Part whole(const Shape& shape);
 
-// Piece number `index` of `size` elements cut into `pieces`: as even as possible, the first
-// size % pieces one longer.
+// Piece number `index` of `size` elements cut into `pieces` as evenly as possible: the first
+// size % pieces are longer by one element.
 Interval cut(std::int64_t size, std::int64_t pieces, std::int64_t index);
 
-// The box that the rank at `position` of the mesh holds.
+// The box that the rank at `position` of the mesh holds, in elements of the whole tensor.
 Part part_at(const Shape& shape, const DistAttr& attr, std::size_t position);
 
-// Whether every split dimension divides evenly.
+// Returns true if every split dimension divides into pieces of equal size.
 bool splits_evenly(const Shape& shape, const DistAttr& attr);
 
-// Whether they have an element in common; equal intervals do even where they are empty, so that a
-// tensor without elements has an owner.
+// Returns true if the boxes have an element in common. Equal empty intervals count as overlapping,
+// so that a tensor without elements has an owner.
 bool overlap(const Part& a, const Part& b);
 Part intersection(const Part& a, const Part& b);  // precondition: overlap(a, b)
-// `inner` in the coordinates of `outer`.
+// `inner` in coordinates relative to `outer`.
 Part relative(const Part& inner, const Part& outer);
 
-// How two boxes that differ in one dimension and touch there become one; or two that are equal and
-// empty.
+// How two boxes become one.
 struct Join {
   std::size_t dim = 0;
   bool first_is_lower = true;
   Part joined;
 };
+// Empty unless the boxes differ in one dimension only and touch there, or are equal and empty.
 std::optional<Join> join(const Part& first, const Part& second);
 
-// The order in which pieces are joined: each new piece with the first of the boxes so far that it
-// can join, the result again, until none fits. `on_join(i, join)` sees entry i of the list and the
-// piece become one; the entry is gone after the call. Source: Paddle's Resharder, concat of
-// partitions.
+// Joins `piece` with the first of `boxes` that fits, then the result with the first of the others
+// that fits, and so on, and appends the last result. Calls on_join(i, join) for each join with
+// boxes[i], just before that entry is removed. Source: Paddle's Resharder, concat of partitions.
 template <class OnJoin>
 void absorb(std::vector<Part>& boxes, Part piece, const OnJoin& on_join) {
   for (bool joined = true; joined;) {

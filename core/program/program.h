@@ -1,4 +1,4 @@
-// A program as an immutable version: blocks of operators over variables, with the uses of every
+// One immutable version of a program: blocks of operators over variables, with the uses of every
 // variable.
 #pragma once
 
@@ -30,24 +30,24 @@ enum class OpRole : std::uint8_t { kForward, kBackward, kOptimize, kLoss, kDistr
 std::string_view to_name(OpRole role);
 std::span<const std::string_view> op_role_names();
 
-// A tensor of the program. Every rank holds its share of `shape`.
+// A tensor of the program. Every rank of its mesh holds a part of it.
 // Thread safety: a value.
 struct Variable {
   std::string name;
-  Shape shape;  // of the whole tensor; a first dimension of -1 is the batch
+  Shape shape;  // of the whole tensor; a first dimension of -1 stands for the batch size
   DataType type = DataType::kFloat32;
-  MeshId mesh;  // invalid: known to one rank alone, without a placement
+  MeshId mesh;  // invalid if only one rank knows the variable, which then has no placement
   DimsMapping dims_mapping;
   PartialAxes partial;
   BlockId block{0};
-  std::int32_t lod_level =
-      0;  // how deep sequences are nested; messages do not carry where they end
+  // Level of detail: the nesting depth of sequences. Messages do not carry where sequences end.
+  std::int32_t lod_level = 0;
   bool is_feed = false;
   bool is_parameter = false;
-  bool is_local = false;  // `shape` is what a rank holds
+  bool is_local = false;  // `shape` is that of the part of one rank
 };
 
-// Which variable an operator reads or writes, and how it wants it placed.
+// A variable that an operator reads or writes, and the mapping in which it wants it.
 // Thread safety: a value.
 struct Argument {
   VarId var;
@@ -61,14 +61,14 @@ using Attributes = std::vector<std::pair<std::string, AttributeValue>>;
 // An operator.
 // Thread safety: a value.
 struct Operation {
-  std::int64_t number = -1;  // as files call it
+  std::int64_t number = -1;  // its number in the file
   std::string type;
-  MeshId mesh;  // invalid: inserted for one rank alone
+  MeshId mesh;  // invalid if it was inserted for one rank only
   OpRole role = OpRole::kForward;
-  bool is_inserted = false;  // by a reshard
+  bool is_inserted = false;  // by a resharding
   bool is_gradient_clip = false;
-  BlockId sub_block;  // of control flow; else invalid
-  VarId condition;    // of control flow; else invalid
+  BlockId sub_block;  // the block that control flow runs; otherwise invalid
+  VarId condition;    // of control flow; otherwise invalid
   std::vector<Argument> inputs;
   std::vector<Argument> outputs;
   Attributes attributes;
@@ -91,18 +91,18 @@ struct Block {
   std::uint64_t num_vars = 0;
 };
 
-// What a program is made from. Ids are indices into these lists; `blocks` say only the parent.
+// What a program is made from. Ids are indices into these lists.
 struct ProgramSpec {
   std::string name;
   std::vector<ProcessMesh> meshes;
   std::vector<Variable> vars;
   std::vector<std::pair<BlockId, Operation>> ops;  // in program order within every block
-  std::vector<BlockId> block_parents;              // of block 1, 2, ...
+  std::vector<BlockId> block_parents;              // of blocks 1, 2, ...; block 0 has none
 };
 
-// One version. Operators form a list per block, linked by ids, so that an insertion touches its
-// neighbours alone. Copying is O(1); versions share every block, operator, variable and page that a
-// commit did not touch, which the identities show.
+// One version. The operators of a block are a list linked by ids, so that an insertion changes only
+// its neighbours. Copying is O(1). Versions share every block, operator, variable and page that a
+// commit did not touch; the identities show what is shared.
 // Thread safety: a value; versions may be used from different threads.
 class Program {
  public:
@@ -117,7 +117,8 @@ class Program {
   std::size_t num_blocks() const { return blocks_.size(); }
   const Block& block(BlockId id) const { return *blocks_[id.index()]; }
 
-  // Removed operators and variables keep their ids and are null.
+  // Ids are below the capacity. Ids of removed operators and variables are not used again; has() is
+  // false for them.
   std::size_t op_capacity() const { return ops_.size(); }
   std::size_t var_capacity() const { return vars_.size(); }
   bool has(OpId id) const { return id.index() < ops_.size() && ops_[id.index()].op != nullptr; }
@@ -128,7 +129,7 @@ class Program {
   OpId next(OpId id) const { return ops_[id.index()].next; }  // invalid at the end
   OpId previous(OpId id) const { return ops_[id.index()].previous; }
 
-  // The operators that read a variable, each once, oldest version first.
+  // The operators that read a variable, each once, those of older versions first.
   SharedArray<OpId> uses(VarId id) const { return vars_[id.index()].uses; }
 
   // The placement of a variable. Precondition: it has a mesh.

@@ -10,26 +10,27 @@
 namespace shardwright::program {
 
 enum class StepKind : std::uint8_t {
-  kAllGather,      // every member's tensor, side by side along dimension 0 or, split, as pieces
-  kConcatGather,   // every member's tensor, side by side along the last dimension
-  kAllReduce,      // the reduction of every member's tensor
-  kReduceScatter,  // the own piece, along `dim`, of that reduction
-  kAllToAll,       // pieces along `dim` exchanged, joined along `other_dim`
-  kSend,           // a box to another rank
-  kRecv,           // a box from another rank becomes the next piece
-  kKeep,           // a box of the own tensor becomes the next piece
-  kConcat,         // the pieces, which are `parts` of the whole tensor, become one tensor
-  kSlice,          // `part` of the tensor, in its own coordinates
-  kZero,           // a tensor of zeros of the shape of `part`
-  kEnd             // nothing; closes a gather that needs nothing else
+  kAllGather,      // joins all members' tensors along dimension 0, or keeps them as pieces
+  kConcatGather,   // joins all members' tensors along the last dimension
+  kAllReduce,      // reduces all members' tensors
+  kReduceScatter,  // reduces all members' tensors and keeps this rank's piece along `dim`
+  kAllToAll,       // exchanges pieces along `dim` and joins them along `other_dim`
+  kSend,           // sends a box to another rank
+  kRecv,           // receives a box from another rank as the next piece
+  kKeep,           // takes a box of this rank's tensor as the next piece
+  kConcat,         // joins the pieces, which are `parts` of the whole tensor, into one tensor
+  kSlice,          // cuts `part` out of the tensor, in the tensor's own coordinates
+  kZero,           // makes a tensor of zeros with the shape of `part`
+  kEnd             // does nothing; follows a gather that is not followed by another step
 };
 
-// One step of one rank. A rank works on one tensor, at first its share of the source; pieces wait
-// beside it until a concat makes them the tensor. Which fields count is said by the kind.
+// One step of one rank. A rank works on one tensor, which is its part of the source at first.
+// Pieces are kept beside it until a concat joins them into the new tensor. The kind determines
+// which fields are used.
 // Thread safety: a value.
 struct Step {
   StepKind kind = StepKind::kEnd;
-  bool need_split = false;                // all-gather: the result are pieces, one per member
+  bool need_split = false;                // all-gather: the result is pieces, one per member
   Reduction reduction = Reduction::kSum;  // all-reduce, reduce-scatter
   std::int8_t axis = -1;                  // collectives planned on a mesh: its axis
   std::int8_t dim = -1;                   // the dimension that is gathered or scattered
@@ -37,21 +38,22 @@ struct Step {
   Rank src = -1;  // send, recv
   Rank dst = -1;
   std::vector<Rank> group;  // collectives, in the order of the pieces
-  Part part;                // send, recv, keep, zero: of the whole tensor; slice: of the own tensor
-  Part local;               // send, keep: `part` in the own tensor; empty = all of it
+  // In the whole tensor for send, recv, keep and zero; in this rank's tensor for slice.
+  Part part;
+  Part local;               // send, keep: `part` in this rank's tensor; empty for all of it
   std::vector<Part> parts;  // concat
 
   friend bool operator==(const Step&, const Step&) = default;
 };
 
-// The steps of every rank that has any, in the order in which planning first touched the ranks.
+// The steps of every rank that has any. Ranks are in the order in which planning met them.
 // Thread safety: a value.
 struct ReshardPlan {
   std::vector<std::pair<Rank, std::vector<Step>>> ranks;
 
-  // Null where the rank has no part in it. O(ranks).
+  // Null if the rank takes no part. O(ranks).
   const std::vector<Step>* steps_of(Rank rank) const;
-  // Adds the rank where it is new. O(ranks).
+  // Adds the rank if it is new. O(ranks).
   std::vector<Step>& at(Rank rank);
   bool empty() const { return ranks.empty(); }
 };

@@ -61,7 +61,7 @@ std::vector<OpId> UseEdits::uses(const VarTable& vars, VarId id) const {
 }
 
 void UseEdits::write(VarTable& vars) {
-  // The order does not matter: every list is written by itself.
+  // Lists do not depend on each other, so their order does not matter.
   std::vector<OpId> uses;
   for (const auto& [id, changes] : changes_) {
     read(vars, id, &changes, uses);

@@ -11,20 +11,20 @@
 
 namespace shardwright::program {
 
-// Differences from the lists of a base version. A list is written only once, at the end, however
-// often it changes.
+// Differences from the lists of a base version. However often a list changes, it is written once,
+// at the end.
 // Thread safety: one thread at a time.
 class UseEdits {
  public:
   using VarTable = Program::Vars::Editor;
 
-  // `num_base_ops`: operators from this index on are new, so no list of the base names them.
+  // Operators from index `num_base_ops` on are new, so they are in no list of the base.
   explicit UseEdits(std::size_t num_base_ops) : num_base_ops_(num_base_ops) {}
 
   // Adds an operator that reads the variable; no effect if it is listed.
   void add(const VarTable& vars, VarId id, OpId user);
   void drop(VarId id, OpId user);
-  // Drops the operator from everything that it reads, except what `kept` reads too.
+  // Drops the operator from the lists of all its inputs, except those that are also in `kept`.
   void drop_inputs(const Operation& op, OpId id, const std::vector<Argument>& kept);
 
   std::vector<OpId> uses(const VarTable& vars, VarId id) const;

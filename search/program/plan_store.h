@@ -1,4 +1,4 @@
-// Plans by what they are for, each made once.
+// The plans of a program by placement, shape and type, each made once.
 #pragma once
 
 #include <deque>
@@ -11,7 +11,7 @@
 
 namespace shardwright::program {
 
-// What a plan depends on. Meshes by their id in the program.
+// Everything that a plan depends on. Mesh ids are those of the program.
 // Thread safety: a value.
 struct PlanKey {
   MeshId source_mesh;
@@ -22,7 +22,7 @@ struct PlanKey {
   PartialAxes target_partial;
   Shape shape;
   DataType type = DataType::kFloat32;
-  bool is_output = false;  // right after the operator that writes the tensor
+  bool is_output = false;  // runs right after the operator that writes the tensor
 
   friend bool operator==(const PlanKey&, const PlanKey&) = default;
 };
@@ -33,9 +33,10 @@ struct PlanKeyHash {
 enum class PlanMode : std::uint8_t {
   kBest,
   kCompat,
-  kCompatMesh  // the steps along mesh axes even where nothing is partial
+  kCompatMesh  // compat mode with steps along mesh axes even if nothing is partial
 };
 
+// Owns the plans; an entry never moves.
 // Thread safety: one thread at a time; plan_all() uses the executor's threads.
 class PlanStore {
  public:
@@ -43,9 +44,9 @@ class PlanStore {
     PlanKey key;
     bool planned = false;
     ReshardPlan plan;
-    double us = 0;
-    Status status;                                  // compat mode does not plan everything
-    std::unordered_map<Rank, std::uint32_t> index;  // of a rank in the plan
+    double us = 0;                                  // time of the slowest rank; best mode only
+    Status status;                                  // an error if compat mode has no plan
+    std::unordered_map<Rank, std::uint32_t> index;  // of each rank in plan.ranks
 
     const std::vector<Step>* steps_of(Rank rank) const {
       const auto at = index.find(rank);
@@ -56,10 +57,11 @@ class PlanStore {
   PlanStore(const Program& program, const Cluster& cluster, PlanMode mode)
       : program_(program), cluster_(cluster), mode_(mode) {}
 
-  // The entry for a key, maybe not planned yet. Its address stays.
+  // The entry for a key. It may not be planned yet.
   Entry& entry(const PlanKey& key);
-  // Plans what is not planned yet, at once.
+  // Plans all entries that are not planned yet, in parallel.
   void plan_all(Executor& executor);
+  // Plans one entry unless it is planned.
   void plan(Entry& entry) const;
 
   DistAttr source_of(const PlanKey& key) const;

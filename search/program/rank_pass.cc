@@ -1,16 +1,12 @@
 #include "search/program/rank_pass.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
-#include <unordered_set>
 #include <utility>
+
+#include "search/program/prune.h"
 
 namespace shardwright::program {
 namespace {
-
-constexpr std::array<std::string_view, 3> kReaders{"create_py_reader",
-                                                   "create_double_buffer_reader", "read"};
 
 Error stopped(const char* why) { return Error{ErrorCode::kStopped, why, ""}; }
 
@@ -36,8 +32,8 @@ class RankPass {
       apply(decision);
     }
     if (options_.whole) {
-      SHARDWRIGHT_RETURN_IF_ERROR(pass_on_outputs());
-      remove_others();
+      SHARDWRIGHT_RETURN_IF_ERROR(reshard_outputs());
+      prune_rank(program_, rank_, log_);
     }
     const bool new_groups = schedule_.groups().groups().size() != program_.groups().size();
     if (new_groups) log_.set_groups(schedule_.groups().groups());
@@ -75,7 +71,7 @@ class RankPass {
         decision.source_wish == Decision::kOriginal ? request.var : copies_[decision.source_wish];
     std::optional<VarId> result;
     if (steps != nullptr) result = emitter_.emit(site_of(request, wish, key, source), *steps);
-    // A rank that does nothing, or only sends, has what it wants.
+    // A target rank without steps, or that only sends, already holds what it wants.
     if (!result && !options_.compat) result = source;
     if (!is_target || !result) return;
     copies_[request.wish] = *result;
@@ -88,7 +84,7 @@ class RankPass {
     EmitSite site = site_at(request.anchor, request.var, source);
     site.source_key = std::uint64_t{wish.var.value()} << 32 | wish.epoch;
     site.role = request.role;
-    site.local_shape = share_of(key);
+    site.local_shape = local_shape(key);
     return site;
   }
 
@@ -108,15 +104,15 @@ class RankPass {
     return site;
   }
 
-  // The shape of what this rank holds of a plan's source; empty where it holds nothing.
-  Shape share_of(const PlanKey& key) {
+  // The shape of this rank's part of the source of a plan; empty if it has none.
+  Shape local_shape(const PlanKey& key) {
     const auto position = position_in(key.source_mesh);
     if (!position) return {};
     const DistAttr attr{program_.mesh(key.source_mesh), key.source_mapping, {}};
     return shape_of(part_at(key.shape, attr, *position));
   }
 
-  // The consumer reads the result, and so do the later ones with the same wish.
+  // The consumer and all later ones with the same wish read the result.
   void rename(std::uint32_t index, const Wish& wish, VarId result) {
     std::vector<OpId> controls;
     for (auto at = std::lower_bound(wish.requests.begin(), wish.requests.end(), index);
@@ -137,8 +133,8 @@ class RankPass {
     }
   }
 
-  // Outputs go where their tensors live, right after the operator, in the order of its outputs.
-  Status pass_on_outputs() {
+  // Reshards outputs right after their operators, in the order of the outputs.
+  Status reshard_outputs() {
     OpId op;
     OpId last;
     for (const OutputDecision& output : schedule_.outputs()) {
@@ -150,76 +146,11 @@ class RankPass {
       EmitSite site = site_at(last, var, var);
       site.into = var;
       site.role = program_.op(op).role;
-      site.local_shape = share_of(output.entry->key);
+      site.local_shape = local_shape(output.entry->key);
       emitter_.emit(site, *steps);
       last = emitter_.last();
     }
     return {};
-  }
-
-  // Operators of other ranks go, and control flow of which nothing stays, and variables that
-  // nothing touches then; fed ones stay. Inner blocks come first.
-  void remove_others() {
-    std::vector<bool> needed(log_.var_capacity(), false);
-    for (std::size_t block = program_.num_blocks(); block-- > 0;) {
-      OpId next;
-      for (OpId id = log_.block(BlockId(block)).first; id.valid(); id = next) {
-        next = log_.next(id);
-        if (!stays(log_.op(id))) {
-          log_.remove(id);
-          continue;
-        }
-        if (log_.op(id).sub_block.valid()) narrow(id);
-        const Operation& op = log_.op(id);
-        for (const Argument& argument : op.inputs)
-          needed[argument.var.index()] = true;
-        for (const Argument& argument : op.outputs)
-          needed[argument.var.index()] = true;
-        if (op.condition.valid()) needed[op.condition.index()] = true;
-      }
-    }
-    for (std::size_t i = 0; i < needed.size(); ++i) {
-      const VarId id(i);
-      if (!needed[i] && log_.has(id) && !log_.var(id).is_feed) log_.remove(id);
-    }
-  }
-
-  bool stays(const Operation& op) {
-    if (op.sub_block.valid()) return log_.block(op.sub_block).first.valid();
-    const bool foreign = op.mesh.valid() && !position_in(op.mesh).has_value();
-    return !foreign || std::find(kReaders.begin(), kReaders.end(), op.type) != kReaders.end();
-  }
-
-  // Control flow says of what its block reads, by name, and writes what still does.
-  void narrow(OpId id) {
-    std::unordered_set<VarId> read;
-    std::unordered_set<VarId> written;
-    const Operation& control = log_.op(id);
-    for (OpId inner = log_.block(control.sub_block).first; inner.valid();
-         inner = log_.next(inner)) {
-      const Operation& op = log_.op(inner);
-      for (const Argument& input : op.inputs)
-        read.insert(input.var);
-      for (const Argument& output : op.outputs)
-        written.insert(output.var);
-      if (op.condition.valid()) read.insert(op.condition);
-    }
-    std::vector<const Argument*> order;
-    for (const Argument& input : control.inputs) {
-      if (read.contains(input.var)) order.push_back(&input);
-    }
-    std::sort(order.begin(), order.end(), [&](const Argument* a, const Argument* b) {
-      const int by_name = log_.var(a->var).name.compare(log_.var(b->var).name);
-      return by_name != 0 ? by_name < 0 : a < b;  // all in one list
-    });
-    std::vector<Argument> inputs;
-    for (const Argument* input : order)
-      inputs.push_back(*input);
-    std::vector<Argument> outputs;
-    for (const Argument& output : control.outputs) {
-      if (written.contains(output.var)) outputs.push_back(output);
-    }
-    log_.set_arguments(id, std::move(inputs), std::move(outputs));
   }
 
   const Program& program_;
@@ -230,7 +161,8 @@ class RankPass {
   EditLog log_;
   Emitter emitter_;
   std::vector<bool> served_;   // by request
-  std::vector<VarId> copies_;  // by wish: what this rank has of it
+  std::vector<VarId> copies_;  // by wish: this rank's part of the copy
+  // By mesh; none if not searched.
   std::vector<std::optional<std::optional<std::size_t>>> positions_;
   std::uint64_t planner_calls_ = 0;
 };

@@ -7,10 +7,10 @@
 
 namespace shardwright::program {
 
-// Applies the decisions to the rank's program: operators before consumers, renamed inputs, and
-// where asked for the output side and the removal of what belongs to other ranks.
-// Errors: kStopped. May throw std::bad_alloc; the program is then as it was, as after any error.
-// Thread safety: may run for several ranks at once.
+// Inserts operators before consumers and renames inputs, as the schedule says. With
+// ReshardOptions::whole it also moves outputs and removes what belongs to other ranks.
+// Errors: kStopped. May throw std::bad_alloc. `program` never changes.
+// Thread safety: may be called for several ranks at once.
 Result<RankProgram> reshard_rank(const Program& program, const Requests& requests,
                                  const Schedule& schedule, const ReshardOptions& options,
                                  Rank rank);

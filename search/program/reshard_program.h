@@ -1,4 +1,4 @@
-// From a program with placements to one program per rank with the communication that they imply.
+// Turns a program with placements into one program per rank, with the communication that they need.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,13 @@
 namespace shardwright::program {
 
 struct ReshardOptions {
-  bool compat = false;  // upstream's sequences and its caching; else the cheapest known
+  bool compat = false;  // Paddle's sequences and caches; otherwise the cheapest plans known
   SyncMode sync = SyncMode::kPerCommit;
-  std::optional<std::int64_t> batch_size;  // per share, for variables whose first dimension is -1
-  std::vector<Rank> ranks;                 // empty = every rank of every mesh, ascending
-  bool whole = false;              // also the output side, and without what a rank does not need
-  std::optional<Program> startup;  // of a whole program: what initialises its variables
+  // Rows per rank of variables whose first dimension is -1.
+  std::optional<std::int64_t> batch_size;
+  std::vector<Rank> ranks;         // empty for every rank of every mesh, ascending
+  bool whole = false;              // also reshard outputs and remove what a rank does not need
+  std::optional<Program> startup;  // initialises the variables of a whole program
   Cluster cluster;
   std::optional<std::uint64_t> edit_limit;  // per rank
   std::stop_token stop;
@@ -31,30 +32,26 @@ struct ReshardCounters : EditCounters {
 struct RankProgram {
   Rank rank = -1;
   Program program;
-  std::optional<Program> startup;  // what the rank needs of it
+  std::optional<Program> startup;  // the part of it that the rank needs
   std::vector<Edit> edits;
   ReshardCounters counters;
 };
 
 struct ReshardResult {
   std::vector<RankProgram> ranks;
-  std::uint64_t requests = 0;       // wishes of operators that need something
-  std::uint64_t plans = 0;          // distinct sequences planned
-  std::uint64_t items_scanned = 0;  // by the pass that all ranks share
+  std::uint64_t requests = 0;       // inputs that must be resharded
+  std::uint64_t plans = 0;          // distinct plans
+  std::uint64_t items_scanned = 0;  // by the walk that all ranks share
 };
 
-// One pass over the program finds what is needed and numbers the process groups; plans and ranks
-// are then independent and run on the executor. Every rank's edits are one batch on the same
-// version, which stays as it is.
-// Errors: kInvalidInput as find_requests(); kUnsupported where compat mode has no sequence;
-// kStopped where the edit limit or a stop request ended a batch. Deterministic: the same for any
-// executor. Cost: O(program) + O(requests + inserted operators) per rank, plus one mirror
-// synchronisation.
+// One pass over the program finds the requests and numbers the process groups. Plans are
+// independent of each other, and so are ranks, so both run on the executor. The edits of a rank are
+// one batch on `program`, which does not change. The result does not depend on the executor.
+// Errors: those of find_requests(); kUnsupported if compat mode has no plan; kStopped if the edit
+// limit was reached or a stop was requested.
+// Cost: O(program) for all ranks together, and O(requests + inserted operators) for each rank. With
+// `whole`, each rank also reads the whole program.
 Result<ReshardResult> reshard_program(const Program& program, const ReshardOptions& options,
                                       Executor& executor);
-
-// The startup program without what does not lead to a variable that the main program of a rank
-// reads, in block 0. O(both programs).
-Result<Program> prune_startup(const Program& startup, const Program& main);
 
 }  // namespace shardwright::program

@@ -38,7 +38,7 @@ PlanKey key_of_output(const Program& program, const Requests& requests,
   return key;
 }
 
-// Whether nobody receives sequences without a feed that says where they end.
+// A receiver of sequences needs a feed that says where they end.
 Status check_lod(const Program& program, const Requests& requests, VarId id,
                  const ReshardPlan& plan) {
   const std::int32_t level = program.var(id).lod_level;
@@ -48,13 +48,14 @@ Status check_lod(const Program& program, const Requests& requests, VarId id,
       if (step.kind != StepKind::kRecv) continue;
       return invalid_input(
           "/vars/" + std::to_string(id.value()) + "/lod_level",
-          "\"" + program.var(id).name + "\" is sent, and no feed has its level to reset it from");
+          "\"" + program.var(id).name +
+              "\" would be sent, but no feed has its level of detail to restore it from");
     }
   }
   return {};
 }
 
-// The copies of one tensor between two writes, as wishes.
+// The wishes whose copies exist, by tensor and epoch.
 using Copies = std::unordered_map<std::uint64_t, std::vector<std::uint32_t>>;
 
 std::uint64_t contents_of(const Wish& wish) {

@@ -1,4 +1,4 @@
-// What is to be resharded, from what, by which plan: the decisions that all ranks share.
+// Which plan serves which request, and from which copy: the decisions that all ranks share.
 #pragma once
 
 #include <vector>
@@ -9,16 +9,17 @@
 
 namespace shardwright::program {
 
-// One application of a plan.
+// A plan that serves a request.
 struct Decision {
   static constexpr std::uint32_t kOriginal = ~std::uint32_t{0};
 
   std::uint32_t request = 0;
-  std::uint32_t source_wish = kOriginal;  // the copy it starts from
+  // The wish whose copy it starts from, or the tensor itself.
+  std::uint32_t source_wish = kOriginal;
   const PlanStore::Entry* entry = nullptr;
 };
 
-// The same for an output.
+// A plan that serves an output.
 struct OutputDecision {
   OutputRequest request;
   const PlanStore::Entry* entry = nullptr;
@@ -27,9 +28,11 @@ struct OutputDecision {
 // Thread safety: const members may be called from any thread.
 class Schedule {
  public:
-  // Compat mode: a decision per request, each from the tensor itself; ranks that were served by
-  // an earlier one skip it. Best mode: a decision per wish, from the cheapest of the tensor and its
-  // copies so far. Errors: those of plans.
+  // Compat mode makes a decision per request, each starting from the tensor itself; a rank that an
+  // earlier one served skips it. Best mode makes a decision per wish, which starts from the
+  // cheapest of the tensor and its copies so far.
+  // Errors: those of the plans; kInvalidInput if a tensor of sequences would be sent and no feed
+  // has its level of detail.
   static Result<Schedule> make(const Program& program, const Requests& requests, PlanStore& store,
                                Executor& executor);
 
@@ -45,7 +48,7 @@ class Schedule {
   GroupTable groups_;
 };
 
-// The shape of a variable with its batch dimension closed.
+// The shape of the whole variable, with the batch size filled in.
 const Shape& full_shape(const Program& program, const Requests& requests, VarId id);
 
 }  // namespace shardwright::program

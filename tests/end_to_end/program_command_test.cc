@@ -155,7 +155,7 @@ TEST_CASE("program command: an open batch dimension takes its size from the comm
   REQUIRE(write_file(run.path("open.json"), program.dump()).ok());
   const CommandOutcome open = run("program apply --json " + run.path("open.json"));
   CHECK(open.status == 2);
-  CHECK(contains(open.err, "\"x\" has an open batch dimension: give --batch-size"));
+  CHECK(contains(open.err, "\"x\" has an open batch dimension; set the batch size (--batch-size)"));
   CHECK(run("program apply --json --batch-size 8 " + run.path("open.json")).status == 0);
   CHECK(run("program apply --json --batch-size 9999999999999 " + run.path("open.json")).status ==
         2);

@@ -17,7 +17,7 @@ struct Array {
 
 // The box `part` of the array. Precondition: it lies within.
 Array slice(const Array& array, const Part& part);
-// Precondition: shapes agree but for `dim`.
+// Precondition: the shapes differ at most in `dim`.
 Array concat(const Array& low, const Array& high, std::size_t dim);
 bool lies_within(const Part& part, const Shape& shape);
 // Calls visit(flat index in an array of `shape`) for the elements of `part`, in row-major order.

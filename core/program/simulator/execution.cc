@@ -65,7 +65,7 @@ bool Execution::run() {
     if (own.step() == nullptr) continue;
     simulation_.hangs = true;
     simulation_.groups_disagree = is_collective(own.step()->kind);
-    return fail(own, "waits for ever at step " + std::to_string(own.next));
+    return fail(own, "waits forever at step " + std::to_string(own.next));
   }
   return true;
 }
@@ -113,7 +113,7 @@ bool Execution::cut(SimulatedRank& own, const Step& step) {
 
 bool Execution::join_pieces(SimulatedRank& own, const Step& step) {
   if (own.pieces.size() != step.parts.size()) {
-    return fail(own, "joins pieces that it does not have");
+    return fail(own, "joins another number of pieces than it has");
   }
   std::vector<Part> boxes;
   std::vector<Array> arrays;
@@ -138,7 +138,7 @@ std::optional<bool> Execution::send(SimulatedRank& own, const Step& step) {
     simulation_.sends_to_itself = true;
     return fail(own, "sends to itself");
   }
-  if (step.src != own.rank) return fail(own, "sends in another's name");
+  if (step.src != own.rank) return fail(own, "sends on behalf of another rank");
   SimulatedRank* const to = find(step.dst);
   const Step* const theirs = to == nullptr ? nullptr : to->step();
   if (theirs == nullptr || theirs->kind != StepKind::kRecv || theirs->src != own.rank) {
@@ -202,7 +202,7 @@ bool Execution::run_collective(const std::vector<SimulatedRank*>& members) {
   return true;
 }
 
-// Gives member `index` its piece of the reduction or of everybody's tensor.
+// Gives member `index` its piece: of the reduction, or of every member's tensor.
 bool Execution::scatter(SimulatedRank& own, const Step& step, const std::vector<Array>& shared,
                         std::size_t index) {
   const auto dim = static_cast<std::size_t>(step.dim < 0 ? 0 : step.dim);

@@ -1,4 +1,4 @@
-// Runs the steps of all ranks until all are done, one fails, or all wait.
+// Runs the steps of all ranks until all are done, one fails, or all are waiting.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ struct SimulatedRank {
   }
 };
 
-// Private members that return a bool return false if the plan cannot go on, and note the problem.
-// Those that return an optional are empty if the rank has to wait.
+// Runs the steps of all ranks. Private members that return a bool record the problem and return
+// false if the plan fails; those that return an optional return none if the rank has to wait.
 // Thread safety: one thread at a time.
 class Execution {
  public:
@@ -39,7 +39,7 @@ class Execution {
 
   // Runs until no rank can go on. Returns true if all are done.
   bool run();
-  // Notes the first problem. Returns false.
+  // Records the problem if it is the first. Returns false.
   bool fail(const SimulatedRank& rank, const std::string& what);
   const Simulation& result() const { return simulation_; }
 

@@ -1,4 +1,4 @@
-// Executes a reshard plan on integer arrays, every rank of it: the oracle of every planner.
+// Executes a reshard plan on integer arrays. Every planner is tested against it.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace shardwright::program {
 
-// `problem` is empty exactly if every target rank ends with its part and no rank waits forever.
-// Otherwise it says in a sentence what went wrong first.
+// `problem` is empty if and only if every target rank ends with its part and no rank waits forever.
+// Otherwise it is a sentence about the first failure.
 // Thread safety: a value.
 struct Simulation {
   std::string problem;
-  bool hangs = false;  // a rank waits for a partner that never comes
+  bool hangs = false;  // a rank waits for a partner that never arrives
   bool sends_to_itself = false;
   bool groups_disagree = false;  // a member of a collective is absent or names another group
 
@@ -22,7 +22,7 @@ struct Simulation {
 
 // Starts from a tensor of the shape as `source` places it, runs the plan with sends that wait for
 // their receiver, and compares every rank of `target` with its part. Knows nothing of how plans are
-// made. O(ranks x elements x steps) time.
+// made. O(ranks * elements * steps) time.
 // Preconditions: check(source), check(target) hold for the shape.
 Simulation simulate(const Shape& shape, const DistAttr& source, const DistAttr& target,
                     const ReshardPlan& plan);

@@ -7,7 +7,7 @@
 namespace shardwright::program {
 namespace {
 
-// The number of a rank among those that hold terms of the same elements.
+// The index of a rank among those that hold terms of the same elements.
 std::int64_t term_of(const DistAttr& attr, std::size_t position) {
   std::int64_t term = 0;
   for (std::size_t axis = 0; axis < attr.partial.size(); ++axis) {
@@ -57,8 +57,8 @@ std::int64_t TensorValues::noise(std::size_t flat, std::int64_t member) const {
                                    1000);
 }
 
-// The terms of an element add up to its value times the divisor of averages. If the maximum counts,
-// one of them is the value and the others are less.
+// The terms of an element add up to its value times the divisor of averages. For a maximum, one
+// term is the value and the others are smaller.
 std::int64_t TensorValues::term(std::size_t flat, std::int64_t member) const {
   const std::int64_t count = num_terms(source_);
   if (takes_maximum(source_)) {

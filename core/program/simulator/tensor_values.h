@@ -1,4 +1,4 @@
-// The numbers in a simulated tensor, and how partial placements hide them.
+// The values of a simulated tensor, and the terms that ranks of a partial placement hold.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,15 @@
 
 namespace shardwright::program {
 
-// Every element has its own value. Ranks of a partial placement hold random terms that reduce to
-// it. All values are multiples of the number of ranks that averages divide by, so averages are
+// Every element has a value of its own. Ranks of a partial placement hold pseudo-random terms that
+// reduce to it. All values are multiples of the number that averages divide by, so averages are
 // exact.
 // Thread safety: immutable; refers to its arguments.
 class TensorValues {
  public:
   TensorValues(const Shape& shape, const DistAttr& source);
 
-  // Of an element, by its flat index in the whole tensor.
+  // The value of the element with this flat index in the whole tensor.
   std::int64_t value(std::size_t flat) const {
     return (static_cast<std::int64_t>(flat) + 1) * scale_;
   }
@@ -33,11 +33,11 @@ class TensorValues {
   std::int64_t scale_;
 };
 
-// How many ranks hold terms of the same element: 1 unless the placement is partial.
+// The number of ranks that hold terms of one element: 1 unless the placement is partial.
 std::int64_t num_terms(const DistAttr& attr);
 // What the sum of the terms must be divided by.
 std::int64_t average_divisor(const DistAttr& attr);
-// Returns true if the largest term counts, instead of the sum.
+// Returns true if the terms reduce to their maximum instead of their sum.
 bool takes_maximum(const DistAttr& attr);
 
 }  // namespace shardwright::program

@@ -15,8 +15,8 @@ std::vector<LocalTensor> CollectiveEmitter::gather(const Step& step, const Local
   if (compat_) {
     const auto known = gathered_.find(key);
     if (known != gathered_.end()) {
-      // Remembered pieces are joined if the whole is wanted. A remembered whole serves for pieces:
-      // a concat would only join them again.
+      // Cached pieces are joined if the step wants the whole. A cached whole is returned even if
+      // the step wants pieces, because Emitter::concat would only join them again.
       if (step.need_split || known->second.size() == 1) return known->second;
       return {ops_.join(known->second, 0)};
     }
@@ -50,7 +50,7 @@ LocalTensor CollectiveEmitter::concat_gather(const Step& step, const LocalTensor
   return compat_ ? whole : to_bool(whole);
 }
 
-// A sum of booleans counts; casting the count back says whether any was true.
+// The sum of booleans is a count, and casting it back gives their logical or.
 LocalTensor CollectiveEmitter::all_reduce(const Step& step, const LocalTensor& input) {
   const bool is_max = step.reduction == Reduction::kMax;
   const LocalTensor sent = from_bool(input);

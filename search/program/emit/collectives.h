@@ -1,4 +1,4 @@
-// Collectives: one operator in which all ranks of a group take part, and what surrounds it.
+// Inserts collectives, and the casts and transposes around them.
 #pragma once
 
 #include <map>
@@ -11,18 +11,17 @@
 
 namespace shardwright::program {
 
-// Paddle's collectives have no booleans, so these travel as integers. Most of them split or join
-// dimension 0 only, so other dimensions are moved there and back.
+// Paddle's collectives do not support booleans, so these are sent as 64-bit integers. Most of them
+// split or join dimension 0 only, so other dimensions are swapped with it before and after.
 // Thread safety: one thread at a time. Refers to its arguments.
 class CollectiveEmitter {
  public:
-  // In compat mode gathers are remembered per tensor, as Paddle's Resharder does.
+  // In compat mode, gathers are cached per tensor and group, as in Paddle's Resharder.
   CollectiveEmitter(OpBuilder& ops, const GroupTable& groups, bool compat)
       : ops_(ops), groups_(groups), compat_(compat) {}
 
-  // Returns the gathered tensor, or its pieces if the step needs them.
+  // Returns the gathered tensor, or its pieces if Step::need_split is set.
   std::vector<LocalTensor> gather(const Step& step, const LocalTensor& input);
-  // Each returns its result.
   LocalTensor concat_gather(const Step& step, const LocalTensor& input);
   LocalTensor all_reduce(const Step& step, const LocalTensor& input);
   LocalTensor reduce_scatter(const Step& step, const LocalTensor& input);

@@ -5,7 +5,7 @@
 namespace shardwright::program {
 namespace {
 
-// The dimension in which all parts lie in a row, lowest first. Empty if there is none.
+// The dimension along which all parts are adjacent, in ascending order. Empty if there is none.
 std::optional<std::size_t> row_dim(const std::vector<Part>& parts) {
   std::optional<std::size_t> row;
   Part so_far = parts.front();
@@ -91,10 +91,10 @@ void Emitter::keep(const Step& step) {
   pieces_.push_back(step.local.empty() ? current_ : cut_box(step.local));
 }
 
-// One operator joins parts that lie in a row; Paddle's Resharder always joins two by two.
+// Joins adjacent parts with one operator. Paddle's Resharder always joins two at a time.
 void Emitter::concat(const Step& step) {
   if (pieces_.size() < step.parts.size()) {
-    current_ = pieces_.front();  // a remembered gather has joined them already
+    current_ = pieces_.front();  // a cached gather has joined them already
   } else if (const auto dim = compat_ ? std::nullopt : row_dim(step.parts)) {
     current_ = ops_.join(pieces_, *dim);
   } else {

@@ -15,12 +15,12 @@
 
 namespace shardwright::program {
 
-// Carries the tensor at hand, and the pieces for the next concat, from step to step.
+// Keeps the current tensor, and the pieces for the next concat, from step to step.
 // Thread safety: one thread at a time. Refers to its arguments.
 class Emitter {
  public:
-  // In compat mode gathers, sends and receives are remembered per tensor, and concats join two by
-  // two, as in Paddle's Resharder. Generated names skip the names in `taken`.
+  // In compat mode, gathers, sends and receives are cached per tensor, and concats join two pieces
+  // at a time, as in Paddle's Resharder. Generated names skip the names in `taken`.
   Emitter(EditLog& log, const GroupTable& groups, const std::unordered_set<std::string>& taken,
           bool compat)
       : ops_(log, taken),
@@ -28,12 +28,12 @@ class Emitter {
         messages_(ops_, groups, compat),
         compat_(compat) {}
 
-  // Returns the variable that holds the result. Empty if the steps leave none: a rank that only
-  // sends.
+  // Returns the variable that holds the result. Empty if there is no result, as for a rank that
+  // only sends.
   std::optional<VarId> emit(const EmitSite& site, const std::vector<Step>& steps);
 
-  // The last operator that the last emit() inserted after its anchor; the anchor if it inserted
-  // none. Precondition: its site had `into`.
+  // The last operator that the previous emit() inserted, or its anchor if it inserted none.
+  // Precondition: its site had `into`.
   OpId last() const { return ops_.last(); }
 
  private:
@@ -53,7 +53,7 @@ class Emitter {
   LocalTensor current_;
   std::vector<LocalTensor> pieces_;
   bool has_result_ = false;
-  bool receives_result_ = false;  // the only message brings the result
+  bool receives_result_ = false;  // the only received message is the result
 };
 
 }  // namespace shardwright::program

@@ -1,4 +1,4 @@
-// Process groups, numbered in the order in which planning first names them.
+// Process groups, numbered in the order in which plans first use them.
 #pragma once
 
 #include <map>
@@ -10,8 +10,8 @@
 
 namespace shardwright::program {
 
-// One numbering for all ranks: it is filled by a single pass over plans in program order, before
-// any rank emits operators.
+// One numbering for all ranks. It is filled by a single pass over the plans in program order,
+// before any rank emits operators.
 // Thread safety: const members may be called from any thread.
 class GroupTable {
  public:

@@ -4,7 +4,7 @@ namespace shardwright::program {
 
 void MessageEmitter::send(const Step& step, const LocalTensor& input) {
   const EmitSite& site = ops_.site();
-  if (remembers() && !sent_.try_emplace({site.source_key, step.dst}, true).second) return;
+  if (caches() && !sent_.try_emplace({site.source_key, step.dst}, true).second) return;
   LocalTensor tensor = input;
   if (!step.local.empty()) {
     tensor = ops_.cut_box(tensor, step.local, ops_.new_name(site.base_name + "@RESHARD"));
@@ -15,7 +15,7 @@ void MessageEmitter::send(const Step& step, const LocalTensor& input) {
 }
 
 LocalTensor MessageEmitter::receive(const Step& step, bool is_result) {
-  if (!remembers()) return receive_new(step, is_result);
+  if (!caches()) return receive_new(step, is_result);
   const auto key = std::make_pair(ops_.site().source_key, step.src);
   const auto known = received_.find(key);
   if (known != received_.end()) return known->second;
@@ -28,8 +28,8 @@ LocalTensor MessageEmitter::receive_new(const Step& step, bool is_result) {
   const EmitSite& site = ops_.site();
   const Shape shape = shape_of(step.part);
   const DataType type = site.is_bool() ? DataType::kInt64 : site.type;
-  // Paddle's Resharder does not reset the level of detail of booleans that it received.
-  const bool resets = site.lod_feed.valid() && !(site.is_bool() && remembers());
+  // Paddle's Resharder does not restore the level of detail of received booleans.
+  const bool resets = site.lod_feed.valid() && !(site.is_bool() && caches());
   const bool into = is_result && !site.is_bool();
   const LocalTensor result{site.into, shape};
   LocalTensor tensor =

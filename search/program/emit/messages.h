@@ -1,4 +1,4 @@
-// Messages between two ranks.
+// Inserts messages between two ranks.
 #pragma once
 
 #include <map>
@@ -10,21 +10,21 @@
 
 namespace shardwright::program {
 
-// Booleans travel as integers: Paddle's send and receive do not have them.
+// Paddle's send and receive do not support booleans, so these are sent as 64-bit integers.
 // Thread safety: one thread at a time. Refers to its arguments.
 class MessageEmitter {
  public:
-  // In compat mode messages for inputs are remembered per tensor and partner, as Paddle's Resharder
-  // does: what was sent or received before is not sent again.
+  // In compat mode, messages for inputs are cached per tensor and partner, as in Paddle's
+  // Resharder: what was sent or received before is not sent again.
   MessageEmitter(OpBuilder& ops, const GroupTable& groups, bool compat)
       : ops_(ops), groups_(groups), compat_(compat) {}
 
   void send(const Step& step, const LocalTensor& input);
-  // `is_result`: what is received is the result of the plan.
+  // `is_result`: the received tensor is the result of the plan.
   LocalTensor receive(const Step& step, bool is_result);
 
  private:
-  bool remembers() const { return compat_ && !ops_.site().into.valid(); }
+  bool caches() const { return compat_ && !ops_.site().into.valid(); }
   LocalTensor receive_new(const Step& step, bool is_result);
 
   OpBuilder& ops_;

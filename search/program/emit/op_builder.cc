@@ -97,7 +97,8 @@ LocalTensor OpBuilder::join(const std::vector<LocalTensor>& tensors, std::size_t
   return output;
 }
 
-// Prefers an assign, then a split into equal pieces, as Paddle's Resharder does.
+// Uses an assign for the whole tensor, a split if equal pieces suffice, and otherwise a slice, as
+// Paddle's Resharder does.
 LocalTensor OpBuilder::cut_box(const LocalTensor& tensor, const Part& part,
                                const std::string& name) {
   const Shape shape = shape_of(part);

@@ -1,4 +1,4 @@
-// Inserts operators into the edit log of one rank.
+// Inserts single operators into the edit log of one rank.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@
 
 namespace shardwright::program {
 
-// Where operators go and what they start from.
+// Where operators are inserted, and the tensor that they start from.
 struct EmitSite {
   OpId anchor;                   // operators go before it, or after it if `into` is valid
-  VarId source;                  // what the rank holds; invalid if it holds nothing
+  VarId source;                  // what this rank holds; invalid if it holds nothing
   VarId into;                    // the variable for the result; invalid for a new one
-  std::uint64_t source_key = 0;  // equal for equal contents: the key of caches
-  std::string base_name;         // of the tensor
+  std::uint64_t source_key = 0;  // the key of caches: equal for equal contents
+  std::string base_name;         // of the tensor, for generated names
   Shape local_shape;             // of the source on this rank
   DataType type = DataType::kFloat32;
   std::int32_t lod_level = 0;
-  VarId lod_feed;  // from which received tensors take their level of detail, if that is not 0
+  VarId lod_feed;  // received tensors take their level of detail from it; invalid if they need none
   OpRole role = OpRole::kForward;
   BlockId block{0};
 
@@ -37,18 +37,18 @@ struct LocalTensor {
   Shape shape;
 };
 
-// The operators that all emitters are made of. Each member inserts its operators at the current
-// site and returns the variable that they write.
+// The operators that emitters combine. Each member inserts its operators at the current site and
+// returns the variable that they write.
 // Thread safety: one thread at a time.
 class OpBuilder {
  public:
   OpBuilder(EditLog& log, const std::unordered_set<std::string>& taken)
       : log_(log), names_(taken) {}
 
-  // Starts at a site, which must outlive its use.
+  // Sets the current site, which must outlive its use.
   void begin(const EmitSite& site);
   const EmitSite& site() const { return *site_; }
-  // The operator inserted last; the anchor if there is none. Precondition: the site has `into`.
+  // The operator that was inserted last, or the anchor. Precondition: the site has `into`.
   OpId last() const { return *after_; }
 
   std::string new_name(const std::string& key) { return names_.make(key); }
@@ -67,7 +67,7 @@ class OpBuilder {
   std::vector<LocalTensor> split(const LocalTensor& tensor, std::size_t dim, std::int64_t count,
                                  const std::string& key);
   LocalTensor join(const std::vector<LocalTensor>& tensors, std::size_t dim);
-  // A box of the tensor. `name` is the name of the result if the operator writes only one variable.
+  // Cuts a box out of the tensor. The result is called `name` unless it is one output of several.
   LocalTensor cut_box(const LocalTensor& tensor, const Part& part, const std::string& name);
   // Swaps dimensions `dim` and 0.
   LocalTensor swap_with_first(const LocalTensor& tensor, std::size_t dim);

@@ -1,4 +1,4 @@
-// Where a walk through a program stands: the control flow around it, and what was written before.
+// The state of a walk through a program: the enclosing control flow, and what was written so far.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ class ControlFlow {
   explicit ControlFlow(const Program& program)
       : program_(program), epochs_(program.var_capacity(), 0) {}
 
-  // The number of writes to a variable so far: two reads see the same value if it is equal.
+  // The number of writes to a variable so far. Two reads with equal epochs see the same value.
   std::uint32_t epoch(VarId var) const { return epochs_[var.index()]; }
   void write(VarId var) { ++epochs_[var.index()]; }
 
-  // Enters and leaves the block that an operator runs. What the block writes has another value
-  // inside it, and another one afterwards. O(operators of the block).
+  // Enters and leaves the block that an operator runs. Variables that the block writes get a new
+  // epoch inside it, and another one after it. O(operators of the block).
   void enter(OpId op);
   void leave();
 
-  // Where operators for a consumer go: before the outermost control flow around it that does not
-  // write the variable.
+  // Operators that serve a consumer go before this operator: the outermost control flow around the
+  // consumer whose block does not write the variable, or the consumer itself.
   OpId anchor_of(OpId consumer, VarId var) const;
 
  private:

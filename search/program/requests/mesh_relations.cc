@@ -20,7 +20,7 @@ MeshRelations::MeshRelations(const Program& program) {
     return mesh.size() < all.size();
   });
   for (const ProcessMesh& mesh : meshes)
-    is_known_.push_back(!has_parts || mesh.size() < all.size());
+    is_union_.push_back(has_parts && mesh.size() == all.size());
   parts_.resize(meshes.size());
   for (std::size_t i = 0; i < meshes.size(); ++i)
     find_parts(program, i);
@@ -30,7 +30,7 @@ void MeshRelations::find_parts(const Program& program, std::size_t mesh) {
   const std::vector<ProcessMesh>& meshes = program.meshes();
   std::vector<MeshId>& parts = parts_[mesh];
   for (std::size_t i = 0; i < meshes.size(); ++i) {
-    if (canonical_[i] != MeshId(i) || !is_known_[i]) continue;
+    if (canonical_[i] != MeshId(i) || is_union_[i]) continue;
     if (meshes[i].size() < meshes[mesh].size() && is_subset(meshes[i], meshes[mesh])) {
       parts.push_back(MeshId(i));
     }

@@ -15,17 +15,17 @@ class MeshRelations {
 
   // Equal meshes have one canonical id.
   MeshId canonical(MeshId mesh) const { return canonical_[mesh.index()]; }
-  // Returns false for the mesh of all ranks in a program that also has smaller ones: a tensor on it
-  // is a tensor on a union of meshes.
-  bool is_known(MeshId mesh) const { return is_known_[mesh.index()]; }
-  // The smaller known meshes within this one. Empty unless they cover it.
+  // Returns true for the mesh of all ranks if the program also has smaller ones. A tensor on it is
+  // taken as a tensor on a union of meshes.
+  bool is_union(MeshId mesh) const { return is_union_[mesh.index()]; }
+  // The smaller meshes within this one that are no unions. Empty unless they cover it.
   const std::vector<MeshId>& parts(MeshId mesh) const { return parts_[mesh.index()]; }
 
  private:
   void find_parts(const Program& program, std::size_t mesh);
 
   std::vector<MeshId> canonical_;
-  std::vector<bool> is_known_;
+  std::vector<bool> is_union_;
   std::vector<std::vector<MeshId>> parts_;
 };
 

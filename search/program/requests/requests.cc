@@ -66,7 +66,7 @@ class RequestWalk {
   Result<Requests> run() {
     SHARDWRIGHT_RETURN_IF_ERROR(scan_variables(program_, batch_size_, found_));
     visited_.resize(program_.num_blocks(), false);
-    // A block that no operator runs is walked by itself.
+    // Blocks that no operator runs are walked too.
     for (std::size_t i = 0; i < program_.num_blocks(); ++i) {
       if (!visited_[i]) SHARDWRIGHT_RETURN_IF_ERROR(walk(BlockId(i)));
     }
@@ -103,8 +103,8 @@ class RequestWalk {
     return status;
   }
 
-  // In the order of their names, as Paddle's Resharder visits them; equal names in the order of the
-  // list.
+  // Visits inputs in the order of their names, as Paddle's Resharder does; inputs with equal names
+  // in the order of the list.
   Status look_at_inputs(OpId id, const Operation& op) {
     order_.clear();
     for (const Argument& input : op.inputs)
@@ -132,7 +132,7 @@ class RequestWalk {
     const MeshId op_mesh = meshes_.canonical(op.mesh);
     const bool same_mapping = var.dims_mapping == input.dims_mapping && var.partial.empty();
     if (tensor_mesh == op_mesh && same_mapping) return {};
-    const bool is_union = !meshes_.is_known(tensor_mesh);
+    const bool is_union = meshes_.is_union(tensor_mesh);
     if (is_union && !is_replicated(var.dims_mapping)) {
       return invalid_input("/vars/" + std::to_string(input.var.value()) + "/dims_mapping",
                            "a tensor on a union of meshes must be replicated");
@@ -202,7 +202,7 @@ class RequestWalk {
       if (var.dims_mapping != output.dims_mapping) {
         return invalid_input(
             "/ops/" + std::to_string(id.value()) + "/outputs/" + std::to_string(i),
-            "\"" + var.name + "\" must be placed as its tensor is, by the same mapping");
+            "the mapping of output \"" + var.name + "\" must be that of its tensor");
       }
       if (meshes_.canonical(var.mesh) == meshes_.canonical(op.mesh)) continue;
       found_.outputs.push_back({id, output.var});

@@ -6,7 +6,7 @@
 namespace shardwright::program {
 namespace {
 
-// Closes an open batch dimension, and turns the share of a local variable into the whole shape.
+// Fills in the batch size, and scales the shape of one rank's part to that of the whole tensor.
 Status complete_shape(const Program& program, VarId id, std::optional<std::int64_t> batch_size,
                       Shape& completed) {
   const Variable& var = program.var(id);
@@ -14,8 +14,9 @@ Status complete_shape(const Program& program, VarId id, std::optional<std::int64
   if (!is_open && !var.is_local) return {};
   const std::string where = "/vars/" + std::to_string(id.value());
   if (is_open && !batch_size) {
-    return invalid_input(where,
-                         "\"" + var.name + "\" has an open batch dimension: give --batch-size");
+    return invalid_input(
+        where,
+        "\"" + var.name + "\" has an open batch dimension; set the batch size (--batch-size)");
   }
   const DistAttr attr = program.placement(id);
   Shape shape = var.shape;

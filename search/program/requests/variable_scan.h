@@ -1,4 +1,4 @@
-// What planning needs to know of all variables of a program.
+// Collects what planning needs to know about the variables of a program.
 #pragma once
 
 #include <cstdint>

@@ -2,21 +2,20 @@
 
 #include <algorithm>
 #include <limits>
-#include <unordered_map>
 #include <utility>
 
-#include "core/program/simulator/array.h"
+#include "search/program/tensor/compat_checks.h"
 #include "search/program/tensor/compat_planner.h"
 #include "search/program/tensor/move_parts.h"
 
 namespace shardwright::program {
 namespace {
 
-// A placement on the way, what it takes to get there or from there, in mesh steps.
+// A placement between source and target, with the mesh steps to it or from it.
 struct Waypoint {
   DistAttr attr;
   std::vector<MeshStep> steps;
-  double us = 0;
+  double us = 0;  // of the steps, for the slowest rank
 };
 
 class Planner {
@@ -35,7 +34,7 @@ class Planner {
       return std::move(best_);
     }
     collectives();
-    as_upstream();
+    try_compat_plan();
     const std::vector<Waypoint> departures = departures_from_source();
     const std::vector<Waypoint> arrivals = arrivals_at_target();
     for (const Waypoint& departure : departures) {
@@ -59,18 +58,21 @@ class Planner {
     best_.chain = std::move(chain);
   }
 
-  // What upstream does, one gather over several axes at once, whole parts to another mesh or, where
-  // something is due, steps along axes, where that is right.
-  void as_upstream() {
+  // Paddle's plan, if it is correct: one gather over several axes at once, whole parts sent to
+  // another mesh, or, for partial tensors, steps along axes.
+  void try_compat_plan() {
     const bool is_partial = source_.has_partial() || target_.has_partial();
     const bool same_ranks = source_.mesh.ids() == target_.mesh.ids();
-    const std::vector<Rank>& others = target_.mesh.ids();
-    const bool apart = std::none_of(others.begin(), others.end(),
-                                    [&](Rank rank) { return source_.mesh.contains(rank); });
-    if (!is_partial && !same_ranks && !apart) return;
+    const std::vector<Rank>& receivers = target_.mesh.ids();
+    const bool disjoint = std::none_of(receivers.begin(), receivers.end(),
+                                       [&](Rank rank) { return source_.mesh.contains(rank); });
+    if (!is_partial && !same_ranks && !disjoint) return;
     Result<ReshardPlan> plan = plan_compat(shape_, source_, target_);
     if (!plan.ok()) return;
-    if (!is_partial && !(same_ranks ? is_sound(*plan) : all_join(*plan))) return;
+    if (!is_partial && !(same_ranks ? gathers_correctly(*plan, shape_, source_, target_)
+                                    : joins_all_parts(*plan))) {
+      return;
+    }
     const double us = plan_us(cluster_, shape_, type_, source_, *plan);
     if (us >= best_.us) return;
     best_.us = us;
@@ -78,64 +80,7 @@ class Planner {
     best_.chain.reset();
   }
 
-  // Whether every group holds who names it, all members name the same, and ranks that gather
-  // nothing have what they cut.
-  bool is_sound(const ReshardPlan& plan) const {
-    std::unordered_map<Rank, const std::vector<Rank>*> groups;
-    for (const auto& [rank, steps] : plan.ranks) {
-      const Step& first = steps.front();
-      if (is_collective(first.kind)) {
-        if (first.kind == StepKind::kAllGather && !first.need_split && !stacks_up(rank, first)) {
-          return false;
-        }
-        groups.emplace(rank, &first.group);
-        continue;
-      }
-      const std::size_t position = *source_.mesh.position_of(rank);
-      const Part held = part_at(shape_, source_, position);
-      const Part wanted = part_at(shape_, target_, *target_.mesh.position_of(rank));
-      if (first.part != relative(wanted, held)) return false;
-      if (!lies_within(first.part, shape_of(held))) return false;
-    }
-    for (const auto& [rank, group] : groups) {
-      if (std::find(group->begin(), group->end(), rank) == group->end()) return false;
-      for (const Rank member : *group) {
-        const auto other = groups.find(member);
-        if (other == groups.end() || *other->second != *group) return false;
-      }
-    }
-    return true;
-  }
-
-  static bool all_join(const ReshardPlan& plan) {
-    for (const auto& [rank, steps] : plan.ranks) {
-      for (const Step& step : steps) {
-        std::vector<Part> boxes;
-        for (const Part& part : step.parts)
-          absorb(boxes, part, [](std::size_t, const Join&) {});
-        if (boxes.size() > 1) return false;
-      }
-    }
-    return true;
-  }
-
-  // Whether the members' parts, one below the other along dimension 0, are what the rank wants.
-  bool stacks_up(Rank rank, const Step& gather) const {
-    std::optional<Part> stack;
-    for (const Rank member : gather.group) {
-      const Part part = part_at(shape_, source_, *source_.mesh.position_of(member));
-      if (!stack) {
-        stack = part;
-        continue;
-      }
-      const std::optional<Join> fit = join(*stack, part);
-      if (!fit || fit->dim != 0 || !fit->first_is_lower) return false;
-      stack = fit->joined;
-    }
-    return stack == part_at(shape_, target_, *target_.mesh.position_of(rank));
-  }
-
-  // A chain on the mesh of both, if there is one.
+  // The cheapest chain between two placements on one mesh, if there is one.
   std::optional<Waypoint> chained(const DistAttr& from, const DistAttr& to,
                                   const DistAttr& waypoint) const {
     const MeshCosts costs(cluster_, from.mesh, shape_, type_);
@@ -146,7 +91,7 @@ class Planner {
     return timed({waypoint, std::move(chain->steps), 0}, from, to);
   }
 
-  // With the time of the steps between two placements on one mesh.
+  // Fills in the time of the steps between two placements on one mesh.
   Waypoint timed(Waypoint waypoint, const DistAttr& from, const DistAttr& to) const {
     ReshardPlan plan;
     append(waypoint.steps, from, to, plan);
@@ -154,7 +99,7 @@ class Planner {
     return waypoint;
   }
 
-  // Placements on the source mesh from which messages may start.
+  // Placements on the source mesh from which messages may start, with the steps from the source.
   std::vector<Waypoint> departures_from_source() const {
     std::vector<Waypoint> result;
     DistAttr attr = source_;
@@ -193,13 +138,13 @@ class Planner {
     attr.partial.clear();
     for (std::size_t dim = 0; dim < shape_.size(); ++dim) {
       const MeshPlacement::Axes& axes = chain->end.dims[dim];
-      if (axes.size() > 1) return std::nullopt;  // no mapping says that
+      if (axes.size() > 1) return std::nullopt;  // a mapping has one axis per dimension
       attr.dims_mapping[dim] = axes.empty() ? std::int8_t{-1} : static_cast<std::int8_t>(axes[0]);
     }
     return timed({attr, std::move(chain->steps), 0}, source_, attr);
   }
 
-  // Placements on the target mesh where messages may end, and the way on to the target.
+  // Placements on the target mesh where messages may end, with the steps to the target.
   std::vector<Waypoint> arrivals_at_target() const {
     std::vector<Waypoint> result{{target_, {}, 0}};
     if (!splits_evenly(shape_, target_)) return result;
@@ -211,7 +156,7 @@ class Planner {
       consider({target_.mesh, source_.dims_mapping, {}});
       if (source_.has_partial()) consider({target_.mesh, source_.dims_mapping, source_.partial});
     }
-    // More axes split what is replicated along them: less to send, gathers to follow.
+    // Split along axes on which the target is replicated: less is sent, and gathers follow.
     DistAttr all = target_;
     for (std::size_t axis = 0; axis < target_.mesh.axes(); ++axis) {
       const auto& mapping = target_.dims_mapping;
@@ -228,7 +173,7 @@ class Planner {
     return result;
   }
 
-  // The attribute with the first open dimension that allows it split by the axis.
+  // Splits the first unsplit dimension that `axis` divides evenly.
   std::optional<DistAttr> split_along(std::size_t axis, DistAttr attr) const {
     for (std::size_t dim = 0; dim < shape_.size(); ++dim) {
       if (attr.dims_mapping[dim] != -1 || shape_[dim] % attr.mesh.axis_size(axis) != 0) continue;

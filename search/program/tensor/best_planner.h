@@ -1,4 +1,4 @@
-// The cheapest correct way from one placement to another that is known.
+// The cheapest correct plan from one placement to another that is known.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,15 @@ namespace shardwright::program {
 // Thread safety: a value.
 struct BestPlan {
   ReshardPlan plan;
-  double us = 0;
-  std::optional<MeshChain> chain;  // where collectives on one mesh do it all
+  double us = 0;                   // time of the slowest rank
+  std::optional<MeshChain> chain;  // set if the plan consists of collectives on one mesh
 };
 
 // Compares collectives along mesh axes (found by Dijkstra's algorithm over placements), messages
-// from owners to those who want, and both in sequence: reductions first, then messages, then
-// collectives on the target mesh. Defined for every pair that check() accepts, uneven pieces and
-// overlapping meshes included. Deterministic.
+// from ranks that hold a part to ranks that want it, both in sequence (reductions first, then
+// messages, then collectives on the target mesh), and Paddle's plan where it is correct. Supports
+// every pair of placements that check() accepts, including uneven pieces and overlapping meshes.
+// Deterministic.
 BestPlan plan_best(const Cluster& cluster, const Shape& shape, DataType type,
                    const DistAttr& source, const DistAttr& target);
 

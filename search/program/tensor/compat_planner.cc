@@ -13,7 +13,7 @@ Step concat_step(std::vector<Part> parts) {
   return step;
 }
 
-// The first of the boxes that the parts join into.
+// The first box that the parts join into.
 Part first_joined(const std::vector<Part>& parts) {
   std::vector<Part> boxes;
   for (const Part& part : parts)
@@ -28,7 +28,7 @@ Step slice_step(const Part& target, const Part& joined) {
   return step;
 }
 
-// Ranks that hold the same part, and which of them has sent already.
+// Ranks that hold the same part, and how many of them have sent it already.
 struct Owners {
   Part part;
   std::vector<Rank> ranks;
@@ -56,7 +56,7 @@ ReshardPlan send_parts(const Shape& shape, const DistAttr& source, const DistAtt
     const Rank receiver = target.mesh.ids()[t];
     const Part wanted = part_at(shape, target, t);
     std::vector<Part> received;
-    // In the order of the first owner, which is the order of source ranks that hold a new part.
+    // Parts are in the order of the first source rank that holds each of them.
     for (Owners& owner : owners) {
       if (!overlap(owner.part, wanted)) continue;
       Step step;
@@ -82,7 +82,8 @@ bool all_replicated(const DimsMapping& mapping, std::size_t dims) {
                      [](int axis) { return axis == -1; });
 }
 
-// One rank's sequence within a group that holds every part of the source once.
+// The plan if source and target have the same ranks in the same order. The ranks fall into groups
+// that hold every part of the source once.
 class SameRanks {
  public:
   SameRanks(const Shape& shape, const DistAttr& source, const DistAttr& target)
@@ -135,7 +136,7 @@ class SameRanks {
 };
 
 Error uneven() {
-  return {ErrorCode::kUnsupported, "compat mode needs dimensions that split evenly", "/shape"};
+  return {ErrorCode::kUnsupported, "compat mode requires dimensions that split evenly", "/shape"};
 }
 
 }  // namespace
@@ -145,7 +146,7 @@ std::vector<MeshStep> compat_mesh_steps(const DistAttr& source, const DistAttr& 
   std::vector<MeshStep> steps;
   DimsMapping now = source.dims_mapping;
   const DimsMapping& to = target.dims_mapping;
-  std::size_t differing = now.size();  // one past the highest dimension that differs
+  std::size_t differing = now.size();  // one past the last dimension that differs
   while (differing > 0 && now[differing - 1] == to[differing - 1])
     --differing;
   const auto axis_of = [](int mapped) { return static_cast<std::uint8_t>(mapped); };
@@ -198,8 +199,8 @@ Result<ReshardPlan> plan_compat_output(const Shape& shape, const DistAttr& sourc
   }
   if (!receivers.empty() && receivers.size() != senders.size() &&
       !all_replicated(target.dims_mapping, shape.size())) {
-    return Error{ErrorCode::kUnsupported, "must be replicated to go to another number of ranks",
-                 ""};
+    return Error{ErrorCode::kUnsupported,
+                 "must be replicated to be sent to another number of ranks", ""};
   }
   ReshardPlan plan;
   for (std::size_t i = 0; i < receivers.size(); ++i) {
@@ -221,7 +222,8 @@ Result<ReshardPlan> plan_compat_mesh(const Shape& shape, const DistAttr& source,
   if (!splits_evenly(shape, source) || !splits_evenly(shape, target)) return uneven();
   if (source.mesh.shape() != target.mesh.shape()) {
     return Error{ErrorCode::kUnsupported,
-                 "compat mode moves partial tensors between meshes of one shape only", "/dst/mesh"};
+                 "compat mode moves partial tensors only between meshes of equal shape",
+                 "/dst/mesh"};
   }
   DistAttr there = target;
   there.mesh = source.mesh;
@@ -230,7 +232,7 @@ Result<ReshardPlan> plan_compat_mesh(const Shape& shape, const DistAttr& source,
   append_steps(shape, source.mesh, placement_of(source, axes), placement_of(there, axes),
                compat_mesh_steps(source, there), plan);
   if (source.mesh.ids() == target.mesh.ids()) return plan;
-  // Nobody gives up its tensor before all have sent.
+  // All ranks send before any of them replaces its tensor.
   std::vector<std::pair<Rank, Part>> received;
   for (std::size_t i = 0; i < source.mesh.size(); ++i) {
     Step step;

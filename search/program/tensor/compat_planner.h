@@ -1,4 +1,4 @@
-// The sequences that Paddle's planner chooses, defects included.
+// The steps that Paddle's planner chooses, defects included.
 #pragma once
 
 #include <vector>
@@ -9,25 +9,26 @@
 
 namespace shardwright::program {
 
-// The per-rank sequence of the static planner, or, where partial axes take part, the steps of the
-// functions for meshes of several axes followed by sends rank by rank to another mesh. Where the
-// target has ranks of the source and others, the plan is empty, as upstream.
+// Without partial axes: the sequence of Paddle's static planner for every rank. The plan is empty
+// if the target has some ranks of the source and some others, as in Paddle. With partial axes:
+// plan_compat_mesh().
 // Source: Paddle's static Resharder (the search for a sequence of operators) and its C++ functions.
-// Errors: kUnsupported where a dimension does not split evenly, or a partial tensor changes to a
+// Errors: kUnsupported if a dimension does not split evenly, or if a partial tensor changes to a
 // mesh of another shape.
 Result<ReshardPlan> plan_compat(const Shape& shape, const DistAttr& source, const DistAttr& target);
 
-// The steps along mesh axes whatever the attributes are, then messages. Errors: the same.
+// The steps along mesh axes, then a message from each rank to the one at the same position of the
+// target mesh. Errors: the same.
 Result<ReshardPlan> plan_compat_mesh(const Shape& shape, const DistAttr& source,
                                      const DistAttr& target);
 
-// What follows an operator on the source mesh that wrote a tensor of the target mesh: the i-th rank
-// that lacks it gets it from the i-th of the operator. Errors: kUnsupported where these are not
-// equally many and the tensor is not replicated.
+// Steps after an operator on the source mesh that wrote a tensor of the target mesh: the i-th rank
+// of the target that is not in the source receives from the i-th rank of the source, modulo their
+// number. Errors: kUnsupported if the numbers differ and the tensor is not replicated.
 Result<ReshardPlan> plan_compat_output(const Shape& shape, const DistAttr& source,
                                        const DistAttr& target);
 
-// The steps on one mesh. Precondition: both attributes are on equal meshes.
+// The steps along mesh axes. Precondition: both attributes are on equal meshes.
 std::vector<MeshStep> compat_mesh_steps(const DistAttr& source, const DistAttr& target);
 
 }  // namespace shardwright::program

@@ -21,13 +21,13 @@ double ring_us(const Cluster& cluster, GroupShape group) {
          static_cast<double>(group.machines - 1) * inter_hop(cluster);
 }
 
-// One rank's tensor as its steps go by.
+// The tensor of one rank after some steps, and the time that they took.
 struct Local {
   Shape shape;
   double us = 0;
 };
 
-// The collective of a step and what it makes of the local shape.
+// Adds the time of a collective and updates the local shape.
 void collective(const Cluster& cluster, const Step& step, std::int64_t size, Local& local) {
   const GroupShape group = group_shape(cluster, step.group);
   const double bytes = elements(local.shape) * static_cast<double>(size);
@@ -122,7 +122,7 @@ double all_gather_us(const Cluster& cluster, GroupShape group, double bytes) {
          (n - 1) / n * bytes * beta(cluster, group);
 }
 
-// Source: the same; a ring within one machine, a tree across machines.
+// Source: the same constants; a ring within one machine, a tree across machines.
 double all_reduce_us(const Cluster& cluster, GroupShape group, double bytes) {
   const auto n = static_cast<double>(group.ranks);
   const auto machines = static_cast<double>(group.machines);
@@ -135,7 +135,7 @@ double all_reduce_us(const Cluster& cluster, GroupShape group, double bytes) {
          2 * bytes * beta(cluster, group);
 }
 
-// Source: the same formula, with what is moved.
+// Source: the same formula, for the bytes that move.
 double exchange_us(const Cluster& cluster, GroupShape group, double bytes) {
   return all_gather_us(cluster, group, bytes);
 }
@@ -147,7 +147,7 @@ double send_us(const Cluster& cluster, bool same_machine, double bytes) {
 
 double local_us(const Cluster& cluster, double bytes) { return bytes / cluster.local_bytes_per_us; }
 
-std::int64_t travelling_bytes(DataType type) {
+std::int64_t message_bytes(DataType type) {
   return type == DataType::kBool ? 8 : element_bytes(type);
 }
 
@@ -160,10 +160,57 @@ double plan_us(const Cluster& cluster, const Shape& shape, DataType type, const 
       local.shape = shape_of(part_at(shape, source, *position));
     }
     for (const Step& step : steps)
-      advance(cluster, step, travelling_bytes(type), local);
+      advance(cluster, step, message_bytes(type), local);
     slowest = std::max(slowest, local.us);
   }
   return slowest;
+}
+
+MeshCosts::MeshCosts(const Cluster& cluster, const ProcessMesh& mesh, const Shape& shape,
+                     DataType type)
+    : cluster_(&cluster),
+      mesh_(&mesh),
+      shape_(&shape),
+      element_bytes_(static_cast<double>(message_bytes(type))) {
+  for (std::size_t axis = 0; axis < mesh.axes(); ++axis) {
+    GroupShape worst;
+    for (std::size_t position = 0; position < mesh.size(); ++position) {
+      if (mesh.coordinate(position, axis) != 0) continue;
+      const GroupShape group = group_shape(cluster, group_along(mesh, axis, position));
+      if (group.machines >= worst.machines) worst = group;
+    }
+    groups_.push_back(worst);
+  }
+}
+
+double MeshCosts::step_us(const MeshPlacement& placement, const MeshStep& step) const {
+  const GroupShape group = groups_[step.axis];
+  if (group.ranks == 1) return 0;
+  double bytes = element_bytes_;
+  for (std::size_t dim = 0; dim < shape_->size(); ++dim) {
+    const std::int64_t count = pieces(*mesh_, placement.dims[dim]);
+    bytes *= static_cast<double>(((*shape_)[dim] + count - 1) / count);
+  }
+  const auto n = static_cast<double>(group.ranks);
+  const double rearranging = local_us(*cluster_, bytes);
+  switch (step.kind) {
+    case MeshStep::Kind::kAllGather: {
+      const bool middle = step.from != 0 && step.from + 1U != shape_->size();
+      return all_gather_us(*cluster_, group, n * bytes) + (middle ? n * rearranging : 0);
+    }
+    case MeshStep::Kind::kAllToAll:
+      return exchange_us(*cluster_, group, bytes) + (step.to != 0 ? rearranging : 0) +
+             (step.from != 0 ? rearranging : 0);
+    case MeshStep::Kind::kSplit:
+      return local_us(*cluster_, bytes);
+    case MeshStep::Kind::kAllReduce:
+      return all_reduce_us(*cluster_, group, bytes);
+    case MeshStep::Kind::kReduceScatter:
+      return exchange_us(*cluster_, group, bytes) + (step.to != 0 ? rearranging : 0);
+    case MeshStep::Kind::kToPartial:
+      return local_us(*cluster_, bytes);
+  }
+  return 0;
 }
 
 }  // namespace shardwright::program

@@ -1,4 +1,4 @@
-// What moving a tensor costs, in microseconds.
+// Time to move a tensor, in microseconds.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,11 @@
 
 #include "core/program/dist_attr.h"
 #include "core/program/reshard_plan.h"
+#include "search/program/tensor/placement_state.h"
 
 namespace shardwright::program {
 
-// The machines that ranks run on: rank r on machine r / ranks_per_machine.
+// The machines that ranks run on, and their speed. Rank r is on machine r / ranks_per_machine.
 // Source of the latencies: Paddle's static cost model (ring and tree collectives, NVLink).
 // Thread safety: a value.
 struct Cluster {
@@ -27,27 +28,48 @@ struct Cluster {
   std::int64_t machine_of(Rank rank) const { return rank / ranks_per_machine; }
 };
 
-// Ranks that communicate, as far as costs go.
+// The properties of a group of ranks that costs depend on.
 struct GroupShape {
   std::int64_t ranks = 1;
   std::int64_t machines = 1;
 };
 GroupShape group_shape(const Cluster& cluster, const std::vector<Rank>& group);
 
-// `bytes` is what one member holds: after an all-gather, before the others.
+// `bytes` is what one member holds, after an all-gather and before the other collectives.
 double all_gather_us(const Cluster& cluster, GroupShape group, double bytes);
 double all_reduce_us(const Cluster& cluster, GroupShape group, double bytes);
-// Reduce-scatter and all-to-all: each member keeps one n-th of what it holds and moves the rest.
+// A reduce-scatter or all-to-all: each of n members keeps one n-th of what it holds and moves the
+// rest.
 double exchange_us(const Cluster& cluster, GroupShape group, double bytes);
 double send_us(const Cluster& cluster, bool same_machine, double bytes);
-// Packing or cutting `bytes` on the spot.
+// Copying `bytes` within a rank.
 double local_us(const Cluster& cluster, double bytes);
 
-// Booleans travel as 64-bit integers.
-std::int64_t travelling_bytes(DataType type);
+// Bytes per element in a message. Booleans are sent as 64-bit integers.
+std::int64_t message_bytes(DataType type);
 
-// The time of the slowest rank: every rank does its steps one after the other. O(steps * group).
+// The time of the slowest rank. A rank runs its steps one after the other. O(steps * group size).
 double plan_us(const Cluster& cluster, const Shape& shape, DataType type, const DistAttr& source,
                const ReshardPlan& plan);
+
+// Times of steps along mesh axes, for one tensor. Refers to its arguments.
+// Thread safety: const members may be called from any thread.
+class MeshCosts {
+ public:
+  MeshCosts(const Cluster& cluster, const ProcessMesh& mesh, const Shape& shape, DataType type);
+
+  // Microseconds of a step that starts at `placement`, for the slowest rank.
+  double step_us(const MeshPlacement& placement, const MeshStep& step) const;
+
+  const ProcessMesh& mesh() const { return *mesh_; }
+  const Shape& shape() const { return *shape_; }
+
+ private:
+  const Cluster* cluster_;
+  const ProcessMesh* mesh_;
+  const Shape* shape_;
+  double element_bytes_;
+  std::vector<GroupShape> groups_;  // by axis, the slowest group
+};
 
 }  // namespace shardwright::program

@@ -12,8 +12,8 @@ namespace {
 
 using Kind = MeshStep::Kind;
 
-// A placement as one number: per axis the dimension and its rank among the axes there, or what is
-// due on it.
+// A placement as one number, a byte per axis: the dimension that it splits and its index among the
+// axes that do, or the reduction that is due on it.
 std::uint64_t code_of(const MeshPlacement& placement) {
   std::array<std::uint8_t, kMaxMeshAxes> codes{};
   for (std::size_t axis = 0; axis < codes.size(); ++axis) {
@@ -47,7 +47,7 @@ struct Node {
 
 class Search {
  public:
-  // Without detours, tensors are split only as the target is.
+  // With `detours`, dimensions may also be split in ways that the target does not have.
   Search(const MeshCosts& costs, const MeshPlacement& source, const MeshPlacement* target,
          bool detours)
       : costs_(costs), target_(target), detours_(detours) {
@@ -112,7 +112,7 @@ class Search {
     }
   }
 
-  // Undoes the innermost split of a dimension, where its pieces are equal.
+  // Tries to undo the innermost split of a dimension. Only possible if the pieces are equal.
   void unsplit(std::uint32_t index, const MeshPlacement& placement, std::size_t dim) {
     const std::int64_t size = costs_.shape()[dim];
     if (size % pieces(costs_.mesh(), placement.dims[dim]) != 0) return;
@@ -139,14 +139,14 @@ class Search {
     return costs_.shape()[dim] % count == 0;
   }
 
-  // Whether splitting brings the placement nearer to the target, and can be done.
+  // Returns true if the split can be done and the target has it.
   bool is_wanted(const MeshPlacement& placement, std::uint8_t axis, std::size_t dim) const {
     if (target_ == nullptr) return false;
     const MeshPlacement::Axes& now = placement.dims[dim];
     const MeshPlacement::Axes& wanted = target_->dims[dim];
     if (now.size() >= wanted.size() || wanted[now.size()] != axis) return false;
     if (!std::equal(now.begin(), now.end(), wanted.begin())) return false;
-    // A single uneven split is defined; one within another is not.
+    // Pieces may be uneven if the dimension is split once, but not if it is split again.
     return now.empty() ? true : divides(placement, axis, dim);
   }
 
@@ -171,7 +171,7 @@ class Search {
     queue_.emplace(us, at->second);
   }
 
-  using Entry = std::tuple<double, std::uint32_t>;  // ties by age
+  using Entry = std::tuple<double, std::uint32_t>;  // ties go to the older node
 
   const MeshCosts& costs_;
   const MeshPlacement* target_;
@@ -184,57 +184,10 @@ class Search {
 
 }  // namespace
 
-MeshCosts::MeshCosts(const Cluster& cluster, const ProcessMesh& mesh, const Shape& shape,
-                     DataType type)
-    : cluster_(&cluster),
-      mesh_(&mesh),
-      shape_(&shape),
-      element_bytes_(static_cast<double>(travelling_bytes(type))) {
-  for (std::size_t axis = 0; axis < mesh.axes(); ++axis) {
-    GroupShape worst;
-    for (std::size_t position = 0; position < mesh.size(); ++position) {
-      if (mesh.coordinate(position, axis) != 0) continue;
-      const GroupShape group = group_shape(cluster, group_along(mesh, axis, position));
-      if (group.machines >= worst.machines) worst = group;
-    }
-    groups_.push_back(worst);
-  }
-}
-
-double MeshCosts::step_us(const MeshPlacement& placement, const MeshStep& step) const {
-  const GroupShape group = groups_[step.axis];
-  if (group.ranks == 1) return 0;
-  double bytes = element_bytes_;
-  for (std::size_t dim = 0; dim < shape_->size(); ++dim) {
-    const std::int64_t count = pieces(*mesh_, placement.dims[dim]);
-    bytes *= static_cast<double>(((*shape_)[dim] + count - 1) / count);
-  }
-  const auto n = static_cast<double>(group.ranks);
-  const double rearranging = local_us(*cluster_, bytes);
-  switch (step.kind) {
-    case Kind::kAllGather: {
-      const bool middle = step.from != 0 && step.from + 1U != shape_->size();
-      return all_gather_us(*cluster_, group, n * bytes) + (middle ? n * rearranging : 0);
-    }
-    case Kind::kAllToAll:
-      return exchange_us(*cluster_, group, bytes) + (step.to != 0 ? rearranging : 0) +
-             (step.from != 0 ? rearranging : 0);
-    case Kind::kSplit:
-      return local_us(*cluster_, bytes);
-    case Kind::kAllReduce:
-      return all_reduce_us(*cluster_, group, bytes);
-    case Kind::kReduceScatter:
-      return exchange_us(*cluster_, group, bytes) + (step.to != 0 ? rearranging : 0);
-    case Kind::kToPartial:
-      return local_us(*cluster_, bytes);
-  }
-  return 0;
-}
-
 std::optional<MeshChain> cheapest_chain(const MeshCosts& costs, const MeshPlacement& source,
                                         const MeshPlacement* target) {
   if (target != nullptr) {
-    // Smaller pieces may be worth a split that has to be undone.
+    // A split that is undone later can pay off, because smaller pieces are cheaper to move.
     if (auto chain = Search(costs, source, target, true).run()) return chain;
   }
   return Search(costs, source, target, false).run();

@@ -1,4 +1,4 @@
-// The cheapest sequence of mesh steps between two placements on one mesh.
+// The cheapest chain of steps along mesh axes between two placements on one mesh.
 #pragma once
 
 #include <functional>
@@ -14,34 +14,14 @@ namespace shardwright::program {
 struct MeshChain {
   std::vector<MeshStep> steps;
   MeshPlacement end;
-  double us = 0;
+  double us = 0;  // the sum over the steps
 };
 
-// Costs of one tensor's mesh steps.
-// Thread safety: const members may be called from any thread.
-class MeshCosts {
- public:
-  MeshCosts(const Cluster& cluster, const ProcessMesh& mesh, const Shape& shape, DataType type);
-
-  // Microseconds of a step from `placement`, for the slowest rank.
-  double step_us(const MeshPlacement& placement, const MeshStep& step) const;
-
-  const ProcessMesh& mesh() const { return *mesh_; }
-  const Shape& shape() const { return *shape_; }
-
- private:
-  const Cluster* cluster_;
-  const ProcessMesh* mesh_;
-  const Shape* shape_;
-  double element_bytes_;
-  std::vector<GroupShape> groups_;  // per axis, the costliest
-};
-
-// What is done along axes of one rank is free and left out. Where `target` is null, the chain ends
-// at the cheapest placement without reductions due. Nothing where no chain exists (uneven pieces
-// can be gathered by no collective) or where it lies beyond `kMaxPlacements` placements. Splits
-// that are undone later are tried where the search stays within that. Cost: O(placements * axes *
-// dims), Dijkstra's algorithm.
+// If `target` is null, the chain ends at the nearest placement without reductions due. Empty if
+// there is no chain (no collective gathers uneven pieces), or none within `kMaxPlacements` settled
+// placements. Steps along axes of size 1 cost nothing, and append_steps() leaves them out. First
+// allows splits that are undone later, and then, if that search exceeds the limit, only splits of
+// the target. Dijkstra's algorithm. Cost: O(placements * axes * dims).
 std::optional<MeshChain> cheapest_chain(const MeshCosts& costs, const MeshPlacement& source,
                                         const MeshPlacement* target);
 

@@ -7,13 +7,14 @@
 namespace shardwright::program {
 namespace {
 
-// Axes along which ranks of both placements hold the same terms.
+// An axis of each mesh along which ranks hold the same terms.
 struct TermAxes {
   std::size_t source = 0;
   std::size_t target = 0;
 };
 
-// The axes that are due on the target, each with one of the source, the same one where it fits.
+// Pairs each partial axis of the target with one of the source, if possible the one with its
+// number.
 std::vector<TermAxes> match_terms(const DistAttr& source, const DistAttr& target) {
   std::vector<TermAxes> terms;
   const auto fits = [&](std::size_t axis, std::size_t other) {
@@ -38,7 +39,7 @@ class Mover {
         const DistAttr& target, ReshardPlan& plan)
       : cluster_(cluster),
         shape_(shape),
-        element_bytes_(static_cast<double>(travelling_bytes(type))),
+        element_bytes_(static_cast<double>(message_bytes(type))),
         source_(source),
         target_(target),
         terms_(match_terms(source, target)),
@@ -58,7 +59,8 @@ class Mover {
       inboxes[t].zero = num_elements(inboxes[t].wanted) == 0 || holds_zeros(t);
       if (!inboxes[t].zero) fill(t, inboxes[t]);
     }
-    // Last, because a rank that joins its pieces no longer has the tensor that others want.
+    // Done last, because a rank that has joined its pieces no longer has the tensor that others
+    // want.
     for (std::size_t t = 0; t < inboxes.size(); ++t) {
       close(target_.mesh.ids()[t], inboxes[t]);
     }
@@ -68,7 +70,7 @@ class Mover {
   struct Inbox {
     Part wanted;
     std::vector<Part> parts;
-    std::vector<Step> kept;  // in place of messages; at most one
+    std::vector<Step> kept;  // boxes of the rank's own tensor
     bool zero = false;
     bool messages = false;
   };
@@ -79,8 +81,8 @@ class Mover {
     return plan_.ranks[at->second].second;
   }
 
-  // The ranks of every cell of the grid that the source mapping and the moved terms make, in order
-  // of position.
+  // Lists the owners of every cell, in the order of their positions. Cells form a grid over the
+  // pieces of the source and the terms that move.
   void find_owners() {
     std::size_t cells = 1;
     for (std::size_t dim = 0; dim < shape_.size(); ++dim) {
@@ -198,7 +200,7 @@ class Mover {
       step.kind = StepKind::kZero;
       step.part = inbox.wanted;
     } else if (!inbox.messages && inbox.parts.size() == 1) {
-      // The own tensor, or a box of it: no piece to wait for.
+      // The rank needs its own tensor only, or one box of it.
       drop_keep(rank);
       if (inbox.kept.front().local.empty()) return;
       step.kind = StepKind::kSlice;
@@ -224,7 +226,7 @@ class Mover {
   std::vector<TermAxes> terms_;
   ReshardPlan& plan_;
   std::vector<std::vector<std::size_t>> owners_;
-  std::vector<double> busy_us_;  // by position in the source: with messages so far
+  std::vector<double> busy_us_;  // by position in the source: time of its messages so far
   std::unordered_map<Rank, std::size_t> place_;
   std::unordered_map<Rank, std::size_t> slot_;
 };

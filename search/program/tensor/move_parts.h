@@ -1,19 +1,20 @@
-// Boxes from the ranks that hold them to the ranks that want them, one message each.
+// Messages from ranks that hold a box of a tensor to ranks that want it.
 #pragma once
 
 #include "search/program/tensor/cost_model.h"
 
 namespace shardwright::program {
 
-// Whether every reduction that is due on the source is due alike, along an axis of the same extent,
-// on the target: then the terms move as they are.
+// Returns true if every reduction that is due on the source is also due on the target, along an
+// axis of the same size. The terms then move unchanged.
 bool can_move(const DistAttr& source, const DistAttr& target);
 
-// Every rank of `target` that must hold values gets them from itself or else from an owner: the one
-// that is done soonest with what it has and this. Ranks where the target is a sum and another holds
-// the values get zeros. All ranks take part in messages in one common order, so that sends which
-// wait for their receiver cannot block each other. Precondition: can_move(source, target). Appends
-// to `plan`. O(messages * owners).
+// Appends steps to `plan`. Every rank of `target` takes the boxes that it wants from its own tensor
+// or else from an owner, the one that finishes first with all its messages so far and this one. If
+// the target is a sum along an axis that the source does not have, the rank at coordinate 0 gets
+// the values and the others get zeros. All ranks take part in messages in the same order, so that
+// sends which wait for their receiver cannot block each other.
+// Precondition: can_move(source, target). O(messages * owners).
 void append_moves(const Cluster& cluster, const Shape& shape, DataType type, const DistAttr& source,
                   const DistAttr& target, ReshardPlan& plan);
 

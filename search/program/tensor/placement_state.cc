@@ -5,7 +5,7 @@
 namespace shardwright::program {
 namespace {
 
-// The positions along `axis` through `position`, in the order of the coordinate.
+// The positions that differ from `position` only along `axis`, in the order of that coordinate.
 std::vector<std::size_t> positions_along(const ProcessMesh& mesh, std::size_t axis,
                                          std::size_t position) {
   const auto stride = static_cast<std::size_t>(mesh.stride(axis));
@@ -18,7 +18,7 @@ std::vector<std::size_t> positions_along(const ProcessMesh& mesh, std::size_t ax
   return positions;
 }
 
-// Translates mesh steps for one rank.
+// Translates steps of a mesh into those of one rank.
 class Translator {
  public:
   Translator(const Shape& shape, const ProcessMesh& mesh, std::size_t position,
@@ -84,7 +84,7 @@ class Translator {
   }
 
   void to_partial(const MeshStep& step, const MeshPlacement& before, const MeshPlacement& next) {
-    // Averages and maxima of equal tensors are these tensors.
+    // The average or maximum of equal tensors is that tensor, so ranks keep what they hold.
     if (next.due[step.axis] != Reduction::kSum || mesh_.coordinate(position_, step.axis) == 0)
       return;
     Step zero;
@@ -99,7 +99,7 @@ class Translator {
   std::vector<Step>& out_;
 };
 
-// The products of the last axes, from the whole mesh down to 1.
+// The products of the extents of the last axes, from all axes down to none.
 std::vector<std::int64_t> boundaries(const ProcessMesh& mesh) {
   std::vector<std::int64_t> products{1};
   for (std::size_t axis = mesh.axes(); axis-- > 0;) {
@@ -109,7 +109,7 @@ std::vector<std::int64_t> boundaries(const ProcessMesh& mesh) {
   return products;
 }
 
-// Per axis of `mesh` the fine axes between its boundaries.
+// For each axis of `mesh` the finer axes between its boundaries.
 std::vector<MeshPlacement::Axes> runs(const ProcessMesh& mesh,
                                       const std::vector<std::int64_t>& fine) {
   const std::vector<std::int64_t> coarse = boundaries(mesh);

@@ -1,5 +1,4 @@
-// Placements on a refined mesh, where a dimension may be split by several axes, and the mesh steps
-// between them.
+// Placements on a mesh whose dimensions may be split by several axes, and the steps between them.
 #pragma once
 
 #include <array>
@@ -14,16 +13,16 @@
 
 namespace shardwright::program {
 
-// One operation that all ranks of a mesh do along one axis.
+// One operation that all ranks of a mesh perform along one axis.
 // Thread safety: a value.
 struct MeshStep {
   enum class Kind : std::uint8_t {
-    kAllGather,      // dim `from` is no longer split by axis
-    kAllToAll,       // axis moves from dim `from` to dim `to`
-    kSplit,          // dim `to` is split by axis, locally
-    kAllReduce,      // what was due on axis is done
-    kReduceScatter,  // the same, and dim `to` is split by axis
-    kToPartial       // axis becomes partial: all but coordinate 0 hold zeros
+    kAllGather,      // dimension `from` is no longer split by `axis`
+    kAllToAll,       // `axis` splits dimension `to` instead of `from`
+    kSplit,          // dimension `to` is split by `axis`, without communication
+    kAllReduce,      // the reduction that was due on `axis` is done
+    kReduceScatter,  // the same, and dimension `to` is split by `axis`
+    kToPartial       // `axis` becomes partial; for a sum, all but coordinate 0 hold zeros
   };
   Kind kind = Kind::kSplit;
   std::uint8_t axis = 0;
@@ -34,7 +33,8 @@ struct MeshStep {
 };
 std::string_view to_name(MeshStep::Kind kind);  // "all_gather", "r_to_p", ...
 
-// Which axes split each dimension, outermost first, and what is due on the others.
+// For each dimension the axes that split it, outermost first; for each axis the reduction that is
+// due.
 // Thread safety: a value.
 struct MeshPlacement {
   using Axes = boost::container::static_vector<std::uint8_t, kMaxMeshAxes>;
@@ -44,30 +44,33 @@ struct MeshPlacement {
   friend bool operator==(const MeshPlacement&, const MeshPlacement&) = default;
 };
 
-// Two meshes over the same list of ranks seen as one finer mesh: every axis of either is a run of
-// axes of it.
+// Two meshes over the same list of ranks, seen as one finer mesh. Every axis of either mesh is a
+// run of consecutive axes of the finer one.
 // Thread safety: a value.
 struct Refinement {
   ProcessMesh mesh;
-  std::vector<MeshPlacement::Axes> source_axes;  // per axis of the source mesh
-  std::vector<MeshPlacement::Axes> target_axes;
+  std::vector<MeshPlacement::Axes> source_axes;  // by axis of the source mesh
+  std::vector<MeshPlacement::Axes> target_axes;  // by axis of the target mesh
 };
-// Nothing where the lists of ranks differ or the extents do not divide.
+// Empty if the lists of ranks differ, the extents do not divide, or the finer mesh has too many
+// axes.
 std::optional<Refinement> refine(const ProcessMesh& source, const ProcessMesh& target);
 
 MeshPlacement placement_of(const DistAttr& attr, const std::vector<MeshPlacement::Axes>& axes);
-// Every axis stands for itself.
+// The axes of a mesh that is not refined: each stands for itself.
 std::vector<MeshPlacement::Axes> unrefined(const ProcessMesh& mesh);
 
-// How many pieces a dimension is in.
+// The number of pieces of a dimension that `axes` split.
 std::int64_t pieces(const ProcessMesh& mesh, const MeshPlacement::Axes& axes);
 Part part_at(const Shape& shape, const ProcessMesh& mesh, const MeshPlacement& placement,
              std::size_t position);
 
-// The placement after a step. Precondition: the step can be done.
+// The placement after a step; `becoming` is the reduction that kToPartial makes due. Precondition:
+// the step can be done.
 MeshPlacement after(MeshPlacement placement, const MeshStep& step, Reduction becoming);
 
-// What the steps mean for every rank. `target` says which reductions become due. Appends to `plan`.
+// Appends the steps of every rank to `plan`. `target` says which reductions become due. Steps along
+// axes of size 1 are left out.
 void append_steps(const Shape& shape, const ProcessMesh& mesh, MeshPlacement source,
                   const MeshPlacement& target, const std::vector<MeshStep>& steps,
                   ReshardPlan& plan);
