@@ -1,4 +1,4 @@
-// JSON pointers, with which errors name a place in the input.
+// JSON pointers. Errors name places in the input by them.
 #pragma once
 
 #include <cstddef>

@@ -7,7 +7,7 @@
 namespace shardwright {
 namespace {
 
-// Longer names are cut: every known name is shorter, and the cut bounds the running time.
+// Longer names are cut, which bounds the running time. All known names are shorter.
 constexpr std::size_t kLongest = 64;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }

@@ -10,7 +10,7 @@ namespace shardwright {
 
 enum class StopReason : std::uint8_t { kFinished, kWorkLimit, kTimeLimit, kCancelled };
 
-// In the order of the enumeration. A search that ran to its end was stopped by nothing.
+// In the order of the enumeration. The name is empty for a search that ran to its end.
 inline constexpr std::array<std::string_view, 4> kStopReasonNames{"", "work_limit", "time_limit",
                                                                   "cancelled"};
 

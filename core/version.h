@@ -1,5 +1,4 @@
-// The version of the headers at compile time, and of the library at run time. The two can
-// differ.
+// The version of the headers at compile time, and of the library at run time. The two can differ.
 #pragma once
 
 #include <string_view>

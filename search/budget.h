@@ -1,4 +1,4 @@
-// How much a search may do: counted work, a deadline, a request to stop.
+// Limits of a search: counted work, a deadline, a request to stop.
 #pragma once
 
 #include <chrono>
@@ -10,10 +10,11 @@
 
 namespace shardwright {
 
-// The only clock that a search sees. Work is counted in units that do not depend on machine or
-// thread count; a limit on it strikes at the same point of the same search every time. A deadline
-// or a stop request gives that up.
-// Thread safety: interrupted() may be called from any thread; the rest belongs to the search.
+// The only clock that a search may read. Work is counted in units that do not depend on the machine
+// or the number of threads, so a work limit always stops a search at the same point. A deadline or
+// a stop request does not.
+// Thread safety: interrupted() may be called from any thread; other members belong to the thread of
+// the search.
 class Budget {
  public:
   using Clock = std::chrono::steady_clock;
@@ -22,7 +23,7 @@ class Budget {
   Budget(std::optional<std::uint64_t> work_limit, std::optional<double> time_limit_s,
          std::stop_token stop = {})
       : work_limit_(work_limit), stop_(std::move(stop)) {
-    // Beyond what a clock can count, a limit is none.
+    // A longer limit means no limit, since the clock could not represent its end.
     constexpr double kLongestSeconds = 1e8;
     if (time_limit_s && *time_limit_s < kLongestSeconds) {
       deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
@@ -32,12 +33,13 @@ class Budget {
 
   std::uint64_t work_done() const { return work_done_; }
   void spend(std::uint64_t work) { work_done_ += work; }
-  // Whether counted work is left after `planned` more units.
+  // Returns true if work is left after `planned` more units.
   bool work_left(std::uint64_t planned = 0) const {
     return !work_limit_ || work_done_ + planned < *work_limit_;
   }
 
-  // The deadline has passed or a stop was requested. Reads the clock where there is a deadline.
+  // Returns a reason if the deadline has passed or a stop was requested. Reads the clock only if
+  // there is a deadline.
   std::optional<StopReason> interrupted() const {
     if (stop_.stop_requested()) return StopReason::kCancelled;
     if (deadline_ && Clock::now() >= *deadline_) return StopReason::kTimeLimit;

@@ -1,4 +1,5 @@
-// The main path of every search: propose, evaluate concurrently, take in, feed back.
+// The main path of every search: propose candidates, evaluate them in parallel, take in the
+// results.
 #pragma once
 
 #include <concepts>
@@ -11,9 +12,9 @@
 
 namespace shardwright {
 
-// What a planning domain brings to the exploration. Batches of candidates go through three stages:
-// propose and synchronize run on the thread that called explore(), one at a time and in the order
-// of the batches; evaluate runs on the workers. Several batches can be on their way. Batch n
+// What a planning domain provides for the exploration. Batches of candidates go through three
+// stages: propose and synchronize run on the thread that called explore(), one at a time and in the
+// order of the batches; evaluate runs on the workers. Several batches can be on their way. Batch n
 // occupies slot n % batches_in_flight() from propose to synchronize.
 template <class D>
 concept ExplorationDomain = requires(D& domain, const D& fixed, const Budget& budget, Budget& spent,
@@ -21,22 +22,23 @@ concept ExplorationDomain = requires(D& domain, const D& fixed, const Budget& bu
   // Batches that may be on their way at once, at least 1. With 1, every batch is proposed after the
   // one before it was taken in. Constant during an exploration.
   { fixed.batches_in_flight() } -> std::convertible_to<std::size_t>;
-  // Fills the slot with the next batch and returns its number of candidates. 0 = nothing to propose
-  // before another batch is taken in; if none is on its way, the exploration is over. Must leave
-  // alone what evaluate reads of other slots.
+  // Fills the slot with the next batch and returns its number of candidates. Returns 0 if there is
+  // nothing to propose before another batch is taken in; if none is on its way, the exploration
+  // ends. Must not change what evaluate reads of other slots.
   { domain.propose(slot, budget) } -> std::convertible_to<std::size_t>;
-  // Smallest range of a batch worth a task.
+  // The smallest range of a batch that is worth a task.
   { fixed.grain() } -> std::convertible_to<std::size_t>;
   // Evaluates the candidates [begin, end) of the slot's batch. Runs concurrently for disjoint
-  // ranges and distinct workers, beside propose and synchronize of other slots. Of the budget it
-  // may use interrupted() only, unless batches_in_flight() is 1.
+  // ranges and distinct workers, and concurrently with propose and synchronize of other slots. May
+  // call only interrupted() of the budget unless batches_in_flight() is 1.
   domain.evaluate(slot, worker, index, index, budget);
   // Takes in the results of the slot's batch in proposal order, whatever the order in which they
-  // were evaluated, and spends the work done. False = stop exploring; later batches are dropped.
+  // were evaluated, and spends the work done. Returns false to stop exploring; later batches are
+  // dropped.
   { domain.synchronize(slot, spent) } -> std::convertible_to<bool>;
 };
 
-// Observes nothing.
+// The default observer, which does nothing.
 struct NoObserver {
   template <class Domain>
   void operator()(const Domain&) const {}
@@ -72,7 +74,8 @@ class BatchPipeline {
     return std::nullopt;
   }
 
-  // Waits for the oldest batch and takes it in. False = stop exploring. Precondition: not empty.
+  // Waits for the oldest batch and takes it in. Returns false to stop exploring. Precondition: not
+  // empty.
   bool take_in() {
     const std::size_t slot = oldest_++ % batches_.size();
     batches_[slot].loop.wait();

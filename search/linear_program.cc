@@ -6,17 +6,17 @@
 
 namespace shardwright {
 
-// Rows and columns are handed over in bulk when a solution is asked for.
+// Collects rows and columns, and passes them to CLP in bulk before it solves.
 class LinearProgram::Solver {
  public:
   Solver() { model.setLogLevel(0); }
 
-  void hand_over() {
-    if (!rows_done) {
+  void pass_to_clp() {
+    if (!has_rows) {
       model.resize(static_cast<int>(row_lower.size()), 0);
       for (std::size_t row = 0; row < row_lower.size(); ++row)
         model.setRowBounds(static_cast<int>(row), row_lower[row], row_upper[row]);
-      rows_done = true;
+      has_rows = true;
     }
     const auto added = static_cast<int>(costs.size());
     if (added == 0) return;
@@ -41,7 +41,7 @@ class LinearProgram::Solver {
   std::vector<double> values;
 
  private:
-  bool rows_done = false;
+  bool has_rows = false;
 };
 
 LinearProgram::LinearProgram() : solver_(std::make_unique<Solver>()) {}
@@ -69,7 +69,7 @@ std::size_t LinearProgram::add_column(double cost, double lower, double upper,
 }
 
 bool LinearProgram::solve() {
-  solver_->hand_over();
+  solver_->pass_to_clp();
   solver_->model.primal(1);
   iterations_ += static_cast<std::size_t>(std::max(0, solver_->model.numberIterations()));
   return solver_->model.status() == 0;

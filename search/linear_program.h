@@ -1,4 +1,4 @@
-// Linear programs that grow by columns, solved by CLP.
+// Linear programs to which columns can be added, solved by CLP.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace shardwright {
 
-// Minimises cost over columns within their bounds and rows within theirs. A solution after columns
-// were added starts from the one before.
+// Minimises the cost subject to bounds on columns and rows. After columns are added, solve() starts
+// from the previous solution.
 // Thread safety: one thread at a time; different programs are independent.
 class LinearProgram {
  public:
@@ -29,17 +29,18 @@ class LinearProgram {
   std::size_t add_row(double lower, double upper);
   std::size_t add_column(double cost, double lower, double upper, std::span<const Entry> entries);
 
-  // False where no optimum was found: infeasible, unbounded or numerically lost.
+  // Returns false if no optimum was found: the program is infeasible or unbounded, or CLP failed
+  // numerically.
   bool solve();
 
-  // Of the last solution.
+  // Values of the last solution.
   double objective() const;
   double value(std::size_t column) const;
-  // Change of the objective per unit of the row's active bound.
+  // The dual value of a row: the change of the objective per unit of its active bound.
   double dual(std::size_t row) const;
   std::size_t num_rows() const;
   std::size_t num_columns() const;
-  // Pivots so far, of all solutions: what solving cost.
+  // The number of simplex iterations of all calls of solve().
   std::size_t iterations() const { return iterations_; }
 
  private:

@@ -1,4 +1,4 @@
-// The random generator of every search: the same numbers on every machine, in any order of calls.
+// The random generator of every search. It gives the same numbers on every machine.
 #pragma once
 
 #include <cstddef>

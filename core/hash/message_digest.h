@@ -1,4 +1,4 @@
-// What SHA-1 and SHA-256 share: filling blocks, padding, the digest as bytes and as text.
+// The common part of SHA-1 and SHA-256: filling blocks, padding, the digest as bytes and as text.
 #pragma once
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 
 namespace shardwright {
 
-// The 32-bit word that four bytes stand for, most significant byte first.
+// Reads a 32-bit word, most significant byte first.
 inline std::uint32_t big_endian(const unsigned char* bytes) {
   return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 |
          std::uint32_t{bytes[2]} << 8 | std::uint32_t{bytes[3]};
 }
 
-// A digest of `Words` 32-bit words over the bytes given so far, in blocks of 64 that
-// `Function::compress(block)` mixes into `state_`. Does not allocate until hex() is called.
+// A digest of `Words` 32-bit words over all bytes given to update(). `Function::compress(block)`
+// mixes a block of 64 bytes into `state_`. Only hex() allocates.
 // Source: FIPS 180-4, section 5.
 // Thread safety: a value.
 template <class Function, std::size_t Words>
@@ -45,12 +45,12 @@ class MessageDigest {
     std::memcpy(pending_.data(), data, left);
   }
 
-  // Ends the message; only a copy taken before may be continued. O(1).
+  // Ends the message and returns the digest. The object must not be used afterwards. O(1).
   std::array<std::uint8_t, kBytes> finish() {
     const std::uint64_t bits = length_ * 8;
     std::array<char, 72> padding{};
     padding[0] = static_cast<char>(0x80);
-    const std::size_t zeros_end = 64 - (length_ + 8) % 64;  // 1..64, the 0x80 included
+    const std::size_t zeros_end = 64 - (length_ + 8) % 64;  // 1 to 64, including the 0x80
     for (std::size_t i = 0; i < 8; ++i) {
       padding[zeros_end + i] = static_cast<char>(bits >> (56 - 8 * i) & 0xff);
     }
@@ -62,7 +62,7 @@ class MessageDigest {
     return digest;
   }
 
-  // The first `digits` hexadecimal digits of finish(), two for a byte.
+  // Calls finish() and returns the first `digits` hexadecimal digits, two per byte.
   std::string hex(std::size_t digits = 2 * kBytes) {
     constexpr std::string_view kDigits = "0123456789abcdef";
     std::string text;

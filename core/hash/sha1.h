@@ -1,4 +1,4 @@
-// SHA-1, for the fingerprints that plans are compared by. Not for security.
+// SHA-1, for digests that compare plans. Not for security.
 #pragma once
 
 #include "core/hash/message_digest.h"

@@ -1,4 +1,4 @@
-// SHA-256, for the identities of problems and plans. Not for security.
+// SHA-256, for digests that identify problems and plans. Not for security.
 #pragma once
 
 #include "core/hash/message_digest.h"

@@ -1,4 +1,4 @@
-// Sums and products that err on a known side, for proofs in floating point.
+// Sums and products that are rounded up or down, for proofs in floating point.
 #pragma once
 
 #include <cmath>
@@ -7,9 +7,11 @@
 
 namespace shardwright {
 
-// Not below, not above the exact result. An IEEE operation rounds to nearest, so one step outwards
-// is enough. A sum that is zero is exact; a product may have vanished. A result too large for a
-// double is infinite where rounded up, the largest double where rounded down. NaN passes through.
+// Functions `_up` return a double that is not below the exact result, functions `_down` one that is
+// not above it. An IEEE operation rounds to nearest, so one step to the next double suffices. A sum
+// of zero is exact. A product of zero is exact only if a factor is zero, because small products
+// underflow. If the result overflows, rounding up gives infinity, and rounding down the largest
+// double. NaN stays NaN.
 inline double step_up(double value) {
   return std::nextafter(value, std::numeric_limits<double>::infinity());
 }
@@ -27,7 +29,7 @@ inline double add_down(double a, double b) {
 inline double multiply_up(double a, double b) { return a == 0 || b == 0 ? 0 : step_up(a * b); }
 inline double multiply_down(double a, double b) { return a == 0 || b == 0 ? 0 : step_down(a * b); }
 
-// Beyond 2^53 a conversion rounds to nearest, too.
+// Integers up to this size are exact as doubles; the conversion of larger ones rounds to nearest.
 inline constexpr std::int64_t kExactIntegers = std::int64_t{1} << 53;
 inline double rounded_up(std::int64_t value) {
   const auto nearest = static_cast<double>(value);

@@ -22,8 +22,8 @@ double true_divide(WideUnsigned n, std::uint64_t d) {
     return high != 0 ? 128 - std::countl_zero(high)
                      : 64 - std::countl_zero(static_cast<std::uint64_t>(v));
   };
-  // Scale so that the quotient has 55 or 56 bits: 53 to keep, at least one to round by, and the
-  // rest folded into a sticky bit.
+  // Scales so that the quotient has 55 or 56 bits: 53 bits of the result, at least one to round by,
+  // and a sticky bit for the rest.
   const int scale = 55 + width(d) - width(n);
   WideUnsigned scaled = n;
   bool sticky = false;
@@ -35,15 +35,16 @@ double true_divide(WideUnsigned n, std::uint64_t d) {
   }
   auto quotient = static_cast<std::uint64_t>(scaled / d);
   sticky = sticky || scaled != static_cast<WideUnsigned>(quotient) * d;
-  // Below 2^57 the sticky bit fits one place lower, and the conversion rounds half to even.
+  // The quotient is below 2^57, so the sticky bit fits below it. The conversion rounds half to
+  // even.
   quotient = quotient << 1 | (sticky ? 1 : 0);
   return static_cast<double>(quotient) * power_of_two(-scale - 1);
 }
 
-// Between two powers of two the doubles are equally spaced, so once the sum is a multiple of that
-// spacing every addition advances it by the same rounded step (the first may differ where `value`
-// lies half-way between two multiples and the tie goes to even). Those equal steps are taken at
-// once, up to the next power of two.
+// Between two powers of two, doubles are equally spaced. Once the sum is a multiple of that
+// spacing, every addition advances it by the same rounded step. Only the first may differ, if
+// `value` is half-way between two multiples and the tie goes to even. Equal steps up to the next
+// power of two are made at once.
 double add_repeatedly(double sum, double value, std::uint64_t count) {
   if (value == 0) return sum;
   while (count > 0) {

@@ -13,7 +13,7 @@
 namespace shardwright {
 namespace {
 
-// A sum without rounding, as doubles that do not overlap, the smallest first.
+// An exact sum, stored as doubles whose bits do not overlap, the smallest first.
 // Source: J. R. Shewchuk, "Adaptive Precision Floating-Point Arithmetic", grow-expansion.
 class ExactSum {
  public:
@@ -30,7 +30,7 @@ class ExactSum {
     parts_.push_back(value);
   }
 
-  // Within one unit in the last place.
+  // The sum, with an error of at most one unit in the last place.
   double approximate() const {
     double sum = 0;
     for (const double part : parts_)
@@ -50,7 +50,7 @@ double exact_mean(std::span<const double> values) {
   for (const double value : values)
     sum.add(value);
   const auto count = static_cast<double>(values.size());
-  // How far the sum is from `mean` times the count.
+  // The distance between the sum and `mean` times the count.
   const auto distance = [&](double mean) {
     ExactSum rest = sum;
     const double product = mean * count;

@@ -5,8 +5,8 @@
 
 namespace shardwright {
 
-// The double nearest to the exact mean: what Python's statistics.mean gives. Precondition: finite
-// values, at least one. O(values) for values of similar size.
+// The double nearest to the exact mean. Precondition: at least one value, all finite. O(values) for
+// values of similar size. Source: Python's statistics.mean.
 double exact_mean(std::span<const double> values);
 
 }  // namespace shardwright

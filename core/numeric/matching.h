@@ -6,8 +6,9 @@
 
 namespace shardwright {
 
-// Whether every left vertex finds a right one of its own among those with edge(left, right).
-// O(left x right) edges asked per left vertex. Source: Kuhn's augmenting paths.
+// Returns true if every left vertex can be matched to a right vertex of its own for which
+// edge(left, right) is true. Calls `edge` O(left * right) times for each left vertex.
+// Source: Kuhn's augmenting paths.
 template <class Edge>
 bool can_match(std::uint32_t left, std::uint32_t right, const Edge& edge) {
   if (left > right) return false;

@@ -1,4 +1,4 @@
-/* The C interface: plans embedding tables from C11, ctypes and every language that can call C. */
+/* The C interface: plans embedding tables from C11 and from every language that can call C. */
 #ifndef SHARDWRIGHT_H
 #define SHARDWRIGHT_H
 
@@ -8,49 +8,50 @@
 extern "C" {
 #endif
 
-/* Rules that hold everywhere:
- * - Every function may be called from any thread, also several with one handle at a time. A handle that
- *   is destroyed meanwhile stays usable for the calls that have begun.
- * - A handle is a number in the type of a pointer. A null, foreign or destroyed one gives
- *   SHARDWRIGHT_INVALID_HANDLE and never undefined behaviour. Every handle is destroyed once, in any
- *   order: handles keep what they need.
- * - On failure outputs are untouched, except handles, which become null, and sizes, where a buffer is too
- *   small. shardwright_last_error_message() then says why.
- * - Text goes in as UTF-8 with its size in bytes and comes out into (buffer, capacity, size): `size` gets
- *   the bytes needed without the final NUL; a null buffer of capacity 0 only asks; a buffer without room
- *   for text and NUL gives SHARDWRIGHT_BUFFER_TOO_SMALL.
- * - Structures begin with `struct_size`, which the caller sets to sizeof of what it was compiled with. */
+/* Rules for all functions:
+ * - Every function may be called from any thread, and with the same handle from several threads at once.
+ *   If a handle is destroyed during a call that uses it, the call still ends normally.
+ * - A handle is a number in the type of a pointer. A handle that is null, of another kind or destroyed
+ *   gives SHARDWRIGHT_INVALID_HANDLE, never undefined behaviour. Destroy every handle once, in any order:
+ *   a handle keeps what it needs alive.
+ * - A function that fails leaves its outputs unchanged, except that output handles become null and
+ *   `size` is set if a buffer is too small. shardwright_last_error_message() returns the reason.
+ * - Input text is UTF-8 with its size in bytes. Output text goes to (buffer, capacity, size): `size` is
+ *   set to the number of bytes without the final NUL. A null buffer with capacity 0 only asks for the
+ *   size. A buffer without room for the text and a NUL gives SHARDWRIGHT_BUFFER_TOO_SMALL.
+ * - Structures begin with `struct_size`, which the caller sets to sizeof(the structure). */
 
 /* ---- Library ---------------------------------------------------------------------------------------- */
 
-/* "0.1.0"; lives as long as the library. */
+/* The version, such as "0.1.0". The text lives as long as the library. */
 SHARDWRIGHT_API const char* shardwright_version(void);
-/* SHARDWRIGHT_ABI_VERSION of the library: compare it with that of the header. */
+/* SHARDWRIGHT_ABI_VERSION of the library, to be compared with that of the header. */
 SHARDWRIGHT_API uint32_t shardwright_abi_version(void);
-/* "invalid input"; of an unknown number "unknown status". */
+/* The name of a status, such as "invalid input"; "unknown status" for an unknown number. */
 SHARDWRIGHT_API const char* shardwright_status_name(shardwright_status status);
 
-/* What the last failed call of this thread said, and where in the input: a JSON pointer, "line 3, column
- * 5", the name of an argument, a path; "" where nothing failed yet. Valid until the next call that fails
- * on this thread. */
+/* The message of the last failed call on this thread, and the place in the input: a JSON pointer,
+ * "line 3, column 5", the name of an argument, or a path. Both are "" if no call has failed yet. The
+ * texts are valid until the next call that fails on this thread. */
 SHARDWRIGHT_API const char* shardwright_last_error_message(void);
 SHARDWRIGHT_API const char* shardwright_last_error_place(void);
 
-/* Names and numbers of the vocabularies, in the order of their numbers: "table_wise" is sharding type 1.
- * Null beyond the last. */
+/* The name of a sharding type, compute kernel or data type: sharding type 1 is "table_wise". Null for
+ * numbers above the last one. */
 SHARDWRIGHT_API const char* shardwright_sharding_type_name(uint32_t number);
 SHARDWRIGHT_API const char* shardwright_compute_kernel_name(uint32_t number);
 SHARDWRIGHT_API const char* shardwright_data_type_name(uint32_t number);
 
 /* ---- Problems --------------------------------------------------------------------------------------- */
 
-/* Reads and checks a problem file's text (format shardwright.embedding/1; see README). */
+/* Reads and checks the text of a problem file (format shardwright.embedding/1; see
+ * runtime/io/README.md). */
 SHARDWRIGHT_API shardwright_status shardwright_problem_from_json(const char* text, size_t size,
                                                                  shardwright_problem** problem);
-/* The same of a file, unfolded where compressed with gzip. */
+/* The same for a file, which may be compressed with gzip. */
 SHARDWRIGHT_API shardwright_status shardwright_problem_from_file(const char* path,
                                                                  shardwright_problem** problem);
-/* The same from arrays; copies them. */
+/* The same from arrays, which are copied. */
 SHARDWRIGHT_API shardwright_status shardwright_problem_from_arrays(
     const shardwright_problem_arrays* arrays, shardwright_problem** problem);
 SHARDWRIGHT_API shardwright_status shardwright_problem_sizes(const shardwright_problem* problem,
@@ -63,25 +64,25 @@ SHARDWRIGHT_API shardwright_status shardwright_problem_destroy(shardwright_probl
 
 /* ---- Search spaces: the options of every table with their costs -------------------------------------- */
 
-/* All options of a problem, with estimated costs. */
+/* Enumerates all options of a problem, with estimated costs. */
 SHARDWRIGHT_API shardwright_status shardwright_search_space_enumerate(
     const shardwright_problem* problem, shardwright_search_space** space);
-/* Options and costs that somebody else computed: a JSON object with the key "search_space". */
+/* Reads options and costs that the caller has computed: a JSON object with the key "search_space". */
 SHARDWRIGHT_API shardwright_status shardwright_search_space_from_json(
     const shardwright_problem* problem, const char* text, size_t size,
     shardwright_search_space** space);
-/* The same from arrays; copies them. Errors: SHARDWRIGHT_INVALID_INPUT with the place
+/* The same from arrays, which are copied. Errors: SHARDWRIGHT_INVALID_INPUT with a place such as
  * "/options/3/shards/1" for options that do not fit the problem. */
 SHARDWRIGHT_API shardwright_status shardwright_search_space_from_arrays(
     const shardwright_problem* problem, const shardwright_option_arrays* options,
     shardwright_search_space** space);
 SHARDWRIGHT_API shardwright_status shardwright_search_space_sizes(
     const shardwright_search_space* space, shardwright_search_space_info* info);
-/* Fills the arrays of the caller, of num_options (shard_begin: one more) and num_shards elements; null
- * members are left out. */
+/* Fills the caller's arrays of num_options elements (shard_begin: num_options + 1) and num_shards
+ * elements. Null members are skipped. */
 SHARDWRIGHT_API shardwright_status shardwright_search_space_to_arrays(
     const shardwright_search_space* space, const shardwright_option_buffers* options);
-/* {"search_space_size", "search_space"}. */
+/* Writes {"search_space_size", "search_space"}. */
 SHARDWRIGHT_API shardwright_status shardwright_search_space_to_json(
     const shardwright_search_space* space, char* buffer, size_t capacity, size_t* size);
 SHARDWRIGHT_API shardwright_status
@@ -89,25 +90,25 @@ shardwright_search_space_destroy(shardwright_search_space* space);
 
 /* ---- Planning --------------------------------------------------------------------------------------- */
 
-/* Stops planning calls from any thread: they end with the best plan so far. */
+/* Cancel handles stop planning calls from any thread. The calls end with the best plan so far. */
 SHARDWRIGHT_API shardwright_status shardwright_cancel_create(shardwright_cancel** cancel);
 SHARDWRIGHT_API shardwright_status shardwright_cancel_request(const shardwright_cancel* cancel);
 SHARDWRIGHT_API shardwright_status shardwright_cancel_destroy(shardwright_cancel* cancel);
 
-/* Plans. A null `space` is enumerated first; null `options` are all defaults. "No plan" is an answer:
- * SHARDWRIGHT_OK with has_plan = 0 and a failure text. */
+/* Plans. If `space` is null, options are enumerated first. If `options` is null, all take their defaults.
+ * If no plan is found, the status is SHARDWRIGHT_OK, has_plan is 0, and the result has a failure text. */
 SHARDWRIGHT_API shardwright_status shardwright_plan(const shardwright_problem* problem,
                                                     const shardwright_search_space* space,
                                                     const shardwright_plan_options* options,
                                                     shardwright_result** result);
-/* Plans from a plan in use, a JSON text as shardwright_result_to_json writes it. Moving a GiB must be
- * worth `migration_weight` ms of rating. */
+/* Plans again from a plan in use, which is a JSON text as shardwright_result_to_json writes it. Moving one
+ * GiB must lower the rating by at least `migration_weight` ms. */
 SHARDWRIGHT_API shardwright_status shardwright_replan(
     const shardwright_problem* problem, const shardwright_search_space* space, const char* old_plan,
     size_t old_plan_size, double migration_weight, const shardwright_plan_options* options,
     shardwright_result** result);
-/* Rates a plan given as arrays, and checks it: a result with the rating, what every rank holds and takes,
- * and the rules broken. Options are numbers in `space`. */
+/* Rates and checks a plan given as arrays. The result has the rating, time and memory of every rank, and
+ * the violations. Options are indices into `space`. */
 SHARDWRIGHT_API shardwright_status shardwright_evaluate(const shardwright_problem* problem,
                                                         const shardwright_search_space* space,
                                                         const shardwright_plan_arrays* plan,
@@ -117,28 +118,28 @@ SHARDWRIGHT_API shardwright_status shardwright_evaluate(const shardwright_proble
 
 SHARDWRIGHT_API shardwright_status shardwright_result_summary(const shardwright_result* result,
                                                               shardwright_plan_summary* summary);
-/* A text of the result; "" where there is none. */
+/* A text of the result, or "" if there is none. */
 SHARDWRIGHT_API shardwright_status shardwright_result_text(const shardwright_result* result,
                                                            shardwright_text which, char* buffer,
                                                            size_t capacity, size_t* size);
-/* Broken rule `index`, a number below num_violations, as one sentence. */
+/* Violation `index`, a number below num_violations, as one sentence. */
 SHARDWRIGHT_API shardwright_status shardwright_result_violation(const shardwright_result* result,
                                                                 uint64_t index, char* buffer,
                                                                 size_t capacity, size_t* size);
-/* The plan, into the arrays of the caller, of num_tables (shard_begin: one more) and num_shards elements;
- * null members are left out. Tables come in the order of the proposal. An option's number is that in
+/* Writes the plan to the caller's arrays of num_tables elements (shard_begin: num_tables + 1) and
+ * num_shards elements. Null members are skipped. Tables are in proposal order. Options are indices into
  * shardwright_result_search_space(). Errors: SHARDWRIGHT_NO_PLAN. */
 SHARDWRIGHT_API shardwright_status shardwright_result_plan(const shardwright_result* result,
                                                            const shardwright_plan_buffers* plan);
-/* What every rank holds and takes, into arrays of num_ranks elements (perf_parts: 5 times as many); null
- * members are left out. Errors: SHARDWRIGHT_NO_PLAN. */
+/* Writes time and memory of every rank to arrays of num_ranks elements (perf_parts: 5 * num_ranks). Null
+ * members are skipped. Errors: SHARDWRIGHT_NO_PLAN. */
 SHARDWRIGHT_API shardwright_status shardwright_result_ranks(const shardwright_result* result,
                                                             const shardwright_rank_buffers* ranks);
-/* The options that the result was chosen from: those given or enumerated, with the same numbers, then
- * those that a proposer added and the plan uses (scaled caches). To be destroyed by the caller. */
+/* The options that the plan was chosen from: those given or enumerated, with the same indices, followed by
+ * those that a proposer added and the plan uses (scaled caches). The caller must destroy it. */
 SHARDWRIGHT_API shardwright_status shardwright_result_search_space(
     const shardwright_result* result, shardwright_search_space** space);
-/* As `shardwright plan --json` writes it, the options included where `with_search_space` is not 0. */
+/* Writes the text of `shardwright plan --json`, including the options if `with_search_space` is not 0. */
 SHARDWRIGHT_API shardwright_status shardwright_result_to_json(const shardwright_result* result,
                                                               int32_t with_search_space,
                                                               char* buffer, size_t capacity,
@@ -147,16 +148,16 @@ SHARDWRIGHT_API shardwright_status shardwright_result_destroy(shardwright_result
 
 /* ---- Verification ----------------------------------------------------------------------------------- */
 
-/* Recomputes what a plan's JSON text claims, from scratch. A null `space` is enumerated. A plan that does
- * not hold gives SHARDWRIGHT_OK with violations to ask for. */
+/* Recomputes everything that a plan's JSON text claims. If `space` is null, options are enumerated. If a
+ * claim is false, the status is SHARDWRIGHT_OK and the verification has violations. */
 SHARDWRIGHT_API shardwright_status shardwright_verify(const shardwright_problem* problem,
                                                       const shardwright_search_space* space,
                                                       const char* plan, size_t size,
                                                       shardwright_verification** verification);
-/* How many claims were compared, and how many violations were found. Either may be null. */
+/* The number of claims compared, and of violations found. Either output may be null. */
 SHARDWRIGHT_API shardwright_status shardwright_verification_counts(
     const shardwright_verification* verification, uint64_t* claims, uint64_t* violations);
-/* "place: sentence" of violation `index`. */
+/* Violation `index`, a number below the count, as "place: sentence". */
 SHARDWRIGHT_API shardwright_status shardwright_verification_violation(
     const shardwright_verification* verification, uint64_t index, char* buffer, size_t capacity,
     size_t* size);

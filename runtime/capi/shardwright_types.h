@@ -11,8 +11,8 @@
 #define SHARDWRIGHT_API
 #endif
 
-/* Rises with every change that a compiled program would notice; additions to the end of structures and
- * new functions are none. */
+/* Increases with every change that breaks compiled programs. New functions, and new members at the end of
+ * structures, do not. */
 #define SHARDWRIGHT_ABI_VERSION 1u
 
 #ifdef __cplusplus
@@ -25,31 +25,31 @@ enum {
   SHARDWRIGHT_INVALID_ARGUMENT = 1,    /* a null pointer, a number out of range, a bad struct_size */
   SHARDWRIGHT_INVALID_HANDLE = 2,      /* null, of another kind, or destroyed */
   SHARDWRIGHT_INVALID_INPUT = 3,       /* the data are wrong; the place says where */
-  SHARDWRIGHT_INFEASIBLE = 4,          /* well formed, but nothing satisfies it */
+  SHARDWRIGHT_INFEASIBLE = 4,          /* the request is valid, but nothing satisfies it */
   SHARDWRIGHT_STOPPED = 5,             /* a limit ended the call before anything was found */
-  SHARDWRIGHT_VERIFICATION_FAILED = 6, /* an answer violates what it claims */
-  SHARDWRIGHT_UNSUPPORTED = 7,         /* valid, but this build or mode does not do it */
-  SHARDWRIGHT_BUFFER_TOO_SMALL = 8,    /* the size says how much is needed */
-  SHARDWRIGHT_NO_PLAN = 9,             /* the result has none; its failure text says why */
+  SHARDWRIGHT_VERIFICATION_FAILED = 6, /* a claim of an answer is false */
+  SHARDWRIGHT_UNSUPPORTED = 7,         /* valid, but this build or mode does not support it */
+  SHARDWRIGHT_BUFFER_TOO_SMALL = 8,    /* `size` has the number of bytes needed */
+  SHARDWRIGHT_NO_PLAN = 9,             /* the result has no plan; its failure text says why */
   SHARDWRIGHT_OUT_OF_MEMORY = 10,
   SHARDWRIGHT_INTERNAL = 11 /* a defect of the library or of a callback */
 };
 
-/* Handles: numbers, never pointers to anything. */
+/* Handles are numbers. They point to nothing. */
 typedef struct shardwright_problem shardwright_problem;
 typedef struct shardwright_search_space shardwright_search_space;
 typedef struct shardwright_cancel shardwright_cancel;
 typedef struct shardwright_result shardwright_result;
 typedef struct shardwright_verification shardwright_verification;
 
-/* Tables and ranks as columns. Members that may be null then take the default of problem files. */
+/* A problem as arrays. Members that may be null take the default of problem files. */
 typedef struct shardwright_problem_arrays {
   uint32_t struct_size;
   uint32_t num_tables;
   uint32_t num_ranks;
   uint32_t ranks_per_host;  /* 0 = num_ranks */
   int64_t batch_size;       /* samples per rank; 0 = default */
-  /* By table. */
+  /* num_tables elements each. */
   const char* const* name;
   const char* const* module;    /* may be null */
   const int64_t* rows;
@@ -58,11 +58,11 @@ typedef struct shardwright_problem_arrays {
   const uint8_t* data_type;     /* see shardwright_data_type_name; may be null: FP32 */
   const uint8_t* is_sequence;   /* may be null: pooled */
   const uint8_t* is_weighted;   /* may be null */
-  /* By rank, bytes; may be null. */
+  /* Bytes; num_ranks elements each; may be null. */
   const int64_t* hbm;
   const int64_t* ddr;
-  /* Everything else: a JSON object with the keys of a problem file other than "tables", such as
-   * topology (bandwidths), constraints, reservation, proposers; arrays above win. May be null. */
+  /* Everything else: a JSON object with the keys of a problem file except "tables", such as topology
+   * (bandwidths), constraints, reservation, proposers. The arrays above take precedence. May be null. */
   const char* settings;
   size_t settings_size;
 } shardwright_problem_arrays;
@@ -78,7 +78,7 @@ typedef struct shardwright_problem_info {
 typedef struct shardwright_search_space_info {
   uint32_t struct_size;
   uint32_t num_options;
-  uint64_t num_shards; /* of all options together */
+  uint64_t num_shards; /* of all options */
 } shardwright_search_space_info;
 
 /* Options in the order in which a planner enumerates them. Option i has the shards [shard_begin[i],
@@ -86,26 +86,26 @@ typedef struct shardwright_search_space_info {
 typedef struct shardwright_option_arrays {
   uint32_t struct_size;
   uint32_t num_options;
-  /* By option. */
-  const uint32_t* table;         /* number in the problem */
+  /* num_options elements each. */
+  const uint32_t* table;         /* index in the problem */
   const uint8_t* sharding_type;  /* see shardwright_sharding_type_name */
   const uint8_t* compute_kernel; /* see shardwright_compute_kernel_name */
-  const uint64_t* shard_begin;   /* num_options + 1 */
-  const double* load_factor;     /* of the cache, NaN = none; null: none anywhere */
-  /* By shard. Sizes and offsets are [rows, columns] pairs. */
-  const int64_t* size;   /* 2 num_shards */
-  const int64_t* offset; /* 2 num_shards */
-  const int64_t* hbm;    /* bytes; null: 0 */
-  const int64_t* ddr;    /* bytes; null: 0 */
-  /* ms: fwd_compute, fwd_comms, bwd_compute, bwd_comms, prefetch_compute of each; 5 num_shards */
+  const uint64_t* shard_begin;   /* num_options + 1 elements */
+  const double* load_factor;     /* of the cache; NaN = no cache; null = no caches */
+  /* For every shard, num_shards = shard_begin[num_options]. Sizes and offsets are [rows, columns]. */
+  const int64_t* size;   /* 2 * num_shards elements */
+  const int64_t* offset; /* 2 * num_shards elements */
+  const int64_t* hbm;    /* bytes; null = 0 */
+  const int64_t* ddr;    /* bytes; null = 0 */
+  /* 5 * num_shards elements, ms: fwd_compute, fwd_comms, bwd_compute, bwd_comms, prefetch_compute. */
   const double* perf;
 } shardwright_option_arrays;
 
-/* The same, to be filled. */
+/* Arrays of the caller, to be filled with the same. */
 typedef struct shardwright_option_buffers {
   uint32_t struct_size;
-  uint32_t num_options; /* room: options */
-  uint64_t num_shards;  /* room: shards */
+  uint32_t num_options; /* capacity of the arrays, in options */
+  uint64_t num_shards;  /* capacity of the arrays, in shards */
   uint32_t* table;
   uint8_t* sharding_type;
   uint8_t* compute_kernel;
@@ -120,35 +120,36 @@ typedef struct shardwright_option_buffers {
 
 typedef int32_t shardwright_mode;
 enum {
-  SHARDWRIGHT_MODE_BEST = 0, /* the best plan to be found, and how far from optimal it can be */
+  SHARDWRIGHT_MODE_BEST = 0, /* the best plan that the search finds, with a lower bound */
   SHARDWRIGHT_MODE_COMPAT = 1 /* every decision of TorchRec's planner */
 };
 
-/* Where a search stands. */
+/* The state of a search. */
 typedef struct shardwright_progress {
   uint32_t struct_size;
   uint32_t has_rating;
   uint64_t work_steps;         /* done so far */
   uint64_t work_limit;         /* 0 = none */
   uint64_t proposals;          /* evaluated so far */
-  uint64_t proposals_at_most;  /* that the proposers may make altogether */
-  double rating;               /* of the best plan so far, where has_rating */
-  double lower_bound;          /* that no plan rates below; 0 = not known */
+  uint64_t proposals_at_most;  /* limit of all proposers together */
+  double rating;               /* of the best plan so far, if has_rating is not 0 */
+  double lower_bound;          /* no plan rates below it; 0 = not known */
   double elapsed_s;
 } shardwright_progress;
 
-/* Called now and then on the thread that plans; no lock is held. Not 0 = stop with the best so far. */
+/* Called from time to time on the thread of the planning call, without a lock held. A return value other
+ * than 0 stops the search with the best plan so far. */
 typedef int32_t (*shardwright_progress_callback)(void* user_data,
                                                  const shardwright_progress* progress);
 
-/* What is 0 or null takes its default. */
+/* Members that are 0 or null take their default. */
 typedef struct shardwright_plan_options {
   uint32_t struct_size;
   shardwright_mode mode;
   int32_t threads;      /* 0 = all cores */
   uint32_t reserved;    /* 0 */
   double time_limit_s;  /* 0 = none; the plan then depends on the machine */
-  uint64_t work_limit;  /* 0 = none; best mode without any limit: about two seconds' worth */
+  uint64_t work_limit;  /* 0 = none; best mode without any limit stops after about two seconds of work */
   uint64_t seed;
   const shardwright_cancel* cancel;
   shardwright_progress_callback progress;
@@ -169,56 +170,57 @@ typedef struct shardwright_plan_summary {
   shardwright_mode mode;
   shardwright_stop stopped_by;
   double rating;      /* ms, or bytes for the storage model; NaN without a plan */
-  double lower_bound; /* no plan of the search space rates below; NaN where not known */
-  double gap;         /* (rating - lower_bound) / rating; NaN where not known */
+  double lower_bound; /* no plan of the search space rates below it; NaN if not known */
+  double gap;         /* (rating - lower_bound) / rating; NaN if not known */
   int32_t proven_optimal;
   uint32_t num_tables; /* of the plan; 0 without one */
   uint32_t num_ranks;
-  uint32_t threads;        /* that planned */
+  uint32_t threads;        /* number of threads that planned */
   uint64_t num_shards;     /* of the plan */
-  uint64_t num_violations; /* rules that the plan breaks */
+  uint64_t num_violations; /* of the plan */
   uint64_t num_proposals;
-  uint64_t num_plans; /* proposals that fitted */
+  uint64_t num_plans; /* proposals that fit */
   uint64_t work_steps;
   double total_s;
 } shardwright_plan_summary;
 
 typedef int32_t shardwright_text;
 enum {
-  SHARDWRIGHT_TEXT_FAILURE = 0,       /* why there is no plan, as a sentence */
-  SHARDWRIGHT_TEXT_FAILURE_TYPE = 1,  /* TorchRec's class: insufficient_storage, ... */
-  SHARDWRIGHT_TEXT_FAILURE_REASON = 2 /* the true one, finer: table_fits_nowhere, ... */
+  SHARDWRIGHT_TEXT_FAILURE = 0,       /* why there is no plan, in a few sentences */
+  SHARDWRIGHT_TEXT_FAILURE_TYPE = 1,  /* TorchRec's type: insufficient_storage, ... */
+  SHARDWRIGHT_TEXT_FAILURE_REASON = 2 /* the actual reason: table_fits_nowhere, ... */
 };
 
-/* A plan: table i uses option[i] and has the shards [shard_begin[i], shard_begin[i + 1]); shard j is on
- * rank[j]. Every table of the problem comes once, in any order. */
+/* A plan: entry i uses option[i] and has the shards [shard_begin[i], shard_begin[i + 1]); shard j is on
+ * rank[j]. A valid plan has one entry for every table of the problem, in any order. */
 typedef struct shardwright_plan_arrays {
   uint32_t struct_size;
   uint32_t num_tables;
-  const uint32_t* option; /* number in the search space */
-  const uint64_t* shard_begin;
-  const uint32_t* rank;
+  const uint32_t* option;      /* index in the search space; num_tables elements */
+  const uint64_t* shard_begin; /* num_tables + 1 elements */
+  const uint32_t* rank;        /* shard_begin[num_tables] elements */
 } shardwright_plan_arrays;
 
-/* The same, to be filled. */
+/* Arrays of the caller, to be filled with the same. */
 typedef struct shardwright_plan_buffers {
   uint32_t struct_size;
-  uint32_t num_tables; /* room: tables */
-  uint64_t num_shards; /* room: shards */
-  uint32_t* table;     /* number in the problem */
+  uint32_t num_tables; /* capacity of the arrays, in tables */
+  uint64_t num_shards; /* capacity of the arrays, in shards */
+  uint32_t* table;     /* index in the problem */
   uint32_t* option;
   uint64_t* shard_begin;
   uint32_t* rank;
 } shardwright_plan_buffers;
 
+/* Arrays of the caller, to be filled with time and memory of every rank. */
 typedef struct shardwright_rank_buffers {
   uint32_t struct_size;
-  uint32_t num_ranks; /* room: ranks */
+  uint32_t num_ranks; /* capacity of the arrays, in ranks */
   double* perf_ms;
-  double* perf_parts; /* 5 per rank, as in shardwright_option_arrays */
-  int64_t* hbm;       /* bytes that the plan's tables take */
+  double* perf_parts; /* ms; 5 per rank, in the order of shardwright_option_arrays */
+  int64_t* hbm;       /* bytes that the plan's tables need */
   int64_t* ddr;
-  int64_t* available_hbm; /* bytes that reservation and margin leave for them */
+  int64_t* available_hbm; /* bytes that the reservation and the margin leave for tables */
   int64_t* available_ddr;
 } shardwright_rank_buffers;
 

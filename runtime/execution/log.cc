@@ -5,7 +5,7 @@
 
 namespace shardwright {
 
-// Made by hand rather than by spdlog's factories, which register every logger in a global.
+// Does not use spdlog's factories, because these register every logger in a global table.
 Log Log::to_stderr() {
   auto logger = std::make_shared<spdlog::logger>("shardwright",
                                                  std::make_shared<spdlog::sinks::stderr_sink_mt>());

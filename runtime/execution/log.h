@@ -1,4 +1,4 @@
-// A logger that its owner passes on; silent unless asked to speak.
+// A logger that callers pass on explicitly. By default it writes nothing.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,13 @@ class logger;
 
 namespace shardwright {
 
-// Copies speak through the same sink.
+// Copies write to the same sink.
 // Thread safety: any thread may log.
 class Log {
  public:
-  // Silent.
+  // Writes nothing.
   Log() = default;
-  // Speaks on standard error.
+  // Writes to standard error.
   static Log to_stderr();
 
   bool enabled() const { return logger_ != nullptr; }

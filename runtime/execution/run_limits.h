@@ -1,4 +1,4 @@
-// The checks of threads and limits that all planning entries share.
+// Checks of the number of threads and the time limit, for all planning entries.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace shardwright {
 
-// Errors: kInvalidInput with the option of the command.
+// Errors: kInvalidInput with `where` = the option of the command.
 inline Status check_run_limits(int threads, std::optional<double> time_limit_s) {
   if (threads < 0 || threads > 4096) {
     return invalid_input("--threads", "must be between 0 (all cores) and 4096");

@@ -5,7 +5,7 @@
 
 namespace shardwright {
 
-// Seconds since it was made.
+// Measures the time since its construction.
 // Thread safety: a value.
 class Stopwatch {
  public:

@@ -47,7 +47,7 @@ class IdleArenas {
   std::vector<std::unique_ptr<tbb::task_arena>> arenas_;
 };
 
-// Never destroyed: at exit TBB may be gone before it.
+// Never destroyed, because TBB may be unloaded before it at exit.
 IdleArenas& idle_arenas() {
   static auto* const arenas = new IdleArenas;
   return *arenas;
@@ -58,8 +58,8 @@ IdleArenas& idle_arenas() {
 class TbbExecutor::Arena {
  public:
   explicit Arena(unsigned workers) : workers_(workers), arena_(idle_arenas().take(workers)) {
-    // TBB lends one thread per core and complains on standard error if an arena wants more. The
-    // smallest of all limits in the process counts, so one is set only if it raises the default.
+    // TBB has one thread per core and warns on standard error if an arena wants more. The smallest
+    // limit in the process applies, so a limit is set only if it raises the default.
     if (static_cast<int>(workers) > tbb::info::default_concurrency()) {
       more_threads_.emplace(tbb::global_control::max_allowed_parallelism, workers);
     }
@@ -77,14 +77,14 @@ class TbbExecutor::Arena {
   std::unique_ptr<tbb::task_arena> arena_;
 };
 
-// A loop as a group of task chains, one for each worker but the calling thread, which joins in when
-// it waits. A link of a chain evaluates one range and spawns the next link, so a thread that waits
-// for one loop and helps with another is free again after a range.
+// A loop is a group of task chains, one for each worker except the calling thread, which joins when
+// it waits. A link of a chain evaluates one range and spawns the next link. A thread that waits for
+// one loop and helps with another is therefore free again after one range.
 class TbbExecutor::TaskLoop final : public RunningLoop {
  public:
   TaskLoop(Arena& arena, std::size_t count, std::size_t grain, RangeBody body)
       : arena_(&arena), count_(count), grain_(grain), body_(body) {
-    // More chains than ranges would find nothing to do.
+    // More chains than ranges would have nothing to do.
     const std::size_t ranges = (count + grain - 1) / grain;
     const std::size_t chains = std::min<std::size_t>(arena.workers(), ranges) - 1;
     arena_->get().execute([&] {
@@ -165,7 +165,7 @@ unsigned TbbExecutor::workers() const { return arena_->workers(); }
 
 std::unique_ptr<Executor::RunningLoop> TbbExecutor::begin(std::size_t count, std::size_t grain,
                                                           RangeBody body) {
-  // A single range is not worth waking anybody.
+  // A single range is not worth waking another thread.
   if (arena_->workers() == 1 || count <= grain) {
     body(0, 0, count);
     return nullptr;

@@ -1,4 +1,4 @@
-// The executor of the product: oneTBB in an arena of its own.
+// The executor of the product: a private oneTBB arena.
 #pragma once
 
 #include <memory>

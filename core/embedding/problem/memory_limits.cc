@@ -40,7 +40,7 @@ Status check_reserved(const std::vector<std::int64_t>& bytes, const Topology& to
 }
 
 Status check_margin(const MemoryMargin& margin, const std::string& where) {
-  if (margin.bytes < 0 || margin.bytes > (std::int64_t{1} << 53)) {
+  if (margin.bytes < 0 || margin.bytes > kMaxRankBytes) {
     return invalid_input(where, "a margin in bytes must be between 1 and 2^53");
   }
   if (!(margin.fraction >= 0 && margin.fraction < 1)) {

@@ -195,7 +195,7 @@ Status check_planner(const ProblemSpec& spec) {
   }
   if (reservation.dense_tensor_estimate_bytes &&
       (*reservation.dense_tensor_estimate_bytes < 0 ||
-       *reservation.dense_tensor_estimate_bytes > (std::int64_t{1} << 53))) {
+       *reservation.dense_tensor_estimate_bytes > kMaxRankBytes)) {
     return invalid_input("/reservation/dense_tensor_estimate", "must be between 0 and 2^53 bytes");
   }
   if (spec.partitioner.max_search_count < 0 || spec.partitioner.max_search_count > 1'000'000) {

@@ -2,10 +2,15 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
 
 #include "core/units.h"
 
 namespace shardwright::embedding {
+
+// The largest accepted number of bytes per rank: 8 PiB. Ratings are doubles and may count bytes,
+// which are exact up to here.
+inline constexpr std::int64_t kMaxRankBytes = std::int64_t{1} << 53;
 
 // Bytes on one rank. Ordered by hbm, then by ddr, as in TorchRec.
 struct Storage {

@@ -7,8 +7,6 @@
 namespace shardwright::embedding {
 namespace {
 
-// Ratings are doubles; larger byte counts are not exactly representable.
-constexpr std::int64_t kMaxRankBytes = std::int64_t{1} << 53;
 // Keeps sums over all ranks within 64 bits.
 constexpr std::int64_t kMaxTotalBytes = std::int64_t{1} << 62;
 constexpr std::int64_t kMaxWorldSize = std::int64_t{1} << 20;

@@ -80,8 +80,8 @@ int emit(const OutputArguments& arguments, int status,
 bool wants_colours();
 
 // Prints a warning about an answer to standard error.
-// Prints a hint on what to ask next to standard error.
 void warn(const std::string& message);
+// Prints a hint on what to ask next to standard error.
 void note(const std::string& message);
 
 // Prints an error to standard error. Returns the exit status.

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <string>
 
+#include "core/embedding/problem/storage.h"
+
 namespace shardwright::cli {
 namespace {
 
@@ -46,7 +48,7 @@ Result<std::int64_t> parse_bytes(std::string_view text) {
   for (const Unit& known : kUnits) {
     if (known.name != unit) continue;
     const double bytes = number * known.bytes;
-    constexpr double kMost = 9007199254740992.0;  // 2^53
+    constexpr auto kMost = static_cast<double>(embedding::kMaxRankBytes);
     if (unit.empty() && bytes < kSmallestWithoutUnit) return bad("write a unit, such as GiB");
     if (!(bytes >= 1 && bytes <= kMost)) return bad("must be from 1 byte to 8 PiB");
     return static_cast<std::int64_t>(std::llround(bytes));

@@ -7,8 +7,7 @@
 
 namespace shardwright::cli {
 
-// Adds `program` with its subcommands to `app`; parsing one sets `chosen`, which must outlive
-// `app`.
+// Adds `program` and its subcommands to `app`. Parsing one sets `chosen`, which must outlive `app`.
 void add_program_command(CLI::App& app, Action& chosen);
 
 }  // namespace shardwright::cli

@@ -1,10 +1,10 @@
-"""Plans how to shard embedding tables across accelerators: fast, reproducibly, with a proof.
+"""Plans how to shard embedding tables across accelerators, and proves a bound on every plan.
 
     import shardwright
     result = shardwright.plan("problem.json")
     print(result, result.tables[0].ranks)
 
-`shardwright.torchrec` is a drop-in for TorchRec's planner.
+`shardwright.torchrec` replaces TorchRec's planner.
 """
 
 from ._native import COMPUTE_KERNELS, SHARDING_TYPES, version

@@ -156,6 +156,7 @@ _library = _load()
 
 
 def version() -> str:
+    """The version of the native library, such as "0.1.0"."""
     text: bytes = _library.shardwright_version()
     return text.decode()
 
@@ -180,14 +181,16 @@ def _raise(status: int) -> None:
 
 
 def call(name: str, *arguments: Any) -> None:
-    """Calls shardwright_<name>. Raises the exception of its status."""
+    """Calls shardwright_<name>. Raises the exception for its status: MemoryError or a
+    ShardwrightError.
+    """
     status = getattr(_library, "shardwright_" + name)(*arguments)
     if status != 0:
         _raise(status)
 
 
 def text_of(name: str, *arguments: Any) -> str:
-    """The text that shardwright_<name> writes into a buffer."""
+    """Returns the text that shardwright_<name> writes into a buffer. Raises as `call`."""
     function: Callable[..., int] = getattr(_library, "shardwright_" + name)
     size = c_size_t()
     status = function(*arguments, None, 0, byref(size))
@@ -201,14 +204,17 @@ def text_of(name: str, *arguments: Any) -> str:
 
 
 def array(kind: Any, count: int) -> Any:
-    """An array for the library to fill. Never empty, since an empty array has no address."""
+    """An array of at least `count` elements for the library to fill. Never empty, because an empty
+    array has no address.
+    """
     return (kind * max(count, 1))()
 
 
 class Handle:
     """Owns one handle of the library.
 
-    Thread safety: any; a call that has begun ends well even when `close` comes from another thread.
+    Thread safety: any. If another thread calls `close` during a call, that call still ends
+    normally.
     """
 
     __slots__ = ("_kind", "_lock", "_value", "__weakref__")
@@ -245,5 +251,5 @@ class Handle:
             self.close()
 
     def __reduce__(self) -> Any:
-        raise TypeError("objects that own native memory cannot be copied or pickled; "
+        raise TypeError("objects with native memory cannot be copied or pickled; "
                         "use their JSON text")

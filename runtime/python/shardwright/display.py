@@ -1,4 +1,4 @@
-"""Shows plans: HTML for notebooks, plots with matplotlib."""
+"""Shows plans as HTML in notebooks and as plots with matplotlib."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def html(result: PlanResult) -> str:
-    """Rating, ranks and the most expensive tables."""
+    """Rating, ranks and the most expensive tables as HTML, or why there is no plan."""
     if result.failure is not None:
         return f"<p><b>No plan.</b> {escape(result.failure.message)}</p>"
     head = f"<b>{result.rating:.6g}</b> by the slowest rank ({result.mode} mode)"
@@ -52,7 +52,10 @@ def html(result: PlanResult) -> str:
 
 
 def plot_ranks(result: PlanResult, ax: Any = None) -> Any:
-    """Stacked bars for the times of every rank, a line for the share of its HBM that is used."""
+    """Draws the times of every rank in ms as stacked bars, and the used part of its HBM as points.
+
+    Returns the axes. Raises NoPlanError without a plan, and ImportError without matplotlib.
+    """
     loads = result.ranks
     if ax is None:
         pyplot = importlib.import_module("matplotlib.pyplot")

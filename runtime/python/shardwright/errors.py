@@ -1,10 +1,10 @@
-"""Exceptions, which say where the error is."""
+"""Exceptions. Each names the place of the error."""
 
 from __future__ import annotations
 
 
 class ShardwrightError(Exception):
-    """Base of all errors. `place` is a JSON pointer, an argument, a path, or empty."""
+    """Base of all errors. `place` is a JSON pointer, an argument name, a path, or empty."""
 
     def __init__(self, message: str, place: str = "") -> None:
         super().__init__(f"{place}: {message}" if place else message)
@@ -21,7 +21,7 @@ class InvalidHandleError(ShardwrightError, ValueError):
 
 
 class InfeasibleError(ShardwrightError):
-    """The request is well formed, but nothing satisfies it."""
+    """The request is valid, but nothing satisfies it."""
 
 
 class StoppedError(ShardwrightError):
@@ -29,7 +29,7 @@ class StoppedError(ShardwrightError):
 
 
 class VerificationError(ShardwrightError):
-    """An answer violates what it claims."""
+    """A claim of an answer is false."""
 
 
 class UnsupportedError(ShardwrightError):

@@ -1,4 +1,4 @@
-"""Planning, planning again and verifying."""
+"""Plans, plans again from a plan in use, and verifies plans."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ class Cancel(_Closable):
         self._handle = _native.Handle("cancel", "cancel_create")
 
     def request(self) -> None:
+        """Stops all planning calls that were given this object, now and later."""
         _native.call("cancel_request", self._handle.value)
 
 
@@ -58,7 +59,7 @@ def _options(mode: str, threads: int, time_limit: float | None, work_limit: int 
     options.threads = _integer(threads, "threads", 0, _MOST_THREADS)
     options.seed = _integer(seed, "seed", 0, _MOST_WORK)
     if time_limit is not None:
-        # 0 means "none" there, and "at once" here.
+        # The library takes 0 as "no limit"; here it means "stop at once".
         options.time_limit_s = _number(time_limit, "time_limit", 0, sys.float_info.max) or 1e-9
     if work_limit is not None:
         options.work_limit = _integer(work_limit, "work_limit", 1, _MOST_WORK)
@@ -82,13 +83,16 @@ def plan(problem: ProblemLike, *, mode: str = "best", search_space: SearchSpace 
     """Chooses sharding, kernel and ranks of every table.
 
     `problem` is a Problem, a dict, JSON text or the path of a file. `mode` is "best" (search for
-    the best plan, with a bound on every plan) or "compat" (TorchRec's decisions). `time_limit` is
-    in seconds, `work_limit` in steps of work. `threads` 0 means all cores. `progress` is True for
-    a tqdm bar, if tqdm is installed, or a function of Progress. An exception in it ends the
-    planning, and so do Ctrl-C and `cancel`.
+    the best plan, with a lower bound on every plan) or "compat" (make TorchRec's decisions).
+    `search_space` replaces the enumerated options and their estimated costs. `threads` 0 means all
+    cores. `time_limit` is in seconds, `work_limit` in work steps, which do not depend on the
+    machine. Best mode without any limit stops after about two seconds of work.
+    `progress` is True for a tqdm bar, if tqdm is installed, or a function that takes a Progress. If
+    it raises, planning stops and the exception is raised again; the same holds for Ctrl-C. `cancel`
+    stops the search with the best plan so far.
 
-    If nothing fits, `has_plan` is False and `failure` says why.
-    Raises InvalidInputError with the place in the problem. Releases the GIL.
+    If no plan is found, `has_plan` is False and `failure` says why. Raises InvalidInputError with
+    the place in the problem, and TypeError or ValueError for other arguments. Releases the GIL.
     """
     read = as_problem(problem)
     space = _space_value(search_space)
@@ -104,7 +108,11 @@ def replan(problem: ProblemLike, old_plan: PlanResult | Mapping[str, Any] | str 
            search_space: SearchSpace | None = None, threads: int = 0,
            time_limit: float | None = None, work_limit: int | None = None, seed: int = 0,
            progress: ProgressLike = None, cancel: Cancel | None = None) -> PlanResult:
-    """Plans again from a plan in use. Moving a GiB must save `migration_weight` ms of rating."""
+    """Plans again from a plan in use.
+
+    `old_plan` is a result, or the dict or JSON text of a plan file. Moving one GiB must lower the
+    rating by at least `migration_weight` ms. Other arguments and errors are those of `plan`.
+    """
     read = as_problem(problem)
     old = _plan_text(old_plan)
     space = _space_value(search_space)
@@ -127,8 +135,8 @@ def _plan_text(plan: object) -> bytes:
 class Verification:
     """The result of `verify`. True if every claim of the plan holds."""
 
-    claims: int
-    violations: tuple[str, ...]
+    claims: int  # number of claims compared
+    violations: tuple[str, ...]  # "place: sentence" each
 
     def __bool__(self) -> bool:
         return not self.violations
@@ -136,7 +144,11 @@ class Verification:
 
 def verify(problem: ProblemLike, plan: PlanResult | Mapping[str, Any] | str | bytes, *,
            search_space: SearchSpace | None = None) -> Verification:
-    """Recomputes everything that a plan claims, the proof of its bound included."""
+    """Recomputes everything that a plan claims, including the proof of its bound.
+
+    `plan` is a result, or the dict or JSON text of a plan file. A false claim is a violation of the
+    result, not an exception. Raises InvalidInputError if the problem or the plan cannot be read.
+    """
     read = as_problem(problem)
     text = _plan_text(plan)
     handle = _native.Handle("verification", "verify", read._handle.value,
@@ -152,5 +164,8 @@ def verify(problem: ProblemLike, plan: PlanResult | Mapping[str, Any] | str | by
 
 
 def enumerate_options(problem: ProblemLike) -> SearchSpace:
-    """Lists all sharding options of a problem with their costs."""
+    """Returns all sharding options of a problem with their estimated costs.
+
+    Raises InvalidInputError with the place in the problem.
+    """
     return SearchSpace(as_problem(problem))

@@ -22,18 +22,18 @@ def _json_text(value: object, what: str) -> bytes:
         try:
             return json.dumps(value, default=_plain).encode()
         except (TypeError, ValueError) as error:
-            raise TypeError(f"{what} holds something that JSON cannot say: {error}") from error
+            raise TypeError(f"{what} holds a value that JSON cannot represent: {error}") from error
     raise TypeError(f"{what} must be a dict or JSON text, not {type(value).__name__}")
 
 
 def _plain(value: object) -> object:
-    """Converts NumPy numbers and arrays, and mappings, to what JSON knows."""
+    """Converts mappings and NumPy numbers and arrays to types that JSON supports."""
     if isinstance(value, Mapping):
         return dict(value)
     for method in ("tolist", "item"):
         if hasattr(value, method):
             return getattr(value, method)()
-    raise TypeError(f"{type(value).__name__} is neither a number, a text, a list nor a dict")
+    raise TypeError(f"{type(value).__name__} is not a number, text, list or dict")
 
 
 class _Closable:
@@ -53,9 +53,10 @@ class _Closable:
 
 
 class Problem(_Closable):
-    """Tables, machine and constraints: a problem file (see runtime/io/README.md), checked.
+    """A checked problem: tables, machine and constraints.
 
-    Thread safety: any.
+    Takes a dict or JSON text in the format of problem files (runtime/io/README.md). Raises
+    InvalidInputError with the place in the problem. Thread safety: any.
     """
 
     def __init__(self, problem: Mapping[str, Any] | str | bytes) -> None:
@@ -64,7 +65,7 @@ class Problem(_Closable):
 
     @classmethod
     def from_file(cls, path: str | PathLike[str]) -> Problem:
-        """Reads a JSON file, which gzip may have compressed."""
+        """Reads a problem file, which may be compressed with gzip. Raises InvalidInputError."""
         name = os.fspath(path)
         if not isinstance(name, str):
             raise TypeError(f"path must be a text, not {type(name).__name__}")
@@ -81,10 +82,12 @@ class Problem(_Closable):
 
     @property
     def num_ranks(self) -> int:
+        """Number of ranks."""
         return int(self._info().num_ranks)
 
     @property
     def ranks_per_host(self) -> int:
+        """Number of ranks of one host."""
         return int(self._info().ranks_per_host)
 
     @property
@@ -94,6 +97,7 @@ class Problem(_Closable):
 
     @property
     def table_names(self) -> tuple[str, ...]:
+        """Names of the tables, in the order of the problem."""
         handle = self._handle.value
         return tuple(_native.text_of("problem_table_name", handle, table)
                      for table in range(self._info().num_tables))
@@ -108,8 +112,9 @@ class Problem(_Closable):
 class SearchSpace(_Closable):
     """The sharding options of every table with their costs.
 
-    `SearchSpace(problem)` enumerates them; `SearchSpace(problem, options)` takes what somebody else
-    computed: a dict or JSON text with the key `search_space`. Thread safety: any.
+    `SearchSpace(problem)` enumerates options and estimates their costs. `SearchSpace(problem,
+    options)` reads them from a dict or JSON text with the key `search_space`, see
+    runtime/io/README.md. Raises InvalidInputError with the place in `options`. Thread safety: any.
     """
 
     def __init__(self, problem: Problem,
@@ -134,13 +139,15 @@ class SearchSpace(_Closable):
 
     @property
     def num_shards(self) -> int:
-        """Number of shards of all options together."""
+        """Number of shards of all options."""
         return int(self._info().num_shards)
 
     def to_json(self) -> str:
+        """JSON text with the keys `search_space_size` and `search_space`."""
         return _native.text_of("search_space_to_json", self._handle.value)
 
     def to_dict(self) -> dict[str, Any]:
+        """The same as a dict."""
         found: dict[str, Any] = json.loads(self.to_json())
         return found
 
@@ -154,7 +161,7 @@ ProblemLike = Union[Problem, Mapping[str, Any], str, bytes, "PathLike[str]"]
 
 
 def as_problem(problem: ProblemLike) -> Problem:
-    """Makes a problem of a dict, JSON text (it begins with a brace) or the path of a file."""
+    """Makes a Problem from a dict, JSON text (which begins with a brace) or the path of a file."""
     if isinstance(problem, Problem):
         return problem
     if isinstance(problem, (Mapping, bytes)):

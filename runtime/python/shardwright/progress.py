@@ -16,15 +16,15 @@ from . import _native
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a search stands. Times in seconds, ratings in ms (bytes for the storage model)."""
+    """The state of a search. Ratings are in ms, or in bytes for the storage model."""
 
-    work_steps: int
+    work_steps: int  # done so far
     work_limit: int | None
-    proposals: int
-    proposals_at_most: int
-    rating: float | None
-    lower_bound: float | None
-    elapsed: float
+    proposals: int  # evaluated so far
+    proposals_at_most: int  # limit of all proposers together
+    rating: float | None  # of the best plan so far
+    lower_bound: float | None  # no plan rates below it
+    elapsed: float  # seconds
 
 
 def _progress_of(found: _native.Progress) -> Progress:
@@ -40,7 +40,7 @@ def _progress_of(found: _native.Progress) -> Progress:
 
 
 class _Bar:
-    """A tqdm bar over work steps if they are limited, else over proposals."""
+    """A tqdm bar over work steps if they are limited, and otherwise over proposals."""
 
     def __init__(self, tqdm: Any) -> None:
         self._tqdm = tqdm
@@ -63,10 +63,11 @@ class _Bar:
 
 
 class Watch:
-    """Runs one planning call. An exception in Python meanwhile ends the call and is raised again.
+    """Runs one planning call. An exception in a progress function or from Ctrl-C ends the call and
+    is raised again afterwards.
 
-    The library asks after every batch; that is also where Python sees Ctrl-C, which it cannot while
-    the call runs.
+    The library calls back after every batch. Python handles Ctrl-C only then, because native code
+    runs the rest of the time.
     """
 
     def __init__(self, progress: object) -> None:
@@ -89,14 +90,16 @@ class Watch:
         try:
             if self._tell is not None and self._raised is None:
                 self._tell(_progress_of(found.contents))
-        except BaseException as raised:  # noqa: B036 - C code lies between; run() raises it again
+        except BaseException as raised:  # noqa: B036 - C code is between; run() raises it again
             self._raised = raised
         return int(self._raised is not None)
 
     def attach(self, options: _native.PlanOptions) -> None:
+        """Sets the callback of a planning call."""
         options.progress = self._callback
 
     def run(self, kind: str, name: str, *arguments: Any) -> _native.Handle:
+        """Calls shardwright_<name> and returns its handle. Raises as `_native.call`."""
         with self._signals():
             try:
                 handle = _native.Handle(kind, name, *arguments)
@@ -111,7 +114,7 @@ class Watch:
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
-        """Keeps the exception of Ctrl-C's handler, which would be lost inside the callback."""
+        """Stores the exception of the Ctrl-C handler, which would be lost inside the callback."""
         before = signal.getsignal(signal.SIGINT)
         if not callable(before) or threading.current_thread() is not threading.main_thread():
             yield

@@ -1,4 +1,4 @@
-"""Results of planning: the plan by table and by rank, its rating, or why there is none."""
+"""Results of planning: the plan by table and by rank, its rating, or why there is no plan."""
 
 from __future__ import annotations
 
@@ -23,71 +23,75 @@ PERF_PARTS = ("fwd_compute", "fwd_comms", "bwd_compute", "bwd_comms", "prefetch_
 
 @dataclass(frozen=True)
 class Shard:
-    """A part of a table on one rank. Sizes and offsets are (rows, columns), memory in bytes."""
+    """A part of a table on one rank."""
 
-    size: tuple[int, int]
-    offset: tuple[int, int]
+    size: tuple[int, int]  # (rows, columns)
+    offset: tuple[int, int]  # (row, column) in the table
     rank: int
-    hbm: int
-    ddr: int
-    perf: tuple[float, float, float, float, float]
+    hbm: int  # bytes
+    ddr: int  # bytes
+    perf: tuple[float, float, float, float, float]  # ms, in the order of PERF_PARTS
 
     @property
     def total_ms(self) -> float:
+        """Sum of the parts in TorchRec's order of additions, ms."""
         forward, forward_comms, backward, backward_comms, prefetch = self.perf
         return forward + backward + forward_comms + backward_comms + prefetch
 
 
 @dataclass(frozen=True)
 class TablePlan:
-    """How one table is sharded, and where."""
+    """How one table is sharded, and on which ranks."""
 
-    table: str
-    table_number: int
-    option: int
-    sharding_type: str
-    compute_kernel: str
-    load_factor: float | None
+    table: str  # name
+    table_number: int  # index in the problem
+    option: int  # index in the search space
+    sharding_type: str  # one of SHARDING_TYPES
+    compute_kernel: str  # one of COMPUTE_KERNELS
+    load_factor: float | None  # of the cache
     shards: tuple[Shard, ...]
 
     @property
     def ranks(self) -> tuple[int, ...]:
+        """The rank of every shard."""
         return tuple(shard.rank for shard in self.shards)
 
     @property
     def hbm(self) -> int:
+        """HBM of all shards, bytes."""
         return sum(shard.hbm for shard in self.shards)
 
     @property
     def ddr(self) -> int:
+        """DDR of all shards, bytes."""
         return sum(shard.ddr for shard in self.shards)
 
     @property
     def total_ms(self) -> float:
-        """Summed over shards; a step takes less, since ranks work in parallel."""
+        """Sum over shards, ms. A step takes less, because ranks work in parallel."""
         return sum(shard.total_ms for shard in self.shards)
 
 
 @dataclass(frozen=True)
 class RankLoad:
-    """Memory and time of one rank."""
+    """Memory and time of one rank. Memory is in bytes."""
 
     rank: int
     total_ms: float
-    perf: tuple[float, ...]
+    perf: tuple[float, ...]  # ms, in the order of PERF_PARTS
     hbm: int
     ddr: int
-    available_hbm: int
+    available_hbm: int  # what the reservation and the margin leave for tables
     available_ddr: int
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Why there is no plan: TorchRec's class of error, the true reason, a sentence."""
+    """Why there is no plan. runtime/io/README.md lists types and reasons."""
 
-    type: str
-    reason: str
-    message: str
+    type: str  # TorchRec's type of error
+    reason: str  # the actual reason
+    message: str  # a few sentences
 
 
 def _finite(value: float) -> float | None:
@@ -95,7 +99,7 @@ def _finite(value: float) -> float | None:
 
 
 class PlanResult(_Closable):
-    """The result of `plan` and `replan`. Properties are read when first used, and kept.
+    """The result of `plan` and `replan`. Large properties are read on first use and kept.
 
     Thread safety: any.
     """
@@ -108,51 +112,57 @@ class PlanResult(_Closable):
 
     @property
     def has_plan(self) -> bool:
+        """True if a plan was found; otherwise `failure` says why not."""
         return bool(self._summary.has_plan)
 
     @property
     def mode(self) -> str:
+        """"best" or "compat"."""
         return "compat" if self._summary.mode else "best"
 
     @property
     def rating(self) -> float | None:
-        """Time of the slowest rank in ms (bytes for the storage model)."""
+        """Time of the slowest rank in ms (bytes for the storage model); None without a plan."""
         return _finite(self._summary.rating)
 
     @property
     def lower_bound(self) -> float | None:
-        """A bound: no plan of the search space rates below it."""
+        """No plan of the search space rates below it; None if not known."""
         return _finite(self._summary.lower_bound)
 
     @property
     def gap(self) -> float | None:
-        """The plan is at most this far from optimal: 0.01 = 1 %."""
+        """(rating - lower_bound) / rating: the plan is at most this far from optimal."""
         return _finite(self._summary.gap)
 
     @property
     def proven_optimal(self) -> bool:
+        """True if the gap is at most 1e-4."""
         return bool(self._summary.proven_optimal)
 
     @property
     def stopped_by(self) -> str:
-        """work_limit, time_limit, cancelled, or empty if the search ran to its end."""
+        """"work_limit", "time_limit", "cancelled", or "" if the search ran to its end."""
         return _native.STOPS[self._summary.stopped_by]
 
     @property
     def num_proposals(self) -> int:
+        """Proposals evaluated."""
         return int(self._summary.num_proposals)
 
     @property
     def num_plans(self) -> int:
-        """Proposals that fitted."""
+        """Proposals that fit."""
         return int(self._summary.num_plans)
 
     @property
     def seconds(self) -> float:
+        """Wall time of planning, without conversions in Python."""
         return float(self._summary.total_s)
 
     @cached_property
     def failure(self) -> Failure | None:
+        """Why there is no plan; None if there is one."""
         if self.has_plan:
             return None
         kind, reason, message = (
@@ -166,7 +176,7 @@ class PlanResult(_Closable):
                               or "the search was stopped before it found a plan")
 
     def chosen(self) -> Iterator[tuple[int, int, list[int]]]:
-        """Yields (table number, option number, ranks) in the order of the proposal."""
+        """Yields (table index, option index, ranks) in proposal order. Raises NoPlanError."""
         self._require_plan()
         tables, shards = self._summary.num_tables, self._summary.num_shards
         table = _native.array(c_uint32, tables)
@@ -182,7 +192,7 @@ class PlanResult(_Closable):
 
     @cached_property
     def tables(self) -> tuple[TablePlan, ...]:
-        """The plan of every table, in the order of the proposal."""
+        """The plan of every table, in proposal order. Raises NoPlanError."""
         chosen = list(self.chosen())
         names = self._problem.table_names
         options = _Options(self._handle)
@@ -191,6 +201,7 @@ class PlanResult(_Closable):
 
     @cached_property
     def ranks(self) -> tuple[RankLoad, ...]:
+        """Time and memory of every rank. Raises NoPlanError."""
         self._require_plan()
         count = self._summary.num_ranks
         perf, parts = _native.array(c_double, count), _native.array(c_double, 5 * count)
@@ -204,31 +215,36 @@ class PlanResult(_Closable):
                      for rank in range(count))
 
     def to_json(self, search_space: bool = False) -> str:
-        """The JSON text of `shardwright plan --json`."""
+        """The text of `shardwright plan --json`, with the options if `search_space` is true."""
         return _native.text_of("result_to_json", self._handle.value, int(bool(search_space)))
 
     def to_dict(self, search_space: bool = False) -> dict[str, Any]:
+        """The same as a dict."""
         found: dict[str, Any] = json.loads(self.to_json(search_space))
         return found
 
     def save(self, path: str | Path) -> None:
-        """Writes the JSON text; `shardwright verify` and `replan` read it."""
+        """Writes a plan file, which `shardwright verify` and `shardwright replan` can read."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.to_json())
 
     def to_pandas(self, what: str = "shards") -> Any:
-        """A pandas.DataFrame with a row per shard, table ("tables") or rank ("ranks")."""
+        """A pandas.DataFrame with a row per shard ("shards"), table ("tables") or rank ("ranks").
+
+        Times are in ms and memory in bytes. Raises NoPlanError, ImportError without pandas, and
+        ValueError for another `what`.
+        """
         rows = _rows(self, what)
         return importlib.import_module("pandas").DataFrame(rows)
 
     def to_numpy(self, what: str = "ranks") -> dict[str, Any]:
-        """The columns of `to_pandas` as NumPy arrays."""
+        """The columns of `to_pandas` by name, as one-dimensional NumPy arrays."""
         rows = _rows(self, what)
         numpy = importlib.import_module("numpy")
         return {key: numpy.array([row[key] for row in rows]) for key in rows[0]} if rows else {}
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws time and memory by rank with matplotlib; returns the axes."""
+        """Draws time and memory by rank with matplotlib. Returns the axes. Raises NoPlanError."""
         from .display import plot_ranks
         return plot_ranks(self, ax)
 
@@ -247,7 +263,7 @@ class PlanResult(_Closable):
 
 
 class _Options:
-    """The options that a result was chosen from, as arrays."""
+    """The options that a plan was chosen from, as arrays."""
 
     def __init__(self, result: _native.Handle) -> None:
         space = _native.Handle("search_space", "result_search_space", result.value)

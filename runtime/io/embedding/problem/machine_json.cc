@@ -35,7 +35,7 @@ Status read_margin(JsonValue value, MemoryMargin& margin) {
     return {};
   }
   const auto bytes = value.integer();
-  if (!bytes.ok() || *bytes > (std::int64_t{1} << 53)) {
+  if (!bytes.ok() || *bytes > embedding::kMaxRankBytes) {
     return value.expected("a fraction below 1, or whole bytes up to 2^53");
   }
   margin.bytes = *bytes;

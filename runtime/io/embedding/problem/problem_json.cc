@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <string>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include "runtime/io/embedding/problem/placement_json.h"
 #include "runtime/io/embedding/problem/planner_parts_json.h"
 #include "runtime/io/embedding/problem/table_json.h"
+#include "runtime/io/embedding/problem/topology_json.h"
 #include "runtime/io/json/json_reader.h"
 
 namespace shardwright {
@@ -65,66 +65,6 @@ constexpr std::array<std::string_view, 41> kIgnoredKeys{"expected",
                                                         "stopped_by",
                                                         "description"};
 
-// The first entry of a workload's `meta.topologies`. Used if the file has no `topology`.
-struct Suggestion {
-  std::int64_t world_size = 0;
-  std::int64_t local_world_size = 0;
-  std::optional<double> hbm_gib;
-  std::optional<double> ddr_gib;
-  std::optional<std::int64_t> batch_per_gpu;
-  std::optional<std::int64_t> global_batch;
-};
-
-Status read_custom(JsonValue value, TopologySpec& topology) {
-  if (value.is_null()) return {};
-  return ObjectReader(value)
-      .optional("hbm_cap", topology.custom_hbm_cap_bytes)
-      .optional("ddr_cap", topology.custom_ddr_cap_bytes)
-      .finish();
-}
-
-Status read_topology(JsonValue value, TopologySpec& topology) {
-  return ObjectReader(value)
-      .optional("world_size", topology.world_size)
-      .optional("local_world_size", topology.local_world_size)
-      .optional("compute_device", topology.compute_device)
-      .optional("hbm_cap", topology.hbm_cap_bytes)
-      .optional("ddr_cap", topology.ddr_cap_bytes)
-      .optional("intra_host_bw", topology.intra_host_bw)
-      .optional("inter_host_bw", topology.inter_host_bw)
-      .optional("hbm_mem_bw", topology.hbm_mem_bw)
-      .optional("ddr_mem_bw", topology.ddr_mem_bw)
-      .optional("hbm_to_ddr_mem_bw", topology.hbm_to_ddr_mem_bw)
-      .optional("bwd_compute_multiplier", topology.bwd_compute_multiplier)
-      .optional("weighted_feature_bwd_compute_multiplier",
-                topology.weighted_feature_bwd_compute_multiplier)
-      .optional("uneven_sharding_perf_multiplier", topology.uneven_sharding_perf_multiplier)
-      .optional_with("custom", [&](JsonValue v) { return read_custom(v, topology); })
-      .ignore({"note"})
-      .finish();
-}
-
-Status read_suggestion(JsonValue value, Suggestion& out) {
-  return ObjectReader(value)
-      .required("world_size", out.world_size)
-      .optional("local_world_size", out.local_world_size)
-      .optional("hbm_gib", out.hbm_gib)
-      .optional("ddr_gib", out.ddr_gib)
-      .optional("batch_per_gpu", out.batch_per_gpu)
-      .optional("global_batch", out.global_batch)
-      .ignore({"hbm_fill", "note", "source"})
-      .finish();
-}
-
-// Reads the first topology. The rest of `meta` is for human readers.
-Status read_meta(JsonValue meta, std::optional<Suggestion>& out) {
-  const std::optional<JsonValue> list = meta.find("topologies");
-  if (!list) return {};
-  if (!list->is_array()) return list->expected("a list of topologies");
-  if (list->size() == 0) return {};
-  return read_suggestion((*list)[0], out.emplace());
-}
-
 Status check_format(JsonValue value) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string_view format, value.string());
   if (format == kFormat) return {};
@@ -132,31 +72,12 @@ Status check_format(JsonValue value) {
                      std::string(format) + "\"");
 }
 
-std::int64_t bytes_of_gib(double gib) {
-  return static_cast<std::int64_t>(std::llround(gib * static_cast<double>(kGibibyte)));
-}
-
 // Topology and batch size as the file gives them, before defaults and overrides apply.
 struct FileChoices {
   bool has_topology = false;
   std::optional<std::int64_t> batch_size;
-  std::optional<Suggestion> suggestion;
+  std::optional<TopologySuggestion> suggestion;
 };
-
-Status apply_suggestion(const Suggestion& suggestion, TopologySpec& topology) {
-  topology.world_size = suggestion.world_size;
-  topology.local_world_size = suggestion.local_world_size;
-  for (const auto& gib : {suggestion.hbm_gib, suggestion.ddr_gib}) {
-    constexpr double kMaxGib = 1 << 23;  // 8 PiB
-    if (gib && !(*gib > 0 && *gib <= kMaxGib)) {
-      return invalid_input("/meta/topologies/0",
-                           "memory per rank must be above 0 and at most 8 PiB");
-    }
-  }
-  if (suggestion.hbm_gib) topology.hbm_cap_bytes = bytes_of_gib(*suggestion.hbm_gib);
-  if (suggestion.ddr_gib) topology.ddr_cap_bytes = bytes_of_gib(*suggestion.ddr_gib);
-  return {};
-}
 
 Status apply_overrides(const ProblemOverrides& overrides, TopologySpec& topology) {
   if (overrides.ranks) topology.world_size = *overrides.ranks;
@@ -229,7 +150,7 @@ Status read_members(JsonValue root, bool with_tables, ProblemSpec& spec, FileCho
                      [&](JsonValue v) { return read_memory_margin(v, spec.memory); })
       .optional_with("calibration",
                      [&](JsonValue v) { return read_calibration(v, spec.calibration); })
-      .optional_with("meta", [&](JsonValue v) { return read_meta(v, file.suggestion); })
+      .optional_with("meta", [&](JsonValue v) { return read_suggestion(v, file.suggestion); })
       .ignore(kIgnoredKeys);
   internal::read_planner_parts(reader, spec);
   return reader.finish();

@@ -22,7 +22,6 @@ using embedding::to_name;
 
 // Keeps the byte sums of every possible plan within int64.
 constexpr std::int64_t kMaxTotalBytes = std::int64_t{1} << 62;
-constexpr std::uint32_t kMaxShards = std::uint32_t{1} << 24;
 
 Error refused(std::string message) { return invalid_input("", std::move(message)); }
 
@@ -103,7 +102,8 @@ Status SearchSpaceBuilder::add_shards(const ShardExtent& extent, const ShardCost
   }
   bytes_left_ -= Storage{Bytes(cost.storage.hbm.value() * extent.count),
                          Bytes(cost.storage.ddr.value() * extent.count)};
-  if (runs_.layout.num_shards > kMaxShards - extent.count) return refused("more than 2^24 shards");
+  if (runs_.layout.num_shards > kMaxShards - extent.count)
+    return refused("an option may have at most 2^24 shards");
   runs_.append(extent, without_negative_zeros(cost));
   return {};
 }

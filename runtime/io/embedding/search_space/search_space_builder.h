@@ -18,6 +18,9 @@ namespace shardwright {
 // Thread safety: one thread at a time.
 class SearchSpaceBuilder {
  public:
+  // The largest number of shards of an option, and so of a run.
+  static constexpr std::uint32_t kMaxShards = std::uint32_t{1} << 24;
+
   explicit SearchSpaceBuilder(std::shared_ptr<const embedding::Problem> problem);
 
   // Allocates space for this number of options.

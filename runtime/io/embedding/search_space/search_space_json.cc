@@ -1,7 +1,6 @@
 #include "runtime/io/embedding/search_space/search_space_json.h"
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -81,7 +80,7 @@ Status read_shard(JsonValue value, ShardingType type, ShardExtent& extent, Shard
                            return read_pair(v, extent.row_step, extent.column_step);
                          })
           .finish());
-  if (count < 1 || count > std::numeric_limits<std::uint32_t>::max()) {
+  if (count < 1 || count > SearchSpaceBuilder::kMaxShards) {
     return value.error("count must be between 1 and 2^24");
   }
   extent.count = static_cast<std::uint32_t>(count);

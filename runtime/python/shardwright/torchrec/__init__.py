@@ -1,4 +1,4 @@
-"""A drop-in for TorchRec's planner; needs torch, torchrec and fbgemm-gpu or fbgemm-gpu-cpu.
+"""Replaces TorchRec's planner. Needs torch, torchrec, and fbgemm-gpu or fbgemm-gpu-cpu.
 
     from shardwright.torchrec import EmbeddingShardingPlanner
     plan = EmbeddingShardingPlanner(topology=topology).plan(module, sharders)

@@ -1,4 +1,4 @@
-"""Shardwright's search as a Proposer or a Partitioner of TorchRec's planner."""
+"""Shardwright's search as a Proposer or Partitioner of TorchRec's planner."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ def _batch_size(options: Sequence[ShardingOption]) -> int:
 
 class ShardwrightProposer(Proposer):
     """Proposes the cheapest option of every table first, then the options of the best plan that
-    shardwright finds for the memory at hand.
+    shardwright finds for the available memory.
 
-    The planner's partitioner places them; ShardwrightPartitioner places them as shardwright does.
-    Arguments as in `shardwright.plan`. Thread safety: none, as in TorchRec.
+    The planner's partitioner places the options; ShardwrightPartitioner places them as shardwright
+    does. Arguments are those of `shardwright.plan`. `feedback` raises PlannerError for options that
+    shardwright does not support. Thread safety: one thread at a time, as in TorchRec.
     """
 
     def __init__(self, *, mode: str = "best", threads: int = 0, time_limit: float | None = None,
@@ -72,8 +73,10 @@ class ShardwrightProposer(Proposer):
 
 
 class ShardwrightPartitioner(Partitioner):
-    """Places the shards of a proposal. Mode "compat" does it as GreedyPerfPartitioner does, mode
-    "best" as well as shardwright can within `work_limit`. Thread safety: any.
+    """Places the shards of a proposal: with mode "compat" as GreedyPerfPartitioner does, with mode
+    "best" by a search of at most `work_limit` steps.
+
+    Raises ValueError for an unknown `sort_by`. Thread safety: any.
     """
 
     def __init__(self, *, mode: str = "compat", threads: int = 0,
@@ -87,7 +90,10 @@ class ShardwrightPartitioner(Partitioner):
 
     def partition(self, proposal: list[ShardingOption],
                   storage_constraint: Topology) -> list[ShardingOption]:
-        """Sets the rank of every shard. Raises PlannerError if they do not fit."""
+        """Sets the rank of every shard and returns the proposal.
+
+        Raises PlannerError if the shards do not fit or an option is not supported.
+        """
         check_options(proposal, "proposal")
         if not isinstance(storage_constraint, Topology):
             raise TypeError("storage_constraint must be a Topology, "

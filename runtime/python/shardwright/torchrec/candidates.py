@@ -1,4 +1,4 @@
-"""Sharding options as compact rows: equal shards are one run, equal tables share their options."""
+"""Sharding options in compact form: equal shards are one run, and equal tables share options."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from torchrec.distributed.planner.types import Perf, Shard, ShardingOption, Stor
 
 from .._native import COMPUTE_KERNELS, SHARDING_TYPES
 
-# Kernels without a name in the library. With given costs, the kernel does not matter.
+# Stands for kernels that the library does not know. The kernel does not matter if costs are given.
 _ANY_KERNEL = "customized_kernel"
 
 
 @dataclass(slots=True)
 class Run:
-    """`count` neighbouring shards of one size and cost, `step` apart."""
+    """`count` adjacent shards of equal size and cost. Pairs are (rows, columns)."""
 
     count: int
     size: tuple[int, int]
@@ -29,7 +29,7 @@ class Run:
 
 @dataclass(slots=True)
 class Choice:
-    """One way to shard a table; shared by equal tables."""
+    """One way to shard a table. Equal tables share it."""
 
     sharding_type: str
     compute_kernel: str
@@ -44,7 +44,7 @@ class Choice:
         return sum(run.count for run in self.runs)
 
     def json_text(self) -> str:
-        """The option without its table, as JSON for the library."""
+        """The members of the option after its table, as JSON text for the library."""
         if not self._text:
             kernel = self.compute_kernel if self.compute_kernel in COMPUTE_KERNELS else _ANY_KERNEL
             load = "" if self.load_factor is None else f'"load_factor":{self.load_factor!r},'
@@ -53,7 +53,7 @@ class Choice:
         return self._text
 
     def shards(self, ranks: Sequence[int]) -> list[Shard]:
-        """TorchRec's shards, each with its rank and costs."""
+        """TorchRec's shards with ranks and costs. `ranks` has one rank per shard."""
         shards: list[Shard] = []
         for run in self.runs:
             (row, column), (row_step, column_step) = run.offset, run.step
@@ -78,7 +78,7 @@ def _run_text(run: Run) -> str:
 
 def runs_of(sizes: Sequence[Sequence[int]], offsets: Sequence[Sequence[int]],
             costs: Sequence[tuple[Storage, Perf]]) -> list[Run]:
-    """Joins neighbours of equal size, equal cost and equal step."""
+    """Merges adjacent shards of equal size, cost and step. The lists have one entry per shard."""
     runs: list[Run] = []
     last: tuple[int, int] = (0, 0)
     for size, offset, (storage, perf) in zip(sizes, offsets, costs):
@@ -100,7 +100,7 @@ def runs_of(sizes: Sequence[Sequence[int]], offsets: Sequence[Sequence[int]],
 
 @dataclass(slots=True)
 class Table:
-    """A table of a module with its options, as the enumerator found them."""
+    """A table of a module with its options, in the order of the enumerator."""
 
     name: str
     path: str
@@ -137,7 +137,7 @@ def check_options(options: object, what: str) -> None:
 
 
 class Candidates:
-    """The search space of a planner: tables with their options, numbered as enumerated."""
+    """The search space of a planner: tables with their options, numbered in enumeration order."""
 
     def __init__(self, tables: list[Table]) -> None:
         self.tables = tables
@@ -149,7 +149,7 @@ class Candidates:
 
     @classmethod
     def of_options(cls, options: Sequence[ShardingOption]) -> Candidates:
-        """Candidates from TorchRec's options, which must have costs."""
+        """Makes candidates from TorchRec's options. Raises ValueError if a shard has no costs."""
         check_options(options, "options")
         tables: dict[str, Table] = {}
         for option in options:
@@ -172,7 +172,7 @@ class Candidates:
         } for table in self.tables]
 
     def json_text(self) -> str:
-        """The search space as JSON for the library, options in the order of their numbers."""
+        """The search space as JSON text for the library, with options in order of number."""
         parts: list[str] = []
         for table in self.tables:
             head = f'{{"table":{json.dumps(table.name)},"module":{json.dumps(table.path or ".")},'
@@ -180,7 +180,7 @@ class Candidates:
         return '{"search_space":[' + ",".join(parts) + "]}"
 
     def unsupported(self) -> str:
-        """Says why the library cannot search this; empty if it can."""
+        """Returns why the library cannot search the options, or "" if it can."""
         for table in self.tables:
             for choice in table.choices:
                 if choice.sharding_type not in SHARDING_TYPES:
@@ -191,6 +191,7 @@ class Candidates:
 
 
 def choice_of(option: ShardingOption) -> Choice:
+    """Makes a choice from TorchRec's option. Raises ValueError if a shard has no costs."""
     for number, shard in enumerate(option.shards):
         if shard.storage is None or shard.perf is None:
             raise ValueError(f"shard {number} of table {option.name} has no costs; "

@@ -1,7 +1,7 @@
-"""TorchRec's enumeration without an object per shard: one question per distinct shard.
+"""TorchRec's enumeration without an object per shard: costs are estimated once per distinct shard.
 
-Whatever is not TorchRec's own (an enumerator, an estimator, a hardware configuration) is enumerated
-by the release itself.
+If the enumerator, an estimator or the hardware configuration is not TorchRec's own, TorchRec
+enumerates itself.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from .candidates import Candidates, Choice, Table, choice_of, runs_of
 _Size = tuple[int, int]
 _Layout = tuple[list[list[int]], list[list[int]]]
 _partition_by = functools.cache(enumerators.get_partition_by_type)
-# Fingerprints of known releases: torchrec 1.9.2. Other releases enumerate themselves: slower, with
-# the same result.
+# Fingerprints of known releases: torchrec 1.9.2. Other releases enumerate themselves, which is
+# slower and gives the same result.
 _KNOWN_WALKS = frozenset({"508e91268ced4144eaf965ddfc47d8beae0d9f1c"})
 # Types of estimators whose costs were found to depend only on the size of a shard.
 _checked: dict[tuple[object, ...], bool] = {}
@@ -38,7 +38,10 @@ _checked: dict[tuple[object, ...], bool] = {}
 
 def enumerate_candidates(enumerator: Enumerator, module: nn.Module,
                          sharders: list[ModuleSharder[nn.Module]]) -> Candidates:
-    """The options of `enumerator.enumerate`, with costs equal to the last bit."""
+    """The options of `enumerator.enumerate`, with costs that are equal to the last bit.
+
+    Raises TypeError if `enumerator` is not an Enumerator.
+    """
     if not isinstance(enumerator, Enumerator):
         raise TypeError(f"enumerator must be TorchRec's, not {type(enumerator).__name__}")
     if is_known(enumerator):
@@ -69,7 +72,7 @@ def is_known(enumerator: Enumerator) -> bool:
 
 @functools.cache
 def _walk_fingerprint() -> str:
-    """Fingerprint of the installed release's functions that are rewritten here."""
+    """SHA-1 of the source of the installed release's functions that are reimplemented here."""
     source = "".join(map(inspect.getsource, (
         EmbeddingEnumerator.enumerate, enumerators._extract_constraints_for_param)))
     return hashlib.sha1(source.encode()).hexdigest()
@@ -90,7 +93,7 @@ def _perf_ignores_rows(enumerator: EmbeddingEnumerator) -> bool:
 
 
 def _frozen(value: object) -> object:
-    """A key. Values with equal keys are the same to the estimators."""
+    """A hashable key. The estimators do not distinguish values with equal keys."""
     if isinstance(value, (list, tuple)):
         return tuple(map(_frozen, value))
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -103,7 +106,7 @@ def _frozen(value: object) -> object:
 
 
 class _Estimates:
-    """Costs of shards. Requests are collected first, then estimated together."""
+    """Costs of shards. Collects requests first and then estimates them together."""
 
     def __init__(self, enumerator: EmbeddingEnumerator) -> None:
         self._enumerator = enumerator
@@ -113,7 +116,7 @@ class _Estimates:
 
     def ask(self, key: object, key_without_rows: object, option: ShardingOption,
             sizes: Sequence[_Size]) -> tuple[object, object]:
-        """Requests costs of shards of these sizes. Returns a function that gives them later."""
+        """Requests costs of shards of these sizes. Returns the keys of their storage and times."""
         option.shards = [Shard(size=list(size), offset=[0, 0]) for size in sizes]
         self._storage[key] = option
         by_rows = not self._ignores_rows or option.sharding_type == ShardingType.DATA_PARALLEL.value
@@ -152,7 +155,7 @@ def _size_of(shard: Shard) -> _Size:
 
 @dataclasses.dataclass(slots=True)
 class _Pending:
-    """An option whose costs are requested, not yet known."""
+    """An option whose costs were requested and are not yet known."""
 
     sharding_type: str
     compute_kernel: str
@@ -164,8 +167,8 @@ class _Pending:
 
 @dataclasses.dataclass(slots=True)
 class _Found:
-    """A table that the walk found. Tables with equal `key` have equal options and costs. Tables with
-    equal `rowless` have equal times if times do not depend on the number of rows."""
+    """A table of the walk. Tables with equal `key` have equal options and costs. Tables with equal
+    `rowless` have equal times if times do not depend on the number of rows."""
 
     table: Table
     key: object
@@ -329,7 +332,7 @@ class _Enumeration:
 
 
 def _bare_option(table: Table, sharding_type: str, kernel: str) -> ShardingOption:
-    """An option of the release, without shards so far."""
+    """An option of the release, without shards."""
     partition_by = _partition_by(sharding_type)
     return table.sharding_option(Choice(sharding_type, kernel, partition_by, [], None), [])
 

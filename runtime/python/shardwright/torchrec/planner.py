@@ -1,4 +1,4 @@
-"""EmbeddingShardingPlanner: TorchRec's planner, with the search of shardwright."""
+"""EmbeddingShardingPlanner: TorchRec's planner with shardwright's search."""
 
 from __future__ import annotations
 
@@ -29,16 +29,17 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class PlanSeconds:
-    """Seconds of each stage of a plan: conversion of Python objects, and the library's own work."""
+    """Seconds of each stage of `plan`."""
 
-    reserve: float
-    enumerate: float
-    hand_over: float
+    reserve: float  # TorchRec's reservation
+    enumerate: float  # options and costs, by TorchRec's estimators
+    hand_over: float  # conversion of options for the library
     search: float
-    build: float
+    build: float  # conversion of the plan, callbacks, statistics and validation
 
     @property
     def total(self) -> float:
+        """Sum of all stages, seconds."""
         return self.reserve + self.enumerate + self.hand_over + self.search + self.build
 
 
@@ -46,13 +47,17 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
     """Takes the arguments of TorchRec's planner and returns TorchRec's ShardingPlan.
 
     `mode` "best" searches for the best plan, starting from TorchRec's own; "compat" makes
-    TorchRec's decisions. `threads`, `work_limit`, `seed`, `progress` and `cancel` are those of
-    `shardwright.plan`. Costs and options are those of the installed release, with the given
-    estimators, enumerator and sharders. Custom proposers, partitioners or performance models, a
-    plan loader and SSD leave the search to TorchRec; `searched_by` and the log say so.
+    TorchRec's decisions. `timeout_seconds` is a time limit. `threads`, `work_limit`, `seed`,
+    `progress` and `cancel` are those of `shardwright.plan`. Costs and options are those of the
+    installed release, with the given estimators, enumerator and sharders. TorchRec searches itself
+    given custom proposers, partitioners or performance models, a plan loader or SSD; it logs a
+    warning.
 
-    After `plan`: `result` (rating, bound, gap), `seconds`, `searched_by`.
-    Thread safety: one plan at a time by one planner, as with TorchRec's.
+    After `plan`, `result` has rating, bound and gap, `seconds` the time of each stage, and
+    `searched_by` is "shardwright" or "torchrec". If TorchRec searched, `result` and `seconds` are
+    None.
+    Raises TypeError or ValueError for wrong arguments.
+    Thread safety: one plan at a time per planner, as in TorchRec.
     """
 
     def __init__(
@@ -99,7 +104,10 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
         self.searched_by = ""
 
     def plan(self, module: nn.Module, sharders: list[ModuleSharder[nn.Module]]) -> ShardingPlan:
-        """Raises TorchRec's PlannerError if there is no plan."""
+        """Returns a plan for the modules that `sharders` can shard.
+
+        Raises TorchRec's PlannerError if no plan is found, and TypeError for wrong arguments.
+        """
         if not isinstance(module, nn.Module):
             raise TypeError(f"module must be a torch.nn.Module, not {type(module).__name__}")
         if not isinstance(sharders, (list, tuple)) or not all(
@@ -165,7 +173,7 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
                                            timeout_seconds=self._timeout_seconds))
 
     def get_search_space(self) -> list[ShardingOption] | None:
-        """The enumerated options as objects. Making them takes long, so it is done on demand."""
+        """The enumerated options as TorchRec's objects. Made on demand, because that is slow."""
         if self._search_space is None and self._enumerated is not None:
             module, sharders = self._enumerated
             self._search_space = self._enumerator.enumerate(module=module, sharders=sharders)
@@ -181,7 +189,7 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
 
 
 def to_sharding_plan(options: list[ShardingOption], topology: Topology) -> ShardingPlan:
-    """TorchRec's function of this name, with one placement object per rank."""
+    """As TorchRec's function of this name, but makes one placement object per rank."""
     places: dict[int, Any] = {}
 
     def place(rank: int) -> Any:

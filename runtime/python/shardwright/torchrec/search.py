@@ -1,4 +1,4 @@
-"""TorchRec's machine and settings as a problem of the library, and the search."""
+"""Turns TorchRec's topology and settings into a problem of the library, and searches."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from ..problem import Problem, SearchSpace
 from ..result import PlanResult
 from .candidates import Candidates, Choice, Table
 
-# Devices matter only to the estimators, and the costs are given here.
+# The device affects only the estimators, and costs are given here.
 _DEVICES = {"cpu": "cpu", "cuda": "cuda", "mtia": "mtia", "tpu": "cuda"}
 
 
 class Unsupported(Exception):
-    """Only TorchRec's own search supports this; the text names it."""
+    """The library does not support what the text names, but TorchRec's own search does."""
 
 
 def proposer_json(proposer: Proposer) -> dict[str, Any]:
+    """The proposer in the form of problem files. Raises Unsupported."""
     kind = type(proposer)
     if kind is GreedyProposer:
         return {"type": "greedy", "use_depth": proposer._use_depth,
@@ -42,6 +43,7 @@ def proposer_json(proposer: Proposer) -> dict[str, Any]:
 
 
 def partitioner_json(partitioner: Partitioner) -> dict[str, Any]:
+    """The partitioner in the form of problem files. Raises Unsupported."""
     kind = type(partitioner)
     if kind is GreedyPerfPartitioner:
         return {"type": "greedy", "sort_by": partitioner._sort_by.value,
@@ -54,6 +56,7 @@ def partitioner_json(partitioner: Partitioner) -> dict[str, Any]:
 
 
 def perf_model_name(model: PerfModel) -> str:
+    """The name of the performance model in problem files. Raises Unsupported."""
     names = {NoopPerfModel: "perf", NoopStorageModel: "storage"}
     if type(model) not in names:
         raise Unsupported(f"the performance model {type(model).__name__}")
@@ -61,10 +64,13 @@ def perf_model_name(model: PerfModel) -> str:
 
 
 def topology_json(topology: Topology, compat: bool) -> dict[str, Any]:
-    """Ranks, hosts and memory. A search with given costs needs no more of a topology."""
+    """Ranks, hosts and memory, in the form of problem files. Raises Unsupported.
+
+    A search with given costs needs nothing else of a topology.
+    """
     if topology.compute_device not in _DEVICES:
         raise Unsupported(f"the device {topology.compute_device}")
-    # Since 1.9 a host is a group of pod_size nodes. The node still decides between equal loads.
+    # Since 1.9, a host is a group of pod_size nodes. Ties of loads still depend on the node.
     group = getattr(topology, "intra_group_size", topology.local_world_size)
     if compat and group != topology.local_world_size:
         raise Unsupported("compat mode with pods of several nodes")
@@ -94,19 +100,22 @@ class SearchSettings:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The option and the ranks that were chosen for a table."""
+    """The option and ranks that were chosen for a table."""
 
     table: Table
     choice: Choice
     ranks: list[int]
-    number: int  # of the option, as enumerated
+    number: int  # of the option, in enumeration order
 
     def option(self) -> ShardingOption:
         return self.table.sharding_option(self.choice, self.ranks)
 
 
 class Search:
-    """A search space on a machine. A context manager, since it holds native memory."""
+    """A search space on a topology. A context manager, because it owns native memory.
+
+    Raises Unsupported if the library cannot search the candidates or the topology.
+    """
 
     def __init__(self, candidates: Candidates, topology: Topology, batch_size: int,
                  proposers: Sequence[dict[str, Any]], partitioner: dict[str, Any],
@@ -146,7 +155,7 @@ class Search:
 
 
 def planner_error(result: PlanResult) -> PlannerError:
-    """TorchRec's error for a search without a plan, with the library's reason."""
+    """Makes TorchRec's error for a search without a plan, with the library's reason."""
     failure = result.failure
     if failure is None or not failure.message:
         return PlannerError(f"the search was stopped before it found a plan ({result.stopped_by})")

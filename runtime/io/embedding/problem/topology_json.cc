@@ -1,0 +1,82 @@
+#include "runtime/io/embedding/problem/topology_json.h"
+
+#include <cmath>
+
+#include "runtime/io/json/json_reader.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::TopologySpec;
+
+Status read_custom(JsonValue value, TopologySpec& topology) {
+  if (value.is_null()) return {};
+  return ObjectReader(value)
+      .optional("hbm_cap", topology.custom_hbm_cap_bytes)
+      .optional("ddr_cap", topology.custom_ddr_cap_bytes)
+      .finish();
+}
+
+Status read_entry(JsonValue value, TopologySuggestion& out) {
+  return ObjectReader(value)
+      .required("world_size", out.world_size)
+      .optional("local_world_size", out.local_world_size)
+      .optional("hbm_gib", out.hbm_gib)
+      .optional("ddr_gib", out.ddr_gib)
+      .optional("batch_per_gpu", out.batch_per_gpu)
+      .optional("global_batch", out.global_batch)
+      .ignore({"hbm_fill", "note", "source"})
+      .finish();
+}
+
+std::int64_t bytes_of_gib(double gib) {
+  return static_cast<std::int64_t>(std::llround(gib * static_cast<double>(kGibibyte)));
+}
+
+}  // namespace
+
+Status read_topology(JsonValue value, TopologySpec& topology) {
+  return ObjectReader(value)
+      .optional("world_size", topology.world_size)
+      .optional("local_world_size", topology.local_world_size)
+      .optional("compute_device", topology.compute_device)
+      .optional("hbm_cap", topology.hbm_cap_bytes)
+      .optional("ddr_cap", topology.ddr_cap_bytes)
+      .optional("intra_host_bw", topology.intra_host_bw)
+      .optional("inter_host_bw", topology.inter_host_bw)
+      .optional("hbm_mem_bw", topology.hbm_mem_bw)
+      .optional("ddr_mem_bw", topology.ddr_mem_bw)
+      .optional("hbm_to_ddr_mem_bw", topology.hbm_to_ddr_mem_bw)
+      .optional("bwd_compute_multiplier", topology.bwd_compute_multiplier)
+      .optional("weighted_feature_bwd_compute_multiplier",
+                topology.weighted_feature_bwd_compute_multiplier)
+      .optional("uneven_sharding_perf_multiplier", topology.uneven_sharding_perf_multiplier)
+      .optional_with("custom", [&](JsonValue v) { return read_custom(v, topology); })
+      .ignore({"note"})
+      .finish();
+}
+
+Status read_suggestion(JsonValue meta, std::optional<TopologySuggestion>& suggestion) {
+  const std::optional<JsonValue> list = meta.find("topologies");
+  if (!list) return {};
+  if (!list->is_array()) return list->expected("a list of topologies");
+  if (list->size() == 0) return {};
+  return read_entry((*list)[0], suggestion.emplace());
+}
+
+Status apply_suggestion(const TopologySuggestion& suggestion, TopologySpec& topology) {
+  topology.world_size = suggestion.world_size;
+  topology.local_world_size = suggestion.local_world_size;
+  for (const auto& gib : {suggestion.hbm_gib, suggestion.ddr_gib}) {
+    constexpr double kMaxGib = 1 << 23;  // 8 PiB
+    if (gib && !(*gib > 0 && *gib <= kMaxGib)) {
+      return invalid_input("/meta/topologies/0",
+                           "memory per rank must be above 0 and at most 8 PiB");
+    }
+  }
+  if (suggestion.hbm_gib) topology.hbm_cap_bytes = bytes_of_gib(*suggestion.hbm_gib);
+  if (suggestion.ddr_gib) topology.ddr_cap_bytes = bytes_of_gib(*suggestion.ddr_gib);
+  return {};
+}
+
+}  // namespace shardwright
