@@ -19,6 +19,7 @@ class RankPruning {
  public:
   RankPruning(const Program& program, Rank rank, EditLog& log)
       : program_(program), log_(log), needed_(log.var_capacity(), false) {
+    has_rank_.reserve(program.meshes().size());
     for (const ProcessMesh& mesh : program.meshes())
       has_rank_.push_back(mesh.contains(rank));
   }

@@ -149,7 +149,7 @@ TEST_CASE("malformed programs: errors name the place and explain") {
           {"/programs/0/ops/0/inputs/0/dims_mapping", "[0, 4]",
            "/programs/0/ops/0/inputs/0/dims_mapping/1: the mesh"},
           {"/programs/0/ops/0/outputs/0/dims_mapping", "[0, -1]",
-           "/ops/0/outputs/0: \"y\" must be placed"},
+           "/ops/0/outputs/0: the mapping of output \"y\" must be"},
           {"/programs/0/ops/0/condition", "\"nobody\"",
            "/programs/0/ops/0/condition: there is no variable"},
       });
