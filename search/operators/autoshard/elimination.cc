@@ -57,7 +57,7 @@ std::optional<std::uint32_t> Elimination::run(const PairwiseModel& model) {
   return std::nullopt;
 }
 
-// Returns the variable that makes the states too many, or nothing.
+// Returns the variable at which there are too many states, or nothing.
 std::optional<std::uint32_t> Elimination::choose_order(Rule rule) {
   InteractionGraph& graph = order_.graph();
   graph.reset(sizes_.size());
@@ -91,7 +91,7 @@ std::optional<std::uint32_t> Elimination::choose_order(Rule rule) {
   return too_wide;
 }
 
-// With the variable that is eliminated first fastest.
+// The variable that is eliminated first runs fastest.
 void Elimination::fill_pair_tables() {
   const auto& pairs = model_->pairs();
   pairs_.clear();
@@ -136,8 +136,8 @@ void Elimination::fill_message(const Buckets::Bucket& bucket) {
   }
 }
 
-// At the present assignment: the optimal assignments behind the bucket if its variable takes the
-// value.
+// At the present assignment: the number of optimal assignments of everything eliminated behind the
+// bucket if its variable takes the value.
 std::uint64_t Elimination::count_of(const Buckets::Bucket& bucket, std::size_t value) const {
   std::uint64_t count = 1;
   if (bucket.num_children == 0) return count;
@@ -150,8 +150,8 @@ std::uint64_t Elimination::count_of(const Buckets::Bucket& bucket, std::size_t v
   return count;
 }
 
-// Going back through the order, what a value costs beyond its message's entry is what the whole
-// assignment loses by it: the losses of all variables add up to cost - optimum.
+// The cost of a value beyond the entry of the message is what the whole assignment loses by it. The
+// losses of all variables add up to cost - optimum.
 std::span<const std::uint8_t> Elimination::select(std::int64_t slack) {
   SHARDWRIGHT_CHECK(slack >= 0);
   chosen_.assign(buckets_.size(), 0);

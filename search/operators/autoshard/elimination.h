@@ -20,23 +20,23 @@ namespace shardwright::operators::autoshard {
 // Thread safety: one thread at a time.
 class Elimination {
  public:
-  // Entries of all messages together; 3^15. More are refused: 16 bytes of memory each.
+  // Entries of all messages together: 3^15, at 16 bytes each. Models that need more are refused.
   static constexpr std::size_t kMaxStates = 14'348'907;
 
   // Returns the variable at which kMaxStates is exceeded, or nothing on success. `model` must
-  // outlive the calls below. Eliminates the variable with the fewest neighbours first; if the
-  // states do not suffice for that order, the one whose elimination connects the fewest others.
+  // outlive the calls below. Eliminates the variable with the fewest neighbours first. If that
+  // order needs too many states, tries the variable whose elimination adds the fewest edges first.
   std::optional<std::uint32_t> run(const PairwiseModel& model);
 
-  // Of the model run last; scaled.
+  // Of the last model; scaled.
   std::int64_t optimum() const { return optimum_; }
-  // Number of assignments that cost `optimum`; UINT64_MAX stands for that many or more.
+  // The number of assignments that cost optimum(); UINT64_MAX = that many or more.
   std::uint64_t num_optimal() const { return num_optimal_; }
   std::size_t states() const { return buckets_.num_entries(); }
 
-  // Positions of values, by variable, of an assignment that costs at most optimum() + slack: from
-  // the variable eliminated last to the first, each takes its first value that leaves the slack
-  // enough. Precondition: slack >= 0. O(pairs).
+  // An assignment that costs at most optimum() + slack, as positions of values by variable. From
+  // the variable eliminated last to the first, each takes its first value that the slack allows.
+  // Precondition: slack >= 0. O(pairs).
   std::span<const std::uint8_t> select(std::int64_t slack);
 
  private:

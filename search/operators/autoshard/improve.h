@@ -1,4 +1,4 @@
-// The counter-example loop: ask for anything cheaper until there is nothing.
+// Slapo's improvement loop: asks for a cheaper assignment until there is none.
 #pragma once
 
 #include <cstddef>
@@ -22,17 +22,17 @@ struct Iteration {
 };
 
 struct ImproveResult {
-  std::optional<Iteration> last;  // nothing where no assignment is below the first bound
+  std::optional<Iteration> last;  // nothing if no assignment is below the first bound
   std::size_t iterations = 0;     // improving ones
-  bool exhausted = false;         // the oracle knows nothing cheaper, so `last` is optimal
+  bool exhausted = false;         // nothing is cheaper, so `last` is optimal
 };
 
 inline constexpr std::int64_t kFirstBound = 1'000'000'000'000;
 inline constexpr std::size_t kMaxIterations = 100;
 
-// Bounds start at kFirstBound and are then the cost of the iteration before; at most kMaxIterations
-// questions. Calls `on_iteration` for every improvement. Errors: as evaluate;
-// kVerificationFailed where the oracle answers with something that does not cost less.
+// The first bound is kFirstBound, and later ones are the cost of the iteration before. Asks at most
+// kMaxIterations times. Calls `on_iteration` for every improvement. Errors: as evaluate;
+// kVerificationFailed if the answer does not cost less than the bound.
 // Source: see CostModel, `solve`.
 Result<ImproveResult> improve(const Request& request, const Oracle& oracle,
                               const std::function<void(const Iteration&)>& on_iteration);

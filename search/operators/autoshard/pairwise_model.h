@@ -1,4 +1,4 @@
-// Auto-sharding as a graph of three-valued variables with costs on variables and on pairs.
+// Auto-sharding as variables of up to three values, with costs on variables and on pairs.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@
 
 namespace shardwright::operators::autoshard {
 
-// Every output spec is a function of the one decision above it, through any chain of ops that
-// follow their operand; so each cost depends on one decision or on two. All costs are scaled.
+// Every output spec is a function of one decision, through any chain of ops that follow their
+// operand. So each cost depends on one decision or on two. All costs are scaled.
 // Thread safety: one thread at a time while it is built, then const members from any thread.
 class PairwiseModel {
  public:
@@ -29,7 +29,7 @@ class PairwiseModel {
     std::array<std::int64_t, 9> costs{};  // [3 * position of first + position of second]
   };
 
-  // Reuses the memory of the model before; O(ops + args).
+  // Reuses the memory of the previous model. O(ops + args).
   // Precondition: check_request(graph, devices) has passed.
   void build(const Graph& graph, std::int64_t devices, CostModel model);
 
@@ -42,7 +42,7 @@ class PairwiseModel {
   // Where an op's output spec comes from.
   struct Source {
     std::uint32_t variable = kConstant;
-    std::array<Spec, 3> specs{};  // by position of the variable; the first where constant
+    std::array<Spec, 3> specs{};  // by position of the variable's value; the first one if constant
   };
 
   void add_op(const Graph& graph, std::uint32_t op);

@@ -8,7 +8,8 @@
 
 namespace shardwright::operators::autoshard {
 
-// First what shards the parameters of modules, then what reshards activations, each in graph order.
+// First the lines that shard parameters of modules, then those that reshard activations, each in
+// graph order.
 // Precondition: `assignment` has passed evaluate.
 // Source: see CostModel, `generate_schedule_sequence`.
 std::vector<std::string> schedule(const Graph& graph, const Assignment& assignment,

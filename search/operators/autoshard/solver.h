@@ -26,14 +26,14 @@ struct Request {
 struct Solution {
   std::int64_t scaled_optimum = 0;
   double optimum = 0;
-  std::uint64_t num_optimal = 0;  // UINT64_MAX stands for that many or more
+  std::uint64_t num_optimal = 0;  // UINT64_MAX = that many or more
   Assignment assignment;          // one optimum, always the same for a request
   std::size_t states = 0;         // of all tables of the search
 
   friend bool operator==(const Solution&, const Solution&) = default;
 };
 
-// Solves one request after the other in the same memory.
+// Solves requests one after another in the same memory.
 // Thread safety: one thread at a time.
 class Solver {
  public:
@@ -41,12 +41,12 @@ class Solver {
   // exceed Elimination::kMaxStates.
   Status prove(const Request& request);
 
-  // Of the request proved last.
+  // Of the last request that was proved.
   std::int64_t scaled_optimum() const { return elimination_.optimum(); }
   std::uint64_t num_optimal() const { return elimination_.num_optimal(); }
   Solution solution();
-  // An assignment that costs less than `scaled_bound`, if there is one: at most halfway between the
-  // optimum and the bound, so that asking again below its cost ends soon.
+  // An assignment that costs less than `scaled_bound`, if there is one. Its cost is at most halfway
+  // between the optimum and the bound, so repeated calls, each below the last cost, end soon.
   std::optional<Assignment> find_below(std::int64_t scaled_bound);
 
  private:
@@ -60,7 +60,8 @@ class Solver {
 // prove() and solution() of a solver made for this request.
 Result<Solution> solve(const Request& request);
 
-// Solves many requests at once; answers in the order of requests, the same for any executor.
+// Solves many requests at once. The answers are in the order of requests and the same for any
+// executor.
 std::vector<Result<Solution>> solve_all(std::span<const Request> requests, Executor& executor);
 
 }  // namespace shardwright::operators::autoshard

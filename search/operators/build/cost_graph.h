@@ -1,4 +1,4 @@
-// From an operator graph to what a solver decides: strategies, resharding costs, merged form.
+// Turns an operator graph into a cost graph: strategies, resharding costs, the merged form.
 #pragma once
 
 #include <cstddef>
@@ -24,26 +24,26 @@ namespace shardwright::operators {
 // Counted work: the same for any machine and number of threads.
 struct CostGraphCounters {
   std::size_t strategies = 0;
-  std::size_t dim_specs = 0;       // ways to shard a dimension that the mesh has
+  std::size_t dim_specs = 0;       // ways in which the mesh can shard a dimension
   std::size_t shapes = 0;          // interned
   std::size_t specs = 0;           // interned
-  std::size_t path_searches = 0;   // different conversions
-  std::size_t path_questions = 0;  // asked for matrices
+  std::size_t path_searches = 0;   // distinct conversions
+  std::size_t path_questions = 0;  // path costs asked for by matrices
   std::size_t matrix_entries = 0;  // of all edges, shared or not
   std::size_t matrices_computed = 0;
-  std::size_t matrices = 0;  // different ones, those of the merged form included
+  std::size_t matrices = 0;  // distinct ones, with those of the merged form
 };
 
-// What ColossalAI's solver reads, by node of the operator graph. Nodes pay compute and
-// communication of their strategy; `merged.extra` comes on top in the merged form. Thread safety: a
-// value; copies share specs, and the table may be used from any thread.
+// The input of ColossalAI's solver, by node of the operator graph. A node costs the compute and
+// communication of its strategy, and `merged.extra` in the merged form.
+// Thread safety: a value; copies share specs, and the table may be used from any thread.
 struct CostGraph {
   std::shared_ptr<SpecTable> table;  // owns the specs
   std::vector<NodeStrategies> strategies;
   MatrixPool matrices;
   std::vector<CostEdge> edges;  // by consumer, then by its inputs
   MergedGraph merged;
-  std::vector<NodeAlias> aliases;  // by node; in the merged form, where the node follows no other
+  std::vector<NodeAlias> aliases;  // by node; used in the merged form if the node follows no other
   CostGraphCounters counters;
 
   const CostMatrix& matrix(const CostEdge& edge) const { return matrices[edge.matrix]; }
@@ -54,9 +54,9 @@ struct CostGraph {
 Result<CostGraph> build_cost_graph(const OpGraph& graph, std::shared_ptr<const DeviceMesh> mesh,
                                    Executor& executor);
 
-// What to solve.
+// Which form to solve, and within which memory.
 struct CostGraphForm {
-  bool merged = true;                  // else every node and edge as it is, nothing shared
+  bool merged = true;                  // false: all nodes and edges, nothing shared
   std::optional<std::int64_t> budget;  // bytes on one device, held by all nodes together
 };
 

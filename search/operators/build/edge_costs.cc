@@ -13,7 +13,7 @@ namespace {
 
 using SpecPointer = const ShardingSpec*;
 
-// What one operand is under each strategy. Strategies that agree on it are one row.
+// The specs of an operand by strategy. Strategies with the same specs share a row.
 struct SpecList {
   std::size_t width = 1;              // tensors of the operand
   std::vector<SpecPointer> rows;      // `width` each
@@ -71,7 +71,7 @@ class SpecLists {
   std::unordered_multimap<std::uint64_t, std::uint32_t> by_hash_;
 };
 
-// What a matrix is made from.
+// The input from which a matrix is computed.
 struct Question {
   std::uint32_t from;
   std::uint32_t to;
@@ -119,11 +119,11 @@ CostMatrix compute(const SpecList& from, const SpecList& to, double element_byte
   return matrix;
 }
 
-// The questions of all edges, each once.
+// The inputs of all edges, each once.
 struct Questions {
   SpecLists lists;
   std::vector<Question> distinct;
-  std::vector<CostEdge> edges;  // whose `matrix` is a distinct question
+  std::vector<CostEdge> edges;  // `matrix` numbers the inputs
 };
 
 Questions ask(const OpGraph& graph, std::span<const NodeStrategies> strategies) {

@@ -1,4 +1,4 @@
-// What it costs to hand tensors from one operator to the next, for every pair of strategies.
+// The cost of passing tensors from one operator to the next, for every pair of strategies.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@ namespace shardwright::operators {
 struct EdgeCosts {
   std::vector<CostEdge> edges;    // by consumer, then by its inputs
   std::size_t num_computed = 0;   // matrices that were computed
-  std::size_t num_questions = 0;  // asked of the planner
+  std::size_t num_questions = 0;  // path costs asked of the planner
 };
 
-// One edge per node and input; edges of equal matrices share one. Entry [i][j] is the planner's
+// One edge per node and input; edges with equal matrices share one. Entry [i][j] is the planner's
 // total cost of the path from the producer's output under i to the consumer's operand under j,
 // times the element size, summed over the elements of a tuple. A matrix is computed once for all
 // edges that have the same lists of specs on both sides. Precondition: every node has a strategy,

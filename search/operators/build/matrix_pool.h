@@ -1,4 +1,4 @@
-// Cost matrices, each content once.
+// Stores equal cost matrices once.
 #pragma once
 
 #include <cstddef>

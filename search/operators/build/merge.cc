@@ -32,7 +32,7 @@ CostMatrix select_rows(const CostMatrix& matrix, std::span<const std::uint32_t> 
   return selected;
 }
 
-// Edges that come and go, in the order in which they came.
+// Edges in order of creation, which can be removed.
 // Thread safety: one thread at a time.
 class Merger {
  public:

@@ -11,7 +11,7 @@
 namespace shardwright::operators {
 namespace {
 
-// Everything that tells two nodes apart.
+// Everything in which nodes of different classes can differ.
 // Thread safety: const members may be called from any thread.
 class ClassKey {
  public:
@@ -63,7 +63,7 @@ class BlockSearch {
 
   RepeatedBlocks run() {
     constexpr std::size_t kNever = ~std::size_t{0};
-    // By class: the length at which its blocks were found to differ, or equal and not to extend.
+    // By class: the length at which its blocks differ or can no longer be extended.
     std::vector<std::size_t> differs_from(members_.size(), kNever);
     std::vector<std::size_t> settled_at(members_.size(), kNever);
     RepeatedBlocks found;
@@ -103,7 +103,7 @@ class BlockSearch {
     return true;
   }
 
-  // The last node of the graph is never reached: blocks that end with it become one node shorter.
+  // Blocks that end with the last node of the graph become one node shorter.
   void extend(const std::vector<std::uint32_t>& starts) {
     const std::size_t room = classes_.size() - starts.back() - length_;
     if (room == 0) {

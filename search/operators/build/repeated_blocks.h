@@ -1,4 +1,4 @@
-// Finds stretches of a graph that repeat, so that all of them are sharded alike.
+// Finds repeated blocks of a graph, so that all of them are sharded alike.
 #pragma once
 
 #include <cstddef>
@@ -26,20 +26,20 @@ struct NodeAlias {
 
 inline constexpr std::size_t kMinBlockLength = 10;
 
-// Equal numbers for nodes that repeated blocks take for equal: the same operator, written the same
-// way, on inputs of equal shapes, and with equal attributes unless a module holds them. All
-// get_attr nodes are equal, no two placeholders are. Numbered in the order in which they appear.
+// Numbers the nodes by class, in order of appearance. Nodes of one class have the same operator,
+// written in the same way, inputs of equal shapes, and equal attributes unless a module holds them.
+// All get_attr nodes are in one class, and every placeholder is in one of its own.
 std::vector<std::uint32_t> node_classes(const OpGraph& graph);
 
-// ColossalAI's search: for every class in turn, the blocks that begin at all of its nodes, if they
-// are equal over the length found so far; then they are made longer. The last ones found win. A
-// block that ends with the graph, whose last node is its output, becomes shorter instead. Source:
+// ColossalAI's search: for every class in turn, takes the blocks that begin at all of its nodes, if
+// they are equal over the length found so far, and makes them longer while they stay equal. The
+// last blocks found win. A block at the end of the graph loses its last node, the output. Source:
 // find_repeat_blocks, ColossalAI colossalai/auto_parallel/tensor_shard/utils/factory.py.
 RepeatedBlocks find_repeated_blocks(std::span<const std::uint32_t> classes,
                                     std::size_t min_length = kMinBlockLength);
 
-// Nodes of later blocks with those of the first block at the same place, by node, each node once.
-// Where blocks overlap, the last one decides.
+// Each node of a later block with the node at the same place of the first block, by node. If blocks
+// overlap, the last one decides.
 std::vector<NodeAlias> block_aliases(const RepeatedBlocks& blocks);
 
 }  // namespace shardwright::operators

@@ -14,8 +14,8 @@ namespace shardwright::operators {
 
 // Walks over the assignments of a bucket's separator, the last variable fastest, and sums the
 // bucket's tables there. Partial sums are kept by level: an assignment that changes only the last
-// variables adds only the tables that depend on these. A sum starts with the own costs and takes
-// the tables by level, so it does not depend on the way by which the walk came.
+// variables adds only the tables that depend on these. A sum starts with the own costs and adds the
+// tables by level, so it does not depend on the steps before.
 // Keeps its memory from bucket to bucket. Thread safety: one thread at a time.
 template <class Cost>
 class BucketSum {
@@ -82,7 +82,7 @@ class BucketSum {
   const Cost* row(std::size_t f) const { return rows_[f]; }
 
  private:
-  // To the next assignment of the first `digits` variables.
+  // Goes to the next assignment of the first `digits` variables.
   void advance(std::size_t digits) {
     const std::size_t count = rows_.size();
     std::size_t i = digits;

@@ -10,7 +10,7 @@
 
 namespace shardwright::operators {
 
-// What a walk over a bucket's assignments has to know.
+// What a walk over the assignments of a bucket needs.
 struct BucketShape {
   std::uint32_t own_size = 1;            // values of the variable that is minimised out
   std::span<const std::uint32_t> sizes;  // values of each variable of the separator

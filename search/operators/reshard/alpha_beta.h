@@ -1,4 +1,4 @@
-// Time of collectives by the alpha-beta model.
+// The time of collectives in the alpha-beta model.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace shardwright::operators {
 
-// Times along one axis of a mesh, or along several as along the mesh flattened to one axis of all
-// its devices. `volume` is in elements; the unit of the result is that of alpha. The order of
+// Times along one axis of a mesh. Several axes count as the mesh flattened to one axis of all its
+// devices. `volume` is in elements; the unit of the result is that of alpha. The order of
 // multiplications and divisions is ColossalAI's. Source: AlphaBetaProfiler / DeviceMesh cost
 // functions, ColossalAI colossalai/device/device_mesh.py.
 struct CollectiveAxis {
@@ -18,7 +18,7 @@ struct CollectiveAxis {
 
   static CollectiveAxis along(const DeviceMesh& mesh, int axis);
   static CollectiveAxis flattened(const DeviceMesh& mesh);
-  // Along the axis where `axes` is one, along the flattened mesh where it is several.
+  // Along the axis if `axes` is one, along the flattened mesh if it is several.
   static CollectiveAxis over(const DeviceMesh& mesh, std::uint8_t axes);
 
   double all_gather(double volume) const;

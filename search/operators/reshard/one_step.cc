@@ -6,8 +6,8 @@
 namespace shardwright::operators {
 namespace {
 
-// What the local side of a gather or split costs, so that conversions without traffic are no free
-// ones. Source: CommSpec.get_comm_cost, ColossalAI colossalai/tensor/comm_spec.py.
+// The local cost of a gather or split, so that conversions without traffic are not free. Source:
+// CommSpec.get_comm_cost, ColossalAI colossalai/tensor/comm_spec.py.
 constexpr double kLocalCost = 100;
 
 }  // namespace

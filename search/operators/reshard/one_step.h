@@ -24,11 +24,11 @@ struct ReshardMove {
   friend bool operator==(const ReshardMove&, const ReshardMove&) = default;
 };
 
-// What a move of a tensor costs of which each device holds `local_elements` before it. Source:
+// The cost of a move of a tensor of which each device holds `local_elements` before it. Source:
 // CommSpec.get_comm_cost, ColossalAI colossalai/tensor/comm_spec.py.
 PhaseCost move_cost(const DeviceMesh& mesh, const ReshardMove& move, std::int64_t local_elements);
 
-// Elements that each device holds after the move.
+// The elements that each device holds after the move.
 std::int64_t elements_after(const DeviceMesh& mesh, const ReshardMove& move,
                             std::int64_t local_elements);
 
@@ -68,10 +68,10 @@ void visit_all_to_all(const DeviceMesh& mesh, const TensorShape& shape, const Di
 }  // namespace internal
 
 // Calls `visit(const ReshardMove&)` for each move possible from `from`: gathers of the last axis of
-// a dimension, then all-to-alls between two dimensions, then splits along an axis that is free and
-// above those of the dimension. Moves whose result the devices do not divide are left out. Does not
-// allocate. Precondition: `from` is valid for the shape. Source: get_all_one_step_transform_spec,
-// ColossalAI colossalai/tensor/shape_consistency.py.
+// a dimension, then all-to-alls between two dimensions, then splits along a free axis above those
+// of the dimension. Leaves out moves if the devices do not divide the result. Does not allocate.
+// Precondition: `from` is valid for the shape. Source: get_all_one_step_transform_spec, ColossalAI
+// colossalai/tensor/shape_consistency.py.
 template <class Visit>
 void for_each_move(const DeviceMesh& mesh, const TensorShape& shape, const DimSpecs& from,
                    Visit&& visit) {

@@ -19,14 +19,14 @@
 namespace shardwright::operators {
 namespace {
 
-// Source: MAX_TRANSFORM_STEPS, ColossalAI colossalai/tensor/shape_consistency.py; the first round
-// counts as number zero there.
+// Source: MAX_TRANSFORM_STEPS, ColossalAI colossalai/tensor/shape_consistency.py; it
+// counts from 0.
 constexpr std::size_t kMaxRounds = 21;
 
 using Moves = boost::container::static_vector<ReshardMove, kMaxRounds>;
 
-// Always takes the move that comes closest by difference(), the first among equals. Empty where
-// that does not arrive. Source: shape_consistency, ColossalAI
+// Takes the move that comes closest by difference() in every step, the first of equals. Returns
+// nothing if that does not reach the target. Source: shape_consistency, ColossalAI
 // colossalai/tensor/shape_consistency.py.
 Moves greedy_moves(const DeviceMesh& mesh, const TensorShape& shape, const DimSpecs& from,
                    const DimSpecs& to) {
@@ -60,7 +60,7 @@ Moves greedy_moves(const DeviceMesh& mesh, const TensorShape& shape, const DimSp
   return moves;
 }
 
-// A spec that the exact search has met.
+// A spec that the exact search has reached.
 struct Reached {
   double total = std::numeric_limits<double>::infinity();
   std::uint32_t num_steps = 0;
@@ -70,12 +70,12 @@ struct Reached {
   ReshardMove move;
 };
 
-// Dijkstra's algorithm over the moves. Among paths of equal cost the one of fewer steps, then the
-// one whose specs are met first.
+// Dijkstra's algorithm over the moves. Of paths of equal cost, the one of fewer steps wins, then
+// the one whose specs are reached first.
 std::vector<ReshardMove> cheapest_moves(const DeviceMesh& mesh, const TensorShape& shape,
                                         std::int64_t local_elements, const DimSpecs& from,
                                         const DimSpecs& to) {
-  // By bits of the spec; looked up only, never walked through.
+  // By bits of the spec. Never iterated, so its order does not matter.
   std::unordered_map<std::uint64_t, Reached> reached;
   std::vector<DimSpecs> met{from};
   using Open = std::tuple<double, std::uint32_t, std::size_t>;  // cost, steps, index into `met`
@@ -110,9 +110,9 @@ std::vector<ReshardMove> cheapest_moves(const DeviceMesh& mesh, const TensorShap
   return moves;
 }
 
-// What devices hold while converting. The source stays; each intermediate goes once the next one is
-// there. Collectives need room beside their output; a split of the first dimension is a view of its
-// input. Source: mem_cost, ColossalAI colossalai/tensor/shape_consistency.py.
+// What a device holds while converting. The source stays; each intermediate is freed once the next
+// one exists. Collectives need memory besides their output; a split of the first dimension is a
+// view of its input. Source: mem_cost, ColossalAI colossalai/tensor/shape_consistency.py.
 class MemoryTrace {
  public:
   explicit MemoryTrace(std::int64_t source) : held_(source), peak_(source) {}
@@ -139,7 +139,7 @@ class MemoryTrace {
   void reach(std::int64_t more) { peak_ = std::max(peak_, held_ + more); }
 
   std::int64_t held_;
-  std::int64_t intermediate_ = 0;  // of what is held, to be given back by the next move
+  std::int64_t intermediate_ = 0;  // the part of what is held that the next move frees
   std::int64_t peak_;
 };
 

@@ -12,7 +12,7 @@
 
 namespace shardwright::operators {
 
-// A move with what it costs, in elements; times the element size = bytes.
+// A move with its cost in elements. Multiply by the element size for bytes.
 // Thread safety: a value.
 struct ReshardStep : ReshardMove {
   PhaseCost cost;
@@ -20,36 +20,36 @@ struct ReshardStep : ReshardMove {
   friend bool operator==(const ReshardStep&, const ReshardStep&) = default;
 };
 
-// The conversions possible from `from` in one step, in ColossalAI's order: gathers, all-to-alls,
-// splits; each result once, invalid ones dropped. Precondition: `from` is valid for the shape.
+// The valid conversions of `from` in one step, in ColossalAI's order: gathers, all-to-alls, splits;
+// each result once. Precondition: `from` is valid for the shape.
 std::vector<ReshardStep> one_step_reshards(const SpecTable& table, const TensorShape& shape,
                                            const DimSpecs& from);
 
-// How a path is found and priced.
+// How a path is found, and what its cost is.
 enum class PathCost : std::uint8_t {
   kCompat,  // ColossalAI's greedy path; each step adds the running total once more
   kSum,     // the same path, the sum of its steps
   kExact,   // the cheapest path by the sum of total costs
 };
 
-// A path; no steps where the two specs are equal.
+// A path. It has no steps if the two specs are equal.
 // Thread safety: a value.
 struct ReshardPath {
-  bool found = true;  // false where the greedy search gives up: no steps, infinite cost
+  bool found = true;  // false if the greedy search gives up: no steps, infinite cost
   std::vector<ReshardStep> steps;
   PhaseCost cost;
-  // Per device, while converting, the source included; 0 where nothing is converted.
+  // Per device while converting, with the source; 0 if nothing is converted.
   std::int64_t peak_elements = 0;
 
   friend bool operator==(const ReshardPath&, const ReshardPath&) = default;
 };
 
-// What steps cost together: kSum and kExact add them up; kCompat adds the running total to each
-// step and then both, so that of n steps the k-th counts 2^(n-k) times.
+// The cost of all steps. kSum and kExact add them up. kCompat adds the running total once more with
+// each step, so that of n steps the k-th counts 2^(n-k) times.
 PhaseCost path_cost(std::span<const ReshardStep> steps, PathCost mode);
 
-// The path between two specs of one shape, searched anew. Preconditions: both valid for the shape.
-// Greedy: O(steps x moves), allocates the result alone. Exact: O(valid specs of the shape x moves).
+// Searches the path between two specs of one shape. Precondition: both are valid for the shape.
+// Greedy: O(steps x moves), allocates only the result. Exact: O(valid specs of the shape x moves).
 ReshardPath find_reshard_path(const SpecTable& table, const TensorShape& shape,
                               const DimSpecs& from, const DimSpecs& to, PathCost mode);
 

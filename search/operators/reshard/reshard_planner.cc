@@ -22,7 +22,7 @@ struct Entry {
   ReshardPath path;
 };
 
-// Open addressing; a slot once filled stays, so that readers need no lock.
+// A hash table with open addressing. A filled slot never changes, so readers need no lock.
 class Slots {
  public:
   explicit Slots(std::size_t size) : mask_(size - 1), slots_(size) {}
@@ -50,7 +50,7 @@ std::uint64_t question_hash(const ShardingSpec* from, const ShardingSpec* to) {
   return hash_mix(reinterpret_cast<std::uintptr_t>(from), reinterpret_cast<std::uintptr_t>(to));
 }
 
-// Answers whose questions fall to one lock.
+// The paths that share one lock.
 // Thread safety: every member may be called from any thread.
 class MemoShard {
  public:
@@ -65,7 +65,7 @@ class MemoShard {
     return entry == nullptr ? nullptr : &entry->path;
   }
 
-  // The answer that was there first stays. On bad_alloc nothing has changed.
+  // The path that was stored first stays. On bad_alloc nothing has changed.
   const ReshardPath& keep(std::size_t hash, Entry answer) {
     WriterLock lock(mutex_);
     if (const ReshardPath* raced = find(hash, answer.from, answer.to)) return *raced;
@@ -93,7 +93,7 @@ class MemoShard {
 
   mutable SharedMutex mutex_;
   std::deque<Entry> entries_ SHARDWRIGHT_GUARDED_BY(mutex_);  // a deque never moves its elements
-  // The last is in use; readers may still be in the others, which together are smaller than it.
+  // The last one is in use. Readers may still use the others, which are smaller in total.
   std::vector<std::unique_ptr<Slots>> tables_ SHARDWRIGHT_GUARDED_BY(mutex_);
   std::atomic<const Slots*> current_{nullptr};
 };

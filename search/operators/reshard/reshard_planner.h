@@ -1,4 +1,4 @@
-// Reshard paths, each found once.
+// Finds reshard paths and remembers them.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace shardwright::operators {
 
-// Finds paths and remembers them: one search per (shape, source, target).
+// Searches once per (shape, source, target).
 // Thread safety: const members and path() may be called from any thread.
 class ReshardPlanner {
  public:
@@ -20,15 +20,15 @@ class ReshardPlanner {
   ReshardPlanner& operator=(const ReshardPlanner&) = delete;
 
   // Precondition: both specs belong to the table and have one shape. The path lives as long as the
-  // planner. O(1), without a lock, once known.
+  // planner. Once it is known, O(1) and without a lock.
   const ReshardPath& path(const ShardingSpec* from, const ShardingSpec* to);
-  // Total cost of that path. Equal specs cost nothing and are no search.
+  // The total cost of that path. Equal specs cost nothing and need no search.
   double cost(const ShardingSpec* from, const ShardingSpec* to) {
     return from == to ? 0 : path(from, to).cost.total;
   }
 
-  // Questions answered by a search, each counted once. Where several threads ask a new question at
-  // the same time each may search, but one answer is kept.
+  // The number of paths found by a search, each counted once. Threads that ask for the same new
+  // path at once may all search, but one result is kept.
   std::size_t num_searches() const;
 
  private:

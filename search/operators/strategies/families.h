@@ -30,8 +30,8 @@ Status generate_placeholder(const GeneratorInput& input, StrategyWriter& writer)
 Status generate_output(const GeneratorInput& input, StrategyWriter& writer);
 void generate_tensor_constructor(const GeneratorInput& input, StrategyWriter& writer);
 
-// The axes that generators combine, as sets. A mesh of one axis has no pairs, and all its axes are
-// that one; names that then coincide count once.
+// The sets of axes that generators combine. A mesh of one axis has no pairs, and `all` is that
+// axis. Strategies whose names then coincide count once.
 struct MeshAxes {
   using Pair = std::pair<std::uint8_t, std::uint8_t>;
   boost::container::static_vector<std::uint8_t, 2> singles;
@@ -41,7 +41,7 @@ struct MeshAxes {
   explicit MeshAxes(const DeviceMesh& mesh);
 };
 
-// Axes of the rows, the contracted dimension and the columns of a product.
+// The axes of the rows, the contracted dimension and the columns of a product.
 struct ProductAxes {
   std::uint8_t row = 0;
   std::uint8_t contracted = 0;
@@ -53,7 +53,7 @@ struct ProductAxes {
 };
 using ProductAxesList = std::vector<ProductAxes>;
 
-// Positions of operands, as the peer orders them.
+// Positions of operands in ColossalAI's order.
 inline constexpr std::size_t kInput = 0;
 inline constexpr std::size_t kOther = 1;  // the second factor of a product
 
@@ -77,9 +77,9 @@ class LocalShape {
   std::size_t rank_;
 };
 
-// What a broadcast tensor keeps of the placement of the result. `removed` gets the axes along which
-// it was repeated. Source: recover_sharding_spec_for_broadcast_shape, ColossalAI
-// colossalai/auto_parallel/tensor_shard/utils/broadcast.py.
+// The part of the result's placement that a broadcast tensor keeps. Sets `removed` to the axes
+// along which the tensor was repeated. Source: recover_sharding_spec_for_broadcast_shape,
+// ColossalAI colossalai/auto_parallel/tensor_shard/utils/broadcast.py.
 DimSpecs unbroadcast(const DimSpecs& logical, std::span<const std::int64_t> logical_shape,
                      std::span<const std::int64_t> physical_shape, std::uint8_t& removed);
 
@@ -90,8 +90,8 @@ void place_single(std::size_t rank, std::size_t count, std::uint8_t axes, Visit&
     visit(DimSpecs(rank).with(d, dim(axes)));
 }
 
-// Calls visit(DimSpecs) for two axes on two of the first `count` dimensions, both ways round, then
-// for both on each dimension.
+// Calls visit(DimSpecs) for two axes on two of the first `count` dimensions, in both orders, then
+// for both axes on each dimension.
 template <class Visit>
 void place_double(std::size_t rank, std::size_t count, const MeshAxes& axes, Visit&& visit) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -107,14 +107,14 @@ inline PhaseCost phases(double forward, double backward) {
   return {forward, backward, forward + backward};
 }
 
-// Sums the phases up.
+// Sets the total to the sum of the phases.
 PhaseMemory phases(const MemoryCost& forward, const MemoryCost& backward);
 
-// Memory of an operator that keeps its input and output forward and makes the gradient of its
-// input.
+// The memory of an operator that keeps its input and output forward and makes the gradient of its
+// input backward.
 PhaseMemory follow_memory(std::int64_t input_bytes, std::int64_t output_bytes, bool input_is_param);
 
-// What nodes cost that compute nothing. Source: ReshapeGenerator.update_compute_cost, ColossalAI
+// The cost of nodes that compute nothing. Source: ReshapeGenerator.update_compute_cost, ColossalAI
 // node_handler/strategy/reshape_generator.py.
 inline constexpr PhaseCost kNominalCompute{10, 10, 20};
 

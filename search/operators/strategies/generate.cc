@@ -69,7 +69,7 @@ Status run_generator(const GeneratorInput& input, StrategyWriter& writer) {
   return {};
 }
 
-// Nodes in rounds: those of a round follow nodes of earlier rounds only.
+// The nodes in rounds: nodes of a round follow only nodes of earlier rounds.
 std::vector<std::vector<std::uint32_t>> rounds_of(const OpGraph& graph) {
   std::vector<std::vector<std::uint32_t>> rounds(1);
   std::vector<std::size_t> round(graph.size(), 0);
@@ -98,7 +98,8 @@ Result<NodeStrategies> generate_strategies(const OpGraph& graph, std::uint32_t n
   SHARDWRIGHT_RETURN_IF_ERROR(check_mesh(table.mesh()));
   const OpKind kind = graph[node].kind;
   SHARDWRIGHT_CHECK(producer != nullptr || !follows_input(kind));
-  // Where tensors enter and leave, the options above say how they lie, not the shard option.
+  // The placement of graph inputs and outputs follows from the options above, not from the shard
+  // option.
   const bool boundary = kind == OpKind::kPlaceholder || kind == OpKind::kOutput;
   NodeStrategies strategies(graph, node, table);
   StrategyWriter writer(strategies, table,

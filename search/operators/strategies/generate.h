@@ -14,7 +14,7 @@
 
 namespace shardwright::operators {
 
-// What a node is generated with; those of the graph, unless a caller asks for others.
+// The options that a node is generated with: those of the graph unless the caller gives others.
 struct StrategyOptions {
   bool distributed_placeholder = false;
   bool distributed_output = false;
@@ -27,27 +27,27 @@ struct StrategyOptions {
   }
 };
 
-// The strategies of one node in ColossalAI's order, names unique; none where no placement divides
-// the tensors evenly. `producer` holds the strategies of the node's first input where the node
-// follows it (follows_input(kind)), and is not read otherwise. `planner` prices conversions of
-// several steps; it belongs to `table` and its mode is kCompat or kSum (both have the same steps).
-// Errors: kUnsupported for a mesh of more than two axes; kInvalidInput, with the place below
+// The strategies of one node in ColossalAI's order, with unique names; none if no placement divides
+// the tensors evenly. `producer` has the strategies of the node's first input if the node follows
+// it (follows_input(kind)), and is ignored otherwise. `planner` prices conversions of several
+// steps; it belongs to `table` and its mode is kCompat or kSum (both have the same steps). Errors:
+// kUnsupported for a mesh of more than two axes; kInvalidInput, with the place below
 // `/nodes/<node>`, for a distributed placeholder or output that the devices do not divide.
-// Cost: O(strategies), no allocation per strategy but the growth of vectors.
+// Cost: O(strategies); strategies allocate nothing beyond the growth of vectors.
 Result<NodeStrategies> generate_strategies(const OpGraph& graph, std::uint32_t node,
                                            const NodeStrategies* producer,
                                            const StrategyOptions& options, SpecTable& table,
                                            ReshardPlanner& planner);
 
-// The strategies of the last of `chain`, in which every node follows the one before where it
-// follows any. The nodes before the last are generated with the shard option and preference of a
-// standard search. Precondition: the chain is not empty.
+// The strategies of the last node of `chain`. A node that follows its input follows the node before
+// it in the chain. The nodes before the last are generated with the standard shard option and
+// preference. Precondition: the chain is not empty.
 Result<NodeStrategies> generate_chain(const OpGraph& graph, std::span<const std::uint32_t> chain,
                                       const StrategyOptions& options, SpecTable& table,
                                       ReshardPlanner& planner);
 
-// The strategies of all nodes of a graph, by its own options. Nodes that follow no other are
-// generated at once, then those that follow these, level by level. The result does not depend on
+// The strategies of all nodes of a graph, with its options. Nodes that follow no other are
+// generated in parallel, then those that follow them, level by level. The result does not depend on
 // `executor`.
 Result<std::vector<NodeStrategies>> generate_strategies(const OpGraph& graph, SpecTable& table,
                                                         ReshardPlanner& planner,

@@ -59,7 +59,8 @@ void append_product(std::string& text, const StrategyName& name) {
     dims({name.contracted});
     return;
   }
-  // A matrix by a vector shows no columns, but where it is sharded both sides count as matrices.
+  // The name of a product of matrix and vector has no columns, unless it is sharded: then both
+  // sides count as matrices.
   const bool plain_vector = vector && name.row == 0;
   dims({name.row});
   if (!plain_vector) dims({name.column});

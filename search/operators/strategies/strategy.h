@@ -1,4 +1,4 @@
-// Strategies: the ways in which one operator can run sharded, with what each costs.
+// Strategies: the ways in which an operator can run sharded, with their costs.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace shardwright::operators {
 
 enum class OperandType : std::uint8_t { kArgument, kParameter, kBuffer, kOutput };
 
-// A tensor that an operator reads, owns or makes. A tuple is one operand of several tensors.
+// A tensor that an operator reads, owns or returns. A tuple is one operand of several tensors.
 struct Operand {
   static constexpr std::uint32_t kNoProducer = std::numeric_limits<std::uint32_t>::max();
 
@@ -27,7 +27,7 @@ struct Operand {
   bool tuple = false;
   std::int64_t element_bytes = 4;
   std::uint32_t producer = kNoProducer;  // node of the graph
-  std::uint32_t first = 0;               // of its tensors among those of the node
+  std::uint32_t first = 0;               // its first tensor among those of the node
   std::vector<const TensorShape*> shapes;
 };
 
@@ -66,7 +66,7 @@ struct PhaseMemory {
   MemoryCost total;
 };
 
-// From what a strategy's name is made when somebody asks for it.
+// The parts of a strategy's name, which is put together on request.
 struct StrategyName {
   enum class Form : std::uint8_t {
     kMatmul,           // "S0S1 = S0R x RS1"
@@ -95,7 +95,7 @@ struct StrategyName {
   std::uint8_t contracted = 0;  // axes of the contracted dimension
   std::uint8_t column = 0;      // axes of the columns
   std::uint8_t inner_row = 0;   // axes of the rows of a batched product
-  std::int32_t suffix = -1;     // "_3", none below zero
+  std::int32_t suffix = -1;     // "_3"; negative = none
   std::int32_t element = 0;
 
   friend bool operator==(const StrategyName&, const StrategyName&) = default;
@@ -112,20 +112,20 @@ struct Strategy {
   PhaseMemory memory;
 
   std::span<const CommAction> comm_actions() const { return {actions.data(), num_actions}; }
-  // What a memory budget counts: without temporaries.
+  // The bytes that count for a memory budget: all but temporaries.
   std::int64_t budget_bytes() const {
     return memory.total.activation + memory.total.parameter + memory.total.buffer;
   }
 };
 
-// The strategies of one node. Operands come in the order inputs of the graph node (so that input k
-// is operand k), then parameters and buffers, then the output. A strategy's specs are one row over
+// The strategies of one node. The operands are the inputs of the graph node (input k is operand k),
+// then parameters and buffers, then the output. A strategy's specs are one row over
 // the tensors of all operands; they belong to the SpecTable that they were generated with.
 // Thread safety: const members may be called from any thread.
 class NodeStrategies {
  public:
   NodeStrategies() = default;
-  // Operands of the node, no strategies.
+  // The operands of the node, without strategies.
   NodeStrategies(const OpGraph& graph, std::uint32_t node, SpecTable& table);
 
   std::size_t size() const { return strategies_.size(); }
@@ -134,7 +134,7 @@ class NodeStrategies {
   std::span<const Operand> operands() const { return operands_; }
   const Operand& output() const { return operands_.back(); }
 
-  // Specs of all tensors of an operand under strategy `s`: one, or one per element of a tuple.
+  // The specs of an operand under strategy `s`: one, or one per element of a tuple.
   std::span<const ShardingSpec* const> specs(std::size_t s, const Operand& operand) const {
     return {specs_.data() + s * width_ + operand.first, operand.shapes.size()};
   }
@@ -149,7 +149,7 @@ class NodeStrategies {
     return specs_[s * width_ + operands_[operand].first];
   }
 
-  // ColossalAI's name of the strategy; unique within the node. Makes a new text.
+  // ColossalAI's name of the strategy, which is unique within the node. Allocates.
   std::string name(std::size_t s) const;
 
  private:

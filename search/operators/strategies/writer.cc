@@ -31,7 +31,7 @@ std::size_t StrategyWriter::param(std::string_view name) const {
 }
 
 void StrategyWriter::begin() {
-  // New entries are null, so that a forgotten operand is found out.
+  // New entries are null, so a forgotten operand is noticed.
   out_.specs_.resize(out_.strategies_.size() * out_.width_);
   out_.specs_.resize((out_.strategies_.size() + 1) * out_.width_, nullptr);
 }
@@ -41,7 +41,7 @@ bool StrategyWriter::place(std::size_t operand, const DimSpecs& dims) {
   const ShardingSpec** row =
       out_.specs_.data() + out_.strategies_.size() * out_.width_ + placed.first;
   for (std::size_t i = 0; i < placed.shapes.size(); ++i) {
-    // The elements of a split are mostly of one shape.
+    // The elements of a split mostly have one shape.
     row[i] = i > 0 && placed.shapes[i] == placed.shapes[i - 1]
                  ? row[i - 1]
                  : table_.find_or_add(placed.shapes[i], dims);
@@ -59,7 +59,7 @@ void StrategyWriter::place(std::size_t operand, std::span<const ShardingSpec* co
 }
 
 const ShardingSpec& StrategyWriter::placed(std::size_t operand) const {
-  // The row under construction, or the last one where that is finished.
+  // The row under construction, or the last one if it is finished.
   const std::size_t row = out_.specs_.size() / out_.width_ - 1;
   return *out_.specs_[row * out_.width_ + out_.operands_[operand].first];
 }
@@ -85,7 +85,8 @@ Strategy* StrategyWriter::finish(const StrategyName& name) {
 }
 
 // Source: NodeHandler.register_strategy, ColossalAI
-// colossalai/auto_parallel/tensor_shard/node_handler/node_handler.py; tuples do not count there.
+// colossalai/auto_parallel/tensor_shard/node_handler/node_handler.py; tuples are not
+// counted there.
 bool StrategyWriter::allowed() const {
   if (option_ == ShardOption::kStandard) return true;
   unsigned used = 0;
@@ -112,7 +113,7 @@ bool StrategyWriter::duplicate(const StrategyName& name) const {
   const std::size_t count = out_.strategies_.size();
   for (std::size_t s = 0; s < count; ++s) {
     if (!(out_.strategies_[s].name == name)) continue;
-    // Where axes make the name, equal axes are an equal name; elsewhere the specs make it.
+    // The names of these forms consist of axes alone. Other names contain the specs.
     if (name.form <= StrategyName::Form::kNoSplitNorm) return true;
     if (std::equal(row(s), row(s + 1), row(count))) return true;
   }
@@ -152,7 +153,7 @@ void StrategyWriter::note_all_reduce_backward(Strategy& strategy, std::size_t op
 
 void StrategyWriter::gather(Strategy& strategy, std::size_t operand, std::uint8_t axes,
                             double elements) const {
-  // What splitting costs backward. Source: CommSpec.get_comm_cost, ColossalAI
+  // The backward cost of a split. Source: CommSpec.get_comm_cost, ColossalAI
   // colossalai/tensor/comm_spec.py.
   constexpr double kSplitCost = 100;
   add_action(strategy, {static_cast<std::uint8_t>(operand), CommPattern::kGatherForward, axes,

@@ -1,4 +1,4 @@
-// Appends strategies to a node: places operands, keeps what is allowed, adds up communication.
+// Appends strategies to a node: places operands, checks what is allowed, adds up communication.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace shardwright::operators {
 
-// What all generators read.
+// The input of all generators.
 struct GeneratorInput {
   const OpGraph& graph;
   std::uint32_t index;
@@ -36,30 +36,32 @@ class StrategyWriter {
   // The operand with this name among parameters and buffers. Precondition: there is one.
   std::size_t param(std::string_view name) const;
 
-  // Starts a row; what was placed since the last finish() is forgotten.
+  // Starts a row and drops what was placed since the last finish().
   void begin();
-  // Places all tensors of an operand alike; false where the devices do not divide one of them.
+  // Places all tensors of an operand in the same way. Returns false if the devices do not divide
+  // one of them.
   bool place(std::size_t operand, const DimSpecs& dims);
-  // Places tensor by tensor as another row has them.
+  // Places each tensor as in another row.
   void place(std::size_t operand, std::span<const ShardingSpec* const> specs);
-  // What was placed, the first tensor of the operand.
+  // The placement of the operand's first tensor.
   const ShardingSpec& placed(std::size_t operand) const;
   double local_elements(std::size_t operand) const {
     return static_cast<double>(placed(operand).local_elements);
   }
-  // Bytes on one device, all tensors, by their own element types.
+  // The bytes of all tensors of the operand on one device.
   std::int64_t local_bytes(std::size_t operand) const;
-  // The same as if elements had four bytes: operators whose costs the peer measures on stand-ins.
+  // As above with four bytes per element, for operators whose costs ColossalAI measures on tensors
+  // of that type.
   std::int64_t local_float_bytes(std::size_t operand) const;
 
-  // The row as a strategy without costs; nullptr where the shard option rules it out or the node
-  // has one of that name. Precondition: every operand is placed. The pointer holds until the next
-  // finish().
+  // Turns the row into a strategy without costs. Returns nullptr if the shard option rules it out
+  // or the node has a strategy of that name. Precondition: every operand is placed. The pointer is
+  // valid until the next finish().
   Strategy* finish(const StrategyName& name);
-  // Forgets a row that was not finished.
+  // Drops a row that was not finished.
   void close() { out_.specs_.resize(out_.strategies_.size() * out_.width_); }
 
-  // Adds an action and what it costs. `elements` = of the communicated tensor on one device.
+  // Adds an action and its cost. `elements` are those of the communicated tensor on one device.
   void all_reduce_forward(Strategy& strategy, std::size_t operand, std::uint8_t axes,
                           double elements) const;
   void all_reduce_backward(Strategy& strategy, std::size_t operand, std::uint8_t axes,

@@ -16,7 +16,7 @@ StrategyName form(Form which) {
   return name;
 }
 
-// Doubles before singles. Source: enumerate_all_possible_output, ColossalAI
+// Two axes before one. Source: enumerate_all_possible_output, ColossalAI
 // node_handler/strategy/binary_elementwise_generator.py.
 template <class Visit>
 void doubles_first(const StrategyWriter& writer, std::size_t rank, Visit&& visit) {
@@ -27,7 +27,7 @@ void doubles_first(const StrategyWriter& writer, std::size_t rank, Visit&& visit
   visit(DimSpecs(rank));
 }
 
-// Singles before doubles, on the first `count` dimensions. Source:
+// One axis before two, on the first `count` dimensions. Source:
 // enumerate_all_possible_output_spec, ColossalAI node_handler/strategy/where_generator.py.
 template <class Visit>
 void singles_first(const StrategyWriter& writer, std::size_t rank, std::size_t count,
@@ -51,7 +51,8 @@ void cost_of_pooling(const StrategyWriter& writer, Strategy& strategy) {
 }
 
 // Source: NormalPoolStrategyGenerator.update_compute_cost, ColossalAI
-// node_handler/strategy/normal_pooling_generator.py; the peer has measured no average.
+// node_handler/strategy/normal_pooling_generator.py; ColossalAI has no measured costs of an
+// average.
 void cost_of_average(const OpNode& node, const StrategyWriter& writer, Strategy& strategy) {
   double window = 1;
   for (const std::int64_t extent : node.attrs.kernel_size)
@@ -78,7 +79,8 @@ void cost_of_binary(const StrategyWriter& writer, Strategy& strategy) {
                            {inputs, parameters, 0, 0});
 }
 
-// Places every input as its share of the output; the axes removed go to `removed`.
+// Places every input to match the output. Sets `removed` to the axes along which each input
+// is repeated.
 bool place_broadcast(StrategyWriter& writer, const DimSpecs& out, std::span<std::uint8_t> removed) {
   const std::size_t output = writer.output();
   if (!writer.place(output, out)) return false;
@@ -107,8 +109,8 @@ void generate_pooling(const GeneratorInput& input, StrategyWriter& writer) {
   });
 }
 
-// Communication of broadcast operands is listed but, as in the peer, not charged: it is found after
-// costs were added up.
+// Communication of broadcast operands is listed but not charged, as in ColossalAI, which finds it
+// after costs were added up.
 void generate_binary_elementwise(const GeneratorInput&, StrategyWriter& writer) {
   doubles_first(writer, rank_of(writer, writer.output()), [&](const DimSpecs& out) {
     std::array<std::uint8_t, 2> removed{};

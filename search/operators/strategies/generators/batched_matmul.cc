@@ -1,4 +1,4 @@
-// Products of batches of matrices: bmm, and matmul where an operand has three dimensions or more.
+// Products of batches of matrices: bmm, and matmul with an operand of three dimensions or more.
 #include <algorithm>
 
 #include "search/operators/strategies/families.h"
@@ -6,7 +6,7 @@
 namespace shardwright::operators::internal {
 namespace {
 
-// Axes of the batch, the rows, the columns and the contracted dimension.
+// The axes of the batch, the rows, the columns and the contracted dimension.
 struct BatchedAxes {
   std::uint8_t batch = 0;
   std::uint8_t row = 0;
@@ -18,10 +18,10 @@ struct BatchedAxes {
   }
 };
 
-// A mesh of two proper axes gets all combinations. Another mesh only splits the batch, along its
-// first axis of one device where it has two axes (as the peer does, though nothing is split then).
-// Source: BatchedMatMulStrategyGenerator.collate_strategies, ColossalAI
-// node_handler/strategy/matmul_strategy_generator.py.
+// A mesh of two axes with several devices each gets all combinations. Any other mesh splits only
+// the batch; with two axes, along the first one that has a single device (as ColossalAI does,
+// although nothing is split then). Source: BatchedMatMulStrategyGenerator.collate_strategies,
+// ColossalAI node_handler/strategy/matmul_strategy_generator.py.
 std::vector<BatchedAxes> batched_axes(const DeviceMesh& mesh) {
   const MeshAxes axes(mesh);
   if (axes.singles.size() == 1) return {{axes.all, 0, 0, 0}};
@@ -39,7 +39,7 @@ std::vector<BatchedAxes> batched_axes(const DeviceMesh& mesh) {
   return list;
 }
 
-// The product as the generator sees it: vectors padded to matrices, batch dimensions broadcast.
+// The product with vectors padded to matrices and batch dimensions broadcast.
 struct Batched {
   Extents input, other;  // padded
   bool padded_input = false;
@@ -69,7 +69,7 @@ struct Batched {
            divides(other.back(), axes.column);
   }
 
-  // Of an operand: from the placement in the broadcast product to the one of the tensor itself.
+  // Turns the placement of an operand in the broadcast product into that of the tensor itself.
   DimSpecs placement(const Extents& padded, std::uint8_t batch_axes, std::size_t at,
                      std::uint8_t first, std::uint8_t second) const {
     Extents logical = batch;
@@ -165,7 +165,7 @@ bool same_batch(const LocalShape& a, const LocalShape& b) {
   return true;
 }
 
-// What the peer measures depends on how many dimensions the operands have. Source:
+// The costs that ColossalAI measures depend on the number of dimensions of the operands. Source:
 // matmul_meta_info, ColossalAI auto_parallel/meta_profiler/meta_registry/linear.py.
 void measured_costs(const StrategyWriter& writer, Strategy& strategy) {
   const LocalShape a(writer.mesh(), writer.placed(kInput));
@@ -206,8 +206,8 @@ void measured_costs(const StrategyWriter& writer, Strategy& strategy) {
 
 }  // namespace
 
-// Of the batch dimensions that could be split the peer keeps the last alone, numbered by how many
-// there were. Source: MatMulHandler.post_process, ColossalAI node_handler/matmul_handler.py.
+// Of the batch dimensions that could be split, ColossalAI keeps only the last one, numbered by how
+// many there were. Source: MatMulHandler.post_process, ColossalAI node_handler/matmul_handler.py.
 void generate_batched_matmul(const GeneratorInput& input, StrategyWriter& writer) {
   const Batched product(writer.operand(kInput).shapes[0]->dims,
                         writer.operand(kOther).shapes[0]->dims);

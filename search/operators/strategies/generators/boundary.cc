@@ -1,4 +1,4 @@
-// Where tensors enter and leave a graph, and where they come from nothing.
+// Inputs and outputs of a graph, and operators that make tensors from nothing.
 #include "search/operators/strategies/families.h"
 
 namespace shardwright::operators::internal {

@@ -43,7 +43,7 @@ bool place(StrategyWriter& writer, const ProductAxes& axes, bool has_bias) {
          (!has_bias || writer.place(kBias, DimSpecs(1).with(0, dim(axes.column))));
 }
 
-// In the peer's order of additions.
+// In ColossalAI's order of additions.
 void communicate(const StrategyWriter& writer, Strategy& strategy, const ProductAxes& axes,
                  bool has_bias) {
   const std::size_t output = writer.output();

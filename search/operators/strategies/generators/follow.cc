@@ -1,4 +1,4 @@
-// Operators that take over the strategies of their input.
+// Operators that follow the strategies of their input.
 #include <algorithm>
 #include <optional>
 
@@ -15,7 +15,7 @@ struct FollowCosts {
   PhaseMemory memory;
 };
 
-// A parameter counts as such where the peer looks: not under an index or an activation.
+// ColossalAI does not recognise a parameter below an index or an activation.
 bool counts_as_param(const OpNode& node, const StrategyWriter& writer) {
   if (node.kind == OpKind::kGetitem || is_unary_elementwise(node.kind)) return false;
   return writer.operand(kInput).type == OperandType::kParameter;
@@ -36,7 +36,7 @@ FollowCosts activation_costs(const StrategyWriter& writer) {
   return {phases(operations, operations), phases({2 * in, 0, 0, 0}, {in, 0, 0, 0})};
 }
 
-// Source: as before; the mask, a byte per element, is kept for the way back.
+// Source: as before; the mask of one byte per element is kept for the backward pass.
 FollowCosts dropout_costs(const StrategyWriter& writer) {
   FollowCosts costs = activation_costs(writer);
   const std::int64_t in = writer.local_float_bytes(kInput);
@@ -45,8 +45,8 @@ FollowCosts dropout_costs(const StrategyWriter& writer) {
   return costs;
 }
 
-// Operators that only lay out memory: twice the output forward; backward as often as the factors
-// say. Source: tensor_related_metainfo, ColossalAI
+// Operators that only change the layout of memory: twice the output forward, and backward as the
+// factors say. Source: tensor_related_metainfo, ColossalAI
 // auto_parallel/meta_profiler/meta_registry/tensor.py.
 FollowCosts layout_costs(const StrategyWriter& writer, std::int64_t backward,
                          std::int64_t temporary) {
@@ -83,7 +83,7 @@ FollowCosts costs_of(const OpNode& node, const StrategyWriter& writer) {
   switch (node.kind) {
     case OpKind::kRelu:
       return activation_costs(writer);
-    case OpKind::kTanh:  // the peer has measured the function, not the module
+    case OpKind::kTanh:  // ColossalAI has measured the function, not the module
       return node.call == OpCall::kFunction ? activation_costs(writer)
                                             : generator_costs(node, writer);
     case OpKind::kDropout:
@@ -115,7 +115,7 @@ DimSpecs replicate(DimSpecs dims, std::span<const std::size_t> which) {
   return dims;
 }
 
-// The one strategy of the follower for strategy `suffix` of the producer.
+// Makes the one strategy of a follower for each strategy of its producer.
 class Follower {
  public:
   Follower(const GeneratorInput& input, StrategyWriter& writer);
@@ -204,7 +204,7 @@ void Follower::simple(const DimSpecs& in, const DimSpecs& out, Form form) {
   if (writer_.place(kInput, in) && writer_.place(writer_.output(), out)) finish(form);
 }
 
-// Gathers what is sharded: one axis by one collective, more by a conversion.
+// Gathers a sharded dimension: one axis by one collective, several axes by a conversion.
 void Follower::gather_all(Strategy& strategy, const ShardingSpec& from) {
   const std::uint8_t axes = from.dims.used_axes();
   if (axes == 0) return;
@@ -238,15 +238,16 @@ void Follower::split(const ShardingSpec& from) {
   if (strategy == nullptr || gathered.replicated()) return;
   const ShardingSpec& target = writer_.placed(kInput);
   if (gathered.num_axes() == 1) {
-    // The peer prices the collective by the tensor that it makes.
+    // ColossalAI prices the collective by its output.
     writer_.gather(*strategy, kInput, gathered.axes, static_cast<double>(target.local_elements));
   } else {
     writer_.reshard(*strategy, kInput, input_.planner.path(&from, &target));
   }
 }
 
-// Indexed dimensions are gathered; where the index begins with a number, those behind move to the
-// front. Source: TensorStrategyGenerator, ColossalAI node_handler/strategy/getitem_generator.py.
+// Gathers the indexed dimensions. If the index begins with a number, the dimensions behind move to
+// the front. Source: TensorStrategyGenerator, ColossalAI
+// node_handler/strategy/getitem_generator.py.
 void Follower::getitem(const DimSpecs& from) {
   const OpAttrs& attrs = input_.node.attrs;
   const std::size_t indexed = attrs.index.size();

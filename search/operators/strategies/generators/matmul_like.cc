@@ -35,7 +35,7 @@ ProductAxesList linear_axes(const MeshAxes& axes, SolverPreference preference) {
 void communicate(StrategyWriter& writer, Strategy& strategy, const ProductAxes& axes) {
   if (axes.column != 0) {
     writer.all_reduce_backward(strategy, kInput, axes.column, writer.local_elements(kInput));
-    // The gradient of the input is summed before it leaves, also where the input is a parameter.
+    // The gradient of the input is summed first, even if the input is a parameter.
     strategy.actions[strategy.num_actions - 1U].place = CommPlace::kBefore;
   }
   if (axes.row != 0)
@@ -46,8 +46,7 @@ void communicate(StrategyWriter& writer, Strategy& strategy, const ProductAxes& 
   }
 }
 
-// Multiplications of one local product, from sizes that are the same for every operator shape:
-// |input| * columns.
+// The multiplications of one local product: |input| * columns, for operands of any rank.
 double local_multiplications(const StrategyWriter& writer) {
   const LocalShape output(writer.mesh(), writer.placed(writer.output()));
   return writer.local_elements(kInput) * output.back(1);
@@ -82,7 +81,7 @@ void generate_dot(const GeneratorInput& input, StrategyWriter& writer) {
     communicate(writer, *strategy, product);
     const double elements = writer.local_elements(kInput);
     if (measured(input)) {
-      // The peer's count of the backward multiplications looks at a scalar and finds none.
+      // ColossalAI counts no backward multiplications, as the output is a scalar.
       strategy->compute = phases(elements, 0);
       strategy->memory = measured_memory(writer, 0);
     } else {
@@ -130,7 +129,7 @@ void cost_of_matrix_product(const GeneratorInput& input, const StrategyWriter& w
                             Strategy& strategy) {
   const double multiplications = local_multiplications(writer);
   if (!measured(input)) {
-    // The peer books the backward cost as the forward one, but does not add it up. Source:
+    // ColossalAI sets the forward cost to the backward one, except in the total. Source:
     // LinearProjectionStrategyGenerator.update_compute_cost.
     strategy.compute = {2 * multiplications, 2 * multiplications,
                         multiplications + 2 * multiplications};
@@ -147,7 +146,7 @@ void cost_of_matrix_product(const GeneratorInput& input, const StrategyWriter& w
   strategy.memory = measured_memory(writer, 0);
 }
 
-// Of a vector, the one row that it stands for may only be split over an axis of one device.
+// A vector stands for one row, which can only be split over an axis of one device.
 bool place_matrix_product(StrategyWriter& writer, const ProductAxes& axes) {
   const DimSpecs other = DimSpecs(2).with(0, dim(axes.contracted)).with(1, dim(axes.column));
   if (!writer.place(kOther, other)) return false;
@@ -199,7 +198,7 @@ void generate_linear(const GeneratorInput& input, StrategyWriter& writer) {
       out = out.with(row_dim, dim(axes.row));
     }
     writer.begin();
-    // The weight lies transposed: [columns, contracted].
+    // The weight is stored transposed: [columns, contracted].
     if (!writer.place(kInput, in) || !writer.place(writer.output(), out) ||
         !writer.place(kOther, DimSpecs(2).with(0, dim(axes.column)).with(1, dim(axes.contracted))))
       return;
@@ -214,7 +213,7 @@ void generate_linear(const GeneratorInput& input, StrategyWriter& writer) {
       add(axes, 0, -1);
       continue;
     }
-    // The rows are the leading dimensions joined; each of them may be the one that is split.
+    // The rows are all leading dimensions together; any one of them may be split.
     for (std::size_t d = 0; d + 1 < rank; ++d)
       add(axes, d, static_cast<std::int32_t>(d));
   }

@@ -45,8 +45,8 @@ bool place_batch_norm(StrategyWriter& writer, const ProductAxes& axes) {
   return true;
 }
 
-// Source: batchnormnd_meta_info, ColossalAI auto_parallel/meta_profiler/meta_registry/norm.py. The
-// totals leave temporaries and buffers out there.
+// Source: batchnormnd_meta_info, ColossalAI auto_parallel/meta_profiler/meta_registry/norm.py. Its
+// totals leave out temporaries and buffers.
 void cost_of_batch_norm(const StrategyWriter& writer, std::size_t mean, std::size_t variance,
                         Strategy& strategy) {
   const NormOperands of(writer);
@@ -64,8 +64,8 @@ void cost_of_batch_norm(const StrategyWriter& writer, std::size_t mean, std::siz
   strategy.memory.total.buffer = 0;
 }
 
-// Source: layernorm_meta_info in the same file. The statistics are one number per index of the
-// first dimension, for mean and variance each.
+// Source: layernorm_meta_info in the same file. The statistics are a mean and a variance per
+// index of the first dimension.
 void cost_of_layer_norm(const StrategyWriter& writer, Strategy& strategy) {
   const NormOperands of(writer);
   const LocalShape x(writer.mesh(), writer.placed(kInput));

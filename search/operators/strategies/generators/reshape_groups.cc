@@ -8,8 +8,7 @@ namespace {
 // One side of the walk from the last dimension to the first.
 struct Side {
   std::span<const std::int64_t> shape;
-  std::size_t taken =
-      0;  // dimensions that groups before this one used up, or that were extended to
+  std::size_t taken = 0;  // dimensions before the current one, from the last
   std::int64_t size = 0;  // of the group so far
   std::vector<std::size_t> dims;
 
@@ -18,13 +17,13 @@ struct Side {
   bool done() const { return taken == shape.size(); }
   std::size_t current() const { return shape.size() - 1 - taken; }
 
-  // A new group with the current dimension; an empty one of size 1 where none is left.
+  // Starts a group with the current dimension, or an empty one of size 1 if none is left.
   void restart() {
     size = done() ? 1 : shape[current()];
     dims.clear();
     if (!done()) dims.push_back(current());
   }
-  // Takes the next dimension into the group; false where there is none.
+  // Adds the next dimension to the group. Returns false if there is none.
   bool extend() {
     ++taken;
     if (taken >= shape.size()) return false;
@@ -32,13 +31,13 @@ struct Side {
     dims.push_back(current());
     return true;
   }
-  // The current dimension was split by the other side: what is left of it, `divided` by that side's
-  // group, forms a new group.
+  // Starts a group with the rest of the current dimension, of which the other side's group of size
+  // `divisor` has taken its part.
   void keep_rest(std::int64_t divisor) {
     size /= divisor;
     dims.assign(1, current());
   }
-  // A group of the dimension before the current one, of which a part is left, and of that part.
+  // Makes a group of the rest of the current dimension and of the dimension before it.
   bool step_over() {
     ++taken;
     if (taken >= shape.size()) return false;
@@ -48,8 +47,9 @@ struct Side {
   }
 };
 
-// `large` has outgrown `small`. Where `large` was the one being extended, the group is closed with
-// what there is and the rest of its current dimension goes on; else `small` takes a dimension more.
+// Goes on when the group of `large` is larger than that of `small`. If `large` was extended last,
+// the group is closed and the rest of its current dimension starts the next one. Otherwise `small`
+// is extended.
 bool advance(Side& large, Side& small, bool large_was_extended, bool& small_extended, bool& reset,
              const auto& close) {
   if (!large_was_extended) {

@@ -1,4 +1,4 @@
-// Which dimensions of a tensor become which when it is reshaped.
+// Matches the dimensions of a tensor before and after a reshape.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 
 namespace shardwright::operators::internal {
 
-// Dimensions of the source that together become those of the target; either side may be empty.
+// Dimensions of the source that become those of the target. Either side may be empty.
 struct ReshapeGroup {
   std::vector<std::size_t> from;
   std::vector<std::size_t> to;
 };
 
-// Groups from the last dimension to the first; nothing where the walk over both shapes does not
-// come out even. Precondition: equal element counts. Source: detect_reshape_mapping, ColossalAI
-// colossalai/auto_parallel/tensor_shard/utils/reshape.py.
+// The groups from the last dimension to the first, or nothing if the walk over both shapes does not
+// end at the same time. Precondition: equal element counts. Source: detect_reshape_mapping,
+// ColossalAI colossalai/auto_parallel/tensor_shard/utils/reshape.py.
 std::optional<std::vector<ReshapeGroup>> reshape_groups(std::span<const std::int64_t> from,
                                                         std::span<const std::int64_t> to);
 
