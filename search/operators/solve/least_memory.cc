@@ -12,7 +12,7 @@
 namespace shardwright::operators {
 namespace {
 
-// By strategy, what a node holds at a time point.
+// The bytes that a node holds at a time point, by strategy.
 std::vector<std::int64_t> held_by(const CostInstance& instance, std::size_t node,
                                   std::size_t time) {
   std::vector<std::int64_t> held(instance.num_strategies(node), 0);
@@ -32,7 +32,7 @@ std::int64_t least_allowed(std::span<const double> costs, std::span<const std::i
   return least == std::numeric_limits<std::int64_t>::max() ? 0 : least;
 }
 
-// By time point, the sum of what each node holds at least.
+// By time point, the sum over nodes of the least that a strategy holds.
 std::vector<std::int64_t> least_sums(const CostInstance& instance, std::size_t num_time_points) {
   std::vector<std::int64_t> sums(num_time_points, 0);
   for (std::size_t n = 0; n < instance.num_nodes(); ++n) {
@@ -48,7 +48,8 @@ std::vector<std::int64_t> least_sums(const CostInstance& instance, std::size_t n
   return sums;
 }
 
-// The instance whose costs are the bytes held at one time point; what is forbidden stays so.
+// The instance whose costs are the bytes held at one time point. Forbidden strategies and pairs
+// stay forbidden.
 Result<CostInstance> bytes_as_costs(const CostInstance& instance, std::size_t time) {
   CostInstanceSpec spec;
   for (std::size_t n = 0; n < instance.num_nodes(); ++n) {

@@ -12,14 +12,14 @@
 namespace shardwright::operators {
 
 struct LeastMemory {
-  std::int64_t bytes = 0;   // no choice holds less at the time that it holds most
-  bool reached = false;     // some choice holds no more
-  bool impossible = false;  // no choice avoids what is forbidden, whatever it holds
+  std::int64_t bytes = 0;   // no choice has a lower peak
+  bool reached = false;     // some choice has this peak
+  bool impossible = false;  // every choice takes something forbidden
 };
 
-// Looks at the first `num_time_points` limits, without keeping any; costs do not count, forbidden
-// strategies and pairs do. Exact where one time point matters, unless the budget ends before; else
-// a bound that is mostly reached.
+// The least peak over the first `num_time_points` time points, without any limit. Costs do not
+// count, but forbidden strategies and pairs stay forbidden. Exact for one time point unless the
+// budget ends first; otherwise a lower bound that is mostly reached.
 LeastMemory least_memory(const CostInstance& instance, std::size_t num_time_points,
                          Executor& executor, Budget& budget);
 

@@ -103,9 +103,9 @@ class ProblemSolver {
     return peak;
   }
 
-  // The optimum under a hard limit is the cheapest choice of all whose peak is at most its own, so
-  // only choices of a lower peak can be better, and they gain at most its overbudget cost. The
-  // limit falls until nothing can be gained.
+  // The optimum under a hard limit is the cheapest of all choices whose peak is not above its own.
+  // So only choices of a lower peak can be better, and they save at most its overbudget cost. The
+  // limit falls until nothing can be saved.
   void solve_soft() {
     const std::int64_t soft = problem_.soft_budget->bytes;
     const CostInstance& whole = problem_.lowered.instance();

@@ -13,7 +13,7 @@
 
 namespace shardwright::operators {
 
-// Why no choice keeps the memory limit.
+// Why no choice is within the memory limit.
 struct MemoryShortage {
   std::int64_t limit_bytes = 0;    // the lowest limit of the memory time points
   std::int64_t minimum_bytes = 0;  // every choice needs at least this much
@@ -24,7 +24,7 @@ struct ProblemSolution {
   SolveStatus status = SolveStatus::kUnknown;
   std::vector<std::uint32_t> choice;  // by operator; empty unless optimal or feasible
   double objective = 0;               // includes `overbudget_cost`
-  double overbudget_cost = 0;         // what exceeding the soft budget costs
+  double overbudget_cost = 0;         // the price of exceeding the soft budget
   double lower_bound = 0;
   std::optional<MemoryShortage> shortage;  // only if infeasible, and memory is the reason
   std::int64_t peak_bytes = 0;             // over the memory time points
@@ -43,8 +43,8 @@ struct ProblemSolveOptions {
   std::function<void(const SolutionProgress&)> on_progress;  // called on the calling thread
 };
 
-// A soft budget is solved as a sequence of instances with falling hard limits. Every choice that is
-// returned has passed evaluate(). Deterministic and budgeted as solve().
+// Solves a soft budget as a sequence of instances with falling hard limits. Every returned choice
+// has passed evaluate(). Deterministic and budgeted as solve().
 ProblemSolution solve_problem(const OperatorProblem& problem, Executor& executor, Budget& budget,
                               const ProblemSolveOptions& options = {});
 

@@ -1,4 +1,3 @@
-// Flattens a cost instance for the local search.
 #include "search/operators/solve/graph/choice_graph.h"
 
 #include <algorithm>
@@ -22,8 +21,8 @@ std::vector<double> transposed(std::span<const double> entries, std::size_t rows
   return result;
 }
 
-// Which time points to keep. Where nothing ends between two kept time points, what is held grows,
-// so that the last of equally limited ones decides.
+// Which time points to keep. While no usage ends, the bytes held grow, so the last of equally
+// limited time points decides.
 std::vector<std::uint32_t> decisive_times(const CostInstance& instance) {
   const std::span<const std::int64_t> limits = instance.limits();
   std::vector<std::int64_t> change(limits.size() + 1, 0);
@@ -60,7 +59,7 @@ std::pair<std::uint32_t, std::uint32_t> ends_of(const CostInstance::Edge& edge) 
   return std::minmax(edge.first, edge.second);
 }
 
-// Numbers of the edges, with those between the same two nodes side by side.
+// The numbers of the edges, those between the same two nodes next to each other.
 std::vector<std::uint32_t> order_by_ends(std::span<const CostInstance::Edge> edges) {
   std::vector<std::uint32_t> order(edges.size());
   std::iota(order.begin(), order.end(), 0U);

@@ -1,4 +1,5 @@
-// A cost instance as the local search reads it: rows of pair costs by neighbour, few time points.
+// A cost instance in the layout of the local search: rows of pair costs by neighbour, few time
+// points.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +12,13 @@
 
 namespace shardwright::operators {
 
-// Borrows the instance, which must outlive it. Parallel edges are one arc. Time points that cannot
-// be exceeded, or only together with a neighbouring one, are left out.
+// Borrows the instance, which must outlive it. Parallel edges become one arc. Keeps only the time
+// points whose limit can be exceeded while that of no neighbouring one is.
 // Thread safety: const members may be called from any thread.
 class ChoiceGraph {
  public:
-  // As seen from a node with K strategies: rows[t * K + s] is what the pair costs when the
-  // neighbour has t and the node s.
+  // A neighbour of a node with K strategies: rows[t * K + s] is the cost of the pair if the
+  // neighbour takes t and the node takes s.
   struct Arc {
     std::uint32_t node;
     const double* rows;
@@ -38,7 +39,7 @@ class ChoiceGraph {
   std::uint32_t num_strategies(std::size_t node) const {
     return first_strategy_[node + 1] - first_strategy_[node];
   }
-  // Where the strategies of a node begin in columns over all of them.
+  // Where the strategies of a node begin in vectors over all strategies.
   std::uint32_t first_strategy(std::size_t node) const { return first_strategy_[node]; }
   std::span<const double> costs(std::size_t node) const {
     return {costs_.data() + first_strategy_[node], num_strategies(node)};
@@ -54,9 +55,9 @@ class ChoiceGraph {
   }
   const std::int64_t* bytes(const Usage& usage) const { return bytes_.data() + usage.first_byte; }
   std::span<const std::int64_t> limits() const { return limits_; }
-  // The values by time point of the instance, each added to the next kept one.
+  // Values by kept time point: those of the instance, each added to the next kept one.
   std::vector<double> at_kept_times(std::span<const double> by_time) const;
-  // Nodes that hold something at a kept time point whose amount depends on the strategy.
+  // Nodes whose bytes at some kept time point depend on the strategy.
   std::span<const std::uint32_t> holders() const { return holders_; }
 
  private:
@@ -67,7 +68,8 @@ class ChoiceGraph {
   std::vector<double> costs_;
   std::vector<std::uint32_t> first_arc_;
   std::vector<Arc> arcs_;
-  std::deque<std::vector<double>> matrices_;  // those not found in the instance as needed
+  std::deque<std::vector<double>>
+      matrices_;  // those that the instance does not have in this layout
   std::vector<std::uint32_t> first_usage_;
   std::vector<Usage> usages_;
   std::vector<std::int64_t> bytes_;

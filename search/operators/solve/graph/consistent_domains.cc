@@ -1,4 +1,3 @@
-// Arc consistency with a trail of removals.
 #include "search/operators/solve/graph/consistent_domains.h"
 
 #include <algorithm>
@@ -28,7 +27,7 @@ ConsistentDomains::ConsistentDomains(const ChoiceGraph& graph)
   }
 }
 
-// False: some node has no strategy left.
+// Returns false if some node has no strategy left.
 bool ConsistentDomains::make_consistent() {
   for (std::uint32_t n = 0; n < graph_.num_nodes(); ++n) {
     const auto costs = graph_.costs(n);
@@ -69,7 +68,7 @@ void ConsistentDomains::enqueue(std::uint32_t n) {
   queue_.push_back(n);
 }
 
-// Removes the strategies of the neighbour that no strategy of the node goes with.
+// Removes the strategies of the neighbour that no strategy of the node may be combined with.
 bool ConsistentDomains::revise(std::uint32_t n, const ChoiceGraph::Arc& arc) {
   const std::uint32_t m = arc.node, size = graph_.num_strategies(n);
   const std::uint8_t* own = alive_.data() + graph_.first_strategy(n);

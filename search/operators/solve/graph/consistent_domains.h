@@ -1,4 +1,4 @@
-// Which strategies are left of every node when what is forbidden is followed up.
+// The strategies that are left of every node after arc consistency.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace shardwright::operators {
 
-// The strategies left, arc consistent after every call that returns true, with the way back.
-// Source: Mackworth, Consistency in networks of relations, 1977 (AC-3).
-// Thread safety: one thread at a time.
+// Removes strategies until all are arc consistent, and can undo that. Consistent after every call
+// that returns true. Source: Mackworth, Consistency in networks of relations, 1977 (AC-3). Thread
+// safety: one thread at a time.
 class ConsistentDomains {
  public:
   explicit ConsistentDomains(const ChoiceGraph& graph);
 
-  // False: some node has no strategy left.
+  // Both return false if some node has no strategy left.
   bool make_consistent();
   bool assign(std::uint32_t n, std::uint32_t strategy);
 
@@ -30,7 +30,7 @@ class ConsistentDomains {
   };
   const std::vector<Removal>& removals() const { return removals_; }
   void undo_to(std::size_t size);
-  // Strategies looked at.
+  // The number of strategies looked at.
   std::uint64_t work() const { return work_; }
 
  private:

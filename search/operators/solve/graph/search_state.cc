@@ -1,4 +1,3 @@
-// Keeps choice, profile and priced costs together.
 #include "search/operators/solve/graph/search_state.h"
 
 #include <algorithm>

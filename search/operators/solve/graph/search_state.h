@@ -1,4 +1,4 @@
-// The present choice of the local search with what it holds and what bytes cost.
+// The current choice of the local search, the memory that it holds, and the prices of bytes.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace shardwright::operators {
 
-// What the workers of the local search read and nobody writes during a batch.
+// Shared by the workers of the local search, which only read it during a batch.
 // Thread safety: const use from any thread.
 struct SearchState {
   explicit SearchState(const ChoiceGraph& g);
@@ -19,13 +19,13 @@ struct SearchState {
   std::vector<std::uint32_t> choice;  // by node
   UsageProfile profile;               // of the choice
   std::vector<double> prices;         // of a byte, by time point
-  std::vector<double> priced;         // cost plus what the bytes cost, by strategy
+  std::vector<double> priced;         // cost plus priced bytes, by strategy
 
-  // Sets the choice and counts its usage anew.
+  // Sets the choice and recomputes the profile.
   void set_choice(std::span<const std::uint32_t> new_choice);
   void change(std::uint32_t node, std::uint32_t strategy);
   void update_priced();
-  // What is held beyond the limit, by time point; negative where there is room.
+  // The bytes held beyond the limit, by time point; negative if there is room.
   std::vector<std::int64_t> excess() const;
 };
 

@@ -1,4 +1,3 @@
-// A segment tree with additions that stay where they were made.
 #include "search/operators/solve/graph/usage_profile.h"
 
 #include <algorithm>
@@ -30,7 +29,7 @@ void UsageProfile::add(std::size_t begin, std::size_t end, std::int64_t bytes) {
     largest_[i] += bytes;
     added_[i] += bytes;
   };
-  // Vertices to the left and right of what remains of the range.
+  // The vertices next to the rest of the range, on its left and right.
   std::size_t left = begin + leaves_, right = end + leaves_ + 1;
   while ((left ^ right) != 1) {
     if ((left & 1) == 0) raise(left + 1);
@@ -63,7 +62,7 @@ std::int64_t UsageProfile::max_excess(std::size_t begin, std::size_t end) const 
 
 std::size_t UsageProfile::most_exceeded(std::size_t begin, std::size_t end) const {
   const std::int64_t largest = max_excess(begin, end);
-  // Halves the range as long as its first half has the maximum, too.
+  // Descends to the first time point that has the maximum.
   while (end - begin > 1) {
     const std::size_t middle = begin + (end - begin) / 2;
     if (max_excess(begin, middle) == largest) {

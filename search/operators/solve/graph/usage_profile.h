@@ -1,4 +1,4 @@
-// What a choice holds at every time point, against the limits.
+// The bytes that a choice holds at every time point, relative to the limits.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace shardwright::operators {
 
-// Excess over the limit (negative: room left) by time point: changes and maxima of ranges in
-// O(log times). A segment tree without pushes, so that queries write nothing.
-// Thread safety: const members may be called from any thread.
+// The excess over the limit by time point; negative = room left. Adds to ranges and finds their
+// maxima in O(log times): a segment tree without lazy propagation, so queries write nothing. Thread
+// safety: const members may be called from any thread.
 class UsageProfile {
  public:
-  // Lower than any excess, and so far from the lowest value that sums of bytes do not get there.
+  // Lower than any excess, with enough distance to the least value that sums cannot overflow.
   static constexpr std::int64_t kNothing = std::numeric_limits<std::int64_t>::min() / 4;
 
   // Nothing is held yet.
@@ -26,7 +26,7 @@ class UsageProfile {
   // The first time point in the range whose excess is the largest there.
   std::size_t most_exceeded(std::size_t begin, std::size_t end) const;
 
-  // Over all time points; kNothing where there are none.
+  // Over all time points; kNothing if there are none.
   std::int64_t max_excess() const { return num_times_ == 0 ? kNothing : largest_[1]; }
   std::size_t num_times() const { return num_times_; }
 
@@ -34,9 +34,10 @@ class UsageProfile {
   void refresh(std::size_t i);
 
   std::size_t num_times_;
-  std::size_t leaves_;                 // a power of two; time point t is leaf t + 1
-  std::vector<std::int64_t> largest_;  // below a vertex, with what was added at and below it
-  std::vector<std::int64_t> added_;    // to the whole range of a vertex
+  std::size_t leaves_;  // a power of two; time point t is leaf t + 1
+  std::vector<std::int64_t>
+      largest_;  // by vertex: the maximum of its range without additions above it
+  std::vector<std::int64_t> added_;  // to the whole range of a vertex
 };
 
 }  // namespace shardwright::operators
