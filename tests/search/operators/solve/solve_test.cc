@@ -266,6 +266,20 @@ TEST_CASE("branch and bound: finds and proves the optimum") {
   }
 }
 
+TEST_CASE("branch and bound: proves the optimum without tables, by bounds and division alone") {
+  SolverParameters parameters;
+  parameters.branch.most_table_entries = 0;
+  for_tiny_instances(22, 300, [&](const CostInstance& instance, const auto& optimum) {
+    InlineExecutor executor;
+    Budget budget;
+    const ExactResult result = branch_and_bound(
+        instance, std::nullopt, 100'000, executor, budget, [](const auto&) {}, parameters);
+    CHECK(result.finished);
+    REQUIRE(result.choice.has_value() == optimum.has_value());
+    if (optimum) CHECK(same_cost(result.cost, optimum->cost));
+  });
+}
+
 TEST_CASE("solve: optimal if a choice is feasible, infeasible otherwise") {
   for (const std::uint64_t seed : seeds({16})) {
     for_tiny_instances(seed, 2000, [](const CostInstance& instance, const auto& optimum) {
