@@ -19,7 +19,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tracking import repository  # noqa: E402
 from tracking.errors import TrackError  # noqa: E402
 
-SEEDS = 3
 FACTORS = (0.5, 2.0)
 TABLE = Path(__file__).resolve().with_name("README.md")
 MEMBER = re.compile(r"^  [\w:<>, ]+? (\w+)(?: = [^;]+|\{[^;]*\});", re.MULTILINE)
@@ -105,6 +104,7 @@ class Domain:
     name: str
     cases: tuple[str, ...]
     work: int
+    seeds: int
     headers: tuple[Path, ...]
     listing: str  # the file that must name every member of the headers
     compare: Callable[[dict, dict], str]
@@ -123,10 +123,10 @@ def headers(folder: str, *others: str) -> tuple[Path, ...]:
 
 
 DOMAINS = {domain.name: domain for domain in (
-    Domain("embedding", ("09", "20", "23", "29", "31", "36", "40"), 3_000_000,
+    Domain("embedding", ("09", "20", "23", "29", "31", "36", "40"), 3_000_000, 3,
            headers("search/embedding/best/parameters", "search/embedding/model/context/pricing_parameters.h"),
            "best_parameter_list.cc", rating_change),
-    Domain("operators", ("resnet", "narrow", "wide", "dense", "sparse", "large"), 200_000_000,
+    Domain("operators", ("resnet", "narrow", "wide", "dense", "sparse", "large"), 200_000_000, 2,
            headers("search/operators/solve/parameters"), "solver_parameter_list.cc", outcome_change))}
 
 
@@ -137,7 +137,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--domain", choices=tuple(DOMAINS), default="embedding", help="default: %(default)s")
     parser.add_argument("--case", action="append", help="repeatable (default: those of the table)")
     parser.add_argument("--work", type=int, help="work limit of a search (default: that of the table)")
-    parser.add_argument("--seeds", type=int, default=SEEDS, help="searches per case (default: %(default)s)")
+    parser.add_argument("--seeds", type=int, help="searches per case (default: those of the table)")
     parser.add_argument("--only", action="append", help="parameters whose name begins like this; repeatable")
     parser.add_argument("--jobs", type=int, default=1, help="measurements at once (default: %(default)s)")
     parser.add_argument("--update", action="store_true", help=f"write the table into {TABLE.name}")
@@ -155,22 +155,23 @@ def table(options: argparse.Namespace) -> str:
     domain = DOMAINS[options.domain]
     driver = repository.program("parameters", options.build)
     cases, work = options.case or domain.cases, options.work or domain.work
+    seeds = options.seeds or domain.seeds
     fixed = [f"--domain={domain.name}", *(f"--case={case}" for case in cases), f"--work={work}"]
-    common = [*fixed, f"--seeds={options.seeds}"]
+    common = [*fixed, f"--seeds={seeds}"]
     known = ask(driver, f"--domain={domain.name}", "--list")
     missing = domain.declared() - {parameter["name"].split(".")[-1] for parameter in known}
     if missing:
         raise TrackError(f"perf/parameters/{domain.listing} lacks {', '.join(sorted(missing))}")
     parameters = [parameter for parameter in known
                   if not options.only or parameter["name"].startswith(tuple(options.only))]
-    twice = ask(driver, *fixed, f"--seeds={2 * options.seeds}")
-    before = {case: found[:options.seeds] for case, found in twice.items()}
-    other_seeds = {case: found[options.seeds:] for case, found in twice.items()}
+    twice = ask(driver, *fixed, f"--seeds={2 * seeds}")
+    before = {case: found[:seeds] for case, found in twice.items()}
+    other_seeds = {case: found[seeds:] for case, found in twice.items()}
     runs = [(parameter["name"], factor) for parameter in parameters for factor in FACTORS]
     with ThreadPoolExecutor(options.jobs) as pool:
         after = dict(zip(runs, pool.map(
             lambda run: ask(driver, *common, f"--scale={run[0]}", f"--factor={run[1]}"), runs)))
-    lines = [f"Cases {', '.join(cases)}; {options.seeds} seeds; {work:,} units of work each.", "",
+    lines = [f"Cases {', '.join(cases)}; {seeds} seeds; {work:,} units of work each.", "",
              "| parameter | default | halved | doubled |", "|---|---|---|---|"]
     lines.append(f"| nothing, other seeds | | {domain.compare(before, other_seeds)} | |")
     for parameter in parameters:

@@ -18,8 +18,8 @@ struct SolverOutcome {
 
 // `name` is one of
 // - `resnet`: the recorded ResNet-50 on 2x2 within 400,000,000 bytes;
-// - `narrow`, `wide`, `dense`: generated instances that tables and labels, or branch and bound,
-//   prove;
+// - `narrow`, `wide`, `dense`: generated instances, of which tables and labels prove the first two
+//   and branch and bound the last;
 // - `sparse`, `large`: generated instances for the local search alone, from the first feasible
 //   choice;
 // - the path of a cost instance, recognised by its slash or dot.
