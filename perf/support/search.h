@@ -8,9 +8,9 @@
 
 #include "perf/support/workloads.h"
 #include "runtime/embedding/planner.h"
+#include "search/embedding/compat/embedding_enumerator.h"
 #include "search/embedding/compat/embedding_search.h"
-#include "search/embedding/compat/enumerate.h"
-#include "search/embedding/compat/reserve.h"
+#include "search/embedding/compat/storage_reservations.h"
 #include "search/embedding/model/option_pool.h"
 #include "search/executor.h"
 #include "search/explore.h"

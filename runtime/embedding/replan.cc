@@ -6,7 +6,7 @@
 
 #include "runtime/execution/run_limits.h"
 #include "runtime/execution/tbb_executor.h"
-#include "search/embedding/compat/enumerate.h"
+#include "search/embedding/compat/embedding_enumerator.h"
 #include "search/embedding/compat/search_parts.h"
 #include "search/embedding/questions/replan/old/old_plan.h"
 #include "search/embedding/questions/replan/replan_search.h"

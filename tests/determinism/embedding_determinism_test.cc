@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/embedding/ranks_sha1.h"
-#include "search/embedding/compat/enumerate.h"
-#include "search/embedding/compat/reserve.h"
+#include "search/embedding/compat/embedding_enumerator.h"
+#include "search/embedding/compat/storage_reservations.h"
 #include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/embedding/random_embedding.h"
 #include "tests/support/embedding/search_run.h"
@@ -35,8 +35,7 @@ bool same_bits(const std::optional<double>& a, const std::optional<double>& b) {
 }
 
 bool same_outcome(const ProposalRecord& a, const ProposalRecord& b) {
-  return a.cached == b.cached && a.feasible == b.feasible &&
-         same_bits(a.rating, b.rating) &&
+  return a.cached == b.cached && a.feasible == b.feasible && same_bits(a.rating, b.rating) &&
          a.ranks_sha1 == b.ranks_sha1;
 }
 
@@ -45,7 +44,8 @@ bool same_changes(const ProposalRecord& a, const ProposalRecord& b) {
     return false;
   }
   for (std::size_t i = 0; i < a.changes.size(); ++i) {
-    if (a.changes[i].position != b.changes[i].position || a.changes[i].option != b.changes[i].option) {
+    if (a.changes[i].position != b.changes[i].position ||
+        a.changes[i].option != b.changes[i].option) {
       return false;
     }
   }
@@ -112,8 +112,8 @@ ProblemSpec forty_tables(ProposerType proposer, PartitionerType partitioner) {
     }
     CacheParams& cache = constraints.cache_params.emplace();
     cache.load_factor = 0.1;
-    cache.stats = CacheStatistics{0.05 * static_cast<double>(i % 7), 500, {4, 3, 2, 1},
-                                  table.num_embeddings};
+    cache.stats =
+        CacheStatistics{0.05 * static_cast<double>(i % 7), 500, {4, 3, 2, 1}, table.num_embeddings};
   }
   // The grid proposer takes few combinations only.
   if (proposer == ProposerType::kGrid) spec.tables.resize(2);
@@ -138,12 +138,12 @@ TEST_CASE("determinism: every proposer and partitioner, on any number of workers
         ProposerType::kDynamicProgramming, ProposerType::kScaleup}) {
     for (const PartitionerType partitioner :
          {PartitionerType::kGreedy, PartitionerType::kMemoryBalanced}) {
-      INFO("proposer ", static_cast<int>(proposer), ", partitioner ", static_cast<int>(partitioner));
+      INFO("proposer ", static_cast<int>(proposer), ", partitioner ",
+           static_cast<int>(partitioner));
       const auto problem = std::make_shared<const Problem>(
           Problem::make(forty_tables(proposer, partitioner)).value());
       InlineExecutor executor;
-      const SearchRun run =
-          check_all(enumerate(problem, executor).value(), problem->topology());
+      const SearchRun run = check_all(enumerate(problem, executor).value(), problem->topology());
       CHECK(run.plan.has_value());
       CHECK(run.num_proposals > 25);
       failures += run.num_proposals - run.num_plans;
@@ -155,7 +155,8 @@ TEST_CASE("determinism: every proposer and partitioner, on any number of workers
 TEST_CASE(
     "determinism: a greedy search that stops at its threshold drops the proposals beyond it") {
   ProblemSpec spec = forty_tables(ProposerType::kGreedy, PartitionerType::kGreedy);
-  for (ProposerSpec& proposer : spec.proposers) proposer.threshold = 20;
+  for (ProposerSpec& proposer : spec.proposers)
+    proposer.threshold = 20;
   const auto problem = std::make_shared<const Problem>(Problem::make(spec).value());
   InlineExecutor executor;
   const auto space = enumerate(problem, executor).value();

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/embedding/ranks_sha1.h"
-#include "search/embedding/compat/enumerate.h"
-#include "search/embedding/compat/reserve.h"
+#include "search/embedding/compat/embedding_enumerator.h"
+#include "search/embedding/compat/storage_reservations.h"
 #include "tests/support/embedding/naive/naive_planner.h"
 #include "tests/support/embedding/random_embedding.h"
 #include "tests/support/embedding/search_run.h"
@@ -24,7 +24,8 @@ using namespace shardwright::test_support;
 
 std::string sha1_of(const std::vector<std::vector<Rank>>& ranks) {
   RanksSha1 hash;
-  for (const auto& option : ranks) hash.option(option);
+  for (const auto& option : ranks)
+    hash.option(option);
   return hash.finish();
 }
 
@@ -120,8 +121,10 @@ TEST_CASE("search: random spaces with arbitrary shard costs give the naive plann
     CHECK(coverage.failed > 5000);
     CHECK(coverage.cached > 1000);
     CHECK(coverage.plans > 500);
-    for (const std::size_t count : coverage.by_partitioner) CHECK(count > 1000);
-    for (const std::size_t count : coverage.by_type) CHECK(count > 1000);
+    for (const std::size_t count : coverage.by_partitioner)
+      CHECK(count > 1000);
+    for (const std::size_t count : coverage.by_type)
+      CHECK(count > 1000);
   }
 }
 
@@ -147,7 +150,8 @@ TEST_CASE("search: random problems with estimated costs give the naive planner's
     CHECK(coverage.plans > 75);
     CHECK(coverage.feasible > 1000);
     CHECK(coverage.failed > 1000);
-    for (const std::size_t count : coverage.by_type) CHECK(count > 20);
+    for (const std::size_t count : coverage.by_type)
+      CHECK(count > 20);
   }
 }
 

@@ -11,7 +11,7 @@
 #include <doctest/doctest.h>
 
 #include "core/embedding/evaluation/evaluate.h"
-#include "search/embedding/compat/enumerate.h"
+#include "search/embedding/compat/embedding_enumerator.h"
 #include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/embedding/random_embedding.h"
 #include "tests/support/embedding/small_bounds.h"

@@ -12,7 +12,7 @@
 #include "runtime/execution/run_limits.h"
 #include "runtime/execution/stopwatch.h"
 #include "runtime/execution/tbb_executor.h"
-#include "search/embedding/compat/enumerate.h"
+#include "search/embedding/compat/embedding_enumerator.h"
 #include "search/embedding/questions/explain/infeasible/fit_oracle.h"
 #include "search/embedding/questions/explain/infeasible/remedies.h"
 #include "search/embedding/questions/explain/options/excluded_options.h"

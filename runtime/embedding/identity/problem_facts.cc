@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "runtime/embedding/identity/fact_writer.h"
-#include "search/embedding/compat/enumerate.h"
-#include "search/embedding/compat/reserve.h"
+#include "search/embedding/compat/embedding_enumerator.h"
+#include "search/embedding/compat/storage_reservations.h"
 #include "search/embedding/model/shard_layout.h"
 
 namespace shardwright {

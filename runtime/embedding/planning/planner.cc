@@ -10,8 +10,8 @@
 #include "runtime/execution/run_limits.h"
 #include "runtime/execution/stopwatch.h"
 #include "runtime/execution/tbb_executor.h"
-#include "search/embedding/compat/enumerate.h"
-#include "search/embedding/compat/reserve.h"
+#include "search/embedding/compat/embedding_enumerator.h"
+#include "search/embedding/compat/storage_reservations.h"
 #include "search/embedding/model/option_pool.h"
 
 namespace shardwright {

@@ -20,7 +20,7 @@
 #include "core/embedding/search_space.h"
 #include "core/stop_reason.h"
 #include "search/embedding/compat/proposals/proposal_record.h"
-#include "search/embedding/compat/reserve.h"
+#include "search/embedding/compat/storage_reservations.h"
 
 namespace shardwright {
 
@@ -49,8 +49,8 @@ struct PlanWork {
 struct EmbeddingPlanResult {
   PlanMode mode = PlanMode::kBest;
   std::shared_ptr<const embedding::SearchSpace> search_space;  // null where none was enumerated
-  bool given_search_space = false;  // it is the caller's
-  bool reused = false;              // taken from a plan file; nothing was searched
+  bool given_search_space = false;                             // it is the caller's
+  bool reused = false;  // taken from a plan file; nothing was searched
   std::optional<embedding::Reservation> reservation;  // absent if reserving failed
   std::uint64_t num_proposals = 0;
   std::uint64_t num_plans = 0;

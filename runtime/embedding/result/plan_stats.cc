@@ -10,7 +10,7 @@
 
 #include "core/numeric/exact_arithmetic.h"
 #include "core/numeric/exact_mean.h"
-#include "search/embedding/compat/estimate/storage.h"
+#include "search/embedding/compat/estimate/embedding_storage_estimator.h"
 
 namespace shardwright {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "search/embedding/compat/partitioners/greedy_perf.h"
+#include "search/embedding/compat/partitioners/greedy_perf_partitioner.h"
 
 namespace shardwright::embedding {
 namespace {
@@ -18,7 +18,7 @@ std::string with_unit(std::int64_t bytes) {
 
 std::string quoted(const std::string& name) { return "\"" + name + "\""; }
 
-// By how much a cost exceeds what there is, in the tier that lacks more.
+// By how many bytes a cost exceeds the memory, in the tier that lacks more.
 struct Shortage {
   std::int64_t bytes = 0;
   bool hbm = true;
@@ -31,7 +31,7 @@ struct Shortage {
   const char* tier() const { return hbm ? "HBM" : "DDR"; }
 };
 
-// The rank that a shard of this size misses by least, or, where every rank must take one, by most.
+// The rank on which a shard of this size lacks least, or most if every rank must take one.
 struct Closest {
   std::uint32_t rank = 0;
   Shortage shortage;
@@ -43,8 +43,8 @@ Closest closest_rank(const OptionRow& row, const Topology& available) {
   for (std::uint32_t rank = 0; rank < available.world_size(); ++rank) {
     const Shortage shortage =
         Shortage::of(row.max_hbm_bytes, row.max_ddr_bytes, available.storage()[rank]);
-    const bool nearer = every ? shortage.bytes > closest.shortage.bytes
-                              : shortage.bytes < closest.shortage.bytes;
+    const bool nearer =
+        every ? shortage.bytes > closest.shortage.bytes : shortage.bytes < closest.shortage.bytes;
     if (rank == 0 || nearer) closest = {rank, shortage};
   }
   return closest;
@@ -58,7 +58,7 @@ class Diagnostician {
         order_(pool, PartitionerSpec::SortBy::kStorage, false),
         placement_(pool, available) {}
 
-  // Whether the option fits an empty machine; if not, by how much its worst shard misses.
+  // Returns nothing if the option fits an empty machine, and otherwise what its worst shard lacks.
   std::optional<Shortage> shortage_alone(OptionId id) {
     const OptionId proposal[] = {id};
     order_.reset(proposal);
@@ -67,7 +67,7 @@ class Diagnostician {
     return worst.bytes <= 0 ? Shortage{1, true} : worst;
   }
 
-  // The first table that fits the empty machine with none of its options.
+  // Finds the first table none of whose options fits an empty machine.
   std::optional<PlanFailure> table_that_fits_nowhere() {
     for (const auto& table : pool_.tables()) {
       if (fits_whole(table)) continue;
@@ -163,7 +163,8 @@ class Diagnostician {
 
   std::string first_failure(std::span<const OptionId> proposal) const {
     if (greedy_.failed_position() == GroupOrder::kNone) {
-      return "In the smallest one the uniform shards (row_wise, data_parallel) alone overfill a rank.";
+      return "In the smallest one the uniform shards (row_wise, data_parallel) alone overfill a "
+             "rank.";
     }
     const OptionId id = proposal[greedy_.failed_position()];
     const OptionRow& row = pool_.row(id);

@@ -1,4 +1,4 @@
-// Why there is no plan, truthfully: which table or which total, how many bytes short.
+// Says why no proposal fits: which table or which total lacks how many bytes.
 #pragma once
 
 #include <span>

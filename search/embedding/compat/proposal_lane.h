@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "search/embedding/compat/partitioners/greedy_perf.h"
+#include "search/embedding/compat/partitioners/greedy_perf_partitioner.h"
 #include "search/embedding/compat/proposals/candidate_batch.h"
 #include "search/embedding/compat/proposals/proposal_batch.h"
 #include "search/embedding/compat/proposals/proposal_cache.h"

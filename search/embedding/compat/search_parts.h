@@ -1,4 +1,4 @@
-// Parts of the search that a program brings itself.
+// Parts of the search that a calling program may replace.
 #pragma once
 
 #include <functional>
@@ -15,11 +15,11 @@
 
 namespace shardwright::embedding {
 
-// What takes the place of the parts that a problem names; what is left out is the problem's. Parts
-// are made anew for every search: a factory must not return null, and what it makes belongs to that
-// search. What parts throw ends the search and reaches the caller.
+// Replaces parts that a problem names. A part that is left out is the problem's. Parts are made for
+// every search: a factory must not return null, and what it makes belongs to that search. An
+// exception that a part throws ends the search and reaches the caller.
 // Thread safety: a value; partitioners and rating models are made by the workers that use them, so
-// that their factories are called from many threads at once.
+// their factories are called from many threads at once.
 struct SearchParts {
   // `available` is the topology after reservation; pool and topology outlive the proposer.
   using MakeProposer =

@@ -10,7 +10,7 @@ constexpr double kLowLoadFactor = 0.1;
 constexpr double kHighLoadFactor = 0.9;
 constexpr int kMaxPasses = 128;
 
-// One division, pass by pass.
+// Divides a budget in several passes.
 class Division {
  public:
   explicit Division(const std::vector<CachedTable>& tables) : tables_(tables) {
@@ -41,8 +41,8 @@ class Division {
   }
 
  private:
-  // Tables that are not full yet take part in this pass. False where nobody has a claim: priorities
-  // may vanish in single precision.
+  // Finds the tables whose caches are not full; they take part in this pass. Returns false if their
+  // priorities sum to zero, which can happen in single precision.
   bool find_open() {
     total_priority_ = 0;
     for (std::size_t i = 0; i < tables_.size(); ++i) {
@@ -52,7 +52,7 @@ class Division {
     return total_priority_ > 0;
   }
 
-  // Bytes handed out.
+  // Returns the bytes that were handed out.
   double grow(double budget) {
     double spent = 0;
     for (std::size_t i = 0; i < tables_.size(); ++i) {
@@ -65,7 +65,7 @@ class Division {
     return spent;
   }
 
-  // Bytes given back by tables that are smaller without a cache.
+  // Returns the bytes that tables give back because they are smaller without a cache.
   double promote() {
     double reclaimed = 0;
     for (std::size_t i = 0; i < tables_.size(); ++i) {

@@ -1,4 +1,4 @@
-// How scale-up divides bytes of HBM among caches.
+// Divides bytes of HBM among caches, as scale-up does.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,10 @@ struct CacheStorageModel {
   float slope = 0;
   float base = 0;
 
-  double bytes(float load_factor) const {
-    return static_cast<double>(slope * load_factor + base);
-  }
+  double bytes(float load_factor) const { return static_cast<double>(slope * load_factor + base); }
 };
 
-// Bytes at load factors 0.1 and 0.9 give the model.
+// Fits the model to the bytes at load factors 0.1 and 0.9.
 CacheStorageModel fit_cache_storage(std::int64_t low_bytes, std::int64_t high_bytes);
 
 // One table that takes part in the division.
@@ -28,10 +26,11 @@ struct CachedTable {
   float priority = 0;
 };
 
-// New load factors after `budget_bytes` more HBM: shared out by priority, capped at a full cache,
-// what is left over shared out again. Tables whose cache would take more than the table itself are
-// filled (1.0) and give the difference back.
-// Source: EmbeddingOffloadScaleupProposer.allocate_budget, torchrec/distributed/planner/proposers.py.
+// The load factors after dividing `budget_bytes` more HBM by priority. A cache takes at most what a
+// full cache needs; what is left over is divided again. A table whose cache would take more than
+// the table itself gets load factor 1.0 and returns the difference.
+// Source: EmbeddingOffloadScaleupProposer.allocate_budget,
+// torchrec/distributed/planner/proposers.py.
 std::vector<float> allocate_cache_budget(const std::vector<CachedTable>& tables,
                                          double budget_bytes);
 

@@ -1,4 +1,4 @@
-// The interface of cost models: what the shards of an option take.
+// The interface of cost models, which say what the shards of an option cost.
 #pragma once
 
 #include "core/embedding/sharding_option.h"
@@ -6,8 +6,8 @@
 
 namespace shardwright::embedding {
 
-// Says what memory and time the shards of options of one problem take. The Estimator is the model
-// of TorchRec; a model of one's own may ask it and change what was measured otherwise.
+// Says how much memory and time the shards of an option take. Estimator is TorchRec's model. A
+// caller's model may ask it and change what was measured.
 // Thread safety: estimate() is called from many threads at once.
 class CostModel {
  public:
@@ -19,11 +19,12 @@ class CostModel {
   virtual Result<ShardingOption> estimate(ShardingOption option) const = 0;
 };
 
-// Upper limit of the bytes of all shards of one option: totals over all tables and ranks must stay exact, too.
+// Upper limit of the bytes of all shards of one option, so that totals over all tables and ranks
+// stay exact.
 inline constexpr double kMaxTotalBytes = 4611686018427387904.0;  // 2^62
 
-// What the search relies on: one cost per extent, bytes and times finite and not negative, and sums
-// of bytes below 2^62. Errors: kInvalidInput.
+// Checks what the search relies on: one cost per extent, bytes and times finite and not negative,
+// sums of bytes below 2^62. Errors: kInvalidInput.
 Status check_costs(const ShardingOption& option);
 
 }  // namespace shardwright::embedding

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <string>
 
+#include "search/embedding/compat/estimate/embedding_perf_estimator.h"
+#include "search/embedding/compat/estimate/embedding_storage_estimator.h"
 #include "search/embedding/compat/estimate/inputs.h"
-#include "search/embedding/compat/estimate/perf.h"
-#include "search/embedding/compat/estimate/storage.h"
 
 namespace shardwright::embedding {
 namespace {
@@ -15,7 +15,8 @@ std::string described(const EstimateInputs& in) {
          std::string(to_name(in.compute_kernel)) + ")";
 }
 
-// Under what the user measured of the kernel. Errors: kInvalidInput above 2^62 bytes.
+// Applies the factors that the user measured for the kernel. Errors: kInvalidInput above 2^62
+// bytes.
 Result<ShardCost> calibrated_cost(const ShardCost& cost, const KernelCalibration& kernel,
                                   std::int64_t columns, const EstimateInputs& in) {
   const auto scaled = [&](Bytes bytes) {

@@ -1,4 +1,4 @@
-// What both estimators read of a table: its batches and the widths of what travels.
+// What both estimators read of a table: batch sizes and bytes per element.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ inline constexpr double kDefaultCachingRatio = 0.2;
 // Per local batch of one rank, summed over the features left to right.
 struct BatchSizes {
   double inputs = 0;   // lookups
-  double outputs = 0;  // embeddings that leave the table; equal to inputs where nothing is pooled
+  double outputs = 0;  // embeddings that leave the table; equal to inputs if nothing is pooled
 };
 
 // The table side of an estimate. Sizes in bytes per element.
@@ -39,7 +39,7 @@ struct EstimateInputs {
   double bwd_a2a_data_type_size = 4;
   double fwd_sr_data_type_size = 4;
   double bwd_sr_data_type_size = 4;
-  std::optional<double> caching_ratio;  // of the table, else of the sharder
+  std::optional<double> caching_ratio;  // of the table, or else of the sharder
   bool prefetch_pipeline = false;
   double expected_cache_fetches = 0;
 };
@@ -48,7 +48,7 @@ EstimateInputs estimate_inputs(const Problem& problem, const ShardingOption& opt
 
 // Expected share of lookups that miss a cache of `load_factor` x height rows.
 // Source: EmbeddingOffloadStats.estimate_cache_miss_rate, torchrec/distributed/planner/
-// shard_estimators.py, evaluated in single precision as there.
+// shard_estimators.py, in single precision like the source.
 double expected_miss_rate(const CacheStatistics& stats, double load_factor);
 
 }  // namespace shardwright::embedding

@@ -1,7 +1,7 @@
 #include "search/embedding/compat/partitioners/partitioner.h"
 
-#include "search/embedding/compat/partitioners/greedy_perf.h"
-#include "search/embedding/compat/partitioners/memory_balanced.h"
+#include "search/embedding/compat/partitioners/greedy_perf_partitioner.h"
+#include "search/embedding/compat/partitioners/memory_balanced_partitioner.h"
 
 namespace shardwright::embedding {
 

@@ -1,4 +1,4 @@
-// The interface of partitioners: which rank every shard of a proposal goes to.
+// The interface of partitioners, which choose a rank for every shard of a proposal.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace shardwright::embedding {
 
-// Places whole proposals. One is made per worker and sees many proposals, one after the other.
+// Places whole proposals. Every worker has its own, which gets many proposals one after the other.
 // Thread safety: none; one per worker.
 class Partitioner {
  public:
   virtual ~Partitioner() = default;
 
-  // How the groups that partition() gets are sorted.
+  // By what the groups that partition() gets are sorted.
   virtual PartitionerSpec::SortBy sort_by() const = 0;
 
   // Empties the devices with placement.reset(), then places the uniform options and every group
-  // through the placement's functions, which keep ranks, loads and memory. False where something
-  // fits nowhere; what was placed then does not matter. Must give the same placement for the same
-  // proposal, whatever it saw before.
+  // through the placement's functions, which keep ranks, loads and memory. Returns false if
+  // something does not fit; the placement is then not used. Must give the same placement for the
+  // same proposal, whatever proposals came before.
   virtual bool partition(std::span<const OptionId> proposal, const GroupOrder& order,
                          Placement& placement) = 0;
 };

@@ -1,4 +1,5 @@
-// A tournament over devices: the least loaded one in O(1), a change in O(log devices).
+// A tournament tree over devices: finds the least loaded one in O(1) and takes a change in O(log
+// devices).
 #pragma once
 
 #include <algorithm>
@@ -9,22 +10,25 @@
 
 namespace shardwright::embedding {
 
-// Leaves hold a load in ms, zero or above; the winner is the leaf of least load, the smaller index
-// on ties. A leaf that is out takes no part.
-// Loads are compared as the bits of the double, which for numbers that are not negative order like
-// the numbers, and winners are selected by masks: who wins is as good as random, and a mispredicted
-// branch would cost more than the whole replay.
+// Leaves hold a load in ms, zero or above. The winner is the leaf of least load, the smaller index
+// on ties. A leaf that is out takes no part. Loads are compared as the bits of the double, which
+// order like the numbers if these are not negative. Winners are selected by masks instead of
+// branches: who wins is close to random, and a mispredicted branch would cost more than the whole
+// replay.
 // Thread safety: none; one per worker.
 class DeviceTree {
  public:
   explicit DeviceTree(std::uint32_t leaves)
       : size_(std::bit_ceil(leaves)), load_(size_, kOut), winner_(2 * std::size_t{size_}, 0) {
-    for (std::uint32_t leaf = 0; leaf < size_; ++leaf) winner_[size_ + leaf] = leaf;
+    for (std::uint32_t leaf = 0; leaf < size_; ++leaf)
+      winner_[size_ + leaf] = leaf;
     rebuild();
   }
 
   // Sets a leaf without replaying its matches; rebuild() must follow.
-  void set(std::uint32_t leaf, double load_ms) { load_[leaf] = std::bit_cast<std::uint64_t>(load_ms); }
+  void set(std::uint32_t leaf, double load_ms) {
+    load_[leaf] = std::bit_cast<std::uint64_t>(load_ms);
+  }
   void rebuild() {
     for (std::uint32_t node = size_ - 1; node > 0; --node) {
       const std::uint32_t children = 2 * node;
@@ -35,7 +39,7 @@ class DeviceTree {
   }
 
   std::uint32_t winner() const { return winner_[1]; }
-  // Whether every leaf is out.
+  // Returns true if every leaf is out.
   bool empty() const { return load_[winner_[1]] == kOut; }
 
   // Both return the winner.
@@ -68,8 +72,9 @@ class DeviceTree {
   }
 
   std::uint32_t size_;
-  std::vector<std::uint64_t> load_;     // by leaf
-  std::vector<std::uint32_t> winner_;  // by node: 1 = root; n plays 2n and 2n + 1; leaves from size_
+  std::vector<std::uint64_t> load_;  // by leaf
+  std::vector<std::uint32_t>
+      winner_;  // by node: 1 = root; n plays 2n and 2n + 1; leaves from size_
 };
 
 }  // namespace shardwright::embedding

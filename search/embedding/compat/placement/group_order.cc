@@ -12,15 +12,17 @@ GroupOrder::GroupOrder(const OptionPool& pool, PartitionerSpec::SortBy sort_by,
   const Problem& problem = pool.problem();
   if (balance_modules) {
     std::vector<std::uint32_t> size(problem.modules().size(), 0);
-    for (const auto& table : pool.tables()) ++size[problem.module_of(table.table)];
+    for (const auto& table : pool.tables())
+      ++size[problem.module_of(table.table)];
     for (std::size_t i = 0; i < problem.tables().size(); ++i) {
       module_size_.push_back(size[problem.module_of(TableId(i))]);
     }
   }
   std::unordered_map<std::string, std::uint32_t> ids;
   for (const Table& table : problem.tables()) {
-    dependency_of_.push_back(
-        table.dependency.empty() ? kNone : ids.try_emplace(table.dependency, ids.size()).first->second);
+    dependency_of_.push_back(table.dependency.empty()
+                                 ? kNone
+                                 : ids.try_emplace(table.dependency, ids.size()).first->second);
   }
   num_dependencies_ = static_cast<std::uint32_t>(ids.size());
   has_dependencies_ = num_dependencies_ > 0;
@@ -71,7 +73,7 @@ void GroupOrder::sort(std::vector<Group>& groups) const {
   });
 }
 
-// Groups in order of their first members; members of a dependency after the first add to its key.
+// Groups are in the order of their first members. Further members of a dependency add to its key.
 void GroupOrder::collect(std::span<const OptionId> proposal) {
   std::vector<std::uint32_t> first_of(num_dependencies_, kNone);
   std::vector<std::uint32_t> last_of(num_dependencies_, kNone);
@@ -120,8 +122,8 @@ void GroupOrder::change_many(std::span<const OptionId> proposal,
   for (const Group& group : groups_) {
     const std::uint32_t position = group.first_position;
     if (is_changed_[position] != 0) continue;
-    while (next != changed_.end() && before(keys_[next->first_position], next->first_position,
-                                            keys_[position], position)) {
+    while (next != changed_.end() &&
+           before(keys_[next->first_position], next->first_position, keys_[position], position)) {
       merged_.push_back(*next++);
     }
     merged_.push_back(group);
@@ -137,8 +139,8 @@ void GroupOrder::change(std::span<const OptionId> proposal, std::uint32_t positi
   const bool was_in = pool_->row(before_id).partition_by != PartitionBy::kUniform;
   const bool is_in = pool_->row(after_id).partition_by != PartitionBy::kUniform;
   const Key key = key_of(after_id);
-  const auto from = groups_.begin() +
-                    static_cast<std::ptrdiff_t>(was_in ? find(keys_[position], position) : 0);
+  const auto from =
+      groups_.begin() + static_cast<std::ptrdiff_t>(was_in ? find(keys_[position], position) : 0);
   const auto to = groups_.begin() + static_cast<std::ptrdiff_t>(is_in ? find(key, position) : 0);
   keys_[position] = key;
   if (!is_in) {

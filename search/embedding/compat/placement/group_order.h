@@ -1,4 +1,4 @@
-// The order in which a partitioner places what is not uniform.
+// The order in which a partitioner places the options that are not uniform.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,14 @@
 namespace shardwright::embedding {
 
 // Sorts the groups of a proposal (tables of one dependency, or single tables) by descending storage
-// or time, smaller modules first where modules are balanced; equal groups keep proposal order.
-// A proposal that differs in one table costs O(log tables) comparisons and one move of entries.
-// Source: _group_and_sort_non_uniform_sharding_options, torchrec/distributed/planner/partitioners.py.
+// or time. If modules are balanced, smaller modules come first. Equal groups keep proposal order. A
+// proposal that differs in one table costs O(log tables) comparisons and one move of entries.
+// Source: _group_and_sort_non_uniform_sharding_options,
+// torchrec/distributed/planner/partitioners.py.
 class GroupOrder {
  public:
-  // One group, by its first member; further members through next_member(). A single table whose
-  // equal shards go to any device is plain: placing it reads no more than this.
+  // A group is known by its first member; next_member() gives the others. A single table whose
+  // equal shards may go to any device is plain: placing it reads nothing but this.
   struct Group {
     std::uint32_t first_position = 0;
     std::uint32_t num_shards = 0;  // of a plain group, 0 otherwise
@@ -30,7 +31,7 @@ class GroupOrder {
 
   // Sorts the groups of a whole proposal.
   void reset(std::span<const OptionId> proposal);
-  // The option at `position` of the proposal changes from `before`; `proposal` is as it is after.
+  // The option at `position` has changed from `before`; `proposal` has the new one.
   void change(std::span<const OptionId> proposal, std::uint32_t position, OptionId before);
 
   // The options at `positions` (each once) have changed. O(groups + positions log positions): for
@@ -38,9 +39,9 @@ class GroupOrder {
   void change_many(std::span<const OptionId> proposal, std::span<const std::uint32_t> positions);
 
   std::span<const Group> groups() const { return groups_; }
-  // Whether the proposal may have uniform options, which are in no group.
+  // Returns true if the proposal may have uniform options, which are in no group.
   bool has_uniform() const { return has_dependencies_ || groups_.size() < keys_.size(); }
-  // What all members of a group take together.
+  // The storage of all members of a group together.
   Storage storage(const Group& group) const {
     const Key& key = keys_[group.first_position];
     return {Bytes(key.hbm_bytes), Bytes(key.ddr_bytes)};
@@ -56,7 +57,7 @@ class GroupOrder {
     std::int64_t hbm_bytes = 0;
     std::int64_t ddr_bytes = 0;
     double perf_ms = 0;
-    std::uint32_t module_size = 0;  // 0 where modules are not balanced
+    std::uint32_t module_size = 0;  // 0 if modules are not balanced
   };
 
   bool before(const Key& a, std::uint32_t position_a, const Key& b, std::uint32_t position_b) const;
@@ -69,7 +70,7 @@ class GroupOrder {
   const OptionPool* pool_;
   bool by_perf_;
   bool has_dependencies_ = false;
-  std::vector<std::uint32_t> module_size_;    // by table; empty where not balanced
+  std::vector<std::uint32_t> module_size_;    // by table; empty if not balanced
   std::vector<std::uint32_t> dependency_of_;  // by table; kNone = alone
   std::uint32_t num_dependencies_ = 0;
   std::vector<Group> groups_;

@@ -1,4 +1,4 @@
-// Hosts by the time of their devices, brought up to date only when somebody asks.
+// Hosts ordered by the summed time of their devices; sums are updated only on request.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct HostKey {
   }
 };
 
-// The summed time of every host. Placing on devices touches hosts; sums are made anew, device by
-// device from zero as the peer makes them, when refresh() is called.
+// The summed time of every host. Placing on a device marks its host. refresh() sums the devices of
+// marked hosts from zero, in TorchRec's order.
 // Thread safety: none; one per worker. Allocates in the constructor only.
 class HostLoads {
  public:
@@ -59,14 +59,14 @@ class HostLoads {
     touched_.clear();
   }
 
-  // The rest asks for refreshed sums.
+  // The functions below require refreshed sums.
   HostKey key(std::uint32_t host) const { return {perf_[host], host}; }
   HostKey first() const { return key(tree_.winner()); }
 
  private:
   DeviceTree tree_;
   std::vector<double> perf_;
-  // Not char: a store through char could change anything, and everything would be read again.
+  // Not char: a store through char may alias anything, so the compiler would reload everything.
   std::vector<std::uint32_t> known_;
   std::vector<std::uint32_t> touched_;
 };

@@ -47,8 +47,8 @@ void Placement::reset(std::int64_t hbm_per_device) {
   tree_valid_ = false;
 }
 
-// The devices start out equal and uniform shards of equal time keep them equal, so their times
-// advance as one; their storage is summed over the runs' borders.
+// All devices start out equal and uniform shards of equal time keep them equal, so one sum of times
+// stands for all. Storage is summed as differences at the borders of runs.
 bool Placement::place_uniform(std::span<const OptionId> proposal) {
   DeviceState common;
   bool any = false;
@@ -86,8 +86,8 @@ void Placement::add_uniform_storage(const OptionRow& row) {
   }
 }
 
-// Sizes are not negative: every shard fitted when it was placed exactly if nothing is overdrawn at
-// the end.
+// Sizes are not negative, so every shard fitted when it was placed if and only if no device is
+// overdrawn at the end.
 bool Placement::settle_uniform_storage() {
   std::int64_t hbm = 0;
   std::int64_t ddr = 0;
@@ -112,10 +112,10 @@ bool Placement::place_unequal_uniform(std::span<const OptionId> proposal) {
   return true;
 }
 
-// Brings the tree up to date: the devices of a few hosts one by one, or all of them.
+// Updates the tree: device by device if few hosts changed, otherwise all at once.
 void Placement::build_tree() {
   const bool known = !changed_hosts_.empty();
-  // A replay costs about as much as so many matches of a rebuild.
+  // A replay costs about as much as this many matches of a rebuild.
   constexpr std::size_t kReplayCost = 16;
   if (known && changed_hosts_.size() * local_ * kReplayCost < devices_.size()) {
     for (const std::uint32_t host : changed_hosts_) {
@@ -138,16 +138,16 @@ void Placement::build_tree() {
   tree_valid_ = true;
 }
 
-// The devices of a host were given something: the tree has yet to see it.
+// Marks the devices of a host as changed since the tree was updated.
 void Placement::host_changed(std::uint32_t host) {
   host_loads_.touch(host);
   const bool tree_is_known = tree_valid_ || !changed_hosts_.empty();
-  // As many changes as hosts mean that all are played again; more need not be remembered.
+  // With as many changes as hosts the tree is rebuilt, so more need not be remembered.
   if (tree_is_known && changed_hosts_.size() < hosts_) changed_hosts_.push_back(host);
   tree_valid_ = false;
 }
 
-// Full devices sit out until a shard comes that may fit them.
+// Full devices stay out of the tree until a shard comes that may fit them.
 void Placement::readmit(const RunCost& cost) {
   while (!full_.empty() && full_.front().hbm_bytes >= cost.hbm_bytes) {
     const std::uint32_t device = full_.front().device;
@@ -158,8 +158,8 @@ void Placement::readmit(const RunCost& cost) {
   }
 }
 
-// The least loaded device that fits, where the least loaded one does not; kNoDevice = none. Devices
-// that are passed over sit out.
+// The least loaded device on which the shard fits, if it does not fit on the least loaded of all;
+// kNoDevice = none. Devices that are passed over leave the tree.
 std::uint32_t Placement::next_fitting(const RunCost& cost) {
   std::uint32_t at = tree_.winner();
   while (!tree_.is_out(at) && !devices_[at].fits(cost)) {
@@ -171,7 +171,7 @@ std::uint32_t Placement::next_fitting(const RunCost& cost) {
   return tree_.is_out(at) ? kNoDevice : at;
 }
 
-// One chain of dependent steps: who is least loaded depends on the shard before.
+// One chain of dependent steps: which device is least loaded depends on the shard before.
 inline bool Placement::place_run(const RunCost& cost, std::uint32_t count, Rank* ranks) {
   if (!full_.empty()) readmit(cost);
   for (std::uint32_t k = 0; k < count; ++k) {
@@ -196,7 +196,8 @@ inline bool Placement::place_group(const GroupOrder::Group& group) {
 std::size_t Placement::place_plain(std::span<const GroupOrder::Group> groups) {
   if (!tree_valid_) build_tree();
   std::size_t placed = 0;
-  while (placed < groups.size() && place_group(groups[placed])) ++placed;
+  while (placed < groups.size() && place_group(groups[placed]))
+    ++placed;
   return placed;
 }
 
@@ -209,8 +210,9 @@ std::pair<std::size_t, std::size_t> Placement::place_plain_together(
     const bool placed_a = a.place_group(groups_a[i]);
     const bool placed_b = b.place_group(groups_b[i]);
     if (placed_a && placed_b) continue;
-    // One chain has ended; the other goes on by itself.
-    const auto rest = [i](Placement& placement, std::span<const GroupOrder::Group> groups, bool placed) {
+    // One chain has ended; the other goes on alone.
+    const auto rest = [i](Placement& placement, std::span<const GroupOrder::Group> groups,
+                          bool placed) {
       return placed ? i + 1 + placement.place_plain(groups.subspan(i + 1)) : i;
     };
     return {rest(a, groups_a, placed_a), rest(b, groups_b, placed_b)};
@@ -233,7 +235,8 @@ bool Placement::place_on_devices(const OptionRow& row) {
 void Placement::refresh_hosts() {
   host_loads_.refresh([this](std::uint32_t host) {
     double sum = 0;
-    for (std::uint32_t i = 0; i < local_; ++i) sum += devices_[device(host, i)].total_ms;
+    for (std::uint32_t i = 0; i < local_; ++i)
+      sum += devices_[device(host, i)].total_ms;
     return sum;
   });
 }
@@ -251,7 +254,7 @@ bool Placement::place_on_host(std::span<const OptionId> group, Storage storage) 
     return true;
   };
   if (try_one(host_loads_.first().host)) return true;
-  // The first mostly does; the order of the others is made only where it does not.
+  // The first host usually takes the group; the others are sorted only if it does not.
   sort_hosts();
   return std::any_of(sorted_hosts_.begin() + 1, sorted_hosts_.end(),
                      [&](const HostKey& key) { return try_one(key.host); });
@@ -259,7 +262,8 @@ bool Placement::place_on_host(std::span<const OptionId> group, Storage storage) 
 
 void Placement::sort_hosts() {
   sorted_hosts_.clear();
-  for (std::uint32_t host = 0; host < hosts_; ++host) sorted_hosts_.push_back(host_loads_.key(host));
+  for (std::uint32_t host = 0; host < hosts_; ++host)
+    sorted_hosts_.push_back(host_loads_.key(host));
   std::sort(sorted_hosts_.begin(), sorted_hosts_.end());
 }
 
@@ -270,7 +274,8 @@ bool Placement::try_host(std::span<const OptionId> group, std::uint32_t host) {
     return place_rows_on_host(first, host);
   }
   saved_.clear();
-  for (std::uint32_t i = 0; i < local_; ++i) saved_.push_back(devices_[device(host, i)]);
+  for (std::uint32_t i = 0; i < local_; ++i)
+    saved_.push_back(devices_[device(host, i)]);
   for (const OptionId id : group) {
     const OptionRow& row = pool_->row(id);
     const bool placed = row.sharding_type == ShardingType::kTableRowWise
@@ -278,13 +283,14 @@ bool Placement::try_host(std::span<const OptionId> group, std::uint32_t host) {
                             : row.sharding_type == ShardingType::kTableColumnWise &&
                                   place_columns_on_host(row, host);
     if (placed) continue;
-    for (std::uint32_t i = 0; i < local_; ++i) devices_[device(host, i)] = saved_[i];
+    for (std::uint32_t i = 0; i < local_; ++i)
+      devices_[device(host, i)] = saved_[i];
     return false;
   }
   return true;
 }
 
-// Shard i on device i of the host; nothing is placed unless everything fits.
+// Places shard i on device i of the host. Places nothing unless everything fits.
 bool Placement::place_rows_on_host(const OptionRow& row, std::uint32_t host) {
   if (row.num_shards != local_) return false;
   const auto costs = pool_->costs(row);
@@ -310,7 +316,7 @@ bool Placement::place_rows_on_host(const OptionRow& row, std::uint32_t host) {
   });
 }
 
-// Each shard on the host's fitting device of least (time, rank).
+// Places each shard on the host's device of least (time, rank) on which it fits.
 bool Placement::place_columns_on_host(const OptionRow& row, std::uint32_t host) {
   const auto costs = pool_->costs(row);
   const std::uint32_t* counts = pool_->run_counts(row);
@@ -331,8 +337,8 @@ bool Placement::place_columns_on_host(const OptionRow& row, std::uint32_t host) 
   return true;
 }
 
-// Shard i on devices[i]; a device may come up more than once. Ranks of uniform options are not
-// kept: they are what they are.
+// Places shard i on devices[i]; a device may occur more than once. Ranks of uniform options are not
+// stored: shard i is on rank i.
 bool Placement::place_rows(const OptionRow& row, std::span<const std::uint32_t> devices) {
   if (row.num_shards != devices.size()) return false;
   const auto costs = pool_->costs(row);
@@ -374,7 +380,7 @@ bool Placement::place_on_hosts(const OptionRow& row) {
   return false;
 }
 
-// The hosts [begin, begin + count) of the order, in a circle where that is more than there are.
+// The hosts [begin, begin + count) of the order, which starts over at its end.
 bool Placement::try_hosts(const OptionRow& row, std::uint32_t begin, std::uint32_t count) {
   window_.clear();
   saved_.clear();
@@ -386,7 +392,8 @@ bool Placement::try_hosts(const OptionRow& row, std::uint32_t begin, std::uint32
     }
   }
   if (!place_rows(row, window_)) {
-    for (std::size_t i = 0; i < window_.size(); ++i) devices_[window_[i]] = saved_[i];
+    for (std::size_t i = 0; i < window_.size(); ++i)
+      devices_[window_[i]] = saved_[i];
     return false;
   }
   for (std::uint32_t i = 0; i < std::min(count, hosts_); ++i) {

@@ -1,4 +1,4 @@
-// The devices while a partitioner fills them: one worker's scratch.
+// The state of TorchRec's greedy partitioner: the devices while they are being filled.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace shardwright::embedding {
 
-// What a device has left and what it already does: one cache line.
+// A device: the memory that is left and the time of its shards. One cache line.
 struct alignas(64) DeviceState {
   std::int64_t hbm_bytes = 0;  // left
   std::int64_t ddr_bytes = 0;
@@ -26,52 +26,53 @@ struct alignas(64) DeviceState {
   bool fits(const RunCost& cost) const {
     return cost.hbm_bytes <= hbm_bytes && cost.ddr_bytes <= ddr_bytes;
   }
-  // Adds per component, then sums the components as Perf::total does.
+  // Adds component by component, then sums the components as Perf::total does.
   void add(const RunCost& cost) {
     hbm_bytes -= cost.hbm_bytes;
     ddr_bytes -= cost.ddr_bytes;
-    for (int i = 0; i < 5; ++i) perf_ms[i] += cost.perf_ms[i];
+    for (int i = 0; i < 5; ++i)
+      perf_ms[i] += cost.perf_ms[i];
     total_ms = perf_ms[0] + perf_ms[2] + perf_ms[1] + perf_ms[3] + perf_ms[4];
   }
 };
 
 // Device states, ranks of placed shards, and the four ways of placing. Times are added by component
-// in placement order, as the peer does. A failed call leaves the devices in no defined state.
-// Devices are numbered by (rank in host, host): the order in which the peer breaks ties.
+// in placement order, as TorchRec does. After a failed call the state of the devices is undefined.
+// Devices are numbered by (rank in host, host): the order in which TorchRec breaks ties.
 // Source: GreedyPerfPartitioner, torchrec/distributed/planner/partitioners.py.
 // Thread safety: none; one per worker. Allocates in the constructor only.
 class Placement {
  public:
   Placement(const OptionPool& pool, const Topology& available);
 
-  // Empties all devices; `hbm_per_device` other than zero replaces the HBM of each.
+  // Empties all devices. If `hbm_per_device` is not zero, it replaces the HBM of each.
   void reset(std::int64_t hbm_per_device = 0);
 
-  // Shard i of every uniform option of the proposal on rank i, in proposal order.
+  // Places shard i of every uniform option of the proposal on rank i, in proposal order.
   bool place_uniform(std::span<const OptionId> proposal);
-  // Each shard on the fitting device of least (time, rank in host, rank).
+  // Places each shard on the device of least (time, rank in host, rank) on which it fits.
   bool place_on_devices(const OptionRow& row);
-  // Plain groups, one after the other, likewise; how many found their place.
+  // Does the same for plain groups, one after the other. Returns how many fitted.
   std::size_t place_plain(std::span<const GroupOrder::Group> groups);
-  // The same for as many groups on each of two placements, a shard here, a shard there: neither
-  // chain of dependent steps waits for the other.
+  // Does the same on two placements, with equally many groups each. It alternates between them
+  // shard by shard, so that neither chain of dependent steps waits for the other.
   static std::pair<std::size_t, std::size_t> place_plain_together(
       Placement& a, std::span<const GroupOrder::Group> groups_a, Placement& b,
       std::span<const GroupOrder::Group> groups_b);
-  // All options within one host: the first, by summed time, that takes them. `storage` is what the
-  // group needs altogether.
+  // Places all options within one host: the first one in order of summed time on which they fit.
+  // `storage` is what the group needs in all.
   bool place_on_host(std::span<const OptionId> group, Storage storage);
-  // A grid: row-wise within each of several hosts.
+  // Places a grid: row-wise within each of several hosts.
   bool place_on_hosts(const OptionRow& row);
-  // Shard i on ranks[i]; false where there is no such rank, or one has no room. Precondition: the
-  // option is not uniform. Where its sharding type wants the shards is the caller's business.
+  // Places shard i on ranks[i]. Returns false if a rank does not exist or has no room. Does not
+  // check where the sharding type wants the shards. Precondition: the option is not uniform.
   bool place_on_ranks(const OptionRow& row, std::span<const Rank> ranks);
 
-  // Ranks of the shards of a non-uniform option that was placed.
+  // Ranks of the shards of an option that was placed and is not uniform.
   std::span<const Rank> ranks(const OptionRow& row) const {
     return {ranks_.data() + row.rank_slot, row.num_shards};
   }
-  // Ranks of all non-uniform options, wherever they are kept: to save and restore a placement.
+  // The ranks of all options that are not uniform, by rank slot: to save and restore a placement.
   std::span<const Rank> all_ranks() const { return ranks_; }
   void restore_ranks(std::span<const Rank> saved) {
     std::copy(saved.begin(), saved.end(), ranks_.begin());
@@ -91,7 +92,7 @@ class Placement {
  private:
   static constexpr std::uint32_t kNoDevice = ~std::uint32_t{0};
 
-  // A device that was too full for a shard when its turn came, by the HBM it had left.
+  // A device that was too full for a shard when it was its turn, with the HBM that it had left.
   struct Full {
     std::int64_t hbm_bytes = 0;
     std::uint32_t device = 0;
@@ -135,9 +136,9 @@ class Placement {
   std::vector<char> is_full_;  // by device
 
   HostLoads host_loads_;
-  bool asks_for_hosts_ = false;  // some option is placed by host
-  std::vector<std::uint32_t> changed_hosts_;  // whose devices the tree has not seen
-  std::vector<DeviceState> saved_;  // of the devices of an attempt, for undoing it
+  bool asks_for_hosts_ = false;               // some option is placed by host
+  std::vector<std::uint32_t> changed_hosts_;  // whose devices the tree does not reflect yet
+  std::vector<DeviceState> saved_;            // the devices before an attempt, to undo it
   std::vector<HostKey> sorted_hosts_;
   std::vector<std::uint32_t> window_;
 

@@ -1,4 +1,4 @@
-// A batch of proposals on its way from the proposer through the workers to the result.
+// A batch of proposals as it passes through the stages of the compat search.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ struct BestCandidate {
   bool loses_to(double other_rating, std::size_t other_index) const {
     return other_rating < rating || (other_rating == rating && other_index < index);
   }
-  // Keeps the memory.
+  // Does not free memory.
   void clear() {
     index = kNone;
     rating = std::numeric_limits<double>::infinity();

@@ -1,4 +1,4 @@
-// A run of proposals of one proposer, each held as what differs from the one before.
+// Consecutive proposals of one proposer, each stored as its difference from the one before.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct ProposalChange {
   friend bool operator==(const ProposalChange&, const ProposalChange&) = default;
 };
 
-// Proposals in order. `base` is the proposal before the first; a step is a list of changes to its
-// predecessor. Totals are kept per step, so that nobody adds up what did not change.
+// `base` is the proposal before the first; a step is a list of changes to its predecessor. Every
+// step has totals, so that nobody adds up what did not change.
 // Thread safety: const members may be called from any thread.
 class ProposalBatch {
  public:
@@ -31,7 +31,7 @@ class ProposalBatch {
     std::int64_t ddr_bytes = 0;
     std::uint64_t num_shards = 0;
     std::uint64_t num_placements =
-        0;  // shards of which each looks for its rank, and uniform options
+        0;  // shards that a partitioner finds a rank for, and one per uniform option
   };
 
   explicit ProposalBatch(const OptionPool& pool) : pool_(&pool) {}
@@ -55,7 +55,7 @@ class ProposalBatch {
     changes_.clear();
   }
 
-  // Makes room for so many proposals that change little.
+  // Reserves memory for this many proposals of few changes each.
   void reserve(std::size_t proposals) {
     steps_.reserve(proposals);
     changes_.reserve(proposals + current_.size());
@@ -96,7 +96,7 @@ class ProposalBatch {
   std::span<const OptionId> base() const { return base_; }
   const OptionPool& pool() const { return *pool_; }
 
-  // The options of proposal i, into `options`. O(tables + changes up to i).
+  // Writes the options of proposal i into `options`. O(tables + changes up to i).
   void expand(std::size_t i, std::vector<OptionId>& options) const {
     options.assign(base_.begin(), base_.end());
     for (std::size_t s = 0; s <= i; ++s) {

@@ -1,4 +1,4 @@
-// Every set of options that was proposed, and its outcome: de-duplicates proposals.
+// De-duplicates proposals: remembers every set of options that was proposed, with its outcome.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace shardwright::embedding {
 // The outcome of partitioning and rating one proposal.
 struct ProposalOutcome {
   bool feasible = false;
-  double rating = 0;  // meaningless unless feasible; infinite if it is worse than the best known
+  double rating = 0;  // undefined unless feasible; infinite if it is worse than the best known
 };
 
 // The distinct proposals in the order in which they were first made, found by fingerprint through
@@ -26,7 +26,7 @@ class ProposalCache {
     Index index;
     bool is_new;
   };
-  // The entry with this key, which is appended if there is none.
+  // Finds the entry with this key, or appends one.
   Found insert(const OptionSetKey& key) {
     if ((entries_.size() + 1) * 2 > table_.size()) grow();
     const std::size_t at = slot_of(key);
@@ -36,7 +36,7 @@ class ProposalCache {
     return {table_[at], true};
   }
 
-  // Makes room for so many entries in all.
+  // Reserves memory for this many entries in all.
   void reserve(std::size_t entries) {
     while (entries * 2 > table_.size())
       grow();
@@ -72,7 +72,7 @@ class ProposalCache {
     bool known;
   };
 
-  // Where the key is, or would be.
+  // The slot of the key, or where it would be inserted.
   std::size_t slot_of(const OptionSetKey& key) const {
     const std::size_t mask = table_.size() - 1;
     std::size_t at = key.low & mask;

@@ -1,4 +1,4 @@
-// One proposal as a trace shows it.
+// A proposal in the trace of a search.
 #pragma once
 
 #include <cstdint>

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "search/embedding/compat/proposers/dynamic_programming.h"
-#include "search/embedding/compat/proposers/greedy.h"
-#include "search/embedding/compat/proposers/grid.h"
-#include "search/embedding/compat/proposers/scaleup.h"
-#include "search/embedding/compat/proposers/uniform.h"
+#include "search/embedding/compat/proposers/dynamic_programming_proposer.h"
+#include "search/embedding/compat/proposers/embedding_offload_scaleup_proposer.h"
+#include "search/embedding/compat/proposers/greedy_proposer.h"
+#include "search/embedding/compat/proposers/grid_search_proposer.h"
+#include "search/embedding/compat/proposers/uniform_proposer.h"
 
 namespace shardwright::embedding {
 
@@ -26,7 +26,8 @@ std::vector<OptionPool::TableOptions> sorted_by_perf(const OptionPool& pool, boo
 void push_first_options(const std::vector<OptionPool::TableOptions>& tables, ProposalBatch& batch) {
   std::vector<OptionId> first;
   first.reserve(tables.size());
-  for (const OptionPool::TableOptions& table : tables) first.push_back(table.options.front());
+  for (const OptionPool::TableOptions& table : tables)
+    first.push_back(table.options.front());
   batch.push_full(first);
 }
 

@@ -14,7 +14,7 @@
 
 namespace shardwright::embedding {
 
-// What a proposer is told of one of its proposals.
+// What a proposer learns of one of its proposals.
 struct ProposalFeedback {
   ProposalOutcome outcome;
   std::int64_t hbm_bytes = 0;  // over all shards of the proposal
@@ -43,12 +43,12 @@ class Proposer {
   // How many proposals it may make altogether, repeated ones included.
   virtual std::uint64_t proposals_at_most() const = 0;
 
-  // Appends up to `limit` proposals to `batch`; none = finished. May add options to `pool` if it
-  // needs feedback.
+  // Appends up to `limit` proposals to `batch`, none if it has finished. May add options to `pool`
+  // if it needs feedback.
   virtual void propose(std::size_t limit, OptionPool& pool, ProposalBatch& batch) = 0;
 
-  // Tells it of its next proposal in order. False = stop: the proposals after this one are
-  // withdrawn, and propose gives nothing more.
+  // Tells the outcome of its next proposal in order. Returns false to stop: the proposals after
+  // this one are withdrawn, and propose() is not called again.
   virtual bool feedback(const ProposalFeedback&) { return true; }
 };
 

@@ -1,5 +1,5 @@
 // The search space: which options, in which order, and the error if none is left.
-#include "search/embedding/compat/enumerate.h"
+#include "search/embedding/compat/embedding_enumerator.h"
 
 #include <doctest/doctest.h>
 
@@ -23,7 +23,8 @@ using shardwright::test_support::ShufflingExecutor;
 
 Result<std::shared_ptr<const SearchSpace>> space_of(ProblemSpec spec) {
   InlineExecutor executor;
-  return enumerate(std::make_shared<const Problem>(Problem::make(std::move(spec)).value()), executor);
+  return enumerate(std::make_shared<const Problem>(Problem::make(std::move(spec)).value()),
+                   executor);
 }
 
 // Returns "type.kernel" of every option in order, or "?" and the message if there is an error.
@@ -61,7 +62,8 @@ std::vector<std::string> product(const std::vector<std::string>& types,
                                  const std::vector<std::string>& kernels) {
   std::vector<std::string> all;
   for (const std::string& type : types) {
-    for (const std::string& kernel : kernels) all.push_back(type + "." + kernel);
+    for (const std::string& kernel : kernels)
+      all.push_back(type + "." + kernel);
   }
   return all;
 }
@@ -78,18 +80,18 @@ const Names kHbmAndUvm = {"fused", "fused_uvm", "fused_uvm_caching"};
 
 TEST_CASE("enumerate: a pooled table on cuda has sixteen options") {
   CHECK(names(one_table()) ==
-        Names{"data_parallel.dense"} +
-            product({"table_wise", "column_wise", "table_column_wise", "row_wise", "table_row_wise"},
-                    kHbmAndUvm));
+        Names{"data_parallel.dense"} + product({"table_wise", "column_wise", "table_column_wise",
+                                                "row_wise", "table_row_wise"},
+                                               kHbmAndUvm));
 }
 
 TEST_CASE("enumerate: other devices offer less") {
-  CHECK(names(one_table(ComputeDevice::kCpu)) ==
-        Names{"data_parallel.dense", "table_wise.fused", "column_wise.fused",
-              "table_column_wise.fused"});
-  CHECK(names(one_table(ComputeDevice::kMtia)) ==
-        Names{"table_wise.fused", "column_wise.fused", "table_column_wise.fused", "row_wise.fused",
-              "table_row_wise.fused"});
+  CHECK(names(one_table(ComputeDevice::kCpu)) == Names{"data_parallel.dense", "table_wise.fused",
+                                                       "column_wise.fused",
+                                                       "table_column_wise.fused"});
+  CHECK(names(one_table(ComputeDevice::kMtia)) == Names{"table_wise.fused", "column_wise.fused",
+                                                        "table_column_wise.fused", "row_wise.fused",
+                                                        "table_row_wise.fused"});
 }
 
 TEST_CASE("enumerate: sequence embeddings have four sharding types") {
@@ -140,8 +142,8 @@ TEST_CASE(
   ProblemSpec spec = problem_spec(2, 4, 2);
   spec.topology.compute_device = ComputeDevice::kCpu;
   spec.tables[1].constraints.emplace().sharding_types = {kRowWise, kTableRowWise};
-  CHECK(refused(spec).find(
-            "types data_parallel, table_wise, column_wise, table_column_wise") != std::string::npos);
+  CHECK(refused(spec).find("types data_parallel, table_wise, column_wise, table_column_wise") !=
+        std::string::npos);
   spec.tables[1].constraints->sharding_types = {kTableWise};
   spec.tables[1].constraints->compute_kernels = {kFusedUvm};
   const std::string message = refused(spec);
@@ -160,11 +162,13 @@ TEST_CASE("enumerate: a cost out of range is refused with the table's name") {
 
 TEST_CASE("enumerate: the last module comes first unless the exact order is asked for") {
   ProblemSpec spec = problem_spec(5, 4, 2);
-  for (std::size_t i = 0; i < 5; ++i) spec.tables[i].module = i % 2 == 0 ? "a" : "b";
+  for (std::size_t i = 0; i < 5; ++i)
+    spec.tables[i].module = i % 2 == 0 ? "a" : "b";
   const auto order = [&](bool exact) {
     spec.use_exact_enumerate_order = exact;
     std::vector<std::uint32_t> tables;
-    for (const TableId id : visit_order(Problem::make(spec).value())) tables.push_back(id.value());
+    for (const TableId id : visit_order(Problem::make(spec).value()))
+      tables.push_back(id.value());
     return tables;
   };
   CHECK(order(false) == std::vector<std::uint32_t>{1, 3, 0, 2, 4});
@@ -182,7 +186,8 @@ TEST_CASE("enumerate: tables of another device group are left out") {
   spec.tables[2].constraints.emplace().device_group = "";
   const auto space = space_of(std::move(spec)).value();
   CHECK(space->size() == 32);
-  for (const ShardingOption& option : space->options()) CHECK(option.table != TableId(0));
+  for (const ShardingOption& option : space->options())
+    CHECK(option.table != TableId(0));
 }
 
 TEST_CASE("enumerate: options with the same cut share one layout, across tables and kernels") {

@@ -1,5 +1,5 @@
 // Storage reservations: the memory that is left, HBM and DDR.
-#include "search/embedding/compat/reserve.h"
+#include "search/embedding/compat/storage_reservations.h"
 
 #include <doctest/doctest.h>
 

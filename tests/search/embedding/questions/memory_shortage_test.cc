@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "search/embedding/compat/enumerate.h"
+#include "search/embedding/compat/embedding_enumerator.h"
 #include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/embedding/small_bounds.h"
 

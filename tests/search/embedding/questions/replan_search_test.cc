@@ -9,8 +9,8 @@
 
 #include <doctest/doctest.h>
 
-#include "search/embedding/compat/enumerate.h"
-#include "search/embedding/compat/reserve.h"
+#include "search/embedding/compat/embedding_enumerator.h"
+#include "search/embedding/compat/storage_reservations.h"
 #include "search/embedding/questions/plan_of_entries.h"
 #include "search/embedding/questions/replan/blend/plan_state.h"
 #include "search/executor.h"

@@ -15,7 +15,7 @@
 #include "runtime/io/embedding/search_space/search_space_json.h"
 #include "runtime/io/file.h"
 #include "search/embedding/best/bound/bound_prover.h"
-#include "search/embedding/compat/reserve.h"
+#include "search/embedding/compat/storage_reservations.h"
 
 namespace shardwright::test_support {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "search/embedding/compat/enumerate.h"
+#include "search/embedding/compat/embedding_enumerator.h"
 #include "search/executor.h"
 
 namespace shardwright::embedding {

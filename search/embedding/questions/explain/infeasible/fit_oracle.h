@@ -11,7 +11,7 @@
 #include "core/embedding/plan.h"
 #include "core/embedding/problem/problem.h"
 #include "core/embedding/search_space.h"
-#include "search/embedding/compat/reserve.h"
+#include "search/embedding/compat/storage_reservations.h"
 #include "search/embedding/questions/explain/shortage/memory_shortage.h"
 
 namespace shardwright::embedding {

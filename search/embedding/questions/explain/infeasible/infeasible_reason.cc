@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "search/embedding/compat/reserve.h"
+#include "search/embedding/compat/storage_reservations.h"
 #include "search/embedding/questions/explain/infeasible/irreducible_set.h"
 #include "search/embedding/questions/explain/infeasible/problem_changes.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/embedding/problem/placement_spec.h"
-#include "search/embedding/compat/enumerate.h"
+#include "search/embedding/compat/embedding_enumerator.h"
 
 namespace shardwright::embedding {
 namespace {

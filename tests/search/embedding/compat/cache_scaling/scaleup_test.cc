@@ -1,5 +1,5 @@
 // Scale-up: the random search, the division of memory among caches, and the resulting plans.
-#include "search/embedding/compat/proposers/scaleup.h"
+#include "search/embedding/compat/proposers/embedding_offload_scaleup_proposer.h"
 
 #include <doctest/doctest.h>
 
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "search/embedding/compat/cache_scaling/cache_budget.h"
-#include "search/embedding/compat/cache_scaling/luus_jaakola.h"
-#include "search/embedding/compat/enumerate.h"
+#include "search/embedding/compat/cache_scaling/luus_jaakola_search.h"
+#include "search/embedding/compat/embedding_enumerator.h"
 #include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/embedding/search_run.h"
 #include "tests/support/random.h"
@@ -42,7 +42,8 @@ CachedTable cached_table(double slope, double base, float load_factor, float pri
 
 double bytes_of(const std::vector<CachedTable>& tables, const std::vector<float>& factors) {
   double sum = 0;
-  for (std::size_t i = 0; i < tables.size(); ++i) sum += tables[i].model.bytes(factors[i]);
+  for (std::size_t i = 0; i < tables.size(); ++i)
+    sum += tables[i].model.bytes(factors[i]);
   return sum;
 }
 
@@ -163,7 +164,8 @@ TEST_CASE(
 
 TEST_CASE(
     "cache budget: is divided by priority, and what one cache cannot use goes to the others") {
-  const std::vector<CachedTable> tables = {cached_table(1000, 0, 0, 1), cached_table(1000, 0, 0, 3)};
+  const std::vector<CachedTable> tables = {cached_table(1000, 0, 0, 1),
+                                           cached_table(1000, 0, 0, 3)};
   CHECK(allocate_cache_budget(tables, 400) == std::vector<float>{0.1F, 0.3F});
   // Of 1,600, the second takes 1,000 and is full, the first takes the rest.
   CHECK(allocate_cache_budget(tables, 1600) == std::vector<float>{0.6F, 1});
@@ -177,7 +179,8 @@ TEST_CASE("cache budget: a cache larger than its table is filled and gives back 
 }
 
 TEST_CASE("cache budget: tables without priority get nothing") {
-  const std::vector<CachedTable> tables = {cached_table(1000, 0, 0.5F, 0), cached_table(1000, 0, 0.5F, 0)};
+  const std::vector<CachedTable> tables = {cached_table(1000, 0, 0.5F, 0),
+                                           cached_table(1000, 0, 0.5F, 0)};
   CHECK(allocate_cache_budget(tables, 100) == std::vector<float>{0.5F, 0.5F});
 }
 
@@ -249,7 +252,8 @@ TEST_CASE("scale-up: if the smallest caches do not fit, it stops at once") {
 
 TEST_CASE("scale-up: without statistics there is nothing to scale") {
   ProblemSpec spec = offloaded(60'000'000);
-  for (Table& table : spec.tables) table.constraints->cache_params->stats.reset();
+  for (Table& table : spec.tables)
+    table.constraints->cache_params->stats.reset();
   const SearchRun run = planned(std::move(spec));
   CHECK(run.trace.size() == 1);
   CHECK(run.plan.has_value());

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "search/embedding/compat/estimate/perf.h"
+#include "search/embedding/compat/estimate/embedding_perf_estimator.h"
 #include "tests/search/embedding/compat/estimate/estimate_fixture.h"
 
 namespace shardwright::estimate_perf_test {
@@ -275,7 +275,8 @@ TEST_CASE("cache statistics: a table without lookups never misses") {
 
 TEST_CASE("cache statistics: the miss rate never rises with the cache") {
   CacheStatistics stats{0.5, 100, {}, 1000};
-  for (int i = 0; i < 37; ++i) stats.mrc_hist_counts.push_back(i % 7);
+  for (int i = 0; i < 37; ++i)
+    stats.mrc_hist_counts.push_back(i % 7);
   double before = 1;
   for (int i = 0; i <= 100; ++i) {
     const double rate = expected_miss_rate(stats, i / 100.0);

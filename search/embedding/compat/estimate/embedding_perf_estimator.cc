@@ -1,4 +1,4 @@
-#include "search/embedding/compat/estimate/perf.h"
+#include "search/embedding/compat/estimate/embedding_perf_estimator.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,8 +14,8 @@ constexpr double kQuarterBlockPenalty = 1.75;
 constexpr double kWeightedKernelMultiplier = 1.1;
 constexpr double kDpElementwiseKernelsPerfFactor = 9.22;
 
-// One shard's estimate; the members are the peer's local variables. Each function below evaluates
-// products and sums strictly left to right: that order is the contract.
+// The estimate of one shard; the members are TorchRec's local variables. Each function evaluates
+// products and sums strictly left to right, because compat mode promises the same bits.
 class ShardPerf {
  public:
   ShardPerf(const EstimateInputs& in, double bandwidth, std::int64_t columns)
@@ -48,7 +48,7 @@ class ShardPerf {
   double prefetch(double fetches) const {
     return fetches * dim_ * element_ / topology_.spec().hbm_to_ddr_mem_bw;
   }
-  // Between all ranks; the slower link decides.
+  // Between all ranks; the slowest link decides.
   double global_bandwidth() const {
     return world_ <= local_ ? topology_.spec().intra_host_bw : topology_.spec().inter_host_bw;
   }

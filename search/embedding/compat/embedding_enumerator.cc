@@ -1,4 +1,4 @@
-#include "search/embedding/compat/enumerate.h"
+#include "search/embedding/compat/embedding_enumerator.h"
 
 #include <algorithm>
 #include <optional>
@@ -34,8 +34,8 @@ TypeList declared_types(const Problem& problem, const Table& table) {
     case ComputeDevice::kCuda:
       break;
   }
-  return {kDataParallel, kTableWise, kColumnWise, kTableColumnWise, kRowWise, kTableRowWise,
-          kGridShard};
+  return {kDataParallel, kTableWise,    kColumnWise, kTableColumnWise,
+          kRowWise,      kTableRowWise, kGridShard};
 }
 
 KernelList declared_kernels(const Problem& problem, ShardingType type) {
@@ -49,7 +49,7 @@ KernelList declared_kernels(const Problem& problem, ShardingType type) {
   return {kFused, kFusedUvm, kFusedUvmCaching, kKeyValue, kSsdVirtualTable, kDramVirtualTable};
 }
 
-// Kernels that are used only where the user names them.
+// Kernels that are used only if the user names them.
 bool is_guarded(ComputeKernel kernel) {
   return kernel == ComputeKernel::kKeyValue || kernel == ComputeKernel::kSsdVirtualTable ||
          kernel == ComputeKernel::kDramVirtualTable;
@@ -101,8 +101,7 @@ Error nothing_left(const Problem& problem, const Table& table) {
   std::string message = "no sharding type and compute kernel are left for table \"" + table.name +
                         "\" on device " +
                         std::string(to_name(problem.topology().compute_device())) +
-                        ": its sharder offers the types " +
-                        joined(declared_types(problem, table));
+                        ": its sharder offers the types " + joined(declared_types(problem, table));
   if (!types.empty()) {
     message += ", and for " + std::string(to_name(types.front())) + " the kernels " +
                joined(declared_kernels(problem, types.front()));
@@ -110,7 +109,8 @@ Error nothing_left(const Problem& problem, const Table& table) {
   return invalid_input("/constraints/" + table.name, message + "; relax its constraints");
 }
 
-// Whether the planner for this device skips the table. Source: the device_group test of enumerate.
+// Returns true if the planner for this device skips the table. Source: the device_group test of
+// enumerate.
 bool skipped(const Problem& problem, const Table& table) {
   return table.constraints && table.constraints->device_group &&
          !table.constraints->device_group->empty() &&
@@ -119,7 +119,7 @@ bool skipped(const Problem& problem, const Table& table) {
 
 class TableEnumerator {
  public:
-  // A null `cost_model` is the Estimator.
+  // Null `cost_model` = the Estimator.
   TableEnumerator(const Problem& problem, const CostModel* cost_model, ShardLayoutInterner& layouts)
       : problem_(problem), estimator_(problem), cost_model_(cost_model), layouts_(layouts) {}
 
@@ -214,7 +214,8 @@ Result<std::shared_ptr<const SearchSpace>> enumerate(std::shared_ptr<const Probl
   std::vector<ShardingOption> all;
   all.reserve(total);
   for (auto& options : of_table) {
-    for (ShardingOption& option : std::move(*options).value()) all.push_back(std::move(option));
+    for (ShardingOption& option : std::move(*options).value())
+      all.push_back(std::move(option));
   }
   return SearchSpace::make(std::move(problem), std::move(layouts), std::move(all));
 }

@@ -1,4 +1,4 @@
-#include "search/embedding/compat/proposers/scaleup.h"
+#include "search/embedding/compat/proposers/embedding_offload_scaleup_proposer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,20 +10,22 @@ namespace shardwright::embedding {
 namespace {
 
 constexpr double kNoRating = 1e99;
-// Above this a cache holds the table, but for rounding.
+// Above this load factor a cache holds the whole table, up to rounding.
 constexpr float kFullLoadFactor = 0.9999F;
 
 std::int64_t hbm_bytes(const ShardingOption& option) { return option.total_storage().hbm.value(); }
 
 std::int64_t total_hbm(const std::vector<ShardingOption>& options) {
   std::int64_t total = 0;
-  for (const ShardingOption& option : options) total += hbm_bytes(option);
+  for (const ShardingOption& option : options)
+    total += hbm_bytes(option);
   return total;
 }
 
 const CacheStatistics* statistics(const Problem& problem, const ShardingOption& option) {
   const auto& constraints = problem.table(option.table).constraints;
-  if (!constraints || !constraints->cache_params || !constraints->cache_params->stats) return nullptr;
+  if (!constraints || !constraints->cache_params || !constraints->cache_params->stats)
+    return nullptr;
   return &*constraints->cache_params->stats;
 }
 
@@ -65,11 +67,11 @@ ShardingOption EmbeddingOffloadScaleupProposer::rescaled(const ShardingOption& o
   const CostModel& model = cost_model_ == nullptr ? estimator_ : *cost_model_;
   Result<ShardingOption> estimated = model.estimate(changed);
   if (estimated.ok() && cost_model_ != nullptr && !check_costs(*estimated).ok()) return option;
-  // The same shards with a smaller or larger cache stay within the range of the original.
+  // A smaller or larger cache does not take the bytes of a shard beyond the range that was checked.
   return estimated.ok() ? std::move(estimated).value() : option;
 }
 
-// Where inputs held for prefetching outweigh what offloading saves, offloading is undone.
+// Undoes offloading if the inputs held for prefetching take more HBM than offloading saves.
 void EmbeddingOffloadScaleupProposer::promote_where_cache_costs_more(Options& options) const {
   for (ShardingOption& option : options) {
     if (!cached(option)) continue;
@@ -101,7 +103,8 @@ void EmbeddingOffloadScaleupProposer::propose(std::size_t limit, OptionPool& poo
   if (!proposal_ || limit == 0) return;
   std::vector<OptionId> ids;
   ids.reserve(proposal_->size());
-  for (const ShardingOption& option : *proposal_) ids.push_back(pool.intern(option));
+  for (const ShardingOption& option : *proposal_)
+    ids.push_back(pool.intern(option));
   batch.push_full(ids);
 }
 
@@ -117,7 +120,7 @@ bool EmbeddingOffloadScaleupProposer::feedback(const ProposalFeedback& feedback)
         std::min(available_hbm_bytes_ - used, hbm_ceiling(*proposal_) - used);
     search_.emplace(0, static_cast<double>(budget), kMaxIterations, feedback.outcome.rating);
   }
-  // Larger plans than one that failed are taken to fail too.
+  // Plans larger than one that failed are assumed to fail.
   if (!feasible) search_->shrink_right(static_cast<double>(used - total_hbm(starting_)));
   const bool rated = feasible && feedback.outcome.rating != 0;
   const auto budget = search_->next(rated ? feedback.outcome.rating : kNoRating);
@@ -134,8 +137,8 @@ std::optional<EmbeddingOffloadScaleupProposer::Options> EmbeddingOffloadScaleupP
     if (!scalable(plan[i])) continue;
     positions.push_back(i);
     CachedTable table;
-    table.model = fit_cache_storage(hbm_bytes(rescaled(plan[i], 0.1)),
-                                    hbm_bytes(rescaled(plan[i], 0.9)));
+    table.model =
+        fit_cache_storage(hbm_bytes(rescaled(plan[i], 0.1)), hbm_bytes(rescaled(plan[i], 0.9)));
     table.fused_hbm_bytes = hbm_bytes(rescaled(plan[i], std::nullopt));
     table.load_factor = static_cast<float>(*plan[i].load_factor);
     table.priority = static_cast<float>(priority(plan[i]));

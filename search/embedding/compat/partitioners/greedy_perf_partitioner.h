@@ -1,4 +1,5 @@
-// The greedy partitioner: what is uniform first, then the largest group to the least loaded place.
+// TorchRec's GreedyPerfPartitioner: places uniform options first, then each group on the least
+// loaded rank or host, the largest group first.
 #pragma once
 
 #include <span>
@@ -8,9 +9,10 @@
 
 namespace shardwright::embedding {
 
-// Places a proposal whose groups are in an order, a few groups per step, so that a worker can
-// advance two proposals at once.
-// Source: GreedyPerfPartitioner, torchrec/distributed/planner/partitioners.py.
+// Places the groups of a proposal in the order that GroupOrder gives, a few groups per step, so
+// that a worker can advance two proposals at once. `Placement` (compat/placement) has the state of
+// the ranks and the loops over shards.
+// Source: GreedyPerfPartitioner, torchrec/distributed/planner/partitioners.py (commit a48cef79).
 // Thread safety: none; one per worker.
 class GreedyPerfPartitioner final : public Partitioner {
  public:
@@ -19,20 +21,20 @@ class GreedyPerfPartitioner final : public Partitioner {
       : sort_by_(sort_by) {}
 
   PartitionerSpec::SortBy sort_by() const override { return sort_by_; }
-  // Empties the devices and places the uniform options. The three must stay as they are until the
-  // last step. `hbm_per_device` other than zero replaces the HBM of every device.
+  // Empties the devices and places the uniform options. The three arguments must not change until
+  // the last step. If `hbm_per_device` is not zero, it replaces the HBM of every device.
   void start(std::span<const OptionId> proposal, const GroupOrder& order, Placement& placement,
              std::int64_t hbm_per_device = 0);
-  // Whether a step is left.
+  // Returns true if a step is left.
   bool running() const { return next_ < groups_.size(); }
   // Places the next groups. Precondition: running().
   void step();
-  // A step of each. Precondition: both are running, on different placements.
+  // Makes one step of each. Precondition: both are running, on different placements.
   static void step_together(GreedyPerfPartitioner& a, GreedyPerfPartitioner& b);
-  // Whether everything placed so far found its place.
+  // Returns true if everything fitted so far.
   bool feasible() const { return feasible_; }
 
-  // start() and all steps; whether everything fits.
+  // Does start() and all steps. Returns true if everything fits.
   bool partition(std::span<const OptionId> proposal, const GroupOrder& order,
                  Placement& placement) override {
     return partition(proposal, order, placement, 0);
@@ -40,15 +42,16 @@ class GreedyPerfPartitioner final : public Partitioner {
   bool partition(std::span<const OptionId> proposal, const GroupOrder& order, Placement& placement,
                  std::int64_t hbm_per_device) {
     start(proposal, order, placement, hbm_per_device);
-    while (running()) step();
+    while (running())
+      step();
     return feasible_;
   }
 
-  // Where something did not fit: the position of the group, kNone = the uniform options.
+  // The position of the group that did not fit; kNone = the uniform options did not.
   std::uint32_t failed_position() const { return failed_position_; }
 
  private:
-  // The plain groups that come next, at most `limit`.
+  // The next groups as long as they are plain, at most `limit`.
   std::span<const GroupOrder::Group> next_plain(std::size_t limit) const;
   void advance(std::size_t placed, std::size_t wanted);
   bool place(const GroupOrder::Group& group);

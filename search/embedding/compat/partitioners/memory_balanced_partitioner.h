@@ -1,17 +1,18 @@
-// The memory-balanced partitioner: the least HBM per device at nearly the same rating.
+// TorchRec's MemoryBalancedPartitioner: the least HBM per device at nearly the same rating.
 #pragma once
 
 #include <span>
 #include <vector>
 
-#include "search/embedding/compat/partitioners/greedy_perf.h"
+#include "search/embedding/compat/partitioners/greedy_perf_partitioner.h"
 
 namespace shardwright::embedding {
 
-// Places greedily by time, then searches by bisection for a smaller HBM limit per device whose plan
-// is within the tolerance of the first one's rating. The ranks of the accepted plan are left in the
+// Places greedily by time, then bisects for the smallest HBM limit per device whose plan still
+// rates within the tolerance of the first plan. The ranks of the accepted plan are left in the
 // placement.
-// Source: MemoryBalancedPartitioner, torchrec/distributed/planner/partitioners.py.
+// Source: MemoryBalancedPartitioner, torchrec/distributed/planner/partitioners.py (commit
+// a48cef79).
 class MemoryBalancedPartitioner final : public Partitioner {
  public:
   explicit MemoryBalancedPartitioner(const PartitionerSpec& spec) : spec_(spec) {}

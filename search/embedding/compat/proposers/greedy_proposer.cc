@@ -1,4 +1,4 @@
-#include "search/embedding/compat/proposers/greedy.h"
+#include "search/embedding/compat/proposers/greedy_proposer.h"
 
 #include <algorithm>
 
@@ -8,16 +8,19 @@ GreedyProposer::GreedyProposer(const ProposerSpec& spec, const OptionPool& pool)
     : tables_(sorted_by_perf(pool, spec.use_depth)), index_(tables_.size(), 0) {
   // A threshold of zero counts as none.
   if (spec.threshold.value_or(0) != 0) threshold_ = spec.threshold;
-  for (const auto& table : tables_) proposals_at_most_ += table.options.size() - 1;
+  for (const auto& table : tables_)
+    proposals_at_most_ += table.options.size() - 1;
   heap_.reserve(tables_.size());
-  for (std::uint32_t position = 0; position < tables_.size(); ++position) offer(pool, position);
+  for (std::uint32_t position = 0; position < tables_.size(); ++position)
+    offer(pool, position);
 }
 
 void GreedyProposer::offer(const OptionPool& pool, std::uint32_t position) {
   const auto& options = tables_[position].options;
   if (index_[position] + 1 >= options.size()) return;
   const OptionRow& row = pool.row(options[index_[position]]);
-  const Advance advance{row.max_hbm_bytes, row.hbm_bytes, row.max_ddr_bytes, row.ddr_bytes, position};
+  const Advance advance{row.max_hbm_bytes, row.hbm_bytes, row.max_ddr_bytes, row.ddr_bytes,
+                        position};
   // An option without any storage is never the largest.
   if (advance.max_hbm_bytes == 0 && advance.hbm_bytes == 0 && advance.max_ddr_bytes == 0 &&
       advance.ddr_bytes == 0) {

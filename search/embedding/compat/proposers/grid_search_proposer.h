@@ -1,4 +1,4 @@
-// Grid search proposer: every combination of options, where they are few.
+// TorchRec's GridSearchProposer: every combination of options if there are few.
 #pragma once
 
 #include <limits>
@@ -8,9 +8,9 @@
 
 namespace shardwright::embedding {
 
-// The product of all tables' options, best first, the last table varying fastest; nothing at all
-// where the product exceeds max_proposals.
-// Source: GridSearchProposer, torchrec/distributed/planner/proposers.py.
+// All combinations of the tables' options, best first; the last table varies fastest. Proposes
+// nothing if there are more than max_proposals combinations.
+// Source: GridSearchProposer, torchrec/distributed/planner/proposers.py (commit a48cef79).
 class GridSearchProposer final : public Proposer {
  public:
   GridSearchProposer(const ProposerSpec& spec, const OptionPool& pool);

@@ -1,4 +1,4 @@
-// A clamped Luus-Jaakola search: random probes around the best point, in a shrinking range.
+// TorchRec's LuusJaakolaSearch: random probes around the best point, in a shrinking range.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,11 @@ class LuusJaakolaSearch {
  public:
   LuusJaakolaSearch(double left, double right, int max_iterations, std::optional<double> left_cost);
 
-  // The next probe, given the cost of the last (ignored the first time); nothing at the end.
+  // Returns the next probe, or nothing at the end. `cost` is that of the last probe and is ignored
+  // in the first call.
   std::optional<double> next(double cost);
 
-  // Learns that every point from `right` on costs infinitely much.
+  // Tells the search that every point from `right` on costs infinitely much.
   void shrink_right(double right);
 
  private:

@@ -1,4 +1,4 @@
-// The memory estimate: bytes that one shard takes on its rank.
+// TorchRec's EmbeddingStorageEstimator: the bytes that one shard takes on its rank.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 namespace shardwright::embedding {
 
 // Memory of a shard of this extent: weights, optimizer state, cache state, inputs and outputs.
-// Errors: kInvalidInput where a byte count exceeds 2^62.
+// Errors: kInvalidInput if a byte count exceeds 2^62.
 // Source: calculate_shard_storages, torchrec/distributed/planner/shard_estimators.py.
 Result<Storage> estimate_storage(const EstimateInputs& in, const ShardExtent& extent);
 
-// What a shard takes in and gives out per step, in bytes; 0 where that exceeds 2^62.
+// The bytes of a shard's inputs and outputs per step; 0 if they exceed 2^62.
 // Source: _calculate_shard_io_sizes, torchrec/distributed/planner/shard_estimators.py.
 struct ShardIo {
   std::int64_t input_bytes = 0;

@@ -1,4 +1,4 @@
-#include "search/embedding/compat/proposers/dynamic_programming.h"
+#include "search/embedding/compat/proposers/dynamic_programming_proposer.h"
 
 #include <algorithm>
 #include <numeric>
@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The best known way to end in one bin after some tables.
+// The best combination of the tables so far that ends in one bin.
 struct Cell {
   double perf_ms = kInfinity;
   double hbm_bins = kInfinity;
@@ -53,7 +53,8 @@ void DynamicProgrammingProposer::propose(std::size_t limit, OptionPool& pool,
     solved_ = true;
     solve(pool);
   }
-  while (next_ < proposals_.size() && batch.size() < limit) batch.push_full(proposals_[next_++]);
+  while (next_ < proposals_.size() && batch.size() < limit)
+    batch.push_full(proposals_[next_++]);
 }
 
 void DynamicProgrammingProposer::solve(const OptionPool& pool) {

@@ -1,18 +1,18 @@
-#include "search/embedding/compat/partitioners/memory_balanced.h"
+#include "search/embedding/compat/partitioners/memory_balanced_partitioner.h"
 
 #include <algorithm>
 
 #include "core/numeric/exact_arithmetic.h"
-#include "search/embedding/compat/rating/rate.h"
+#include "search/embedding/compat/rating/perf_models.h"
 
 namespace shardwright::embedding {
 namespace {
 
-// The search stops when the range is no wider than this.
+// The bisection stops at this width of the range, in bytes.
 constexpr std::int64_t kResolution = 10 * kMebibyte;
 
-// The average load, or the largest shard where that is more. Source: the lower bound of partition;
-// the average is a rounded quotient cut to an integer, as in Python.
+// The average load, or the largest shard if it is larger. The average is a rounded quotient cut to
+// an integer, as in Python. Source: the lower bound in MemoryBalancedPartitioner.partition.
 std::int64_t least_hbm_per_device(std::span<const OptionId> proposal, const OptionPool& pool,
                                   std::uint32_t world_size) {
   WideUnsigned total = 0;

@@ -1,11 +1,11 @@
-#include "search/embedding/compat/partitioners/greedy_perf.h"
+#include "search/embedding/compat/partitioners/greedy_perf_partitioner.h"
 
 #include <algorithm>
 
 namespace shardwright::embedding {
 namespace {
 
-// Groups per step: enough to be worth the call.
+// Groups per step: enough that the cost of the call does not matter.
 constexpr std::size_t kMaxPlain = 64;
 
 }  // namespace
@@ -25,7 +25,8 @@ void GreedyPerfPartitioner::start(std::span<const OptionId> proposal, const Grou
 std::span<const GroupOrder::Group> GreedyPerfPartitioner::next_plain(std::size_t limit) const {
   const auto next = groups_.subspan(next_, std::min(limit, groups_.size() - next_));
   std::size_t plain = 0;
-  while (plain < next.size() && next[plain].num_shards > 0) ++plain;
+  while (plain < next.size() && next[plain].num_shards > 0)
+    ++plain;
   return next.first(plain);
 }
 
@@ -53,7 +54,7 @@ void GreedyPerfPartitioner::step_together(GreedyPerfPartitioner& a, GreedyPerfPa
   b.advance(placed_b, both);
 }
 
-// `placed` of `wanted` groups found their place.
+// The first `placed` of `wanted` groups fitted.
 void GreedyPerfPartitioner::advance(std::size_t placed, std::size_t wanted) {
   next_ += placed;
   if (placed == wanted) return;
@@ -65,7 +66,7 @@ void GreedyPerfPartitioner::advance(std::size_t placed, std::size_t wanted) {
 bool GreedyPerfPartitioner::place(const GroupOrder::Group& group) {
   const OptionRow& first = placement_->pool().row(proposal_[group.first_position]);
   if (first.partition_by == PartitionBy::kHost) return place_on_host(group);
-  // Tables of one dependency go to one host or nowhere.
+  // Tables of one dependency must share a host.
   if (order_->next_member(group.first_position) != GroupOrder::kNone) return false;
   return first.partition_by == PartitionBy::kDevice ? placement_->place_on_devices(first)
                                                     : placement_->place_on_hosts(first);
@@ -73,7 +74,8 @@ bool GreedyPerfPartitioner::place(const GroupOrder::Group& group) {
 
 bool GreedyPerfPartitioner::place_on_host(const GroupOrder::Group& group) {
   members_.clear();
-  for (std::uint32_t at = group.first_position; at != GroupOrder::kNone; at = order_->next_member(at)) {
+  for (std::uint32_t at = group.first_position; at != GroupOrder::kNone;
+       at = order_->next_member(at)) {
     members_.push_back(proposal_[at]);
   }
   return placement_->place_on_host(members_, order_->storage(group));

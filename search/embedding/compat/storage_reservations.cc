@@ -1,4 +1,4 @@
-#include "search/embedding/compat/reserve.h"
+#include "search/embedding/compat/storage_reservations.h"
 
 #include <cmath>
 #include <string>
@@ -11,12 +11,12 @@ namespace shardwright::embedding {
 namespace {
 
 constexpr double kMaxBytes = 4611686018427387904.0;  // 2^62
-// Two pipelined batches with ten internal copies each, for training.
+// For training: two batches in the pipeline with ten internal copies each.
 constexpr std::int64_t kTrainingKjtCopies = 20;
 constexpr double kBytesPerDenseParameter = 4;
 
-// Inputs of one local batch over all tables, modules in declaration order. num_poolings plays no
-// part here.
+// Inputs of one local batch over all tables, modules in declaration order. TorchRec ignores
+// num_poolings here.
 double batch_inputs(const Problem& problem) {
   double sum = 0;
   for (const Problem::Module& module : problem.modules()) {
@@ -38,7 +38,7 @@ double batch_inputs(const Problem& problem) {
   return sum;
 }
 
-// The tier in which a rank holds what is not a table.
+// Bytes that are not of tables, in the tier that holds them.
 Storage on_rank(const Topology& topology, std::int64_t bytes) {
   return topology.has_hbm() ? Storage{Bytes(bytes), Bytes(0)} : Storage{Bytes(0), Bytes(bytes)};
 }
@@ -48,7 +48,7 @@ std::string gigabytes(std::int64_t bytes) {
   return text.substr(0, text.find('.') + 4) + " GiB";
 }
 
-// What alone could leave rank 0 some HBM.
+// Names the changes that would each leave rank 0 some HBM.
 std::string advice(const Problem& problem, const Reservation& reserved, std::int64_t left) {
   const std::int64_t cap = problem.topology().storage().front().hbm.value();
   const std::int64_t dense = reserved.dense_storage->hbm.value();
@@ -64,15 +64,14 @@ std::string advice(const Problem& problem, const Reservation& reserved, std::int
 Error negative(const Problem& problem, const Reservation& reserved) {
   const std::int64_t cap = problem.topology().storage().front().hbm.value();
   const std::int64_t left = reserved.topology.storage().front().hbm.value();
-  return Error{
-      ErrorCode::kInfeasible,
-      "the reservation takes more HBM than rank 0 has, by " + std::to_string(-left) + " bytes: of " +
-          gigabytes(cap) + " it sets aside " +
-          std::to_string(problem.spec().reservation.percentage * 100).substr(0, 5) + " % as margin, " +
-          gigabytes(reserved.dense_storage->hbm.value()) + " for dense parameters and " +
-          gigabytes(reserved.kjt_storage->hbm.value()) +
-          " for inputs; " + advice(problem, reserved, left),
-      ""};
+  return Error{ErrorCode::kInfeasible,
+               "the reservation takes more HBM than rank 0 has, by " + std::to_string(-left) +
+                   " bytes: of " + gigabytes(cap) + " it sets aside " +
+                   std::to_string(problem.spec().reservation.percentage * 100).substr(0, 5) +
+                   " % as margin, " + gigabytes(reserved.dense_storage->hbm.value()) +
+                   " for dense parameters and " + gigabytes(reserved.kjt_storage->hbm.value()) +
+                   " for inputs; " + advice(problem, reserved, left),
+               ""};
 }
 
 Result<Reservation> apply_reservation(const Problem& problem) {
@@ -82,27 +81,27 @@ Result<Reservation> apply_reservation(const Problem& problem) {
 
   std::vector<Storage> left = topology.storage();
   for (Storage& rank : left) {
-    rank.hbm = Bytes(static_cast<std::int64_t>((1 - spec.percentage) *
-                                               static_cast<double>(rank.hbm.value())));
+    rank.hbm = Bytes(
+        static_cast<std::int64_t>((1 - spec.percentage) * static_cast<double>(rank.hbm.value())));
   }
   if (spec.type == ReservationSpec::Type::kFixed) {
     return Reservation{topology.with_storage(std::move(left)), {}, {}, {}};
   }
 
   const bool training = spec.type == ReservationSpec::Type::kHeuristical;
-  const double multiplier =
-      spec.parameter_multiplier.value_or(default_dense_multiplier(spec.type));
+  const double multiplier = spec.parameter_multiplier.value_or(default_dense_multiplier(spec.type));
   double dense = std::nearbyint(
       multiplier * (static_cast<double>(problem.spec().dense_params) * kBytesPerDenseParameter));
-  // An estimate of zero counts as none.
+  // TorchRec treats an estimate of zero as none.
   if (spec.dense_tensor_estimate_bytes.value_or(0) != 0) {
     dense = static_cast<double>(*spec.dense_tensor_estimate_bytes);
   }
   const double kjt = std::ceil(batch_inputs(problem) * kInputDataTypeSize) *
                      static_cast<double>(training ? kTrainingKjtCopies : 1);
   if (!(dense < kMaxBytes) || !(kjt < kMaxBytes)) {
-    return invalid_input("/reservation", "the reserved inputs or dense parameters exceed 2^62 bytes; "
-                                         "check batch size, pooling factors and dense_params");
+    return invalid_input("/reservation",
+                         "the reserved inputs or dense parameters exceed 2^62 bytes; "
+                         "check batch size, pooling factors and dense_params");
   }
   Reservation reserved{topology,
                        on_rank(topology, static_cast<std::int64_t>(dense)),

@@ -1,4 +1,4 @@
-// Uniform proposer: one sharding type for all tables.
+// TorchRec's UniformProposer: one sharding type for all tables.
 #pragma once
 
 #include <limits>
@@ -8,9 +8,9 @@
 
 namespace shardwright::embedding {
 
-// One proposal per sharding type that every table offers, in order of first appearance, with the
-// best option of each table; tables in order of their first appearance with that type.
-// Source: UniformProposer, torchrec/distributed/planner/proposers.py.
+// One proposal per sharding type that every table offers, with the best option of each table. Types
+// are in order of first appearance, tables in order of first appearance with that type.
+// Source: UniformProposer, torchrec/distributed/planner/proposers.py (commit a48cef79).
 class UniformProposer final : public Proposer {
  public:
   UniformProposer(const ProposerSpec& spec, const OptionPool& pool);

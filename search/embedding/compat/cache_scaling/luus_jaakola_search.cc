@@ -1,4 +1,4 @@
-#include "search/embedding/compat/cache_scaling/luus_jaakola.h"
+#include "search/embedding/compat/cache_scaling/luus_jaakola_search.h"
 
 namespace shardwright::embedding {
 
@@ -43,8 +43,8 @@ std::optional<double> LuusJaakolaSearch::next(double cost) {
   } else if (probe_ == right_) {
     right_known_ = true;
   }
-  // Clamping can hit a boundary again and again: one whose cost is known is drawn anew. A range
-  // that has collapsed offers nothing but its boundaries.
+  // Clamping can hit a boundary again and again. A boundary whose cost is known is drawn again. If
+  // the range has collapsed, only boundaries are left, and the search ends.
   constexpr int kMaxDraws = 1'000'000;
   for (int draw = 0; draw < kMaxDraws; ++draw) {
     const double y = clamp(best_ + uniform(-range_, range_));

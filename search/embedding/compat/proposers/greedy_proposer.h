@@ -1,4 +1,5 @@
-// Greedy proposer: the best option of every table, then the next option of the largest table.
+// TorchRec's GreedyProposer: the best option of every table, then the next option of the largest
+// table.
 #pragma once
 
 #include <limits>
@@ -8,11 +9,11 @@
 
 namespace shardwright::embedding {
 
-// Each proposal moves one table to its next option: the table whose current option has strictly the
-// largest (largest shard HBM, total HBM, largest shard DDR, total DDR), the first such table on
-// ties. With a threshold it stops after so many ratings in a row that do not improve.
+// Each proposal moves one table to its next option: the table whose current option has the largest
+// (largest shard HBM, total HBM, largest shard DDR, total DDR), the first such table on ties. With
+// a threshold it stops after that many ratings in a row that are no better.
 // Cost: O(log tables) per proposal.
-// Source: GreedyProposer, torchrec/distributed/planner/proposers.py.
+// Source: GreedyProposer, torchrec/distributed/planner/proposers.py (commit a48cef79).
 class GreedyProposer final : public Proposer {
  public:
   GreedyProposer(const ProposerSpec& spec, const OptionPool& pool);

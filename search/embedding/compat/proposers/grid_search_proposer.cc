@@ -1,4 +1,4 @@
-#include "search/embedding/compat/proposers/grid.h"
+#include "search/embedding/compat/proposers/grid_search_proposer.h"
 
 namespace shardwright::embedding {
 
@@ -11,11 +11,12 @@ GridSearchProposer::GridSearchProposer(const ProposerSpec& spec, const OptionPoo
   index_.assign(tables_.size(), 0);
 }
 
-// Steps the odometer; false after the last combination.
+// Steps the odometer. Returns false after the last combination.
 bool GridSearchProposer::advance() {
   changes_.clear();
   for (std::size_t position = tables_.size(); position-- > 0;) {
-    index_[position] = index_[position] + 1 < tables_[position].options.size() ? index_[position] + 1 : 0;
+    index_[position] =
+        index_[position] + 1 < tables_[position].options.size() ? index_[position] + 1 : 0;
     changes_.push_back(
         {static_cast<std::uint32_t>(position), tables_[position].options[index_[position]]});
     if (index_[position] != 0) return true;

@@ -1,4 +1,4 @@
-// Dynamic programming proposer: the least total time for every amount of total HBM.
+// TorchRec's DynamicProgrammingProposer: the least total time for every amount of total HBM.
 #pragma once
 
 #include <limits>
@@ -8,11 +8,11 @@
 
 namespace shardwright::embedding {
 
-// First the proposal of the least HBM; then, from the fullest bin of total HBM to the emptiest, the
-// combination of least total time that ends in that bin. Total HBM is divided into
-// hbm_bins_per_device bins per rank.
+// Total HBM is divided into hbm_bins_per_device bins per rank. The first proposal is the one of
+// least HBM. Then comes, for every bin from the fullest to the emptiest, the combination of least
+// total time that ends in this bin.
 // Cost: O(tables x options x bins) time, O(tables x bins) memory, once.
-// Source: DynamicProgrammingProposer, torchrec/distributed/planner/proposers.py.
+// Source: DynamicProgrammingProposer, torchrec/distributed/planner/proposers.py (commit a48cef79).
 class DynamicProgrammingProposer final : public Proposer {
  public:
   DynamicProgrammingProposer(const ProposerSpec& spec, const OptionPool& pool,
@@ -26,7 +26,7 @@ class DynamicProgrammingProposer final : public Proposer {
  private:
   void solve(const OptionPool& pool);
 
-  std::vector<OptionPool::TableOptions> tables_;  // by total HBM, options and tables alike
+  std::vector<OptionPool::TableOptions> tables_;  // sorted by total HBM, and their options too
   std::int64_t hbm_bytes_ = 0;                    // available over all ranks
   std::size_t bin_count_ = 0;
   std::vector<std::vector<OptionId>> proposals_;

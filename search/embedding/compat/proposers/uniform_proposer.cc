@@ -1,4 +1,4 @@
-#include "search/embedding/compat/proposers/uniform.h"
+#include "search/embedding/compat/proposers/uniform_proposer.h"
 
 #include <algorithm>
 #include <array>
@@ -47,7 +47,8 @@ UniformProposer::UniformProposer(const ProposerSpec& spec, const OptionPool& poo
 }
 
 void UniformProposer::propose(std::size_t limit, OptionPool&, ProposalBatch& batch) {
-  while (next_ < proposals_.size() && batch.size() < limit) batch.push_full(proposals_[next_++]);
+  while (next_ < proposals_.size() && batch.size() < limit)
+    batch.push_full(proposals_[next_++]);
 }
 
 }  // namespace shardwright::embedding

@@ -1,4 +1,4 @@
-#include "search/embedding/compat/estimate/storage.h"
+#include "search/embedding/compat/estimate/embedding_storage_estimator.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kMaxBytes = 4611686018427387904.0;  // 2^62
 
-// A byte count under construction: adds like an integer, remembers if it ever left the range.
+// A sum of byte counts. Adds like an integer and remembers if the sum ever left the range.
 class ByteCount {
  public:
   ByteCount() = default;
@@ -69,8 +69,8 @@ TableBytes table_bytes(const EstimateInputs& in) {
                                in.compute_kernel == ComputeKernel::kQuantUvmCaching
                          : in.compute_kernel == ComputeKernel::kFusedUvm ||
                                in.compute_kernel == ComputeKernel::kFusedUvmCaching;
-  const bool on_device = device == ComputeDevice::kCuda ||
-                         (device == ComputeDevice::kMtia && !quant);
+  const bool on_device =
+      device == ComputeDevice::kCuda || (device == ComputeDevice::kMtia && !quant);
   return !uvm && on_device ? TableBytes{bytes, 0} : TableBytes{0, bytes};
 }
 
@@ -88,23 +88,28 @@ bool is_cached(ComputeKernel kernel) {
 double optimizer_multiplier(const EstimateInputs& in) {
   switch (in.table->optimizer) {
     case Optimizer::kUnset:
-    case Optimizer::kSgd: return 0;
-    case Optimizer::kAdam: return 2;
-    case Optimizer::kRowWiseAdagrad: return 1 / in.columns;
+    case Optimizer::kSgd:
+      return 0;
+    case Optimizer::kAdam:
+      return 2;
+    case Optimizer::kRowWiseAdagrad:
+      return 1 / in.columns;
     case Optimizer::kAdagrad:
-    case Optimizer::kOther: return 1;
+    case Optimizer::kOther:
+      return 1;
   }
   return 0;
 }
 
-// The shard's part of a table that takes `storage` bytes, with optimizer and cache state.
+// The shard's share of a table that takes `storage` bytes, with optimizer and cache state.
 // `cache_load_factor` is set for the tier that holds a cache.
 ByteCount specific_size(const EstimateInputs& in, std::int64_t storage, const ShardExtent& extent,
                         std::optional<double> cache_load_factor) {
   ByteCount weights = ByteCount::of(storage);
   if (in.sharding_type != ShardingType::kDataParallel) {
     // Both factors are below 2^54, their product below 2^108.
-    const auto part = static_cast<WideUnsigned>(extent.rows) * static_cast<WideUnsigned>(extent.columns) *
+    const auto part = static_cast<WideUnsigned>(extent.rows) *
+                      static_cast<WideUnsigned>(extent.columns) *
                       static_cast<WideUnsigned>(storage);
     weights = ByteCount::ceil(true_divide(
         part, static_cast<std::uint64_t>(in.rows) * static_cast<std::uint64_t>(in.columns)));
@@ -206,8 +211,8 @@ Result<Storage> estimate_storage(const EstimateInputs& in, const ShardExtent& ex
   TableBytes table = table_bytes(in);
   if (cached) {
     // Python's round: to the nearest, halves to even.
-    table.hbm = static_cast<std::int64_t>(
-        std::nearbyint(static_cast<double>(table.ddr) * caching_ratio));
+    table.hbm =
+        static_cast<std::int64_t>(std::nearbyint(static_cast<double>(table.ddr) * caching_ratio));
   }
   ByteCount hbm = specific_size(in, table.hbm, extent,
                                 cached ? std::optional<double>(caching_ratio) : std::nullopt);

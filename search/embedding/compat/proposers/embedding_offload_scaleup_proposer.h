@@ -1,21 +1,22 @@
-// Embedding-offload scale-up proposer: spends free HBM on larger caches.
+// TorchRec's EmbeddingOffloadScaleupProposer: spends free HBM on larger caches.
 #pragma once
 
 #include <optional>
 #include <vector>
 
-#include "search/embedding/compat/cache_scaling/luus_jaakola.h"
+#include "search/embedding/compat/cache_scaling/luus_jaakola_search.h"
 #include "search/embedding/compat/estimate/estimate.h"
 #include "search/embedding/compat/proposers/proposer.h"
 
 namespace shardwright::embedding {
 
-// Starts from one option per table (UVM caching where offered) and searches for the amount of HBM
-// to add to the caches, shared out in proportion to each table's cacheability x lookups. Tables
-// whose cache would hold everything are promoted to plain HBM. Every step needs the feedback of the
-// last.
-// Arithmetic on bytes and load factors is in single precision where the peer's tensors are.
-// Source: EmbeddingOffloadScaleupProposer, torchrec/distributed/planner/proposers.py.
+// Starts from one option per table, UVM caching if it is offered. Searches for the number of HBM
+// bytes to add to the caches; tables get them in proportion to cacheability x lookups. A table
+// whose cache would hold all of it is promoted to plain HBM. Every step needs the feedback of the
+// last. Arithmetic on bytes and load factors is in single precision wherever TorchRec's tensors
+// are.
+// Source: EmbeddingOffloadScaleupProposer, torchrec/distributed/planner/proposers.py (commit
+// a48cef79).
 class EmbeddingOffloadScaleupProposer final : public Proposer {
  public:
   EmbeddingOffloadScaleupProposer(const ProposerSpec& spec, const OptionPool& pool,
@@ -32,7 +33,7 @@ class EmbeddingOffloadScaleupProposer final : public Proposer {
 
   Options best_options(const OptionPool& pool, bool use_depth) const;
   void promote_where_cache_costs_more(Options& options) const;
-  // The option with its cache at `load_factor`, or in plain HBM where that is nothing.
+  // The option with its cache at `load_factor`, or in plain HBM if that is nothing.
   ShardingOption rescaled(const ShardingOption& option, std::optional<double> load_factor) const;
   bool scalable(const ShardingOption& option) const;
   double priority(const ShardingOption& option) const;
@@ -41,7 +42,7 @@ class EmbeddingOffloadScaleupProposer final : public Proposer {
 
   const Problem* problem_;
   Estimator estimator_;
-  const CostModel* cost_model_;  // another one, or null
+  const CostModel* cost_model_;  // the caller's, or null
   std::int64_t available_hbm_bytes_;
   Options starting_;
   std::optional<Options> proposal_;

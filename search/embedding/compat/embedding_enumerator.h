@@ -1,0 +1,41 @@
+// TorchRec's EmbeddingEnumerator: every option of every table that sharder, device and constraints
+// allow.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/embedding/search_space.h"
+#include "core/status.h"
+#include "search/budget.h"
+#include "search/embedding/compat/estimate/cost_model.h"
+#include "search/executor.h"
+
+namespace shardwright::embedding {
+
+// The search space of `problem`, with costs. Tables are in TorchRec's order of modules (the last
+// module first, unless use_exact_enumerate_order). The options of a table are in the order of its
+// constraints, or else of the sharder's declaration: sharding types outer, kernels inner. Tables
+// are estimated in parallel. If `cost_model` is given, it replaces the Estimator.
+// Errors: kInvalidInput, naming the table, if it has no option, a cost exceeds 2^62 bytes, or
+// `cost_model` gives costs that no search can use; kStopped if the budget is interrupted.
+// Source: EmbeddingEnumerator.enumerate, torchrec/distributed/planner/enumerators.py (commit
+// a48cef79).
+Result<std::shared_ptr<const SearchSpace>> enumerate(std::shared_ptr<const Problem> problem,
+                                                     Executor& executor, const Budget& budget = {},
+                                                     const CostModel* cost_model = nullptr);
+
+// A sharding type and kernel, before the table is cut and estimated.
+struct ShardingChoice {
+  ShardingType sharding_type = ShardingType::kTableWise;
+  ComputeKernel compute_kernel = ComputeKernel::kFused;
+};
+
+// The sharding types and kernels of a table that sharder, device and constraints allow, in the
+// order in which the enumerator takes them.
+std::vector<ShardingChoice> allowed_choices(const Problem& problem, const Table& table);
+
+// The tables in the order in which the enumerator visits them.
+std::vector<TableId> visit_order(const Problem& problem);
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,35 @@
+// TorchRec's storage reservations: the memory that tables cannot have.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/embedding/problem/problem.h"
+#include "core/status.h"
+
+namespace shardwright::embedding {
+
+// The topology that is left, and what was set aside on every rank for dense parameters and for
+// KeyedJaggedTensor inputs (absent if the reservation does not compute them).
+struct Reservation {
+  Topology topology;
+  std::optional<Storage> dense_storage;
+  std::optional<Storage> kjt_storage;
+  std::vector<Storage> margin;  // by rank, what must stay free; empty if nothing must
+};
+
+// The memory of dense parameters in multiples of their size, if the problem does not say.
+constexpr double default_dense_multiplier(ReservationSpec::Type type) {
+  // For training: parameters, gradients and optimizer state of the dense part.
+  return type == ReservationSpec::Type::kHeuristical ? 6 : 1;
+}
+
+// Applies the problem's reservation, then its reserved memory, then its margin. Errors: kInfeasible
+// if the heuristical reservation leaves rank 0 with negative HBM; kInvalidInput if a size exceeds
+// 2^62 bytes.
+// Source: HeuristicalStorageReservation, FixedPercentageStorageReservation and
+// InferenceStorageReservation, torchrec/distributed/planner/storage_reservations.py (commit
+// a48cef79).
+Result<Reservation> reserve(const Problem& problem);
+
+}  // namespace shardwright::embedding
