@@ -19,7 +19,7 @@ struct SearchParts;
 // The work limit of best mode if neither work nor time is limited: about two seconds on two cores.
 inline constexpr std::uint64_t kDefaultBestWork = 200'000'000;
 
-// How far a search has come.
+// The progress of a search.
 struct PlanProgress {
   std::uint64_t proposals = 0;              // evaluated so far
   std::uint64_t proposals_at_most = 0;      // upper bound of what the proposers will make
@@ -38,7 +38,7 @@ struct PlanOptions {
   std::optional<std::uint64_t> work_limit;  // steps of work; deterministic
   std::uint64_t seed = 0;
   bool trace = false;  // keep every proposal with its rating and ranks
-  // Replace the parts that the problem names; see search/embedding/compat/search_parts.h. Best mode
+  // Replaces parts that the problem names; see search/embedding/compat/search_parts.h. Best mode
   // starts from the plan that they find and refuses a rating model.
   std::shared_ptr<const embedding::SearchParts> parts;
   // Best mode also starts from this plan and stays close to it among plans of equal rating. It may

@@ -26,14 +26,14 @@ void take_best(const BlendIncumbent::Best& best, EmbeddingPlanResult& result) {
   result.plan = best.plan;
   result.evaluation = best.evaluation;
   result.best_rating = best.evaluation.rating;
-  // The bound covers the search space, and an option of the old plan may lie outside.
+  // The bound covers the search space only, and an option of the old plan may be outside it.
   if (result.lower_bound && *result.lower_bound > *result.best_rating) {
     result.lower_bound.reset();
     result.certificate.reset();
   }
 }
 
-// Plans from the old plan kept, and searches between it and what planning finds.
+// Plans from the old plan kept, then searches between it and the plans found.
 Result<EmbeddingPlanResult> replan_from(OldPlan old, std::shared_ptr<const Problem> problem,
                                         const ReplanOptions& options,
                                         std::shared_ptr<const SearchSpace> space) {

@@ -24,14 +24,15 @@ struct ReplanOptions {
 };
 
 // Plans `problem` from `old`, the plan of an earlier problem. Tables that are gone are dropped. New
-// tables, and tables whose option or ranks no longer exist, are placed anew: that is the old plan
-// kept, from which the search starts. The answer minimises rating + weight x GiB moved over the old
-// plan kept, every plan that the search finds on its way, and plans between these. So it never
-// costs more than the old plan kept, if that fits. Nothing moves if that costs at most kProvenGap
-// more, relatively. The answer shares with the old plan kept whatever did not change; `migration`
-// of the result says what changes. Compat mode's search does not look at the old plan; its plan is
-// one of those compared. Errors: as plan_embedding(); kInvalidInput with the JSON pointer in the
-// plan file if a table is in the old plan twice or a rank is invalid.
+// tables, and tables whose option or ranks no longer exist, are placed anew. The result is called
+// the old plan kept; the search starts from it. The answer minimises rating + weight x GiB moved
+// over the old plan kept, every better plan that the search finds, and plans between these. So it
+// never costs more than the old plan kept, if that fits. Nothing moves if that costs at most
+// kProvenGap more, relatively. The answer shares with the old plan kept everything that did not
+// change; `work.plans` counts what was copied; `migration` of the result says what changes. Compat
+// mode's search does not look at the old plan; its plan is one of those compared. Errors: as
+// plan_embedding(); kInvalidInput with the JSON pointer in the plan file if a table is in the old
+// plan twice or a rank is invalid.
 // Thread safety: may be called from any number of threads at once.
 Result<EmbeddingPlanResult> replan_embedding(
     std::shared_ptr<const embedding::Problem> problem, const std::vector<PlanEntry>& old,

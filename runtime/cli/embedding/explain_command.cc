@@ -40,8 +40,8 @@ Result<std::optional<PlanDocument>> read_document(const ExplainArguments& argume
   return std::optional(std::move(document).value());
 }
 
-// Warns if the plan was made for another problem: it is explained as a plan of this one, and costs
-// would differ unnoticed if the user forgot a flag.
+// Warns if the plan was made for another problem. It is explained as a plan of this one, and
+// without a warning nobody would notice a forgotten flag.
 void warn_of_other_problem(const PlanDocument& document, const LoadedProblem& loaded,
                            const std::string& path) {
   if (!document.problem_hash) return;

@@ -28,7 +28,7 @@ struct SweepArguments {
   std::vector<std::string> hbm;
 };
 
-// The problem for one number of ranks, with the flags that are no lists applied.
+// The problem for one number of ranks, with all flags applied that are not lists.
 Result<embedding::ProblemSpec> read_for(const SweepArguments& arguments, const std::string& text,
                                         std::optional<std::int64_t> ranks) {
   ProblemArguments problem = arguments.plan.problem;

@@ -21,7 +21,7 @@ sigset_t interrupts() {
 
 }  // namespace
 
-// A thread that waits for the signal may do anything; a signal handler may do next to nothing.
+// A thread that waits for the signal may call anything; a signal handler may call almost nothing.
 InterruptGuard::InterruptGuard() {
   const sigset_t set = interrupts();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);

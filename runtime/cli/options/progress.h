@@ -6,8 +6,8 @@
 namespace shardwright::cli {
 
 // Shows proposals per second, the best rating and the time left on standard error, at most ten
-// times a second. Shows nothing if standard error is no terminal or planning is quick. Removes its
-// line at the end. Thread safety: one thread at a time.
+// times a second. Shows nothing if standard error is not a terminal or planning is quick. Removes
+// its line at the end. Thread safety: one thread at a time.
 class ProgressLine {
  public:
   ProgressLine();

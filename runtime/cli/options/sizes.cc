@@ -15,7 +15,7 @@ struct Unit {
   double bytes;
 };
 constexpr double kKibi = 1024;
-// "80" is a size in GiB without its unit, hardly 80 bytes.
+// "80" is more likely GiB without the unit than 80 bytes.
 constexpr double kSmallestWithoutUnit = kKibi * kKibi;
 constexpr std::array kUnits{
     Unit{"", 1},

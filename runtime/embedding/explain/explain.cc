@@ -199,7 +199,7 @@ class Explainer {
   }
 
   const ExplainOptions& options_;
-  std::shared_ptr<const SearchSpace> given_;  // null where options are enumerated
+  std::shared_ptr<const SearchSpace> given_;  // null if options are enumerated
   TbbExecutor executor_;
   Explanation explanation_;
 };

@@ -31,7 +31,7 @@ struct TableExplanation {
 struct Infeasibility : embedding::InfeasibleReason {
   std::string message;  // with names and bytes
   std::vector<embedding::Remedy> remedies;
-  std::vector<embedding::VainRemedy> in_vain;
+  std::vector<embedding::FailedRemedy> in_vain;
 };
 
 struct Explanation {

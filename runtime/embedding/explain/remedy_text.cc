@@ -8,8 +8,8 @@
 namespace shardwright {
 namespace {
 
+using embedding::FailedRemedy;
 using embedding::Remedy;
-using embedding::VainRemedy;
 
 std::string value_text(Remedy::Kind kind, double value) {
   switch (kind) {
@@ -59,16 +59,16 @@ std::string flags_of(const embedding::Problem& problem, const Remedy& remedy) {
   return "";
 }
 
-std::string vain_text(const VainRemedy& vain) {
+std::string failed_remedy_text(const FailedRemedy& vain) {
   switch (vain.reason) {
-    case VainRemedy::Reason::kRanksDiffer:
+    case FailedRemedy::Reason::kRanksDiffer:
       return "more ranks were not tried: the problem describes its ranks one by one";
-    case VainRemedy::Reason::kStopped:
+    case FailedRemedy::Reason::kStopped:
       return "stopped before an answer was found";
-    case VainRemedy::Reason::kNotEnough:
+    case FailedRemedy::Reason::kNotEnough:
       return "not even " + value_text(vain.kind, vain.most) + (vain.each_rank_adds ? " more" : "") +
              " would do";
-    case VainRemedy::Reason::kNoneSuffices:
+    case FailedRemedy::Reason::kNoneSuffices:
       break;
   }
   return "dropping any one of " + std::to_string(vain.tried) + " constraints" +

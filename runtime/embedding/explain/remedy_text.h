@@ -12,6 +12,6 @@ namespace shardwright {
 std::string flags_of(const embedding::Problem& problem, const embedding::Remedy& remedy);
 
 // "not even 2,048 would do".
-std::string vain_text(const embedding::VainRemedy& vain);
+std::string failed_remedy_text(const embedding::FailedRemedy& vain);
 
 }  // namespace shardwright

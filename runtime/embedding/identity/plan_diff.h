@@ -13,7 +13,7 @@
 
 namespace shardwright {
 
-// A table that is elsewhere, or in only one of the plans.
+// A table that has another place, or that only one of the plans has.
 struct TableDifference {
   std::string table;  // full name if the files have it
   std::optional<TablePlace> from;

@@ -56,7 +56,7 @@ void take_plan(BestPlan best, EmbeddingPlanResult& result) {
   result.certificate = std::move(best.certificate);
 }
 
-// A plan of compat mode that breaks a rule of memory is none here.
+// Compat mode's plan may exceed memory; best mode does not accept it as a plan.
 void take_failure(bool none_exists, EmbeddingPlanResult& result) {
   result.plan.reset();
   result.best_rating.reset();

@@ -32,7 +32,7 @@ Status check_request(const Problem& problem, const PlanOptions& options) {
                "parts.rating_model"};
 }
 
-// Takes the reservation off the topology. Returns false if it leaves a rank less than nothing; the
+// Takes the reservation off the topology. Returns false if it takes more than a rank has; the
 // result then says so.
 Result<bool> reserve_memory(Planning& planning) {
   const Stopwatch watch;

@@ -16,11 +16,12 @@
 
 namespace shardwright {
 
-// The work limit that holds: the caller's, or the default if nothing limits best mode, which ends
-// by itself only if it proves its plan optimal.
+// The work limit that applies: the caller's, or the default if best mode has no limit. Best mode
+// ends without one only if it proves its plan optimal.
 std::optional<std::uint64_t> work_limit_of(const PlanOptions& options);
 
-// One planning call on its way: the request, what it runs on, and the answer that the stages fill.
+// The state of one planning call: the request, what it runs on, and the result that the stages
+// fill.
 // Thread safety: one thread at a time.
 struct Planning {
   // `given` is the caller's search space, or null.

@@ -1,4 +1,4 @@
-// What planning embedding tables answers.
+// The result of planning embedding tables.
 #pragma once
 
 #include <algorithm>
@@ -43,13 +43,13 @@ struct PlanTiming {
 struct PlanWork {
   std::uint64_t work_steps = 0;  // placed shards, and in best mode steps of improving and proving
   std::uint64_t proposals_evaluated = 0;
-  embedding::PlanCopies plans;  // what published plans copied of what they share
+  embedding::PlanCopies plans;  // what publishing plans copied and shared
 };
 
 struct EmbeddingPlanResult {
   PlanMode mode = PlanMode::kBest;
-  std::shared_ptr<const embedding::SearchSpace> search_space;  // null where none was enumerated
-  bool given_search_space = false;                             // it is the caller's
+  std::shared_ptr<const embedding::SearchSpace> search_space;  // null if none was enumerated
+  bool given_search_space = false;                             // the caller gave it
   bool reused = false;  // taken from a plan file; nothing was searched
   std::optional<embedding::Reservation> reservation;  // absent if reserving failed
   std::uint64_t num_proposals = 0;

@@ -50,7 +50,7 @@ void add_shards(const Problem& problem, const Plan& plan, PlanStats& stats) {
     const auto type = static_cast<std::size_t>(option.sharding_type);
     ++stats.tables[type];
     embedding::EstimateInputs inputs = embedding::estimate_inputs(problem, option);
-    // The peer ignores the constraints here and counts outputs in the table's own data type.
+    // TorchRec ignores the constraints here and counts outputs in the table's own data type.
     inputs.output_data_type_size = inputs.table_data_type_size;
     for_each_shard(plan[i], [&](Rank rank, const ShardExtent& extent, const ShardCost& cost) {
       RankStats& at = stats.ranks[rank];
@@ -65,7 +65,7 @@ void add_shards(const Problem& problem, const Plan& plan, PlanStats& stats) {
   }
 }
 
-// The reserved percentage lowers what a rank has; dense parameters and inputs count as used.
+// The reserved percentage reduces what a rank has; dense parameters and inputs count as used.
 void add_reservation(const Problem& problem, const embedding::Reservation& reservation,
                      PlanStats& stats) {
   const ReservationSpec& spec = problem.spec().reservation;
@@ -280,7 +280,7 @@ std::vector<TableId> top_tables(const Plan& plan, std::size_t world_size, const 
 
 Imbalance imbalance(const std::vector<double>& shares) {
   const auto k = static_cast<double>(shares.size());
-  // Keeps the compiler from replacing pow by a product, whose last bit may differ: the peer calls
+  // Keeps the compiler from replacing pow by a product, whose last bit may differ: TorchRec calls
   // pow.
   const volatile double square = 2;
   Imbalance found;

@@ -1,4 +1,4 @@
-// The statistics that TorchRec prints of a plan.
+// TorchRec's EmbeddingStats: the statistics of a plan that its planner prints.
 #pragma once
 
 #include <array>
@@ -58,8 +58,8 @@ struct KernelStats {
 };
 
 // Times are those of the estimate, without measured factors of ranks.
-// Source: EmbeddingStats.log and what it calls, torchrec/distributed/planner/stats.py; sums are
-// added in its order.
+// Source: EmbeddingStats.log and what it calls, torchrec/distributed/planner/stats.py (commit
+// a48cef79); sums are added in its order.
 // Thread safety: a value.
 struct PlanStats {
   std::vector<RankStats> ranks;

@@ -49,7 +49,7 @@ Result<const ShardingOption*> OptionFinder::find_option(const PlanEntry& entry) 
   return remake_option(table, entry);
 }
 
-// Scale-up resizes the cache of a UVM-caching option or removes it, and changes nothing else.
+// Scale-up changes nothing but the cache of a UVM-caching option: it resizes or removes it.
 Result<const ShardingOption*> OptionFinder::remake_option(TableId table, const PlanEntry& entry) {
   const bool rescaled = entry.compute_kernel == ComputeKernel::kFusedUvmCaching;
   const bool promoted = entry.compute_kernel == ComputeKernel::kFused && !entry.load_factor;

@@ -1,4 +1,4 @@
-// Finds the sharding options that the entries of a plan file name.
+// Finds the sharding options that a plan file names.
 #pragma once
 
 #include <cstddef>

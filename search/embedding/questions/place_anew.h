@@ -1,4 +1,4 @@
-// Places one table beside others that stay where they are.
+// Places one table while all others stay where they are.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace shardwright::embedding {
 
-// Chooses the option of the table and the ranks of its shards that leave the ranks least overfull,
-// then the slowest rank fastest. Goes shard by shard, on the best rank or host that the rules of
-// the table itself allow; group rules are not looked at. Adds the choice to `loads`. Returns
-// nothing if no option can be placed. Cost: O(options x shards x ranks).
+// Chooses an option of the table and ranks for its shards. Least memory beyond capacity comes
+// first, then the time of the slowest rank. Places shard by shard on the best rank or host that the
+// table's own rules allow; ignores group rules. Adds the choice to `loads`. Returns nothing if no
+// option can be placed. Cost: O(options x shards x ranks).
 std::optional<Assignment> place_anew(const Problem& problem, const Topology& available,
                                      std::span<const ShardingOption* const> options,
                                      PlanLoads& loads);

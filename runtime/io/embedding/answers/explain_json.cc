@@ -9,11 +9,11 @@
 namespace shardwright {
 namespace {
 
+using embedding::FailedRemedy;
 using embedding::OptionCost;
 using embedding::Problem;
 using embedding::Remedy;
 using embedding::to_name;
-using embedding::VainRemedy;
 
 const char* standing_name(OptionCost::Standing standing) {
   constexpr const char* kNames[] = {"chosen", "possible", "too_large", "no_place", "excluded"};
@@ -196,11 +196,11 @@ void write_infeasibility(const Explanation& explanation, JsonWriter& json) {
   for (const Remedy& remedy : reason.remedies)
     write_remedy(*explanation.problem, remedy, json);
   json.new_line().end_array().new_line().key("in_vain").begin_array();
-  for (const VainRemedy& vain : reason.in_vain) {
+  for (const FailedRemedy& vain : reason.in_vain) {
     json.new_line()
         .begin_object()
         .member("kind", to_name(vain.kind))
-        .member("message", vain_text(vain))
+        .member("message", failed_remedy_text(vain))
         .end_object();
   }
   json.new_line().end_array();

@@ -14,10 +14,10 @@
 namespace shardwright {
 namespace {
 
+using embedding::FailedRemedy;
 using embedding::OptionCost;
 using embedding::Problem;
 using embedding::Remedy;
-using embedding::VainRemedy;
 using Align = TextTable::Align;
 using Standing = OptionCost::Standing;
 
@@ -256,8 +256,8 @@ std::string infeasible_section(const Explanation& explanation, std::size_t width
   }
   text += remedies_section(*explanation.problem, reason, width);
   if (!reason.in_vain.empty()) text += "\nWhat does not help\n";
-  for (const VainRemedy& vain : reason.in_vain)
-    text += wrap(std::string(to_name(vain.kind)) + ": " + vain_text(vain), width, 2);
+  for (const FailedRemedy& vain : reason.in_vain)
+    text += wrap(std::string(to_name(vain.kind)) + ": " + failed_remedy_text(vain), width, 2);
   return text + "\n" + format_plural(explanation.plannings, "problem") + " planned in " +
          format_seconds(explanation.total_s) + "\n";
 }

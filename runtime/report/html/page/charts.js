@@ -83,7 +83,7 @@ function ticks(from, to, count) {
   return Array.from({ length: Math.max(last - first + 1, 0) }, (_, i) => (first + i) * step);
 }
 
-// Area under steps from `low` to `high`, one step per rank.
+// The area between `low` and `high`, one step per rank.
 function stepArea(low, high, x, y) {
   let up = "";
   let down = "";
@@ -94,10 +94,10 @@ function stepArea(low, high, x, y) {
   return "M" + (up + down).slice(1) + "Z";
 }
 
-// As wide as the page when it was opened; charts grow and shrink with it from then on.
+// The width of the page when it was opened. Later the browser scales the charts with the page.
 const CHART = { width: Math.min(960, Math.max(300, document.getElementById("sections").clientWidth - 40)), height: 190, left: 64, right: 8, top: 10, bottom: 24 };
 
-// Ticks of bytes are round in the unit that they are written in.
+// Ticks of bytes are round numbers in the unit that they are shown in.
 function byteTicks(most, count) {
   const unit = 1024 ** Math.floor(Math.log(Math.max(most, 1)) / Math.log(1024));
   return ticks(0, most / unit, count).map((tick) => tick * unit);
@@ -131,7 +131,7 @@ function describeRanks(frame, spanX, text) {
   });
 }
 
-// Time of every rank, part on part.
+// The time of every rank, its parts stacked.
 function timeProfile() {
   const chart = chartFrame("Time of every rank, by part", ticks(0, slowest, 4), slowest || 1, (ms) => formatMs(ms) + " ms");
   const x = (i) => (CHART.left + (chart.spanX * i) / ranks.length).toFixed(2);
@@ -148,7 +148,7 @@ function timeProfile() {
   return chart.frame;
 }
 
-// Memory of every rank: what is set aside, what tables hold, up to its capacity.
+// The memory of every rank: what is set aside, what tables take, and its capacity.
 function memoryProfile() {
   const most = ranks.reduce((size, rank) => Math.max(size, rank.capacity, rank.aside + rank.used), 1);
   const chart = chartFrame("Memory of every rank", byteTicks(most, 4), most, formatBytes);
@@ -168,7 +168,7 @@ function memoryProfile() {
   return chart.frame;
 }
 
-// Rating and bound over the work of a search, which is wide: a logarithmic axis where it spans decades.
+// Rating and bound by the work of a search. The axis is logarithmic if the work spans decades.
 function traceChart(steps, unit) {
   const values = steps.flatMap(([, rating, bound]) => [rating, bound]).filter((value) => value > 0);
   const low = Math.min(...values);

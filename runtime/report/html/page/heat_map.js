@@ -1,10 +1,10 @@
-// Tables by ranks: where everything is and what it costs there, for a thousand of each.
+// Tables by ranks: where every table is and what it costs there, for up to thousands of each.
 
 const HEAT_COLOURS = {
   light: { stops: ["#c6dcf0", "#86b6de", "#2f78b7", "#0a3f70", "#041c33"], ground: "#ffffff", text: "#4d5666", cursor: "#b3261e", line: "#dfe3e8" },
   dark: { stops: ["#1f3247", "#2c5f8d", "#4b9ad4", "#a8d7f7", "#ffffff"], ground: "#171c25", text: "#a3adbd", cursor: "#ffb4a9", line: "#2b3340" },
 };
-const LEAST_PIXELS = 2;  // of a cell, or a lone one would not be seen
+const LEAST_PIXELS = 2;  // of a cell; a single smaller one could not be seen
 const darkScheme = window.matchMedia("screen and (prefers-color-scheme: dark)");
 
 // 256 colours from the first stop to the last, as 32-bit pixels.
@@ -77,7 +77,7 @@ class HeatMap {
     return { width, height, left, top, plotWidth: width - left, plotHeight: height - top };
   }
 
-  // Size of a cell where everything is in view.
+  // The size of a cell if everything is in view.
   fitted({ plotWidth, plotHeight }) {
     return { x: plotWidth / ranks.length, y: plotHeight / Math.max(this.rows.length, 1) };
   }
@@ -132,7 +132,7 @@ class HeatMap {
     this.ramp.style.background = `linear-gradient(to right, ${colours.stops.join(", ")})`;
   }
 
-  // A pixel shows the most expensive of its cells. Colours follow the square root, since few cells are expensive.
+  // A pixel shows the most expensive of its cells. Colours follow the square root of the cost, because few cells are expensive.
   drawCells(context, { left, top, plotWidth, plotHeight }, density, colours) {
     const width = Math.round(plotWidth * density);
     const height = Math.round(plotHeight * density);
@@ -233,7 +233,7 @@ class HeatMap {
     });
     this.canvas.addEventListener("pointerdown", (event) => this.startDrag(event));
     this.canvas.addEventListener("keydown", (event) => this.onKey(event));
-    // A wheel alone scrolls the page.
+    // The wheel without a key scrolls the page.
     this.canvas.addEventListener("wheel", (event) => {
       if (!event.ctrlKey && !event.metaKey) return;
       event.preventDefault();
@@ -241,7 +241,7 @@ class HeatMap {
     }, { passive: false });
     new ResizeObserver(() => this.view && this.rows.length && this.fit()).observe(this.node);
     darkScheme.addEventListener("change", () => this.fit());
-    // Paper is light and shows everything.
+    // Prints show everything in light colours.
     window.addEventListener("beforeprint", () => {
       this.cursor = null;
       this.fit();

@@ -1,6 +1,6 @@
 // Tables of rows that can be sorted, searched and unfolded.
 
-// Names of more letters may be broken anywhere, so that they leave room for the figures beside them.
+// Longer names may be broken anywhere, to leave room for the figures beside them.
 const LONG_NAME = 14;
 
 // A column: {key, label, value(row), cell(row) -> node or text, number, optional}. `optional`
@@ -31,14 +31,14 @@ class List {
     return [column.number ? "number" : "", column.optional ? "optional" : "", column.key].filter(Boolean).join(" ");
   }
 
-  // The same column again: the other way round. Numbers begin with the largest.
+  // A second click on a column reverses the order. Numbers begin with the largest.
   sortBy(column) {
     this.ascending = this.sort === column.key ? !this.ascending : !column.number;
     this.sort = column.key;
     this.update();
   }
 
-  // Keeps the rows for which `accepts` holds.
+  // Keeps the rows that `accepts` returns true for.
   filter(accepts) {
     this.visible = this.rows.filter(accepts);
     this.shown = this.page;

@@ -1,4 +1,4 @@
-// The data of the page, by name instead of by position.
+// The data of the page as objects with named members.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 
@@ -11,7 +11,7 @@ const TIMES = [
 ];
 
 const hasHbm = data.problem.device !== "cpu";
-const mainTier = hasHbm ? 0 : 1;  // that tables fill first
+const mainTier = hasHbm ? 0 : 1;  // the tier that tables fill first
 const mainTierName = hasHbm ? "HBM" : "memory";
 
 function formatRating(rating) {

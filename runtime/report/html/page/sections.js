@@ -1,4 +1,4 @@
-// The sections of the page, each made of the data; null where it has nothing to say.
+// The sections of the page. Each function returns null if its section would be empty.
 
 function section(id, title, ...content) {
   return element("section", { id, "aria-labelledby": id + "-title" }, element("h2", { id: id + "-title" }, title), content);
@@ -52,7 +52,7 @@ function failureSection() {
     element("p", { class: "note" }, "Error ", element("code", {}, type), reason ? [", reason ", element("code", {}, reason)] : []));
 }
 
-// What tables need at the least beside what ranks have.
+// The least memory that tables need beside the memory that ranks have.
 function needsSection() {
   const { needs } = data;
   if (!needs) return null;
@@ -121,7 +121,7 @@ function ranksSection() {
 
 const MEMORY_LEGEND = [["aside", "Set aside"], ["held", "Tables"], ["room", "Free"]];
 
-// Accepts texts that hold every word; "rank:3" wants a shard on rank 3.
+// Accepts tables whose text contains every word; "rank:3" requires a shard on rank 3.
 function searchable(list, textOf, hint) {
   const input = element("input", { type: "search", placeholder: hint, "aria-label": "Search tables", oninput: () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);

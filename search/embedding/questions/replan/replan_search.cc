@@ -15,9 +15,9 @@
 namespace shardwright::embedding {
 namespace {
 
-// Descents choose their steps as if moves cost so many times their weight.
-constexpr double kDearer[] = {1, 10, 1000};
-// Descents from the best plan are repeated while they help, at most so often.
+// Each descent multiplies the weight of moved bytes by one of these when it chooses steps.
+constexpr double kWeightFactors[] = {1, 10, 1000};
+// Descents from the best plan are repeated while they help, at most this often.
 constexpr int kMostRounds = 4;
 
 bool only_lacks_memory(const Evaluation& evaluation) {
@@ -67,27 +67,27 @@ ReplanSearch::ReplanSearch(std::shared_ptr<const Problem> problem,
   keep_old_plan();
 }
 
-// Tables keep their old places if these still exist; the others are placed one by one, the largest
+// Tables keep their old places if these still exist. The others are placed one by one, the largest
 // first.
 void ReplanSearch::keep_old_plan() {
   const std::vector<TableOptions> tables = options_by_table(*space_);
   std::vector<Assignment> assignments(tables.size());
   PlanLoads loads(*problem_, available_);
-  std::vector<std::size_t> homeless;
+  std::vector<std::size_t> displaced;
   for (std::size_t i = 0; i < tables.size(); ++i) {
     assignments[i] = old_.assignment(tables[i].table);
     if (assignments[i].option == nullptr) {
-      homeless.push_back(i);
+      displaced.push_back(i);
       continue;
     }
     loads.add(assignments[i]);
     kept_in_space_ = kept_in_space_ && old_.in_space(tables[i].table);
   }
   rate_old_places(assignments);
-  std::stable_sort(homeless.begin(), homeless.end(), [&](std::size_t a, std::size_t b) {
+  std::stable_sort(displaced.begin(), displaced.end(), [&](std::size_t a, std::size_t b) {
     return num_elements(*problem_, tables[a].table) > num_elements(*problem_, tables[b].table);
   });
-  for (const std::size_t i : homeless) {
+  for (const std::size_t i : displaced) {
     const auto place = place_anew(*problem_, available_, tables[i].options, loads);
     if (!place) return;
     assignments[i] = *place;
@@ -173,10 +173,10 @@ void ReplanSearch::descend_to(const std::vector<Plan>& found) {
   const Plan first = incumbent_.best()->plan;
   std::vector<Plan> ends = found;
   ends.push_back(first);
-  for (const double dearer : kDearer) {
-    descend(first, *kept_, dearer, incumbent_);
+  for (const double weight_factor : kWeightFactors) {
+    descend(first, *kept_, weight_factor, incumbent_);
     for (const Plan& end : ends)
-      descend(*kept_, end, dearer, incumbent_);
+      descend(*kept_, end, weight_factor, incumbent_);
   }
   for (int round = 0; round < kMostRounds; ++round) {
     const double before = incumbent_.best()->cost;

@@ -45,7 +45,7 @@ class ReplanSearch {
   // breaks no rule but memory.
   bool can_start() const { return kept_ && kept_in_space_ && kept_lacks_only_memory_; }
 
-  // Takes a plan that the planner found on its way.
+  // Considers a plan that the planner has found so far.
   void consider(const Plan& plan);
 
   // Searches between the old plan kept, the best plan so far and `found`, the planner's answer.
@@ -56,7 +56,7 @@ class ReplanSearch {
   // counted as a whole plan.
   PlanCopies copies() const;
 
-  // What changes on the way from the old plan to `plan`.
+  // What changes from the old plan to `plan`.
   Migration migration(const std::optional<Plan>& plan) const;
 
  private:
@@ -76,7 +76,8 @@ class ReplanSearch {
   OldPlan old_;
   ReplanGoal goal_;
   BlendIncumbent incumbent_;
-  // Keeps the options of kept_ and of all its edits alive. It grows; plans hold it and do not look.
+  // Keeps the options of kept_ and of all its edits alive. The list grows; plans hold it but never
+  // read it.
   std::shared_ptr<Owners> owners_ = std::make_shared<Owners>();
   std::optional<Plan> kept_;
   PlanCopies copies_;

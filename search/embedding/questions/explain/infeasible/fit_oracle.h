@@ -1,4 +1,4 @@
-// Answers whether a problem has a plan: by proof if possible, otherwise by planning.
+// Answers whether a problem has a plan: by a proof if there is one, otherwise by planning.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ enum class Effort : std::uint8_t {
   kFull,   // as the caller's options say
 };
 
-// Proves what memory proves and hands everything else to a planner.
+// Proves that a problem has no plan if its memory shows it, and asks a planner otherwise.
 // Thread safety: one thread at a time.
 class FitOracle {
  public:
@@ -52,7 +52,7 @@ class FitOracle {
   // its rating if it fits; `why` if it is impossible.
   using Planner = std::function<void(Effort effort, Fit& fit)>;
 
-  // `quick_is_full`: the planner ignores how much effort it is given.
+  // `quick_is_full`: the planner ignores the effort and always searches fully.
   FitOracle(Planner planner, bool quick_is_full, std::stop_token stop);
 
   // Uses the options and costs of `space` if it is given: for problems that differ in memory alone.

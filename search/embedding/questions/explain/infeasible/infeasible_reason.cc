@@ -27,7 +27,7 @@ Kind kind_of(MemoryShortage::Kind kind) {
   return Kind::kPacking;
 }
 
-// What the reservation sets aside on rank 0, as a machine of ample memory shows it.
+// What the reservation sets aside on rank 0, computed on a machine with enough memory.
 InfeasibleReason negative_reservation(const Problem& problem) {
   constexpr std::int64_t kAmple = std::int64_t{1} << 61;  // over all ranks
   constexpr std::int64_t kMostOfRank = std::int64_t{1} << 50;
@@ -55,7 +55,7 @@ std::vector<TableId> tables_to_narrow(const Fit& present, FitOracle& oracle) {
   const Problem& problem = *present.problem;
   if (present.shortage && !present.shortage->tables.empty()) {
     const std::vector<TableId>& tables = present.shortage->tables;
-    // Without the other tables their inputs go, too, and these may be what takes the memory.
+    // Without the other tables their inputs are gone, too, and those may be what takes the memory.
     if (oracle.ask(only_tables(problem.spec(), tables), Effort::kProof).impossible()) return tables;
   }
   std::vector<TableId> all;
@@ -64,7 +64,8 @@ std::vector<TableId> tables_to_narrow(const Fit& present, FitOracle& oracle) {
   return all;
 }
 
-// Says what the tables of the set lack of what the whole problem's reservation leaves.
+// Says what the tables of the set lack if the memory is what the whole problem's reservation
+// leaves.
 void examine_set(const Fit& present, FitOracle& oracle, InfeasibleReason& reason) {
   const ProblemSpec& spec = present.problem->spec();
   const Fit alone = oracle.ask(only_tables(spec, reason.tables), Effort::kProof);
@@ -73,7 +74,7 @@ void examine_set(const Fit& present, FitOracle& oracle, InfeasibleReason& reason
     reason.owner = alone.search_space;
   }
   if (reason.shortage) {
-    // The smaller problem numbers its tables by itself.
+    // The smaller problem has table numbers of its own.
     for (TableId& id : reason.shortage->tables)
       id = reason.tables[id.index()];
     reason.kind = kind_of(reason.shortage->kind);

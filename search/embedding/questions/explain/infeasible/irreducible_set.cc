@@ -12,13 +12,12 @@
 namespace shardwright::embedding {
 namespace {
 
-// In larger sets a table is first exchanged in the plan that is known, which is cheaper than
-// planning.
+// In larger sets a table is first exchanged in a known plan, which is cheaper than planning.
 constexpr std::size_t kMostPlanned = 24;
 // In larger sets tables are not left out of the proof one by one: each costs a proof of the rest.
 constexpr std::size_t kMostProved = 400;
-// Full searches without a result, after which the set stays as it is.
-constexpr int kMostVainSearches = 6;
+// After this many full searches without a result the set stays as it is.
+constexpr int kMostFailedSearches = 6;
 // Passes over the set in compat mode.
 constexpr int kMostRounds = 3;
 
@@ -124,8 +123,8 @@ class SetFinder {
     return !oracle_.stopped();
   }
 
-  // Returns false if too many searches found nothing. Compat mode may miss plans of fewer tables,
-  // so the tables that are left are tested again.
+  // Returns false if too many searches found nothing. Compat mode may miss a plan although it finds
+  // one for more tables, so it tests the remaining tables again.
   bool leave_out_the_rest() {
     for (int round = 0; round < kMostRounds; ++round) {
       const std::size_t before = set_.size();
@@ -144,7 +143,7 @@ class SetFinder {
       if (exchange(rest)) continue;
       Fit fit = ask(rest, quick());
       if (!fit.fits() && !fit.impossible() && !oracle_.quick_is_full()) {
-        if (oracle_.stopped() || ++vain > kMostVainSearches) return false;
+        if (oracle_.stopped() || ++vain > kMostFailedSearches) return false;
         fit = ask(rest, Effort::kFull);
       }
       if (!fit.fits()) set_ = rest;

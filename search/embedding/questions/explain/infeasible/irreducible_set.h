@@ -1,4 +1,4 @@
-// Narrows tables that do not fit together to a set that cannot be narrowed further.
+// Narrows tables that do not fit together to a set that needs every one of its tables.
 #pragma once
 
 #include <vector>

@@ -29,7 +29,7 @@ class RemedyFinder {
 
   Remedies run() {
     if (is_given_by_rank(problem_))
-      found_.in_vain.push_back({Remedy::Kind::kRanks, VainRemedy::Reason::kRanksDiffer});
+      found_.in_vain.push_back({Remedy::Kind::kRanks, FailedRemedy::Reason::kRanksDiffer});
     for (const SteppedChange& change : stepped_changes(problem_)) {
       if (oracle_.stopped()) return std::move(found_);
       step_through(change);
@@ -49,7 +49,7 @@ class RemedyFinder {
     if (!found) {
       found_.in_vain.push_back(
           {change.kind,
-           search.stopped() ? VainRemedy::Reason::kStopped : VainRemedy::Reason::kNotEnough,
+           search.stopped() ? FailedRemedy::Reason::kStopped : FailedRemedy::Reason::kNotEnough,
            change.value(change.most), change.each_rank_adds});
       return;
     }
@@ -85,7 +85,7 @@ class RemedyFinder {
       found_.remedies.push_back(std::move(remedy));
     }
     if (listed > 0) return;
-    VainRemedy vain{Remedy::Kind::kConstraint, VainRemedy::Reason::kNoneSuffices};
+    FailedRemedy vain{Remedy::Kind::kConstraint, FailedRemedy::Reason::kNoneSuffices};
     vain.tried = tried;
     vain.constraints = constraints.size();
     found_.in_vain.push_back(vain);

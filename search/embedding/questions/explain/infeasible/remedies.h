@@ -12,7 +12,7 @@ namespace shardwright::embedding {
 
 struct Remedies {
   std::vector<Remedy> remedies;
-  std::vector<VainRemedy> in_vain;
+  std::vector<FailedRemedy> in_vain;
 };
 
 // `present` is the oracle's answer for the problem as it is, `proved` whether it is proved to have

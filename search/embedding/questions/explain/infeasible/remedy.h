@@ -1,4 +1,4 @@
-// Single changes that make an infeasible problem feasible, and those that were tried in vain.
+// Single changes that make an infeasible problem feasible, and changes that do not.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ struct Remedy {
 const char* to_name(Remedy::Kind kind);
 
 // A kind of change that does not help, and how far it was tried.
-struct VainRemedy {
+struct FailedRemedy {
   enum class Reason : std::uint8_t {
     kRanksDiffer,   // ranks cannot be added: the problem describes them one by one
     kStopped,       // by the deadline or on request

@@ -48,7 +48,7 @@ bool ExcludedOptions::is_known(const SearchSpace& space, const ShardingOption& o
                      [&](const ExcludedOption& excluded) { return same(excluded.option); });
 }
 
-// Shows nothing if an option of the relaxed problem costs more than can be represented.
+// Adds nothing if an option of the relaxed problem costs more than can be represented.
 void ExcludedOptions::add(const SearchSpace& space, bool partition_dropped, Executor& executor) {
   ProblemSpec spec = space.problem().spec();
   for (Table& table : spec.tables) {

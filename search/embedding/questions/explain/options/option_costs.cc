@@ -31,7 +31,7 @@ std::array<double, 5> parts_of(const Perf& perf) {
           perf.bwd_comms.value(), perf.prefetch_compute.value()};
 }
 
-// Puts the options of one table, one after the other, beside all other tables.
+// Tries the options of one table, one after the other, while all other tables stay.
 // Thread safety: one thread at a time.
 class TableExchange {
  public:

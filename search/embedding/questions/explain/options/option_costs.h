@@ -1,4 +1,4 @@
-// What every option of a table costs in a plan in which nothing else changes.
+// What every option of a table costs in a plan if nothing else changes.
 #pragma once
 
 #include <vector>

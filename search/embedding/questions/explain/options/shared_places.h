@@ -17,7 +17,8 @@ class SharedPlaces {
   // For the table at `position` of the plan. O(ranks) per group that names the table.
   SharedPlaces(const Problem& problem, const Plan& plan, std::size_t position);
 
-  // All shards must be within one of these sets; a null set allows every rank. No set, no place.
+  // All shards must be within one of these sets; a null set allows every rank. If there is no set,
+  // the table has no place.
   const std::vector<const RankSet*>& sets() const { return sets_; }
 
   // JSON pointers of the placement rules that leave `option` no place: max_shards if that rule

@@ -1,4 +1,4 @@
-// The cheapest plan that was considered.
+// The incumbent: the cheapest plan considered so far.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace shardwright::embedding {
 
-// Among plans of equal cost (to 1e-9) it is the one that moves least. Keeps references.
+// Among plans of equal cost (to a relative 1e-9) it is the one that moves least. Keeps references.
 // Thread safety: one thread at a time.
 class BlendIncumbent {
  public:
@@ -30,11 +30,11 @@ class BlendIncumbent {
   // What making plans of states copied.
   const PlanCopies& copies() const { return copies_; }
 
-  // Takes a plan that keeps every rule and is better than the best.
+  // Takes the plan if it breaks no rule and is better than the best.
   void consider(const Plan& plan) { take(plan, true); }
-  // The same; the plan is made only if its loads say that it is better.
+  // Does the same, but makes the plan only if its loads say that it is better.
   void consider(const PlanState& state);
-  // Takes a plan that keeps every rule even if the best is better.
+  // Takes the plan if it breaks no rule, even if the best is better.
   void settle(const Plan& plan) { take(plan, false); }
 
  private:

@@ -1,4 +1,4 @@
-// What a new plan costs: its rating, and the bytes that moving to it from the old plan moves.
+// The cost of a new plan: its rating, and the bytes moved from the old plan to it.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace shardwright::embedding {
 
-// How bad a plan is. Compared in the order of the members.
+// The cost of a plan, compared member by member.
 struct PlanCost {
-  std::int64_t excess_bytes = 0;  // that ranks lack; 0 = the plan fits
+  std::int64_t excess_bytes = 0;  // beyond what ranks have; 0 = the plan fits
   double cost = 0;                // rating + weight x GiB moved
   std::int64_t moved_bytes = 0;   // of tables that the old plan has
 };

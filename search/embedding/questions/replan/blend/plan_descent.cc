@@ -10,7 +10,7 @@
 namespace shardwright::embedding {
 namespace {
 
-// Updates of ranks that one descent may take.
+// Updates of ranks that one descent may make.
 constexpr std::size_t kMostDescentUpdates = 5'000'000;
 
 // A shard that may be on any rank.
@@ -52,7 +52,7 @@ Rank worst_rank(const PlanLoads& loads, std::uint32_t world_size) {
   return worst;
 }
 
-// All steps that take something off `rank`.
+// All steps that unload `rank`.
 std::vector<PlanStep> steps_off(const PlanState& state, const PlanCosts& costs, Rank rank,
                                 const Plan& toward) {
   std::vector<PlanStep> steps;
@@ -82,8 +82,9 @@ std::vector<PlanStep> steps_off(const PlanState& state, const PlanCosts& costs, 
 
 }  // namespace
 
-void descend(const Plan& from, const Plan& toward, double dearer, BlendIncumbent& incumbent) {
-  const PlanCosts costs = incumbent.costs().with_weight(incumbent.costs().weight() * dearer);
+void descend(const Plan& from, const Plan& toward, double weight_factor,
+             BlendIncumbent& incumbent) {
+  const PlanCosts costs = incumbent.costs().with_weight(incumbent.costs().weight() * weight_factor);
   const std::uint32_t world = costs.available().world_size();
   PlanState state(from, costs);
   PlanCost now = state.cost();

@@ -6,13 +6,13 @@
 
 namespace shardwright::embedding {
 
-// Steepest descent from `from`: each step is the best one that takes something off the fullest or
-// slowest rank. A step moves a shard to another rank, exchanges two shards, or gives a table its
-// assignment in `toward`. Tables that placement rules name move in the last way only. Considers the
-// plan at the end.
-// Steps are chosen as if moving cost `dearer` times its weight, which leads out of poor optima.
+// Steepest descent from `from`: each step is the best one that unloads the fullest rank or, if none
+// is overfull, the slowest. A step moves a shard to another rank, exchanges two shards, or gives a
+// table its assignment in `toward`. Tables that placement rules name change in the last way only.
+// Considers the plan at the end. Steps are chosen with `weight_factor` times the weight of moved
+// bytes, which leads to other local optima.
 // Precondition: both plans have the same tables in the same order. Cost: at most 5 million updates
 // of ranks.
-void descend(const Plan& from, const Plan& toward, double dearer, BlendIncumbent& incumbent);
+void descend(const Plan& from, const Plan& toward, double weight_factor, BlendIncumbent& incumbent);
 
 }  // namespace shardwright::embedding

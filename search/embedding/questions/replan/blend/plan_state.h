@@ -1,4 +1,4 @@
-// A plan under change: assignments, loads of the ranks and bytes moved, kept up to date together.
+// A plan that changes step by step: its assignments, the loads of the ranks and the bytes moved.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace shardwright::embedding {
 
-// Returns true if both put the same option on the same ranks.
+// Returns true if both have the same option on the same ranks.
 bool is_same(const Assignment& a, const Assignment& b);
 
 // `base` with the assignments of `other` that differ, which it shares with `other`; all others are
@@ -28,7 +28,7 @@ struct TableChange {
   std::uint64_t copied_bytes = 0;  // of ranks that no other plan stores
 };
 
-// Changes of different tables that are made together.
+// Changes of different tables that are made at once.
 using PlanStep = std::vector<TableChange>;
 
 // Thread safety: one thread at a time.
@@ -48,12 +48,12 @@ class PlanState {
   TableChange move_shard(std::size_t position, std::uint32_t shard, Rank rank) const;
   // O(shards).
   void apply(const PlanStep& step);
-  // The step that takes `step` back.
+  // The step that undoes `step`.
   PlanStep inverse(const PlanStep& step) const;
 
   // O(ranks).
   PlanCost cost() const;
-  // The cost after `step`. The state stays as it is, but for rounding.
+  // The cost after `step`. Leaves the state as it was, up to rounding.
   PlanCost cost_after(const PlanStep& step);
 
   // The state as an edit of the plan that it started from. Adds to `copies` what that copied.

@@ -10,7 +10,7 @@
 namespace shardwright::embedding {
 namespace {
 
-// Updates of shards and ranks that a walk may take if it tries all steps every time.
+// Updates of shards and ranks that a walk which tries all steps every time may make.
 constexpr std::size_t kMostUpdates = 30'000'000;
 
 // One step per table, or per set of tables that are kept together, in the order of the plan.

@@ -1,4 +1,4 @@
-// Counts how much of a tensor moves when it is cut and placed anew.
+// Counts how much of a tensor moves when its shards change.
 #pragma once
 
 #include <cstdint>

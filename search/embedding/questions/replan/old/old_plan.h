@@ -1,4 +1,4 @@
-// Holds an old plan against a new problem: which places still exist, and what leaving them moves.
+// Compares an old plan with a new problem: which places still exist, and what leaving them moves.
 #pragma once
 
 #include <cstddef>
@@ -28,9 +28,9 @@ class OldPlan {
 
   // Null for a new table.
   const TablePlace* place(TableId table) const;
-  // The old assignment under the new problem. Its option is null if it does not exist any more: the
-  // option is gone or cut into another number of shards, or a rank is gone or not allowed by the
-  // sharding type or by the table's own placement rules.
+  // The old assignment under the new problem. Its option is null if it no longer exists: the option
+  // is gone or cut into another number of shards, or a rank is gone or not allowed by the sharding
+  // type or by the table's own placement rules.
   const Assignment& assignment(TableId table) const;
   // True if the option belongs to the search space; false if a proposer made it.
   bool in_space(TableId table) const;
