@@ -12,7 +12,7 @@
 #include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/shuffling_executor.h"
 
-namespace shardwright::enumerate_test {
+namespace shardwright::embedding_enumerator_test {
 
 namespace {
 
@@ -230,4 +230,4 @@ TEST_CASE("enumerate: options and errors do not depend on the executor") {
   }
 }
 
-}  // namespace shardwright::enumerate_test
+}  // namespace shardwright::embedding_enumerator_test

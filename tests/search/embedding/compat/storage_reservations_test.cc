@@ -9,7 +9,7 @@
 
 #include "tests/support/embedding/embedding_builders.h"
 
-namespace shardwright::reserve_test {
+namespace shardwright::storage_reservations_test {
 
 namespace {
 
@@ -199,4 +199,4 @@ TEST_CASE(
   CHECK(reserved(cpu)->topology.storage()[0] == bytes(0, 1'999'000));
 }
 
-}  // namespace shardwright::reserve_test
+}  // namespace shardwright::storage_reservations_test
