@@ -256,10 +256,7 @@ std::vector<TableId> top_tables(const Plan& plan, std::size_t world_size, const 
   std::vector<std::pair<double, TableId>> tables;
   for (std::size_t i = 0; i < plan.size(); ++i) {
     const ShardingOption& option = *plan[i].option;
-    if (option.sharding_type == ShardingType::kDataParallel ||
-        option.sharding_type == ShardingType::kRowWise) {
-      continue;
-    }
+    if (option.partition_by() == embedding::PartitionBy::kUniform) continue;
     std::vector<bool> has(world_size);
     for_each_shard(plan[i],
                    [&](Rank rank, const ShardExtent&, const ShardCost&) { has[rank] = true; });

@@ -17,7 +17,9 @@ using embedding::ShardingType;
 
 constexpr std::size_t kStatsRanksWidth = 28;
 
+// By ShardingType, as TorchRec's EmbeddingStats abbreviates them.
 constexpr const char* kShort[kShardingTypes] = {"DP", "TW", "CW", "RW", "TWRW", "TWCW", "GS"};
+static_assert(kShort[kShardingTypes - 1] != nullptr, "a sharding type has no short name");
 
 std::string fixed(double number, int digits) {
   char text[64];

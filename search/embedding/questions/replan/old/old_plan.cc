@@ -37,7 +37,11 @@ std::optional<ShardLayout> cut_before(const Problem& problem, const Table& table
       if (ranks == 0) return std::nullopt;
       break;
     }
-    default:
+    // One shard per table, or per rank of a machine of that size.
+    case ShardingType::kDataParallel:
+    case ShardingType::kTableWise:
+    case ShardingType::kRowWise:
+    case ShardingType::kTableRowWise:
       break;
   }
   TopologySpec machine;
