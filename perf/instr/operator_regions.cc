@@ -40,12 +40,6 @@ using namespace operators;
 const std::string kOperators = "tests/golden/operators/";
 const std::string kPrograms = "tests/golden/programs/";
 
-// Makes the compiler believe that `value` is used.
-template <class T>
-void keep(const T& value) {
-  asm volatile("" : : "g"(&value) : "memory");
-}
-
 Action build_resnet50() {
   const auto graph = std::make_shared<const OpGraph>(require(
       read_op_graph(require(read_file(kOperators + "graphs/resnet50_b128_32x32.json.gz")))));

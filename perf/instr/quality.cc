@@ -1,6 +1,6 @@
 #include "perf/instr/quality.h"
 
-#include "perf/support/search.h"
+#include "perf/support/best_case.h"
 #include "perf/support/workloads.h"
 #include "runtime/embedding/planner.h"
 #include "search/embedding/best/local/annealing_lane.h"
@@ -25,17 +25,14 @@ constexpr std::uint64_t kImproveWork[] = {200'000, 4'000'000};
 
 void measure_improvement(std::vector<Quality>& all) {
   for (const char* const name : kImproved) {
-    const Workload workload = require(load_workload(name));
-    const embedding::Reservation reserved = require(embedding::reserve(*workload.problem));
-    const embedding::OptionPool pool(enumerate_inline(workload));
-    const embedding::ChoiceModel model(pool, reserved.topology);
-    const embedding::SearchContext context(model);
+    const BestCase improved(name);
+    const embedding::SearchContext context(improved.choices);
     for (const std::uint64_t work : kImproveWork) {
       embedding::AnnealingLane stream(context, 1, 0);
       stream.run(work, context.bound(), Budget());
       std::optional<double> rating;
       if (stream.best()) rating = stream.best()->rating;
-      all.push_back({"improve/" + workload.name + "/" + std::to_string(work), rating, 0});
+      all.push_back({"improve/" + improved.workload.name + "/" + std::to_string(work), rating, 0});
     }
   }
 }

@@ -10,13 +10,13 @@
 
 #include "core/embedding/evaluation/evaluate.h"
 #include "core/embedding/ranks_sha1.h"
+#include "perf/instr/best_regions.h"
 #include "perf/instr/operator_regions.h"
 #include "perf/support/search.h"
 #include "perf/support/workloads.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "runtime/io/embedding/search_space/search_space_json.h"
 #include "runtime/io/file.h"
-#include "search/embedding/best/bound/bound_prover.h"
 #include "search/embedding/compat/estimate/estimate.h"
 
 namespace shardwright::perf {
@@ -29,12 +29,6 @@ using embedding::SearchSpace;
 constexpr std::uint64_t kPlacedShards = 300'000;
 constexpr std::uint64_t kUniformShards = 3'000'000;
 constexpr const char* kAds = "ads_bootstrap_1000t@128";
-
-// Makes the compiler believe that `value` is used.
-template <class T>
-void keep(const T& value) {
-  asm volatile("" : : "g"(&value) : "memory");
-}
 
 // A workload with the results of all stages before exploration.
 struct Prepared {
@@ -88,31 +82,6 @@ std::function<Action()> exploring(const char* name, std::optional<std::uint64_t>
     const auto prepared = std::make_shared<Prepared>(name);
     return [prepared, work_limit] {
       keep(explore_inline(prepared->workload, prepared->space, work_limit));
-    };
-  };
-}
-
-// Proves a bound with the given work against a rating that plans reach.
-std::function<Action()> proving(const char* name, double rating) {
-  return [name, rating]() -> Action {
-    constexpr std::uint64_t kProofWork = 4'000'000;
-    struct Model : Prepared {
-      explicit Model(const char* name)
-          : Prepared(name),
-            reserved(require(embedding::reserve(*workload.problem))),
-            pool(space),
-            choices(pool, reserved.topology) {}
-
-      embedding::Reservation reserved;
-      embedding::OptionPool pool;
-      embedding::ChoiceModel choices;
-    };
-    const auto model = std::make_shared<Model>(name);
-    return [model, rating] {
-      embedding::BoundProver prover(model->choices);
-      Budget budget;
-      prover.run(kProofWork, rating, budget);
-      keep(prover.bound());
     };
   };
 }
@@ -179,15 +148,18 @@ const std::vector<Region>& regions() {
         {"explore_memory_balanced", "case 23: memory-balanced partitioner, 16 ranks",
          exploring("23")},
         {"scaleup", "case 26: caches scaled to the memory", exploring("26")},
-        {"prove_patterns", "case 09: a lower bound, 4,000,000 units of work",
-         proving("09", 9.2211)},
-        {"prove_alike_tables", "612 tables of nine kinds, 128 ranks: the same",
-         proving("nvidia_synth_large@128", 14.07)},
-        {"verify_plan", "case 36: the verifier and the hash of the ranks", verify_plan},
-        {"write_plan_json", "case 36: 100 tables", write_plan_json},
-        {"read_search_space_json", "case 09: 320 options on 16 ranks", read_search_space_json},
-        {"write_search_space_json", "case 09: 320 options on 16 ranks", write_search_space_json},
     };
+    for (Region& region : best_mode_regions())
+      list.push_back(std::move(region));
+    list.insert(
+        list.end(),
+        {
+            {"verify_plan", "case 36: the verifier and the hash of the ranks", verify_plan},
+            {"write_plan_json", "case 36: 100 tables", write_plan_json},
+            {"read_search_space_json", "case 09: 320 options on 16 ranks", read_search_space_json},
+            {"write_search_space_json", "case 09: 320 options on 16 ranks",
+             write_search_space_json},
+        });
     for (Region& region : operator_and_program_regions())
       list.push_back(std::move(region));
     return list;

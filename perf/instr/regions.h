@@ -17,6 +17,12 @@ struct Region {
   std::function<Action()> prepare;
 };
 
+// Makes the compiler believe that `value` is used.
+template <class T>
+void keep(const T& value) {
+  asm volatile("" : : "g"(&value) : "memory");
+}
+
 // In the order of a planning run.
 const std::vector<Region>& regions();
 

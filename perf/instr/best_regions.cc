@@ -1,0 +1,106 @@
+#include "perf/instr/best_regions.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "perf/support/best_case.h"
+#include "search/embedding/best/best_search.h"
+
+namespace shardwright::perf {
+namespace {
+
+using embedding::AnnealingLane;
+using embedding::BestSearch;
+using embedding::NeighbourhoodLane;
+using embedding::SearchContext;
+
+constexpr std::uint64_t kProofWork = 4'000'000;
+constexpr std::uint64_t kLaneWork = 1'000'000;
+constexpr std::uint64_t kRoundsWork = 1'500'000;
+
+struct LaneCase : BestCase {
+  explicit LaneCase(const std::string& name) : BestCase(name), context(choices) {}
+
+  SearchContext context;
+};
+
+// Proves a bound with the given work against a rating that plans reach.
+std::function<Action()> proving(const char* name, double rating) {
+  return [name, rating]() -> Action {
+    const auto prepared = std::make_shared<const BestCase>(name);
+    return [prepared, rating] {
+      embedding::BoundProver prover(prepared->choices);
+      Budget budget;
+      prover.run(kProofWork, rating, budget);
+      keep(prover.bound());
+    };
+  };
+}
+
+Action set_up_search() {
+  const auto prepared = std::make_shared<const BestCase>("40");
+  return [prepared] { keep(SearchContext(prepared->choices).bound()); };
+}
+
+// From a first allocation on.
+std::function<Action()> annealing(const char* name) {
+  return [name]() -> Action {
+    const auto prepared = std::make_shared<const LaneCase>(name);
+    return [prepared] {
+      AnnealingLane lane(prepared->context, 1, 0);
+      lane.run(kLaneWork, prepared->context.bound(), Budget());
+      keep(lane.best());
+    };
+  };
+}
+
+// From a plan that annealing has found.
+std::function<Action()> solving_neighbourhoods(const char* name) {
+  return [name]() -> Action {
+    const auto prepared = std::make_shared<const LaneCase>(name);
+    AnnealingLane annealed(prepared->context, 1, 0);
+    annealed.run(kLaneWork, prepared->context.bound(), Budget());
+    const embedding::RatedAllocation& best = *annealed.best();
+    embedding::PlanCopies copies;
+    const embedding::RatedPlan start{to_plan(prepared->choices, best.allocation, copies),
+                                     best.rating, best.peak_hbm_bytes};
+    return [prepared, start] {
+      NeighbourhoodLane lane(prepared->context, 1);
+      lane.offer(start);
+      lane.run(kLaneWork, prepared->context.bound(), Budget());
+      keep(lane.best());
+    };
+  };
+}
+
+// All lanes and the exchange between them.
+Action run_rounds() {
+  const auto prepared = std::make_shared<const BestCase>("36");
+  return [prepared] {
+    BestSearch search(prepared->choices, 1, true);
+    InlineExecutor executor;
+    Budget budget(kRoundsWork, {});
+    explore(search, executor, budget);
+    keep(search.best());
+  };
+}
+
+}  // namespace
+
+std::vector<Region> best_mode_regions() {
+  return {
+      {"prove_patterns", "case 09: a lower bound, 4,000,000 units of work", proving("09", 9.2211)},
+      {"prove_alike_tables", "612 tables of nine kinds, 128 ranks: the same",
+       proving("nvidia_synth_large@128", 14.07)},
+      {"best_context", "case 40: 500 tables, 16 ranks: prices of memory and a first bound",
+       set_up_search},
+      {"anneal", "case 36: 100 tables, 16 ranks, 1,000,000 units of work", annealing("36")},
+      {"anneal_many_ranks", "case 42: 1,000 tables, 128 ranks, the same", annealing("42")},
+      {"solve_neighbourhoods", "case 36: from an annealed plan, 1,000,000 units of work",
+       solving_neighbourhoods("36")},
+      {"best_rounds", "case 36: all lanes and the proof, 1,500,000 units of work", run_rounds},
+  };
+}
+
+}  // namespace shardwright::perf
