@@ -24,7 +24,7 @@ bool may_have_place(const PlacementRules& rules, const Topology& topology,
                     const ShardingOption& option);
 
 // Returns true if `a` can stand wherever `b` stands and uses no more load and memory: it has the
-// same form and no shard is dearer, or it is a single shard that is no dearer than some shard of
+// same form and no shard costs more, or it is a single shard that costs no more than some shard of
 // `b`. Placement rules are ignored.
 bool replaces(const ShardingOption& a, const ShardingOption& b, const Topology& topology,
               PerfModel model);

@@ -16,7 +16,7 @@ namespace {
 // A deeper tree is refused: following it could exhaust the stack.
 constexpr std::size_t kMaxDepth = 10'000;
 
-// Walks the tree and keeps the options of the node at hand.
+// Walks the tree and keeps the options of the current node.
 // Thread safety: one thread at a time.
 class TreeChecker {
  public:

@@ -40,7 +40,7 @@ class RankPricing {
   struct Label {
     ShardSet shards;
     double reduced_value = 0;
-    std::uint32_t copies = 0;  // tables held of the item class at hand
+    std::uint32_t copies = 0;  // tables held of the current item class
   };
   // The most that the classes still to come can add to a label. If the label uses no more than
   // `free_below`, all they can add fits.

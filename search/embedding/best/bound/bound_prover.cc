@@ -135,7 +135,7 @@ bool BoundProver::divide_node(const FractionalPlan& plan) {
   return true;
 }
 
-// If no tree proves the target while all hosts count as equal, telling them apart may help.
+// If no tree proves the target while all hosts count as equal, distinguishing them may help.
 void BoundProver::give_up_target() {
   if (target_ <= rating_) {
     if (targets_.is_branching() && !hosts_are_separate() &&

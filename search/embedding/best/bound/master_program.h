@@ -14,10 +14,10 @@
 
 namespace shardwright::embedding {
 
-// Minimises the common excess of ranks used over ranks there are, such that every table takes one
-// choice in all and the patterns hold all shards of the choices taken. The relaxation is feasible
-// when the excess is 0. Columns are the patterns known so far; a pattern improves the program if
-// its value exceeds the dual value of its rank class.
+// Minimises the common excess of ranks used over ranks there are, such that the choices of every
+// table sum to one and the patterns hold all shards of the choices taken. The relaxation is
+// feasible when the excess is 0. Columns are the patterns known so far; a pattern improves the
+// program if its value exceeds the dual value of its rank class.
 // Thread safety: one thread at a time. Refers to its arguments.
 class MasterProgram {
  public:

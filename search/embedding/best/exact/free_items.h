@@ -1,4 +1,4 @@
-// What a subproblem places anew, in the order in which the tree decides it.
+// The items that a subproblem places again, in the order in which the tree decides them.
 #pragma once
 
 #include <array>

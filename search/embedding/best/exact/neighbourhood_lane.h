@@ -16,8 +16,8 @@
 namespace shardwright::embedding {
 
 // Large-neighbourhood search: some shards of the busiest rank and of a few others, with or without
-// the choices of their tables, are placed anew by branch and bound. Before that, and while there is
-// no allocation to begin with, the whole model is tried the same way with more and more work,
+// the choices of their tables, are placed again by branch and bound. Before that, and while there
+// is no allocation to begin with, the whole model is tried the same way with more and more work,
 // unless it has too many tables. The same seed, offers and work give the same result.
 // Source: Shaw 1998, "Using constraint programming and local search methods to solve vehicle
 // routing problems".

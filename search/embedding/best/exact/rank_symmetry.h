@@ -18,8 +18,9 @@ class RankSymmetry {
   explicit RankSymmetry(const RankLoads& loads);
 
   // For a subproblem that places these choices on ranks of the window and, if a choice is on all
-  // ranks, on the others as well. `ruled`: placement rules tell ranks apart, so there are no twins.
-  // `hosts_apart`: single shards must stay on their host, so ranks of different hosts are no twins.
+  // ranks, on the others as well. `ruled`: placement rules distinguish ranks, so there are no
+  // twins. `hosts_apart`: single shards must stay on their host, so ranks of different hosts are no
+  // twins.
   void begin(std::span<const Rank> window, std::span<const std::uint32_t> choices, bool ruled,
              bool hosts_apart);
 

@@ -11,8 +11,8 @@ namespace {
 constexpr double kTinyTarget = 1e-300;  // keeps quotients finite
 constexpr double kTinyGain = 1e-12;     // a temperature must not be zero
 
-// The key of a lane's random sequence. Odd factors with random bits keep the keys of neighbouring
-// seeds and lanes apart.
+// The key of a lane's random sequence. Odd factors with random bits make the keys of neighbouring
+// seeds and lanes differ.
 std::uint64_t key_of(std::uint64_t seed, std::uint32_t lane) {
   constexpr std::uint64_t kSeedFactor = 0x9e3779b97f4a7c15ULL;
   constexpr std::uint64_t kLaneFactor = 0xd1342543de82ef95ULL;

@@ -33,7 +33,7 @@ class EvenPlacer {
   struct Block {
     RankLoad least;         // of what its ranks hold; the largest capacity
     double scale = 0;       // the least
-    double least_rise = 0;  // for the shard at hand
+    double least_rise = 0;  // for the current shard
   };
 
   Rank first_of(std::size_t block) const { return static_cast<Rank>(block * block_size_); }

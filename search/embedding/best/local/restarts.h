@@ -10,7 +10,7 @@
 
 namespace shardwright::embedding {
 
-// Three ways to a new allocation: the first one of all, choices anew where memory is scarce, and
+// Three ways to a new allocation: the first one of the lane, new choices if memory is scarce, and
 // choices for a target far below the best rating.
 // Thread safety: one thread at a time. Refers to everything that it is given.
 class Restarts {

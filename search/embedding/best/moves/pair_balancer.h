@@ -1,4 +1,4 @@
-// Divides the shards of two ranks anew, as evenly as possible.
+// Divides the shards of two ranks again, as evenly as possible.
 #pragma once
 
 #include <bit>

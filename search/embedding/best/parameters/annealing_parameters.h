@@ -114,7 +114,7 @@ struct RestartParameters {
   double memory_weight = 1000;         // halved, doubled: 0
   double rule_weight = 1000;           // halved, doubled: 0
   double mendable_memory_weight = 10;  // halved, doubled: 0
-  // One round in this many continues from the allocation at hand instead of the best one.
+  // One round in this many continues from the current allocation instead of the best one.
   std::uint32_t keep_current_one_in = 8;  // halved -0.011 %, doubled -0.004 %
 
   // Where memory is scarce and the rating is between these factors of the bound, every
@@ -147,7 +147,7 @@ struct RestartParameters {
   std::uint64_t work_per_choice = 10;  // halved, doubled: 0
 };
 
-// Pair balancing: the shards of two ranks are divided anew, as evenly as possible.
+// Pair balancing: the shards of two ranks are divided again, as evenly as possible.
 // Thread safety: a value.
 struct BalanceParameters {
   // Subsets of each half of the shards that are enumerated; a power of two, at most 2^15. Its

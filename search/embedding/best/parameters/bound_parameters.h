@@ -143,8 +143,8 @@ struct BoundParameters {
   // If the master program would have more rows than this, only the aggregate bound is used: a
   // larger program takes longer to solve than a whole search.
   std::size_t max_master_rows = 6'000;
-  // When the rating has fallen by this part, the aggregate bound is computed anew: choices that
-  // were possible may now be excluded.
+  // When the rating has fallen by this part, the aggregate bound is computed again: more choices
+  // may be excluded.
   double rating_fall = 1e-3;
 
   RankClassParameters classes;

@@ -19,8 +19,8 @@ struct ConstructParameters {
   // Choices that are on all ranks change what fits beside them: choose_below() repeats its choice
   // until both agree, at most this often.
   int most_agreement_rounds = 8;  // halved, doubled: 0
-  // Bisection steps of the price of memory in every such round. The price only has to be right to
-  // the digit that tells two choices of a table apart.
+  // Bisection steps of the price of memory in every such round. The price only has to be precise
+  // enough to rank the choices of a table.
   int price_steps = 12;  // halved, doubled: 0
 };
 

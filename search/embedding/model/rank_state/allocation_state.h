@@ -52,7 +52,7 @@ class AllocationState : public RankLoads {
   void clear();
   // Replaces the allocation. Precondition: `allocation` is complete.
   void assign(const Allocation& allocation);
-  // Sums all ranks anew, so that rounding errors of changes do not accumulate.
+  // Sums all ranks again, so that rounding errors of changes do not accumulate.
   void recompute();
 
   // Records where shards are. Precondition: the loads were changed accordingly and kept.

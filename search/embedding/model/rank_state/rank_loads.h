@@ -89,7 +89,7 @@ class RankLoads {
   }
 
  protected:
-  // To sum all ranks anew: clear_ranks(), then fill() shard by shard, then end_filling(), which
+  // To sum all ranks again: clear_ranks(), then fill() shard by shard, then end_filling(), which
   // computes the energies. Nothing of it is tentative.
   void clear_ranks();
   void fill(Rank rank, const ShardUse& use);

@@ -16,7 +16,7 @@ struct Label {
   Resources use;
   double value = 0;
   std::uint32_t last = 0;    // its last item, an index into the search's trail; 0 = none
-  std::uint32_t copies = 0;  // of the item class at hand
+  std::uint32_t copies = 0;  // of the current item class
 };
 
 // Bounds the value that a label can still reach, by Lagrangian relaxations at several multipliers,
@@ -44,8 +44,8 @@ class CompletionBound {
   // The use as it counts: everything still to come fits if no more is used than `free_use`.
   Resources counted_use(const Resources& use) const { return componentwise_max(use, free_use_); }
   const Resources& free_use() const { return free_use_; }
-  // Returns true if the label can be completed to more than `value`, `copies_ahead` of the class at
-  // hand included.
+  // Returns true if the label can be completed to more than `value`, including `copies_ahead`
+  // copies of the current class.
   bool can_exceed(const Label& label, std::uint32_t copies_ahead, double value) const {
     const Resources use = counted_use(label.use);
     return std::all_of(relaxations_.begin(), relaxations_.end(), [&](const Relaxation& own) {
@@ -61,7 +61,7 @@ class CompletionBound {
     std::vector<double> best_values;  // reduced values by class, of all its copies
     double max_value = 0;             // of a pattern
     double rest = 0;                  // capacity and the classes still to come
-    double copy_ahead = 0;            // one more copy of the class at hand
+    double copy_ahead = 0;            // one more copy of the current class
   };
 
   const Knapsack* knapsack_ = nullptr;

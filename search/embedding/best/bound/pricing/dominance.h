@@ -25,7 +25,7 @@ class ParetoFront {
 };
 
 // Removes dominated labels: another label is worth no less, uses no more of any resource and has no
-// more copies of the class at hand. Labels are visited by rising load, so load is no worse. The
+// more copies of the current class. Labels are visited by rising load, so load is no worse. The
 // Pareto front then finds dominating labels that differ in HBM and value only; a few labels kept
 // last are compared in all resources.
 // Source: Nemhauser, Ullmann, "Discrete Dynamic Programming and Capital Allocation" (1969).

@@ -64,7 +64,7 @@ class MultiplierSearch {
     return largest;
   }
 
-  // Returns the least multiplier of the resource at which the chosen items fit, beside the other
+  // Returns the least multiplier of the resource at which the chosen items fit, given the other
   // multipliers.
   double bisect(double CapacityMultipliers::*multiplier, double Resources::*resource,
                 CapacityMultipliers trial) {
@@ -81,7 +81,7 @@ class MultiplierSearch {
     return high;
   }
 
-  // Sets the best multiplier of load beside the others and returns the relaxation's value.
+  // Sets the best multiplier of load, given the others, and returns the relaxation's value.
   double minimise_over_load(CapacityMultipliers& multipliers) {
     multipliers.load = bisect(&CapacityMultipliers::load, &Resources::load, multipliers);
     return relaxed(multipliers).value;
