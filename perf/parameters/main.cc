@@ -8,10 +8,11 @@
 #include <nlohmann/json.hpp>
 
 #include "perf/parameters/best_parameter_list.h"
+#include "perf/parameters/proof_cases.h"
+#include "perf/parameters/proof_parameter_list.h"
 #include "perf/parameters/solver_cases.h"
 #include "perf/parameters/solver_parameter_list.h"
-#include "perf/support/search.h"
-#include "perf/support/workloads.h"
+#include "perf/support/best_case.h"
 #include "search/embedding/best/best_search.h"
 
 namespace {
@@ -51,13 +52,10 @@ ordered_json rating_of(const embedding::ChoiceModel& model, std::uint64_t seed, 
 
 ordered_json measure(const std::string& name, const Request& request,
                      const embedding::BestParameters& parameters) {
-  const Workload workload = require(load_workload(name));
-  const embedding::Reservation reserved = require(embedding::reserve(*workload.problem));
-  const embedding::OptionPool pool(enumerate_inline(workload));
-  const embedding::ChoiceModel model(pool, reserved.topology);
+  const BestCase planned(name);
   ordered_json ratings;
   for (std::uint64_t seed = 1; seed <= request.seeds; ++seed)
-    ratings.push_back(rating_of(model, seed, request.work, parameters));
+    ratings.push_back(rating_of(planned.choices, seed, request.work, parameters));
   return ratings;
 }
 
@@ -72,6 +70,16 @@ ordered_json measure(const std::string& name, const Request& request,
                         {"work", outcome.work}});
   }
   return outcomes;
+}
+
+// A proof draws no random numbers, so every seed would give the same.
+ordered_json measure(const std::string& name, const Request& request,
+                     const embedding::BoundParameters& parameters) {
+  const ProofOutcome outcome = prove_case(name, request.work, parameters);
+  return ordered_json::array({{{"proved", outcome.proved},
+                               {"accepted", outcome.accepted},
+                               {"gap", outcome.gap},
+                               {"work", outcome.work}}});
 }
 
 template <class Root>
@@ -104,8 +112,9 @@ int main(int argc, char** argv) {
   CLI::App app("Runs searches with fixed work and parameters other than the defaults");
   Request request;
   std::string domain = "embedding";
-  app.add_option("--domain", domain, "embedding: best mode; operators: the solver")
-      ->check(CLI::IsMember({"embedding", "operators"}));
+  app.add_option("--domain", domain,
+                 "embedding: best mode; proof: its lower bound; operators: the solver")
+      ->check(CLI::IsMember({"embedding", "proof", "operators"}));
   app.add_flag("--list", request.only_list, "Print every parameter with its default");
   app.add_option("--case", request.cases, "Cases or files to plan or solve");
   app.add_option("--scale", request.scaled, "Parameters to multiply by --factor");
@@ -114,5 +123,6 @@ int main(int argc, char** argv) {
   app.add_option("--work", request.work, "Work limit of each search");
   CLI11_PARSE(app, argc, argv);
   if (domain == "embedding") return answer(request, best_parameters());
+  if (domain == "proof") return answer(request, proof_parameters());
   return answer(request, solver_parameters());
 }

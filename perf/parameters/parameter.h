@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "search/embedding/best/parameters/bound_parameters.h"
+
 namespace shardwright::perf {
 
 // One number, or one array of numbers, in a struct `Root` of parameters.
@@ -39,6 +41,14 @@ void scale_value(T& value, Kind kind, double factor) {
   }
 }
 
+// Factors on multipliers, which must not be negative.
+inline void scale_value(embedding::KnapsackParameters::Scale& value, Kind kind, double factor) {
+  for (double* const part : {&value.load, &value.hbm}) {
+    scale_value(*part, kind, factor);
+    *part = std::max(0.0, *part);
+  }
+}
+
 template <class T, std::size_t size>
 void scale_value(std::array<T, size>& values, Kind kind, double factor) {
   for (T& value : values)
@@ -50,10 +60,16 @@ void print_value(std::ostream& out, const T& value) {
   out << value;
 }
 
+inline void print_value(std::ostream& out, const embedding::KnapsackParameters::Scale& value) {
+  out << value.load << " and " << value.hbm;
+}
+
 template <class T, std::size_t size>
 void print_value(std::ostream& out, const std::array<T, size>& values) {
-  for (std::size_t i = 0; i < size; ++i)
-    out << (i == 0 ? "" : ", ") << values[i];
+  for (std::size_t i = 0; i < size; ++i) {
+    out << (i == 0 ? "" : ", ");
+    print_value(out, values[i]);
+  }
 }
 
 // Adds the members of one struct of parameters to a list.

@@ -25,14 +25,16 @@ MEMBER = re.compile(r"^  [\w:<>, ]+? (\w+)(?: = [^;]+|\{[^;]*\});", re.MULTILINE
 
 EXAMPLES = """examples:
   perf/parameters/run.py                                 every parameter of best mode; prints a Markdown table
+  perf/parameters/run.py --domain proof                  every parameter of best mode's proof
   perf/parameters/run.py --domain operators              every parameter of the operators' solver
   perf/parameters/run.py --only moves. --only balance.   the parameters of two groups
   perf/parameters/run.py --case 36 --case 41 --work 20000000
   perf/parameters/run.py --domain operators --case my_instance.json --only arms.
   perf/parameters/run.py --update                        writes the table into perf/parameters/README.md
 
-A change is the geometric mean, over cases and seeds, of the rating (embedding), or of the cost or the work until the
-proof (operators), relative to that of the defaults; + is worse. The worst and the best case follow. Searches that find
+A change is the geometric mean, over cases and seeds, of the rating (embedding), of the work until the rating is proved
+optimal or the gap that is left (proof), or of the cost or the work until the proof (operators), relative to that of the
+defaults; + is worse. The worst and the best case follow. Searches that find
 or prove something on one side only are counted separately.
 Build first: cmake --build build/perf --target perf_parameters"""
 
@@ -46,20 +48,20 @@ class Change:
     def add(self, case: str, old: float, new: float) -> None:
         self.logs.setdefault(case, []).append(math.log(new / old))
 
-    def text(self) -> str:
+    def text(self, digits: int = 3) -> str:
         """Empty if nothing changed."""
         by_case = {case: sum(logs) / len(logs) for case, logs in self.logs.items()}
         if not any(by_case.values()):
             return ""
         worst = max(by_case, key=by_case.get)
         best = min(by_case, key=by_case.get)
-        extremes = [f"{case}: {percent(by_case[case])}" for case, sign in ((worst, 1), (best, -1))
+        extremes = [f"{case}: {percent(by_case[case], digits)}" for case, sign in ((worst, 1), (best, -1))
                     if sign * by_case[case] > 0]
-        return f"{percent(sum(by_case.values()) / len(by_case))} ({', '.join(extremes)})"
+        return f"{percent(sum(by_case.values()) / len(by_case), digits)} ({', '.join(extremes)})"
 
 
-def percent(log: float) -> str:
-    return f"{100 * math.expm1(log):+.3f} %"
+def percent(log: float, digits: int = 3) -> str:
+    return f"{100 * math.expm1(log):+.{digits}f} %"
 
 
 def counted(count: int, what: str) -> list[str]:
@@ -97,6 +99,25 @@ def outcome_change(before: dict, after: dict) -> str:
     return "; ".join(parts) or "0"
 
 
+def proof_change(before: dict, after: dict) -> str:
+    """Compares the work of finished proofs and the gaps of the others."""
+    work, gap, lost, won, refused = Change(), Change(), [], [], []
+    for case, outcomes in before.items():
+        for old, new in zip(outcomes, after[case]):
+            if not new["accepted"]:
+                refused.append(case)
+            if old["proved"] and new["proved"]:
+                work.add(case, old["work"], new["work"])
+            elif old["proved"] or new["proved"]:
+                (lost if old["proved"] else won).append(case)
+            else:
+                gap.add(case, old["gap"], new["gap"])
+    parts = [f"{name} {change.text(1)}" for name, change in (("work", work), ("gap", gap)) if change.text()]
+    parts += [f"{', '.join(cases)} {what}" for cases, what in
+              ((lost, "no longer proved"), (won, "proved too"), (refused, "refused by the check")) if cases]
+    return "; ".join(parts) or "0"
+
+
 @dataclass(frozen=True)
 class Domain:
     """What is measured, and where its parameters are declared."""
@@ -108,6 +129,7 @@ class Domain:
     headers: tuple[Path, ...]
     listing: str  # the file that must name every member of the headers
     compare: Callable[[dict, dict], str]
+    is_random: bool = True  # seeds matter
 
     @property
     def marks(self) -> tuple[str, str]:
@@ -118,14 +140,21 @@ class Domain:
         return {name for header in self.headers for name in MEMBER.findall(header.read_text(encoding="utf-8"))}
 
 
+BOUND_PARAMETERS = repository.ROOT / "search/embedding/best/parameters/bound_parameters.h"
+
+
 def headers(folder: str, *others: str) -> tuple[Path, ...]:
     return (*sorted((repository.ROOT / folder).glob("*_parameters.h")), *(repository.ROOT / other for other in others))
 
 
 DOMAINS = {domain.name: domain for domain in (
     Domain("embedding", ("09", "20", "23", "29", "31", "36", "40"), 3_000_000, 3,
-           headers("search/embedding/best/parameters", "search/embedding/model/context/pricing_parameters.h"),
+           tuple(header for header in headers("search/embedding/best/parameters",
+                                              "search/embedding/model/context/pricing_parameters.h")
+                 if header != BOUND_PARAMETERS),
            "best_parameter_list.cc", rating_change),
+    Domain("proof", ("05", "09", "16", "20", "22", "23", "30", "31", "36"), 40_000_000, 1, (BOUND_PARAMETERS,),
+           "proof_parameter_list.cc", proof_change, is_random=False),
     Domain("operators", ("resnet", "narrow", "wide", "dense", "sparse", "large"), 200_000_000, 2,
            headers("search/operators/solve/parameters"), "solver_parameter_list.cc", outcome_change))}
 
@@ -155,7 +184,7 @@ def table(options: argparse.Namespace) -> str:
     domain = DOMAINS[options.domain]
     driver = repository.program("parameters", options.build)
     cases, work = options.case or domain.cases, options.work or domain.work
-    seeds = options.seeds or domain.seeds
+    seeds = (options.seeds or domain.seeds) if domain.is_random else 1
     fixed = [f"--domain={domain.name}", *(f"--case={case}" for case in cases), f"--work={work}"]
     common = [*fixed, f"--seeds={seeds}"]
     known = ask(driver, f"--domain={domain.name}", "--list")
@@ -171,9 +200,11 @@ def table(options: argparse.Namespace) -> str:
     with ThreadPoolExecutor(options.jobs) as pool:
         after = dict(zip(runs, pool.map(
             lambda run: ask(driver, *common, f"--scale={run[0]}", f"--factor={run[1]}"), runs)))
-    lines = [f"Cases {', '.join(cases)}; {seeds} seeds; {work:,} units of work each.", "",
+    drawn = f" {seeds} seeds;" if domain.is_random else ""
+    lines = [f"Cases {', '.join(cases)};{drawn} {work:,} units of work each.", "",
              "| parameter | default | halved | doubled |", "|---|---|---|---|"]
-    lines.append(f"| nothing, other seeds | | {domain.compare(before, other_seeds)} | |")
+    if domain.is_random:
+        lines.append(f"| nothing, other seeds | | {domain.compare(before, other_seeds)} | |")
     for parameter in parameters:
         halved, doubled = (domain.compare(before, after[parameter["name"], factor]) for factor in FACTORS)
         lines.append(f"| {parameter['name']} | {parameter['value']} | {halved} | {doubled} |")

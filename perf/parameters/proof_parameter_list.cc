@@ -1,0 +1,105 @@
+#include "perf/parameters/proof_parameter_list.h"
+
+namespace shardwright::perf {
+namespace {
+
+using embedding::BoundParameters;
+
+template <class Own>
+using Group = ParameterGroup<BoundParameters, Own>;
+
+void add_whole(std::vector<ProofParameter>& all) {
+  using Own = embedding::BoundParameters;
+  const Group<Own> group(all, "proof", [](BoundParameters& root) -> Own& { return root; });
+  group.add("optimality_gap", &Own::optimality_gap);
+  group.add("max_master_rows", &Own::max_master_rows);
+  group.add("rating_fall", &Own::rating_fall);
+}
+
+void add_rank_classes(std::vector<ProofParameter>& all) {
+  using Own = embedding::RankClassParameters;
+  const Group<Own> group(all, "rank_classes",
+                         [](BoundParameters& root) -> Own& { return root.classes; });
+  group.add("max_kinds", &Own::max_kinds);
+  group.add("max_classes", &Own::max_classes);
+  group.add("max_hosts", &Own::max_hosts);
+  group.add("load_difference", &Own::load_difference);
+}
+
+void add_aggregate(std::vector<ProofParameter>& all) {
+  using Own = embedding::AggregateParameters;
+  const Group<Own> group(all, "aggregate",
+                         [](BoundParameters& root) -> Own& { return root.aggregate; });
+  group.add("max_rounds", &Own::max_rounds);
+  group.add("gap", &Own::gap);
+  group.add("max_multiplier", &Own::max_multiplier);
+}
+
+void add_knapsack(std::vector<ProofParameter>& all) {
+  using Own = embedding::KnapsackParameters;
+  const Group<Own> group(all, "knapsack",
+                         [](BoundParameters& root) -> Own& { return root.pricing; });
+  group.add("beam_width", &Own::beam_width);
+  group.add("max_labels_of_first_half", &Own::max_labels_of_first_half);
+  group.add("max_labels", &Own::max_labels);
+  group.add("rounding_units", &Own::rounding_units);
+  group.add("good_enough", &Own::good_enough);
+  group.add("max_easy_steps", &Own::max_easy_steps);
+  group.add("max_comparisons", &Own::max_comparisons);
+  group.add("multiplier_bisections", &Own::multiplier_bisections);
+  group.add("hbm_sections", &Own::hbm_sections);
+  group.add("pairs_per_step", &Own::pairs_per_step);
+  group.add("other_relaxations", &Own::other_relaxations, Kind::kRatio);
+}
+
+void add_columns(std::vector<ProofParameter>& all) {
+  using Own = embedding::ColumnGenerationParameters;
+  const Group<Own> group(all, "columns",
+                         [](BoundParameters& root) -> Own& { return root.columns; });
+  group.add("margin", &Own::margin);
+  group.add("feasible_excess", &Own::feasible_excess);
+  group.add("min_relative_gain", &Own::min_relative_gain);
+  group.add("min_gain", &Own::min_gain);
+  group.add("pivot_steps", &Own::pivot_steps);
+  group.add("max_pivot_size_steps", &Own::max_pivot_size_steps);
+  group.add("min_share", &Own::min_share);
+}
+
+void add_branching(std::vector<ProofParameter>& all) {
+  using Own = embedding::BranchingParameters;
+  const Group<Own> group(all, "branching",
+                         [](BoundParameters& root) -> Own& { return root.branching; });
+  group.add("min_width", &Own::min_width);
+  group.add("min_share", &Own::min_share);
+  group.add("whole_width", &Own::whole_width);
+}
+
+void add_bound_targets(std::vector<ProofParameter>& all) {
+  using Own = embedding::BoundTargetParameters;
+  const Group<Own> group(all, "bound_targets",
+                         [](BoundParameters& root) -> Own& { return root.targets; });
+  group.add("root_step", &Own::root_step);
+  group.add("tree_step", &Own::tree_step);
+  group.add("goal_in_gap", &Own::goal_in_gap);
+  group.add("root_work", &Own::root_work);
+  group.add("root_work_growth", &Own::root_work_growth, Kind::kRatio);
+  group.add("max_root_work", &Own::max_root_work);
+  group.add("node_work", &Own::node_work);
+  group.add("max_nodes", &Own::max_nodes);
+}
+
+}  // namespace
+
+std::vector<ProofParameter> proof_parameters() {
+  std::vector<ProofParameter> all;
+  add_whole(all);
+  add_rank_classes(all);
+  add_aggregate(all);
+  add_knapsack(all);
+  add_columns(all);
+  add_branching(all);
+  add_bound_targets(all);
+  return all;
+}
+
+}  // namespace shardwright::perf

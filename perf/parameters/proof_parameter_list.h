@@ -1,0 +1,16 @@
+// Every parameter of best mode's proof by name.
+#pragma once
+
+#include <vector>
+
+#include "perf/parameters/parameter.h"
+#include "search/embedding/best/parameters/bound_parameters.h"
+
+namespace shardwright::perf {
+
+using ProofParameter = Parameter<embedding::BoundParameters>;
+
+// Names are group.member, as in search/embedding/best/parameters/bound_parameters.h.
+std::vector<ProofParameter> proof_parameters();
+
+}  // namespace shardwright::perf
