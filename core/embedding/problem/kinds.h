@@ -41,8 +41,10 @@ enum class ComputeKernel : std::uint8_t {
   kDramVirtualTable,
 };
 
-// How a partitioner places the shards of an option: each shard on any device, all shards on one
-// host, shard i on rank i, or row-wise within each of several hosts.
+// Where a partitioner may place the shards of an option. kDevice: each on any rank. kHost: all on
+// one host, of which table_row_wise fills every rank in order and table_column_wise picks ranks.
+// kUniform: shard i on rank i, of all ranks. kMultiHost: on several hosts, each filled in rank
+// order.
 enum class PartitionBy : std::uint8_t { kDevice, kHost, kUniform, kMultiHost };
 
 enum class DataType : std::uint8_t {

@@ -85,8 +85,9 @@ struct PlanStats {
   std::vector<HbmLevel> peak_hbm;
   double reserved_hbm_fraction = 0;
   embedding::Storage dense_storage, kjt_storage;  // per rank
-  // The tables that are on every slowest (fullest) rank, without row-wise and data-parallel ones,
-  // the most expensive first, at most five. Empty if one rank has all shards.
+  // The tables that are on every slowest (fullest) rank, the most expensive first, at most five.
+  // Uniform options (PartitionBy::kUniform) are left out, as they are on every rank. Empty if one
+  // rank has all shards.
   std::vector<embedding::TableId> slowest_tables, fullest_tables;
 };
 

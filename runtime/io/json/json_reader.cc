@@ -71,7 +71,7 @@ std::optional<JsonValue> ObjectReader::take(std::string_view key) {
 }
 
 void ObjectReader::keep(Status status) {
-  // Later errors may only follow from the missing member, so finish() reports the missing one.
+  // After a missing key, errors may only follow from it: see finish().
   if (status_.ok() && missing_.ok()) status_ = std::move(status);
 }
 

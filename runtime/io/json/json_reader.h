@@ -118,8 +118,10 @@ class ObjectReader {
   ObjectReader& ignore(std::initializer_list<std::string_view> keys);
   ObjectReader& ignore(std::span<const std::string_view> keys);
 
-  // Returns the first error of a member, else an error for an unknown key, else one for a missing
-  // key, else success. Unknown comes before missing because it may be the missing key misspelt.
+  // Returns success, or one error, the first that exists of these: an error of a member that was
+  // read before any key was found missing; the first unknown key, which may be the missing one
+  // misspelt; the first missing key. Errors of members that are read after a missing key are
+  // dropped, because they may only follow from it.
   Status finish();
 
  private:

@@ -58,7 +58,7 @@ class BestSearch {
     return prover_ ? &prover_->certificate() : nullptr;
   }
   const std::vector<ImprovementStep>& steps() const { return steps_; }
-  // What the plans copied that lanes handed to each other.
+  // What was copied to make the plans that lanes hand to each other.
   const PlanCopies& copies() const { return copies_; }
 
  private:

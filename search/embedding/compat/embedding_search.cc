@@ -68,8 +68,8 @@ bool EmbeddingSearch::synchronize(std::size_t slot, Budget& budget) {
   return true;
 }
 
-// Takes in the candidates up to one after which the proposer stops or, if later ones are worth
-// nothing without it, one that was interrupted. Returns how many it took in.
+// Takes in candidates in order. Ends after the one at which the proposer stops and, if every
+// outcome is needed, before the first one without an outcome. Returns how many it took in.
 std::size_t EmbeddingSearch::take_in(CandidateBatch& batch, Budget& budget) {
   best_.index = BestCandidate::kNone;
   lowest_failed_.index = BestCandidate::kNone;
@@ -80,8 +80,8 @@ std::size_t EmbeddingSearch::take_in(CandidateBatch& batch, Budget& budget) {
     if (candidate.is_new && candidate.done) count(batch, i, budget);
     const ProposalOutcome* const outcome = source_.cache().outcome(candidate.entry);
     if (outcome == nullptr) {
-      // The best so far may come later, and then those before it were not rated. Only a trace and
-      // proposers need outcomes without gaps.
+      // The search was interrupted before this one was evaluated. Workers may have evaluated later
+      // ones, and the best of those still counts. Only a trace and proposers must have no gap.
       has_gap_ = needs_ratings_;
       if (has_gap_) break;
       continue;

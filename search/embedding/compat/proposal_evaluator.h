@@ -90,8 +90,8 @@ class ProposalEvaluator {
     serial_ = 0;
   }
 
-  // What this worker has seen itself is newer than what was taken in when the batch was proposed.
-  // Later batches do not count: this one is taken in before them, whoever evaluates it when.
+  // This worker may know a better rating than the batch did when it was proposed. It counts only if
+  // it comes from this or an earlier batch, so the answer does not depend on timing.
   double rating_to_beat(const CandidateBatch& batch) const {
     const bool is_earlier = seen_serial_ <= batch.serial;
     return is_earlier ? std::min(batch.rating_to_beat, seen_rating_) : batch.rating_to_beat;

@@ -149,8 +149,8 @@ bool is_at(const AllocationState& state, std::size_t table, const Allocation& re
   return true;
 }
 
-// Returns every table and shard that may return, once. Returns true if any did: each makes room for
-// others, so another pass may succeed.
+// Moves every table and shard that may go back to its reference place there, in one pass. Returns
+// true if any moved: that may make room for others, so another pass is worth trying.
 bool return_some(AllocationState& state, const Allocation& reference, std::int64_t peak) {
   bool any = false;
   const std::span<const RankLoad> ranks = state.ranks();

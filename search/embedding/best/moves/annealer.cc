@@ -73,14 +73,14 @@ double Annealer::least_load(std::uint32_t choice) const {
 
 void Annealer::try_choice(std::uint32_t table, double most) {
   const std::uint32_t choice = choices_.draw(table, random_);
-  const double gained = placer_.take_away(table);
+  const double rise = placer_.take_away(table);
   // The slope refuses most choices on all ranks before any rank is read.
   if (state_->model().choices()[choice].reach == Reach::kAllRanks &&
-      gained + state_->slope() * least_load(choice) > most) {
+      rise + state_->slope() * least_load(choice) > most) {
     return state_->take_back();
   }
   const Window window = new_window(table, choice);
-  chain_.finish(gained + chain_.begin_with(table, choice, window), most);
+  chain_.finish(rise + chain_.begin_with(table, choice, window), most);
 }
 
 void Annealer::try_unit(std::uint32_t table, double most) {
@@ -103,8 +103,8 @@ void Annealer::try_shift(std::uint32_t slot, double most) {
   const Rank target = sampler_.draw_target(at.use, window_of(at));
   placer_.spend(2);
   if (target == at.rank) return;
-  const double gained = state_->remove(at.rank, at.use) + state_->add(target, at.use);
-  if (gained > most) return state_->take_back();
+  const double rise = state_->remove(at.rank, at.use) + state_->add(target, at.use);
+  if (rise > most) return state_->take_back();
   state_->keep();
   state_->note_rank(slot, target);
 }
@@ -122,16 +122,16 @@ void Annealer::try_swap(std::uint32_t slot, double most) {
   if (other_reach == Reach::kHost && target / local != at.rank / local) return;
   placer_.spend(2);
   const Rank from = at.rank;
-  double gained = 0;
+  double rise = 0;
   if (at.use.table == ShardUse::kUnruled && other.use.table == ShardUse::kUnruled) {
     const ShardUse moved{at.use.load - other.use.load, at.use.hbm_bytes - other.use.hbm_bytes,
                          at.use.ddr_bytes - other.use.ddr_bytes};
-    gained = state_->remove(from, moved) + state_->add(target, moved);
+    rise = state_->remove(from, moved) + state_->add(target, moved);
   } else {
-    gained = state_->remove(from, at.use) + state_->remove(target, other.use);
-    gained += state_->add(target, at.use) + state_->add(from, other.use);
+    rise = state_->remove(from, at.use) + state_->remove(target, other.use);
+    rise += state_->add(target, at.use) + state_->add(from, other.use);
   }
-  if (gained > most) return state_->take_back();
+  if (rise > most) return state_->take_back();
   state_->keep();
   state_->note_rank(slot, target);
   state_->note_rank(other_slot, from);
@@ -147,12 +147,12 @@ void Annealer::try_ejection(std::uint32_t slot, double most) {
   const std::uint32_t ejected_slot = there[random_.below(there.size())];
   const Slot& ejected = state_->slot(ejected_slot);
   if (state_->reach(ejected.table) == Reach::kWholeHosts) return;
-  double gained = state_->remove(at.rank, at.use) + state_->add(target, at.use) +
-                  state_->remove(target, ejected.use);
+  double rise = state_->remove(at.rank, at.use) + state_->add(target, at.use) +
+                state_->remove(target, ejected.use);
   const Rank next = sampler_.draw_target(ejected.use, window_of(ejected));
-  gained += state_->add(next, ejected.use);
+  rise += state_->add(next, ejected.use);
   placer_.spend(kWork);
-  if (gained > most) return state_->take_back();
+  if (rise > most) return state_->take_back();
   state_->keep();
   state_->note_rank(slot, target);
   state_->note_rank(ejected_slot, next);

@@ -38,37 +38,37 @@ double EjectionChain::begin_with_block(std::uint32_t table, std::uint32_t slot, 
   length_ = 1;
   for (std::uint32_t k = 0; k < shards; ++k)
     links_[0].ranks.push_back(state_->slot(first_of_table + k).rank);
-  double gained = 0;
+  double rise = 0;
   for (std::uint32_t k = 0; k < local; ++k) {
     const Slot& at = state_->slot(first + k);
     links_[0].ranks[first - first_of_table + k] = target + k;
-    gained += state_->remove(at.rank, at.use) + state_->add(target + k, at.use);
+    rise += state_->remove(at.rank, at.use) + state_->add(target + k, at.use);
   }
   placer_->spend(2 * local);
-  return gained;
+  return rise;
 }
 
 double EjectionChain::append(std::uint32_t table, std::uint32_t choice) {
   Replacement& link = links_[length_++];
   link.table = table;
   link.choice = choice;
-  const double gained = placer_->take_away(table);
+  const double rise = placer_->take_away(table);
   const Window window = placer_->own_window(table);
-  return gained + placer_->place(choice, sampler_->breadth(), link.ranks, window);
+  return rise + placer_->place(choice, sampler_->breadth(), link.ranks, window);
 }
 
 double EjectionChain::append_unit(std::uint32_t table, std::uint32_t choice) {
   const TableUnits& units = state_->context().units();
   const TableUnits::Unit& unit = units.units()[units.unit_of(table)];
   const std::size_t begin = length_;
-  double gained = 0;
+  double rise = 0;
   for (const std::uint32_t member : unit.tables) {
-    gained += placer_->take_away(member);
+    rise += placer_->take_away(member);
     links_[length_].table = member;
     links_[length_++].choice = member == table ? choice : state_->choice(member);
   }
   const std::uint32_t tries = random_->coin() ? 1 : parameters_->unit_tries;
-  return gained +
+  return rise +
          placer_->place_unit({links_.data() + begin, length_ - begin}, tries, sampler_->breadth());
 }
 
@@ -103,27 +103,27 @@ bool EjectionChain::has_unit_of(std::uint32_t table) const {
                      [&](const Replacement& link) { return units.unit_of(link.table) == unit; });
 }
 
-double EjectionChain::eject(double gained, double most) {
+double EjectionChain::eject(double rise, double most) {
   const bool is_long = random_->one_in(parameters_->long_chain_one_in);
   const std::size_t longest = length_ + (is_long ? parameters_->longest_chain - 1 : 1);
-  if (gained <= most) return gained;
+  if (rise <= most) return rise;
   const Rank rank = rank_to_relieve();
-  while (gained > most && length_ < std::min(longest, links_.size())) {
+  while (rise > most && length_ < std::min(longest, links_.size())) {
     std::uint32_t other = 0;
     if (!draw_table_on(rank, other)) break;
     const bool bonded = state_->context().units().bond(other) != Bond::kNone;
     if (bonded && random_->coin() && !has_unit_of(other)) {
-      gained += append_unit(other, state_->choice(other));
+      rise += append_unit(other, state_->choice(other));
     } else {
-      gained += append(other, choices_->draw(other, *random_));
+      rise += append(other, choices_->draw(other, *random_));
     }
   }
-  return gained;
+  return rise;
 }
 
-void EjectionChain::finish(double gained, double most) {
-  gained = eject(gained, most);
-  if (gained > most) return state_->take_back();
+void EjectionChain::finish(double rise, double most) {
+  rise = eject(rise, most);
+  if (rise > most) return state_->take_back();
   state_->keep();
   for (const Replacement& link : links())
     state_->note_choice(link.table, link.choice, link.ranks);

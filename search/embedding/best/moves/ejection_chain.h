@@ -23,7 +23,7 @@ class EjectionChain {
                 RankSampler& sampler, const ConsideredChoices& choices,
                 const MoveParameters& parameters);
 
-  // Each begins a chain and returns the energy gained so far.
+  // Each begins a chain and returns by how much the energy has risen so far.
   // Precondition of begin_with(): the table was taken away.
   double begin_with(std::uint32_t table, std::uint32_t choice, Window window);
   // The table, with this choice, and all tables bonded to it move as one.
@@ -32,12 +32,12 @@ class EjectionChain {
   // whose first rank is `target`.
   double begin_with_block(std::uint32_t table, std::uint32_t slot, Rank target);
 
-  // Ejects further tables until no more than `most` is gained or the chain is at its longest, then
-  // keeps the chain if no more than `most` is gained.
-  void finish(double gained, double most);
+  // The energy has risen by `rise` so far. Ejects further tables until it has risen by at most
+  // `most` or the chain is at its longest. Keeps the chain only if the rise is at most `most`.
+  void finish(double rise, double most);
 
  private:
-  double eject(double gained, double most);
+  double eject(double rise, double most);
   Rank rank_to_relieve();
   bool draw_table_on(Rank rank, std::uint32_t& table);
   bool has_unit_of(std::uint32_t table) const;

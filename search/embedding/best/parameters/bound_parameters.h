@@ -87,8 +87,8 @@ struct ColumnGenerationParameters {
   // The tables must be worth more than all ranks can hold by this much, relatively, to count as a
   // proof. It must exceed the slack and the rounding of the certificate's check.
   double margin = 1e-7;  // halved, doubled: 0
-  // If the program needs fewer ranks more than there are than this part of them, the relaxation
-  // counts as feasible: the solver's tolerance.
+  // The relaxation counts as feasible if the ranks that it lacks are less than this fraction of all
+  // ranks: the solver's tolerance.
   double feasible_excess = 1e-9;  // halved, doubled: 0
   // A pattern enters the program if its value exceeds the dual value of its class by this much,
   // relatively and absolutely: above the rounding of the dual values, or the same patterns return.

@@ -9,7 +9,7 @@
 
 namespace shardwright::embedding {
 
-// Source of indices and of weights per lookup, 8 bytes. Source: BIGINT_DTYPE,
+// Size of an index, and of a weight, per lookup: 8 bytes. Source: BIGINT_DTYPE,
 // torchrec/distributed/planner/constants.py.
 inline constexpr double kInputDataTypeSize = 8;
 // Source: UVM_CACHING_RATIO and KV_CACHING_RATIO, the same file.

@@ -68,8 +68,16 @@ bool GreedyPerfPartitioner::place(const GroupOrder::Group& group) {
   if (first.partition_by == PartitionBy::kHost) return place_on_host(group);
   // Tables of one dependency must share a host.
   if (order_->next_member(group.first_position) != GroupOrder::kNone) return false;
-  return first.partition_by == PartitionBy::kDevice ? placement_->place_on_devices(first)
-                                                    : placement_->place_on_hosts(first);
+  switch (first.partition_by) {
+    case PartitionBy::kDevice:
+      return placement_->place_on_devices(first);
+    case PartitionBy::kMultiHost:
+      return placement_->place_on_hosts(first);
+    case PartitionBy::kHost:     // handled above
+    case PartitionBy::kUniform:  // in no group: start() places these
+      break;
+  }
+  return false;
 }
 
 bool GreedyPerfPartitioner::place_on_host(const GroupOrder::Group& group) {

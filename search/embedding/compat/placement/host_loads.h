@@ -66,7 +66,8 @@ class HostLoads {
  private:
   DeviceTree tree_;
   std::vector<double> perf_;
-  // Not char: a store through char may alias anything, so the compiler would reload everything.
+  // 32 bits, although a flag would do: a char may alias anything, so after each store to an array
+  // of char the compiler would have to reload all other members.
   std::vector<std::uint32_t> known_;
   std::vector<std::uint32_t> touched_;
 };

@@ -138,7 +138,7 @@ void Placement::build_tree() {
   tree_valid_ = true;
 }
 
-// Marks the devices of a host as changed since the tree was updated.
+// Notes that loads of this host changed, so that the next build_tree() updates its devices.
 void Placement::host_changed(std::uint32_t host) {
   host_loads_.touch(host);
   const bool tree_is_known = tree_valid_ || !changed_hosts_.empty();

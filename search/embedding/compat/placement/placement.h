@@ -50,7 +50,7 @@ class Placement {
 
   // Places shard i of every uniform option of the proposal on rank i, in proposal order.
   bool place_uniform(std::span<const OptionId> proposal);
-  // Places each shard on the device of least (time, rank in host, rank) on which it fits.
+  // Places each shard on the device of least (time, rank in host, host) on which it fits.
   bool place_on_devices(const OptionRow& row);
   // Does the same for plain groups, one after the other. Returns how many fitted.
   std::size_t place_plain(std::span<const GroupOrder::Group> groups);

@@ -30,8 +30,8 @@ class ProposalBatch {
     std::int64_t hbm_bytes = 0;  // over all shards of all options
     std::int64_t ddr_bytes = 0;
     std::uint64_t num_shards = 0;
-    std::uint64_t num_placements =
-        0;  // shards that a partitioner finds a rank for, and one per uniform option
+    // What partitioning costs: one per shard whose rank is chosen, one per uniform option.
+    std::uint64_t num_placements = 0;
   };
 
   explicit ProposalBatch(const OptionPool& pool) : pool_(&pool) {}

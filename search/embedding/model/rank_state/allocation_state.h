@@ -45,7 +45,7 @@ class AllocationState : public RankLoads {
     return std::max(own, Reach::kHost);
   }
 
-  // Removes the table's shards from their ranks, tentatively; returns the energy gained.
+  // Removes the table's shards from their ranks, tentatively; returns the change of the energy.
   double take_away(std::size_t table);
 
   // Empties all ranks and takes every table's choice away.

@@ -29,7 +29,8 @@ class EnergyPlacer {
 
   // Adds the shards of `choice`, tentatively and in shard order. Each goes where it costs least
   // among `breadth` random ranks (or hosts) of the window, or all of them if there are no more.
-  // Sets `ranks`, to none if the choice is on all ranks, and returns the energy gained.
+  // Sets `ranks`, to none if the choice is on all ranks, and returns by how much the energy
+  // rises.
   double place(std::uint32_t choice, std::uint32_t breadth, std::vector<Rank>& ranks,
                Window window);
   // The same for the tables of a unit, with their given choices, on the cheapest of `tries` hosts

@@ -58,22 +58,22 @@ class RankLoads {
   // The least that the energy rises by, per unit of load added on every rank.
   double slope() const { return slope_; }
 
-  // Energy that the rank would gain from this shard.
+  // How much the energy of the rank would rise if it took this shard.
   double gain(Rank rank, const ShardUse& use) const {
     const RankLoad& at = ranks_[rank];
-    const double gained = energy_of(at, at.load + scaled(rank, use.load),
-                                    at.hbm_bytes + use.hbm_bytes, at.ddr_bytes + use.ddr_bytes) -
-                          at.energy;
-    return gained + rule_gain(rank, use);
+    const double rise = energy_of(at, at.load + scaled(rank, use.load),
+                                  at.hbm_bytes + use.hbm_bytes, at.ddr_bytes + use.ddr_bytes) -
+                        at.energy;
+    return rise + rule_gain(rank, use);
   }
-  // The part of that energy that comes from rules that would be broken.
+  // The part of that rise that comes from rules that would be broken.
   double rule_gain(Rank rank, const ShardUse& use) const {
     if (use.table == ShardUse::kUnruled) [[likely]]
       return 0;
     return goal_.rule_weight * rules_.cost(use.table, use.shard, rank);
   }
 
-  // Tentative changes; each returns the energy gained.
+  // Tentative changes; each returns by how much the energy rises, less than 0 if it falls.
   double add(Rank rank, const ShardUse& use) { return change(rank, 1, use); }
   double remove(Rank rank, const ShardUse& use) { return change(rank, -1, use); }
   double add_everywhere(const Choice& choice) { return change_everywhere(1, choice); }

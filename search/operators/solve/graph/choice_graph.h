@@ -12,8 +12,8 @@
 
 namespace shardwright::operators {
 
-// Borrows the instance, which must outlive it. Parallel edges become one arc. Keeps only the time
-// points whose limit can be exceeded while that of no neighbouring one is.
+// Borrows the instance, which must outlive it. Parallel edges become one arc. Drops a time point
+// if its limit cannot be exceeded, or only together with the limit of a neighbouring one.
 // Thread safety: const members may be called from any thread.
 class ChoiceGraph {
  public:

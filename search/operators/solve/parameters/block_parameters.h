@@ -27,8 +27,8 @@ struct BlockPickerParameters {
   // A ball grows next from one of the first so many nodes of its frontier. Some disorder makes the
   // same start give different balls; too much makes chains of them.
   std::size_t frontier_width = 4;
-  // A ball in a small component is filled up from the next nodes in order, up to so many times its
-  // size away.
+  // If the component of a ball is too small to fill it, the ball goes on with the nodes that follow
+  // its first one in order. It looks at most this many times its size ahead.
   std::size_t fill_reach = 8;
   // A block around holders of memory has about so many balls, of at least so many nodes each, and
   // gives up after so many tries per node: holders must be in one block to exchange bytes.

@@ -37,9 +37,10 @@ class PricingProblem {
                  const KnapsackParameters& parameters)
       : parameters_(parameters), knapsack_(rows, rank_class), search_(parameters) {}
 
-  // If no pattern is worth more than `query.at_least`, `max_value` is at least that and the pattern
-  // need not be the best. If an exact search needs too many labels, it is repeated with rounded
-  // resources: `max_value` stays valid, and the pattern may exceed the rank by a little.
+  // Looks only for patterns worth more than `query.at_least`. If there is none, `max_value` may be
+  // as high as `at_least`, and the pattern may be any that fits. If an exact search needs too many
+  // labels, it is repeated with rounded resources: `max_value` stays valid, and the pattern may
+  // exceed the rank by a little.
   PricingAnswer solve(const PricingQuery& query, Budget& budget);
 
  private:
