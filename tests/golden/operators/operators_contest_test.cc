@@ -60,8 +60,10 @@ struct Known {
 
 TEST_CASE("contest: the optima of A, B, G and P are found and proved") {
   if (missing()) return;
-  for (const auto& [letter, optimum] : {std::pair("A", 6548553650.0), std::pair("B", 532843.0),
-                                        std::pair("G", 217039.0), std::pair("P", 651833115436.0)}) {
+  for (const auto& known : {std::pair("A", 6548553650.0), std::pair("B", 532843.0),
+                            std::pair("G", 217039.0), std::pair("P", 651833115436.0)}) {
+    const char* const letter = known.first;
+    const double optimum = known.second;
     CAPTURE(letter);
     const CostInstance instance = instance_of(letter);
     const OperatorProblem problem{LoweredInstance(instance)};

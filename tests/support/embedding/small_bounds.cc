@@ -84,7 +84,9 @@ void add_option(Random& random, SpaceBuilder& builder, std::size_t table, std::u
       {kColumnWise, few()},   {kTableColumnWise, few()},
       {kTableRowWise, local}, {kGridShard, random.below(2) == 0 ? world : local},
       {kRowWise, world},      {kDataParallel, world}};
-  const auto [type, shards] = kinds[random.below(std::size(kinds))];
+  const std::pair<ShardingType, std::uint32_t>& kind = kinds[random.below(std::size(kinds))];
+  const ShardingType type = kind.first;
+  const std::uint32_t shards = kind.second;
   const auto cost = [&](std::uint32_t count) {
     const std::size_t scale = 60 / shards;
     SpaceBuilder::Run run{count, 0.25 * static_cast<double>(1 + random.below(scale)),

@@ -93,8 +93,8 @@ SubproblemProcessor::SubproblemProcessor(const CostInstance& instance, const Bud
 }
 
 double SubproblemProcessor::cutoff(double best) const {
-  constexpr double kRounding = 1e-11;
-  return whole_costs_ && best < kForbidden ? best - 0.5 : best * (1 - kRounding);
+  constexpr double kTolerance = 1e-11;  // of sums of costs that are not whole numbers
+  return whole_costs_ && best < kForbidden ? best - 0.5 : best * (1 - kTolerance);
 }
 
 ProcessedSubproblem SubproblemProcessor::run(Subproblem problem, double best) const {

@@ -6,7 +6,9 @@
 namespace shardwright::embedding {
 namespace {
 
-std::int64_t least_bytes(const TableNeeds& table, MemoryShortage::Tier tier) {
+using Tier = MemoryShortage::Tier;
+
+std::int64_t least_bytes(const TableNeeds& table, Tier tier) {
   std::int64_t least = kMostBytes;
   for (const OptionNeed& need : table.options)
     least = std::min(least, bytes_in(tier, need.total));
@@ -46,7 +48,6 @@ MemoryNeeds::MemoryNeeds(const SearchSpace& space, const Topology& available)
 
 std::optional<MemoryShortage> MemoryNeeds::exceeds(const std::vector<const TableNeeds*>& tables,
                                                    const std::vector<Rank>& ranks) const {
-  using Tier = MemoryShortage::Tier;
   for (const Tier tier : {Tier::kBoth, Tier::kHbm, Tier::kDdr}) {
     std::int64_t needed = 0;
     std::int64_t room = 0;
