@@ -48,7 +48,9 @@ TEST_CASE("program command: compat resharding gives the recorded answer in every
   for (std::size_t i = 0; i < ours.size(); ++i) {
     if (!recorded[i].value("usable", false)) continue;
     CAPTURE(i);
-    for (const auto& [rank, inserted] : recorded[i].at("inserted").items()) {
+    for (const auto& recorded_rank : recorded[i].at("inserted").items()) {
+      const std::string rank = recorded_rank.key();
+      const json& inserted = recorded_rank.value();
       CAPTURE(rank);
       REQUIRE(ours[i].at("inserted").contains(rank));
       CHECK(ours[i]["inserted"][rank] == inserted);

@@ -152,7 +152,8 @@ TEST_CASE("sweep: whatever fits also fits with more memory, and threads change n
   CHECK((one.status == 0) == any);
   for (const auto& [machine, points] : by_memory) {
     json last;
-    for (const auto& [hbm, point] : points) {
+    for (const auto& at : points) {
+      const json& point = at.second;
       CAPTURE(point.dump());
       if (!last.is_null() && last["fits"]) {
         CHECK(point["fits"]);
