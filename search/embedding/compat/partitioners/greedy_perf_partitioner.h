@@ -12,7 +12,8 @@ namespace shardwright::embedding {
 // Places the groups of a proposal in the order that GroupOrder gives, a few groups per step, so
 // that a worker can advance two proposals at once. Walks over the groups and dispatches on where
 // their shards may be. `Placement` (compat/placement) has the state of the ranks, and its
-// place_run() (placement.cc) picks the rank: least time, then rank in host, then host.
+// place_run() (placement.cc) picks the rank: of those on which the shard fits, least time, then
+// rank in host, then host.
 // Source: GreedyPerfPartitioner, torchrec/distributed/planner/partitioners.py (commit a48cef79).
 // Thread safety: none; one per worker.
 class GreedyPerfPartitioner final : public Partitioner {
