@@ -1,5 +1,5 @@
-// The main path of every search: propose candidates, evaluate them in parallel, take in the
-// results.
+// The loop of compat mode, best mode and the operators' local search: propose, evaluate
+// concurrently, take in, feed back.
 #pragma once
 
 #include <concepts>
