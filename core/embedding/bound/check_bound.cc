@@ -13,7 +13,7 @@
 namespace shardwright::embedding {
 namespace {
 
-// A deeper tree is refused: following it could exhaust the stack.
+// A deeper tree is refused: every level keeps the options that a table had above it.
 constexpr std::size_t kMaxDepth = 10'000;
 
 // Walks the tree and keeps the options of the current node.
@@ -24,33 +24,52 @@ class TreeChecker {
       : options_(std::move(options)), nodes_(nodes), work_left_(work_limit) {}
 
   std::optional<std::string> run() {
-    if (!visit(0)) return error_;
+    if (!visit_nodes()) return error_;
     if (next_ != nodes_.size()) return "the tree has nodes that belong to no parent";
     return std::nullopt;
   }
 
  private:
+  // An inner node on the way from the root to the current node.
+  struct Branch {
+    const BoundNode* node;
+    std::vector<OptionDomain> before;  // the options of its table above it
+    bool is_in_second_child = false;
+  };
+
   bool fail(std::string message) {
     error_ = std::move(message);
     return false;
   }
 
-  // Checks the next node in preorder and everything below it.
-  bool visit(std::size_t depth) {
-    if (depth > kMaxDepth) return fail("the tree is too deep");
-    if (next_ >= nodes_.size()) return fail("the tree lacks a node");
-    const BoundNode& node = nodes_[next_++];
-    if (node.is_leaf) return visit_leaf(node);
-    const std::size_t table = node.table.index();
-    if (table >= options_.num_tables()) {
-      return fail("a node branches on a table that does not exist");
+  // Checks the nodes in preorder. Restores the options on the way up.
+  bool visit_nodes() {
+    std::vector<Branch> path;
+    while (descend_to_leaf(path)) {
+      for (; !path.empty() && path.back().is_in_second_child; path.pop_back())
+        options_.set(path.back().node->table.index(), path.back().before);
+      if (path.empty()) return true;
+      Branch& branch = path.back();
+      branch.is_in_second_child = true;
+      if (!restrict_to_child(*branch.node, branch.before, false)) return false;
     }
-    const std::vector<OptionDomain> before = options_.of_table(table);
-    for (const bool is_first : {true, false}) {
-      if (!restrict_to_child(node, before, is_first) || !visit(depth + 1)) return false;
+    return false;
+  }
+
+  // Follows first children from the next node to a leaf, and checks that.
+  bool descend_to_leaf(std::vector<Branch>& path) {
+    for (;;) {
+      if (path.size() > kMaxDepth) return fail("the tree is too deep");
+      if (next_ >= nodes_.size()) return fail("the tree lacks a node");
+      const BoundNode& node = nodes_[next_++];
+      if (node.is_leaf) return visit_leaf(node);
+      const std::size_t table = node.table.index();
+      if (table >= options_.num_tables()) {
+        return fail("a node branches on a table that does not exist");
+      }
+      path.push_back({&node, options_.of_table(table)});
+      if (!restrict_to_child(node, path.back().before, true)) return false;
     }
-    options_.set(table, before);
-    return true;
   }
 
   bool restrict_to_child(const BoundNode& node, const std::vector<OptionDomain>& before,

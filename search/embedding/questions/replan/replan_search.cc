@@ -135,7 +135,9 @@ void ReplanSearch::rate_kept() {
 
 Plan ReplanSearch::edit_of_kept(const Plan& plan) {
   if (!kept_) return plan;
-  if (owners_->back() != plan.owner()) owners_->push_back(plan.owner());
+  // An edit of kept_ has owners_ itself as its owner. A list that holds itself is never freed.
+  const bool is_edit = plan.owner() == owners_;
+  if (!is_edit && owners_->back() != plan.owner()) owners_->push_back(plan.owner());
   return as_edit_of(*kept_, plan, copies_);
 }
 
