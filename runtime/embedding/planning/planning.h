@@ -38,8 +38,8 @@ struct Planning {
   std::shared_ptr<const embedding::Problem> problem;
   PlanOptions options;
   std::shared_ptr<const embedding::SearchSpace> space;  // null until enumerated or given
-  Stopwatch
-      total;  // before the budget, so that a search that a deadline ended took at least as long
+  // Starts before the budget, so that a search that a deadline ended took at least as long.
+  Stopwatch total;
   Budget budget;
   TbbExecutor executor;
   EmbeddingPlanResult result;
