@@ -1,5 +1,5 @@
 # Sourced by the scripts that build: `shardwright_setup` installs on Debian what the build needs and the machine lacks,
-# `shardwright_configure` configures build/release. Both run in the repository's root.
+# `shardwright_configure [PRESET]` configures build/release or what the preset says. Both run in the repository's root.
 
 shardwright_packages=(
   coinor-libclp-dev
@@ -68,5 +68,5 @@ shardwright_configure() {
     export CMAKE_C_COMPILER_LAUNCHER="${CMAKE_C_COMPILER_LAUNCHER-ccache}"
     export CMAKE_CXX_COMPILER_LAUNCHER="${CMAKE_CXX_COMPILER_LAUNCHER-ccache}"
   fi
-  cmake --preset release
+  cmake --preset "${1-release}"
 }

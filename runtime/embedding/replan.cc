@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "runtime/execution/run_limits.h"
-#include "runtime/execution/tbb_executor.h"
+#include "runtime/execution/planning_executor.h"
 #include "search/embedding/compat/embedding_enumerator.h"
 #include "search/embedding/compat/search_parts.h"
 #include "search/embedding/questions/replan/old/old_plan.h"
@@ -69,7 +69,7 @@ Result<EmbeddingPlanResult> replan_embedding(std::shared_ptr<const Problem> prob
   }
   const bool given = search_space != nullptr;
   if (!given) {
-    TbbExecutor executor(options.plan.threads);
+    PlanningExecutor executor(options.plan.threads);
     const embedding::CostModel* const cost_model =
         options.plan.parts == nullptr ? nullptr : options.plan.parts->cost_model.get();
     SHARDWRIGHT_ASSIGN_OR_RETURN(search_space,

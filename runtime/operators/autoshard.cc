@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/execution/tbb_executor.h"
+#include "runtime/execution/planning_executor.h"
 #include "search/operators/autoshard/schedule.h"
 
 namespace shardwright {
@@ -52,7 +52,7 @@ std::vector<Result<AutoshardAnswer>> autoshard(std::span<const Request> requests
   if (requests.size() == 1) {
     answer_range(0, 1);
   } else {
-    TbbExecutor executor(threads);
+    PlanningExecutor executor(threads);
     executor.parallel_for(requests.size(), 1, [&](unsigned, std::size_t begin, std::size_t end) {
       answer_range(begin, end);
     });

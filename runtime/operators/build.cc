@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "runtime/execution/stopwatch.h"
-#include "runtime/execution/tbb_executor.h"
+#include "runtime/execution/planning_executor.h"
 
 namespace shardwright {
 namespace {
@@ -20,7 +20,7 @@ Result<BuiltOperators> build_operators(const operators::OpGraph& graph,
   if (threads < 0 || threads > kMaxThreads) {
     return invalid_input("threads", "the number of threads is not in 0 to 4096");
   }
-  TbbExecutor executor(threads);
+  PlanningExecutor executor(threads);
   const Stopwatch watch;
   BuiltOperators built;
   SHARDWRIGHT_ASSIGN_OR_RETURN(built.costs,

@@ -4,7 +4,7 @@
 
 #include "runtime/execution/run_limits.h"
 #include "runtime/execution/stopwatch.h"
-#include "runtime/execution/tbb_executor.h"
+#include "runtime/execution/planning_executor.h"
 #include "search/budget.h"
 
 namespace shardwright {
@@ -37,7 +37,7 @@ Result<OperatorsResult> solve_operators(const operators::OperatorProblem& proble
   SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(options.threads, options.time_limit_s));
   const Stopwatch watch;
   Budget budget(options.work_limit, options.time_limit_s, options.stop);
-  TbbExecutor executor(options.threads);
+  PlanningExecutor executor(options.threads);
   operators::ProblemSolveOptions solving;
   solving.seed = options.seed;
   if (options.on_progress) {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "runtime/execution/run_limits.h"
-#include "runtime/execution/tbb_executor.h"
+#include "runtime/execution/planning_executor.h"
 #include "search/executor.h"
 
 namespace shardwright {
@@ -25,7 +25,7 @@ Result<program::ReshardResult> reshard_program(const program::Program& program,
     InlineExecutor executor;
     return program::reshard_program(program, options, executor);
   }
-  TbbExecutor executor(threads);
+  PlanningExecutor executor(threads);
   return program::reshard_program(program, options, executor);
 }
 

@@ -9,9 +9,9 @@
 #include "runtime/embedding/explain/fit_planner.h"
 #include "runtime/embedding/explain/infeasible_text.h"
 #include "runtime/embedding/explain/reasons.h"
+#include "runtime/execution/planning_executor.h"
 #include "runtime/execution/run_limits.h"
 #include "runtime/execution/stopwatch.h"
-#include "runtime/execution/tbb_executor.h"
 #include "search/embedding/compat/embedding_enumerator.h"
 #include "search/embedding/questions/explain/infeasible/fit_oracle.h"
 #include "search/embedding/questions/explain/infeasible/remedies.h"
@@ -86,13 +86,12 @@ class Explainer {
   Status plan() {
     FitOracle oracle = make_fit_oracle(options_.plan);
     const Fit present = oracle.ask(explanation_.problem->spec(), Effort::kProof);
+    if (present.impossible()) SHARDWRIGHT_RETURN_IF_ERROR(check_input(present));
     if (!present.impossible() || options_.plan.mode == PlanMode::kCompat) {
       SHARDWRIGHT_ASSIGN_OR_RETURN(
           explanation_.result,
           plan_embedding(explanation_.problem, options_.plan, present.search_space));
       ++explanation_.plannings;
-    } else {
-      SHARDWRIGHT_RETURN_IF_ERROR(check_input(present));
     }
     EmbeddingPlanResult& result = explanation_.result;
     result.mode = options_.plan.mode;
@@ -200,7 +199,7 @@ class Explainer {
 
   const ExplainOptions& options_;
   std::shared_ptr<const SearchSpace> given_;  // null if options are enumerated
-  TbbExecutor executor_;
+  PlanningExecutor executor_;
   Explanation explanation_;
 };
 

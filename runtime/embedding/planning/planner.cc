@@ -9,7 +9,7 @@
 #include "runtime/embedding/planning/planning.h"
 #include "runtime/execution/run_limits.h"
 #include "runtime/execution/stopwatch.h"
-#include "runtime/execution/tbb_executor.h"
+#include "runtime/execution/planning_executor.h"
 #include "search/embedding/compat/embedding_enumerator.h"
 #include "search/embedding/compat/storage_reservations.h"
 #include "search/embedding/model/option_pool.h"
@@ -108,7 +108,7 @@ Result<EmbeddingPlanResult> plan_embedding(std::shared_ptr<const Problem> proble
 
 Result<std::shared_ptr<const SearchSpace>> enumerate_embedding(
     std::shared_ptr<const Problem> problem, const embedding::CostModel* cost_model) {
-  TbbExecutor executor(0);
+  PlanningExecutor executor(0);
   return embedding::enumerate(std::move(problem), executor, {}, cost_model);
 }
 

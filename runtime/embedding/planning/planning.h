@@ -10,7 +10,7 @@
 #include "runtime/embedding/options.h"
 #include "runtime/embedding/result/plan_result.h"
 #include "runtime/execution/stopwatch.h"
-#include "runtime/execution/tbb_executor.h"
+#include "runtime/execution/planning_executor.h"
 #include "search/budget.h"
 #include "search/embedding/compat/search_parts.h"
 
@@ -41,7 +41,7 @@ struct Planning {
   // Starts before the budget, so that a search that a deadline ended took at least as long.
   Stopwatch total;
   Budget budget;
-  TbbExecutor executor;
+  PlanningExecutor executor;
   EmbeddingPlanResult result;
 };
 

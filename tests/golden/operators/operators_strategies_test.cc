@@ -8,7 +8,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "runtime/execution/tbb_executor.h"
+#include "runtime/execution/planning_executor.h"
 #include "runtime/io/file.h"
 #include "runtime/io/operators/op_graph_json.h"
 #include "runtime/io/operators/strategies_json.h"
@@ -141,7 +141,7 @@ TEST_CASE("strategies: any number of workers gives the same strategies") {
   InlineExecutor inline_executor;
   const Graph expected = generate("gpt2_attn", {2, 2}, inline_executor);
   for (const int threads : {1, 2, 4, 8}) {
-    TbbExecutor executor(threads);
+    PlanningExecutor executor(threads);
     for (int round = 0; round < 3; ++round) {
       const Graph made = generate("gpt2_attn", {2, 2}, executor);
       CHECK(made.table->num_specs() == expected.table->num_specs());

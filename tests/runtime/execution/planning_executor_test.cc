@@ -1,4 +1,4 @@
-// The executor on TBB: memory, overlapping stages and exceptions.
+// The executor of the product: memory, overlapping stages and exceptions.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -10,14 +10,14 @@
 #include <stdexcept>
 #include <vector>
 
-#include "runtime/execution/tbb_executor.h"
+#include "runtime/execution/planning_executor.h"
 #include "search/budget.h"
 #include "search/executor.h"
 #include "search/explore.h"
 #include "tests/support/overlapping_domain.h"
 #include "tests/support/sanitized.h"
 
-namespace shardwright::tbb_executor_test {
+namespace shardwright::planning_executor_test {
 namespace {
 
 std::int64_t resident_bytes() {
@@ -29,7 +29,7 @@ std::int64_t resident_bytes() {
 
 void run_executors(int count) {
   for (int i = 0; i < count; ++i) {
-    TbbExecutor executor(2);
+    PlanningExecutor executor(2);
     std::atomic<std::size_t> covered{0};
     executor.parallel_for(
         8, 1, [&](unsigned, std::size_t begin, std::size_t end) { covered += end - begin; });
@@ -37,7 +37,7 @@ void run_executors(int count) {
   }
 }
 
-TEST_CASE("tbb executor: thousands of executors leave no memory behind") {
+TEST_CASE("executor: thousands of executors leave no memory behind") {
   run_executors(500);
   const std::int64_t before = resident_bytes();
   run_executors(2000);
@@ -45,9 +45,9 @@ TEST_CASE("tbb executor: thousands of executors leave no memory behind") {
   if (!test_support::kSanitized) CHECK(resident_bytes() - before < 2 << 20);
 }
 
-TEST_CASE("tbb executor: the next batch is proposed while one is evaluated") {
+TEST_CASE("executor: the next batch is proposed while one is evaluated") {
   for (int repetition = 0; repetition < 20; ++repetition) {
-    TbbExecutor executor(2);
+    PlanningExecutor executor(2);
     test_support::Overlapping domain(false);
     Budget budget;
     CHECK(explore(domain, executor, budget) == StopReason::kFinished);
@@ -56,11 +56,11 @@ TEST_CASE("tbb executor: the next batch is proposed while one is evaluated") {
 }
 
 TEST_CASE(
-    "tbb executor: loops in progress cover each range once, and a worker runs one range at a "
+    "executor: loops in progress cover each range once, and a worker runs one range at a "
     "time") {
   constexpr std::size_t kLoops = 6;
   for (const int threads : {1, 2, 4, 8}) {
-    TbbExecutor executor(threads);
+    PlanningExecutor executor(threads);
     std::vector<std::atomic<int>> visits(kLoops * 1000);
     std::vector<std::atomic<bool>> busy(executor.workers());
     std::atomic<bool> shared = false;
@@ -81,8 +81,8 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("tbb executor: an exception reaches the waiting caller, and a dropped loop ends first") {
-  TbbExecutor executor(2);
+TEST_CASE("executor: an exception reaches the waiting caller, and a dropped loop ends first") {
+  PlanningExecutor executor(2);
   std::atomic<int> running = 0;
   const auto thrower = [](unsigned, std::size_t, std::size_t) { throw std::runtime_error("body"); };
   const auto counter = [&](unsigned, std::size_t, std::size_t) {
@@ -103,4 +103,4 @@ TEST_CASE("tbb executor: an exception reaches the waiting caller, and a dropped 
 }
 
 }  // namespace
-}  // namespace shardwright::tbb_executor_test
+}  // namespace shardwright::planning_executor_test
