@@ -12,11 +12,11 @@ class LinearProgram::Solver {
   Solver() { model.setLogLevel(0); }
 
   void pass_to_clp() {
-    if (!has_rows) {
+    if (!has_rows_) {
       model.resize(static_cast<int>(row_lower.size()), 0);
       for (std::size_t row = 0; row < row_lower.size(); ++row)
         model.setRowBounds(static_cast<int>(row), row_lower[row], row_upper[row]);
-      has_rows = true;
+      has_rows_ = true;
     }
     const auto added = static_cast<int>(costs.size());
     if (added == 0) return;
@@ -41,7 +41,7 @@ class LinearProgram::Solver {
   std::vector<double> values;
 
  private:
-  bool has_rows = false;
+  bool has_rows_ = false;
 };
 
 LinearProgram::LinearProgram() : solver_(std::make_unique<Solver>()) {}

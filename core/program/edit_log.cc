@@ -192,7 +192,7 @@ void EditLog::place(VarId id, MeshId mesh, DimsMapping dims_mapping) {
   Guard guard(*this);
   auto copy = std::make_shared<Variable>(var(id));
   copy->mesh = mesh;
-  copy->dims_mapping = dims_mapping;
+  copy->dims_mapping = std::move(dims_mapping);
   vars_.edit(id.index()).var = std::move(copy);
   record({Edit::Kind::kPlaceVar, {}, {}, id, {}});
   guard.done();

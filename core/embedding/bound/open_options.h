@@ -50,8 +50,8 @@ class OpenOptions {
 
  private:
   std::vector<ClassShards> count_shards_by_class(const ShardingOption& option) const;
-  bool is_possible(OptionId option) const;
-  bool is_replaced(OptionId option, const std::vector<OptionDomain>& options) const;
+  bool is_possible(OptionId id) const;
+  bool is_replaced(OptionId id, const std::vector<OptionDomain>& options) const;
 
   const SearchSpace& space_;
   const Topology& available_;

@@ -28,12 +28,12 @@ struct OpSubject {
     const OpParam* param = find_param(node, "weight");
     return param == nullptr ? nullptr : &param->shape;
   }
-  Error error(const std::string& part, std::string message) const {
+  Error error(const std::string& part, const std::string& message) const {
     return invalid_input(where + part,
                          std::string(to_name(node.kind)) + " \"" + node.name + "\": " + message);
   }
-  Error unsupported(std::string message) const {
-    Error result = error("", std::move(message));
+  Error unsupported(const std::string& message) const {
+    Error result = error("", message);
     result.code = ErrorCode::kUnsupported;
     return result;
   }

@@ -181,6 +181,7 @@ std::optional<bool> Execution::meet(SimulatedRank& own, const Step& step) {
 
 bool Execution::run_collective(const std::vector<SimulatedRank*>& members) {
   std::vector<Array> shared;
+  shared.reserve(members.size());
   for (const SimulatedRank* member : members)
     shared.push_back(*member->tensor);
   for (std::size_t i = 0; i < members.size(); ++i) {
@@ -215,6 +216,7 @@ bool Execution::scatter(SimulatedRank& own, const Step& step, const std::vector<
     return true;
   }
   std::vector<Array> pieces;
+  pieces.reserve(shared.size());
   for (const Array& array : shared)
     pieces.push_back(slice(array, piece));
   own.tensor = concat_all(pieces, static_cast<std::size_t>(step.other_dim));
