@@ -1,0 +1,146 @@
+#include "runtime/cli/command_line.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "core/nearest_name.h"
+#include "core/version.h"
+#include "runtime/cli/embedding/commands.h"
+#include "runtime/cli/operators/operators_commands.h"
+#include "runtime/cli/options/arguments.h"
+#include "runtime/cli/options/exit_code.h"
+#include "runtime/cli/options/output_paths.h"
+#include "runtime/cli/program/program_commands.h"
+#include "runtime/report/text/format.h"
+
+namespace shardwright::cli {
+namespace {
+
+std::string common_footer() {
+  std::string text = "Exit status:";
+  for (const ExitStatus& status : kExitStatuses) {
+    text +=
+        (status.code == kDone ? " " : ", ") + std::to_string(status.code) + " " + status.meaning;
+  }
+  text += ".\nInput files may be compressed with gzip. Sizes are bytes, times milliseconds.\n";
+  return wrap(text, 80, 0);
+}
+
+using Arguments = std::span<char* const>;
+
+// The command line up to the last known subcommand, and what followed it.
+struct Understood {
+  const CLI::App* command;
+  std::string line;  // "shardwright operators solve"
+  Arguments rest;
+};
+
+Understood understand(const CLI::App& app, Arguments arguments) {
+  Understood result{&app, app.get_name(), arguments};
+  for (;;) {
+    const std::vector<const CLI::App*> candidates = result.command->get_subcommands({});
+    const auto next = std::find_if(candidates.begin(), candidates.end(),
+                                   [](const CLI::App* candidate) { return candidate->parsed(); });
+    if (next == candidates.end()) return result;
+    result.command = *next;
+    result.line += " " + result.command->get_name();
+    const auto word =
+        std::find_if(result.rest.begin(), result.rest.end(),
+                     [&](const char* argument) { return argument == result.command->get_name(); });
+    result.rest = {word == result.rest.end() ? word : word + 1, result.rest.end()};
+  }
+}
+
+// The first long option that the command does not know.
+std::optional<std::string> unknown_option_message(const Understood& understood) {
+  std::vector<std::string> known;
+  for (const CLI::Option* option : understood.command->get_options()) {
+    for (const std::string& name : option->get_lnames())
+      known.push_back("--" + name);
+  }
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  for (const std::string_view argument : understood.rest) {
+    const std::string_view name = argument.substr(0, argument.find('='));
+    if (name == "--") return std::nullopt;  // only positional arguments follow
+    if (!name.starts_with("--") || std::find(names.begin(), names.end(), name) != names.end()) {
+      continue;
+    }
+    const std::string_view near = nearest_name(name, names);
+    return "unknown option " + std::string(name) +
+           (near.empty() ? "; see " + understood.line + " --help"
+                         : "; did you mean " + std::string(near) + "?");
+  }
+  return std::nullopt;
+}
+
+// The error of a command that needs a subcommand and got no known one.
+std::string subcommand_message(const Understood& understood) {
+  std::vector<std::string_view> commands;
+  for (const CLI::App* candidate : understood.command->get_subcommands({}))
+    commands.push_back(candidate->get_name());
+  const auto first =
+      std::find_if(understood.rest.begin(), understood.rest.end(),
+                   [](std::string_view argument) { return !argument.starts_with('-'); });
+  if (first == understood.rest.end() || first != understood.rest.begin()) {
+    return unknown_option_message(understood)
+        .value_or(understood.line + " needs a subcommand" + suggestion("", commands));
+  }
+  return "unknown command \"" + std::string(*first) + "\"" + suggestion(*first, commands);
+}
+
+// CLI11's message, with the nearest known command or option.
+std::string usage_message(const CLI::App& app, const CLI::ParseError& error, Arguments arguments) {
+  const Understood understood = understand(app, arguments);
+  if (!understood.command->get_subcommands({}).empty()) return subcommand_message(understood);
+  return unknown_option_message(understood).value_or(error.what());
+}
+
+int run(std::span<char*> arguments) {
+  Action chosen;
+  CLI::App app{"Plans how to shard models across accelerators.", "shardwright"};
+  app.set_version_flag("--version", "shardwright " + std::string(library_version()));
+  app.footer(common_footer());
+  app.require_subcommand(1);
+  add_plan_command(app, chosen);
+  add_replan_command(app, chosen);
+  add_sweep_command(app, chosen);
+  add_verify_command(app, chosen);
+  add_explain_command(app, chosen);
+  add_diff_command(app, chosen);
+  add_enumerate_command(app, chosen);
+  add_operators_command(app, chosen);
+  add_program_command(app, chosen);
+  add_documentation_commands(app, chosen);
+  add_example(app, "shardwright plan my_tables.json --ranks 16 --hbm 80GiB -o plan.json");
+  try {
+    app.parse(static_cast<int>(arguments.size()), arguments.data());
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    const std::string message = usage_message(app, error, arguments.subspan(1));
+    std::fprintf(stderr, "shardwright: %s\n", message.c_str());
+    return kBadInput;
+  }
+  const Status paths = check_output_paths(app);
+  return paths.ok() ? chosen() : fail(paths.error());
+}
+
+}  // namespace
+
+int run_command(std::span<char*> arguments) {
+  try {
+    return run(arguments);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "shardwright: %s\n", error.what());
+    return kCrashed;
+  }
+}
+
+}  // namespace shardwright::cli
