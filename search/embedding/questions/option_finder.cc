@@ -1,5 +1,6 @@
 #include "search/embedding/questions/option_finder.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "search/embedding/compat/estimate/estimate.h"
@@ -9,6 +10,20 @@ namespace {
 
 Error not_found(std::string message) {
   return Error{ErrorCode::kVerificationFailed, std::move(message), ""};
+}
+
+Error not_in_space(const PlanEntry& entry) {
+  return not_found(
+      "table \"" + entry.table + "\": option " + std::string(to_name(entry.sharding_type)) +
+      " with " + std::string(to_name(entry.compute_kernel)) +
+      (entry.load_factor ? " and its load factor" : "") + " is not in the search space");
+}
+
+bool scales_caches(const Problem& problem) {
+  const auto& proposers = problem.spec().proposers;
+  return std::any_of(proposers.begin(), proposers.end(), [](const ProposerSpec& proposer) {
+    return proposer.type == ProposerSpec::Type::kScaleup;
+  });
 }
 
 }  // namespace
@@ -46,7 +61,8 @@ Result<const ShardingOption*> OptionFinder::find_option(const PlanEntry& entry) 
       return option;
     }
   }
-  return remake_option(table, entry);
+  if (scales_caches(space_->problem())) return remake_option(table, entry);
+  return not_in_space(entry);
 }
 
 // Scale-up changes nothing but the cache of a UVM-caching option: it resizes or removes it.
@@ -65,10 +81,7 @@ Result<const ShardingOption*> OptionFinder::remake_option(TableId table, const P
                                  Estimator(space_->problem()).estimate(std::move(changed)));
     return layer_->intern(std::move(changed));
   }
-  return not_found(
-      "table \"" + entry.table + "\": option " + std::string(to_name(entry.sharding_type)) +
-      " with " + std::string(to_name(entry.compute_kernel)) +
-      (entry.load_factor ? " and its load factor" : "") + " is not in the search space");
+  return not_in_space(entry);
 }
 
 }  // namespace shardwright::embedding

@@ -16,10 +16,12 @@ namespace shardwright::replan_test {
 namespace {
 
 using namespace shardwright;
+using embedding::ComputeKernel;
 using embedding::OldPlan;
 using embedding::place_of;
 using embedding::Problem;
 using embedding::ProblemSpec;
+using embedding::ProposerSpec;
 using embedding::ShardingType;
 using embedding::TableId;
 using test_support::problem_spec;
@@ -118,6 +120,19 @@ TEST_CASE("old plan: places that no longer exist are dropped") {
   CHECK(old.assignment(TableId(1)).option == nullptr);
   CHECK(old.place(TableId(2)) == nullptr);
   CHECK(old.dropped() == std::vector<std::string>{"gone"});
+}
+
+TEST_CASE("old plan: a kernel that the constraints exclude exists only if caches are scaled up") {
+  ProblemSpec spec = tables(1, 2);
+  spec.tables[0].constraints.emplace().compute_kernels = {ComputeKernel::kFusedUvmCaching};
+  const PlanEntry fused = entry("t0", ShardingType::kTableWise, {0});
+  const auto is_found = [&] {
+    const auto space = enumerate_embedding(make(spec)).value();
+    return OldPlan::make(space, {fused}).value().assignment(TableId(0)).option != nullptr;
+  };
+  CHECK_FALSE(is_found());
+  spec.proposers = {{.type = ProposerSpec::Type::kScaleup}};
+  CHECK(is_found());
 }
 
 TEST_CASE("old plan: a table that occurs twice is an error with its place") {
