@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs Python tests in a virtual environment that has the wheel of this tree and other packages.
+"""Runs Python tests in a virtual environment that has other packages, and the wheel of this tree.
 
-The environment is made once and kept; the wheel is built again when the package has changed. If a
-package cannot be installed, the program says which one and why, and exits with 77, which CTest
-reports as skipped. With CI=true in its environment it fails instead.
+The environment is made once and kept. The wheel is made if --library is given, and again when the
+package has changed. If a package cannot be installed, the program says which one and why, and exits
+with 77, which CTest reports as skipped. With CI=true in its environment it fails instead.
 """
 
 import argparse
@@ -19,6 +19,7 @@ PACKAGE = Path("runtime/python")
 # Each entry is one call of pip, or several to try in order.
 REQUIREMENTS = {
     "light": [[["scikit-build-core>=0.10", "numpy", "pandas", "matplotlib", "tqdm", "mypy"]]],
+    "milp": [[["highspy==1.15.1", "numpy==2.4.6"]]],
     # On Linux, PyPI's torch brings 5 GB of CUDA libraries. A build for the CPU is tried first: from
     # where pip is configured to look, then from PyTorch's own index. TorchRec's wheel requires the
     # CUDA build of FBGEMM, so its other requirements are listed here. FBGEMM 1.8 needs torch 2.13.
@@ -125,7 +126,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--stage", choices=REQUIREMENTS, required=True)
     parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--library", type=Path, required=True)
+    parser.add_argument("--library", type=Path, help="of the wheel")
     parser.add_argument("--limit", type=float, default=600, help="seconds for getting packages (0.9 GB for TorchRec)")
     parser.add_argument("command", nargs="+", help="arguments of python")
     arguments = parser.parse_args()
@@ -139,7 +140,8 @@ def main():
             return 1
         print(f"SKIPPED, nothing was tested. Cannot have {reason}")
         return SKIPPED
-    environment.install_package(arguments.library.resolve())
+    if arguments.library:
+        environment.install_package(arguments.library.resolve())
     variables = {key: value for key, value in os.environ.items()
                  if key not in ("PYTHONPATH", "SHARDWRIGHT_LIBRARY")}
     variables["PYTHONPATH"] = str(Path(__file__).resolve().parent)
