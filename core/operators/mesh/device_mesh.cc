@@ -8,6 +8,8 @@ namespace shardwright::operators {
 namespace {
 
 constexpr std::uint64_t kMaxDevices = std::uint64_t{1} << 31;
+// The cost of any path over a tensor of 2^48 elements stays finite below this.
+constexpr double kMaxRate = 1e200;
 
 std::string element(const char* list, std::size_t i) {
   return "/" + std::string(list) + "/" + std::to_string(i);
@@ -38,6 +40,7 @@ Status check_rates(const char* name, const std::vector<double>& rates, std::size
     if (!std::isfinite(rates[axis]) || rates[axis] < 0) {
       return invalid_input(element(name, axis), "must be a finite number that is not negative");
     }
+    if (rates[axis] > kMaxRate) return invalid_input(element(name, axis), "must be at most 1e200");
   }
   return {};
 }

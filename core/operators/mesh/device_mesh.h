@@ -27,7 +27,7 @@ class DeviceMesh {
   static constexpr std::size_t kMaxAxes = 8;
 
   // Errors (kInvalidInput, with the place below the mesh): no axis or more than eight, an axis
-  // without devices, lists of the wrong length, alpha or beta negative or not finite, device ids
+  // without devices, lists of the wrong length, alpha or beta negative or above 1e200, device ids
   // that repeat, more than 2^31 devices.
   static Result<std::shared_ptr<const DeviceMesh>> make(DeviceMeshSpec spec);
 

@@ -58,6 +58,7 @@ TEST_CASE("device mesh: bad descriptions are refused with their place") {
   CHECK(refused_at({{65536, 65536}, {}, {}, {}}) == "/shape");
   CHECK(refused_at({{2, 2}, {1}, {}, {}}) == "/alpha");
   CHECK(refused_at({{2, 2}, {1, -1}, {}, {}}) == "/alpha/1");
+  CHECK(refused_at({{2, 2}, {1e200, 1.1e200}, {}, {}}) == "/alpha/1");
   CHECK(refused_at({{2, 2}, {}, {kInfinite, 1}, {}}) == "/beta/0");
   CHECK(refused_at({{2, 2}, {}, {1, std::nan("")}, {}}) == "/beta/1");
   CHECK(refused_at({{2, 2}, {}, {1, 1, 1}, {}}) == "/beta");

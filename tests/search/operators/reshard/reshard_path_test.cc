@@ -108,6 +108,16 @@ TEST_CASE("reshard path: exact uses an axis of one device where the greedy path 
   CHECK(exact.cost.total == doctest::Approx(102.006).epsilon(1e-12));
 }
 
+TEST_CASE("reshard path: the largest alpha and beta of a mesh leave all costs finite") {
+  const SpecTable table = make_table({64, 64}, {1e200, 1e200}, {1e200, 1e200});
+  for (const PathCost mode : {PathCost::kCompat, PathCost::kSum, PathCost::kExact}) {
+    const ReshardPath path = find(table, {1 << 24, 1 << 24}, "S0,S1", "S1,S0", mode);
+    CHECK(path.found);
+    CHECK(path.steps.back().result == specs("S1,S0"));
+    CHECK(path.cost.total < std::numeric_limits<double>::infinity());
+  }
+}
+
 TEST_CASE("reshard path: exact finds the least total of all paths") {
   struct Setting {
     SpecTable table;
