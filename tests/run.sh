@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds everything in build/release and runs the tests; arguments go to ctest (`tests/run.sh -L fast`).
 # `--sanitize address` and `--sanitize thread`, as the first argument, build with clang's sanitizers in build/asan or
-# build/tsan and run the fast and the stress tests there.
+# build/tsan and run the fast and the stress tests there; with AddressSanitizer also the fuzz targets, 20 seconds each.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tests/setup.sh
@@ -19,7 +19,7 @@ if [[ ${1-} == --sanitize ]]; then
   esac
   shift 2
   only=(-L 'fast|stress' -LE '^tbb$')
-  [[ $preset == asan ]] && only=(-L 'fast|stress')
+  [[ $preset == asan ]] && only=(-L 'fast|stress|fuzz')
   shardwright_packages+=(clang libclang-rt-dev)
   export UBSAN_OPTIONS=print_stacktrace=1
 fi

@@ -1,0 +1,86 @@
+// Cases of resharding, or whole programs: best mode's answers do what the placements promise.
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/io/program/program_json.h"
+#include "runtime/program/reshard_program.h"
+#include "runtime/program/reshard_tensor.h"
+#include "tests/fuzz/targets/expect.h"
+
+namespace shardwright::fuzz {
+namespace {
+
+constexpr std::size_t kMostRanks = 64;
+constexpr std::size_t kMostCases = 32;
+
+bool is_small(const ReshardCase& request) {
+  return request.source.mesh.size() + request.target.mesh.size() <= kMostRanks;
+}
+
+void reshard(const std::vector<ReshardCaseDocument>& cases, bool compat) {
+  std::vector<ReshardCaseDocument> answered;
+  std::vector<TensorReshard> answers;
+  for (const ReshardCaseDocument& document : cases) {
+    if (!is_small(document.request)) continue;
+    TensorReshardOptions options;
+    options.compat = compat;
+    options.mesh_steps = document.on_mesh;
+    Result<TensorReshard> answer = reshard_tensor(document.request, options);
+    if (!answer.ok()) continue;
+    // Compat mode repeats Paddle's errors.
+    if (!compat && answer->simulation)
+      expect(answer->simulation->ok(), "a plan is correct: " + answer->simulation->problem);
+    answered.push_back(document);
+    answers.push_back(std::move(answer).value());
+  }
+  const std::string text =
+      written_by([&](const TextSink& sink) { write_reshards(answered, answers, sink); });
+  expect(nlohmann::json::accept(text), "an answer is JSON");
+}
+
+bool is_small(const program::Program& program) {
+  std::size_t ranks = 0;
+  for (const program::ProcessMesh& mesh : program.meshes())
+    ranks += mesh.size();
+  return ranks <= kMostRanks;
+}
+
+void apply(const std::vector<ProgramDocument>& programs, bool compat, bool whole) {
+  std::vector<std::pair<ProgramDocument, program::ReshardResult>> results;
+  for (const ProgramDocument& document : programs) {
+    if (!is_small(document.program)) continue;
+    program::ReshardOptions options;
+    options.compat = compat;
+    options.whole = whole;
+    options.ranks = document.ranks;
+    options.batch_size = 8;
+    Result<program::ReshardResult> result = reshard_program(document.program, options, 1);
+    if (result.ok()) results.emplace_back(document, std::move(result).value());
+  }
+  const std::string text = written_by([&](const TextSink& sink) { write_programs(results, sink); });
+  expect(nlohmann::json::accept(text), "an answer is JSON");
+}
+
+}  // namespace
+}  // namespace shardwright::fuzz
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace shardwright;
+  const std::string_view text = fuzz::text_of(data, size);
+  if (const auto cases = read_reshard_cases(text); cases.ok()) {
+    if (cases->size() > fuzz::kMostCases) return fuzz::kRejected;
+    fuzz::reshard(*cases, false);
+    fuzz::reshard(*cases, true);
+    return fuzz::kDone;
+  }
+  const auto programs = read_programs(text);
+  if (!programs.ok()) return fuzz::kDone;
+  if (programs->size() > fuzz::kMostCases) return fuzz::kRejected;
+  fuzz::apply(*programs, false, false);
+  fuzz::apply(*programs, false, true);
+  fuzz::apply(*programs, true, false);
+  return fuzz::kDone;
+}
