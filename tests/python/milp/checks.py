@@ -1,13 +1,14 @@
 """The checks by kind: a plan and a plan after a change against the MILP, and their random cases."""
 
 import model
-from command import DONE, NO_PLAN
+from command import DONE, NO_PLAN, VIOLATED
 from comparison import (CLOSE, PROVED, check_infeasible, check_options, check_plan_holds, close,
-                        compare, require)
+                        compare, require, written)
+from edits import scale_memory
 from explain_checks import check_explain
 from moves import Moves
-from problems import add_twin, changed_problem, random_problem, scale_memory
-from space import GIB, rating
+from problems import add_twin, changed_problem, random_problem, rng_of
+from space import GIB, excess, rating
 
 
 def check_plan(command, case):
@@ -23,10 +24,36 @@ def check_plan(command, case):
     check_plan_holds(problem, instance, answer)
     ours = answer["best_rating"]
     found = model.solve(*instance, cutoff=ours)
-    compare("rating", ours, answer["lower_bound"], answer["proven_optimal"], found)
-    require(command.call("verify", command.file("problem", problem),
-                         command.file("plan", answer))[0] == DONE, "verify refuses the plan")
+    compare(command, "rating", ours, answer["lower_bound"], answer["proven_optimal"], found)
+    require(command.verify(problem, answer) == DONE, "verify refuses the plan")
+    check_verifier(command, problem, instance, found.plan or {})
     return "feasible"
+
+
+def check_verifier(command, problem, instance, plan):
+    """The MILP's plan, and plans with one table elsewhere, right or wrong: does verify know?"""
+    options, machine, rules = instance
+    rng = rng_of("verify", str(problem))
+    for tried in range(3 if plan else 0):
+        valid = excess(plan, machine) == 0 and not rules.violations(plan)
+        code = command.verify(problem, {"plan": written(plan)})
+        require(code == (DONE if valid else VIOLATED),
+                f"verify says {code} of {written(plan)}, which breaks {rules.violations(plan)} and "
+                f"takes {excess(plan, machine)} bytes too many")
+        table = rng.choice(sorted(plan))
+        option = rng.choice(options[table])
+        plan = {**plan, table: (option, random_ranks(rng, option, machine))}
+
+
+def random_ranks(rng, option, machine):
+    """Ranks of the right form for the option's type, most of the time."""
+    shards, local = len(option.shards), machine.local
+    if option.sharding_type in ("data_parallel", "row_wise") and rng.random() < 0.9:
+        return list(range(shards))
+    if option.sharding_type in ("table_row_wise", "grid_shard") and rng.random() < 0.9:
+        hosts = [rng.randrange(machine.hosts) for _ in range(shards // local)]
+        return [host * local + i for host in hosts for i in range(local)]
+    return [rng.randrange(machine.world) for _ in range(shards)]
 
 
 def check_replan(command, case):
@@ -52,7 +79,7 @@ def check_replan(command, case):
     found = model.solve(*instance, cutoff=ours, moves=moves, weight=weight)
     bound = migration.get("lower_bound", migration.get("objective_bound"))
     proved = bound is None or bound >= ours * (1 - PROVED - CLOSE)
-    compare("objective", ours, bound, proved, found)
+    compare(command, "objective", ours, bound, proved, found)
     # The bound on the rating of all plans holds with any weight.
     if answer["lower_bound"] is not None and found.plan is not None:
         require(answer["lower_bound"] <= rating(found.plan, instance[1]) * (1 + CLOSE),

@@ -1,60 +1,19 @@
 """An explanation against the MILP: what does not fit, what would help, what an option would cost."""
 
-import copy
-
 import model
 from command import BAD_INPUT, DONE, NO_PLAN
 from comparison import CLOSE, check_infeasible, close, require, written
-from problems import only_tables
+from edits import dropped, only_tables, set_values, with_more
 from space import excess, key_of, rating, read_plan
 
 
 def is_feasible(command, problem):
-    """True, False, or None if nobody knows. A plan of the command counts if it holds."""
+    """True, False, or None if the MILP is not decided or the command refuses the problem."""
     instance = command.instance(problem)
     if instance is None:
         return None
     found = model.solve(*instance)
     return None if not found.decided else found.plan is not None
-
-
-def set_values(problem, values):
-    changed = copy.deepcopy(problem)
-    for pointer, value in values.items():
-        at = changed
-        *path, last = pointer.strip("/").split("/")
-        for key in path:
-            at = at[key]
-        at[last] = value
-    return changed
-
-
-def dropped(problem, pointer):
-    changed = copy.deepcopy(problem)
-    at = changed
-    *path, last = pointer.strip("/").split("/")
-    for key in path:
-        at = at[key]
-    del at[int(last) if isinstance(at, list) else last]
-    return changed
-
-
-def with_more(problem, kind, value):
-    """The problem with a remedy's value; memory that is given by rank grows by the value."""
-    if kind in ("hbm", "ddr"):
-        changed = copy.deepcopy(problem)
-        custom = changed["topology"].get("custom")
-        if custom:
-            custom[f"{kind}_cap"] = [size + int(value) for size in custom[f"{kind}_cap"]]
-        else:
-            changed["topology"][f"{kind}_cap"] = int(value)
-        return changed
-    local = problem["topology"]["local_world_size"]
-    return set_values(problem, {
-        "ranks": {"/topology/world_size": value, "/topology/local_world_size": value},
-        "hosts": {"/topology/world_size": value * local},
-        "batch_size": {"/batch_size": value},
-        "reservation": {"/reservation/percentage": value}}[kind])
 
 
 def one_step_less(remedy):

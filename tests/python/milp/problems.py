@@ -3,17 +3,16 @@
 import copy
 import random
 
+from edits import PROBLEM_RULES, drop_tables
+
 SHARDING_TYPES = ("data_parallel", "table_wise", "column_wise", "row_wise", "table_row_wise",
                   "table_column_wise", "grid_shard")
 KERNELS = ("dense", "fused", "fused_uvm", "fused_uvm_caching")
-# Placement rules are applied by the MILP alone, so its options are enumerated without them.
-PLACEMENT_KEYS = ("ranks", "hosts", "shard_ranks", "max_shards", "distinct_ranks")
-PROBLEM_RULES = ("keep_together", "keep_apart", "reserved_memory", "memory_margin", "calibration")
 ELEMENT_BYTES = {"FP32": 4, "FP16": 2, "BF16": 2, "INT8": 2, "INT4": 2}
 
 
-# What draws a case depends on its kind and number alone.
 def rng_of(kind, seed):
+    """A case depends on its kind and number alone."""
     return random.Random(f"{kind} {seed}")
 
 
@@ -128,7 +127,20 @@ def random_problem(rng, most_tables=8):
     if rng.random() < 0.06:
         problem["perf_model"] = "storage"
     add_rules(rng, problem)
+    if rng.random() < 0.05:
+        make_quantised(problem)
     return problem
+
+
+def make_quantised(problem):
+    """Inference on quantised tables, which have kernels of their own."""
+    problem["sharder"] = {"type": "quant"}
+    for table in problem["tables"]:
+        table["data_type"] = "INT8"
+    for rules in problem.get("constraints", {}).values():
+        rules.pop("compute_kernels", None)
+        rules.pop("sharding_types", None)
+    problem.get("calibration", {}).pop("kernels", None)
 
 
 def add_twin(rng, problem):
@@ -193,47 +205,3 @@ def changed_problem(rng, old):
                 if hosts * topology["local_world_size"] <= 8 else topology["local_world_size"]
         add_rules(rng, new)
     return new
-
-
-def scale_memory(problem, factor):
-    topology = problem["topology"]
-    for part in (topology, topology.get("custom", {})):
-        for key in ("hbm_cap", "ddr_cap"):
-            if key in part:
-                part[key] = [max(int(v * factor), 1) for v in part[key]] \
-                    if isinstance(part[key], list) else max(int(part[key] * factor), 1)
-    problem.pop("reserved_memory", None)
-
-
-def drop_tables(problem, names):
-    problem["tables"] = [t for t in problem["tables"] if t["name"] not in names]
-    for name in names:
-        problem.get("constraints", {}).pop(name, None)
-    for key in ("keep_together", "keep_apart"):
-        groups = []
-        for group in problem.get(key, []):
-            left = [name for name in group["tables"] if name not in names]
-            if left:
-                groups.append({"tables": left, "on": group["on"]})
-        if groups:
-            problem[key] = groups
-        else:
-            problem.pop(key, None)
-
-
-def only_tables(problem, names):
-    narrow = copy.deepcopy(problem)
-    drop_tables(narrow, {t["name"] for t in problem["tables"]} - set(names))
-    return narrow
-
-
-def without_rules(problem):
-    """The problem without what the MILP applies itself."""
-    bare = copy.deepcopy(problem)
-    for key in PROBLEM_RULES:
-        bare.pop(key, None)
-    for rules in bare.get("constraints", {}).values():
-        for key in PLACEMENT_KEYS:
-            rules.pop(key, None)
-    return bare
-
