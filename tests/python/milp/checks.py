@@ -1,25 +1,31 @@
 """The checks by kind: a plan and a plan after a change against the MILP, and their random cases."""
 
 import model
-from command import DONE, NO_PLAN, VIOLATED
+from command import DONE, NO_PLAN, NOT_VERIFIED, VIOLATED
 from comparison import (CLOSE, PROVED, check_infeasible, check_options, check_plan_holds, close,
                         compare, require, written)
-from edits import scale_memory
+from edits import scale_memory, without_rules
 from explain_checks import check_explain
 from moves import Moves
 from problems import add_twin, changed_problem, random_problem, rng_of
 from space import GIB, excess, rating
 
 
+# A claim that every feasible problem refutes.
+FORGED = {"plan": None, "mode": "best",
+          "error": {"type": "insufficient_storage", "reason": "no_plan_exists", "message": "none"}}
+
+
 def check_plan(command, case):
     problem = case["problem"]
     instance = command.instance(problem)
-    code, answer, error = command.call("plan", command.file("problem", problem), "--threads", 1,
-                                       "--emit-search-space", "--json")
+    code, answer, error = command.plan(problem, "--emit-search-space")
     if answer and "search_space" in answer and instance:
         check_options(problem, instance, answer)
     if code != DONE:
         check_infeasible(command, problem, instance, code, error)
+        require(answer is None or command.verify(problem, answer) in (DONE, NOT_VERIFIED),
+                "verify refuses the proof that there is no plan")
         return "infeasible" if code == NO_PLAN else f"exit {code}"
     check_plan_holds(problem, instance, answer)
     ours = answer["best_rating"]
@@ -27,6 +33,8 @@ def check_plan(command, case):
     compare(command, "rating", ours, answer["lower_bound"], answer["proven_optimal"], found)
     require(command.verify(problem, answer) == DONE, "verify refuses the plan")
     check_verifier(command, problem, instance, found.plan or {})
+    require(command.verify(problem, FORGED) in (VIOLATED, NOT_VERIFIED),
+            "verify accepts that there is no plan")
     return "feasible"
 
 
@@ -57,7 +65,11 @@ def random_ranks(rng, option, machine):
 
 
 def check_replan(command, case):
-    code, old, _ = command.plan(case["old_problem"])
+    # Little work, because a plan in use need not be a good one.
+    for problem in (case["old_problem"], without_rules(case["old_problem"])):
+        code, old, _ = command.plan(problem, "--work-limit", 5000)
+        if code == DONE:
+            break
     if code != DONE:
         return "no old plan"
     problem, weight = case["problem"], case["weight"]
@@ -69,6 +81,8 @@ def check_replan(command, case):
         check_infeasible(command, problem, instance, code, error)
         return "infeasible"
     plan = check_plan_holds(problem, instance, answer)
+    require(command.verify(problem, answer, "--old-plan", command.file("old", old)) == DONE,
+            "verify refuses the new plan")
     moves = Moves(old["plan"], instance[0], instance[1].world)
     moves.held = {t: held for t, held in moves.held.items() if t in instance[0]}
     migration = answer["migration"]

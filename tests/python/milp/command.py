@@ -11,7 +11,7 @@ from edits import without_rules
 from rules import Rules
 from space import Machine, key_of_table, read_options
 
-DONE, BAD_INPUT, NO_PLAN, STOPPED, VIOLATED = 0, 2, 3, 4, 5
+DONE, BAD_INPUT, NO_PLAN, STOPPED, VIOLATED, NOT_VERIFIED = 0, 2, 3, 4, 5, 6
 
 
 class Failed(Exception):
@@ -52,11 +52,12 @@ class Command:
         answer = json.loads(done.stdout) if done.stdout.startswith(b"{") else None
         return done.returncode, answer, done.stderr.decode(errors="replace")
 
-    def plan(self, problem):
-        return self.call("plan", self.file("problem", problem), "--threads", 1, "--json")
+    def plan(self, problem, *options):
+        return self.call("plan", self.file("problem", problem), "--threads", 1, "--json", *options)
 
-    def verify(self, problem, answer):
-        return self.call("verify", self.file("problem", problem), self.file("plan", answer))[0]
+    def verify(self, problem, answer, *options):
+        problem, answer = self.file("problem", problem), self.file("plan", answer)
+        return self.call("verify", problem, answer, *options)[0]
 
     def instance(self, problem):
         """What the MILP needs; None if the command refuses the problem even without its rules."""
