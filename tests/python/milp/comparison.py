@@ -103,5 +103,5 @@ def compare(command, what, ours, bound, proved, found):
         claim = f" (bound {bound:.9g})" if bound is not None else ""
         raise Failed(f"{what}: {ours:.9g}{claim}, but there is {best:.9g}, "
                      f"{ours / best:.4f} times better: {written(found.plan)}")
-    if found.decided and not proved:
+    if found.decided and not proved and ours > 0:
         command.open.append(f"{what}: {ours:.9g} is optimal, but not proved; the bound is {bound}")
