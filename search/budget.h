@@ -53,4 +53,33 @@ class Budget {
   std::stop_token stop_;
 };
 
+// Asks a budget whether it was interrupted, once per so many units of work, for loops whose
+// iterations are too short to ask each time. Remembers that it was.
+// Thread safety: one thread at a time. Refers to the budget.
+class StopCheck {
+ public:
+  // Work that takes about a millisecond.
+  static constexpr std::uint64_t kInterval = 1 << 14;
+
+  explicit StopCheck(const Budget& budget) : budget_(&budget) {}
+
+  // `work` is a running total and may begin anywhere. The first call asks.
+  bool operator()(std::uint64_t work) {
+    if (work - asked_at_ < kInterval) return stopped_;
+    asked_at_ = work;
+    stopped_ = stopped_ || budget_->interrupted().has_value();
+    return stopped_;
+  }
+  // Asks now.
+  bool operator()() {
+    stopped_ = stopped_ || budget_->interrupted().has_value();
+    return stopped_;
+  }
+
+ private:
+  const Budget* budget_;
+  std::uint64_t asked_at_ = ~std::uint64_t{0} - kInterval;
+  bool stopped_ = false;
+};
+
 }  // namespace shardwright

@@ -87,6 +87,19 @@ class ChainPlanner {
   MemoryChain chain_;
 };
 
+// A machine that a stop left out.
+SweepPoint left_out(const ProblemSpec& problem, const SweepGrid& grid, const MachineSize& size,
+                    std::size_t memory) {
+  const std::int64_t per_host = grid.ranks_per_host.value_or(problem.topology.local_world_size);
+  SweepPoint point;
+  point.ranks = size.ranks;
+  point.ranks_per_host = per_host == 0 ? size.ranks : std::min(per_host, size.ranks);
+  if (!grid.hbm_bytes.empty()) point.hbm_bytes = grid.hbm_bytes[memory];
+  point.batch_size = size.batch_size;
+  point.stopped_by = StopReason::kCancelled;
+  return point;
+}
+
 // Adds one point per memory, in the order of the grid.
 Status plan_size(const ProblemSpec& problem, const SweepGrid& grid, const MachineSize& size,
                  const PlanOptions& options, Sweep& sweep) {
@@ -95,11 +108,16 @@ Status plan_size(const ProblemSpec& problem, const SweepGrid& grid, const Machin
   sweep.points.resize(first + order.size());
   ChainPlanner planner(options);
   for (const std::size_t i : order) {
+    if (options.stop.stop_requested()) {
+      sweep.points[first + i] = left_out(problem, grid, size, i);
+      continue;
+    }
     SHARDWRIGHT_ASSIGN_OR_RETURN(
         sweep.threads, planner.plan(problem_for(problem, grid, size, i), sweep.points[first + i]));
   }
   const std::vector<std::optional<double>> bounds = planner.chain().lower_bounds();
-  for (std::size_t i = 0; i < order.size(); ++i)
+  // Machines that were left out are the last ones.
+  for (std::size_t i = 0; i < bounds.size(); ++i)
     sweep.points[first + order[i]].lower_bound = bounds[i];
   return {};
 }

@@ -26,10 +26,12 @@ Result<ReshardResult> reshard_program(const Program& program, const ReshardOptio
   PlanStore store(program, options.cluster, options.compat ? PlanMode::kCompat : PlanMode::kBest);
   SHARDWRIGHT_ASSIGN_OR_RETURN(const Schedule schedule,
                                Schedule::make(program, requests, store, executor));
+  const Error stopped{ErrorCode::kStopped, "the batch was cancelled", ""};
+  if (options.stop.stop_requested()) return stopped;
   const std::vector<Rank> ranks = options.ranks.empty() ? all_ranks(program) : options.ranks;
   std::vector<std::optional<Result<RankProgram>>> results(ranks.size());
   executor.parallel_for(ranks.size(), 1, [&](unsigned, std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
+    for (std::size_t i = begin; i < end && !options.stop.stop_requested(); ++i) {
       results[i].emplace(reshard_rank(program, requests, schedule, options, ranks[i]));
     }
   });
@@ -38,6 +40,7 @@ Result<ReshardResult> reshard_program(const Program& program, const ReshardOptio
   result.plans = store.size();
   result.items_scanned = requests.items_scanned;
   for (auto& rank : results) {
+    if (!rank) return stopped;
     if (!rank->ok()) return rank->error();
     result.ranks.push_back(std::move(*rank).value());
   }

@@ -80,6 +80,9 @@ int run(const ExplainArguments& arguments) {
                                                  ? arguments.plan_path
                                                  : arguments.plan.problem.problem_path));
   }
+  if (explanation->tables_left_out > 0) {
+    note("stopped; " + std::to_string(explanation->tables_left_out) + " tables are not explained");
+  }
   if (has_plan) warn_of_other_problem(**document, *loaded, arguments.plan_path);
   for (const embedding::Violation& violation : explanation->result.evaluation.violations)
     warn(violation.message);

@@ -147,6 +147,7 @@ class Explainer {
   }
 
   void explain_tables() {
+    const Budget budget({}, options_.plan.time_limit_s, options_.plan.stop);
     const EmbeddingPlanResult& result = explanation_.result;
     const Plan& plan = *result.plan;
     const ExcludedOptions excluded = given_ == nullptr
@@ -160,10 +161,13 @@ class Explainer {
       for (std::size_t i = begin; i < end; ++i) {
         TableExplanation& table = explanation_.tables[i];
         table.table = plan[positions[i]].option->table;
-        table.options = costs.of_table(positions[i]);
+        table.options = costs.of_table(positions[i], budget);
+        if (table.options.empty()) continue;  // stopped
         table.reasons = reasons_for(*explanation_.problem, table);
       }
     });
+    explanation_.tables_left_out =
+        std::erase_if(explanation_.tables, [](const auto& table) { return table.options.empty(); });
     explanation_.owner =
         std::make_shared<const Owner>(Owner{result.search_space, excluded.owners(), plan.owner()});
   }

@@ -2,6 +2,7 @@
 // plan fits.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -38,6 +39,7 @@ struct Explanation {
   std::shared_ptr<const embedding::Problem> problem;
   EmbeddingPlanResult result;                  // the plan that is explained, or the failed planning
   std::vector<TableExplanation> tables;        // in the order of the problem; empty without a plan
+  std::size_t tables_left_out = 0;             // a stop or a deadline came before them
   std::optional<Infeasibility> infeasibility;  // only without a plan
   std::shared_ptr<const void> owner;           // keeps the options alive
   std::uint64_t plannings = 0;                 // how many problems were planned

@@ -15,6 +15,10 @@ namespace {
 // Compat mode places this many shards in the time of one step of best mode.
 constexpr std::uint64_t kShardsPerStep = 40;
 
+// A proposal empties all ranks and looks for the slowest one, which takes as long per rank as
+// placing this many shards.
+constexpr std::uint64_t kShardsPerRank = 8;
+
 // Half of the whole budget. A placed shard takes far less time than a step of best mode, so compat
 // mode may place more shards than the same work limit would allow it alone.
 Budget compat_budget(const PlanOptions& options) {
@@ -28,7 +32,7 @@ Budget compat_budget(const PlanOptions& options) {
 void start_from_compat(Planning& planning, embedding::OptionPool& pool) {
   if (!check_compat_mode(*planning.problem).ok()) return;
   Budget part = compat_budget(planning.options);
-  search_compat(planning, pool, part);
+  search_compat(planning, pool, part, kShardsPerRank * planning.available().world_size());
   planning.budget.spend(part.work_done() / kShardsPerStep);
 }
 

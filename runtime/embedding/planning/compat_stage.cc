@@ -48,9 +48,10 @@ Status check_compat_mode(const embedding::Problem& problem) {
   return unsupported("/calibration/ranks/time", "measured times of ranks");
 }
 
-void search_compat(Planning& planning, OptionPool& pool, Budget& budget) {
+void search_compat(Planning& planning, OptionPool& pool, Budget& budget,
+                   std::uint64_t work_per_proposal) {
   EmbeddingSearch search(pool, planning.available(), planning.executor.workers(),
-                         planning.options.trace, planning.parts());
+                         planning.options.trace, planning.parts(), work_per_proposal);
   const StopReason reason =
       explore(search, planning.executor, budget,
               [&](const EmbeddingSearch& at) { report_progress(planning, at, budget); });

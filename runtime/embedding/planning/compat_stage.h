@@ -1,6 +1,8 @@
 // The stage of compat mode: TorchRec's search within a budget.
 #pragma once
 
+#include <cstdint>
+
 #include "core/embedding/problem/problem.h"
 #include "core/status.h"
 #include "runtime/embedding/planning/planning.h"
@@ -14,7 +16,9 @@ namespace shardwright {
 Status check_compat_mode(const embedding::Problem& problem);
 
 // Leaves the plan that TorchRec would choose, or why there is none, and the trace if it was asked
-// for. Scale-up adds options to `pool`. `budget` is the whole one, or best mode's share of it.
-void search_compat(Planning& planning, embedding::OptionPool& pool, Budget& budget);
+// for. Scale-up adds options to `pool`. `budget` is the whole one, or best mode's share of it,
+// in which a proposal costs `work_per_proposal` beside its shards.
+void search_compat(Planning& planning, embedding::OptionPool& pool, Budget& budget,
+                   std::uint64_t work_per_proposal = 0);
 
 }  // namespace shardwright

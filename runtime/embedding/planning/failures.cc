@@ -36,7 +36,7 @@ PlanFailure nothing_kept(const Planning& planning, const embedding::OptionPool& 
                 std::to_string(search.num_proposals()) + " proposals."};
   }
   return embedding::diagnose(pool, planning.available(), search.lowest_failed_options(),
-                             *search.lowest_failed_storage());
+                             *search.lowest_failed_storage(), planning.budget);
 }
 
 PlanFailure stopped_by_work_limit(PlanFailure so_far) {

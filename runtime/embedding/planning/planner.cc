@@ -70,7 +70,11 @@ Result<bool> enumerate_options(Planning& planning) {
 // none; best mode also leaves a certificate that the checker of core accepts.
 Status search_plans(Planning& planning) {
   const Stopwatch watch;
-  OptionPool pool(planning.space, planning.executor);
+  OptionPool pool(planning.space, planning.executor, planning.budget);
+  if (const auto reason = planning.budget.interrupted()) {
+    planning.result.stopped_by = *reason;
+    return {};
+  }
   if (!pool.totals_fit()) {
     return invalid_input("/tables",
                          "the shards of all tables together would take more than 2^62 bytes; check "

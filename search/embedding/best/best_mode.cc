@@ -27,17 +27,29 @@ void keep_if_better(const OptionPool& pool, const Topology& available, const Pla
   best.evaluation = std::move(evaluation);
 }
 
+// The answer if the budget was interrupted before the search could begin.
+BestPlan stopped_before(const OptionPool& pool, const Topology& available, const BestStart& start,
+                        const Budget& budget) {
+  BestPlan best;
+  best.reason = budget.interrupted().value_or(StopReason::kCancelled);
+  if (start.plan) keep_if_better(pool, available, *start.plan, best);
+  return best;
+}
+
 }  // namespace
 
 Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& available,
                                 std::uint64_t seed, const BestStart& start, Executor& executor,
                                 Budget& budget,
                                 const std::function<void(const BestSearch&)>& observe) {
-  const ChoiceModel model(pool, available);
-  SHARDWRIGHT_RETURN_IF_ERROR(model.status());
+  const ChoiceModel model(pool, available, budget);
+  if (!model.status().ok()) {
+    if (model.status().error().code != ErrorCode::kStopped) return model.status().error();
+    return stopped_before(pool, available, start, budget);
+  }
   // A proof covers the options of the space only.
   const bool prove = pool.num_added() == 0;
-  BestSearch search(model, seed, prove);
+  BestSearch search(model, seed, prove, {}, budget);
   for (const Plan* const plan : {start.near, start.plan ? &*start.plan : nullptr}) {
     if (plan != nullptr) search.offer(*plan);
   }

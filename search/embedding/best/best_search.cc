@@ -31,16 +31,17 @@ bool in_model_order(const ChoiceModel& model, const Plan& plan) {
 }  // namespace
 
 BestSearch::BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
-                       const BestParameters& parameters)
-    : parameters_(parameters.lanes),
-      context_(model, parameters.pricing),
+                       const BestParameters& parameters, const Budget& budget)
+    : parameters_(parameters),
+      seed_(seed),
+      context_(model, parameters.pricing, budget),
       hopeless_(is_hopeless(context_)),
-      prover_(prove ? std::make_unique<BoundProver>(model, parameters.bound) : nullptr),
-      neighbourhoods_(context_, seed, parameters.neighbourhoods),
-      round_work_(parameters_.first_round_work) {
-  for (std::uint32_t lane = 0; lane < parameters_.annealing_lanes; ++lane)
-    annealing_.emplace_back(context_, seed, lane, parameters.annealing);
-  lane_work_.resize(annealing_.size() + 2);
+      prover_(prove && !budget.interrupted()
+                  ? std::make_unique<BoundProver>(model, parameters.bound)
+                  : nullptr),
+      round_work_(parameters_.lanes.first_round_work) {
+  lanes_.annealing.resize(parameters_.lanes.annealing_lanes);
+  lane_work_.resize(lanes_.annealing.size() + 2);
 }
 
 void BestSearch::offer(const Plan& start) {
@@ -48,19 +49,33 @@ void BestSearch::offer(const Plan& start) {
   const std::optional<Allocation> allocation = to_allocation(model, start);
   if (!allocation) return;
   if (!reference_) reference_ = std::make_shared<const Allocation>(*allocation);
-  for (AnnealingLane& lane : annealing_)
-    lane.set_reference(reference_);
-  neighbourhoods_.set_reference(reference_);
   AllocationState state(context_);
   state.assign(*allocation);
   if (!state.all_good()) return;
   const Plan* const base = known_ ? &*known_ : in_model_order(model, start) ? &start : nullptr;
   known_ = base != nullptr ? to_plan(model, *allocation, *base, copies_)
                            : to_plan(model, *allocation, copies_);
-  const RatedPlan rated{*known_, state.max_load(), state.peak_hbm()};
-  for (AnnealingLane& lane : annealing_)
-    lane.offer(rated);
-  neighbourhoods_.offer(rated);
+  starts_.push_back({*known_, state.max_load(), state.peak_hbm()});
+}
+
+AnnealingLane& BestSearch::annealing_lane(std::uint32_t lane) {
+  std::unique_ptr<AnnealingLane>& own = lanes_.annealing[lane];
+  if (own) return *own;
+  own = std::make_unique<AnnealingLane>(context_, seed_, lane, parameters_.annealing);
+  own->set_reference(reference_);
+  for (const RatedPlan& start : starts_)
+    own->offer(start);
+  return *own;
+}
+
+NeighbourhoodLane& BestSearch::neighbourhood_lane() {
+  std::unique_ptr<NeighbourhoodLane>& own = lanes_.neighbourhoods;
+  if (own) return *own;
+  own = std::make_unique<NeighbourhoodLane>(context_, seed_, parameters_.neighbourhoods);
+  own->set_reference(reference_);
+  for (const RatedPlan& start : starts_)
+    own->offer(start);
+  return *own;
 }
 
 bool BestSearch::is_proved() const { return prover_ && best_ && prover_->proves(best_->rating); }
@@ -68,19 +83,20 @@ bool BestSearch::is_proved() const { return prover_ && best_ && prover_->proves(
 // Returns true if there is nothing left to find or to prove.
 bool BestSearch::is_done() const {
   if (is_proved()) return true;
-  return neighbourhoods_.solved() && (!best_ || !prover_ || prover_->finished());
+  return is_solved() && (!best_ || !prover_ || prover_->finished());
 }
 
 std::uint64_t BestSearch::proof_share(std::uint64_t work) const {
-  if (!best_) return parameters_.proof_share;
+  const LaneParameters& lanes = parameters_.lanes;
+  if (!best_) return lanes.proof_share;
   const auto recent = std::find_if(steps_.begin(), steps_.end(), [&](const ImprovementStep& step) {
-    return step.work >= work / parameters_.recent_parts * (parameters_.recent_parts - 1);
+    return step.work >= work / lanes.recent_parts * (lanes.recent_parts - 1);
   });
-  if (recent == steps_.begin()) return parameters_.proof_share;
+  if (recent == steps_.begin()) return lanes.proof_share;
   const double before = std::prev(recent)->rating;
   const double fall = before - best_->rating;
-  const bool improving = fall > parameters_.progress * (best_->rating - bound());
-  return improving ? parameters_.proof_share : parameters_.settled_proof_share;
+  const bool improving = fall > lanes.progress * (best_->rating - bound());
+  return improving ? lanes.proof_share : lanes.settled_proof_share;
 }
 
 std::size_t BestSearch::propose(std::size_t, const Budget& budget) {
@@ -90,28 +106,32 @@ std::size_t BestSearch::propose(std::size_t, const Budget& budget) {
   return lane_work_.size();
 }
 
+template <class Lane>
+void BestSearch::run_lane(Lane& lane, const Budget& budget, std::uint64_t& work) {
+  const std::uint64_t before = lane.work();
+  if (!solved_) lane.run(round_work_, round_bound_, budget);
+  work = lane.work() - before;
+}
+
+void BestSearch::run_proof(Budget& budget) {
+  if (!prover_ || !best_ || prover_->finished()) return;
+  prover_->run(round_proof_share_ * round_work_, best_->rating, budget);
+}
+
 // Lane 0 is the proof, which starts once there is a rating. The last lane solves neighbourhoods.
 void BestSearch::evaluate(std::size_t, unsigned, std::size_t begin, std::size_t end,
                           const Budget& budget) {
   for (std::size_t lane = begin; lane < end; ++lane) {
-    Budget own = budget;
-    const std::uint64_t before = own.work_done();
+    lane_work_[lane] = 0;
+    if (budget.interrupted()) continue;
     if (lane == 0) {
-      if (prover_ && best_ && !prover_->finished()) {
-        prover_->run(round_proof_share_ * round_work_, best_->rating, own);
-      }
-      lane_work_[lane] = own.work_done() - before;
-      continue;
-    }
-    const auto run = [&](auto& search) {
-      const std::uint64_t done = search.work();
-      if (!solved_) search.run(round_work_, round_bound_, own);
-      lane_work_[lane] = search.work() - done;
-    };
-    if (lane <= annealing_.size()) {
-      run(annealing_[lane - 1]);
+      Budget own = budget;
+      run_proof(own);
+      lane_work_[lane] = own.work_done() - budget.work_done();
+    } else if (lane <= lanes_.annealing.size()) {
+      run_lane(annealing_lane(static_cast<std::uint32_t>(lane - 1)), budget, lane_work_[lane]);
     } else {
-      run(neighbourhoods_);
+      run_lane(neighbourhood_lane(), budget, lane_work_[lane]);
     }
   }
 }
@@ -123,9 +143,10 @@ const RatedAllocation* BestSearch::best_of_round() const {
     if (!own || (best_ && !is_better(*own, *best_))) return;
     if (found == nullptr || is_better(*own, *found)) found = &*own;
   };
-  for (const AnnealingLane& lane : annealing_)
-    consider(lane.best());
-  consider(neighbourhoods_.best());
+  for (const auto& lane : lanes_.annealing) {
+    if (lane) consider(lane->best());
+  }
+  if (lanes_.neighbourhoods) consider(lanes_.neighbourhoods->best());
   return found;
 }
 
@@ -139,22 +160,25 @@ void BestSearch::publish(const RatedAllocation& found) {
 
 // Every second lane continues from the best plan, the others from their own.
 void BestSearch::offer_to_lanes() {
-  for (std::size_t i = 0; i < annealing_.size(); i += 2) {
-    annealing_[i].set_reference(reference_);
-    annealing_[i].offer(*best_);
-  }
-  neighbourhoods_.set_reference(reference_);
-  neighbourhoods_.offer(*best_);
+  const auto offer_to = [&](auto& lane) {
+    if (!lane) return;
+    lane->set_reference(reference_);
+    lane->offer(*best_);
+  };
+  for (std::size_t i = 0; i < lanes_.annealing.size(); i += 2)
+    offer_to(lanes_.annealing[i]);
+  offer_to(lanes_.neighbourhoods);
 }
 
 bool BestSearch::synchronize(std::size_t, Budget& budget) {
-  round_work_ = std::min(2 * round_work_, parameters_.most_round_work);
+  round_work_ = std::min(2 * round_work_, parameters_.lanes.most_round_work);
+  starts_.clear();  // every lane has them
   for (const std::uint64_t work : lane_work_)
     budget.spend(work);
   const double bound_before = steps_.empty() ? 0 : steps_.back().bound;
   const RatedAllocation* const found = best_of_round();
   if (found != nullptr) publish(*found);
-  solved_ = neighbourhoods_.solved();
+  solved_ = is_solved();
   if (best_ && (found != nullptr || bound() > bound_before))
     steps_.push_back({budget.work_done(), best_->rating, bound()});
   if (found != nullptr) offer_to_lanes();

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -34,9 +33,9 @@ namespace shardwright::embedding {
 // model.
 class BestSearch {
  public:
-  // Without `prove` there is no lower bound.
+  // Without `prove` there is no lower bound. `budget` is only asked whether it was interrupted.
   BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
-             const BestParameters& parameters = {});
+             const BestParameters& parameters = {}, const Budget& budget = {});
 
   // Starts the search from a plan, if it has the model's tables and options and is feasible. If
   // ratings tie, tables return to where the first such plan has them.
@@ -62,19 +61,33 @@ class BestSearch {
   const PlanCopies& copies() const { return copies_; }
 
  private:
+  // The lanes that look for plans. Each is made by the thread that runs it first, which shares the
+  // cost among the workers and lets a stop be heard before all of them are there.
+  struct Lanes {
+    std::vector<std::unique_ptr<AnnealingLane>> annealing;  // null until made
+    std::unique_ptr<NeighbourhoodLane> neighbourhoods;
+  };
+
   bool is_proved() const;
   bool is_done() const;
   const RatedAllocation* best_of_round() const;
   void publish(const RatedAllocation& found);
   void offer_to_lanes();
+  bool is_solved() const { return lanes_.neighbourhoods && lanes_.neighbourhoods->solved(); }
+  AnnealingLane& annealing_lane(std::uint32_t lane);
+  NeighbourhoodLane& neighbourhood_lane();
+  template <class Lane>
+  void run_lane(Lane& lane, const Budget& budget, std::uint64_t& work);
+  void run_proof(Budget& budget);
   std::uint64_t proof_share(std::uint64_t work) const;
 
-  LaneParameters parameters_;
+  BestParameters parameters_;
+  std::uint64_t seed_;
   SearchContext context_;
   bool hopeless_;  // a table has no choice whose shards fit on any rank
   std::unique_ptr<BoundProver> prover_;
-  std::deque<AnnealingLane> annealing_;  // lanes refer to themselves and do not move
-  NeighbourhoodLane neighbourhoods_;
+  Lanes lanes_;
+  std::vector<RatedPlan> starts_;  // offered so far; lanes get them when they are made
   std::uint64_t round_work_;
   bool solved_ = false;     // every plan was tried
   double round_bound_ = 0;  // the bound at the start of the round, which lanes see

@@ -52,9 +52,10 @@ Closest closest_rank(const OptionRow& row, const Topology& available) {
 
 class Diagnostician {
  public:
-  Diagnostician(const OptionPool& pool, const Topology& available)
+  Diagnostician(const OptionPool& pool, const Topology& available, const Budget& budget)
       : pool_(pool),
         available_(available),
+        budget_(budget),
         order_(pool, PartitionerSpec::SortBy::kStorage, false),
         placement_(pool, available) {}
 
@@ -67,13 +68,15 @@ class Diagnostician {
     return worst.bytes <= 0 ? Shortage{1, true} : worst;
   }
 
-  // Finds the first table none of whose options fits an empty machine.
+  // Finds the first table none of whose options fits an empty machine. Returns nothing if the
+  // budget was interrupted.
   std::optional<PlanFailure> table_that_fits_nowhere() {
     for (const auto& table : pool_.tables()) {
       if (fits_whole(table)) continue;
       std::optional<Shortage> least;
       OptionId closest;
       for (const OptionId id : table.options) {
+        if (budget_.interrupted()) return std::nullopt;
         const auto shortage = shortage_alone(id);
         if (!shortage) {
           least.reset();
@@ -149,11 +152,23 @@ class Diagnostician {
   }
 
  private:
-  // The cheap test that nearly every table passes: the table as one shard fits on a rank.
+  // Returns true if every rank is the same and a rank can hold the largest shard, so that each
+  // shard can have a rank of its own.
+  bool has_room_everywhere(const OptionRow& row, const Storage& needed) const {
+    if (!available_.uniform() || !needed.fits_in(available_.storage().front())) return false;
+    return row.partition_by == PartitionBy::kUniform
+               ? row.num_shards == available_.world_size()
+               : row.partition_by == PartitionBy::kDevice &&
+                     row.num_shards <= available_.world_size();
+  }
+
+  // The cheap test that nearly every table passes: the table as one shard fits on a rank, or every
+  // shard of an option has room.
   bool fits_whole(const OptionPool::TableOptions& table) const {
     return std::any_of(table.options.begin(), table.options.end(), [&](OptionId id) {
       const OptionRow& row = pool_.row(id);
       const Storage needed{Bytes(row.max_hbm_bytes), Bytes(row.max_ddr_bytes)};
+      if (has_room_everywhere(row, needed)) return true;
       const auto holds = [&](const Storage& rank) { return needed.fits_in(rank); };
       const auto& ranks = available_.storage();
       return row.partition_by == PartitionBy::kDevice && row.num_shards == 1 &&
@@ -184,6 +199,7 @@ class Diagnostician {
 
   const OptionPool& pool_;
   const Topology& available_;
+  const Budget& budget_;
   GroupOrder order_;
   Placement placement_;
   GreedyPerfPartitioner greedy_;
@@ -192,11 +208,15 @@ class Diagnostician {
 }  // namespace
 
 PlanFailure diagnose(const OptionPool& pool, const Topology& available,
-                     std::span<const OptionId> lowest, Storage lowest_storage) {
-  Diagnostician diagnostician(pool, available);
+                     std::span<const OptionId> lowest, Storage lowest_storage,
+                     const Budget& budget) {
+  Diagnostician diagnostician(pool, available, budget);
   const bool total_fits = lowest_storage.fits_in(available.total_storage());
   std::optional<PlanFailure> failure = diagnostician.table_that_fits_nowhere();
-  if (!failure) {
+  if (!failure && budget.interrupted()) {
+    failure = {FailureType::kOther, FailureReason::kStopped,
+               "No proposal fits. The command was stopped before it found out why."};
+  } else if (!failure) {
     failure = total_fits ? diagnostician.describe_packing(lowest)
                          : diagnostician.describe_total(lowest_storage);
   }

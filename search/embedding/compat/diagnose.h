@@ -5,13 +5,16 @@
 
 #include "core/embedding/plan_failure.h"
 #include "core/embedding/problem/topology.h"
+#include "search/budget.h"
 #include "search/embedding/model/option_pool.h"
 
 namespace shardwright::embedding {
 
 // Explains a search in which every proposal failed. `lowest` is the failed proposal of least total
-// storage, `lowest_storage` that storage. Cost: O(options x ranks) at worst, plus one placement.
+// storage, `lowest_storage` that storage. Cost: O(options x ranks) at worst, plus one placement. If
+// the budget is interrupted first, the reason is kStopped.
 PlanFailure diagnose(const OptionPool& pool, const Topology& available,
-                     std::span<const OptionId> lowest, Storage lowest_storage);
+                     std::span<const OptionId> lowest, Storage lowest_storage,
+                     const Budget& budget = {});
 
 }  // namespace shardwright::embedding

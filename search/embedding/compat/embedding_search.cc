@@ -13,12 +13,13 @@ constexpr double kWorstRating = 9223372036854775807.0;
 }  // namespace
 
 EmbeddingSearch::EmbeddingSearch(OptionPool& pool, const Topology& available, unsigned workers,
-                                 bool trace, SearchParts parts)
+                                 bool trace, SearchParts parts, std::uint64_t work_per_proposal)
     : pool_(&pool),
       available_(available),
       parts_(std::move(parts)),
-      source_(pool, available_, parts_),
+      source_(pool, available_, parts_, work_per_proposal),
       keep_trace_(trace),
+      work_per_proposal_(work_per_proposal),
       needs_ratings_(trace || source_.uses_ratings()),
       evaluators_(workers + 1),
       batches_{CandidateBatch(pool), CandidateBatch(pool), CandidateBatch(pool),
@@ -44,11 +45,12 @@ ProposalEvaluator& EmbeddingSearch::evaluator(std::size_t worker) {
 
 void EmbeddingSearch::evaluate(std::size_t slot, unsigned worker, std::size_t begin,
                                std::size_t end, const Budget& budget) {
+  if (budget.interrupted()) return;
   CandidateBatch& batch = batches_[slot];
   const auto wanted = [&](std::size_t i) {
     return batch.candidates[i].is_new && !budget.interrupted();
   };
-  evaluator(worker).evaluate(batch, begin, end, needs_ratings_, wanted,
+  evaluator(worker).evaluate(batch, begin, end, needs_ratings_, budget, wanted,
                              [&](const ProposalLane& lane, const ProposalOutcome& outcome) {
                                const std::size_t i = lane.taken();
                                batch.candidates[i].outcome = outcome;
@@ -99,7 +101,7 @@ std::size_t EmbeddingSearch::take_in(CandidateBatch& batch, Budget& budget) {
 void EmbeddingSearch::count(const CandidateBatch& batch, std::size_t index, Budget& budget) {
   const CandidateBatch::Candidate& candidate = batch.candidates[index];
   const ProposalBatch::Step& step = batch.proposals.step(index);
-  budget.spend(step.num_shards);
+  budget.spend(step.num_shards + work_per_proposal_);
   ++num_proposals_;
   source_.cache().set_outcome(candidate.entry, candidate.outcome);
   if (candidate.outcome.feasible) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "search/budget.h"
 #include "search/embedding/compat/proposal_lane.h"
 #include "search/embedding/compat/proposals/candidate_batch.h"
 
@@ -26,10 +27,12 @@ class ProposalEvaluator {
   // Evaluates the candidates of [begin, end) for which wanted(i), and offers the best of them to
   // the batch if it beats everything known of earlier batches. Calls done(lane, outcome) for each,
   // in no particular order. Without `every_rating`, a rating that is certain to be worse than that
-  // of another candidate of this or an earlier batch is infinite.
+  // of another candidate of this or an earlier batch is infinite. Once the budget is interrupted,
+  // no more candidates are done.
   template <class Wanted, class Done>
   void evaluate(CandidateBatch& batch, std::size_t begin, std::size_t end, bool every_rating,
-                const Wanted& wanted, const Done& done) {
+                const Budget& budget, const Wanted& wanted, const Done& done) {
+    StepCheck stopped{&budget};
     if (serial_ != batch.serial) invalidate();
     serial_ = batch.serial;
     best_.clear();
@@ -47,14 +50,16 @@ class ProposalEvaluator {
 
     bool left = start(halves[0]);
     bool right = start(halves[1]);
-    while (left && right) {
-      ProposalLane::run_together(left_, right_);
+    while (left && right && !stopped.known) {
+      ProposalLane::run_together(left_, right_, stopped);
+      if (stopped.known) break;
       if (!left_.running()) left = finish(halves[0]);
       if (!right_.running()) right = finish(halves[1]);
     }
     for (Half& half : halves) {
       for (bool more = half.lane == &left_ ? left : right; more; more = finish(half)) {
-        half.lane->run();
+        half.lane->run(stopped);
+        if (stopped.known) break;
       }
     }
     if (best_.index == BestCandidate::kNone) return;
@@ -69,13 +74,28 @@ class ProposalEvaluator {
     best_.clear();
     left_.take(batch.proposals, index);
     left_.start();
-    left_.run();
+    const auto never = [] { return false; };
+    left_.run(never);
     keep_if_best(left_, left_.finish(kUnbounded).rating);
     return best_;
   }
 
  private:
   static constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+
+  // Asks the budget every few steps of the partitioner: a step may be as short as placing one
+  // table, and with many hosts as long as sorting them.
+  struct StepCheck {
+    const Budget* budget;
+    unsigned steps = 0;
+    bool known = false;  // it was interrupted
+
+    bool operator()() {
+      constexpr unsigned kSteps = 16;
+      if (++steps % kSteps == 0) known = budget->interrupted().has_value();
+      return known;
+    }
+  };
 
   struct Half {
     ProposalLane* lane;

@@ -30,13 +30,15 @@ class ProposalLane {
   // Partitions the proposal taken: start, then run to the end. No allocation in the steady state.
   void start();
   bool running() const { return greedy_ != nullptr && greedy_->running(); }
-  void run() {
-    while (running())
+  template <class Stopped>
+  void run(Stopped& stopped) {
+    while (running() && !stopped())
       greedy_->step();
   }
   // Advances two lanes at once, until one of them is at its end. Precondition: different lanes.
-  static void run_together(ProposalLane& a, ProposalLane& b) {
-    while (a.running() && b.running())
+  template <class Stopped>
+  static void run_together(ProposalLane& a, ProposalLane& b, Stopped& stopped) {
+    while (a.running() && b.running() && !stopped())
       GreedyPerfPartitioner::step_together(*a.greedy_, *b.greedy_);
   }
   // The outcome. A rating that is certain to be worse than `bound` is not computed and is infinite.

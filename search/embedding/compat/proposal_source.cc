@@ -38,8 +38,9 @@ std::vector<std::unique_ptr<Proposer>> make_proposers(const SearchParts& parts,
 }  // namespace
 
 ProposalSource::ProposalSource(OptionPool& pool, const Topology& available,
-                               const SearchParts& parts)
+                               const SearchParts& parts, std::uint64_t work_per_proposal)
     : pool_(&pool),
+      work_per_proposal_(work_per_proposal),
       proposers_(make_proposers(parts, pool, available)),
       are_custom_(!parts.proposers.empty()) {
   cache_.reserve(std::min<std::uint64_t>(proposals_at_most(), kMaxReserved));
@@ -125,7 +126,7 @@ void ProposalSource::admit(CandidateBatch& batch, const Budget& budget) {
     const ProposalBatch::Step& step = batch.proposals.step(batch.candidates.size());
     const auto [entry, is_new] = cache_.insert(step.key);
     batch.candidates.push_back({entry, is_new, false, {}});
-    if (is_new) batch.planned_work += step.num_shards;
+    if (is_new) batch.planned_work += step.num_shards + work_per_proposal_;
   }
 }
 

@@ -7,18 +7,24 @@
 
 namespace shardwright::embedding {
 
-ChoiceModel::ChoiceModel(const OptionPool& pool, const Topology& available)
-    : ChoiceModel(pool, available, false) {}
+ChoiceModel::ChoiceModel(const OptionPool& pool, const Topology& available, const Budget& budget)
+    : ChoiceModel(pool, available, budget, false) {}
 
-ChoiceModel::ChoiceModel(const OptionPool& pool, const Topology& available, bool for_bounds)
+ChoiceModel::ChoiceModel(const OptionPool& pool, const Topology& available, const Budget& budget,
+                         bool for_bounds)
     : pool_(&pool),
       world_size_(available.world_size()),
       local_world_size_(available.local_world_size()),
       load_is_memory_(pool.problem().spec().perf_model == PerfModel::kStorage),
       topology_(available) {
   if (!load_is_memory_) time_scale_ = pool.problem().spec().calibration.rank_time;
+  const Status stopped = Error{ErrorCode::kStopped, "stopped while choosing options", ""};
   std::vector<TableChoices> tables;
   for (const OptionPool::TableOptions& table : pool.tables()) {
+    if (budget.interrupted()) {
+      status_ = stopped;
+      return;
+    }
     std::vector<Choice>& choices = tables.emplace_back(TableChoices{table.table, {}}).choices;
     for (const OptionId id : table.options) {
       if (!for_bounds || may_have_place(rules(), topology_, pool.option(id))) add(id, choices);
@@ -31,6 +37,10 @@ ChoiceModel::ChoiceModel(const OptionPool& pool, const Topology& available, bool
   choice_of_.assign(pool.size(), kNone);
   first_choice_.push_back(0);
   for (const TableChoices& table : tables) {
+    if (budget.interrupted()) {
+      status_ = stopped;
+      return;
+    }
     keep_undominated(table, for_bounds || rules().same_for_all_shards(table.id));
     first_choice_.push_back(static_cast<std::uint32_t>(choices_.size()));
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/embedding/problem/topology.h"
+#include "search/budget.h"
 #include "search/embedding/model/allowed_choices.h"
 #include "search/embedding/model/choice.h"
 #include "search/embedding/model/option_pool.h"
@@ -22,11 +23,12 @@ namespace shardwright::embedding {
 // Thread safety: immutable; const members may be called from any thread.
 class ChoiceModel {
  public:
-  ChoiceModel(const OptionPool& pool, const Topology& available);
+  // status() is kStopped, and the model is not to be used, if the budget was interrupted.
+  ChoiceModel(const OptionPool& pool, const Topology& available, const Budget& budget = {});
 
   // The model that the check of a lower bound uses (core/embedding/bound/bound_options.h): it
   // ignores the rules that keep tables together or apart. Without rules it equals this model.
-  ChoiceModel for_bounds() const { return ChoiceModel(*pool_, topology_, true); }
+  ChoiceModel for_bounds() const { return ChoiceModel(*pool_, topology_, {}, true); }
 
   // kInfeasible if a table has no choice left, with the place of the rule that excluded the last.
   const Status& status() const { return status_; }
@@ -67,7 +69,8 @@ class ChoiceModel {
   }
 
  private:
-  ChoiceModel(const OptionPool& pool, const Topology& available, bool for_bounds);
+  ChoiceModel(const OptionPool& pool, const Topology& available, const Budget& budget,
+              bool for_bounds);
   Reach reach_of(const OptionRow& row) const;
   void add(OptionId id, std::vector<Choice>& choices);
   bool dominates(const Choice& a, const Choice& b, bool same_for_all_shards) const;

@@ -8,13 +8,15 @@ namespace shardwright::embedding {
 namespace {
 
 constexpr std::size_t kGrain = 128;  // options or tables worth a task
+constexpr std::uint64_t kWorkPerOption = 16;
 
 }  // namespace
 
 OptionPool::OptionPool(std::shared_ptr<const SearchSpace> space)
     : OptionPool(std::move(space), *std::make_unique<InlineExecutor>()) {}
 
-OptionPool::OptionPool(std::shared_ptr<const SearchSpace> space, Executor& executor)
+OptionPool::OptionPool(std::shared_ptr<const SearchSpace> space, Executor& executor,
+                       const Budget& budget)
     : space_(std::move(space)), layer_(std::make_shared<OptionLayer>(space_)) {
   const auto options = space_->options();
   options_.resize(options.size());
@@ -28,10 +30,11 @@ OptionPool::OptionPool(std::shared_ptr<const SearchSpace> space, Executor& execu
   costs_.resize(runs);
   counts_.resize(runs);
   executor.parallel_for(options.size(), kGrain, [&](unsigned, std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i)
+    StopCheck stopped(budget);
+    for (std::size_t i = begin; i < end && !stopped(kWorkPerOption * i); ++i)
       fill(i, options[i]);
   });
-  group_by_table(executor);
+  if (!budget.interrupted()) group_by_table(executor, budget);
 }
 
 void OptionPool::append(const ShardingOption& option) {
@@ -76,7 +79,7 @@ void OptionPool::fill(std::size_t index, const ShardingOption& option) {
   options_[index] = &option;
 }
 
-void OptionPool::group_by_table(Executor& executor) {
+void OptionPool::group_by_table(Executor& executor, const Budget& budget) {
   std::vector<std::uint32_t> slot(problem().tables().size(), ~std::uint32_t{0});
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     std::uint32_t& at = slot[rows_[i].table];
@@ -87,7 +90,7 @@ void OptionPool::group_by_table(Executor& executor) {
     tables_[at].options.emplace_back(i);
   }
   executor.parallel_for(tables_.size(), kGrain, [&](unsigned, std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i)
+    for (std::size_t i = begin; i < end && !budget.interrupted(); ++i)
       find_duplicates(tables_[i]);
   });
   assign_rank_slots();

@@ -11,6 +11,7 @@
 
 #include "core/embedding/option_layer.h"
 #include "core/embedding/search_space.h"
+#include "search/budget.h"
 #include "search/executor.h"
 
 namespace shardwright::embedding {
@@ -67,7 +68,9 @@ struct OptionSetKey {
 // Thread safety: const members may be called from any thread while nobody adds an option.
 class OptionPool {
  public:
-  OptionPool(std::shared_ptr<const SearchSpace> space, Executor& executor);
+  // An interrupted budget leaves the pool incomplete; it must not be used then.
+  OptionPool(std::shared_ptr<const SearchSpace> space, Executor& executor,
+             const Budget& budget = {});
   // Fills the columns on the calling thread.
   explicit OptionPool(std::shared_ptr<const SearchSpace> space);
 
@@ -114,7 +117,7 @@ class OptionPool {
  private:
   void append(const ShardingOption& option);
   void fill(std::size_t index, const ShardingOption& option);
-  void group_by_table(Executor& executor);
+  void group_by_table(Executor& executor, const Budget& budget);
   void find_duplicates(const TableOptions& table);
   void assign_rank_slots();
 

@@ -10,13 +10,15 @@ namespace {
 // the edges that it adds, which make later tables larger.
 class TableScore {
  public:
-  TableScore(const CostInstance& instance, const InteractionGraph& graph, double fill_weight)
-      : graph_(&graph), fill_weight_(fill_weight) {
+  TableScore(const CostInstance& instance, const InteractionGraph& graph, double fill_weight,
+             const Budget& budget)
+      : graph_(&graph), fill_weight_(fill_weight), stopped_(budget) {
     for (std::size_t node = 0; node < instance.num_nodes(); ++node)
       weights_.push_back(std::log(static_cast<double>(instance.num_strategies(node))));
   }
 
   double operator()(std::uint32_t node) {
+    if (stopped_(work_)) return 0;  // the order is given up
     const auto& around = graph_->neighbours(node);
     work_ += around.size() * around.size() / 2 + 1;
     double fill = 0;
@@ -36,6 +38,7 @@ class TableScore {
     return entries;
   }
 
+  bool stopped() { return stopped_(work_); }
   // Pairs of neighbours looked at.
   std::size_t work() const { return work_; }
 
@@ -44,11 +47,13 @@ class TableScore {
   double fill_weight_;
   std::vector<double> weights_;
   std::size_t work_ = 0;
+  StopCheck stopped_;
 };
 
 // Returns false if the tables would be too large, or if finding an order takes too much work.
 bool choose_order(const CostInstance& instance, double max_entries,
-                  const TableOrderParameters& parameters, EliminationOrder& order) {
+                  const TableOrderParameters& parameters, const Budget& budget,
+                  EliminationOrder& order) {
   const std::size_t max_work =
       parameters.most_work + parameters.work_per_node * instance.num_nodes();
   order.graph().reset(instance.num_nodes());
@@ -57,14 +62,15 @@ bool choose_order(const CostInstance& instance, double max_entries,
     order.graph().add_neighbour(edge.second, edge.first);
   }
   order.graph().sort();
-  TableScore score(instance, order.graph(), parameters.fill_weight);
+  TableScore score(instance, order.graph(), parameters.fill_weight, budget);
   double total = 0;
   return order.choose(
       EliminationOrder::ScoreReach::kNeighboursOfThese,
       [&](std::uint32_t node) { return score(node); },
       [&](std::uint32_t node, const ScoreQueue&) -> EliminationOrder::Decision {
         total += std::exp(score.log_entries(node));
-        if (total > max_entries || score.work() > max_work) return {EliminationOrder::Step::kStop};
+        if (total > max_entries || score.work() > max_work || score.stopped())
+          return {EliminationOrder::Step::kStop};
         return {};
       });
 }
@@ -72,9 +78,10 @@ bool choose_order(const CostInstance& instance, double max_entries,
 }  // namespace
 
 std::optional<BucketTree> BucketTree::make(const CostInstance& instance, double max_entries,
-                                           const TableOrderParameters& parameters) {
+                                           const TableOrderParameters& parameters,
+                                           const Budget& budget) {
   EliminationOrder order;
-  if (!choose_order(instance, max_entries, parameters, order)) return std::nullopt;
+  if (!choose_order(instance, max_entries, parameters, budget, order)) return std::nullopt;
   BucketTree tree;
   tree.instance_ = &instance;
   std::vector<std::uint32_t> sizes;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/operators/instance/cost_instance.h"
+#include "search/budget.h"
 #include "search/operators/elimination/buckets.h"
 
 namespace shardwright::operators {
@@ -29,9 +30,10 @@ struct TableOrderParameters {
 class BucketTree {
  public:
   // Returns nothing if the tables would have more than `max_entries` entries before minimisation,
-  // or if finding an order takes too much work.
+  // or if finding an order takes too much work, or if the budget is interrupted meanwhile.
   static std::optional<BucketTree> make(const CostInstance& instance, double max_entries,
-                                        const TableOrderParameters& parameters = {});
+                                        const TableOrderParameters& parameters = {},
+                                        const Budget& budget = {});
 
   const CostInstance& instance() const { return *instance_; }
   const Buckets& buckets() const { return buckets_; }  // variable = node

@@ -37,7 +37,9 @@ class Solver {
     reduction_ = reduce(*instance_, *budget_, {}, parameters_->reduce);
     if (reduction_.infeasible) return end(SolveStatus::kInfeasible);
     raise_bound(0);
+    if (is_interrupted()) return end(SolveStatus::kUnknown);
     if (solve_by_tables()) return end_proved();
+    if (is_interrupted()) return end(best_ ? SolveStatus::kFeasible : SolveStatus::kUnknown);
     relax();
     if (is_proved()) return end_proved();
     if (!is_large()) {
@@ -58,7 +60,8 @@ class Solver {
 
   // Returns true if the core is solved.
   bool solve_by_tables() {
-    const auto tree = BucketTree::make(core(), stages().most_table_entries, parameters_->order);
+    const auto tree =
+        BucketTree::make(core(), stages().most_table_entries, parameters_->order, *budget_);
     return tree && take(search_exactly(*tree, std::nullopt, stages().most_labels, *budget_,
                                        parameters_->exact));
   }
@@ -79,6 +82,7 @@ class Solver {
       offer(std::move(*first));
     }
     if (is_large()) search_within_limits();
+    if (is_interrupted()) return;
     DualAscent dual(core(), {}, parameters_->dual);
     int rounds_left = stages().most_rounds;
     for (int i = 0; i < rounds_left && !dual.stalled() && !is_over(); ++i) {
@@ -127,7 +131,8 @@ class Solver {
     });
   }
 
-  bool is_over() const { return budget_->interrupted() || !budget_->work_left(); }
+  bool is_interrupted() const { return budget_->interrupted().has_value(); }
+  bool is_over() const { return is_interrupted() || !budget_->work_left(); }
   bool is_proved() const {
     constexpr double kRounding = 1e-9;
     return best_ && result_.lower_bound >= result_.objective * (1 - kRounding);

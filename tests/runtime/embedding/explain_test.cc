@@ -3,7 +3,9 @@
 
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <utility>
+#include <vector>
 
 #include "core/embedding/problem/problem.h"
 #include "runtime/embedding/explain/explain.h"
@@ -37,6 +39,29 @@ TEST_CASE("explain: a table without options is an error, however soon planning i
       CHECK(explanation.error().code == ErrorCode::kInvalidInput);
     }
   }
+}
+
+TEST_CASE("explain: a stop leaves out the tables that were not reached") {
+  const auto problem = problem_of(R"({"tables": [{"name": "t", "num_embeddings": 1000,
+    "embedding_dim": 16}], "topology": {"world_size": 2}})");
+  PlanEntry entry;
+  entry.table = "t";
+  entry.sharding_type = embedding::ShardingType::kTableWise;
+  entry.compute_kernel = embedding::ComputeKernel::kFused;
+  entry.ranks = {0};
+  const std::vector<PlanEntry> entries{entry};
+  ExplainOptions options;
+  const auto whole = explain_embedding(problem, entries, options);
+  REQUIRE(whole.ok());
+  CHECK(whole->tables.size() == 1);
+  CHECK(whole->tables_left_out == 0);
+  std::stop_source stop;
+  stop.request_stop();
+  options.plan.stop = stop.get_token();
+  const auto stopped = explain_embedding(problem, entries, options);
+  REQUIRE(stopped.ok());
+  CHECK(stopped->tables.empty());
+  CHECK(stopped->tables_left_out == 1);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "runtime/embedding/sweep.h"
 
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -149,6 +150,22 @@ TEST_CASE("sweep: invalid combinations are refused") {
   CHECK_FALSE(sweep_embedding(large_tables(2), odd, quick()).ok());
   odd.ranks = {0};
   CHECK(sweep_embedding(large_tables(2), odd, quick()).error().where == "--ranks");
+}
+
+TEST_CASE("sweep: a stop leaves the machines that were not planned, with their sizes") {
+  std::stop_source stop;
+  stop.request_stop();
+  PlanOptions options = quick();
+  options.stop = stop.get_token();
+  const auto sweep = sweep_embedding(large_tables(8), grid(), options);
+  REQUIRE(sweep.ok());
+  REQUIRE(sweep->points.size() == 18);
+  for (const SweepPoint& point : sweep->points) {
+    CHECK_FALSE(point.fits());
+    CHECK(point.stopped_by == StopReason::kCancelled);
+    CHECK(point.ranks_per_host == std::min<std::int64_t>(point.ranks, 4));
+    CHECK(point.hbm_bytes.has_value());
+  }
 }
 
 }  // namespace shardwright::sweep_test

@@ -41,9 +41,10 @@ void NeighbourhoodLane::begin_from_best() {
   state_.clear_changed();
 }
 
-void NeighbourhoodLane::settle() {
+void NeighbourhoodLane::settle(const Budget& budget) {
   if (incumbent_.is_settled()) return;
-  incumbent_.settle();
+  incumbent_.settle(budget);
+  own_work_ += incumbent_.take_settling_work();
   begin_from_best();
 }
 
@@ -150,7 +151,7 @@ void NeighbourhoodLane::run(std::uint64_t work, double lower_bound, const Budget
          !incumbent_.at_bound(lower_bound) && !budget.interrupted()) {
     step();
   }
-  settle();
+  settle(budget);
 }
 
 }  // namespace shardwright::embedding

@@ -49,7 +49,7 @@ class NeighbourhoodLane {
   void choose_window();
   void choose_items(bool with_choices);
   bool is_inside(std::uint32_t table) const;
-  void settle();
+  void settle(const Budget& budget);
 
   NeighbourhoodParameters parameters_;
   const SearchContext* context_;

@@ -5,7 +5,9 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
+#include "search/budget.h"
 #include "search/embedding/best/incumbent/rated.h"
 #include "search/embedding/model/rank_state/allocation_state.h"
 
@@ -39,9 +41,12 @@ class Incumbent {
   // Takes what the state holds, which must be feasible, complete and not worse. Copies only the
   // tables that the state marks as changed, and clears the marks.
   void keep(AllocationState& state);
-  // Breaks ties and puts exact sums in place of running ones. Returns the tables that changed;
-  // valid until the next call of any function. Returns none if is_settled().
-  std::span<const std::uint32_t> settle();
+  // Breaks ties, unless the budget is interrupted, and puts exact sums in place of running ones.
+  // Returns the tables that changed; valid until the next call of any function. Returns none if
+  // is_settled().
+  std::span<const std::uint32_t> settle(const Budget& budget);
+  // The work of settle() since the last call.
+  std::uint64_t take_settling_work() { return std::exchange(settling_work_, 0); }
   // Returns true if nothing was taken since the last settle().
   bool is_settled() const { return settled_; }
 
@@ -55,6 +60,7 @@ class Incumbent {
   std::optional<RatedAllocation> best_;
   std::shared_ptr<const Allocation> reference_;
   bool settled_ = true;
+  std::uint64_t settling_work_ = 0;
 };
 
 }  // namespace shardwright::embedding

@@ -9,6 +9,20 @@
 namespace shardwright::embedding {
 namespace {
 
+// Counts the work, and says when to end.
+class TieWork {
+ public:
+  explicit TieWork(const Budget& budget) : stopped_(budget) {}
+
+  void spend(std::uint64_t work) { done_ += work; }
+  std::uint64_t done() const { return done_; }
+  bool is_over() { return done_ >= kMostTieWork || stopped_(done_); }
+
+ private:
+  StopCheck stopped_;
+  std::uint64_t done_ = 0;
+};
+
 // Returns true if the tentative changes leave every rank below the bar, and its HBM within the
 // peak.
 bool within(const AllocationState& state, std::int64_t peak) {
@@ -41,13 +55,16 @@ Rank roomiest_rank(const AllocationState& state, std::uint32_t index, std::int64
   return best;
 }
 
-// Moves one shard off a fullest rank. Returns false if none can move.
-bool relieve(AllocationState& state, std::int64_t peak) {
+// Moves one shard off a fullest rank. Returns false if none can move, or if the work is over.
+bool relieve(AllocationState& state, std::int64_t peak, TieWork& work) {
+  work.spend(1 + 2 * state.pass_work());
   for (Rank rank = 0; rank < state.ranks().size(); ++rank) {
     if (state.ranks()[rank].hbm_bytes < peak) continue;
     for (const std::uint32_t index : state.shards_on(rank)) {
       const Slot& slot = state.slot(index);
       if (slot.use.hbm_bytes == 0 || !may_leave_rank(state.reach(slot.table))) continue;
+      if (work.is_over()) return false;
+      work.spend(1 + state.pass_work());
       const Rank target = roomiest_rank(state, index, peak);
       if (target == rank) continue;
       state.remove(rank, slot.use);
@@ -151,15 +168,20 @@ bool is_at(const AllocationState& state, std::size_t table, const Allocation& re
 
 // Moves every table and shard that may go back to its reference place there, in one pass. Returns
 // true if any moved: that may make room for others, so another pass is worth trying.
-bool return_some(AllocationState& state, const Allocation& reference, std::int64_t peak) {
+bool return_some(AllocationState& state, const Allocation& reference, std::int64_t peak,
+                 TieWork& work) {
   bool any = false;
+  work.spend(state.pass_work());
   const std::span<const RankLoad> ranks = state.ranks();
   const auto busiest = static_cast<Rank>(
       std::max_element(ranks.begin(), ranks.end(),
                        [](const RankLoad& a, const RankLoad& b) { return a.load < b.load; }) -
       ranks.begin());
-  for (std::uint32_t table = 0; table < state.model().num_tables(); ++table) {
+  for (std::uint32_t table = 0; table < state.model().num_tables() && !work.is_over(); ++table) {
+    work.spend(1);
     if (is_at(state, table, reference)) continue;
+    work.spend(2 * (state.chosen(table).num_shards +
+                    state.model().choices()[reference.choice[table]].num_shards));
     if (may_return(state, table, reference, busiest) &&
         return_table(state, table, reference, peak)) {
       any = true;
@@ -178,18 +200,21 @@ bool return_some(AllocationState& state, const Allocation& reference, std::int64
 
 }  // namespace
 
-void break_ties(AllocationState& state, const Allocation* reference) {
+std::uint64_t break_ties(AllocationState& state, const Allocation* reference,
+                         const Budget& budget) {
+  TieWork work(budget);
   const double bar = state.bar();
   const double most = state.max_load();
   state.set_bar(std::nextafter(most, std::numeric_limits<double>::infinity()));
-  while (relieve(state, state.peak_hbm())) {
+  while (!work.is_over() && relieve(state, state.peak_hbm(), work)) {
   }
   if (reference != nullptr) {
     const std::int64_t peak = state.peak_hbm();
-    while (return_some(state, *reference, peak)) {
+    while (!work.is_over() && return_some(state, *reference, peak, work)) {
     }
   }
   state.set_bar(bar);
+  return work.done();
 }
 
 }  // namespace shardwright::embedding

@@ -38,14 +38,17 @@ void AnnealingLane::offer(const RatedPlan& found) {
 }
 
 void AnnealingLane::keep() {
+  constexpr std::uint64_t kPasses = 3;  // for the rating, the peak and the bar
   incumbent_.keep(state_);
   state_.set_bar(incumbent_.bar());
+  annealer_.placer().spend(kPasses * state_.pass_work());
 }
 
-void AnnealingLane::settle() {
+void AnnealingLane::settle(const Budget& budget) {
   // The best allocation moves away from the state's copy in these tables.
-  for (const std::uint32_t table : incumbent_.settle())
+  for (const std::uint32_t table : incumbent_.settle(budget))
     state_.mark_changed(table);
+  annealer_.placer().spend(incumbent_.take_settling_work());
 }
 
 void AnnealingLane::choose_target(double lower_bound) {
@@ -83,38 +86,50 @@ double AnnealingLane::typical_gain() const {
   return std::max(sum / (target * static_cast<double>(model.num_tables() + 1)), kTinyGain);
 }
 
+Rank AnnealingLane::busiest_rank() const {
+  const std::span<const RankLoad> ranks = state_.ranks();
+  Rank busiest = 0;
+  for (Rank rank = 1; rank < ranks.size(); ++rank) {
+    if (ranks[rank].load > ranks[busiest].load) busiest = rank;
+  }
+  return busiest;
+}
+
 // Balances the busiest rank with another one, again and again. Moves of single shards find the last
 // ten-thousandth of an even division only by luck.
 void AnnealingLane::even_out(std::uint64_t work, const Budget& budget) {
-  const std::span<const RankLoad> ranks = state_.ranks();
-  const auto size = static_cast<std::uint32_t>(ranks.size());
+  const auto size = static_cast<std::uint32_t>(state_.ranks().size());
   if (size < 2) return;
+  StopCheck stopped(budget);
   const std::uint64_t begin = pair_balancer_.work();
-  const std::uint32_t most_in_vain = parameters_.balance.vain_tries_per_rank * size;
-  std::uint32_t in_vain = 0;
-  while (pair_balancer_.work() - begin < work && in_vain < most_in_vain && !budget.interrupted()) {
-    Rank busiest = 0;
-    for (Rank rank = 1; rank < size; ++rank) {
-      if (ranks[rank].load > ranks[busiest].load) busiest = rank;
-    }
+  const std::uint64_t most_in_vain = std::uint64_t{parameters_.balance.vain_tries_per_rank} * size;
+  Rank busiest = busiest_rank();
+  std::uint64_t own_work = state_.pass_work();
+  std::uint64_t in_vain = 0;
+  const auto done = [&] { return pair_balancer_.work() - begin + own_work; };
+  while (done() < work && in_vain < most_in_vain && !stopped(done())) {
     const Rank other = (busiest + 1 + annealer_.random().below(size - 1)) % size;
-    const bool better = pair_balancer_.improve(state_, busiest, other, annealer_.random());
-    in_vain = better ? 0 : in_vain + 1;
-    if (better) keep_if_good();
+    ++own_work;
+    ++in_vain;
+    if (!pair_balancer_.improve(state_, busiest, other, annealer_.random())) continue;
+    in_vain = 0;
+    keep_if_good();
+    busiest = busiest_rank();
+    own_work += 2 * state_.pass_work();
   }
-  annealer_.placer().spend(pair_balancer_.work() - begin + in_vain * size);
+  annealer_.placer().spend(done());
 }
 
-void AnnealingLane::begin_round(double lower_bound, const Budget& budget) {
-  const double bound = std::max(lower_bound, context_->bound());
-  const ChoiceModel& model = context_->model();
-  const bool anew = restarts_.begins_anew(bound, rounds_);
-  const bool below = !anew && restarts_.begins_below(bound, lane_, rounds_);
-  const double target = below ? restarts_.construct_below(bound) : 0;
+// Leaves the allocation that the round begins with in the state. Sets the target if the allocation
+// was made for one. Returns false if the budget was interrupted before there was one.
+bool AnnealingLane::begin_allocation(double bound, bool anew, double& target,
+                                     const Budget& budget) {
+  if (!anew && restarts_.begins_below(bound, lane_, rounds_))
+    target = restarts_.construct_below(bound, budget);
   if (target > 0) {
     keep_if_good();
   } else if (!incumbent_.exists() || rounds_ == 0 || anew) {
-    restarts_.construct_first(bound, rounds_);
+    if (!restarts_.construct_first(bound, rounds_, budget)) return false;
     keep_if_good();
   } else if (annealer_.random().below(parameters_.restarts.keep_current_one_in) != 0) {
     state_.assign(incumbent_.best()->allocation);
@@ -122,6 +137,16 @@ void AnnealingLane::begin_round(double lower_bound, const Budget& budget) {
   } else {
     state_.recompute();
   }
+  return true;
+}
+
+// Returns false if the budget was interrupted before the round had an allocation.
+bool AnnealingLane::begin_round(double lower_bound, const Budget& budget) {
+  const double bound = std::max(lower_bound, context_->bound());
+  const ChoiceModel& model = context_->model();
+  const bool anew = restarts_.begins_anew(bound, rounds_);
+  double target = 0;
+  if (!begin_allocation(bound, anew, target, budget)) return false;
   if (anew) {
     annealer_.set_choices(restarts_.aim_anew(bound));
   } else {
@@ -137,20 +162,28 @@ void AnnealingLane::begin_round(double lower_bound, const Budget& budget) {
   cooling_.begin({rounds_, model.num_tables(), state_.goal().squared, uneven, typical_gain()},
                  annealer_.random());
   ++rounds_;
+  // The ranks and choices that were read.
+  constexpr std::uint64_t kPasses = 4;
+  annealer_.placer().spend(kPasses * state_.pass_work() + model.choices().size() / kPasses);
+  return true;
 }
 
 void AnnealingLane::run(std::uint64_t work, double lower_bound, const Budget& budget) {
   const std::uint64_t end = annealer_.work() + work;
-  while (annealer_.work() < end && !incumbent_.at_bound(lower_bound) && !budget.interrupted()) {
-    if (cooling_.is_over()) begin_round(lower_bound, budget);
+  StopCheck stopped(budget);
+  while (annealer_.work() < end && !incumbent_.at_bound(lower_bound) && !stopped()) {
+    if (cooling_.is_over() && !begin_round(lower_bound, budget)) break;
     cooling_.run_level([&](double temperature) {
       annealer_.step(temperature);
       keep_if_good();
+      return !stopped(annealer_.work());
     });
-    if (incumbent_.exists() && state_.goal().target >= incumbent_.rating())
+    if (incumbent_.exists() && state_.goal().target >= incumbent_.rating()) {
       choose_target(lower_bound);
+      annealer_.placer().spend(state_.pass_work());
+    }
   }
-  settle();
+  settle(budget);
 }
 
 }  // namespace shardwright::embedding

@@ -42,15 +42,17 @@ class AnnealingLane {
   std::uint64_t work() const { return annealer_.work(); }
 
  private:
-  void begin_round(double lower_bound, const Budget& budget);
+  bool begin_round(double lower_bound, const Budget& budget);
+  bool begin_allocation(double bound, bool anew, double& target, const Budget& budget);
   void choose_target(double lower_bound);
   double typical_gain() const;
   void even_out(std::uint64_t work, const Budget& budget);
+  Rank busiest_rank() const;
   void keep_if_good() {
     if (state_.all_good()) keep();
   }
   void keep();
-  void settle();
+  void settle(const Budget& budget);
 
   AnnealingParameters parameters_;
   const SearchContext* context_;

@@ -49,10 +49,11 @@ Held on_all_ranks(const ChoiceModel& model, const std::vector<std::uint32_t>& ch
 
 std::optional<std::vector<std::uint32_t>> choices_below(const SearchContext& context, double target,
                                                         double price_factor,
-                                                        const ConstructParameters& parameters) {
+                                                        const ConstructParameters& parameters,
+                                                        const Budget* budget) {
   const ChoiceModel& model = context.model();
   const Held room = largest_room(model);
-  PricedChoices priced(context);
+  PricedChoices priced(context, budget);
   Held everywhere;
   for (int round = 0; round < parameters.most_agreement_rounds; ++round) {
     priced.admit([&](const Choice& choice) {
@@ -64,6 +65,7 @@ std::optional<std::vector<std::uint32_t>> choices_below(const SearchContext& con
     });
     MemoryPrices prices;
     const double bound = priced.fit_prices(parameters.price_steps, prices);
+    if (budget != nullptr && budget->interrupted()) return std::nullopt;
     if (bound > target || bound == std::numeric_limits<double>::infinity()) return std::nullopt;
     std::vector<std::uint32_t> chosen =
         priced.cheapest({price_factor * prices.hbm, price_factor * prices.ddr});

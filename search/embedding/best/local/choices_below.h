@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "search/budget.h"
 #include "search/embedding/best/parameters/construct_parameters.h"
 #include "search/embedding/model/context/search_context.h"
 
@@ -15,9 +16,10 @@ namespace shardwright::embedding {
 // still find a rank beside them, so tables are chosen again until both agree. Returns nothing if
 // they do not agree in the end, or if the choices carry more load than all ranks have below the
 // target: such an allocation is then unlikely. Time: O(choices) for about a hundred prices, a few
-// times over.
+// times over. Returns nothing if the budget (may be null) is interrupted.
 std::optional<std::vector<std::uint32_t>> choices_below(const SearchContext& context, double target,
                                                         double price_factor,
-                                                        const ConstructParameters& parameters = {});
+                                                        const ConstructParameters& parameters = {},
+                                                        const Budget* budget = nullptr);
 
 }  // namespace shardwright::embedding

@@ -73,11 +73,13 @@ class Totals {
   EvenWeights weights_;
 };
 
-// Places each unit of bonded tables where it costs least.
-void place_units(EnergyPlacer& placer, AllocationState& state, Allocation& made) {
+// Places each unit of bonded tables where it costs least. Returns false if it was stopped.
+bool place_units(EnergyPlacer& placer, AllocationState& state, Allocation& made,
+                 StopCheck& stopped) {
   std::vector<Replacement> members;
   const std::uint32_t all = state.model().world_size();
   for (const TableUnits::Unit& unit : state.context().units().units()) {
+    if (stopped(placer.work())) return false;
     members.clear();
     for (const std::uint32_t table : unit.tables)
       members.push_back({table, made.choice[table], {}});
@@ -86,6 +88,7 @@ void place_units(EnergyPlacer& placer, AllocationState& state, Allocation& made)
     for (Replacement& member : members)
       made.ranks[member.table] = std::move(member.ranks);
   }
+  return true;
 }
 
 // All tables, in the order in which they are placed.
@@ -113,8 +116,12 @@ std::vector<std::uint32_t> choose_priced(const SearchContext& context, double sh
   return choices;
 }
 
-Allocation construct(AllocationState& state, RandomGenerator& random,
-                     std::vector<std::uint32_t> choices, const ConstructParameters& parameters) {
+std::optional<Allocation> construct(AllocationState& state, RandomGenerator& random,
+                                    std::vector<std::uint32_t> choices,
+                                    const ConstructParameters& parameters, std::uint64_t& work,
+                                    StopCheck& stopped) {
+  constexpr std::uint64_t kPasses = 2;           // to clear the ranks
+  constexpr std::uint64_t kReadsPerUpdate = 16;  // every rank is compared, in order
   const SearchContext& context = state.context();
   const ChoiceModel& model = context.model();
   Allocation made;
@@ -130,18 +137,21 @@ Allocation construct(AllocationState& state, RandomGenerator& random,
   };
   state.clear();
   EnergyPlacer placer(state, random);
-  place_units(placer, state, made);
+  if (!place_units(placer, state, made, stopped)) return std::nullopt;
   for (const std::uint32_t table : std::span(order.begin(), single)) {
     if (!is_alone(table)) continue;
+    if (stopped(placer.work())) return std::nullopt;
     placer.place(made.choice[table], model.world_size(), made.ranks[table], placer.all_ranks());
     state.keep();
   }
   EvenPlacer even(state, totals.weights(), parameters);
   for (const std::uint32_t table : std::span(single, order.end())) {
     if (!is_alone(table)) continue;
+    if (stopped(placer.work() + even.work())) return std::nullopt;
     for (const ShardUse& use : context.shards(made.choice[table]))
       made.ranks[table].push_back(even.place(use));
   }
+  work += kPasses * state.pass_work() + placer.work() / kReadsPerUpdate + even.work();
   return made;
 }
 

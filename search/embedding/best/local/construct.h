@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "search/budget.h"
 #include "search/embedding/best/parameters/construct_parameters.h"
 #include "search/embedding/model/rank_state/energy_placer.h"
 
@@ -16,8 +18,11 @@ std::vector<std::uint32_t> choose_priced(const SearchContext& context, double sh
                                          const MemoryPrices& prices, double price_factor);
 
 // Places the choices of all tables: bonded units first, then choices on all ranks, on hosts, and
-// single shards, each kind in descending order of cost. Memory may be exceeded.
-Allocation construct(AllocationState& state, RandomGenerator& random,
-                     std::vector<std::uint32_t> choices, const ConstructParameters& parameters);
+// single shards, each kind in descending order of cost. Memory may be exceeded. Adds to `work`.
+// Returns nothing if it was stopped.
+std::optional<Allocation> construct(AllocationState& state, RandomGenerator& random,
+                                    std::vector<std::uint32_t> choices,
+                                    const ConstructParameters& parameters, std::uint64_t& work,
+                                    StopCheck& stopped);
 
 }  // namespace shardwright::embedding

@@ -27,12 +27,14 @@ class CoolingSchedule {
   void begin(const RoundShape& shape, RandomGenerator& random);
 
   bool is_over() const { return steps_left_ == 0; }
-  // Calls `step` with the temperature until the temperature falls or the round is over.
+  // Calls `step` with the temperature until it returns false, the temperature falls or the round is
+  // over.
   template <class Step>
   void run_level(const Step& step) {
     const std::uint64_t steps = parameters_->steps_per_temperature;
-    for (std::uint64_t i = 0; i < steps && steps_left_ > 0; ++i, --steps_left_)
-      step(temperature_);
+    bool more = true;
+    for (std::uint64_t i = 0; i < steps && steps_left_ > 0 && more; ++i, --steps_left_)
+      more = step(temperature_);
     temperature_ *= factor_;
   }
 

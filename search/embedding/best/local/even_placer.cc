@@ -24,12 +24,15 @@ EvenPlacer::EvenPlacer(AllocationState& state, const EvenWeights& weights,
       load_weight_(weights.mean_load > kNoLoad ? 1 / (weights.mean_load * weights.mean_load) : 0),
       hbm_weight_(weights.hbm),
       ddr_weight_(weights.ddr),
-      blocks_((state.ranks().size() + block_size_ - 1) / block_size_) {
+      blocks_((state.ranks().size() + block_size_ - 1) / block_size_),
+      work_(state.pass_work()) {
   for (std::size_t i = 0; i < blocks_.size(); ++i)
     summarize(i);
 }
 
 Rank EvenPlacer::place(const ShardUse& use) {
+  constexpr std::size_t kBlocksPerUpdate = 8;
+  work_ += 1 + blocks_.size() / kBlocksPerUpdate;
   std::size_t first = 0;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     blocks_[i].least_rise = least_rise(blocks_[i], use);
@@ -77,9 +80,9 @@ double EvenPlacer::least_rise(const Block& block, const ShardUse& use) const {
   return rise;
 }
 
-void EvenPlacer::look_into(std::size_t block, const ShardUse& use, Rank& best,
-                           double& least) const {
+void EvenPlacer::look_into(std::size_t block, const ShardUse& use, Rank& best, double& least) {
   const Rank end = end_of(block);
+  work_ += 1;
   for (Rank rank = first_of(block); rank < end; ++rank) {
     const double rise = squares_rise(state_->ranks()[rank], state_->scaled(rank, use.load), use) +
                         state_->gain(rank, use);

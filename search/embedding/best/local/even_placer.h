@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "search/embedding/best/parameters/construct_parameters.h"
@@ -29,6 +30,9 @@ class EvenPlacer {
   // Adds the shard for good and returns its rank.
   Rank place(const ShardUse& use);
 
+  // Ranks and shards read or updated so far.
+  std::uint64_t work() const { return work_; }
+
  private:
   struct Block {
     RankLoad least;         // of what its ranks hold; the largest capacity
@@ -40,7 +44,7 @@ class EvenPlacer {
   Rank end_of(std::size_t block) const;
   void summarize(std::size_t block);
   double least_rise(const Block& block, const ShardUse& use) const;
-  void look_into(std::size_t block, const ShardUse& use, Rank& best, double& least) const;
+  void look_into(std::size_t block, const ShardUse& use, Rank& best, double& least);
   double squares_rise(const RankLoad& at, double load, const ShardUse& use) const;
 
   AllocationState* state_;
@@ -49,6 +53,7 @@ class EvenPlacer {
   double hbm_weight_;
   double ddr_weight_;
   std::vector<Block> blocks_;
+  std::uint64_t work_;
 };
 
 }  // namespace shardwright::embedding

@@ -25,10 +25,17 @@ struct Restarts::Start {
   double limit = 0;  // of its shards, in bounds
 };
 
-void Restarts::attempt(Start& start, double limit, const MemoryPrices& prices, double factor) {
-  Allocation made = construct(*state_, annealer_->random(),
-                              choose_priced(state_->context(), start.bound * limit, prices, factor),
-                              parameters_->construct);
+void Restarts::attempt(Start& start, double limit, const MemoryPrices& prices, double factor,
+                       StopCheck& stopped) {
+  constexpr std::size_t kChoicesPerUpdate = 8;
+  if (stopped()) return;
+  std::uint64_t work = state_->pass_work() + state_->model().choices().size() / kChoicesPerUpdate;
+  std::optional<Allocation> made =
+      construct(*state_, annealer_->random(),
+                choose_priced(state_->context(), start.bound * limit, prices, factor),
+                parameters_->construct, work, stopped);
+  annealer_->placer().spend(work);
+  if (!made) return;
   double energy = 0;
   for (const RankLoad& at : state_->ranks())
     energy = std::max(energy, at.energy);
@@ -36,10 +43,10 @@ void Restarts::attempt(Start& start, double limit, const MemoryPrices& prices, d
   if (energy >= start.least) return;
   start.least = energy;
   start.limit = limit;
-  start.best = std::move(made);
+  start.best = std::move(*made);
 }
 
-void Restarts::construct_first(double bound, std::uint64_t round) {
+bool Restarts::construct_first(double bound, std::uint64_t round, const Budget& budget) {
   const RestartParameters& restarts = parameters_->restarts;
   RandomGenerator& random = annealer_->random();
   const std::uint32_t steps = round == 0 ? restarts.first_price_steps : restarts.price_steps;
@@ -54,11 +61,17 @@ void Restarts::construct_first(double bound, std::uint64_t round) {
   Start start;
   start.bound = bound;
   start.limit = restarts.shard_limits.front();
+  StopCheck stopped(budget);
   for (const double limit : restarts.shard_limits)
-    attempt(start, limit, by_fill[first], price_factor);
+    attempt(start, limit, by_fill[first], price_factor, stopped);
   for (std::size_t i = 1; i < by_fill.size(); ++i)
-    attempt(start, start.limit, by_fill[(first + i) % by_fill.size()], 1);
+    attempt(start, start.limit, by_fill[(first + i) % by_fill.size()], 1, stopped);
+  if (start.best.choice.empty()) {
+    state_->clear();
+    return false;
+  }
   state_->assign(start.best);
+  return true;
 }
 
 bool Restarts::begins_anew(double bound, std::uint64_t round) const {
@@ -88,7 +101,7 @@ bool Restarts::begins_below(double bound, std::uint32_t lane, std::uint64_t roun
   return annealer_->random().below(one_in) == 0;
 }
 
-double Restarts::construct_below(double bound) {
+double Restarts::construct_below(double bound, const Budget& budget) {
   const RestartParameters& restarts = parameters_->restarts;
   const SearchContext& context = state_->context();
   RandomGenerator& random = annealer_->random();
@@ -98,10 +111,11 @@ double Restarts::construct_below(double bound) {
   double target = 0;
   std::optional<std::vector<std::uint32_t>> choices;
   const int most_tries = first ? restarts.first_target_tries : restarts.target_tries;
-  for (int tries = most_tries; tries > 0 && (first || !choices); --tries) {
+  StopCheck stopped(budget);
+  for (int tries = most_tries; tries > 0 && (first || !choices) && !stopped(); --tries) {
     const double tried = first ? std::sqrt(low * high) : high - random.fraction() * (high - low);
     auto made = choices_below(context, tried, 1 + restarts.target_price_spread * random.fraction(),
-                              parameters_->construct);
+                              parameters_->construct, &budget);
     annealer_->placer().spend(restarts.work_per_choice * context.model().choices().size());
     if (!made) {
       low = tried;
@@ -113,8 +127,12 @@ double Restarts::construct_below(double bound) {
   unlikely_ = low;
   if (!choices) return 0;
   state_->set_goal({0, target, restarts.memory_weight, true, restarts.rule_weight});
-  state_->assign(construct(*state_, random, *std::move(choices), parameters_->construct));
-  return target;
+  std::uint64_t work = 0;
+  const std::optional<Allocation> made =
+      construct(*state_, random, *std::move(choices), parameters_->construct, work, stopped);
+  annealer_->placer().spend(work);
+  state_->assign(made ? *made : incumbent_->best()->allocation);
+  return made ? target : 0;
 }
 
 }  // namespace shardwright::embedding

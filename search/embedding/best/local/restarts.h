@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "search/budget.h"
 #include "search/embedding/best/incumbent/incumbent.h"
 #include "search/embedding/best/moves/annealer.h"
 #include "search/embedding/best/parameters/annealing_parameters.h"
@@ -20,8 +21,9 @@ class Restarts {
       : state_(&state), annealer_(&annealer), incumbent_(&incumbent), parameters_(&parameters) {}
 
   // Constructs several allocations, at different limits of shard size and prices of memory, and
-  // leaves the best in the state: the one with the least energy on its worst rank.
-  void construct_first(double bound, std::uint64_t round);
+  // leaves the best in the state: the one with the least energy on its worst rank. Returns false if
+  // the budget was interrupted before there was one; the state is then empty.
+  bool construct_first(double bound, std::uint64_t round, const Budget& budget);
 
   // Returns true if the round starts with new choices that leave memory free.
   bool begins_anew(double bound, std::uint64_t round) const;
@@ -34,13 +36,14 @@ class Restarts {
   bool begins_below(double bound, std::uint32_t lane, std::uint64_t round);
   // Leaves an allocation for such a target in the state and returns the target: the least one with
   // choices the first time, later a random one. If none of the targets tried has
-  // choices, it changes nothing and returns 0.
-  double construct_below(double bound);
+  // choices, or if the budget is interrupted, it changes nothing and returns 0.
+  double construct_below(double bound, const Budget& budget);
 
  private:
   struct Start;
 
-  void attempt(Start& start, double limit, const MemoryPrices& prices, double factor);
+  void attempt(Start& start, double limit, const MemoryPrices& prices, double factor,
+               StopCheck& stopped);
 
   AllocationState* state_;
   Annealer* annealer_;

@@ -13,8 +13,8 @@ constexpr double kTinyLoad = 1e-300;  // keeps a first guess of a price above ze
 
 }  // namespace
 
-PricedChoices::PricedChoices(const SearchContext& context)
-    : context_(context), model_(context.model()), pricing_(context.pricing()) {
+PricedChoices::PricedChoices(const SearchContext& context, const Budget* budget)
+    : context_(context), budget_(budget), model_(context.model()), pricing_(context.pricing()) {
   admit_below(kInfinity);
 }
 
@@ -81,10 +81,10 @@ void PricedChoices::fit(int steps, double guess, double fill, double MemoryPrice
   };
   if (spare_at(0) >= 0) return;
   double high = guess;
-  for (int i = 0; i < pricing_.most_price_growths && spare_at(high) < 0; ++i)
+  for (int i = 0; i < pricing_.most_price_growths && !is_stopped() && spare_at(high) < 0; ++i)
     high *= pricing_.price_growth;
   double low = 0;
-  for (int i = 0; i < steps; ++i) {
+  for (int i = 0; i < steps && !is_stopped(); ++i) {
     const double middle = (low + high) / 2;
     (spare_at(middle) < 0 ? low : high) = middle;
   }
@@ -95,7 +95,7 @@ double PricedChoices::fit_prices(int steps, MemoryPrices& prices, double fill) c
   const double unpriced = at({}, fill).bound;
   if (unpriced == kInfinity) return unpriced;
   const double load = std::max(unpriced * context_.speed(), kTinyLoad);
-  for (int turn = 0; turn < pricing_.turns; ++turn) {
+  for (int turn = 0; turn < pricing_.turns && !is_stopped(); ++turn) {
     const MemoryPrices before = prices;
     fit(steps, load / std::max(context_.total_hbm(), 1.0), fill, &MemoryPrices::hbm, &At::spare_hbm,
         prices);

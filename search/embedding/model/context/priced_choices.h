@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "search/budget.h"
 #include "search/embedding/model/choice_model.h"
 #include "search/embedding/model/context/pricing_parameters.h"
 
@@ -23,7 +24,9 @@ struct MemoryPrices {
 // model, what fits, the speed and the total capacity must be set.
 class PricedChoices {
  public:
-  explicit PricedChoices(const SearchContext& context);
+  // If `budget` is not null and is interrupted, bisections end early: prices are then less exact,
+  // and dual values lower, but still bounds.
+  explicit PricedChoices(const SearchContext& context, const Budget* budget = nullptr);
 
   // Admits the choices that fit and pass the test, and no others. O(choices).
   void admit(const std::function<bool(const Choice&)>& test);
@@ -53,7 +56,10 @@ class PricedChoices {
   void fit(int steps, double guess, double fill, double MemoryPrices::*price, double At::*spare,
            MemoryPrices& prices) const;
 
+  bool is_stopped() const { return budget_ != nullptr && budget_->interrupted(); }
+
   const SearchContext& context_;
+  const Budget* budget_;
   const ChoiceModel& model_;
   const PricingParameters& pricing_;
   std::vector<std::uint8_t> admitted_;  // by choice

@@ -5,7 +5,8 @@
 
 namespace shardwright::embedding {
 
-SearchContext::SearchContext(const ChoiceModel& model, const PricingParameters& pricing)
+SearchContext::SearchContext(const ChoiceModel& model, const PricingParameters& pricing,
+                             const Budget& budget)
     : model_(&model), pricing_(pricing), units_(model) {
   for (Rank rank = 0; rank < model.world_size(); ++rank)
     speed_ += 1 / model.time_scale(rank);
@@ -17,7 +18,7 @@ SearchContext::SearchContext(const ChoiceModel& model, const PricingParameters& 
   }
   find_fitting();
   expand_shards();
-  find_prices();
+  find_prices(budget);
 }
 
 bool SearchContext::every_shard_fits(std::size_t table, const Choice& choice) const {
@@ -87,8 +88,8 @@ double SearchContext::largest_needed_shard() const {
 
 // A rating is contradicted if the choices that are possible at it have a higher lower bound. Finds
 // the least rating that is not contradicted.
-void SearchContext::find_prices() {
-  PricedChoices choices(*this);
+void SearchContext::find_prices(const Budget& budget) {
+  PricedChoices choices(*this, &budget);
   double low = largest_needed_shard();  // no allocation rates below
   const double unlimited = choices.fit_prices(pricing_.fine_steps, prices_);
   low = std::max(low, unlimited);
@@ -104,11 +105,13 @@ void SearchContext::find_prices() {
   };
   double high = low;
   while (high < std::numeric_limits<double>::max() / (2 * pricing_.bound_growth) &&
-         contradicts(high)) {
+         !budget.interrupted() && contradicts(high)) {
     low = high;
     high *= pricing_.bound_growth;
   }
-  for (int i = 0; i < pricing_.bound_steps && high > low * pricing_.bound_width; ++i) {
+  for (int i = 0;
+       i < pricing_.bound_steps && high > low * pricing_.bound_width && !budget.interrupted();
+       ++i) {
     const double middle = (low + high) / 2;
     (contradicts(middle) ? low : high) = middle;
   }
@@ -118,6 +121,7 @@ void SearchContext::find_prices() {
   prices_by_fill_.assign(1, prices_);
   if (prices_.hbm == 0 && prices_.ddr == 0) return;
   for (const double fill : pricing_.fills) {
+    if (budget.interrupted()) return;
     MemoryPrices own = prices_;
     choices.fit_prices(pricing_.fine_steps, own, fill);
     prices_by_fill_.push_back(own);

@@ -18,7 +18,9 @@ class SearchContext {
  public:
   // Cost: O(choices) for a few hundred prices, and one ShardUse per shard of every choice that is
   // not on all ranks.
-  explicit SearchContext(const ChoiceModel& model, const PricingParameters& pricing = {});
+  // An interrupted budget makes prices less exact and the bound lower.
+  explicit SearchContext(const ChoiceModel& model, const PricingParameters& pricing = {},
+                         const Budget& budget = {});
 
   const ChoiceModel& model() const { return *model_; }
   const PricingParameters& pricing() const { return pricing_; }
@@ -67,7 +69,7 @@ class SearchContext {
   void find_fitting();
   void expand_shards();
   double largest_needed_shard() const;
-  void find_prices();
+  void find_prices(const Budget& budget);
 
   const ChoiceModel* model_;
   PricingParameters pricing_;

@@ -17,8 +17,10 @@ AllocationState::AllocationState(const SearchContext& context)
       choice_(context.model().num_tables(), kNoChoice),
       shards_on_(context.model().world_size()),
       is_changed_(context.model().num_tables(), 0) {
+  // With fewer shards than ranks, most ranks never hold any.
+  const bool scattered = slots_.size() < shards_on_.size();
   for (std::vector<std::uint32_t>& shards : shards_on_)
-    shards.reserve(kFewShards + 2 * slots_.size() / shards_on_.size());
+    shards.reserve(scattered ? 0 : kFewShards + 2 * slots_.size() / shards_on_.size());
   changed_.reserve(choice_.size());
   for (std::size_t table = 0; table < choice_.size(); ++table) {
     for (std::uint32_t slot = context.first_slot(table); slot < context.first_slot(table + 1);

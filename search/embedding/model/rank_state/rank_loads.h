@@ -41,6 +41,9 @@ class RankLoads {
   const ChoiceModel& model() const { return *model_; }
   std::span<const RankLoad> ranks() const { return ranks_; }
   const RuleViolations& rules() const { return rules_; }
+  // The work of reading all ranks once, in updates of a single rank: reading them in order takes
+  // that much less per rank.
+  std::uint64_t pass_work() const { return ranks_.size() / kRanksPerUpdate; }
 
   // Both recompute the energies. Ranks whose load reaches the bar are bad.
   void set_goal(const Goal& goal);
@@ -96,6 +99,8 @@ class RankLoads {
   void end_filling();
 
  private:
+  static constexpr std::size_t kRanksPerUpdate = 16;
+
   struct Saved {
     Rank rank;
     RankLoad load;

@@ -136,7 +136,7 @@ bool SubproblemProcessor::close_by_tables(const Reduction& reduction,
                                           ProcessedSubproblem& result) const {
   const BranchParameters& branch = parameters_->branch;
   const auto tree =
-      BucketTree::make(*reduction.core, branch.most_table_entries, parameters_->order);
+      BucketTree::make(*reduction.core, branch.most_table_entries, parameters_->order, *budget_);
   if (!tree) return false;
   Budget budget = *budget_;
   const std::uint64_t before = budget.work_done();

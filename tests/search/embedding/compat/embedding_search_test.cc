@@ -11,6 +11,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "search/embedding/compat/diagnose.h"
 #include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/embedding/random_embedding.h"
 #include "tests/support/embedding/search_run.h"
@@ -232,6 +233,29 @@ TEST_CASE("embedding search: the failed proposal of least memory is kept for the
   REQUIRE(run.lowest_failed.has_value());
   CHECK(*run.lowest_failed == Storage{Bytes(17), Bytes(0)});
   CHECK(run.lowest_failed_options == std::vector<OptionId>{OptionId(1), OptionId(3)});
+}
+
+TEST_CASE("embedding search: what a proposal costs beside its shards is spent, too") {
+  const auto space = twenty_tables({Type::kGreedy});
+  const SearchRun whole = run_search(space, space->problem().topology());
+  OptionPool pool(space);
+  constexpr std::uint64_t kWork = 1000;
+  EmbeddingSearch search(pool, space->problem().topology(), 1, false, {}, kWork);
+  InlineExecutor executor;
+  Budget budget(whole.work + 10 * kWork, {});
+  explore(search, executor, budget);
+  CHECK(search.num_proposals() >= 10);
+  CHECK(search.num_proposals() < 20 + whole.work / kWork);
+}
+
+TEST_CASE("diagnosis: a stop makes no claim about tables") {
+  OptionPool pool(SpaceBuilder(problem_spec(1, 2, 2)).add(0, kTableWise, 1, 1, 10).take());
+  const OptionId option(std::size_t{0});
+  std::stop_source source;
+  source.request_stop();
+  const PlanFailure failure = diagnose(pool, pool.problem().topology(), {&option, 1}, Storage(),
+                                       Budget({}, {}, source.get_token()));
+  CHECK(failure.reason == FailureReason::kStopped);
 }
 
 }  // namespace shardwright::embedding_search_test

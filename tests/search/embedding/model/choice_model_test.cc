@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -164,6 +165,16 @@ TEST_CASE("choice model: measured rank times scale loads in time, not in bytes")
     CHECK(choices.time_scale(0) == 1);
     CHECK(choices.time_scale(1) == (model == PerfModel::kStorage ? 1 : 2.5));
   }
+}
+
+TEST_CASE("choice model: an interrupted budget is a status") {
+  const OptionPool pool(SpaceBuilder(problem_spec(1, 2, 2)).add(0, kTableWise, 1, 5, 10).take());
+  std::stop_source stop;
+  stop.request_stop();
+  const Budget budget({}, {}, stop.get_token());
+  const ChoiceModel model(pool, pool.problem().topology(), budget);
+  REQUIRE_FALSE(model.status().ok());
+  CHECK(model.status().error().code == ErrorCode::kStopped);
 }
 
 }  // namespace shardwright::choice_model_test

@@ -20,16 +20,21 @@ Fit FitOracle::ask(ProblemSpec spec, Effort effort, std::shared_ptr<const Search
   Result<Problem> made = Problem::make(std::move(spec));
   if (!made.ok()) return impossible(made.error());
   fit.problem = std::make_shared<const Problem>(std::move(made).value());
+  const Budget budget({}, {}, stop_);
+  fit.answer = Fit::Answer::kStopped;
+  if (stopped()) return fit;
   Result<Reservation> reservation = reserve(*fit.problem);
   if (!reservation.ok()) return impossible(reservation.error());
   fit.reservation = std::move(reservation).value();
   if (!space) {
     InlineExecutor executor;
-    auto enumerated = enumerate(fit.problem, executor);
+    auto enumerated = enumerate(fit.problem, executor, budget);
+    if (stopped()) return fit;
     if (!enumerated.ok()) return impossible(enumerated.error());
     space = std::move(enumerated).value();
   }
   fit.search_space = std::move(space);
+  fit.answer = Fit::Answer::kNotFound;
   fit.shortage = prove_memory_shortage(*fit.search_space, fit.reservation->topology);
   if (fit.shortage) {
     fit.answer = Fit::Answer::kImpossible;

@@ -56,6 +56,7 @@ class FitOracle {
   FitOracle(Planner planner, bool quick_is_full, std::stop_token stop);
 
   // Uses the options and costs of `space` if it is given: for problems that differ in memory alone.
+  // The answer is kStopped, and the rest may be absent, if a stop was requested.
   Fit ask(ProblemSpec spec, Effort effort, std::shared_ptr<const SearchSpace> space = nullptr);
 
   bool quick_is_full() const { return quick_is_full_; }

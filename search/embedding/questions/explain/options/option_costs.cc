@@ -199,7 +199,8 @@ OptionCosts::OptionCosts(const SearchSpace& space, const Topology& available, co
     loads_.add(plan[i]);
 }
 
-std::vector<OptionCost> OptionCosts::of_table(std::size_t position) const {
+std::vector<OptionCost> OptionCosts::of_table(std::size_t position, const Budget& budget) const {
+  if (budget.interrupted()) return {};
   const Assignment& chosen = plan_[position];
   const TableId table = chosen.option->table;
   const SharedPlaces places(space_.problem(), plan_, position);
@@ -207,9 +208,11 @@ std::vector<OptionCost> OptionCosts::of_table(std::size_t position) const {
   std::vector<OptionCost> costs{exchange.chosen()};
   for (const ShardingOption* const option : options_[table.index()]) {
     if (*option == *chosen.option) continue;
+    if (budget.interrupted()) return {};
     costs.push_back(exchange.exchange(*option));
   }
   for (const ExcludedOption& excluded : excluded_.of(table)) {
+    if (budget.interrupted()) return {};
     OptionCost cost = exchange.exchange(*excluded.option);
     cost.standing = Standing::kExcluded;
     cost.excluded_by.insert(cost.excluded_by.begin(), excluded.excluded_by.begin(),

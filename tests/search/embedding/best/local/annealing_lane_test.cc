@@ -262,4 +262,14 @@ TEST_CASE("improve: reaching a bound ends the work, and so does an interruption"
   CHECK(stream.work() == before);
 }
 
+TEST_CASE("improve: evening out many ranks counts what it reads") {
+  SpaceBuilder builder(spec_of(3, 4096, 8, 1000));
+  for (std::size_t table = 0; table < 3; ++table)
+    builder.add(table, kTableWise, 1, 5 + static_cast<double>(table), 10);
+  const Model model(builder.take());
+  AnnealingLane stream(model.context, 1, 0);
+  stream.run(kWork, 0, Budget());
+  CHECK(stream.work() < 2 * kWork);
+}
+
 }  // namespace shardwright::annealing_lane_test

@@ -1,0 +1,76 @@
+// Checks that commands end soon after a signal, a deadline or a limit of work.
+#pragma once
+
+#include <csignal>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "runtime/io/file.h"
+#include "tests/support/command.h"
+#include "tests/support/running_command.h"
+
+namespace shardwright::test_support {
+
+// Three times what the command promises, for slow and busy machines.
+inline constexpr double kLate = 3 * 0.2;
+inline constexpr double kLateAtMostRanks = 3 * 1.0;
+inline constexpr int kStoppedBeforeAnything = 4;
+
+using Arguments = std::vector<std::string>;
+
+inline Arguments joined(Arguments first, const Arguments& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+// A problem with tables of mixed shapes.
+inline std::string write_tables(const Command& run, const char* name, int count) {
+  nlohmann::json tables = nlohmann::json::array();
+  constexpr int kDims[] = {16, 32, 64, 128, 256};
+  for (int i = 0; i < count; ++i) {
+    tables.push_back({{"name", "t" + std::to_string(i)},
+                      {"num_embeddings", 300 + std::int64_t{7919} * i % 200'000},
+                      {"embedding_dim", kDims[i % 5]},
+                      {"pooling_factor", 1 + i % 30}});
+  }
+  REQUIRE(write_file(run.path(name), nlohmann::json{{"tables", tables}}.dump()).ok());
+  return run.path(name);
+}
+
+// Checks that every stop is heard within `late_s`, and that the command then ends as documented.
+inline void check_stops(const Arguments& arguments, const std::vector<double>& after_cpu_s,
+                        double late_s) {
+  std::string line;
+  for (const std::string& argument : arguments)
+    line += argument + " ";
+  CAPTURE(line);
+  for (const double cpu_s : after_cpu_s) {
+    for (const int signal : {SIGINT, SIGTERM}) {
+      CAPTURE(cpu_s);
+      CAPTURE(signal);
+      const StopOutcome outcome = RunningCommand(arguments).stop_after(cpu_s, signal);
+      if (!outcome.signalled) continue;
+      CHECK(outcome.late_s < late_s);
+      const bool documented = outcome.status == 0 || outcome.status == kStoppedBeforeAnything ||
+                              outcome.status == 128 + signal;
+      CHECK_MESSAGE(documented, outcome.status);
+    }
+  }
+}
+
+// Checks that limits of time are kept, beside reading and writing.
+inline void check_deadlines(const Arguments& arguments, double late_s) {
+  for (const double limit_s : {0.1, 0.5}) {
+    CAPTURE(limit_s);
+    const StopOutcome outcome = RunningCommand(joined(arguments, {"--threads", "1", "--time-limit",
+                                                                  std::to_string(limit_s)}))
+                                    .finish();
+    CHECK(outcome.cpu_s < limit_s + late_s);
+  }
+}
+
+}  // namespace shardwright::test_support
