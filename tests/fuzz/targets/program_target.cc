@@ -9,12 +9,14 @@
 #include "runtime/program/reshard_program.h"
 #include "runtime/program/reshard_tensor.h"
 #include "tests/fuzz/targets/expect.h"
+#include "tests/support/program/program_execution.h"
 
 namespace shardwright::fuzz {
 namespace {
 
 constexpr std::size_t kMostRanks = 64;
 constexpr std::size_t kMostCases = 32;
+constexpr std::size_t kMostOperators = 32;
 
 bool is_small(const ReshardCase& request) {
   return request.source.mesh.size() + request.target.mesh.size() <= kMostRanks;
@@ -48,10 +50,38 @@ bool is_small(const program::Program& program) {
   return ranks <= kMostRanks;
 }
 
+// True if the programs of all ranks can be run on small arrays whose averages are exact.
+bool can_run(const program::Program& program) {
+  constexpr std::int64_t kMostElements = 1024;
+  constexpr std::size_t kMostInMesh = 10;
+  for (const program::ProcessMesh& mesh : program.meshes()) {
+    if (mesh.size() > kMostInMesh) return false;
+  }
+  for (std::size_t i = 0; i < program.var_capacity(); ++i) {
+    const program::Variable& var = program.var(program::VarId(i));
+    const bool open = !var.shape.empty() && var.shape.front() < 0;
+    if (open || var.is_local || !var.mesh.valid()) return false;
+    if (program::num_elements(var.shape) > kMostElements) return false;
+  }
+  return program.op_capacity() <= kMostOperators;
+}
+
+void expect_runs(const program::Program& program, bool whole) {
+  if (!can_run(program)) return;
+  program::ReshardOptions options;
+  options.whole = whole;
+  const Result<program::ReshardResult> result = reshard_program(program, options, 1);
+  if (!result.ok() || result->ranks.empty()) return;
+  const test_support::Execution execution = test_support::execute(program, *result);
+  expect(execution.problem.empty(),
+         "every rank computes what the program says: " + execution.problem);
+}
+
 void apply(const std::vector<ProgramDocument>& programs, bool compat, bool whole) {
   std::vector<std::pair<ProgramDocument, program::ReshardResult>> results;
   for (const ProgramDocument& document : programs) {
     if (!is_small(document.program)) continue;
+    if (!compat) expect_runs(document.program, whole);
     program::ReshardOptions options;
     options.compat = compat;
     options.whole = whole;
