@@ -15,6 +15,7 @@ enum class ErrorCode {
   kStopped,             // the budget was spent before a solution was found
   kVerificationFailed,  // an answer does not have the values or properties that it states
   kUnsupported,         // the request is valid, but this build or mode cannot do it
+  kMachineLimit,        // memory, threads or disk space ran out
 };
 
 // A failed operation. `message` is one sentence for the user and does not name the place. `where`

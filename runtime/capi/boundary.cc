@@ -72,6 +72,8 @@ shardwright_status status_of(ErrorCode code) {
       return SHARDWRIGHT_VERIFICATION_FAILED;
     case ErrorCode::kUnsupported:
       return SHARDWRIGHT_UNSUPPORTED;
+    case ErrorCode::kMachineLimit:
+      return SHARDWRIGHT_OUT_OF_MEMORY;
   }
   return SHARDWRIGHT_INTERNAL;
 }

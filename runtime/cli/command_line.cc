@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <exception>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,11 +11,13 @@
 #include <CLI/CLI.hpp>
 
 #include "core/nearest_name.h"
+#include "core/text/printable.h"
 #include "core/version.h"
 #include "runtime/cli/embedding/commands.h"
 #include "runtime/cli/operators/operators_commands.h"
 #include "runtime/cli/options/arguments.h"
 #include "runtime/cli/options/exit_code.h"
+#include "runtime/cli/options/machine_limits.h"
 #include "runtime/cli/options/output_paths.h"
 #include "runtime/cli/program/program_commands.h"
 #include "runtime/report/text/format.h"
@@ -125,9 +126,10 @@ int run(std::span<char*> arguments) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     const std::string message = usage_message(app, error, arguments.subspan(1));
-    std::fprintf(stderr, "shardwright: %s\n", message.c_str());
+    std::fprintf(stderr, "shardwright: %s\n", printable(message).c_str());
     return kBadInput;
   }
+  if (const Status given = check_given_values(app); !given.ok()) return fail(given.error());
   const Status paths = check_output_paths(app);
   return paths.ok() ? chosen() : fail(paths.error());
 }
@@ -136,10 +138,9 @@ int run(std::span<char*> arguments) {
 
 int run_command(std::span<char*> arguments) {
   try {
-    return run(arguments);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "shardwright: %s\n", error.what());
-    return kCrashed;
+    return close_output(run(arguments));
+  } catch (...) {
+    return fail_of_exception();
   }
 }
 

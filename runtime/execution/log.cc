@@ -3,6 +3,8 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
+#include "core/text/printable.h"
+
 namespace shardwright {
 
 // Does not use spdlog's factories, because these register every logger in a global table.
@@ -14,8 +16,7 @@ Log Log::to_stderr() {
 }
 
 void Log::info(std::string_view message) const {
-  if (logger_)
-    logger_->log(spdlog::level::info, spdlog::string_view_t(message.data(), message.size()));
+  if (logger_) logger_->log(spdlog::level::info, printable(message));
 }
 
 }  // namespace shardwright

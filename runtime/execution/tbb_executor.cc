@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -13,6 +15,8 @@
 #include <tbb/info.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
+
+#include "runtime/execution/thread_probe.h"
 
 namespace shardwright {
 
@@ -30,16 +34,23 @@ class IdleArenas {
     };
     const auto found = std::find_if(arenas_.begin(), arenas_.end(), same_size);
     if (found == arenas_.end()) {
-      return std::make_unique<tbb::task_arena>(static_cast<int>(workers), 1);
+      auto arena = std::make_unique<tbb::task_arena>(static_cast<int>(workers), 1);
+      // An arena whose first use fails waits for itself in the second one.
+      arena->initialize();
+      return arena;
     }
     std::unique_ptr<tbb::task_arena> arena = std::move(*found);
     arenas_.erase(found);
     return arena;
   }
 
-  void give_back(std::unique_ptr<tbb::task_arena> arena) {
+  // Without memory for the list the arena goes.
+  void give_back(std::unique_ptr<tbb::task_arena> arena) noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
-    arenas_.push_back(std::move(arena));
+    try {
+      arenas_.push_back(std::move(arena));
+    } catch (const std::bad_alloc&) {
+    }
   }
 
  private:
@@ -57,84 +68,141 @@ IdleArenas& idle_arenas() {
 
 class TbbExecutor::Arena {
  public:
-  explicit Arena(unsigned workers) : workers_(workers), arena_(idle_arenas().take(workers)) {
-    // TBB has one thread per core and warns on standard error if an arena wants more. The smallest
-    // limit in the process applies, so a limit is set only if it raises the default.
-    if (static_cast<int>(workers) > tbb::info::default_concurrency()) {
-      more_threads_.emplace(tbb::global_control::max_allowed_parallelism, workers);
+  explicit Arena(unsigned workers) {
+    if (workers == 1) return;
+    try {
+      // TBB has one thread per core and warns on standard error if an arena wants more. The
+      // smallest limit in the process applies, so a limit is set only if it raises the default.
+      if (static_cast<int>(workers) > tbb::info::default_concurrency()) {
+        more_threads_.emplace(tbb::global_control::max_allowed_parallelism, workers);
+      }
+      arena_ = idle_arenas().take(workers);
+      workers_ = workers;
+    } catch (const std::bad_alloc&) {
+      // The calling thread is left.
     }
   }
-  ~Arena() { idle_arenas().give_back(std::move(arena_)); }
+  ~Arena() {
+    if (arena_) idle_arenas().give_back(std::move(arena_));
+  }
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
   unsigned workers() const { return workers_; }
+  // Precondition: more than one worker.
   tbb::task_arena& get() { return *arena_; }
 
  private:
-  unsigned workers_;
+  unsigned workers_ = 1;
   std::optional<tbb::global_control> more_threads_;
-  std::unique_ptr<tbb::task_arena> arena_;
+  std::unique_ptr<tbb::task_arena> arena_;  // null for one worker
 };
 
 // A loop is a group of task chains, one for each worker except the calling thread, which joins when
 // it waits. A link of a chain evaluates one range and spawns the next link. A thread that waits for
 // one loop and helps with another is therefore free again after one range.
+//
+// No exception of a body passes through TBB, which allocates memory to carry it.
 class TbbExecutor::TaskLoop final : public RunningLoop {
  public:
-  TaskLoop(Arena& arena, std::size_t count, std::size_t grain, RangeBody body)
-      : arena_(&arena), count_(count), grain_(grain), body_(body) {
-    // More chains than ranges would have nothing to do.
-    const std::size_t ranges = (count + grain - 1) / grain;
-    const std::size_t chains = std::min<std::size_t>(arena.workers(), ranges) - 1;
-    arena_->get().execute([&] {
-      for (std::size_t i = 0; i < chains; ++i) spawn_link();
-    });
-  }
+  TaskLoop(Arena& arena, std::size_t count, std::size_t grain, RangeBody body);
+  ~TaskLoop() noexcept override;
+  void wait() override;
 
-  ~TaskLoop() noexcept override {
-    if (waited_) return;
-    drop_rest();
+ private:
+  class Links;
+
+  Links* links_;
+  bool waited_ = false;
+};
+
+class TbbExecutor::TaskLoop::Links {
+ public:
+  Links(Arena& arena, std::size_t count, std::size_t grain, RangeBody body)
+      : arena_(&arena), count_(count), grain_(grain), body_(body) {}
+
+  // Without memory or threads for them, the calling thread does the work.
+  void start(std::size_t chains) noexcept {
     try {
-      arena_->get().execute([this] { group_.wait(); });
+      arena_->get().execute([&] {
+        for (std::size_t i = 0; i < chains && spawn(); ++i) {
+        }
+      });
     } catch (...) {
-      // The caller is unwinding for another reason.
+      broken_ = true;
     }
   }
 
-  void wait() override {
-    waited_ = true;
-    arena_->get().execute([this] {
-      group_.run_and_wait([this] {
+  // Returns when no body runs and none will.
+  void finish() noexcept {
+    try {
+      arena_->get().execute([this] {
         while (run_range()) {
         }
+        if (!broken()) group_.wait();
       });
-    });
+    } catch (...) {
+      // Without memory TBB may fail before it has called anything.
+      broken_ = true;
+      fail(std::current_exception());
+    }
+    while (broken() && running_ > 0)
+      std::this_thread::yield();
   }
 
+  void rethrow() const {
+    if (failed_) std::rethrow_exception(failure_);
+  }
+  void drop_rest() { next_.store(count_, std::memory_order_relaxed); }
+  bool broken() const { return broken_; }
+
  private:
-  void spawn_link() {
-    group_.run([this] {
-      if (run_range()) spawn_link();
-    });
+  // Returns false if TBB has no memory or thread for a link. The link may run all the same.
+  bool spawn() noexcept {
+    try {
+      group_.run([this] { follow(); });
+      return true;
+    } catch (...) {
+      broken_ = true;
+      return false;
+    }
+  }
+
+  void follow() noexcept {
+    while (run_range()) {
+      if (spawn()) return;
+    }
   }
 
   // Evaluates the next range. Returns false if none is left.
-  bool run_range() {
-    std::size_t begin = next_.load(std::memory_order_relaxed);
+  bool run_range() noexcept {
+    ++running_;
+    const bool ran = run_next();
+    --running_;
+    return ran;
+  }
+
+  bool run_next() noexcept {
+    std::size_t begin = next_.load();
     std::size_t size = 0;
     do {
       if (begin >= count_) return false;
       size = range_size(count_ - begin);
-    } while (!next_.compare_exchange_weak(begin, begin + size, std::memory_order_relaxed));
+    } while (!next_.compare_exchange_weak(begin, begin + size));
     try {
       body_(static_cast<unsigned>(tbb::this_task_arena::current_thread_index()), begin,
             begin + size);
     } catch (...) {
-      drop_rest();
-      throw;
+      fail(std::current_exception());
     }
     return true;
+  }
+
+  // Keeps the first exception.
+  void fail(std::exception_ptr failure) noexcept {
+    drop_rest();
+    if (failed_.exchange(true)) return;
+    failure_ = std::move(failure);
   }
 
   // Ranges start long, because neighbours in a range share work, and end short, because the last
@@ -143,21 +211,52 @@ class TbbExecutor::TaskLoop final : public RunningLoop {
     return std::min(left, std::max(grain_, left / arena_->workers()));
   }
 
-  void drop_rest() { next_.store(count_, std::memory_order_relaxed); }
-
   Arena* arena_;
   std::size_t count_;
   std::size_t grain_;
   RangeBody body_;
   std::atomic<std::size_t> next_{0};
+  std::atomic<int> running_{0};  // threads that may be in a body
+  std::atomic<bool> broken_{false};
+  std::atomic<bool> failed_{false};
+  std::exception_ptr failure_;
   tbb::task_group group_;
-  bool waited_ = false;
 };
 
+TbbExecutor::TaskLoop::TaskLoop(Arena& arena, std::size_t count, std::size_t grain, RangeBody body)
+    : links_(new Links(arena, count, grain, body)) {
+  // More chains than ranges would have nothing to do.
+  const std::size_t ranges = (count + grain - 1) / grain;
+  links_->start(std::min<std::size_t>(arena.workers(), ranges) - 1);
+}
+
+TbbExecutor::TaskLoop::~TaskLoop() noexcept {
+  if (!waited_) links_->drop_rest();
+  if (!waited_) links_->finish();
+  // TBB cannot take a link back that it failed to queue. Such a group must not be destroyed: its
+  // destructor would wait for that link.
+  if (!links_->broken()) delete links_;
+}
+
+void TbbExecutor::TaskLoop::wait() {
+  waited_ = true;
+  links_->finish();
+  links_->rethrow();
+}
+
+namespace {
+
+// `threads`, or as many as there are cores, but no more than can be started.
+unsigned possible_workers(int threads) {
+  const unsigned wanted = threads > 0 ? static_cast<unsigned>(threads)
+                                      : std::max(1U, std::thread::hardware_concurrency());
+  return 1 + startable_threads(wanted - 1);
+}
+
+}  // namespace
+
 TbbExecutor::TbbExecutor(int threads)
-    : arena_(std::make_unique<Arena>(threads > 0
-                                         ? static_cast<unsigned>(threads)
-                                         : std::max(1U, std::thread::hardware_concurrency()))) {}
+    : arena_(std::make_unique<Arena>(possible_workers(threads))) {}
 
 TbbExecutor::~TbbExecutor() = default;
 

@@ -7,10 +7,10 @@
 
 namespace shardwright {
 
-// Runs ranges on `threads` workers (0 = one per core) of a private task arena. The calling thread
-// is one of them while it waits for a loop. A private arena keeps planners in one process from
-// sharing workers' scratch and from waiting for each other's tasks. May be used from inside a TBB
-// task of the host program.
+// Runs ranges on `threads` workers (0 = one per core) of a private task arena, or on fewer if the
+// machine cannot start so many. The calling thread is one of them while it waits for a loop. A
+// private arena keeps planners in one process from sharing workers' scratch and from waiting for
+// each other's tasks. May be used from inside a TBB task of the host program.
 // Thread safety: as Executor.
 class TbbExecutor final : public Executor {
  public:

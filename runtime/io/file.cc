@@ -1,25 +1,21 @@
 #include "runtime/io/file.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <new>
 #include <utility>
 #include <vector>
 
+#include "runtime/io/system_error.h"
+
 namespace shardwright {
 namespace {
-
-constexpr int kMaxAttempts = 1000;  // to find an unused name for a temporary file
 
 std::string name_of(const std::string& path) { return path == "-" ? "standard input" : path; }
 
@@ -37,7 +33,7 @@ using InputFile = std::unique_ptr<std::FILE, Closer>;
 
 Result<std::string> read_raw(const std::string& path, std::size_t max_bytes) {
   const InputFile file(path == "-" ? stdin : std::fopen(path.c_str(), "rbe"));
-  if (!file) return invalid_input(path, std::string("cannot open: ") + std::strerror(errno));
+  if (!file) return open_error(path, "cannot open", errno);
   std::string bytes;
   struct stat status = {};
   if (fstat(fileno(file.get()), &status) == 0 && S_ISDIR(status.st_mode)) {
@@ -52,7 +48,7 @@ Result<std::string> read_raw(const std::string& path, std::size_t max_bytes) {
     if (bytes.size() > max_bytes) return too_large(path, max_bytes);
   }
   if (std::ferror(file.get()) != 0) {
-    return invalid_input(name_of(path), std::string("cannot read: ") + std::strerror(errno));
+    return system_error(ErrorCode::kInvalidInput, name_of(path), "cannot read", errno);
   }
   return bytes;
 }
@@ -100,12 +96,6 @@ Result<std::string> unfold(const std::string& path, std::string bytes, std::size
   }
 }
 
-// Follows symbolic links, so that a rename replaces the file and not the link to it.
-std::string resolved(const std::string& path) {
-  std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr), &std::free);
-  return real ? std::string(real.get()) : path;
-}
-
 }  // namespace
 
 Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
@@ -115,72 +105,6 @@ Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
   const bool compressed =
       bytes.ok() && bytes->size() >= 2 && (*bytes)[0] == '\x1f' && (*bytes)[1] == '\x8b';
   return compressed ? unfold(path, std::move(bytes).value(), max_bytes) : bytes;
-}
-
-Result<OutputFile> OutputFile::open(const std::string& path) {
-  if (path == "-") return OutputFile(stdout, "standard output", "");
-  struct stat status = {};
-  const bool exists = stat(path.c_str(), &status) == 0;
-  if (exists && S_ISDIR(status.st_mode)) return invalid_input(path, "is a directory");
-  if (exists && !S_ISREG(status.st_mode)) {
-    std::FILE* file = std::fopen(path.c_str(), "wbe");
-    if (file == nullptr) {
-      return invalid_input(path, std::string("cannot write: ") + std::strerror(errno));
-    }
-    return OutputFile(file, path, "");
-  }
-  const std::string target = exists ? resolved(path) : path;
-  for (int attempt = 0;; ++attempt) {
-    std::string temporary =
-        target + "." + std::to_string(getpid()) + "." + std::to_string(attempt) + ".tmp";
-    const mode_t mode = exists ? status.st_mode & 0777U : 0666U;
-    const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (descriptor >= 0) return OutputFile(fdopen(descriptor, "wb"), target, std::move(temporary));
-    if (errno != EEXIST || attempt == kMaxAttempts) {
-      return invalid_input(path, std::string("cannot write: ") + std::strerror(errno));
-    }
-  }
-}
-
-OutputFile::OutputFile(OutputFile&& other) noexcept
-    : file_(std::exchange(other.file_, nullptr)),
-      path_(std::move(other.path_)),
-      temporary_(std::move(other.temporary_)),
-      error_(other.error_) {}
-
-OutputFile::~OutputFile() {
-  if (file_ == nullptr) return;
-  if (file_ != stdout) std::fclose(file_);
-  if (!temporary_.empty()) unlink(temporary_.c_str());
-}
-
-Error OutputFile::failure(const char* what) const {
-  return invalid_input(path_, std::string(what) + ": " + std::strerror(error_));
-}
-
-void OutputFile::write(std::string_view text) {
-  if (error_ != 0 || text.empty()) return;
-  if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) error_ = errno;
-}
-
-Status OutputFile::commit() {
-  if (std::fflush(file_) != 0 && error_ == 0) error_ = errno;
-  if (file_ != stdout) {
-    if (std::fclose(file_) != 0 && error_ == 0) error_ = errno;
-  }
-  file_ = nullptr;
-  if (error_ == 0 && !temporary_.empty() && std::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    error_ = errno;
-  }
-  if (error_ == 0) return {};
-  if (!temporary_.empty()) unlink(temporary_.c_str());
-  return failure("cannot write");
-}
-
-Status write_file(const std::string& path, std::string_view text) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(OutputFile file, OutputFile::open(path));
-  file.write(text);
-  return file.commit();
 }
 
 }  // namespace shardwright

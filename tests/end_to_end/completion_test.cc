@@ -128,7 +128,7 @@ TEST_CASE("help: every page has an example and the exit status") {
     const CommandOutcome help = run(command + " --help");
     CHECK(help.status == 0);
     CHECK(contains(help.out, "\nExample:\n  "));
-    CHECK(contains(help.out, "Exit status: 0 done, 2 bad input or usage"));
+    CHECK(contains(help.out, "Exit status: 0 done, 1 internal error, 2 bad input or usage"));
   }
 }
 

@@ -307,7 +307,8 @@ TEST_CASE("operators command: misuse prints one line with a suggestion") {
         "strategies are defined for meshes of one or two axes, this one has 3");
   check("operators paths x --cost cheap", "--cost");
   check("operators autoshard x --cost-model v3", "--cost-model");
-  check("operators autoshard " + file("slapo_v1") + " --devices 0", "/0/p: the number of devices");
+  check("operators autoshard " + file("slapo_v1") + " --devices 0",
+        "--devices: must be a whole number from 1");
 }
 
 }  // namespace shardwright::operators_command_test

@@ -151,7 +151,7 @@ TEST_CASE(
   REQUIRE_MESSAGE(outcome.status == 0, outcome.err);
   CHECK_FALSE(contains(outcome.out, "\x1b"));
   CHECK_FALSE(contains(outcome.out, "\x07"));
-  CHECK(contains(outcome.out, "ads\ufffd]0;owned\ufffd"));
+  CHECK(contains(outcome.out, "ads\\u001b]0;owned\\u0007"));
 }
 
 TEST_CASE("report command: colours on a terminal, unless NO_COLOR or the terminal refuses") {

@@ -59,8 +59,9 @@ void add_search_arguments(CLI::App& command, PlanArguments& arguments) {
   command
       .add_option("--work-limit", arguments.options.work_limit,
                   "Stop after this many steps of work; the result is the same on any machine")
-      ->check(CLI::NonNegativeNumber.description(""));
-  command.add_option("--seed", arguments.options.seed, "Seed of everything random");
+      ->transform(whole_number(0));
+  command.add_option("--seed", arguments.options.seed, "Seed of everything random")
+      ->transform(whole_number(0));
 }
 
 void add_json_arguments(CLI::App& command, PlanArguments& arguments) {

@@ -71,7 +71,7 @@ void add_replan_command(CLI::App& app, Action& chosen) {
   command
       .add_option("--migration-weight", arguments->migration_weight,
                   "Milliseconds of rating that moving a GiB must save (0 = moves cost nothing)")
-      ->check(CLI::NonNegativeNumber.description(""))
+      ->check(decimal_number(" of milliseconds per GiB", true))
       ->capture_default_str();
   add_search_arguments(command, arguments->plan);
   add_json_arguments(command, arguments->plan);

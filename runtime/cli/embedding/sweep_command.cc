@@ -79,12 +79,11 @@ int run(const SweepArguments& arguments) {
 }
 
 void add_grid_arguments(CLI::App& command, SweepArguments& arguments) {
-  const auto positive = CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description("");
   const char* const group = "Machines, every combination of these lists";
   command.add_option("--ranks", arguments.grid.ranks, "Ranks, such as 8,16,32")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(positive)
+      ->transform(positive_number())
       ->group(group);
   command.add_option("--hbm", arguments.hbm, "HBM per rank, such as 40GiB,80GiB")
       ->delimiter(',')
@@ -93,12 +92,12 @@ void add_grid_arguments(CLI::App& command, SweepArguments& arguments) {
   command.add_option("--batch-size", arguments.grid.batch_sizes, "Samples per rank and step")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(positive)
+      ->transform(positive_number())
       ->group(group);
   command
       .add_option("--ranks-per-host", arguments.grid.ranks_per_host,
                   "Ranks of one host, or all where there are fewer")
-      ->check(positive)
+      ->transform(positive_number())
       ->group(group);
   command.add_option("--ddr", arguments.plan.problem.ddr, "DDR per rank, such as 128GiB")
       ->group(group);

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "core/text/printable.h"
 #include "runtime/cli/embedding/commands.h"
 #include "runtime/cli/options/exit_code.h"
 #include "runtime/embedding/result/plan_stats.h"
@@ -55,8 +56,8 @@ void write_json(const embedding::Problem& problem, const Verification& verificat
 std::string report(const Verification& verification) {
   std::string text;
   for (const Verification::Finding& finding : verification.violations) {
-    text += "violation: " + finding.where + (finding.where.empty() ? "" : ": ") + finding.message +
-            "\n";
+    text += "violation: " + printable(finding.where) + (finding.where.empty() ? "" : ": ") +
+            printable(finding.message) + "\n";
   }
   if (!verification.valid())
     return text + format_plural(verification.violations.size(), "violation") + " found\n";

@@ -95,6 +95,7 @@ void add_operators_autoshard_command(CLI::App& operators, Action& chosen) {
       ->type_name(kFile)
       ->required();
   command.add_option("--devices", arguments->devices, "Number of devices (default: the file's)")
+      ->transform(positive_number())
       ->type_name("P");
   command
       .add_option("--cost-model", arguments->cost_model,

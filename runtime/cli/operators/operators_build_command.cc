@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/text/printable.h"
 #include "runtime/cli/operators/operators_commands.h"
 #include "runtime/cli/options/exit_code.h"
 #include "runtime/io/file.h"
@@ -70,7 +71,7 @@ std::string node_table(const OpGraph& graph, const CostGraph& costs, std::size_t
 std::string summary(const OpGraph& graph, const BuiltOperators& built, const std::string& mesh) {
   const CostGraph& costs = built.costs;
   const CostGraphCounters& counters = costs.counters;
-  std::string text = graph.name() + " on mesh " + mesh + ": " +
+  std::string text = printable(graph.name()) + " on mesh " + printable(mesh) + ": " +
                      format_plural(graph.size(), "node") + ", " +
                      format_count(counters.strategies) + " strategies\n";
   text += "  edges         " + format_count(costs.edges.size()) + ", " +

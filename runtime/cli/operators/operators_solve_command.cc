@@ -221,8 +221,9 @@ void add_operators_solve_command(CLI::App& operators, Action& chosen) {
   command
       .add_option("--work-limit", arguments->options.work_limit,
                   "Stop after this many strategy evaluations")
-      ->check(CLI::NonNegativeNumber.description(""));
-  command.add_option("--seed", arguments->options.seed, "Seed of everything random");
+      ->transform(whole_number(0));
+  command.add_option("--seed", arguments->options.seed, "Seed of everything random")
+      ->transform(whole_number(0));
   add_output_arguments(command, arguments->output);
   add_example(command, "shardwright operators solve instance.json --budget 400MB");
   command.callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });

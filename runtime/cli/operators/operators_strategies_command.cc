@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/text/printable.h"
 #include "core/units.h"
 #include "runtime/cli/operators/operators_commands.h"
 #include "runtime/cli/options/exit_code.h"
@@ -71,7 +72,7 @@ std::string report(const std::vector<NamedStrategies>& records, std::size_t widt
       "is activations, parameters and buffers of one device.\n";
   for (const NamedStrategies& record : records) {
     const NodeStrategies& of = record.strategies;
-    text += "\n" + record.id + ": " + std::to_string(of.size()) +
+    text += "\n" + printable(record.id) + ": " + std::to_string(of.size()) +
             (of.size() == 1 ? " strategy\n" : " strategies\n");
     TextTable table({{"strategy", Align::kLeft},
                      {"specs", Align::kLeft, 2},

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -15,6 +16,7 @@
 #include <CLI/CLI.hpp>
 
 #include "core/nearest_name.h"
+#include "core/text/printable.h"
 #include "runtime/cli/options/exit_code.h"
 #include "runtime/cli/options/sizes.h"
 #include "runtime/io/embedding/search_space/search_space_json.h"
@@ -74,12 +76,12 @@ void add_problem_arguments(CLI::App& command, ProblemArguments& arguments) {
 }
 
 void add_topology_arguments(CLI::App& command, ProblemArguments& arguments) {
-  // An empty description keeps help from printing the bounds beside every option.
-  const auto positive = CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description("");
   const char* const group = "Topology (overrides the file)";
-  command.add_option("--ranks", arguments.overrides.ranks, "Ranks")->check(positive)->group(group);
+  command.add_option("--ranks", arguments.overrides.ranks, "Ranks")
+      ->transform(positive_number())
+      ->group(group);
   command.add_option("--ranks-per-host", arguments.overrides.ranks_per_host, "Ranks of one host")
-      ->check(positive)
+      ->transform(positive_number())
       ->group(group);
   command.add_option("--hbm", arguments.hbm, "HBM per rank, such as 80GiB")->group(group);
   command.add_option("--ddr", arguments.ddr, "DDR per rank, such as 128GiB")->group(group);
@@ -87,7 +89,7 @@ void add_topology_arguments(CLI::App& command, ProblemArguments& arguments) {
       ->type_name("cuda|cpu|mtia")
       ->group(group);
   command.add_option("--batch-size", arguments.overrides.batch_size, "Samples per rank and step")
-      ->check(positive)
+      ->transform(positive_number())
       ->group(group);
 }
 
@@ -108,7 +110,7 @@ void add_output_arguments(CLI::App& command, OutputArguments& arguments) {
       ->type_name(kFile);
   command.add_flag("--json", arguments.json, "Write JSON to stdout instead of a report");
   command.add_option("--threads", arguments.threads, "Threads (default: all cores)")
-      ->check(CLI::Range(1, kMaxThreads).description(""));
+      ->transform(whole_number(1, kMaxThreads));
   command.add_flag("-v,--verbose", arguments.verbose, "Log to stderr");
 }
 
@@ -116,19 +118,52 @@ void add_example(CLI::App& command, const std::string& example) {
   command.footer("Example:\n  " + example + "\n\n" + command.get_footer());
 }
 
-CLI::Validator seconds(bool zero_allowed) {
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
   return CLI::Validator(
-      [zero_allowed](const std::string& text) -> std::string {
+      [least, most](std::string& text) -> std::string {
+        std::uint64_t value = 0;
+        const char* const end = text.data() + text.size();
+        const auto converted = std::from_chars(text.data(), end, value);
+        const bool number = converted.ec == std::errc{} && converted.ptr == end;
+        if (!number || value < least || value > most) {
+          return "must be a whole number from " + std::to_string(least) + " to " +
+                 std::to_string(most) + ", not \"" + text + "\"";
+        }
+        text = std::to_string(value);  // CLI11 reads a leading zero as octal
+        return "";
+      },
+      "");
+}
+
+CLI::Validator positive_number() { return whole_number(1, std::uint64_t{1} << 40); }
+
+CLI::Validator decimal_number(const std::string& what, bool zero_allowed) {
+  return CLI::Validator(
+      [what, zero_allowed](const std::string& text) -> std::string {
         double value = 0;
         const char* const end = text.data() + text.size();
         const auto converted = std::from_chars(text.data(), end, value);
         const bool number = converted.ec == std::errc{} && converted.ptr == end;
-        if (number && (zero_allowed ? value >= 0 : value > 0)) return "";
-        return "must be a number of seconds, " +
+        if (number && std::isfinite(value) && (zero_allowed ? value >= 0 : value > 0)) return "";
+        return "must be a number" + what + ", " +
                std::string(zero_allowed ? "zero or above" : "above zero") + ", not \"" + text +
                "\"";
       },
       "");
+}
+
+CLI::Validator seconds(bool zero_allowed) { return decimal_number(" of seconds", zero_allowed); }
+
+Status check_given_values(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands())
+    SHARDWRIGHT_RETURN_IF_ERROR(check_given_values(*command));
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& value : option->results()) {
+      if (!value.empty()) continue;
+      return invalid_input(option->get_name(), "must not be empty; give a value, or leave it out");
+    }
+  }
+  return {};
 }
 
 Error in_file(Error error, const std::string& path) {
@@ -189,15 +224,15 @@ bool wants_colours() {
 }
 
 void warn(const std::string& message) {
-  std::fprintf(stderr, "shardwright: warning: %s\n", printable(message, false).c_str());
+  std::fprintf(stderr, "shardwright: warning: %s\n", printable(message).c_str());
 }
 
 void note(const std::string& message) {
-  std::fprintf(stderr, "shardwright: %s\n", message.c_str());
+  std::fprintf(stderr, "shardwright: %s\n", printable(message).c_str());
 }
 
 int fail(const Error& error) {
-  std::fprintf(stderr, "shardwright: %s\n", printable(error.to_string(), false).c_str());
+  std::fprintf(stderr, "shardwright: %s\n", printable(error.to_string()).c_str());
   return exit_code(error.code);
 }
 

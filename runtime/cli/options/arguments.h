@@ -1,7 +1,9 @@
 // The arguments that several commands share, and how they are applied.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -59,8 +61,22 @@ inline constexpr std::size_t kMostReportRows = 400;
 // Puts an example below the help text of a command, above the footer of all commands.
 void add_example(CLI::App& command, const std::string& example);
 
+// Accepts a whole number from `least` to `most`, in digits only: no sign, no exponent, no other
+// base, no spaces.
+CLI::Validator whole_number(std::uint64_t least,
+                            std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
+// The numbers of ranks, samples and devices.
+CLI::Validator positive_number();
+
+// Accepts a finite decimal number, at least zero or above zero. `what` follows "a number".
+CLI::Validator decimal_number(const std::string& what, bool zero_allowed);
+
 // Accepts a number of seconds, at least zero or above zero.
 CLI::Validator seconds(bool zero_allowed);
+
+// Checks the command that was parsed. Errors: kInvalidInput with an option that was given an empty
+// value, which would otherwise mean that it was not given.
+Status check_given_values(const CLI::App& app);
 
 // The values that the flags put in place of the file's. Errors: kInvalidInput with the flag.
 Result<ProblemOverrides> overrides_of(const ProblemArguments& arguments);

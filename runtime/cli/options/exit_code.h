@@ -9,11 +9,12 @@ namespace shardwright::cli {
 
 enum ExitCode : int {
   kDone = 0,
-  kCrashed = 1,  // out of memory and the like
+  kCrashed = 1,  // an internal error
   kBadInput = 2,
   kNoPlan = 3,
   kStoppedByBudget = 4,
   kViolation = 5,
+  kMachineLimit = 7,  // memory, threads, disk
 };
 
 struct ExitStatus {
@@ -22,12 +23,14 @@ struct ExitStatus {
 };
 
 // The text of help and manual page.
-inline constexpr std::array<ExitStatus, 5> kExitStatuses{{
+inline constexpr std::array<ExitStatus, 7> kExitStatuses{{
     {kDone, "done"},
+    {kCrashed, "internal error"},
     {kBadInput, "bad input or usage"},
     {kNoPlan, "no feasible plan (the JSON says why)"},
     {kStoppedByBudget, "stopped by a budget before anything was found"},
     {kViolation, "verification found a violation"},
+    {kMachineLimit, "memory, threads or disk space ran out"},
 }};
 
 constexpr int exit_code(ErrorCode code) {
@@ -41,6 +44,8 @@ constexpr int exit_code(ErrorCode code) {
       return kStoppedByBudget;
     case ErrorCode::kVerificationFailed:
       return kViolation;
+    case ErrorCode::kMachineLimit:
+      return kMachineLimit;
   }
   return kCrashed;
 }

@@ -1,10 +1,12 @@
 #include "runtime/cli/options/interrupt.h"
 
-#include <csignal>
 #include <ctime>
+#include <system_error>
 
 #include <pthread.h>
 #include <unistd.h>
+
+#include "runtime/io/output_file.h"
 
 namespace shardwright::cli {
 namespace {
@@ -25,15 +27,23 @@ sigset_t interrupts() {
 InterruptGuard::InterruptGuard() {
   const sigset_t set = interrupts();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  waiter_ = std::jthread([this, set](const std::stop_token& done) {
-    const timespec patience{0, 50'000'000};
-    while (!done.stop_requested()) {
-      const int signal = sigtimedwait(&set, nullptr, &patience);
-      if (signal < 0) continue;
-      // Nobody else receives the signals, so the second one is carried out here.
-      if (!source_.request_stop()) _exit(kKilledBySignal + signal);
-    }
-  });
+  try {
+    waiter_ = std::jthread([this, set](const std::stop_token& done) { wait(set, done); });
+  } catch (const std::system_error&) {
+    pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  }
+}
+
+void InterruptGuard::wait(const sigset_t& signals, const std::stop_token& done) {
+  const timespec patience{0, 50'000'000};
+  while (!done.stop_requested()) {
+    const int signal = sigtimedwait(&signals, nullptr, &patience);
+    if (signal < 0) continue;
+    if (source_.request_stop()) continue;
+    // Nobody else receives the signals, so the second one is carried out here.
+    remove_unfinished_files();
+    _exit(kKilledBySignal + signal);
+  }
 }
 
 InterruptGuard::~InterruptGuard() {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/cli/options/arguments.h"
+#include "runtime/io/output_file.h"
 
 namespace shardwright::cli {
 namespace {
@@ -37,12 +38,12 @@ std::vector<NamedFile> named_files(const CLI::App& command) {
 bool is_same_file(const std::string& a, const std::string& b) {
   std::error_code error;
   if (a == "-" || b == "-" || a.empty() || b.empty()) return false;
-  const std::filesystem::path first = std::filesystem::weakly_canonical(a, error);
+  const std::filesystem::path first = std::filesystem::weakly_canonical(written_file(a), error);
   if (error) return false;
   if (std::filesystem::exists(first, error) && !std::filesystem::is_regular_file(first, error))
     return false;
   if (std::filesystem::equivalent(a, b, error)) return true;
-  return first == std::filesystem::weakly_canonical(b, error) && !error;
+  return first == std::filesystem::weakly_canonical(written_file(b), error) && !error;
 }
 
 }  // namespace

@@ -145,7 +145,7 @@ void add_program_command(CLI::App& app, Action& chosen) {
       ->needs(full);
   apply_command
       .add_option("--batch-size", apply->batch_size, "Size of batch dimensions written as -1")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description(""));
+      ->transform(positive_number());
   add_common(apply_command, *apply);
   add_example(apply_command,
               "shardwright program apply samples/data/program.json --full -o ranks.json");

@@ -1,5 +1,6 @@
 #include "runtime/cli/program/program_report.h"
 
+#include "core/text/printable.h"
 #include "runtime/cli/options/arguments.h"
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/text_table.h"
@@ -100,7 +101,7 @@ std::string apply_report(const std::vector<std::pair<ProgramDocument, program::R
   std::string report;
   for (const auto& [document, result] : all) {
     if (!report.empty()) report += "\n";
-    report += "program " + document.program.name() + ": " +
+    report += "program " + printable(document.program.name()) + ": " +
               format_plural(result.requests, "request") + ", " +
               format_plural(result.plans, "distinct plan") + "\n";
     TextTable table({{"rank"},

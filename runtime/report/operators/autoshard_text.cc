@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/text/printable.h"
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/text_table.h"
 
@@ -112,7 +113,7 @@ std::string text_report(const AutoshardAnswer& answer, bool iterations, std::siz
   text += autoshard_cost_table(answer.evaluation, width) + "\nSchedule\n";
   if (answer.schedule.empty()) text += "  nothing to shard\n";
   for (const std::string& line : answer.schedule)
-    text += "  " + line + "\n";
+    text += "  " + printable(line) + "\n";
   return text;
 }
 

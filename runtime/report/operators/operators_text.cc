@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/text/printable.h"
 #include "core/units.h"
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/text_table.h"
@@ -118,7 +119,7 @@ class Report {
   }
 
   std::string name(std::size_t n) const {
-    return graph_.name(n).empty() ? "node " + std::to_string(n) : graph_.name(n);
+    return graph_.name(n).empty() ? "node " + std::to_string(n) : printable(graph_.name(n));
   }
 
   std::string strategy(std::size_t n) const {

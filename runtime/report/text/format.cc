@@ -4,7 +4,10 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 
+#include "core/text/printable.h"
+#include "runtime/report/text/column_ranges.h"
 #include "runtime/report/text/style.h"
 
 namespace shardwright {
@@ -25,7 +28,31 @@ std::string significant(double value, int digits) {
   return fixed(value, std::clamp(digits - before_point, 0, 12));
 }
 
-bool starts_code_point(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
+template <std::size_t kCount>
+bool holds(const std::array<CodePointRange, kCount>& ranges, char32_t c) {
+  const auto* const after = std::upper_bound(
+      ranges.begin(), ranges.end(), c,
+      [](char32_t value, const CodePointRange& range) { return value < range.first; });
+  return after != ranges.begin() && c <= std::prev(after)->last;
+}
+
+std::size_t columns_of(char32_t c) {
+  if (c < kZeroWidth.front().first) return 1;
+  if (holds(kZeroWidth, c)) return 0;
+  return holds(kWide, c) ? 2 : 1;
+}
+
+// What is printed at once: a code point, or a colour, which takes no columns.
+struct Printed {
+  std::size_t bytes, columns;
+  bool colour;
+};
+
+Printed first_printed(std::string_view text) {
+  if (const std::size_t colour = paint_length(text); colour != 0) return {colour, 0, true};
+  const CodePoint c = first_code_point(text);
+  return {c.bytes, c.valid ? columns_of(c.value) : 1, false};
+}
 
 }  // namespace
 
@@ -111,10 +138,10 @@ std::string format_bar(double part, double whole, std::size_t width) {
 
 std::size_t display_width(std::string_view text) {
   std::size_t columns = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t colour = paint_length(text.substr(at));
-    if (colour == 0 && starts_code_point(text[at])) ++columns;
-    at += std::max<std::size_t>(colour, 1);
+  while (!text.empty()) {
+    const Printed next = first_printed(text);
+    columns += next.columns;
+    text.remove_prefix(next.bytes);
   }
   return columns;
 }
@@ -122,15 +149,21 @@ std::size_t display_width(std::string_view text) {
 std::string cut_to(std::string_view text, std::size_t width) {
   if (display_width(text) <= width) return std::string(text);
   if (width == 0) return "";
-  std::size_t end = 0, columns = 0;
+  std::string kept;
   std::string colours;  // that were cut off; the last one ends the colour
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t colour = paint_length(text.substr(at));
-    if (colour == 0 && starts_code_point(text[at]) && columns++ == width - 1) end = at;
-    if (colour != 0 && columns >= width) colours = text.substr(at, colour);
-    at += std::max<std::size_t>(colour, 1);
+  bool full = false;
+  for (std::size_t columns = 0; !text.empty();) {
+    const Printed next = first_printed(text);
+    full = full || columns + next.columns > width - 1;
+    if (!full) {
+      kept += text.substr(0, next.bytes);
+    } else if (next.colour) {
+      colours = text.substr(0, next.bytes);
+    }
+    columns += next.columns;
+    text.remove_prefix(next.bytes);
   }
-  return std::string(text.substr(0, end)) + "…" + colours;
+  return kept + "…" + colours;
 }
 
 std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {

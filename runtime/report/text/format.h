@@ -38,7 +38,9 @@ std::string format_ranges(std::span<const std::uint32_t> sorted, std::size_t max
 // `filled` of `width` cells: "[####------]".
 std::string format_bar(double part, double whole, std::size_t width);
 
-// Width of a text in columns: one per code point, none for colours.
+// Width of a text on a terminal, in columns: two for wide code points (CJK, emoji), none for
+// combining ones and colours. The parts of a joined emoji count one by one, as wcwidth() counts
+// them.
 std::size_t display_width(std::string_view text);
 
 // Cuts a text to `width` columns, with "…" in place of what was cut.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/text/printable.h"
+
 namespace shardwright {
 namespace {
 
@@ -20,15 +22,6 @@ constexpr std::array<std::string_view, 11> kInks{"",
                                                  "\x1b[38;5;166m",
                                                  "\x1b[38;5;215m",
                                                  "\x1b[38;5;36m"};
-
-constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
-
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
-
-// U+0080 to U+009F are control characters that some terminals obey.
-bool is_high_control(std::string_view text) {
-  return text.size() >= 2 && text[0] == '\xc2' && static_cast<unsigned char>(text[1]) < 0xa0;
-}
 
 }  // namespace
 
@@ -57,12 +50,21 @@ std::string printable(std::string_view text, bool colours) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    const std::size_t own = colours ? paint_length(text) : 0;
-    const std::size_t high = is_high_control(text) ? 2 : 1;
-    const bool hostile = own == 0 && (high == 2 || (is_control(text[0]) && text[0] != '\n'));
-    const std::size_t taken = std::max(own, high);
-    out += hostile ? kReplacement : text.substr(0, taken);
-    text.remove_prefix(taken);
+    const std::size_t own = text[0] == '\n' ? 1 : colours ? paint_length(text) : 0;
+    out += text.substr(0, own);
+    text.remove_prefix(own);
+    if (own == 0) append_printable(out, text);
+  }
+  return out;
+}
+
+std::string printable_cell(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t own = paint_length(text);
+    out += text.substr(0, own);
+    text.remove_prefix(own);
+    if (own == 0) append_printable(out, text);
   }
   return out;
 }

@@ -28,9 +28,13 @@ std::string paint(std::string_view text, Ink ink, bool colours);
 // A title on its own line, after an empty line.
 std::string heading(std::string_view text, bool colours);
 
-// Replaces control characters other than line breaks by "�", so that no name can command a
-// terminal. Keeps the colours of paint() if `colours` is true.
+// A whole report: escapes what could command a terminal (core/text/printable.h), but keeps line
+// breaks, and the colours of paint() if `colours` is true. A name in it has passed printable(name)
+// before.
 std::string printable(std::string_view text, bool colours);
+
+// The text of a table's cell, on one line, with the colours of paint().
+std::string printable_cell(std::string_view text);
 
 // Length of the escape sequence of paint() at the beginning of `text`; 0 if there is none.
 std::size_t paint_length(std::string_view text);

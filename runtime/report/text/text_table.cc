@@ -1,8 +1,10 @@
 #include "runtime/report/text/text_table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/report/text/format.h"
+#include "runtime/report/text/style.h"
 
 namespace shardwright {
 namespace {
@@ -19,6 +21,12 @@ std::size_t total_width(const std::vector<std::size_t>& widths, const std::vecto
 }
 
 }  // namespace
+
+void TextTable::add_row(std::vector<std::string> cells) {
+  for (std::string& cell : cells)
+    cell = printable_cell(cell);
+  rows_.push_back(std::move(cells));
+}
 
 std::vector<std::size_t> TextTable::widths() const {
   std::vector<std::size_t> widths;

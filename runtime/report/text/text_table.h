@@ -25,8 +25,8 @@ class TextTable {
   // Leaves a column out at any width.
   void hide(std::size_t column) { hidden_.push_back(column); }
 
-  // One text per column.
-  void add_row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  // One text per column. Texts are escaped.
+  void add_row(std::vector<std::string> cells);
 
   std::string render(std::size_t width) const;
 

@@ -75,6 +75,43 @@ TEST_CASE("file: an output that is not committed leaves the old file alone") {
   CHECK(directory.files() == 1);
 }
 
+TEST_CASE("file: a file with a name until it is finished leaves no other either") {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "a.json";
+  REQUIRE(write_file(path, "old").ok());
+  for (const bool committed : {false, true}) {
+    auto file = OutputFile::open(path, Unfinished::kNamed);
+    REQUIRE(file.ok());
+    OutputFile output = std::move(file).value();
+    output.write("new");
+    CHECK(directory.files() == 2);
+    if (committed) CHECK(output.commit().ok());
+    CHECK(read_file(path).value() == (committed ? "new" : "old"));
+  }
+  CHECK(directory.files() == 1);
+  auto file = OutputFile::open(path, Unfinished::kNamed);
+  REQUIRE(file.ok());
+  remove_unfinished_files();
+  CHECK(directory.files() == 1);
+}
+
+TEST_CASE("file: an output has no name before it is finished, and the permissions of the old one") {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "a.json";
+  {
+    auto file = OutputFile::open(path);
+    REQUIRE(file.ok());
+    OutputFile output = std::move(file).value();
+    output.write("new");
+    CHECK(directory.files() == 0);
+    CHECK(output.commit().ok());
+  }
+  fs::permissions(path, fs::perms::owner_all | fs::perms::group_write | fs::perms::others_read);
+  const fs::perms before = fs::status(path).permissions();
+  REQUIRE(write_file(path, "newer").ok());
+  CHECK(fs::status(path).permissions() == before);
+}
+
 TEST_CASE("file: a symbolic link stays a link") {
   const TemporaryDirectory directory;
   REQUIRE(write_file(directory / "target", "old").ok());

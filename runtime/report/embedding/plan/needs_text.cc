@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "core/text/printable.h"
 #include "runtime/report/embedding/plan/constraint_list.h"
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/style.h"
@@ -82,9 +83,9 @@ std::string constraints_section(const Problem& problem, const TextReportOptions&
   const std::size_t shown = std::min(list.size(), kMostConstraints);
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& tables = list[i].tables;
-    std::string line = list[i].text;
+    std::string line = printable(list[i].text);
     for (std::size_t k = 0; k < std::min(tables.size(), kMostNames); ++k)
-      line += (k == 0 ? ": " : ", ") + problem.table(tables[k]).name;
+      line += (k == 0 ? ": " : ", ") + printable(problem.table(tables[k]).name);
     if (tables.size() > kMostNames) {
       line += ", … (" + format_plural(tables.size(), "table") + ")";
     }

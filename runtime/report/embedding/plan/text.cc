@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "core/text/printable.h"
 #include "runtime/embedding/identity/identity.h"
 #include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/report/embedding/plan/best_text.h"
@@ -39,7 +40,7 @@ std::string problem_line(const Problem& problem) {
 }
 
 std::string title(const Problem& problem) {
-  return problem.name().empty() ? "" : problem.name() + ": ";
+  return problem.name().empty() ? "" : printable(problem.name()) + ": ";
 }
 
 std::string shard_sizes(const ShardingOption& option) {
@@ -196,7 +197,7 @@ std::string text_report(const Problem& problem, const EmbeddingPlanResult& resul
     text += heading("Why there is no plan (" + std::string(name_of(failure.type)) + ", " +
                         std::string(name_of(failure.reason)) + ")",
                     options.colours) +
-            wrap(failure.message, options.width, 2);
+            wrap(printable(failure.message), options.width, 2);
   }
   if (result.plan && result.reservation) {
     text += ranks_section(problem, result, options);
@@ -210,7 +211,7 @@ std::string text_report(const Problem& problem, const EmbeddingPlanResult& resul
   }
   text += constraints_section(problem, options);
   for (const embedding::Violation& violation : result.evaluation.violations) {
-    text += paint("violation: ", Ink::kBad, options.colours) + violation.message + "\n";
+    text += paint("violation: ", Ink::kBad, options.colours) + printable(violation.message) + "\n";
   }
   return text;
 }

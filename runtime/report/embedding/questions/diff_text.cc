@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/text/printable.h"
 #include "runtime/report/embedding/questions/moves_text.h"
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/text_table.h"
@@ -99,7 +100,7 @@ std::string names_line(const char* what, const std::vector<std::string>& names, 
   if (names.empty()) return "";
   std::string text = std::string(what) + ":";
   for (const std::string& name : names)
-    text += " " + name;
+    text += " " + printable(name);
   return wrap(text, width, 0);
 }
 
@@ -131,7 +132,7 @@ std::string diff_report(const ProblemDiff& diff, const TextReportOptions& option
     TextTable table(
         {{"where", Align::kLeft, 0}, {"before", Align::kLeft, 0}, {"after", Align::kLeft, 0}});
     const auto value_text = [](const std::optional<std::string>& value) {
-      return value ? cut_to(*value, kValueWidth) : std::string("(default)");
+      return value ? cut_to(printable(*value), kValueWidth) : std::string("(default)");
     };
     for (const FactDifference& fact : diff.facts)
       table.add_row({fact.place, value_text(fact.from), value_text(fact.to)});

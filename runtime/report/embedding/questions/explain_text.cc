@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/text/printable.h"
 #include "runtime/embedding/explain/reasons.h"
 #include "runtime/embedding/explain/remedy_text.h"
 #include "runtime/report/embedding/plan/best_text.h"
@@ -97,15 +98,16 @@ std::string options_section(const Problem& problem, const TableExplanation& tabl
                   format_bytes(cost.storage.ddr), format_ms(cost.time_ms), rank_list(cost.ranks),
                   shards_text(*cost.option)});
   }
-  std::string text = "\nTable " + problem.table(table.table).name +
+  std::string text = "\nTable " + printable(problem.table(table.table).name) +
                      ": its options, everything else as in the plan\n" + rows.render(width) +
                      "why " + option_name(*table.options.front().option) + "\n";
   for (const std::string& reason : table.reasons)
-    text += wrap("- " + reason, width, 2);
+    text += wrap("- " + printable(reason), width, 2);
   std::string obstacles;
   for (const OptionCost& cost : table.options) {
     if (cost.standing <= Standing::kPossible) continue;
-    obstacles += wrap("- " + option_name(*cost.option) + ": " + obstacle(cost), width, 2);
+    obstacles +=
+        wrap("- " + option_name(*cost.option) + ": " + printable(obstacle(cost)), width, 2);
   }
   return text + (obstacles.empty() ? "" : "what the others lack\n" + obstacles);
 }
@@ -213,7 +215,8 @@ std::string constraints_text(const Infeasibility& reason, bool any_other) {
   std::string text;
   for (const Remedy& remedy : reason.remedies) {
     if (remedy.kind == Remedy::Kind::kConstraint)
-      text += (text.empty() && !any_other ? "  drop " : "  or drop ") + remedy.constraint + "\n";
+      text += (text.empty() && !any_other ? "  drop " : "  or drop ") +
+              printable(remedy.constraint) + "\n";
   }
   return text;
 }
@@ -247,7 +250,7 @@ std::string infeasible_section(const Explanation& explanation, std::size_t width
   const Infeasibility& reason = *explanation.infeasibility;
   std::string text = "no plan (" + std::string(to_name(reason.kind)) +
                      (reason.proved ? ", proved" : ", none was found") + ")\n" +
-                     wrap(reason.message, width, 2);
+                     wrap(printable(reason.message), width, 2);
   if (reason.tables.size() > 1 && reason.irreducible) {
     text += wrap(
         "They do not fit this machine even alone; without any one of them the others do "
@@ -257,7 +260,8 @@ std::string infeasible_section(const Explanation& explanation, std::size_t width
   text += remedies_section(*explanation.problem, reason, width);
   if (!reason.in_vain.empty()) text += "\nWhat does not help\n";
   for (const FailedRemedy& vain : reason.in_vain)
-    text += wrap(std::string(to_name(vain.kind)) + ": " + failed_remedy_text(vain), width, 2);
+    text += wrap(std::string(to_name(vain.kind)) + ": " + printable(failed_remedy_text(vain)),
+                 width, 2);
   return text + "\n" + format_plural(explanation.plannings, "problem") + " planned in " +
          format_seconds(explanation.total_s) + "\n";
 }
@@ -266,7 +270,7 @@ std::string infeasible_section(const Explanation& explanation, std::size_t width
 
 std::string explain_report(const Explanation& explanation, std::size_t width) {
   const Problem& problem = *explanation.problem;
-  const std::string title = (problem.name().empty() ? "" : problem.name() + ": ") +
+  const std::string title = (problem.name().empty() ? "" : printable(problem.name()) + ": ") +
                             format_plural(problem.tables().size(), "table") + " on " +
                             format_plural(problem.topology().world_size(), "rank") + "\n";
   if (explanation.result.plan) return title + plan_section(explanation, width);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/text/printable.h"
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/text_table.h"
 
@@ -140,7 +141,7 @@ std::string names(const char* what, const embedding::Problem& problem,
   if (tables.empty()) return "";
   std::string text = what;
   for (const embedding::TableId table : tables)
-    text += " " + problem.table(table).name;
+    text += " " + printable(problem.table(table).name);
   return wrap(text, width, 2);
 }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/text/printable.h"
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/text_table.h"
 
@@ -25,11 +26,11 @@ std::string reasons(const Sweep& sweep, std::size_t width) {
   std::string text;
   for (const SweepPoint& point : sweep.points) {
     if (point.fits()) continue;
-    text +=
-        wrap(format_plural(static_cast<std::uint64_t>(point.ranks), "rank") + ", " +
-                 hbm_text(point.hbm_bytes) + ", batch " +
-                 format_count(static_cast<std::uint64_t>(point.batch_size)) + ": " + why_not(point),
-             width, 2);
+    text += wrap(format_plural(static_cast<std::uint64_t>(point.ranks), "rank") + ", " +
+                     hbm_text(point.hbm_bytes) + ", batch " +
+                     format_count(static_cast<std::uint64_t>(point.batch_size)) + ": " +
+                     printable(why_not(point)),
+                 width, 2);
   }
   return text.empty() ? "" : "\nWhat does not fit, and why\n" + text;
 }
@@ -62,7 +63,7 @@ std::string points_table(const embedding::ProblemSpec& problem, const Sweep& swe
 
 std::string sweep_report(const embedding::ProblemSpec& problem, const Sweep& sweep,
                          std::size_t width) {
-  std::string text = (problem.name.empty() ? "" : problem.name + ": ") +
+  std::string text = (problem.name.empty() ? "" : printable(problem.name) + ": ") +
                      format_plural(problem.tables.size(), "table") + ", " +
                      format_plural(sweep.points.size(), "machine") + " in " +
                      format_seconds(sweep.total_s) + "\n\n";

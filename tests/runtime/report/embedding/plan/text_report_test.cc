@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/embedding/problem/problem.h"
+#include "core/text/printable.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/file.h"
@@ -275,15 +276,21 @@ TEST_CASE("text report: if nothing fits, it shows what tables need") {
 
 TEST_CASE("printable: no text can send escape sequences to a terminal") {
   CHECK(printable("plain \xc3\xa9\n", false) == "plain \xc3\xa9\n");
-  CHECK(printable("a\x1b[31mb\x07\x7f\r", false) == "a\ufffd[31mb\ufffd\ufffd\ufffd");
+  CHECK(printable("a\x1b[31mb\x07\x7f\r", false) == "a\\u001b[31mb\\u0007\\u007f\\r");
   CHECK(printable("a\xc2\x9b"
                   "31m",
-                  false) == "a\ufffd31m");
-  CHECK(printable("a\x1b]0;title\x07", true) == "a\ufffd]0;title\ufffd");
-  CHECK(printable("a\x1b[2J", true) == "a\ufffd[2J");
+                  false) == "a\\u009b31m");
+  CHECK(printable("a\x1b]0;title\x07", true) == "a\\u001b]0;title\\u0007");
+  CHECK(printable("a\x1b[2J", true) == "a\\u001b[2J");
+  CHECK(printable("a\nb") == "a\\nb");
+  CHECK(printable("\u202e\u2066\u061c\u2028 \u200d") == "\\u202e\\u2066\\u061c\\u2028 \u200d");
+  // Not UTF-8: cut, overlong, a surrogate, too large, a continuation alone.
+  CHECK(printable("\xe5\xba") == "\\xe5\\xba");
+  CHECK(printable("\xc0\xaf\xed\xa0\x80\xf4\x90\x80\x80\x80") ==
+        "\\xc0\\xaf\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80\\x80");
   const std::string ours = paint("good", Ink::kGood, true);
   CHECK(printable(ours, true) == ours);
-  CHECK(printable(ours, false) == "\ufffd[32mgood\ufffd[0m");
+  CHECK(printable(ours, false) == "\\u001b[32mgood\\u001b[0m");
   CHECK(paint("as it is", Ink::kGood, false) == "as it is");
   CHECK(paint("line\n", Ink::kGood, true) == "\x1b[32mline\x1b[0m\n");
 }
