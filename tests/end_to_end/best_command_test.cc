@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -138,6 +139,35 @@ TEST_CASE("best command: with no work allowed there is no plan") {
   const json answer = json::parse(outcome.out);
   CHECK(answer["stopped_by"] == "work_limit");
   CHECK_FALSE(answer["error"]["message"].get<std::string>().empty());
+}
+
+// Up to 8 tables on 8 ranks, with rules, margins, measured ranks and many shards. Work counts
+// instead of time: 30 million steps are under half a second of one core.
+TEST_CASE("best command: tiny problems end proved, optimal or without a plan") {
+  const Command run;
+  for (const auto& [name, status] :
+       {std::pair{"rc4_2646", 3}, std::pair{"generated_100002", 3}, std::pair{"unproven_1006", 0},
+        std::pair{"unproven_1011", 0}, std::pair{"generated_618", 0},
+        std::pair{"generated_100088", 0}, std::pair{"generated_100142", 0}}) {
+    CAPTURE(name);
+    const std::string problem = std::string("tests/golden/embedding/tiny/") + name + ".json.gz";
+    const CommandOutcome outcome = run("plan --json " + problem);
+    CHECK(outcome.status == status);
+    const json answer = json::parse(outcome.out);
+    CHECK(answer["stopped_by"].is_null());
+    CHECK(answer["work"]["work_steps"].get<std::uint64_t>() < 30'000'000);
+    if (status != 0) {
+      CHECK(answer["error"]["reason"] == "no_plan_exists");
+      continue;
+    }
+    CHECK(answer["gap"].get<double>() < 1e-8);
+    check_verified(run, problem, answer);
+    for (const char* const threads : {"1", "3"}) {
+      const json again = planned(run, "--threads " + std::string(threads) + " " + problem);
+      CHECK(again["plan_hash"] == answer["plan_hash"]);
+      CHECK(again["certificate"] == answer["certificate"]);
+    }
+  }
 }
 
 TEST_CASE("best command: tables are where the rules require them") {

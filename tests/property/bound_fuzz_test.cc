@@ -55,6 +55,25 @@ void tamper(Random& random, BoundCertificate& certificate) {
   }
 }
 
+// A certificate by search with prices that mean nothing.
+BoundCertificate searched(Random& random, const SmallProblem& small, double bound) {
+  BoundCertificate certificate;
+  certificate.by_search = true;
+  certificate.bound = bound;
+  const std::uint32_t ranks = small.available.world_size();
+  for (std::uint32_t rank = 0; rank < ranks; ++rank)
+    certificate.class_of_rank.push_back(rank);
+  for (std::size_t set = random.below(3); set > 0; --set) {
+    BoundNode& leaf = certificate.nodes.emplace_back();
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      leaf.multipliers.push_back({static_cast<double>(random.below(4)),
+                                  1e-9 * static_cast<double>(random.below(4)),
+                                  1e-9 * static_cast<double>(random.below(4))});
+    }
+  }
+  return certificate;
+}
+
 }  // namespace
 
 TEST_CASE("bound: never above the least rating of ten thousand small problems") {
@@ -87,6 +106,34 @@ TEST_CASE("bound: no change of a certificate makes the check accept more than th
         CHECK(check_bound(*small.space, small.available, certificate).has_value());
       }
     }
+  }
+}
+
+TEST_CASE("bound: trying all plans proves the least rating and nothing above it") {
+  for (const std::uint64_t seed : seeds({1004, 1005})) {
+    Random random(seed);
+    std::size_t proved = 0;
+    std::size_t infeasible = 0;
+    for (int i = 0; i < 2500; ++i) {
+      CAPTURE(seed);
+      CAPTURE(i);
+      const SmallProblem small = small_problem(random, i % 4 != 0);
+      const std::optional<double> least = least_rating(small);
+      const auto wrong = [&](double bound) {
+        return check_bound(*small.space, small.available, searched(random, small, bound));
+      };
+      if (!least) {
+        CHECK(wrong(1e9).value_or("") == "");
+        ++infeasible;
+        continue;
+      }
+      if (*least <= 0) continue;
+      CHECK(wrong(*least * (1 - 3e-9)).value_or("") == "");
+      CHECK(wrong(*least * (1 + 1e-6)).has_value());
+      ++proved;
+    }
+    CHECK(proved > 1000);
+    CHECK(infeasible > 200);
   }
 }
 

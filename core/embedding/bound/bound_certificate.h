@@ -53,6 +53,10 @@ struct BoundCertificate {
   double bound = 0;
   std::vector<std::uint32_t> class_of_rank;
   std::vector<BoundNode> nodes;
+  // All plans below the bound were tried, under all placement rules, and the check tries them
+  // again. Every node is then a leaf whose multipliers are prices that shorten the search; they
+  // need not be good.
+  bool by_search = false;
 };
 
 }  // namespace shardwright::embedding

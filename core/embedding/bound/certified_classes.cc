@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/embedding/bound/bound_options.h"
+#include "core/embedding/bound/options/bound_options.h"
 #include "core/numeric/directed_rounding.h"
 
 namespace shardwright::embedding {

@@ -8,6 +8,7 @@
 #include "core/embedding/bound/certified_classes.h"
 #include "core/embedding/bound/leaf_check.h"
 #include "core/embedding/bound/open_options.h"
+#include "core/embedding/bound/search/all_plans.h"
 #include "core/numeric/directed_rounding.h"
 
 namespace shardwright::embedding {
@@ -15,6 +16,41 @@ namespace {
 
 // A deeper tree is refused: every level keeps the options that a table had above it.
 constexpr std::size_t kMaxDepth = 10'000;
+
+// Trying all plans of a small problem takes far fewer steps; the limit is about a second.
+constexpr std::uint64_t kMostSearchSteps = std::uint64_t{1} << 27;
+
+bool has_valid_multipliers(const BoundNode& leaf, std::size_t classes) {
+  const auto is_valid = [](const CapacityMultipliers& own) {
+    return own.load >= 0 && own.hbm >= 0 && own.ddr >= 0 &&
+           std::isfinite(own.load + own.hbm + own.ddr);
+  };
+  return leaf.multipliers.size() == classes &&
+         std::all_of(leaf.multipliers.begin(), leaf.multipliers.end(), is_valid);
+}
+
+// For a certificate whose proof is a search.
+std::optional<std::string> check_by_search(const SearchSpace& space, const Topology& available,
+                                           const BoundCertificate& certificate, double target,
+                                           std::uint64_t work_limit) {
+  const std::vector<std::uint32_t>& classes = certificate.class_of_rank;
+  if (classes.size() != available.world_size()) return "the rank classes do not match the topology";
+  const std::uint32_t last = *std::max_element(classes.begin(), classes.end());
+  // Every set of prices costs a part of every step.
+  constexpr std::size_t kMostPrices = 8;
+  if (last >= classes.size() || certificate.nodes.size() > kMostPrices)
+    return "the prices do not match the topology";
+  std::vector<RankPriceSet> prices;
+  for (const BoundNode& leaf : certificate.nodes) {
+    if (!leaf.is_leaf || !has_valid_multipliers(leaf, last + 1))
+      return "a leaf lacks valid multipliers for every rank class";
+    RankPriceSet& own = prices.emplace_back();
+    for (const std::uint32_t rank_class : classes)
+      own.push_back(leaf.multipliers[rank_class]);
+  }
+  std::uint64_t work = std::min(work_limit, kMostSearchSteps);
+  return find_plan_below(space, available, target, std::move(prices), work);
+}
 
 // Walks the tree and keeps the options of the current node.
 // Thread safety: one thread at a time.
@@ -91,12 +127,7 @@ class TreeChecker {
 
   bool visit_leaf(const BoundNode& leaf) {
     if (options_.any_table_is_closed()) return true;
-    const auto is_valid = [](const CapacityMultipliers& own) {
-      return own.load >= 0 && own.hbm >= 0 && own.ddr >= 0 &&
-             std::isfinite(own.load + own.hbm + own.ddr);
-    };
-    if (leaf.multipliers.size() != options_.classes().size() ||
-        !std::all_of(leaf.multipliers.begin(), leaf.multipliers.end(), is_valid)) {
+    if (!has_valid_multipliers(leaf, options_.classes().size())) {
       return fail("a leaf lacks valid multipliers for every rank class");
     }
     std::optional<std::string> wrong = leaf.shard_duals.empty()
@@ -120,6 +151,8 @@ std::optional<std::string> check_bound(const SearchSpace& space, const Topology&
   if (!std::isfinite(certificate.bound)) return "the bound is not a finite number";
   if (certificate.bound <= 0) return std::nullopt;  // no rating is below zero
   const double target = multiply_up(certificate.bound, 1 + kRatingSlack);
+  if (certificate.by_search)
+    return check_by_search(space, available, certificate, target, work_limit);
   const auto classes =
       CertifiedClasses::make(space.problem().spec(), available, certificate.class_of_rank, target);
   if (!classes) return "the rank classes do not match the topology";

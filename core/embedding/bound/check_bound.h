@@ -20,7 +20,8 @@ inline constexpr double kRatingSlack = 1e-9;
 // proof, and solves the pricing problem of a rank with code of its own (RankPricing). It ignores an
 // option only if another option of the same table can replace it in every plan, or if the rules of
 // its table leave it no place (may_have_place). It ignores all other placement rules: they can only
-// raise the least rating. A rank with a time scale above 1 may hold less load.
+// raise the least rating. A certificate by search is the exception: all plans are tried again,
+// under all rules, if the problem is small. A rank with a time scale above 1 may hold less load.
 //
 // Time: O(leaves x options) for Lagrangian leaves. A pattern leaf takes exponential time in the
 // worst case; the check gives up after `work_limit` steps and reports the proof as not checked.

@@ -3,8 +3,8 @@
 #include <limits>
 #include <vector>
 
-#include "core/embedding/bound/bound_options.h"
 #include "core/embedding/bound/leaf_check.h"
+#include "core/embedding/bound/options/bound_options.h"
 #include "core/numeric/directed_rounding.h"
 
 namespace shardwright::embedding {

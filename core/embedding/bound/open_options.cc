@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "core/embedding/bound/bound_options.h"
+#include "core/embedding/bound/options/bound_options.h"
 
 namespace shardwright::embedding {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/embedding/bound/bound_options.h"
 #include "core/embedding/bound/leaf_check.h"
+#include "core/embedding/bound/options/bound_options.h"
 #include "core/embedding/bound/pricing/rank_pricing.h"
 #include "core/numeric/directed_rounding.h"
 

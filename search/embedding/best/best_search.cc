@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
+#include "core/embedding/bound/check_bound.h"
 #include "search/embedding/model/rank_state/allocation_state.h"
 
 namespace shardwright::embedding {
@@ -82,8 +84,26 @@ bool BestSearch::is_proved() const { return prover_ && best_ && prover_->proves(
 
 // Returns true if there is nothing left to find or to prove.
 bool BestSearch::is_done() const {
-  if (is_proved()) return true;
+  if (by_search_) return true;
+  const bool is_solving = lanes_.neighbourhoods && lanes_.neighbourhoods->is_solving();
+  if (is_proved() && !is_solving) return true;
   return is_solved() && (!best_ || !prover_ || prover_->finished());
+}
+
+// All plans of a small model were tried: that is a proof if the check can repeat it.
+void BestSearch::certify_search(Budget& budget) {
+  if (!prover_ || !best_ || !lanes_.neighbourhoods->proof()) return;
+  BoundCertificate certificate;
+  certificate.by_search = true;
+  certificate.bound = best_->rating * (1 - parameters_.search_proof_gap);
+  certificate.class_of_rank.resize(context_.model().world_size());
+  std::iota(certificate.class_of_rank.begin(), certificate.class_of_rank.end(), 0U);
+  certificate.nodes = *lanes_.neighbourhoods->proof();
+  const ChoiceModel& model = context_.model();
+  budget.spend(parameters_.search_check_work);
+  if (certificate.bound > bound() && !check_bound(model.pool().space(), model.available(),
+                                                  certificate, parameters_.search_check_steps))
+    by_search_ = std::move(certificate);
 }
 
 std::uint64_t BestSearch::proof_share(std::uint64_t work) const {
@@ -178,6 +198,7 @@ bool BestSearch::synchronize(std::size_t, Budget& budget) {
   const double bound_before = steps_.empty() ? 0 : steps_.back().bound;
   const RatedAllocation* const found = best_of_round();
   if (found != nullptr) publish(*found);
+  if (is_solved() && !solved_) certify_search(budget);
   solved_ = is_solved();
   if (best_ && (found != nullptr || bound() > bound_before))
     steps_.push_back({budget.work_done(), best_->rating, bound()});

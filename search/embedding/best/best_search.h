@@ -52,8 +52,9 @@ class BestSearch {
   // Returns true if there is no feasible plan: a table fits nowhere, or every plan was tried.
   bool none_exists() const { return hopeless_ || (solved_ && !best_); }
   // A lower bound of the rating of every plan; 0 if there is none.
-  double bound() const { return prover_ ? prover_->bound() : 0; }
+  double bound() const { return by_search_ ? by_search_->bound : prover_ ? prover_->bound() : 0; }
   const BoundCertificate* certificate() const {
+    if (by_search_) return &*by_search_;
     return prover_ ? &prover_->certificate() : nullptr;
   }
   const std::vector<ImprovementStep>& steps() const { return steps_; }
@@ -69,6 +70,7 @@ class BestSearch {
   };
 
   bool is_proved() const;
+  void certify_search(Budget& budget);
   bool is_done() const;
   const RatedAllocation* best_of_round() const;
   void publish(const RatedAllocation& found);
@@ -90,6 +92,7 @@ class BestSearch {
   std::vector<RatedPlan> starts_;  // offered so far; lanes get them when they are made
   std::uint64_t round_work_;
   bool solved_ = false;     // every plan was tried
+  std::optional<BoundCertificate> by_search_;
   double round_bound_ = 0;  // the bound at the start of the round, which lanes see
   std::uint64_t round_proof_share_ = 0;
   std::vector<std::uint64_t> lane_work_;  // in this round

@@ -26,8 +26,8 @@ class ChoiceModel {
   // status() is kStopped, and the model is not to be used, if the budget was interrupted.
   ChoiceModel(const OptionPool& pool, const Topology& available, const Budget& budget = {});
 
-  // The model that the check of a lower bound uses (core/embedding/bound/bound_options.h): it
-  // ignores the rules that keep tables together or apart. Without rules it equals this model.
+  // The model that the check of a lower bound uses (core/embedding/bound/options/bound_options.h):
+  // it ignores the rules that keep tables together or apart. Without rules it equals this model.
   ChoiceModel for_bounds() const { return ChoiceModel(*pool_, topology_, {}, true); }
 
   // kInfeasible if a table has no choice left, with the place of the rule that excluded the last.
@@ -39,6 +39,7 @@ class ChoiceModel {
   std::uint32_t num_hosts() const { return world_size_ / local_world_size_; }
   // Bytes that shards may take on each rank. A rank with a negative number must stay empty.
   std::span<const Storage> room() const { return topology_.storage(); }
+  const Topology& available() const { return topology_; }
 
   // The placement rules, in which a table has the id table(i).
   const PlacementRules& rules() const { return pool_->problem().rules(); }

@@ -138,7 +138,9 @@ Status read_classes(JsonValue value, std::vector<std::uint32_t>& class_of_rank) 
 }  // namespace
 
 void write_certificate(const BoundCertificate& certificate, JsonWriter& json) {
-  json.begin_object().member("bound", certificate.bound).key("class_of_rank").begin_array();
+  json.begin_object().member("bound", certificate.bound);
+  if (certificate.by_search) json.member("by_search", true);
+  json.key("class_of_rank").begin_array();
   const std::vector<std::uint32_t>& classes = certificate.class_of_rank;
   for (std::size_t rank = 0; rank < classes.size();) {
     std::size_t end = rank;
@@ -158,6 +160,7 @@ Result<BoundCertificate> read_certificate(JsonValue value) {
   SHARDWRIGHT_RETURN_IF_ERROR(
       ObjectReader(value)
           .required("bound", certificate.bound)
+          .optional("by_search", certificate.by_search)
           .required_with("class_of_rank",
                          [&](JsonValue v) { return read_classes(v, certificate.class_of_rank); })
           .required_with("nodes",

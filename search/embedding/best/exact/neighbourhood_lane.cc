@@ -16,6 +16,13 @@ std::uint64_t key_of(std::uint64_t seed) {
   return seed * kSeedFactor + kOffset;
 }
 
+// Cells are pairs of a table and a rank.
+bool is_tiny(const ChoiceModel& model, std::size_t most_cells) {
+  return model.num_tables() <= WholeSearch::kMostTables &&
+         model.world_size() <= WholeSearch::kMostRanks &&
+         model.num_tables() * model.world_size() <= most_cells;
+}
+
 }  // namespace
 
 NeighbourhoodLane::NeighbourhoodLane(const SearchContext& context, std::uint64_t seed,
@@ -30,6 +37,7 @@ NeighbourhoodLane::NeighbourhoodLane(const SearchContext& context, std::uint64_t
       whole_work_(context.model().num_tables() <= parameters.most_whole_tables
                       ? parameters.first_whole_work
                       : 0),
+      tiny_(is_tiny(context.model(), parameters.most_tiny_cells)),
       in_window_(context.model().world_size(), 0) {}
 
 void NeighbourhoodLane::offer(const RatedPlan& found) {
@@ -49,16 +57,26 @@ void NeighbourhoodLane::settle(const Budget& budget) {
 }
 
 // Places every table anew, on any rank.
-void NeighbourhoodLane::try_whole(std::uint64_t work) {
+void NeighbourhoodLane::try_whole(std::uint64_t work, const Budget& budget) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  const double below =
+      incumbent_.exists() ? incumbent_.rating() * (1 - WholeSearch::kLeastGain) : kNone;
+  if (!tiny_) return place_anew(work, below);
+  WholeAnswer answer = WholeSearch::solve(*context_, below, work, budget);
+  own_work_ += answer.work;
+  solved_ = answer.complete;
+  if (solved_) proof_ = std::move(answer.prices);
+  if (answer.better && incumbent_.offer(std::move(answer.allocation))) begin_from_best();
+}
+
+// The same for a model that is not tiny.
+void NeighbourhoodLane::place_anew(std::uint64_t work, double below) {
   const ChoiceModel& model = context_->model();
   window_.resize(model.world_size());
   std::iota(window_.begin(), window_.end(), Rank{0});
   items_.clear();
   for (std::uint32_t table = 0; table < model.num_tables(); ++table)
     items_.push_back({table, FreeItem::kWholeTable});
-  constexpr double kNone = std::numeric_limits<double>::infinity();
-  const double below =
-      incumbent_.exists() ? incumbent_.rating() * (1 - BranchAndBound::kLeastGain) : kNone;
   AllocationState& scratch = incumbent_.scratch();
   scratch.clear();
   const SubproblemAnswer answer = whole_.solve({items_, window_, below, below, work});
@@ -142,10 +160,11 @@ void NeighbourhoodLane::step() {
 
 void NeighbourhoodLane::run(std::uint64_t work, double lower_bound, const Budget& budget) {
   const std::uint64_t end = this->work() + work;
-  if (!solved_ && !incumbent_.at_bound(lower_bound) && whole_work_ > 0) {
-    try_whole(std::min(whole_work_, work));
-    whole_work_ =
-        whole_work_ < parameters_.last_whole_work ? parameters_.whole_work_growth * whole_work_ : 0;
+  if (!solved_ && (tiny_ || !incumbent_.at_bound(lower_bound)) && whole_work_ > 0) {
+    // A tiny model's tree is worth more than the other lanes' rounds.
+    try_whole(tiny_ ? whole_work_ : std::min(whole_work_, work), budget);
+    const std::uint64_t last = tiny_ ? parameters_.last_tiny_work : parameters_.last_whole_work;
+    whole_work_ = whole_work_ < last ? parameters_.whole_work_growth * whole_work_ : 0;
   }
   while (incumbent_.exists() && !solved_ && this->work() < end &&
          !incumbent_.at_bound(lower_bound) && !budget.interrupted()) {

@@ -1,4 +1,4 @@
-#include "core/embedding/bound/bound_options.h"
+#include "core/embedding/bound/options/bound_options.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,0 +1,338 @@
+#include "core/embedding/bound/search/all_plans.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <limits>
+#include <utility>
+
+#include "core/embedding/bound/search/rank_contents.h"
+#include "core/embedding/bound/search/table_choices.h"
+
+namespace shardwright::embedding {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// Relative to all that the ranks are worth. Far above the rounding of sums over ranks and tables,
+// far below kRatingSlack.
+constexpr double kSumSlack = 1e-11;
+
+using Sums = std::vector<double>;  // by set of prices
+
+// Thread safety: one thread at a time.
+class AllPlans {
+ public:
+  AllPlans(const SearchSpace& space, const Topology& available, double target,
+           std::vector<RankPriceSet> prices, std::uint64_t& work)
+      : tables_(all_choices(space, available, target)),
+        ranks_(space, available, tables_),
+        target_(target),
+        prices_(std::move(prices)),
+        work_(work),
+        levels_(tables_.size()),
+        useful_(available.world_size()) {
+    slack_ = worth_of_all();
+    for (double& slack : slack_)
+      slack *= kSumSlack;
+  }
+
+  std::optional<std::string> run() {
+    if (tables_.empty()) return "the tables are too many to try all plans";
+    place_tables((TableSet{1} << tables_.size()) - 1);
+    if (found_) return "there is a plan below the bound";
+    if (work_ == 0) return "trying all plans takes more steps than the check may";
+    return std::nullopt;
+  }
+
+ private:
+  // Shards of one choice on their way to ranks from `first` to `end`.
+  struct Step {
+    std::size_t table;
+    const TableChoice* choice;
+    TableSet remaining;
+    std::size_t group = 0;   // of equal shards
+    std::uint32_t done = 0;  // shards of the group that are placed
+    Rank first = 0;
+    Rank end = 0;
+    Rank least = 0;  // of equal shards, those before are on ranks up to this one
+  };
+  // A table while its shards are placed.
+  struct Level {
+    Sums later;              // the least that the tables after it cost
+    Sums left;               // what the ranks that can take a shard are worth
+    std::vector<Sums> rest;  // the least that groups of equal shards from the i-th on cost
+  };
+
+  bool is_over() const { return found_ || work_ == 0; }
+  void spend(std::uint64_t steps) { work_ -= std::min(work_, steps); }
+
+  double worth(std::size_t set, Rank rank) const {
+    const CapacityMultipliers& own = prices_[set][rank];
+    return own.load * (target_ - ranks_[rank].load) / ranks_.scale(rank) +
+           own.hbm * std::max(ranks_.free_hbm(rank), 0.0) +
+           own.ddr * std::max(ranks_.free_ddr(rank), 0.0);
+  }
+  Sums worth_of_all() const {
+    Sums sums(prices_.size(), 0);
+    for (Rank rank = 0; rank < ranks_.size(); ++rank) {
+      for (std::size_t set = 0; set < sums.size(); ++set)
+        sums[set] += worth(set, rank);
+    }
+    return sums;
+  }
+  double cost(std::size_t set, Rank rank, const EqualShards& shards) const {
+    const CapacityMultipliers& own = prices_[set][rank];
+    return own.load * shards.load + own.hbm * shards.hbm + own.ddr * shards.ddr;
+  }
+
+  // At most how many of the equal shards fit on the rank. Precondition: one does.
+  std::uint32_t most_on(Rank rank, const EqualShards& shards, bool distinct) const {
+    double most = distinct ? 1 : shards.count;
+    const auto limit = [&](double room, double each) {
+      if (each > 0) most = std::min(most, room / each * (1 + kSumSlack));
+    };
+    limit(target_ - ranks_[rank].load, shards.load * ranks_.scale(rank));
+    limit(ranks_.free_hbm(rank), shards.hbm);
+    limit(ranks_.free_ddr(rank), shards.ddr);
+    return static_cast<std::uint32_t>(std::max(most, 1.0));
+  }
+
+  // Adds the least that the shards cost on ranks from `first` to `end`. Returns in how many ways
+  // they can be there, roughly; 0 if not at all.
+  double price_shards(std::size_t table, const EqualShards& shards, Rank first, Rank end,
+                      Sums& sums) {
+    least_.assign(prices_.size(), kInfinity);
+    std::uint32_t places = 0;
+    std::uint32_t room = 0;
+    spend(end - first);
+    for (Rank rank = first; rank < end; ++rank) {
+      if (shards.ranks[rank] == 0 || joins_[rank] == 0 || !ranks_.has_room(rank, shards, target_))
+        continue;
+      ++places;
+      room += shards.count == 1 ? 1 : most_on(rank, shards, tables_[table].distinct_ranks);
+      useful_[rank] = 1;
+      for (std::size_t set = 0; set < least_.size(); ++set)
+        least_[set] = std::min(least_[set], cost(set, rank, shards));
+    }
+    if (room < shards.count) return 0;
+    for (std::size_t set = 0; set < least_.size(); ++set)
+      sums[set] += shards.count * least_[set];
+    double ways = 1;
+    for (std::uint32_t i = 1; i < places; ++i)
+      ways *= static_cast<double>(shards.count + i) / i;
+    return ways;
+  }
+
+  double price_choice(std::size_t table, const TableChoice& choice, Sums& sums) {
+    const std::uint32_t local = ranks_.ranks_per_host();
+    const std::uint32_t size = choice.form == Form::kOneHost ? local : ranks_.size();
+    double ways = 0;
+    Sums here(prices_.size());
+    for (Rank first = 0; first < ranks_.size(); first += size) {
+      std::fill(here.begin(), here.end(), 0);
+      double product = 1;
+      for (std::size_t i = 0; i < choice.shards.size() && product > 0; ++i) {
+        const double own = price_shards(table, choice.shards[i], first, first + size, here);
+        const bool follows = choice.form == Form::kWholeHosts && i % local != 0 && own > 0;
+        product *= follows ? 1 : own;
+      }
+      ways += product;
+      for (std::size_t set = 0; set < sums.size() && product > 0; ++set)
+        sums[set] = std::min(sums[set], here[set]);
+    }
+    return ways;
+  }
+
+  // Returns the table with the fewest places; nothing if the remaining tables have no place below
+  // the target.
+  std::optional<std::size_t> next_table(TableSet remaining, Level& level) {
+    std::fill(useful_.begin(), useful_.end(), std::uint8_t{0});
+    Sums needed(prices_.size(), 0);
+    Sums of_next;
+    std::size_t next = 0;
+    double fewest = kInfinity;
+    for (std::size_t table = 0; table < tables_.size(); ++table) {
+      if ((remaining >> table & 1) == 0) continue;
+      find_joins(table);
+      Sums least(prices_.size(), kInfinity);
+      double ways = 0;
+      for (const TableChoice& choice : tables_[table].choices)
+        ways += price_choice(table, choice, least);
+      if (ways == 0) return std::nullopt;
+      for (std::size_t set = 0; set < needed.size(); ++set)
+        needed[set] += least[set];
+      if (ways >= fewest) continue;
+      fewest = ways;
+      next = table;
+      of_next = std::move(least);
+    }
+    level.left = slack_;
+    level.later = needed;
+    for (std::size_t set = 0; set < needed.size(); ++set) {
+      for (Rank rank = 0; rank < ranks_.size(); ++rank)
+        level.left[set] += useful_[rank] != 0 ? worth(set, rank) : 0;
+      if (needed[set] > level.left[set]) return std::nullopt;
+      level.later[set] -= of_next[set];
+    }
+    return next;
+  }
+  void find_joins(std::size_t table) {
+    joins_.resize(ranks_.size());
+    for (Rank rank = 0; rank < ranks_.size(); ++rank)
+      joins_[rank] = ranks_.may_join(rank, table) ? 1 : 0;
+  }
+
+  void place_tables(TableSet remaining) {
+    if (remaining == 0) found_ = true;
+    if (is_over()) return;
+    Level& level = levels_[tables_.size() - static_cast<std::size_t>(std::popcount(remaining))];
+    const std::optional<std::size_t> table = next_table(remaining, level);
+    if (!table) return;
+    const std::uint32_t local = ranks_.ranks_per_host();
+    for (const TableChoice& choice : tables_[*table].choices) {
+      const std::uint32_t size = choice.form == Form::kOneHost ? local : ranks_.size();
+      for (Rank first = 0; first < ranks_.size() && !is_over(); first += size) {
+        const Step step{*table, &choice, remaining, 0, 0, first, first + size, 0};
+        const bool try_it = size == ranks_.size() || !has_earlier_host(first / local, step);
+        if (try_it && price_rest(step, level)) place_shards(step);
+      }
+    }
+  }
+
+  // Returns false if some shards of the choice have no place.
+  bool price_rest(const Step& step, Level& level) {
+    const std::vector<EqualShards>& shards = step.choice->shards;
+    find_joins(step.table);
+    level.rest.assign(shards.size() + 1, Sums(prices_.size(), 0));
+    for (std::size_t i = shards.size(); i > 0; --i) {
+      level.rest[i - 1] = level.rest[i];
+      if (price_shards(step.table, shards[i - 1], step.first, step.end, level.rest[i - 1]) == 0)
+        return false;
+    }
+    return true;
+  }
+  // Returns true if what is left may pay for the shards that are yet to be placed.
+  bool can_pay(const Step& step, const Level& level) const {
+    const bool inside = step.group < step.choice->shards.size();
+    const double part =
+        inside ? 1 - static_cast<double>(step.done) / step.choice->shards[step.group].count : 0;
+    for (std::size_t set = 0; set < level.left.size(); ++set) {
+      double needed = level.later[set] + level.rest[inside ? step.group + 1 : step.group][set];
+      if (inside) needed += part * (level.rest[step.group][set] - level.rest[step.group + 1][set]);
+      if (needed > level.left[set] + slack_[set]) return false;
+    }
+    return true;
+  }
+
+  void place_shards(const Step& step) {
+    if (step.group == step.choice->shards.size())
+      return place_tables(step.remaining & ~(TableSet{1} << step.table));
+    if (step.choice->form == Form::kWholeHosts) return place_blocks(step);
+    const EqualShards& shards = step.choice->shards[step.group];
+    spend(step.end - step.first);
+    const Rank begin = step.done > 0 ? step.least : step.first;
+    Level& level =
+        levels_[tables_.size() - static_cast<std::size_t>(std::popcount(step.remaining))];
+    const Sums left = level.left;
+    for (Rank rank = begin; rank < step.end && !is_over(); ++rank) {
+      if (!may_be_on(rank, shards, step) || has_earlier_rank(rank, step)) continue;
+      const RankContent before = ranks_.add(rank, shards, step.table);
+      Step next = step;
+      next.least = rank;
+      if (++next.done == shards.count) {
+        next.done = 0;
+        ++next.group;
+      }
+      for (std::size_t set = 0; set < left.size(); ++set)
+        level.left[set] = left[set] - cost(set, rank, shards);
+      if (can_pay(next, level)) place_shards(next);
+      level.left = left;
+      ranks_.restore(rank, before);
+    }
+  }
+
+  // A block lies on one host, in rank order.
+  void place_blocks(const Step& step) {
+    const std::uint32_t local = ranks_.ranks_per_host();
+    std::vector<RankContent> before;
+    for (Rank first = 0; first < ranks_.size() && !is_over(); first += local) {
+      if (has_earlier_host(first / local, step)) continue;
+      before.clear();
+      spend(local);
+      while (before.size() < local) {
+        const auto i = static_cast<Rank>(before.size());
+        const EqualShards& shards = step.choice->shards[step.group + i];
+        if (!may_be_on(first + i, shards, step)) break;
+        before.push_back(ranks_.add(first + i, shards, step.table));
+      }
+      Step next = step;
+      next.group += local;
+      if (before.size() == local) place_shards(next);
+      for (std::size_t i = before.size(); i > 0; --i)
+        ranks_.restore(first + static_cast<Rank>(i) - 1, before[i - 1]);
+    }
+  }
+
+  bool may_be_on(Rank rank, const EqualShards& shards, const Step& step) const {
+    return shards.ranks[rank] != 0 && ranks_.has_room(rank, shards, target_) &&
+           ranks_.may_join(rank, step.table);
+  }
+  bool has_earlier_rank(Rank rank, const Step& step) const {
+    for (Rank other = step.first; other < rank; ++other) {
+      if (ranks_.are_alike(other, rank, step.remaining, step.table)) return true;
+    }
+    return false;
+  }
+  bool has_earlier_host(std::uint32_t host, const Step& step) const {
+    for (std::uint32_t other = 0; other < host; ++other) {
+      if (ranks_.are_hosts_alike(other, host, step.remaining, step.table)) return true;
+    }
+    return false;
+  }
+
+  std::vector<ChoicesOfTable> tables_;
+  RankContents ranks_;
+  double target_;
+  std::vector<RankPriceSet> prices_;
+  std::uint64_t& work_;
+  std::vector<Level> levels_;  // by number of tables that are placed
+  Sums slack_;
+  Sums least_;                        // scratch of price_shards
+  std::vector<std::uint8_t> joins_;   // by rank: the groups of the table being priced allow it
+  std::vector<std::uint8_t> useful_;  // by rank: it can still take a shard
+  bool found_ = false;
+};
+
+// The search recurses once per shard and compares all pairs of ranks.
+bool is_small(const SearchSpace& space, const Topology& available) {
+  constexpr std::uint32_t kMostRanks = 256;
+  constexpr std::uint64_t kMostShards = 4096;
+  std::vector<std::uint64_t> most(space.problem().tables().size(), 0);
+  for (const ShardingOption& option : space.options()) {
+    std::uint64_t& own = most[option.table.index()];
+    own = std::max<std::uint64_t>(own, option.num_shards());
+  }
+  std::uint64_t shards = 0;
+  for (const std::uint64_t own : most)
+    shards += own;
+  return available.world_size() <= kMostRanks && shards <= kMostShards;
+}
+
+// Load alone, HBM alone, DDR alone.
+void add_plain_prices(std::size_t ranks, std::vector<RankPriceSet>& prices) {
+  prices.emplace_back(ranks, CapacityMultipliers{1, 0, 0});
+  prices.emplace_back(ranks, CapacityMultipliers{0, 1, 0});
+  prices.emplace_back(ranks, CapacityMultipliers{0, 0, 1});
+}
+
+}  // namespace
+
+std::optional<std::string> find_plan_below(const SearchSpace& space, const Topology& available,
+                                           double target, std::vector<RankPriceSet> prices,
+                                           std::uint64_t& work_limit) {
+  if (!is_small(space, available)) return "the problem is too large to try all plans";
+  add_plain_prices(available.world_size(), prices);
+  return AllPlans(space, available, target, std::move(prices), work_limit).run();
+}
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,57 @@
+// Prices of load and memory on every rank, at which no plan below a rating can pay for its shards.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/embedding/bound/bound_certificate.h"
+#include "search/embedding/best/whole/whole_model.h"
+
+namespace shardwright::embedding {
+
+// Each set of prices relaxes all ranks to one sum: what the shards cost at the prices may not
+// exceed what the ranks can hold. Two sets come from linear programs: the relaxation of the whole
+// model, and its memory alone. Thread safety: immutable. Refers to the model.
+class WholePrices {
+ public:
+  static constexpr std::size_t kSets = 6;
+  using Priced = std::array<double, kSets>;
+
+  explicit WholePrices(const WholeModel& model);
+
+  // What one shard of the piece costs on the rank, its extra cost included.
+  const Priced& of(std::uint32_t piece, Rank rank) const {
+    return costs_[piece * model_->num_ranks() + rank];
+  }
+  // The sets that linear programs gave, for a certificate.
+  std::vector<BoundNode> as_leaves() const;
+  // What this much load (as the rating counts it) and memory of the rank is worth.
+  Priced worth(Rank rank, double load, double hbm, double ddr) const {
+    Priced sum;
+    for (std::size_t set = 0; set < kSets; ++set) {
+      const RankPrices& own = prices_[set * model_->num_ranks() + rank];
+      sum[set] = own.load * load + own.hbm * hbm + own.ddr * ddr;
+    }
+    return sum;
+  }
+
+ private:
+  struct RankPrices {
+    double load = 0;
+    double hbm = 0;
+    double ddr = 0;
+  };
+
+  void set_uniform(std::size_t set, const RankPrices& prices);
+  void solve_relaxation(std::size_t set, bool memory_only);
+  void find_costs();
+
+  const WholeModel* model_;
+  std::vector<RankPrices> prices_;  // by set and rank
+  std::vector<Priced> costs_;       // by piece and rank
+};
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,107 @@
+// Branch and bound over all plans of a small model: the optimum, or the proof that there is none.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "search/budget.h"
+#include "search/embedding/best/whole/whole_model.h"
+#include "search/embedding/best/whole/whole_outlook.h"
+#include "search/embedding/best/whole/whole_state.h"
+#include "search/embedding/model/allocation.h"
+
+namespace shardwright::embedding {
+
+struct WholeAnswer {
+  bool better = false;    // `allocation` is the best one found, and below
+  bool complete = false;  // none is better, by more than WholeSearch::kLeastGain
+  Allocation allocation;
+  std::uint64_t work = 0;
+  std::vector<BoundNode> prices;  // that ended branches, if complete: leaves by rank
+};
+
+// Depth-first, table by table, the one with the fewest places next, and shard by shard. A branch
+// ends if a rule is broken, if a rank is too full, or if the outlook for the remaining tables is
+// bad. The last shards go where they add the least.
+//
+// Symmetry breaking: of ranks that are alike for all that follows, only the first is tried;
+// interchangeable shards go to ranks in ascending order; of interchangeable tables, those that are
+// decided later take no smaller choice and ranks. Each of these replaces a plan by one that the
+// tree would visit earlier if it tried choices and ranks in ascending order, so the first of all
+// optimal plans in that order is never cut off. Thread safety: one thread at a time. Refers to its
+// arguments.
+class WholeSearch {
+ public:
+  static constexpr double kLeastGain = 1e-11;  // relative; less is rounding
+  static constexpr std::uint32_t kMostTables = 63;
+  static constexpr std::uint32_t kMostRanks = 64;
+
+  // Looks for plans that cost less than `below`, in at most about `work` updates of a rank.
+  // Precondition: the model has at most kMostTables tables and kMostRanks ranks.
+  static WholeAnswer solve(const SearchContext& context, double below, std::uint64_t work,
+                           const Budget& budget, const ExtraCost& extra = {});
+
+ private:
+  using Priced = WholeOutlook::Priced;
+
+  struct Placed {
+    std::uint32_t choice = 0;  // of the whole model
+    std::vector<Rank> ranks;
+  };
+  // A table while it is decided.
+  struct Level {
+    std::size_t table = 0;
+    WholeState::Future future;
+    Priced later;                    // the least that all later tables cost
+    std::vector<Priced> rest;        // the least that pieces from the i-th on cost, and the end
+    std::vector<std::uint8_t> open;  // by rank, if the table has groups
+    const Placed* before = nullptr;  // an interchangeable table, decided before
+    bool is_last = false;
+  };
+  // Shards of one choice on their way to ranks.
+  struct Step {
+    std::uint32_t choice = 0;
+    std::uint32_t piece = 0;
+    std::uint32_t done = 0;  // shards of the piece that are placed
+    Rank first = 0;          // ranks within reach
+    Rank end = 0;
+    bool tight = false;  // as the interchangeable table before, so far
+  };
+
+  WholeSearch(const WholeModel& model, double below, std::uint64_t work, const Budget& budget);
+
+  double below() const { return below_ - spent_; }
+  bool is_cut();
+  void visit(std::uint64_t remaining);
+  const Placed* last_alike(std::size_t table) const;
+  void visit_choice(std::uint32_t choice);
+  void visit_within(std::uint32_t choice, Rank first, Rank end, bool tight);
+  bool can_pay(const Step& step) const;
+  bool may_take(std::uint32_t piece, Rank rank) const;
+  void visit_shards(const Step& step);
+  void place_last(const Step& step);
+  void place(const Step& step, Rank rank);
+  void visit_blocks(std::uint32_t choice, std::uint32_t piece);
+  void keep_best();
+
+  const WholeModel* model_;
+  WholeState state_;
+  double below_;
+  WholeOutlook outlook_;
+  const Budget* budget_;
+  double spent_ = 0;  // extra costs so far
+  Priced left_{};     // what the ranks that can still take a shard are worth
+  std::vector<Level> levels_;
+  std::vector<std::size_t> path_;  // tables in the order of decisions
+  std::vector<Placed> placed_;     // by table
+  std::vector<Placed> best_;
+  std::vector<std::pair<double, Rank>> order_;  // of ranks still to try; a stack
+  bool found_ = false;
+  bool cut_ = false;
+  std::uint64_t updates_ = 0;
+  std::uint64_t end_of_work_;
+  std::uint64_t next_check_ = 0;
+};
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,118 @@
+#include "search/embedding/best/whole/whole_state.h"
+
+#include <algorithm>
+#include <map>
+
+namespace shardwright::embedding {
+
+WholeState::WholeState(const WholeModel& model)
+    : model_(&model),
+      ranks_(model.num_ranks()),
+      apart_(std::size_t{model.num_ranks()} * model.num_ranks()) {
+  for (Rank rank = 0; rank < model.num_ranks(); ++rank) {
+    const Storage& room = model.model().room()[rank];
+    hbm_capacity_.push_back(static_cast<double>(room.hbm.value()));
+    ddr_capacity_.push_back(static_cast<double>(room.ddr.value()));
+    scale_.push_back(model.model().time_scale(rank));
+  }
+  tell_ranks_apart();
+  if (model.model().num_hosts() == 1) return;
+  for (std::size_t t = 0; t < model.tables().size(); ++t) {
+    const WholeTable& table = model.tables()[t];
+    for (std::uint32_t c = table.first_choice; c < table.end_choice; ++c) {
+      const Reach reach = model.choices()[c].reach;
+      if (reach == Reach::kHost || reach == Reach::kWholeHosts) on_hosts_ |= std::uint64_t{1} << t;
+    }
+  }
+}
+
+// What the table may do on the rank, and what the rank is.
+std::vector<double> WholeState::signature(const WholeTable& table, Rank rank) const {
+  std::vector<double> own{hbm_capacity_[rank], ddr_capacity_[rank], scale_[rank]};
+  const std::uint32_t local = model_->ranks_per_host();
+  for (std::uint32_t c = table.first_choice; c < table.end_choice; ++c) {
+    const WholeChoice& choice = model_->choices()[c];
+    for (std::uint32_t p = choice.first_piece; p < choice.end_piece; ++p) {
+      const std::uint32_t shard = p - choice.first_piece;
+      if (choice.reach == Reach::kAllRanks && rank != shard) continue;
+      if (choice.reach == Reach::kWholeHosts && rank % local != shard % local) continue;
+      const WholePiece& piece = model_->pieces()[p];
+      own.push_back(model_->allows(p, rank) ? 1 : 0);
+      own.push_back(piece.load);
+      own.push_back(static_cast<double>(piece.hbm_bytes));
+      own.push_back(static_cast<double>(piece.ddr_bytes));
+      own.push_back(model_->extra(p, rank));
+    }
+  }
+  return own;
+}
+
+void WholeState::tell_ranks_apart() {
+  const std::size_t size = ranks_.size();
+  std::vector<std::uint32_t> number_of(size);
+  for (std::size_t t = 0; t < model_->tables().size(); ++t) {
+    std::map<std::vector<double>, std::uint32_t> number;
+    for (Rank rank = 0; rank < size; ++rank) {
+      const auto next = static_cast<std::uint32_t>(number.size());
+      number_of[rank] =
+          number.try_emplace(signature(model_->tables()[t], rank), next).first->second;
+    }
+    for (Rank a = 0; a < size; ++a) {
+      for (Rank b = 0; b < size; ++b) {
+        if (number_of[a] != number_of[b]) apart_[a * size + b] |= std::uint64_t{1} << t;
+      }
+    }
+  }
+}
+
+void WholeState::find_open(std::size_t table, std::uint64_t decided,
+                           std::vector<std::uint8_t>& open) const {
+  open.assign(ranks_.size(), 1);
+  for (const WholeModel::Group& group : model_->groups()) {
+    const std::uint64_t others = group.tables & decided;
+    if ((group.tables >> table & 1) == 0 || others == 0) continue;
+    const std::uint32_t size = group.ranks_per_place;
+    for (Rank first = 0; first < ranks_.size(); first += size) {
+      bool present = false;
+      for (Rank rank = first; rank < first + size; ++rank)
+        present = present || (ranks_[rank].tables & others) != 0;
+      if (present != group.together) std::fill_n(open.begin() + first, size, std::uint8_t{0});
+    }
+  }
+}
+
+WholeState::Future WholeState::future(std::size_t now, std::uint64_t remaining) const {
+  Future future{remaining, 0, (on_hosts_ & remaining) != 0};
+  for (const WholeModel::Group& group : model_->groups()) {
+    if ((group.tables & remaining) == 0) continue;
+    future.relevant |= group.tables;
+    future.hosts_matter =
+        future.hosts_matter || (group.ranks_per_place > 1 && model_->model().num_hosts() > 1);
+  }
+  if (model_->tables()[now].distinct) future.relevant |= std::uint64_t{1} << now;
+  return future;
+}
+
+bool WholeState::are_twins(const Future& future, Rank a, Rank b) const {
+  if (!hold_the_same(future, a, b)) return false;
+  const std::uint32_t local = model_->ranks_per_host();
+  if (a / local == b / local || !future.hosts_matter) return true;
+  return are_twin_hosts(future, a / local, b / local);
+}
+
+// The ranks of one host match those of the other in some order.
+bool WholeState::are_twin_hosts(const Future& future, std::uint32_t a, std::uint32_t b) const {
+  const std::uint32_t local = model_->ranks_per_host();
+  std::uint64_t matched = 0;
+  for (std::uint32_t i = 0; i < local; ++i) {
+    bool found = false;
+    for (std::uint32_t k = 0; k < local && !found; ++k) {
+      found = (matched >> k & 1) == 0 && hold_the_same(future, a * local + i, b * local + k);
+      if (found) matched |= std::uint64_t{1} << k;
+    }
+    if (!found) return false;
+  }
+  return true;
+}
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,86 @@
+// The ranks while a tree of all plans is searched: what they hold, and which of them are alike.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "search/embedding/best/whole/whole_model.h"
+
+namespace shardwright::embedding {
+
+// A rank with the set of tables that have a shard on it.
+struct WholeRank {
+  double load = 0;  // as the rating counts it
+  double hbm_bytes = 0;
+  double ddr_bytes = 0;
+  std::uint64_t tables = 0;
+};
+
+// Memory is counted in doubles, which hold the bytes of a rank exactly.
+// Thread safety: one thread at a time. Refers to the model.
+class WholeState {
+ public:
+  explicit WholeState(const WholeModel& model);
+
+  const WholeRank& rank(Rank rank) const { return ranks_[rank]; }
+  double free_hbm(Rank rank) const { return hbm_capacity_[rank] - ranks_[rank].hbm_bytes; }
+  double free_ddr(Rank rank) const { return ddr_capacity_[rank] - ranks_[rank].ddr_bytes; }
+  double scale(Rank rank) const { return scale_[rank]; }
+
+  // Returns the rank as it was, for restore().
+  WholeRank add(Rank rank, const WholePiece& piece, std::uint64_t table) {
+    WholeRank& own = ranks_[rank];
+    const WholeRank before = own;
+    own.load += piece.load * scale_[rank];
+    own.hbm_bytes += static_cast<double>(piece.hbm_bytes);
+    own.ddr_bytes += static_cast<double>(piece.ddr_bytes);
+    own.tables |= table;
+    return before;
+  }
+  void restore(Rank rank, const WholeRank& before) { ranks_[rank] = before; }
+
+  // Returns true if the rank has the memory for one shard more, and stays below this load.
+  bool has_room(Rank rank, const WholePiece& piece, double below) const {
+    const WholeRank& own = ranks_[rank];
+    if (!(own.load + piece.load * scale_[rank] < below)) return false;
+    const double hbm = own.hbm_bytes + static_cast<double>(piece.hbm_bytes);
+    const double ddr = own.ddr_bytes + static_cast<double>(piece.ddr_bytes);
+    return (hbm <= hbm_capacity_[rank] && ddr <= ddr_capacity_[rank]) || (hbm == 0 && ddr == 0);
+  }
+
+  // Sets `open` to 1 where the table's groups let it be, given where the decided tables are.
+  void find_open(std::size_t table, std::uint64_t decided, std::vector<std::uint8_t>& open) const;
+
+  // What still matters while `remaining` is placed, the first of them now.
+  struct Future {
+    std::uint64_t remaining = 0;
+    std::uint64_t relevant = 0;  // tables whose ranks make a difference
+    bool hosts_matter = false;
+  };
+  Future future(std::size_t now, std::uint64_t remaining) const;
+  // Return true if swapping everything that is yet to be placed on the two ranks, or on the two
+  // hosts, changes nothing.
+  bool are_twins(const Future& future, Rank a, Rank b) const;
+  bool are_twin_hosts(const Future& future, std::uint32_t a, std::uint32_t b) const;
+
+ private:
+  std::vector<double> signature(const WholeTable& table, Rank rank) const;
+  void tell_ranks_apart();
+  bool hold_the_same(const Future& future, Rank a, Rank b) const {
+    const WholeRank& one = ranks_[a];
+    const WholeRank& other = ranks_[b];
+    return (apart_[a * ranks_.size() + b] & future.remaining) == 0 && one.load == other.load &&
+           one.hbm_bytes == other.hbm_bytes && one.ddr_bytes == other.ddr_bytes &&
+           ((one.tables ^ other.tables) & future.relevant) == 0;
+  }
+
+  const WholeModel* model_;
+  std::vector<WholeRank> ranks_;
+  std::vector<double> hbm_capacity_;
+  std::vector<double> ddr_capacity_;
+  std::vector<double> scale_;
+  std::vector<std::uint64_t> apart_;  // by two ranks: the tables that tell them apart
+  std::uint64_t on_hosts_ = 0;        // tables with a choice that is bound to hosts
+};
+
+}  // namespace shardwright::embedding
