@@ -95,14 +95,15 @@ void BestSearch::certify_search(Budget& budget) {
   if (!prover_ || !best_ || !lanes_.neighbourhoods->proof()) return;
   BoundCertificate certificate;
   certificate.by_search = true;
-  certificate.bound = best_->rating * (1 - parameters_.search_proof_gap);
+  certificate.bound = best_->rating * (1 - parameters_.lanes.search_proof_gap);
   certificate.class_of_rank.resize(context_.model().world_size());
   std::iota(certificate.class_of_rank.begin(), certificate.class_of_rank.end(), 0U);
   certificate.nodes = *lanes_.neighbourhoods->proof();
   const ChoiceModel& model = context_.model();
-  budget.spend(parameters_.search_check_work);
-  if (certificate.bound > bound() && !check_bound(model.pool().space(), model.available(),
-                                                  certificate, parameters_.search_check_steps))
+  budget.spend(parameters_.lanes.search_check_work);
+  if (certificate.bound > bound() &&
+      !check_bound(model.pool().space(), model.available(), certificate,
+                   parameters_.lanes.search_check_steps))
     by_search_ = std::move(certificate);
 }
 

@@ -91,7 +91,7 @@ class BestSearch {
   Lanes lanes_;
   std::vector<RatedPlan> starts_;  // offered so far; lanes get them when they are made
   std::uint64_t round_work_;
-  bool solved_ = false;     // every plan was tried
+  bool solved_ = false;  // every plan was tried
   std::optional<BoundCertificate> by_search_;
   double round_bound_ = 0;  // the bound at the start of the round, which lanes see
   std::uint64_t round_proof_share_ = 0;

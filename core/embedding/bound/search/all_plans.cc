@@ -7,17 +7,15 @@
 #include <utility>
 
 #include "core/embedding/bound/search/rank_contents.h"
+#include "core/embedding/bound/search/shard_prices.h"
 #include "core/embedding/bound/search/table_choices.h"
 
 namespace shardwright::embedding {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Relative to all that the ranks are worth. Far above the rounding of sums over ranks and tables,
-// far below kRatingSlack.
-constexpr double kSumSlack = 1e-11;
 
-using Sums = std::vector<double>;  // by set of prices
+using Sums = PriceSums;
 
 // Thread safety: one thread at a time.
 class AllPlans {
@@ -27,14 +25,9 @@ class AllPlans {
       : tables_(all_choices(space, available, target)),
         ranks_(space, available, tables_),
         target_(target),
-        prices_(std::move(prices)),
+        prices_(ranks_, target, std::move(prices), work),
         work_(work),
-        levels_(tables_.size()),
-        useful_(available.world_size()) {
-    slack_ = worth_of_all();
-    for (double& slack : slack_)
-      slack *= kSumSlack;
-  }
+        levels_(tables_.size()) {}
 
   std::optional<std::string> run() {
     if (tables_.empty()) return "the tables are too many to try all plans";
@@ -66,98 +59,18 @@ class AllPlans {
   bool is_over() const { return found_ || work_ == 0; }
   void spend(std::uint64_t steps) { work_ -= std::min(work_, steps); }
 
-  double worth(std::size_t set, Rank rank) const {
-    const CapacityMultipliers& own = prices_[set][rank];
-    return own.load * (target_ - ranks_[rank].load) / ranks_.scale(rank) +
-           own.hbm * std::max(ranks_.free_hbm(rank), 0.0) +
-           own.ddr * std::max(ranks_.free_ddr(rank), 0.0);
-  }
-  Sums worth_of_all() const {
-    Sums sums(prices_.size(), 0);
-    for (Rank rank = 0; rank < ranks_.size(); ++rank) {
-      for (std::size_t set = 0; set < sums.size(); ++set)
-        sums[set] += worth(set, rank);
-    }
-    return sums;
-  }
-  double cost(std::size_t set, Rank rank, const EqualShards& shards) const {
-    const CapacityMultipliers& own = prices_[set][rank];
-    return own.load * shards.load + own.hbm * shards.hbm + own.ddr * shards.ddr;
-  }
-
-  // At most how many of the equal shards fit on the rank. Precondition: one does.
-  std::uint32_t most_on(Rank rank, const EqualShards& shards, bool distinct) const {
-    double most = distinct ? 1 : shards.count;
-    const auto limit = [&](double room, double each) {
-      if (each > 0) most = std::min(most, room / each * (1 + kSumSlack));
-    };
-    limit(target_ - ranks_[rank].load, shards.load * ranks_.scale(rank));
-    limit(ranks_.free_hbm(rank), shards.hbm);
-    limit(ranks_.free_ddr(rank), shards.ddr);
-    return static_cast<std::uint32_t>(std::max(most, 1.0));
-  }
-
-  // Adds the least that the shards cost on ranks from `first` to `end`. Returns in how many ways
-  // they can be there, roughly; 0 if not at all.
-  double price_shards(std::size_t table, const EqualShards& shards, Rank first, Rank end,
-                      Sums& sums) {
-    least_.assign(prices_.size(), kInfinity);
-    std::uint32_t places = 0;
-    std::uint32_t room = 0;
-    spend(end - first);
-    for (Rank rank = first; rank < end; ++rank) {
-      if (shards.ranks[rank] == 0 || joins_[rank] == 0 || !ranks_.has_room(rank, shards, target_))
-        continue;
-      ++places;
-      room += shards.count == 1 ? 1 : most_on(rank, shards, tables_[table].distinct_ranks);
-      useful_[rank] = 1;
-      for (std::size_t set = 0; set < least_.size(); ++set)
-        least_[set] = std::min(least_[set], cost(set, rank, shards));
-    }
-    if (room < shards.count) return 0;
-    for (std::size_t set = 0; set < least_.size(); ++set)
-      sums[set] += shards.count * least_[set];
-    double ways = 1;
-    for (std::uint32_t i = 1; i < places; ++i)
-      ways *= static_cast<double>(shards.count + i) / i;
-    return ways;
-  }
-
-  double price_choice(std::size_t table, const TableChoice& choice, Sums& sums) {
-    const std::uint32_t local = ranks_.ranks_per_host();
-    const std::uint32_t size = choice.form == Form::kOneHost ? local : ranks_.size();
-    double ways = 0;
-    Sums here(prices_.size());
-    for (Rank first = 0; first < ranks_.size(); first += size) {
-      std::fill(here.begin(), here.end(), 0);
-      double product = 1;
-      for (std::size_t i = 0; i < choice.shards.size() && product > 0; ++i) {
-        const double own = price_shards(table, choice.shards[i], first, first + size, here);
-        const bool follows = choice.form == Form::kWholeHosts && i % local != 0 && own > 0;
-        product *= follows ? 1 : own;
-      }
-      ways += product;
-      for (std::size_t set = 0; set < sums.size() && product > 0; ++set)
-        sums[set] = std::min(sums[set], here[set]);
-    }
-    return ways;
-  }
-
   // Returns the table with the fewest places; nothing if the remaining tables have no place below
   // the target.
   std::optional<std::size_t> next_table(TableSet remaining, Level& level) {
-    std::fill(useful_.begin(), useful_.end(), std::uint8_t{0});
+    prices_.begin();
     Sums needed(prices_.size(), 0);
     Sums of_next;
     std::size_t next = 0;
     double fewest = kInfinity;
     for (std::size_t table = 0; table < tables_.size(); ++table) {
       if ((remaining >> table & 1) == 0) continue;
-      find_joins(table);
       Sums least(prices_.size(), kInfinity);
-      double ways = 0;
-      for (const TableChoice& choice : tables_[table].choices)
-        ways += price_choice(table, choice, least);
+      const double ways = prices_.price_table(tables_[table], table, least);
       if (ways == 0) return std::nullopt;
       for (std::size_t set = 0; set < needed.size(); ++set)
         needed[set] += least[set];
@@ -166,20 +79,12 @@ class AllPlans {
       next = table;
       of_next = std::move(least);
     }
-    level.left = slack_;
+    level.left = prices_.worth_of_useful();
     level.later = needed;
-    for (std::size_t set = 0; set < needed.size(); ++set) {
-      for (Rank rank = 0; rank < ranks_.size(); ++rank)
-        level.left[set] += useful_[rank] != 0 ? worth(set, rank) : 0;
-      if (needed[set] > level.left[set]) return std::nullopt;
+    if (prices_.is_too_much(needed, level.left)) return std::nullopt;
+    for (std::size_t set = 0; set < needed.size(); ++set)
       level.later[set] -= of_next[set];
-    }
     return next;
-  }
-  void find_joins(std::size_t table) {
-    joins_.resize(ranks_.size());
-    for (Rank rank = 0; rank < ranks_.size(); ++rank)
-      joins_[rank] = ranks_.may_join(rank, table) ? 1 : 0;
   }
 
   void place_tables(TableSet remaining) {
@@ -202,11 +107,12 @@ class AllPlans {
   // Returns false if some shards of the choice have no place.
   bool price_rest(const Step& step, Level& level) {
     const std::vector<EqualShards>& shards = step.choice->shards;
-    find_joins(step.table);
+    prices_.find_joins(step.table);
     level.rest.assign(shards.size() + 1, Sums(prices_.size(), 0));
     for (std::size_t i = shards.size(); i > 0; --i) {
       level.rest[i - 1] = level.rest[i];
-      if (price_shards(step.table, shards[i - 1], step.first, step.end, level.rest[i - 1]) == 0)
+      if (prices_.price_shards(tables_[step.table], shards[i - 1], step.first, step.end,
+                               level.rest[i - 1]) == 0)
         return false;
     }
     return true;
@@ -216,12 +122,13 @@ class AllPlans {
     const bool inside = step.group < step.choice->shards.size();
     const double part =
         inside ? 1 - static_cast<double>(step.done) / step.choice->shards[step.group].count : 0;
-    for (std::size_t set = 0; set < level.left.size(); ++set) {
-      double needed = level.later[set] + level.rest[inside ? step.group + 1 : step.group][set];
-      if (inside) needed += part * (level.rest[step.group][set] - level.rest[step.group + 1][set]);
-      if (needed > level.left[set] + slack_[set]) return false;
+    Sums needed = level.rest[inside ? step.group + 1 : step.group];
+    for (std::size_t set = 0; set < needed.size(); ++set) {
+      const double after = needed[set];
+      needed[set] += level.later[set];
+      if (inside) needed[set] += part * (level.rest[step.group][set] - after);
     }
-    return true;
+    return !prices_.is_too_much(needed, level.left);
   }
 
   void place_shards(const Step& step) {
@@ -244,7 +151,7 @@ class AllPlans {
         ++next.group;
       }
       for (std::size_t set = 0; set < left.size(); ++set)
-        level.left[set] = left[set] - cost(set, rank, shards);
+        level.left[set] = left[set] - prices_.cost(set, rank, shards);
       if (can_pay(next, level)) place_shards(next);
       level.left = left;
       ranks_.restore(rank, before);
@@ -293,13 +200,9 @@ class AllPlans {
   std::vector<ChoicesOfTable> tables_;
   RankContents ranks_;
   double target_;
-  std::vector<RankPriceSet> prices_;
+  ShardPrices prices_;
   std::uint64_t& work_;
   std::vector<Level> levels_;  // by number of tables that are placed
-  Sums slack_;
-  Sums least_;                        // scratch of price_shards
-  std::vector<std::uint8_t> joins_;   // by rank: the groups of the table being priced allow it
-  std::vector<std::uint8_t> useful_;  // by rank: it can still take a shard
   bool found_ = false;
 };
 

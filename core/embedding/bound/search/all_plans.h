@@ -6,14 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "core/embedding/bound/pricing/capacity_multipliers.h"
+#include "core/embedding/bound/search/shard_prices.h"
 #include "core/embedding/problem/topology.h"
 #include "core/embedding/search_space.h"
 
 namespace shardwright::embedding {
-
-// Prices of load and memory, by rank.
-using RankPriceSet = std::vector<CapacityMultipliers>;
 
 // Returns why it is not shown that no plan rates below `target`: because a plan was found, or
 // because the search took `work_limit` steps. Nothing if there is none. All placement rules count.

@@ -27,22 +27,27 @@ class ChoiceMaker {
     std::uint32_t shard = 0;
     for (std::size_t run = 0; run < option.costs.size(); ++run) {
       for (std::uint32_t k = 0; k < option.layout->extents[run].count; ++k) {
-        std::vector<std::uint8_t> ranks = ranks_of(option, choice.form, option.costs[run], shard++);
-        if (std::find(ranks.begin(), ranks.end(), 1) == ranks.end()) return false;
-        if (!single && k > 0 && choice.shards.back().ranks == ranks) {
-          ++choice.shards.back().count;
-          continue;
-        }
         const ShardCost& cost = option.costs[run];
-        choice.shards.push_back({1, load_of(cost, problem_.spec().perf_model),
-                                 static_cast<double>(cost.storage.hbm.value()),
-                                 static_cast<double>(cost.storage.ddr.value()), std::move(ranks)});
+        EqualShards shards{1, load_of(cost, problem_.spec().perf_model),
+                           static_cast<double>(cost.storage.hbm.value()),
+                           static_cast<double>(cost.storage.ddr.value()),
+                           ranks_of(option, choice.form, cost, shard++)};
+        if (std::find(shards.ranks.begin(), shards.ranks.end(), 1) == shards.ranks.end())
+          return false;
+        if (!single && !choice.shards.empty() && are_equal(choice.shards.back(), shards)) {
+          ++choice.shards.back().count;
+        } else {
+          choice.shards.push_back(std::move(shards));
+        }
       }
     }
     return true;
   }
 
  private:
+  static bool are_equal(const EqualShards& a, const EqualShards& b) {
+    return a.load == b.load && a.hbm == b.hbm && a.ddr == b.ddr && a.ranks == b.ranks;
+  }
   std::vector<std::uint8_t> ranks_of(const ShardingOption& option, Form form, const ShardCost& cost,
                                      std::uint32_t shard) const {
     const RankSet* const allowed = problem_.rules().allowed(option.table, shard);

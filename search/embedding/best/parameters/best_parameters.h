@@ -29,7 +29,7 @@ struct LaneParameters {
   std::uint64_t settled_proof_share = 12;  // halved, doubled: 0
   // Plans get better if over the last 1 / recent_parts of all work the rating fell by this part of
   // its distance to the bound.
-  double progress = 0.1;           // halved, doubled: 0
+  double progress = 0.1;  // halved, doubled: 0
   // A search of all plans proves the rating less this part of it: the check proves slightly more
   // than it is asked for, and adds loads in another order.
   double search_proof_gap = 3e-9;
@@ -37,7 +37,7 @@ struct LaneParameters {
   // without it.
   std::uint64_t search_check_steps = std::uint64_t{1} << 25;
   std::uint64_t search_check_work = 20'000;  // what it counts as
-  std::uint64_t recent_parts = 4;  // halved, doubled: 0
+  std::uint64_t recent_parts = 4;            // halved, doubled: 0
 };
 
 // Thread safety: a value.

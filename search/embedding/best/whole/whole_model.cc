@@ -84,60 +84,64 @@ void WholeModel::add_table(std::size_t table, double below, const ExtraCost& ext
     return context_->priced(model().choices()[a]) < context_->priced(model().choices()[b]);
   });
   for (const std::uint32_t index : indices) {
-    if (context_->fits(index)) add_choice(table, index, below, extra);
+    if (context_->fits(index)) add_choice(own.table, index, below, extra);
   }
   own.end_choice = static_cast<std::uint32_t>(choices_.size());
   tables_.push_back(own);
 }
 
+bool WholeModel::may_hold(const Choice& choice, const ShardUse& shard, Rank rank,
+                          double below) const {
+  const std::uint32_t local = ranks_per_host();
+  if (choice.reach == Reach::kAllRanks && rank != shard.shard) return false;
+  if (choice.reach == Reach::kWholeHosts && rank % local != shard.shard % local) return false;
+  const RankSet* const allowed = model().rules().allowed(model().table(shard.table), shard.shard);
+  if (allowed != nullptr && !allowed->contains(rank)) return false;
+  const Storage use{Bytes(shard.hbm_bytes), Bytes(shard.ddr_bytes)};
+  // A rank that holds nothing fits, whatever its capacity is.
+  if (!(use == Storage()) && !use.fits_in(model().room()[rank])) return false;
+  return shard.load * model().time_scale(rank) < below;
+}
+
 // A choice on all ranks, or one that fills hosts, has pieces of one shard.
-void WholeModel::add_choice(std::size_t table, std::uint32_t index, double below,
+void WholeModel::add_choice(std::uint32_t table, std::uint32_t index, double below,
                             const ExtraCost& extra) {
   const Choice& choice = model().choices()[index];
-  const RankSet* allowed = nullptr;
-  const Bond bond = context_->units().bond(table);
-  WholeChoice own{index, choice.reach, choice.reach == Reach::kHost || bond == Bond::kHost,
-                  static_cast<std::uint32_t>(pieces_.size()), 0};
-  const bool one_by_one = choice.reach >= Reach::kWholeHosts;
-  std::vector<std::uint8_t> may_be(num_ranks_);
-  std::vector<double> costs(extra ? num_ranks_ : 0);
+  WholeChoice own;
+  own.choice = index;
+  own.reach = choice.reach;
+  own.on_one_host = choice.reach == Reach::kHost || context_->units().bond(table) == Bond::kHost;
+  own.first_piece = own.end_piece = static_cast<std::uint32_t>(pieces_.size());
   std::uint32_t shard = 0;
   for (const ChoiceRun& run : model().runs(choice)) {
     for (std::uint32_t k = 0; k < run.count; ++k, ++shard) {
-      allowed = model().rules().allowed(model().table(table), shard);
+      const ShardUse use{run.load, run.hbm_bytes, run.ddr_bytes, table, shard};
       for (Rank rank = 0; rank < num_ranks_; ++rank) {
-        const Storage& room = model().room()[rank];
-        const bool holds =
-            (run.hbm_bytes <= room.hbm.value() && run.ddr_bytes <= room.ddr.value()) ||
-            (run.hbm_bytes == 0 && run.ddr_bytes == 0);
-        const bool in_form = choice.reach == Reach::kAllRanks
-                                 ? rank == shard
-                                 : choice.reach != Reach::kWholeHosts ||
-                                       rank % ranks_per_host() == shard % ranks_per_host();
-        may_be[rank] = holds && in_form && (allowed == nullptr || allowed->contains(rank)) &&
-                       run.load * model().time_scale(rank) < below;
-        if (extra) costs[rank] = extra(index, shard, rank);
+        allowed_.push_back(may_hold(choice, use, rank, below) ? 1 : 0);
+        if (extra) extra_.push_back(extra(index, shard, rank));
       }
-      const WholePiece piece{run.load, run.hbm_bytes, run.ddr_bytes, 1};
-      const auto same_as_last = [&] {
-        if (one_by_one || pieces_.size() == own.first_piece) return false;
-        const std::size_t last = (pieces_.size() - 1) * num_ranks_;
-        const auto begin = static_cast<std::ptrdiff_t>(last);
-        return same_costs(pieces_.back(), piece) &&
-               std::equal(may_be.begin(), may_be.end(), allowed_.begin() + begin) &&
-               (!extra || std::equal(costs.begin(), costs.end(), extra_.begin() + begin));
-      };
-      if (same_as_last()) {
-        ++pieces_.back().count;
-        continue;
-      }
-      pieces_.push_back(piece);
-      allowed_.insert(allowed_.end(), may_be.begin(), may_be.end());
-      extra_.insert(extra_.end(), costs.begin(), costs.end());
+      pieces_.push_back({run.load, run.hbm_bytes, run.ddr_bytes, 1});
+      if (own.reach < Reach::kWholeHosts && own.end_piece > own.first_piece) join_equal_pieces();
+      own.end_piece = static_cast<std::uint32_t>(pieces_.size());
     }
   }
-  own.end_piece = static_cast<std::uint32_t>(pieces_.size());
   choices_.push_back(own);
+}
+
+// Makes the last piece part of the one before if they are interchangeable.
+void WholeModel::join_equal_pieces() {
+  const std::size_t last = pieces_.size() - 1;
+  const auto same_row = [&](const auto& values) {
+    if (values.empty()) return true;
+    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(last * num_ranks_);
+    return std::equal(begin, values.end(), begin - static_cast<std::ptrdiff_t>(num_ranks_));
+  };
+  if (!same_costs(pieces_[last - 1], pieces_[last]) || !same_row(allowed_) || !same_row(extra_))
+    return;
+  ++pieces_[last - 1].count;
+  pieces_.pop_back();
+  allowed_.resize(last * num_ranks_);
+  if (!extra_.empty()) extra_.resize(last * num_ranks_);
 }
 
 void WholeModel::find_groups() {
@@ -153,137 +157,6 @@ void WholeModel::find_groups() {
     }
     groups_.push_back(own);
   }
-}
-
-// Ignores that shards of one rank must fit there together.
-bool WholeModel::may_be_in(const WholeTable& table, const WholeChoice& choice, Rank first,
-                           std::uint32_t count) const {
-  std::uint32_t shards = 0;
-  std::vector<std::uint8_t> used(count, 0);
-  for (std::uint32_t piece = choice.first_piece; piece < choice.end_piece; ++piece) {
-    bool any = false;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      if (!allows(piece, first + i)) continue;
-      any = true;
-      used[i] = 1;
-    }
-    if (!any) return false;
-    shards += pieces_[piece].count;
-  }
-  return !table.distinct ||
-         shards <= static_cast<std::uint32_t>(std::count(used.begin(), used.end(), 1));
-}
-
-bool WholeModel::has_place(const WholeTable& table, const WholeChoice& choice) const {
-  const std::uint32_t size = table.bond == Bond::kRank ? 1
-                             : choice.on_one_host      ? ranks_per_host()
-                                                       : num_ranks_;
-  for (Rank first = 0; first < num_ranks_; first += size) {
-    if (may_be_in(table, choice, first, size)) return true;
-  }
-  return false;
-}
-
-// Returns true if a choice was dropped.
-bool WholeModel::filter_choices() {
-  bool changed = false;
-  std::uint32_t kept = 0;
-  for (WholeTable& table : tables_) {
-    const std::uint32_t begin = table.first_choice;
-    const std::uint32_t end = table.end_choice;
-    table.first_choice = kept;
-    for (std::uint32_t i = begin; i < end; ++i) {
-      if (has_place(table, choices_[i])) {
-        choices_[kept++] = choices_[i];
-      } else {
-        changed = true;
-      }
-    }
-    table.end_choice = kept;
-    hopeless_ = hopeless_ || table.first_choice == table.end_choice;
-  }
-  choices_.resize(kept);
-  return changed;
-}
-
-// Tables that must be together stay where each of them has a choice. Returns true if that removes a
-// rank of a shard.
-bool WholeModel::filter_group(const Group& group) {
-  if (!group.together) return false;
-  const std::uint32_t size = group.ranks_per_place;
-  bool changed = false;
-  for (Rank first = 0; first < num_ranks_; first += size) {
-    bool all = true;
-    for (std::size_t depth = 0; depth < tables_.size() && all; ++depth) {
-      if ((group.tables >> depth & 1) == 0) continue;
-      const WholeTable& table = tables_[depth];
-      bool any = false;
-      for (std::uint32_t i = table.first_choice; i < table.end_choice && !any; ++i)
-        any = may_be_in(table, choices_[i], first, size);
-      all = any;
-    }
-    if (all) continue;
-    for (std::size_t depth = 0; depth < tables_.size(); ++depth) {
-      if ((group.tables >> depth & 1) == 0) continue;
-      const WholeTable& table = tables_[depth];
-      for (std::uint32_t i = table.first_choice; i < table.end_choice; ++i) {
-        for (std::uint32_t piece = choices_[i].first_piece; piece < choices_[i].end_piece;
-             ++piece) {
-          for (Rank rank = first; rank < first + size; ++rank) {
-            changed = changed || allows(piece, rank);
-            allowed_[piece * num_ranks_ + rank] = 0;
-          }
-        }
-      }
-    }
-  }
-  return changed;
-}
-
-// Shards are compared in order. Of equal choices the first stays.
-bool WholeModel::dominates(const WholeChoice& a, const WholeChoice& b) const {
-  if (a.reach != Reach::kDevice && (a.reach != Reach::kHost || b.reach != Reach::kHost))
-    return false;
-  if (a.on_one_host && !b.on_one_host) return false;
-  std::uint32_t p = a.first_piece;
-  std::uint32_t q = b.first_piece;
-  std::uint32_t left_own = 0;
-  std::uint32_t left_other = 0;
-  for (;;) {
-    if (left_own == 0 && p < a.end_piece) left_own = pieces_[p++].count;
-    if (left_other == 0 && q < b.end_piece) left_other = pieces_[q++].count;
-    if (left_own == 0 || left_other == 0) return left_own == left_other;
-    const WholePiece& own = pieces_[p - 1];
-    const WholePiece& other = pieces_[q - 1];
-    if (own.load > other.load || own.hbm_bytes > other.hbm_bytes || own.ddr_bytes > other.ddr_bytes)
-      return false;
-    for (Rank rank = 0; rank < num_ranks_; ++rank) {
-      if (!allows(q - 1, rank)) continue;
-      if (!allows(p - 1, rank) || extra(p - 1, rank) > extra(q - 1, rank)) return false;
-    }
-    const std::uint32_t step = std::min(left_own, left_other);
-    left_own -= step;
-    left_other -= step;
-  }
-}
-
-void WholeModel::drop_dominated() {
-  std::uint32_t kept = 0;
-  const std::vector<WholeChoice> all = choices_;
-  for (WholeTable& table : tables_) {
-    const std::uint32_t begin = table.first_choice;
-    const std::uint32_t end = table.end_choice;
-    table.first_choice = kept;
-    for (std::uint32_t i = begin; i < end; ++i) {
-      bool dominated = false;
-      for (std::uint32_t k = begin; k < end && !dominated; ++k) {
-        dominated = k != i && dominates(all[k], all[i]) && (k < i || !dominates(all[i], all[k]));
-      }
-      if (!dominated) choices_[kept++] = all[i];
-    }
-    table.end_choice = kept;
-  }
-  choices_.resize(kept);
 }
 
 void WholeModel::mark_equal_tables() {

@@ -79,7 +79,9 @@ class WholeModel {
  private:
   void order_tables();
   void add_table(std::size_t table, double below, const ExtraCost& extra);
-  void add_choice(std::size_t table, std::uint32_t index, double below, const ExtraCost& extra);
+  void add_choice(std::uint32_t table, std::uint32_t index, double below, const ExtraCost& extra);
+  bool may_hold(const Choice& choice, const ShardUse& shard, Rank rank, double below) const;
+  void join_equal_pieces();
   void find_groups();
   bool filter_group(const Group& group);
   bool may_be_in(const WholeTable& table, const WholeChoice& choice, Rank first,

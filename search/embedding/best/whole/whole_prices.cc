@@ -9,13 +9,109 @@ namespace {
 
 constexpr std::size_t kUniformSets = 4;
 
-// The rows of the relaxation. Memory is counted in parts of the mean rank's.
-struct Rows {
-  std::size_t first_load = 0;
-  std::size_t first_hbm = 0;
-  std::size_t first_ddr = 0;
-  double hbm_unit = 1;
-  double ddr_unit = 1;
+// Minimises the rating, or by how much memory is exceeded, over fractional plans. Memory is counted
+// in parts of the mean rank's.
+class Relaxation {
+ public:
+  Relaxation(const WholeModel& model, bool memory_only)
+      : model_(model),
+        memory_only_(memory_only),
+        hbm_unit_(std::max(model.context().total_hbm() / model.num_ranks(), 1.0)),
+        ddr_unit_(std::max(model.context().total_ddr() / model.num_ranks(), 1.0)) {
+    add_rows();
+    add_objective();
+    for (std::size_t table = 0; table < model.tables().size(); ++table) {
+      const WholeTable& own = model.tables()[table];
+      for (std::uint32_t c = own.first_choice; c < own.end_choice; ++c)
+        add_choice(table, model.choices()[c]);
+    }
+  }
+
+  // Returns false if CLP failed.
+  bool solve() { return program_.solve(); }
+  // The dual values of the rank's rows, per unit of load and per byte.
+  double load_price(Rank rank) const {
+    return memory_only_ ? 0 : std::max(-program_.dual(first_load_ + rank), 0.0);
+  }
+  double hbm_price(Rank rank) const {
+    return std::max(-program_.dual(first_hbm_ + rank), 0.0) / hbm_unit_;
+  }
+  double ddr_price(Rank rank) const {
+    return std::max(-program_.dual(first_ddr_ + rank), 0.0) / ddr_unit_;
+  }
+
+ private:
+  static constexpr double kNone = LinearProgram::kInfinity;
+
+  static double part(std::int64_t bytes, double unit) {
+    return static_cast<double>(std::max<std::int64_t>(bytes, 0)) / unit;
+  }
+
+  // Of every table one choice, of every piece its shards; then what every rank holds.
+  void add_rows() {
+    const std::span<const Storage> room = model_.model().room();
+    for (std::size_t i = 0; i < model_.tables().size(); ++i)
+      program_.add_row(1, 1);
+    first_piece_ = program_.num_rows();
+    for (std::size_t i = 0; i < model_.pieces().size(); ++i)
+      program_.add_row(0, 0);
+    first_load_ = program_.num_rows();
+    for (std::size_t rank = 0; rank < room.size(); ++rank)
+      program_.add_row(-kNone, memory_only_ ? kNone : 0);
+    first_hbm_ = program_.num_rows();
+    for (const Storage& own : room)
+      program_.add_row(-kNone, part(own.hbm.value(), hbm_unit_));
+    first_ddr_ = program_.num_rows();
+    for (const Storage& own : room)
+      program_.add_row(-kNone, part(own.ddr.value(), ddr_unit_));
+  }
+
+  void add_objective() {
+    entries_.clear();
+    for (Rank rank = 0; rank < model_.num_ranks(); ++rank) {
+      if (!memory_only_) {
+        entries_.push_back({first_load_ + rank, -1});
+        continue;
+      }
+      entries_.push_back({first_hbm_ + rank, -1});
+      entries_.push_back({first_ddr_ + rank, -1});
+    }
+    program_.add_column(1, 0, kNone, entries_);
+  }
+
+  void add_choice(std::size_t table, const WholeChoice& choice) {
+    entries_.assign(1, {table, 1});
+    for (std::uint32_t p = choice.first_piece; p < choice.end_piece; ++p)
+      entries_.push_back({first_piece_ + p, -static_cast<double>(model_.pieces()[p].count)});
+    program_.add_column(0, 0, kNone, entries_);
+    for (std::uint32_t p = choice.first_piece; p < choice.end_piece; ++p) {
+      for (Rank rank = 0; rank < model_.num_ranks(); ++rank) {
+        if (model_.allows(p, rank)) add_shards(p, rank);
+      }
+    }
+  }
+
+  void add_shards(std::uint32_t p, Rank rank) {
+    const WholePiece& piece = model_.pieces()[p];
+    entries_.assign(1, {first_piece_ + p, 1});
+    entries_.push_back({first_load_ + rank, piece.load * model_.model().time_scale(rank)});
+    if (piece.hbm_bytes > 0)
+      entries_.push_back({first_hbm_ + rank, part(piece.hbm_bytes, hbm_unit_)});
+    if (piece.ddr_bytes > 0)
+      entries_.push_back({first_ddr_ + rank, part(piece.ddr_bytes, ddr_unit_)});
+    program_.add_column(memory_only_ ? 0 : model_.extra(p, rank), 0, kNone, entries_);
+  }
+
+  const WholeModel& model_;
+  bool memory_only_;
+  double hbm_unit_;
+  double ddr_unit_;
+  std::size_t first_piece_ = 0;
+  std::size_t first_load_ = 0;
+  std::size_t first_hbm_ = 0;
+  std::size_t first_ddr_ = 0;
+  LinearProgram program_;
+  std::vector<LinearProgram::Entry> entries_;
 };
 
 }  // namespace
@@ -43,73 +139,13 @@ void WholePrices::set_uniform(std::size_t set, const RankPrices& prices) {
   }
 }
 
-// Minimises the rating, or by how much memory is exceeded. Where nothing is solved, the prices stay
-// 0 and exclude nothing.
+// Where nothing is solved, the prices stay 0 and exclude nothing.
 void WholePrices::solve_relaxation(std::size_t set, bool memory_only) {
-  const std::uint32_t ranks = model_->num_ranks();
-  const std::span<const Storage> room = model_->model().room();
-  LinearProgram program;
-  for (std::size_t i = 0; i < model_->tables().size(); ++i)
-    program.add_row(1, 1);
-  const std::size_t first_piece = program.num_rows();
-  for (std::size_t i = 0; i < model_->pieces().size(); ++i)
-    program.add_row(0, 0);
-  Rows rows;
-  rows.hbm_unit = std::max(model_->context().total_hbm() / ranks, 1.0);
-  rows.ddr_unit = std::max(model_->context().total_ddr() / ranks, 1.0);
-  constexpr double kNone = LinearProgram::kInfinity;
-  rows.first_load = program.num_rows();
-  for (Rank rank = 0; rank < ranks; ++rank)
-    program.add_row(-kNone, memory_only ? kNone : 0);
-  rows.first_hbm = program.num_rows();
-  const auto part = [](std::int64_t bytes, double unit) {
-    return static_cast<double>(std::max<std::int64_t>(bytes, 0)) / unit;
-  };
-  for (Rank rank = 0; rank < ranks; ++rank)
-    program.add_row(-kNone, part(room[rank].hbm.value(), rows.hbm_unit));
-  rows.first_ddr = program.num_rows();
-  for (Rank rank = 0; rank < ranks; ++rank)
-    program.add_row(-kNone, part(room[rank].ddr.value(), rows.ddr_unit));
-  std::vector<LinearProgram::Entry> entries;
-  for (Rank rank = 0; rank < ranks; ++rank) {
-    if (!memory_only) {
-      entries.push_back({rows.first_load + rank, -1});
-      continue;
-    }
-    entries.push_back({rows.first_hbm + rank, -1});
-    entries.push_back({rows.first_ddr + rank, -1});
-  }
-  program.add_column(1, 0, kNone, entries);
-  for (std::size_t depth = 0; depth < model_->tables().size(); ++depth) {
-    const WholeTable& table = model_->tables()[depth];
-    for (std::uint32_t c = table.first_choice; c < table.end_choice; ++c) {
-      const WholeChoice& choice = model_->choices()[c];
-      entries.assign(1, {depth, 1});
-      for (std::uint32_t p = choice.first_piece; p < choice.end_piece; ++p)
-        entries.push_back({first_piece + p, -static_cast<double>(model_->pieces()[p].count)});
-      program.add_column(0, 0, kNone, entries);
-      for (std::uint32_t p = choice.first_piece; p < choice.end_piece; ++p) {
-        const WholePiece& piece = model_->pieces()[p];
-        for (Rank rank = 0; rank < ranks; ++rank) {
-          if (!model_->allows(p, rank)) continue;
-          entries.assign(1, {first_piece + p, 1});
-          entries.push_back(
-              {rows.first_load + rank, piece.load * model_->model().time_scale(rank)});
-          if (piece.hbm_bytes > 0)
-            entries.push_back({rows.first_hbm + rank, part(piece.hbm_bytes, rows.hbm_unit)});
-          if (piece.ddr_bytes > 0)
-            entries.push_back({rows.first_ddr + rank, part(piece.ddr_bytes, rows.ddr_unit)});
-          program.add_column(memory_only ? 0 : model_->extra(p, rank), 0, kNone, entries);
-        }
-      }
-    }
-  }
-  if (!program.solve()) return;
-  for (Rank rank = 0; rank < ranks; ++rank) {
-    RankPrices& own = prices_[set * ranks + rank];
-    if (!memory_only) own.load = std::max(-program.dual(rows.first_load + rank), 0.0);
-    own.hbm = std::max(-program.dual(rows.first_hbm + rank), 0.0) / rows.hbm_unit;
-    own.ddr = std::max(-program.dual(rows.first_ddr + rank), 0.0) / rows.ddr_unit;
+  Relaxation relaxation(*model_, memory_only);
+  if (!relaxation.solve()) return;
+  for (Rank rank = 0; rank < model_->num_ranks(); ++rank) {
+    prices_[set * model_->num_ranks() + rank] = {
+        relaxation.load_price(rank), relaxation.hbm_price(rank), relaxation.ddr_price(rank)};
   }
 }
 

@@ -1,0 +1,61 @@
+// What shards cost and what ranks are worth, at several sets of prices.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/embedding/bound/pricing/capacity_multipliers.h"
+#include "core/embedding/bound/search/rank_contents.h"
+
+namespace shardwright::embedding {
+
+// Prices of load and memory, by rank.
+using RankPriceSet = std::vector<CapacityMultipliers>;
+using PriceSums = std::vector<double>;  // by set of prices
+
+// Thread safety: one thread at a time. Refers to the ranks and the counter of work.
+class ShardPrices {
+ public:
+  ShardPrices(const RankContents& ranks, double target, std::vector<RankPriceSet> prices,
+              std::uint64_t& work);
+
+  std::size_t size() const { return prices_.size(); }
+  // Of one shard on the rank.
+  double cost(std::size_t set, Rank rank, const EqualShards& shards) const {
+    const CapacityMultipliers& own = prices_[set][rank];
+    return own.load * shards.load + own.hbm * shards.hbm + own.ddr * shards.ddr;
+  }
+
+  // No rank is useful until a shard was priced that it can take.
+  void begin();
+  // Lowers `least` to what the table's cheapest choice costs. Returns roughly in how many ways the
+  // table can be placed; 0 if it cannot.
+  double price_table(const ChoicesOfTable& own, std::size_t table, PriceSums& least);
+  // Notes where the rules about several shards allow the table; for price_shards().
+  void find_joins(std::size_t table);
+  // Adds the least that the shards cost on ranks from `first` to `end`. Returns in how many ways
+  // they can be there, roughly; 0 if not at all.
+  double price_shards(const ChoicesOfTable& own, const EqualShards& shards, Rank first, Rank end,
+                      PriceSums& sums);
+  // What the load and the memory left on all useful ranks are worth.
+  PriceSums worth_of_useful() const;
+  // Returns true if at some prices more is needed than is left, beyond rounding.
+  bool is_too_much(const PriceSums& needed, const PriceSums& left) const;
+
+ private:
+  double worth(std::size_t set, Rank rank) const;
+  std::uint32_t most_on(Rank rank, const EqualShards& shards, bool distinct) const;
+  double price_choice(const ChoicesOfTable& own, const TableChoice& choice, PriceSums& least);
+
+  const RankContents& ranks_;
+  double target_;
+  std::vector<RankPriceSet> prices_;
+  std::uint64_t& work_;
+  PriceSums slack_;
+  PriceSums cheapest_;                // scratch of price_shards
+  std::vector<std::uint8_t> joins_;   // by rank
+  std::vector<std::uint8_t> useful_;  // by rank
+};
+
+}  // namespace shardwright::embedding
