@@ -120,6 +120,16 @@ Status check_broadcast(const OpSubject& s) {
   return {};
 }
 
+// Only these modules own parameters and buffers; their own checks say which.
+Status check_params(const OpSubject& s) {
+  const OpKind kind = s.node.kind;
+  const bool owner = kind == OpKind::kLinear || kind == OpKind::kBatchNorm ||
+                     kind == OpKind::kLayerNorm || kind == OpKind::kEmbedding ||
+                     convolution_dims(kind) > 0;
+  if (s.node.params.empty() || (owner && s.node.call == OpCall::kModule)) return {};
+  return s.error("/params", "must be empty: only modules with weights have parameters");
+}
+
 Status check_output(const OpSubject& s) {
   std::vector<Extents> expected;
   for (std::size_t i = 0; i < s.node.inputs.size(); ++i) {
@@ -136,6 +146,7 @@ Status check_operands(std::span<const OpNode> nodes, std::uint32_t index) {
   const OpSubject s{nodes, nodes[index], "/nodes/" + std::to_string(index)};
   SHARDWRIGHT_RETURN_IF_ERROR(check_input_count(s));
   SHARDWRIGHT_RETURN_IF_ERROR(check_tuples(s));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_params(s));
   switch (s.node.kind) {
     case OpKind::kPlaceholder:
     case OpKind::kGetAttr:

@@ -28,6 +28,8 @@ Status check_linear(const OpSubject& s) {
     return s.unsupported("a bias must be a node of its own that is added to the product");
   const Extents* weight = s.weight();
   if (weight == nullptr) return s.error("/params", "has no weight");
+  if (s.node.call == OpCall::kModule && s.node.params.size() != 1)
+    return s.error("/params", "must be `weight` alone");
   if (s.in().empty() || weight->size() != 2 || (*weight)[1] != s.in().back()) {
     return s.error("", "an input " + text_of(s.in()) + " does not fit a weight " +
                            text_of(*weight) + " of [outputs, inputs]");

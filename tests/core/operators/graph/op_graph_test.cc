@@ -119,6 +119,19 @@ TEST_CASE("op graph: linear has no bias operand") {
   CHECK(error.where == "/nodes/2");
 }
 
+TEST_CASE("op graph: only modules with weights have parameters, and a linear has no other") {
+  const OpParam weight{"weight", {32, 16}};
+  for (const std::size_t i : {std::size_t{0}, std::size_t{2}, std::size_t{3}, std::size_t{4}}) {
+    const std::string expected = "/nodes/" + std::to_string(i) + "/params";
+    CHECK(place_of([&](OpGraphSpec& s) { s.nodes[i].params = {weight}; }) == expected);
+  }
+  CHECK(place_of([&](OpGraphSpec& s) {
+          s.nodes[2].call = OpCall::kModule;
+          s.nodes[2].inputs = {0};
+          s.nodes[2].params = {weight, {"bias", {32}}};
+        }) == "/nodes/2/params");
+}
+
 TEST_CASE("op graph: tuples come from split and are read with an index in range") {
   OpGraphSpec spec;
   spec.nodes = {node("x", OpKind::kPlaceholder, {8, 4}), node("split", OpKind::kSplit, {4, 4}, {0}),
