@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -47,11 +48,31 @@ constexpr std::string_view name_of(FailureReason reason) {
   return kFailureReasonNames[static_cast<std::size_t>(reason)];
 }
 
-// `message` is a few sentences with names, bytes and remedies.
+// Returns true if the reason says that no plan exists, rather than that none was found.
+constexpr bool implies_absence(FailureReason reason) {
+  return reason == FailureReason::kTableFitsNowhere || reason == FailureReason::kNotEnoughMemory ||
+         reason == FailureReason::kNegativeReservation ||
+         reason == FailureReason::kPlacementRules || reason == FailureReason::kNoPlanExists;
+}
+
+// How it was proved that no plan exists.
+enum class AbsenceProof : std::uint8_t {
+  kReservation,  // what is reserved exceeds the memory
+  kCertificate,  // a certificate without a bound (bound/bound_certificate.h)
+  kSearch,       // every option of every table was tried on every rank
+};
+inline constexpr std::array<std::string_view, 3> kAbsenceProofNames{"reservation", "certificate",
+                                                                    "search"};
+constexpr std::string_view name_of(AbsenceProof proof) {
+  return kAbsenceProofNames[static_cast<std::size_t>(proof)];
+}
+
+// `message` is a few sentences with names, bytes and remedies. Without `proof` a plan may exist.
 struct PlanFailure {
   FailureType type = FailureType::kOther;
   FailureReason reason = FailureReason::kNothingFound;
   std::string message{};
+  std::optional<AbsenceProof> proof{};
 };
 
 }  // namespace shardwright

@@ -148,12 +148,18 @@ SHARDWRIGHT_API shardwright_status shardwright_result_destroy(shardwright_result
 
 /* ---- Verification ----------------------------------------------------------------------------------- */
 
-/* Recomputes everything that a plan's JSON text claims. If `space` is null, options are enumerated. If a
- * claim is false, the status is SHARDWRIGHT_OK and the verification has violations. */
+/* Recomputes what a plan's JSON text claims, as `shardwright verify` does. If `space` is null,
+ * options are enumerated. If a claim is false, or one that matters cannot be checked ("not
+ * verified: ..."), the status is SHARDWRIGHT_OK and the verification has violations. */
 SHARDWRIGHT_API shardwright_status shardwright_verify(const shardwright_problem* problem,
                                                       const shardwright_search_space* space,
                                                       const char* plan, size_t size,
                                                       shardwright_verification** verification);
+/* The same for an answer of shardwright_replan, whose `migration` is checked against the plan in
+ * use. */
+SHARDWRIGHT_API shardwright_status shardwright_verify_replan(
+    const shardwright_problem* problem, const shardwright_search_space* space, const char* plan,
+    size_t size, const char* old_plan, size_t old_size, shardwright_verification** verification);
 /* The number of claims compared, and of violations found. Either output may be null. */
 SHARDWRIGHT_API shardwright_status shardwright_verification_counts(
     const shardwright_verification* verification, uint64_t* claims, uint64_t* violations);

@@ -16,6 +16,10 @@ void ClaimChecker::report(std::string where, std::string message) {
   result_.violations.push_back({std::move(where), std::move(message)});
 }
 
+void ClaimChecker::not_verified(std::string where, std::string message) {
+  result_.not_verified.push_back({std::move(where), std::move(message)});
+}
+
 void ClaimChecker::differs(const std::string& where, const std::string& claimed,
                            const std::string& found) {
   report(where, "the file says " + claimed + ", recomputed " + found);

@@ -25,7 +25,11 @@ class ClaimChecker {
   void count() { ++result_.claims; }
   // Lists a violation.
   void report(std::string where, std::string message);
+  // Lists a claim that could not be checked.
+  void not_verified(std::string where, std::string message);
   void differs(const std::string& where, const std::string& claimed, const std::string& found);
+
+  Verification& result() { return result_; }
 
   // Counts a claim and lists a violation if it differs. Sizes are [HBM, DDR].
   void compare(const std::string& where, std::int64_t claimed, std::int64_t found);

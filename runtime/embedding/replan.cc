@@ -83,4 +83,15 @@ Result<EmbeddingPlanResult> replan_embedding(std::shared_ptr<const Problem> prob
   return result;
 }
 
+Result<Migration> migration_from(std::shared_ptr<const Problem> problem,
+                                 std::shared_ptr<const SearchSpace> search_space,
+                                 const embedding::Topology& available,
+                                 const std::vector<PlanEntry>& old, const std::optional<Plan>& plan,
+                                 double migration_weight) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(OldPlan matched, OldPlan::make(search_space, old));
+  const ReplanSearch search(std::move(problem), std::move(search_space), available,
+                            std::move(matched), {migration_weight, std::nullopt, kProvenGap});
+  return search.migration(plan);
+}
+
 }  // namespace shardwright

@@ -39,4 +39,13 @@ Result<EmbeddingPlanResult> replan_embedding(
     const ReplanOptions& options,
     std::shared_ptr<const embedding::SearchSpace> search_space = nullptr);
 
+// What changes from `old` to `plan`, or to no plan, as replan_embedding() says it. `available` is
+// the topology after reservation and margin. Errors: kInvalidInput as replan_embedding() for `old`.
+Result<Migration> migration_from(std::shared_ptr<const embedding::Problem> problem,
+                                 std::shared_ptr<const embedding::SearchSpace> search_space,
+                                 const embedding::Topology& available,
+                                 const std::vector<PlanEntry>& old,
+                                 const std::optional<embedding::Plan>& plan,
+                                 double migration_weight);
+
 }  // namespace shardwright

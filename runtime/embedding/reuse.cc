@@ -37,8 +37,9 @@ std::string mismatch(const Problem& problem, const SearchSpace* given, const Pla
   return "";
 }
 
-std::string first_violation(const Verification& verification) {
-  const Verification::Finding& first = verification.violations.front();
+std::string first_finding(const Verification& verification) {
+  const Verification::Finding& first =
+      verification.valid() ? verification.not_verified.front() : verification.violations.front();
   return "it does not verify: " + first.where + (first.where.empty() ? "" : ": ") + first.message;
 }
 
@@ -51,8 +52,8 @@ Result<Reuse> reuse_plan(std::shared_ptr<const Problem> problem, const PlanDocum
   reuse.why_not = mismatch(*problem, search_space.get(), document, mode);
   if (!reuse.why_not.empty()) return reuse;
   SHARDWRIGHT_ASSIGN_OR_RETURN(Verification found, verify_plan(problem, document, search_space));
-  if (!found.valid()) {
-    reuse.why_not = first_violation(found);
+  if (!found.verified()) {
+    reuse.why_not = first_finding(found);
     return reuse;
   }
   EmbeddingPlanResult& result = reuse.result.emplace();

@@ -6,6 +6,7 @@
 
 #include "core/embedding/bound/check_bound.h"
 #include "core/embedding/ranks_sha1.h"
+#include "runtime/embedding/absence_claim.h"
 #include "runtime/embedding/claim_checker.h"
 #include "runtime/embedding/identity/identity.h"
 #include "runtime/embedding/result/memory_parts.h"
@@ -40,7 +41,10 @@ class Verifier {
     check_problem_hash(space.get());
     const Result<embedding::Reservation> reservation = reserve_embedding(*problem_);
     check_reservation(reservation);
-    if (!reservation.ok()) return std::move(result_);
+    if (!reservation.ok()) {
+      check_negative_reservation(document_, claims_);
+      return std::move(result_);
+    }
     if (!space) {
       SHARDWRIGHT_ASSIGN_OR_RETURN(space, enumerate_embedding(problem_));
     }
@@ -48,10 +52,14 @@ class Verifier {
       claims_.compare("/search_space_size", *document_.search_space_size,
                       static_cast<std::int64_t>(space->size()));
     }
-    if (!document_.plan) return std::move(result_);
-    result_.has_plan = true;
     result_.search_space = space;
     result_.reservation = *reservation;
+    if (!document_.plan) {
+      check_absence_claim(space, reservation->topology, document_, claims_);
+      return std::move(result_);
+    }
+    if (document_.failure) claims_.report("/error", "the file holds both a plan and an error");
+    result_.has_plan = true;
     OptionFinder finder(space);
     if (!rebuild(finder)) return std::move(result_);
     const Plan plan = Plan::make(finder.owner(), options_, ranks_);
@@ -71,6 +79,7 @@ class Verifier {
       claims_.compare("/plan_hash", *document_.plan_hash, plan_hash(*problem_, plan));
     check_lower_bound();
     check_certificate(*space, reservation->topology);
+    check_improvements();
     return std::move(result_);
   }
 
@@ -82,6 +91,7 @@ class Verifier {
     claims_.count();
     const ProblemIdentity own = identify(*problem_);
     if (*document_.problem_hash == own.hash) return;
+    result_.given_search_space = given != nullptr;
     const ProblemIdentity found = given != nullptr ? identify(*problem_, given) : own;
     if (*document_.problem_hash == found.hash) return;
     claims_.report("/problem_hash", "the plan was made for another problem, which differs in " +
@@ -250,11 +260,43 @@ class Verifier {
       return;
     }
     claims_.count();
+    if (document_.certificate->excludes_all_plans()) {
+      claims_.report("/certificate", "claims that no plan exists, next to a plan");
+      return;
+    }
     if (document_.lower_bound && !(*document_.lower_bound <= document_.certificate->bound)) {
       claims_.report("/lower_bound", "exceeds the bound of the certificate");
     }
     const auto wrong = embedding::check_bound(space, available, *document_.certificate);
-    if (wrong) claims_.report("/certificate", "does not prove its bound: " + *wrong);
+    if (!wrong) return;
+    if (*wrong == embedding::kProofTooLong) {
+      claims_.not_verified("/certificate", *wrong);
+    } else {
+      claims_.report("/certificate", "does not prove its bound: " + *wrong);
+    }
+  }
+
+  // Ratings fall, bounds and work rise, and the last step is the answer. replan() may answer with a
+  // plan that rates higher and moves less.
+  void check_improvements() {
+    const std::vector<embedding::ImprovementStep>& steps = document_.improvements;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const std::string where = element("improvements", i);
+      claims_.count();
+      if (!(steps[i].rating >= 0) || steps[i].bound > steps[i].rating * (1 + kProvenGap))
+        claims_.report(where, "a rating is negative, or its bound exceeds it");
+      if (i == 0) continue;
+      if (steps[i].work < steps[i - 1].work || steps[i].rating > steps[i - 1].rating ||
+          steps[i].bound < steps[i - 1].bound) {
+        claims_.report(where, "work and bounds must not fall, ratings must not rise");
+      }
+    }
+    if (steps.empty() || document_.has_migration) return;
+    const std::string last = element("improvements", steps.size() - 1);
+    claims_.compare(last + "/rating", steps.back().rating, result_.evaluation.rating);
+    const double proved = document_.certificate ? document_.certificate->bound : 0;
+    if (document_.lower_bound && steps.back().bound > proved * (1 + ClaimChecker::kTolerance))
+      claims_.report(last + "/bound", "exceeds the bound that the certificate proves");
   }
 
   std::shared_ptr<const Problem> problem_;

@@ -1,4 +1,4 @@
-// The public entry for verifying: recomputes everything that a plan file claims.
+// The public entry for verifying: recomputes what a plan claims.
 #pragma once
 
 #include <memory>
@@ -21,21 +21,32 @@ struct Verification {
     std::string message;
   };
   std::vector<Finding> violations;
+  // Claims that matter and were neither confirmed nor refuted: what would have to be given, or
+  // which limit was reached.
+  std::vector<Finding> not_verified;
+  // What the file says and nobody checks, such as "timing"; see runtime/cli/README.md.
+  std::vector<std::string> not_checked;
   std::size_t claims = 0;  // how many were compared
   bool has_plan = false;
+  bool given_search_space = false;  // the problem's hash covers the caller's search space
   // What was recomputed; absent or empty if it could not be.
   std::shared_ptr<const embedding::SearchSpace> search_space;
   std::optional<embedding::Reservation> reservation;
   std::optional<embedding::Plan> plan;
   embedding::Evaluation evaluation;
 
+  // Nothing is known to be false.
   bool valid() const { return violations.empty(); }
+  // Every claim that matters was checked and holds.
+  bool verified() const { return violations.empty() && not_verified.empty(); }
 };
 
 // Reserves memory, enumerates options (or takes those of `search_space`), rebuilds and evaluates
-// the plan, and compares every number that the file claims. Bytes and ranks must agree exactly,
-// times within a relative 1e-9: other planners may have added them in another order. Errors:
-// kInvalidInput if the problem itself cannot be enumerated.
+// the plan, and compares every number that `document` holds. Bytes and ranks must agree exactly,
+// times within a relative 1e-9: other planners may have added them in another order. The rest of a
+// file is compared by verify_plan_file() (runtime/io/embedding/claims). A claim that no plan exists
+// is proved again (absence_claim.h). Errors: kInvalidInput if the problem itself cannot be
+// enumerated.
 Result<Verification> verify_plan(std::shared_ptr<const embedding::Problem> problem,
                                  const PlanDocument& document,
                                  std::shared_ptr<const embedding::SearchSpace> search_space);

@@ -61,7 +61,10 @@ TEST_CASE("replan: an unchanged problem moves nothing, and the answer verifies")
     CHECK(migration["moves"].empty());
     CHECK(migration["moved_bytes"] == 0);
     CHECK(migration["rating_before"] == read_json(plan)["best_rating"]);
-    CHECK(run("verify " + problem + " " + next).status == 0);
+    CHECK(run("verify " + problem + " " + next + " --old-plan " + plan).status == 0);
+    const CommandOutcome alone = run("verify " + problem + " " + next);
+    CHECK(alone.status == 6);
+    CHECK(contains(alone.out, "not verified: /migration: needs the plan"));
   }
 }
 
@@ -96,7 +99,8 @@ TEST_CASE("replan: half the ranks, another batch, a report for people") {
       REQUIRE(run("replan " + kMixed + " " + plan + kLimit + change + " --migration-weight " +
                   weight + " -o " + next)
                   .status == 0);
-      CHECK(run("verify " + kMixed + " " + next + " " + change).status == 0);
+      CHECK(run("verify " + kMixed + " " + next + " " + change + " --old-plan " + plan).status ==
+            0);
     }
   }
   const CommandOutcome text = run("replan " + kMixed + " " + plan + kLimit + "--ranks 8");

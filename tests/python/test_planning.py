@@ -106,6 +106,10 @@ class WaysOut(unittest.TestCase):
         again = shardwright.replan(SAMPLE, self.result, migration_weight=1.0)
         self.assertEqual([table.ranks for table in again.tables],
                          [table.ranks for table in self.result.tables])
+        self.assertTrue(shardwright.verify(SAMPLE, again, old_plan=self.result))
+        unknown = shardwright.verify(SAMPLE, again)
+        self.assertFalse(unknown)
+        self.assertIn("not verified", " ".join(unknown.violations))
 
     def test_no_plan_is_an_answer_that_says_why(self):
         tight = dict(SMALL, topology={"world_size": 1, "compute_device": "cuda", "hbm_cap": 1000,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/embedding/bound/pricing/capacity_multipliers.h"
@@ -48,7 +49,8 @@ struct BoundNode {
 
 // States that every plan rates at least `bound`. `nodes` is a branch-and-bound tree in preorder
 // whose leaves cover all plans. All ranks of a class hold the same shards of an option that has a
-// shard on every rank. A class has the capacity of its largest rank.
+// shard on every rank. A class has the capacity of its largest rank. An infinite bound states that
+// no plan exists at all; the check then looks for a plan below a rating that none can exceed.
 struct BoundCertificate {
   double bound = 0;
   std::vector<std::uint32_t> class_of_rank;
@@ -57,6 +59,8 @@ struct BoundCertificate {
   // again. Every node is then a leaf whose multipliers are prices that shorten the search; they
   // need not be good.
   bool by_search = false;
+
+  bool excludes_all_plans() const { return bound == std::numeric_limits<double>::infinity(); }
 };
 
 }  // namespace shardwright::embedding

@@ -8,6 +8,7 @@
 #include "core/embedding/bound/certified_classes.h"
 #include "core/embedding/bound/leaf_check.h"
 #include "core/embedding/bound/open_options.h"
+#include "core/embedding/bound/options/bound_options.h"
 #include "core/embedding/bound/search/all_plans.h"
 #include "core/numeric/directed_rounding.h"
 
@@ -144,6 +145,39 @@ class TreeChecker {
 };
 
 }  // namespace
+
+std::optional<double> unreachable_rating(const SearchSpace& space) {
+  const ProblemSpec& spec = space.problem().spec();
+  std::vector<double> most(space.problem().tables().size(), 0);
+  for (const ShardingOption& option : space.options()) {
+    double load = 0;
+    for (std::size_t run = 0; run < option.costs.size(); ++run) {
+      const double shard = load_of(option.costs[run], spec.perf_model);
+      load = add_up(load, multiply_up(option.layout->extents[run].count, shard));
+    }
+    // A plan with a cost that is negative or not finite is not valid.
+    if (std::isfinite(load))
+      most[option.table.index()] = std::max(most[option.table.index()], load);
+  }
+  double slowest = 1;
+  for (const double scale : spec.calibration.rank_time)
+    slowest = std::max(slowest, scale);
+  double sum = 1;
+  for (const double load : most)
+    sum = add_up(sum, load);
+  const double rating = 2 * multiply_up(sum, slowest);
+  constexpr double kMost = 1e200;
+  if (!(rating < kMost)) return std::nullopt;
+  return rating;
+}
+
+std::optional<std::string> check_absence(const SearchSpace& space, const Topology& available,
+                                         BoundCertificate certificate, std::uint64_t work_limit) {
+  const std::optional<double> rating = unreachable_rating(space);
+  if (!rating) return "the costs of the options are too large";
+  certificate.bound = *rating;
+  return check_bound(space, available, certificate, work_limit);
+}
 
 std::optional<std::string> check_bound(const SearchSpace& space, const Topology& available,
                                        const BoundCertificate& certificate,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/embedding/bound/bound_certificate.h"
 #include "core/embedding/search_space.h"
@@ -13,6 +14,9 @@ namespace shardwright::embedding {
 // `evaluate` adds the loads of a plan in floating point. Its rating may lie below the exact sum by
 // this much, relatively; the check proves a bound that is higher by as much.
 inline constexpr double kRatingSlack = 1e-9;
+
+// What the check says of a proof that it has not checked to its end.
+inline constexpr std::string_view kProofTooLong = "the patterns of a rank take too long to check";
 
 // Returns what is wrong with the proof, or nothing if it holds.
 //
@@ -24,9 +28,19 @@ inline constexpr double kRatingSlack = 1e-9;
 // under all rules, if the problem is small. A rank with a time scale above 1 may hold less load.
 //
 // Time: O(leaves x options) for Lagrangian leaves. A pattern leaf takes exponential time in the
-// worst case; the check gives up after `work_limit` steps and reports the proof as not checked.
+// worst case; the check gives up after `work_limit` steps and returns kProofTooLong.
 std::optional<std::string> check_bound(const SearchSpace& space, const Topology& available,
                                        const BoundCertificate& certificate,
                                        std::uint64_t work_limit = std::uint64_t{1} << 32);
+
+// A rating above that of every plan: all tables, each with its dearest option, on one rank. Empty
+// if it exceeds 1e200.
+std::optional<double> unreachable_rating(const SearchSpace& space);
+
+// The same check for a certificate with an infinite bound, which states that no plan exists. It
+// proves that no plan rates below unreachable_rating().
+std::optional<std::string> check_absence(const SearchSpace& space, const Topology& available,
+                                         BoundCertificate certificate,
+                                         std::uint64_t work_limit = std::uint64_t{1} << 32);
 
 }  // namespace shardwright::embedding

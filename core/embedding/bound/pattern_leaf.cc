@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/embedding/bound/check_bound.h"
 #include "core/embedding/bound/leaf_check.h"
 #include "core/embedding/bound/options/bound_options.h"
 #include "core/embedding/bound/pricing/rank_pricing.h"
@@ -102,7 +103,7 @@ class PatternLeaf {
       case RankPricing::Answer::kGivenUp:
         break;
     }
-    return "the patterns of a rank take too long to check";
+    return std::string(kProofTooLong);
   }
 
   ShardSet shard(const ShardCost& cost, double value) const {

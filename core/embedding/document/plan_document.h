@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/improvement.h"
+#include "core/embedding/plan_failure.h"
 #include "core/embedding/plan_mode.h"
 #include "core/embedding/sharding_option.h"
 #include "core/stop_reason.h"
@@ -46,6 +48,14 @@ struct ClaimedMemory {
   std::vector<std::int64_t> capacity, reservation, reserved, margin, tables, free, peak;
 };
 
+// Why there is no plan, as far as a file says.
+struct ClaimedFailure {
+  std::optional<FailureType> type;
+  std::optional<FailureReason> reason;
+  std::optional<AbsenceProof> proof;  // also absent where the file says null
+  std::string message;
+};
+
 // A plan as a file claims it, nothing of it checked. Absent members were not claimed.
 // Thread safety: a value.
 struct PlanDocument {
@@ -68,7 +78,10 @@ struct PlanDocument {
   std::optional<double> gap;
   std::optional<bool> proven_optimal;
   std::optional<embedding::BoundCertificate> certificate;
-  std::string error_message;
+  std::vector<embedding::ImprovementStep> improvements;
+  bool reused = false;
+  bool has_migration = false;
+  std::optional<ClaimedFailure> failure;
 };
 
 }  // namespace shardwright

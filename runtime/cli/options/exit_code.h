@@ -14,6 +14,7 @@ enum ExitCode : int {
   kNoPlan = 3,
   kStoppedByBudget = 4,
   kViolation = 5,
+  kNotVerified = 6,
   kMachineLimit = 7,  // memory, threads, disk
 };
 
@@ -23,13 +24,14 @@ struct ExitStatus {
 };
 
 // The text of help and manual page.
-inline constexpr std::array<ExitStatus, 7> kExitStatuses{{
+inline constexpr std::array<ExitStatus, 8> kExitStatuses{{
     {kDone, "done"},
     {kCrashed, "internal error"},
     {kBadInput, "bad input or usage"},
     {kNoPlan, "no feasible plan (the JSON says why)"},
     {kStoppedByBudget, "stopped by a budget before anything was found"},
     {kViolation, "verification found a violation"},
+    {kNotVerified, "verification found nothing false, but could not check everything"},
     {kMachineLimit, "memory, threads or disk space ran out"},
 }};
 

@@ -28,7 +28,8 @@ class Entries {
  public:
   static Result<Entries> make(const PlanDocument& document, const std::string& file) {
     if (!document.plan)
-      return invalid_input(file, "the file holds no plan: " + document.error_message);
+      return invalid_input(
+          file, "the file holds no plan: " + (document.failure ? document.failure->message : ""));
     Entries entries;
     for (std::size_t i = 0; i < document.plan->size(); ++i) {
       const PlanEntry& entry = (*document.plan)[i];

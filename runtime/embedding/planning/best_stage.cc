@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/embedding/planning/absence_stage.h"
 #include "runtime/embedding/planning/compat_stage.h"
 #include "runtime/embedding/planning/failures.h"
 #include "search/embedding/best/best_mode.h"
@@ -60,19 +61,13 @@ void take_plan(BestPlan best, EmbeddingPlanResult& result) {
   result.certificate = std::move(best.certificate);
 }
 
-// Compat mode's plan may exceed memory; best mode does not accept it as a plan.
-void take_failure(bool none_exists, EmbeddingPlanResult& result) {
-  result.plan.reset();
-  result.best_rating.reset();
-  result.evaluation = {};
-  result.failure = nothing_found(std::move(result.failure), none_exists);
-}
-
 }  // namespace
 
 void search_best(Planning& planning, embedding::OptionPool& pool) {
   start_from_compat(planning, pool);
   EmbeddingPlanResult& result = planning.result;
+  const bool has_start = (result.plan && result.evaluation.valid()) || planning.options.start;
+  if (!has_start && prove_absence_first(planning, pool)) return;
   const PlanOptions& options = planning.options;
   auto best =
       find_best_plan(pool, planning.available(), options.seed,
@@ -80,6 +75,7 @@ void search_best(Planning& planning, embedding::OptionPool& pool) {
                      planning.budget, [&](const auto& at) { report_progress(planning, at); });
   if (!best.ok()) {
     result.failure = no_option_left(best.error());
+    take_absence(planning, pool, true);
     return;
   }
   result.stopped_by = best->reason;
@@ -88,7 +84,7 @@ void search_best(Planning& planning, embedding::OptionPool& pool) {
   if (best->plan) {
     take_plan(std::move(best).value(), result);
   } else {
-    take_failure(best->none_exists, result);
+    take_absence(planning, pool, best->none_exists);
   }
 }
 

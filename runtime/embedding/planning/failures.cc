@@ -6,9 +6,22 @@
 #include "search/embedding/compat/diagnose.h"
 
 namespace shardwright {
+namespace {
+
+std::string no_plan_fits(AbsenceProof proof) {
+  if (proof == AbsenceProof::kCertificate) {
+    return "No plan fits, which the certificate proves. More memory per rank, more ranks or fewer "
+           "placement rules may help.";
+  }
+  return "No plan fits: every option of every table was tried on every rank that the placement "
+         "rules allow. More memory per rank, more ranks or fewer placement rules may help.";
+}
+
+}  // namespace
 
 PlanFailure negative_reservation(const Error& error) {
-  return {FailureType::kInsufficientStorage, FailureReason::kNegativeReservation, error.message};
+  return {FailureType::kInsufficientStorage, FailureReason::kNegativeReservation, error.message,
+          AbsenceProof::kReservation};
 }
 
 PlanFailure no_option_left(const Error& error) {
@@ -47,22 +60,24 @@ PlanFailure stopped_by_work_limit(PlanFailure so_far) {
   return so_far;
 }
 
-PlanFailure nothing_found(std::optional<PlanFailure> compat, bool none_exists) {
-  if (compat && compat->reason != FailureReason::kStopped) {
-    if (none_exists && compat->reason != FailureReason::kTableFitsNowhere) {
-      compat->message +=
-          " Best mode tried every option of every table on every rank: no plan fits.";
-    }
-    return *std::move(compat);
+PlanFailure nothing_found(std::optional<PlanFailure> compat, std::optional<AbsenceProof> proof) {
+  const std::string nothing =
+      "No plan that fits was found, and none was shown to be impossible. More memory per rank, "
+      "fewer placement rules or a larger --work-limit may help.";
+  if (!compat || compat->reason == FailureReason::kStopped) {
+    if (!proof) return {FailureType::kOther, FailureReason::kNothingFound, nothing};
+    return {FailureType::kPartition, FailureReason::kNoPlanExists, no_plan_fits(*proof), proof};
   }
-  if (none_exists) {
-    return {FailureType::kPartition, FailureReason::kNoPlanExists,
-            "No plan fits: every option of every table was tried on every rank that the placement "
-            "rules allow. More memory per rank, more ranks or fewer placement rules may help."};
+  PlanFailure failure = *std::move(compat);
+  failure.proof = proof;
+  if (proof) {
+    if (failure.reason != FailureReason::kTableFitsNowhere)
+      failure.message += " " + no_plan_fits(*proof);
+  } else if (implies_absence(failure.reason)) {
+    failure = {FailureType::kOther, FailureReason::kNothingFound,
+               nothing + " The first search says: " + failure.message};
   }
-  return {FailureType::kOther, FailureReason::kNothingFound,
-          "No plan that fits was found, and none was shown to be impossible. More memory per rank, "
-          "fewer placement rules or a larger --work-limit may help."};
+  return failure;
 }
 
 }  // namespace shardwright

@@ -24,8 +24,9 @@ PlanFailure nothing_kept(const Planning& planning, const embedding::OptionPool& 
 // The work limit ended compat mode; `so_far` is what nothing_kept() says of the proposals tried.
 PlanFailure stopped_by_work_limit(PlanFailure so_far);
 
-// Best mode found nothing either. `compat` is what compat mode said, if anything; it stays the
-// answer unless compat mode was stopped. `none_exists`: best mode tried everything.
-PlanFailure nothing_found(std::optional<PlanFailure> compat, bool none_exists);
+// Best mode found nothing either. `compat` is what was said so far, if anything. It stays the
+// answer unless compat mode was stopped, or it says that no plan exists and there is no `proof` of
+// that.
+PlanFailure nothing_found(std::optional<PlanFailure> compat, std::optional<AbsenceProof> proof);
 
 }  // namespace shardwright

@@ -108,6 +108,7 @@ _PROTOTYPES: Final[dict[str, list[Any]]] = {
     "result_to_json": [c_void_p, c_int32, *_TEXT_OUT],
     "result_destroy": [c_void_p],
     "verify": [c_void_p, c_void_p, c_char_p, c_size_t, _HANDLE_OUT],
+    "verify_replan": [c_void_p, c_void_p, c_char_p, c_size_t, c_char_p, c_size_t, _HANDLE_OUT],
     "verification_counts": [c_void_p, POINTER(c_uint64), POINTER(c_uint64)],
     "verification_violation": [c_void_p, c_uint64, *_TEXT_OUT],
     "verification_destroy": [c_void_p],

@@ -133,7 +133,7 @@ def _plan_text(plan: object) -> bytes:
 
 @dataclass(frozen=True)
 class Verification:
-    """The result of `verify`. True if every claim of the plan holds."""
+    """The result of `verify`. True if every claim of the plan that matters was checked and holds."""
 
     claims: int  # number of claims compared
     violations: tuple[str, ...]  # "place: sentence" each
@@ -143,16 +143,23 @@ class Verification:
 
 
 def verify(problem: ProblemLike, plan: PlanResult | Mapping[str, Any] | str | bytes, *,
+           old_plan: PlanResult | Mapping[str, Any] | str | bytes | None = None,
            search_space: SearchSpace | None = None) -> Verification:
-    """Recomputes everything that a plan claims, including the proof of its bound.
+    """Recomputes what a plan claims, including the proof of its bound.
 
-    `plan` is a result, or the dict or JSON text of a plan file. A false claim is a violation of the
-    result, not an exception. Raises InvalidInputError if the problem or the plan cannot be read.
+    `plan` is a result, or the dict or JSON text of a plan file. An answer of `replan` also needs the
+    `old_plan` that it began with. A claim that is false, or that matters and cannot be checked, is a
+    violation of the result, not an exception. Raises InvalidInputError if the problem or a plan
+    cannot be read.
     """
     read = as_problem(problem)
     text = _plan_text(plan)
-    handle = _native.Handle("verification", "verify", read._handle.value,
-                            _space_value(search_space), text, c_size_t(len(text)))
+    given = [read._handle.value, _space_value(search_space), text, c_size_t(len(text))]
+    if old_plan is None:
+        handle = _native.Handle("verification", "verify", *given)
+    else:
+        old = _plan_text(old_plan)
+        handle = _native.Handle("verification", "verify_replan", *given, old, c_size_t(len(old)))
     try:
         claims, count = c_uint64(), c_uint64()
         _native.call("verification_counts", handle.value, byref(claims), byref(count))

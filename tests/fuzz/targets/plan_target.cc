@@ -5,6 +5,7 @@
 #include "runtime/embedding/planner.h"
 #include "runtime/embedding/reuse.h"
 #include "runtime/embedding/verify.h"
+#include "runtime/io/embedding/claims/verify_file.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "tests/fuzz/mutator/documents.h"
 #include "tests/fuzz/targets/embedding_input.h"
@@ -47,8 +48,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (!document.ok()) return fuzz::kDone;
   const fuzz::ProblemPointer problem = fuzz::read_valid_problem(documents[0]);
   if (problem == nullptr || !fuzz::is_small(*problem)) return fuzz::kDone;
-  const Result<Verification> verification = verify_plan(problem, *document, nullptr);
-  if (verification.ok() && verification->valid()) {
+  const Result<Verification> verification = verify_plan_file(problem, documents[1]);
+  if (verification.ok() && verification->verified()) {
     fuzz::expect_true(*document, *verification, fuzz::rating_of(documents[0], problem));
   }
   const Result<Reuse> reuse =

@@ -135,6 +135,10 @@ std::vector<Entry> entries() {
        [](void* h, Outputs& o) {
          return shardwright_verify(as<P>(h), nullptr, "{}", 2, &o.verification);
        }},
+      {"verify_replan",
+       [](void* h, Outputs& o) {
+         return shardwright_verify_replan(as<P>(h), nullptr, "{}", 2, "{}", 2, &o.verification);
+       }},
       {"verification_counts",
        [](void* h, Outputs& o) {
          return shardwright_verification_counts(as<V>(h), &o.count, &o.count);

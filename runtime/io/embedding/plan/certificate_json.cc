@@ -159,7 +159,11 @@ Result<BoundCertificate> read_certificate(JsonValue value) {
   BoundCertificate certificate;
   SHARDWRIGHT_RETURN_IF_ERROR(
       ObjectReader(value)
-          .required("bound", certificate.bound)
+          .required_with("bound",
+                         [&](JsonValue v) -> Status {
+                           certificate.bound = std::numeric_limits<double>::infinity();
+                           return v.is_null() ? Status() : read_value(v, certificate.bound);
+                         })
           .optional("by_search", certificate.by_search)
           .required_with("class_of_rank",
                          [&](JsonValue v) { return read_classes(v, certificate.class_of_rank); })

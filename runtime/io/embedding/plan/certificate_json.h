@@ -8,8 +8,9 @@
 
 namespace shardwright {
 
-// {"bound", "class_of_rank": [[class, ranks], ...] (runs of consecutive ranks of one class),
-// "nodes": [...]} in preorder. A node that branches is {"cut": table, "parts": [[option, classes],
+// {"bound" (null if no plan exists), "class_of_rank": [[class, ranks], ...] (runs of consecutive
+// ranks of one class), "nodes": [...]} in preorder. A node that branches is {"cut": table, "parts":
+// [[option, classes],
 // ...]}, its first child's options. A leaf is {"prices": [[load, hbm, ddr], ...]}, the multipliers
 // of every class; a pattern leaf also has {"shard_duals": [[option, run, value], ...],
 // "max_pattern_values": [...]}. Options are indices into the search space, tables into the problem.

@@ -166,14 +166,19 @@ void write_found(const Problem& problem, const EmbeddingPlanResult& result, Json
   json.end_array();
 }
 
-void write_failure(const PlanFailure& failure, JsonWriter& json) {
+// Compat mode's failure is TorchRec's answer, which proves nothing.
+void write_failure(const PlanFailure& failure, PlanMode mode, JsonWriter& json) {
   json.new_line()
       .key("error")
       .begin_object()
       .member("type", name_of(failure.type))
       .member("message", failure.message)
-      .member("reason", name_of(failure.reason))
-      .end_object();
+      .member("reason", name_of(failure.reason));
+  if (mode == PlanMode::kBest) {
+    json.key("proof");
+    failure.proof ? json.value(name_of(*failure.proof)) : json.null();
+  }
+  json.end_object();
 }
 
 // Writes a trace. A proposal is written as its differences from the previous proposal of the same
@@ -335,7 +340,7 @@ void write_run(const EmbeddingPlanResult& result, const PlanJsonOptions& options
 void write_plan(const Problem& problem, const EmbeddingPlanResult& result,
                 const PlanJsonOptions& options, const TextSink& sink) {
   JsonWriter json(sink);
-  json.begin_object().new_line().member("format", "shardwright.embedding.plan/1");
+  json.begin_object().new_line().member("format", kPlanFormat);
   if (!problem.name().empty()) json.member("name", problem.name());
   write_identity(problem, result, json);
   if (result.reservation) write_reservation(*result.reservation, json);
@@ -351,7 +356,7 @@ void write_plan(const Problem& problem, const EmbeddingPlanResult& result,
     json.new_line().key("stats");
     write_stats(problem, plan_stats(problem, *result.reservation, *result.plan), json);
   }
-  if (result.failure) write_failure(*result.failure, json);
+  if (result.failure) write_failure(*result.failure, result.mode, json);
   if (result.migration) {
     json.new_line().key("migration");
     write_migration(problem, *result.migration, json);

@@ -11,6 +11,9 @@
 
 namespace shardwright {
 
+// The value of `format` in a plan file. A reader refuses any other.
+inline constexpr std::string_view kPlanFormat = "shardwright.embedding.plan/1";
+
 struct PlanJsonOptions {
   bool search_space = false;  // write `search_space`, the options of all tables
   bool stats = false;         // write `stats`

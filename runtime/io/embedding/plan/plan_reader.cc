@@ -1,4 +1,5 @@
 // Reads plan files. plan_json.cc writes them.
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -9,13 +10,27 @@
 namespace shardwright {
 namespace {
 
-// Keys that say how a plan was made. They are not part of what the verifier checks.
-constexpr std::array<std::string_view, 24> kIgnoredKeys{
-    "format",    "name",           "case",         "torchrec",           "timing",
-    "group",     "note",           "source",       "expected",           "reused",
-    "work",      "threads",        "num_plans",    "num_proposals",      "description",
-    "proposals", "proposals_note", "search_space", "search_space_order", "search_space_sha1",
-    "stats",     "violations",     "improvements", "migration"};
+// Keys that only the verifier reads (runtime/io/embedding/claims), and notes of other planners.
+constexpr std::array<std::string_view, 20> kIgnoredKeys{"name",
+                                                        "case",
+                                                        "torchrec",
+                                                        "timing",
+                                                        "group",
+                                                        "note",
+                                                        "source",
+                                                        "expected",
+                                                        "work",
+                                                        "threads",
+                                                        "num_plans",
+                                                        "num_proposals",
+                                                        "description",
+                                                        "proposals",
+                                                        "proposals_note",
+                                                        "search_space",
+                                                        "stats",
+                                                        "violations",
+                                                        "search_space_order",
+                                                        "search_space_sha1"};
 
 Status read_storage(JsonValue value, std::vector<std::int64_t>& out) {
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, out));
@@ -163,9 +178,63 @@ Status read_stop(JsonValue value, StopReason& out) {
   return {};
 }
 
-Status read_error(JsonValue value, std::string& message) {
+template <class Enum, std::size_t Size>
+Status read_name(JsonValue value, std::string_view what,
+                 const std::array<std::string_view, Size>& names, std::optional<Enum>& out) {
   if (value.is_null()) return {};
-  return ObjectReader(value).optional("message", message).ignore({"type", "reason"}).finish();
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index, read_choice(value, what, names));
+  out = static_cast<Enum>(index);
+  return {};
+}
+
+// Another planner may have types of its own.
+Status read_type(JsonValue value, std::optional<FailureType>& out) {
+  if (value.is_null()) return {};
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string_view name, value.string());
+  const auto* const found = std::find(kFailureTypeNames.begin(), kFailureTypeNames.end(), name);
+  if (found != kFailureTypeNames.end())
+    out = static_cast<FailureType>(found - kFailureTypeNames.begin());
+  return {};
+}
+
+Status read_failure(JsonValue value, std::optional<ClaimedFailure>& out) {
+  if (value.is_null()) return {};
+  ClaimedFailure& failure = out.emplace();
+  return ObjectReader(value)
+      .optional("message", failure.message)
+      .optional_with("type", [&](JsonValue v) { return read_type(v, failure.type); })
+      .optional_with(
+          "reason",
+          [&](JsonValue v) { return read_name(v, "reason", kFailureReasonNames, failure.reason); })
+      .optional_with("proof",
+                     [&](JsonValue v) {
+                       return read_name(v, "kind of proof", kAbsenceProofNames, failure.proof);
+                     })
+      .finish();
+}
+
+Status read_improvements(JsonValue list, std::vector<embedding::ImprovementStep>& out) {
+  if (list.is_null()) return {};
+  if (!list.is_array()) return list.expected("a list of steps");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    std::int64_t work = 0;
+    embedding::ImprovementStep& step = out.emplace_back();
+    SHARDWRIGHT_RETURN_IF_ERROR(ObjectReader(list[i])
+                                    .required("work", work)
+                                    .required("rating", step.rating)
+                                    .optional("bound", step.bound)
+                                    .finish());
+    if (work < 0) return list[i].error("`work` must not be negative");
+    step.work = static_cast<std::uint64_t>(work);
+  }
+  return {};
+}
+
+Status check_format(JsonValue value) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string_view format, value.string());
+  if (format == kPlanFormat) return {};
+  return value.error("this version reads plans in the format \"" + std::string(kPlanFormat) +
+                     "\" only");
 }
 
 }  // namespace
@@ -178,6 +247,7 @@ Result<PlanDocument> read_plan(std::string_view text) {
   PlanDocument out;
   SHARDWRIGHT_RETURN_IF_ERROR(
       ObjectReader(json.root())
+          .optional_with("format", check_format)
           .optional("problem_hash", out.problem_hash)
           .optional_with("problem_parts",
                          [&](JsonValue v) { return read_parts(v, out.problem_parts); })
@@ -207,10 +277,18 @@ Result<PlanDocument> read_plan(std::string_view text) {
                            SHARDWRIGHT_ASSIGN_OR_RETURN(out.certificate, read_certificate(v));
                            return {};
                          })
-          .optional_with("error", [&](JsonValue v) { return read_error(v, out.error_message); })
+          .optional_with("improvements",
+                         [&](JsonValue v) { return read_improvements(v, out.improvements); })
+          .optional("reused", out.reused)
+          .optional_with("migration",
+                         [&](JsonValue v) -> Status {
+                           out.has_migration = !v.is_null();
+                           return {};
+                         })
+          .optional_with("error", [&](JsonValue v) { return read_failure(v, out.failure); })
           .ignore(kIgnoredKeys)
           .finish());
-  if (!out.plan && out.error_message.empty()) {
+  if (!out.plan && !out.failure) {
     return json.root().error("the file holds neither a `plan` nor an `error`");
   }
   return out;

@@ -1,0 +1,107 @@
+#include "runtime/embedding/absence_claim.h"
+
+#include <optional>
+#include <string>
+
+#include "core/embedding/absence/plain_search.h"
+#include "core/embedding/bound/check_bound.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::PlainSearchResult;
+using embedding::SearchSpace;
+using embedding::Topology;
+
+bool is_of_search(FailureReason reason) {
+  return reason == FailureReason::kNothingFound || reason == FailureReason::kStopped;
+}
+
+// What `error` says must agree with itself.
+void check_consistency(const PlanDocument& document, ClaimChecker& claims) {
+  const ClaimedFailure& failure = *document.failure;
+  claims.count();
+  if (failure.proof && document.mode == PlanMode::kCompat)
+    claims.report("/error/proof", "compat mode proves nothing: its answer is TorchRec's");
+  if (failure.proof && failure.reason && is_of_search(*failure.reason)) {
+    claims.report("/error/reason", "says that nothing was proved, and `proof` says how");
+  }
+  const bool by_certificate = failure.proof == AbsenceProof::kCertificate;
+  if (by_certificate && !document.certificate)
+    claims.report("/error/proof", "names a certificate, and the file has none");
+  if (!by_certificate && document.certificate)
+    claims.report("/certificate", "is not what `error` names as the proof");
+  if (failure.reason == FailureReason::kNegativeReservation)
+    claims.report("/error/reason", "what is reserved leaves memory");
+  if (failure.proof == AbsenceProof::kReservation)
+    claims.report("/error/proof", "what is reserved leaves memory");
+  for (const auto& [claimed, key] :
+       {std::pair{document.lower_bound.has_value(), "/lower_bound"},
+        std::pair{document.gap.has_value(), "/gap"},
+        std::pair{document.proven_optimal.has_value(), "/proven_optimal"},
+        std::pair{document.best_rating.has_value(), "/best_rating"}}) {
+    if (claimed) claims.report(key, "is claimed without a plan");
+  }
+}
+
+void check_proof_certificate(const SearchSpace& space, const Topology& available,
+                             const PlanDocument& document, ClaimChecker& claims) {
+  if (!document.certificate->excludes_all_plans()) {
+    claims.report("/certificate/bound", "must be null in a proof that no plan exists");
+    return;
+  }
+  const auto wrong = embedding::check_absence(space, available, *document.certificate);
+  if (!wrong) return;
+  if (*wrong == embedding::kProofTooLong) return claims.not_verified("/certificate", *wrong);
+  claims.report("/certificate", "does not prove that no plan exists: " + *wrong);
+}
+
+void search_again(const std::shared_ptr<const SearchSpace>& space, const Topology& available,
+                  ClaimChecker& claims) {
+  switch (embedding::search_plainly(space, available).answer) {
+    case PlainSearchResult::Answer::kFound:
+      claims.report("/error", "says that no plan exists, but one does");
+      return;
+    case PlainSearchResult::Answer::kNoneExists:
+      return;
+    case PlainSearchResult::Answer::kGivenUp:
+      claims.not_verified("/error",
+                          "that no plan exists: the file has no certificate, and trying all plans "
+                          "takes more than " +
+                              std::to_string(embedding::kPlainSearchSteps) + " steps");
+  }
+}
+
+}  // namespace
+
+bool claims_absence(const PlanDocument& document) {
+  const ClaimedFailure& failure = *document.failure;
+  return failure.proof || !failure.reason || implies_absence(*failure.reason);
+}
+
+void check_absence_claim(const std::shared_ptr<const SearchSpace>& space, const Topology& available,
+                         const PlanDocument& document, ClaimChecker& claims) {
+  check_consistency(document, claims);
+  if (!claims_absence(document)) return;
+  claims.count();
+  if (document.certificate) {
+    check_proof_certificate(*space, available, document, claims);
+  } else {
+    search_again(space, available, claims);
+  }
+}
+
+void check_negative_reservation(const PlanDocument& document, ClaimChecker& claims) {
+  if (!document.failure) return;
+  const ClaimedFailure& failure = *document.failure;
+  claims.count();
+  if (failure.reason && failure.reason != FailureReason::kNegativeReservation) {
+    claims.report("/error/reason", "the reservation takes more than a rank has");
+  }
+  if (failure.proof && failure.proof != AbsenceProof::kReservation)
+    claims.report("/error/proof", "the reservation takes more than a rank has");
+  if (document.certificate)
+    claims.report("/certificate", "proves nothing that the memory does not");
+}
+
+}  // namespace shardwright

@@ -1,0 +1,78 @@
+#include "runtime/embedding/planning/absence_stage.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "core/embedding/absence/plain_search.h"
+#include "runtime/embedding/planning/failures.h"
+#include "search/embedding/best/prove_absence.h"
+#include "search/embedding/model/choice_model.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::PlainSearchResult;
+
+// The certificate may take this part of the work. Most are found within a thousandth of it; without
+// one, what is left of the work looks for a plan.
+constexpr std::uint64_t kShareOfWork = 20;
+
+// The plain search before best mode takes this many steps at most: about a tenth of a second.
+constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 22;
+// Steps of the plain search in the time of one step of best mode.
+constexpr std::uint64_t kStepsPerStep = 40;
+
+// Compat mode's plan may exceed memory; best mode does not accept it as a plan.
+void take_failure(std::optional<AbsenceProof> proof, EmbeddingPlanResult& result) {
+  result.plan.reset();
+  result.best_rating.reset();
+  result.evaluation = {};
+  result.failure = nothing_found(std::move(result.failure), proof);
+}
+
+// Says which rule leaves a table without an option, if one does, unless something was said before.
+void name_rule(const embedding::OptionPool& pool, Planning& planning) {
+  if (planning.result.failure) return;
+  const embedding::ChoiceModel model(pool, planning.available());
+  if (!model.status().ok()) planning.result.failure = no_option_left(model.status().error());
+}
+
+// A proof covers the options of the space only.
+bool is_provable(const embedding::OptionPool& pool) { return pool.num_added() == 0; }
+
+// Returns true if a search over all plans ends within the limit and finds none.
+bool try_all(Planning& planning, const embedding::OptionPool& pool, std::uint64_t most_steps) {
+  if (!is_provable(pool) || planning.budget.interrupted()) return false;
+  const PlainSearchResult tried = embedding::search_plainly(planning.space, planning.available(),
+                                                            std::min(most_steps, kMostSteps));
+  planning.budget.spend(tried.steps / kStepsPerStep);
+  if (tried.answer != PlainSearchResult::Answer::kNoneExists) return false;
+  name_rule(pool, planning);
+  take_failure(AbsenceProof::kSearch, planning.result);
+  return true;
+}
+
+}  // namespace
+
+bool prove_absence_first(Planning& planning, const embedding::OptionPool& pool) {
+  const std::uint64_t work =
+      work_limit_of(planning.options).value_or(kDefaultBestWork) / kShareOfWork;
+  EmbeddingPlanResult& result = planning.result;
+  result.certificate = prove_absence(pool, planning.available(), work, planning.budget);
+  if (result.certificate) {
+    name_rule(pool, planning);
+    take_failure(AbsenceProof::kCertificate, result);
+    return true;
+  }
+  return try_all(planning, pool, kStepsPerStep * work);
+}
+
+void take_absence(Planning& planning, const embedding::OptionPool& pool, bool none_exists) {
+  std::optional<AbsenceProof> proof;
+  if (none_exists && is_provable(pool)) proof = AbsenceProof::kSearch;
+  take_failure(proof, planning.result);
+}
+
+}  // namespace shardwright

@@ -1,0 +1,286 @@
+#include "runtime/io/embedding/claims/verify_file.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "runtime/embedding/claim_checker.h"
+#include "runtime/embedding/replan.h"
+#include "runtime/io/embedding/claims/compat_again.h"
+#include "runtime/io/embedding/claims/json_comparison.h"
+#include "runtime/io/embedding/claims/rebuilt_file.h"
+#include "runtime/io/embedding/plan/plan_json.h"
+#include "runtime/io/json/json_reader.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::Problem;
+
+enum class Check {
+  kValues,     // compared with the rebuilt file
+  kOurValues,  // the same, but in files of others verify_plan() compares what they hold
+  kKeys,       // the values were compared by verify_plan()
+  kElsewhere,
+  kHistory,  // how the answer was found; cannot be known without searching again
+  kNote,     // for people
+};
+
+struct KeyCheck {
+  std::string_view key;
+  Check check;
+};
+
+// Every key of a plan file. A key that is not here is compared like kValues.
+constexpr std::array<KeyCheck, 36> kKeyChecks{{
+    {"problem_hash", Check::kOurValues},
+    {"plan_hash", Check::kOurValues},
+    {"reserved_topology", Check::kOurValues},
+    {"best_rating", Check::kOurValues},
+    {"plan_perf_by_rank", Check::kOurValues},
+    {"plan_hbm_by_rank", Check::kOurValues},
+    {"plan_ddr_by_rank", Check::kOurValues},
+    {"plan_memory_parts_by_rank", Check::kOurValues},
+    {"plan_ranks_sha1", Check::kOurValues},
+    {"plan", Check::kOurValues},
+    {"lower_bound", Check::kKeys},
+    {"gap", Check::kKeys},
+    {"error", Check::kOurValues},
+    {"mode", Check::kElsewhere},
+    {"improvements", Check::kElsewhere},
+    {"certificate", Check::kElsewhere},
+    {"migration", Check::kElsewhere},
+    {"reused", Check::kHistory},
+    {"num_proposals", Check::kHistory},
+    {"num_plans", Check::kHistory},
+    {"work", Check::kHistory},
+    {"threads", Check::kHistory},
+    {"stopped_by", Check::kHistory},
+    {"timing", Check::kHistory},
+    {"proposals", Check::kHistory},
+    {"name", Check::kNote},
+    {"case", Check::kNote},
+    {"torchrec", Check::kNote},
+    {"group", Check::kNote},
+    {"note", Check::kNote},
+    {"source", Check::kNote},
+    {"expected", Check::kNote},
+    {"description", Check::kNote},
+    {"proposals_note", Check::kNote},
+    {"search_space_order", Check::kNote},
+    {"search_space_sha1", Check::kNote},
+}};
+
+// What compat mode decides. The same problem always has the same answer.
+constexpr std::array<std::string_view, 5> kDecisionsOfCompat{"num_proposals", "num_plans",
+                                                             "plan_hash", "error", "proposals"};
+
+bool is_decision_of_compat(std::string_view key) {
+  return std::find(kDecisionsOfCompat.begin(), kDecisionsOfCompat.end(), key) !=
+         kDecisionsOfCompat.end();
+}
+
+// `work_steps` in files of earlier versions.
+constexpr std::string_view kOldWorkKey = "placed_shards";
+
+Check check_of(std::string_view key) {
+  for (const KeyCheck& own : kKeyChecks) {
+    if (own.key == key) return own.check;
+  }
+  return Check::kValues;
+}
+
+// One call of verify_plan_file(), after verify_plan().
+// Thread safety: one thread at a time.
+class FileVerifier {
+ public:
+  FileVerifier(std::shared_ptr<const Problem> problem, const PlanDocument& document, JsonValue file,
+               const VerifyInputs& inputs, Verification& result)
+      : problem_(std::move(problem)),
+        document_(document),
+        file_(file),
+        inputs_(inputs),
+        result_(result),
+        claims_(result),
+        is_ours_(file.find("format").has_value()) {}
+
+  Status run() {
+    // A plan that cannot be rebuilt is a violation already, and nothing follows from it.
+    if (document_.plan && !result_.plan) return {};
+    RebuiltParts parts;
+    parts.stats = has("stats");
+    parts.search_space = is_ours_ && has("search_space");
+    SHARDWRIGHT_RETURN_IF_ERROR(check_migration(parts));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument rebuilt,
+                                 rebuild_file(*problem_, document_, result_, std::move(parts)));
+    for (std::size_t i = 0; i < file_.size(); ++i)
+      check_member(file_[i], rebuilt.root().find(file_[i].key()));
+    for (std::size_t i = 0; is_ours_ && i < rebuilt.root().size(); ++i)
+      require_member(rebuilt.root()[i].key());
+    if (is_ours_) check_mode();
+    repeat_compat_mode();
+    list_what_is_not_checked();
+    return {};
+  }
+
+ private:
+  bool has(std::string_view key) const {
+    const auto member = file_.find(key);
+    return member && !member->is_null();
+  }
+
+  // Migration is recomputed from the old plan.
+  Status check_migration(RebuiltParts& parts) {
+    if (!document_.has_migration) return {};
+    if (!inputs_.old_plan) {
+      claims_.not_verified("/migration",
+                           "needs the plan that `replan` began with: --old-plan FILE");
+      return {};
+    }
+    double weight = 0;
+    if (const auto claimed = file_.find("migration")->find("weight")) {
+      SHARDWRIGHT_RETURN_IF_ERROR(read_value(*claimed, weight));
+    }
+    if (!result_.search_space || !result_.reservation) return {};
+    SHARDWRIGHT_ASSIGN_OR_RETURN(
+        parts.migration,
+        migration_from(problem_, result_.search_space, result_.reservation->topology,
+                       *inputs_.old_plan, result_.plan, weight));
+    return {};
+  }
+
+  void check_member(JsonValue claimed, const std::optional<JsonValue>& found) {
+    const Members members = is_ours_ ? Members::kAll : Members::kSome;
+    switch (check_of(claimed.key())) {
+      case Check::kValues:
+        if (!is_ours_ && claimed.key() == "search_space") return;
+        return compare(claimed, found, members, true);
+      case Check::kOurValues:
+        if (is_ours_) compare(claimed, found, members, true);
+        return;
+      case Check::kKeys:
+        if (is_ours_) compare(claimed, found, members, false);
+        return;
+      case Check::kElsewhere:
+        if (claimed.key() == "migration" && found) compare(claimed, found, members, true);
+        return;
+      case Check::kHistory:
+        if (is_ours_ && found) check_history(claimed, *found);
+        return;
+      case Check::kNote:
+        return;
+    }
+  }
+
+  // Its values cannot be known, but what they are called and that they are numbers can.
+  void check_history(JsonValue claimed, JsonValue found) {
+    if (!found.is_object()) return;
+    if (!claimed.is_object()) return claims_.report(claimed.pointer(), "must be an object");
+    for (std::size_t i = 0; i < claimed.size(); ++i) {
+      const bool is_known = found.find(claimed[i].key()) || claimed[i].key() == kOldWorkKey;
+      const Result<double> number = claimed[i].number();
+      if (!is_known || !number.ok() || *number < 0)
+        claims_.report(claimed[i].pointer(), "is unknown, or not a number of at least zero");
+    }
+  }
+
+  void compare(JsonValue claimed, const std::optional<JsonValue>& found, Members members,
+               bool values) {
+    if (!found) {
+      claims_.report(claimed.pointer(), "is not what the planner says of this answer");
+    } else if (values) {
+      compare_values(claimed, *found, members, claims_);
+    } else {
+      compare_keys(claimed, *found, members, claims_);
+    }
+  }
+
+  void require_member(std::string_view key) {
+    if (!file_.find(key) && check_of(key) != Check::kNote)
+      claims_.report("/" + std::string(key), "is missing");
+  }
+
+  // What only one of the modes can say.
+  void check_mode() {
+    claims_.count();
+    if (document_.mode == PlanMode::kCompat) {
+      if (document_.lower_bound || document_.certificate || !document_.improvements.empty())
+        claims_.report("/mode", "compat mode proves and improves nothing");
+      return;
+    }
+    const bool ended = document_.stopped_by == StopReason::kFinished && !document_.reused;
+    if (ended && result_.plan && !result_.plan->empty() && document_.improvements.empty())
+      claims_.report("/improvements", "best mode says how it found its plan");
+  }
+
+  // An answer of compat mode is checked by making it again.
+  // Nothing is gained by that once something is known to be false.
+  void repeat_compat_mode() {
+    const bool ended = document_.stopped_by == StopReason::kFinished && !document_.reused;
+    if (!is_ours_ || document_.mode != PlanMode::kCompat || !ended || !result_.valid()) return;
+    const Result<std::optional<JsonDocument>> planned =
+        plan_in_compat_mode(problem_, inputs_.search_space, has("proposals"));
+    if (!planned.ok()) {
+      claims_.report("/mode", "compat mode cannot plan this problem: " + planned.error().message);
+      return;
+    }
+    const std::optional<JsonDocument>& again = *planned;
+    if (!again) {
+      if (document_.failure)
+        claims_.not_verified("/error", "compat mode takes too long to make this answer again");
+      return;
+    }
+    was_repeated_ = true;
+    // It is compat mode's reason, as the comparison shows; whether a plan exists is another
+    // question.
+    std::erase_if(result_.not_verified, [](const auto& own) { return own.where == "/error"; });
+    for (const std::string_view key : kDecisionsOfCompat) {
+      const auto claimed = file_.find(key);
+      const auto found = again->root().find(key);
+      if (claimed) compare(*claimed, found, Members::kAll, true);
+      if (!claimed && found) claims_.report("/" + std::string(key), "is missing");
+    }
+  }
+
+  void list_what_is_not_checked() {
+    for (std::size_t i = 0; i < file_.size(); ++i) {
+      const Check check = check_of(file_[i].key());
+      const bool foreign = !is_ours_ && file_[i].key() == "search_space";
+      if (was_repeated_ && is_decision_of_compat(file_[i].key())) continue;
+      if (check == Check::kHistory || check == Check::kNote || foreign)
+        result_.not_checked.emplace_back(file_[i].key());
+    }
+    if (document_.improvements.size() > 1)
+      result_.not_checked.emplace_back("improvements before the last");
+    if (document_.has_migration) result_.not_checked.emplace_back("migration/weight");
+    if (document_.failure && !was_repeated_) {
+      result_.not_checked.emplace_back("error/type");
+      result_.not_checked.emplace_back("error/message");
+    }
+  }
+
+  std::shared_ptr<const Problem> problem_;
+  const PlanDocument& document_;
+  JsonValue file_;
+  const VerifyInputs& inputs_;
+  Verification& result_;
+  ClaimChecker claims_;
+  bool was_repeated_ = false;  // compat mode's decisions were made again
+  bool is_ours_;               // written by this planner, so that it must be complete
+};
+
+}  // namespace
+
+Result<Verification> verify_plan_file(std::shared_ptr<const Problem> problem, std::string_view text,
+                                      const VerifyInputs& inputs) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const PlanDocument document, read_plan(text));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument file, JsonDocument::parse(text));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(Verification result,
+                               verify_plan(problem, document, inputs.search_space));
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      FileVerifier(std::move(problem), document, file.root(), inputs, result).run());
+  return result;
+}
+
+}  // namespace shardwright
