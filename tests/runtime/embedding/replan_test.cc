@@ -131,7 +131,9 @@ TEST_CASE("old plan: a kernel that the constraints exclude exists only if caches
     return OldPlan::make(space, {fused}).value().assignment(TableId(0)).option != nullptr;
   };
   CHECK_FALSE(is_found());
-  spec.proposers = {{.type = ProposerSpec::Type::kScaleup}};
+  ProposerSpec scaleup;
+  scaleup.type = ProposerSpec::Type::kScaleup;
+  spec.proposers = {scaleup};
   CHECK(is_found());
 }
 

@@ -14,6 +14,7 @@ using Align = TextTable::Align;
 }  // namespace
 
 std::string proof_text(const embedding::BoundCertificate& certificate) {
+  if (certificate.by_search) return "trying all plans";
   if (certificate.nodes.size() > 1) {
     return "a tree of " + format_count((certificate.nodes.size() + 1) / 2) + " cases";
   }
@@ -26,9 +27,7 @@ std::string rating_text(const Problem& problem, double rating) {
   return format_bytes(Bytes(static_cast<std::int64_t>(rating))) + " of HBM";
 }
 
-std::string mode_text(PlanMode mode) {
-  return " (" + std::string(name_of(mode)) + " mode)";
-}
+std::string mode_text(PlanMode mode) { return " (" + std::string(name_of(mode)) + " mode)"; }
 
 std::string bound_text(const Problem& problem, const EmbeddingPlanResult& result, bool colours) {
   if (!result.lower_bound || !result.certificate) return "";
