@@ -96,9 +96,10 @@ bool has_control(const std::string& text) {
 void expect_documented(const Run& run, const std::vector<std::string>& arguments) {
   const bool known = std::any_of(cli::kExitStatuses.begin(), cli::kExitStatuses.end(),
                                  [&](const cli::ExitStatus& s) { return s.code == run.status; });
-  expect(known,
+  expect(known && run.status != cli::kCrashed,
          "the exit code is documented, not " + std::to_string(run.status) + ": " + run.errors);
   expect(run.status != cli::kBadInput || !run.errors.empty(), "an error is explained");
+  expect(!has_control(run.errors), "no control character reaches the terminal: " + run.errors);
   const bool pages = arguments.front() == "completion" || arguments.front() == "man";
   expect(pages || !has_control(run.output), "no control character reaches the terminal");
   const bool json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
