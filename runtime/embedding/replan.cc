@@ -1,7 +1,11 @@
 #include "runtime/embedding/replan.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "runtime/execution/run_limits.h"
@@ -33,6 +37,58 @@ void take_best(const BlendIncumbent::Best& best, EmbeddingPlanResult& result) {
   }
 }
 
+// The work limit that applies to best mode's planner and the search that weighs moves together.
+std::optional<std::uint64_t> work_limit_of(const PlanOptions& options) {
+  if (options.work_limit || options.time_limit_s) return options.work_limit;
+  return kDefaultBestWork;
+}
+
+// With a weight, the planner has half of the budget and the search that weighs moves has the rest.
+PlanOptions for_planner(const ReplanOptions& options) {
+  PlanOptions planning = options.plan;
+  if (options.migration_weight == 0) return planning;
+  if (planning.mode == PlanMode::kBest) planning.work_limit = work_limit_of(options.plan);
+  if (planning.work_limit) *planning.work_limit /= 2;
+  if (planning.time_limit_s) *planning.time_limit_s /= 2;
+  return planning;
+}
+
+// In compat mode the planner's work is counted in other units.
+Budget rest_of_budget(const ReplanOptions& options, const EmbeddingPlanResult& planned) {
+  std::optional<std::uint64_t> work = work_limit_of(options.plan);
+  if (work && options.plan.mode == PlanMode::kBest) {
+    *work -= std::min(*work, planned.work.work_steps);
+  } else if (work) {
+    *work /= 2;
+  }
+  std::optional<double> seconds = options.plan.time_limit_s;
+  if (seconds) *seconds = std::max(*seconds - planned.timing.total_s, 0.0);
+  return Budget(work, seconds, options.plan.stop);
+}
+
+// The planner may have finished, and the search that weighs moves not.
+void note_stop(const Budget& budget, EmbeddingPlanResult& result) {
+  const Migration& migration = *result.migration;
+  if (!migration.objective || result.stopped_by != StopReason::kFinished) return;
+  if (gap(*migration.objective, migration.lower_bound.value_or(0)) <= kProvenGap) return;
+  result.stopped_by = budget.interrupted().value_or(StopReason::kWorkLimit);
+}
+
+// No plan rates less; infinite if there is none.
+double rating_bound(const EmbeddingPlanResult& planned) {
+  constexpr double kNoPlan = std::numeric_limits<double>::infinity();
+  if (!planned.failure) return planned.lower_bound.value_or(0);
+  switch (planned.failure->reason) {
+    case FailureReason::kTableFitsNowhere:
+    case FailureReason::kNotEnoughMemory:
+    case FailureReason::kPlacementRules:
+    case FailureReason::kNoPlanExists:
+      return kNoPlan;
+    default:
+      return 0;
+  }
+}
+
 // Plans from the old plan kept, then searches between it and the plans found.
 Result<EmbeddingPlanResult> replan_from(OldPlan old, std::shared_ptr<const Problem> problem,
                                         const ReplanOptions& options,
@@ -43,17 +99,24 @@ Result<EmbeddingPlanResult> replan_from(OldPlan old, std::shared_ptr<const Probl
     return plan_embedding(std::move(problem), options.plan, std::move(space));
   }
   ReplanSearch search(problem, space, reservation->topology, std::move(old),
-                      {options.migration_weight, options.best_mode_rating, kProvenGap});
-  PlanOptions planning = options.plan;
+                      {options.migration_weight, options.best_mode_rating, kProvenGap,
+                       options.plan.seed});
+  PlanOptions planning = for_planner(options);
   if (search.can_start()) planning.start = std::make_shared<const Plan>(*search.kept());
   // Without a weight the planner's last and best plan is the only one that can be the answer.
   if (options.migration_weight > 0)
     planning.on_better_plan = [&](const Plan& plan) { search.consider(plan); };
   SHARDWRIGHT_ASSIGN_OR_RETURN(EmbeddingPlanResult result,
                                plan_embedding(std::move(problem), planning, std::move(space)));
-  if (const BlendIncumbent::Best* const best = search.finish(result.plan)) take_best(*best, result);
+  Budget budget = rest_of_budget(options, result);
+  if (const BlendIncumbent::Best* const best =
+          search.finish(result.plan, rating_bound(result), budget)) {
+    take_best(*best, result);
+  }
+  result.work.work_steps += budget.work_done();
   result.work.plans += search.copies();
   result.migration = search.migration(result.plan);
+  note_stop(budget, result);
   return result;
 }
 

@@ -25,12 +25,14 @@ struct ReplanOptions {
 
 // Plans `problem` from `old`, the plan of an earlier problem. Tables that are gone are dropped. New
 // tables, and tables whose option or ranks no longer exist, are placed anew. The result is called
-// the old plan kept; the search starts from it. The answer minimises rating + weight x GiB moved
-// over the old plan kept, every better plan that the search finds, and plans between these. So it
-// never costs more than the old plan kept, if that fits. Nothing moves if that costs at most
-// kProvenGap more, relatively. The answer shares with the old plan kept everything that did not
-// change; `work.plans` counts what was copied; `migration` of the result says what changes. Compat
-// mode's search does not look at the old plan; its plan is one of those compared. Errors: as
+// the old plan kept; the search starts from it. With a weight, the planner has half of the
+// work and time; a search that minimises rating + weight x GiB moved has the rest and begins with the
+// old plan kept, every better plan that the planner found, and plans between these. So the answer
+// never costs more than any of them. `migration` has its cost, and a bound that no plan is below.
+// Without a weight the best rating wins, and nothing moves if staying costs at most kProvenGap more,
+// relatively, or if the old plan is best mode's plan for the very same problem. The answer shares
+// with the old plan kept everything that did not change; `work.plans` counts what was copied;
+// `migration` of the result says what changes. Compat mode's planner does not look at the old plan. Errors: as
 // plan_embedding(); kInvalidInput with the JSON pointer in the plan file if a table is in the old
 // plan twice or a rank is invalid.
 // Thread safety: may be called from any number of threads at once.

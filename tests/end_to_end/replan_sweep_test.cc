@@ -123,6 +123,48 @@ TEST_CASE("replan: a large weight keeps the old plan if it fits") {
   CHECK(json::parse(free.out)["best_rating"] <= answer["best_rating"]);
 }
 
+// The objectives are those of a MILP solver (tests/python/milp).
+TEST_CASE("replan: minimises rating + weight x GiB moved, and proves it for small problems") {
+  const std::map<std::string, std::map<std::string, double>> least = {
+      {"5013", {{"0.001", 0.0824156494}, {"1", 0.1769372432}, {"1000", 0.7224464676}}},
+      {"5069", {{"0.001", 0.0300386330}, {"1", 0.0550956875}, {"1000", 0.0560161969}}},
+      {"5076", {{"0.001", 1.2107251929}, {"1", 1.5750263929}, {"1000", 365.7566469472}}},
+      {"5087", {{"0.001", 0.0358199770}, {"1", 0.0367667878}, {"1000", 0.0520530233}}}};
+  const Command run;
+  for (const auto& [name, by_weight] : least) {
+    const std::string files = "tests/golden/embedding/replan/" + name;
+    for (const auto& [weight, objective] : by_weight) {
+      CAPTURE(name);
+      CAPTURE(weight);
+      const CommandOutcome answer = run("replan " + files + ".problem.json.gz " + files +
+                                        ".old_plan.json.gz --json --migration-weight " + weight);
+      REQUIRE(answer.status == 0);
+      const json document = json::parse(answer.out);
+      const json migration = document["migration"];
+      const double gib = migration["moved_bytes"].get<double>() / (1 << 30);
+      const double found = document["best_rating"].get<double>() + std::stod(weight) * gib;
+      CHECK(found == doctest::Approx(objective).epsilon(1e-7));
+      CHECK(migration["objective"].get<double>() == doctest::Approx(found).epsilon(1e-12));
+      CHECK(migration["lower_bound"].get<double>() == doctest::Approx(found).epsilon(1e-7));
+      CHECK(migration["lower_bound"].get<double>() <= found);
+    }
+  }
+}
+
+TEST_CASE("replan: says what keeping everything rates and what the moves buy") {
+  const Command run;
+  const std::string files = "tests/golden/embedding/replan/5069";
+  const std::string replan =
+      "replan " + files + ".problem.json.gz " + files + ".old_plan.json.gz --migration-weight ";
+  const CommandOutcome moved = run(replan + "0.1");
+  CHECK(contains(moved.out, "keeping everything rates 0.1651 ms"));
+  CHECK(contains(moved.out, "per GiB"));
+  CHECK(contains(moved.out, "which is optimal"));
+  const CommandOutcome free = run(replan + "0 --json");
+  REQUIRE(free.status == 0);
+  CHECK(json::parse(free.out)["migration"]["objective"].is_null());
+}
+
 TEST_CASE("replan: invalid plans and weights are refused") {
   const Command run;
   const std::string failed = run.path("failed.json");

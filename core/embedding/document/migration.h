@@ -35,6 +35,12 @@ struct Migration {
   double weight = 0;                    // ms of rating per GiB moved
   std::optional<double> rating_before;  // of the old plan's tables under the new problem
   std::string not_kept;  // why the old plan is no plan of the new problem; empty where it is one
+  // Of the old plan with new tables placed beside it; absent if that is no plan.
+  std::optional<double> rating_kept;
+  // Rating + weight x GiB moved of the new plan, and a bound: no plan of the search space, nor one
+  // that uses old options beside it, costs less. Absent without a plan or without a weight.
+  std::optional<double> objective;
+  std::optional<double> lower_bound;
   std::int64_t moved_bytes = 0;      // of tables that the old plan has
   std::int64_t placed_bytes = 0;     // of new tables
   std::size_t tables_kept = 0;       // in their old place

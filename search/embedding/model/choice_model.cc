@@ -8,15 +8,17 @@
 namespace shardwright::embedding {
 
 ChoiceModel::ChoiceModel(const OptionPool& pool, const Topology& available, const Budget& budget)
-    : ChoiceModel(pool, available, budget, false) {}
+    : ChoiceModel(pool, available, budget, Kind::kSearch) {}
 
 ChoiceModel::ChoiceModel(const OptionPool& pool, const Topology& available, const Budget& budget,
-                         bool for_bounds)
+                         Kind kind)
     : pool_(&pool),
       world_size_(available.world_size()),
       local_world_size_(available.local_world_size()),
       load_is_memory_(pool.problem().spec().perf_model == PerfModel::kStorage),
+      all_cuts_(kind == Kind::kAllCuts),
       topology_(available) {
+  const bool for_bounds = kind == Kind::kForBounds;
   if (!load_is_memory_) time_scale_ = pool.problem().spec().calibration.rank_time;
   const Status stopped = Error{ErrorCode::kStopped, "stopped while choosing options", ""};
   std::vector<TableChoices> tables;
@@ -101,6 +103,7 @@ bool ChoiceModel::dominates(const Choice& a, const Choice& b, bool same_for_all_
   const auto costs_no_more = [](const ChoiceRun& x, const ChoiceRun& y) {
     return x.load <= y.load && x.hbm_bytes <= y.hbm_bytes && x.ddr_bytes <= y.ddr_bytes;
   };
+  if (all_cuts_ && *pool_->option(a.option).layout != *pool_->option(b.option).layout) return false;
   const std::span<const ChoiceRun> own = runs(a);
   const std::span<const ChoiceRun> other = runs(b);
   if (a.reach == Reach::kDevice && a.num_shards == 1 && same_for_all_shards) {

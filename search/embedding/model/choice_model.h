@@ -26,9 +26,16 @@ class ChoiceModel {
   // status() is kStopped, and the model is not to be used, if the budget was interrupted.
   ChoiceModel(const OptionPool& pool, const Topology& available, const Budget& budget = {});
 
+  // The model of a search in which it matters where the parts of a table were before: an option
+  // dominates only options that cut the table in the same way.
+  static ChoiceModel with_all_cuts(const OptionPool& pool, const Topology& available,
+                                   const Budget& budget) {
+    return ChoiceModel(pool, available, budget, Kind::kAllCuts);
+  }
+
   // The model that the check of a lower bound uses (core/embedding/bound/options/bound_options.h):
   // it ignores the rules that keep tables together or apart. Without rules it equals this model.
-  ChoiceModel for_bounds() const { return ChoiceModel(*pool_, topology_, {}, true); }
+  ChoiceModel for_bounds() const { return ChoiceModel(*pool_, topology_, {}, Kind::kForBounds); }
 
   // kInfeasible if a table has no choice left, with the place of the rule that excluded the last.
   const Status& status() const { return status_; }
@@ -70,8 +77,9 @@ class ChoiceModel {
   }
 
  private:
-  ChoiceModel(const OptionPool& pool, const Topology& available, const Budget& budget,
-              bool for_bounds);
+  enum class Kind : std::uint8_t { kSearch, kAllCuts, kForBounds };
+
+  ChoiceModel(const OptionPool& pool, const Topology& available, const Budget& budget, Kind kind);
   Reach reach_of(const OptionRow& row) const;
   void add(OptionId id, std::vector<Choice>& choices);
   bool dominates(const Choice& a, const Choice& b, bool same_for_all_shards) const;
@@ -83,6 +91,7 @@ class ChoiceModel {
   std::uint32_t world_size_;
   std::uint32_t local_world_size_;
   bool load_is_memory_;
+  bool all_cuts_;
   Topology topology_;
   std::vector<double> time_scale_;
   Status status_;

@@ -21,6 +21,9 @@ void write_migration(const embedding::Problem& problem, const Migration& migrati
       .member("rating_before", migration.rating_before)
       .key("not_kept");
   migration.not_kept.empty() ? json.null() : json.value(migration.not_kept);
+  json.member("rating_kept", migration.rating_kept)
+      .member("objective", migration.objective)
+      .member("lower_bound", migration.lower_bound);
   std::size_t moved = 0;
   for (const TableMove& move : migration.moves)
     moved += move.from ? 1U : 0U;

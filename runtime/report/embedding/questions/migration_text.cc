@@ -1,8 +1,10 @@
 #include "runtime/report/embedding/questions/migration_text.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "core/units.h"
 #include "runtime/report/embedding/questions/moves_text.h"
 #include "runtime/report/text/format.h"
 
@@ -12,6 +14,28 @@ namespace {
 std::string rating_text(const embedding::Problem& problem, double rating) {
   if (problem.spec().perf_model == embedding::PerfModel::kPerf) return format_ms(rating) + " ms";
   return format_bytes(Bytes(static_cast<std::int64_t>(rating))) + " of HBM";
+}
+
+// What keeping everything rates, and what the moves buy.
+std::string gain_text(const embedding::Problem& problem, const EmbeddingPlanResult& result) {
+  const Migration& migration = *result.migration;
+  if (!migration.rating_kept) return "";
+  std::string text = "keeping everything rates " + rating_text(problem, *migration.rating_kept);
+  const double saved =
+      result.best_rating ? std::max(0.0, *migration.rating_kept - *result.best_rating) : 0;
+  if (migration.moved_bytes == 0 || saved == 0) return text + "\n";
+  text += "; the moves save " + rating_text(problem, saved);
+  const double gib = static_cast<double>(migration.moved_bytes) / static_cast<double>(kGibibyte);
+  return text + ", " + rating_text(problem, saved / gib) + " per GiB\n";
+}
+
+std::string objective_text(const embedding::Problem& problem, const Migration& migration) {
+  if (!migration.objective) return "";
+  std::string text = "rating + weight x GiB moved is " + rating_text(problem, *migration.objective);
+  if (!migration.lower_bound) return text + "\n";
+  const double part = gap(*migration.objective, *migration.lower_bound);
+  if (part <= kProvenGap) return text + ", which is optimal\n";
+  return text + "; no plan has less than " + rating_text(problem, *migration.lower_bound) + "\n";
 }
 
 std::string summary(const embedding::Problem& problem, const EmbeddingPlanResult& result) {
@@ -31,7 +55,7 @@ std::string summary(const embedding::Problem& problem, const EmbeddingPlanResult
     text += "before: none, since the old plan does not stand: " + migration.not_kept;
   }
   if (result.best_rating) text += "; " + rating_text(problem, *result.best_rating) + " after";
-  return text + "\n";
+  return text + "\n" + gain_text(problem, result) + objective_text(problem, migration);
 }
 
 }  // namespace

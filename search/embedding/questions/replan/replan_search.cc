@@ -11,6 +11,7 @@
 #include "search/embedding/questions/replan/blend/plan_descent.h"
 #include "search/embedding/questions/replan/blend/plan_state.h"
 #include "search/embedding/questions/replan/blend/plan_walk.h"
+#include "search/embedding/questions/replan/moves/move_search.h"
 
 namespace shardwright::embedding {
 namespace {
@@ -61,9 +62,11 @@ ReplanSearch::ReplanSearch(std::shared_ptr<const Problem> problem,
       available_(std::move(available)),
       old_(std::move(old)),
       goal_(goal),
+      pool_(space_),
       incumbent_(PlanCosts(*problem_, available_, old_, goal_.migration_weight)) {
   owners_->push_back(space_);
   owners_->push_back(old_.owner());
+  owners_->push_back(pool_.owner());
   keep_old_plan();
 }
 
@@ -150,7 +153,8 @@ PlanCopies ReplanSearch::copies() const {
 
 void ReplanSearch::consider(const Plan& plan) { incumbent_.consider(edit_of_kept(plan)); }
 
-const BlendIncumbent::Best* ReplanSearch::finish(const std::optional<Plan>& found) {
+const BlendIncumbent::Best* ReplanSearch::finish(const std::optional<Plan>& found,
+                                                 double rating_bound, Budget& budget) {
   std::vector<Plan> ends;
   if (incumbent_.best()) ends.push_back(incumbent_.best()->plan);
   if (found) {
@@ -160,31 +164,59 @@ const BlendIncumbent::Best* ReplanSearch::finish(const std::optional<Plan>& foun
   if (kept_) {
     if (kept_fits_) incumbent_.consider(*kept_);
     for (const Plan& end : ends) {
-      walk(end, *kept_, incumbent_);
-      walk(*kept_, end, incumbent_);
+      walk(end, *kept_, incumbent_, budget);
+      walk(*kept_, end, incumbent_, budget);
     }
-    if (incumbent_.best()) descend_to(ends);
-    if (kept_fits_ && should_stay()) incumbent_.settle(*kept_);
+    if (incumbent_.best()) descend_to(ends, budget);
+    const bool hopeless = !incumbent_.best() && std::isinf(rating_bound);
+    if (goal_.migration_weight > 0 && !hopeless) search_moves(ends, rating_bound, budget);
+    if (goal_.migration_weight == 0 && kept_fits_ && should_stay()) incumbent_.settle(*kept_);
   }
   return incumbent_.best() ? &*incumbent_.best() : nullptr;
 }
 
+// The plan with the options of the pool, which gets those that it lacks.
+Plan ReplanSearch::of_pool(const Plan& plan) {
+  return Plan::generate(owners_, plan.size(), [&](std::size_t i) {
+    const std::optional<OptionId> id = pool_.id_of(plan[i].option);
+    return Assignment{&pool_.option(id ? *id : pool_.intern(*plan[i].option)), plan[i].ranks};
+  });
+}
+
+void ReplanSearch::search_moves(const std::vector<Plan>& starts, double rating_bound,
+                                Budget& budget) {
+  const Plan home = of_pool(*kept_);
+  std::vector<Plan> plans;
+  if (incumbent_.best()) plans.push_back(of_pool(incumbent_.best()->plan));
+  for (const Plan& start : starts)
+    plans.push_back(of_pool(start));
+  const ChoiceModel model = ChoiceModel::with_all_cuts(pool_, available_, budget);
+  if (!model.status().ok()) return;
+  MoveSearch search(model, old_, goal_.migration_weight, home, goal_.seed);
+  for (const Plan& plan : plans)
+    search.offer(plan);
+  search.run(rating_bound, budget);
+  cost_bound_ = search.bound();
+  if (search.best())
+    incumbent_.consider(edit_of_kept(to_plan(model, search.best()->allocation, home, copies_)));
+}
+
 // Descends from the old plan kept and from the best plan, toward each other and toward what was
 // found; then from the best plan again while that helps.
-void ReplanSearch::descend_to(const std::vector<Plan>& found) {
+void ReplanSearch::descend_to(const std::vector<Plan>& found, Budget& budget) {
   const Plan first = incumbent_.best()->plan;
   std::vector<Plan> ends = found;
   ends.push_back(first);
   for (const double weight_factor : kWeightFactors) {
-    descend(first, *kept_, weight_factor, incumbent_);
+    descend(first, *kept_, weight_factor, incumbent_, budget);
     for (const Plan& end : ends)
-      descend(*kept_, end, weight_factor, incumbent_);
+      descend(*kept_, end, weight_factor, incumbent_, budget);
   }
   for (int round = 0; round < kMostRounds; ++round) {
     const double before = incumbent_.best()->cost;
     for (const Plan& end : ends)
-      descend(Plan(incumbent_.best()->plan), end, 1, incumbent_);
-    descend(Plan(incumbent_.best()->plan), *kept_, 1, incumbent_);
+      descend(Plan(incumbent_.best()->plan), end, 1, incumbent_, budget);
+    descend(Plan(incumbent_.best()->plan), *kept_, 1, incumbent_, budget);
     if (!(incumbent_.best()->cost < before)) break;
   }
 }
@@ -212,8 +244,15 @@ Migration ReplanSearch::migration(const std::optional<Plan>& plan) const {
   out.weight = goal_.migration_weight;
   out.rating_before = rating_before_;
   out.not_kept = not_kept_;
+  if (kept_fits_) out.rating_kept = kept_rating_;
   out.dropped = old_.dropped();
   if (!plan) return out;
+  if (goal_.migration_weight > 0) {
+    const PlanCosts& costs = incumbent_.costs();
+    out.objective =
+        costs.cost(evaluate(*problem_, available_, *plan).rating, costs.moved_bytes(*plan));
+    if (cost_bound_) out.lower_bound = std::min(*cost_bound_, *out.objective);
+  }
   for (std::size_t i = 0; i < plan->size(); ++i) {
     const Assignment& to = (*plan)[i];
     if (old_.is_kept(to)) {

@@ -13,8 +13,10 @@
 #include "core/embedding/plan_edit.h"
 #include "core/embedding/problem/problem.h"
 #include "core/embedding/search_space.h"
+#include "search/budget.h"
 #include "search/embedding/questions/replan/blend/blend_incumbent.h"
 #include "search/embedding/questions/replan/blend/plan_costs.h"
+#include "search/embedding/model/option_pool.h"
 #include "search/embedding/questions/replan/old/old_plan.h"
 
 namespace shardwright::embedding {
@@ -24,7 +26,9 @@ struct ReplanGoal {
   // The rating that best mode gave the old plan. A plan of the same tables that still has this
   // rating was made for this very problem.
   std::optional<double> best_mode_rating;
-  double close_enough = 0;  // nothing moves if that costs at most this much more, relatively
+  // Without a weight, nothing moves if that costs at most this much more, relatively.
+  double close_enough = 0;
+  std::uint64_t seed = 0;
 };
 
 // Every plan that is considered becomes an edit of the old plan kept, so that the answer shares
@@ -48,9 +52,12 @@ class ReplanSearch {
   // Considers a plan that the planner has found so far.
   void consider(const Plan& plan);
 
-  // Searches between the old plan kept, the best plan so far and `found`, the planner's answer.
+  // Searches between the old plan kept, the best plan so far and `found`, the planner's answer, and
+  // with a weight beyond these until the budget is spent. `rating_bound`: no plan of the
+  // search space rates less; infinite if there is none.
   // Returns null if there is no valid plan.
-  const BlendIncumbent::Best* finish(const std::optional<Plan>& found);
+  const BlendIncumbent::Best* finish(const std::optional<Plan>& found, double rating_bound,
+                                     Budget& budget);
 
   // What the plans made here copied of what they share with the old plan kept, which is itself
   // counted as a whole plan.
@@ -66,7 +73,9 @@ class ReplanSearch {
   void rate_old_places(const std::vector<Assignment>& assignments);
   void rate_kept();
   Plan edit_of_kept(const Plan& plan);
-  void descend_to(const std::vector<Plan>& found);
+  Plan of_pool(const Plan& plan);
+  void search_moves(const std::vector<Plan>& starts, double rating_bound, Budget& budget);
+  void descend_to(const std::vector<Plan>& found, Budget& budget);
   bool should_stay() const;
   bool is_same_problem() const;
 
@@ -75,6 +84,7 @@ class ReplanSearch {
   Topology available_;
   OldPlan old_;
   ReplanGoal goal_;
+  OptionPool pool_;  // the options of the space and of all plans considered
   BlendIncumbent incumbent_;
   // Keeps the options of kept_ and of all its edits alive. The list grows; plans hold it but never
   // read it.
@@ -85,6 +95,7 @@ class ReplanSearch {
   bool kept_lacks_only_memory_ = false;
   bool kept_fits_ = false;
   double kept_rating_ = 0;
+  std::optional<double> cost_bound_;     // no plan of the pool's options costs less
   std::optional<double> rating_before_;  // as in Migration
   std::string not_kept_;                 // as in Migration
 };

@@ -82,13 +82,14 @@ std::vector<PlanStep> steps_off(const PlanState& state, const PlanCosts& costs, 
 
 }  // namespace
 
-void descend(const Plan& from, const Plan& toward, double weight_factor,
-             BlendIncumbent& incumbent) {
+void descend(const Plan& from, const Plan& toward, double weight_factor, BlendIncumbent& incumbent,
+             Budget& budget) {
   const PlanCosts costs = incumbent.costs().with_weight(incumbent.costs().weight() * weight_factor);
   const std::uint32_t world = costs.available().world_size();
   PlanState state(from, costs);
   PlanCost now = state.cost();
-  for (std::size_t updates = 0; updates < kMostDescentUpdates;) {
+  std::size_t updates = 0;
+  while (updates < kMostDescentUpdates && !budget.interrupted()) {
     const std::vector<PlanStep> steps =
         steps_off(state, costs, worst_rank(state.loads(), world), toward);
     updates += (steps.size() + 1) * world;
@@ -105,6 +106,7 @@ void descend(const Plan& from, const Plan& toward, double weight_factor,
     state.apply(*best);
     now = least;
   }
+  budget.spend(updates);
   incumbent.consider(state);
 }
 

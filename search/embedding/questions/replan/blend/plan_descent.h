@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/embedding/plan.h"
+#include "search/budget.h"
 #include "search/embedding/questions/replan/blend/blend_incumbent.h"
 
 namespace shardwright::embedding {
@@ -12,7 +13,8 @@ namespace shardwright::embedding {
 // Considers the plan at the end. Steps are chosen with `weight_factor` times the weight of moved
 // bytes, which leads to other local optima.
 // Precondition: both plans have the same tables in the same order. Cost: at most 5 million updates
-// of ranks.
-void descend(const Plan& from, const Plan& toward, double weight_factor, BlendIncumbent& incumbent);
+// of ranks. An interrupted budget ends it early; its work limit does not.
+void descend(const Plan& from, const Plan& toward, double weight_factor, BlendIncumbent& incumbent,
+             Budget& budget);
 
 }  // namespace shardwright::embedding

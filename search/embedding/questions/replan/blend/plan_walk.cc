@@ -39,8 +39,9 @@ std::vector<PlanStep> steps_between(const Problem& problem, const PlanState& fro
   return by_leader;
 }
 
-void walk_by_best_steps(PlanState& state, std::vector<PlanStep> steps, BlendIncumbent& incumbent) {
-  while (!steps.empty()) {
+void walk_by_best_steps(PlanState& state, std::vector<PlanStep> steps, BlendIncumbent& incumbent,
+                        const Budget& budget) {
+  while (!steps.empty() && !budget.interrupted()) {
     std::size_t best = 0;
     PlanCost least;
     for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -55,9 +56,11 @@ void walk_by_best_steps(PlanState& state, std::vector<PlanStep> steps, BlendIncu
   }
 }
 
-void walk_once(PlanState& state, const std::vector<PlanStep>& steps, BlendIncumbent& incumbent) {
+void walk_once(PlanState& state, const std::vector<PlanStep>& steps, BlendIncumbent& incumbent,
+               const Budget& budget) {
   PlanCost least = state.cost();
   for (const PlanStep& step : steps) {
+    if (budget.interrupted()) break;
     const PlanStep back = state.inverse(step);
     state.apply(step);
     const PlanCost now = state.cost();
@@ -72,7 +75,7 @@ void walk_once(PlanState& state, const std::vector<PlanStep>& steps, BlendIncumb
 
 }  // namespace
 
-void walk(const Plan& from, const Plan& to, BlendIncumbent& incumbent) {
+void walk(const Plan& from, const Plan& to, BlendIncumbent& incumbent, Budget& budget) {
   const PlanCosts& costs = incumbent.costs();
   PlanState state(from, costs);
   std::vector<PlanStep> steps = steps_between(costs.problem(), state, to);
@@ -82,9 +85,11 @@ void walk(const Plan& from, const Plan& to, BlendIncumbent& incumbent) {
       updates += state[change.position].option->num_shards() + change.to.option->num_shards();
   }
   if (steps.size() * updates <= kMostUpdates) {
-    walk_by_best_steps(state, std::move(steps), incumbent);
+    budget.spend(steps.size() * updates);
+    walk_by_best_steps(state, std::move(steps), incumbent, budget);
   } else {
-    walk_once(state, steps, incumbent);
+    budget.spend(updates);
+    walk_once(state, steps, incumbent, budget);
   }
 }
 

@@ -202,6 +202,11 @@ const TablePlace* OldPlan::place(TableId table) const {
   return old ? &old->place : nullptr;
 }
 
+const ShardLayout* OldPlan::layout(TableId table) const {
+  const std::optional<OldTable>& old = tables_[table.index()];
+  return old && old->layout ? &*old->layout : nullptr;
+}
+
 const Assignment& OldPlan::assignment(TableId table) const {
   const std::optional<OldTable>& old = tables_[table.index()];
   return old ? old->assignment : kNowhere;

@@ -28,6 +28,8 @@ class OldPlan {
 
   // Null for a new table.
   const TablePlace* place(TableId table) const;
+  // How the table was cut; null if that is not known.
+  const ShardLayout* layout(TableId table) const;
   // The old assignment under the new problem. Its option is null if it no longer exists: the option
   // is gone or cut into another number of shards, or a rank is gone or not allowed by the sharding
   // type or by the table's own placement rules.

@@ -1,0 +1,64 @@
+// The parameters of the search that weighs the rating against moves, each with its reason.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace shardwright::embedding {
+
+// Thread safety: a value.
+struct MoveParameters {
+  // Units of work per update of a rank: one takes about as long as so many steps of best mode.
+  std::uint64_t work_per_update = 2;
+  // Steps of the first cooling per table and rank together, and the factor by which each cooling is
+  // longer than the one before. Short ones find what is near; long ones cross barriers.
+  std::uint64_t first_steps = 100;
+  double step_growth = 1.5;
+  std::uint64_t most_steps = 4'000'000;  // of one cooling, so that several targets are tried
+  // Temperatures at the beginning of a cooling, one after another, and at its end, relative to the
+  // cost of the best allocation.
+  std::array<double, 5> hot{0.0001, 0.01, 0.001, 0.00001, 0.1};
+  double cold = 1e-6;
+  // Every so many-th cooling begins from one of the plans that the search was given.
+  std::size_t starts_one_in = 3;
+  // What the scale of a cooling grows by while nothing feasible was found.
+  double scale_growth = 10;
+  // Loads count above a target. These are its positions between the bound (0) and the largest load
+  // of the best allocation (1), one cooling after another.
+  std::array<double, 6> targets{0.5, 0.1, 0.9, 0, 0.75, 1};
+  // What bytes beyond the memory and a broken rule cost, relative to the best allocation.
+  double memory_weight = 20;
+  double rule_weight = 0.5;
+  // Random ranks that a shard is tried on, unless all are tried: every `all_ranks_one_in`-th time.
+  std::uint32_t breadth = 4;
+  std::uint32_t most_breadth = 32;
+  // Kinds of steps, in sixteenths; the rest puts a shard in place of another one.
+  std::uint32_t home_sixteenths = 2;
+  std::uint32_t choice_sixteenths = 5;
+  std::uint32_t shift_sixteenths = 4;
+  std::uint32_t swap_sixteenths = 3;
+  // The whole model is searched by branch and bound, with this work at first and `tree_growth` times
+  // as much every time, up to the most, if it has at most so many tables.
+  std::size_t most_tree_tables = 12;
+  std::uint64_t first_tree_work = 200'000;
+  std::uint64_t tree_growth = 4;
+  std::uint64_t most_tree_work = 100'000'000;
+  // Steps of the bound; fewer where they would take more than this part of the work, and none where
+  // so few are left that they prove little.
+  int root_price_steps = 300;
+  std::uint64_t least_price_steps = 5;
+  std::uint64_t bound_part = 4;
+  std::uint64_t most_bound_work = 100'000'000;
+  // Neighbourhoods: so many tables are placed anew by branch and bound, so often between coolings.
+  std::size_t least_tables = 2;
+  std::size_t table_spread = 4;
+  int neighbourhoods = 60;
+  std::uint64_t neighbourhood_work = 30'000;
+  int neighbourhood_price_steps = 15;
+  std::uint32_t most_tree_ranks = 64;  // of both kinds of trees; more ranks have too many places
+  // Between checks of the budget and of the temperature.
+  std::uint64_t steps_between_checks = 256;
+  std::uint64_t work_between_checks = 100'000;
+};
+
+}  // namespace shardwright::embedding
