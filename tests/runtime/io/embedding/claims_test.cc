@@ -152,8 +152,8 @@ bool starts_with(const std::string& place, std::string_view start) {
 // What a file says and nobody checks: runtime/cli/README.md has the same list. Compat mode's answer
 // is made again.
 bool is_not_checked(const std::string& place, bool is_compat) {
-  for (const char* key :
-       {"/name", "/reused", "/work", "/threads", "/stopped_by", "/timing", "/migration/weight"}) {
+  for (const char* key : {"/name", "/reused", "/work", "/threads", "/stopped_by", "/timing",
+                          "/migration/weight", "/migration/lower_bound"}) {
     if (starts_with(place, key)) return true;
   }
   if (is_compat) return false;
