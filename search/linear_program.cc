@@ -69,7 +69,12 @@ std::size_t LinearProgram::add_column(double cost, double lower, double upper,
 }
 
 bool LinearProgram::solve() {
+  // The simplex method takes a few iterations per row; this ends it if it cycles.
+  constexpr std::size_t kIterationsPerRow = 200;
+  constexpr std::size_t kLeastLimit = 10'000;
   solver_->pass_to_clp();
+  solver_->model.setMaximumIterations(static_cast<int>(
+      std::min<std::size_t>(kLeastLimit + kIterationsPerRow * num_rows(), 1 << 30)));
   solver_->model.primal(1);
   iterations_ += static_cast<std::size_t>(std::max(0, solver_->model.numberIterations()));
   return solver_->model.status() == 0;

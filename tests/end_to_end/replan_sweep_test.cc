@@ -165,6 +165,15 @@ TEST_CASE("replan: says what keeping everything rates and what the moves buy") {
   CHECK(json::parse(free.out)["migration"]["objective"].is_null());
 }
 
+// A table of a million columns has 7,812 shards. A linear program over their ranks takes minutes.
+TEST_CASE("replan: thousands of shards on few ranks end within the work limit") {
+  const Command run;
+  const std::string files = "tests/golden/embedding/replan/many_shards";
+  const CommandOutcome outcome =
+      run("replan " + files + ".problem.json.gz " + files + ".old_plan.json.gz --work-limit 3000");
+  CHECK((outcome.status == 3 || outcome.status == 4));
+}
+
 TEST_CASE("replan: invalid plans and weights are refused") {
   const Command run;
   const std::string failed = run.path("failed.json");

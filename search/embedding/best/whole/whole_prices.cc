@@ -8,6 +8,8 @@ namespace shardwright::embedding {
 namespace {
 
 constexpr std::size_t kUniformSets = 4;
+// A larger linear program takes longer than the tree, and does not hear a stop.
+constexpr std::size_t kMostColumns = 8'192;
 
 // Minimises the rating, or by how much memory is exceeded, over fractional plans. Memory is counted
 // in parts of the mean rank's.
@@ -141,6 +143,7 @@ void WholePrices::set_uniform(std::size_t set, const RankPrices& prices) {
 
 // Where nothing is solved, the prices stay 0 and exclude nothing.
 void WholePrices::solve_relaxation(std::size_t set, bool memory_only) {
+  if (model_->pieces().size() * model_->num_ranks() > kMostColumns) return;
   Relaxation relaxation(*model_, memory_only);
   if (!relaxation.solve()) return;
   for (Rank rank = 0; rank < model_->num_ranks(); ++rank) {
