@@ -55,7 +55,26 @@ struct Argument {
   DimsMapping dims_mapping;
 };
 
-using AttributeValue = std::variant<std::int64_t, std::vector<std::int64_t>, std::string>;
+// The value of an attribute.
+// Thread safety: a value.
+class AttributeValue : public std::variant<std::int64_t, std::vector<std::int64_t>, std::string> {
+ public:
+  using variant::variant;
+  AttributeValue(AttributeValue&&) = default;
+  AttributeValue& operator=(AttributeValue&&) = default;
+  ~AttributeValue() = default;
+  // In libstdc++ 12 a variant of vectors and strings whose copying throws destroys a member that it
+  // does not have. So the member is copied first, and moved in.
+  AttributeValue(const AttributeValue& other) : variant() {
+    std::visit([this](auto member) { variant::operator=(std::move(member)); }, other.as_variant());
+  }
+  AttributeValue& operator=(const AttributeValue& other) {
+    return *this = AttributeValue(other);
+  }
+
+ private:
+  const variant& as_variant() const { return *this; }
+};
 using Attributes = std::vector<std::pair<std::string, AttributeValue>>;
 
 // An operator.
