@@ -8,7 +8,7 @@ from edits import scale_memory, without_rules
 from explain_checks import check_explain
 from moves import Moves
 from problems import add_twin, changed_problem, random_problem, rng_of
-from space import GIB, excess, rating
+from space import GIB, excess, rating, read_plan
 
 
 # A claim that every feasible problem refutes.
@@ -89,16 +89,30 @@ def check_replan(command, case):
     require(moves.of_plan(plan) == migration["moved_bytes"],
             f"moved bytes differ: {migration['moved_bytes']} and {moves.of_plan(plan)}")
     ours = answer["best_rating"] + weight * migration["moved_bytes"] / GIB
-    require(close(ours, model.objective(plan, instance[1], moves, weight)), "objective differs")
+    require(close(ours, model.objective(plan, instance[1], moves, weight)) and
+            close(ours, migration["objective"] if weight else ours), "the objective differs")
+    check_kept(old, instance, migration)
     found = model.solve(*instance, cutoff=ours, moves=moves, weight=weight)
-    bound = migration.get("lower_bound", migration.get("objective_bound"))
-    proved = bound is None or bound >= ours * (1 - PROVED - CLOSE)
+    bound = migration["lower_bound"] if weight else answer["lower_bound"]
+    proved = bound is not None and bound >= ours * (1 - PROVED - CLOSE)
     compare(command, "objective", ours, bound, proved, found)
     # The bound on the rating of all plans holds with any weight.
     if answer["lower_bound"] is not None and found.plan is not None:
         require(answer["lower_bound"] <= rating(found.plan, instance[1]) * (1 + CLOSE),
                 "the bound on ratings is above the rating of a plan")
     return "feasible"
+
+
+def check_kept(old, instance, migration):
+    """If the old plan is a plan of all tables still, keeping everything rates what it rates now."""
+    options, machine, rules = instance
+    kept = {table: place for table, place in read_plan(old["plan"], options).items()
+            if table in options}
+    if sorted(kept) != sorted(options) or None in kept.values():
+        return
+    if not rules.violations(kept) and excess(kept, machine) == 0:
+        require(close(migration["rating_kept"], rating(kept, machine)),
+                f"keeping everything rates {rating(kept, machine)}, not {migration['rating_kept']}")
 
 
 def random_case(kind, rng):
