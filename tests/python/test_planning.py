@@ -174,7 +174,7 @@ class Following(unittest.TestCase):
             "    print('interrupted')\n")
         hard = {"topology": {"world_size": 64, "local_world_size": 8, "compute_device": "cuda",
                              "hbm_cap": 40 << 30},
-                "tables": [{"name": f"t{i}", "num_embeddings": 1000 + 7919 * i * i,
+                "tables": [{"name": f"t{i}", "num_embeddings": 1000 + 79 * i * i,
                             "embedding_dim": (16, 64, 128, 256)[i % 4]} for i in range(400)]}
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "hard.json")

@@ -237,6 +237,8 @@ def objective(plan, machine, moves=None, weight=0.0):
 
 def solve(options, machine, rules, cutoff=None, moves=None, weight=0.0):
     """The best plan whose objective is at most `cutoff`; without one, any plan."""
+    if machine.overdrawn:
+        return Outcome(None, float("inf"), float("inf"), True)
     arguments = (options, machine, rules, cutoff, moves, weight)
     found = solve_once(arguments, 0.0)
     if found.plan is None or (excess(found.plan, machine) == 0 and

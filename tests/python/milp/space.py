@@ -109,6 +109,8 @@ class Machine:
         self.hbm = [0] * self.world if self.on_cpu and not custom else list(hbm)
         self.ddr = list(ddr)
         self.take_reservation(problem)
+        # TorchRec plans nothing if the reservation takes more than any rank has.
+        self.overdrawn = -sum(min(left, 0) for left in self.hbm + self.ddr)
         reserved = problem.get("reserved_memory", {})
         for tier, left in (("hbm", self.hbm), ("ddr", self.ddr)):
             taken = per_rank(reserved.get(tier, 0), self.world)
@@ -156,9 +158,9 @@ def loads(plan, machine):
 
 
 def excess(plan, machine):
-    """Bytes by which ranks are too full. A rank that holds nothing is never too full."""
+    """Bytes by which ranks are too full. With a reservation that fits, an empty rank is not."""
     _, hbm, ddr = loads(plan, machine)
-    over = 0
+    over = machine.overdrawn
     for rank in range(machine.world):
         if hbm[rank] or ddr[rank]:
             over += max(hbm[rank] - machine.hbm[rank], 0) + max(ddr[rank] - machine.ddr[rank], 0)
