@@ -19,6 +19,17 @@ Error not_in_space(const PlanEntry& entry) {
       (entry.load_factor ? " and its load factor" : "") + " is not in the search space");
 }
 
+// How well an option fits what the file says of the table: 0 = it is another option. A search space
+// may have several options of one type and kernel that differ in their shards.
+int closeness(const ShardingOption& option, const PlanEntry& entry) {
+  if (option.sharding_type != entry.sharding_type ||
+      option.compute_kernel != entry.compute_kernel || option.load_factor != entry.load_factor) {
+    return 0;
+  }
+  if (option.num_shards() != entry.ranks.size()) return 1;
+  return entry.layout && *option.layout == *entry.layout ? 3 : 2;
+}
+
 bool scales_caches(const Problem& problem) {
   const auto& proposers = problem.spec().proposers;
   return std::any_of(proposers.begin(), proposers.end(), [](const ProposerSpec& proposer) {
@@ -54,13 +65,15 @@ Result<TableId> OptionFinder::find_table(const PlanEntry& entry) const {
 
 Result<const ShardingOption*> OptionFinder::find_option(const PlanEntry& entry) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const TableId table, find_table(entry));
+  const ShardingOption* found = nullptr;
+  int best = 0;
   for (const ShardingOption* option : options_by_table_[table.index()]) {
-    if (option->sharding_type == entry.sharding_type &&
-        option->compute_kernel == entry.compute_kernel &&
-        option->load_factor == entry.load_factor) {
-      return option;
-    }
+    const int own = closeness(*option, entry);
+    if (own <= best) continue;
+    found = option;
+    best = own;
   }
+  if (found != nullptr) return found;
   if (scales_caches(space_->problem())) return remake_option(table, entry);
   return not_in_space(entry);
 }

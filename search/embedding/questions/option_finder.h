@@ -14,9 +14,9 @@
 
 namespace shardwright::embedding {
 
-// Looks options up by table, sharding type, kernel and load factor. Options that the search space
-// lacks are interned in a layer over it.
-// Thread safety: one thread at a time; options that were found may be read from any thread.
+// Looks options up by table, sharding type, kernel and load factor; of several, it takes one whose
+// shards are those of the file. Options that the search space lacks are interned in a layer over
+// it. Thread safety: one thread at a time; options that were found may be read from any thread.
 class OptionFinder {
  public:
   explicit OptionFinder(std::shared_ptr<const SearchSpace> space);

@@ -225,6 +225,16 @@ TEST_CASE("command: a search space from enumerate plans like the problem itself,
   CHECK(plan_of(" --search-space " + runs) == plain);
 }
 
+TEST_CASE("command: verify tells options of one type and kernel apart by their shards") {
+  const Command run;
+  const std::string files = "tests/golden/embedding/spaces/two_cuts";
+  const std::string space = " --search-space " + files + ".search_space.json.gz ";
+  const std::string problem = files + ".problem.json.gz ";
+  REQUIRE(run("plan " + problem + space + "--mode compat -o " + run.path("plan.json")).status == 0);
+  const Outcome verified = run("verify " + problem + run.path("plan.json") + space);
+  CHECK_MESSAGE(verified.status == 0, verified.out);
+}
+
 TEST_CASE("command: topology flags override a workload") {
   const Command run;
   const Outcome outcome =

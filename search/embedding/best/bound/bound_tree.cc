@@ -10,7 +10,8 @@ void BoundTree::begin(const BoundRows& rows, double target) {
     if (rows.is_possible(choice, target)) root[choice] = rows.classes().everywhere();
   }
   nodes_.clear();
-  open_.assign(1, std::move(root));
+  open_.clear();
+  open_.push_back(std::move(root));
   num_visited_ = 0;
 }
 

@@ -59,7 +59,7 @@ class BranchAndBound {
   bool is_cut() const { return work_ >= end_of_work_; }
   bool may_fit(std::size_t depth);
   void visit(std::size_t depth);
-  void visit_choice(std::size_t depth, std::uint32_t choice);
+  void visit_choice(std::size_t depth, std::uint32_t index);
   void visit_shards(std::size_t depth, std::span<const ShardUse> uses, std::size_t shard,
                     Part part);
   void visit_blocks(std::size_t depth, std::span<const ShardUse> uses, std::size_t shard);

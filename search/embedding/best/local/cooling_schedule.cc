@@ -34,7 +34,8 @@ void CoolingSchedule::begin(const RoundShape& shape, RandomGenerator& random) {
   steps_left_ = static_cast<std::uint64_t>(
       growth * std::max(cooling.least_steps, cooling.steps_per_table * tables));
   temperature_ = start_of(shape, random);
-  const double levels = static_cast<double>(steps_left_ / cooling.steps_per_temperature + 1);
+  const std::uint64_t full_levels = steps_left_ / cooling.steps_per_temperature;
+  const double levels = static_cast<double>(full_levels + 1);
   const double end = shape.squared ? cooling.squared_end : cooling.linear_end;
   factor_ = std::exp(std::log(std::min(end / temperature_, 1.0)) / levels);
 }

@@ -44,7 +44,7 @@ double EjectionChain::begin_with_block(std::uint32_t table, std::uint32_t slot, 
     links_[0].ranks[first - first_of_table + k] = target + k;
     rise += state_->remove(at.rank, at.use) + state_->add(target + k, at.use);
   }
-  placer_->spend(2 * local);
+  placer_->spend(std::uint64_t{2} * local);
   return rise;
 }
 

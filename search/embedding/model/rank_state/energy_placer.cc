@@ -123,7 +123,7 @@ double EnergyPlacer::place_hosts(std::span<const ShardUse> uses, std::uint32_t b
       }
       host = tries == hosts ? (host + 1) % hosts : draw_host(block[0]);
     }
-    work_ += tries * local;
+    work_ += std::uint64_t{tries} * local;
     total += add_to_host(block, best * local);
     for (std::uint32_t k = 0; k < local; ++k)
       ranks.push_back(best * local + k);

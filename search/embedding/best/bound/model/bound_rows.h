@@ -58,11 +58,11 @@ class BoundRows {
   bool is_possible(std::uint32_t choice, double target) const;
   // If the choice lies in one place, the places that it may be in: the host of all its shards, or
   // the class of its only shard. Empty otherwise. Branching divides these.
-  std::span<const ClassSet> places(std::uint32_t choice) const;
+  std::span<const ClassSet> places(std::uint32_t index) const;
 
  private:
-  void add_rows(std::uint32_t choice);
-  void add_row_per_class(std::uint32_t choice);
+  void add_rows(std::uint32_t index);
+  void add_row_per_class(std::uint32_t index);
 
   const ChoiceModel* model_;
   RankClasses classes_;

@@ -30,6 +30,7 @@ std::vector<std::pair<double, std::uint32_t>> load_changes(const ChoiceModel& mo
     }
   }
   std::vector<std::pair<double, std::uint32_t>> sorted;
+  sorted.reserve(changes.size());
   for (const auto& [rank, difference] : changes)
     sorted.emplace_back(-difference, rank);
   std::sort(sorted.begin(), sorted.end());

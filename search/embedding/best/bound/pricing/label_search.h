@@ -53,7 +53,7 @@ class LabelSearch {
   void fill_greedily();
   std::size_t extend_from(std::size_t first, std::size_t max_labels, std::size_t beam_width);
   bool extend(std::size_t class_index, std::size_t beam_width);
-  void add_item(std::uint32_t item, std::uint32_t copies);
+  void add_item(std::uint32_t index, std::uint32_t copies);
   void take_best(const Label& label, std::uint32_t last_of_other_half);
   bool can_win(const Label& label, std::uint32_t copies_ahead) const;
   void drop_dominated(std::uint32_t equal_copies);
