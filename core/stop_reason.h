@@ -14,6 +14,13 @@ enum class StopReason : std::uint8_t { kFinished, kWorkLimit, kTimeLimit, kCance
 inline constexpr std::array<std::string_view, 4> kStopReasonNames{"", "work_limit", "time_limit",
                                                                   "cancelled"};
 
+// For sentences: "stopped by the work limit".
+constexpr std::string_view text_of(StopReason reason) {
+  constexpr std::array<std::string_view, 4> kTexts{"", "the work limit", "the time limit",
+                                                   "a request"};
+  return kTexts[static_cast<std::size_t>(reason)];
+}
+
 constexpr std::string_view name_of(StopReason reason) {
   return kStopReasonNames[static_cast<std::size_t>(reason)];
 }

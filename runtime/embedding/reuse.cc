@@ -32,7 +32,7 @@ std::string mismatch(const Problem& problem, const SearchSpace* given, const Pla
   if (document.search_hash != search_hash(problem))
     return "proposers, partitioner or an order that compat mode follows are not the same";
   if (document.stopped_by != StopReason::kFinished) {
-    return "its search was stopped by the " + std::string(name_of(document.stopped_by));
+    return "its search was stopped by " + std::string(text_of(document.stopped_by));
   }
   return "";
 }

@@ -131,8 +131,7 @@ bool Sweep::any_fits() const {
 std::string why_not(const SweepPoint& point) {
   if (point.fits()) return "";
   if (!point.failure)
-    return "stopped by the " + std::string(name_of(point.stopped_by)) +
-           " before anything was found";
+    return "stopped by " + std::string(text_of(point.stopped_by)) + " before anything was found";
   const std::string& message = point.failure->message;
   std::size_t end = std::min(message.find(". "), message.find("; "));
   if (end == std::string::npos) end = message.size();

@@ -100,7 +100,7 @@ TEST_CASE("reuse: compat mode reuses only its own plans from the same, complete 
   json stopped = read_json(compat);
   stopped["stopped_by"] = "work_limit";
   write_json(compat, stopped);
-  CHECK(contains(answer(kProblem, compat), "stopped by the work_limit"));
+  CHECK(contains(answer(kProblem, compat), "stopped by the work limit"));
 }
 
 TEST_CASE("reuse: files that cannot be reused or read are refused") {

@@ -172,16 +172,18 @@ std::optional<double> unreachable_rating(const SearchSpace& space) {
 }
 
 std::optional<std::string> check_absence(const SearchSpace& space, const Topology& available,
-                                         BoundCertificate certificate, std::uint64_t work_limit) {
+                                         BoundCertificate certificate, std::uint64_t work_limit,
+                                         const std::function<bool()>& is_stopped) {
   const std::optional<double> rating = unreachable_rating(space);
   if (!rating) return "the costs of the options are too large";
   certificate.bound = *rating;
-  return check_bound(space, available, certificate, work_limit);
+  return check_bound(space, available, certificate, work_limit, is_stopped);
 }
 
 std::optional<std::string> check_bound(const SearchSpace& space, const Topology& available,
                                        const BoundCertificate& certificate,
-                                       std::uint64_t work_limit) {
+                                       std::uint64_t work_limit,
+                                       const std::function<bool()>& is_stopped) {
   if (!std::isfinite(certificate.bound)) return "the bound is not a finite number";
   if (certificate.bound <= 0) return std::nullopt;  // no rating is below zero
   const double target = multiply_up(certificate.bound, 1 + kRatingSlack);
@@ -190,7 +192,9 @@ std::optional<std::string> check_bound(const SearchSpace& space, const Topology&
   const auto classes =
       CertifiedClasses::make(space.problem().spec(), available, certificate.class_of_rank, target);
   if (!classes) return "the rank classes do not match the topology";
-  return TreeChecker(OpenOptions(space, available, *classes), certificate.nodes, work_limit).run();
+  OpenOptions options(space, available, *classes, is_stopped);
+  if (!options.is_complete()) return std::string(kProofTooLong);
+  return TreeChecker(std::move(options), certificate.nodes, work_limit).run();
 }
 
 }  // namespace shardwright::embedding

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,10 +29,12 @@ inline constexpr std::string_view kProofTooLong = "the patterns of a rank take t
 // under all rules, if the problem is small. A rank with a time scale above 1 may hold less load.
 //
 // Time: O(leaves x options) for Lagrangian leaves. A pattern leaf takes exponential time in the
-// worst case; the check gives up after `work_limit` steps and returns kProofTooLong.
+// worst case; the check gives up after `work_limit` steps and returns kProofTooLong. So it does if
+// `is_stopped` says so while it reads the options.
 std::optional<std::string> check_bound(const SearchSpace& space, const Topology& available,
                                        const BoundCertificate& certificate,
-                                       std::uint64_t work_limit = std::uint64_t{1} << 32);
+                                       std::uint64_t work_limit = std::uint64_t{1} << 32,
+                                       const std::function<bool()>& is_stopped = {});
 
 // A rating above that of every plan: all tables, each with its dearest option, on one rank. Empty
 // if it exceeds 1e200.
@@ -41,6 +44,7 @@ std::optional<double> unreachable_rating(const SearchSpace& space);
 // proves that no plan rates below unreachable_rating().
 std::optional<std::string> check_absence(const SearchSpace& space, const Topology& available,
                                          BoundCertificate certificate,
-                                         std::uint64_t work_limit = std::uint64_t{1} << 32);
+                                         std::uint64_t work_limit = std::uint64_t{1} << 32,
+                                         const std::function<bool()>& is_stopped = {});
 
 }  // namespace shardwright::embedding

@@ -9,19 +9,24 @@
 namespace shardwright::embedding {
 
 OpenOptions::OpenOptions(const SearchSpace& space, const Topology& available,
-                         const CertifiedClasses& classes)
+                         const CertifiedClasses& classes, const std::function<bool()>& is_stopped)
     : space_(space), available_(available), classes_(classes) {
+  constexpr std::size_t kOptionsPerLook = 1024;
+  constexpr std::size_t kTablesPerLook = 64;
   has_options_.assign(space.problem().tables().size(), false);
   open_.resize(has_options_.size());
   shards_by_class_.resize(space.size());
   for (std::size_t i = 0; i < space.size(); ++i) {
+    if (i % kOptionsPerLook == 0 && is_stopped && is_stopped()) return;
     const ShardingOption& option = space.option(OptionId(i));
     has_options_[option.table.index()] = true;
     shards_by_class_[i] = count_shards_by_class(option);
     if (!may_have_place(space.problem().rules(), available, option)) continue;
     open_[option.table.index()].push_back({OptionId(i), classes.all()});
   }
-  for (std::vector<OptionDomain>& options : open_) {
+  for (std::size_t table = 0; table < open_.size(); ++table) {
+    if (table % kTablesPerLook == 0 && is_stopped && is_stopped()) return;
+    std::vector<OptionDomain>& options = open_[table];
     std::vector<OptionDomain> kept;
     for (const OptionDomain& domain : options) {
       if (is_possible(domain.option) && !is_replaced(domain.option, options)) {
@@ -30,6 +35,7 @@ OpenOptions::OpenOptions(const SearchSpace& space, const Topology& available,
     }
     options = std::move(kept);
   }
+  complete_ = true;
 }
 
 bool OpenOptions::any_table_is_closed() const {

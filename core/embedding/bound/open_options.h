@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -25,8 +26,11 @@ struct ClassShards {
 // Thread safety: one thread at a time. Refers to its arguments.
 class OpenOptions {
  public:
-  // O(options x options of a table).
-  OpenOptions(const SearchSpace& space, const Topology& available, const CertifiedClasses& classes);
+  // O(options x options of a table). Incomplete if `is_stopped`, which may be empty, says so.
+  OpenOptions(const SearchSpace& space, const Topology& available, const CertifiedClasses& classes,
+              const std::function<bool()>& is_stopped);
+
+  bool is_complete() const { return complete_; }
 
   const SearchSpace& space() const { return space_; }
   const Topology& topology() const { return available_; }
@@ -56,6 +60,7 @@ class OpenOptions {
   const SearchSpace& space_;
   const Topology& available_;
   const CertifiedClasses& classes_;
+  bool complete_ = false;
   std::vector<bool> has_options_;                          // by table, in the space
   std::vector<std::vector<OptionDomain>> open_;            // by table
   std::vector<std::vector<ClassShards>> shards_by_class_;  // by option

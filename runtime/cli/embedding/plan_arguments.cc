@@ -36,7 +36,7 @@ int status_of(const EmbeddingPlanResult& result) {
 // What to ask next if there is no plan.
 std::string next_hint(const PlanArguments& arguments, const EmbeddingPlanResult& result) {
   if (result.stopped_by != StopReason::kFinished) {
-    return "stopped by the " + std::string(name_of(result.stopped_by)) +
+    return "stopped by " + std::string(text_of(result.stopped_by)) +
            " before any plan was found; allow more to find out whether there is one";
   }
   return "`shardwright explain " + arguments.problem.problem_path +
@@ -100,8 +100,8 @@ namespace {
 
 void log_copies(const embedding::PlanCopies& copies, const Log& log) {
   if (!log.enabled()) return;
-  log.info("published " + std::to_string(copies.plans) + " plans: " +
-           std::to_string(copies.assignments_copied) + " assignments copied with " +
+  log.info("published " + std::to_string(copies.plans) +
+           " plans: " + std::to_string(copies.assignments_copied) + " assignments copied with " +
            std::to_string(copies.rank_bytes_copied) + " bytes of ranks, " +
            std::to_string(copies.assignments_shared) + " shared, " +
            std::to_string(copies.nodes_copied) + " tree nodes copied, " +

@@ -62,13 +62,16 @@ std::optional<BoundCertificate> prove_absence(const OptionPool& pool, const Topo
   const std::optional<double> rating = embedding::unreachable_rating(pool.space());
   // A proof covers the options of the space only.
   if (!rating || pool.num_added() > 0 || budget.interrupted()) return std::nullopt;
+  const auto is_proved = [&](const BoundCertificate& certificate) {
+    return !embedding::check_absence(pool.space(), available, certificate, kAbsenceCheckSteps,
+                                     [&] { return budget.interrupted().has_value(); });
+  };
   BoundCertificate root = closed_root(available);
-  if (!embedding::check_absence(pool.space(), available, root, kAbsenceCheckSteps)) return root;
+  if (is_proved(root)) return root;
   const ChoiceModel model(pool, available, budget);
   if (!model.status().ok()) return std::nullopt;
   std::optional<BoundCertificate> found = raise_above(*rating, model, work, budget, parameters);
-  if (found && embedding::check_absence(pool.space(), available, *found, kAbsenceCheckSteps))
-    found.reset();
+  if (found && !is_proved(*found)) found.reset();
   return found;
 }
 

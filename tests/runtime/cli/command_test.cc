@@ -170,7 +170,7 @@ TEST_CASE("command: a budget that ends before the first plan exits 4") {
   const auto document = JsonDocument::parse(outcome.out);
   REQUIRE(document.ok());
   CHECK(document->root().find("stopped_by")->string().value() == "work_limit");
-  CHECK(contains(outcome.err, "stopped by the work_limit before any plan was found"));
+  CHECK(contains(outcome.err, "stopped by the work limit before any plan was found"));
   CHECK_FALSE(contains(outcome.err, "shardwright explain"));
 }
 

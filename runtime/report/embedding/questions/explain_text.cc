@@ -275,7 +275,7 @@ std::string explain_report(const Explanation& explanation, std::size_t width) {
                             format_plural(problem.topology().world_size(), "rank") + "\n";
   if (explanation.result.plan) return title + plan_section(explanation, width);
   if (explanation.infeasibility) return title + infeasible_section(explanation, width);
-  return title + "stopped by the " + std::string(name_of(explanation.result.stopped_by)) +
+  return title + "stopped by " + std::string(text_of(explanation.result.stopped_by)) +
          " before anything was found\n";
 }
 
