@@ -96,6 +96,9 @@ class Explainer {
     EmbeddingPlanResult& result = explanation_.result;
     result.mode = options_.plan.mode;
     result.threads = static_cast<int>(executor_.workers());
+    // A deadline may end the planning after a request has ended the proof.
+    if (!result.plan && present.answer == Fit::Answer::kStopped)
+      result.stopped_by = StopReason::kCancelled;
     if (result.plan || result.stopped_by == StopReason::kCancelled) return {};
     if (present.impossible() || result.failure || result.stopped_by == StopReason::kTimeLimit) {
       explain_failure(present, result.failure.value_or(PlanFailure{}), oracle);

@@ -142,6 +142,7 @@ class SetFinder {
       const std::vector<TableId> rest = without(i);
       if (exchange(rest)) continue;
       Fit fit = ask(rest, quick());
+      if (fit.answer == Fit::Answer::kStopped) return false;
       if (!fit.fits() && !fit.impossible() && !oracle_.quick_is_full()) {
         if (oracle_.stopped() || ++vain > kMostFailedSearches) return false;
         fit = ask(rest, Effort::kFull);
@@ -157,7 +158,8 @@ class SetFinder {
     if (!known_ || rest.size() < kMostPlanned || oracle_.quick_is_full()) return false;
     const std::vector<TableId> tables = sorted(rest);
     const Fit fit = ask(tables, Effort::kProof);
-    if (fit.impossible()) return false;
+    // A stopped oracle has no options to look at.
+    if (fit.impossible() || !fit.search_space) return false;
     PlanLoads loads(*fit.problem, fit.reservation->topology);
     std::vector<Assignment> assignments;
     std::vector<std::vector<const ShardingOption*>> options(tables.size());
