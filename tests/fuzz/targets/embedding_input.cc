@@ -37,6 +37,11 @@ bool is_small(const embedding::Problem& problem) {
   return problem.topology().world_size() <= kMostRanks && problem.tables().size() <= kMostTables;
 }
 
+ProblemPointer read_small_problem(std::string_view text) {
+  ProblemPointer problem = read_valid_problem(text);
+  return problem != nullptr && is_small(*problem) ? problem : nullptr;
+}
+
 PlanOptions short_search(PlanMode mode) {
   PlanOptions options;
   options.mode = mode;

@@ -22,6 +22,9 @@ ProblemPointer read_valid_problem(std::string_view text);
 // True if planning takes milliseconds. Larger problems are legal and tested elsewhere.
 bool is_small(const embedding::Problem& problem);
 
+// Null if the text is no valid problem, or none that is small.
+ProblemPointer read_small_problem(std::string_view text);
+
 // One thread and a small work limit.
 PlanOptions short_search(PlanMode mode);
 
