@@ -32,11 +32,11 @@ bool same_costs(const WholePiece& a, const WholePiece& b) {
 
 }  // namespace
 
-WholeModel::WholeModel(const SearchContext& context, double below, const ExtraCost& extra)
+WholeModel::WholeModel(const SearchContext& context, double below)
     : context_(&context), num_ranks_(context.model().world_size()) {
   order_tables();
   for (const std::uint32_t table : order_)
-    add_table(table, below, extra);
+    add_table(table, below);
   find_groups();
   bool changed = true;
   while (changed && !hopeless_) {
@@ -70,7 +70,7 @@ void WholeModel::order_tables() {
   }
 }
 
-void WholeModel::add_table(std::size_t table, double below, const ExtraCost& extra) {
+void WholeModel::add_table(std::size_t table, double below) {
   const TableId id = model().table(table);
   WholeTable own;
   own.table = static_cast<std::uint32_t>(table);
@@ -84,7 +84,7 @@ void WholeModel::add_table(std::size_t table, double below, const ExtraCost& ext
     return context_->priced(model().choices()[a]) < context_->priced(model().choices()[b]);
   });
   for (const std::uint32_t index : indices) {
-    if (context_->fits(index)) add_choice(own.table, index, below, extra);
+    if (context_->fits(index)) add_choice(own.table, index, below);
   }
   own.end_choice = static_cast<std::uint32_t>(choices_.size());
   tables_.push_back(own);
@@ -104,8 +104,7 @@ bool WholeModel::may_hold(const Choice& choice, const ShardUse& shard, Rank rank
 }
 
 // A choice on all ranks, or one that fills hosts, has pieces of one shard.
-void WholeModel::add_choice(std::uint32_t table, std::uint32_t index, double below,
-                            const ExtraCost& extra) {
+void WholeModel::add_choice(std::uint32_t table, std::uint32_t index, double below) {
   const Choice& choice = model().choices()[index];
   WholeChoice own;
   own.choice = index;
@@ -116,10 +115,8 @@ void WholeModel::add_choice(std::uint32_t table, std::uint32_t index, double bel
   for (const ChoiceRun& run : model().runs(choice)) {
     for (std::uint32_t k = 0; k < run.count; ++k, ++shard) {
       const ShardUse use{run.load, run.hbm_bytes, run.ddr_bytes, table, shard};
-      for (Rank rank = 0; rank < num_ranks_; ++rank) {
+      for (Rank rank = 0; rank < num_ranks_; ++rank)
         allowed_.push_back(may_hold(choice, use, rank, below) ? 1 : 0);
-        if (extra) extra_.push_back(extra(index, shard, rank));
-      }
       pieces_.push_back({run.load, run.hbm_bytes, run.ddr_bytes, 1});
       if (own.reach < Reach::kWholeHosts && own.end_piece > own.first_piece) join_equal_pieces();
       own.end_piece = static_cast<std::uint32_t>(pieces_.size());
@@ -131,17 +128,13 @@ void WholeModel::add_choice(std::uint32_t table, std::uint32_t index, double bel
 // Makes the last piece part of the one before if they are interchangeable.
 void WholeModel::join_equal_pieces() {
   const std::size_t last = pieces_.size() - 1;
-  const auto same_row = [&](const auto& values) {
-    if (values.empty()) return true;
-    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(last * num_ranks_);
-    return std::equal(begin, values.end(), begin - static_cast<std::ptrdiff_t>(num_ranks_));
-  };
-  if (!same_costs(pieces_[last - 1], pieces_[last]) || !same_row(allowed_) || !same_row(extra_))
+  const auto own = allowed_.begin() + static_cast<std::ptrdiff_t>(last * num_ranks_);
+  if (!same_costs(pieces_[last - 1], pieces_[last]) ||
+      !std::equal(own, allowed_.end(), own - static_cast<std::ptrdiff_t>(num_ranks_)))
     return;
   ++pieces_[last - 1].count;
   pieces_.pop_back();
   allowed_.resize(last * num_ranks_);
-  if (!extra_.empty()) extra_.resize(last * num_ranks_);
 }
 
 void WholeModel::find_groups() {
@@ -189,7 +182,7 @@ bool WholeModel::are_equal(const WholeTable& a, const WholeTable& b) const {
       const std::uint32_t q = other.first_piece + k;
       if (!same_costs(pieces_[p], pieces_[q]) || pieces_[p].count != pieces_[q].count) return false;
       for (Rank rank = 0; rank < num_ranks_; ++rank) {
-        if (allows(p, rank) != allows(q, rank) || extra(p, rank) != extra(q, rank)) return false;
+        if (allows(p, rank) != allows(q, rank)) return false;
       }
     }
   }

@@ -3,16 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
 #include "search/embedding/model/context/search_context.h"
 
 namespace shardwright::embedding {
-
-// What a plan costs beside the load of its slowest rank, by choice, shard and rank. Never negative.
-using ExtraCost = std::function<double(std::uint32_t choice, std::uint32_t shard, Rank rank)>;
 
 // Consecutive shards of a choice that are interchangeable: equal costs, the same allowed ranks.
 struct WholePiece {
@@ -48,7 +44,7 @@ struct WholeTable {
 // the context.
 class WholeModel {
  public:
-  WholeModel(const SearchContext& context, double below, const ExtraCost& extra = {});
+  WholeModel(const SearchContext& context, double below);
 
   const SearchContext& context() const { return *context_; }
   const ChoiceModel& model() const { return context_->model(); }
@@ -63,10 +59,6 @@ class WholeModel {
   bool allows(std::uint32_t piece, Rank rank) const {
     return allowed_[piece * num_ranks_ + rank] != 0;
   }
-  bool has_extra() const { return !extra_.empty(); }
-  double extra(std::uint32_t piece, Rank rank) const {
-    return extra_.empty() ? 0 : extra_[piece * num_ranks_ + rank];
-  }
 
   // Tables to be kept together or apart. Sets of tables are bits by position in tables().
   struct Group {
@@ -78,8 +70,8 @@ class WholeModel {
 
  private:
   void order_tables();
-  void add_table(std::size_t table, double below, const ExtraCost& extra);
-  void add_choice(std::uint32_t table, std::uint32_t index, double below, const ExtraCost& extra);
+  void add_table(std::size_t table, double below);
+  void add_choice(std::uint32_t table, std::uint32_t index, double below);
   bool may_hold(const Choice& choice, const ShardUse& shard, Rank rank, double below) const;
   void join_equal_pieces();
   void find_groups();
@@ -101,7 +93,6 @@ class WholeModel {
   std::vector<WholeChoice> choices_;
   std::vector<WholePiece> pieces_;
   std::vector<std::uint8_t> allowed_;  // by piece and rank
-  std::vector<double> extra_;          // by piece and rank; empty if there is none
   std::vector<Group> groups_;
 };
 

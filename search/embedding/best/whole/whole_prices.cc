@@ -101,7 +101,7 @@ class Relaxation {
       entries_.push_back({first_hbm_ + rank, part(piece.hbm_bytes, hbm_unit_)});
     if (piece.ddr_bytes > 0)
       entries_.push_back({first_ddr_ + rank, part(piece.ddr_bytes, ddr_unit_)});
-    program_.add_column(memory_only_ ? 0 : model_.extra(p, rank), 0, kNone, entries_);
+    program_.add_column(0, 0, kNone, entries_);
   }
 
   const WholeModel& model_;
@@ -164,23 +164,14 @@ std::vector<BoundNode> WholePrices::as_leaves() const {
   return leaves;
 }
 
-// The extra cost counts as much as all prices of load together: it adds to every rank's load.
 void WholePrices::find_costs() {
   const std::uint32_t ranks = model_->num_ranks();
-  Priced all{};
-  for (std::size_t set = 0; set < kSets; ++set) {
-    for (Rank rank = 0; rank < ranks; ++rank)
-      all[set] += prices_[set * ranks + rank].load;
-  }
   for (std::uint32_t p = 0; p < model_->pieces().size(); ++p) {
     const WholePiece& piece = model_->pieces()[p];
     for (Rank rank = 0; rank < ranks; ++rank) {
-      Priced cost =
-          worth(rank, piece.load * model_->model().time_scale(rank),
-                static_cast<double>(piece.hbm_bytes), static_cast<double>(piece.ddr_bytes));
-      for (std::size_t set = 0; set < kSets; ++set)
-        cost[set] += all[set] * model_->extra(p, rank);
-      costs_.push_back(cost);
+      costs_.push_back(worth(rank, piece.load * model_->model().time_scale(rank),
+                             static_cast<double>(piece.hbm_bytes),
+                             static_cast<double>(piece.ddr_bytes)));
     }
   }
 }

@@ -22,7 +22,7 @@ class WholePrices {
 
   explicit WholePrices(const WholeModel& model);
 
-  // What one shard of the piece costs on the rank, its extra cost included.
+  // What one shard of the piece costs on the rank.
   const Priced& of(std::uint32_t piece, Rank rank) const {
     return costs_[piece * model_->num_ranks() + rank];
   }

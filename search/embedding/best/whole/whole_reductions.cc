@@ -111,8 +111,7 @@ bool WholeModel::dominates(const WholeChoice& a, const WholeChoice& b) const {
     if (own.load > other.load || own.hbm_bytes > other.hbm_bytes || own.ddr_bytes > other.ddr_bytes)
       return false;
     for (Rank rank = 0; rank < num_ranks_; ++rank) {
-      if (!allows(q - 1, rank)) continue;
-      if (!allows(p - 1, rank) || extra(p - 1, rank) > extra(q - 1, rank)) return false;
+      if (allows(q - 1, rank) && !allows(p - 1, rank)) return false;
     }
     const std::uint32_t step = std::min(left_own, left_other);
     left_own -= step;

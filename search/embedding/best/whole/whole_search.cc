@@ -11,9 +11,9 @@ constexpr std::uint64_t kPerCheck = 1U << 14;  // work between looks at the budg
 }  // namespace
 
 WholeAnswer WholeSearch::solve(const SearchContext& context, double below, std::uint64_t work,
-                               const Budget& budget, const ExtraCost& extra) {
+                               const Budget& budget) {
   WholeAnswer answer;
-  const WholeModel model(context, below, extra);
+  const WholeModel model(context, below);
   if (model.is_hopeless()) {
     answer.complete = true;
     return answer;
@@ -68,7 +68,7 @@ void WholeSearch::visit(std::uint64_t remaining) {
   if (is_cut()) return;
   if (remaining == 0) return keep_best();
   WholeOutlook::View view;
-  if (!outlook_.look(remaining, below(), view)) return;
+  if (!outlook_.look(remaining, below_, view)) return;
   Level& level = levels_[path_.size()];
   const WholeTable& table = model_->tables()[view.next];
   const std::uint64_t all = (std::uint64_t{1} << model_->tables().size()) - 1;
@@ -76,7 +76,7 @@ void WholeSearch::visit(std::uint64_t remaining) {
   level.future = state_.future(view.next, remaining);
   level.later = view.later;
   level.before = last_alike(view.next);
-  level.is_last = (remaining & (remaining - 1)) == 0 && !model_->has_extra();
+  level.is_last = (remaining & (remaining - 1)) == 0;
   if (table.has_groups) state_.find_open(view.next, all & ~remaining, level.open);
   path_.push_back(view.next);
   for (std::uint32_t c = table.first_choice; c < table.end_choice && !is_cut(); ++c) {
@@ -120,7 +120,7 @@ void WholeSearch::visit_within(std::uint32_t index, Rank first, Rank end, bool t
   level.rest.assign(choice.end_piece - choice.first_piece + 1, Priced{});
   for (std::uint32_t i = choice.end_piece - choice.first_piece; i > 0; --i) {
     level.rest[i - 1] = level.rest[i];
-    if (!outlook_.price_piece(table, choice.first_piece + i - 1, first, end, open, below(),
+    if (!outlook_.price_piece(table, choice.first_piece + i - 1, first, end, open, below_,
                               level.rest[i - 1]))
       return;
   }
@@ -132,10 +132,10 @@ void WholeSearch::keep_best() {
   double most = 0;
   for (Rank rank = 0; rank < model_->num_ranks(); ++rank)
     most = std::max(most, state_.rank(rank).load);
-  if (!(most < below())) return;
+  if (!(most < below_)) return;
   best_ = placed_;
   found_ = true;
-  below_ = (most + spent_) * (1 - kLeastGain);
+  below_ = most * (1 - kLeastGain);
 }
 
 }  // namespace shardwright::embedding

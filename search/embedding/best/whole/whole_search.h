@@ -37,10 +37,10 @@ class WholeSearch {
   static constexpr std::uint32_t kMostTables = 63;
   static constexpr std::uint32_t kMostRanks = 64;
 
-  // Looks for plans that cost less than `below`, in at most about `work` updates of a rank.
+  // Looks for plans that rate below `below`, in at most about `work` updates of a rank.
   // Precondition: the model has at most kMostTables tables and kMostRanks ranks.
   static WholeAnswer solve(const SearchContext& context, double below, std::uint64_t work,
-                           const Budget& budget, const ExtraCost& extra = {});
+                           const Budget& budget);
 
  private:
   using Priced = WholeOutlook::Priced;
@@ -71,7 +71,6 @@ class WholeSearch {
 
   WholeSearch(const WholeModel& model, double below, std::uint64_t work, const Budget& budget);
 
-  double below() const { return below_ - spent_; }
   bool is_cut();
   void visit(std::uint64_t remaining);
   const Placed* last_alike(std::size_t table) const;
@@ -90,8 +89,7 @@ class WholeSearch {
   double below_;
   WholeOutlook outlook_;
   const Budget* budget_;
-  double spent_ = 0;  // extra costs so far
-  Priced left_{};     // what the ranks that can still take a shard are worth
+  Priced left_{};  // what the ranks that can still take a shard are worth
   std::vector<Level> levels_;
   std::vector<std::size_t> path_;  // tables in the order of decisions
   std::vector<Placed> placed_;     // by table

@@ -28,7 +28,7 @@ bool WholeSearch::may_take(std::uint32_t piece, Rank rank) const {
   const WholeTable& table = model_->tables()[level.table];
   return model_->allows(piece, rank) && (!table.has_groups || level.open[rank] != 0) &&
          (!table.distinct || (state_.rank(rank).tables >> level.table & 1) == 0) &&
-         state_.has_room(rank, model_->pieces()[piece], below() - model_->extra(piece, rank));
+         state_.has_room(rank, model_->pieces()[piece], below_);
 }
 
 // Tries ranks in ascending order of what their load becomes.
@@ -72,7 +72,7 @@ void WholeSearch::place_last(const Step& step) {
   const WholePiece& piece = model_->pieces()[step.piece];
   updates_ += 1 + (step.end - step.first) / 4;
   Rank best = step.end;
-  double least = below();
+  double least = below_;
   for (Rank rank = step.first; rank < step.end; ++rank) {
     const double load = state_.rank(rank).load + piece.load * state_.scale(rank);
     if (load >= least || !may_take(step.piece, rank)) continue;
@@ -90,11 +90,9 @@ void WholeSearch::place(const Step& step, Rank rank) {
   const WholePiece& piece = model_->pieces()[step.piece];
   std::vector<Rank>& ranks = placed_[level.table].ranks;
   const Priced left = left_;
-  const double spent = spent_;
   const Priced& cost = outlook_.prices().of(step.piece, rank);
   for (std::size_t set = 0; set < left_.size(); ++set)
     left_[set] -= cost[set];
-  spent_ += model_->extra(step.piece, rank);
   const WholeRank before = state_.add(rank, piece, std::uint64_t{1} << level.table);
   ++updates_;
   Step next = step;
@@ -107,7 +105,6 @@ void WholeSearch::place(const Step& step, Rank rank) {
   if (can_pay(next)) visit_shards(next);
   ranks.pop_back();
   state_.restore(rank, before);
-  spent_ = spent;
   left_ = left;
 }
 
@@ -120,7 +117,6 @@ void WholeSearch::visit_blocks(std::uint32_t index, std::uint32_t piece) {
   const std::uint32_t local = model_->ranks_per_host();
   std::vector<Rank>& ranks = placed_[level.table].ranks;
   std::vector<WholeRank> before(local);
-  const double spent = spent_;
   for (Rank first = 0; first < model_->num_ranks() && !is_cut(); first += local) {
     if (choice.on_one_host && !ranks.empty() && ranks.front() != first) continue;
     bool twin = false;
@@ -131,7 +127,6 @@ void WholeSearch::visit_blocks(std::uint32_t index, std::uint32_t piece) {
     for (; done < local && may_take(piece + done, first + done); ++done) {
       before[done] =
           state_.add(first + done, model_->pieces()[piece + done], std::uint64_t{1} << level.table);
-      spent_ += model_->extra(piece + done, first + done);
       ranks.push_back(first + done);
       ++updates_;
     }
@@ -140,7 +135,6 @@ void WholeSearch::visit_blocks(std::uint32_t index, std::uint32_t piece) {
       state_.restore(first + done - 1, before[done - 1]);
       ranks.pop_back();
     }
-    spent_ = spent;
   }
 }
 

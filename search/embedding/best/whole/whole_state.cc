@@ -41,7 +41,6 @@ std::vector<double> WholeState::signature(const WholeTable& table, Rank rank) co
       own.push_back(piece.load);
       own.push_back(static_cast<double>(piece.hbm_bytes));
       own.push_back(static_cast<double>(piece.ddr_bytes));
-      own.push_back(model_->extra(p, rank));
     }
   }
   return own;
