@@ -35,8 +35,9 @@ void take_failure(std::optional<AbsenceProof> proof, EmbeddingPlanResult& result
 // Says which rule leaves a table without an option, if one does, unless something was said before.
 void name_rule(const embedding::OptionPool& pool, Planning& planning) {
   if (planning.result.failure) return;
-  const embedding::ChoiceModel model(pool, planning.available());
-  if (!model.status().ok()) planning.result.failure = no_option_left(model.status().error());
+  const embedding::ChoiceModel model(pool, planning.available(), planning.budget);
+  if (!model.status().ok() && !planning.budget.interrupted())
+    planning.result.failure = no_option_left(model.status().error());
 }
 
 // A proof covers the options of the space only.

@@ -59,9 +59,10 @@ std::optional<BoundCertificate> raise_above(double rating, const ChoiceModel& mo
 std::optional<BoundCertificate> prove_absence(const OptionPool& pool, const Topology& available,
                                               std::uint64_t work, Budget& budget,
                                               const BoundParameters& parameters) {
-  const std::optional<double> rating = embedding::unreachable_rating(pool.space());
   // A proof covers the options of the space only.
-  if (!rating || pool.num_added() > 0 || budget.interrupted()) return std::nullopt;
+  if (pool.num_added() > 0 || budget.interrupted()) return std::nullopt;
+  const std::optional<double> rating = embedding::unreachable_rating(pool.space());
+  if (!rating) return std::nullopt;
   const auto is_proved = [&](const BoundCertificate& certificate) {
     return !embedding::check_absence(pool.space(), available, certificate, kAbsenceCheckSteps,
                                      [&] { return budget.interrupted().has_value(); });

@@ -18,6 +18,7 @@ OptionPool::OptionPool(std::shared_ptr<const SearchSpace> space)
 OptionPool::OptionPool(std::shared_ptr<const SearchSpace> space, Executor& executor,
                        const Budget& budget)
     : space_(std::move(space)), layer_(std::make_shared<OptionLayer>(space_)) {
+  if (budget.interrupted()) return;
   const auto options = space_->options();
   options_.resize(options.size());
   rows_.resize(options.size());
@@ -27,6 +28,7 @@ OptionPool::OptionPool(std::shared_ptr<const SearchSpace> space, Executor& execu
     rows_[i].first_run = static_cast<std::uint32_t>(runs);
     runs += options[i].costs.size();
   }
+  if (budget.interrupted()) return;
   costs_.resize(runs);
   counts_.resize(runs);
   executor.parallel_for(options.size(), kGrain, [&](unsigned, std::size_t begin, std::size_t end) {

@@ -1,6 +1,8 @@
 #include "search/embedding/questions/explain/shortage/memory_shortage.h"
 
 #include <memory>
+#include <optional>
+#include <stop_token>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -32,17 +34,25 @@ ProblemSpec whole_tables(std::size_t count, std::int64_t ranks, std::int64_t hbm
   return spec;
 }
 
-std::optional<MemoryShortage> prove(ProblemSpec spec) {
+std::optional<MemoryShortage> prove(ProblemSpec spec, const Budget& budget = {}) {
   Result<Problem> made = Problem::make(std::move(spec));
   REQUIRE(made.ok());
   const auto problem = std::make_shared<const Problem>(std::move(made).value());
   InlineExecutor executor;
   const auto space = enumerate(problem, executor);
   REQUIRE(space.ok());
-  return prove_memory_shortage(**space, problem->topology());
+  return prove_memory_shortage(**space, problem->topology(), budget);
 }
 
 }  // namespace
+
+TEST_CASE("memory shortage: a stop ends the proof") {
+  std::stop_source stop;
+  const Budget budget({}, {}, stop.get_token());
+  CHECK(prove(whole_tables(2, 2, 3 * kGiB), budget).has_value());
+  stop.request_stop();
+  CHECK_FALSE(prove(whole_tables(2, 2, 3 * kGiB), budget).has_value());
+}
 
 TEST_CASE("memory shortage: a table that fits on no rank is named with its bytes") {
   const auto shortage = prove(whole_tables(2, 2, 3 * kGiB));

@@ -8,7 +8,9 @@
 namespace shardwright::embedding {
 
 FitOracle::FitOracle(Planner planner, bool quick_is_full, std::stop_token stop)
-    : planner_(std::move(planner)), quick_is_full_(quick_is_full), stop_(std::move(stop)) {}
+    : planner_(std::move(planner)),
+      quick_is_full_(quick_is_full),
+      budget_({}, {}, std::move(stop)) {}
 
 Fit FitOracle::ask(ProblemSpec spec, Effort effort, std::shared_ptr<const SearchSpace> space) {
   Fit fit;
@@ -17,27 +19,28 @@ Fit FitOracle::ask(ProblemSpec spec, Effort effort, std::shared_ptr<const Search
     fit.why = error.to_string();
     return std::move(fit);
   };
+  fit.answer = Fit::Answer::kStopped;
+  if (stopped()) return fit;
   Result<Problem> made = Problem::make(std::move(spec));
   if (!made.ok()) return impossible(made.error());
   fit.problem = std::make_shared<const Problem>(std::move(made).value());
-  const Budget budget({}, {}, stop_);
-  fit.answer = Fit::Answer::kStopped;
-  if (stopped()) return fit;
   Result<Reservation> reservation = reserve(*fit.problem);
   if (!reservation.ok()) return impossible(reservation.error());
   fit.reservation = std::move(reservation).value();
   if (!space) {
     InlineExecutor executor;
-    auto enumerated = enumerate(fit.problem, executor, budget);
+    auto enumerated = enumerate(fit.problem, executor, budget_);
     if (stopped()) return fit;
     if (!enumerated.ok()) return impossible(enumerated.error());
     space = std::move(enumerated).value();
   }
   fit.search_space = std::move(space);
   fit.answer = Fit::Answer::kNotFound;
-  fit.shortage = prove_memory_shortage(*fit.search_space, fit.reservation->topology);
+  fit.shortage = prove_memory_shortage(*fit.search_space, fit.reservation->topology, budget_);
   if (fit.shortage) {
     fit.answer = Fit::Answer::kImpossible;
+  } else if (stopped()) {
+    fit.answer = Fit::Answer::kStopped;
   } else if (effort != Effort::kProof) {
     ++plannings_;
     planner_(effort, fit);

@@ -11,6 +11,7 @@
 #include "core/embedding/plan.h"
 #include "core/embedding/problem/problem.h"
 #include "core/embedding/search_space.h"
+#include "search/budget.h"
 #include "search/embedding/compat/storage_reservations.h"
 #include "search/embedding/questions/explain/shortage/memory_shortage.h"
 
@@ -61,12 +62,14 @@ class FitOracle {
 
   bool quick_is_full() const { return quick_is_full_; }
   std::uint64_t plannings() const { return plannings_; }
-  bool stopped() const { return stop_.stop_requested(); }
+  // Interrupted once a stop was requested.
+  const Budget& budget() const { return budget_; }
+  bool stopped() const { return budget_.interrupted().has_value(); }
 
  private:
   Planner planner_;
   bool quick_is_full_;
-  std::stop_token stop_;
+  Budget budget_;
   std::uint64_t plannings_ = 0;
 };
 

@@ -70,7 +70,8 @@ void examine_set(const Fit& present, FitOracle& oracle, InfeasibleReason& reason
   const ProblemSpec& spec = present.problem->spec();
   const Fit alone = oracle.ask(only_tables(spec, reason.tables), Effort::kProof);
   if (alone.search_space) {
-    reason.shortage = prove_memory_shortage(*alone.search_space, present.reservation->topology);
+    reason.shortage =
+        prove_memory_shortage(*alone.search_space, present.reservation->topology, oracle.budget());
     reason.owner = alone.search_space;
   }
   if (reason.shortage) {

@@ -13,7 +13,9 @@ namespace {
 std::optional<MemoryShortage> shortage_of_group(const MemoryNeeds& needs,
                                                 const PlacementRules::Group& group) {
   std::vector<const TableNeeds*> tables;
+  std::size_t number = 0;
   for (const TableNeeds& table : needs.tables()) {
+    if (needs.stopped(number++)) return std::nullopt;
     if (std::binary_search(group.tables.begin(), group.tables.end(), table.table))
       tables.push_back(&table);
   }
@@ -42,13 +44,16 @@ const RankSet* ranks_of_table(const PlacementRules& rules, TableId table) {
 std::optional<MemoryShortage> shortage_of_rank_sets(const MemoryNeeds& needs) {
   if (!needs.rules().any()) return std::nullopt;
   std::set<std::vector<Rank>> sets;
+  std::size_t number = 0;
   for (const TableNeeds& table : needs.tables()) {
+    if (needs.stopped(number++)) return std::nullopt;
     if (const RankSet* const set = ranks_of_table(needs.rules(), table.table))
       sets.emplace(set->ranks().begin(), set->ranks().end());
   }
   for (const std::vector<Rank>& ranks : sets) {
     std::vector<const TableNeeds*> inside;
     for (const TableNeeds& table : needs.tables()) {
+      if (needs.stopped(number++)) return std::nullopt;
       const RankSet* const set = ranks_of_table(needs.rules(), table.table);
       if (set != nullptr &&
           std::includes(ranks.begin(), ranks.end(), set->ranks().begin(), set->ranks().end())) {

@@ -18,7 +18,9 @@ constexpr std::size_t kMostThresholds = 32;
 // The sizes at which a shard just cannot join one of the large shards.
 std::vector<std::int64_t> thresholds(const MemoryNeeds& needs, Tier tier, std::int64_t room) {
   std::set<std::int64_t> sizes{room - room / 2};
+  std::size_t tables = 0;
   for (const TableNeeds& table : needs.tables()) {
+    if (needs.stopped(tables++)) return {};
     for (const OptionNeed& need : table.options) {
       for (const ShardCost& cost : need.option->costs) {
         const std::int64_t size = bytes_in(tier, cost.storage);
@@ -62,7 +64,9 @@ std::optional<MemoryShortage> blocked_shortage(const MemoryNeeds& needs, const B
   MemoryShortage shortage;
   shortage.kind = MemoryShortage::Kind::kShards;
   shortage.tier = blocking.tier;
+  std::size_t tables = 0;
   for (const TableNeeds& table : needs.tables()) {
+    if (needs.stopped(tables++)) return std::nullopt;
     std::int64_t least = kMostBytes;
     for (const OptionNeed& need : table.options)
       least = std::min(least, blocking.of_option(*need.option));

@@ -1,7 +1,6 @@
 #include "search/embedding/questions/explain/shortage/memory_needs.h"
 
 #include <algorithm>
-#include <map>
 
 namespace shardwright::embedding {
 namespace {
@@ -32,17 +31,30 @@ std::int64_t bytes_in(MemoryShortage::Tier tier, const Storage& storage) {
   return add_bytes(storage.hbm.value(), storage.ddr.value());
 }
 
-MemoryNeeds::MemoryNeeds(const SearchSpace& space, const Topology& available)
-    : rules_(space.problem().rules()), available_(available) {
-  std::map<TableId, std::size_t> position;
-  for (const ShardingOption& option : space.options()) {
-    const auto [at, added] = position.try_emplace(option.table, tables_.size());
-    if (added) tables_.push_back({option.table, {}});
-    tables_[at->second].options.push_back({&option, option.total_storage()});
-  }
+MemoryNeeds::MemoryNeeds(const SearchSpace& space, const Topology& available, const Budget& budget)
+    : rules_(space.problem().rules()), available_(available), budget_(budget) {
+  add_tables(space);
   for (Storage room : available.storage()) {
     if (room.hbm < Bytes(0) || room.ddr < Bytes(0)) room = Storage();
     room_.push_back(room);
+  }
+}
+
+void MemoryNeeds::add_tables(const SearchSpace& space) {
+  constexpr std::size_t kNone = ~std::size_t{0};
+  std::vector<std::size_t> position(space.problem().tables().size(), kNone);
+  std::size_t options = 0;
+  for (const ShardingOption& option : space.options()) {
+    if (stopped(options++)) {
+      tables_.clear();
+      return;
+    }
+    std::size_t& at = position[option.table.index()];
+    if (at == kNone) {
+      at = tables_.size();
+      tables_.push_back({option.table, {}});
+    }
+    tables_[at].options.push_back({&option, option.total_storage()});
   }
 }
 
@@ -51,8 +63,8 @@ std::optional<MemoryShortage> MemoryNeeds::exceeds(const std::vector<const Table
   for (const Tier tier : {Tier::kBoth, Tier::kHbm, Tier::kDdr}) {
     std::int64_t needed = 0;
     std::int64_t room = 0;
-    for (const TableNeeds* const table : tables)
-      needed = add_bytes(needed, least_bytes(*table, tier));
+    for (std::size_t i = 0; i < tables.size() && !stopped(i); ++i)
+      needed = add_bytes(needed, least_bytes(*tables[i], tier));
     for (const Rank rank : ranks)
       room = add_bytes(room, bytes_in(tier, room_[rank]));
     if (needed <= room) continue;

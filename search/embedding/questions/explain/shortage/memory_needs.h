@@ -7,6 +7,7 @@
 
 #include "core/embedding/problem/topology.h"
 #include "core/embedding/search_space.h"
+#include "search/budget.h"
 #include "search/embedding/questions/explain/shortage/memory_shortage.h"
 
 namespace shardwright::embedding {
@@ -30,7 +31,14 @@ struct TableNeeds {
 // Thread safety: const members may be called from any thread. Refers to its arguments.
 class MemoryNeeds {
  public:
-  MemoryNeeds(const SearchSpace& space, const Topology& available);
+  // Has no tables if the budget is interrupted meanwhile.
+  MemoryNeeds(const SearchSpace& space, const Topology& available, const Budget& budget);
+
+  // Returns true if the budget was interrupted; asks it once per so many numbers. A proof that then
+  // leaves out whole tables needs too little memory and shows nothing wrong.
+  bool stopped(std::size_t number) const {
+    return number % kStopInterval == 0 && budget_.interrupted().has_value();
+  }
 
   const PlacementRules& rules() const { return rules_; }
   const Topology& available() const { return available_; }
@@ -46,8 +54,13 @@ class MemoryNeeds {
                                         const std::vector<Rank>& ranks) const;
 
  private:
+  static constexpr std::size_t kStopInterval = 1024;
+
+  void add_tables(const SearchSpace& space);
+
   const PlacementRules& rules_;
   const Topology& available_;
+  const Budget& budget_;
   std::vector<TableNeeds> tables_;
   std::vector<Storage> room_;
 };

@@ -5,9 +5,10 @@
 namespace shardwright::embedding {
 
 std::optional<MemoryShortage> prove_memory_shortage(const SearchSpace& space,
-                                                    const Topology& available) {
+                                                    const Topology& available,
+                                                    const Budget& budget) {
   if (space.size() == 0) return std::nullopt;
-  MemoryNeeds needs(space, available);
+  MemoryNeeds needs(space, available, budget);
   if (auto shortage = keep_fitting_options(needs)) return shortage;
   if (auto shortage = shortage_of_groups(needs)) return shortage;
   if (auto shortage = shortage_in_total(needs)) return shortage;

@@ -8,6 +8,7 @@
 
 #include "core/embedding/problem/topology.h"
 #include "core/embedding/search_space.h"
+#include "search/budget.h"
 
 namespace shardwright::embedding {
 
@@ -40,9 +41,11 @@ struct MemoryShortage {
 };
 
 // Returns the first proof found, in the order of the kinds. An empty result does not mean that a
-// plan exists. `available` is the topology after reservation and margin.
+// plan exists, and neither does one after the budget was interrupted. `available` is the topology
+// after reservation and margin.
 // Time: O(options x ranks) if ranks differ, otherwise O(options), a few dozen times.
 std::optional<MemoryShortage> prove_memory_shortage(const SearchSpace& space,
-                                                    const Topology& available);
+                                                    const Topology& available,
+                                                    const Budget& budget = {});
 
 }  // namespace shardwright::embedding

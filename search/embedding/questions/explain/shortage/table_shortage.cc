@@ -92,7 +92,9 @@ std::optional<MemoryShortage> keep_fitting_options_of(const MemoryNeeds& needs, 
 }  // namespace
 
 std::optional<MemoryShortage> keep_fitting_options(MemoryNeeds& needs) {
+  std::size_t tables = 0;
   for (TableNeeds& table : needs.tables()) {
+    if (needs.stopped(tables++)) return std::nullopt;
     if (auto shortage = keep_fitting_options_of(needs, table)) return shortage;
   }
   return std::nullopt;

@@ -26,7 +26,9 @@ WeightedBytes weighted_bytes(const MemoryNeeds& needs, double hbm_weight) {
     return hbm_weight * hbm + (1 - hbm_weight) * ddr;
   };
   WeightedBytes sum;
+  std::size_t tables = 0;
   for (const TableNeeds& table : needs.tables()) {
+    if (needs.stopped(tables++)) break;
     double least = static_cast<double>(kMostBytes);
     for (const OptionNeed& need : table.options) {
       least = std::min(least, weighted(static_cast<double>(need.total.hbm.value()),
