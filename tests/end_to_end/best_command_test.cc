@@ -149,8 +149,8 @@ TEST_CASE("best command: tiny problems end proved, optimal or without a plan") {
        {std::pair{"rc4_2646", 3}, std::pair{"generated_100002", 3}, std::pair{"unproven_1006", 0},
         std::pair{"unproven_1011", 0}, std::pair{"generated_618", 0},
         std::pair{"generated_100088", 0}, std::pair{"generated_100142", 0}}) {
-    CAPTURE(name);
     const std::string problem = std::string("tests/golden/embedding/tiny/") + name + ".json.gz";
+    CAPTURE(problem);
     const CommandOutcome outcome = run("plan --json " + problem);
     CHECK(outcome.status == status);
     const json answer = json::parse(outcome.out);

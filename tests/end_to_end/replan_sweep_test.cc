@@ -134,10 +134,11 @@ TEST_CASE("replan: minimises rating + weight x GiB moved, and proves it for smal
   for (const auto& [name, by_weight] : least) {
     const std::string files = "tests/golden/embedding/replan/" + name;
     for (const auto& [weight, objective] : by_weight) {
-      CAPTURE(name);
-      CAPTURE(weight);
+      CAPTURE(files);
+      const std::string moves = "--migration-weight " + weight;
+      CAPTURE(moves);
       const CommandOutcome answer = run("replan " + files + ".problem.json.gz " + files +
-                                        ".old_plan.json.gz --json --migration-weight " + weight);
+                                        ".old_plan.json.gz --json " + moves);
       REQUIRE(answer.status == 0);
       const json document = json::parse(answer.out);
       const json migration = document["migration"];
