@@ -148,7 +148,9 @@ TEST_CASE("best command: tiny problems end proved, optimal or without a plan") {
   for (const auto& [name, status] :
        {std::pair{"rc4_2646", 3}, std::pair{"generated_100002", 3}, std::pair{"unproven_1006", 0},
         std::pair{"unproven_1011", 0}, std::pair{"generated_618", 0},
-        std::pair{"generated_100088", 0}, std::pair{"generated_100142", 0}}) {
+        std::pair{"generated_100088", 0}, std::pair{"generated_100142", 0},
+        std::pair{"apart_972", 0}, std::pair{"equal_blocks_1551", 0},
+        std::pair{"equal_blocks_1854", 0}, std::pair{"distinct_100572", 0}}) {
     const std::string problem = std::string("tests/golden/embedding/tiny/") + name + ".json.gz";
     CAPTURE(problem);
     const CommandOutcome outcome = run("plan --json " + problem);

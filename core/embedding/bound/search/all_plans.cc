@@ -38,13 +38,15 @@ class AllPlans {
   }
 
  private:
-  // Shards of one choice on their way to ranks from `first` to `end`.
+  // Shards of one choice on their way to ranks from `first` to `end`, or blocks on their way to
+  // hosts.
   struct Step {
     std::size_t table;
     const TableChoice* choice;
     TableSet remaining;
+    std::uint32_t width;     // groups of equal shards that are placed at once
     std::size_t group = 0;   // of equal shards
-    std::uint32_t done = 0;  // shards of the group that are placed
+    std::uint32_t done = 0;  // shards of the group, or blocks, that are placed
     Rank first = 0;
     Rank end = 0;
     Rank least = 0;  // of equal shards, those before are on ranks up to this one
@@ -81,7 +83,8 @@ class AllPlans {
     }
     level.left = prices_.worth_of_useful();
     level.later = needed;
-    if (prices_.is_too_much(needed, level.left)) return std::nullopt;
+    if (prices_.is_too_much(needed, level.left) || !prices_.can_be_apart(remaining))
+      return std::nullopt;
     for (std::size_t set = 0; set < needed.size(); ++set)
       level.later[set] -= of_next[set];
     return next;
@@ -97,7 +100,8 @@ class AllPlans {
     for (const TableChoice& choice : tables_[*table].choices) {
       const std::uint32_t size = choice.form == Form::kOneHost ? local : ranks_.size();
       for (Rank first = 0; first < ranks_.size() && !is_over(); first += size) {
-        const Step step{*table, &choice, remaining, 0, 0, first, first + size, 0};
+        const std::uint32_t width = choice.form == Form::kWholeHosts ? local : 1;
+        const Step step{*table, &choice, remaining, width, 0, 0, first, first + size, 0};
         const bool try_it = size == ranks_.size() || !has_earlier_host(first / local, step);
         if (try_it && price_rest(step, level)) place_shards(step);
       }
@@ -109,10 +113,10 @@ class AllPlans {
     const std::vector<EqualShards>& shards = step.choice->shards;
     prices_.find_joins(step.table);
     level.rest.assign(shards.size() + 1, Sums(prices_.size(), 0));
-    for (std::size_t i = shards.size(); i > 0; --i) {
-      level.rest[i - 1] = level.rest[i];
-      if (prices_.price_shards(tables_[step.table], shards[i - 1], step.first, step.end,
-                               level.rest[i - 1]) == 0)
+    for (std::size_t i = shards.size(); i > 0; i -= step.width) {
+      level.rest[i - step.width] = level.rest[i];
+      if (prices_.price_shards(tables_[step.table], *step.choice, i - step.width, step.first,
+                               step.end, level.rest[i - step.width]) == 0)
         return false;
     }
     return true;
@@ -122,7 +126,7 @@ class AllPlans {
     const bool inside = step.group < step.choice->shards.size();
     const double part =
         inside ? 1 - static_cast<double>(step.done) / step.choice->shards[step.group].count : 0;
-    Sums needed = level.rest[inside ? step.group + 1 : step.group];
+    Sums needed = level.rest[inside ? step.group + step.width : step.group];
     for (std::size_t set = 0; set < needed.size(); ++set) {
       const double after = needed[set];
       needed[set] += level.later[set];
@@ -134,57 +138,50 @@ class AllPlans {
   void place_shards(const Step& step) {
     if (step.group == step.choice->shards.size())
       return place_tables(step.remaining & ~(TableSet{1} << step.table));
-    if (step.choice->form == Form::kWholeHosts) return place_blocks(step);
-    const EqualShards& shards = step.choice->shards[step.group];
     spend(step.end - step.first);
     const Rank begin = step.done > 0 ? step.least : step.first;
-    Level& level =
-        levels_[tables_.size() - static_cast<std::size_t>(std::popcount(step.remaining))];
-    const Sums left = level.left;
-    for (Rank rank = begin; rank < step.end && !is_over(); ++rank) {
-      if (!may_be_on(rank, shards, step) || has_earlier_rank(rank, step)) continue;
-      const RankContent before = ranks_.add(rank, shards, step.table);
-      Step next = step;
-      next.least = rank;
-      if (++next.done == shards.count) {
-        next.done = 0;
-        ++next.group;
-      }
-      for (std::size_t set = 0; set < left.size(); ++set)
-        level.left[set] = left[set] - prices_.cost(set, rank, shards);
-      if (can_pay(next, level)) place_shards(next);
-      level.left = left;
-      ranks_.restore(rank, before);
+    for (Rank rank = begin; rank < step.end && !is_over(); rank += step.width) {
+      if (may_all_be_on(rank, step) && !has_earlier(rank, step)) place(rank, step);
     }
   }
 
   // A block lies on one host, in rank order.
-  void place_blocks(const Step& step) {
-    const std::uint32_t local = ranks_.ranks_per_host();
-    std::vector<RankContent> before;
-    for (Rank first = 0; first < ranks_.size() && !is_over(); first += local) {
-      if (has_earlier_host(first / local, step)) continue;
-      before.clear();
-      spend(local);
-      while (before.size() < local) {
-        const auto i = static_cast<Rank>(before.size());
-        const EqualShards& shards = step.choice->shards[step.group + i];
-        if (!may_be_on(first + i, shards, step)) break;
-        before.push_back(ranks_.add(first + i, shards, step.table));
-      }
-      Step next = step;
-      next.group += local;
-      if (before.size() == local) place_shards(next);
-      for (std::size_t i = before.size(); i > 0; --i)
-        ranks_.restore(first + static_cast<Rank>(i) - 1, before[i - 1]);
+  void place(Rank first, const Step& step) {
+    Level& level =
+        levels_[tables_.size() - static_cast<std::size_t>(std::popcount(step.remaining))];
+    const Sums left = level.left;
+    for (std::uint32_t i = 0; i < step.width; ++i) {
+      const EqualShards& shards = step.choice->shards[step.group + i];
+      before_.push_back(ranks_.add(first + i, shards, step.table));
+      for (std::size_t set = 0; set < left.size(); ++set)
+        level.left[set] -= prices_.cost(set, first + i, shards);
+    }
+    Step next = step;
+    next.least = first;
+    if (++next.done == step.choice->shards[step.group].count) {
+      next.done = 0;
+      next.group += step.width;
+    }
+    if (can_pay(next, level)) place_shards(next);
+    level.left = left;
+    for (std::uint32_t i = step.width; i > 0; --i) {
+      ranks_.restore(first + i - 1, before_.back());
+      before_.pop_back();
     }
   }
 
+  bool may_all_be_on(Rank first, const Step& step) const {
+    for (std::uint32_t i = 0; i < step.width; ++i) {
+      if (!may_be_on(first + i, step.choice->shards[step.group + i], step)) return false;
+    }
+    return true;
+  }
   bool may_be_on(Rank rank, const EqualShards& shards, const Step& step) const {
     return shards.ranks[rank] != 0 && ranks_.has_room(rank, shards, target_) &&
            ranks_.may_join(rank, step.table);
   }
-  bool has_earlier_rank(Rank rank, const Step& step) const {
+  bool has_earlier(Rank rank, const Step& step) const {
+    if (step.choice->form == Form::kWholeHosts) return has_earlier_host(rank / step.width, step);
     for (Rank other = step.first; other < rank; ++other) {
       if (ranks_.are_alike(other, rank, step.remaining, step.table)) return true;
     }
@@ -202,7 +199,8 @@ class AllPlans {
   double target_;
   ShardPrices prices_;
   std::uint64_t& work_;
-  std::vector<Level> levels_;  // by number of tables that are placed
+  std::vector<Level> levels_;        // by number of tables that are placed
+  std::vector<RankContent> before_;  // a stack
   bool found_ = false;
 };
 

@@ -44,13 +44,15 @@ class RankContents {
   bool are_alike(Rank a, Rank b, TableSet remaining, std::size_t now) const;
   bool are_hosts_alike(std::uint32_t a, std::uint32_t b, TableSet remaining, std::size_t now) const;
 
- private:
+  // Tables that are kept together or apart.
   struct Group {
     bool together = false;
     std::uint32_t ranks_per_place = 1;
     TableSet tables = 0;
   };
+  const std::vector<Group>& groups() const { return groups_; }
 
+ private:
   void find_groups(const SearchSpace& space);
   void tell_apart();
   bool hold_the_same(Rank a, Rank b, TableSet remaining, TableSet relevant) const;

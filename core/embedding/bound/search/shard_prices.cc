@@ -10,6 +10,17 @@ namespace {
 // Relative to all that the ranks are worth. Far above the rounding of sums over ranks and tables,
 // far below kRatingSlack.
 constexpr double kSumSlack = 1e-11;
+constexpr std::size_t kMostTables = 64;
+
+// In how many ways equal shards can be shared among ranks, or be on different ones.
+double ways(std::uint32_t count, std::uint32_t places, bool distinct) {
+  double product = 1;
+  for (std::uint32_t i = 1; distinct && i <= count; ++i)
+    product *= static_cast<double>(places - count + i) / i;
+  for (std::uint32_t i = 1; !distinct && i < places; ++i)
+    product *= (static_cast<double>(count) + i) / i;
+  return product;
+}
 
 }  // namespace
 
@@ -20,7 +31,9 @@ ShardPrices::ShardPrices(const RankContents& ranks, double target, std::vector<R
       prices_(std::move(prices)),
       work_(work),
       joins_(ranks.size(), 1),
-      useful_(ranks.size(), 1) {
+      here_(ranks.size(), 0),
+      useful_(ranks.size(), 1),
+      least_ranks_of_(kMostTables, 0) {
   slack_ = worth_of_useful();
   for (double& slack : slack_)
     slack *= kSumSlack;
@@ -49,7 +62,7 @@ bool ShardPrices::is_too_much(const PriceSums& needed, const PriceSums& left) co
   return false;
 }
 
-void ShardPrices::begin() { std::fill(useful_.begin(), useful_.end(), std::uint8_t{0}); }
+void ShardPrices::begin() { std::fill(useful_.begin(), useful_.end(), TableSet{0}); }
 
 void ShardPrices::find_joins(std::size_t table) {
   for (Rank rank = 0; rank < ranks_.size(); ++rank)
@@ -68,57 +81,116 @@ std::uint32_t ShardPrices::most_on(Rank rank, const EqualShards& shards, bool di
   return static_cast<std::uint32_t>(std::max(most, 1.0));
 }
 
-double ShardPrices::price_shards(const ChoicesOfTable& own, const EqualShards& shards, Rank first,
-                                 Rank end, PriceSums& sums) {
+// The same for a block on the host that begins with `first`. Returns 0 if none fits.
+std::uint32_t ShardPrices::most_at(const ChoicesOfTable& own, const TableChoice& choice,
+                                   std::size_t i, Rank first) const {
+  const std::uint32_t width = choice.form == Form::kWholeHosts ? ranks_.ranks_per_host() : 1;
+  std::uint32_t most = choice.shards[i].count;
+  for (Rank rank = first; rank < first + width; ++rank) {
+    const EqualShards& shards = choice.shards[i + rank - first];
+    if (shards.ranks[rank] == 0 || joins_[rank] == 0 || !ranks_.has_room(rank, shards, target_))
+      return 0;
+    if (most > 1) most = std::min(most, most_on(rank, shards, own.distinct_ranks));
+  }
+  return most;
+}
+
+double ShardPrices::price_shards(const ChoicesOfTable& own, const TableChoice& choice,
+                                 std::size_t i, Rank first, Rank end, PriceSums& sums) {
   cheapest_.assign(prices_.size(), std::numeric_limits<double>::infinity());
+  const std::uint32_t width = choice.form == Form::kWholeHosts ? ranks_.ranks_per_host() : 1;
+  const std::uint32_t count = choice.shards[i].count;
   std::uint32_t places = 0;
   std::uint64_t room = 0;
+  std::uint32_t most = 1;
   work_ -= std::min<std::uint64_t>(work_, end - first);
-  for (Rank rank = first; rank < end; ++rank) {
-    if (shards.ranks[rank] == 0 || joins_[rank] == 0 || !ranks_.has_room(rank, shards, target_))
-      continue;
+  for (Rank rank = first; rank < end; rank += width) {
+    const std::uint32_t here = most_at(own, choice, i, rank);
+    if (here == 0) continue;
     ++places;
-    room += shards.count == 1 ? 1 : most_on(rank, shards, own.distinct_ranks);
-    useful_[rank] = 1;
-    for (std::size_t set = 0; set < cheapest_.size(); ++set)
-      cheapest_[set] = std::min(cheapest_[set], cost(set, rank, shards));
+    room += here;
+    most = std::max(most, here);
+    std::fill_n(here_.begin() + rank, width, std::uint8_t{1});
+    for (std::size_t set = 0; set < cheapest_.size(); ++set) {
+      double sum = 0;
+      for (std::uint32_t k = 0; k < width; ++k)
+        sum += cost(set, rank + k, choice.shards[i + k]);
+      cheapest_[set] = std::min(cheapest_[set], sum);
+    }
   }
-  if (room < shards.count) return 0;
+  if (room < count) return 0;
+  least_ranks_ = (count + most - 1) / most * width;
   for (std::size_t set = 0; set < cheapest_.size(); ++set)
-    sums[set] += shards.count * cheapest_[set];
-  double ways = 1;
-  for (std::uint32_t i = 1; i < places; ++i)
-    ways *= (static_cast<double>(shards.count) + i) / i;
-  return ways;
+    sums[set] += count * cheapest_[set];
+  return ways(count, places, own.distinct_ranks);
 }
 
 double ShardPrices::price_choice(const ChoicesOfTable& own, const TableChoice& choice,
                                  PriceSums& least) {
   const std::uint32_t local = ranks_.ranks_per_host();
   const std::uint32_t size = choice.form == Form::kOneHost ? local : ranks_.size();
+  const std::uint32_t width = choice.form == Form::kWholeHosts ? local : 1;
+  const bool apart = own.distinct_ranks || choice.form == Form::kInOrder;
   double ways = 0;
+  std::uint32_t least_ranks = ranks_.size();
   PriceSums here(prices_.size());
+  std::fill(here_.begin(), here_.end(), std::uint8_t{0});
   for (Rank first = 0; first < ranks_.size(); first += size) {
     std::fill(here.begin(), here.end(), 0);
     double product = 1;
-    for (std::size_t i = 0; i < choice.shards.size() && product > 0; ++i) {
-      const double of_shards = price_shards(own, choice.shards[i], first, first + size, here);
-      const bool follows = choice.form == Form::kWholeHosts && i % local != 0 && of_shards > 0;
-      product *= follows ? 1 : of_shards;
+    std::uint32_t needed = 0;
+    for (std::size_t i = 0; i < choice.shards.size() && product > 0; i += width) {
+      product *= price_shards(own, choice, i, first, first + size, here);
+      needed = apart ? needed + least_ranks_ : std::max(needed, least_ranks_);
+    }
+    if (product == 0) {
+      std::fill_n(here_.begin() + first, size, std::uint8_t{0});
+      continue;
     }
     ways += product;
-    for (std::size_t set = 0; set < least.size() && product > 0; ++set)
+    least_ranks = std::min(least_ranks, needed);
+    for (std::size_t set = 0; set < least.size(); ++set)
       least[set] = std::min(least[set], here[set]);
   }
+  least_ranks_ = least_ranks;
   return ways;
 }
 
 double ShardPrices::price_table(const ChoicesOfTable& own, std::size_t table, PriceSums& least) {
   find_joins(table);
   double ways = 0;
-  for (const TableChoice& choice : own.choices)
-    ways += price_choice(own, choice, least);
+  std::uint32_t least_ranks = ranks_.size();
+  for (const TableChoice& choice : own.choices) {
+    const double of_choice = price_choice(own, choice, least);
+    if (of_choice == 0) continue;
+    ways += of_choice;
+    least_ranks = std::min(least_ranks, least_ranks_);
+    for (Rank rank = 0; rank < ranks_.size(); ++rank) {
+      if (here_[rank] != 0) useful_[rank] |= TableSet{1} << table;
+    }
+  }
+  least_ranks_of_[table] = least_ranks;
   return ways;
+}
+
+bool ShardPrices::can_be_apart(TableSet remaining) const {
+  for (const RankContents::Group& group : ranks_.groups()) {
+    if (group.together) continue;
+    const TableSet tables = group.tables & remaining;
+    const std::uint32_t size = group.ranks_per_place;
+    std::uint32_t needed = 0;
+    for (std::size_t table = 0; table < least_ranks_of_.size(); ++table)
+      needed += (tables >> table & 1) != 0 ? (least_ranks_of_[table] + size - 1) / size : 0;
+    std::uint32_t places = 0;
+    for (Rank first = 0; first < ranks_.size(); first += size) {
+      const auto begin = useful_.begin() + first;
+      const bool any =
+          std::any_of(begin, begin + size, [&](TableSet own) { return (own & tables) != 0; });
+      places += any ? 1 : 0;
+    }
+    if (needed > places) return false;
+  }
+  return true;
 }
 
 }  // namespace shardwright::embedding

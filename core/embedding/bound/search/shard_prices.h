@@ -34,10 +34,14 @@ class ShardPrices {
   double price_table(const ChoicesOfTable& own, std::size_t table, PriceSums& least);
   // Notes where the rules about several shards allow the table; for price_shards().
   void find_joins(std::size_t table);
-  // Adds the least that the shards cost on ranks from `first` to `end`. Returns in how many ways
-  // they can be there, roughly; 0 if not at all.
-  double price_shards(const ChoicesOfTable& own, const EqualShards& shards, Rank first, Rank end,
-                      PriceSums& sums);
+  // Adds the least that the choice's i-th group of equal shards, or the blocks that begin with it,
+  // cost on ranks from `first` to `end`. Returns in how many ways they can be there, roughly; 0 if
+  // not at all.
+  double price_shards(const ChoicesOfTable& own, const TableChoice& choice, std::size_t i,
+                      Rank first, Rank end, PriceSums& sums);
+  // Returns false if tables that are kept apart need more ranks or hosts than are useful to them.
+  // Call price_table() for all of `remaining` before.
+  bool can_be_apart(TableSet remaining) const;
   // What the load and the memory left on all useful ranks are worth.
   PriceSums worth_of_useful() const;
   // Returns true if at some prices more is needed than is left, beyond rounding.
@@ -46,6 +50,8 @@ class ShardPrices {
  private:
   double worth(std::size_t set, Rank rank) const;
   std::uint32_t most_on(Rank rank, const EqualShards& shards, bool distinct) const;
+  std::uint32_t most_at(const ChoicesOfTable& own, const TableChoice& choice, std::size_t i,
+                        Rank first) const;
   double price_choice(const ChoicesOfTable& own, const TableChoice& choice, PriceSums& least);
 
   const RankContents& ranks_;
@@ -55,7 +61,10 @@ class ShardPrices {
   PriceSums slack_;
   PriceSums cheapest_;                // scratch of price_shards
   std::vector<std::uint8_t> joins_;   // by rank
-  std::vector<std::uint8_t> useful_;  // by rank
+  std::vector<std::uint8_t> here_;    // by rank, where the choice being priced can be
+  std::uint32_t least_ranks_ = 0;     // that the shards, choice or table being priced needs
+  std::vector<TableSet> useful_;      // by rank, the tables that can be there
+  std::vector<std::uint32_t> least_ranks_of_;  // by table
 };
 
 }  // namespace shardwright::embedding

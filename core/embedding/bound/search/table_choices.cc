@@ -41,10 +41,25 @@ class ChoiceMaker {
         }
       }
     }
+    if (choice.form == Form::kWholeHosts) join_equal_blocks(choice.shards);
     return true;
   }
 
  private:
+  // Counts a block that is like the one before there.
+  void join_equal_blocks(std::vector<EqualShards>& shards) const {
+    const auto size = static_cast<std::ptrdiff_t>(available_.local_world_size());
+    auto end = shards.begin() + size;  // of the blocks that stay
+    for (auto block = end; block != shards.end(); block += size) {
+      if (std::equal(block, block + size, end - size, are_equal)) {
+        std::for_each(end - size, end, [](EqualShards& own) { ++own.count; });
+        continue;
+      }
+      if (end != block) std::move(block, block + size, end);
+      end += size;
+    }
+    shards.erase(end, shards.end());
+  }
   static bool are_equal(const EqualShards& a, const EqualShards& b) {
     return a.load == b.load && a.hbm == b.hbm && a.ddr == b.ddr && a.ranks == b.ranks;
   }

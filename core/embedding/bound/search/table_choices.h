@@ -29,7 +29,9 @@ enum class Form : std::uint8_t {
 struct TableChoice {
   OptionId option;
   Form form = Form::kFree;
-  std::vector<EqualShards> shards;  // single ones for kWholeHosts and kInOrder
+  // Single ones for kInOrder. For kWholeHosts, local_world_size in a row are a block, and the count
+  // is that of equal blocks.
+  std::vector<EqualShards> shards;
 };
 
 struct ChoicesOfTable {

@@ -103,7 +103,8 @@ bool WholeModel::may_hold(const Choice& choice, const ShardUse& shard, Rank rank
   return shard.load * model().time_scale(rank) < below;
 }
 
-// A choice on all ranks, or one that fills hosts, has pieces of one shard.
+// A choice on all ranks has pieces of one shard. One that fills hosts has a piece for each rank of
+// a host, as often as blocks differ.
 void WholeModel::add_choice(std::uint32_t table, std::uint32_t index, double below) {
   const Choice& choice = model().choices()[index];
   WholeChoice own;
@@ -118,22 +119,26 @@ void WholeModel::add_choice(std::uint32_t table, std::uint32_t index, double bel
       for (Rank rank = 0; rank < num_ranks_; ++rank)
         allowed_.push_back(may_hold(choice, use, rank, below) ? 1 : 0);
       pieces_.push_back({run.load, run.hbm_bytes, run.ddr_bytes, 1});
-      if (own.reach < Reach::kWholeHosts && own.end_piece > own.first_piece) join_equal_pieces();
+      const std::uint32_t size = pieces_per_place(own);
+      const auto made = static_cast<std::uint32_t>(pieces_.size()) - own.first_piece;
+      if (own.reach != Reach::kAllRanks && made > size && made % size == 0) join_equal_pieces(size);
       own.end_piece = static_cast<std::uint32_t>(pieces_.size());
     }
   }
   choices_.push_back(own);
 }
 
-// Makes the last piece part of the one before if they are interchangeable.
-void WholeModel::join_equal_pieces() {
-  const std::size_t last = pieces_.size() - 1;
+// Makes the last `size` pieces part of those before if they are interchangeable.
+void WholeModel::join_equal_pieces(std::uint32_t size) {
+  const std::size_t last = pieces_.size() - size;
   const auto own = allowed_.begin() + static_cast<std::ptrdiff_t>(last * num_ranks_);
-  if (!same_costs(pieces_[last - 1], pieces_[last]) ||
-      !std::equal(own, allowed_.end(), own - static_cast<std::ptrdiff_t>(num_ranks_)))
+  const auto begin = pieces_.begin() + static_cast<std::ptrdiff_t>(last);
+  if (!std::equal(begin, pieces_.end(), begin - size, same_costs) ||
+      !std::equal(own, allowed_.end(), own - static_cast<std::ptrdiff_t>(size * num_ranks_)))
     return;
-  ++pieces_[last - 1].count;
-  pieces_.pop_back();
+  for (std::size_t i = last - size; i < last; ++i)
+    ++pieces_[i].count;
+  pieces_.resize(last);
   allowed_.resize(last * num_ranks_);
 }
 

@@ -10,7 +10,9 @@
 
 namespace shardwright::embedding {
 
-// Consecutive shards of a choice that are interchangeable: equal costs, the same allowed ranks.
+// Consecutive shards of a choice that are interchangeable: equal costs, the same allowed ranks. Of
+// a choice that fills hosts, the shards with the same rank within its host; `local_world_size`
+// pieces in a row are a block, and their `count` is that of equal blocks.
 struct WholePiece {
   double load = 0;
   std::int64_t hbm_bytes = 0;
@@ -53,6 +55,11 @@ class WholeModel {
   // Returns true if a table has no choice left.
   bool is_hopeless() const { return hopeless_; }
 
+  // How many pieces in a row are placed at once: those of a block, or one.
+  std::uint32_t pieces_per_place(const WholeChoice& choice) const {
+    return choice.reach == Reach::kWholeHosts ? ranks_per_host() : 1;
+  }
+
   std::span<const WholeTable> tables() const { return tables_; }
   std::span<const WholeChoice> choices() const { return choices_; }
   std::span<const WholePiece> pieces() const { return pieces_; }
@@ -73,7 +80,7 @@ class WholeModel {
   void add_table(std::size_t table, double below);
   void add_choice(std::uint32_t table, std::uint32_t index, double below);
   bool may_hold(const Choice& choice, const ShardUse& shard, Rank rank, double below) const;
-  void join_equal_pieces();
+  void join_equal_pieces(std::uint32_t size);
   void find_groups();
   bool filter_group(const Group& group);
   bool may_be_in(const WholeTable& table, const WholeChoice& choice, Rank first,

@@ -32,10 +32,11 @@ class WholeOutlook {
   // one table remains.
   bool look(std::uint64_t remaining, double below, View& view);
 
-  // Adds the least that the shards of the piece cost on ranks from `first` to `end` where `open`,
-  // if given, is 1. Returns false if they have no place.
-  bool price_piece(const WholeTable& table, std::uint32_t piece, Rank first, Rank end,
-                   const std::vector<std::uint8_t>* open, double below, Priced& sum);
+  // Adds the least that the shards of the piece, or of the block that begins with it, cost on ranks
+  // from `first` to `end` where `open`, if given, is 1. Returns false if they have no place.
+  bool price_pieces(const WholeTable& table, const WholeChoice& choice, std::uint32_t piece,
+                    Rank first, Rank end, const std::vector<std::uint8_t>* open, double below,
+                    Priced& sum);
   // Returns true if this is too much even with rounding.
   bool is_too_much(const Priced& needed, const Priced& left) const {
     bool more = false;
@@ -50,10 +51,21 @@ class WholeOutlook {
  private:
   static constexpr std::uint64_t kLooksPerUpdate = 4;
 
+  struct Places {
+    double ways = 0;                // of placing all shards, roughly
+    std::uint32_t least_ranks = 0;  // that hold a shard then
+    std::uint64_t ranks = 0;        // that can take a shard of the table, as bits
+  };
+
+  bool price_piece(const WholeTable& table, std::uint32_t piece, Rank first, Rank end,
+                   const std::vector<std::uint8_t>* open, double below, Priced& sum);
+  bool price_blocks(const WholeTable& table, std::uint32_t piece, Rank first, Rank end,
+                    const std::vector<std::uint8_t>* open, double below, Priced& sum);
   bool price_table(std::size_t table, std::uint64_t decided, double below, Priced& least);
   bool price_within(const WholeTable& table, const WholeChoice& choice, Rank first, Rank end,
                     double below, Priced& sum);
   bool price_choice(const WholeTable& table, const WholeChoice& choice, double below, Priced& sum);
+  bool can_be_apart(const WholeModel::Group& group, std::uint64_t remaining) const;
   std::uint32_t most_on(const WholeTable& table, const WholePiece& piece, Rank rank,
                         double below) const;
 
@@ -61,9 +73,9 @@ class WholeOutlook {
   const WholeState* state_;
   WholePrices prices_;
   Priced slack_{};
-  std::vector<std::uint8_t> open_;    // of the table being priced
-  std::vector<std::uint8_t> useful_;  // by rank
-  double places_ = 0;                 // of the piece, choice or table being priced
+  std::vector<std::uint8_t> open_;  // of the table being priced
+  Places places_;                   // of the piece, choice or table being priced
+  std::vector<Places> places_of_;   // by table
   std::uint64_t looks_ = 0;
 };
 

@@ -49,7 +49,8 @@ class Relaxation {
     return static_cast<double>(std::max<std::int64_t>(bytes, 0)) / unit;
   }
 
-  // Of every table one choice, of every piece its shards; then what every rank holds.
+  // Of every table one choice, of every piece its shards, or of the first of a block all blocks;
+  // then what every rank holds.
   void add_rows() {
     const std::span<const Storage> room = model_.model().room();
     for (std::size_t i = 0; i < model_.tables().size(); ++i)
@@ -83,25 +84,33 @@ class Relaxation {
 
   void add_choice(std::size_t table, const WholeChoice& choice) {
     entries_.assign(1, {table, 1});
-    for (std::uint32_t p = choice.first_piece; p < choice.end_piece; ++p)
+    const std::uint32_t size = model_.pieces_per_place(choice);
+    for (std::uint32_t p = choice.first_piece; p < choice.end_piece; p += size)
       entries_.push_back({first_piece_ + p, -static_cast<double>(model_.pieces()[p].count)});
     program_.add_column(0, 0, kNone, entries_);
-    for (std::uint32_t p = choice.first_piece; p < choice.end_piece; ++p) {
-      for (Rank rank = 0; rank < model_.num_ranks(); ++rank) {
-        if (model_.allows(p, rank)) add_shards(p, rank);
-      }
+    for (std::uint32_t p = choice.first_piece; p < choice.end_piece; p += size) {
+      for (Rank first = 0; first < model_.num_ranks(); first += size)
+        add_place(p, first, size);
     }
   }
 
-  void add_shards(std::uint32_t p, Rank rank) {
-    const WholePiece& piece = model_.pieces()[p];
+  // One shard on a rank, or a block on a host.
+  void add_place(std::uint32_t p, Rank first, std::uint32_t size) {
     entries_.assign(1, {first_piece_ + p, 1});
+    for (std::uint32_t i = 0; i < size; ++i) {
+      if (!model_.allows(p + i, first + i)) return;
+      add_shard(p + i, first + i);
+    }
+    program_.add_column(0, 0, kNone, entries_);
+  }
+
+  void add_shard(std::uint32_t p, Rank rank) {
+    const WholePiece& piece = model_.pieces()[p];
     entries_.push_back({first_load_ + rank, piece.load * model_.model().time_scale(rank)});
     if (piece.hbm_bytes > 0)
       entries_.push_back({first_hbm_ + rank, part(piece.hbm_bytes, hbm_unit_)});
     if (piece.ddr_bytes > 0)
       entries_.push_back({first_ddr_ + rank, part(piece.ddr_bytes, ddr_unit_)});
-    program_.add_column(0, 0, kNone, entries_);
   }
 
   const WholeModel& model_;

@@ -1,6 +1,7 @@
 // Prices of load and memory on every rank, at which no plan below a rating can pay for its shards.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +19,16 @@ namespace shardwright::embedding {
 class WholePrices {
  public:
   static constexpr std::size_t kSets = 6;
+  static constexpr double kRounding = 1e-12;  // relative, of sums over all ranks
   using Priced = std::array<double, kSets>;
+  static void take_least(Priced& least, const Priced& other) {
+    for (std::size_t set = 0; set < kSets; ++set)
+      least[set] = std::min(least[set], other[set]);
+  }
+  static void add(Priced& sum, double factor, const Priced& other) {
+    for (std::size_t set = 0; set < kSets; ++set)
+      sum[set] += factor * other[set];
+  }
 
   explicit WholePrices(const WholeModel& model);
 

@@ -99,7 +99,6 @@ void WholeSearch::visit_choice(std::uint32_t index) {
   }
   placed_[level.table].choice = index;
   placed_[level.table].ranks.clear();
-  if (choice.reach == Reach::kWholeHosts) return visit_blocks(index, choice.first_piece);
   const std::uint32_t size = choice.on_one_host ? model_->ranks_per_host() : model_->num_ranks();
   const Priced left = left_;
   for (Rank first = 0; first < model_->num_ranks() && !is_cut(); first += size) {
@@ -118,13 +117,14 @@ void WholeSearch::visit_within(std::uint32_t index, Rank first, Rank end, bool t
   const WholeChoice& choice = model_->choices()[index];
   const std::vector<std::uint8_t>* const open = table.has_groups ? &level.open : nullptr;
   level.rest.assign(choice.end_piece - choice.first_piece + 1, Priced{});
-  for (std::uint32_t i = choice.end_piece - choice.first_piece; i > 0; --i) {
-    level.rest[i - 1] = level.rest[i];
-    if (!outlook_.price_piece(table, choice.first_piece + i - 1, first, end, open, below_,
-                              level.rest[i - 1]))
+  const std::uint32_t size = model_->pieces_per_place(choice);
+  for (std::uint32_t i = choice.end_piece - choice.first_piece; i > 0; i -= size) {
+    level.rest[i - size] = level.rest[i];
+    if (!outlook_.price_pieces(table, choice, choice.first_piece + i - size, first, end, open,
+                               below_, level.rest[i - size]))
       return;
   }
-  const Step step{index, choice.first_piece, 0, first, end, tight};
+  const Step step{index, choice.first_piece, size, 0, first, end, tight};
   if (can_pay(step)) visit_shards(step);
 }
 

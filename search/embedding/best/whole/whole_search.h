@@ -54,16 +54,18 @@ class WholeSearch {
     std::size_t table = 0;
     WholeState::Future future;
     Priced later;                    // the least that all later tables cost
-    std::vector<Priced> rest;        // the least that pieces from the i-th on cost, and the end
+    std::vector<Priced> rest;        // the least that pieces from the i-th on cost, and the end;
+                                     // of blocks, by first piece
     std::vector<std::uint8_t> open;  // by rank, if the table has groups
     const Placed* before = nullptr;  // an interchangeable table, decided before
     bool is_last = false;
   };
-  // Shards of one choice on their way to ranks.
+  // Shards of one choice on their way to ranks, or blocks on their way to hosts.
   struct Step {
     std::uint32_t choice = 0;
     std::uint32_t piece = 0;
-    std::uint32_t done = 0;  // shards of the piece that are placed
+    std::uint32_t size = 1;  // pieces that are placed at once
+    std::uint32_t done = 0;  // shards of the piece, or blocks, that are placed
     Rank first = 0;          // ranks within reach
     Rank end = 0;
     bool tight = false;  // as the interchangeable table before, so far
@@ -78,10 +80,12 @@ class WholeSearch {
   void visit_within(std::uint32_t choice, Rank first, Rank end, bool tight);
   bool can_pay(const Step& step) const;
   bool may_take(std::uint32_t piece, Rank rank) const;
+  bool may_take_all(const Step& step, Rank first) const;
+  double load_with(const Step& step, Rank first) const;
+  bool has_earlier_twin(const Step& step, Rank first) const;
   void visit_shards(const Step& step);
   void place_last(const Step& step);
-  void place(const Step& step, Rank rank);
-  void visit_blocks(std::uint32_t choice, std::uint32_t piece);
+  void place(const Step& step, Rank first);
   void keep_best();
 
   const WholeModel* model_;
@@ -95,6 +99,7 @@ class WholeSearch {
   std::vector<Placed> placed_;     // by table
   std::vector<Placed> best_;
   std::vector<std::pair<double, Rank>> order_;  // of ranks still to try; a stack
+  std::vector<WholeRank> before_;               // ranks as they were; a stack
   bool found_ = false;
   bool cut_ = false;
   std::uint64_t updates_ = 0;
