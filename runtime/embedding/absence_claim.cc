@@ -3,13 +3,13 @@
 #include <optional>
 #include <string>
 
-#include "core/embedding/absence/plain_search.h"
 #include "core/embedding/bound/check_bound.h"
+#include "core/embedding/bound/search/find_plan.h"
 
 namespace shardwright {
 namespace {
 
-using embedding::PlainSearchResult;
+using embedding::FoundPlan;
 using embedding::SearchSpace;
 using embedding::Topology;
 
@@ -56,19 +56,24 @@ void check_proof_certificate(const SearchSpace& space, const Topology& available
   claims.report("/certificate", "does not prove that no plan exists: " + *wrong);
 }
 
-void search_again(const std::shared_ptr<const SearchSpace>& space, const Topology& available,
-                  ClaimChecker& claims) {
-  switch (embedding::search_plainly(space, available).answer) {
-    case PlainSearchResult::Answer::kFound:
+void search_again(const SearchSpace& space, const Topology& available, ClaimChecker& claims) {
+  switch (embedding::find_any_plan(space, available).answer) {
+    case FoundPlan::Answer::kFound:
       claims.report("/error", "says that no plan exists, but one does");
       return;
-    case PlainSearchResult::Answer::kNoneExists:
+    case FoundPlan::Answer::kNoneExists:
       return;
-    case PlainSearchResult::Answer::kGivenUp:
+    case FoundPlan::Answer::kTooLarge:
+      claims.not_verified(
+          "/error",
+          "that no plan exists: the file has no certificate, and the problem is too "
+          "large to try all plans");
+      return;
+    case FoundPlan::Answer::kGivenUp:
       claims.not_verified("/error",
                           "that no plan exists: the file has no certificate, and trying all plans "
                           "takes more than " +
-                              std::to_string(embedding::kPlainSearchSteps) + " steps");
+                              std::to_string(embedding::kAnyPlanSteps) + " steps");
   }
 }
 
@@ -79,13 +84,13 @@ bool claims_absence(const PlanDocument& document) {
   return failure.proof || !failure.reason || implies_absence(*failure.reason);
 }
 
-void check_absence_claim(const std::shared_ptr<const SearchSpace>& space, const Topology& available,
+void check_absence_claim(const SearchSpace& space, const Topology& available,
                          const PlanDocument& document, ClaimChecker& claims) {
   check_consistency(document, claims);
   if (!claims_absence(document)) return;
   claims.count();
   if (document.certificate) {
-    check_proof_certificate(*space, available, document, claims);
+    check_proof_certificate(space, available, document, claims);
   } else {
     search_again(space, available, claims);
   }

@@ -1,8 +1,6 @@
 // Claims that no plan exists.
 #pragma once
 
-#include <memory>
-
 #include "core/embedding/document/plan_document.h"
 #include "core/embedding/problem/topology.h"
 #include "core/embedding/search_space.h"
@@ -14,12 +12,11 @@ namespace shardwright {
 bool claims_absence(const PlanDocument& document);
 
 // For a file without a plan. If it claims that none exists, proves that again: by the certificate,
-// or else by the plain search of core. Reports a violation if a plan exists, if the certificate
-// proves nothing, or if `error` contradicts itself; lists the claim as not verified if neither way
-// ends within its limits. `available` is the topology after reservation and margin.
-void check_absence_claim(const std::shared_ptr<const embedding::SearchSpace>& space,
-                         const embedding::Topology& available, const PlanDocument& document,
-                         ClaimChecker& claims);
+// or else by trying all plans (find_any_plan). Reports a violation if a plan exists, if the
+// certificate proves nothing, or if `error` contradicts itself; lists the claim as not verified if
+// neither way ends within its limits. `available` is the topology after reservation and margin.
+void check_absence_claim(const embedding::SearchSpace& space, const embedding::Topology& available,
+                         const PlanDocument& document, ClaimChecker& claims);
 
 // For a problem whose reservation exceeds its memory, which proves that no plan exists.
 void check_negative_reservation(const PlanDocument& document, ClaimChecker& claims);

@@ -55,7 +55,7 @@ class Verifier {
     result_.search_space = space;
     result_.reservation = *reservation;
     if (!document_.plan) {
-      check_absence_claim(space, reservation->topology, document_, claims_);
+      check_absence_claim(*space, reservation->topology, document_, claims_);
       return std::move(result_);
     }
     if (document_.failure) claims_.report("/error", "the file holds both a plan and an error");

@@ -9,7 +9,7 @@
 #include "core/embedding/bound/leaf_check.h"
 #include "core/embedding/bound/open_options.h"
 #include "core/embedding/bound/options/bound_options.h"
-#include "core/embedding/bound/search/all_plans.h"
+#include "core/embedding/bound/search/find_plan.h"
 #include "core/numeric/directed_rounding.h"
 
 namespace shardwright::embedding {
@@ -18,7 +18,7 @@ namespace {
 // A deeper tree is refused: every level keeps the options that a table had above it.
 constexpr std::size_t kMaxDepth = 10'000;
 
-// Trying all plans of a small problem takes far fewer steps; the limit is about a second.
+// Trying all plans of a small problem takes far fewer steps; the limit is about two seconds.
 constexpr std::uint64_t kMostSearchSteps = std::uint64_t{1} << 27;
 
 bool has_valid_multipliers(const BoundNode& leaf, std::size_t classes) {
@@ -49,8 +49,18 @@ std::optional<std::string> check_by_search(const SearchSpace& space, const Topol
     for (const std::uint32_t rank_class : classes)
       own.push_back(leaf.multipliers[rank_class]);
   }
-  std::uint64_t work = std::min(work_limit, kMostSearchSteps);
-  return find_plan_below(space, available, target, std::move(prices), work);
+  const std::uint64_t steps = std::min(work_limit, kMostSearchSteps);
+  switch (find_plan_below(target, space, available, std::move(prices), steps).answer) {
+    case FoundPlan::Answer::kNoneExists:
+      return std::nullopt;
+    case FoundPlan::Answer::kFound:
+      return "there is a plan below the bound";
+    case FoundPlan::Answer::kTooLarge:
+      return "the problem is too large to try all plans";
+    case FoundPlan::Answer::kGivenUp:
+      break;
+  }
+  return "trying all plans takes more steps than the check may";
 }
 
 // Walks the tree and keeps the options of the current node.

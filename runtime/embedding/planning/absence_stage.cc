@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/embedding/absence/plain_search.h"
+#include "core/embedding/bound/search/find_plan.h"
 #include "runtime/embedding/planning/failures.h"
 #include "search/embedding/best/prove_absence.h"
 #include "search/embedding/model/choice_model.h"
@@ -13,16 +13,17 @@
 namespace shardwright {
 namespace {
 
-using embedding::PlainSearchResult;
+using embedding::FoundPlan;
 
 // The certificate may take this part of the work. Most are found within a thousandth of it; without
 // one, what is left of the work looks for a plan.
 constexpr std::uint64_t kShareOfWork = 20;
 
-// The plain search before best mode takes this many steps at most: about a tenth of a second.
+// The search over all plans before best mode takes this many steps at most: about a tenth of a
+// second.
 constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 22;
-// Steps of the plain search in the time of one step of best mode.
-constexpr std::uint64_t kStepsPerStep = 40;
+// Steps of this search in the time of one step of best mode.
+constexpr std::uint64_t kStepsPerStep = 16;
 
 // Compat mode's plan may exceed memory; best mode does not accept it as a plan.
 void take_failure(std::optional<AbsenceProof> proof, EmbeddingPlanResult& result) {
@@ -46,10 +47,10 @@ bool is_provable(const embedding::OptionPool& pool) { return pool.num_added() ==
 // Returns true if a search over all plans ends within the limit and finds none.
 bool try_all(Planning& planning, const embedding::OptionPool& pool, std::uint64_t most_steps) {
   if (!is_provable(pool) || planning.budget.interrupted()) return false;
-  const PlainSearchResult tried = embedding::search_plainly(planning.space, planning.available(),
-                                                            std::min(most_steps, kMostSteps));
+  const FoundPlan tried = embedding::find_any_plan(*planning.space, planning.available(),
+                                                   std::min(most_steps, kMostSteps));
   planning.budget.spend(tried.steps / kStepsPerStep);
-  if (tried.answer != PlainSearchResult::Answer::kNoneExists) return false;
+  if (tried.answer != FoundPlan::Answer::kNoneExists) return false;
   name_rule(pool, planning);
   take_failure(AbsenceProof::kSearch, planning.result);
   return true;

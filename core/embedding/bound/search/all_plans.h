@@ -1,29 +1,94 @@
-// Tries all plans below a target, to check the claim that there is none.
+// The tree of all plans.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
+#include "core/embedding/bound/search/choices/table_choices.h"
+#include "core/embedding/bound/search/choices/table_set.h"
+#include "core/embedding/bound/search/rank_contents.h"
 #include "core/embedding/bound/search/shard_prices.h"
-#include "core/embedding/problem/topology.h"
-#include "core/embedding/search_space.h"
+#include "core/embedding/plan.h"
 
 namespace shardwright::embedding {
 
-// Returns why it is not shown that no plan rates below `target`: because a plan was found, or
-// because the search took `work_limit` steps. Nothing if there is none. All placement rules count.
-//
 // Depth-first, table by table, the one with the fewest places next. A branch ends if a table has no
 // place left, or if at one set of prices the remaining tables, each with its cheapest choice and
 // ranks, cost more than what the ranks that can take a shard have left is worth. That holds for any
-// prices that are not negative; good ones end branches early. Loads of ranks are sums in floating
-// point, so the target must lie above the claimed bound by kRatingSlack.
-//
-// Time: exponential in the worst case; `work_limit` counts looks at a rank and is reduced by them.
-std::optional<std::string> find_plan_below(const SearchSpace& space, const Topology& available,
-                                           double target, std::vector<RankPriceSet> prices,
-                                           std::uint64_t& work_limit);
+// prices that are not negative; good ones end branches early. If looking at all remaining tables
+// for every table that is placed would take too long, prices count at the root only, and tables
+// with rules are placed first, then the largest.
+// Thread safety: one thread at a time. Refers to its arguments.
+class AllPlans {
+ public:
+  // Without `below`, a plan counts if evaluate() accepts it.
+  AllPlans(const SearchSpace& space, const Topology& available, std::optional<double> below,
+           std::vector<ChoicesOfTable> tables, std::vector<RankPriceSet> prices,
+           std::uint64_t& work);
+
+  // Ends with the first plan that counts, or if no work is left.
+  void run() { place_tables(); }
+  const std::optional<Plan>& found() const { return found_; }
+
+ private:
+  // Shards of one choice on their way to ranks from `first` to `end`, or blocks on their way to
+  // hosts.
+  struct Step {
+    std::size_t table;
+    const TableChoice* choice;
+    std::uint32_t width;     // groups of equal shards that are placed at once
+    std::size_t group = 0;   // of equal shards
+    std::uint32_t done = 0;  // shards of the group, or blocks, that are placed
+    Rank first = 0;
+    Rank end = 0;
+    Rank least = 0;  // of equal shards, those before are on ranks up to this one
+  };
+  // A table while its shards are placed.
+  struct Level {
+    PriceSums later;              // the least that the tables after it cost
+    PriceSums left;               // what the ranks that can take a shard are worth
+    std::vector<PriceSums> rest;  // the least that groups of equal shards from the i-th on cost
+    Outlook outlook;
+  };
+  struct Placed {
+    const TableChoice* choice = nullptr;
+    std::vector<Rank> ranks;
+  };
+
+  bool is_over() const { return found_.has_value() || work_ == 0; }
+  void spend(std::uint64_t steps) { work_ -= steps < work_ ? steps : work_; }
+  Level& level() { return levels_[num_placed_]; }
+
+  void sort_tables(const SearchSpace& space);
+  void accept();
+  std::optional<std::size_t> next_table(Level& level);
+  std::optional<std::size_t> cheapest_next(Level& level);
+  void place_tables();
+  void place_choice(std::size_t table, const TableChoice& choice);
+  bool price_rest(const Step& step, Level& level);
+  bool can_pay(const Step& step, const Level& level) const;
+  void place_shards(const Step& step);
+  void place(const Step& step, Rank first, const PriceSums& left);
+  bool may_all_be_on(const Step& step, Rank first) const;
+
+  const SearchSpace& space_;
+  const Topology& available_;
+  bool any_valid_;  // without a target
+  double target_;
+  std::uint64_t& work_;
+  std::vector<ChoicesOfTable> tables_;
+  RankContents ranks_;
+  ShardPrices prices_;
+  std::vector<Level> levels_;                 // by number of tables that are placed
+  std::vector<std::size_t> order_;            // of tables, if prices count at the root only
+  std::vector<Placed> placed_;                // by table
+  std::vector<RankContents::Before> before_;  // a stack
+  TableSet remaining_;
+  std::size_t num_placed_ = 0;
+  bool prices_everywhere_ = true;
+  std::optional<Plan> found_;
+};
 
 }  // namespace shardwright::embedding

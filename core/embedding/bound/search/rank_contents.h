@@ -3,9 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
-#include "core/embedding/bound/search/table_choices.h"
+#include "core/embedding/bound/search/choices/table_choices.h"
+#include "core/embedding/bound/search/choices/table_set.h"
+#include "core/embedding/bound/search/rank_kinds.h"
 
 namespace shardwright::embedding {
 
@@ -13,7 +16,13 @@ struct RankContent {
   double load = 0;  // times the rank's factor
   double hbm = 0;
   double ddr = 0;
-  TableSet tables = 0;  // with a shard on the rank
+};
+
+// What two ranks must agree on to be interchangeable while a table is placed.
+struct Outlook {
+  TableSet remaining;         // the tables without a place, with the one that is being placed
+  TableSet relevant;          // tables whose place matters to rules of the remaining ones
+  bool hosts_matter = false;  // to a choice or to a rule of the remaining tables
 };
 
 // Thread safety: one thread at a time. Refers to its arguments.
@@ -25,48 +34,61 @@ class RankContents {
   std::uint32_t size() const { return static_cast<std::uint32_t>(contents_.size()); }
   std::uint32_t ranks_per_host() const { return local_; }
   const RankContent& operator[](Rank rank) const { return contents_[rank]; }
-  double free_hbm(Rank rank) const { return room_[rank].hbm - contents_[rank].hbm; }
-  double free_ddr(Rank rank) const { return room_[rank].ddr - contents_[rank].ddr; }
-  double scale(Rank rank) const { return scale_[rank]; }
+  double free_hbm(Rank rank) const { return traits_[rank].hbm - contents_[rank].hbm; }
+  double free_ddr(Rank rank) const { return traits_[rank].ddr - contents_[rank].ddr; }
+  double scale(Rank rank) const { return traits_[rank].scale; }
 
-  // Returns what the rank held before, for restore().
-  RankContent add(Rank rank, const EqualShards& shards, std::size_t table);
-  void restore(Rank rank, const RankContent& before) { contents_[rank] = before; }
+  // What a rank held before a shard was added.
+  struct Before {
+    RankContent content;
+    bool had_table = false;
+  };
+  Before add(Rank rank, const EqualShards& shards, std::size_t table);
+  void restore(Rank rank, const Before& before, std::size_t table);
 
   // Returns true if one more shard leaves the rank below the load and within its memory.
   bool has_room(Rank rank, const EqualShards& shards, double target) const;
+  // Returns true if may_join() depends on what the ranks hold.
+  bool has_rules(std::size_t table) const {
+    return tables_[table].distinct_ranks || !groups_of_[table].empty();
+  }
   // Returns true if the table's rules about other shards allow one on the rank: distinct ranks, and
   // tables together or apart.
   bool may_join(Rank rank, std::size_t table) const;
 
-  // Returns true if exchanging all that `remaining` puts on the two ranks changes nothing; between
-  // hosts, if the same holds for all ranks of the two. `now` is the table being placed.
-  bool are_alike(Rank a, Rank b, TableSet remaining, std::size_t now) const;
-  bool are_hosts_alike(std::uint32_t a, std::uint32_t b, TableSet remaining, std::size_t now) const;
+  // `now` is the table being placed, one of `remaining`.
+  void look(const TableSet& remaining, std::size_t now, Outlook& outlook) const;
+  // Returns true if exchanging all that the remaining tables put on the two ranks changes nothing.
+  // Where hosts matter, that holds for ranks of one host only.
+  bool are_alike(Rank a, Rank b, const Outlook& outlook) const;
+  // The same for all ranks of two hosts, in their order.
+  bool are_hosts_alike(std::uint32_t a, std::uint32_t b, const Outlook& outlook) const;
 
-  // Tables that are kept together or apart.
+  // Tables that must be together, or apart, on ranks or on hosts.
   struct Group {
     bool together = false;
     std::uint32_t ranks_per_place = 1;
-    TableSet tables = 0;
+    TableSet tables;
+    std::uint32_t held = 0;                // pairs of a rank and a table of the group on it
+    std::vector<std::uint32_t> held_here;  // the same by place
   };
   const std::vector<Group>& groups() const { return groups_; }
+  std::span<const std::size_t> groups_of(std::size_t table) const { return groups_of_[table]; }
 
  private:
   void find_groups(const SearchSpace& space);
-  void tell_apart();
-  bool hold_the_same(Rank a, Rank b, TableSet remaining, TableSet relevant) const;
-  TableSet relevant(TableSet remaining, std::size_t now) const;
-  bool do_hosts_matter(TableSet remaining) const;
+  bool is_held_elsewhere(const Group& group, Rank rank) const;
+  bool is_held_by_others(const Group& group, Rank rank, std::size_t table) const;
 
   const std::vector<ChoicesOfTable>& tables_;
   std::uint32_t local_;
   std::vector<RankContent> contents_;
-  std::vector<RankContent> room_;  // its load is not used
-  std::vector<double> scale_;
+  std::vector<TableSet> tables_on_;  // by rank
+  std::vector<RankTraits> traits_;
+  RankKinds kinds_;
   std::vector<Group> groups_;
-  std::vector<TableSet> told_apart_by_;  // by two ranks
-  TableSet bound_to_hosts_ = 0;          // tables with a choice that hosts bound
+  std::vector<std::vector<std::size_t>> groups_of_;  // by table
+  TableSet bound_to_hosts_;                          // tables with a choice that hosts bound
 };
 
 }  // namespace shardwright::embedding

@@ -10,7 +10,6 @@ namespace {
 // Relative to all that the ranks are worth. Far above the rounding of sums over ranks and tables,
 // far below kRatingSlack.
 constexpr double kSumSlack = 1e-11;
-constexpr std::size_t kMostTables = 64;
 
 // In how many ways equal shards can be shared among ranks, or be on different ones.
 double ways(std::uint32_t count, std::uint32_t places, bool distinct) {
@@ -33,7 +32,7 @@ ShardPrices::ShardPrices(const RankContents& ranks, double target, std::vector<R
       joins_(ranks.size(), 1),
       here_(ranks.size(), 0),
       useful_(ranks.size(), 1),
-      least_ranks_of_(kMostTables, 0) {
+      apart_(ranks.groups().size(), Apart{0, std::vector<std::uint8_t>(ranks.size(), 0)}) {
   slack_ = worth_of_useful();
   for (double& slack : slack_)
     slack *= kSumSlack;
@@ -62,9 +61,17 @@ bool ShardPrices::is_too_much(const PriceSums& needed, const PriceSums& left) co
   return false;
 }
 
-void ShardPrices::begin() { std::fill(useful_.begin(), useful_.end(), TableSet{0}); }
+void ShardPrices::begin() {
+  std::fill(useful_.begin(), useful_.end(), std::uint8_t{0});
+  for (Apart& own : apart_) {
+    own.needed = 0;
+    std::fill(own.useful.begin(), own.useful.end(), std::uint8_t{0});
+  }
+}
 
 void ShardPrices::find_joins(std::size_t table) {
+  if (!ranks_.has_rules(table)) return joins_.assign(joins_.size(), 1);
+  work_ -= std::min<std::uint64_t>(work_, ranks_.size());
   for (Rank rank = 0; rank < ranks_.size(); ++rank)
     joins_[rank] = ranks_.may_join(rank, table) ? 1 : 0;
 }
@@ -84,11 +91,13 @@ std::uint32_t ShardPrices::most_on(Rank rank, const EqualShards& shards, bool di
 // The same for a block on the host that begins with `first`. Returns 0 if none fits.
 std::uint32_t ShardPrices::most_at(const ChoicesOfTable& own, const TableChoice& choice,
                                    std::size_t i, Rank first) const {
-  const std::uint32_t width = choice.form == Form::kWholeHosts ? ranks_.ranks_per_host() : 1;
+  const std::uint32_t width = choice.width(ranks_.ranks_per_host());
   std::uint32_t most = choice.shards[i].count;
   for (Rank rank = first; rank < first + width; ++rank) {
     const EqualShards& shards = choice.shards[i + rank - first];
-    if (shards.ranks[rank] == 0 || joins_[rank] == 0 || !ranks_.has_room(rank, shards, target_))
+    const bool known = rank == first;  // one of the ranks that may hold the first shard
+    if (joins_[rank] == 0 || !ranks_.has_room(rank, shards, target_) ||
+        !(known || shards.may_be_on(rank)))
       return 0;
     if (most > 1) most = std::min(most, most_on(rank, shards, own.distinct_ranks));
   }
@@ -98,13 +107,15 @@ std::uint32_t ShardPrices::most_at(const ChoicesOfTable& own, const TableChoice&
 double ShardPrices::price_shards(const ChoicesOfTable& own, const TableChoice& choice,
                                  std::size_t i, Rank first, Rank end, PriceSums& sums) {
   cheapest_.assign(prices_.size(), std::numeric_limits<double>::infinity());
-  const std::uint32_t width = choice.form == Form::kWholeHosts ? ranks_.ranks_per_host() : 1;
+  const std::uint32_t width = choice.width(ranks_.ranks_per_host());
   const std::uint32_t count = choice.shards[i].count;
   std::uint32_t places = 0;
   std::uint64_t room = 0;
   std::uint32_t most = 1;
-  work_ -= std::min<std::uint64_t>(work_, end - first);
-  for (Rank rank = first; rank < end; rank += width) {
+  const auto [begin, stop] = choice.shards[i].places(first, end);
+  work_ -= std::min<std::uint64_t>(work_, 1 + (stop - begin) * width);
+  for (std::size_t place = begin; place < stop; ++place) {
+    const Rank rank = choice.shards[i].ranks[place];
     const std::uint32_t here = most_at(own, choice, i, rank);
     if (here == 0) continue;
     ++places;
@@ -129,7 +140,6 @@ double ShardPrices::price_choice(const ChoicesOfTable& own, const TableChoice& c
                                  PriceSums& least) {
   const std::uint32_t local = ranks_.ranks_per_host();
   const std::uint32_t size = choice.form == Form::kOneHost ? local : ranks_.size();
-  const std::uint32_t width = choice.form == Form::kWholeHosts ? local : 1;
   const bool apart = own.distinct_ranks || choice.form == Form::kInOrder;
   double ways = 0;
   std::uint32_t least_ranks = ranks_.size();
@@ -139,7 +149,7 @@ double ShardPrices::price_choice(const ChoicesOfTable& own, const TableChoice& c
     std::fill(here.begin(), here.end(), 0);
     double product = 1;
     std::uint32_t needed = 0;
-    for (std::size_t i = 0; i < choice.shards.size() && product > 0; i += width) {
+    for (std::size_t i = 0; i < choice.shards.size() && product > 0; i += choice.width(local)) {
       product *= price_shards(own, choice, i, first, first + size, here);
       needed = apart ? needed + least_ranks_ : std::max(needed, least_ranks_);
     }
@@ -165,30 +175,36 @@ double ShardPrices::price_table(const ChoicesOfTable& own, std::size_t table, Pr
     if (of_choice == 0) continue;
     ways += of_choice;
     least_ranks = std::min(least_ranks, least_ranks_);
-    for (Rank rank = 0; rank < ranks_.size(); ++rank) {
-      if (here_[rank] != 0) useful_[rank] |= TableSet{1} << table;
-    }
+    note_useful(table);
   }
-  least_ranks_of_[table] = least_ranks;
+  for (const std::size_t group : ranks_.groups_of(table)) {
+    const std::uint32_t size = ranks_.groups()[group].ranks_per_place;
+    apart_[group].needed += (least_ranks + size - 1) / size;
+  }
   return ways;
 }
 
-bool ShardPrices::can_be_apart(TableSet remaining) const {
-  for (const RankContents::Group& group : ranks_.groups()) {
-    if (group.together) continue;
-    const TableSet tables = group.tables & remaining;
-    const std::uint32_t size = group.ranks_per_place;
-    std::uint32_t needed = 0;
-    for (std::size_t table = 0; table < least_ranks_of_.size(); ++table)
-      needed += (tables >> table & 1) != 0 ? (least_ranks_of_[table] + size - 1) / size : 0;
+// Where the choice can be that was just priced.
+void ShardPrices::note_useful(std::size_t table) {
+  const auto add_to = [&](std::vector<std::uint8_t>& useful) {
+    for (Rank rank = 0; rank < ranks_.size(); ++rank)
+      useful[rank] |= here_[rank];
+  };
+  add_to(useful_);
+  for (const std::size_t group : ranks_.groups_of(table))
+    add_to(apart_[group].useful);
+}
+
+bool ShardPrices::can_be_apart() const {
+  for (std::size_t group = 0; group < apart_.size(); ++group) {
+    const RankContents::Group& own = ranks_.groups()[group];
+    if (own.together) continue;
     std::uint32_t places = 0;
-    for (Rank first = 0; first < ranks_.size(); first += size) {
-      const auto begin = useful_.begin() + first;
-      const bool any =
-          std::any_of(begin, begin + size, [&](TableSet own) { return (own & tables) != 0; });
-      places += any ? 1 : 0;
+    for (Rank first = 0; first < ranks_.size(); first += own.ranks_per_place) {
+      const auto begin = apart_[group].useful.begin() + first;
+      places += std::find(begin, begin + own.ranks_per_place, 1) != begin + own.ranks_per_place;
     }
-    if (needed > places) return false;
+    if (apart_[group].needed > places) return false;
   }
   return true;
 }

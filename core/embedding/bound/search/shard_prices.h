@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
+
 #include "core/embedding/bound/pricing/capacity_multipliers.h"
 #include "core/embedding/bound/search/rank_contents.h"
 
@@ -12,7 +14,7 @@ namespace shardwright::embedding {
 
 // Prices of load and memory, by rank.
 using RankPriceSet = std::vector<CapacityMultipliers>;
-using PriceSums = std::vector<double>;  // by set of prices
+using PriceSums = boost::container::small_vector<double, 12>;  // by set of prices
 
 // Thread safety: one thread at a time. Refers to the ranks and the counter of work.
 class ShardPrices {
@@ -21,6 +23,9 @@ class ShardPrices {
               std::uint64_t& work);
 
   std::size_t size() const { return prices_.size(); }
+  // Leaves no set of prices.
+  void drop() { prices_.clear(); }
+
   // Of one shard on the rank.
   double cost(std::size_t set, Rank rank, const EqualShards& shards) const {
     const CapacityMultipliers& own = prices_[set][rank];
@@ -39,9 +44,9 @@ class ShardPrices {
   // not at all.
   double price_shards(const ChoicesOfTable& own, const TableChoice& choice, std::size_t i,
                       Rank first, Rank end, PriceSums& sums);
-  // Returns false if tables that are kept apart need more ranks or hosts than are useful to them.
-  // Call price_table() for all of `remaining` before.
-  bool can_be_apart(TableSet remaining) const;
+  // Returns false if tables that are kept apart, among those priced since begin(), need more ranks
+  // or hosts than are useful to them.
+  bool can_be_apart() const;
   // What the load and the memory left on all useful ranks are worth.
   PriceSums worth_of_useful() const;
   // Returns true if at some prices more is needed than is left, beyond rounding.
@@ -52,6 +57,7 @@ class ShardPrices {
   std::uint32_t most_on(Rank rank, const EqualShards& shards, bool distinct) const;
   std::uint32_t most_at(const ChoicesOfTable& own, const TableChoice& choice, std::size_t i,
                         Rank first) const;
+  void note_useful(std::size_t table);
   double price_choice(const ChoicesOfTable& own, const TableChoice& choice, PriceSums& least);
 
   const RankContents& ranks_;
@@ -62,9 +68,14 @@ class ShardPrices {
   PriceSums cheapest_;                // scratch of price_shards
   std::vector<std::uint8_t> joins_;   // by rank
   std::vector<std::uint8_t> here_;    // by rank, where the choice being priced can be
+  std::vector<std::uint8_t> useful_;  // by rank
   std::uint32_t least_ranks_ = 0;     // that the shards, choice or table being priced needs
-  std::vector<TableSet> useful_;      // by rank, the tables that can be there
-  std::vector<std::uint32_t> least_ranks_of_;  // by table
+  // What the tables of a group that is kept apart need, and where they can be.
+  struct Apart {
+    std::uint32_t needed = 0;
+    std::vector<std::uint8_t> useful;  // by rank
+  };
+  std::vector<Apart> apart_;  // by group
 };
 
 }  // namespace shardwright::embedding

@@ -1,7 +1,10 @@
-// What every table may choose in a plan below a target, and on which ranks its shards may be.
+// What every table may choose in a plan that is asked for, and on which ranks its shards may be.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/embedding/problem/topology.h"
@@ -15,7 +18,11 @@ struct EqualShards {
   double load = 0;
   double hbm = 0;  // bytes; exact
   double ddr = 0;
-  std::vector<std::uint8_t> ranks;  // 1 where a shard may be on the rank
+  std::vector<Rank> ranks;  // that may hold a shard; ascending
+
+  // The part of `ranks` in [first, end), as positions.
+  std::pair<std::size_t, std::size_t> places(Rank first, Rank end) const;
+  bool may_be_on(Rank rank) const;
 };
 
 // Where the shards of an option lie together.
@@ -32,6 +39,11 @@ struct TableChoice {
   // Single ones for kInOrder. For kWholeHosts, local_world_size in a row are a block, and the count
   // is that of equal blocks.
   std::vector<EqualShards> shards;
+
+  // Groups of equal shards that are placed at once.
+  std::uint32_t width(std::uint32_t ranks_per_host) const {
+    return form == Form::kWholeHosts ? ranks_per_host : 1;
+  }
 };
 
 struct ChoicesOfTable {
@@ -40,15 +52,16 @@ struct ChoicesOfTable {
   std::vector<TableChoice> choices;
 };
 
-// A set of tables, as bits: positions in all_choices().
-using TableSet = std::uint64_t;
-
-// The tables of the space that have options. An option is left out if its form does not fit the
+// The tables of the problem, in their order. An option is left out if its form does not fit the
 // machine, if max_shards forbids it, if a shard of it fits on no rank that its table's rules allow,
-// or if another option of as many shards, free to be anywhere, costs no more shard by shard. The
-// last is safe under all rules: they name shards by number. Empty if there are more than 63 tables.
+// or if another option of as many shards, free to be anywhere or of the same form, costs no more
+// shard by shard. The last is safe under all rules: they name shards by number.
+//
+// With `below`, a plan must rate below it. Without, any plan counts that evaluate() accepts: loads
+// are then 0, and options are left out whose shards evaluate() refuses. A table that has no options
+// in the space is left out with `below` only.
 std::vector<ChoicesOfTable> all_choices(const SearchSpace& space, const Topology& available,
-                                        double target);
+                                        std::optional<double> below);
 
 // The factor by which the rating multiplies a rank's load.
 double time_scale_of(const ProblemSpec& spec, std::size_t rank);

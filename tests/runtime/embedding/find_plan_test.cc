@@ -1,4 +1,4 @@
-// The plain search agrees with one that leaves nothing out, and with certificates.
+// The search over all plans agrees with one that leaves nothing out.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -8,20 +8,20 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/embedding/absence/plain_search.h"
+#include "core/embedding/bound/search/find_plan.h"
 #include "core/embedding/evaluation/evaluate.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/io/embedding/problem/problem_json.h"
 #include "tests/support/random.h"
 
-namespace shardwright::plain_search_test {
+namespace shardwright::find_plan_test {
 
 namespace {
 
 using namespace shardwright;
 using namespace shardwright::embedding;
 using test_support::Random;
-using Answer = PlainSearchResult::Answer;
+using Answer = FoundPlan::Answer;
 using nlohmann::json;
 
 // Two or three small tables on up to four ranks, with memory that is often too small.
@@ -115,7 +115,7 @@ double size_of(const SearchSpace& space) {
 
 }  // namespace
 
-TEST_CASE("plain search: says the same as trying every rank for every shard") {
+TEST_CASE("find plan: says the same as trying every rank for every shard") {
   int found = 0;
   int none = 0;
   for (const std::uint64_t seed : test_support::seeds({5, 17})) {
@@ -132,7 +132,7 @@ TEST_CASE("plain search: says the same as trying every rank for every shard") {
       const auto space = enumerate_embedding(problem);
       const auto reservation = reserve_embedding(*problem);
       if (!space.ok() || !reservation.ok() || size_of(**space) > 30'000) continue;
-      const PlainSearchResult result = search_plainly(*space, reservation->topology);
+      const FoundPlan result = find_any_plan(**space, reservation->topology);
       const bool exists = Everything(*space, reservation->topology).any_plan();
       CHECK_MESSAGE((result.answer == (exists ? Answer::kFound : Answer::kNoneExists)),
                     text.dump());
@@ -145,7 +145,7 @@ TEST_CASE("plain search: says the same as trying every rank for every shard") {
 }
 
 // 64 equal shards on two ranks: 2^64 placements, 65 of which differ.
-TEST_CASE("plain search: equal shards are not told apart") {
+TEST_CASE("find plan: equal shards are not told apart") {
   const json text = json::parse(R"({
     "topology": {"world_size": 4, "local_world_size": 2, "hbm_cap": 466234688, "ddr_cap": 116558672},
     "tables": [
@@ -160,8 +160,37 @@ TEST_CASE("plain search: equal shards are not told apart") {
   REQUIRE(space.ok());
   const auto reservation = reserve_embedding(*problem);
   REQUIRE(reservation.ok());
-  CHECK(search_plainly(*space, reservation->topology).answer == Answer::kNoneExists);
-  CHECK(search_plainly(*space, reservation->topology, 10).answer == Answer::kGivenUp);
+  CHECK(find_any_plan(**space, reservation->topology).answer == Answer::kNoneExists);
+  CHECK(find_any_plan(**space, reservation->topology, 10).answer == Answer::kGivenUp);
 }
 
-}  // namespace shardwright::plain_search_test
+// More ranks and tables than prices are worth their time for.
+TEST_CASE("find plan: hundreds of ranks and tables") {
+  json text = {
+      {"reservation", {{"type", "none"}}},
+      {"batch_size", 1},
+      {"topology", {{"world_size", 600}, {"local_world_size", 8}, {"hbm_cap", 2'000'000}}}};
+  for (int i = 0; i < 700; ++i) {
+    const std::string name = "t" + std::to_string(i);
+    text["tables"].push_back({{"name", name}, {"num_embeddings", 1000}, {"embedding_dim", 64}});
+    text["constraints"][name] = {{"sharding_types", {"table_wise"}}};
+  }
+  for (const char* name : {"t600", "t650", "t699"})
+    text["constraints"][name]["ranks"] = {17, 590};
+  const auto answer = [&] {
+    const auto problem =
+        std::make_shared<const Problem>(*Problem::make(*read_problem(text.dump())));
+    const auto space = enumerate_embedding(problem);
+    REQUIRE(space.ok());
+    const Topology& available = problem->topology();
+    const FoundPlan found = find_any_plan(**space, available);
+    if (found.plan) CHECK(evaluate(*problem, available, *found.plan).valid());
+    return found.answer;
+  };
+  CHECK(answer() == Answer::kFound);
+  for (const auto& pair : {json{"t600", "t650"}, json{"t650", "t699"}, json{"t600", "t699"}})
+    text["keep_apart"].push_back({{"tables", pair}, {"on", "rank"}});
+  CHECK(answer() == Answer::kNoneExists);
+}
+
+}  // namespace shardwright::find_plan_test

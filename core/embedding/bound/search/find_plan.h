@@ -1,0 +1,45 @@
+// Looks for a plan by trying all plans, and so shows that there is none.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/embedding/bound/search/shard_prices.h"
+#include "core/embedding/plan.h"
+#include "core/embedding/problem/topology.h"
+#include "core/embedding/search_space.h"
+
+namespace shardwright::embedding {
+
+struct FoundPlan {
+  enum class Answer : std::uint8_t {
+    kFound,
+    kNoneExists,
+    kTooLarge,  // too many ranks or shards to begin
+    kGivenUp,   // the work limit was reached
+  };
+  Answer answer = Answer::kGivenUp;
+  std::optional<Plan> plan;  // only with kFound; does not keep the options of the space alive
+  std::uint64_t steps = 0;
+};
+
+// Steps of a search for any plan that is to take less than a second.
+inline constexpr std::uint64_t kAnyPlanSteps = std::uint64_t{1} << 26;
+
+// Tries every option of every table on all ranks (AllPlans). All placement rules count. `available`
+// is the topology after reservation and margin.
+FoundPlan find_any_plan(const SearchSpace& space, const Topology& available,
+                        std::uint64_t work_limit = kAnyPlanSteps);
+
+// The same for a plan that rates below `target`. The plan found obeys all rules and fits the
+// memory, but evaluate() is not asked. `prices` shorten the search. Loads of ranks are sums in
+// floating point, so the target must lie above a claimed bound by kRatingSlack.
+//
+// Both: a plan that evaluate() accepts exists only if one is found. Time: exponential in the worst
+// case; at most `work_limit` steps, each of which looks at a rank. They give up at once if there
+// are more than 4,096 ranks, or if a plan may have more than 4,096 shards.
+FoundPlan find_plan_below(double target, const SearchSpace& space, const Topology& available,
+                          std::vector<RankPriceSet> prices, std::uint64_t work_limit);
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,36 @@
+// Leaves out ranks and hosts that are like one that was tried.
+#pragma once
+
+#include <cstdint>
+
+#include <boost/container/small_vector.hpp>
+
+#include "core/embedding/bound/search/rank_contents.h"
+
+namespace shardwright::embedding {
+
+// Sees ranks, or hosts, in ascending order, and keeps the first of those that are alike.
+// Thread safety: one thread at a time. Refers to its arguments and to a counter of work.
+class Twins {
+ public:
+  Twins(const RankContents& ranks, const Outlook& outlook, std::uint64_t& work)
+      : ranks_(ranks), outlook_(outlook), work_(work) {}
+
+  // Returns true if no earlier rank is like this one.
+  bool is_new(Rank rank);
+  bool is_new_host(std::uint32_t host);
+
+ private:
+  void spend(std::uint64_t steps) { work_ -= steps < work_ ? steps : work_; }
+
+  const RankContents& ranks_;
+  const Outlook& outlook_;
+  std::uint64_t& work_;
+  boost::container::small_vector<Rank, 16> kept_;  // on the last host only where hosts matter
+  boost::container::small_vector<std::uint32_t, 16> hosts_;
+  std::uint32_t last_host_ = 0;
+  bool seen_host_ = false;
+  bool last_is_new_ = false;
+};
+
+}  // namespace shardwright::embedding
