@@ -39,16 +39,21 @@ void add_rules(Random& random, ProblemSpec& spec) {
     if (random.below(4) != 0 || spec.tables.size() < 2) continue;
     TableGroup group;
     group.tables = {spec.tables[0].name, spec.tables[1].name};
+    if (spec.tables.size() > 2 && random.below(3) == 0) group.tables.push_back(spec.tables[2].name);
     group.on = random.below(2) == 0 ? GroupScope::kRank : GroupScope::kHost;
     groups->push_back(group);
   }
 }
 
-ProblemSpec random_spec(Random& random, bool rules) {
-  constexpr std::pair<std::uint32_t, std::uint32_t> kShapes[] = {{1, 1}, {2, 1}, {2, 2}, {3, 3},
-                                                                 {4, 2}, {4, 1}, {4, 4}};
-  const auto [world, local] = kShapes[random.below(std::size(kShapes))];
-  ProblemSpec spec = problem_spec(1 + random.below(4), world, local);
+// Ranks, and ranks per host.
+using Shape = std::pair<std::uint32_t, std::uint32_t>;
+constexpr Shape kFewRanks[] = {{1, 1}, {2, 1}, {2, 2}, {3, 3}, {4, 2}, {4, 1}, {4, 4}};
+constexpr Shape kMoreRanks[] = {{6, 2}, {6, 3}, {8, 1}, {8, 2}, {8, 4}, {8, 8}};
+
+ProblemSpec random_spec(Random& random, bool rules, bool wide) {
+  const auto [world, local] = wide ? kMoreRanks[random.below(std::size(kMoreRanks))]
+                                   : kFewRanks[random.below(std::size(kFewRanks))];
+  ProblemSpec spec = problem_spec(1 + random.below(wide ? 3 : 4), world, local);
   spec.reservation.type = ReservationSpec::Type::kNone;
   if (random.below(5) == 0) spec.perf_model = PerfModel::kStorage;
   if (random.below(3) == 0) {
@@ -78,11 +83,14 @@ Topology random_memory(Random& random, const Topology& topology) {
 void add_option(Random& random, SpaceBuilder& builder, std::size_t table, std::uint32_t world,
                 std::uint32_t local) {
   using enum ShardingType;
-  const auto few = [&] { return 1 + static_cast<std::uint32_t>(random.below(3)); };
+  // All placements are to be tried: four blocks on four hosts are enough.
+  const std::uint32_t blocks = world > 4 && local == 1 ? 2 : world;
+  const std::uint32_t most = world > 4 ? 2 : 3;
+  const auto few = [&] { return 1 + static_cast<std::uint32_t>(random.below(most)); };
   const std::pair<ShardingType, std::uint32_t> kinds[] = {
       {kTableWise, 1},        {kTableWise, 1},
       {kColumnWise, few()},   {kTableColumnWise, few()},
-      {kTableRowWise, local}, {kGridShard, random.below(2) == 0 ? world : local},
+      {kTableRowWise, local}, {kGridShard, random.below(2) == 0 ? blocks : local},
       {kRowWise, world},      {kDataParallel, world}};
   const std::pair<ShardingType, std::uint32_t>& kind = kinds[random.below(std::size(kinds))];
   const ShardingType type = kind.first;
@@ -103,10 +111,10 @@ void add_option(Random& random, SpaceBuilder& builder, std::size_t table, std::u
   builder.add_runs(table, type, runs);
 }
 
-ProblemSpec valid_spec(Random& random, bool rules) {
-  ProblemSpec spec = random_spec(random, rules);
+ProblemSpec valid_spec(Random& random, bool rules, bool wide = false) {
+  ProblemSpec spec = random_spec(random, rules, wide);
   while (!Problem::make(spec).ok())
-    spec = random_spec(random, rules);
+    spec = random_spec(random, rules, wide);
   return spec;
 }
 
@@ -116,6 +124,26 @@ void add_options(Random& random, SpaceBuilder& builder) {
     for (std::size_t i = 1 + random.below(3); i > 0; --i)
       add_option(random, builder, table, topology.world_size(), topology.local_world_size());
   }
+}
+
+// Some tables have the same options as the one before.
+void add_options_of_alike_tables(Random& random, SpaceBuilder& builder) {
+  const Topology& topology = builder.problem()->topology();
+  Random options = random;
+  for (std::size_t table = 0; table < builder.problem()->tables().size(); ++table) {
+    if (random.below(2) == 0) options = random;
+    Random own = options;
+    for (std::size_t i = 1 + own.below(3); i > 0; --i)
+      add_option(own, builder, table, topology.world_size(), topology.local_world_size());
+  }
+}
+
+MemoryLimits random_margin(Random& random) {
+  MemoryLimits limits;
+  if (random.below(3) == 0) limits.margin_hbm.bytes = static_cast<std::int64_t>(random.below(20));
+  if (limits.margin_hbm.bytes == 0 && random.below(3) == 0) limits.margin_hbm.fraction = 0.15;
+  if (random.below(4) == 0) limits.margin_ddr.fraction = 0.3;
+  return limits;
 }
 
 // A placement of one option, with what it puts on every rank.
@@ -254,17 +282,39 @@ SmallProblem small_problem(Random& random, bool rules) {
   return {builder.take(), std::move(available)};
 }
 
-SmallProblem small_planning_problem(Random& random, bool rules) {
-  ProblemSpec spec = valid_spec(random, rules);
+namespace {
+
+void set_memory(Random& random, ProblemSpec& spec) {
   const Topology topology = Topology::make(spec.topology).value();
   const Topology with_memory = random_memory(random, topology);
   for (const Storage& own : with_memory.storage()) {
     spec.topology.custom_hbm_cap_bytes.push_back(std::max<std::int64_t>(1, own.hbm.value()));
     spec.topology.custom_ddr_cap_bytes.push_back(own.ddr.value());
   }
+}
+
+}  // namespace
+
+SmallProblem small_planning_problem(Random& random, bool rules) {
+  ProblemSpec spec = valid_spec(random, rules);
+  set_memory(random, spec);
   SpaceBuilder builder(std::move(spec), true);
   add_options(random, builder);
   return {builder.take(), builder.problem()->topology()};
+}
+
+SmallProblem wide_planning_problem(Random& random) {
+  ProblemSpec spec = valid_spec(random, true, true);
+  set_memory(random, spec);
+  spec.memory = random_margin(random);
+  const MemoryLimits limits = spec.memory;
+  SpaceBuilder builder(std::move(spec), true);
+  add_options_of_alike_tables(random, builder);
+  const Topology& topology = builder.problem()->topology();
+  std::vector<Storage> left;
+  for (const Storage& own : topology.storage())
+    left.push_back(own - limits.margin(own));
+  return {builder.take(), topology.with_storage(std::move(left))};
 }
 
 std::optional<double> least_rating(const SmallProblem& problem) {

@@ -23,6 +23,10 @@ SmallProblem small_problem(Random& random, bool rules);
 // The same kind, with the memory in the problem itself, as a planner needs it.
 SmallProblem small_planning_problem(Random& random, bool rules);
 
+// The same kind with rules, on six or eight ranks of one to eight hosts: up to three tables, of
+// which some are alike, and memory that must stay free.
+SmallProblem wide_planning_problem(Random& random);
+
 // Returns the least rating of all plans, or nothing if none is feasible. Tries all options of the
 // space on all ranks, and reads the user's rules, not their compiled form. Cost: the product over
 // tables of the number of their placements, less those pruned by the best plan so far.

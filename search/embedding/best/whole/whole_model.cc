@@ -44,6 +44,9 @@ WholeModel::WholeModel(const SearchContext& context, double below)
     for (const Group& group : groups_)
       changed = filter_group(group) || changed;
   }
+  if (hopeless_) return;
+  forget_ample_memory(&WholePiece::hbm_bytes, &Storage::hbm);
+  forget_ample_memory(&WholePiece::ddr_bytes, &Storage::ddr);
   drop_dominated();
   mark_equal_tables();
 }

@@ -86,6 +86,7 @@ class WholeModel {
   bool may_be_in(const WholeTable& table, const WholeChoice& choice, Rank first,
                  std::uint32_t count) const;
   bool filter_choices();
+  void forget_ample_memory(std::int64_t WholePiece::*bytes, Bytes Storage::*room);
   void drop_dominated();
   bool dominates(const WholeChoice& a, const WholeChoice& b) const;
   void mark_equal_tables();

@@ -74,6 +74,7 @@ class WholeOutlook {
   WholePrices prices_;
   Priced slack_{};
   std::vector<std::uint8_t> open_;  // of the table being priced
+  std::vector<std::uint32_t> most_;  // by rank or host, shards of the piece being priced
   Places places_;                   // of the piece, choice or table being priced
   std::vector<Places> places_of_;   // by table
   std::uint64_t looks_ = 0;

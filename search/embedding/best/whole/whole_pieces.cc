@@ -1,5 +1,6 @@
 // What equal shards of one choice cost at least, and where they can be.
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -9,17 +10,26 @@
 namespace shardwright::embedding {
 namespace {
 
-// The number of ways to share `count` equal shards among ranks, or to put them on different ones.
-double ways(std::uint32_t count, std::uint32_t ranks, bool distinct) {
+// The number of ways to share `count` equal shards among ranks that take at most so many each.
+// Rough if there are many of them.
+double ways(std::uint32_t count, const std::vector<std::uint32_t>& most) {
+  constexpr std::uint32_t kMostCounted = 16;
+  if (count == 1) return static_cast<double>(most.size());
   double product = 1;
-  if (distinct) {
-    for (std::uint32_t i = 1; i <= count; ++i)
-      product *= static_cast<double>(ranks - count + i) / i;
+  if (count > kMostCounted) {
+    const auto ranks = static_cast<std::uint32_t>(most.size());
+    for (std::uint32_t i = 1; i <= count && i < ranks; ++i)
+      product *= static_cast<double>(std::max(count, ranks - 1) + i) / i;
     return product;
   }
-  for (std::uint32_t i = 1; i <= count && i < ranks; ++i)
-    product *= static_cast<double>(std::max(count, ranks - 1) + i) / i;
-  return count == 1 ? ranks : product;
+  std::array<double, kMostCounted + 1> of{1};  // by number of shards, on the ranks so far
+  for (const std::uint32_t here : most) {
+    for (std::uint32_t n = count; n > 0; --n) {
+      for (std::uint32_t k = 1; k <= std::min(n, here); ++k)
+        of[n] += of[n - k];
+    }
+  }
+  return of[count];
 }
 
 }  // namespace
@@ -44,22 +54,22 @@ bool WholeOutlook::price_piece(const WholeTable& table, std::uint32_t piece, Ran
   Priced least;
   least.fill(std::numeric_limits<double>::infinity());
   std::uint32_t shards = 0;
-  std::uint32_t ranks = 0;
   std::uint32_t most = 1;
+  most_.clear();
   looks_ += 2 + end - first;
   for (Rank rank = first; rank < end; ++rank) {
     if (!model_->allows(piece, rank) || (open != nullptr && (*open)[rank] == 0) ||
         !state_->has_room(rank, own, below))
       continue;
     places_.ranks |= std::uint64_t{1} << rank;
-    ++ranks;
     const std::uint32_t here = own.count > 1 ? most_on(table, own, rank, below) : 1;
     shards += here;
     most = std::max(most, here);
+    most_.push_back(here);
     WholePrices::take_least(least, prices_.of(piece, rank));
   }
   if (shards < own.count) return false;
-  places_.ways = ways(own.count, ranks, table.distinct);
+  places_.ways = ways(own.count, most_);
   places_.least_ranks = (own.count + most - 1) / most;
   WholePrices::add(sum, own.count, least);
   return true;
@@ -72,8 +82,8 @@ bool WholeOutlook::price_blocks(const WholeTable& table, std::uint32_t piece, Ra
   Priced least;
   least.fill(std::numeric_limits<double>::infinity());
   std::uint32_t blocks = 0;
-  std::uint32_t hosts = 0;
   std::uint32_t most = 1;
+  most_.clear();
   looks_ += 2 + end - first;
   for (Rank host = first; host < end; host += local) {
     Priced here{};
@@ -90,13 +100,13 @@ bool WholeOutlook::price_blocks(const WholeTable& table, std::uint32_t piece, Ra
     if (fit == 0) continue;
     for (std::uint32_t i = 0; i < local; ++i)
       places_.ranks |= std::uint64_t{1} << (host + i);
-    ++hosts;
+    most_.push_back(fit);
     blocks += fit;
     most = std::max(most, fit);
     WholePrices::take_least(least, here);
   }
   if (blocks < count) return false;
-  places_.ways = ways(count, hosts, table.distinct);
+  places_.ways = ways(count, most_);
   places_.least_ranks = (count + most - 1) / most * local;
   WholePrices::add(sum, count, least);
   return true;

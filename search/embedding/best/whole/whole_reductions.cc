@@ -93,6 +93,26 @@ bool WholeModel::filter_group(const Group& group) {
   return changed;
 }
 
+// Where every rank can hold all shards at once, their bytes make no difference.
+void WholeModel::forget_ample_memory(std::int64_t WholePiece::*bytes, Bytes Storage::*room) {
+  std::int64_t total = 0;
+  for (const WholeTable& table : tables_) {
+    std::int64_t most = 0;
+    for (std::uint32_t i = table.first_choice; i < table.end_choice; ++i) {
+      std::int64_t own = 0;
+      for (std::uint32_t p = choices_[i].first_piece; p < choices_[i].end_piece; ++p)
+        own += pieces_[p].*bytes * pieces_[p].count;
+      most = std::max(most, own);
+    }
+    total += most;
+  }
+  for (const Storage& own : model().room()) {
+    if ((own.*room).value() < total) return;
+  }
+  for (WholePiece& piece : pieces_)
+    piece.*bytes = 0;
+}
+
 // Shards are compared in order. Of equal choices the first stays.
 bool WholeModel::dominates(const WholeChoice& a, const WholeChoice& b) const {
   if (a.reach != Reach::kDevice && (a.reach != Reach::kHost || b.reach != Reach::kHost))

@@ -57,29 +57,51 @@ bool WholeSearch::is_cut() {
   return cut_ = budget_->interrupted().has_value();
 }
 
-const WholeSearch::Placed* WholeSearch::last_alike(std::size_t table) const {
-  for (std::size_t i = path_.size(); i > 0; --i) {
-    if ((model_->tables()[table].alike >> path_[i - 1] & 1) != 0) return &placed_[path_[i - 1]];
-  }
-  return nullptr;
-}
-
 void WholeSearch::visit(std::uint64_t remaining) {
   if (is_cut()) return;
   if (remaining == 0) return keep_best();
+  const WholeDigest state = digest(remaining);
+  if (seen_.contains(state)) return;
   WholeOutlook::View view;
-  if (!outlook_.look(remaining, below_, view)) return;
+  if (outlook_.look(remaining, below_, view)) visit_table(remaining, view);
+  if (!cut_) seen_.insert(state);
+}
+
+// What decides which plans follow, and how they rate. What came before does not.
+WholeDigest WholeSearch::digest(std::uint64_t remaining) {
+  WholeDigest state;
+  state.add(remaining);
+  for (std::size_t table = 0; table < model_->tables().size(); ++table) {
+    if ((remaining >> table & 1) != 0) state.add(least_choice(table));
+  }
+  state_.add_to(state, remaining);
+  updates_ += 1 + model_->num_ranks() / 4;
+  return state;
+}
+
+// Of interchangeable tables, those that are decided later take no smaller choice: the first that
+// this one may take.
+std::uint32_t WholeSearch::least_choice(std::size_t table) const {
+  for (std::size_t i = path_.size(); i > 0; --i) {
+    const std::size_t other = path_[i - 1];
+    if ((model_->tables()[table].alike >> other & 1) != 0)
+      return placed_[other].choice - model_->tables()[other].first_choice;
+  }
+  return 0;
+}
+
+void WholeSearch::visit_table(std::uint64_t remaining, const WholeOutlook::View& view) {
   Level& level = levels_[path_.size()];
   const WholeTable& table = model_->tables()[view.next];
   const std::uint64_t all = (std::uint64_t{1} << model_->tables().size()) - 1;
   level.table = view.next;
   level.future = state_.future(view.next, remaining);
   level.later = view.later;
-  level.before = last_alike(view.next);
   level.is_last = (remaining & (remaining - 1)) == 0;
   if (table.has_groups) state_.find_open(view.next, all & ~remaining, level.open);
+  const std::uint32_t first = table.first_choice + least_choice(view.next);
   path_.push_back(view.next);
-  for (std::uint32_t c = table.first_choice; c < table.end_choice && !is_cut(); ++c) {
+  for (std::uint32_t c = first; c < table.end_choice && !is_cut(); ++c) {
     left_ = view.left;
     visit_choice(c);
   }
@@ -88,15 +110,7 @@ void WholeSearch::visit(std::uint64_t remaining) {
 
 void WholeSearch::visit_choice(std::uint32_t index) {
   const Level& level = levels_[path_.size() - 1];
-  const WholeTable& table = model_->tables()[level.table];
   const WholeChoice& choice = model_->choices()[index];
-  bool tight = false;
-  if (level.before != nullptr) {
-    const std::size_t other = static_cast<std::size_t>(level.before - placed_.data());
-    const std::uint32_t least = level.before->choice - model_->tables()[other].first_choice;
-    if (index - table.first_choice < least) return;
-    tight = index - table.first_choice == least;
-  }
   placed_[level.table].choice = index;
   placed_[level.table].ranks.clear();
   const std::uint32_t size = choice.on_one_host ? model_->ranks_per_host() : model_->num_ranks();
@@ -107,11 +121,11 @@ void WholeSearch::visit_choice(std::uint32_t index) {
       twin = state_.are_twin_hosts(level.future, other / size, first / size);
     if (twin) continue;
     left_ = left;
-    visit_within(index, first, first + size, tight);
+    visit_within(index, first, first + size);
   }
 }
 
-void WholeSearch::visit_within(std::uint32_t index, Rank first, Rank end, bool tight) {
+void WholeSearch::visit_within(std::uint32_t index, Rank first, Rank end) {
   Level& level = levels_[path_.size() - 1];
   const WholeTable& table = model_->tables()[level.table];
   const WholeChoice& choice = model_->choices()[index];
@@ -124,7 +138,7 @@ void WholeSearch::visit_within(std::uint32_t index, Rank first, Rank end, bool t
                                below_, level.rest[i - size]))
       return;
   }
-  const Step step{index, choice.first_piece, size, 0, first, end, tight};
+  const Step step{index, choice.first_piece, size, 0, first, end};
   if (can_pay(step)) visit_shards(step);
 }
 

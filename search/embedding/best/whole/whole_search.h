@@ -25,12 +25,15 @@ struct WholeAnswer {
 // ends if a rule is broken, if a rank is too full, or if the outlook for the remaining tables is
 // bad. The last shards go where they add the least.
 //
+// What the best plan from a state on rates depends on the remaining tables, on what the ranks hold,
+// and on the least choices of tables that are interchangeable with decided ones. So a state that
+// was tried is not tried again, nor one that differs by interchangeable ranks or hosts.
+//
 // Symmetry breaking: of ranks that are alike for all that follows, only the first is tried;
 // interchangeable shards go to ranks in ascending order; of interchangeable tables, those that are
-// decided later take no smaller choice and ranks. Each of these replaces a plan by one that the
-// tree would visit earlier if it tried choices and ranks in ascending order, so the first of all
-// optimal plans in that order is never cut off. Thread safety: one thread at a time. Refers to its
-// arguments.
+// decided later take no smaller choice. Each of the first two replaces a way to place one table by
+// another one from which an equivalent state follows. Thread safety: one thread at a time. Refers
+// to its arguments.
 class WholeSearch {
  public:
   static constexpr double kLeastGain = 1e-11;  // relative; less is rounding
@@ -57,7 +60,6 @@ class WholeSearch {
     std::vector<Priced> rest;        // the least that pieces from the i-th on cost, and the end;
                                      // of blocks, by first piece
     std::vector<std::uint8_t> open;  // by rank, if the table has groups
-    const Placed* before = nullptr;  // an interchangeable table, decided before
     bool is_last = false;
   };
   // Shards of one choice on their way to ranks, or blocks on their way to hosts.
@@ -68,16 +70,17 @@ class WholeSearch {
     std::uint32_t done = 0;  // shards of the piece, or blocks, that are placed
     Rank first = 0;          // ranks within reach
     Rank end = 0;
-    bool tight = false;  // as the interchangeable table before, so far
   };
 
   WholeSearch(const WholeModel& model, double below, std::uint64_t work, const Budget& budget);
 
   bool is_cut();
   void visit(std::uint64_t remaining);
-  const Placed* last_alike(std::size_t table) const;
+  WholeDigest digest(std::uint64_t remaining);
+  std::uint32_t least_choice(std::size_t table) const;
+  void visit_table(std::uint64_t remaining, const WholeOutlook::View& view);
   void visit_choice(std::uint32_t choice);
-  void visit_within(std::uint32_t choice, Rank first, Rank end, bool tight);
+  void visit_within(std::uint32_t choice, Rank first, Rank end);
   bool can_pay(const Step& step) const;
   bool may_take(std::uint32_t piece, Rank rank) const;
   bool may_take_all(const Step& step, Rank first) const;
@@ -94,6 +97,7 @@ class WholeSearch {
   WholeOutlook outlook_;
   const Budget* budget_;
   Priced left_{};  // what the ranks that can still take a shard are worth
+  WholeSeen seen_;
   std::vector<Level> levels_;
   std::vector<std::size_t> path_;  // tables in the order of decisions
   std::vector<Placed> placed_;     // by table

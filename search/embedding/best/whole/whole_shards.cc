@@ -72,7 +72,6 @@ void WholeSearch::visit_shards(const Step& step) {
   Rank first = step.first;
   Rank end = step.end;
   if (step.done > 0) first = std::max(first, ranks[ranks.size() - step.size]);
-  if (step.tight) first = std::max(first, level.before->ranks[ranks.size()]);
   if (table.bond == Bond::kRank && !ranks.empty()) {
     first = std::max(first, ranks.front());
     end = ranks.front() + 1;
@@ -102,9 +101,7 @@ void WholeSearch::place_last(const Step& step) {
     best = rank;
   }
   if (best == step.end) return;
-  Step next = step;
-  next.tight = false;
-  place(next, best);
+  place(step, best);
 }
 
 void WholeSearch::place(const Step& step, Rank first) {
@@ -112,7 +109,6 @@ void WholeSearch::place(const Step& step, Rank first) {
   std::vector<Rank>& ranks = placed_[level.table].ranks;
   const Priced left = left_;
   Step next = step;
-  next.tight = step.tight && level.before->ranks[ranks.size()] == first;
   for (Rank rank = first; rank < first + step.size; ++rank) {
     const std::uint32_t piece = step.piece + rank - first;
     const Priced& cost = outlook_.prices().of(piece, rank);

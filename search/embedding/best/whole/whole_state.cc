@@ -1,14 +1,27 @@
 #include "search/embedding/best/whole/whole_state.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <map>
+#include <span>
 
 namespace shardwright::embedding {
+namespace {
+
+// Loads that differ by less, relative to the least rating, are the same but for the order of
+// summation. Even one such difference per table is less than WholeSearch::kLeastGain.
+constexpr double kSameLoad = 1e-14;
+constexpr double kTiniestLoad = 1e-300;
+
+}  // namespace
 
 WholeState::WholeState(const WholeModel& model)
     : model_(&model),
       ranks_(model.num_ranks()),
-      apart_(std::size_t{model.num_ranks()} * model.num_ranks()) {
+      apart_(std::size_t{model.num_ranks()} * model.num_ranks()),
+      least_load_(std::max(model.context().bound() * kSameLoad, kTiniestLoad)),
+      keys_(model.num_ranks()) {
   for (Rank rank = 0; rank < model.num_ranks(); ++rank) {
     const Storage& room = model.model().room()[rank];
     hbm_capacity_.push_back(static_cast<double>(room.hbm.value()));
@@ -81,12 +94,9 @@ void WholeState::find_open(std::size_t table, std::uint64_t decided,
 }
 
 WholeState::Future WholeState::future(std::size_t now, std::uint64_t remaining) const {
-  Future future{remaining, 0, (on_hosts_ & remaining) != 0};
+  Future future{remaining, 0, do_hosts_matter(remaining)};
   for (const WholeModel::Group& group : model_->groups()) {
-    if ((group.tables & remaining) == 0) continue;
-    future.relevant |= group.tables;
-    future.hosts_matter =
-        future.hosts_matter || (group.ranks_per_place > 1 && model_->model().num_hosts() > 1);
+    if ((group.tables & remaining) != 0) future.relevant |= group.tables;
   }
   if (model_->tables()[now].distinct) future.relevant |= std::uint64_t{1} << now;
   return future;
@@ -112,6 +122,64 @@ bool WholeState::are_twin_hosts(const Future& future, std::uint32_t a, std::uint
     if (!found) return false;
   }
   return true;
+}
+
+// Which groups of remaining tables have a table on the rank.
+std::uint64_t WholeState::groups_on(Rank rank, std::uint64_t remaining) const {
+  constexpr std::size_t kBits = 64;
+  const std::span<const WholeModel::Group> groups = model_->groups();
+  if (groups.size() > kBits) return ranks_[rank].tables;
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if ((groups[i].tables & remaining) != 0 && (groups[i].tables & ranks_[rank].tables) != 0)
+      bits |= std::uint64_t{1} << i;
+  }
+  return bits;
+}
+
+void WholeState::add_to(WholeDigest& digest, std::uint64_t remaining) {
+  const auto size = static_cast<Rank>(ranks_.size());
+  for (Rank rank = 0; rank < size; ++rank) {
+    RankKey& key = keys_[rank];
+    key.kind = 0;
+    while ((apart_[rank * size + key.kind] & remaining) != 0)
+      ++key.kind;
+    key.groups = groups_on(rank, remaining);
+    key.load = std::nearbyint(ranks_[rank].load / least_load_);
+    key.hbm_bytes = ranks_[rank].hbm_bytes;
+    key.ddr_bytes = ranks_[rank].ddr_bytes;
+  }
+  const Rank local = do_hosts_matter(remaining) ? model_->ranks_per_host() : size;
+  const auto host = [&](Rank first) { return keys_.begin() + first; };
+  for (Rank first = 0; first < size; first += local)
+    std::sort(host(first), host(first) + local);
+  sort_hosts(local);
+  for (const RankKey& key : keys_) {
+    digest.add(key.kind);
+    digest.add(key.groups);
+    digest.add(std::bit_cast<std::uint64_t>(key.load));
+    digest.add(std::bit_cast<std::uint64_t>(key.hbm_bytes));
+    digest.add(std::bit_cast<std::uint64_t>(key.ddr_bytes));
+  }
+}
+
+// By insertion: they are few.
+void WholeState::sort_hosts(std::uint32_t local) {
+  for (auto own = keys_.begin(); own != keys_.end(); own += local) {
+    for (auto at = own; at != keys_.begin(); at -= local) {
+      if (!std::lexicographical_compare(at, at + local, at - local, at)) break;
+      std::swap_ranges(at, at + local, at - local);
+    }
+  }
+}
+
+bool WholeState::do_hosts_matter(std::uint64_t remaining) const {
+  if ((on_hosts_ & remaining) != 0) return true;
+  const std::span<const WholeModel::Group> groups = model_->groups();
+  return model_->model().num_hosts() > 1 &&
+         std::any_of(groups.begin(), groups.end(), [&](const WholeModel::Group& group) {
+           return group.ranks_per_place > 1 && (group.tables & remaining) != 0;
+         });
 }
 
 }  // namespace shardwright::embedding

@@ -1,10 +1,13 @@
 // The ranks while a tree of all plans is searched: what they hold, and which of them are alike.
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "search/embedding/best/whole/whole_model.h"
+#include "search/embedding/best/whole/whole_seen.h"
 
 namespace shardwright::embedding {
 
@@ -63,7 +66,23 @@ class WholeState {
   bool are_twins(const Future& future, Rank a, Rank b) const;
   bool are_twin_hosts(const Future& future, std::uint32_t a, std::uint32_t b) const;
 
+  // Adds what matters to the remaining tables: what ranks hold, in an order that does not depend on
+  // which of several ranks or hosts that are alike holds it.
+  void add_to(WholeDigest& digest, std::uint64_t remaining);
+
  private:
+  // What a rank is, to the remaining tables, and what it holds.
+  struct RankKey {
+    std::uint32_t kind = 0;
+    std::uint64_t groups = 0;
+    double load = 0;  // in units of what makes a difference
+    double hbm_bytes = 0;
+    double ddr_bytes = 0;
+    friend auto operator<=>(const RankKey&, const RankKey&) = default;
+  };
+  std::uint64_t groups_on(Rank rank, std::uint64_t remaining) const;
+  void sort_hosts(std::uint32_t local);
+  bool do_hosts_matter(std::uint64_t remaining) const;
   std::vector<double> signature(const WholeTable& table, Rank rank) const;
   void tell_ranks_apart();
   bool hold_the_same(const Future& future, Rank a, Rank b) const {
@@ -81,6 +100,8 @@ class WholeState {
   std::vector<double> scale_;
   std::vector<std::uint64_t> apart_;  // by two ranks: the tables that tell them apart
   std::uint64_t on_hosts_ = 0;        // tables with a choice that is bound to hosts
+  double least_load_;                 // less makes no difference
+  std::vector<RankKey> keys_;         // scratch, by rank
 };
 
 }  // namespace shardwright::embedding

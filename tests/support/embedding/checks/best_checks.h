@@ -79,4 +79,15 @@ inline BestCounts check_small_plans(std::uint64_t seed, int problems, bool rules
   return counts;
 }
 
+inline BestCounts check_wide_plans(std::uint64_t seed, int problems) {
+  BestCounts counts;
+  Random random(seed);
+  for (int i = 0; i < problems; ++i) {
+    CAPTURE(seed);
+    CAPTURE(i);
+    check_small_plan(wide_planning_problem(random), counts);
+  }
+  return counts;
+}
+
 }  // namespace shardwright::test_support
