@@ -12,7 +12,6 @@ namespace shardwright::embedding {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 // The bytes of the table's smallest choice.
 double least_bytes(const ChoicesOfTable& table) {
   double least = kInfinity;
@@ -38,6 +37,7 @@ AllPlans::AllPlans(const SearchSpace& space, const Topology& available, std::opt
       tables_(std::move(tables)),
       ranks_(space, available, tables_),
       prices_(ranks_, target_, std::move(prices), work),
+      tried_(ranks_, target_, work),
       levels_(tables_.size() + 1),
       order_(tables_.size()),
       placed_(tables_.size()),
@@ -71,11 +71,11 @@ void AllPlans::accept() {
   if (!any_valid_ || evaluate(space_.problem(), available_, plan).valid()) found_ = std::move(plan);
 }
 
-// Returns the table to place; nothing if the remaining tables have no place below the target.
+// Returns nothing if the remaining tables have no place below the target.
 std::optional<std::size_t> AllPlans::next_table(Level& level) {
   if (!prices_everywhere_) return order_[num_placed_];
   const std::uint64_t before = work_;
-  const std::optional<std::size_t> next = cheapest_next(level);
+  const auto next = cheapest_next(level);
   if (num_placed_ > 0 || !next) return next;
   prices_everywhere_ = (before - work_) * tables_.size() <= work_;
   if (prices_everywhere_) return next;
@@ -115,7 +115,16 @@ std::optional<std::size_t> AllPlans::cheapest_next(Level& level) {
 void AllPlans::place_tables() {
   if (is_over()) return;
   if (num_placed_ == tables_.size()) return accept();
-  const std::optional<std::size_t> table = next_table(level());
+  if (!prices_everywhere_) return place_next();
+  ranks_.look(remaining_, 0, level().outlook);
+  TriedStates::State state = tried_.state(remaining_, level().outlook);
+  if (tried_.contains(state)) return;
+  place_next();
+  if (!is_over()) tried_.insert(std::move(state));
+}
+
+void AllPlans::place_next() {
+  const auto table = next_table(level());
   if (!table) return;
   ranks_.look(remaining_, *table, level().outlook);
   for (const TableChoice& choice : tables_[*table].choices) {

@@ -10,6 +10,7 @@
 #include "core/embedding/bound/search/choices/table_set.h"
 #include "core/embedding/bound/search/rank_contents.h"
 #include "core/embedding/bound/search/shard_prices.h"
+#include "core/embedding/bound/search/tried_states.h"
 #include "core/embedding/plan.h"
 
 namespace shardwright::embedding {
@@ -19,7 +20,7 @@ namespace shardwright::embedding {
 // ranks, cost more than what the ranks that can take a shard have left is worth. That holds for any
 // prices that are not negative; good ones end branches early. If looking at all remaining tables
 // for every table that is placed would take too long, prices count at the root only, and tables
-// with rules are placed first, then the largest.
+// with rules are placed first, then the largest. A state that was tried is not tried again.
 // Thread safety: one thread at a time. Refers to its arguments.
 class AllPlans {
  public:
@@ -66,6 +67,7 @@ class AllPlans {
   std::optional<std::size_t> next_table(Level& level);
   std::optional<std::size_t> cheapest_next(Level& level);
   void place_tables();
+  void place_next();
   void place_choice(std::size_t table, const TableChoice& choice);
   bool price_rest(const Step& step, Level& level);
   bool can_pay(const Step& step, const Level& level) const;
@@ -81,6 +83,7 @@ class AllPlans {
   std::vector<ChoicesOfTable> tables_;
   RankContents ranks_;
   ShardPrices prices_;
+  TriedStates tried_;
   std::vector<Level> levels_;                 // by number of tables that are placed
   std::vector<std::size_t> order_;            // of tables, if prices count at the root only
   std::vector<Placed> placed_;                // by table

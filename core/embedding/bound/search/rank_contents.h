@@ -58,6 +58,10 @@ class RankContents {
 
   // `now` is the table being placed, one of `remaining`.
   void look(const TableSet& remaining, std::size_t now, Outlook& outlook) const;
+  // Returns true if the two ranks would be alike if they held the same.
+  bool are_of_one_kind(Rank a, Rank b, const TableSet& remaining) const {
+    return kinds_.are_alike(a, b, remaining);
+  }
   // Returns true if exchanging all that the remaining tables put on the two ranks changes nothing.
   // Where hosts matter, that holds for ranks of one host only.
   bool are_alike(Rank a, Rank b, const Outlook& outlook) const;

@@ -1,6 +1,7 @@
 #include "core/embedding/bound/search/shard_prices.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -11,14 +12,25 @@ namespace {
 // far below kRatingSlack.
 constexpr double kSumSlack = 1e-11;
 
-// In how many ways equal shards can be shared among ranks, or be on different ones.
-double ways(std::uint32_t count, std::uint32_t places, bool distinct) {
-  double product = 1;
-  for (std::uint32_t i = 1; distinct && i <= count; ++i)
-    product *= static_cast<double>(places - count + i) / i;
-  for (std::uint32_t i = 1; !distinct && i < places; ++i)
-    product *= (static_cast<double>(count) + i) / i;
-  return product;
+// In how many ways `count` equal shards can be shared among ranks that take at most so many each.
+// Rough if there are many of them.
+double ways(std::uint32_t count, const std::vector<std::uint32_t>& most) {
+  constexpr std::uint32_t kMostCounted = 16;
+  if (count == 1) return static_cast<double>(most.size());
+  if (count > kMostCounted) {
+    double product = 1;
+    for (std::size_t i = 1; i < most.size(); ++i)
+      product *= (count + static_cast<double>(i)) / static_cast<double>(i);
+    return product;
+  }
+  std::array<double, kMostCounted + 1> of{1};  // by number of shards, on the ranks so far
+  for (const std::uint32_t here : most) {
+    for (std::uint32_t n = count; n > 0; --n) {
+      for (std::uint32_t k = 1; k <= std::min(n, here); ++k)
+        of[n] += of[n - k];
+    }
+  }
+  return of[count];
 }
 
 }  // namespace
@@ -109,7 +121,7 @@ double ShardPrices::price_shards(const ChoicesOfTable& own, const TableChoice& c
   cheapest_.assign(prices_.size(), std::numeric_limits<double>::infinity());
   const std::uint32_t width = choice.width(ranks_.ranks_per_host());
   const std::uint32_t count = choice.shards[i].count;
-  std::uint32_t places = 0;
+  most_.clear();
   std::uint64_t room = 0;
   std::uint32_t most = 1;
   const auto [begin, stop] = choice.shards[i].places(first, end);
@@ -118,7 +130,7 @@ double ShardPrices::price_shards(const ChoicesOfTable& own, const TableChoice& c
     const Rank rank = choice.shards[i].ranks[place];
     const std::uint32_t here = most_at(own, choice, i, rank);
     if (here == 0) continue;
-    ++places;
+    most_.push_back(here);
     room += here;
     most = std::max(most, here);
     std::fill_n(here_.begin() + rank, width, std::uint8_t{1});
@@ -133,7 +145,7 @@ double ShardPrices::price_shards(const ChoicesOfTable& own, const TableChoice& c
   least_ranks_ = (count + most - 1) / most * width;
   for (std::size_t set = 0; set < cheapest_.size(); ++set)
     sums[set] += count * cheapest_[set];
-  return ways(count, places, own.distinct_ranks);
+  return ways(count, most_);
 }
 
 double ShardPrices::price_choice(const ChoicesOfTable& own, const TableChoice& choice,

@@ -67,6 +67,7 @@ class ShardPrices {
   PriceSums slack_;
   PriceSums cheapest_;                // scratch of price_shards
   std::vector<std::uint8_t> joins_;   // by rank
+  std::vector<std::uint32_t> most_;   // of the shards being priced, by rank or host
   std::vector<std::uint8_t> here_;    // by rank, where the choice being priced can be
   std::vector<std::uint8_t> useful_;  // by rank
   std::uint32_t least_ranks_ = 0;     // that the shards, choice or table being priced needs

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include "core/embedding/bound/options/bound_options.h"
 #include "core/embedding/evaluation/shard_tiling.h"
@@ -27,7 +29,7 @@ bool has_valid_costs(const ShardingOption& option) {
   });
 }
 
-// Thread safety: immutable. Refers to its arguments.
+// Thread safety: one thread at a time. Refers to its arguments.
 class ChoiceMaker {
  public:
   ChoiceMaker(const SearchSpace& space, const Topology& available, std::optional<double> below)
@@ -52,8 +54,9 @@ class ChoiceMaker {
     for (std::size_t run = 0; run < option.costs.size(); ++run) {
       for (std::uint32_t k = 0; k < option.layout->extents[run].count; ++k) {
         const ShardCost& cost = option.costs[run];
-        EqualShards shards{1, load(cost), static_cast<double>(cost.storage.hbm.value()),
-                           static_cast<double>(cost.storage.ddr.value()),
+        const Storage bytes = counted(cost.storage);
+        EqualShards shards{1, load(cost), static_cast<double>(bytes.hbm.value()),
+                           static_cast<double>(bytes.ddr.value()),
                            ranks_of(option, choice.form, cost, shard++)};
         if (shards.ranks.empty()) return false;
         if (!single && !choice.shards.empty() && are_equal(choice.shards.back(), shards)) {
@@ -67,6 +70,18 @@ class ChoiceMaker {
     return true;
   }
 
+  // With the options that have a place.
+  ChoicesOfTable make_all(TableId table, const std::vector<OptionId>& options) const {
+    ChoicesOfTable own;
+    own.table = table;
+    own.distinct_ranks = problem_.rules().distinct_ranks(table);
+    for (const OptionId id : options) {
+      TableChoice choice;
+      if (make(id, choice)) own.choices.push_back(std::move(choice));
+    }
+    return own;
+  }
+
   // Of options that replace each other, the first one stays.
   bool is_redundant(const std::vector<OptionId>& all, OptionId id) const {
     return std::any_of(all.begin(), all.end(), [&](OptionId other) {
@@ -75,7 +90,38 @@ class ChoiceMaker {
     });
   }
 
+  // Where every rank can hold all shards at once, whatever the tables choose, bytes make no
+  // difference.
+  void forget_ample_memory(const std::vector<ChoicesOfTable>& tables) {
+    double hbm = 0;
+    double ddr = 0;
+    for (const ChoicesOfTable& own : tables) {
+      hbm += most_bytes(own, &EqualShards::hbm);
+      ddr += most_bytes(own, &EqualShards::ddr);
+    }
+    const auto& room = available_.storage();
+    ample_hbm_ = std::all_of(room.begin(), room.end(), [&](const Storage& own) {
+      return hbm <= static_cast<double>(own.hbm.value());
+    });
+    ample_ddr_ = std::all_of(room.begin(), room.end(), [&](const Storage& own) {
+      return ddr <= static_cast<double>(own.ddr.value());
+    });
+  }
+
  private:
+  static double most_bytes(const ChoicesOfTable& table, double EqualShards::*bytes) {
+    double most = 0;
+    for (const TableChoice& choice : table.choices) {
+      double own = 0;
+      for (const EqualShards& shards : choice.shards)
+        own += shards.count * std::max(shards.*bytes, 0.0);
+      most = std::max(most, own);
+    }
+    return most;
+  }
+  Storage counted(const Storage& bytes) const {
+    return {ample_hbm_ ? Bytes(0) : bytes.hbm, ample_ddr_ ? Bytes(0) : bytes.ddr};
+  }
   // Counts a block that is like the one before there.
   void join_equal_blocks(std::vector<EqualShards>& shards) const {
     const auto size = static_cast<std::ptrdiff_t>(available_.local_world_size());
@@ -137,7 +183,8 @@ class ChoiceMaker {
         end_j += other.layout->extents[j++].count;
       const ShardCost& cost = own.costs[i - 1];
       const ShardCost& more = other.costs[j - 1];
-      if (load(cost) > load(more) || !cost.storage.fits_in(more.storage)) return false;
+      if (load(cost) > load(more) || !counted(cost.storage).fits_in(counted(more.storage)))
+        return false;
       shard = std::min(end_i, end_j);
     }
     return true;
@@ -147,28 +194,28 @@ class ChoiceMaker {
   const Problem& problem_;
   const Topology& available_;
   std::optional<double> below_;
+  bool ample_hbm_ = false;
+  bool ample_ddr_ = false;
 };
+
+// Drops options without a place, so that all that are left count for the memory that is needed at
+// most and may make others redundant.
+void keep_placeable(ChoiceMaker& maker, std::vector<std::vector<OptionId>>& options) {
+  std::vector<ChoicesOfTable> tables;
+  for (std::size_t t = 0; t < options.size(); ++t) {
+    tables.push_back(maker.make_all(TableId(t), options[t]));
+    options[t].clear();
+    for (const TableChoice& choice : tables.back().choices)
+      options[t].push_back(choice.option);
+  }
+  maker.forget_ample_memory(tables);
+}
 
 }  // namespace
 
-std::pair<std::size_t, std::size_t> EqualShards::places(Rank first, Rank end) const {
-  const auto begin = std::lower_bound(ranks.begin(), ranks.end(), first);
-  return {static_cast<std::size_t>(begin - ranks.begin()),
-          static_cast<std::size_t>(std::lower_bound(begin, ranks.end(), end) - ranks.begin())};
-}
-
-bool EqualShards::may_be_on(Rank rank) const {
-  return std::binary_search(ranks.begin(), ranks.end(), rank);
-}
-
-double time_scale_of(const ProblemSpec& spec, std::size_t rank) {
-  const std::vector<double>& scale = spec.calibration.rank_time;
-  return scale.empty() || spec.perf_model == PerfModel::kStorage ? 1 : scale[rank];
-}
-
 std::vector<ChoicesOfTable> all_choices(const SearchSpace& space, const Topology& available,
                                         std::optional<double> below) {
-  const ChoiceMaker maker(space, available, below);
+  ChoiceMaker maker(space, available, below);
   std::vector<std::vector<OptionId>> options(space.problem().tables().size());
   std::vector<bool> has_options(options.size(), !below);
   for (std::size_t i = 0; i < space.size(); ++i) {
@@ -176,17 +223,15 @@ std::vector<ChoicesOfTable> all_choices(const SearchSpace& space, const Topology
     has_options[option.table.index()] = true;
     if (maker.counts(option)) options[option.table.index()].push_back(OptionId(i));
   }
+  constexpr std::uint32_t kFewRanks = 64;  // or looking for ample memory takes longer than it saves
+  if (available.world_size() <= kFewRanks) keep_placeable(maker, options);
   std::vector<ChoicesOfTable> tables;
   for (std::size_t t = 0; t < options.size(); ++t) {
     if (!has_options[t]) continue;
-    ChoicesOfTable& own = tables.emplace_back();
-    own.table = TableId(t);
-    own.distinct_ranks = space.problem().rules().distinct_ranks(own.table);
-    for (const OptionId id : options[t]) {
-      TableChoice choice;
-      if (maker.is_redundant(options[t], id)) continue;
-      if (maker.make(id, choice)) own.choices.push_back(std::move(choice));
-    }
+    std::vector<OptionId> kept;
+    std::copy_if(options[t].begin(), options[t].end(), std::back_inserter(kept),
+                 [&](OptionId id) { return !maker.is_redundant(options[t], id); });
+    tables.push_back(maker.make_all(TableId(t), kept));
   }
   return tables;
 }

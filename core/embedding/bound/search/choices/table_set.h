@@ -30,6 +30,7 @@ class TableSet {
     }
     return true;
   }
+  const std::vector<std::uint64_t>& words() const { return words_; }
   void insert_all(const TableSet& other) {
     for (std::size_t i = 0; i < words_.size(); ++i)
       words_[i] |= other.words_[i];
