@@ -32,6 +32,9 @@ void add_lanes(std::vector<BestParameter>& all) {
   group.add("proof_share", &Own::proof_share);
   group.add("settled_proof_share", &Own::settled_proof_share);
   group.add("progress", &Own::progress);
+  group.add("search_proof_gap", &Own::search_proof_gap);
+  group.add("search_check_steps", &Own::search_check_steps);
+  group.add("search_check_work", &Own::search_check_work);
   group.add("recent_parts", &Own::recent_parts);
 }
 
@@ -145,6 +148,8 @@ void add_neighbourhoods(std::vector<BestParameter>& all) {
   group.add("first_whole_work", &Own::first_whole_work);
   group.add("last_whole_work", &Own::last_whole_work);
   group.add("whole_work_growth", &Own::whole_work_growth, Kind::kRatio);
+  group.add("most_tiny_cells", &Own::most_tiny_cells);
+  group.add("last_tiny_work", &Own::last_tiny_work);
   group.add("step_work", &Own::step_work);
   group.add("items_with_choices", &Own::items_with_choices);
   group.add("items_placed", &Own::items_placed);

@@ -32,11 +32,11 @@ struct LaneParameters {
   double progress = 0.1;  // halved, doubled: 0
   // A search of all plans proves the rating less this part of it: the check proves slightly more
   // than it is asked for, and adds loads in another order.
-  double search_proof_gap = 3e-9;
+  double search_proof_gap = 3e-9;  // halved, doubled: 0
   // The check that repeats the search may take so many steps, about 0.2 s, or the proof goes on
   // without it.
-  std::uint64_t search_check_steps = std::uint64_t{1} << 25;
-  std::uint64_t search_check_work = 20'000;  // what it counts as
+  std::uint64_t search_check_steps = std::uint64_t{1} << 25;  // halved, doubled: 0
+  std::uint64_t search_check_work = 20'000;  // what it counts as; halved, doubled: 0
   std::uint64_t recent_parts = 4;            // halved, doubled: 0
 };
 
