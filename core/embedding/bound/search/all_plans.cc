@@ -137,15 +137,13 @@ void AllPlans::place_next() {
 
 void AllPlans::place_choice(std::size_t table, const TableChoice& choice) {
   const std::uint32_t local = ranks_.ranks_per_host();
-  if (choice.form != Form::kOneHost) {
-    const Step step{table, &choice, choice.width(local), 0, 0, 0, ranks_.size(), 0};
-    if (price_rest(step, level())) place_shards(step);
-    return;
-  }
-  Twins hosts(ranks_, level().outlook, work_);
-  for (Rank first = 0; first < ranks_.size() && !is_over(); first += local) {
-    const Step step{table, &choice, 1, 0, 0, first, first + local, 0};
-    if (hosts.is_new_host(first / local) && price_rest(step, level())) place_shards(step);
+  const std::uint32_t size = tables_[table].reach(choice, local);
+  Twins twins(ranks_, level().outlook, work_);
+  for (Rank first = 0; first < ranks_.size() && !is_over(); first += size) {
+    const Step step{table, &choice, choice.width(local), 0, 0, first, first + size, 0};
+    const bool is_new = size == ranks_.size() ||
+                        (size == local ? twins.is_new_host(first / local) : twins.is_new(first));
+    if (is_new && price_rest(step, level())) place_shards(step);
   }
 }
 

@@ -151,7 +151,7 @@ double ShardPrices::price_shards(const ChoicesOfTable& own, const TableChoice& c
 double ShardPrices::price_choice(const ChoicesOfTable& own, const TableChoice& choice,
                                  PriceSums& least) {
   const std::uint32_t local = ranks_.ranks_per_host();
-  const std::uint32_t size = choice.form == Form::kOneHost ? local : ranks_.size();
+  const std::uint32_t size = own.reach(choice, local);
   const bool apart = own.distinct_ranks || choice.form == Form::kInOrder;
   double ways = 0;
   std::uint32_t least_ranks = ranks_.size();

@@ -75,9 +75,11 @@ class ChoiceMaker {
     ChoicesOfTable own;
     own.table = table;
     own.distinct_ranks = problem_.rules().distinct_ranks(table);
+    own.ranks_in_reach = reach_of(table, problem_.rules(), available_);
     for (const OptionId id : options) {
       TableChoice choice;
-      if (make(id, choice)) own.choices.push_back(std::move(choice));
+      if (make(id, choice) && fits_in(choice, own.ranks_in_reach, available_))
+        own.choices.push_back(std::move(choice));
     }
     return own;
   }
@@ -198,8 +200,7 @@ class ChoiceMaker {
   bool ample_ddr_ = false;
 };
 
-// Drops options without a place, so that all that are left count for the memory that is needed at
-// most and may make others redundant.
+// Options without a place must not make others redundant, nor count as memory that is needed.
 void keep_placeable(ChoiceMaker& maker, std::vector<std::vector<OptionId>>& options) {
   std::vector<ChoicesOfTable> tables;
   for (std::size_t t = 0; t < options.size(); ++t) {

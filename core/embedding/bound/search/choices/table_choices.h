@@ -49,7 +49,15 @@ struct TableChoice {
 struct ChoicesOfTable {
   TableId table;
   bool distinct_ranks = false;
+  // All shards are on so many ranks in a row, one or those of a host, if tables are kept together.
+  std::uint32_t ranks_in_reach = 0;
   std::vector<TableChoice> choices;
+
+  // The same for one choice.
+  std::uint32_t reach(const TableChoice& choice, std::uint32_t ranks_per_host) const {
+    return choice.form == Form::kOneHost && ranks_per_host < ranks_in_reach ? ranks_per_host
+                                                                            : ranks_in_reach;
+  }
 };
 
 // The tables of the problem, in their order. An option is left out if its form does not fit the
@@ -62,6 +70,12 @@ struct ChoicesOfTable {
 // in the space is left out with `below` only.
 std::vector<ChoicesOfTable> all_choices(const SearchSpace& space, const Topology& available,
                                         std::optional<double> below);
+
+// The number of ranks in a row that hold all shards of the table: one or those of a host if rules
+// keep it together with others, or all.
+std::uint32_t reach_of(TableId table, const PlacementRules& rules, const Topology& available);
+// Returns true if the form of the choice leaves all shards within so many ranks in a row.
+bool fits_in(const TableChoice& choice, std::uint32_t ranks, const Topology& available);
 
 // The factor by which the rating multiplies a rank's load.
 double time_scale_of(const ProblemSpec& spec, std::size_t rank);
