@@ -8,8 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/execution/run_limits.h"
+#include "core/embedding/bound/check_bound.h"
 #include "runtime/execution/planning_executor.h"
+#include "runtime/execution/run_limits.h"
 #include "search/embedding/compat/embedding_enumerator.h"
 #include "search/embedding/compat/search_parts.h"
 #include "search/embedding/questions/replan/old/old_plan.h"
@@ -66,6 +67,13 @@ Budget rest_of_budget(const ReplanOptions& options, const EmbeddingPlanResult& p
   return Budget(work, seconds, options.plan.stop);
 }
 
+// A bound without a certificate of its own is proved by that of the rating.
+void limit_bound(EmbeddingPlanResult& result) {
+  Migration& migration = *result.migration;
+  if (!migration.lower_bound || migration.certificate) return;
+  migration.lower_bound = std::min(*migration.lower_bound, result.lower_bound.value_or(0));
+}
+
 // The planner may have finished, and the search that weighs moves not.
 void note_stop(const Budget& budget, EmbeddingPlanResult& result) {
   const Migration& migration = *result.migration;
@@ -116,6 +124,7 @@ Result<EmbeddingPlanResult> replan_from(OldPlan old, std::shared_ptr<const Probl
   result.work.work_steps += budget.work_done();
   result.work.plans += search.copies();
   result.migration = search.migration(result.plan);
+  limit_bound(result);
   note_stop(budget, result);
   return result;
 }
@@ -155,6 +164,15 @@ Result<Migration> migration_from(std::shared_ptr<const Problem> problem,
   const ReplanSearch search(std::move(problem), std::move(search_space), available,
                             std::move(matched), {migration_weight, std::nullopt, kProvenGap});
   return search.migration(plan);
+}
+
+Result<std::optional<std::string>> check_migration_bound(
+    std::shared_ptr<const SearchSpace> search_space, const embedding::Topology& available,
+    const std::vector<PlanEntry>& old, double migration_weight,
+    const embedding::BoundCertificate& certificate) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const OldPlan matched, OldPlan::make(search_space, old));
+  return embedding::check_move_bound(*search_space, available, matched.held(migration_weight),
+                                     certificate);
 }
 
 }  // namespace shardwright

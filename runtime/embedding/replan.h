@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/embedding/document/plan_document.h"
@@ -26,15 +27,15 @@ struct ReplanOptions {
 // Plans `problem` from `old`, the plan of an earlier problem. Tables that are gone are dropped. New
 // tables, and tables whose option or ranks no longer exist, are placed anew. The result is called
 // the old plan kept; the search starts from it. With a weight, the planner has half of the
-// work and time; a search that minimises rating + weight x GiB moved has the rest and begins with the
-// old plan kept, every better plan that the planner found, and plans between these. So the answer
-// never costs more than any of them. `migration` has its cost, and a bound that no plan is below.
-// Without a weight the best rating wins, and nothing moves if staying costs at most kProvenGap more,
-// relatively, or if the old plan is best mode's plan for the very same problem. The answer shares
-// with the old plan kept everything that did not change; `work.plans` counts what was copied;
-// `migration` of the result says what changes. Compat mode's planner does not look at the old plan. Errors: as
-// plan_embedding(); kInvalidInput with the JSON pointer in the plan file if a table is in the old
-// plan twice or a rank is invalid.
+// work and time; a search that minimises rating + weight x GiB moved has the rest and begins with
+// the old plan kept, every better plan that the planner found, and plans between these. So the
+// answer never costs more than any of them. `migration` has its cost, a bound that no plan of the
+// search space is below, and a certificate of it. Without a weight the best rating wins, and
+// nothing moves if staying costs at most kProvenGap more, relatively, or if the old plan is best
+// mode's plan for the very same problem. The answer shares with the old plan kept everything that
+// did not change; `work.plans` counts what was copied; `migration` of the result says what changes.
+// Compat mode's planner does not look at the old plan. Errors: as plan_embedding(); kInvalidInput
+// with the JSON pointer in the plan file if a table is in the old plan twice or a rank is invalid.
 // Thread safety: may be called from any number of threads at once.
 Result<EmbeddingPlanResult> replan_embedding(
     std::shared_ptr<const embedding::Problem> problem, const std::vector<PlanEntry>& old,
@@ -49,5 +50,12 @@ Result<Migration> migration_from(std::shared_ptr<const embedding::Problem> probl
                                  const std::vector<PlanEntry>& old,
                                  const std::optional<embedding::Plan>& plan,
                                  double migration_weight);
+
+// Checks with core that no plan of the space has a rating + weight x GiB moved from `old` below the
+// bound of the certificate. Returns what is wrong, or nothing. Errors: as migration_from().
+Result<std::optional<std::string>> check_migration_bound(
+    std::shared_ptr<const embedding::SearchSpace> search_space,
+    const embedding::Topology& available, const std::vector<PlanEntry>& old,
+    double migration_weight, const embedding::BoundCertificate& certificate);
 
 }  // namespace shardwright

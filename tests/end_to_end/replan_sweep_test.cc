@@ -14,6 +14,7 @@ namespace {
 
 using nlohmann::json;
 using shardwright::read_file;
+using shardwright::write_file;
 using shardwright::test_support::Command;
 using shardwright::test_support::CommandOutcome;
 using shardwright::test_support::contains;
@@ -148,6 +149,16 @@ TEST_CASE("replan: minimises rating + weight x GiB moved, and proves it for smal
       CHECK(migration["objective"].get<double>() == doctest::Approx(found).epsilon(1e-12));
       CHECK(migration["lower_bound"].get<double>() == doctest::Approx(found).epsilon(1e-7));
       CHECK(migration["lower_bound"].get<double>() <= found);
+      const std::string verify = "verify " + files + ".problem.json.gz " + run.path("plan.json") +
+                                 " --old-plan " + files + ".old_plan.json.gz";
+      REQUIRE(write_file(run.path("plan.json"), answer.out).ok());
+      CHECK(run(verify).status == 0);
+      json forged = document;
+      const auto raise = [](json& bound) { bound = bound.get<double>() * 1.01; };
+      raise(forged["migration"]["lower_bound"]);
+      if (migration.contains("certificate")) raise(forged["migration"]["certificate"]["bound"]);
+      REQUIRE(write_file(run.path("plan.json"), forged.dump()).ok());
+      CHECK(run(verify).status == 5);
     }
   }
 }

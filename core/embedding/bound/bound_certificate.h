@@ -57,7 +57,7 @@ struct BoundCertificate {
   std::vector<BoundNode> nodes;
   // All plans below the bound were tried, under all placement rules, and the check tries them
   // again. Every node is then a leaf whose multipliers are prices that shorten the search; they
-  // need not be good.
+  // need not be good. A bound of rating + weight x GiB moved (check_move_bound) has this form, too.
   bool by_search = false;
 
   bool excludes_all_plans() const { return bound == std::numeric_limits<double>::infinity(); }

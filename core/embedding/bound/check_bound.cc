@@ -32,8 +32,9 @@ bool has_valid_multipliers(const BoundNode& leaf, std::size_t classes) {
 
 // For a certificate whose proof is a search.
 std::optional<std::string> check_by_search(const SearchSpace& space, const Topology& available,
-                                           const BoundCertificate& certificate, double target,
-                                           std::uint64_t work_limit) {
+                                           const BoundCertificate& certificate,
+                                           const PlanGoal& goal, std::uint64_t work_limit,
+                                           const std::function<bool()>& is_stopped) {
   const std::vector<std::uint32_t>& classes = certificate.class_of_rank;
   if (classes.size() != available.world_size()) return "the rank classes do not match the topology";
   const std::uint32_t last = *std::max_element(classes.begin(), classes.end());
@@ -50,7 +51,7 @@ std::optional<std::string> check_by_search(const SearchSpace& space, const Topol
       own.push_back(leaf.multipliers[rank_class]);
   }
   const std::uint64_t steps = std::min(work_limit, kMostSearchSteps);
-  switch (find_plan_below(target, space, available, std::move(prices), steps).answer) {
+  switch (find_plan_below(goal, space, available, std::move(prices), steps, is_stopped).answer) {
     case FoundPlan::Answer::kNoneExists:
       return std::nullopt;
     case FoundPlan::Answer::kFound:
@@ -198,13 +199,26 @@ std::optional<std::string> check_bound(const SearchSpace& space, const Topology&
   if (certificate.bound <= 0) return std::nullopt;  // no rating is below zero
   const double target = multiply_up(certificate.bound, 1 + kRatingSlack);
   if (certificate.by_search)
-    return check_by_search(space, available, certificate, target, work_limit);
+    return check_by_search(space, available, certificate, {target, nullptr}, work_limit,
+                           is_stopped);
   const auto classes =
       CertifiedClasses::make(space.problem().spec(), available, certificate.class_of_rank, target);
   if (!classes) return "the rank classes do not match the topology";
   OpenOptions options(space, available, *classes, is_stopped);
   if (!options.is_complete()) return std::string(kProofTooLong);
   return TreeChecker(std::move(options), certificate.nodes, work_limit).run();
+}
+
+std::optional<std::string> check_move_bound(const SearchSpace& space, const Topology& available,
+                                            const HeldPlan& held,
+                                            const BoundCertificate& certificate,
+                                            std::uint64_t work_limit,
+                                            const std::function<bool()>& is_stopped) {
+  if (!std::isfinite(certificate.bound)) return "the bound is not a finite number";
+  if (!certificate.by_search) return "a bound of rating and moves is proved by search only";
+  if (certificate.bound <= 0) return std::nullopt;  // neither is below zero
+  const double target = multiply_up(certificate.bound, 1 + kRatingSlack);
+  return check_by_search(space, available, certificate, {target, &held}, work_limit, is_stopped);
 }
 
 }  // namespace shardwright::embedding

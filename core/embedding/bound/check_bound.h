@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/moves/held_plan.h"
 #include "core/embedding/search_space.h"
 
 namespace shardwright::embedding {
@@ -46,5 +47,14 @@ std::optional<std::string> check_absence(const SearchSpace& space, const Topolog
                                          BoundCertificate certificate,
                                          std::uint64_t work_limit = std::uint64_t{1} << 32,
                                          const std::function<bool()>& is_stopped = {});
+
+// Checks that no plan of the space has a rating + weight x GiB moved from `held` below the bound.
+// The certificate must be one by search. All plans are tried again; good prices exclude them at
+// once.
+std::optional<std::string> check_move_bound(const SearchSpace& space, const Topology& available,
+                                            const HeldPlan& held,
+                                            const BoundCertificate& certificate,
+                                            std::uint64_t work_limit = std::uint64_t{1} << 32,
+                                            const std::function<bool()>& is_stopped = {});
 
 }  // namespace shardwright::embedding

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/embedding/bound/bound_certificate.h"
 #include "core/embedding/problem/kinds.h"
 
 namespace shardwright {
@@ -37,10 +38,12 @@ struct Migration {
   std::string not_kept;  // why the old plan is no plan of the new problem; empty where it is one
   // Of the old plan with new tables placed beside it; absent if that is no plan.
   std::optional<double> rating_kept;
-  // Rating + weight x GiB moved of the new plan, and a bound: no plan of the search space, nor one
-  // that uses old options beside it, costs less. Absent without a plan or without a weight.
+  // Rating + weight x GiB moved of the new plan, and a bound: no plan of the search space costs
+  // less. Absent without a plan or without a weight.
   std::optional<double> objective;
   std::optional<double> lower_bound;
+  // Proves the bound; absent if the bound of the rating is as high.
+  std::optional<embedding::BoundCertificate> certificate;
   std::int64_t moved_bytes = 0;      // of tables that the old plan has
   std::int64_t placed_bytes = 0;     // of new tables
   std::size_t tables_kept = 0;       // in their old place

@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "core/embedding/moves/moved_elements.h"
 #include "runtime/embedding/identity/identity.h"
-#include "search/embedding/questions/replan/old/moved_elements.h"
 
 namespace shardwright {
 namespace {

@@ -26,17 +26,17 @@ double least_bytes(const ChoicesOfTable& table) {
 
 }  // namespace
 
-AllPlans::AllPlans(const SearchSpace& space, const Topology& available, std::optional<double> below,
+AllPlans::AllPlans(const SearchSpace& space, const Topology& available, const PlanGoal& goal,
                    std::vector<ChoicesOfTable> tables, std::vector<RankPriceSet> prices,
                    std::uint64_t& work)
     : space_(space),
       available_(available),
-      any_valid_(!below),
-      target_(below.value_or(1)),  // all loads are 0 without a target
+      any_valid_(!goal.below),
+      target_(goal.below.value_or(1)),  // all loads are 0 without a target
       work_(work),
       tables_(std::move(tables)),
       ranks_(space, available, tables_),
-      prices_(ranks_, target_, std::move(prices), work),
+      prices_(ranks_, target_, std::move(prices), goal.held != nullptr, work),
       tried_(ranks_, target_, work),
       levels_(tables_.size() + 1),
       order_(tables_.size()),
@@ -191,23 +191,25 @@ void AllPlans::place_shards(const Step& step) {
   Twins twins(ranks_, level().outlook, work_);
   for (std::size_t i = begin; i < end && !is_over(); ++i) {
     const Rank first = shards.ranks[i];
-    if (!may_all_be_on(step, first)) continue;
+    if (!may_all_be_on(step, i)) continue;
     const bool is_new = step.choice->form == Form::kWholeHosts
                             ? twins.is_new_host(first / step.width)
                             : twins.is_new(first);
-    if (is_new && first >= least) place(step, first, left);
+    if (is_new && first >= least) place(step, i, left);
   }
 }
 
 // A block lies on one host, in rank order.
-void AllPlans::place(const Step& step, Rank first, const PriceSums& left) {
+void AllPlans::place(const Step& step, std::size_t place, const PriceSums& left) {
   std::vector<Rank>& placed = placed_[step.table].ranks;
+  const Rank first = step.choice->shards[step.group].ranks[place];
   for (std::uint32_t i = 0; i < step.width; ++i) {
     const EqualShards& shards = step.choice->shards[step.group + i];
-    before_.push_back(ranks_.add(first + i, shards, step.table));
+    const std::size_t at = i == 0 ? place : shards.place_on(first + i);
+    before_.push_back(ranks_.add(shards, at, step.table));
     placed.push_back(first + i);
     for (std::size_t set = 0; set < left.size(); ++set)
-      level().left[set] -= prices_.cost(set, first + i, shards);
+      level().left[set] -= prices_.cost(set, shards, at);
   }
   Step next = step;
   next.least = first;
@@ -224,12 +226,13 @@ void AllPlans::place(const Step& step, Rank first, const PriceSums& left) {
   }
 }
 
-// Precondition: `first` is one of the ranks that may hold the first of the shards.
-bool AllPlans::may_all_be_on(const Step& step, Rank first) const {
+bool AllPlans::may_all_be_on(const Step& step, std::size_t place) const {
+  const Rank first = step.choice->shards[step.group].ranks[place];
   for (std::uint32_t i = 0; i < step.width; ++i) {
     const EqualShards& shards = step.choice->shards[step.group + i];
-    if (!ranks_.has_room(first + i, shards, target_) || !ranks_.may_join(first + i, step.table) ||
-        !(i == 0 || shards.may_be_on(first + i)))
+    const std::size_t at = i == 0 ? place : shards.place_on(first + i);
+    if (at == shards.ranks.size() || !ranks_.has_room(shards, at, target_) ||
+        !ranks_.may_join(first + i, step.table))
       return false;
   }
   return true;

@@ -24,8 +24,7 @@ namespace shardwright::embedding {
 // Thread safety: one thread at a time. Refers to its arguments.
 class AllPlans {
  public:
-  // Without `below`, a plan counts if evaluate() accepts it.
-  AllPlans(const SearchSpace& space, const Topology& available, std::optional<double> below,
+  AllPlans(const SearchSpace& space, const Topology& available, const PlanGoal& goal,
            std::vector<ChoicesOfTable> tables, std::vector<RankPriceSet> prices,
            std::uint64_t& work);
 
@@ -72,8 +71,8 @@ class AllPlans {
   bool price_rest(const Step& step, Level& level);
   bool can_pay(const Step& step, const Level& level) const;
   void place_shards(const Step& step);
-  void place(const Step& step, Rank first, const PriceSums& left);
-  bool may_all_be_on(const Step& step, Rank first) const;
+  void place(const Step& step, std::size_t place, const PriceSums& left);
+  bool may_all_be_on(const Step& step, std::size_t place) const;
 
   const SearchSpace& space_;
   const Topology& available_;

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
+#include "core/embedding/bound/search/choices/plan_goal.h"
 #include "core/embedding/bound/search/shard_prices.h"
 #include "core/embedding/plan.h"
 #include "core/embedding/problem/topology.h"
@@ -32,14 +34,17 @@ inline constexpr std::uint64_t kAnyPlanSteps = std::uint64_t{1} << 26;
 FoundPlan find_any_plan(const SearchSpace& space, const Topology& available,
                         std::uint64_t work_limit = kAnyPlanSteps);
 
-// The same for a plan that rates below `target`. The plan found obeys all rules and fits the
-// memory, but evaluate() is not asked. `prices` shorten the search. Loads of ranks are sums in
-// floating point, so the target must lie above a claimed bound by kRatingSlack.
+// The same for a plan that rates below a target, moves included if there is an old plan. The plan
+// found obeys all rules and fits the memory, but evaluate() is not asked. `prices` shorten the
+// search. Loads of ranks are sums in floating point, so the target must lie above a claimed bound
+// by kRatingSlack. Precondition: `goal` has a target.
 //
 // Both: a plan that evaluate() accepts exists only if one is found. Time: exponential in the worst
 // case; at most `work_limit` steps, each of which looks at a rank. They give up at once if there
-// are more than 4,096 ranks, or if a plan may have more than 4,096 shards.
-FoundPlan find_plan_below(double target, const SearchSpace& space, const Topology& available,
-                          std::vector<RankPriceSet> prices, std::uint64_t work_limit);
+// are more than 4,096 ranks, or if a plan may have more than 4,096 shards; with a target, prices
+// alone may then still exclude all plans. That ends without an answer if `is_stopped` says so.
+FoundPlan find_plan_below(const PlanGoal& goal, const SearchSpace& space, const Topology& available,
+                          std::vector<RankPriceSet> prices, std::uint64_t work_limit,
+                          const std::function<bool()>& is_stopped = {});
 
 }  // namespace shardwright::embedding

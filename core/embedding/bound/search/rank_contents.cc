@@ -53,12 +53,16 @@ void RankContents::find_groups(const SearchSpace& space) {
   }
 }
 
-RankContents::Before RankContents::add(Rank rank, const EqualShards& shards, std::size_t table) {
+RankContents::Before RankContents::add(const EqualShards& shards, std::size_t place,
+                                       std::size_t table) {
+  const Rank rank = shards.ranks[place];
   RankContent& own = contents_[rank];
-  const Before before{own, tables_on_[rank].contains(table)};
+  const Before before{own, tables_on_[rank].contains(table), max_load_, charged_};
   own.load += shards.load * traits_[rank].scale;
   own.hbm += shards.hbm;
   own.ddr += shards.ddr;
+  max_load_ = std::max(max_load_, own.load);
+  charged_ += shards.charge(place);
   if (before.had_table) return before;
   tables_on_[rank].insert(table);
   for (const std::size_t group : groups_of_[table]) {
@@ -70,6 +74,8 @@ RankContents::Before RankContents::add(Rank rank, const EqualShards& shards, std
 
 void RankContents::restore(Rank rank, const Before& before, std::size_t table) {
   contents_[rank] = before.content;
+  max_load_ = before.max_load;
+  charged_ = before.charged;
   if (before.had_table) return;
   tables_on_[rank].erase(table);
   for (const std::size_t group : groups_of_[table]) {
@@ -78,9 +84,11 @@ void RankContents::restore(Rank rank, const Before& before, std::size_t table) {
   }
 }
 
-bool RankContents::has_room(Rank rank, const EqualShards& shards, double target) const {
+bool RankContents::has_room(const EqualShards& shards, std::size_t place, double target) const {
+  const Rank rank = shards.ranks[place];
   const RankContent& own = contents_[rank];
-  if (own.load + shards.load * traits_[rank].scale >= target) return false;
+  const double load = std::max(max_load_, own.load + shards.load * traits_[rank].scale);
+  if (load + (charged_ + shards.charge(place)) >= target) return false;
   const double hbm = own.hbm + shards.hbm;
   const double ddr = own.ddr + shards.ddr;
   return (hbm == 0 && ddr == 0) || (hbm <= traits_[rank].hbm && ddr <= traits_[rank].ddr);

@@ -38,16 +38,24 @@ class RankContents {
   double free_ddr(Rank rank) const { return traits_[rank].ddr - contents_[rank].ddr; }
   double scale(Rank rank) const { return traits_[rank].scale; }
 
-  // What a rank held before a shard was added.
+  // The largest load, and the charges for all that was moved.
+  double max_load() const { return max_load_; }
+  double charged() const { return charged_; }
+
+  // What was before a shard was added.
   struct Before {
     RankContent content;
     bool had_table = false;
+    double max_load = 0;
+    double charged = 0;
   };
-  Before add(Rank rank, const EqualShards& shards, std::size_t table);
+  // Adds a shard on the rank at the place.
+  Before add(const EqualShards& shards, std::size_t place, std::size_t table);
   void restore(Rank rank, const Before& before, std::size_t table);
 
-  // Returns true if one more shard leaves the rank below the load and within its memory.
-  bool has_room(Rank rank, const EqualShards& shards, double target) const;
+  // Returns true if one more shard at the place leaves the largest load and all charges below the
+  // target, and the rank within its memory.
+  bool has_room(const EqualShards& shards, std::size_t place, double target) const;
   // Returns true if may_join() depends on what the ranks hold.
   bool has_rules(std::size_t table) const {
     return tables_[table].distinct_ranks || !groups_of_[table].empty();
@@ -88,6 +96,8 @@ class RankContents {
   std::uint32_t local_;
   std::vector<RankContent> contents_;
   std::vector<TableSet> tables_on_;  // by rank
+  double max_load_ = 0;
+  double charged_ = 0;
   std::vector<RankTraits> traits_;
   RankKinds kinds_;
   std::vector<Group> groups_;

@@ -22,9 +22,10 @@ std::vector<Signature> signatures(const ChoicesOfTable& table, std::size_t ranks
       std::size_t number = i;
       if (choice.form == Form::kInOrder) number = 0;
       if (choice.form == Form::kWholeHosts) number = i / ranks_per_host;
-      for (const Rank rank : shards.ranks) {
-        all[rank].insert(all[rank].end(), {static_cast<double>(c), static_cast<double>(number),
-                                           shards.load, shards.hbm, shards.ddr});
+      for (std::size_t place = 0; place < shards.ranks.size(); ++place) {
+        Signature& own = all[shards.ranks[place]];
+        own.insert(own.end(), {static_cast<double>(c), static_cast<double>(number), shards.load,
+                               shards.hbm, shards.ddr, shards.charge(place)});
       }
     }
   }

@@ -36,15 +36,22 @@ double ways(std::uint32_t count, const std::vector<std::uint32_t>& most) {
 }  // namespace
 
 ShardPrices::ShardPrices(const RankContents& ranks, double target, std::vector<RankPriceSet> prices,
-                         std::uint64_t& work)
+                         bool has_charges, std::uint64_t& work)
     : ranks_(ranks),
       target_(target),
+      has_charges_(has_charges),
       prices_(std::move(prices)),
       work_(work),
       joins_(ranks.size(), 1),
       here_(ranks.size(), 0),
       useful_(ranks.size(), 1),
       apart_(ranks.groups().size(), Apart{0, std::vector<std::uint8_t>(ranks.size(), 0)}) {
+  for (const RankPriceSet& own : prices_) {
+    double all = 0;
+    for (Rank rank = 0; rank < ranks.size(); ++rank)
+      all += own[rank].load / ranks.scale(rank);
+    charge_weight_.push_back(std::max(all * (1 + kSumSlack), 1.0));
+  }
   slack_ = worth_of_useful();
   for (double& slack : slack_)
     slack *= kSumSlack;
@@ -59,9 +66,17 @@ double ShardPrices::worth(std::size_t set, Rank rank) const {
 
 PriceSums ShardPrices::worth_of_useful() const {
   PriceSums sums(prices_.size(), 0);
+  PriceSums load_prices(prices_.size(), 0);
   for (Rank rank = 0; rank < ranks_.size(); ++rank) {
-    for (std::size_t set = 0; set < sums.size() && useful_[rank] != 0; ++set)
+    for (std::size_t set = 0; set < sums.size() && useful_[rank] != 0; ++set) {
       sums[set] += worth(set, rank);
+      load_prices[set] += prices_[set][rank].load / ranks_.scale(rank);
+    }
+  }
+  if (!has_charges_) return sums;
+  for (std::size_t set = 0; set < sums.size(); ++set) {
+    sums[set] += (charge_weight_[set] - load_prices[set]) * (target_ - ranks_.max_load()) -
+                 charge_weight_[set] * ranks_.charged();
   }
   return sums;
 }
@@ -102,16 +117,19 @@ std::uint32_t ShardPrices::most_on(Rank rank, const EqualShards& shards, bool di
 
 // The same for a block on the host that begins with `first`. Returns 0 if none fits.
 std::uint32_t ShardPrices::most_at(const ChoicesOfTable& own, const TableChoice& choice,
-                                   std::size_t i, Rank first) const {
+                                   std::size_t i, std::size_t place) {
+  const Rank first = choice.shards[i].ranks[place];
   const std::uint32_t width = choice.width(ranks_.ranks_per_host());
   std::uint32_t most = choice.shards[i].count;
+  cost_here_.assign(prices_.size(), 0);
   for (Rank rank = first; rank < first + width; ++rank) {
     const EqualShards& shards = choice.shards[i + rank - first];
-    const bool known = rank == first;  // one of the ranks that may hold the first shard
-    if (joins_[rank] == 0 || !ranks_.has_room(rank, shards, target_) ||
-        !(known || shards.may_be_on(rank)))
+    const std::size_t at = rank == first ? place : shards.place_on(rank);
+    if (joins_[rank] == 0 || at == shards.ranks.size() || !ranks_.has_room(shards, at, target_))
       return 0;
     if (most > 1) most = std::min(most, most_on(rank, shards, own.distinct_ranks));
+    for (std::size_t set = 0; set < cost_here_.size(); ++set)
+      cost_here_[set] += cost(set, shards, at);
   }
   return most;
 }
@@ -128,18 +146,14 @@ double ShardPrices::price_shards(const ChoicesOfTable& own, const TableChoice& c
   work_ -= std::min<std::uint64_t>(work_, 1 + (stop - begin) * width);
   for (std::size_t place = begin; place < stop; ++place) {
     const Rank rank = choice.shards[i].ranks[place];
-    const std::uint32_t here = most_at(own, choice, i, rank);
+    const std::uint32_t here = most_at(own, choice, i, place);
     if (here == 0) continue;
     most_.push_back(here);
     room += here;
     most = std::max(most, here);
     std::fill_n(here_.begin() + rank, width, std::uint8_t{1});
-    for (std::size_t set = 0; set < cheapest_.size(); ++set) {
-      double sum = 0;
-      for (std::uint32_t k = 0; k < width; ++k)
-        sum += cost(set, rank + k, choice.shards[i + k]);
-      cheapest_[set] = std::min(cheapest_[set], sum);
-    }
+    for (std::size_t set = 0; set < cheapest_.size(); ++set)
+      cheapest_[set] = std::min(cheapest_[set], cost_here_[set]);
   }
   if (room < count) return 0;
   least_ranks_ = (count + most - 1) / most * width;
@@ -193,6 +207,13 @@ double ShardPrices::price_table(const ChoicesOfTable& own, std::size_t table, Pr
     const std::uint32_t size = ranks_.groups()[group].ranks_per_place;
     apart_[group].needed += (least_ranks + size - 1) / size;
   }
+  return ways;
+}
+
+double ShardPrices::price_alone(const ChoicesOfTable& own, PriceSums& least) {
+  double ways = 0;
+  for (const TableChoice& choice : own.choices)
+    ways += price_choice(own, choice, least);
   return ways;
 }
 

@@ -16,20 +16,25 @@ namespace shardwright::embedding {
 using RankPriceSet = std::vector<CapacityMultipliers>;
 using PriceSums = boost::container::small_vector<double, 12>;  // by set of prices
 
+// Charges for moves: the largest load and the charges stay below the target together. At prices of
+// loads that add up to at most w, the priced loads and w times the charges stay below w times the
+// target. Source: Fisher 1981, "The Lagrangian relaxation method for solving integer programming
+// problems".
 // Thread safety: one thread at a time. Refers to the ranks and the counter of work.
 class ShardPrices {
  public:
   ShardPrices(const RankContents& ranks, double target, std::vector<RankPriceSet> prices,
-              std::uint64_t& work);
+              bool has_charges, std::uint64_t& work);
 
   std::size_t size() const { return prices_.size(); }
   // Leaves no set of prices.
   void drop() { prices_.clear(); }
 
-  // Of one shard on the rank.
-  double cost(std::size_t set, Rank rank, const EqualShards& shards) const {
-    const CapacityMultipliers& own = prices_[set][rank];
-    return own.load * shards.load + own.hbm * shards.hbm + own.ddr * shards.ddr;
+  // Of one shard at the place, its charge included.
+  double cost(std::size_t set, const EqualShards& shards, std::size_t place) const {
+    const CapacityMultipliers& own = prices_[set][shards.ranks[place]];
+    return own.load * shards.load + own.hbm * shards.hbm + own.ddr * shards.ddr +
+           charge_weight_[set] * shards.charge(place);
   }
 
   // No rank is useful until a shard was priced that it can take.
@@ -37,6 +42,8 @@ class ShardPrices {
   // Lowers `least` to what the table's cheapest choice costs. Returns roughly in how many ways the
   // table can be placed; 0 if it cannot.
   double price_table(const ChoicesOfTable& own, std::size_t table, PriceSums& least);
+  // The same for a table on ranks that hold nothing, whatever other tables there are.
+  double price_alone(const ChoicesOfTable& own, PriceSums& least);
   // Notes where the rules about several shards allow the table; for price_shards().
   void find_joins(std::size_t table);
   // Adds the least that the choice's i-th group of equal shards, or the blocks that begin with it,
@@ -47,7 +54,7 @@ class ShardPrices {
   // Returns false if tables that are kept apart, among those priced since begin(), need more ranks
   // or hosts than are useful to them.
   bool can_be_apart() const;
-  // What the load and the memory left on all useful ranks are worth.
+  // What the load and the memory left on all useful ranks are worth, and what is left for charges.
   PriceSums worth_of_useful() const;
   // Returns true if at some prices more is needed than is left, beyond rounding.
   bool is_too_much(const PriceSums& needed, const PriceSums& left) const;
@@ -55,17 +62,22 @@ class ShardPrices {
  private:
   double worth(std::size_t set, Rank rank) const;
   std::uint32_t most_on(Rank rank, const EqualShards& shards, bool distinct) const;
+  // At most how many of the equal shards, or blocks, fit at the place; cost_here_ is what one
+  // costs.
   std::uint32_t most_at(const ChoicesOfTable& own, const TableChoice& choice, std::size_t i,
-                        Rank first) const;
+                        std::size_t place);
   void note_useful(std::size_t table);
   double price_choice(const ChoicesOfTable& own, const TableChoice& choice, PriceSums& least);
 
   const RankContents& ranks_;
   double target_;
+  bool has_charges_;
   std::vector<RankPriceSet> prices_;
   std::uint64_t& work_;
+  PriceSums charge_weight_;  // what a unit of charges costs: the prices of all loads, or 1
   PriceSums slack_;
   PriceSums cheapest_;                // scratch of price_shards
+  PriceSums cost_here_;               // scratch of most_at
   std::vector<std::uint8_t> joins_;   // by rank
   std::vector<std::uint32_t> most_;   // of the shards being priced, by rank or host
   std::vector<std::uint8_t> here_;    // by rank, where the choice being priced can be

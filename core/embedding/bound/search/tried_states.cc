@@ -66,6 +66,7 @@ TriedStates::State TriedStates::state(const TableSet& remaining, const Outlook& 
   sort_keys(outlook);
   for (const std::uint64_t word : remaining.words())
     append(state, word);
+  append(state, std::nearbyint(ranks_.charged() / unit_));
   for (const RankKey& key : keys_) {
     append(state, key.kind);
     append(state, key.load);

@@ -13,10 +13,11 @@
 
 namespace shardwright::embedding {
 
-// Whether the remaining tables can be placed depends on what the ranks hold and on which groups of
-// tables are where, but not on how that came about, and not on which of several interchangeable
-// ranks or hosts is which. States are kept as a whole, since a hash of them could be forged.
-// Thread safety: one thread at a time. Refers to its arguments and to a counter of work.
+// Whether the remaining tables can be placed depends on what the ranks hold, on which groups of
+// tables are where and on the charges so far, but not on how that came about, and not on which of
+// several interchangeable ranks or hosts is which. States are kept as a whole, since a hash of them
+// could be forged. Thread safety: one thread at a time. Refers to its arguments and to a counter of
+// work.
 class TriedStates {
  public:
   // Loads that differ by less than a tiny part of `target` are the same: plans through the two

@@ -10,6 +10,7 @@
 #include "runtime/io/embedding/claims/compat_again.h"
 #include "runtime/io/embedding/claims/json_comparison.h"
 #include "runtime/io/embedding/claims/rebuilt_file.h"
+#include "runtime/io/embedding/plan/certificate_json.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "runtime/io/json/json_reader.h"
 
@@ -147,16 +148,39 @@ class FileVerifier {
         parts.migration,
         migration_from(problem_, result_.search_space, result_.reservation->topology,
                        *inputs_.old_plan, result_.plan, weight));
-    return take_move_bound(*parts.migration);
+    return check_move_bound(*parts.migration);
   }
 
-  // The file has no proof of this bound. It must be possible, and is listed as not checked.
-  Status take_move_bound(Migration& migration) {
-    const auto claimed = file_.find("migration")->find("lower_bound");
+  // The bound of rating + weight x GiB moved follows from its certificate, or from that of the
+  // rating.
+  Status check_move_bound(Migration& migration) {
+    const JsonValue file = *file_.find("migration");
+    const auto claimed = file.find("lower_bound");
     if (!claimed || claimed->is_null() || !migration.objective) return {};
+    claims_.count();
     SHARDWRIGHT_RETURN_IF_ERROR(read_value(*claimed, migration.lower_bound.emplace()));
     if (*migration.lower_bound > *migration.objective)
       claims_.report("/migration/lower_bound", "is above the objective of the plan");
+    double proved = document_.certificate ? document_.certificate->bound : 0;
+    if (const auto certificate = file.find("certificate")) {
+      SHARDWRIGHT_ASSIGN_OR_RETURN(migration.certificate, read_certificate(*certificate));
+      SHARDWRIGHT_RETURN_IF_ERROR(check_move_certificate(migration));
+      proved = std::max(proved, migration.certificate->bound);
+    }
+    if (!(*migration.lower_bound <= proved)) {
+      claims_.report("/migration/lower_bound",
+                     migration.certificate ? "exceeds the bound of the certificate"
+                                           : "is claimed without a `certificate` that proves it");
+    }
+    return {};
+  }
+
+  Status check_move_certificate(const Migration& migration) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(
+        const std::optional<std::string> wrong,
+        check_migration_bound(result_.search_space, result_.reservation->topology,
+                              *inputs_.old_plan, migration.weight, *migration.certificate));
+    if (wrong) claims_.report("/migration/certificate", "does not prove its bound: " + *wrong);
     return {};
   }
 
@@ -263,10 +287,7 @@ class FileVerifier {
     }
     if (document_.improvements.size() > 1)
       result_.not_checked.emplace_back("improvements before the last");
-    if (document_.has_migration) {
-      result_.not_checked.emplace_back("migration/weight");
-      result_.not_checked.emplace_back("migration/lower_bound");
-    }
+    if (document_.has_migration) result_.not_checked.emplace_back("migration/weight");
     if (document_.failure && !was_repeated_) {
       result_.not_checked.emplace_back("error/type");
       result_.not_checked.emplace_back("error/message");

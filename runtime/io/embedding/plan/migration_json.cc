@@ -1,5 +1,7 @@
 #include "runtime/io/embedding/plan/migration_json.h"
 
+#include "runtime/io/embedding/plan/certificate_json.h"
+
 namespace shardwright {
 
 void write_place(const TablePlace& place, JsonWriter& json) {
@@ -24,6 +26,10 @@ void write_migration(const embedding::Problem& problem, const Migration& migrati
   json.member("rating_kept", migration.rating_kept)
       .member("objective", migration.objective)
       .member("lower_bound", migration.lower_bound);
+  if (migration.certificate) {
+    json.key("certificate");
+    write_certificate(*migration.certificate, json);
+  }
   std::size_t moved = 0;
   for (const TableMove& move : migration.moves)
     moved += move.from ? 1U : 0U;

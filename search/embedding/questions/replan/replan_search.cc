@@ -196,7 +196,7 @@ void ReplanSearch::search_moves(const std::vector<Plan>& starts, double rating_b
   for (const Plan& plan : plans)
     search.offer(plan);
   search.run(rating_bound, budget);
-  cost_bound_ = search.bound();
+  proof_ = prove_moves(search, model, old_.held(goal_.migration_weight), rating_bound, budget);
   if (search.best())
     incumbent_.consider(edit_of_kept(to_plan(model, search.best()->allocation, home, copies_)));
 }
@@ -251,7 +251,10 @@ Migration ReplanSearch::migration(const std::optional<Plan>& plan) const {
     const PlanCosts& costs = incumbent_.costs();
     out.objective =
         costs.cost(evaluate(*problem_, available_, *plan).rating, costs.moved_bytes(*plan));
-    if (cost_bound_) out.lower_bound = std::min(*cost_bound_, *out.objective);
+    if (proof_) {
+      out.lower_bound = std::min(proof_->bound, *out.objective);
+      out.certificate = proof_->certificate;
+    }
   }
   for (std::size_t i = 0; i < plan->size(); ++i) {
     const Assignment& to = (*plan)[i];

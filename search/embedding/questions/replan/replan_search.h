@@ -14,9 +14,10 @@
 #include "core/embedding/problem/problem.h"
 #include "core/embedding/search_space.h"
 #include "search/budget.h"
+#include "search/embedding/model/option_pool.h"
 #include "search/embedding/questions/replan/blend/blend_incumbent.h"
 #include "search/embedding/questions/replan/blend/plan_costs.h"
-#include "search/embedding/model/option_pool.h"
+#include "search/embedding/questions/replan/move_proof.h"
 #include "search/embedding/questions/replan/old/old_plan.h"
 
 namespace shardwright::embedding {
@@ -95,7 +96,7 @@ class ReplanSearch {
   bool kept_lacks_only_memory_ = false;
   bool kept_fits_ = false;
   double kept_rating_ = 0;
-  std::optional<double> cost_bound_;     // no plan of the pool's options costs less
+  std::optional<MoveProof> proof_;       // that no plan of the space costs less
   std::optional<double> rating_before_;  // as in Migration
   std::string not_kept_;                 // as in Migration
 };

@@ -127,6 +127,9 @@ void all_places(const ordered_json& value, const Pointer& place, std::vector<Poi
 
 // Other values of the same type, and one of another type.
 std::vector<ordered_json> other_values(const std::string& place, const ordered_json& value) {
+  // A lower bound than the one that was proved is a bound, too.
+  if (place == "/migration/lower_bound")
+    return {value.get<double>() * 1.01, value.get<double>() * (1 + 1e-6), "text"};
   if (place == "/mode") return {value == "best" ? "compat" : "best", "other", 7};
   if (place == "/error/reason" && value != "no_plan_exists") return {"nothing_found", "x"};
   if (place == "/error/proof" && value == "search") return {"certificate", "reservation", "x"};
@@ -152,8 +155,8 @@ bool starts_with(const std::string& place, std::string_view start) {
 // What a file says and nobody checks: runtime/cli/README.md has the same list. Compat mode's answer
 // is made again.
 bool is_not_checked(const std::string& place, bool is_compat) {
-  for (const char* key : {"/name", "/reused", "/work", "/threads", "/stopped_by", "/timing",
-                          "/migration/weight", "/migration/lower_bound"}) {
+  for (const char* key :
+       {"/name", "/reused", "/work", "/threads", "/stopped_by", "/timing", "/migration/weight"}) {
     if (starts_with(place, key)) return true;
   }
   if (is_compat) return false;
@@ -165,7 +168,9 @@ bool is_not_checked(const std::string& place, bool is_compat) {
 }
 
 // A change of the proof is found if it is no proof any more.
-bool is_proof(const std::string& place) { return starts_with(place, "/certificate"); }
+bool is_proof(const std::string& place) {
+  return starts_with(place, "/certificate") || starts_with(place, "/migration/certificate");
+}
 
 // Steps before the last one are history as long as they fall.
 bool is_step(const std::string& place) { return starts_with(place, "/improvements/"); }
@@ -322,6 +327,24 @@ TEST_CASE("claims: what is not checked is named") {
   CHECK(named(found, "timing"));
   const Answer compat = planned(small_problem(), PlanMode::kCompat);
   CHECK_FALSE(named(verification_of(compat.problem, compat.file), "num_proposals"));
+}
+
+TEST_CASE("claims: a bound of rating and moves needs its certificate") {
+  const Answer answer = replanned();
+  REQUIRE(answer.file["migration"].contains("certificate"));
+  const auto found = [&](const ordered_json& file) {
+    auto result = verify_plan_file(answer.problem, file.dump(), {nullptr, answer.old_plan});
+    REQUIRE(result.ok());
+    return result->violations.empty() ? "" : result->violations[0].where;
+  };
+  CHECK(found(answer.file) == "");
+  ordered_json file = answer.file;
+  file["migration"]["certificate"]["bound"] =
+      file["migration"]["certificate"]["bound"].get<double>() * 1.01;
+  CHECK(found(file) == "/migration/certificate");
+  file = answer.file;
+  file["migration"].erase("certificate");
+  CHECK(found(file) == "/migration/lower_bound");
 }
 
 TEST_CASE("claims: what replan moved needs the old plan") {

@@ -11,8 +11,10 @@ std::pair<std::size_t, std::size_t> EqualShards::places(Rank first, Rank end) co
           static_cast<std::size_t>(std::lower_bound(begin, ranks.end(), end) - ranks.begin())};
 }
 
-bool EqualShards::may_be_on(Rank rank) const {
-  return std::binary_search(ranks.begin(), ranks.end(), rank);
+std::size_t EqualShards::place_on(Rank rank) const {
+  const auto at = std::lower_bound(ranks.begin(), ranks.end(), rank);
+  return at != ranks.end() && *at == rank ? static_cast<std::size_t>(at - ranks.begin())
+                                          : ranks.size();
 }
 
 double time_scale_of(const ProblemSpec& spec, std::size_t rank) {

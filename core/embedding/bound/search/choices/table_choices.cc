@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "core/embedding/bound/options/bound_options.h"
@@ -32,8 +33,12 @@ bool has_valid_costs(const ShardingOption& option) {
 // Thread safety: one thread at a time. Refers to its arguments.
 class ChoiceMaker {
  public:
-  ChoiceMaker(const SearchSpace& space, const Topology& available, std::optional<double> below)
-      : space_(space), problem_(space.problem()), available_(available), below_(below) {}
+  ChoiceMaker(const SearchSpace& space, const Topology& available, const PlanGoal& goal)
+      : space_(space),
+        problem_(space.problem()),
+        available_(available),
+        below_(goal.below),
+        charges_(goal.held) {}
 
   // Returns false if a plan with the option cannot be one that is asked for.
   bool counts(const ShardingOption& option) const {
@@ -50,15 +55,22 @@ class ChoiceMaker {
     choice.option = id;
     choice.form = form_of(option, available_);
     const bool single = choice.form == Form::kWholeHosts || choice.form == Form::kInOrder;
+    std::vector<TensorPart> parts;
+    if (charges_.has(option.table)) parts = parts_of(*option.layout);
     std::uint32_t shard = 0;
     for (std::size_t run = 0; run < option.costs.size(); ++run) {
-      for (std::uint32_t k = 0; k < option.layout->extents[run].count; ++k) {
+      for (std::uint32_t k = 0; k < option.layout->extents[run].count; ++k, ++shard) {
         const ShardCost& cost = option.costs[run];
         const Storage bytes = counted(cost.storage);
-        EqualShards shards{1, load(cost), static_cast<double>(bytes.hbm.value()),
+        EqualShards shards{1,
+                           load(cost),
+                           static_cast<double>(bytes.hbm.value()),
                            static_cast<double>(bytes.ddr.value()),
-                           ranks_of(option, choice.form, cost, shard++)};
+                           ranks_of(option, choice.form, cost, shard),
+                           {}};
         if (shards.ranks.empty()) return false;
+        for (std::size_t i = 0; i < shards.ranks.size() && !parts.empty(); ++i)
+          shards.charges.push_back(charges_.charge(option.table, parts[shard], shards.ranks[i]));
         if (!single && !choice.shards.empty() && are_equal(choice.shards.back(), shards)) {
           ++choice.shards.back().count;
         } else {
@@ -142,7 +154,8 @@ class ChoiceMaker {
     return below_ ? load_of(cost, problem_.spec().perf_model) : 0;
   }
   static bool are_equal(const EqualShards& a, const EqualShards& b) {
-    return a.load == b.load && a.hbm == b.hbm && a.ddr == b.ddr && a.ranks == b.ranks;
+    return a.load == b.load && a.hbm == b.hbm && a.ddr == b.ddr && a.ranks == b.ranks &&
+           a.charges == b.charges;
   }
 
   std::vector<Rank> ranks_of(const ShardingOption& option, Form form, const ShardCost& cost,
@@ -167,11 +180,13 @@ class ChoiceMaker {
     return ranks;
   }
 
-  // Returns true if `a` can stand wherever `b` stands and costs no more, shard by shard.
+  // Returns true if `a` can stand wherever `b` stands and costs no more, shard by shard, wherever
+  // it may be.
   bool replaces(OptionId a, OptionId b) const {
     const ShardingOption& own = space_.option(a);
     const ShardingOption& other = space_.option(b);
     if (own.num_shards() != other.num_shards()) return false;
+    if (charges_.has(own.table) && !(*own.layout == *other.layout)) return false;
     if (!is_free(own, available_) && form_of(own, available_) != form_of(other, available_))
       return false;
     std::size_t i = 0;
@@ -196,43 +211,70 @@ class ChoiceMaker {
   const Problem& problem_;
   const Topology& available_;
   std::optional<double> below_;
+  MoveCharges charges_;
   bool ample_hbm_ = false;
   bool ample_ddr_ = false;
 };
 
+// The options that a plan can use, by table. A table that the space has no options for is absent
+// if such tables do not count.
+std::vector<std::optional<std::vector<OptionId>>> options_by_table(const SearchSpace& space,
+                                                                   const ChoiceMaker& maker,
+                                                                   bool all_tables) {
+  std::vector<std::optional<std::vector<OptionId>>> options(space.problem().tables().size());
+  for (std::size_t t = 0; t < options.size() && all_tables; ++t)
+    options[t].emplace();
+  for (std::size_t i = 0; i < space.size(); ++i) {
+    const ShardingOption& option = space.option(OptionId(i));
+    std::optional<std::vector<OptionId>>& own = options[option.table.index()];
+    if (!own) own.emplace();
+    if (maker.counts(option)) own->push_back(OptionId(i));
+  }
+  return options;
+}
+
+ChoicesOfTable choices_of(const ChoiceMaker& maker, std::size_t table,
+                          const std::vector<OptionId>& options) {
+  std::vector<OptionId> kept;
+  std::copy_if(options.begin(), options.end(), std::back_inserter(kept),
+               [&](OptionId id) { return !maker.is_redundant(options, id); });
+  return maker.make_all(TableId(table), kept);
+}
+
 // Options without a place must not make others redundant, nor count as memory that is needed.
-void keep_placeable(ChoiceMaker& maker, std::vector<std::vector<OptionId>>& options) {
+void keep_placeable(ChoiceMaker& maker,
+                    std::vector<std::optional<std::vector<OptionId>>>& options) {
   std::vector<ChoicesOfTable> tables;
   for (std::size_t t = 0; t < options.size(); ++t) {
-    tables.push_back(maker.make_all(TableId(t), options[t]));
-    options[t].clear();
+    if (!options[t]) continue;
+    tables.push_back(maker.make_all(TableId(t), *options[t]));
+    options[t]->clear();
     for (const TableChoice& choice : tables.back().choices)
-      options[t].push_back(choice.option);
+      options[t]->push_back(choice.option);
   }
   maker.forget_ample_memory(tables);
 }
 
 }  // namespace
 
-std::vector<ChoicesOfTable> all_choices(const SearchSpace& space, const Topology& available,
-                                        std::optional<double> below) {
-  ChoiceMaker maker(space, available, below);
-  std::vector<std::vector<OptionId>> options(space.problem().tables().size());
-  std::vector<bool> has_options(options.size(), !below);
-  for (std::size_t i = 0; i < space.size(); ++i) {
-    const ShardingOption& option = space.option(OptionId(i));
-    has_options[option.table.index()] = true;
-    if (maker.counts(option)) options[option.table.index()].push_back(OptionId(i));
+void for_each_table(const SearchSpace& space, const Topology& available, const PlanGoal& goal,
+                    const std::function<bool(ChoicesOfTable)>& take) {
+  const ChoiceMaker maker(space, available, goal);
+  const auto options = options_by_table(space, maker, !goal.below);
+  for (std::size_t t = 0; t < options.size(); ++t) {
+    if (options[t] && !take(choices_of(maker, t, *options[t]))) return;
   }
+}
+
+std::vector<ChoicesOfTable> all_choices(const SearchSpace& space, const Topology& available,
+                                        const PlanGoal& goal) {
   constexpr std::uint32_t kFewRanks = 64;  // or looking for ample memory takes longer than it saves
+  ChoiceMaker maker(space, available, goal);
+  auto options = options_by_table(space, maker, !goal.below);
   if (available.world_size() <= kFewRanks) keep_placeable(maker, options);
   std::vector<ChoicesOfTable> tables;
   for (std::size_t t = 0; t < options.size(); ++t) {
-    if (!has_options[t]) continue;
-    std::vector<OptionId> kept;
-    std::copy_if(options[t].begin(), options[t].end(), std::back_inserter(kept),
-                 [&](OptionId id) { return !maker.is_redundant(options[t], id); });
-    tables.push_back(maker.make_all(TableId(t), kept));
+    if (options[t]) tables.push_back(choices_of(maker, t, *options[t]));
   }
   return tables;
 }

@@ -3,26 +3,31 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <functional>
 #include <utility>
 #include <vector>
 
+#include "core/embedding/bound/search/choices/plan_goal.h"
 #include "core/embedding/problem/topology.h"
 #include "core/embedding/search_space.h"
 
 namespace shardwright::embedding {
 
-// Consecutive shards of an option with equal costs and equal ranks that may hold them.
+// Consecutive shards of an option with equal costs and equal ranks that may hold them, at the same
+// charges for moving there.
 struct EqualShards {
   std::uint32_t count = 0;
   double load = 0;
   double hbm = 0;  // bytes; exact
   double ddr = 0;
-  std::vector<Rank> ranks;  // that may hold a shard; ascending
+  std::vector<Rank> ranks;      // that may hold a shard; ascending. A place is a position here
+  std::vector<double> charges;  // by place, in units of the rating; empty if all are 0
 
-  // The part of `ranks` in [first, end), as positions.
+  double charge(std::size_t place) const { return charges.empty() ? 0 : charges[place]; }
+  // The places on ranks in [first, end).
   std::pair<std::size_t, std::size_t> places(Rank first, Rank end) const;
-  bool may_be_on(Rank rank) const;
+  // Returns ranks.size() if the rank cannot hold a shard.
+  std::size_t place_on(Rank rank) const;
 };
 
 // Where the shards of an option lie together.
@@ -65,11 +70,14 @@ struct ChoicesOfTable {
 // or if another option of as many shards, free to be anywhere or of the same form, costs no more
 // shard by shard. The last is safe under all rules: they name shards by number.
 //
-// With `below`, a plan must rate below it. Without, any plan counts that evaluate() accepts: loads
-// are then 0, and options are left out whose shards evaluate() refuses. A table that has no options
-// in the space is left out with `below` only.
+// Without `below`, loads are 0, and options are left out whose shards evaluate() refuses. With it,
+// a table that has no options in the space is left out.
 std::vector<ChoicesOfTable> all_choices(const SearchSpace& space, const Topology& available,
-                                        std::optional<double> below);
+                                        const PlanGoal& goal);
+
+// The same for one table after another. Ends as soon as `take` returns false.
+void for_each_table(const SearchSpace& space, const Topology& available, const PlanGoal& goal,
+                    const std::function<bool(ChoicesOfTable)>& take);
 
 // The number of ranks in a row that hold all shards of the table: one or those of a host if rules
 // keep it together with others, or all.

@@ -38,6 +38,9 @@ class MoveSearch {
   // No plan of the model costs less: as prices prove, as the bound on ratings proves, or because all
   // were tried.
   double bound() const;
+  // The bound that prices alone prove, and those prices.
+  double bound_by_prices() const { return bound_; }
+  const RankPrices& prices() const { return prices_; }
 
   static constexpr double kLeastGain = 1e-9;  // relative; less is no better
 

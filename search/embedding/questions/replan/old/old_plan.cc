@@ -6,9 +6,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/embedding/moves/moved_elements.h"
 #include "search/embedding/model/shard_layout.h"
 #include "search/embedding/questions/option_finder.h"
-#include "search/embedding/questions/replan/old/moved_elements.h"
 
 namespace shardwright::embedding {
 namespace {
@@ -243,6 +243,19 @@ std::int64_t OldPlan::bytes_to_move(const Assignment& to) const {
       {old && old->layout ? &*old->layout : nullptr, rank_before}, {to.option->layout, rank_after});
   return bytes_of_elements(elements,
                            element_bits(tensor_shape(table, problem.spec().sharder.type)));
+}
+
+HeldPlan OldPlan::held(double weight) const {
+  HeldPlan held;
+  held.weight = weight;
+  const Problem& problem = space_->problem();
+  for (std::size_t i = 0; i < tables_.size(); ++i) {
+    std::optional<HeldTable>& own = held.tables.emplace_back();
+    if (!tables_[i]) continue;
+    const TensorShape shape = tensor_shape(problem.table(TableId(i)), problem.spec().sharder.type);
+    own = HeldTable{tables_[i]->layout, tables_[i]->place.ranks, element_bits(shape)};
+  }
+  return held;
 }
 
 TablePlace place_of(const Assignment& assignment) {

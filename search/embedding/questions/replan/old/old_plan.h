@@ -10,6 +10,7 @@
 
 #include "core/embedding/document/migration.h"
 #include "core/embedding/document/plan_document.h"
+#include "core/embedding/moves/held_plan.h"
 #include "core/embedding/plan.h"
 #include "core/embedding/search_space.h"
 #include "core/status.h"
@@ -41,6 +42,9 @@ class OldPlan {
   std::int64_t bytes_to_move(const Assignment& to) const;
   // True if the table has the option and ranks that it had.
   bool is_kept(const Assignment& to) const;
+
+  // What the ranks hold, for core's check of a bound. `weight` is in units of the rating per GiB.
+  HeldPlan held(double weight) const;
 
   // Full names of tables that the new problem lacks.
   const std::vector<std::string>& dropped() const { return dropped_; }
