@@ -1,4 +1,5 @@
-// Replaces the global operator new, so that single allocations of the whole process fail.
+// Replaces the global operator new, so that single allocations of the whole process fail and all
+// are counted.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,9 @@ namespace shardwright::soak {
 void fail_one_allocation_in(std::uint64_t n) noexcept;
 
 std::uint64_t num_failed_allocations() noexcept;
+
+// What operator new gave out and operator delete did not get back.
+std::int64_t allocated_bytes() noexcept;
 
 // While one exists, the allocations of its thread do not fail.
 class AmpleMemory {
