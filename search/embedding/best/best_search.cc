@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "core/embedding/bound/check_bound.h"
 #include "search/embedding/model/rank_state/allocation_state.h"
@@ -191,6 +193,15 @@ void BestSearch::offer_to_lanes() {
   offer_to(lanes_.neighbourhoods);
 }
 
+// The lanes take turns with what the proof suggests.
+void BestSearch::suggest_to_lane() {
+  if (!prover_) return;
+  std::optional<SuggestedChoices> suggestion = prover_->take_suggestion();
+  if (!suggestion) return;
+  const auto& lane = lanes_.annealing[suggestions_++ % lanes_.annealing.size()];
+  if (lane) lane->suggest(std::move(suggestion->choices), suggestion->target);
+}
+
 bool BestSearch::synchronize(std::size_t, Budget& budget) {
   round_work_ = std::min(2 * round_work_, parameters_.lanes.most_round_work);
   starts_.clear();  // every lane has them
@@ -204,6 +215,7 @@ bool BestSearch::synchronize(std::size_t, Budget& budget) {
   if (best_ && (found != nullptr || bound() > bound_before))
     steps_.push_back({budget.work_done(), best_->rating, bound()});
   if (found != nullptr) offer_to_lanes();
+  suggest_to_lane();
   return !is_done();
 }
 

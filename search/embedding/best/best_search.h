@@ -75,6 +75,7 @@ class BestSearch {
   const RatedAllocation* best_of_round() const;
   void publish(const RatedAllocation& found);
   void offer_to_lanes();
+  void suggest_to_lane();
   bool is_solved() const { return lanes_.neighbourhoods && lanes_.neighbourhoods->solved(); }
   AnnealingLane& annealing_lane(std::uint32_t lane);
   NeighbourhoodLane& neighbourhood_lane();
@@ -99,6 +100,7 @@ class BestSearch {
   std::optional<Plan> known_;  // the plan that all lanes know: the best one, or the start
   std::optional<RatedPlan> best_;
   std::shared_ptr<const Allocation> reference_;  // that ties are broken toward
+  std::size_t suggestions_ = 0;                  // that the proof made
   std::vector<ImprovementStep> steps_;
   PlanCopies copies_;
 };

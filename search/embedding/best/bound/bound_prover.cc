@@ -19,10 +19,10 @@ BoundProver::BoundProver(const ChoiceModel& model, const BoundParameters& parame
     : parameters_(parameters),
       own_model_(model.rules().any() ? std::make_unique<ChoiceModel>(model.for_bounds()) : nullptr),
       model_(own_model_ ? own_model_.get() : &model),
-      relaxation_(std::make_unique<Relaxation>(*model_, false, parameters_)),
-      targets_(parameters_) {
-  only_aggregate_ = relaxation_->columns.max_rows() > parameters_.max_master_rows;
-  const RankClasses& classes = relaxation_->rows.classes();
+      joint_(std::make_unique<Relaxation>(*model_, false, parameters_)),
+      targets_(parameters_, RankClasses::can_separate_hosts(*model_, parameters_.classes)) {
+  only_aggregate_ = joint_->columns.max_rows() > parameters_.max_master_rows;
+  const RankClasses& classes = joint_->rows.classes();
   certificate_.class_of_rank = classes.class_of_rank();
   BoundNode nothing;
   nothing.multipliers.resize(classes.size());
@@ -31,6 +31,12 @@ BoundProver::BoundProver(const ChoiceModel& model, const BoundParameters& parame
 
 bool BoundProver::proves(double rating) const {
   return certificate_.bound >= rating * (1 - parameters_.optimality_gap);
+}
+
+BoundProver::Relaxation& BoundProver::relaxation() {
+  if (!targets_.separates_hosts()) return *joint_;
+  if (!separate_) separate_ = std::make_unique<Relaxation>(*model_, true, parameters_);
+  return *separate_;
 }
 
 void BoundProver::run(std::uint64_t work, double rating, Budget& budget) {
@@ -59,20 +65,20 @@ void BoundProver::step(Budget& budget) {
 }
 
 void BoundProver::raise_aggregate_bound(Budget& budget) {
-  const BoundRows& rows = relaxation_->rows;
+  const BoundRows& rows = joint_->rows;
   const Domain everywhere(model_->choices().size(), rows.classes().everywhere());
   AggregateBound found = aggregate_bound(rows, rating_, everywhere, parameters_.aggregate, budget);
   aggregate_rating_ = rating_;
   BoundNode leaf;
   leaf.multipliers = std::move(found.multipliers);
-  accept(std::min(found.bound, rating_), {leaf});
+  accept(std::min(found.bound, rating_), *joint_, {leaf});
 }
 
-void BoundProver::accept(double bound, std::vector<BoundNode> nodes) {
+void BoundProver::accept(double bound, const Relaxation& by, std::vector<BoundNode> nodes) {
   const double rounded = bound * (1 - kRounding);
   if (!(rounded > certificate_.bound)) return;
   certificate_.bound = rounded;
-  certificate_.class_of_rank = relaxation_->rows.classes().class_of_rank();
+  certificate_.class_of_rank = by.rows.classes().class_of_rank();
   certificate_.nodes = std::move(nodes);
 }
 
@@ -83,7 +89,7 @@ void BoundProver::choose_target() {
     return;
   }
   target_ = *target;
-  tree_.begin(relaxation_->rows, target_);
+  tree_.begin(relaxation().rows, target_);
 }
 
 void BoundProver::visit_node(Budget& budget) {
@@ -91,20 +97,20 @@ void BoundProver::visit_node(Budget& budget) {
   if (target_ > rating_ || tree_.num_visited() >= parameters_.targets.max_nodes) {
     return give_up_target();
   }
-  if (relaxation_->columns.is_active()) {
-    if (std::optional<RelaxationAnswer> answer = relaxation_->columns.iterate(budget)) {
+  if (relaxation().columns.is_active()) {
+    if (std::optional<RelaxationAnswer> answer = relaxation().columns.iterate(budget)) {
       take_answer(std::move(*answer));
     }
     return;
   }
   if (tree_.is_closed()) {
-    accept(target_, tree_.take_nodes());
+    accept(target_, relaxation(), tree_.take_nodes());
     target_ = 0;
     return;
   }
   tree_.visit_next();
   if (!exclude_by_aggregate_bound(budget)) {
-    relaxation_->columns.begin(target_, tree_.domain(), targets_.node_work());
+    relaxation().columns.begin(target_, tree_.domain(), targets_.node_work());
   }
 }
 
@@ -119,7 +125,7 @@ void BoundProver::take_answer(RelaxationAnswer answer) {
 
 bool BoundProver::exclude_by_aggregate_bound(Budget& budget) {
   AggregateBound found =
-      aggregate_bound(relaxation_->rows, target_, tree_.domain(), parameters_.aggregate, budget);
+      aggregate_bound(relaxation().rows, target_, tree_.domain(), parameters_.aggregate, budget);
   if (found.bound <= target_ * (1 + kRounding)) return false;
   BoundNode leaf;
   leaf.multipliers = std::move(found.multipliers);
@@ -129,25 +135,33 @@ bool BoundProver::exclude_by_aggregate_bound(Budget& budget) {
 
 bool BoundProver::divide_node(const FractionalPlan& plan) {
   if (plan.shares.empty()) return false;
-  const std::optional<Branch> branch = relaxation_->branching.choose(tree_.domain(), plan, target_);
-  if (!branch) return false;
+  const std::optional<Branch> branch = relaxation().branching.choose(tree_.domain(), plan, target_);
+  if (!branch) {
+    suggest(plan);
+    return false;
+  }
   tree_.divide(*model_, *branch);
   return true;
 }
 
-// If no tree proves the target while all hosts count as equal, distinguishing them may help.
-void BoundProver::give_up_target() {
-  if (target_ <= rating_) {
-    if (targets_.is_branching() && !hosts_are_separate() &&
-        RankClasses::can_separate_hosts(*model_, parameters_.classes)) {
-      relaxation_ = std::make_unique<Relaxation>(*model_, true, parameters_);
-    } else {
-      targets_.fail(target_);
-    }
+// Takes the largest share of every table.
+void BoundProver::suggest(const FractionalPlan& plan) {
+  if (own_model_) return;  // it may have other choices
+  suggestion_.emplace();
+  suggestion_->target = target_;
+  for (std::size_t table = 0; table < model_->num_tables(); ++table) {
+    const auto first = plan.shares.begin() + model_->first_choice(table);
+    const auto end = first + static_cast<std::ptrdiff_t>(model_->choices(table).size());
+    suggestion_->choices.push_back(
+        static_cast<std::uint32_t>(std::max_element(first, end) - plan.shares.begin()));
   }
+}
+
+void BoundProver::give_up_target() {
+  relaxation().columns.abandon();
+  if (target_ <= rating_) targets_.fail(target_);
   target_ = 0;
   tree_.clear();
-  relaxation_->columns.abandon();
 }
 
 }  // namespace shardwright::embedding

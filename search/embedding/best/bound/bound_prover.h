@@ -3,6 +3,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "core/embedding/bound/bound_certificate.h"
 #include "search/budget.h"
@@ -14,6 +17,12 @@
 #include "search/embedding/best/parameters/bound_parameters.h"
 
 namespace shardwright::embedding {
+
+// A choice for every table from which a plan below the target may be made.
+struct SuggestedChoices {
+  std::vector<std::uint32_t> choices;
+  double target = 0;
+};
 
 // Raises a lower bound step by step. The aggregate Lagrangian bound comes first. Then it proves
 // targets (that no plan rates below a value): by column generation at the root node, at last by
@@ -38,9 +47,12 @@ class BoundProver {
   bool proves(double rating) const;
   // Returns true if the last rating is proved or nothing is left to try.
   bool finished() const { return finished_; }
+  // A tree ends without a proof where the relaxation has a solution that mixes no choices. These
+  // choices, once; in terms of the model that was given.
+  std::optional<SuggestedChoices> take_suggestion() { return std::exchange(suggestion_, {}); }
 
  private:
-  // What one view of the ranks needs; replaced when hosts are separated.
+  // What one view of the ranks needs.
   struct Relaxation {
     Relaxation(const ChoiceModel& model, bool separate_hosts, const BoundParameters& parameters)
         : rows(model, separate_hosts, parameters.classes),
@@ -52,7 +64,8 @@ class BoundProver {
     Branching branching;
   };
 
-  bool hosts_are_separate() const { return !relaxation_->rows.classes().hosts().empty(); }
+  // As the schedule wants it.
+  Relaxation& relaxation();
   bool needs_aggregate_bound() const;
   void step(Budget& budget);
   void raise_aggregate_bound(Budget& budget);
@@ -61,16 +74,19 @@ class BoundProver {
   void take_answer(RelaxationAnswer answer);
   bool exclude_by_aggregate_bound(Budget& budget);
   bool divide_node(const FractionalPlan& plan);
+  void suggest(const FractionalPlan& plan);
   void give_up_target();
-  void accept(double bound, std::vector<BoundNode> nodes);
+  void accept(double bound, const Relaxation& by, std::vector<BoundNode> nodes);
 
   BoundParameters parameters_;
   std::unique_ptr<const ChoiceModel> own_model_;  // only with placement rules
   const ChoiceModel* model_;
-  std::unique_ptr<Relaxation> relaxation_;
+  std::unique_ptr<Relaxation> joint_;     // all hosts count as equal
+  std::unique_ptr<Relaxation> separate_;  // hosts are classes; null until it is needed
   BoundCertificate certificate_;
   TargetSchedule targets_;
   BoundTree tree_;
+  std::optional<SuggestedChoices> suggestion_;
   bool only_aggregate_ = false;  // the master program would be too large
   bool finished_ = false;
   double rating_ = 0;

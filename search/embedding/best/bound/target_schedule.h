@@ -11,13 +11,18 @@ namespace shardwright::embedding {
 // Bisection between the proved bound and the best rating. The first target would prove the rating
 // optimal. A target that fails becomes the ceiling, and the next one lies halfway between the bound
 // and the ceiling. When the two are close, the root node is asked again with more work if a
-// question was cut short. After that everything starts again with branching, and ends when the
-// bound and the ceiling are close once more.
+// question was cut short. After that everything starts again with branching, and then, if that may
+// help, with every host as a class of its own: such trees can place a choice on a host, but are far
+// larger. A better plan that is found meanwhile may make that unnecessary, so the schedule then
+// returns to the smaller trees.
 // Thread safety: one thread at a time. Refers to its arguments.
 class TargetSchedule {
  public:
-  explicit TargetSchedule(const BoundParameters& parameters)
-      : parameters_(parameters), root_work_(parameters.targets.root_work) {}
+  // `hosts_may_help`: the classes can be separated by host.
+  TargetSchedule(const BoundParameters& parameters, bool hosts_may_help)
+      : parameters_(parameters),
+        hosts_may_help_(hosts_may_help),
+        root_work_(parameters.targets.root_work) {}
 
   // Empty when nothing is left to try. Precondition: bound < rating.
   std::optional<double> next(double bound, double rating);
@@ -25,15 +30,22 @@ class TargetSchedule {
   void note_cut_short() { was_cut_short_ = true; }
 
   // Nodes that the relaxation does not exclude are divided.
-  bool is_branching() const { return is_branching_; }
+  bool is_branching() const { return stage_ != Stage::kRoot; }
+  // Every host is a class of its own.
+  bool separates_hosts() const { return stage_ == Stage::kHosts; }
   // Work for the relaxation of a node.
   std::uint64_t node_work() const {
-    return is_branching_ ? parameters_.targets.node_work : root_work_;
+    return is_branching() ? parameters_.targets.node_work : root_work_;
   }
 
  private:
+  enum class Stage : std::uint8_t { kRoot, kTree, kHosts };
+
+  bool next_stage(double rating);
+
   const BoundParameters& parameters_;
-  bool is_branching_ = false;
+  bool hosts_may_help_;
+  Stage stage_ = Stage::kRoot;
   bool was_cut_short_ = false;  // a question, for lack of work
   std::uint64_t root_work_;
   double ceiling_ = 0;  // a target that failed; 0 = none

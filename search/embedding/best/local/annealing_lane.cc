@@ -172,7 +172,8 @@ void AnnealingLane::run(std::uint64_t work, double lower_bound, const Budget& bu
   const std::uint64_t end = annealer_.work() + work;
   StopCheck stopped(budget);
   while (annealer_.work() < end && !incumbent_.at_bound(lower_bound) && !stopped()) {
-    if (cooling_.is_over() && !begin_round(lower_bound, budget)) break;
+    const bool suggested = restarts_.has_suggestion() && incumbent_.exists();
+    if ((cooling_.is_over() || suggested) && !begin_round(lower_bound, budget)) break;
     cooling_.run_level([&](double temperature) {
       annealer_.step(temperature);
       keep_if_good();

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "search/budget.h"
 #include "search/embedding/best/incumbent/incumbent.h"
@@ -33,6 +34,11 @@ class AnnealingLane {
   }
   // Continues from a feasible plan if it is better than what the lane has.
   void offer(const RatedPlan& found);
+  // Starts a round with these choices of all tables, made for this target, as soon as it has a
+  // plan.
+  void suggest(std::vector<std::uint32_t> choices, double target) {
+    restarts_.suggest(std::move(choices), target);
+  }
   // Spends about `work` units (updates of a rank or a shard). Returns early when the best rating
   // meets `lower_bound` or the budget is interrupted.
   void run(std::uint64_t work, double lower_bound, const Budget& budget);

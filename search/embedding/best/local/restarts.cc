@@ -94,6 +94,7 @@ double Restarts::aim_anew(double bound) {
 bool Restarts::begins_below(double bound, std::uint32_t lane, std::uint64_t round) {
   const RestartParameters& restarts = parameters_->restarts;
   if (!incumbent_->exists()) return false;
+  if (has_suggestion()) return true;
   const double above = incumbent_->rating() / std::max({bound, unlikely_, kTinyRating});
   if (round == 0) return above > restarts.far && lane % 2 != 0;
   if (above <= restarts.near) return false;
@@ -101,17 +102,30 @@ bool Restarts::begins_below(double bound, std::uint32_t lane, std::uint64_t roun
   return annealer_->random().below(one_in) == 0;
 }
 
+// Returns the target, or 0 if it was stopped and changed nothing.
+double Restarts::place(std::vector<std::uint32_t> choices, double target, StopCheck& stopped) {
+  const RestartParameters& restarts = parameters_->restarts;
+  state_->set_goal({0, target, restarts.memory_weight, true, restarts.rule_weight});
+  std::uint64_t work = 0;
+  const std::optional<Allocation> made = construct(*state_, annealer_->random(), std::move(choices),
+                                                   parameters_->construct, work, stopped);
+  annealer_->placer().spend(work);
+  state_->assign(made ? *made : incumbent_->best()->allocation);
+  return made ? target : 0;
+}
+
 double Restarts::construct_below(double bound, const Budget& budget) {
   const RestartParameters& restarts = parameters_->restarts;
   const SearchContext& context = state_->context();
   RandomGenerator& random = annealer_->random();
+  StopCheck stopped(budget);
+  if (has_suggestion()) return place(std::exchange(suggested_, {}), suggested_target_, stopped);
   const bool first = unlikely_ == 0;
   double low = std::max({bound, unlikely_, incumbent_->rating() * restarts.least_target});
   double high = incumbent_->rating();
   double target = 0;
   std::optional<std::vector<std::uint32_t>> choices;
   const int most_tries = first ? restarts.first_target_tries : restarts.target_tries;
-  StopCheck stopped(budget);
   for (int tries = most_tries; tries > 0 && (first || !choices) && !stopped(); --tries) {
     const double tried = first ? std::sqrt(low * high) : high - random.fraction() * (high - low);
     auto made = choices_below(context, tried, 1 + restarts.target_price_spread * random.fraction(),
@@ -125,14 +139,7 @@ double Restarts::construct_below(double bound, const Budget& budget) {
     choices = std::move(made);
   }
   unlikely_ = low;
-  if (!choices) return 0;
-  state_->set_goal({0, target, restarts.memory_weight, true, restarts.rule_weight});
-  std::uint64_t work = 0;
-  const std::optional<Allocation> made =
-      construct(*state_, random, *std::move(choices), parameters_->construct, work, stopped);
-  annealer_->placer().spend(work);
-  state_->assign(made ? *made : incumbent_->best()->allocation);
-  return made ? target : 0;
+  return choices ? place(*std::move(choices), target, stopped) : 0;
 }
 
 }  // namespace shardwright::embedding

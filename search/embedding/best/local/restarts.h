@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "search/budget.h"
 #include "search/embedding/best/incumbent/incumbent.h"
@@ -31,11 +33,18 @@ class Restarts {
   // for.
   double aim_anew(double bound);
 
-  // Returns true if the round starts with choices for a low target, which depends on the lane and
-  // the round.
+  // The next round starts with these choices of all tables, made for this target.
+  void suggest(std::vector<std::uint32_t> choices, double target) {
+    suggested_ = std::move(choices);
+    suggested_target_ = target;
+  }
+  bool has_suggestion() const { return !suggested_.empty(); }
+
+  // Returns true if the round starts with choices for a low target: suggested ones, or others,
+  // which depends on the lane and the round.
   bool begins_below(double bound, std::uint32_t lane, std::uint64_t round);
-  // Leaves an allocation for such a target in the state and returns the target: the least one with
-  // choices the first time, later a random one. If none of the targets tried has
+  // Leaves an allocation for such a target in the state and returns the target: the suggested one,
+  // the least one with choices the first time, later a random one. If none of the targets tried has
   // choices, or if the budget is interrupted, it changes nothing and returns 0.
   double construct_below(double bound, const Budget& budget);
 
@@ -45,11 +54,15 @@ class Restarts {
   void attempt(Start& start, double limit, const MemoryPrices& prices, double factor,
                StopCheck& stopped);
 
+  double place(std::vector<std::uint32_t> choices, double target, StopCheck& stopped);
+
   AllocationState* state_;
   Annealer* annealer_;
   const Incumbent* incumbent_;
   const AnnealingParameters* parameters_;
   double unlikely_ = 0;  // a rating that no choices were found for
+  std::vector<std::uint32_t> suggested_;
+  double suggested_target_ = 0;
 };
 
 }  // namespace shardwright::embedding

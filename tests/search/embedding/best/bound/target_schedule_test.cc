@@ -1,0 +1,54 @@
+// Which targets the proof tries, and when it takes hosts apart.
+#include "search/embedding/best/bound/target_schedule.h"
+
+#include <doctest/doctest.h>
+
+#include <optional>
+
+namespace shardwright::target_schedule_test {
+
+namespace {
+
+using namespace shardwright::embedding;
+
+// Fails every target until the schedule has nothing left or takes hosts apart.
+std::optional<double> fail_all(TargetSchedule& schedule, double bound, double rating) {
+  while (const std::optional<double> target = schedule.next(bound, rating)) {
+    CHECK(*target > bound);
+    CHECK(*target < rating);
+    if (schedule.separates_hosts()) return target;
+    schedule.fail(*target);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+TEST_CASE("target schedule: trees with equal hosts come before trees with separate ones") {
+  const BoundParameters parameters;
+  TargetSchedule schedule(parameters, true);
+  CHECK_FALSE(schedule.is_branching());
+  const std::optional<double> first = fail_all(schedule, 6, 8);
+  REQUIRE(first.has_value());
+  CHECK(*first == doctest::Approx(8).epsilon(1e-3));
+  CHECK(schedule.is_branching());
+
+  schedule.fail(*first);
+  CHECK(schedule.next(6, 8) == 0.5 * (6 + *first));
+  CHECK(schedule.separates_hosts());
+  // A better plan: its targets are lower, and the smaller trees may do.
+  const std::optional<double> lower = schedule.next(6, 7);
+  REQUIRE(lower.has_value());
+  CHECK_FALSE(schedule.separates_hosts());
+  CHECK(schedule.is_branching());
+  CHECK(*lower == doctest::Approx(7).epsilon(1e-3));
+}
+
+TEST_CASE("target schedule: ends where hosts cannot help") {
+  const BoundParameters parameters;
+  TargetSchedule schedule(parameters, false);
+  CHECK_FALSE(fail_all(schedule, 6, 8).has_value());
+  CHECK_FALSE(schedule.separates_hosts());
+}
+
+}  // namespace shardwright::target_schedule_test
