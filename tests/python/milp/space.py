@@ -109,8 +109,9 @@ class Machine:
         self.hbm = [0] * self.world if self.on_cpu and not custom else list(hbm)
         self.ddr = list(ddr)
         self.take_reservation(problem)
-        # TorchRec plans nothing if the reservation takes more than any rank has.
-        self.overdrawn = -sum(min(left, 0) for left in self.hbm + self.ddr)
+        # TorchRec plans nothing if the heuristical reservation takes more HBM than the first rank has.
+        heuristical = problem["reservation"]["type"] == "heuristical"
+        self.overdrawn = max(0, -self.hbm[0]) if heuristical else 0
         reserved = problem.get("reserved_memory", {})
         for tier, left in (("hbm", self.hbm), ("ddr", self.ddr)):
             taken = per_rank(reserved.get(tier, 0), self.world)
