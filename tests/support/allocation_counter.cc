@@ -117,3 +117,6 @@ void operator delete[](void* block, std::align_val_t alignment) noexcept {
 void operator delete[](void* block, std::size_t, std::align_val_t alignment) noexcept {
   support::deallocate(block, static_cast<std::size_t>(alignment));
 }
+
+// Clp loses what its constructors have when an allocation fails.
+extern "C" const char* __lsan_default_suppressions() { return "leak:libClp\nleak:libCoinUtils\n"; }

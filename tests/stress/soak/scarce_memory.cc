@@ -98,3 +98,6 @@ void operator delete(void* block, std::align_val_t) noexcept { release(block); }
 void operator delete[](void* block, std::align_val_t) noexcept { release(block); }
 void operator delete(void* block, std::size_t, std::align_val_t) noexcept { release(block); }
 void operator delete[](void* block, std::size_t, std::align_val_t) noexcept { release(block); }
+
+// Clp loses what its constructors have when an allocation fails.
+extern "C" const char* __lsan_default_suppressions() { return "leak:libClp\nleak:libCoinUtils\n"; }
