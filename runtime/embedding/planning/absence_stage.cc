@@ -47,8 +47,9 @@ bool is_provable(const embedding::OptionPool& pool) { return pool.num_added() ==
 // Returns true if a search over all plans ends within the limit and finds none.
 bool try_all(Planning& planning, const embedding::OptionPool& pool, std::uint64_t most_steps) {
   if (!is_provable(pool) || planning.budget.interrupted()) return false;
-  const FoundPlan tried = embedding::find_any_plan(*planning.space, planning.available(),
-                                                   std::min(most_steps, kMostSteps));
+  const FoundPlan tried = embedding::find_any_plan(
+      *planning.space, planning.available(), std::min(most_steps, kMostSteps),
+      [&] { return planning.budget.interrupted().has_value(); });
   planning.budget.spend(tried.steps / kStepsPerStep);
   if (tried.answer != FoundPlan::Answer::kNoneExists) return false;
   name_rule(pool, planning);

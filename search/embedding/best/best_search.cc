@@ -103,9 +103,9 @@ void BestSearch::certify_search(Budget& budget) {
   certificate.nodes = *lanes_.neighbourhoods->proof();
   const ChoiceModel& model = context_.model();
   budget.spend(parameters_.lanes.search_check_work);
-  if (certificate.bound > bound() &&
-      !check_bound(model.pool().space(), model.available(), certificate,
-                   parameters_.lanes.search_check_steps))
+  if (certificate.bound > bound() && !check_bound(model.pool().space(), model.available(),
+                                                  certificate, parameters_.lanes.search_check_steps,
+                                                  [&] { return budget.interrupted().has_value(); }))
     by_search_ = std::move(certificate);
 }
 

@@ -77,6 +77,9 @@ TEST_CASE("find plan: equal shards are not told apart") {
   REQUIRE(reservation.ok());
   CHECK(find_any_plan(**space, reservation->topology).answer == Answer::kNoneExists);
   CHECK(find_any_plan(**space, reservation->topology, 10).answer == Answer::kGivenUp);
+  const auto stop = [] { return true; };
+  CHECK(find_any_plan(**space, reservation->topology, kAnyPlanSteps, stop).answer ==
+        Answer::kGivenUp);
 }
 
 // More ranks and tables than prices are worth their time for.

@@ -28,12 +28,14 @@ double least_bytes(const ChoicesOfTable& table) {
 
 AllPlans::AllPlans(const SearchSpace& space, const Topology& available, const PlanGoal& goal,
                    std::vector<ChoicesOfTable> tables, std::vector<RankPriceSet> prices,
-                   std::uint64_t& work)
+                   std::uint64_t& work, const std::function<bool()>& is_stopped)
     : space_(space),
       available_(available),
       any_valid_(!goal.below),
       target_(goal.below.value_or(1)),  // all loads are 0 without a target
       work_(work),
+      is_stopped_(is_stopped),
+      ask_at_(work),
       tables_(std::move(tables)),
       ranks_(space, available, tables_),
       prices_(ranks_, target_, std::move(prices), goal.held != nullptr, work),
@@ -112,7 +114,15 @@ std::optional<std::size_t> AllPlans::cheapest_next(Level& level) {
   return next;
 }
 
+void AllPlans::hear_stop() {
+  constexpr std::uint64_t kWorkBetween = std::uint64_t{1} << 16;  // about a millisecond
+  if (!is_stopped_ || work_ > ask_at_) return;
+  ask_at_ = work_ - std::min(work_, kWorkBetween);
+  if (is_stopped_()) work_ = 0;
+}
+
 void AllPlans::place_tables() {
+  hear_stop();
   if (is_over()) return;
   if (num_placed_ == tables_.size()) return accept();
   if (!prices_everywhere_) return place_next();

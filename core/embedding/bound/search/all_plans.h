@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -26,9 +27,9 @@ class AllPlans {
  public:
   AllPlans(const SearchSpace& space, const Topology& available, const PlanGoal& goal,
            std::vector<ChoicesOfTable> tables, std::vector<RankPriceSet> prices,
-           std::uint64_t& work);
+           std::uint64_t& work, const std::function<bool()>& is_stopped);
 
-  // Ends with the first plan that counts, or if no work is left.
+  // Ends with the first plan that counts, or if no work is left. A stop takes the rest of the work.
   void run() { place_tables(); }
   const std::optional<Plan>& found() const { return found_; }
 
@@ -58,6 +59,7 @@ class AllPlans {
   };
 
   bool is_over() const { return found_.has_value() || work_ == 0; }
+  void hear_stop();
   void spend(std::uint64_t steps) { work_ -= steps < work_ ? steps : work_; }
   Level& level() { return levels_[num_placed_]; }
 
@@ -79,6 +81,8 @@ class AllPlans {
   bool any_valid_;  // without a target
   double target_;
   std::uint64_t& work_;
+  const std::function<bool()>& is_stopped_;  // empty if nothing stops it
+  std::uint64_t ask_at_;                     // when so much work is left
   std::vector<ChoicesOfTable> tables_;
   RankContents ranks_;
   ShardPrices prices_;

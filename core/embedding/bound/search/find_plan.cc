@@ -67,7 +67,7 @@ FoundPlan find(const SearchSpace& space, const Topology& available, const PlanGo
     return {excluded ? Answer::kNoneExists : Answer::kTooLarge, std::nullopt, work_limit - work};
   }
   AllPlans plans(space, available, goal, all_choices(space, available, goal), std::move(prices),
-                 work);
+                 work, is_stopped);
   plans.run();
   Answer answer = work == 0 ? Answer::kGivenUp : Answer::kNoneExists;
   if (plans.found()) answer = Answer::kFound;
@@ -77,8 +77,8 @@ FoundPlan find(const SearchSpace& space, const Topology& available, const PlanGo
 }  // namespace
 
 FoundPlan find_any_plan(const SearchSpace& space, const Topology& available,
-                        std::uint64_t work_limit) {
-  return find(space, available, {}, {}, work_limit, {});
+                        std::uint64_t work_limit, const std::function<bool()>& is_stopped) {
+  return find(space, available, {}, {}, work_limit, is_stopped);
 }
 
 FoundPlan find_plan_below(const PlanGoal& goal, const SearchSpace& space, const Topology& available,

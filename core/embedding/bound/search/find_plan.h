@@ -19,7 +19,7 @@ struct FoundPlan {
     kFound,
     kNoneExists,
     kTooLarge,  // too many ranks or shards to begin
-    kGivenUp,   // the work limit was reached
+    kGivenUp,   // the work limit was reached, or is_stopped() said so
   };
   Answer answer = Answer::kGivenUp;
   std::optional<Plan> plan;  // only with kFound; does not keep the options of the space alive
@@ -32,7 +32,8 @@ inline constexpr std::uint64_t kAnyPlanSteps = std::uint64_t{1} << 26;
 // Tries every option of every table on all ranks (AllPlans). All placement rules count. `available`
 // is the topology after reservation and margin.
 FoundPlan find_any_plan(const SearchSpace& space, const Topology& available,
-                        std::uint64_t work_limit = kAnyPlanSteps);
+                        std::uint64_t work_limit = kAnyPlanSteps,
+                        const std::function<bool()>& is_stopped = {});
 
 // The same for a plan that rates below a target, moves included if there is an old plan. The plan
 // found obeys all rules and fits the memory, but evaluate() is not asked. `prices` shorten the
@@ -42,7 +43,7 @@ FoundPlan find_any_plan(const SearchSpace& space, const Topology& available,
 // Both: a plan that evaluate() accepts exists only if one is found. Time: exponential in the worst
 // case; at most `work_limit` steps, each of which looks at a rank. They give up at once if there
 // are more than 4,096 ranks, or if a plan may have more than 4,096 shards; with a target, prices
-// alone may then still exclude all plans. That ends without an answer if `is_stopped` says so.
+// alone may then still exclude all plans.
 FoundPlan find_plan_below(const PlanGoal& goal, const SearchSpace& space, const Topology& available,
                           std::vector<RankPriceSet> prices, std::uint64_t work_limit,
                           const std::function<bool()>& is_stopped = {});
