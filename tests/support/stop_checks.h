@@ -12,21 +12,12 @@
 #include "runtime/io/file.h"
 #include "tests/support/command.h"
 #include "tests/support/running_command.h"
+#include "tests/support/sanitized.h"
 
 namespace shardwright::test_support {
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SHARDWRIGHT_SANITIZED
-#endif
-#endif
-
 // Three times what the command promises, for slow and busy machines; more with a sanitizer.
-#ifdef SHARDWRIGHT_SANITIZED
-inline constexpr double kTolerance = 3 * 5;
-#else
-inline constexpr double kTolerance = 3;
-#endif
+inline constexpr double kTolerance = kSanitized ? 15 : 3;
 inline constexpr double kLate = kTolerance * 0.2;
 inline constexpr double kLateAtMostRanks = kTolerance * 1.0;
 // Identifying 100,000 tables, writing about them and freeing them takes 0.3 s.
