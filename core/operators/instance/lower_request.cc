@@ -134,15 +134,13 @@ class Lowering {
   void add_departures(std::uint32_t time_point) {
     if (!request_.max_departures || request_.departures.empty()) return;
     constexpr double kPerDeparture = 1 << 20;
-    constexpr double kMost = 1e9;  // of a node
-    constexpr double kMostAllowed = 1e12;
-    spec_.limits.push_back(static_cast<std::int64_t>(std::floor(
-        std::clamp(*request_.max_departures, -kMostAllowed, kMostAllowed) * kPerDeparture)));
+    spec_.limits.push_back(static_cast<std::int64_t>(
+        std::floor(std::min(*request_.max_departures, 1e12) * kPerDeparture)));
     for (std::size_t n = 0; n < request_.num_nodes(); ++n) {
       Spec::Usage usage{static_cast<std::uint32_t>(n), {time_point, time_point + 1}, {}};
       for (const double departures : request_.departures[n]) {
-        usage.bytes.push_back(static_cast<std::int64_t>(
-            std::round(std::clamp(departures, -kMost, kMost) * kPerDeparture)));
+        usage.bytes.push_back(
+            static_cast<std::int64_t>(std::round(std::min(departures, 1e9) * kPerDeparture)));
       }
       spec_.usages.push_back(std::move(usage));
     }

@@ -38,6 +38,8 @@ Status check_nodes(const ShardingRequest& request) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_count("s_follow", request.follows.size(), n));
   if (!request.departures.empty()) {
     SHARDWRIGHT_RETURN_IF_ERROR(check_count("p", request.departures.size(), n));
+    if (request.max_departures && !(*request.max_departures >= 0))
+      return invalid_input("/max_departures", "is negative or not a number");
   }
   if (!request.names.empty()) {
     SHARDWRIGHT_RETURN_IF_ERROR(check_count("names", request.names.size(), n));

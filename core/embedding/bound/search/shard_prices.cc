@@ -1,9 +1,10 @@
 #include "core/embedding/bound/search/shard_prices.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <utility>
+
+#include "core/numeric/ways_to_share.h"
 
 namespace shardwright::embedding {
 namespace {
@@ -11,27 +12,6 @@ namespace {
 // Relative to all that the ranks are worth. Far above the rounding of sums over ranks and tables,
 // far below kRatingSlack.
 constexpr double kSumSlack = 1e-11;
-
-// In how many ways `count` equal shards can be shared among ranks that take at most so many each.
-// Rough if there are many of them.
-double ways(std::uint32_t count, const std::vector<std::uint32_t>& most) {
-  constexpr std::uint32_t kMostCounted = 16;
-  if (count == 1) return static_cast<double>(most.size());
-  if (count > kMostCounted) {
-    double product = 1;
-    for (std::size_t i = 1; i < most.size(); ++i)
-      product *= (count + static_cast<double>(i)) / static_cast<double>(i);
-    return product;
-  }
-  std::array<double, kMostCounted + 1> of{1};  // by number of shards, on the ranks so far
-  for (const std::uint32_t here : most) {
-    for (std::uint32_t n = count; n > 0; --n) {
-      for (std::uint32_t k = 1; k <= std::min(n, here); ++k)
-        of[n] += of[n - k];
-    }
-  }
-  return of[count];
-}
 
 }  // namespace
 
@@ -159,7 +139,7 @@ double ShardPrices::price_shards(const ChoicesOfTable& own, const TableChoice& c
   least_ranks_ = (count + most - 1) / most * width;
   for (std::size_t set = 0; set < cheapest_.size(); ++set)
     sums[set] += count * cheapest_[set];
-  return ways(count, most_);
+  return ways_to_share(count, most_);
 }
 
 double ShardPrices::price_choice(const ChoicesOfTable& own, const TableChoice& choice,

@@ -76,7 +76,8 @@ bool Restarts::construct_first(double bound, std::uint64_t round, const Budget& 
 
 bool Restarts::begins_anew(double bound, std::uint64_t round) const {
   const RestartParameters& restarts = parameters_->restarts;
-  if (!incumbent_->exists() || state_->context().prices_by_fill().size() == 1) return false;
+  if (!incumbent_->exists() || has_suggestion()) return false;
+  if (state_->context().prices_by_fill().size() == 1) return false;
   if (round % restarts.anew_every != restarts.anew_every / 2) return false;
   return incumbent_->rating() > restarts.anew_least * bound &&
          incumbent_->rating() < restarts.anew_most * bound;

@@ -27,7 +27,8 @@ class Restarts {
   // the budget was interrupted before there was one; the state is then empty.
   bool construct_first(double bound, std::uint64_t round, const Budget& budget);
 
-  // Returns true if the round starts with new choices that leave memory free.
+  // Returns true if the round starts with new choices that leave memory free, unless others are
+  // suggested.
   bool begins_anew(double bound, std::uint64_t round) const;
   // Sets the goal of such a round, near the bound. Returns the rating that choices are considered
   // for.

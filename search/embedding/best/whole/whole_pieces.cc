@@ -1,39 +1,13 @@
 // What equal shards of one choice cost at least, and where they can be.
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
+#include "core/numeric/ways_to_share.h"
 #include "search/embedding/best/whole/whole_outlook.h"
 
 namespace shardwright::embedding {
-namespace {
-
-// The number of ways to share `count` equal shards among ranks that take at most so many each.
-// Rough if there are many of them.
-double ways(std::uint32_t count, const std::vector<std::uint32_t>& most) {
-  constexpr std::uint32_t kMostCounted = 16;
-  if (count == 1) return static_cast<double>(most.size());
-  double product = 1;
-  if (count > kMostCounted) {
-    const auto ranks = static_cast<std::uint32_t>(most.size());
-    for (std::uint32_t i = 1; i <= count && i < ranks; ++i)
-      product *= static_cast<double>(std::max(count, ranks - 1) + i) / i;
-    return product;
-  }
-  std::array<double, kMostCounted + 1> of{1};  // by number of shards, on the ranks so far
-  for (const std::uint32_t here : most) {
-    for (std::uint32_t n = count; n > 0; --n) {
-      for (std::uint32_t k = 1; k <= std::min(n, here); ++k)
-        of[n] += of[n - k];
-    }
-  }
-  return of[count];
-}
-
-}  // namespace
-
 // At most how many shards of the piece the rank can take. Precondition: one.
 std::uint32_t WholeOutlook::most_on(const WholeTable& table, const WholePiece& piece, Rank rank,
                                     double below) const {
@@ -69,7 +43,7 @@ bool WholeOutlook::price_piece(const WholeTable& table, std::uint32_t piece, Ran
     WholePrices::take_least(least, prices_.of(piece, rank));
   }
   if (shards < own.count) return false;
-  places_.ways = ways(own.count, most_);
+  places_.ways = ways_to_share(own.count, most_);
   places_.least_ranks = (own.count + most - 1) / most;
   WholePrices::add(sum, own.count, least);
   return true;
@@ -106,7 +80,7 @@ bool WholeOutlook::price_blocks(const WholeTable& table, std::uint32_t piece, Ra
     WholePrices::take_least(least, here);
   }
   if (blocks < count) return false;
-  places_.ways = ways(count, most_);
+  places_.ways = ways_to_share(count, most_);
   places_.least_ranks = (count + most - 1) / most * local;
   WholePrices::add(sum, count, least);
   return true;
