@@ -10,8 +10,8 @@
 namespace shardwright::embedding {
 namespace {
 
-// Updates of ranks that one descent may make.
-constexpr std::size_t kMostDescentUpdates = 5'000'000;
+// Updates of ranks and shards that one descent may make.
+constexpr std::size_t kMostDescentUpdates = 10'000'000;
 
 // A shard that may be on any rank.
 struct FreeShard {
@@ -52,33 +52,62 @@ Rank worst_rank(const PlanLoads& loads, std::uint32_t world_size) {
   return worst;
 }
 
-// All steps that unload `rank`.
-std::vector<PlanStep> steps_off(const PlanState& state, const PlanCosts& costs, Rank rank,
-                                const Plan& toward) {
-  std::vector<PlanStep> steps;
-  for (std::size_t i = 0; i < state.size(); ++i) {
-    if (toward[i].option != state[i].option && has_shard_on(state[i], rank))
-      steps.push_back({state.change_to(i, toward[i])});
-  }
-  const std::vector<FreeShard> shards = free_shards(costs.problem(), state);
-  std::vector<TableChange> to_rank;  // of every free shard
-  for (const FreeShard& shard : shards) {
-    to_rank.push_back(state.move_shard(shard.position, shard.shard, rank));
-  }
-  for (const FreeShard& own : shards) {
-    if (own.rank != rank) continue;
-    std::vector<TableChange> away;  // by rank
-    for (Rank target = 0; target < costs.available().world_size(); ++target) {
-      away.push_back(state.move_shard(own.position, own.shard, target));
-      if (target != rank) steps.push_back({away.back()});
+// Makes the steps that unload a rank, and counts the updates that making and trying them takes.
+// Thread safety: one thread at a time. Refers to its arguments.
+class StepsOff {
+ public:
+  StepsOff(const PlanState& state, const PlanCosts& costs, const Budget& budget,
+           std::size_t& updates)
+      : state_(state), costs_(costs), budget_(budget), updates_(updates) {}
+
+  // All steps off `rank`. Incomplete if the budget is interrupted or there are too many updates.
+  std::vector<PlanStep> of(Rank rank, const Plan& toward) {
+    std::vector<PlanStep> steps;
+    for (std::size_t i = 0; i < state_.size(); ++i) {
+      if (toward[i].option == state_[i].option || !has_shard_on(state_[i], rank)) continue;
+      steps.push_back({state_.change_to(i, toward[i])});
+      count(toward[i]);
     }
-    for (std::size_t i = 0; i < shards.size(); ++i) {
-      if (shards[i].rank == rank || shards[i].position == own.position) continue;
-      steps.push_back({away[shards[i].rank], to_rank[i]});
+    const std::vector<FreeShard> shards = free_shards(costs_.problem(), state_);
+    std::vector<TableChange> to_rank;  // of every free shard
+    for (const FreeShard& shard : shards) {
+      if (is_over()) return steps;
+      to_rank.push_back(move(shard, rank));
     }
+    for (const FreeShard& own : shards) {
+      if (own.rank != rank) continue;
+      std::vector<TableChange> away;  // by rank
+      for (Rank target = 0; target < costs_.available().world_size(); ++target) {
+        if (is_over()) return steps;
+        away.push_back(move(own, target));
+        if (target != rank) steps.push_back({away.back()});
+      }
+      for (std::size_t i = 0; i < shards.size(); ++i) {
+        if (shards[i].rank == rank || shards[i].position == own.position) continue;
+        if (is_over()) return steps;
+        steps.push_back({away[shards[i].rank], to_rank[i]});
+        count(to_rank[i].to);
+        count(state_[own.position]);
+      }
+    }
+    return steps;
   }
-  return steps;
-}
+
+ private:
+  bool is_over() const { return updates_ >= kMostDescentUpdates || budget_.interrupted(); }
+  void count(const Assignment& changed) {
+    updates_ += changed.option->num_shards() + costs_.available().world_size();
+  }
+  TableChange move(const FreeShard& shard, Rank to) {
+    count(state_[shard.position]);
+    return state_.move_shard(shard.position, shard.shard, to);
+  }
+
+  const PlanState& state_;
+  const PlanCosts& costs_;
+  const Budget& budget_;
+  std::size_t& updates_;
+};
 
 }  // namespace
 
@@ -90,9 +119,9 @@ void descend(const Plan& from, const Plan& toward, double weight_factor, BlendIn
   PlanCost now = state.cost();
   std::size_t updates = 0;
   while (updates < kMostDescentUpdates && !budget.interrupted()) {
+    updates += world;
     const std::vector<PlanStep> steps =
-        steps_off(state, costs, worst_rank(state.loads(), world), toward);
-    updates += (steps.size() + 1) * world;
+        StepsOff(state, costs, budget, updates).of(worst_rank(state.loads(), world), toward);
     if (updates >= kMostDescentUpdates) break;
     const PlanStep* best = nullptr;
     PlanCost least = now;
