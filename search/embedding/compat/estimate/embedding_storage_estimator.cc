@@ -199,6 +199,14 @@ ByteCount key_value_hbm(const EstimateInputs& in) {
   return !share.valid() || l1.bytes() < share.bytes() ? l1 : share;
 }
 
+constexpr double kMostCacheBytes = 0x1p62;
+
+Error too_many_bytes(const EstimateInputs& in) {
+  return invalid_input("", "a shard of table \"" + in.table->name +
+                               "\" would take more than 2^62 bytes; check its rows, columns, "
+                               "pooling factors and the batch size");
+}
+
 }  // namespace
 
 Result<Storage> estimate_storage(const EstimateInputs& in, const ShardExtent& extent) {
@@ -210,9 +218,11 @@ Result<Storage> estimate_storage(const EstimateInputs& in, const ShardExtent& ex
 
   TableBytes table = table_bytes(in);
   if (cached) {
-    // Python's round: to the nearest, halves to even.
-    table.hbm =
-        static_cast<std::int64_t>(std::nearbyint(static_cast<double>(table.ddr) * caching_ratio));
+    // Python's round: to the nearest, halves to even. A load factor that a proposer made may be
+    // NaN, which Python refuses to round.
+    const double bytes = std::nearbyint(static_cast<double>(table.ddr) * caching_ratio);
+    if (!(std::abs(bytes) <= kMostCacheBytes)) return too_many_bytes(in);
+    table.hbm = static_cast<std::int64_t>(bytes);
   }
   ByteCount hbm = specific_size(in, table.hbm, extent,
                                 cached ? std::optional<double>(caching_ratio) : std::nullopt);
@@ -227,11 +237,7 @@ Result<Storage> estimate_storage(const EstimateInputs& in, const ShardExtent& ex
   if (in.problem->topology().compute_device() == ComputeDevice::kCpu && !inference) {
     ddr = io.input + io.output + ddr;
   }
-  if (!hbm.valid() || !ddr.valid()) {
-    return invalid_input("", "a shard of table \"" + in.table->name +
-                                 "\" would take more than 2^62 bytes; check its rows, columns, "
-                                 "pooling factors and the batch size");
-  }
+  if (!hbm.valid() || !ddr.valid()) return too_many_bytes(in);
   return Storage{Bytes(hbm.bytes()), Bytes(ddr.bytes())};
 }
 

@@ -54,6 +54,10 @@ struct EstimateFixture {
     option.layout = &layout_;
     const auto& c = own.constraints;
     if (c && c->cache_params) option.load_factor = c->cache_params->load_factor;
+    return estimate(std::move(option));
+  }
+  // Precondition: another option was estimated before.
+  Result<embedding::ShardingOption> estimate(embedding::ShardingOption option) {
     return embedding::Estimator(*problem_).estimate(std::move(option));
   }
 

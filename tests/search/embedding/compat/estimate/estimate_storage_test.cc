@@ -3,7 +3,9 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
+#include <utility>
 
 #include "tests/search/embedding/compat/estimate/estimate_fixture.h"
 
@@ -166,6 +168,17 @@ TEST_CASE("storage: more than 2^62 bytes are refused with the table's name") {
   CHECK(refused.error().code == ErrorCode::kInvalidInput);
   CHECK(refused.error().message.find("\"wide\"") != std::string::npos);
   CHECK(refused.error().message.find("2^62") != std::string::npos);
+}
+
+TEST_CASE("storage: a cache of a size that no number is, is refused") {
+  for (const double load_factor : {std::numeric_limits<double>::quiet_NaN(), 1e300}) {
+    EstimateFixture fixture;
+    ShardingOption option = fixture.estimate(kTableWise, kFusedUvmCaching).value();
+    option.load_factor = load_factor;
+    const auto refused = fixture.estimate(std::move(option));
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().message.find("2^62") != std::string::npos);
+  }
 }
 
 TEST_CASE("storage: shards that exceed 2^62 bytes only together are refused, too") {
