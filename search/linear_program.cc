@@ -9,7 +9,10 @@ namespace shardwright {
 // Collects rows and columns, and passes them to CLP in bulk before it solves.
 class LinearProgram::Solver {
  public:
-  Solver() { model.setLogLevel(0); }
+  explicit Solver(Scaling scaling) {
+    model.setLogLevel(0);
+    if (scaling == Scaling::kNone) model.scaling(0);
+  }
 
   void pass_to_clp() {
     if (!has_rows_) {
@@ -44,7 +47,7 @@ class LinearProgram::Solver {
   bool has_rows_ = false;
 };
 
-LinearProgram::LinearProgram() : solver_(std::make_unique<Solver>()) {}
+LinearProgram::LinearProgram(Scaling scaling) : solver_(std::make_unique<Solver>(scaling)) {}
 LinearProgram::~LinearProgram() = default;
 LinearProgram::LinearProgram(LinearProgram&&) noexcept = default;
 LinearProgram& LinearProgram::operator=(LinearProgram&&) noexcept = default;
@@ -75,7 +78,7 @@ bool LinearProgram::solve() {
   solver_->pass_to_clp();
   solver_->model.setMaximumIterations(static_cast<int>(
       std::min<std::size_t>(kLeastLimit + kIterationsPerRow * num_rows(), 1 << 30)));
-  solver_->model.primal(1);
+  solver_->model.primal();
   iterations_ += static_cast<std::size_t>(std::max(0, solver_->model.numberIterations()));
   return solver_->model.status() == 0;
 }
@@ -87,6 +90,11 @@ std::size_t LinearProgram::num_columns() const { return solver_->num_columns; }
 double LinearProgram::objective() const { return solver_->model.objectiveValue(); }
 double LinearProgram::value(std::size_t column) const {
   return solver_->model.primalColumnSolution()[column];
+}
+bool LinearProgram::is_basic(std::size_t column) const {
+  const auto index = static_cast<int>(column);
+  return index < solver_->model.numberColumns() &&
+         solver_->model.getColumnStatus(index) == ClpSimplex::basic;
 }
 double LinearProgram::dual(std::size_t row) const { return solver_->model.dualRowSolution()[row]; }
 

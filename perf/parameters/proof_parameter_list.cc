@@ -62,6 +62,7 @@ void add_columns(std::vector<ProofParameter>& all) {
   group.add("min_gain", &Own::min_gain);
   group.add("pivot_steps", &Own::pivot_steps);
   group.add("max_pivot_size_steps", &Own::max_pivot_size_steps);
+  group.add("max_known_patterns", &Own::max_known_patterns);
   group.add("min_share", &Own::min_share);
 }
 
@@ -70,6 +71,7 @@ void add_branching(std::vector<ProofParameter>& all) {
   const Group<Own> group(all, "branching",
                          [](BoundParameters& root) -> Own& { return root.branching; });
   group.add("min_width", &Own::min_width);
+  group.add("min_part", &Own::min_part);
   group.add("min_share", &Own::min_share);
   group.add("whole_width", &Own::whole_width);
 }
@@ -80,11 +82,15 @@ void add_bound_targets(std::vector<ProofParameter>& all) {
                          [](BoundParameters& root) -> Own& { return root.targets; });
   group.add("root_step", &Own::root_step);
   group.add("tree_step", &Own::tree_step);
+  group.add("cut_tree_step", &Own::cut_tree_step);
   group.add("goal_in_gap", &Own::goal_in_gap);
   group.add("root_work", &Own::root_work);
   group.add("root_work_growth", &Own::root_work_growth, Kind::kRatio);
   group.add("max_root_work", &Own::max_root_work);
   group.add("node_work", &Own::node_work);
+  group.add("tree_work", &Own::tree_work);
+  group.add("tree_work_growth", &Own::tree_work_growth, Kind::kRatio);
+  group.add("max_tree_work", &Own::max_tree_work);
   group.add("max_nodes", &Own::max_nodes);
 }
 

@@ -87,7 +87,7 @@ TEST_CASE("best command: the default mode plans a sample, and verify accepts pla
   const json two_hosts =
       planned(run, kSample + " --ranks 16 --ranks-per-host 8 --hbm 80GiB --threads 2");
   CHECK(two_hosts["best_rating"].get<double>() < 7.0971);
-  CHECK(two_hosts["gap"].get<double>() < 0.025);
+  CHECK(two_hosts["gap"].get<double>() < 0.026);
 
   const json compat = planned(run, "--mode compat " + kSample + kOneHost);
   CHECK(compat["mode"] == "compat");

@@ -42,7 +42,10 @@ void tamper(Random& random, BoundCertificate& certificate) {
   }
   BoundNode& node = certificate.nodes[random.below(certificate.nodes.size())];
   const auto change = [&](double& value) { value = tampered(random, value); };
-  if (!node.is_leaf && !node.first_child.empty()) {
+  if (!node.is_leaf && random.below(2) == 0) {
+    node.count = static_cast<std::uint32_t>(random.below(4));
+    if (random.below(2) == 0) node.tables.emplace_back(random.below(4));
+  } else if (!node.is_leaf && !node.first_child.empty()) {
     node.first_child[random.below(node.first_child.size())].classes =
         static_cast<std::uint32_t>(random.below(8));
   } else if (random.below(3) == 0 && !node.shard_duals.empty()) {

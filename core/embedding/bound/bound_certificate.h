@@ -27,9 +27,13 @@ struct OptionDomain {
 
 // A branch-and-bound node: the options that every table may still use, and where.
 //
-// An inner node branches on `table`. Its first child keeps of that table only what `first_child`
-// lists, its second child keeps everything else. The domain of an option may be divided only if the
-// option lies in one place: it has a single shard, or one host holds all its shards.
+// An inner node branches on how many of `tables` use what `first_child` lists, in terms of the
+// options of the first table. The tables are equal: their open options have the same shards, costs
+// and domains, so a plan may exchange them. In the first child at least `count` of them use it:
+// the first `count` tables keep nothing else. In the second child fewer do: all tables but the
+// first `count` - 1 keep everything else. With one table, the two children divide its options. The
+// domain of an option may be divided only if the option lies in one place: it has a single shard,
+// or one host holds all its shards.
 //
 // A leaf proves that its node contains no plan below the bound, in one of two ways:
 // - Lagrangian bound (`shard_duals` is empty): at the multipliers of the rank classes, all tables,
@@ -40,7 +44,8 @@ struct OptionDomain {
 //   maxima.
 struct BoundNode {
   bool is_leaf = true;
-  TableId table;
+  std::vector<TableId> tables;  // ascending
+  std::uint32_t count = 1;
   std::vector<OptionDomain> first_child;
   std::vector<CapacityMultipliers> multipliers;  // by rank class
   std::vector<ShardDual> shard_duals;            // absent shards have the value 0

@@ -15,8 +15,10 @@
 namespace shardwright::embedding {
 namespace {
 
-// A deeper tree is refused: every level keeps the options that a table had above it.
+// A deeper tree is refused, and one that keeps more: every level keeps the options that its tables
+// had above it.
 constexpr std::size_t kMaxDepth = 10'000;
+constexpr std::size_t kMostKept = std::size_t{1} << 24;
 
 // Trying all plans of a small problem takes far fewer steps; the limit is about two seconds.
 constexpr std::uint64_t kMostSearchSteps = std::uint64_t{1} << 27;
@@ -81,7 +83,8 @@ class TreeChecker {
   // An inner node on the way from the root to the current node.
   struct Branch {
     const BoundNode* node;
-    std::vector<OptionDomain> before;  // the options of its table above it
+    std::vector<std::vector<OptionDomain>> before;  // the options of its tables above it
+    std::size_t num_kept = 0;                       // options in `before`
     bool is_in_second_child = false;
   };
 
@@ -94,12 +97,15 @@ class TreeChecker {
   bool visit_nodes() {
     std::vector<Branch> path;
     while (descend_to_leaf(path)) {
-      for (; !path.empty() && path.back().is_in_second_child; path.pop_back())
-        options_.set(path.back().node->table.index(), path.back().before);
+      for (; !path.empty() && path.back().is_in_second_child; path.pop_back()) {
+        num_kept_ -= path.back().num_kept;
+        restore(path.back());
+      }
       if (path.empty()) return true;
       Branch& branch = path.back();
       branch.is_in_second_child = true;
-      if (!restrict_to_child(*branch.node, branch.before, false)) return false;
+      restore(branch);
+      if (!restrict_to_child(branch, false)) return false;
     }
     return false;
   }
@@ -107,33 +113,67 @@ class TreeChecker {
   // Follows first children from the next node to a leaf, and checks that.
   bool descend_to_leaf(std::vector<Branch>& path) {
     for (;;) {
-      if (path.size() > kMaxDepth) return fail("the tree is too deep");
       if (next_ >= nodes_.size()) return fail("the tree lacks a node");
       const BoundNode& node = nodes_[next_++];
       if (node.is_leaf) return visit_leaf(node);
-      const std::size_t table = node.table.index();
-      if (table >= options_.num_tables()) {
-        return fail("a node branches on a table that does not exist");
+      if (!has_equal_tables(node)) return false;
+      Branch branch{&node, {}};
+      for (const TableId table : node.tables) {
+        branch.before.push_back(options_.of_table(table.index()));
+        branch.num_kept += branch.before.back().size();
       }
-      path.push_back({&node, options_.of_table(table)});
-      if (!restrict_to_child(node, path.back().before, true)) return false;
+      num_kept_ += branch.num_kept;
+      if (path.size() == kMaxDepth || num_kept_ > kMostKept) return fail("the tree is too deep");
+      path.push_back(std::move(branch));
+      if (!restrict_to_child(path.back(), true)) return false;
     }
   }
 
-  bool restrict_to_child(const BoundNode& node, const std::vector<OptionDomain>& before,
-                         bool is_first) {
-    std::vector<OptionDomain> open;
-    for (const OptionDomain& domain : before) {
-      std::uint32_t kept = 0;
-      for (const OptionDomain& child : node.first_child)
-        kept |= child.option == domain.option ? child.classes & domain.classes : 0;
-      if (kept != 0 && kept != domain.classes && !options_.lies_on_one_side(domain, kept)) {
-        return fail("a node divides the domain of an option that may lie on both sides");
-      }
-      if (!is_first) kept = domain.classes & ~kept;
-      if (kept != 0) open.push_back({domain.option, kept});
+  bool has_equal_tables(const BoundNode& node) {
+    if (node.tables.empty() || node.count < 1 || node.count > node.tables.size())
+      return fail("a node branches on a number of tables that it does not have");
+    for (std::size_t i = 0; i < node.tables.size(); ++i) {
+      if (node.tables[i].index() >= options_.num_tables())
+        return fail("a node branches on a table that does not exist");
+      if (i == 0) continue;
+      if (node.tables[i].index() <= node.tables[i - 1].index())
+        return fail("a node branches on tables that are not in order");
+      if (!options_.are_equal(node.tables[0].index(), node.tables[i].index()))
+        return fail("a node branches on tables that are not equal");
     }
-    options_.set(node.table.index(), std::move(open));
+    return true;
+  }
+
+  void restore(const Branch& branch) {
+    for (std::size_t i = 0; i < branch.before.size(); ++i)
+      options_.set(branch.node->tables[i].index(), branch.before[i]);
+  }
+
+  // What the child keeps of an option of the first table.
+  std::uint32_t kept_classes(const BoundNode& node, const OptionDomain& domain, bool is_first) {
+    std::uint32_t kept = 0;
+    for (const OptionDomain& child : node.first_child)
+      kept |= child.option == domain.option ? child.classes & domain.classes : 0;
+    if (kept != 0 && kept != domain.classes && !options_.lies_on_one_side(domain, kept))
+      fail("a node divides the domain of an option that may lie on both sides");
+    return is_first ? kept : domain.classes & ~kept;
+  }
+
+  bool restrict_to_child(const Branch& branch, bool is_first) {
+    const BoundNode& node = *branch.node;
+    std::vector<std::uint32_t> kept;
+    for (const OptionDomain& domain : branch.before.front())
+      kept.push_back(kept_classes(node, domain, is_first));
+    if (!error_.empty()) return false;
+    const std::size_t begin = is_first ? 0 : node.count - 1;
+    const std::size_t end = is_first ? node.count : node.tables.size();
+    for (std::size_t i = begin; i < end; ++i) {
+      std::vector<OptionDomain> open;
+      for (std::size_t n = 0; n < kept.size(); ++n) {
+        if (kept[n] != 0) open.push_back({branch.before[i][n].option, kept[n]});
+      }
+      options_.set(node.tables[i].index(), std::move(open));
+    }
     return true;
   }
 
@@ -152,6 +192,7 @@ class TreeChecker {
   const std::vector<BoundNode>& nodes_;
   std::uint64_t work_left_;
   std::size_t next_ = 0;
+  std::size_t num_kept_ = 0;  // options that the path keeps
   std::string error_;
 };
 

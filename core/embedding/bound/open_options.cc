@@ -45,6 +45,35 @@ bool OpenOptions::any_table_is_closed() const {
   return false;
 }
 
+bool OpenOptions::are_equal(std::size_t table, std::size_t other) const {
+  return has_options_[table] == has_options_[other] &&
+         std::equal(open_[table].begin(), open_[table].end(), open_[other].begin(),
+                    open_[other].end(), [&](const OptionDomain& a, const OptionDomain& b) {
+                      return a.classes == b.classes && are_alike(a.option, b.option);
+                    });
+}
+
+// Returns true if the options have the same shards, which may be on the same ranks and cost the
+// same there.
+bool OpenOptions::are_alike(OptionId id, OptionId other) const {
+  const ShardingOption& a = space_.option(id);
+  const ShardingOption& b = space_.option(other);
+  if (a.costs.size() != b.costs.size() ||
+      is_on_all_ranks(a, available_) != is_on_all_ranks(b, available_) ||
+      is_free(a, available_) != is_free(b, available_) ||
+      fills_hosts(a, available_) != fills_hosts(b, available_))
+    return false;
+  for (std::size_t run = 0; run < a.costs.size(); ++run) {
+    if (a.layout->extents[run].count != b.layout->extents[run].count ||
+        load_of(a.costs[run], classes_.perf_model()) !=
+            load_of(b.costs[run], classes_.perf_model()) ||
+        a.costs[run].storage.hbm != b.costs[run].storage.hbm ||
+        a.costs[run].storage.ddr != b.costs[run].storage.ddr)
+      return false;
+  }
+  return true;
+}
+
 std::vector<ClassShards> OpenOptions::count_shards_by_class(const ShardingOption& option) const {
   std::vector<ClassShards> shards;
   if (!is_on_all_ranks(option, available_)) return shards;

@@ -43,6 +43,9 @@ class OpenOptions {
   }
   // Returns true if a table has options in the space, but none that is still open.
   bool any_table_is_closed() const;
+  // Returns true if the n-th open options of both tables are equal in shards, costs and domains,
+  // for every n: any plan that the node allows may then exchange the two tables.
+  bool are_equal(std::size_t table, std::size_t other) const;
 
   // Returns true if all shards of the option lie either in the classes `inside` or in the other
   // classes of its domain, whatever the plan.
@@ -54,6 +57,7 @@ class OpenOptions {
 
  private:
   std::vector<ClassShards> count_shards_by_class(const ShardingOption& option) const;
+  bool are_alike(OptionId id, OptionId other) const;
   bool is_possible(OptionId id) const;
   bool is_replaced(OptionId id, const std::vector<OptionDomain>& options) const;
 

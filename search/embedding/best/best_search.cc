@@ -137,7 +137,7 @@ void BestSearch::run_lane(Lane& lane, const Budget& budget, std::uint64_t& work)
 }
 
 void BestSearch::run_proof(Budget& budget) {
-  if (!prover_ || !best_ || prover_->finished()) return;
+  if (!prover_ || !best_) return;
   prover_->run(round_proof_share_ * round_work_, best_->rating, budget);
 }
 

@@ -182,13 +182,16 @@ TEST_CASE("capi: errors of options that do not fit the problem name option and s
   shardwright_problem* problem = problem_of(kSmallProblem);
   shardwright_search_space* space = space_of(problem);
   const Columns good(space);
-  const auto refused = [&](const Columns& columns, const std::string& place) {
-    const shardwright_option_arrays arrays = columns.arrays();
+  const auto refused_arrays = [&](const shardwright_option_arrays& arrays,
+                                  const std::string& place) {
     shardwright_search_space* none = space;
     CHECK(shardwright_search_space_from_arrays(problem, &arrays, &none) ==
           SHARDWRIGHT_INVALID_INPUT);
     CHECK(std::string(shardwright_last_error_place()) == place);
     CHECK(none == nullptr);
+  };
+  const auto refused = [&](const Columns& columns, const std::string& place) {
+    refused_arrays(columns.arrays(), place);
   };
   const std::string last_shard =
       "/options/1/shards/" + std::to_string(good.shard_begin[2] - good.shard_begin[1] - 1);
@@ -223,8 +226,12 @@ TEST_CASE("capi: errors of options that do not fit the problem name option and s
   bad.shard_begin[1] = bad.shard_begin[2] + 1;
   refused(bad, "/shard_begin/2");
   bad = good;
-  std::fill(bad.table.begin(), bad.table.end(), 0);
-  refused(bad, "/options");
+  bad.size[2 * at] -= 1;
+  refused(bad, "/options/1/shards");
+  shardwright_option_arrays of_first_table = good.arrays();
+  while (of_first_table.table[of_first_table.num_options - 1] != 0)
+    --of_first_table.num_options;
+  refused_arrays(of_first_table, "/options");
   CHECK_OK(shardwright_search_space_destroy(from_columns(problem, good)));
   CHECK_OK(shardwright_search_space_destroy(space));
   CHECK_OK(shardwright_problem_destroy(problem));

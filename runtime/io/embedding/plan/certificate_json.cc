@@ -21,7 +21,15 @@ constexpr std::int64_t kMostRanks = 1 << 24;
 void write_node(const BoundNode& node, JsonWriter& json) {
   json.new_line().begin_object();
   if (!node.is_leaf) {
-    json.member("cut", node.table.value()).key("parts").begin_array();
+    if (node.tables.size() == 1) {
+      json.member("cut", node.tables.front().value());
+    } else {
+      json.key("cut").begin_array();
+      for (const TableId table : node.tables)
+        json.value(table.value());
+      json.end_array().member("count", node.count);
+    }
+    json.key("parts").begin_array();
     for (const embedding::OptionDomain& part : node.first_child)
       json.begin_array().value(part.option.value()).value(part.classes).end_array();
     json.end_array().end_object();
@@ -79,6 +87,32 @@ Status read_parts(JsonValue value, BoundNode& node) {
   return {};
 }
 
+// One table, or a list of equal ones.
+Status read_tables(JsonValue value, BoundNode& node) {
+  std::vector<std::int64_t> tables;
+  if (value.is_array()) {
+    SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, tables));
+  } else {
+    SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, tables.emplace_back()));
+  }
+  for (const std::int64_t table : tables) {
+    if (table < 0 || table > std::numeric_limits<std::uint32_t>::max())
+      return value.error("there is no such table");
+    node.tables.emplace_back(static_cast<std::size_t>(table));
+  }
+  node.is_leaf = false;
+  return {};
+}
+
+Status read_count(JsonValue value, BoundNode& node) {
+  std::int64_t count = 0;
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, count));
+  if (count < 1 || count > std::numeric_limits<std::uint32_t>::max())
+    return value.error("must be positive, below 2^32");
+  node.count = static_cast<std::uint32_t>(count);
+  return {};
+}
+
 Status read_multipliers(JsonValue value, BoundNode& node) {
   std::vector<std::vector<double>> rows;
   SHARDWRIGHT_RETURN_IF_ERROR(read_rows(value, 3, rows));
@@ -100,10 +134,10 @@ Status read_shard_duals(JsonValue value, BoundNode& node) {
 
 Result<BoundNode> read_node(JsonValue value) {
   BoundNode node;
-  std::optional<std::int64_t> cut;
   SHARDWRIGHT_RETURN_IF_ERROR(
       ObjectReader(value)
-          .optional("cut", cut)
+          .optional_with("cut", [&](JsonValue v) { return read_tables(v, node); })
+          .optional_with("count", [&](JsonValue v) { return read_count(v, node); })
           .optional_with("parts", [&](JsonValue v) { return read_parts(v, node); })
           .optional_with("prices", [&](JsonValue v) { return read_multipliers(v, node); })
           .optional_with("shard_duals", [&](JsonValue v) { return read_shard_duals(v, node); })
@@ -112,12 +146,6 @@ Result<BoundNode> read_node(JsonValue value) {
           .optional_with("worths", [&](JsonValue v) { return read_shard_duals(v, node); })
           .optional("most_worth", node.max_pattern_values)
           .finish());
-  if (!cut) return node;
-  if (*cut < 0 || *cut > std::numeric_limits<std::uint32_t>::max()) {
-    return value.error("there is no such table");
-  }
-  node.is_leaf = false;
-  node.table = TableId(static_cast<std::size_t>(*cut));
   return node;
 }
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "core/embedding/evaluation/shard_tiling.h"
+
 namespace shardwright {
 namespace {
 
@@ -121,8 +123,24 @@ Status SearchSpaceBuilder::end_option() {
   option_.layout = layouts_->intern(std::move(runs_.layout));
   option_.costs = std::move(runs_.costs);
   SHARDWRIGHT_RETURN_IF_ERROR(check_num_shards());
+  SHARDWRIGHT_RETURN_IF_ERROR(check_tiling());
   has_option_[option_.table.index()] = true;
   options_.push_back(std::move(option_));
+  return {};
+}
+
+// No plan with other shards is valid, so a search must not choose them.
+Status SearchSpaceBuilder::check_tiling() {
+  const Table& table = problem_->table(option_.table);
+  const Tiling tiling{option_.layout, option_.sharding_type, table.num_embeddings,
+                      table.embedding_dim};
+  if (tilings_.contains(tiling)) return {};
+  const bool quantised = problem_->spec().sharder.type == embedding::SharderSpec::Type::kQuant;
+  if (!embedding::shards_tile_table(option_, table, quantised)) {
+    return refused("the shards do not hold every row and column of table \"" + table.name +
+                   "\" once");
+  }
+  tilings_.insert(tiling);
   return {};
 }
 

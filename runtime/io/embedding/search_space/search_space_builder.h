@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
+#include <tuple>
 #include <vector>
 
 #include "core/embedding/search_space.h"
@@ -12,10 +14,9 @@
 namespace shardwright {
 
 // Takes options in enumeration order, shard by shard. Checks that each option has the number of
-// shards that the partitioners assume, that shards lie within their table, and that byte sums do
-// not overflow. Adjacent equal shards become a run. Errors have an empty `where`; the caller adds
-// the place.
-// Thread safety: one thread at a time.
+// shards that the partitioners assume, that the shards hold every row and column of their table
+// once, and that byte sums do not overflow. Adjacent equal shards become a run. Errors have an
+// empty `where`; the caller adds the place. Thread safety: one thread at a time.
 class SearchSpaceBuilder {
  public:
   // The largest number of shards of an option, and so of a run.
@@ -34,7 +35,7 @@ class SearchSpaceBuilder {
   // Appends a shard or a run of shards to the current option. Costs are not rounded; -0.0 becomes
   // 0.
   Status add_shards(const embedding::ShardExtent& extent, const embedding::ShardCost& cost);
-  // Ends the current option and checks its number of shards.
+  // Ends the current option and checks its shards together.
   Status end_option();
 
   // Errors: kInvalidInput if a table has no option. Nothing can be added afterwards.
@@ -43,12 +44,17 @@ class SearchSpaceBuilder {
  private:
   bool within_table(const embedding::ShardExtent& extent) const;
   Status check_num_shards() const;
+  Status check_tiling();
 
   std::shared_ptr<const embedding::Problem> problem_;
   std::shared_ptr<embedding::ShardLayoutInterner> layouts_;
   std::int64_t max_option_bytes_;
   std::vector<embedding::ShardingOption> options_;
   std::vector<bool> has_option_;  // by table
+  // Layouts that tile tables of so many rows and columns; tables of equal shape share them.
+  using Tiling = std::tuple<const embedding::ShardLayout*, embedding::ShardingType, std::int64_t,
+                            std::int64_t>;
+  std::set<Tiling> tilings_;
 
   embedding::ShardingOption option_;
   embedding::ShardRuns runs_;

@@ -40,6 +40,10 @@ BoundProver::Relaxation& BoundProver::relaxation() {
 }
 
 void BoundProver::run(std::uint64_t work, double rating, Budget& budget) {
+  if (finished_ && rating < rating_) {
+    finished_ = false;
+    targets_.begin_again();
+  }
   rating_ = rating;
   if (proves(rating_)) finished_ = true;
   const std::uint64_t end = budget.work_done() + work;
@@ -59,7 +63,9 @@ void BoundProver::step(Budget& budget) {
   } else if (target_ == 0) {
     choose_target();
   } else {
+    const std::uint64_t before = budget.work_done();
     visit_node(budget);
+    tree_work_ += budget.work_done() - before;
   }
   if (proves(rating_)) finished_ = true;
 }
@@ -90,11 +96,16 @@ void BoundProver::choose_target() {
   }
   target_ = *target;
   tree_.begin(relaxation().rows, target_);
+  tree_work_ = 0;
 }
 
 void BoundProver::visit_node(Budget& budget) {
   // A better plan may have been found since the target was chosen.
   if (target_ > rating_ || tree_.num_visited() >= parameters_.targets.max_nodes) {
+    return give_up_target();
+  }
+  if (targets_.is_branching() && tree_work_ >= targets_.tree_work()) {
+    targets_.note_cut_short();
     return give_up_target();
   }
   if (relaxation().columns.is_active()) {
@@ -135,7 +146,8 @@ bool BoundProver::exclude_by_aggregate_bound(Budget& budget) {
 
 bool BoundProver::divide_node(const FractionalPlan& plan) {
   if (plan.shares.empty()) return false;
-  const std::optional<Branch> branch = relaxation().branching.choose(tree_.domain(), plan, target_);
+  const std::optional<Branch> branch =
+      relaxation().branching.choose(tree_.domain(), relaxation().columns.groups(), plan, target_);
   if (!branch) {
     suggest(plan);
     return false;

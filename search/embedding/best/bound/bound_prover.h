@@ -92,6 +92,7 @@ class BoundProver {
   double rating_ = 0;
   double aggregate_rating_ = 0;  // of the last aggregate bound; 0 = none yet
   double target_ = 0;            // being proved; 0 = none
+  std::uint64_t tree_work_ = 0;  // for this target
 };
 
 }  // namespace shardwright::embedding

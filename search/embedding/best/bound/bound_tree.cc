@@ -1,5 +1,6 @@
 #include "search/embedding/best/bound/bound_tree.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace shardwright::embedding {
@@ -24,16 +25,23 @@ void BoundTree::visit_next() {
 void BoundTree::divide(const ChoiceModel& model, const Branch& branch) {
   BoundNode node;
   node.is_leaf = false;
-  node.table = model.table(branch.table);
+  node.count = branch.count;
+  for (const std::uint32_t table : branch.tables)
+    node.tables.push_back(model.table(table));
   Domain first = domain_;
   Domain second = domain_;
-  const std::uint32_t begin = model.first_choice(branch.table);
-  for (std::uint32_t i = 0; i < model.choices(branch.table).size(); ++i)
-    first[begin + i] = 0;
+  const std::uint32_t begin = model.first_choice(branch.tables.front());
+  for (std::size_t i = 0; i < branch.count; ++i) {
+    const auto own = first.begin() + model.first_choice(branch.tables[i]);
+    std::fill_n(own, model.choices(branch.tables[i]).size(), 0);
+  }
   for (const auto& [choice, classes] : branch.first_child) {
     node.first_child.push_back({model.choices()[choice].option, classes});
-    first[choice] = domain_[choice] & classes;
-    second[choice] = domain_[choice] & ~classes;
+    for (std::size_t i = 0; i < branch.tables.size(); ++i) {
+      const std::uint32_t own = model.first_choice(branch.tables[i]) + (choice - begin);
+      if (i < branch.count) first[own] = domain_[own] & classes;
+      if (i + 1 >= branch.count) second[own] = domain_[own] & ~classes;
+    }
   }
   nodes_.push_back(std::move(node));
   open_.push_back(std::move(second));

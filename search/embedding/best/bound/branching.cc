@@ -13,84 +13,139 @@ Branching::Branching(const BoundRows& rows, const BranchingParameters& parameter
   }
 }
 
-std::optional<Branch> Branching::choose(const Domain& domain, const FractionalPlan& plan,
-                                        double target) const {
-  const std::size_t num_tables = rows_->model().num_tables();
+std::optional<Branch> Branching::choose(const Domain& domain,
+                                        const std::vector<EqualTables>& groups,
+                                        const FractionalPlan& plan, double target) const {
   Branch best;
   best.width = parameters_.min_width;
-  for (std::size_t table = 0; table < num_tables; ++table) {
-    for (const bool by_memory : {false, true}) {
-      Branch branch = by_choices(table, by_memory, domain, plan.shares, target);
-      if (branch.width > best.width) best = std::move(branch);
-    }
-  }
-  for (std::size_t table = 0; best.first_child.empty() && table < num_tables; ++table) {
-    Branch branch = by_places(table, domain, plan, target);
+  const auto keep_wider = [&](Branch branch) {
     if (branch.width > best.width) best = std::move(branch);
+  };
+  for (const bool whole : {false, true}) {
+    for (const EqualTables& group : groups) {
+      for (const bool by_memory : {false, true})
+        keep_wider(by_choices(group, by_memory, whole, domain, plan, target));
+    }
+    if (!best.first_child.empty()) return best;
   }
+  for (const EqualTables& group : groups)
+    keep_wider(by_places(group, domain, plan, target));
   return best.first_child.empty() ? std::nullopt : std::optional(std::move(best));
 }
 
-Branch Branching::by_choices(std::size_t table, bool by_memory, const Domain& domain,
-                             const std::vector<double>& shares, double target) const {
+// How many tables of the group have this choice of its first table, in the fractional plan.
+double Branching::number_of(const EqualTables& group, std::uint32_t choice,
+                            const FractionalPlan& plan) const {
   const ChoiceModel& model = rows_->model();
-  const auto size = [&](std::uint32_t choice) {
-    const Choice& own = model.choices()[choice];
-    return by_memory ? static_cast<double>(own.hbm_bytes) / total_hbm_
-                     : own.load / (target * num_ranks_);
+  const std::uint32_t i = choice - model.first_choice(group.first());
+  double number = 0;
+  for (const std::uint32_t table : group.tables)
+    number += plan.shares[model.first_choice(table) + i];
+  return number;
+}
+
+// Of all places where the choices, sorted by size, can be separated, the widest at which the number
+// of tables with smaller choices is fractional, or whole.
+Branch Branching::by_choices(const EqualTables& group, bool by_memory, bool whole,
+                             const Domain& domain, const FractionalPlan& plan,
+                             double target) const {
+  struct Part {
+    std::uint32_t choice;
+    double size;
+    double number;
   };
-  Branch branch;
-  branch.table = table;
-  double mean = 0;
-  const std::uint32_t begin = model.first_choice(table);
-  const auto end = static_cast<std::uint32_t>(begin + model.choices(table).size());
-  for (std::uint32_t choice = begin; choice < end; ++choice)
-    mean += shares[choice] * size(choice);
-  bool any_above = false;
-  for (std::uint32_t choice = begin; choice < end; ++choice) {
-    if (domain[choice] == 0) continue;
-    branch.width += shares[choice] * std::abs(size(choice) - mean);
-    if (size(choice) <= mean) branch.first_child.emplace_back(choice, domain[choice]);
-    any_above = any_above || size(choice) > mean;
+  const ChoiceModel& model = rows_->model();
+  std::vector<Part> parts;
+  double total = 0;
+  const std::uint32_t begin = model.first_choice(group.first());
+  for (std::uint32_t i = 0; i < model.choices(group.first()).size(); ++i) {
+    if (domain[begin + i] == 0) continue;
+    const Choice& own = model.choices()[begin + i];
+    const double size = by_memory ? static_cast<double>(own.hbm_bytes) / total_hbm_
+                                  : own.load / (target * num_ranks_);
+    parts.push_back({begin + i, size, number_of(group, begin + i, plan)});
+    total += parts.back().number * size;
   }
-  if (!any_above || branch.first_child.empty()) branch.width = 0;
+  std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
+    return a.size != b.size ? a.size < b.size : a.choice < b.choice;
+  });
+  Branch branch;
+  std::size_t first_part = 0;  // the number of parts in the first child
+  double number = 0;
+  double size = 0;
+  for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+    number += parts[i].number;
+    size += parts[i].number * parts[i].size;
+    const double least = parameters_.min_part;
+    const double count = std::ceil(number - least);
+    const double part = std::max(0.0, count - number);
+    if (number < least || number > group.size() - least || (part < least) != whole ||
+        parts[i + 1].size <= parts[i].size)
+      continue;
+    const double mean_below = size / number;
+    const double mean_above = (total - size) / (group.size() - number);
+    const double width =
+        (whole ? parameters_.whole_width : 2 * part * (1 - part)) * (mean_above - mean_below);
+    if (width <= branch.width) continue;
+    branch.width = width;
+    branch.count = static_cast<std::uint32_t>(count);
+    first_part = i + 1;
+  }
+  if (first_part == 0) return branch;
+  branch.tables = group.tables;
+  for (std::size_t i = 0; i < first_part; ++i)
+    branch.first_child.emplace_back(parts[i].choice, domain[parts[i].choice]);
   return branch;
 }
 
-double Branching::load_at(std::uint32_t choice, ClassSet place, const FractionalPlan& plan) const {
+// The load of all tables of the group that have the choice in this place. The relaxation may place
+// more shards than there are.
+double Branching::load_at(const EqualTables& group, std::uint32_t choice, ClassSet place,
+                          const FractionalPlan& plan) const {
+  const ChoiceModel& model = rows_->model();
+  const std::uint32_t i = choice - model.first_choice(group.first());
   double load = 0;
-  for (std::uint32_t r = rows_->first_row(choice); r < rows_->first_row(choice + 1); ++r) {
-    for (std::uint32_t c = 0; c < rows_->classes().size(); ++c) {
-      if ((place >> c & 1) != 0) load += plan.shards[r][c] * rows_->rows()[r].load;
+  for (const std::uint32_t table : group.tables) {
+    const std::uint32_t own = model.first_choice(table) + i;
+    for (std::uint32_t r = rows_->first_row(own); r < rows_->first_row(own + 1); ++r) {
+      for (std::uint32_t c = 0; c < rows_->classes().size(); ++c) {
+        if ((place >> c & 1) != 0) load += plan.shards[r][c] * rows_->rows()[r].load;
+      }
     }
   }
   return load;
 }
 
-Branch Branching::by_places(std::size_t table, const Domain& domain, const FractionalPlan& plan,
-                            double target) const {
+Branch Branching::by_places(const EqualTables& group, const Domain& domain,
+                            const FractionalPlan& plan, double target) const {
   const ChoiceModel& model = rows_->model();
   Branch branch;
-  branch.table = table;
-  const std::uint32_t begin = model.first_choice(table);
-  for (std::uint32_t choice = begin; choice < begin + model.choices(table).size(); ++choice) {
-    if (plan.shares[choice] < parameters_.min_share) continue;
-    double all = 0;
-    double most = 0;
-    ClassSet fullest = 0;
+  const std::uint32_t begin = model.first_choice(group.first());
+  for (std::uint32_t choice = begin; choice < begin + model.choices(group.first()).size();
+       ++choice) {
+    const double number = number_of(group, choice, plan);
+    if (number < parameters_.min_share) continue;
+    double load = 0;
+    for (const ClassSet place : rows_->places(choice))
+      load += load_at(group, choice, place, plan);
     for (const ClassSet place : rows_->places(choice)) {
-      if ((place & domain[choice]) == 0) continue;
-      const double here = load_at(choice, place, plan);
-      all += here;
-      if (here > most || fullest == 0) {
-        most = std::max(most, here);
-        fullest = place;
-      }
+      if ((place & domain[choice]) == 0 || (domain[choice] & ~place) == 0) continue;
+      if (load <= 0) continue;
+      const double here = number * load_at(group, choice, place, plan) / load;
+      const double rounded = std::round(here);
+      const double part = std::abs(here - rounded);
+      // A whole number comes last, but it must be divided, too.
+      const bool is_whole = part < parameters_.min_part;
+      if (is_whole && rounded == 0) continue;
+      const double width = (is_whole ? parameters_.whole_width : part) *
+                           model.choices()[choice].load / (target * num_ranks_);
+      const double count = is_whole ? rounded : std::floor(here) + 1;
+      if (width <= branch.width || count > group.size()) continue;
+      branch.width = width;
+      branch.tables = group.tables;
+      branch.count = static_cast<std::uint32_t>(count);
+      branch.first_child.assign(1, {choice, place});
     }
-    if (fullest == 0 || (domain[choice] & ~fullest) == 0) continue;
-    branch.width = (all - most + parameters_.whole_width * all) / (target * num_ranks_);
-    branch.first_child.assign(1, {choice, fullest});
-    return branch;
   }
   return branch;
 }

@@ -7,16 +7,18 @@
 #include <vector>
 
 #include "search/embedding/best/bound/model/bound_rows.h"
+#include "search/embedding/best/bound/model/table_groups.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
 
 namespace shardwright::embedding {
 
-// The first child keeps of `table` these choices, each in the given classes; the second child keeps
-// everything else.
+// How many of `tables`, which are equal, use the choices in `first_child`, each in the given
+// classes: at least `count` in the first child, fewer in the second one.
 struct Branch {
-  std::size_t table = 0;
+  std::vector<std::uint32_t> tables;
+  std::uint32_t count = 1;
   double width = 0;  // how much the children differ, as a part of all load or memory
-  std::vector<std::pair<std::uint32_t, ClassSet>> first_child;
+  std::vector<std::pair<std::uint32_t, ClassSet>> first_child;  // choices of the first table
 };
 
 // Chooses the widest branch for a fractional plan of the node's relaxation.
@@ -25,19 +27,23 @@ class Branching {
  public:
   Branching(const BoundRows& rows, const BranchingParameters& parameters);
 
-  // Tables that mix choices first: the branch separates the choices below the mean of the mix from
-  // those above it, by load or by memory. If no table mixes choices, the branch separates the place
-  // that holds most of a choice from its other places. Empty if nothing can be divided. O(choices x
-  // classes).
-  std::optional<Branch> choose(const Domain& domain, const FractionalPlan& plan,
-                               double target) const;
+  // Groups of equal tables that mix choices first: a branch separates choices of small load, or of
+  // little memory, from the others, where their number is not whole. Then groups in which whole
+  // numbers of tables have different choices: the relaxation lets a rank have more shards of a
+  // choice on all ranks than tables have it. Then groups with choices that lie in one place: how
+  // many have it there. Empty if nothing can be divided. O(choices x (classes + log choices)).
+  std::optional<Branch> choose(const Domain& domain, const std::vector<EqualTables>& groups,
+                               const FractionalPlan& plan, double target) const;
 
  private:
-  Branch by_choices(std::size_t table, bool by_memory, const Domain& domain,
-                    const std::vector<double>& shares, double target) const;
-  Branch by_places(std::size_t table, const Domain& domain, const FractionalPlan& plan,
+  Branch by_choices(const EqualTables& group, bool by_memory, bool whole, const Domain& domain,
+                    const FractionalPlan& plan, double target) const;
+  Branch by_places(const EqualTables& group, const Domain& domain, const FractionalPlan& plan,
                    double target) const;
-  double load_at(std::uint32_t choice, ClassSet place, const FractionalPlan& plan) const;
+  double number_of(const EqualTables& group, std::uint32_t choice,
+                   const FractionalPlan& plan) const;
+  double load_at(const EqualTables& group, std::uint32_t choice, ClassSet place,
+                 const FractionalPlan& plan) const;
 
   const BoundRows* rows_;
   const BranchingParameters& parameters_;

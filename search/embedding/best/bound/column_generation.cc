@@ -6,7 +6,10 @@
 namespace shardwright::embedding {
 
 ColumnGeneration::ColumnGeneration(const BoundRows& rows, const BoundParameters& parameters)
-    : rows_(&rows), parameters_(parameters), kinds_(rows.model()) {
+    : rows_(&rows),
+      parameters_(parameters),
+      kinds_(rows.model()),
+      pool_(rows, kinds_, parameters.columns.max_known_patterns) {
   for (std::uint32_t c = 0; c < rows.classes().size(); ++c)
     pricing_.emplace_back(rows, c, parameters.pricing);
   dual_values_.resize(rows.rows().size());
@@ -29,16 +32,12 @@ void ColumnGeneration::begin(double target, const Domain& domain, std::uint64_t 
   question_.work_left = work;
   question_.domain = domain;
   question_.groups = kinds_.groups(domain);
-  question_.groups_of_kind.assign(kinds_.size(), {});
-  for (std::size_t g = 0; g < question_.groups.size(); ++g)
-    question_.groups_of_kind[question_.groups[g].kind].push_back(g);
   master_ = std::make_unique<MasterProgram>(*rows_, question_.domain, question_.groups,
                                             parameters_.columns);
   for (const EqualTables& group : question_.groups)
     add_single_shards(group);
-  for (const RankPattern& pattern : pool_) {
-    if (const std::optional<RankPattern> own = by_group(pattern)) master_->add(*own);
-  }
+  pool_.begin(target, question_.domain, question_.groups,
+              [&](const RankPattern& pattern) { return master_->add(pattern); });
 }
 
 // A single shard is a pattern. Without these, a table could have no column at first.
@@ -71,6 +70,7 @@ std::optional<RelaxationAnswer> ColumnGeneration::iterate(Budget& budget) {
     if (question_.work_left > 0) return std::nullopt;
     answer.plan = master_->plan();
   }
+  pool_.end([&](std::size_t column) { return master_->is_basic(column); });
   master_.reset();
   return answer;
 }
@@ -102,8 +102,7 @@ bool ColumnGeneration::price_all_classes(bool exact, Budget& budget) {
     answers_[c] = pricing_[c].solve(
         {dual_values_, question_.target, question_.domain, question_.groups, dual, exact}, budget);
     if (answers_[c].value <= dual * (1 + own.min_relative_gain) + own.min_gain) continue;
-    master_->add(answers_[c].pattern);
-    pool_.push_back(by_kind(answers_[c].pattern));
+    pool_.add(answers_[c].pattern, master_->add(answers_[c].pattern));
     added = true;
   }
   return added;
@@ -157,45 +156,6 @@ BoundNode ColumnGeneration::make_leaf() const {
     leaf.max_pattern_values.push_back(answer.max_value);
   }
   return leaf;
-}
-
-// The pattern in rows of the first tables of kinds, which all groups of the kind can use.
-RankPattern ColumnGeneration::by_kind(const RankPattern& pattern) const {
-  const ChoiceModel& model = rows_->model();
-  RankPattern other = pattern;
-  for (auto& [row, count] : other.shards) {
-    const std::size_t table = model.table_of(rows_->rows()[row].choice);
-    const std::uint32_t first = kinds_.first_of(kinds_.kind_of(table));
-    row = rows_->first_row(model.first_choice(first)) + row -
-          rows_->first_row(model.first_choice(table));
-  }
-  return other;
-}
-
-// A pattern of kinds in rows of the current groups. Empty if it does not fit below the target, or
-// if the domains of the groups do not allow it.
-std::optional<RankPattern> ColumnGeneration::by_group(const RankPattern& pattern) const {
-  if (pattern.load > rows_->classes().load_limit(pattern.rank_class, question_.target)) {
-    return std::nullopt;
-  }
-  const ChoiceModel& model = rows_->model();
-  RankPattern own{pattern.rank_class, {}, pattern.load};
-  for (const auto& [row, count] : pattern.shards) {
-    const std::size_t table = model.table_of(rows_->rows()[row].choice);
-    std::uint32_t left = count;
-    for (const std::size_t g : question_.groups_of_kind[kinds_.kind_of(table)]) {
-      const EqualTables& group = question_.groups[g];
-      const std::uint32_t other = rows_->first_row(model.first_choice(group.first())) + row -
-                                  rows_->first_row(model.first_choice(table));
-      const BoundRow& held = rows_->rows()[other];
-      if ((question_.domain[held.choice] >> pattern.rank_class & 1) == 0) continue;
-      const std::uint32_t here = std::min(left, group.size() * held.max_per_rank);
-      if (here > 0) own.shards.emplace_back(other, here);
-      left -= here;
-    }
-    if (left > 0) return std::nullopt;
-  }
-  return own;
 }
 
 }  // namespace shardwright::embedding

@@ -11,6 +11,7 @@
 #include "search/embedding/best/bound/master_program.h"
 #include "search/embedding/best/bound/model/bound_rows.h"
 #include "search/embedding/best/bound/model/table_groups.h"
+#include "search/embedding/best/bound/pricing/pattern_pool.h"
 #include "search/embedding/best/bound/pricing/pricing_problem.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
 
@@ -31,7 +32,7 @@ struct RelaxationAnswer {
 
 // The Dantzig-Wolfe relaxation. A pattern is a set of shards that one rank can hold below the
 // target load. CLP solves the restricted master program, PricingProblem finds improving patterns.
-// Patterns are kept and serve later targets and nodes.
+// Patterns that were of use serve later targets and nodes.
 // Source: Dantzig, Wolfe, "Decomposition Principle for Linear Programs" (1960); Gilmore, Gomory, "A
 // Linear Programming Approach to the Cutting-Stock Problem" (1961).
 // Thread safety: one thread at a time. Refers to its arguments.
@@ -45,6 +46,8 @@ class ColumnGeneration {
   // Begins a question that may take `work` units. Precondition: every table has a choice in the
   // domain.
   void begin(double target, const Domain& domain, std::uint64_t work);
+  // Equal tables of the last question.
+  const std::vector<EqualTables>& groups() const { return question_.groups; }
   bool is_active() const { return master_ != nullptr; }
   void abandon() { master_.reset(); }
   // One iteration: solves the master program and adds columns. Returns the answer once there is
@@ -58,7 +61,6 @@ class ColumnGeneration {
     std::uint64_t work_left = 0;
     Domain domain;
     std::vector<EqualTables> groups;
-    std::vector<std::vector<std::size_t>> groups_of_kind;
   };
 
   void add_single_shards(const EqualTables& group);
@@ -67,14 +69,12 @@ class ColumnGeneration {
   double value_of_tables() const;
   double value_of_ranks() const;
   BoundNode make_leaf() const;
-  RankPattern by_kind(const RankPattern& pattern) const;
-  std::optional<RankPattern> by_group(const RankPattern& pattern) const;
 
   const BoundRows* rows_;
   const BoundParameters& parameters_;
   TableKinds kinds_;
   std::vector<PricingProblem> pricing_;  // by rank class
-  std::vector<RankPattern> pool_;        // in rows of the first tables of kinds
+  PatternPool pool_;
   Question question_;
   std::unique_ptr<MasterProgram> master_;
   std::vector<double> dual_values_;     // of one shard, by row

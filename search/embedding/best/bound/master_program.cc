@@ -58,13 +58,14 @@ void MasterProgram::add_excess_column() {
   program_.add_column(1, 0, LinearProgram::kInfinity, entries_);
 }
 
-void MasterProgram::add(const RankPattern& pattern) {
+std::size_t MasterProgram::add(const RankPattern& pattern) {
   entries_.clear();
   for (const auto& [row, count] : pattern.shards) {
     if (shard_row_[row] != kNone) entries_.push_back({shard_row_[row], static_cast<double>(count)});
   }
   entries_.push_back({class_row_[pattern.rank_class], 1});
   patterns_.emplace_back(pattern, program_.add_column(0, 0, LinearProgram::kInfinity, entries_));
+  return patterns_.back().second;
 }
 
 std::uint64_t MasterProgram::steps_per_pivot() const {

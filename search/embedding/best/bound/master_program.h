@@ -24,7 +24,9 @@ class MasterProgram {
   MasterProgram(const BoundRows& rows, const Domain& domain, const std::vector<EqualTables>& groups,
                 const ColumnGenerationParameters& parameters);
 
-  void add(const RankPattern& pattern);
+  // Returns the number of the column.
+  std::size_t add(const RankPattern& pattern);
+  bool is_basic(std::size_t column) const { return program_.is_basic(column); }
   // Returns false if no optimum was found.
   bool solve() { return program_.solve(); }
   // Pivots so far, and the pricing steps that one takes as long as.
@@ -50,7 +52,7 @@ class MasterProgram {
   const Domain& domain_;
   const std::vector<EqualTables>& groups_;
   const ColumnGenerationParameters& parameters_;
-  LinearProgram program_;
+  LinearProgram program_{LinearProgram::Scaling::kNone};
   std::vector<std::size_t> group_row_;                         // by group
   std::vector<std::size_t> class_row_;                         // by rank class
   std::vector<std::size_t> shard_row_;                         // by row of the model

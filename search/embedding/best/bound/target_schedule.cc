@@ -5,25 +5,37 @@ namespace shardwright::embedding {
 // Returns false if there is none.
 bool TargetSchedule::next_stage(double rating) {
   const BoundTargetParameters& own = parameters_.targets;
-  if (stage_ == Stage::kHosts || (stage_ == Stage::kTree && !hosts_may_help_)) return false;
-  if (stage_ == Stage::kRoot && was_cut_short_ && root_work_ < own.max_root_work) {
+  if (was_cut_short_ && stage_ == Stage::kRoot && root_work_ < own.max_root_work) {
     root_work_ *= own.root_work_growth;
     was_cut_short_ = false;
     ceiling_ = rating;
     return true;
   }
+  if (was_cut_short_ && is_branching() && tree_work_ < own.max_tree_work) {
+    tree_work_ *= own.tree_work_growth;
+    was_cut_short_ = false;
+    ceiling_ = 0;
+    return true;
+  }
+  was_cut_short_ = false;
+  if (stage_ == Stage::kHosts || (stage_ == Stage::kTree && !hosts_may_help_)) return false;
+  tree_work_ = own.tree_work;
   stage_ = stage_ == Stage::kRoot ? Stage::kTree : Stage::kHosts;
   ceiling_ = 0;
   return true;
 }
 
+void TargetSchedule::begin_again() {
+  ceiling_ = 0;
+  if (stage_ == Stage::kHosts) stage_ = Stage::kTree;
+}
+
 std::optional<double> TargetSchedule::next(double bound, double rating) {
   const BoundTargetParameters& own = parameters_.targets;
-  const double least_step = is_branching() ? own.tree_step : own.root_step;
-  if (ceiling_ > rating) {
-    ceiling_ = 0;
-    if (stage_ == Stage::kHosts) stage_ = Stage::kTree;
-  }
+  const double least_step = !is_branching()  ? own.root_step
+                            : was_cut_short_ ? own.cut_tree_step
+                                             : own.tree_step;
+  if (ceiling_ > rating) begin_again();
   if (ceiling_ != 0 && ceiling_ - bound < least_step * rating && !next_stage(rating)) {
     return std::nullopt;
   }

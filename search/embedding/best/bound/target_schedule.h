@@ -11,10 +11,11 @@ namespace shardwright::embedding {
 // Bisection between the proved bound and the best rating. The first target would prove the rating
 // optimal. A target that fails becomes the ceiling, and the next one lies halfway between the bound
 // and the ceiling. When the two are close, the root node is asked again with more work if a
-// question was cut short. After that everything starts again with branching, and then, if that may
-// help, with every host as a class of its own: such trees can place a choice on a host, but are far
-// larger. A better plan that is found meanwhile may make that unnecessary, so the schedule then
-// returns to the smaller trees.
+// question was cut short. After that everything starts again with branching. The tree of a far
+// target may be too large to end, so trees have little work at first, and more if one was cut
+// short. At last, if that may help, every host is a class of its own: such trees can place a choice
+// on a host, but are far larger. A better plan that is found meanwhile may make that unnecessary,
+// so the schedule then returns to the smaller trees.
 // Thread safety: one thread at a time. Refers to its arguments.
 class TargetSchedule {
  public:
@@ -22,10 +23,13 @@ class TargetSchedule {
   TargetSchedule(const BoundParameters& parameters, bool hosts_may_help)
       : parameters_(parameters),
         hosts_may_help_(hosts_may_help),
-        root_work_(parameters.targets.root_work) {}
+        root_work_(parameters.targets.root_work),
+        tree_work_(parameters.targets.tree_work) {}
 
   // Empty when nothing is left to try. Precondition: bound < rating.
   std::optional<double> next(double bound, double rating);
+  // The rating fell: the goal is another one. Trees begin with hosts that count as equal.
+  void begin_again();
   void fail(double target) { ceiling_ = target; }
   void note_cut_short() { was_cut_short_ = true; }
 
@@ -33,6 +37,8 @@ class TargetSchedule {
   bool is_branching() const { return stage_ != Stage::kRoot; }
   // Every host is a class of its own.
   bool separates_hosts() const { return stage_ == Stage::kHosts; }
+  // Work for a whole tree.
+  std::uint64_t tree_work() const { return tree_work_; }
   // Work for the relaxation of a node.
   std::uint64_t node_work() const {
     return is_branching() ? parameters_.targets.node_work : root_work_;
@@ -48,6 +54,7 @@ class TargetSchedule {
   Stage stage_ = Stage::kRoot;
   bool was_cut_short_ = false;  // a question, for lack of work
   std::uint64_t root_work_;
+  std::uint64_t tree_work_;
   double ceiling_ = 0;  // a target that failed; 0 = none
 };
 

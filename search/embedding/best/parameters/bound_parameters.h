@@ -99,6 +99,8 @@ struct ColumnGenerationParameters {
   // Halved: work -24.4 %; doubled: work +40.9 %, 1 case not proved.
   std::uint64_t pivot_steps = 500;
   std::uint64_t max_pivot_size_steps = 3'000;  // halved, doubled: 0
+  // Patterns kept for later questions. Loading more takes longer than finding some again.
+  std::size_t max_known_patterns = 1'000;
   // When a solution for a group of equal tables is dealt out, a table is complete if no more than
   // this part of it is left: the rounding of the solver's values.
   double min_share = 1e-9;  // halved, doubled: 0
@@ -108,7 +110,9 @@ struct ColumnGenerationParameters {
 struct BranchingParameters {
   // A branch must separate at least this part of all load or memory. What is less is rounding.
   double min_width = 1e-9;  // halved, doubled: 0
-  // A table branches on the places of a choice only if it takes at least this share of the table.
+  // A number of tables closer to a whole one than this is whole: the solver's tolerance.
+  double min_part = 1e-6;
+  // A group branches on the places of a choice only if at least so many of its tables have it.
   double min_share = 0.5;  // halved: 0; doubled: work -0.8 %
   // Width of a branch on a choice whose shards are all in one place, as a part of its load. Such a
   // choice comes last, but it must be divided too, or the tree would not cover all plans.
@@ -121,6 +125,9 @@ struct BoundTargetParameters {
   // with branching, where every target may take a whole tree.
   double root_step = 1e-3;  // halved: work +2.2 %, gap -0.3 %; doubled: work -1.3 %
   double tree_step = 2e-5;  // halved, doubled: 0
+  // The same once a tree was cut short: more work for the farther targets gains more than a last
+  // small step.
+  double cut_tree_step = 1e-2;
   // The first target lies below the rating by this part of the optimality gap. If it is proved, so
   // is the rating; a target closer to the rating would be harder for nothing.
   double goal_in_gap = 0.9;  // halved: work +1.0 %; doubled: 5 cases not proved
@@ -131,6 +138,10 @@ struct BoundTargetParameters {
   std::uint64_t max_root_work = 128'000'000;  // halved, doubled: 0
   // Work for the relaxation of one node of a tree.
   std::uint64_t node_work = 40'000'000;  // halved, doubled: 0
+  // Work for one tree: at first, its growth if a tree was cut short, and the most.
+  std::uint64_t tree_work = 32'000'000;
+  std::uint64_t tree_work_growth = 4;
+  std::uint64_t max_tree_work = 4'000'000'000;
   // Nodes for one target.
   std::size_t max_nodes = 4'000;  // halved, doubled: 0
 };

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,7 +37,7 @@ BoundNode leaf(std::vector<CapacityMultipliers> multipliers) {
 BoundNode branch(std::size_t table, std::vector<OptionDomain> first_child) {
   BoundNode node;
   node.is_leaf = false;
-  node.table = TableId(table);
+  node.tables = {TableId(table)};
   node.first_child = std::move(first_child);
   return node;
 }
@@ -118,6 +119,47 @@ Proof branch_by_places() {
             leaf({{1, 0, 0}, {0, 0, 0}})}}};
 }
 
+BoundNode branch_on_count(std::vector<TableId> tables, std::uint32_t count,
+                          std::vector<OptionDomain> first_child) {
+  BoundNode node;
+  node.is_leaf = false;
+  node.tables = std::move(tables);
+  node.count = count;
+  node.first_child = std::move(first_child);
+  return node;
+}
+
+// Two ranks. Each of three equal tables takes 2 ms on one rank or 1.5 ms on each of both. With one
+// of them on both ranks the rating is 3.5 ms, which is the least; with none it is 4 ms.
+SpaceBuilder equal_tables() {
+  SpaceBuilder builder(spec(3, 2, 2));
+  for (std::size_t table = 0; table < 3; ++table)
+    builder.add(table, kTableWise, 1, 2, 10).add(table, kRowWise, 2, 1.5, 5);
+  return builder;
+}
+
+// At least one table is on both ranks, or none is.
+Proof branch_by_count() {
+  BoundNode packed = leaf({{0.5, 0, 0}});
+  for (const std::size_t option : {0U, 2U, 4U})
+    packed.shard_duals.push_back({OptionId(option), 0, 1});
+  packed.max_pattern_values = {1 + 1e-9};
+  return {equal_tables().take(),
+          {3.5 * kLess,
+           {0, 0},
+           {branch_on_count({TableId(0), TableId(1), TableId(2)}, 1, {{OptionId(1), 1}}),
+            leaf({{1, 0, 0}}), packed}}};
+}
+
+// At least two tables are on both ranks, or fewer are: then the first one is, or none is.
+Proof branch_by_count_of_two() {
+  Proof proof = branch_by_count();
+  std::vector<BoundNode>& nodes = proof.certificate.nodes;
+  nodes[0].count = 2;
+  nodes.insert(nodes.begin() + 2, {branch(0, {{OptionId(1), 1}}), leaf({{1, 0, 0}})});
+  return proof;
+}
+
 }  // namespace
 
 TEST_CASE("check bound: genuine proofs are accepted") {
@@ -125,11 +167,13 @@ TEST_CASE("check bound: genuine proofs are accepted") {
   CHECK(pattern_proof().wrong().value_or("") == "");
   CHECK(branch_by_options().wrong().value_or("") == "");
   CHECK(branch_by_places().wrong().value_or("") == "");
+  CHECK(branch_by_count().wrong().value_or("") == "");
+  CHECK(branch_by_count_of_two().wrong().value_or("") == "");
 }
 
 TEST_CASE("check bound: a bound that is too high is refused") {
-  for (const Proof& proof :
-       {lagrangian_proof(), pattern_proof(), branch_by_options(), branch_by_places()}) {
+  for (const Proof& proof : {lagrangian_proof(), pattern_proof(), branch_by_options(),
+                             branch_by_places(), branch_by_count(), branch_by_count_of_two()}) {
     CHECK(proof.after([](auto& c) { c.bound *= 1 + 1e-6; }) != "");
     CHECK(proof.after([](auto& c) { c.bound = kNaN; }) == "the bound is not a finite number");
     CHECK(proof.after([](auto& c) { c.bound = kInfinity; }) != "");
@@ -144,13 +188,53 @@ TEST_CASE("check bound: a malformed tree is refused") {
   CHECK(proof.after([](auto& c) { c.nodes.pop_back(); }) == "the tree lacks a node");
   CHECK(proof.after([](auto& c) { c.nodes.push_back(c.nodes.back()); }) ==
         "the tree has nodes that belong to no parent");
-  CHECK(proof.after([](auto& c) { c.nodes[0].table = TableId(3); }) ==
+  CHECK(proof.after([](auto& c) { c.nodes[0].tables[0] = TableId(3); }) ==
         "a node branches on a table that does not exist");
   CHECK(proof.after([](auto& c) {
     c.nodes.assign(50'000, branch(0, {{OptionId(0), 1}}));
   }) == "the tree is too deep");
   // A branch that keeps nothing in its first child proves no more than its second child.
   CHECK(proof.after([](auto& c) { c.nodes[0].first_child.clear(); }) == "");
+}
+
+TEST_CASE("check bound: a branch on a number of tables covers all plans") {
+  const Proof proof = branch_by_count();
+  const std::string_view wrong_number =
+      "a node branches on a number of tables that it does not have";
+  CHECK(proof.after([](auto& c) { c.nodes[0].count = 0; }) == wrong_number);
+  CHECK(proof.after([](auto& c) { c.nodes[0].count = 4; }) == wrong_number);
+  CHECK(proof.after([](auto& c) { c.nodes[0].tables.clear(); }) == wrong_number);
+  CHECK(proof.after([](auto& c) { c.nodes[0].tables[2] = TableId(3); }) ==
+        "a node branches on a table that does not exist");
+  CHECK(proof.after([](auto& c) { c.nodes[0].tables[1] = TableId(0); }) ==
+        "a node branches on tables that are not in order");
+  // The second child of a branch on two tables of three leaves more open.
+  CHECK(proof.after([](auto& c) { c.nodes[0].count = 2; }) ==
+        "the dual values of a leaf do not exclude a plan below the bound");
+  CHECK(proof.after([](auto& c) { c.nodes[0].tables.pop_back(); }) != "");
+}
+
+TEST_CASE("check bound: a branch on a number of tables takes equal tables only") {
+  constexpr std::string_view kNotEqual = "a node branches on tables that are not equal";
+  Proof other = branch_by_count();
+  const auto check = [&](SpaceBuilder builder) {
+    other.space = builder.take();
+    CHECK(other.wrong().value_or("") == kNotEqual);
+  };
+  const auto two = [] {
+    SpaceBuilder builder(spec(3, 2, 2));
+    for (std::size_t table = 0; table < 2; ++table)
+      builder.add(table, kTableWise, 1, 2, 10).add(table, kRowWise, 2, 1.5, 5);
+    return builder;
+  };
+  // Another load, other memory, another way to cut, one option less.
+  check(two().add(2, kTableWise, 1, 2.1, 10).add(2, kRowWise, 2, 1.5, 5));
+  check(two().add(2, kTableWise, 1, 2, 10).add(2, kRowWise, 2, 1.5, 6));
+  check(two().add(2, kTableWise, 1, 2, 10).add(2, kColumnWise, 2, 1.5, 5));
+  check(two().add(2, kTableWise, 1, 2, 10));
+  // After a branch on the first table alone it differs from the others.
+  const Proof nested = branch_by_count_of_two();
+  CHECK(nested.after([](auto& c) { c.nodes[2].tables = {TableId(0), TableId(1)}; }) == kNotEqual);
 }
 
 TEST_CASE("check bound: classes that do not match the ranks are refused") {

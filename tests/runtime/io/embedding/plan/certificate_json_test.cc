@@ -24,7 +24,8 @@ constexpr std::string_view kCertificate =
     {"cut": 7, "parts": [[3, 1], [0, 3]]},
     {"prices": [[0.1, 2e-9, 0], [0.3, 0, 1e-300]]},
     {"prices": [[1, 0, 0]], "shard_duals": [[4, 2, 0.7], [4294967290, 0, -1]],
-     "max_pattern_values": [1, 2.5]}
+     "max_pattern_values": [1, 2.5]},
+    {"cut": [7, 9], "count": 2, "parts": [[3, 1]]}
   ]})";
 
 Result<BoundCertificate> read(std::string_view text) {
@@ -54,13 +55,14 @@ TEST_CASE("certificate json: every member is read") {
   REQUIRE_MESSAGE(certificate.ok(), certificate.error().to_string());
   CHECK(certificate->bound == 1.5);
   CHECK(certificate->class_of_rank == std::vector<std::uint32_t>{0, 0, 1, 1, 1, 0});
-  REQUIRE(certificate->nodes.size() == 3);
+  REQUIRE(certificate->nodes.size() == 4);
   const BoundNode& cut = certificate->nodes[0];
   CHECK_FALSE(cut.is_leaf);
-  CHECK(cut.table == TableId(7));
+  CHECK(cut.tables == std::vector{TableId(7)});
   REQUIRE(cut.first_child.size() == 2);
   CHECK(cut.first_child[0].option == OptionId(3));
   CHECK(cut.first_child[1].classes == 3);
+  CHECK(cut.count == 1);
   const BoundNode& priced = certificate->nodes[1];
   CHECK(priced.is_leaf);
   REQUIRE(priced.multipliers.size() == 2);
@@ -74,6 +76,9 @@ TEST_CASE("certificate json: every member is read") {
   CHECK(packed.shard_duals[0].value == 0.7);
   CHECK(packed.shard_duals[1].option == OptionId(4'294'967'290U));
   CHECK(packed.max_pattern_values == std::vector<double>{1, 2.5});
+  const BoundNode& of_equal = certificate->nodes[3];
+  CHECK(of_equal.tables == std::vector{TableId(7), TableId(9)});
+  CHECK(of_equal.count == 2);
 }
 
 TEST_CASE("certificate json: the names of earlier versions are read") {
@@ -113,9 +118,13 @@ TEST_CASE("certificate json: malformed certificates are refused with their place
        {"/nodes", "{}", "/nodes: expected a list of nodes"},
        {"/nodes/1", "[]", "/nodes/1: expected an object"},
        {"/nodes/1/price", "[]", "/nodes/1/price: unknown key \"price\"; did you mean \"prices\"?"},
-       {"/nodes/0/cut", "-1", "/nodes/0: there is no such table"},
-       {"/nodes/0/cut", "4294967296", "/nodes/0: there is no such table"},
+       {"/nodes/0/cut", "-1", "/nodes/0/cut: there is no such table"},
+       {"/nodes/0/cut", "4294967296", "/nodes/0/cut: there is no such table"},
        {"/nodes/0/cut", "\"a\"", "/nodes/0/cut: expected an integer"},
+       {"/nodes/3/cut", "[7, -1]", "/nodes/3/cut: there is no such table"},
+       {"/nodes/3/cut", "[7, true]", "/nodes/3/cut/1: expected an integer"},
+       {"/nodes/3/count", "0", "/nodes/3/count: must be positive"},
+       {"/nodes/3/count", "4294967296", "/nodes/3/count: must be positive"},
        {"/nodes/0/parts", "[[0, 1, 2]]", "/nodes/0/parts/0: expected a list of 2 numbers"},
        {"/nodes/0/parts", "[[0, 1], [-1, 1]]", "/nodes/0/parts/1: expected a whole number"},
        {"/nodes/0/parts", "[[0, 1], [0.5, 1]]", "/nodes/0/parts/1: expected a whole number"},

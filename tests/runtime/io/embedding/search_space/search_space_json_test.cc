@@ -176,6 +176,14 @@ TEST_CASE(
   const std::string whole =
       R"([{"size": [10, 8], "offset": [0, 0], "hbm": 1, "ddr": 0, "perf": [1, 2, 3, 4, 5]}])";
   CHECK(error_of(space_with(kTableWise, whole)).empty());
+  // Best mode once chose such an option, and all that it found was invalid.
+  for (const char* const size : {"[9, 8]", "[10, 7]"}) {
+    std::string part = whole;
+    part.replace(part.find("[10, 8]"), 7, size);
+    CHECK(
+        error_of(space_with(kTableWise, part)) ==
+        "/search_space/1/shards: the shards do not hold every row and column of table \"a\" once");
+  }
   const std::string table = R"("sharding_type": "table_wise", "module": "nope")";
   CHECK(error_of(space_with(table, whole)).starts_with("/search_space/1: module \"nope\""));
   CHECK(
