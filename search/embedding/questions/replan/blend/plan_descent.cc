@@ -11,7 +11,7 @@ namespace shardwright::embedding {
 namespace {
 
 // Updates of ranks and shards that one descent may make.
-constexpr std::size_t kMostDescentUpdates = 10'000'000;
+constexpr std::size_t kMostDescentUpdates = 4'000'000;
 
 // A shard that may be on any rank.
 struct FreeShard {

@@ -12,7 +12,7 @@ namespace shardwright::embedding {
 // table its assignment in `toward`. Tables that placement rules name change in the last way only.
 // Considers the plan at the end. Steps are chosen with `weight_factor` times the weight of moved
 // bytes, which leads to other local optima.
-// Precondition: both plans have the same tables in the same order. Cost: at most 10 million
+// Precondition: both plans have the same tables in the same order. Cost: at most 4 million
 // updates of ranks and shards. An interrupted budget ends it early; its work limit does not.
 void descend(const Plan& from, const Plan& toward, double weight_factor, BlendIncumbent& incumbent,
              Budget& budget);
