@@ -211,11 +211,11 @@ def decode(solution, counts, places, shards):
     return ranks
 
 
-def solve_once(arguments, shrink):
+def solve_once(arguments, shrink, presolve=True):
     model = Model(*arguments, shrink=shrink)
     if any(not choices for choices in model.choices.values()):
         return Outcome(None, float("inf"), float("inf"), True)
-    solver = model.rows.solve()
+    solver = model.rows.solve(presolve)
     status, info = solver.getModelStatus(), solver.getInfo()
     statuses = highspy.HighsModelStatus
     if status in (statuses.kInfeasible, statuses.kUnboundedOrInfeasible):
@@ -241,6 +241,9 @@ def solve(options, machine, rules, cutoff=None, moves=None, weight=0.0):
         return Outcome(None, float("inf"), float("inf"), True)
     arguments = (options, machine, rules, cutoff, moves, weight)
     found = solve_once(arguments, 0.0)
+    if found.plan is None and found.decided and cutoff is not None:
+        # The caller has such a plan. HiGHS' presolve has denied plans that its search then found.
+        found = solve_once(arguments, 0.0, presolve=False)
     if found.plan is None or (excess(found.plan, machine) == 0 and
                               not rules.violations(found.plan)):
         return found

@@ -33,7 +33,7 @@ class Rows:
         self.value += sums.values()
         self.start.append(len(self.index))
 
-    def solve(self):
+    def solve(self, presolve=True):
         model = highspy.HighsLp()
         model.num_col_, model.num_row_ = len(self.upper), len(self.row_lower)
         model.col_cost_ = numpy.array(self.cost, dtype=numpy.double)
@@ -49,6 +49,7 @@ class Rows:
         model.integrality_ = [kinds.kInteger if w else kinds.kContinuous for w in self.whole]
         solver = highspy.Highs()
         for name, value in (("output_flag", False), ("threads", 1), ("time_limit", SECONDS),
+                            ("presolve", "choose" if presolve else "off"),
                             ("mip_rel_gap", 1e-8), ("mip_abs_gap", 1e-9),
                             ("mip_feasibility_tolerance", TOLERANCE),
                             ("primal_feasibility_tolerance", TOLERANCE)):
