@@ -66,28 +66,55 @@ std::vector<Rank> GreedyPlacer::place_in_order(Rank first) {
   return ranks;
 }
 
+// The shards in the order in which they are placed: those that rules leave fewest ranks come first,
+// before the others take these ranks.
+std::vector<std::size_t> GreedyPlacer::order(Rank first, std::uint32_t count) const {
+  std::vector<std::size_t> order(uses_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (!problem_.rules().constrains(option_.table)) return order;
+  std::vector<std::size_t> places(uses_.size(), 0);
+  for (std::size_t shard = 0; shard < uses_.size(); ++shard) {
+    for (Rank rank = first; rank < first + count; ++rank)
+      places[shard] += is_allowed(shard, rank) ? 1U : 0U;
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return places[a] < places[b]; });
+  return order;
+}
+
+// The best rank for a shard, given where the shards before it are. Empty if there is none.
+std::optional<Rank> GreedyPlacer::best_rank(std::size_t shard, Rank first, std::uint32_t count,
+                                            const std::vector<Rank>& taken) {
+  std::optional<Rank> best;
+  Badness least;
+  for (Rank rank = first; rank < first + count; ++rank) {
+    if (!is_allowed(shard, rank)) continue;
+    if (std::find(taken.begin(), taken.end(), rank) != taken.end()) continue;
+    loads_.add(rank, uses_[shard]);
+    const Badness now{excess_bytes(rank), loads_.rating(rank), 0};
+    loads_.remove(rank, uses_[shard]);
+    if (best && least <= now) continue;
+    best = rank;
+    least = now;
+  }
+  return best;
+}
+
 std::vector<Rank> GreedyPlacer::place_in_window(Rank first, std::uint32_t count) {
   const bool distinct = problem_.rules().distinct_ranks(option_.table);
-  std::vector<Rank> ranks;
-  for (std::size_t shard = 0; shard < uses_.size(); ++shard) {
-    std::optional<Rank> best;
-    Badness least;
-    for (Rank rank = first; rank < first + count; ++rank) {
-      if (!is_allowed(shard, rank)) continue;
-      if (distinct && std::find(ranks.begin(), ranks.end(), rank) != ranks.end()) continue;
-      loads_.add(rank, uses_[shard]);
-      const Badness now{excess_bytes(rank), loads_.rating(rank), 0};
-      loads_.remove(rank, uses_[shard]);
-      if (best && least <= now) continue;
-      best = rank;
-      least = now;
-    }
+  std::vector<Rank> ranks(uses_.size());
+  std::vector<Rank> taken;  // that other shards may not use
+  const std::vector<std::size_t> shards = order(first, count);
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    const std::optional<Rank> best = best_rank(shards[i], first, count, taken);
     if (!best) {
-      take_back(ranks);
+      for (std::size_t k = 0; k < i; ++k)
+        loads_.remove(ranks[shards[k]], uses_[shards[k]]);
       return {};
     }
-    loads_.add(*best, uses_[shard]);
-    ranks.push_back(*best);
+    loads_.add(*best, uses_[shards[i]]);
+    ranks[shards[i]] = *best;
+    if (distinct) taken.push_back(*best);
   }
   return ranks;
 }

@@ -49,6 +49,9 @@ class GreedyPlacer {
   }
   bool is_allowed(std::size_t shard, Rank rank) const;
   std::vector<Rank> place_in_order(Rank first);
+  std::vector<std::size_t> order(Rank first, std::uint32_t count) const;
+  std::optional<Rank> best_rank(std::size_t shard, Rank first, std::uint32_t count,
+                                const std::vector<Rank>& taken);
   std::vector<Rank> place_in_window(Rank first, std::uint32_t count);
   std::vector<Rank> place_on_best_host();
   std::vector<Rank> place_on_whole_hosts();

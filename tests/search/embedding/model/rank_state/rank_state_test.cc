@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/embedding/evaluation/evaluate.h"
@@ -126,6 +127,21 @@ TEST_CASE(
     CHECK(loads.rating() == doctest::Approx(0).epsilon(1e-9));
   }
   CHECK(placed > 100);
+}
+
+TEST_CASE("greedy placer: a shard with few allowed ranks takes its rank before the others") {
+  // The second shard may only be on rank 0, which the first one would take as well.
+  for (const bool distinct : {false, true}) {
+    ProblemSpec spec = problem_spec(1, 2, 2);
+    spec.tables[0].placement.shard_ranks = {{1, {0}}};
+    spec.tables[0].placement.distinct_ranks = distinct;
+    const auto space =
+        SpaceBuilder(std::move(spec)).add(0, ShardingType::kColumnWise, 2, 1, 10).take();
+    const Problem& problem = space->problem();
+    PlanLoads loads(problem, problem.topology());
+    GreedyPlacer placer(problem, problem.topology(), space->options()[0], loads);
+    CHECK(placer.place() == std::vector<Rank>{1, 0});
+  }
 }
 
 }  // namespace shardwright::rank_state_test
