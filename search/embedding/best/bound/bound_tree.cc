@@ -23,22 +23,29 @@ void BoundTree::visit_next() {
 }
 
 void BoundTree::divide(const ChoiceModel& model, const Branch& branch) {
+  // The model need not have the tables in the order of their identifiers.
+  std::vector<std::uint32_t> tables = branch.tables;
+  std::sort(tables.begin(), tables.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return model.table(a).index() < model.table(b).index();
+  });
   BoundNode node;
   node.is_leaf = false;
   node.count = branch.count;
-  for (const std::uint32_t table : branch.tables)
+  for (const std::uint32_t table : tables)
     node.tables.push_back(model.table(table));
   Domain first = domain_;
   Domain second = domain_;
-  const std::uint32_t begin = model.first_choice(branch.tables.front());
   for (std::size_t i = 0; i < branch.count; ++i) {
-    const auto own = first.begin() + model.first_choice(branch.tables[i]);
-    std::fill_n(own, model.choices(branch.tables[i]).size(), 0);
+    const auto own = first.begin() + model.first_choice(tables[i]);
+    std::fill_n(own, model.choices(tables[i]).size(), 0);
   }
+  const std::uint32_t begin = model.first_choice(branch.tables.front());
   for (const auto& [choice, classes] : branch.first_child) {
-    node.first_child.push_back({model.choices()[choice].option, classes});
-    for (std::size_t i = 0; i < branch.tables.size(); ++i) {
-      const std::uint32_t own = model.first_choice(branch.tables[i]) + (choice - begin);
+    const std::uint32_t number = choice - begin;
+    const std::uint32_t of_first = model.first_choice(tables.front()) + number;
+    node.first_child.push_back({model.choices()[of_first].option, classes});
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      const std::uint32_t own = model.first_choice(tables[i]) + number;
       if (i < branch.count) first[own] = domain_[own] & classes;
       if (i + 1 >= branch.count) second[own] = domain_[own] & ~classes;
     }
