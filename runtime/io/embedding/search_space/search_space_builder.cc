@@ -124,6 +124,7 @@ Status SearchSpaceBuilder::end_option() {
   option_.costs = std::move(runs_.costs);
   SHARDWRIGHT_RETURN_IF_ERROR(check_num_shards());
   SHARDWRIGHT_RETURN_IF_ERROR(check_tiling());
+  SHARDWRIGHT_RETURN_IF_ERROR(check_distinct());
   has_option_[option_.table.index()] = true;
   options_.push_back(std::move(option_));
   return {};
@@ -142,6 +143,16 @@ Status SearchSpaceBuilder::check_tiling() {
   }
   tilings_.insert(tiling);
   return {};
+}
+
+// A plan file names an option by its sharding type, kernel, load factor and shards.
+Status SearchSpaceBuilder::check_distinct() {
+  const Name name{option_.table.value(), option_.sharding_type, option_.compute_kernel,
+                  option_.load_factor, option_.layout};
+  const auto [first, added] = names_.try_emplace(name, options_.size());
+  if (added || options_[first->second].costs == option_.costs) return {};
+  return refused("table \"" + problem_->table(option_.table).name +
+                 "\" has this option twice, with different costs");
 }
 
 // Checks the shard counts that the partitioners assume. Source:

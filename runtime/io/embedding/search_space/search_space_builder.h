@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -15,8 +17,9 @@ namespace shardwright {
 
 // Takes options in enumeration order, shard by shard. Checks that each option has the number of
 // shards that the partitioners assume, that the shards hold every row and column of their table
-// once, and that byte sums do not overflow. Adjacent equal shards become a run. Errors have an
-// empty `where`; the caller adds the place. Thread safety: one thread at a time.
+// once, that a plan file can tell it from the others, and that byte sums do not overflow. Adjacent
+// equal shards become a run. Errors have an empty `where`; the caller adds the place. Thread
+// safety: one thread at a time.
 class SearchSpaceBuilder {
  public:
   // The largest number of shards of an option, and so of a run.
@@ -45,6 +48,7 @@ class SearchSpaceBuilder {
   bool within_table(const embedding::ShardExtent& extent) const;
   Status check_num_shards() const;
   Status check_tiling();
+  Status check_distinct();
 
   std::shared_ptr<const embedding::Problem> problem_;
   std::shared_ptr<embedding::ShardLayoutInterner> layouts_;
@@ -55,6 +59,10 @@ class SearchSpaceBuilder {
   using Tiling = std::tuple<const embedding::ShardLayout*, embedding::ShardingType, std::int64_t,
                             std::int64_t>;
   std::set<Tiling> tilings_;
+  // The first option of each name that a plan file has for options; an index into options_.
+  using Name = std::tuple<std::uint64_t, embedding::ShardingType, embedding::ComputeKernel,
+                          std::optional<double>, const embedding::ShardLayout*>;
+  std::map<Name, std::size_t> names_;
 
   embedding::ShardingOption option_;
   embedding::ShardRuns runs_;

@@ -184,6 +184,14 @@ TEST_CASE(
         error_of(space_with(kTableWise, part)) ==
         "/search_space/1/shards: the shards do not hold every row and column of table \"a\" once");
   }
+  // A plan file could not say which of the two was chosen.
+  std::string dearer = whole;
+  dearer.replace(dearer.find("[1, 2,"), 6, "[9, 2,");
+  std::string twice = space_with(kTableWise, whole);
+  twice.insert(twice.size() - 2, R"(, {"table": "a", "compute_kernel": "fused", )" +
+                                     std::string(kTableWise) + R"(, "shards": )" + dearer + "}");
+  CHECK(error_of(twice) ==
+        "/search_space/2/shards: table \"a\" has this option twice, with different costs");
   const std::string table = R"("sharding_type": "table_wise", "module": "nope")";
   CHECK(error_of(space_with(table, whole)).starts_with("/search_space/1: module \"nope\""));
   CHECK(
