@@ -51,6 +51,20 @@ bool is_small(const program::Program& program) {
   return ranks <= kMostRanks;
 }
 
+// True if every argument says where each dimension of its tensor lies.
+bool has_mappings(const program::Program& program) {
+  for (std::size_t i = 0; i < program.op_capacity(); ++i) {
+    const program::Operation& op = program.op(program::OpId(i));
+    const auto fits = [&](const program::Argument& argument) {
+      return argument.dims_mapping.size() == program.var(argument.var).shape.size();
+    };
+    if (!std::all_of(op.inputs.begin(), op.inputs.end(), fits) ||
+        !std::all_of(op.outputs.begin(), op.outputs.end(), fits))
+      return false;
+  }
+  return true;
+}
+
 // True if the programs of all ranks can be run on small arrays whose averages are exact.
 bool can_run(const program::Program& program) {
   constexpr std::int64_t kMostElements = 1024;
@@ -64,7 +78,7 @@ bool can_run(const program::Program& program) {
     if (open || var.is_local || !var.mesh.valid()) return false;
     if (program::num_elements(var.shape) > kMostElements) return false;
   }
-  return program.op_capacity() <= kMostOperators;
+  return program.op_capacity() <= kMostOperators && has_mappings(program);
 }
 
 // True if an operator writes a tensor of another mesh. Only whole programs send such outputs there.
