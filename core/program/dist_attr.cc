@@ -104,6 +104,7 @@ Status check_extents(const Shape& shape) {
 }
 
 Status check(const DistAttr& attr, std::size_t dims) {
+  if (attr.mesh.size() == 0) return invalid_input("/mesh", "a mesh has at least one rank");
   const std::string place = "/dims_mapping";
   if (attr.dims_mapping.size() != dims) {
     return invalid_input(place, "has " + std::to_string(attr.dims_mapping.size()) +

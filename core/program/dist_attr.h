@@ -110,9 +110,10 @@ struct DistAttr {
 // Missing entries of `partial` count as kNone.
 bool operator==(const DistAttr& a, const DistAttr& b);
 
-// Checks that the mapping has `dims` entries and names axes of the mesh, each at most once and none
-// that is partial. Maxima do not mix with sums or averages, because the result would depend on the
-// order of the reductions. Errors: kInvalidInput with `where` = "/dims_mapping" or "/partial".
+// Checks that the mesh has a rank and that the mapping has `dims` entries and names axes of the
+// mesh, each at most once and none that is partial. Maxima do not mix with sums or averages,
+// because the result would depend on the order of the reductions. Errors: kInvalidInput with
+// `where` = "/mesh", "/dims_mapping" or "/partial".
 Status check(const DistAttr& attr, std::size_t dims);
 
 // Checks that extents are not negative and that there are at most 2^48 elements. An extent of -1 is

@@ -39,7 +39,7 @@ struct TensorReshard {
   // Set if both placements are on one mesh and steps along its axes suffice. Compat mode sets it
   // only for partial placements and if `mesh_steps` asks for it.
   std::optional<std::vector<program::MeshStep>> mesh_steps;
-  std::vector<RankReshard> ranks;  // of both meshes, ascending
+  std::vector<RankReshard> ranks;  // of both meshes, at least one; ascending
   // The plan run on real arrays; absent if these would be large.
   std::optional<program::Simulation> simulation;
 };

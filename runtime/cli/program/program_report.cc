@@ -1,5 +1,7 @@
 #include "runtime/cli/program/program_report.h"
 
+#include <algorithm>
+
 #include "core/text/printable.h"
 #include "runtime/cli/options/arguments.h"
 #include "runtime/report/text/format.h"
@@ -29,10 +31,10 @@ std::string placement_text(const program::DistAttr& attr) {
 
 // The operators of the rank with the most of them, on one line.
 std::string sequence_text(const TensorReshard& answer) {
-  const RankReshard* busiest = nullptr;
-  for (const RankReshard& rank : answer.ranks) {
-    if (busiest == nullptr || rank.inserted.size() > busiest->inserted.size()) busiest = &rank;
-  }
+  const auto busiest = std::max_element(answer.ranks.begin(), answer.ranks.end(),
+                                        [](const RankReshard& a, const RankReshard& b) {
+                                          return a.inserted.size() < b.inserted.size();
+                                        });
   std::string text;
   for (const auto& [type, shape] : busiest->inserted)
     text += (text.empty() ? "" : ", ") + type;

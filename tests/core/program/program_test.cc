@@ -42,6 +42,11 @@ TEST_CASE("process mesh: make refuses anything but a grid of ranks") {
   CHECK(mesh.coordinate(5, 1) == 2);
 }
 
+TEST_CASE("placement: check refuses a mesh without a rank") {
+  CHECK(check({ProcessMesh(), {-1}, {}}, 1).error().where == "/mesh");
+  CHECK(check({ProcessMesh::make({1}, {0}).value(), {-1}, {}}, 1).ok());
+}
+
 TEST_CASE("edit log: reads see pending edits, and the base version does not change") {
   const Program program = chain_program(10);
   const std::vector<std::string> before = listing(program);

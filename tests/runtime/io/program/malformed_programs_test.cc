@@ -92,6 +92,19 @@ TEST_CASE("malformed reshard cases: errors name the place and explain") {
       });
 }
 
+TEST_CASE("reshard tensor: a placement without ranks is refused") {
+  const program::DistAttr none{program::ProcessMesh(), {-1}, {}};
+  const program::DistAttr some{program::ProcessMesh::make({2}, {0, 1}).value(), {-1}, {}};
+  const auto error = [](const program::DistAttr& source, const program::DistAttr& target) {
+    const auto answer = reshard_tensor({{8}, program::DataType::kFloat32, source, target}, {});
+    return answer.ok() ? "" : answer.error().to_string();
+  };
+  CHECK(error(some, some) == "");
+  CHECK(error(none, some) == "/src/mesh: a mesh has at least one rank");
+  CHECK(error(some, none) == "/dst/mesh: a mesh has at least one rank");
+  CHECK(error(none, none) == "/src/mesh: a mesh has at least one rank");
+}
+
 TEST_CASE("malformed programs: errors name the place and explain") {
   check_no_json(program_error);
   check_malformed(
