@@ -65,15 +65,15 @@ class AttributeValue : public std::variant<std::int64_t, std::vector<std::int64_
   ~AttributeValue() = default;
   // In libstdc++ 12 a variant of vectors and strings whose copying throws destroys a member that it
   // does not have. So the member is copied first, and moved in.
-  AttributeValue(const AttributeValue& other) : variant() {
-    std::visit([this](auto member) { variant::operator=(std::move(member)); }, other.as_variant());
-  }
+  AttributeValue(const AttributeValue& other) : AttributeValue(copy_of(other)) {}
   AttributeValue& operator=(const AttributeValue& other) {
     return *this = AttributeValue(other);
   }
 
  private:
-  const variant& as_variant() const { return *this; }
+  static AttributeValue copy_of(const variant& other) {
+    return std::visit([](auto member) { return AttributeValue(std::move(member)); }, other);
+  }
 };
 using Attributes = std::vector<std::pair<std::string, AttributeValue>>;
 
