@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -84,7 +86,7 @@ inline std::string_view given_text(const char* text, std::size_t size, const cha
 
 template <class Handle>
 std::uint64_t number_of(const Handle* handle) {
-  return reinterpret_cast<std::uintptr_t>(handle);
+  return std::bit_cast<std::uint64_t>(handle);
 }
 
 // The object behind a handle.
@@ -112,8 +114,7 @@ class HandleOutput {
 
   void set(std::shared_ptr<const typename ObjectOf<Handle>::Type> object) {
     static_assert(sizeof(Handle*) == sizeof(std::uint64_t), "handles have 64 bits");
-    const std::uint64_t handle = handles().add(ObjectOf<Handle>::kKind, std::move(object));
-    *out_ = reinterpret_cast<Handle*>(static_cast<std::uintptr_t>(handle));
+    *out_ = std::bit_cast<Handle*>(handles().add(ObjectOf<Handle>::kKind, std::move(object)));
   }
 
  private:

@@ -2,6 +2,9 @@
 #ifndef SHARDWRIGHT_TYPES_H
 #define SHARDWRIGHT_TYPES_H
 
+/* C has these headers, typedefs and names. */
+/* NOLINTBEGIN(modernize-deprecated-headers,modernize-use-using,readability-identifier-naming) */
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -227,5 +230,7 @@ typedef struct shardwright_rank_buffers {
 #ifdef __cplusplus
 }
 #endif
+
+/* NOLINTEND(modernize-deprecated-headers,modernize-use-using,readability-identifier-naming) */
 
 #endif
