@@ -51,7 +51,9 @@ Result<Reuse> reuse_plan(std::shared_ptr<const Problem> problem, const PlanDocum
   Reuse reuse;
   reuse.why_not = mismatch(*problem, search_space.get(), document, mode);
   if (!reuse.why_not.empty()) return reuse;
-  SHARDWRIGHT_ASSIGN_OR_RETURN(Verification found, verify_plan(problem, document, search_space));
+  const bool given = search_space != nullptr;
+  SHARDWRIGHT_ASSIGN_OR_RETURN(Verification found,
+                               verify_plan(std::move(problem), document, std::move(search_space)));
   if (!found.verified()) {
     reuse.why_not = first_finding(found);
     return reuse;
@@ -60,7 +62,7 @@ Result<Reuse> reuse_plan(std::shared_ptr<const Problem> problem, const PlanDocum
   result.mode = mode;
   result.reused = true;
   result.search_space = std::move(found.search_space);
-  result.given_search_space = search_space != nullptr;
+  result.given_search_space = given;
   result.reservation = std::move(found.reservation);
   result.plan = std::move(found.plan);
   result.best_rating = found.evaluation.rating;

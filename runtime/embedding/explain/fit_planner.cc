@@ -70,7 +70,7 @@ void plan(PlanOptions options, Effort effort, Fit& fit) {
   if (result->plan && result->evaluation.valid()) {
     fit.answer = Fit::Answer::kFits;
     fit.rating = *result->best_rating;
-    fit.plan = std::move(result->plan);
+    fit.plan = std::move(result).value().plan;
   } else if (result->failure && (is_proof(*result->failure) || tried_everything(*result))) {
     fit.answer = Fit::Answer::kImpossible;
     fit.why = result->failure->message;

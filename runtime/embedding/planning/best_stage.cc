@@ -69,22 +69,23 @@ void search_best(Planning& planning, embedding::OptionPool& pool) {
   const bool has_start = (result.plan && result.evaluation.valid()) || planning.options.start;
   if (!has_start && prove_absence_first(planning, pool)) return;
   const PlanOptions& options = planning.options;
-  auto best =
+  auto answer =
       find_best_plan(pool, planning.available(), options.seed,
                      {result.plan, options.start.get(), options.on_better_plan}, planning.executor,
                      planning.budget, [&](const auto& at) { report_progress(planning, at); });
-  if (!best.ok()) {
-    result.failure = no_option_left(best.error());
+  if (!answer.ok()) {
+    result.failure = no_option_left(answer.error());
     take_absence(planning, pool, true);
     return;
   }
-  result.stopped_by = best->reason;
-  result.improvements = std::move(best->steps);
-  result.work.plans += best->copies;
-  if (best->plan) {
-    take_plan(std::move(best).value(), result);
+  BestPlan best = std::move(answer).value();
+  result.stopped_by = best.reason;
+  result.improvements = std::move(best.steps);
+  result.work.plans += best.copies;
+  if (best.plan) {
+    take_plan(std::move(best), result);
   } else {
-    take_absence(planning, pool, best->none_exists);
+    take_absence(planning, pool, best.none_exists);
   }
 }
 
