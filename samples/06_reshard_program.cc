@@ -39,7 +39,8 @@ class Transformer {
   Result<Program> build() { return Program::make(std::move(spec_)); }
 
  private:
-  VarId variable(const std::string& name, MeshId mesh, Shape shape, DimsMapping mapping) {
+  VarId variable(const std::string& name, MeshId mesh, const Shape& shape,
+                 const DimsMapping& mapping) {
     Variable var;
     var.name = name;
     var.shape = shape;

@@ -167,7 +167,7 @@ Result<Migration> migration_from(std::shared_ptr<const Problem> problem,
 }
 
 Result<std::optional<std::string>> check_migration_bound(
-    std::shared_ptr<const SearchSpace> search_space, const embedding::Topology& available,
+    const std::shared_ptr<const SearchSpace>& search_space, const embedding::Topology& available,
     const std::vector<PlanEntry>& old, double migration_weight,
     const embedding::BoundCertificate& certificate) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const OldPlan matched, OldPlan::make(search_space, old));

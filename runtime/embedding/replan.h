@@ -54,7 +54,7 @@ Result<Migration> migration_from(std::shared_ptr<const embedding::Problem> probl
 // Checks with core that no plan of the space has a rating + weight x GiB moved from `old` below the
 // bound of the certificate. Returns what is wrong, or nothing. Errors: as migration_from().
 Result<std::optional<std::string>> check_migration_bound(
-    std::shared_ptr<const embedding::SearchSpace> search_space,
+    const std::shared_ptr<const embedding::SearchSpace>& search_space,
     const embedding::Topology& available, const std::vector<PlanEntry>& old,
     double migration_weight, const embedding::BoundCertificate& certificate);
 

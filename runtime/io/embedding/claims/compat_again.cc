@@ -16,7 +16,7 @@ constexpr std::uint64_t kMostPlacedShards = std::uint64_t{1} << 27;
 }  // namespace
 
 Result<std::optional<JsonDocument>> plan_in_compat_mode(
-    std::shared_ptr<const embedding::Problem> problem,
+    const std::shared_ptr<const embedding::Problem>& problem,
     std::shared_ptr<const embedding::SearchSpace> search_space, bool trace) {
   PlanOptions options;
   options.mode = PlanMode::kCompat;

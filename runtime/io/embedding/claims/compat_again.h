@@ -15,7 +15,7 @@ namespace shardwright {
 // nothing if it takes more than 2^27 placed shards, which is about a second. Errors: as
 // plan_embedding().
 Result<std::optional<JsonDocument>> plan_in_compat_mode(
-    std::shared_ptr<const embedding::Problem> problem,
+    const std::shared_ptr<const embedding::Problem>& problem,
     std::shared_ptr<const embedding::SearchSpace> search_space, bool trace);
 
 }  // namespace shardwright
