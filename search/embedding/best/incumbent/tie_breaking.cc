@@ -180,8 +180,8 @@ bool return_some(AllocationState& state, const Allocation& reference, std::int64
   for (std::uint32_t table = 0; table < state.model().num_tables() && !work.is_over(); ++table) {
     work.spend(1);
     if (is_at(state, table, reference)) continue;
-    work.spend(2 * (state.chosen(table).num_shards +
-                    state.model().choices()[reference.choice[table]].num_shards));
+    work.spend(std::uint64_t{2} * (state.chosen(table).num_shards +
+                                   state.model().choices()[reference.choice[table]].num_shards));
     if (may_return(state, table, reference, busiest) &&
         return_table(state, table, reference, peak)) {
       any = true;

@@ -134,10 +134,12 @@ void WholeModel::add_choice(std::uint32_t table, std::uint32_t index, double bel
 // Makes the last `size` pieces part of those before if they are interchangeable.
 void WholeModel::join_equal_pieces(std::uint32_t size) {
   const std::size_t last = pieces_.size() - size;
-  const auto own = allowed_.begin() + static_cast<std::ptrdiff_t>(last * num_ranks_);
+  const auto allowed_of = [&](std::size_t piece) {
+    return allowed_.begin() + static_cast<std::ptrdiff_t>(piece * num_ranks_);
+  };
   const auto begin = pieces_.begin() + static_cast<std::ptrdiff_t>(last);
   if (!std::equal(begin, pieces_.end(), begin - size, same_costs) ||
-      !std::equal(own, allowed_.end(), own - static_cast<std::ptrdiff_t>(size * num_ranks_)))
+      !std::equal(allowed_of(last), allowed_.end(), allowed_of(last - size)))
     return;
   for (std::size_t i = last - size; i < last; ++i)
     ++pieces_[i].count;
