@@ -98,7 +98,7 @@ std::vector<std::string> reasons_for(const Problem& problem, const TableExplanat
     if (cost.standing != Standing::kPossible || reasons.size() == kMostSentences) continue;
     reasons.push_back(against_chosen(problem, cost, chosen));
   }
-  if (reasons.empty()) reasons.push_back("no other option can be used");
+  if (reasons.empty()) reasons.emplace_back("no other option can be used");
   const std::size_t others = reasons.size();
   for (const OptionCost& cost : table.options) {
     const bool out = cost.standing > Standing::kPossible;

@@ -203,6 +203,7 @@ void write_tables(const Problem& problem, FactWriter& out) {
 void write_groups(std::string_view section, const std::vector<TableGroup>& groups,
                   FactWriter& out) {
   std::vector<std::pair<GroupScope, std::vector<std::string>>> sets;
+  sets.reserve(groups.size());
   for (const TableGroup& group : groups)
     sets.emplace_back(group.on, sorted(group.tables));
   out.section(section);

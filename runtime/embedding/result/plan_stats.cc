@@ -215,6 +215,7 @@ void add_hbm_levels(PlanStats& stats) {
 std::optional<Imbalance> imbalance_of(const std::vector<double>& by_rank, double sum) {
   if (!(sum > 0)) return std::nullopt;
   std::vector<double> shares;
+  shares.reserve(by_rank.size());
   for (const double value : by_rank)
     shares.push_back(value / sum);
   return imbalance(shares);

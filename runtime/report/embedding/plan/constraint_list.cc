@@ -32,6 +32,7 @@ std::string names_text(const std::vector<Enum>& values) {
 
 std::string ranges_text(const std::vector<std::int64_t>& numbers) {
   std::vector<std::uint32_t> sorted;
+  sorted.reserve(numbers.size());
   for (const std::int64_t number : numbers)
     sorted.push_back(static_cast<std::uint32_t>(number));
   std::sort(sorted.begin(), sorted.end());
@@ -84,7 +85,7 @@ void add_tables(const Problem& problem, std::vector<Constraint>& list) {
     for (std::string& text : demands_of(problem.tables()[i])) {
       const auto [at, added] = by_text.emplace(std::move(text), list.size());
       if (added) list.push_back({at->first, {}});
-      list[at->second].tables.push_back(TableId(i));
+      list[at->second].tables.emplace_back(i);
     }
   }
 }

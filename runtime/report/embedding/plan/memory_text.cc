@@ -75,6 +75,7 @@ std::string memory_section(const Problem& problem, const EmbeddingPlanResult& re
   if (!problem.spec().memory.any_reserved()) table.hide(3);
   if (!problem.spec().memory.any_margin()) table.hide(4);
   std::vector<std::pair<const SetAside*, const Group*>> order;
+  order.reserve(groups.size());
   for (const auto& [sizes, group] : groups)
     order.emplace_back(&sizes, &group);
   std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
