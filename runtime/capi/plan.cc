@@ -13,7 +13,6 @@
 
 using namespace shardwright;
 using namespace shardwright::capi;
-using embedding::Problem;
 using embedding::SearchSpace;
 
 namespace {

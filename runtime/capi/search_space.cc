@@ -11,7 +11,6 @@
 using namespace shardwright;
 using namespace shardwright::capi;
 using embedding::ComputeKernel;
-using embedding::Perf;
 using embedding::SearchSpace;
 using embedding::ShardCost;
 using embedding::ShardExtent;

@@ -13,7 +13,7 @@ extern "C" void check_first_block(int, char**, char**) { shardwright::cli::check
 // Runs before the constructors of shared libraries. mimalloc needs 32 MiB of address space for its
 // first block; without them, the constructor of libgfortran, which LAPACK needs, recurses for ever.
 __attribute__((section(".preinit_array"),
-               used)) void (*const first_block_check)(int, char**, char**) = &check_first_block;
+               used)) void (*const kFirstBlockCheck)(int, char**, char**) = &check_first_block;
 
 }  // namespace
 

@@ -60,8 +60,8 @@ class IdleArenas {
 
 // Never destroyed, because TBB may be unloaded before it at exit.
 IdleArenas& idle_arenas() {
-  static auto* const arenas = new IdleArenas;
-  return *arenas;
+  static IdleArenas& arenas = *new IdleArenas;
+  return arenas;
 }
 
 }  // namespace

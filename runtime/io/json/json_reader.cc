@@ -19,7 +19,8 @@ bool equal_without_case(std::string_view a, std::string_view b) {
 
 Result<std::size_t> read_choice(JsonValue value, std::string_view what,
                                 std::span<const std::string_view> names) {
-  const bool vowel = !what.empty() && std::string_view("aeiou").find(what[0]) != what.npos;
+  const bool vowel =
+      !what.empty() && std::string_view("aeiou").find(what[0]) != std::string_view::npos;
   if (!value.is_string())
     return value.expected((vowel ? "the name of an " : "the name of a ") + std::string(what));
   const std::string_view text = value.string().value();

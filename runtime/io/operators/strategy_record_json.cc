@@ -17,7 +17,6 @@ using operators::OpCall;
 using operators::OpGraph;
 using operators::OpGraphSpec;
 using operators::OpNode;
-using operators::OpParam;
 
 enum class Type : unsigned char { kArgument, kParameter, kBuffer, kOutput };
 constexpr std::array<std::string_view, 4> kTypeNames{"ARG", "PARAM", "BUFFER", "OUTPUT"};
@@ -37,8 +36,9 @@ constexpr std::array<std::string_view, 10> kRoles{
 Status check_role(JsonValue operand) {
   const std::string_view role = operand.key();
   constexpr std::string_view kNumbered = "input_";
-  const bool numbered = role.starts_with(kNumbered) && role.size() > kNumbered.size() &&
-                        role.find_first_not_of("0123456789", kNumbered.size()) == role.npos;
+  const bool numbered =
+      role.starts_with(kNumbered) && role.size() > kNumbered.size() &&
+      role.find_first_not_of("0123456789", kNumbered.size()) == std::string_view::npos;
   if (numbered || std::find(kRoles.begin(), kRoles.end(), role) != kRoles.end()) return {};
   return operand.error("unknown role \"" + std::string(role) + "\"" + suggestion(role, kRoles));
 }

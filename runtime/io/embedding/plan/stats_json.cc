@@ -8,7 +8,6 @@
 namespace shardwright {
 namespace {
 
-using embedding::Perf;
 using embedding::Problem;
 using embedding::ShardingType;
 using embedding::Storage;

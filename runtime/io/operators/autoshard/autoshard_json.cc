@@ -13,12 +13,10 @@ namespace shardwright {
 namespace {
 
 using operators::autoshard::Assignment;
-using operators::autoshard::CostModel;
 using operators::autoshard::CostRow;
 using operators::autoshard::Evaluation;
 using operators::autoshard::Graph;
 using operators::autoshard::Iteration;
-using operators::autoshard::OpKind;
 using operators::autoshard::OpSpec;
 using operators::autoshard::OpSpecs;
 using operators::autoshard::Request;

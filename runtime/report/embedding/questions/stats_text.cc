@@ -14,7 +14,6 @@ namespace {
 
 using Align = TextTable::Align;
 using embedding::Rank;
-using embedding::ShardingType;
 
 constexpr std::size_t kStatsRanksWidth = 28;
 

@@ -61,7 +61,7 @@ class WholeOutlook {
                    const std::vector<std::uint8_t>* open, double below, Priced& sum);
   bool price_blocks(const WholeTable& table, std::uint32_t piece, Rank first, Rank end,
                     const std::vector<std::uint8_t>* open, double below, Priced& sum);
-  bool price_table(std::size_t table, std::uint64_t decided, double below, Priced& least);
+  bool price_table(std::size_t index, std::uint64_t decided, double below, Priced& least);
   bool price_within(const WholeTable& table, const WholeChoice& choice, Rank first, Rank end,
                     double below, Priced& sum);
   bool price_choice(const WholeTable& table, const WholeChoice& choice, double below, Priced& sum);

@@ -79,8 +79,8 @@ class WholeSearch {
   WholeDigest digest(std::uint64_t remaining);
   std::uint32_t least_choice(std::size_t table) const;
   void visit_table(std::uint64_t remaining, const WholeOutlook::View& view);
-  void visit_choice(std::uint32_t choice);
-  void visit_within(std::uint32_t choice, Rank first, Rank end);
+  void visit_choice(std::uint32_t index);
+  void visit_within(std::uint32_t index, Rank first, Rank end);
   bool can_pay(const Step& step) const;
   bool may_take(std::uint32_t piece, Rank rank) const;
   bool may_take_all(const Step& step, Rank first) const;
