@@ -68,7 +68,7 @@ void MoveTree::add_item(std::uint32_t table) {
     if (!state_->context().fits(index) || fastest >= below_) continue;
     TreeChoice choice{index, {}, 0};
     for (std::size_t set = 0; set < kPrices; ++set)
-      choice.least[set] = bound_->least(table, index, prices_[set], nullptr);
+      choice.least[set] = bound_->least(index, prices_[set], nullptr);
     if (choice.least[0] == kNever) continue;
     add_rest(choice);
     item.choices.push_back(choice);

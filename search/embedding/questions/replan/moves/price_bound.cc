@@ -111,16 +111,16 @@ double PriceBound::least_by_blocks(std::uint32_t choice, const RankPrices& price
   return sum;
 }
 
-double PriceBound::least(std::size_t, std::uint32_t index, const RankPrices& prices, RankUse* use) {
+double PriceBound::least(std::uint32_t choice, const RankPrices& prices, RankUse* use) {
   const ChoiceModel& model = context_->model();
-  const Choice& choice = model.choices()[index];
+  const Choice& chosen = model.choices()[choice];
   const std::uint32_t local = model.local_world_size();
   double least = kNoPlace;
   ranks_.clear();
-  if (choice.reach == Reach::kAllRanks) {
-    least = costs_->cost(index, {});
+  if (chosen.reach == Reach::kAllRanks) {
+    least = costs_->cost(choice, {});
     Rank rank = 0;
-    for (const ChoiceRun& run : model.runs(choice)) {
+    for (const ChoiceRun& run : model.runs(chosen)) {
       for (std::uint32_t k = 0; k < run.count; ++k, ++rank) {
         const double load = run.load * model.time_scale(rank);
         const auto hbm = static_cast<double>(run.hbm_bytes);
@@ -135,20 +135,20 @@ double PriceBound::least(std::size_t, std::uint32_t index, const RankPrices& pri
     work_ += model.world_size();
     return least;
   }
-  if (choice.reach == Reach::kDevice) {
-    least = least_in(index, 0, model.world_size(), prices, ranks_);
-  } else if (choice.reach == Reach::kWholeHosts) {
-    least = least_by_blocks(index, prices, ranks_);
+  if (chosen.reach == Reach::kDevice) {
+    least = least_in(choice, 0, model.world_size(), prices, ranks_);
+  } else if (chosen.reach == Reach::kWholeHosts) {
+    least = least_by_blocks(choice, prices, ranks_);
   } else {
     for (Rank first = 0; first < model.world_size(); first += local) {
-      const double own = least_in(index, first, local, prices, trial_);
+      const double own = least_in(choice, first, local, prices, trial_);
       if (own >= least) continue;
       least = own;
       ranks_ = trial_;
     }
   }
   if (use == nullptr || least == kNoPlace) return least;
-  const std::span<const ShardUse> uses = context_->shards(index);
+  const std::span<const ShardUse> uses = context_->shards(choice);
   for (std::size_t shard = 0; shard < uses.size(); ++shard) {
     const Rank rank = ranks_[shard];
     use->load[rank] += uses[shard].load * model.time_scale(rank);
@@ -185,13 +185,13 @@ double PriceBound::bound_at(std::span<const std::uint32_t> tables, const RankUse
     for (std::uint32_t i = 0; i < model.choices(table).size(); ++i) {
       const std::uint32_t choice = model.first_choice(table) + i;
       if (!context_->fits(choice)) continue;
-      const double own = this->least(table, choice, prices, nullptr);
+      const double own = this->least(choice, prices, nullptr);
       if (own >= least) continue;
       least = own;
       best = choice;
     }
     if (least == kNoPlace) return kNoPlace;
-    this->least(table, best, prices, &use);
+    this->least(best, prices, &use);
     bound += least;
   }
   return bound;

@@ -38,7 +38,7 @@ class PriceBound {
   double price(std::uint32_t choice, std::uint32_t shard, Rank rank,
                const RankPrices& prices) const;
   // The least price of a choice over all places. Adds what the shards then take to `use`, if given.
-  double least(std::size_t table, std::uint32_t choice, const RankPrices& prices, RankUse* use);
+  double least(std::uint32_t choice, const RankPrices& prices, RankUse* use);
   // What the memory of all ranks is worth.
   double capacity(const RankPrices& prices) const;
 
