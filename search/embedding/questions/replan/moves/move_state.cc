@@ -170,10 +170,11 @@ double MoveState::place_blocks(std::uint32_t choice, std::uint32_t breadth, Wind
   const std::uint32_t local = model().local_world_size();
   const std::span<const ShardUse> uses = loads_.context().shards(choice);
   const auto table = static_cast<std::uint32_t>(model().table_of(choice));
+  const std::uint32_t only_host = window.first / local;
   double rise = 0;
   for (std::uint32_t first = 0; first < uses.size(); first += local) {
     draw_hosts(table, uses[first], breadth);
-    if (window.size < model().world_size()) hosts_to_try_.assign(1, window.first / local);
+    if (window.size < model().world_size()) hosts_to_try_.assign(1, only_host);
     std::uint32_t best = hosts_to_try_.front();
     double least = std::numeric_limits<double>::infinity();
     for (const std::uint32_t host : hosts_to_try_) {

@@ -55,7 +55,7 @@ void MoveTree::add_rest(TreeChoice& choice) {
       rest_[choice.first_rest + shard - 1][set] = rest_[choice.first_rest + shard][set] + least;
     }
   }
-  work_ += chosen.num_shards * world;
+  work_ += std::uint64_t{chosen.num_shards} * world;
 }
 
 void MoveTree::add_item(std::uint32_t table) {
