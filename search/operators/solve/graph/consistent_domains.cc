@@ -101,8 +101,9 @@ bool ConsistentDomains::revise(std::uint32_t n, const ChoiceGraph::Arc& arc) {
 
 bool ConsistentDomains::propagate() {
   bool consistent = true;
-  for (std::size_t head = 0; head < queue_.size(); ++head) {
-    const std::uint32_t n = queue_[head];
+  std::size_t head = 0;
+  while (head < queue_.size()) {  // grows inside
+    const std::uint32_t n = queue_[head++];
     queued_[n] = 0;
     if (!consistent) continue;
     const auto arcs = graph_.arcs(n);
