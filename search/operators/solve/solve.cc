@@ -100,10 +100,10 @@ class Solver {
   }
 
   int worthwhile_rounds(std::uint64_t work_per_round) const {
-    const auto affordable = static_cast<double>(stages().most_relaxation_work /
-                                                std::max<std::uint64_t>(work_per_round, 1));
-    if (affordable >= stages().most_rounds) return stages().most_rounds;
-    return affordable < stages().least_rounds ? 1 : static_cast<int>(affordable);
+    const std::uint64_t affordable =
+        stages().most_relaxation_work / std::max<std::uint64_t>(work_per_round, 1);
+    if (std::cmp_greater_equal(affordable, stages().most_rounds)) return stages().most_rounds;
+    return std::cmp_less(affordable, stages().least_rounds) ? 1 : static_cast<int>(affordable);
   }
 
   // An early answer for large cores.

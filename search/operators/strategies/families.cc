@@ -15,7 +15,8 @@ MeshAxes::MeshAxes(const DeviceMesh& mesh) {
 
 LocalShape::LocalShape(const DeviceMesh& mesh, const ShardingSpec& spec) : rank_(spec.dims.rank()) {
   for (std::size_t i = 0; i < rank_; ++i) {
-    extents_[i] = static_cast<double>(spec.shape->dims[i] / mesh.devices_along(spec.dims[i].axes));
+    const std::int64_t extent = spec.shape->dims[i] / mesh.devices_along(spec.dims[i].axes);
+    extents_[i] = static_cast<double>(extent);
   }
 }
 

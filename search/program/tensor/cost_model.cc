@@ -108,6 +108,7 @@ void advance(const Cluster& cluster, const Step& step, std::int64_t size, Local&
 
 GroupShape group_shape(const Cluster& cluster, const std::vector<Rank>& group) {
   std::vector<std::int64_t> machines;
+  machines.reserve(group.size());
   for (const Rank rank : group)
     machines.push_back(cluster.machine_of(rank));
   std::sort(machines.begin(), machines.end());
@@ -189,7 +190,8 @@ double MeshCosts::step_us(const MeshPlacement& placement, const MeshStep& step) 
   double bytes = element_bytes_;
   for (std::size_t dim = 0; dim < shape_->size(); ++dim) {
     const std::int64_t count = pieces(*mesh_, placement.dims[dim]);
-    bytes *= static_cast<double>(((*shape_)[dim] + count - 1) / count);
+    const std::int64_t largest = ((*shape_)[dim] + count - 1) / count;
+    bytes *= static_cast<double>(largest);
   }
   const auto n = static_cast<double>(group.ranks);
   const double rearranging = local_us(*cluster_, bytes);
