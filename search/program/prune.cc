@@ -85,6 +85,7 @@ class RankPruning {
       return by_name != 0 ? by_name < 0 : a < b;  // both are in the list of inputs
     });
     std::vector<Argument> inputs;
+    inputs.reserve(order.size());
     for (const Argument* input : order)
       inputs.push_back(*input);
     std::vector<Argument> outputs;

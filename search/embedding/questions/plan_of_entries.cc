@@ -17,7 +17,7 @@ bool may_be_explained(const Violation& violation) {
 
 }  // namespace
 
-Result<Plan> plan_of_entries(std::shared_ptr<const SearchSpace> space,
+Result<Plan> plan_of_entries(const std::shared_ptr<const SearchSpace>& space,
                              const std::vector<PlanEntry>& entries) {
   OptionFinder finder(space);
   const Topology& topology = space->problem().topology();

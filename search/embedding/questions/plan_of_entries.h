@@ -15,7 +15,7 @@ namespace shardwright::embedding {
 // kInvalidInput with the JSON pointer in the plan file, for an option that the space lacks, ranks
 // that do not exist or are not one per shard, and tables that are missing, twice, or on ranks that
 // their sharding type does not allow.
-Result<Plan> plan_of_entries(std::shared_ptr<const SearchSpace> space,
+Result<Plan> plan_of_entries(const std::shared_ptr<const SearchSpace>& space,
                              const std::vector<PlanEntry>& entries);
 
 }  // namespace shardwright::embedding

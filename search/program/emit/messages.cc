@@ -19,7 +19,7 @@ LocalTensor MessageEmitter::receive(const Step& step, bool is_result) {
   const auto key = std::make_pair(ops_.site().source_key, step.src);
   const auto known = received_.find(key);
   if (known != received_.end()) return known->second;
-  const LocalTensor tensor = receive_new(step, is_result);
+  LocalTensor tensor = receive_new(step, is_result);
   received_[key] = tensor;
   return tensor;
 }
@@ -31,7 +31,7 @@ LocalTensor MessageEmitter::receive_new(const Step& step, bool is_result) {
   // Paddle's Resharder does not restore the level of detail of received booleans.
   const bool resets = site.lod_feed.valid() && !(site.is_bool() && caches());
   const bool into = is_result && !site.is_bool();
-  const LocalTensor result{site.into, shape};
+  LocalTensor result{site.into, shape};
   LocalTensor tensor =
       into && !resets ? result : ops_.create(ops_.new_name(site.base_name + "@recv"), shape, type);
   ops_.insert("recv_v2", {tensor.var}, {tensor.var},

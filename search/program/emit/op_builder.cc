@@ -21,7 +21,7 @@ std::string OpBuilder::new_layer_name(const char* type) {
   return names_.make_sole(names_.make(std::string(type) + "@RESHARD") + ".tmp");
 }
 
-LocalTensor OpBuilder::create(std::string name, Shape shape, DataType type) {
+LocalTensor OpBuilder::create(std::string name, const Shape& shape, DataType type) {
   Variable variable;
   variable.name = std::move(name);
   variable.shape = shape;
@@ -32,8 +32,8 @@ LocalTensor OpBuilder::create(std::string name, Shape shape, DataType type) {
   return {log_.create_var(std::move(variable)), shape};
 }
 
-void OpBuilder::insert(std::string type, std::vector<VarId> inputs, std::vector<VarId> outputs,
-                       Attributes attributes) {
+void OpBuilder::insert(std::string type, const std::vector<VarId>& inputs,
+                       const std::vector<VarId>& outputs, Attributes attributes) {
   Operation op;
   op.type = std::move(type);
   op.role = site_->role;
@@ -53,8 +53,8 @@ void OpBuilder::insert(std::string type, std::vector<VarId> inputs, std::vector<
 }
 
 LocalTensor OpBuilder::unary(std::string op_type, const LocalTensor& input, std::string name,
-                             Shape shape, DataType type, Attributes attributes) {
-  const LocalTensor output = create(std::move(name), shape, type);
+                             const Shape& shape, DataType type, Attributes attributes) {
+  LocalTensor output = create(std::move(name), shape, type);
   insert(std::move(op_type), {input.var}, {output.var}, std::move(attributes));
   return output;
 }
@@ -79,7 +79,7 @@ std::vector<LocalTensor> OpBuilder::split(const LocalTensor& tensor, std::size_t
     pieces.push_back(create(names_.make(key), shape, type));
     outputs.push_back(pieces.back().var);
   }
-  insert("split", {tensor.var}, std::move(outputs),
+  insert("split", {tensor.var}, outputs,
          {{"num", count}, {"axis", static_cast<std::int64_t>(dim)}});
   return pieces;
 }
@@ -92,8 +92,8 @@ LocalTensor OpBuilder::join(const std::vector<LocalTensor>& tensors, std::size_t
     shape[dim] += tensor.shape[dim];
     inputs.push_back(tensor.var);
   }
-  const LocalTensor output = create(new_layer_name("concat"), shape, type_of(tensors.front()));
-  insert("concat", std::move(inputs), {output.var}, {{"axis", static_cast<std::int64_t>(dim)}});
+  LocalTensor output = create(new_layer_name("concat"), shape, type_of(tensors.front()));
+  insert("concat", inputs, {output.var}, {{"axis", static_cast<std::int64_t>(dim)}});
   return output;
 }
 

@@ -56,12 +56,12 @@ class OpBuilder {
   std::string new_layer_name(const char* type);
   DataType type_of(const LocalTensor& tensor) const { return log_.var(tensor.var).type; }
 
-  LocalTensor create(std::string name, Shape shape, DataType type);
-  void insert(std::string type, std::vector<VarId> inputs, std::vector<VarId> outputs,
+  LocalTensor create(std::string name, const Shape& shape, DataType type);
+  void insert(std::string type, const std::vector<VarId>& inputs, const std::vector<VarId>& outputs,
               Attributes attributes);
   // An operator with one input and one output.
-  LocalTensor unary(std::string op_type, const LocalTensor& input, std::string name, Shape shape,
-                    DataType type, Attributes attributes);
+  LocalTensor unary(std::string op_type, const LocalTensor& input, std::string name,
+                    const Shape& shape, DataType type, Attributes attributes);
   LocalTensor cast(const LocalTensor& tensor, DataType from, DataType to);
   void cast_into(const LocalTensor& tensor, VarId into, DataType from, DataType to);
   std::vector<LocalTensor> split(const LocalTensor& tensor, std::size_t dim, std::int64_t count,

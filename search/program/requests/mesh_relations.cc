@@ -32,7 +32,7 @@ void MeshRelations::find_parts(const Program& program, std::size_t mesh) {
   for (std::size_t i = 0; i < meshes.size(); ++i) {
     if (canonical_[i] != MeshId(i) || is_union_[i]) continue;
     if (meshes[i].size() < meshes[mesh].size() && is_subset(meshes[i], meshes[mesh])) {
-      parts.push_back(MeshId(i));
+      parts.emplace_back(i);
     }
   }
   const std::vector<Rank>& ranks = meshes[mesh].ids();

@@ -109,7 +109,7 @@ void BlockPicker::grow_stiff(const SearchState& state, BlockScratch& scratch, st
   }
   auto& frontier = scratch.frontier;
   frontier.clear();
-  frontier.push_back({0.0, start});
+  frontier.emplace_back(0.0, start);
   while (!frontier.empty() && scratch.block.size() < size) {
     std::pop_heap(frontier.begin(), frontier.end());
     const std::uint32_t n = frontier.back().second;
@@ -121,7 +121,7 @@ void BlockPicker::grow_stiff(const SearchState& state, BlockScratch& scratch, st
     for (std::size_t a = 0; a < arcs.size(); ++a) {
       if (scratch.seen[arcs[a].node] != 0) continue;
       const double chance = random.fraction();
-      frontier.push_back({stiffness_[first_arc_[n] + a] * chance * chance, arcs[a].node});
+      frontier.emplace_back(stiffness_[first_arc_[n] + a] * chance * chance, arcs[a].node);
       std::push_heap(frontier.begin(), frontier.end());
     }
   }
