@@ -10,9 +10,9 @@ namespace shardwright::program {
 
 std::size_t PlanKeyHash::operator()(const PlanKey& key) const {
   std::uint64_t hash = hash_mix(key.source_mesh.value(), key.target_mesh.value());
-  for (const int axis : key.source_mapping)
+  for (const std::int64_t axis : key.source_mapping)
     hash = hash_mix(hash, static_cast<std::uint64_t>(axis + 1));
-  for (const int axis : key.target_mapping)
+  for (const std::int64_t axis : key.target_mapping)
     hash = hash_mix(hash, static_cast<std::uint64_t>(axis + 1));
   for (const Reduction due : key.source_partial)
     hash = hash_mix(hash, static_cast<std::uint64_t>(due));

@@ -126,7 +126,7 @@ class NodeStrategies {
  public:
   NodeStrategies() = default;
   // The operands of the node, without strategies.
-  NodeStrategies(const OpGraph& graph, std::uint32_t node, SpecTable& table);
+  NodeStrategies(const OpGraph& graph, std::uint32_t index, SpecTable& table);
 
   std::size_t size() const { return strategies_.size(); }
   bool empty() const { return strategies_.empty(); }

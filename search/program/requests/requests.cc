@@ -46,7 +46,7 @@ struct WishHash {
   std::size_t operator()(const WishKey& key) const {
     std::uint64_t hash = hash_mix(key.var.value(), key.epoch);
     hash = hash_mix(hash, key.mesh.value());
-    for (const int axis : key.mapping)
+    for (const std::int64_t axis : key.mapping)
       hash = hash_mix(hash, static_cast<std::uint64_t>(axis + 1));
     return static_cast<std::size_t>(hash);
   }
@@ -98,7 +98,7 @@ class RequestWalk {
                            "the condition of control flow must be replicated");
     }
     flow_.enter(id);
-    const Status status = walk(op.sub_block);
+    Status status = walk(op.sub_block);
     flow_.leave();
     return status;
   }

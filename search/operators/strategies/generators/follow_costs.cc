@@ -93,7 +93,6 @@ FollowCosts follow_costs(const OpNode& node, const StrategyWriter& writer) {
     case OpKind::kDefaultReshape:
       return default_reshape_costs(node, writer);
     case OpKind::kSoftmax:
-      return reduction_costs(node, writer);
     case OpKind::kSum:
       return reduction_costs(node, writer);
     default:

@@ -73,7 +73,7 @@ void cost_of_layer_norm(const StrategyWriter& writer, Strategy& strategy) {
   const std::int64_t out = writer.local_float_bytes(of.output);
   const std::int64_t parameters =
       writer.local_float_bytes(of.weight) + writer.local_float_bytes(of.bias);
-  const std::int64_t statistics = 2 * 4 * static_cast<std::int64_t>(x[0]);
+  const std::int64_t statistics = static_cast<std::int64_t>(x[0]) * 2 * 4;
   const double operations = kNormOperations * x.product();
   strategy.compute = phases(operations, operations);
   strategy.memory = phases({in + out + parameters, parameters, 0, statistics},
