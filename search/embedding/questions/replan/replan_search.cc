@@ -91,9 +91,9 @@ void ReplanSearch::keep_old_plan() {
     return num_elements(*problem_, tables[a].table) > num_elements(*problem_, tables[b].table);
   });
   for (const std::size_t i : displaced) {
-    const auto place = place_anew(*problem_, available_, tables[i].options, loads);
+    auto place = place_anew(*problem_, available_, tables[i].options, loads);
     if (!place) return;
-    assignments[i] = *place;
+    assignments[i] = std::move(*place);
   }
   kept_ =
       Plan::generate(owners_, assignments.size(), [&](std::size_t i) { return assignments[i]; });
