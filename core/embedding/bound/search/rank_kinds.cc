@@ -46,6 +46,7 @@ std::vector<std::uint32_t> numbered(const std::vector<Value>& values) {
 
 std::vector<std::uint32_t> kinds_of(const std::vector<RankTraits>& traits) {
   std::vector<Signature> values;
+  values.reserve(traits.size());
   for (const RankTraits& own : traits)
     values.push_back({own.hbm, own.ddr, own.scale});
   return numbered(values);

@@ -70,6 +70,7 @@ class StepsOff {
     }
     const std::vector<FreeShard> shards = free_shards(costs_.problem(), state_);
     std::vector<TableChange> to_rank;  // of every free shard
+    to_rank.reserve(shards.size());
     for (const FreeShard& shard : shards) {
       if (is_over()) return steps;
       to_rank.push_back(move(shard, rank));
