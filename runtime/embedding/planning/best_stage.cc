@@ -13,28 +13,24 @@
 namespace shardwright {
 namespace {
 
-// Compat mode places this many shards in the time of one step of best mode.
-constexpr std::uint64_t kShardsPerStep = 40;
+// What a proposal of compat mode takes in steps of best mode: two for every shard whose rank is
+// chosen, and one per four ranks, which it empties and among which it looks for the slowest.
+embedding::ProposalWork work_of_proposals(const embedding::Topology& available) {
+  return {0, 2, available.world_size() / 4};
+}
 
-// A proposal empties all ranks and looks for the slowest one, which takes as long per rank as
-// placing this many shards.
-constexpr std::uint64_t kShardsPerRank = 8;
-
-// Half of the whole budget. A placed shard takes far less time than a step of best mode, so compat
-// mode may place more shards than the same work limit would allow it alone.
+// Half of the whole budget.
 Budget compat_budget(const PlanOptions& options) {
   std::optional<double> seconds = options.time_limit_s;
   if (seconds) *seconds /= 2;
-  const std::uint64_t steps = work_limit_of(options).value_or(kDefaultBestWork) / 2;
-  return Budget(kShardsPerStep * std::min(steps, ~std::uint64_t{0} / kShardsPerStep), seconds,
-                options.stop);
+  return Budget(work_limit_of(options).value_or(kDefaultBestWork) / 2, seconds, options.stop);
 }
 
 void start_from_compat(Planning& planning, embedding::OptionPool& pool) {
   if (!check_compat_mode(*planning.problem).ok()) return;
   Budget part = compat_budget(planning.options);
-  search_compat(planning, pool, part, kShardsPerRank * planning.available().world_size());
-  planning.budget.spend(part.work_done() / kShardsPerStep);
+  search_compat(planning, pool, part, work_of_proposals(planning.available()));
+  planning.budget.spend(part.work_done());
 }
 
 void report_progress(const Planning& planning, const embedding::BestSearch& search) {

@@ -49,9 +49,9 @@ Status check_compat_mode(const embedding::Problem& problem) {
 }
 
 void search_compat(Planning& planning, OptionPool& pool, Budget& budget,
-                   std::uint64_t work_per_proposal) {
+                   const embedding::ProposalWork& work) {
   EmbeddingSearch search(pool, planning.available(), planning.executor.workers(),
-                         planning.options.trace, planning.parts(), work_per_proposal);
+                         planning.options.trace, planning.parts(), work);
   const StopReason reason =
       explore(search, planning.executor, budget,
               [&](const EmbeddingSearch& at) { report_progress(planning, at, budget); });

@@ -17,8 +17,8 @@ Status check_compat_mode(const embedding::Problem& problem);
 
 // Leaves the plan that TorchRec would choose, or why there is none, and the trace if it was asked
 // for. Scale-up adds options to `pool`. `budget` is the whole one, or best mode's share of it,
-// in which a proposal costs `work_per_proposal` beside its shards.
+// in which a proposal counts as other work.
 void search_compat(Planning& planning, embedding::OptionPool& pool, Budget& budget,
-                   std::uint64_t work_per_proposal = 0);
+                   const embedding::ProposalWork& work = {});
 
 }  // namespace shardwright

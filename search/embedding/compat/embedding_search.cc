@@ -13,13 +13,13 @@ constexpr double kWorstRating = 9223372036854775807.0;
 }  // namespace
 
 EmbeddingSearch::EmbeddingSearch(OptionPool& pool, const Topology& available, unsigned workers,
-                                 bool trace, SearchParts parts, std::uint64_t work_per_proposal)
+                                 bool trace, SearchParts parts, const ProposalWork& work)
     : pool_(&pool),
       available_(available),
       parts_(std::move(parts)),
-      source_(pool, available_, parts_, work_per_proposal),
+      source_(pool, available_, parts_, work),
       keep_trace_(trace),
-      work_per_proposal_(work_per_proposal),
+      work_(work),
       needs_ratings_(trace || source_.uses_ratings()),
       evaluators_(workers + 1),
       batches_{CandidateBatch(pool), CandidateBatch(pool), CandidateBatch(pool),
@@ -101,7 +101,7 @@ std::size_t EmbeddingSearch::take_in(CandidateBatch& batch, Budget& budget) {
 void EmbeddingSearch::count(const CandidateBatch& batch, std::size_t index, Budget& budget) {
   const CandidateBatch::Candidate& candidate = batch.candidates[index];
   const ProposalBatch::Step& step = batch.proposals.step(index);
-  budget.spend(step.num_shards + work_per_proposal_);
+  budget.spend(step.work(work_));
   ++num_proposals_;
   source_.cache().set_outcome(candidate.entry, candidate.outcome);
   if (candidate.outcome.feasible) {

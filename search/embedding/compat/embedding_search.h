@@ -31,9 +31,8 @@ namespace shardwright::embedding {
 // Thread safety: see search/explore.h.
 class EmbeddingSearch {
  public:
-  // A proposal costs `work_per_proposal` beside its shards.
   EmbeddingSearch(OptionPool& pool, const Topology& available, unsigned workers, bool trace,
-                  SearchParts parts = {}, std::uint64_t work_per_proposal = 0);
+                  SearchParts parts = {}, const ProposalWork& work = {});
 
   // The members that explore() calls; see search/explore.h.
   std::size_t batches_in_flight() const { return kBatchesInFlight; }
@@ -83,7 +82,7 @@ class EmbeddingSearch {
   SearchParts parts_;
   ProposalSource source_;
   bool keep_trace_;
-  std::uint64_t work_per_proposal_;
+  ProposalWork work_;
   bool needs_ratings_;  // also of proposals that are worse than the best
   std::vector<std::unique_ptr<ProposalEvaluator>> evaluators_;  // by worker, then one of our own
   std::array<CandidateBatch, kBatchesInFlight> batches_;        // by slot

@@ -38,9 +38,9 @@ std::vector<std::unique_ptr<Proposer>> make_proposers(const SearchParts& parts,
 }  // namespace
 
 ProposalSource::ProposalSource(OptionPool& pool, const Topology& available,
-                               const SearchParts& parts, std::uint64_t work_per_proposal)
+                               const SearchParts& parts, const ProposalWork& work)
     : pool_(&pool),
-      work_per_proposal_(work_per_proposal),
+      work_(work),
       proposers_(make_proposers(parts, pool, available)),
       are_custom_(!parts.proposers.empty()) {
   cache_.reserve(std::min<std::uint64_t>(proposals_at_most(), kMaxReserved));
@@ -115,7 +115,7 @@ void ProposalSource::check(const ProposalBatch& proposals) const {
 }
 
 // Makes candidates of the proposals up to the one that reaches the work limit. A new one counts its
-// shards, however it turns out; a known one costs nothing.
+// work, however it turns out; a known one costs nothing.
 void ProposalSource::admit(CandidateBatch& batch, const Budget& budget) {
   batch.known_before = cache_.size();
   batch.planned_work = 0;
@@ -126,7 +126,7 @@ void ProposalSource::admit(CandidateBatch& batch, const Budget& budget) {
     const ProposalBatch::Step& step = batch.proposals.step(batch.candidates.size());
     const auto [entry, is_new] = cache_.insert(step.key);
     batch.candidates.push_back({entry, is_new, false, {}});
-    if (is_new) batch.planned_work += step.num_shards + work_per_proposal_;
+    if (is_new) batch.planned_work += step.work(work_);
   }
 }
 

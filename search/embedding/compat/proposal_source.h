@@ -24,10 +24,10 @@ namespace shardwright::embedding {
 // Thread safety: none; the thread that proposes and takes in owns it.
 class ProposalSource {
  public:
-  // Pool and topology must outlive the source. A proposal counts `work_per_proposal` beside its
-  // shards.
+  // Pool and topology must outlive the source. `work` says what a
+  // proposal counts.
   ProposalSource(OptionPool& pool, const Topology& available, const SearchParts& parts,
-                 std::uint64_t work_per_proposal);
+                 const ProposalWork& work);
 
   // Returns true if a proposer acts on ratings, so that every rating must be exact.
   bool uses_ratings() const;
@@ -55,7 +55,7 @@ class ProposalSource {
   void admit(CandidateBatch& batch, const Budget& budget);
 
   OptionPool* pool_;
-  std::uint64_t work_per_proposal_;
+  ProposalWork work_;
   std::vector<std::unique_ptr<Proposer>> proposers_;
   bool are_custom_;
   std::size_t proposer_ = 0;

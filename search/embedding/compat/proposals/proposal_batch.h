@@ -17,6 +17,13 @@ struct ProposalChange {
   friend bool operator==(const ProposalChange&, const ProposalChange&) = default;
 };
 
+// Work that an evaluated proposal counts as. The default is the work limit of compat mode.
+struct ProposalWork {
+  std::uint64_t per_shard = 1;
+  std::uint64_t per_placement = 0;  // see ProposalBatch::Step
+  std::uint64_t per_proposal = 0;
+};
+
 // `base` is the proposal before the first; a step is a list of changes to its predecessor. Every
 // step has totals, so that nobody adds up what did not change.
 // Thread safety: const members may be called from any thread.
@@ -32,6 +39,10 @@ class ProposalBatch {
     std::uint64_t num_shards = 0;
     // What partitioning costs: one per shard whose rank is chosen, one per uniform option.
     std::uint64_t num_placements = 0;
+
+    std::uint64_t work(const ProposalWork& own) const {
+      return own.per_shard * num_shards + own.per_placement * num_placements + own.per_proposal;
+    }
   };
 
   explicit ProposalBatch(const OptionPool& pool) : pool_(&pool) {}

@@ -240,7 +240,7 @@ TEST_CASE("embedding search: what a proposal costs beside its shards is spent, t
   const SearchRun whole = run_search(space, space->problem().topology());
   OptionPool pool(space);
   constexpr std::uint64_t kWork = 1000;
-  EmbeddingSearch search(pool, space->problem().topology(), 1, false, {}, kWork);
+  EmbeddingSearch search(pool, space->problem().topology(), 1, false, {}, {.per_proposal = kWork});
   InlineExecutor executor;
   Budget budget(whole.work + 10 * kWork, {});
   explore(search, executor, budget);
