@@ -26,10 +26,9 @@ class ParetoFront {
 
 // Removes dominated labels: another label is worth no less, uses no more of any resource and has no
 // more copies of the current class. Labels are visited by rising load, so load is no worse. The
-// Pareto front then finds dominating labels that differ in HBM and value only; a few labels kept
-// last are compared in all resources.
-// Source: Nemhauser, Ullmann, "Discrete Dynamic Programming and Capital Allocation" (1969).
-// Thread safety: one thread at a time.
+// Pareto front then finds dominating labels with the least DDR and copies; of the others, a few
+// that were kept last are compared in all resources. Source: Nemhauser, Ullmann, "Discrete Dynamic
+// Programming and Capital Allocation" (1969). Thread safety: one thread at a time.
 class DominanceFilter {
  public:
   explicit DominanceFilter(std::size_t max_comparisons) : max_comparisons_(max_comparisons) {}
@@ -40,13 +39,23 @@ class DominanceFilter {
              std::vector<Label>& labels);
 
  private:
+  // What labels are sorted by: load, then value, then the order in which they were made.
+  struct Key {
+    double load;
+    double value;
+    std::uint32_t last;
+    std::uint32_t index;
+  };
+
+  void sort();
   bool is_dominated(const Label& own) const;
 
   std::size_t max_comparisons_;
-  std::vector<Label> counted_;        // the labels, with their use as it counts
-  std::vector<std::uint32_t> order_;  // by load
-  std::vector<std::uint32_t> kept_;
-  std::vector<Label> kept_labels_;
+  std::vector<Key> order_;
+  std::vector<Key> merged_;        // scratch
+  std::vector<std::size_t> runs_;  // of rising load in order_: where they begin, and the end
+  std::vector<Label> kept_;
+  std::vector<Label> off_front_;  // kept labels that are not on the front, with their counted use
   ParetoFront front_;
 };
 

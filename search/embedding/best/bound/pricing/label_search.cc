@@ -1,8 +1,16 @@
 #include "search/embedding/best/bound/pricing/label_search.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace shardwright::embedding {
+namespace {
+
+// Sorting labels and looking for those that dominate them takes n log n time: as long as making
+// this part of so many labels.
+constexpr std::uint64_t kComparisonsPerStep = 6;
+
+}  // namespace
 
 void LabelSearch::begin(const Knapsack& knapsack, const CapacityMultipliers& multipliers,
                         double at_least) {
@@ -129,7 +137,7 @@ bool LabelSearch::can_win(const Label& label, std::uint32_t copies_ahead) const 
 }
 
 void LabelSearch::drop_dominated(std::uint32_t equal_copies) {
-  steps_ += labels_.size();
+  steps_ += labels_.size() * std::bit_width(labels_.size()) / kComparisonsPerStep;
   dominance_.apply(completion_, equal_copies, labels_);
 }
 
