@@ -31,6 +31,10 @@ void add_lanes(std::vector<BestParameter>& all) {
   group.add("most_round_work", &Own::most_round_work);
   group.add("proof_share", &Own::proof_share);
   group.add("settled_proof_share", &Own::settled_proof_share);
+  group.add("calm_proof_share", &Own::calm_proof_share);
+  group.add("calm_work", &Own::calm_work);
+  group.add("suggestion_tries", &Own::suggestion_tries);
+  group.add("proof_step_work", &Own::proof_step_work);
   group.add("progress", &Own::progress);
   group.add("search_proof_gap", &Own::search_proof_gap);
   group.add("search_check_steps", &Own::search_check_steps);

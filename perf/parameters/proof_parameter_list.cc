@@ -60,6 +60,7 @@ void add_columns(std::vector<ProofParameter>& all) {
   group.add("feasible_excess", &Own::feasible_excess);
   group.add("min_relative_gain", &Own::min_relative_gain);
   group.add("min_gain", &Own::min_gain);
+  group.add("center_share", &Own::center_share);
   group.add("pivot_steps", &Own::pivot_steps);
   group.add("max_pivot_size_steps", &Own::max_pivot_size_steps);
   group.add("max_known_patterns", &Own::max_known_patterns);
@@ -70,7 +71,8 @@ void add_branching(std::vector<ProofParameter>& all) {
   using Own = embedding::BranchingParameters;
   const Group<Own> group(all, "branching",
                          [](BoundParameters& root) -> Own& { return root.branching; });
-  group.add("min_width", &Own::min_width);
+  group.add("min_separation", &Own::min_separation);
+  group.add("size_exponent", &Own::size_exponent);
   group.add("min_part", &Own::min_part);
   group.add("min_share", &Own::min_share);
   group.add("whole_width", &Own::whole_width);
@@ -91,6 +93,10 @@ void add_bound_targets(std::vector<ProofParameter>& all) {
   group.add("tree_work", &Own::tree_work);
   group.add("tree_work_growth", &Own::tree_work_growth, Kind::kRatio);
   group.add("max_tree_work", &Own::max_tree_work);
+  group.add("closed_part", &Own::closed_part);
+  group.add("lower_tree_part", &Own::lower_tree_part);
+  group.add("tree_lanes", &Own::tree_lanes);
+  group.add("alone_work", &Own::alone_work);
   group.add("max_nodes", &Own::max_nodes);
 }
 

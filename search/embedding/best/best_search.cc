@@ -45,7 +45,8 @@ BestSearch::BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
                   : nullptr),
       round_work_(parameters_.lanes.first_round_work) {
   lanes_.annealing.resize(parameters_.lanes.annealing_lanes);
-  lane_work_.resize(lanes_.annealing.size() + 2);
+  first_lane_ = prover_ ? prover_->num_lanes() : 0;
+  lane_work_.resize(first_lane_ + lanes_.annealing.size() + 1);
 }
 
 void BestSearch::offer(const Plan& start) {
@@ -119,13 +120,15 @@ std::uint64_t BestSearch::proof_share(std::uint64_t work) const {
   const double before = std::prev(recent)->rating;
   const double fall = before - best_->rating;
   const bool improving = fall > lanes.progress * (best_->rating - bound());
-  return improving ? lanes.proof_share : lanes.settled_proof_share;
+  if (improving) return lanes.proof_share;
+  return work > best_since_ + lanes.calm_work ? lanes.calm_proof_share : lanes.settled_proof_share;
 }
 
 std::size_t BestSearch::propose(std::size_t, const Budget& budget) {
   if (hopeless_ || is_done()) return 0;
   round_bound_ = bound();
-  round_proof_share_ = proof_share(budget.work_done());
+  if (prover_ && best_) prover_->begin_round(best_->rating);
+  if (prover_) round_proof_share_ = proof_share(budget.work_done());
   return lane_work_.size();
 }
 
@@ -136,23 +139,28 @@ void BestSearch::run_lane(Lane& lane, const Budget& budget, std::uint64_t& work)
   work = lane.work() - before;
 }
 
-void BestSearch::run_proof(Budget& budget) {
-  if (!prover_ || !best_) return;
-  prover_->run(round_proof_share_ * round_work_, best_->rating, budget);
+// The proof starts once there is a rating.
+void BestSearch::run_proof(std::size_t lane, Budget& budget) {
+  if (!best_ || prover_->finished()) return;
+  const std::uint64_t lanes = prover_->is_shared() ? prover_->num_lanes() : 1;
+  const std::uint64_t step_work = parameters_.lanes.proof_step_work;
+  prover_->run_lane(lane, round_proof_share_ * round_work_ / (lanes * step_work), budget);
 }
 
-// Lane 0 is the proof, which starts once there is a rating. The last lane solves neighbourhoods.
+// The lanes of the proof come first. The last lane solves neighbourhoods.
 void BestSearch::evaluate(std::size_t, unsigned, std::size_t begin, std::size_t end,
                           const Budget& budget) {
+  const std::size_t last = first_lane_ + lanes_.annealing.size();
   for (std::size_t lane = begin; lane < end; ++lane) {
     lane_work_[lane] = 0;
     if (budget.interrupted()) continue;
-    if (lane == 0) {
+    if (lane < first_lane_) {
       Budget own = budget;
-      run_proof(own);
-      lane_work_[lane] = own.work_done() - budget.work_done();
-    } else if (lane <= lanes_.annealing.size()) {
-      run_lane(annealing_lane(static_cast<std::uint32_t>(lane - 1)), budget, lane_work_[lane]);
+      run_proof(lane, own);
+      lane_work_[lane] = parameters_.lanes.proof_step_work * (own.work_done() - budget.work_done());
+    } else if (lane < last) {
+      run_lane(annealing_lane(static_cast<std::uint32_t>(lane - first_lane_)), budget,
+               lane_work_[lane]);
     } else {
       run_lane(neighbourhood_lane(), budget, lane_work_[lane]);
     }
@@ -193,13 +201,19 @@ void BestSearch::offer_to_lanes() {
   offer_to(lanes_.neighbourhoods);
 }
 
-// The lanes take turns with what the proof suggests.
+// The lanes take turns with what the proof suggests, the last suggestions first: they are for the
+// targets closest to the bound. Several lanes try the same one, as each places it in its own way.
 void BestSearch::suggest_to_lane() {
   if (!prover_) return;
-  std::optional<SuggestedChoices> suggestion = prover_->take_suggestion();
-  if (!suggestion) return;
-  const auto& lane = lanes_.annealing[suggestions_++ % lanes_.annealing.size()];
-  if (lane) lane->suggest(std::move(suggestion->choices), suggestion->target);
+  for (SuggestedChoices& suggestion : prover_->take_suggestions())
+    suggestions_.push_back({std::move(suggestion), parameters_.lanes.suggestion_tries});
+  while (!suggestions_.empty() && suggestions_.back().tries_left == 0)
+    suggestions_.pop_back();
+  if (suggestions_.empty()) return;
+  Suggestion& next = suggestions_.back();
+  --next.tries_left;
+  const auto& lane = lanes_.annealing[num_suggested_++ % lanes_.annealing.size()];
+  if (lane) lane->suggest(next.made.choices, next.made.target);
 }
 
 bool BestSearch::synchronize(std::size_t, Budget& budget) {
@@ -207,9 +221,13 @@ bool BestSearch::synchronize(std::size_t, Budget& budget) {
   starts_.clear();  // every lane has them
   for (const std::uint64_t work : lane_work_)
     budget.spend(work);
+  if (prover_ && best_) prover_->end_round();
   const double bound_before = steps_.empty() ? 0 : steps_.back().bound;
   const RatedAllocation* const found = best_of_round();
-  if (found != nullptr) publish(*found);
+  if (found != nullptr) {
+    publish(*found);
+    best_since_ = budget.work_done();
+  }
   if (is_solved() && !solved_) certify_search(budget);
   solved_ = is_solved();
   if (best_ && (found != nullptr || bound() > bound_before))

@@ -69,6 +69,12 @@ class BestSearch {
     std::unique_ptr<NeighbourhoodLane> neighbourhoods;
   };
 
+  // What the proof suggests.
+  struct Suggestion {
+    SuggestedChoices made;
+    std::uint32_t tries_left = 0;
+  };
+
   bool is_proved() const;
   void certify_search(Budget& budget);
   bool is_done() const;
@@ -81,7 +87,7 @@ class BestSearch {
   NeighbourhoodLane& neighbourhood_lane();
   template <class Lane>
   void run_lane(Lane& lane, const Budget& budget, std::uint64_t& work);
-  void run_proof(Budget& budget);
+  void run_proof(std::size_t lane, Budget& budget);
   std::uint64_t proof_share(std::uint64_t work) const;
 
   BestParameters parameters_;
@@ -96,11 +102,14 @@ class BestSearch {
   std::optional<BoundCertificate> by_search_;
   double round_bound_ = 0;  // the bound at the start of the round, which lanes see
   std::uint64_t round_proof_share_ = 0;
+  std::size_t first_lane_ = 0;            // that looks for plans, after those of the proof
   std::vector<std::uint64_t> lane_work_;  // in this round
   std::optional<Plan> known_;  // the plan that all lanes know: the best one, or the start
   std::optional<RatedPlan> best_;
+  std::uint64_t best_since_ = 0;                 // work done when it was found
   std::shared_ptr<const Allocation> reference_;  // that ties are broken toward
-  std::size_t suggestions_ = 0;                  // that the proof made
+  std::vector<Suggestion> suggestions_;          // not tried often enough yet
+  std::size_t num_suggested_ = 0;
   std::vector<ImprovementStep> steps_;
   PlanCopies copies_;
 };

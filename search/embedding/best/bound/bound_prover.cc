@@ -4,16 +4,26 @@
 #include <utility>
 
 #include "core/embedding/bound/check_bound.h"
-#include "search/embedding/best/bound/aggregate_bound.h"
+#include "search/embedding/best/bound/relaxation/aggregate_bound.h"
 
 namespace shardwright::embedding {
 namespace {
 
-// A bound is lowered by this before it is claimed: the check raises it by kRatingSlack, and rounds
-// every sum to the safe side, which costs less than the rest.
-constexpr double kRounding = 3 * kRatingSlack;
+// Work of a lane in a round of run().
+constexpr std::uint64_t kRoundWork = 100'000;
+
+constexpr std::size_t kMostSuggestions = 8;
 
 }  // namespace
+
+BoundProver::Relaxation::Relaxation(const ChoiceModel& model, bool separate_hosts,
+                                    const BoundParameters& parameters)
+    : rows(model, separate_hosts, parameters.classes),
+      branching(rows, parameters.branching),
+      tree(rows),
+      lanes(parameters.targets.tree_lanes) {
+  lanes.front() = std::make_unique<TreeLane>(tree, rows, branching, parameters);
+}
 
 BoundProver::BoundProver(const ChoiceModel& model, const BoundParameters& parameters)
     : parameters_(parameters),
@@ -21,7 +31,8 @@ BoundProver::BoundProver(const ChoiceModel& model, const BoundParameters& parame
       model_(own_model_ ? own_model_.get() : &model),
       joint_(std::make_unique<Relaxation>(*model_, false, parameters_)),
       targets_(parameters_, RankClasses::can_separate_hosts(*model_, parameters_.classes)) {
-  only_aggregate_ = joint_->columns.max_rows() > parameters_.max_master_rows;
+  only_aggregate_ =
+      joint_->lanes.front()->relaxation().columns().max_rows() > parameters_.max_master_rows;
   const RankClasses& classes = joint_->rows.classes();
   certificate_.class_of_rank = classes.class_of_rank();
   BoundNode nothing;
@@ -40,15 +51,67 @@ BoundProver::Relaxation& BoundProver::relaxation() {
 }
 
 void BoundProver::run(std::uint64_t work, double rating, Budget& budget) {
+  const std::uint64_t end = budget.work_done() + work;
+  for (std::uint64_t before = budget.work_done(); before < end && !budget.interrupted();) {
+    begin_round(rating);
+    if (finished_) return;
+    for (std::size_t lane = 0; lane < (is_shared_ ? num_lanes() : 1); ++lane)
+      run_lane(lane, is_shared_ ? kRoundWork : end - before, budget);
+    end_round();
+    if (budget.work_done() == before && !is_shared_) return;
+    before = budget.work_done();
+  }
+}
+
+void BoundProver::begin_round(double rating) {
   if (finished_ && rating < rating_) {
     finished_ = false;
     targets_.begin_again();
   }
   rating_ = rating;
   if (proves(rating_)) finished_ = true;
+  // A better plan may have been found since the target was chosen.
+  if (is_shared_ && (finished_ || target_ > rating_)) give_up_target();
+  if (is_shared_) deal_out();
+}
+
+void BoundProver::run_lane(std::size_t lane, std::uint64_t work, Budget& budget) {
+  if (is_shared_) {
+    relaxation().lanes[lane]->run(work, budget);
+  } else if (lane == 0) {
+    run_alone(work, budget);
+  }
+}
+
+void BoundProver::end_round() {
+  if (!is_shared_) {
+    if (should_share()) share_tree();
+    return;
+  }
+  bool is_stuck = false;
+  for (const auto& lane : relaxation().lanes) {
+    take_from(*lane);
+    is_stuck |= lane->is_stuck();
+  }
+  if (relaxation().tree.open_leaves(target_).empty()) return prove_target();
+  if (is_stuck || gives_up_tree()) give_up_target();
+}
+
+// Small trees end sooner on one lane, which begins with the next target at once. And before the
+// first leaf is closed, the way down may end where nothing is left to divide: then all that other
+// lanes did would be lost.
+bool BoundProver::should_share() {
+  return target_ != 0 && !finished_ && targets_.is_branching() &&
+         tree_work_ >= parameters_.targets.alone_work &&
+         relaxation().lanes.front()->has_closed_any();
+}
+
+// Stops where a tree is to be shared.
+void BoundProver::run_alone(std::uint64_t work, Budget& budget) {
   const std::uint64_t end = budget.work_done() + work;
   while (!finished_ && budget.work_done() < end && !budget.interrupted()) {
     if (only_aggregate_ && !needs_aggregate_bound()) return;
+    if (should_share()) return;
     step(budget);
   }
 }
@@ -62,10 +125,17 @@ void BoundProver::step(Budget& budget) {
     raise_aggregate_bound(budget);
   } else if (target_ == 0) {
     choose_target();
+  } else if (target_ > rating_ || gives_up_tree()) {
+    give_up_target();
   } else {
-    const std::uint64_t before = budget.work_done();
-    visit_node(budget);
-    tree_work_ += budget.work_done() - before;
+    TreeLane& lane = *relaxation().lanes.front();
+    lane.step(budget);
+    take_from(lane);
+    if (lane.is_stuck()) {
+      give_up_target();
+    } else if (lane.is_idle()) {
+      prove_target();
+    }
   }
   if (proves(rating_)) finished_ = true;
 }
@@ -81,7 +151,7 @@ void BoundProver::raise_aggregate_bound(Budget& budget) {
 }
 
 void BoundProver::accept(double bound, const Relaxation& by, std::vector<BoundNode> nodes) {
-  const double rounded = bound * (1 - kRounding);
+  const double rounded = bound * (1 - kBoundRounding);
   if (!(rounded > certificate_.bound)) return;
   certificate_.bound = rounded;
   certificate_.class_of_rank = by.rows.classes().class_of_rank();
@@ -95,85 +165,85 @@ void BoundProver::choose_target() {
     return;
   }
   target_ = *target;
-  tree_.begin(relaxation().rows, target_);
   tree_work_ = 0;
+  plant_trees();
+  BoundTree& tree = relaxation().tree;
+  const std::vector<BoundTree::NodeId> open = tree.open_leaves(target_);
+  if (open.empty()) return prove_target();
+  const bool may_divide = targets_.is_branching() && tree.size() < parameters_.targets.max_nodes;
+  TreeLane& lane = *relaxation().lanes.front();
+  lane.begin(target_, targets_.node_work(), may_divide);
+  lane.assign(open);
 }
 
-void BoundProver::visit_node(Budget& budget) {
-  // A better plan may have been found since the target was chosen.
-  if (target_ > rating_ || tree_.num_visited() >= parameters_.targets.max_nodes) {
-    return give_up_target();
+void BoundProver::take_from(TreeLane& lane) {
+  tree_work_ += lane.hand_over(relaxation().tree);
+  if (lane.was_cut_short()) targets_.note_cut_short();
+  std::optional<std::vector<std::uint32_t>> choices = lane.stuck_choices();
+  // With rules, the prover's own model may have other choices.
+  if (!choices || own_model_) return;
+  if (suggestions_.size() == kMostSuggestions) suggestions_.erase(suggestions_.begin());
+  suggestions_.push_back({std::move(*choices), target_});
+}
+
+// A much better plan is another goal. The tree for the old one is divided where that goal needed
+// it, and a new one takes fewer nodes.
+void BoundProver::plant_trees() {
+  if (rating_ >= tree_rating_ * (1 - parameters_.rating_fall)) return;
+  tree_rating_ = rating_;
+  for (Relaxation* own : {joint_.get(), separate_.get()}) {
+    if (own != nullptr) own->tree = BoundTree(own->rows);
   }
-  if (targets_.is_branching() && tree_work_ >= targets_.tree_work()) {
+}
+
+// Returns true if the tree has become too large, or takes too long for now.
+bool BoundProver::gives_up_tree() {
+  if (!targets_.is_branching()) return false;
+  // A tree that is nearly done goes on.
+  if (tree_work_ >= targets_.tree_work() &&
+      relaxation().tree.closed_part(target_) < parameters_.targets.closed_part) {
     targets_.note_cut_short();
-    return give_up_target();
+    return true;
   }
-  if (relaxation().columns.is_active()) {
-    if (std::optional<RelaxationAnswer> answer = relaxation().columns.iterate(budget)) {
-      take_answer(std::move(*answer));
-    }
-    return;
+  return relaxation().tree.size() >= parameters_.targets.max_nodes &&
+         relaxation().lanes.front()->may_divide();
+}
+
+// All lanes begin with what the first one knows.
+void BoundProver::share_tree() {
+  Relaxation& own = relaxation();
+  const TreeLane& first = *own.lanes.front();
+  for (std::unique_ptr<TreeLane>& lane : own.lanes) {
+    if (lane.get() == &first) continue;
+    if (!lane) lane = std::make_unique<TreeLane>(own.tree, own.rows, own.branching, parameters_);
+    lane->begin(target_, targets_.node_work(), first.may_divide());
+    lane->learn(first);
   }
-  if (tree_.is_closed()) {
-    accept(target_, relaxation(), tree_.take_nodes());
-    target_ = 0;
-    return;
-  }
-  tree_.visit_next();
-  if (!exclude_by_aggregate_bound(budget)) {
-    relaxation().columns.begin(target_, tree_.domain(), targets_.node_work());
+  is_shared_ = true;
+}
+
+// Lanes without a leaf take some from the lane that has the most.
+void BoundProver::deal_out() {
+  std::vector<std::unique_ptr<TreeLane>>& lanes = relaxation().lanes;
+  for (const std::unique_ptr<TreeLane>& lane : lanes) {
+    if (!lane->is_idle()) continue;
+    const auto fullest = std::max_element(lanes.begin(), lanes.end(), [](auto& a, auto& b) {
+      return a->num_waiting() < b->num_waiting();
+    });
+    lane->take_half(**fullest);
   }
 }
 
-void BoundProver::take_answer(RelaxationAnswer answer) {
-  if (answer.kind == RelaxationAnswer::Kind::kInfeasible) {
-    tree_.add_leaf(std::move(answer.leaf));
-    return;
-  }
-  if (answer.kind == RelaxationAnswer::Kind::kUnknown) targets_.note_cut_short();
-  if (!targets_.is_branching() || !divide_node(answer.plan)) give_up_target();
-}
-
-bool BoundProver::exclude_by_aggregate_bound(Budget& budget) {
-  AggregateBound found =
-      aggregate_bound(relaxation().rows, target_, tree_.domain(), parameters_.aggregate, budget);
-  if (found.bound <= target_ * (1 + kRounding)) return false;
-  BoundNode leaf;
-  leaf.multipliers = std::move(found.multipliers);
-  tree_.add_leaf(std::move(leaf));
-  return true;
-}
-
-bool BoundProver::divide_node(const FractionalPlan& plan) {
-  if (plan.shares.empty()) return false;
-  const std::optional<Branch> branch =
-      relaxation().branching.choose(tree_.domain(), relaxation().columns.groups(), plan, target_);
-  if (!branch) {
-    suggest(plan);
-    return false;
-  }
-  tree_.divide(*model_, *branch);
-  return true;
-}
-
-// Takes the largest share of every table.
-void BoundProver::suggest(const FractionalPlan& plan) {
-  if (own_model_) return;  // it may have other choices
-  suggestion_.emplace();
-  suggestion_->target = target_;
-  for (std::size_t table = 0; table < model_->num_tables(); ++table) {
-    const auto first = plan.shares.begin() + model_->first_choice(table);
-    const auto end = first + static_cast<std::ptrdiff_t>(model_->choices(table).size());
-    suggestion_->choices.push_back(
-        static_cast<std::uint32_t>(std::max_element(first, end) - plan.shares.begin()));
-  }
+void BoundProver::prove_target() {
+  accept(target_, relaxation(), relaxation().tree.certificate_nodes());
+  target_ = 0;
+  is_shared_ = false;
 }
 
 void BoundProver::give_up_target() {
-  relaxation().columns.abandon();
   if (target_ <= rating_) targets_.fail(target_);
   target_ = 0;
-  tree_.clear();
+  is_shared_ = false;
 }
 
 }  // namespace shardwright::embedding

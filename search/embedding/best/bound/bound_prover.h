@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -9,25 +10,24 @@
 
 #include "core/embedding/bound/bound_certificate.h"
 #include "search/budget.h"
-#include "search/embedding/best/bound/bound_tree.h"
-#include "search/embedding/best/bound/branching.h"
-#include "search/embedding/best/bound/column_generation.h"
 #include "search/embedding/best/bound/model/bound_rows.h"
 #include "search/embedding/best/bound/target_schedule.h"
+#include "search/embedding/best/bound/tree/bound_tree.h"
+#include "search/embedding/best/bound/tree/branching.h"
+#include "search/embedding/best/bound/tree/tree_lane.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
 
 namespace shardwright::embedding {
 
-// A choice for every table from which a plan below the target may be made.
-struct SuggestedChoices {
-  std::vector<std::uint32_t> choices;
-  double target = 0;
-};
-
 // Raises a lower bound step by step. The aggregate Lagrangian bound comes first. Then it proves
 // targets (that no plan rates below a value): by column generation at the root node, at last by
 // branch and bound. A proved target becomes the bound. See README.md in this folder.
-// Thread safety: one thread at a time.
+//
+// The proof runs alone, on one thread, until a tree becomes large. Then its lanes share the open
+// leaves: in every round each lane works on its own ones, and begin_round() deals out anew what is
+// open. What is proved depends on the work of every call, and not on the number of threads.
+// Thread safety: run_lane() may be called concurrently for different lanes; everything else by one
+// thread at a time.
 class BoundProver {
  public:
   // With placement rules it works on model.for_bounds(): a bound must hold for all options that the
@@ -41,40 +41,49 @@ class BoundProver {
   // from call to call. Returns early when finished.
   void run(std::uint64_t work, double rating, Budget& budget);
 
+  // The same in rounds. In a round, run_lane() may be called once for every lane.
+  std::size_t num_lanes() const { return parameters_.targets.tree_lanes; }
+  void begin_round(double rating);
+  // Returns true if this round has work for all lanes, and false if for the first one alone.
+  bool is_shared() const { return is_shared_; }
+  void run_lane(std::size_t lane, std::uint64_t work, Budget& budget);
+  void end_round();
+
   double bound() const { return certificate_.bound; }
   const BoundCertificate& certificate() const { return certificate_; }
   // Returns true if a plan of this rating is optimal to within the optimality gap.
   bool proves(double rating) const;
   // Returns true if the last rating is proved or nothing is left to try.
   bool finished() const { return finished_; }
-  // A tree ends without a proof where the relaxation has a solution that mixes no choices. These
-  // choices, once; in terms of the model that was given.
-  std::optional<SuggestedChoices> take_suggestion() { return std::exchange(suggestion_, {}); }
+  // A target is given up where the relaxation has a solution that cannot be divided. Its choices,
+  // of the last few such targets since the last call; in terms of the model that was given.
+  std::vector<SuggestedChoices> take_suggestions() { return std::exchange(suggestions_, {}); }
 
  private:
   // What one view of the ranks needs.
   struct Relaxation {
-    Relaxation(const ChoiceModel& model, bool separate_hosts, const BoundParameters& parameters)
-        : rows(model, separate_hosts, parameters.classes),
-          columns(rows, parameters),
-          branching(rows, parameters.branching) {}
+    Relaxation(const ChoiceModel& model, bool separate_hosts, const BoundParameters& parameters);
 
     BoundRows rows;
-    ColumnGeneration columns;
     Branching branching;
+    BoundTree tree;
+    std::vector<std::unique_ptr<TreeLane>> lanes;  // null until needed, but for the first
   };
 
   // As the schedule wants it.
   Relaxation& relaxation();
   bool needs_aggregate_bound() const;
+  bool should_share();
+  void run_alone(std::uint64_t work, Budget& budget);
   void step(Budget& budget);
   void raise_aggregate_bound(Budget& budget);
   void choose_target();
-  void visit_node(Budget& budget);
-  void take_answer(RelaxationAnswer answer);
-  bool exclude_by_aggregate_bound(Budget& budget);
-  bool divide_node(const FractionalPlan& plan);
-  void suggest(const FractionalPlan& plan);
+  void plant_trees();
+  void take_from(TreeLane& lane);
+  bool gives_up_tree();
+  void share_tree();
+  void deal_out();
+  void prove_target();
   void give_up_target();
   void accept(double bound, const Relaxation& by, std::vector<BoundNode> nodes);
 
@@ -85,14 +94,15 @@ class BoundProver {
   std::unique_ptr<Relaxation> separate_;  // hosts are classes; null until it is needed
   BoundCertificate certificate_;
   TargetSchedule targets_;
-  BoundTree tree_;
-  std::optional<SuggestedChoices> suggestion_;
+  std::vector<SuggestedChoices> suggestions_;
   bool only_aggregate_ = false;  // the master program would be too large
   bool finished_ = false;
   double rating_ = 0;
   double aggregate_rating_ = 0;  // of the last aggregate bound; 0 = none yet
+  double tree_rating_ = std::numeric_limits<double>::infinity();  // when the trees were planted
   double target_ = 0;            // being proved; 0 = none
   std::uint64_t tree_work_ = 0;  // for this target
+  bool is_shared_ = false;       // the open leaves of this target are dealt out to all lanes
 };
 
 }  // namespace shardwright::embedding

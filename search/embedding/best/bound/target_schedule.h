@@ -37,8 +37,10 @@ class TargetSchedule {
   bool is_branching() const { return stage_ != Stage::kRoot; }
   // Every host is a class of its own.
   bool separates_hosts() const { return stage_ == Stage::kHosts; }
-  // Work for a whole tree.
-  std::uint64_t tree_work() const { return tree_work_; }
+  // Work for the tree of the target that was chosen last.
+  std::uint64_t tree_work() const {
+    return ceiling_ == 0 ? tree_work_ : tree_work_ / parameters_.targets.lower_tree_part;
+  }
   // Work for the relaxation of a node.
   std::uint64_t node_work() const {
     return is_branching() ? parameters_.targets.node_work : root_work_;

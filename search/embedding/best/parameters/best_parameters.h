@@ -23,10 +23,16 @@ struct LaneParameters {
   // problems are solved soon; long later, as every round ends with a wait for the slowest lane.
   std::uint64_t first_round_work = 30'000;    // halved +0.273 %, doubled -0.095 %
   std::uint64_t most_round_work = 1'000'000;  // halved, doubled: 0
-  // Work of the proof, in lanes: while plans get better, and once they no longer do. A better plan
-  // makes the proof easier, so improving comes first.
+  // Work of the proof, in lanes: while plans get better, once they no longer do, and after so much
+  // work without a better one. A better plan makes the proof easier, so improving comes first.
   std::uint64_t proof_share = 3;           // halved, doubled: 0
   std::uint64_t settled_proof_share = 12;  // halved, doubled: 0
+  std::uint64_t calm_proof_share = 72;
+  std::uint64_t calm_work = 32'000'000;
+  // A step of the proof takes as long as so many steps of the other lanes.
+  std::uint64_t proof_step_work = 2;
+  // Rounds of lanes that start from choices that the proof suggests.
+  std::uint32_t suggestion_tries = 3;
   // Plans get better if over the last 1 / recent_parts of all work the rating fell by this part of
   // its distance to the bound.
   double progress = 0.1;  // halved, doubled: 0

@@ -94,4 +94,15 @@ std::span<const ClassSet> BoundRows::places(std::uint32_t index) const {
   return {};
 }
 
+std::vector<std::uint32_t> largest_shares(const ChoiceModel& model, const FractionalPlan& plan) {
+  std::vector<std::uint32_t> largest;
+  for (std::size_t table = 0; table < model.num_tables(); ++table) {
+    const auto first = plan.shares.begin() + model.first_choice(table);
+    const auto end = first + static_cast<std::ptrdiff_t>(model.choices(table).size());
+    largest.push_back(
+        static_cast<std::uint32_t>(std::max_element(first, end) - plan.shares.begin()));
+  }
+  return largest;
+}
+
 }  // namespace shardwright::embedding

@@ -30,6 +30,9 @@ struct FractionalPlan {
   std::vector<std::vector<double>> shards;
 };
 
+// For every table the choice that the fractional plan takes most of. Precondition: it is not empty.
+std::vector<std::uint32_t> largest_shares(const ChoiceModel& model, const FractionalPlan& plan);
+
 // All rows, choice after choice. Where shards of a row differ (a class of ranks with slightly
 // different loads, the hosts of a choice that fills hosts) the row costs what its cheapest shard
 // costs, which weakens a bound and never makes it wrong.

@@ -28,6 +28,11 @@ void PatternPool::add(const RankPattern& pattern, std::size_t column) {
   known_.push_back({by_kind(pattern), question_, column});
 }
 
+void PatternPool::learn(const PatternPool& other) {
+  known_ = other.known_;
+  question_ = other.question_;
+}
+
 void PatternPool::end(const std::function<bool(std::size_t)>& is_basic) {
   for (Known& known : known_) {
     if (known.column != kNoColumn && is_basic(known.column)) known.last_used = question_;

@@ -28,6 +28,8 @@ class PatternPool {
              const std::function<std::size_t(const RankPattern&)>& add);
   // Adds a pattern of the current question, which is a column of its master program.
   void add(const RankPattern& pattern, std::size_t column);
+  // Takes over what another pool of the same rows knows, in the place of its own patterns.
+  void learn(const PatternPool& other);
   // Ends the question: patterns whose columns are basic were used.
   void end(const std::function<bool(std::size_t)>& is_basic);
 

@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "search/embedding/best/bound/bound_prover.h"
 #include "search/embedding/best/bound/pricing/pricing_problem.h"
 #include "tests/support/embedding/embedding_builders.h"
+#include "tests/support/embedding/six_kinds.h"
 #include "tests/support/embedding/space_builder.h"
 
 namespace shardwright::table_groups_test {
@@ -141,28 +141,10 @@ TEST_CASE("bound prover: the bound of many equal tables comes from the patterns 
 }
 
 TEST_CASE("bound prover: trees branch on the number of equal tables") {
-  // Six kinds of tables on eight ranks, each on one rank or on all. A fractional plan has a
-  // fractional number of tables of a kind on all ranks; a branch on one of 30 equal tables lets the
-  // other 29 make up for it.
-  struct Kind {
-    std::size_t tables;
-    double on_one_rank;  // ms
-    double on_each;
-  };
-  constexpr std::array kKinds{Kind{5, 1.578, 0.1305},     Kind{4, 1.64961, 0.2547},
-                              Kind{33, 0.12035, 0.0770},  Kind{30, 0.08447, 0.00696},
-                              Kind{30, 0.08447, 0.00876}, Kind{5, 0.08447, 0.0252}};
-  // The model has the tables in the order of their options; certificates name them in order.
-  SpaceBuilder builder(spec(107, 8));
-  std::size_t table = 107;
-  for (const Kind& kind : kKinds) {
-    for (std::size_t i = 0; i < kind.tables; ++i) {
-      builder.add(--table, kTableWise, 1, kind.on_one_rank, 0);
-      builder.add(table, kRowWise, 8, kind.on_each, 0);
-    }
-  }
-  const Model model(builder.take());
-  constexpr double kBest = 2.54757;
+  // A fractional plan has a fractional number of tables of a kind on all ranks; a branch on one of
+  // 30 equal tables lets the other 29 make up for it.
+  const Model model(tables_of_six_kinds());
+  constexpr double kBest = kRatingOfSixKinds;
   const BoundCertificate certificate = proved(model, kBest, 60'000'000);
   CHECK(certificate.bound >= kBest * (1 - BoundParameters().optimality_gap));
   const bool any_count = std::any_of(certificate.nodes.begin(), certificate.nodes.end(),

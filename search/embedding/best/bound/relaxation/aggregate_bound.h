@@ -4,11 +4,16 @@
 #include <vector>
 
 #include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/check_bound.h"
 #include "search/budget.h"
 #include "search/embedding/best/bound/model/bound_rows.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
 
 namespace shardwright::embedding {
+
+// A bound is lowered by this part before it is claimed: the check raises it by kRatingSlack, and
+// rounds every sum to the safe side, which costs less than the rest.
+inline constexpr double kBoundRounding = 3 * kRatingSlack;
 
 struct AggregateBound {
   double bound = 0;  // no plan rates below it; infinite if a table has no possible choice

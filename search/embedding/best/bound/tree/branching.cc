@@ -1,9 +1,42 @@
-#include "search/embedding/best/bound/branching.h"
+#include "search/embedding/best/bound/tree/branching.h"
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace shardwright::embedding {
+namespace {
+
+// Sorts the tables of the branch by identifier: the model need not have them in that order.
+Branch by_identifier(const ChoiceModel& model, Branch branch) {
+  const std::uint32_t before = model.first_choice(branch.tables.front());
+  std::sort(branch.tables.begin(), branch.tables.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return model.table(a).index() < model.table(b).index();
+  });
+  for (auto& [choice, classes] : branch.first_child)
+    choice = model.first_choice(branch.tables.front()) + choice - before;
+  return branch;
+}
+
+}  // namespace
+
+void restrict_to_child(const ChoiceModel& model, const Branch& branch, bool first, Domain& domain) {
+  // In the first child, the first `count` tables keep only what the branch lists. In the second
+  // one, the others and one of the first keep everything else.
+  const std::size_t begin = first ? 0 : branch.count - 1;
+  const std::size_t end = first ? branch.count : branch.tables.size();
+  const std::uint32_t of_first = model.first_choice(branch.tables.front());
+  std::vector<ClassSet> kept;
+  for (std::size_t i = begin; i < end; ++i) {
+    const std::uint32_t table = branch.tables[i];
+    const std::uint32_t own = model.first_choice(table);
+    kept.assign(model.choices(table).size(), 0);
+    for (const auto& [choice, classes] : branch.first_child)
+      kept[choice - of_first] = classes;
+    for (std::uint32_t n = 0; n < kept.size(); ++n)
+      domain[own + n] &= first ? kept[n] : ~kept[n];
+  }
+}
 
 Branching::Branching(const BoundRows& rows, const BranchingParameters& parameters)
     : rows_(&rows), parameters_(parameters) {
@@ -17,7 +50,6 @@ std::optional<Branch> Branching::choose(const Domain& domain,
                                         const std::vector<EqualTables>& groups,
                                         const FractionalPlan& plan, double target) const {
   Branch best;
-  best.width = parameters_.min_width;
   const auto keep_wider = [&](Branch branch) {
     if (branch.width > best.width) best = std::move(branch);
   };
@@ -26,11 +58,12 @@ std::optional<Branch> Branching::choose(const Domain& domain,
       for (const bool by_memory : {false, true})
         keep_wider(by_choices(group, by_memory, whole, domain, plan, target));
     }
-    if (!best.first_child.empty()) return best;
+    if (!best.first_child.empty()) return by_identifier(rows_->model(), std::move(best));
   }
   for (const EqualTables& group : groups)
     keep_wider(by_places(group, domain, plan, target));
-  return best.first_child.empty() ? std::nullopt : std::optional(std::move(best));
+  if (best.first_child.empty()) return std::nullopt;
+  return by_identifier(rows_->model(), std::move(best));
 }
 
 // How many tables of the group have this choice of its first table, in the fractional plan.
@@ -84,9 +117,10 @@ Branch Branching::by_choices(const EqualTables& group, bool by_memory, bool whol
       continue;
     const double mean_below = size / number;
     const double mean_above = (total - size) / (group.size() - number);
-    const double width =
-        (whole ? parameters_.whole_width : 2 * part * (1 - part)) * (mean_above - mean_below);
-    if (width <= branch.width) continue;
+    const double separated = mean_above - mean_below;
+    const double width = (whole ? parameters_.whole_width : std::min(part, 1 - part)) *
+                         std::pow(separated, parameters_.size_exponent);
+    if (separated <= parameters_.min_separation || width <= branch.width) continue;
     branch.width = width;
     branch.count = static_cast<std::uint32_t>(count);
     first_part = i + 1;

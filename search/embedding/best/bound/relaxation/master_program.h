@@ -9,6 +9,7 @@
 #include "search/embedding/best/bound/model/bound_rows.h"
 #include "search/embedding/best/bound/model/table_groups.h"
 #include "search/embedding/best/bound/pricing/pricing_problem.h"
+#include "search/embedding/best/bound/relaxation/dual_center.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
 #include "search/linear_program.h"
 
@@ -35,9 +36,8 @@ class MasterProgram {
 
   // Of the last solution.
   double excess() const { return program_.objective(); }
-  // Writes the dual value of one shard, by row. Rows that the program does not have get 0.
-  void dual_values(std::vector<double>& values) const;
-  double dual_of_class(std::uint32_t rank_class) const;
+  // Rows that the program does not have get 0.
+  DualPoint dual_values() const;
   FractionalPlan plan() const;
 
  private:

@@ -8,11 +8,12 @@
 
 #include "core/embedding/bound/bound_certificate.h"
 #include "search/budget.h"
-#include "search/embedding/best/bound/master_program.h"
 #include "search/embedding/best/bound/model/bound_rows.h"
 #include "search/embedding/best/bound/model/table_groups.h"
 #include "search/embedding/best/bound/pricing/pattern_pool.h"
 #include "search/embedding/best/bound/pricing/pricing_problem.h"
+#include "search/embedding/best/bound/relaxation/dual_center.h"
+#include "search/embedding/best/bound/relaxation/master_program.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
 
 namespace shardwright::embedding {
@@ -32,7 +33,8 @@ struct RelaxationAnswer {
 
 // The Dantzig-Wolfe relaxation. A pattern is a set of shards that one rank can hold below the
 // target load. CLP solves the restricted master program, PricingProblem finds improving patterns.
-// Patterns that were of use serve later targets and nodes.
+// Patterns that were of use serve later targets and nodes, and so does the DualCenter that steers
+// the dual values.
 // Source: Dantzig, Wolfe, "Decomposition Principle for Linear Programs" (1960); Gilmore, Gomory, "A
 // Linear Programming Approach to the Cutting-Stock Problem" (1961).
 // Thread safety: one thread at a time. Refers to its arguments.
@@ -42,6 +44,10 @@ class ColumnGeneration {
 
   // Rows of shards that a master program has at most, as long as tables of a kind share a domain.
   std::size_t max_rows() const;
+
+  // Takes over the patterns and the center that another one has. Precondition: the same rows, no
+  // question.
+  void learn(const ColumnGeneration& other);
 
   // Begins a question that may take `work` units. Precondition: every table has a choice in the
   // domain.
@@ -64,11 +70,14 @@ class ColumnGeneration {
   };
 
   void add_single_shards(const EqualTables& group);
+  bool is_excluded_at_center(Budget& budget);
   bool add_columns(Budget& budget, RelaxationAnswer& answer);
-  bool price_all_classes(bool exact, Budget& budget);
+  bool price(DualPoint point, bool exact, Budget& budget);
   double value_of_tables() const;
   double value_of_ranks() const;
+  bool proves_infeasible() const;
   BoundNode make_leaf() const;
+  RelaxationAnswer end(RelaxationAnswer answer);
 
   const BoundRows* rows_;
   const BoundParameters& parameters_;
@@ -77,8 +86,10 @@ class ColumnGeneration {
   PatternPool pool_;
   Question question_;
   std::unique_ptr<MasterProgram> master_;
-  std::vector<double> dual_values_;     // of one shard, by row
-  std::vector<PricingAnswer> answers_;  // by rank class
+  DualCenter center_;
+  bool is_new_ = false;                 // nothing was tried for the question yet
+  DualPoint point_;                     // that was priced last
+  std::vector<PricingAnswer> answers_;  // to it, by rank class
 };
 
 }  // namespace shardwright::embedding

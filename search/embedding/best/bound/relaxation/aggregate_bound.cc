@@ -1,4 +1,4 @@
-#include "search/embedding/best/bound/aggregate_bound.h"
+#include "search/embedding/best/bound/relaxation/aggregate_bound.h"
 
 #include <algorithm>
 #include <limits>

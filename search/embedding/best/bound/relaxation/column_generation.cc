@@ -1,7 +1,8 @@
-#include "search/embedding/best/bound/column_generation.h"
+#include "search/embedding/best/bound/relaxation/column_generation.h"
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace shardwright::embedding {
 
@@ -9,10 +10,10 @@ ColumnGeneration::ColumnGeneration(const BoundRows& rows, const BoundParameters&
     : rows_(&rows),
       parameters_(parameters),
       kinds_(rows.model()),
-      pool_(rows, kinds_, parameters.columns.max_known_patterns) {
+      pool_(rows, kinds_, parameters.columns.max_known_patterns),
+      center_(rows) {
   for (std::uint32_t c = 0; c < rows.classes().size(); ++c)
     pricing_.emplace_back(rows, c, parameters.pricing);
-  dual_values_.resize(rows.rows().size());
   answers_.resize(pricing_.size());
 }
 
@@ -27,11 +28,18 @@ std::size_t ColumnGeneration::max_rows() const {
   return size;
 }
 
+void ColumnGeneration::learn(const ColumnGeneration& other) {
+  pool_.learn(other.pool_);
+  center_ = other.center_;
+}
+
 void ColumnGeneration::begin(double target, const Domain& domain, std::uint64_t work) {
   question_.target = target;
   question_.work_left = work;
   question_.domain = domain;
   question_.groups = kinds_.groups(domain);
+  is_new_ = true;
+  center_.begin();
   master_ = std::make_unique<MasterProgram>(*rows_, question_.domain, question_.groups,
                                             parameters_.columns);
   for (const EqualTables& group : question_.groups)
@@ -58,6 +66,11 @@ void ColumnGeneration::add_single_shards(const EqualTables& group) {
 std::optional<RelaxationAnswer> ColumnGeneration::iterate(Budget& budget) {
   RelaxationAnswer answer;
   const std::uint64_t work_before = budget.work_done();
+  if (std::exchange(is_new_, false) && is_excluded_at_center(budget)) {
+    answer.kind = RelaxationAnswer::Kind::kInfeasible;
+    answer.leaf = make_leaf();
+    return end(std::move(answer));
+  }
   const std::size_t pivots_before = master_->num_pivots();
   const bool solved = master_->solve();
   budget.spend(master_->steps_per_pivot() * (master_->num_pivots() - pivots_before));
@@ -70,19 +83,46 @@ std::optional<RelaxationAnswer> ColumnGeneration::iterate(Budget& budget) {
     if (question_.work_left > 0) return std::nullopt;
     answer.plan = master_->plan();
   }
+  return end(std::move(answer));
+}
+
+RelaxationAnswer ColumnGeneration::end(RelaxationAnswer answer) {
   pool_.end([&](std::size_t column) { return master_->is_basic(column); });
+  center_.end(question_.groups);
   master_.reset();
   return answer;
 }
 
+// The center of another question may exclude this one, too. Otherwise it is where to begin: the
+// ranks are worth what would exclude it, and what is worth more enters the program.
+bool ColumnGeneration::is_excluded_at_center(Budget& budget) {
+  if (center_.empty()) return false;
+  DualPoint point = center_.point();
+  point_.shards = point.shards;
+  const double tables = value_of_tables();
+  double ranks = 0;
+  for (std::uint32_t c = 0; c < point.ranks.size(); ++c)
+    ranks += rows_->classes()[c].size * point.ranks[c];
+  const double scale = tables / ranks * (1 - 2 * parameters_.columns.margin);
+  for (double& value : point.ranks)
+    value *= scale;
+  price(std::move(point), false, budget);
+  return proves_infeasible();
+}
+
 // Adds improving columns. Returns false if the question is answered: the dual values show that no
-// plan exists, or no column improves the program. Incomplete pricing comes first; exact pricing is
-// needed only if it finds nothing.
+// plan exists, or no column improves the program. Incomplete pricing comes first, between the dual
+// values of the program and the center: what is worth more than a rank there improves the program,
+// too. Exact pricing is needed only if that finds nothing.
 bool ColumnGeneration::add_columns(Budget& budget, RelaxationAnswer& answer) {
-  master_->dual_values(dual_values_);
-  for (const bool exact : {false, true}) {
-    const bool added = price_all_classes(exact, budget);
-    if (value_of_tables() > value_of_ranks() * (1 + parameters_.columns.margin)) {
+  enum class Way : std::uint8_t { kCentered, kIncomplete, kExact };
+  const DualPoint own = master_->dual_values();
+  for (const Way way : {Way::kCentered, Way::kIncomplete, Way::kExact}) {
+    if (way == Way::kCentered && !center_.is_rated()) continue;
+    const bool added =
+        price(way == Way::kCentered ? center_.mix(own, parameters_.columns.center_share) : own,
+              way == Way::kExact, budget);
+    if (proves_infeasible()) {
       answer.kind = RelaxationAnswer::Kind::kInfeasible;
       answer.leaf = make_leaf();
       return false;
@@ -93,19 +133,29 @@ bool ColumnGeneration::add_columns(Budget& budget, RelaxationAnswer& answer) {
   return false;
 }
 
-// Returns true if a column was added.
-bool ColumnGeneration::price_all_classes(bool exact, Budget& budget) {
+// Looks for patterns that are worth more than a rank at this point. Returns true if a column was
+// added.
+bool ColumnGeneration::price(DualPoint point, bool exact, Budget& budget) {
   const ColumnGenerationParameters& own = parameters_.columns;
+  point_ = std::move(point);
   bool added = false;
+  std::vector<double> most;
   for (std::uint32_t c = 0; c < pricing_.size(); ++c) {
-    const double dual = master_->dual_of_class(c);
+    const double least = point_.ranks[c];
     answers_[c] = pricing_[c].solve(
-        {dual_values_, question_.target, question_.domain, question_.groups, dual, exact}, budget);
-    if (answers_[c].value <= dual * (1 + own.min_relative_gain) + own.min_gain) continue;
+        {point_.shards, question_.target, question_.domain, question_.groups, least, exact},
+        budget);
+    most.push_back(answers_[c].max_value);
+    if (answers_[c].value <= least * (1 + own.min_relative_gain) + own.min_gain) continue;
     pool_.add(answers_[c].pattern, master_->add(answers_[c].pattern));
     added = true;
   }
+  center_.offer(point_, value_of_tables(), value_of_ranks(), std::move(most));
   return added;
+}
+
+bool ColumnGeneration::proves_infeasible() const {
+  return value_of_tables() > value_of_ranks() * (1 + parameters_.columns.margin);
 }
 
 // What all ranks can hold at most.
@@ -127,7 +177,7 @@ double ColumnGeneration::value_of_tables() const {
       if (question_.domain[choice] == 0) continue;
       double value = 0;
       for (std::uint32_t r = rows_->first_row(choice); r < rows_->first_row(choice + 1); ++r)
-        value += rows_->rows()[r].need * dual_values_[r];
+        value += rows_->rows()[r].need * point_.shards[r];
       least = std::min(least, value);
     }
     sum += group.size() * least;
@@ -145,7 +195,7 @@ BoundNode ColumnGeneration::make_leaf() const {
       const std::uint32_t end = rows_->first_row(model.first_choice(table + 1));
       for (std::uint32_t r = begin; r < end; ++r) {
         const BoundRow& row = rows_->rows()[r];
-        const double value = dual_values_[first + r - begin];
+        const double value = point_.shards[first + r - begin];
         if (value <= 0) continue;
         leaf.shard_duals.push_back({model.choices()[row.choice].option, row.run, value});
       }

@@ -15,11 +15,14 @@ namespace shardwright::embedding {
 // How many of `tables`, which are equal, use the choices in `first_child`, each in the given
 // classes: at least `count` in the first child, fewer in the second one.
 struct Branch {
-  std::vector<std::uint32_t> tables;
+  std::vector<std::uint32_t> tables;  // by rising identifier, as a certificate wants them
   std::uint32_t count = 1;
-  double width = 0;  // how much the children differ, as a part of all load or memory
+  double width = 0;  // how much the children are expected to differ
   std::vector<std::pair<std::uint32_t, ClassSet>> first_child;  // choices of the first table
 };
+
+// Restricts the domain of a node to that of its first or second child.
+void restrict_to_child(const ChoiceModel& model, const Branch& branch, bool first, Domain& domain);
 
 // Chooses the widest branch for a fractional plan of the node's relaxation.
 // Thread safety: const members may be called from any thread. Refers to its arguments.

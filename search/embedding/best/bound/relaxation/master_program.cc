@@ -1,4 +1,4 @@
-#include "search/embedding/best/bound/master_program.h"
+#include "search/embedding/best/bound/relaxation/master_program.h"
 
 #include <algorithm>
 
@@ -70,16 +70,16 @@ std::size_t MasterProgram::add(const RankPattern& pattern) {
 
 std::uint64_t MasterProgram::steps_per_pivot() const {
   const std::uint64_t size = program_.num_rows() + program_.num_columns();
-  return parameters_.pivot_steps + std::min(size, parameters_.max_pivot_size_steps);
+  return parameters_.pivot_steps + std::min(size / 3, parameters_.max_pivot_size_steps);
 }
 
-void MasterProgram::dual_values(std::vector<double>& values) const {
-  for (std::size_t r = 0; r < values.size(); ++r)
-    values[r] = shard_row_[r] == kNone ? 0 : std::max(0.0, program_.dual(shard_row_[r]));
-}
-
-double MasterProgram::dual_of_class(std::uint32_t rank_class) const {
-  return std::max(0.0, -program_.dual(class_row_[rank_class]));
+DualPoint MasterProgram::dual_values() const {
+  DualPoint point;
+  for (const std::size_t row : shard_row_)
+    point.shards.push_back(row == kNone ? 0 : std::max(0.0, program_.dual(row)));
+  for (const std::size_t row : class_row_)
+    point.ranks.push_back(std::max(0.0, -program_.dual(row)));
+  return point;
 }
 
 FractionalPlan MasterProgram::plan() const {

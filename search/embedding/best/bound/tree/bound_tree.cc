@@ -1,0 +1,88 @@
+#include "search/embedding/best/bound/tree/bound_tree.h"
+
+#include <algorithm>
+
+namespace shardwright::embedding {
+
+BoundTree::BoundTree(const BoundRows& rows) : rows_(&rows), nodes_(1) {}
+
+template <class Visit>
+void BoundTree::visit_in_preorder(const Visit& visit) const {
+  std::vector<NodeId> next{0};
+  while (!next.empty()) {
+    const NodeId id = next.back();
+    next.pop_back();
+    visit(id, nodes_[id]);
+    if (nodes_[id].first_child == kNone) continue;
+    next.push_back(nodes_[id].first_child + 1);
+    next.push_back(nodes_[id].first_child);
+  }
+}
+
+std::vector<BoundTree::NodeId> BoundTree::open_leaves(double target) const {
+  std::vector<NodeId> open;
+  visit_in_preorder([&](NodeId id, const Node& node) {
+    if (node.first_child == kNone && node.proved < target) open.push_back(id);
+  });
+  return open;
+}
+
+double BoundTree::closed_part(double target) const {
+  double part = 0;
+  for (const Node& node : nodes_) {
+    if (node.first_child == kNone && node.proved >= target) part += node.part;
+  }
+  return part;
+}
+
+Domain BoundTree::domain(NodeId node, double target) const {
+  Domain domain(rows_->model().choices().size(), 0);
+  for (std::uint32_t choice = 0; choice < domain.size(); ++choice) {
+    if (rows_->is_possible(choice, target)) domain[choice] = rows_->classes().everywhere();
+  }
+  for (NodeId child = node; child != 0; child = nodes_[child].parent) {
+    const Node& parent = nodes_[nodes_[child].parent];
+    restrict_to_child(rows_->model(), parent.branch, child == parent.first_child, domain);
+  }
+  return domain;
+}
+
+void BoundTree::close(NodeId leaf, double target, BoundNode proof) {
+  nodes_[leaf].proved = target;
+  nodes_[leaf].proof = std::move(proof);
+}
+
+BoundTree::NodeId BoundTree::divide(NodeId leaf, const Branch& branch) {
+  const NodeId first = static_cast<NodeId>(nodes_.size());
+  nodes_[leaf].first_child = first;
+  nodes_[leaf].branch = branch;
+  nodes_[leaf].proof = {};
+  nodes_.resize(nodes_.size() + 2);
+  for (const NodeId child : {first, first + 1}) {
+    nodes_[child].parent = leaf;
+    nodes_[child].part = nodes_[leaf].part / 2;
+  }
+  return first;
+}
+
+BoundNode BoundTree::inner_node(const Branch& branch) const {
+  const ChoiceModel& model = rows_->model();
+  BoundNode node;
+  node.is_leaf = false;
+  node.count = branch.count;
+  for (const std::uint32_t table : branch.tables)
+    node.tables.push_back(model.table(table));
+  for (const auto& [choice, classes] : branch.first_child)
+    node.first_child.push_back({model.choices()[choice].option, classes});
+  return node;
+}
+
+std::vector<BoundNode> BoundTree::certificate_nodes() const {
+  std::vector<BoundNode> nodes;
+  visit_in_preorder([&](NodeId, const Node& node) {
+    nodes.push_back(node.first_child == kNone ? node.proof : inner_node(node.branch));
+  });
+  return nodes;
+}
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,65 @@
+#include "search/embedding/best/bound/tree/node_relaxation.h"
+
+#include <utility>
+
+#include "search/embedding/best/bound/relaxation/aggregate_bound.h"
+
+namespace shardwright::embedding {
+
+void NodeRelaxation::begin(double target, Domain domain, std::uint64_t work) {
+  target_ = target;
+  work_ = work;
+  domain_ = std::move(domain);
+}
+
+void NodeRelaxation::abandon() {
+  columns_.abandon();
+  domain_.reset();
+}
+
+std::optional<NodeAnswer> NodeRelaxation::step(Budget& budget) {
+  if (!columns_.is_active()) {
+    if (std::optional<NodeAnswer> excluded = exclude_by_aggregate_bound(budget))
+      return end(std::move(*excluded));
+    columns_.begin(target_, *domain_, work_);
+    return std::nullopt;
+  }
+  std::optional<RelaxationAnswer> found = columns_.iterate(budget);
+  if (!found) return std::nullopt;
+  return end(answer(std::move(*found)));
+}
+
+NodeAnswer NodeRelaxation::end(NodeAnswer answer) {
+  answered_ = std::move(*domain_);
+  domain_.reset();
+  return answer;
+}
+
+std::optional<NodeAnswer> NodeRelaxation::exclude_by_aggregate_bound(Budget& budget) {
+  AggregateBound found = aggregate_bound(*rows_, target_, *domain_, parameters_->aggregate, budget);
+  if (found.bound <= target_ * (1 + kBoundRounding)) return std::nullopt;
+  NodeAnswer answer;
+  answer.kind = NodeAnswer::Kind::kExcluded;
+  answer.proof.multipliers = std::move(found.multipliers);
+  return answer;
+}
+
+NodeAnswer NodeRelaxation::answer(RelaxationAnswer found) const {
+  NodeAnswer answer;
+  answer.plan = std::move(found.plan);
+  answer.was_cut_short = found.kind == RelaxationAnswer::Kind::kUnknown;
+  if (found.kind == RelaxationAnswer::Kind::kInfeasible) {
+    answer.kind = NodeAnswer::Kind::kExcluded;
+    answer.proof = std::move(found.leaf);
+    return answer;
+  }
+  if (answer.plan.shares.empty()) return answer;
+  std::optional<Branch> branch =
+      branching_->choose(*domain_, columns_.groups(), answer.plan, target_);
+  if (!branch) return answer;
+  answer.kind = NodeAnswer::Kind::kDivided;
+  answer.branch = std::move(*branch);
+  return answer;
+}
+
+}  // namespace shardwright::embedding

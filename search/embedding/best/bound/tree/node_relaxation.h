@@ -1,0 +1,69 @@
+// What the relaxation says about one node of a branch-and-bound tree.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/embedding/bound/bound_certificate.h"
+#include "search/budget.h"
+#include "search/embedding/best/bound/model/bound_rows.h"
+#include "search/embedding/best/bound/relaxation/column_generation.h"
+#include "search/embedding/best/bound/tree/branching.h"
+#include "search/embedding/best/parameters/bound_parameters.h"
+
+namespace shardwright::embedding {
+
+struct NodeAnswer {
+  enum class Kind : std::uint8_t {
+    kExcluded,  // no plan of the node rates below the target; `proof` shows it
+    kDivided,   // the node may hold such a plan; `branch` divides it
+    kStuck,     // it may, and nothing is left to divide
+  };
+  Kind kind = Kind::kStuck;
+  BoundNode proof;
+  Branch branch;
+  FractionalPlan plan;  // of a node that is not excluded; empty if the linear program was lost
+  bool was_cut_short = false;  // for lack of work, nothing was shown
+};
+
+// Tries the aggregate bound first, then column generation. If neither excludes the node, its
+// fractional plan says how to divide it.
+// Thread safety: one thread at a time. Refers to its arguments.
+class NodeRelaxation {
+ public:
+  NodeRelaxation(const BoundRows& rows, const Branching& branching,
+                 const BoundParameters& parameters)
+      : rows_(&rows),
+        branching_(&branching),
+        parameters_(&parameters),
+        columns_(rows, parameters) {}
+
+  // Begins with a node. Column generation may take `work` units.
+  void begin(double target, Domain domain, std::uint64_t work);
+  bool is_active() const { return domain_.has_value(); }
+  void abandon();
+  // One step; returns the answer once there is one. Precondition: is_active().
+  std::optional<NodeAnswer> step(Budget& budget);
+  // Of the node that was answered last.
+  const Domain& domain() const { return answered_; }
+
+  const ColumnGeneration& columns() const { return columns_; }
+  // Takes over the patterns that another relaxation of the same rows knows.
+  void learn(const NodeRelaxation& other) { columns_.learn(other.columns_); }
+
+ private:
+  std::optional<NodeAnswer> exclude_by_aggregate_bound(Budget& budget);
+  NodeAnswer answer(RelaxationAnswer found) const;
+  NodeAnswer end(NodeAnswer answer);
+
+  const BoundRows* rows_;
+  const Branching* branching_;
+  const BoundParameters* parameters_;
+  ColumnGeneration columns_;
+  double target_ = 0;
+  std::uint64_t work_ = 0;
+  std::optional<Domain> domain_;  // of the node
+  Domain answered_;
+};
+
+}  // namespace shardwright::embedding

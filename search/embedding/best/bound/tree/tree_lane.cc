@@ -1,0 +1,102 @@
+#include "search/embedding/best/bound/tree/tree_lane.h"
+
+#include <iterator>
+#include <utility>
+
+namespace shardwright::embedding {
+
+void TreeLane::begin(double target, std::uint64_t node_work, bool may_divide) {
+  target_ = target;
+  node_work_ = node_work;
+  may_divide_ = may_divide;
+  relaxation_.abandon();
+  open_.clear();
+  is_stuck_ = false;
+  was_cut_short_ = false;
+  has_closed_any_ = false;
+}
+
+void TreeLane::assign(const std::vector<NodeId>& leaves) {
+  open_.clear();
+  for (auto leaf = leaves.rbegin(); leaf != leaves.rend(); ++leaf)
+    open_.push_back({*leaf, std::nullopt});
+}
+
+void TreeLane::take_half(TreeLane& other) {
+  const auto middle =
+      other.open_.begin() + static_cast<std::ptrdiff_t>((other.open_.size() + 1) / 2);
+  open_.insert(open_.end(), std::make_move_iterator(other.open_.begin()),
+               std::make_move_iterator(middle));
+  other.open_.erase(other.open_.begin(), middle);
+}
+
+// Takes the largest share of every table.
+std::optional<std::vector<std::uint32_t>> TreeLane::stuck_choices() const {
+  if (!is_stuck_ || stuck_plan_.shares.empty()) return std::nullopt;
+  return largest_shares(tree_->model(), stuck_plan_);
+}
+
+void TreeLane::visit_next() {
+  Open next = std::move(open_.back());
+  open_.pop_back();
+  current_ = next.node;
+  if (!next.domain) next.domain = tree_->domain(next.node, target_);
+  relaxation_.begin(target_, std::move(*next.domain), node_work_);
+}
+
+void TreeLane::step(Budget& budget) {
+  const std::uint64_t before = budget.work_done();
+  if (!relaxation_.is_active()) visit_next();
+  if (std::optional<NodeAnswer> answer = relaxation_.step(budget)) take(std::move(*answer));
+  work_ += budget.work_done() - before;
+}
+
+void TreeLane::take(NodeAnswer answer) {
+  was_cut_short_ |= answer.was_cut_short;
+  const bool is_divided = answer.kind == NodeAnswer::Kind::kDivided;
+  if (answer.kind == NodeAnswer::Kind::kStuck || (is_divided && !may_divide_)) {
+    is_stuck_ = true;
+    stuck_plan_ = std::move(answer.plan);
+    return;
+  }
+  if (is_divided) {
+    const ChoiceModel& model = tree_->model();
+    const NodeId first = kOwn + num_own_;
+    num_own_ += 2;
+    for (const bool is_first : {false, true}) {  // the last is next
+      Domain domain = relaxation_.domain();
+      restrict_to_child(model, answer.branch, is_first, domain);
+      open_.push_back({is_first ? first : first + 1, std::move(domain)});
+    }
+  }
+  has_closed_any_ |= !is_divided;
+  answered_.push_back({current_, std::move(answer)});
+}
+
+void TreeLane::run(std::uint64_t work, Budget& budget) {
+  const std::uint64_t end = budget.work_done() + work;
+  while (!is_idle() && !is_stuck_ && budget.work_done() < end && !budget.interrupted())
+    step(budget);
+}
+
+std::uint64_t TreeLane::hand_over(BoundTree& tree) {
+  std::vector<NodeId> in_tree;  // of the lane's own nodes
+  const auto name = [&](NodeId node) { return node < kOwn ? node : in_tree[node - kOwn]; };
+  for (Answered& own : answered_) {
+    if (own.answer.kind == NodeAnswer::Kind::kDivided) {
+      const NodeId first = tree.divide(name(own.node), own.answer.branch);
+      in_tree.push_back(first);
+      in_tree.push_back(first + 1);
+    } else {
+      tree.close(name(own.node), target_, std::move(own.answer.proof));
+    }
+  }
+  for (Open& open : open_)
+    open.node = name(open.node);
+  if (relaxation_.is_active()) current_ = name(current_);
+  answered_.clear();
+  num_own_ = 0;
+  return std::exchange(work_, 0);
+}
+
+}  // namespace shardwright::embedding

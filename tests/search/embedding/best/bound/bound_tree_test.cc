@@ -1,0 +1,127 @@
+// The tree of a proof, which outlives its targets, and the lanes that share it.
+#include "search/embedding/best/bound/tree/bound_tree.h"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/embedding/bound/check_bound.h"
+#include "search/embedding/best/bound/bound_prover.h"
+#include "tests/support/embedding/embedding_builders.h"
+#include "tests/support/embedding/six_kinds.h"
+#include "tests/support/embedding/space_builder.h"
+
+namespace shardwright::bound_tree_test {
+
+namespace {
+
+using namespace shardwright;
+using namespace shardwright::embedding;
+using namespace shardwright::test_support;
+using enum ShardingType;
+using NodeId = BoundTree::NodeId;
+
+struct Model {
+  explicit Model(std::shared_ptr<const SearchSpace> the_space)
+      : space(std::move(the_space)),
+        pool(space),
+        choices(pool, space->problem().topology()),
+        rows(choices, false) {}
+
+  std::shared_ptr<const SearchSpace> space;
+  OptionPool pool;
+  ChoiceModel choices;
+  BoundRows rows;
+};
+
+ProblemSpec spec(std::size_t tables, std::int64_t ranks) {
+  ProblemSpec spec = problem_spec(tables, ranks, ranks);
+  spec.topology.hbm_cap_bytes = 1000;
+  spec.topology.ddr_cap_bytes = 1000;
+  return spec;
+}
+
+// Two tables of 3 ms on one rank, or of 2 ms on each of two.
+Model two_tables() {
+  SpaceBuilder builder(spec(2, 2));
+  for (std::size_t table = 0; table < 2; ++table) {
+    builder.add(table, kTableWise, 1, 3, 1);
+    builder.add(table, kColumnWise, 2, 2, 1);
+  }
+  return Model(builder.take());
+}
+
+// Rounds in which the lanes run in this order.
+std::vector<std::uint64_t> run_in_rounds(BoundProver& prover, double rating, bool backwards) {
+  std::vector<std::uint64_t> work;
+  for (int round = 0; round < 400 && !prover.finished(); ++round) {
+    prover.begin_round(rating);
+    const std::size_t lanes = prover.num_lanes();
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < lanes; ++i) {
+      Budget budget;
+      prover.run_lane(backwards ? lanes - 1 - i : i, 20'000, budget);
+      sum += budget.work_done();
+    }
+    prover.end_round();
+    work.push_back(sum);
+  }
+  return work;
+}
+
+}  // namespace
+
+TEST_CASE("bound tree: a division remains, and a leaf is proved up to its target") {
+  const Model model = two_tables();
+  BoundTree tree(model.rows);
+  CHECK(tree.open_leaves(3) == std::vector<NodeId>{0});
+  // The first child has the second table on one rank, the second child on two.
+  Branch branch;
+  branch.tables = {1};
+  branch.first_child = {{model.choices.first_choice(1), 1}};
+  const NodeId first = tree.divide(0, branch);
+  CHECK(tree.open_leaves(3) == std::vector<NodeId>{first, first + 1});
+  CHECK(tree.domain(0, 10) == Domain{1, 1, 1, 1});
+  CHECK(tree.domain(first, 10) == Domain{1, 1, 1, 0});
+  CHECK(tree.domain(first + 1, 10) == Domain{1, 1, 0, 1});
+  // Below 2.5 ms nothing can be on one rank.
+  CHECK(tree.domain(first, 2.5) == Domain{0, 1, 0, 0});
+
+  BoundNode proof;
+  proof.multipliers.resize(1);
+  tree.close(first, 3, proof);
+  CHECK(tree.open_leaves(3) == std::vector<NodeId>{first + 1});
+  CHECK(tree.open_leaves(2) == std::vector<NodeId>{first + 1});
+  CHECK(tree.open_leaves(4) == std::vector<NodeId>{first, first + 1});
+  tree.close(first + 1, 4, proof);
+  CHECK(tree.open_leaves(3).empty());
+
+  const std::vector<BoundNode> nodes = tree.certificate_nodes();
+  REQUIRE(nodes.size() == 3);
+  CHECK_FALSE(nodes[0].is_leaf);
+  CHECK(nodes[0].tables == std::vector<TableId>{model.choices.table(1)});
+  CHECK(nodes[1].is_leaf);
+  CHECK(nodes[2].is_leaf);
+}
+
+TEST_CASE("bound prover: lanes share a tree, and the order in which they run changes nothing") {
+  const Model model(tables_of_six_kinds());
+  BoundParameters parameters;
+  parameters.targets.alone_work = 0;
+  BoundProver forwards(model.choices, parameters);
+  BoundProver backwards(model.choices, parameters);
+  const std::vector<std::uint64_t> work = run_in_rounds(forwards, kRatingOfSixKinds, false);
+  CHECK(work == run_in_rounds(backwards, kRatingOfSixKinds, true));
+  CHECK(forwards.bound() == backwards.bound());
+  CHECK(forwards.certificate().nodes.size() == backwards.certificate().nodes.size());
+  CHECK(forwards.certificate().nodes.size() > 1);
+  const auto wrong =
+      check_bound(*model.space, model.space->problem().topology(), forwards.certificate());
+  CHECK(wrong.value_or("") == "");
+}
+
+}  // namespace shardwright::bound_tree_test
