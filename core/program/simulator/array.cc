@@ -24,21 +24,28 @@ Array slice(const Array& array, const Part& part) {
   return result;
 }
 
-Array concat(const Array& low, const Array& high, std::size_t dim) {
+void paste(const Array& piece, const Part& place, Array& array) {
+  SHARDWRIGHT_CHECK(lies_within(place, array.shape));
+  SHARDWRIGHT_CHECK(shape_of(place) == piece.shape);
+  std::size_t next = 0;
+  for_each_element(array.shape, place,
+                   [&](std::size_t flat) { array.values[flat] = piece.values[next++]; });
+}
+
+Array concat(const std::vector<Array>& arrays, std::size_t dim) {
+  if (arrays.size() == 1) return arrays.front();  // a scalar has no dimension
   Array result;
-  result.shape = low.shape;
-  result.shape[dim] += high.shape[dim];
-  result.values.resize(low.values.size() + high.values.size());
+  result.shape = arrays.front().shape;
+  result.shape[dim] = 0;
+  for (const Array& array : arrays)
+    result.shape[dim] += array.shape[dim];
+  result.values.resize(static_cast<std::size_t>(num_elements(result.shape)));
   Part place = whole(result.shape);
-  const auto put = [&](const Array& piece) {
-    std::size_t next = 0;
-    for_each_element(result.shape, place,
-                     [&](std::size_t flat) { result.values[flat] = piece.values[next++]; });
-  };
-  place[dim] = {0, low.shape[dim]};
-  put(low);
-  place[dim] = {low.shape[dim], result.shape[dim]};
-  put(high);
+  place[dim] = {0, 0};
+  for (const Array& array : arrays) {
+    place[dim] = {place[dim].end, place[dim].end + array.shape[dim]};
+    paste(array, place, result);
+  }
   return result;
 }
 

@@ -4,33 +4,6 @@
 #include <utility>
 
 namespace shardwright::program {
-namespace {
-
-Array concat_all(const std::vector<Array>& arrays, std::size_t dim) {
-  Array result = arrays.front();
-  for (std::size_t i = 1; i < arrays.size(); ++i)
-    result = concat(result, arrays[i], dim);
-  return result;
-}
-
-Array reduce(const std::vector<Array>& arrays, Reduction reduction) {
-  Array result = arrays.front();
-  for (std::size_t k = 1; k < arrays.size(); ++k) {
-    for (std::size_t i = 0; i < result.values.size(); ++i) {
-      std::int64_t& value = result.values[i];
-      const std::int64_t other = arrays[k].values[i];
-      value = reduction == Reduction::kMax ? std::max(value, other) : value + other;
-    }
-  }
-  if (reduction == Reduction::kAvg) {
-    for (std::int64_t& value : result.values)
-      value /= static_cast<std::int64_t>(arrays.size());
-  }
-  return result;
-}
-
-}  // namespace
-
 SimulatedRank& Execution::rank(Rank id) {
   const auto [at, fresh] = index_.try_emplace(id, ranks_.size());
   if (fresh) ranks_.emplace_back().rank = id;
@@ -116,20 +89,18 @@ bool Execution::join_pieces(SimulatedRank& own, const Step& step) {
     return fail(own, "joins another number of pieces than it has");
   }
   std::vector<Part> boxes;
-  std::vector<Array> arrays;
   for (std::size_t i = 0; i < step.parts.size(); ++i) {
-    Array piece = std::move(own.pieces[i]);
-    if (piece.shape != shape_of(step.parts[i])) return fail(own, "holds a piece of another shape");
-    absorb(boxes, step.parts[i], [&](std::size_t other, const Join& join) {
-      piece = join.first_is_lower ? concat(arrays[other], piece, join.dim)
-                                  : concat(piece, arrays[other], join.dim);
-      arrays.erase(arrays.begin() + static_cast<std::ptrdiff_t>(other));
-    });
-    arrays.push_back(std::move(piece));
+    if (own.pieces[i].shape != shape_of(step.parts[i])) {
+      return fail(own, "holds a piece of another shape");
+    }
+    absorb(boxes, step.parts[i], [](std::size_t, const Join&) {});
   }
+  if (boxes.size() != 1) return fail(own, "has pieces that do not join");
+  own.tensor = Array{shape_of(boxes.front()), {}};
+  own.tensor->values.resize(static_cast<std::size_t>(num_elements(boxes.front())));
+  for (std::size_t i = 0; i < step.parts.size(); ++i)
+    paste(own.pieces[i], relative(step.parts[i], boxes.front()), *own.tensor);
   own.pieces.clear();
-  if (arrays.size() != 1) return fail(own, "has pieces that do not join");
-  own.tensor = std::move(arrays.front());
   return true;
 }
 
@@ -166,9 +137,11 @@ std::optional<bool> Execution::meet(SimulatedRank& own, const Step& step) {
   for (const Rank id : step.group) {
     members.push_back(find(id));
     const Step* const theirs = members.back() == nullptr ? nullptr : members.back()->step();
-    if (theirs == nullptr || theirs->kind != step.kind || theirs->group != step.group) {
-      return std::nullopt;
-    }
+    if (theirs == nullptr || theirs->kind != step.kind) return std::nullopt;
+  }
+  // Each member that arrives asks again, so the long comparison is for the last one.
+  for (const SimulatedRank* member : members) {
+    if (member->step()->group != step.group) return std::nullopt;
   }
   for (const SimulatedRank* member : members) {
     if (!member->tensor) return fail(*member, "has no tensor to share");
@@ -180,22 +153,23 @@ std::optional<bool> Execution::meet(SimulatedRank& own, const Step& step) {
 }
 
 bool Execution::run_collective(const std::vector<SimulatedRank*>& members) {
-  std::vector<Array> shared;
-  shared.reserve(members.size());
+  std::vector<Array> tensors;
+  tensors.reserve(members.size());
   for (const SimulatedRank* member : members)
-    shared.push_back(*member->tensor);
+    tensors.push_back(*member->tensor);
+  Collective shared(std::move(tensors));
   for (std::size_t i = 0; i < members.size(); ++i) {
     SimulatedRank& own = *members[i];
     const Step& step = *own.step();
     ++own.next;
     if (step.kind == StepKind::kAllGather && step.need_split) {
-      own.pieces = shared;
+      own.pieces = shared.tensors();
     } else if (step.kind == StepKind::kAllGather) {
-      own.tensor = concat_all(shared, 0);
+      own.tensor = shared.joined(0);
     } else if (step.kind == StepKind::kConcatGather) {
-      own.tensor = concat_all(shared, shared[0].shape.size() - 1);
+      own.tensor = shared.joined(shared.shape().size() - 1);
     } else if (step.kind == StepKind::kAllReduce) {
-      own.tensor = reduce(shared, step.reduction);
+      own.tensor = shared.reduced(step.reduction);
     } else if (!scatter(own, step, shared, i)) {
       return false;
     }
@@ -204,22 +178,22 @@ bool Execution::run_collective(const std::vector<SimulatedRank*>& members) {
 }
 
 // Gives member `index` its piece: of the reduction, or of every member's tensor.
-bool Execution::scatter(SimulatedRank& own, const Step& step, const std::vector<Array>& shared,
+bool Execution::scatter(SimulatedRank& own, const Step& step, Collective& shared,
                         std::size_t index) {
   const auto dim = static_cast<std::size_t>(step.dim < 0 ? 0 : step.dim);
-  const auto count = static_cast<std::int64_t>(shared.size());
-  if (shared[0].shape[dim] % count != 0) return fail(own, "cuts a dimension unevenly");
-  Part piece = whole(shared[0].shape);
+  const auto count = static_cast<std::int64_t>(shared.tensors().size());
+  if (shared.shape()[dim] % count != 0) return fail(own, "cuts a dimension unevenly");
+  Part piece = whole(shared.shape());
   piece[dim] = program::cut(piece[dim].size(), count, static_cast<std::int64_t>(index));
   if (step.kind == StepKind::kReduceScatter) {
-    own.tensor = slice(reduce(shared, step.reduction), piece);
+    own.tensor = slice(shared.reduced(step.reduction), piece);
     return true;
   }
   std::vector<Array> pieces;
-  pieces.reserve(shared.size());
-  for (const Array& array : shared)
+  pieces.reserve(shared.tensors().size());
+  for (const Array& array : shared.tensors())
     pieces.push_back(slice(array, piece));
-  own.tensor = concat_all(pieces, static_cast<std::size_t>(step.other_dim));
+  own.tensor = concat(pieces, static_cast<std::size_t>(step.other_dim));
   return true;
 }
 

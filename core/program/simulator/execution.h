@@ -9,6 +9,7 @@
 
 #include "core/program/reshard_plan.h"
 #include "core/program/simulator/array.h"
+#include "core/program/simulator/collective.h"
 #include "core/program/simulator/simulate.h"
 
 namespace shardwright::program {
@@ -51,8 +52,7 @@ class Execution {
   std::optional<bool> send(SimulatedRank& own, const Step& step);
   std::optional<bool> meet(SimulatedRank& own, const Step& step);
   bool run_collective(const std::vector<SimulatedRank*>& members);
-  bool scatter(SimulatedRank& own, const Step& step, const std::vector<Array>& shared,
-               std::size_t index);
+  bool scatter(SimulatedRank& own, const Step& step, Collective& shared, std::size_t index);
 
   std::vector<SimulatedRank> ranks_;
   std::unordered_map<Rank, std::size_t> index_;

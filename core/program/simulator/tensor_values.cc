@@ -40,12 +40,17 @@ bool takes_maximum(const DistAttr& attr) {
 }
 
 TensorValues::TensorValues(const Shape& shape, const DistAttr& source)
-    : shape_(shape), source_(source), scale_(average_divisor(source)) {}
+    : shape_(shape),
+      source_(source),
+      scale_(average_divisor(source)),
+      count_(num_terms(source)),
+      takes_maximum_(takes_maximum(source)) {}
 
 Array TensorValues::share(std::size_t position) const {
   const Part part = part_at(shape_, source_, position);
   Array array;
   array.shape = shape_of(part);
+  array.values.reserve(static_cast<std::size_t>(num_elements(part)));
   const std::int64_t member = term_of(source_, position);
   for_each_element(shape_, part,
                    [&](std::size_t flat) { array.values.push_back(term(flat, member)); });
@@ -60,14 +65,13 @@ std::int64_t TensorValues::noise(std::size_t flat, std::int64_t member) const {
 // The terms of an element add up to its value times the divisor of averages. For a maximum, one
 // term is the value and the others are smaller.
 std::int64_t TensorValues::term(std::size_t flat, std::int64_t member) const {
-  const std::int64_t count = num_terms(source_);
-  if (takes_maximum(source_)) {
-    const bool holder = noise(flat, -1) % count == member;
+  if (takes_maximum_) {
+    const bool holder = noise(flat, -1) % count_ == member;
     return holder ? value(flat) : value(flat) - 1 - noise(flat, member);
   }
-  if (member + 1 < count) return noise(flat, member) * scale_;
+  if (member + 1 < count_) return noise(flat, member) * scale_;
   std::int64_t rest = value(flat) * scale_;
-  for (std::int64_t other = 0; other + 1 < count; ++other)
+  for (std::int64_t other = 0; other + 1 < count_; ++other)
     rest -= noise(flat, other) * scale_;
   return rest;
 }

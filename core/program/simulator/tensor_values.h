@@ -31,6 +31,8 @@ class TensorValues {
   const Shape& shape_;
   const DistAttr& source_;
   std::int64_t scale_;
+  std::int64_t count_;  // terms of an element
+  bool takes_maximum_;
 };
 
 // The number of ranks that hold terms of one element: 1 unless the placement is partial.

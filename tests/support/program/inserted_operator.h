@@ -38,12 +38,6 @@ inline program::Array piece(const program::Array& array, std::size_t axis, std::
   part[axis] = program::cut(array.shape[axis], count, index);
   return program::slice(array, part);
 }
-inline program::Array row(const std::vector<program::Array>& arrays, std::size_t axis) {
-  program::Array result = arrays.front();
-  for (std::size_t i = 1; i < arrays.size(); ++i)
-    result = program::concat(result, arrays[i], axis);
-  return result;
-}
 inline program::Array transposed(const program::Array& array,
                                  const std::vector<std::int64_t>& order) {
   program::Array result;
@@ -96,7 +90,7 @@ inline std::vector<program::Array> computed(const program::Operation& op,
     for (std::int64_t i = 0; i < number_attribute(op, "num"); ++i)
       results.push_back(piece(in[0], axis, number_attribute(op, "num"), i));
   } else if (op.type == "concat") {
-    results.push_back(row(in, static_cast<std::size_t>(number_attribute(op, "axis"))));
+    results.push_back(program::concat(in, static_cast<std::size_t>(number_attribute(op, "axis"))));
   } else if (op.type == "slice") {
     const auto starts = list_attribute(op, "starts");
     const auto ends = list_attribute(op, "ends");
@@ -117,13 +111,13 @@ inline std::vector<program::Array> computed(const program::Operation& op,
 inline program::Array collected(const program::Operation& op, const std::vector<program::Array>& in,
                                 std::int64_t member) {
   const auto count = static_cast<std::int64_t>(in.size());
-  if (op.type == "c_allgather") return row(in, 0);
-  if (op.type == "c_concat") return row(in, in[0].shape.size() - 1);
+  if (op.type == "c_allgather") return program::concat(in, 0);
+  if (op.type == "c_concat") return program::concat(in, in[0].shape.size() - 1);
   if (op.type == "alltoall") {
     std::vector<program::Array> pieces;
     for (const program::Array& array : in)
       pieces.push_back(piece(array, 0, count, member));
-    return row(pieces, 0);
+    return program::concat(pieces, 0);
   }
   const bool maximum = op.type == "c_allreduce_max" || text_attribute(op, "reduce_type") == "max";
   program::Array result = in.front();
