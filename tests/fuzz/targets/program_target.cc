@@ -51,10 +51,12 @@ bool is_small(const program::Program& program) {
   return ranks <= kMostRanks;
 }
 
-// True if every argument says where each dimension of its tensor lies.
-bool has_mappings(const program::Program& program) {
+// True if every operator says which ranks run it, and every argument where each dimension of its
+// tensor lies. Operators without a mesh are left as they are, whatever they read.
+bool has_placements(const program::Program& program) {
   for (std::size_t i = 0; i < program.op_capacity(); ++i) {
     const program::Operation& op = program.op(program::OpId(i));
+    if (!op.mesh.valid() && !op.sub_block.valid()) return false;
     const auto fits = [&](const program::Argument& argument) {
       return argument.dims_mapping.size() == program.var(argument.var).shape.size();
     };
@@ -78,7 +80,7 @@ bool can_run(const program::Program& program) {
     if (open || var.is_local || !var.mesh.valid()) return false;
     if (program::num_elements(var.shape) > kMostElements) return false;
   }
-  return program.op_capacity() <= kMostOperators && has_mappings(program);
+  return program.op_capacity() <= kMostOperators && has_placements(program);
 }
 
 // True if an operator writes a tensor of another mesh. Only whole programs send such outputs there.

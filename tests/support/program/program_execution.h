@@ -22,7 +22,8 @@ struct Execution {
 // and a rank that has the right shares of the inputs gets its shares of the outputs. Inserted
 // operators are carried out: sends wait for their receiver, collectives for every member of the
 // group that they name, and all ranks must know the same groups. Loops run twice.
-// Needs the programs of all ranks. Shapes should be small.
+// Needs the programs of all ranks, and a mesh for every operator that has no block: no rank runs
+// the others. Shapes should be small.
 Execution execute(const program::Program& original, const program::ReshardResult& result);
 
 }  // namespace shardwright::test_support
