@@ -14,7 +14,6 @@ namespace {
 using namespace program;
 
 constexpr std::size_t kMaxRanks = 4096;
-constexpr std::int64_t kLargestSimulation = std::int64_t{1} << 24;  // elements, over all ranks
 
 Status check_case(const ReshardCase& request) {
   const Status source = check(request.source, request.shape.size());
@@ -146,7 +145,7 @@ Result<TensorReshard> reshard_tensor(const ReshardCase& request,
     result.ranks.push_back(summary_of(request, changed));
   }
   const auto count = static_cast<std::int64_t>(ranks.size());
-  if (num_elements(request.shape) <= kLargestSimulation / count) {
+  if (num_elements(request.shape) <= options.largest_simulation / count) {
     result.simulation = simulate(request.shape, request.source, request.target, result.plan);
   }
   return result;

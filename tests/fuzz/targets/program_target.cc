@@ -18,6 +18,8 @@ namespace {
 constexpr std::size_t kMostRanks = 64;
 constexpr std::size_t kMostCases = 32;
 constexpr std::size_t kMostOperators = 32;
+// Elements times ranks. The default takes seconds under a sanitizer, and reaches no other code.
+constexpr std::int64_t kLargestSimulation = std::int64_t{1} << 18;
 
 bool is_small(const ReshardCase& request) {
   return request.source.mesh.size() + request.target.mesh.size() <= kMostRanks;
@@ -31,6 +33,7 @@ void reshard(const std::vector<ReshardCaseDocument>& cases, bool compat) {
     TensorReshardOptions options;
     options.compat = compat;
     options.mesh_steps = document.on_mesh;
+    options.largest_simulation = kLargestSimulation;
     Result<TensorReshard> answer = reshard_tensor(document.request, options);
     if (!answer.ok()) continue;
     // Compat mode repeats Paddle's errors.
