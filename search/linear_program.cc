@@ -89,6 +89,7 @@ std::size_t LinearProgram::num_columns() const { return solver_->num_columns; }
 
 double LinearProgram::objective() const { return solver_->model.objectiveValue(); }
 double LinearProgram::value(std::size_t column) const {
+  if (static_cast<int>(column) >= solver_->model.numberColumns()) return 0;
   return solver_->model.primalColumnSolution()[column];
 }
 bool LinearProgram::is_basic(std::size_t column) const {

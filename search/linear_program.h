@@ -37,7 +37,7 @@ class LinearProgram {
   // numerically, or it took 10,000 iterations and 200 per row.
   bool solve();
 
-  // Values of the last solution.
+  // Values of the last solution. A column that was added after it has the value 0.
   double objective() const;
   double value(std::size_t column) const;
   // The dual value of a row: the change of the objective per unit of its active bound.
