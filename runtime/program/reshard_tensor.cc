@@ -128,7 +128,7 @@ Result<TensorReshard> reshard_tensor(const ReshardCase& request,
   SHARDWRIGHT_ASSIGN_OR_RETURN(const Program program, program_of(request));
   const Requests requests = requests_of(request);
   InlineExecutor executor;
-  PlanStore store(program, options.cluster, mode_of(options));
+  PlanStore store(program, options.cluster, mode_of(options), options.stop);
   SHARDWRIGHT_ASSIGN_OR_RETURN(const Schedule schedule,
                                Schedule::make(program, requests, store, executor));
   TensorReshard result;
@@ -140,6 +140,9 @@ Result<TensorReshard> reshard_tensor(const ReshardCase& request,
   rank_options.sync = options.sync;
   const std::vector<Rank> ranks = ranks_of(request);
   for (const Rank rank : ranks) {
+    if (options.stop.stop_requested()) {
+      return Error{ErrorCode::kStopped, "the resharding was cancelled", ""};
+    }
     SHARDWRIGHT_ASSIGN_OR_RETURN(const RankProgram changed,
                                  reshard_rank(program, requests, schedule, rank_options, rank));
     result.ranks.push_back(summary_of(request, changed));

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,11 +53,12 @@ struct TensorReshardOptions {
   // Elements times ranks of the largest tensor that is simulated. At the limit, a simulation takes
   // 0.1 to 0.4 s and up to 0.3 GB; half the limit halves both.
   std::int64_t largest_simulation = std::int64_t{1} << 24;
+  std::stop_token stop;  // heard until the simulation begins
 };
 
 // Plans one resharding, inserts its operators into every rank's program and simulates it.
 // Errors: kInvalidInput if a placement does not fit the shape or its mesh; kUnsupported for meshes
-// of more than 4096 ranks, and in compat mode as plan_compat().
+// of more than 4096 ranks, as plan_best(), and in compat mode as plan_compat(); kStopped.
 // Thread safety: may be called from any number of threads at once.
 Result<TensorReshard> reshard_tensor(const ReshardCase& request,
                                      const TensorReshardOptions& options);

@@ -1,5 +1,6 @@
 #include "search/program/plan_store.h"
 
+#include <limits>
 #include <utility>
 
 #include "core/interner.h"
@@ -59,9 +60,15 @@ void PlanStore::plan(Entry& entry) const {
       entry.status = plan.error();
     }
   } else {
-    BestPlan best = plan_best(cluster_, entry.key.shape, entry.key.type, source, target);
-    entry.plan = std::move(best.plan);
-    entry.us = best.us;
+    Result<BestPlan> best =
+        plan_best(cluster_, entry.key.shape, entry.key.type, source, target, stop_);
+    if (best.ok()) {
+      entry.us = best->us;
+      entry.plan = std::move(best->plan);
+    } else {
+      entry.us = std::numeric_limits<double>::infinity();
+      entry.status = best.error();
+    }
   }
   for (std::size_t i = 0; i < entry.plan.ranks.size(); ++i) {
     entry.index.emplace(entry.plan.ranks[i].first, static_cast<std::uint32_t>(i));

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <deque>
+#include <stop_token>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/program/program.h"
@@ -45,7 +47,7 @@ class PlanStore {
     bool planned = false;
     ReshardPlan plan;
     double us = 0;                                  // time of the slowest rank; best mode only
-    Status status;                                  // an error if compat mode has no plan
+    Status status;                                  // an error if there is no plan
     std::unordered_map<Rank, std::uint32_t> index;  // of each rank in plan.ranks
 
     const std::vector<Step>* steps_of(Rank rank) const {
@@ -54,12 +56,13 @@ class PlanStore {
     }
   };
 
-  PlanStore(const Program& program, const Cluster& cluster, PlanMode mode)
-      : program_(program), cluster_(cluster), mode_(mode) {}
+  PlanStore(const Program& program, const Cluster& cluster, PlanMode mode, std::stop_token stop)
+      : program_(program), cluster_(cluster), mode_(mode), stop_(std::move(stop)) {}
 
   // The entry for a key. It may not be planned yet.
   Entry& entry(const PlanKey& key);
-  // Plans all entries that are not planned yet, in parallel.
+  // Plans all entries that are not planned yet, in parallel. After a stop, the status of entries
+  // is kStopped.
   void plan_all(Executor& executor);
   // Plans one entry unless it is planned.
   void plan(Entry& entry) const;
@@ -73,6 +76,7 @@ class PlanStore {
   const Program& program_;
   const Cluster& cluster_;
   PlanMode mode_;
+  std::stop_token stop_;
   std::deque<Entry> entries_;
   std::unordered_map<PlanKey, Entry*, PlanKeyHash> index_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "search/program/tensor/compat_checks.h"
@@ -21,17 +22,22 @@ struct Waypoint {
 class Planner {
  public:
   Planner(const Cluster& cluster, const Shape& shape, DataType type, const DistAttr& source,
-          const DistAttr& target)
-      : cluster_(cluster), shape_(shape), type_(type), source_(source), target_(target) {}
+          const DistAttr& target, const std::stop_token& stop)
+      : cluster_(cluster),
+        shape_(shape),
+        type_(type),
+        source_(source),
+        target_(target),
+        stop_(stop) {}
 
-  BestPlan run() {
+  Result<BestPlan> run() {
     best_.us = std::numeric_limits<double>::infinity();
-    if (source_ == target_) return {};
+    if (source_ == target_) return BestPlan();
     if (num_elements(shape_) == 0) {
       DistAttr nothing_due = source_;
       nothing_due.partial.clear();
       moves({nothing_due, {}, 0}, {target_, {}, 0});
-      return std::move(best_);
+      return finish();
     }
     collectives();
     try_compat_plan();
@@ -41,10 +47,27 @@ class Planner {
       for (const Waypoint& arrival : arrivals)
         moves(departure, arrival);
     }
-    return std::move(best_);
+    return finish();
   }
 
  private:
+  Result<BestPlan> finish() {
+    if (stop_.stop_requested()) {
+      return Error{ErrorCode::kStopped, "the resharding was cancelled", ""};
+    }
+    if (best_.us == std::numeric_limits<double>::infinity() && most_moves_ > kMaxMoves) {
+      return Error{ErrorCode::kUnsupported,
+                   "takes " + std::to_string(most_moves_) + " messages between ranks, over the " +
+                       std::to_string(kMaxMoves) + " that one resharding may have",
+                   ""};
+    }
+    auto& ranks = best_.plan.ranks;
+    ranks.erase(std::remove_if(ranks.begin(), ranks.end(),
+                               [](const auto& entry) { return entry.second.empty(); }),
+                ranks.end());
+    return std::move(best_);
+  }
+
   void collectives() {
     const std::optional<Refinement> fine = refine(source_.mesh, target_.mesh);
     if (!fine) return;
@@ -186,9 +209,12 @@ class Planner {
   void moves(const Waypoint& departure, const Waypoint& arrival) {
     if (std::max(departure.us, arrival.us) >= best_.us) return;
     if (!can_move(departure.attr, arrival.attr)) return;
+    const std::int64_t count = num_moves(shape_, departure.attr, arrival.attr);
+    most_moves_ = std::max(most_moves_, count);
+    if (count > kMaxMoves) return;
     ReshardPlan plan;
     append(departure.steps, source_, departure.attr, plan);
-    append_moves(cluster_, shape_, type_, departure.attr, arrival.attr, plan);
+    if (!append_moves(cluster_, shape_, type_, departure.attr, arrival.attr, plan, stop_)) return;
     append(arrival.steps, arrival.attr, target_, plan);
     const double us = plan_us(cluster_, shape_, type_, source_, plan);
     if (us >= best_.us) return;
@@ -207,19 +233,17 @@ class Planner {
   DataType type_;
   const DistAttr& source_;
   const DistAttr& target_;
+  const std::stop_token& stop_;
   BestPlan best_;
+  std::int64_t most_moves_ = 0;  // of all plans with messages that were considered
 };
 
 }  // namespace
 
-BestPlan plan_best(const Cluster& cluster, const Shape& shape, DataType type,
-                   const DistAttr& source, const DistAttr& target) {
-  BestPlan best = Planner(cluster, shape, type, source, target).run();
-  auto& ranks = best.plan.ranks;
-  ranks.erase(std::remove_if(ranks.begin(), ranks.end(),
-                             [](const auto& entry) { return entry.second.empty(); }),
-              ranks.end());
-  return best;
+Result<BestPlan> plan_best(const Cluster& cluster, const Shape& shape, DataType type,
+                           const DistAttr& source, const DistAttr& target,
+                           const std::stop_token& stop) {
+  return Planner(cluster, shape, type, source, target, stop).run();
 }
 
 }  // namespace shardwright::program

@@ -52,9 +52,10 @@ class Mover {
       slot_.emplace(plan.ranks[i].first, i);
   }
 
-  void run() {
+  bool run(const std::stop_token& stop) {
     std::vector<Inbox> inboxes(target_.mesh.size());
     for (std::size_t t = 0; t < inboxes.size(); ++t) {
+      if (stop.stop_requested()) return false;
       inboxes[t].wanted = part_at(shape_, target_, t);
       inboxes[t].zero = num_elements(inboxes[t].wanted) == 0 || holds_zeros(t);
       if (!inboxes[t].zero) fill(t, inboxes[t]);
@@ -64,6 +65,7 @@ class Mover {
     for (std::size_t t = 0; t < inboxes.size(); ++t) {
       close(target_.mesh.ids()[t], inboxes[t]);
     }
+    return true;
   }
 
  private:
@@ -239,9 +241,28 @@ bool can_move(const DistAttr& source, const DistAttr& target) {
   return due == 0 || static_cast<std::size_t>(due) == match_terms(source, target).size();
 }
 
-void append_moves(const Cluster& cluster, const Shape& shape, DataType type, const DistAttr& source,
-                  const DistAttr& target, ReshardPlan& plan) {
-  Mover(cluster, shape, type, source, target, plan).run();
+std::int64_t num_moves(const Shape& shape, const DistAttr& source, const DistAttr& target) {
+  std::int64_t boxes = 1;  // that pieces of the target share with pieces of the source
+  std::int64_t pieces = 1;
+  for (std::size_t dim = 0; dim < shape.size(); ++dim) {
+    const std::int64_t wanted = target.splits(dim);
+    const std::int64_t held = source.splits(dim);
+    std::int64_t shared = 0;
+    for (std::int64_t i = 0, j = 0; i < wanted && j < held;) {
+      const Interval want = cut(shape[dim], wanted, i);
+      const Interval have = cut(shape[dim], held, j);
+      shared += std::max(want.begin, have.begin) < std::min(want.end, have.end) ? 1 : 0;
+      (want.end <= have.end ? i : j) += 1;
+    }
+    boxes *= shared;
+    pieces *= wanted;
+  }
+  return boxes * (static_cast<std::int64_t>(target.mesh.size()) / pieces);
+}
+
+bool append_moves(const Cluster& cluster, const Shape& shape, DataType type, const DistAttr& source,
+                  const DistAttr& target, ReshardPlan& plan, const std::stop_token& stop) {
+  return Mover(cluster, shape, type, source, target, plan).run(stop);
 }
 
 }  // namespace shardwright::program

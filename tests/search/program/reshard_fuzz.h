@@ -132,7 +132,7 @@ class ReshardFuzz {
     outcome.other_mesh += source.mesh == target.mesh ? 0U : 1U;
     outcome.empty += program::num_elements(shape) == 0 ? 1U : 0U;
     const program::Cluster cluster;
-    const program::BestPlan best = plan_best(cluster, shape, type, source, target);
+    const program::BestPlan best = plan_best(cluster, shape, type, source, target).value();
     const program::Simulation simulation = simulate(shape, source, target, best.plan);
     const std::string pair = text(shape, source) + " -> " + text(shape, target);
     if (!simulation.ok() && outcome.wrong++ == 0) {

@@ -1,11 +1,14 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <stop_token>
 #include <utility>
 #include <vector>
 
 #include "core/program/simulator/simulate.h"
 #include "search/program/tensor/best_planner.h"
 #include "search/program/tensor/compat_planner.h"
+#include "search/program/tensor/move_parts.h"
 #include "tests/search/program/tensor/naive_reshard.h"
 #include "tests/support/random.h"
 
@@ -57,7 +60,7 @@ TEST_CASE("best planner: an axis that moves between dimensions is exchanged, nev
           source.dims_mapping[from] = 0;
           target.dims_mapping[to] = 0;
           const BestPlan best =
-              plan_best(cluster, {size, size, size}, DataType::kFloat32, source, target);
+              plan_best(cluster, {size, size, size}, DataType::kFloat32, source, target).value();
           for (const auto& [rank, steps] : best.plan.ranks) {
             for (const Step& step : steps) {
               CHECK(step.kind != StepKind::kAllGather);
@@ -75,7 +78,7 @@ TEST_CASE("best planner: partial sums are scattered where the target is split") 
   DistAttr target = source;
   target.partial.clear();
   target.dims_mapping = {0, -1};
-  const BestPlan best = plan_best({}, {64, 64}, DataType::kFloat32, source, target);
+  const BestPlan best = plan_best({}, {64, 64}, DataType::kFloat32, source, target).value();
   REQUIRE(best.chain.has_value());
   REQUIRE(best.chain->steps.size() == 1);
   CHECK(best.chain->steps[0].kind == MeshStep::Kind::kReduceScatter);
@@ -108,7 +111,7 @@ TEST_CASE(
     const DistAttr source = random_attr(random, mesh, shape.size());
     const DistAttr target = random_attr(random, mesh, shape.size());
     if (source == target) continue;
-    const BestPlan best = plan_best(cluster, shape, DataType::kFloat32, source, target);
+    const BestPlan best = plan_best(cluster, shape, DataType::kFloat32, source, target).value();
     test_support::NaiveReshard naive(cluster, shape, DataType::kFloat32, source, target);
     CHECK(best.us <= naive.cheapest_us(3) * (1 + 1e-9));
     CHECK(best.us == plan_us(cluster, shape, DataType::kFloat32, source, best.plan));
@@ -122,14 +125,15 @@ TEST_CASE("best planner: large sums across machines are split before they are re
   cluster.ranks_per_machine = 4;
   const DistAttr source{mesh_of({2, 4}), {-1, -1}, {Reduction::kSum}};
   const DistAttr target{source.mesh, {-1, -1}, {}};
-  const BestPlan best = plan_best(cluster, {4096, 4096}, DataType::kFloat32, source, target);
+  const BestPlan best =
+      plan_best(cluster, {4096, 4096}, DataType::kFloat32, source, target).value();
   REQUIRE(best.chain.has_value());
   REQUIRE(best.chain->steps.size() >= 3);
   CHECK(best.chain->steps.front().kind == MeshStep::Kind::kSplit);
   CHECK(best.chain->steps.back().kind == MeshStep::Kind::kAllGather);
-  CHECK(plan_best(cluster, {8, 8}, DataType::kFloat32, source, target).chain->steps.size() == 1);
+  CHECK(plan_best(cluster, {8, 8}, DataType::kFloat32, source, target)->chain->steps.size() == 1);
   CHECK(simulate({8, 8}, source, target,
-                 plan_best(cluster, {8, 8}, DataType::kFloat32, source, target).plan)
+                 plan_best(cluster, {8, 8}, DataType::kFloat32, source, target)->plan)
             .ok());
 }
 
@@ -137,7 +141,7 @@ TEST_CASE("best planner: partial sums that stay partial on another mesh are sent
   for (const Reduction due : {Reduction::kSum, Reduction::kAvg, Reduction::kMax}) {
     const DistAttr source{mesh_of({2, 2}), {0, -1}, {Reduction::kNone, due}};
     const DistAttr target{mesh_of({2, 2}, 4), {-1, 1}, {due}};
-    const BestPlan best = plan_best({}, {8, 8}, DataType::kFloat32, source, target);
+    const BestPlan best = plan_best({}, {8, 8}, DataType::kFloat32, source, target).value();
     CHECK(simulate({8, 8}, source, target, best.plan).ok());
     for (const auto& [rank, steps] : best.plan.ranks) {
       for (const Step& step : steps)
@@ -151,7 +155,7 @@ TEST_CASE("planners: tensors without elements and without dimensions") {
   const DistAttr far{mesh_of({2, 3}, 6), {0, -1, -1}, {}};
   for (const Shape& shape : {Shape{4, 0, 6}, Shape{0, 3, 6}, Shape{0, 0, 0}}) {
     for (const auto& [source, target] : {std::pair(split, far), std::pair(far, split)}) {
-      const BestPlan best = plan_best({}, shape, DataType::kFloat32, source, target);
+      const BestPlan best = plan_best({}, shape, DataType::kFloat32, source, target).value();
       CHECK(simulate(shape, source, target, best.plan).ok());
       for (const auto& [rank, steps] : best.plan.ranks) {
         for (const Step& step : steps)
@@ -166,7 +170,59 @@ TEST_CASE("planners: tensors without elements and without dimensions") {
   }
   const DistAttr here{mesh_of({2}), {}, {}};
   const DistAttr there{mesh_of({2}, 1), {}, {Reduction::kSum}};
-  CHECK(simulate({}, here, there, plan_best({}, {}, DataType::kBool, here, there).plan).ok());
+  CHECK(simulate({}, here, there, plan_best({}, {}, DataType::kBool, here, there)->plan).ok());
+}
+
+TEST_CASE("best planner: more messages than one resharding may have are refused, or go round") {
+  // Rows to columns on other ranks. Pieces of one size can move first and be exchanged there.
+  const auto turned = [](std::int64_t ranks, std::int64_t size) {
+    const DistAttr source{mesh_of({ranks}), {0, -1}, {}};
+    const DistAttr target{mesh_of({ranks}, static_cast<Rank>(ranks)), {-1, 0}, {}};
+    return plan_best({}, {size, size}, DataType::kFloat32, source, target);
+  };
+  CHECK(turned(32, 33).ok());
+  const Result<BestPlan> none = turned(1500, 1501);
+  REQUIRE_FALSE(none.ok());
+  CHECK(none.error().code == ErrorCode::kUnsupported);
+  CHECK(none.error().message ==
+        "takes 2250000 messages between ranks, over the 1048576 that one resharding may have");
+  const Result<BestPlan> exchanged = turned(1500, 1500);
+  REQUIRE(exchanged.ok());
+}
+
+TEST_CASE("best planner: messages are counted as they are made") {
+  test_support::Random random(5);
+  for (int i = 0; i < 200; ++i) {
+    Shape shape;
+    for (std::size_t dims = 1 + random.below(3); shape.size() < dims;)
+      shape.push_back(static_cast<std::int64_t>(1 + random.below(9)));
+    DistAttr source = random_attr(random, mesh_of({2, 4}), shape.size());
+    DistAttr target = random_attr(random, mesh_of({3, 2}, 8), shape.size());
+    source.partial.clear();
+    target.partial.clear();
+    ReshardPlan plan;
+    CHECK(append_moves({}, shape, DataType::kFloat32, source, target, plan));
+    std::int64_t received = 0;
+    for (const auto& [rank, steps] : plan.ranks) {
+      received += std::count_if(steps.begin(), steps.end(),
+                                [](const Step& step) { return step.kind == StepKind::kRecv; });
+    }
+    CHECK(num_moves(shape, source, target) == received);
+  }
+}
+
+TEST_CASE("best planner: a stop is heard among messages") {
+  const DistAttr source{mesh_of({1024}), {0, -1}, {}};
+  const DistAttr target{mesh_of({1024}, 1024), {-1, 0}, {}};
+  std::stop_source stop;
+  stop.request_stop();
+  ReshardPlan plan;
+  const Shape shape{1024, 1024};
+  CHECK_FALSE(append_moves({}, shape, DataType::kFloat32, source, target, plan, stop.get_token()));
+  CHECK(plan.empty());
+  const auto stopped = plan_best({}, shape, DataType::kFloat32, source, target, stop.get_token());
+  REQUIRE_FALSE(stopped.ok());
+  CHECK(stopped.error().code == ErrorCode::kStopped);
 }
 
 }  // namespace shardwright::planner_test
