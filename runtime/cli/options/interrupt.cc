@@ -1,6 +1,5 @@
 #include "runtime/cli/options/interrupt.h"
 
-#include <ctime>
 #include <system_error>
 
 #include <pthread.h>
@@ -13,9 +12,13 @@ namespace {
 
 constexpr int kKilledBySignal = 128;  // the shell's convention
 
-sigset_t interrupts() {
+// Ends the wait. Where it is not blocked, it does nothing.
+constexpr int kWakeUp = SIGURG;
+
+sigset_t awaited_signals() {
   sigset_t set;
   sigemptyset(&set);
+  sigaddset(&set, kWakeUp);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
   return set;
@@ -25,7 +28,7 @@ sigset_t interrupts() {
 
 // A thread that waits for the signal may call anything; a signal handler may call almost nothing.
 InterruptGuard::InterruptGuard() {
-  const sigset_t set = interrupts();
+  const sigset_t set = awaited_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   try {
     waiter_ = std::jthread([this, set](const std::stop_token& done) { wait(set, done); });
@@ -35,10 +38,9 @@ InterruptGuard::InterruptGuard() {
 }
 
 void InterruptGuard::wait(const sigset_t& signals, const std::stop_token& done) {
-  const timespec patience{0, 50'000'000};
   while (!done.stop_requested()) {
-    const int signal = sigtimedwait(&signals, nullptr, &patience);
-    if (signal < 0) continue;
+    const int signal = sigwaitinfo(&signals, nullptr);
+    if (signal < 0 || signal == kWakeUp) continue;
     if (source_.request_stop()) continue;
     // Nobody else receives the signals, so the second one is carried out here.
     remove_unfinished_files();
@@ -47,7 +49,12 @@ void InterruptGuard::wait(const sigset_t& signals, const std::stop_token& done) 
 }
 
 InterruptGuard::~InterruptGuard() {
-  const sigset_t set = interrupts();
+  if (waiter_.joinable()) {
+    waiter_.request_stop();
+    pthread_kill(waiter_.native_handle(), kWakeUp);
+    waiter_.join();
+  }
+  const sigset_t set = awaited_signals();
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
