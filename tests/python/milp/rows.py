@@ -4,12 +4,13 @@ import highspy
 import numpy
 
 TOLERANCE = 1e-9
-SECONDS = 20.0
 NO_LIMIT = highspy.kHighsInf
 
 
 class Rows:
     """A MILP under construction. Every column is at least 0; `cost` is minimised."""
+
+    seconds = 20.0  # that one solution may take
 
     def __init__(self):
         self.upper, self.cost, self.whole = [], [], []
@@ -48,7 +49,7 @@ class Rows:
         kinds = highspy.HighsVarType
         model.integrality_ = [kinds.kInteger if w else kinds.kContinuous for w in self.whole]
         solver = highspy.Highs()
-        for name, value in (("output_flag", False), ("threads", 1), ("time_limit", SECONDS),
+        for name, value in (("output_flag", False), ("threads", 1), ("time_limit", self.seconds),
                             ("presolve", "choose" if presolve else "off"),
                             ("mip_rel_gap", 1e-8), ("mip_abs_gap", 1e-9),
                             ("mip_feasibility_tolerance", TOLERANCE),
