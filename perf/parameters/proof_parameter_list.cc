@@ -31,6 +31,8 @@ void add_aggregate(std::vector<ProofParameter>& all) {
   const Group<Own> group(all, "aggregate",
                          [](BoundParameters& root) -> Own& { return root.aggregate; });
   group.add("max_rounds", &Own::max_rounds);
+  group.add("program_steps", &Own::program_steps);
+  group.add("max_reductions", &Own::max_reductions);
   group.add("gap", &Own::gap);
   group.add("max_multiplier", &Own::max_multiplier);
 }
@@ -63,6 +65,9 @@ void add_columns(std::vector<ProofParameter>& all) {
   group.add("center_share", &Own::center_share);
   group.add("pivot_steps", &Own::pivot_steps);
   group.add("max_pivot_size_steps", &Own::max_pivot_size_steps);
+  group.add("factor_square_steps", &Own::factor_square_steps);
+  group.add("factor_cube_steps", &Own::factor_cube_steps);
+  group.add("max_factor_steps", &Own::max_factor_steps);
   group.add("max_known_patterns", &Own::max_known_patterns);
   group.add("min_share", &Own::min_share);
 }
@@ -72,6 +77,7 @@ void add_branching(std::vector<ProofParameter>& all) {
   const Group<Own> group(all, "branching",
                          [](BoundParameters& root) -> Own& { return root.branching; });
   group.add("min_separation", &Own::min_separation);
+  group.add("large_separation", &Own::large_separation);
   group.add("size_exponent", &Own::size_exponent);
   group.add("min_part", &Own::min_part);
   group.add("min_share", &Own::min_share);
@@ -82,6 +88,8 @@ void add_bound_targets(std::vector<ProofParameter>& all) {
   using Own = embedding::BoundTargetParameters;
   const Group<Own> group(all, "bound_targets",
                          [](BoundParameters& root) -> Own& { return root.targets; });
+  group.add("early_tree_work", &Own::early_tree_work);
+  group.add("light_work", &Own::light_work);
   group.add("root_step", &Own::root_step);
   group.add("tree_step", &Own::tree_step);
   group.add("cut_tree_step", &Own::cut_tree_step);

@@ -41,6 +41,14 @@ void tamper(Random& random, BoundCertificate& certificate) {
     return;
   }
   BoundNode& node = certificate.nodes[random.below(certificate.nodes.size())];
+  if (random.below(4) == 0) {
+    if (node.fixing.empty() || random.below(4) == 0) node.fixing.push_back(node.multipliers);
+    for (std::vector<CapacityMultipliers>& own : node.fixing) {
+      for (CapacityMultipliers& multipliers : own)
+        multipliers.load = tampered(random, multipliers.load);
+    }
+    return;
+  }
   const auto change = [&](double& value) { value = tampered(random, value); };
   if (!node.is_leaf && random.below(2) == 0) {
     node.count = static_cast<std::uint32_t>(random.below(4));

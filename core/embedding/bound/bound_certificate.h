@@ -27,6 +27,15 @@ struct OptionDomain {
 
 // A branch-and-bound node: the options that every table may still use, and where.
 //
+// Before anything else, a node drops options that no plan below the bound has, for all nodes below
+// it:
+// - Common use: if all options of a table have a shard on every rank, every rank holds one,
+// whatever
+//   the plan. What does not fit beside the cheapest of these shards of the other tables goes.
+// - Reduced costs, at each of `fixing` in turn: all tables, each with its cheapest option, leave
+//   some of what all ranks have. An option that is dearer than the cheapest one of its table by
+//   more than that goes.
+//
 // An inner node branches on how many of `tables` use what `first_child` lists, in terms of the
 // options of the first table. The tables are equal: their open options have the same shards, costs
 // and domains, so a plan may exchange them. In the first child at least `count` of them use it:
@@ -44,7 +53,8 @@ struct OptionDomain {
 //   maxima.
 struct BoundNode {
   bool is_leaf = true;
-  std::vector<TableId> tables;  // ascending
+  std::vector<std::vector<CapacityMultipliers>> fixing;  // each by rank class
+  std::vector<TableId> tables;                           // ascending
   std::uint32_t count = 1;
   std::vector<OptionDomain> first_child;
   std::vector<CapacityMultipliers> multipliers;  // by rank class

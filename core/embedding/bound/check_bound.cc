@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/embedding/bound/certified_classes.h"
+#include "core/embedding/bound/drop_options.h"
 #include "core/embedding/bound/leaf_check.h"
 #include "core/embedding/bound/open_options.h"
 #include "core/embedding/bound/options/bound_options.h"
@@ -23,13 +24,13 @@ constexpr std::size_t kMostKept = std::size_t{1} << 24;
 // Trying all plans of a small problem takes far fewer steps; the limit is about two seconds.
 constexpr std::uint64_t kMostSearchSteps = std::uint64_t{1} << 27;
 
-bool has_valid_multipliers(const BoundNode& leaf, std::size_t classes) {
+bool are_valid(const std::vector<CapacityMultipliers>& multipliers, std::size_t classes) {
   const auto is_valid = [](const CapacityMultipliers& own) {
     return own.load >= 0 && own.hbm >= 0 && own.ddr >= 0 &&
            std::isfinite(own.load + own.hbm + own.ddr);
   };
-  return leaf.multipliers.size() == classes &&
-         std::all_of(leaf.multipliers.begin(), leaf.multipliers.end(), is_valid);
+  return multipliers.size() == classes &&
+         std::all_of(multipliers.begin(), multipliers.end(), is_valid);
 }
 
 // For a certificate whose proof is a search.
@@ -46,7 +47,7 @@ std::optional<std::string> check_by_search(const SearchSpace& space, const Topol
     return "the prices do not match the topology";
   std::vector<RankPriceSet> prices;
   for (const BoundNode& leaf : certificate.nodes) {
-    if (!leaf.is_leaf || !has_valid_multipliers(leaf, last + 1))
+    if (!leaf.is_leaf || !are_valid(leaf.multipliers, last + 1))
       return "a leaf lacks valid multipliers for every rank class";
     RankPriceSet& own = prices.emplace_back();
     for (const std::uint32_t rank_class : classes)
@@ -83,8 +84,8 @@ class TreeChecker {
   // An inner node on the way from the root to the current node.
   struct Branch {
     const BoundNode* node;
-    std::vector<std::vector<OptionDomain>> before;  // the options of its tables above it
-    std::size_t num_kept = 0;                       // options in `before`
+    std::size_t above;    // mark of the options above it
+    std::size_t reduced;  // mark after the node dropped its own
     bool is_in_second_child = false;
   };
 
@@ -97,14 +98,12 @@ class TreeChecker {
   bool visit_nodes() {
     std::vector<Branch> path;
     while (descend_to_leaf(path)) {
-      for (; !path.empty() && path.back().is_in_second_child; path.pop_back()) {
-        num_kept_ -= path.back().num_kept;
-        restore(path.back());
-      }
+      for (; !path.empty() && path.back().is_in_second_child; path.pop_back())
+        options_.restore(path.back().above);
       if (path.empty()) return true;
       Branch& branch = path.back();
       branch.is_in_second_child = true;
-      restore(branch);
+      options_.restore(branch.reduced);
       if (!restrict_to_child(branch, false)) return false;
     }
     return false;
@@ -115,18 +114,32 @@ class TreeChecker {
     for (;;) {
       if (next_ >= nodes_.size()) return fail("the tree lacks a node");
       const BoundNode& node = nodes_[next_++];
-      if (node.is_leaf) return visit_leaf(node);
-      if (!has_equal_tables(node)) return false;
-      Branch branch{&node, {}};
-      for (const TableId table : node.tables) {
-        branch.before.push_back(options_.of_table(table.index()));
-        branch.num_kept += branch.before.back().size();
+      const std::size_t above = options_.mark();
+      if (!drop_options(node)) return false;
+      if (node.is_leaf) {
+        if (!visit_leaf(node)) return false;
+        options_.restore(above);
+        return true;
       }
-      num_kept_ += branch.num_kept;
-      if (path.size() == kMaxDepth || num_kept_ > kMostKept) return fail("the tree is too deep");
-      path.push_back(std::move(branch));
+      if (!has_equal_tables(node)) return false;
+      path.push_back({&node, above, options_.mark()});
       if (!restrict_to_child(path.back(), true)) return false;
+      if (path.size() == kMaxDepth || options_.num_kept() > kMostKept)
+        return fail("the tree is too deep");
     }
+  }
+
+  bool drop_options(const BoundNode& node) {
+    constexpr std::size_t kMostFixing = 64;
+    if (node.fixing.size() > kMostFixing) return fail("a node has too many multipliers");
+    drop_by_common_use(options_);
+    for (const std::vector<CapacityMultipliers>& multipliers : node.fixing) {
+      if (!are_valid(multipliers, options_.classes().size()))
+        return fail("a node lacks valid multipliers for every rank class");
+      drop_by_reduced_costs(options_, multipliers);
+      drop_by_common_use(options_);
+    }
+    return true;
   }
 
   bool has_equal_tables(const BoundNode& node) {
@@ -144,11 +157,6 @@ class TreeChecker {
     return true;
   }
 
-  void restore(const Branch& branch) {
-    for (std::size_t i = 0; i < branch.before.size(); ++i)
-      options_.set(branch.node->tables[i].index(), branch.before[i]);
-  }
-
   // What the child keeps of an option of the first table.
   std::uint32_t kept_classes(const BoundNode& node, const OptionDomain& domain, bool is_first) {
     std::uint32_t kept = 0;
@@ -162,24 +170,25 @@ class TreeChecker {
   bool restrict_to_child(const Branch& branch, bool is_first) {
     const BoundNode& node = *branch.node;
     std::vector<std::uint32_t> kept;
-    for (const OptionDomain& domain : branch.before.front())
+    for (const OptionDomain& domain : options_.of_table(node.tables.front().index()))
       kept.push_back(kept_classes(node, domain, is_first));
     if (!error_.empty()) return false;
     const std::size_t begin = is_first ? 0 : node.count - 1;
     const std::size_t end = is_first ? node.count : node.tables.size();
     for (std::size_t i = begin; i < end; ++i) {
+      const std::size_t table = node.tables[i].index();
       std::vector<OptionDomain> open;
       for (std::size_t n = 0; n < kept.size(); ++n) {
-        if (kept[n] != 0) open.push_back({branch.before[i][n].option, kept[n]});
+        if (kept[n] != 0) open.push_back({options_.of_table(table)[n].option, kept[n]});
       }
-      options_.set(node.tables[i].index(), std::move(open));
+      options_.set(table, std::move(open));
     }
     return true;
   }
 
   bool visit_leaf(const BoundNode& leaf) {
     if (options_.any_table_is_closed()) return true;
-    if (!has_valid_multipliers(leaf, options_.classes().size())) {
+    if (!are_valid(leaf.multipliers, options_.classes().size())) {
       return fail("a leaf lacks valid multipliers for every rank class");
     }
     std::optional<std::string> wrong = leaf.shard_duals.empty()
@@ -192,7 +201,6 @@ class TreeChecker {
   const std::vector<BoundNode>& nodes_;
   std::uint64_t work_left_;
   std::size_t next_ = 0;
-  std::size_t num_kept_ = 0;  // options that the path keeps
   std::string error_;
 };
 

@@ -38,6 +38,18 @@ OpenOptions::OpenOptions(const SearchSpace& space, const Topology& available,
   complete_ = true;
 }
 
+void OpenOptions::set(std::size_t table, std::vector<OptionDomain> options) {
+  num_kept_ += open_[table].size();
+  replaced_.push_back({table, std::exchange(open_[table], std::move(options))});
+}
+
+void OpenOptions::restore(std::size_t mark) {
+  for (; replaced_.size() > mark; replaced_.pop_back()) {
+    num_kept_ -= replaced_.back().options.size();
+    open_[replaced_.back().table] = std::move(replaced_.back().options);
+  }
+}
+
 bool OpenOptions::any_table_is_closed() const {
   for (std::size_t table = 0; table < open_.size(); ++table) {
     if (has_options_[table] && open_[table].empty()) return true;

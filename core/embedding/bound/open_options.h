@@ -38,9 +38,14 @@ class OpenOptions {
 
   std::size_t num_tables() const { return open_.size(); }
   const std::vector<OptionDomain>& of_table(std::size_t table) const { return open_[table]; }
-  void set(std::size_t table, std::vector<OptionDomain> options) {
-    open_[table] = std::move(options);
-  }
+  // Keeps what the table had for restore().
+  void set(std::size_t table, std::vector<OptionDomain> options);
+  // The changes so far. restore() takes back those after a mark.
+  std::size_t mark() const { return replaced_.size(); }
+  void restore(std::size_t mark);
+  // Options that are kept for restore().
+  std::size_t num_kept() const { return num_kept_; }
+
   // Returns true if a table has options in the space, but none that is still open.
   bool any_table_is_closed() const;
   // Returns true if the n-th open options of both tables are equal in shards, costs and domains,
@@ -56,6 +61,11 @@ class OpenOptions {
   }
 
  private:
+  struct Replaced {
+    std::size_t table;
+    std::vector<OptionDomain> options;
+  };
+
   std::vector<ClassShards> count_shards_by_class(const ShardingOption& option) const;
   bool are_alike(OptionId id, OptionId other) const;
   bool is_possible(OptionId id) const;
@@ -68,6 +78,8 @@ class OpenOptions {
   std::vector<bool> has_options_;                          // by table, in the space
   std::vector<std::vector<OptionDomain>> open_;            // by table
   std::vector<std::vector<ClassShards>> shards_by_class_;  // by option
+  std::vector<Replaced> replaced_;                         // in the order of the changes
+  std::size_t num_kept_ = 0;                               // options in `replaced_`
 };
 
 }  // namespace shardwright::embedding

@@ -129,6 +129,9 @@ std::size_t BestSearch::propose(std::size_t, const Budget& budget) {
   round_bound_ = bound();
   if (prover_ && best_) prover_->begin_round(best_->rating);
   if (prover_) round_proof_share_ = proof_share(budget.work_done());
+  round_proof_lanes_ = 0;
+  if (prover_ && best_ && !prover_->finished())
+    round_proof_lanes_ = prover_->is_shared() ? prover_->num_lanes() : 1;
   return lane_work_.size();
 }
 
@@ -141,10 +144,9 @@ void BestSearch::run_lane(Lane& lane, const Budget& budget, std::uint64_t& work)
 
 // The proof starts once there is a rating.
 void BestSearch::run_proof(std::size_t lane, Budget& budget) {
-  if (!best_ || prover_->finished()) return;
-  const std::uint64_t lanes = prover_->is_shared() ? prover_->num_lanes() : 1;
-  const std::uint64_t step_work = parameters_.lanes.proof_step_work;
-  prover_->run_lane(lane, round_proof_share_ * round_work_ / (lanes * step_work), budget);
+  if (lane >= round_proof_lanes_) return;
+  const std::uint64_t parts = round_proof_lanes_ * parameters_.lanes.proof_step_work;
+  prover_->run_lane(lane, round_proof_share_ * round_work_ / parts, budget);
 }
 
 // The lanes of the proof come first. The last lane solves neighbourhoods.

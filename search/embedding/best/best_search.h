@@ -102,6 +102,7 @@ class BestSearch {
   std::optional<BoundCertificate> by_search_;
   double round_bound_ = 0;  // the bound at the start of the round, which lanes see
   std::uint64_t round_proof_share_ = 0;
+  std::size_t round_proof_lanes_ = 0;
   std::size_t first_lane_ = 0;            // that looks for plans, after those of the proof
   std::vector<std::uint64_t> lane_work_;  // in this round
   std::optional<Plan> known_;  // the plan that all lanes know: the best one, or the start

@@ -18,8 +18,22 @@ using embedding::TableId;
 // Largest number of ranks in one certificate.
 constexpr std::int64_t kMostRanks = 1 << 24;
 
+void write_multipliers(const std::vector<embedding::CapacityMultipliers>& multipliers,
+                       JsonWriter& json) {
+  json.begin_array();
+  for (const embedding::CapacityMultipliers& own : multipliers)
+    json.begin_array().value(own.load).value(own.hbm).value(own.ddr).end_array();
+  json.end_array();
+}
+
 void write_node(const BoundNode& node, JsonWriter& json) {
   json.new_line().begin_object();
+  if (!node.fixing.empty()) {
+    json.key("fixing").begin_array();
+    for (const auto& multipliers : node.fixing)
+      write_multipliers(multipliers, json);
+    json.end_array();
+  }
   if (!node.is_leaf) {
     if (node.tables.size() == 1) {
       json.member("cut", node.tables.front().value());
@@ -35,10 +49,8 @@ void write_node(const BoundNode& node, JsonWriter& json) {
     json.end_array().end_object();
     return;
   }
-  json.key("prices").begin_array();
-  for (const embedding::CapacityMultipliers& own : node.multipliers)
-    json.begin_array().value(own.load).value(own.hbm).value(own.ddr).end_array();
-  json.end_array();
+  json.key("prices");
+  write_multipliers(node.multipliers, json);
   if (!node.shard_duals.empty()) {
     json.key("shard_duals").begin_array();
     for (const embedding::ShardDual& shard : node.shard_duals) {
@@ -113,11 +125,18 @@ Status read_count(JsonValue value, BoundNode& node) {
   return {};
 }
 
-Status read_multipliers(JsonValue value, BoundNode& node) {
+Status read_multipliers(JsonValue value, std::vector<embedding::CapacityMultipliers>& multipliers) {
   std::vector<std::vector<double>> rows;
   SHARDWRIGHT_RETURN_IF_ERROR(read_rows(value, 3, rows));
   for (const std::vector<double>& row : rows)
-    node.multipliers.push_back({row[0], row[1], row[2]});
+    multipliers.push_back({row[0], row[1], row[2]});
+  return {};
+}
+
+Status read_fixing(JsonValue value, BoundNode& node) {
+  if (!value.is_array()) return value.expected("a list of prices");
+  for (std::size_t i = 0; i < value.size(); ++i)
+    SHARDWRIGHT_RETURN_IF_ERROR(read_multipliers(value[i], node.fixing.emplace_back()));
   return {};
 }
 
@@ -139,7 +158,9 @@ Result<BoundNode> read_node(JsonValue value) {
           .optional_with("cut", [&](JsonValue v) { return read_tables(v, node); })
           .optional_with("count", [&](JsonValue v) { return read_count(v, node); })
           .optional_with("parts", [&](JsonValue v) { return read_parts(v, node); })
-          .optional_with("prices", [&](JsonValue v) { return read_multipliers(v, node); })
+          .optional_with("prices",
+                         [&](JsonValue v) { return read_multipliers(v, node.multipliers); })
+          .optional_with("fixing", [&](JsonValue v) { return read_fixing(v, node); })
           .optional_with("shard_duals", [&](JsonValue v) { return read_shard_duals(v, node); })
           .optional("max_pattern_values", node.max_pattern_values)
           // Names in plan files of earlier versions.

@@ -5,6 +5,7 @@
 
 #include "core/embedding/bound/check_bound.h"
 #include "search/embedding/best/bound/relaxation/aggregate_bound.h"
+#include "search/embedding/best/bound/tree/light_tree.h"
 
 namespace shardwright::embedding {
 namespace {
@@ -72,6 +73,7 @@ void BoundProver::begin_round(double rating) {
   if (proves(rating_)) finished_ = true;
   // A better plan may have been found since the target was chosen.
   if (is_shared_ && (finished_ || target_ > rating_)) give_up_target();
+  is_shared_ &= target_ != 0;
   if (is_shared_) deal_out();
 }
 
@@ -93,8 +95,12 @@ void BoundProver::end_round() {
     take_from(*lane);
     is_stuck |= lane->is_stuck();
   }
-  if (relaxation().tree.open_leaves(target_).empty()) return prove_target();
-  if (is_stuck || gives_up_tree()) give_up_target();
+  if (relaxation().tree.open_leaves(target_).empty()) {
+    prove_target();
+  } else if (is_stuck || gives_up_tree()) {
+    give_up_target();
+  }
+  is_shared_ = target_ != 0;
 }
 
 // Small trees end sooner on one lane, which begins with the next target at once. And before the
@@ -110,7 +116,7 @@ bool BoundProver::should_share() {
 void BoundProver::run_alone(std::uint64_t work, Budget& budget) {
   const std::uint64_t end = budget.work_done() + work;
   while (!finished_ && budget.work_done() < end && !budget.interrupted()) {
-    if (only_aggregate_ && !needs_aggregate_bound()) return;
+    if (only_aggregate_ && !needs_aggregate_bound() && !needs_light_tree()) return;
     if (should_share()) return;
     step(budget);
   }
@@ -123,6 +129,8 @@ bool BoundProver::needs_aggregate_bound() const {
 void BoundProver::step(Budget& budget) {
   if (needs_aggregate_bound()) {
     raise_aggregate_bound(budget);
+  } else if (target_ == 0 && needs_light_tree()) {
+    grow_light_tree(budget);
   } else if (target_ == 0) {
     choose_target();
   } else if (target_ > rating_ || gives_up_tree()) {
@@ -150,6 +158,18 @@ void BoundProver::raise_aggregate_bound(Budget& budget) {
   accept(std::min(found.bound, rating_), *joint_, {leaf});
 }
 
+bool BoundProver::needs_light_tree() const { return rating_ < light_rating_; }
+
+void BoundProver::grow_light_tree(Budget& budget) {
+  light_rating_ = rating_;
+  const double target = targets_.goal(rating_);
+  if (certificate_.bound >= target) return;
+  const TableKinds& kinds = joint_->lanes.front()->relaxation().columns().kinds();
+  std::vector<BoundNode> nodes =
+      prove_by_light_tree(joint_->rows, joint_->branching, kinds, target, parameters_, budget);
+  if (!nodes.empty()) accept(target, *joint_, std::move(nodes));
+}
+
 void BoundProver::accept(double bound, const Relaxation& by, std::vector<BoundNode> nodes) {
   const double rounded = bound * (1 - kBoundRounding);
   if (!(rounded > certificate_.bound)) return;
@@ -159,6 +179,7 @@ void BoundProver::accept(double bound, const Relaxation& by, std::vector<BoundNo
 }
 
 void BoundProver::choose_target() {
+  const bool was_early = targets_.is_early();
   const std::optional<double> target = targets_.next(certificate_.bound, rating_);
   if (!target) {
     finished_ = true;
@@ -167,6 +188,7 @@ void BoundProver::choose_target() {
   target_ = *target;
   tree_work_ = 0;
   plant_trees();
+  if (was_early || targets_.is_early()) joint_->tree = BoundTree(joint_->rows);
   BoundTree& tree = relaxation().tree;
   const std::vector<BoundTree::NodeId> open = tree.open_leaves(target_);
   if (open.empty()) return prove_target();
@@ -235,15 +257,13 @@ void BoundProver::deal_out() {
 }
 
 void BoundProver::prove_target() {
-  accept(target_, relaxation(), relaxation().tree.certificate_nodes());
+  accept(target_, relaxation(), relaxation().tree.certificate_nodes(target_));
   target_ = 0;
-  is_shared_ = false;
 }
 
 void BoundProver::give_up_target() {
   if (target_ <= rating_) targets_.fail(target_);
   target_ = 0;
-  is_shared_ = false;
 }
 
 }  // namespace shardwright::embedding

@@ -73,10 +73,12 @@ class BoundProver {
   // As the schedule wants it.
   Relaxation& relaxation();
   bool needs_aggregate_bound() const;
+  bool needs_light_tree() const;
   bool should_share();
   void run_alone(std::uint64_t work, Budget& budget);
   void step(Budget& budget);
   void raise_aggregate_bound(Budget& budget);
+  void grow_light_tree(Budget& budget);
   void choose_target();
   void plant_trees();
   void take_from(TreeLane& lane);
@@ -99,6 +101,7 @@ class BoundProver {
   bool finished_ = false;
   double rating_ = 0;
   double aggregate_rating_ = 0;  // of the last aggregate bound; 0 = none yet
+  double light_rating_ = std::numeric_limits<double>::infinity();  // of the last light tree
   double tree_rating_ = std::numeric_limits<double>::infinity();  // when the trees were planted
   double target_ = 0;            // being proved; 0 = none
   std::uint64_t tree_work_ = 0;  // for this target

@@ -1,5 +1,7 @@
 #include "search/embedding/best/bound/target_schedule.h"
 
+#include <utility>
+
 namespace shardwright::embedding {
 
 // Returns false if there is none.
@@ -27,11 +29,18 @@ bool TargetSchedule::next_stage(double rating) {
 
 void TargetSchedule::begin_again() {
   ceiling_ = 0;
+  wants_early_ = stage_ == Stage::kRoot;
   if (stage_ == Stage::kHosts) stage_ = Stage::kTree;
+}
+
+void TargetSchedule::fail(double target) {
+  if (!is_early_) ceiling_ = target;
 }
 
 std::optional<double> TargetSchedule::next(double bound, double rating) {
   const BoundTargetParameters& own = parameters_.targets;
+  is_early_ = std::exchange(wants_early_, false);
+  if (is_early_) return goal(rating);
   const double least_step = !is_branching()  ? own.root_step
                             : was_cut_short_ ? own.cut_tree_step
                                              : own.tree_step;
@@ -39,7 +48,7 @@ std::optional<double> TargetSchedule::next(double bound, double rating) {
   if (ceiling_ != 0 && ceiling_ - bound < least_step * rating && !next_stage(rating)) {
     return std::nullopt;
   }
-  if (ceiling_ == 0) return rating * (1 - own.goal_in_gap * parameters_.optimality_gap);
+  if (ceiling_ == 0) return goal(rating);
   return (ceiling_ + bound) / 2;
 }
 

@@ -100,6 +100,30 @@ Proof branch_by_options() {
       {4.5 * kLess, {0, 0}, {branch(0, {{OptionId(0), 1}}), leaf({{1, 0, 0}}), leaf({{1, 0, 0}})}}};
 }
 
+// The same, up to 5 ms: with the first table on one rank, no rank can hold two tables. The
+// multipliers of the node show that the first table is on one rank: 6 ms on both is 2 ms more than
+// 4, and all ranks have 1 ms more than 9.
+Proof reduced_by_costs() {
+  Proof proof = branch_by_options();
+  BoundNode node = leaf({{0.5, 0, 0}});
+  node.fixing = {{{1, 0, 0}}};
+  for (const std::size_t option : {0UL, 2UL, 3UL})
+    node.shard_duals.push_back({OptionId(option), 0, 1});
+  node.max_pattern_values = {1 + 1e-9};
+  proof.certificate = {5 * kLess, {0, 0}, {node}};
+  return proof;
+}
+
+// The first table takes 3 ms on each of two ranks, the second one 2 ms on one or 1.9 ms on each.
+Proof reduced_by_common_use() {
+  auto space = SpaceBuilder(spec(2, 2, 2))
+                   .add(0, kRowWise, 2, 3, 10)
+                   .add(1, kTableWise, 1, 2, 10)
+                   .add(1, kRowWise, 2, 1.9, 10)
+                   .take();
+  return {space, {4.9 * kLess, {0, 0}, {leaf({{0, 0, 0}})}}};
+}
+
 // The second rank is half as fast. The first table takes 3 ms; the second takes 2 ms in one shard,
 // or 1.5 ms in each of two. Both on the first rank rate 5, the second one on the second rank rates
 // 4.
@@ -161,6 +185,43 @@ Proof branch_by_count_of_two() {
 }
 
 }  // namespace
+
+TEST_CASE("check bound: multipliers of a node drop options that are too dear, and no others") {
+  const Proof proof = reduced_by_costs();
+  CHECK(proof.wrong().value_or("") == "");
+  CHECK(proof.after([](BoundCertificate& own) { own.nodes[0].fixing.clear(); }) != "");
+  // Prices of memory alone drop nothing.
+  CHECK(proof.after([](BoundCertificate& own) { own.nodes[0].fixing = {{{0, 1, 0}}}; }) != "");
+  CHECK(proof.after([](BoundCertificate& own) { own.bound = 5.6; }) != "");
+  const std::string_view invalid = "a node lacks valid multipliers for every rank class";
+  CHECK(proof.after([](BoundCertificate& own) { own.nodes[0].fixing = {{}}; }) == invalid);
+  CHECK(proof.after([](BoundCertificate& own) {
+    own.nodes[0].fixing = {{{kNaN, 0, 0}}};
+  }) == invalid);
+  CHECK(proof.after([](BoundCertificate& own) {
+    own.nodes[0].fixing = {{{-1, 0, 0}}};
+  }) == invalid);
+  CHECK(proof.after([](BoundCertificate& own) {
+    own.nodes[0].fixing.resize(65, {{0, 0, 0}});
+  }) == "a node has too many multipliers");
+}
+
+TEST_CASE("check bound: what every rank holds leaves no room for some options") {
+  const Proof proof = reduced_by_common_use();
+  CHECK(proof.wrong().value_or("") == "");
+  CHECK(proof.after([](BoundCertificate& own) { own.bound = 4.9 * (1 + 1e-8); }) != "");
+}
+
+TEST_CASE(
+    "check bound: what an inner node drops stays dropped below it, and comes back beside it") {
+  // The first child of the root is closed with the first table on one rank; its own multipliers
+  // drop the other option there only.
+  Proof proof = branch_by_options();
+  proof.certificate.nodes[1].fixing = {{{1, 0, 0}}};
+  CHECK(proof.wrong().value_or("") == "");
+  proof.certificate.nodes[0].fixing = {{{1, 0, 0}}};
+  CHECK(proof.wrong().value_or("") == "");
+}
 
 TEST_CASE("check bound: genuine proofs are accepted") {
   CHECK(lagrangian_proof().wrong().value_or("") == "");

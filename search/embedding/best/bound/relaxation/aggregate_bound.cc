@@ -3,114 +3,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "search/embedding/best/bound/relaxation/lagrangian_function.h"
 #include "search/linear_program.h"
 
 namespace shardwright::embedding {
 namespace {
-
-// What the cheapest choices of all tables use of the ranks of a class.
-struct ClassUse {
-  double load = 0;
-  double hbm = 0;
-  double ddr = 0;
-};
-
-// The Lagrangian function: the bound at given multipliers, and its subgradient there.
-// Thread safety: one thread at a time.
-class LagrangianFunction {
- public:
-  LagrangianFunction(const BoundRows& rows, double target, const Domain& domain)
-      : rows_(rows), classes_(rows.classes()), domain_(domain), target_(target) {
-    const ChoiceModel& model = rows.model();
-    for (std::size_t table = 0; table < model.num_tables(); ++table) {
-      possible_.emplace_back();
-      for (std::uint32_t i = 0; i < model.choices(table).size(); ++i) {
-        const std::uint32_t choice = model.first_choice(table) + i;
-        if (domain[choice] != 0 && rows.is_possible(choice, target))
-          possible_.back().push_back(choice);
-      }
-    }
-  }
-
-  bool every_table_is_possible() const {
-    return std::none_of(possible_.begin(), possible_.end(),
-                        [](const auto& choices) { return choices.empty(); });
-  }
-
-  // Each table takes its cheapest choice; use() then says what they use. O(possible choices).
-  double value(const std::vector<CapacityMultipliers>& multipliers, Budget& budget) {
-    use_.assign(classes_.size(), {});
-    double sum = 0;
-    for (const auto& choices : possible_) {
-      double least = std::numeric_limits<double>::infinity();
-      std::uint32_t cheapest = 0;
-      for (const std::uint32_t choice : choices) {
-        const double cost = cost_of(choice, multipliers);
-        if (cost < least) {
-          least = cost;
-          cheapest = choice;
-        }
-      }
-      sum += least;
-      take(cheapest, multipliers);
-      budget.spend(choices.size());
-    }
-    for (std::size_t c = 0; c < classes_.size(); ++c) {
-      const RankClass& own = classes_[c];
-      sum -= own.size * (multipliers[c].hbm * static_cast<double>(own.room.hbm.value()) +
-                         multipliers[c].ddr * static_cast<double>(own.room.ddr.value()));
-    }
-    return sum;
-  }
-
-  const std::vector<ClassUse>& use() const { return use_; }
-
- private:
-  static double cost_of(const BoundRow& row, const CapacityMultipliers& multipliers) {
-    return multipliers.load * row.load + multipliers.hbm * static_cast<double>(row.hbm_bytes) +
-           multipliers.ddr * static_cast<double>(row.ddr_bytes);
-  }
-
-  double cost_of(std::uint32_t choice, const std::vector<CapacityMultipliers>& multipliers) const {
-    double sum = 0;
-    for (const BoundRow& row : rows_.rows_of(choice))
-      sum += row.need * cost_of(row, multipliers[cheapest_class(row, multipliers)]);
-    return sum;
-  }
-
-  std::uint32_t cheapest_class(const BoundRow& row,
-                               const std::vector<CapacityMultipliers>& multipliers) const {
-    if (row.in_class) return row.run;
-    std::uint32_t best = 0;
-    double least = std::numeric_limits<double>::infinity();
-    for (std::uint32_t c = 0; c < classes_.size(); ++c) {
-      const bool here = rows_.fits(row, c) && row.load < classes_.load_limit(c, target_) &&
-                        (domain_[row.choice] >> c & 1) != 0;
-      const double cost = here ? cost_of(row, multipliers[c]) : least;
-      if (cost < least) {
-        least = cost;
-        best = c;
-      }
-    }
-    return best;
-  }
-
-  void take(std::uint32_t choice, const std::vector<CapacityMultipliers>& multipliers) {
-    for (const BoundRow& row : rows_.rows_of(choice)) {
-      ClassUse& own = use_[cheapest_class(row, multipliers)];
-      own.load += row.need * row.load;
-      own.hbm += row.need * static_cast<double>(row.hbm_bytes);
-      own.ddr += row.need * static_cast<double>(row.ddr_bytes);
-    }
-  }
-
-  const BoundRows& rows_;
-  const RankClasses& classes_;
-  const Domain& domain_;
-  double target_;
-  std::vector<std::vector<std::uint32_t>> possible_;  // by table
-  std::vector<ClassUse> use_;
-};
 
 // The dual of the cutting-plane program: a column per cut, whose weight is the share of that cut's
 // choices in a fractional plan, and a row per multiplier. Bytes are scaled to the target per room,
@@ -135,7 +32,9 @@ class CutProgram {
     }
   }
 
-  void add_cut(const std::vector<ClassUse>& use) {
+  // `choices`: of every table.
+  void add_cut(const std::vector<ClassUse>& use, const std::vector<std::uint32_t>& choices) {
+    choices_.push_back(choices);
     std::vector<LinearProgram::Entry> entries;
     for (std::size_t c = 0; c < classes_.size(); ++c) {
       const RankClass& own = classes_[c];
@@ -150,6 +49,16 @@ class CutProgram {
   }
 
   bool solve() { return program_.solve(); }
+  // The share of every choice in the last solution.
+  std::vector<double> shares(std::size_t num_choices) const {
+    std::vector<double> shares(num_choices, 0);
+    const std::size_t first = 1 + 2 * classes_.size();
+    for (std::size_t cut = 0; cut < choices_.size(); ++cut) {
+      for (const std::uint32_t choice : choices_[cut])
+        shares[choice] += program_.value(first + cut);
+    }
+    return shares;
+  }
   // No multipliers give a bound above this.
   double max_bound() const { return program_.objective(); }
 
@@ -179,6 +88,7 @@ class CutProgram {
   const RankClasses& classes_;
   double target_;
   LinearProgram program_;
+  std::vector<std::vector<std::uint32_t>> choices_;  // of every cut, by table
 };
 
 // Only load counts, equally on all ranks.
@@ -202,16 +112,20 @@ AggregateBound aggregate_bound(const BoundRows& rows, double target, const Domai
   }
   std::vector<CapacityMultipliers> multipliers = best.multipliers;
   CutProgram cuts(rows.classes(), target, parameters.max_multiplier);
+  bool is_solved = false;
   for (std::uint32_t round = 0; round < parameters.max_rounds && !budget.interrupted(); ++round) {
     const double value = function.value(multipliers, budget);
     if (value > best.bound) {
       best.bound = value;
       best.multipliers = multipliers;
     }
-    cuts.add_cut(function.use());
-    if (!cuts.solve() || cuts.max_bound() - best.bound <= parameters.gap * cuts.max_bound()) break;
+    cuts.add_cut(function.use(), function.cheapest());
+    budget.spend(parameters.program_steps);
+    is_solved = cuts.solve();
+    if (!is_solved || cuts.max_bound() - best.bound <= parameters.gap * cuts.max_bound()) break;
     multipliers = cuts.multipliers();
   }
+  if (is_solved) best.shares = cuts.shares(domain.size());
   return best;
 }
 

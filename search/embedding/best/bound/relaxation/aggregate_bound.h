@@ -18,6 +18,9 @@ inline constexpr double kBoundRounding = 3 * kRatingSlack;
 struct AggregateBound {
   double bound = 0;  // no plan rates below it; infinite if a table has no possible choice
   std::vector<CapacityMultipliers> multipliers;  // by class; they prove the bound
+  // What the linear program takes of every choice, if all ranks are one. It mixes choices of a few
+  // tables at most. Empty if the program was lost numerically.
+  std::vector<double> shares;
 };
 
 // The largest Lagrangian bound over all multipliers. Only choices that are possible below `target`

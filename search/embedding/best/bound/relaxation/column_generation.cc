@@ -73,7 +73,8 @@ std::optional<RelaxationAnswer> ColumnGeneration::iterate(Budget& budget) {
   }
   const std::size_t pivots_before = master_->num_pivots();
   const bool solved = master_->solve();
-  budget.spend(master_->steps_per_pivot() * (master_->num_pivots() - pivots_before));
+  budget.spend(master_->steps_per_solve() +
+               master_->steps_per_pivot() * (master_->num_pivots() - pivots_before));
   if (solved && master_->excess() < parameters_.columns.feasible_excess) {
     answer.kind = RelaxationAnswer::Kind::kFeasible;
     answer.plan = master_->plan();

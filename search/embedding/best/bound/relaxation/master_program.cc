@@ -73,6 +73,13 @@ std::uint64_t MasterProgram::steps_per_pivot() const {
   return parameters_.pivot_steps + std::min(size / 3, parameters_.max_pivot_size_steps);
 }
 
+std::uint64_t MasterProgram::steps_per_solve() const {
+  const auto size = static_cast<double>(program_.num_rows() + program_.num_columns());
+  const double steps =
+      size * size * (parameters_.factor_square_steps + size * parameters_.factor_cube_steps);
+  return static_cast<std::uint64_t>(std::min(steps, parameters_.max_factor_steps));
+}
+
 DualPoint MasterProgram::dual_values() const {
   DualPoint point;
   for (const std::size_t row : shard_row_)

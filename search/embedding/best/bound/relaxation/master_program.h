@@ -33,6 +33,8 @@ class MasterProgram {
   // Pivots so far, and the pricing steps that one takes as long as.
   std::size_t num_pivots() const { return program_.iterations(); }
   std::uint64_t steps_per_pivot() const;
+  // What a solution takes beside its pivots: the basis is factorised.
+  std::uint64_t steps_per_solve() const;
 
   // Of the last solution.
   double excess() const { return program_.objective(); }

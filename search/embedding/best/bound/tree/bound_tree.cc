@@ -1,6 +1,7 @@
 #include "search/embedding/best/bound/tree/bound_tree.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace shardwright::embedding {
 
@@ -35,14 +36,18 @@ double BoundTree::closed_part(double target) const {
   return part;
 }
 
-Domain BoundTree::domain(NodeId node, double target) const {
+Domain BoundTree::domain(NodeId node, double target, Budget& budget) const {
   Domain domain(rows_->model().choices().size(), 0);
   for (std::uint32_t choice = 0; choice < domain.size(); ++choice) {
     if (rows_->is_possible(choice, target)) domain[choice] = rows_->classes().everywhere();
   }
-  for (NodeId child = node; child != 0; child = nodes_[child].parent) {
-    const Node& parent = nodes_[nodes_[child].parent];
-    restrict_to_child(rows_->model(), parent.branch, child == parent.first_child, domain);
+  std::vector<NodeId> path;
+  for (NodeId child = node; child != 0; child = nodes_[child].parent)
+    path.push_back(child);
+  for (; !path.empty(); path.pop_back()) {
+    const Node& parent = nodes_[nodes_[path.back()].parent];
+    if (parent.divided >= target) fix_choices(*rows_, target, parent.fixing, domain, budget);
+    restrict_to_child(rows_->model(), parent.branch, path.back() == parent.first_child, domain);
   }
   return domain;
 }
@@ -52,10 +57,13 @@ void BoundTree::close(NodeId leaf, double target, BoundNode proof) {
   nodes_[leaf].proof = std::move(proof);
 }
 
-BoundTree::NodeId BoundTree::divide(NodeId leaf, const Branch& branch) {
+BoundTree::NodeId BoundTree::divide(NodeId leaf, double target, const Branch& branch,
+                                    MultiplierList fixing) {
   const NodeId first = static_cast<NodeId>(nodes_.size());
   nodes_[leaf].first_child = first;
   nodes_[leaf].branch = branch;
+  nodes_[leaf].fixing = std::move(fixing);
+  nodes_[leaf].divided = target;
   nodes_[leaf].proof = {};
   nodes_.resize(nodes_.size() + 2);
   for (const NodeId child : {first, first + 1}) {
@@ -65,9 +73,11 @@ BoundTree::NodeId BoundTree::divide(NodeId leaf, const Branch& branch) {
   return first;
 }
 
-BoundNode BoundTree::inner_node(const Branch& branch) const {
+BoundNode BoundTree::inner_node(const Node& own, double target) const {
   const ChoiceModel& model = rows_->model();
+  const Branch& branch = own.branch;
   BoundNode node;
+  if (own.divided >= target) node.fixing = own.fixing;
   node.is_leaf = false;
   node.count = branch.count;
   for (const std::uint32_t table : branch.tables)
@@ -77,10 +87,10 @@ BoundNode BoundTree::inner_node(const Branch& branch) const {
   return node;
 }
 
-std::vector<BoundNode> BoundTree::certificate_nodes() const {
+std::vector<BoundNode> BoundTree::certificate_nodes(double target) const {
   std::vector<BoundNode> nodes;
   visit_in_preorder([&](NodeId, const Node& node) {
-    nodes.push_back(node.first_child == kNone ? node.proof : inner_node(node.branch));
+    nodes.push_back(node.first_child == kNone ? node.proof : inner_node(node, target));
   });
   return nodes;
 }

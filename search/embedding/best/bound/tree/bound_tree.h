@@ -8,6 +8,7 @@
 
 #include "core/embedding/bound/bound_certificate.h"
 #include "search/embedding/best/bound/model/bound_rows.h"
+#include "search/embedding/best/bound/relaxation/domain_reduction.h"
 #include "search/embedding/best/bound/tree/branching.h"
 
 namespace shardwright::embedding {
@@ -30,16 +31,17 @@ class BoundTree {
   // How much of the tree is proved for the target: a node counts half as much as its parent.
   // Source: Knuth, "Estimating the Efficiency of Backtrack Programs" (1975).
   double closed_part(double target) const;
-  // The choices of a node that a plan below the target can take.
-  Domain domain(NodeId node, double target) const;
+  // The choices of a node that a plan below the target can take. O(depth x choices).
+  Domain domain(NodeId node, double target, Budget& budget) const;
 
   // The leaf contains no plan below the target.
   void close(NodeId leaf, double target, BoundNode proof);
-  // Returns the first child; the second one follows it.
-  NodeId divide(NodeId leaf, const Branch& branch);
+  // `fixing`: multipliers that remove choices of the leaf below the target. Returns the first
+  // child; the second one follows it.
+  NodeId divide(NodeId leaf, double target, const Branch& branch, MultiplierList fixing);
 
   // The proof of a target. Precondition: no leaf is open for it.
-  std::vector<BoundNode> certificate_nodes() const;
+  std::vector<BoundNode> certificate_nodes(double target) const;
 
  private:
   struct Node {
@@ -47,13 +49,15 @@ class BoundTree {
     NodeId first_child = kNone;
     double part = 1;    // of the tree
     Branch branch;      // of an inner node
+    MultiplierList fixing;  // of an inner node, for `divided` and lower targets
+    double divided = 0;     // of an inner node: the target then
     double proved = 0;  // of a leaf: the highest target
     BoundNode proof;    // of a leaf, for that target
   };
 
   template <class Visit>
   void visit_in_preorder(const Visit& visit) const;
-  BoundNode inner_node(const Branch& branch) const;
+  BoundNode inner_node(const Node& node, double target) const;
 
   const BoundRows* rows_;
   std::vector<Node> nodes_;

@@ -56,7 +56,8 @@ std::optional<Branch> Branching::choose(const Domain& domain,
   for (const bool whole : {false, true}) {
     for (const EqualTables& group : groups) {
       for (const bool by_memory : {false, true})
-        keep_wider(by_choices(group, by_memory, whole, domain, plan, target));
+        keep_wider(
+            by_choices(group, by_memory, whole, domain, plan, target, parameters_.min_separation));
     }
     if (!best.first_child.empty()) return by_identifier(rows_->model(), std::move(best));
   }
@@ -64,6 +65,59 @@ std::optional<Branch> Branching::choose(const Domain& domain,
     keep_wider(by_places(group, domain, plan, target));
   if (best.first_child.empty()) return std::nullopt;
   return by_identifier(rows_->model(), std::move(best));
+}
+
+std::optional<Branch> Branching::choose_large(const Domain& domain,
+                                              const std::vector<EqualTables>& groups,
+                                              const FractionalPlan& plan, double target) const {
+  Branch best;
+  for (const EqualTables& group : groups) {
+    for (const bool by_memory : {false, true}) {
+      Branch branch =
+          by_choices(group, by_memory, false, domain, plan, target, parameters_.large_separation);
+      if (branch.width > best.width) best = std::move(branch);
+    }
+  }
+  if (best.first_child.empty()) return std::nullopt;
+  return by_identifier(rows_->model(), std::move(best));
+}
+
+// As a part of what all ranks have.
+double Branching::size_of(std::uint32_t choice, bool by_memory, double target) const {
+  const Choice& own = rows_->model().choices()[choice];
+  return by_memory ? static_cast<double>(own.hbm_bytes) / total_hbm_
+                   : own.load / (target * num_ranks_);
+}
+
+std::optional<Branch> Branching::choose_widest_gap(const Domain& domain,
+                                                   const std::vector<EqualTables>& groups,
+                                                   double target) const {
+  const ChoiceModel& model = rows_->model();
+  Branch best;
+  best.width = parameters_.large_separation;
+  std::vector<std::pair<double, std::uint32_t>> open;  // size and choice
+  for (const EqualTables& group : groups) {
+    for (const bool by_memory : {false, true}) {
+      open.clear();
+      const std::uint32_t begin = model.first_choice(group.first());
+      for (std::uint32_t i = 0; i < model.choices(group.first()).size(); ++i) {
+        if (domain[begin + i] != 0)
+          open.emplace_back(size_of(begin + i, by_memory, target), begin + i);
+      }
+      std::sort(open.begin(), open.end());
+      for (std::size_t i = 1; i < open.size(); ++i) {
+        const double gap = open[i].first - open[i - 1].first;
+        if (gap <= best.width) continue;
+        best.width = gap;
+        best.tables = group.tables;
+        best.first_child.clear();
+        for (std::size_t n = 0; n < i; ++n)
+          best.first_child.emplace_back(open[n].second, domain[open[n].second]);
+      }
+    }
+  }
+  if (best.first_child.empty()) return std::nullopt;
+  return by_identifier(model, std::move(best));
 }
 
 // How many tables of the group have this choice of its first table, in the fractional plan.
@@ -80,8 +134,8 @@ double Branching::number_of(const EqualTables& group, std::uint32_t choice,
 // Of all places where the choices, sorted by size, can be separated, the widest at which the number
 // of tables with smaller choices is fractional, or whole.
 Branch Branching::by_choices(const EqualTables& group, bool by_memory, bool whole,
-                             const Domain& domain, const FractionalPlan& plan,
-                             double target) const {
+                             const Domain& domain, const FractionalPlan& plan, double target,
+                             double min_separation) const {
   struct Part {
     std::uint32_t choice;
     double size;
@@ -93,9 +147,7 @@ Branch Branching::by_choices(const EqualTables& group, bool by_memory, bool whol
   const std::uint32_t begin = model.first_choice(group.first());
   for (std::uint32_t i = 0; i < model.choices(group.first()).size(); ++i) {
     if (domain[begin + i] == 0) continue;
-    const Choice& own = model.choices()[begin + i];
-    const double size = by_memory ? static_cast<double>(own.hbm_bytes) / total_hbm_
-                                  : own.load / (target * num_ranks_);
+    const double size = size_of(begin + i, by_memory, target);
     parts.push_back({begin + i, size, number_of(group, begin + i, plan)});
     total += parts.back().number * size;
   }
@@ -120,7 +172,7 @@ Branch Branching::by_choices(const EqualTables& group, bool by_memory, bool whol
     const double separated = mean_above - mean_below;
     const double width = (whole ? parameters_.whole_width : std::min(part, 1 - part)) *
                          std::pow(separated, parameters_.size_exponent);
-    if (separated <= parameters_.min_separation || width <= branch.width) continue;
+    if (separated <= min_separation || width <= branch.width) continue;
     branch.width = width;
     branch.count = static_cast<std::uint32_t>(count);
     first_part = i + 1;

@@ -37,10 +37,20 @@ class Branching {
   // many have it there. Empty if nothing can be divided. O(choices x (classes + log choices)).
   std::optional<Branch> choose(const Domain& domain, const std::vector<EqualTables>& groups,
                                const FractionalPlan& plan, double target) const;
+  // The same for choices that differ by much of what all ranks have, in a plan that needs only
+  // shares.
+  std::optional<Branch> choose_large(const Domain& domain, const std::vector<EqualTables>& groups,
+                                     const FractionalPlan& plan, double target) const;
+  // At the widest gap between the sizes of a table's choices, whether a plan mixes them or not.
+  // Empty if none is large.
+  std::optional<Branch> choose_widest_gap(const Domain& domain,
+                                          const std::vector<EqualTables>& groups,
+                                          double target) const;
 
  private:
+  double size_of(std::uint32_t choice, bool by_memory, double target) const;
   Branch by_choices(const EqualTables& group, bool by_memory, bool whole, const Domain& domain,
-                    const FractionalPlan& plan, double target) const;
+                    const FractionalPlan& plan, double target, double min_separation) const;
   Branch by_places(const EqualTables& group, const Domain& domain, const FractionalPlan& plan,
                    double target) const;
   double number_of(const EqualTables& group, std::uint32_t choice,

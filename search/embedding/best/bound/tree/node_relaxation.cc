@@ -2,13 +2,14 @@
 
 #include <utility>
 
-#include "search/embedding/best/bound/relaxation/aggregate_bound.h"
+#include "search/embedding/best/bound/relaxation/domain_reduction.h"
 
 namespace shardwright::embedding {
 
-void NodeRelaxation::begin(double target, Domain domain, std::uint64_t work) {
+void NodeRelaxation::begin(double target, Domain domain, std::uint64_t work, bool may_divide) {
   target_ = target;
   work_ = work;
+  may_divide_ = may_divide;
   domain_ = std::move(domain);
 }
 
@@ -19,8 +20,7 @@ void NodeRelaxation::abandon() {
 
 std::optional<NodeAnswer> NodeRelaxation::step(Budget& budget) {
   if (!columns_.is_active()) {
-    if (std::optional<NodeAnswer> excluded = exclude_by_aggregate_bound(budget))
-      return end(std::move(*excluded));
+    if (std::optional<NodeAnswer> reduced = reduce(budget)) return end(std::move(*reduced));
     columns_.begin(target_, *domain_, work_);
     return std::nullopt;
   }
@@ -30,17 +30,28 @@ std::optional<NodeAnswer> NodeRelaxation::step(Budget& budget) {
 }
 
 NodeAnswer NodeRelaxation::end(NodeAnswer answer) {
+  answer.proof.fixing = std::move(fixing_);
   answered_ = std::move(*domain_);
   domain_.reset();
   return answer;
 }
 
-std::optional<NodeAnswer> NodeRelaxation::exclude_by_aggregate_bound(Budget& budget) {
-  AggregateBound found = aggregate_bound(*rows_, target_, *domain_, parameters_->aggregate, budget);
-  if (found.bound <= target_ * (1 + kBoundRounding)) return std::nullopt;
+std::optional<NodeAnswer> NodeRelaxation::reduce(Budget& budget) {
+  DomainReduction found = reduce_domain(*rows_, target_, *domain_, parameters_->aggregate, budget);
+  fixing_ = std::move(found.fixing);
   NodeAnswer answer;
-  answer.kind = NodeAnswer::Kind::kExcluded;
-  answer.proof.multipliers = std::move(found.multipliers);
+  if (found.excluded) {
+    answer.kind = NodeAnswer::Kind::kExcluded;
+    answer.proof.multipliers = std::move(found.multipliers);
+    return answer;
+  }
+  if (!may_divide_) return std::nullopt;
+  std::optional<Branch> branch =
+      branching_->choose_large(*domain_, columns_.kinds().groups(*domain_), found.plan, target_);
+  if (!branch) return std::nullopt;
+  answer.kind = NodeAnswer::Kind::kDivided;
+  answer.branch = std::move(*branch);
+  answer.plan = std::move(found.plan);
   return answer;
 }
 

@@ -36,17 +36,17 @@ std::optional<std::vector<std::uint32_t>> TreeLane::stuck_choices() const {
   return largest_shares(tree_->model(), stuck_plan_);
 }
 
-void TreeLane::visit_next() {
+void TreeLane::visit_next(Budget& budget) {
   Open next = std::move(open_.back());
   open_.pop_back();
   current_ = next.node;
-  if (!next.domain) next.domain = tree_->domain(next.node, target_);
-  relaxation_.begin(target_, std::move(*next.domain), node_work_);
+  if (!next.domain) next.domain = tree_->domain(next.node, target_, budget);
+  relaxation_.begin(target_, std::move(*next.domain), node_work_, may_divide_);
 }
 
 void TreeLane::step(Budget& budget) {
   const std::uint64_t before = budget.work_done();
-  if (!relaxation_.is_active()) visit_next();
+  if (!relaxation_.is_active()) visit_next(budget);
   if (std::optional<NodeAnswer> answer = relaxation_.step(budget)) take(std::move(*answer));
   work_ += budget.work_done() - before;
 }
@@ -84,7 +84,8 @@ std::uint64_t TreeLane::hand_over(BoundTree& tree) {
   const auto name = [&](NodeId node) { return node < kOwn ? node : in_tree[node - kOwn]; };
   for (Answered& own : answered_) {
     if (own.answer.kind == NodeAnswer::Kind::kDivided) {
-      const NodeId first = tree.divide(name(own.node), own.answer.branch);
+      const NodeId first = tree.divide(name(own.node), target_, own.answer.branch,
+                                       std::move(own.answer.proof.fixing));
       in_tree.push_back(first);
       in_tree.push_back(first + 1);
     } else {

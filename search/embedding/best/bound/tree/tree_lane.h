@@ -75,7 +75,7 @@ class TreeLane {
     NodeAnswer answer;
   };
 
-  void visit_next();
+  void visit_next(Budget& budget);
   void take(NodeAnswer answer);
 
   const BoundTree* tree_;

@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kCertificate =
     R"({"bound": 1.5, "class_of_rank": [[0, 2], [1, 3], [0, 1]],
   "nodes": [
-    {"cut": 7, "parts": [[3, 1], [0, 3]]},
+    {"fixing": [[[0.5, 0, 0], [0, 1e-9, 0]], [[1, 0, 0], [0, 0, 0]]], "cut": 7, "parts": [[3, 1], [0, 3]]},
     {"prices": [[0.1, 2e-9, 0], [0.3, 0, 1e-300]]},
     {"prices": [[1, 0, 0]], "shard_duals": [[4, 2, 0.7], [4294967290, 0, -1]],
      "max_pattern_values": [1, 2.5]},
@@ -63,6 +63,10 @@ TEST_CASE("certificate json: every member is read") {
   CHECK(cut.first_child[0].option == OptionId(3));
   CHECK(cut.first_child[1].classes == 3);
   CHECK(cut.count == 1);
+  REQUIRE(cut.fixing.size() == 2);
+  REQUIRE(cut.fixing[0].size() == 2);
+  CHECK(cut.fixing[0][1].hbm == 1e-9);
+  CHECK(cut.fixing[1][0].load == 1);
   const BoundNode& priced = certificate->nodes[1];
   CHECK(priced.is_leaf);
   REQUIRE(priced.multipliers.size() == 2);
@@ -130,6 +134,8 @@ TEST_CASE("certificate json: malformed certificates are refused with their place
        {"/nodes/0/parts", "[[0, 1], [0.5, 1]]", "/nodes/0/parts/1: expected a whole number"},
        {"/nodes/0/parts", "[[0, 4294967296]]", "/nodes/0/parts/0: expected a whole number"},
        {"/nodes/0/parts", "[[0, \"1\"]]", "/nodes/0/parts/0/1: expected a number"},
+       {"/nodes/0/fixing", "1", "/nodes/0/fixing: expected a list of prices"},
+       {"/nodes/0/fixing/1", "[[0, 1]]", "/nodes/0/fixing/1/0: expected a list of 3 numbers"},
        {"/nodes/1/prices", "[[0, 1]]", "/nodes/1/prices/0: expected a list of 3 numbers"},
        {"/nodes/1/prices", "[[0, 1, null]]", "/nodes/1/prices/0/2: expected a number"},
        {"/nodes/2/shard_duals", "[[4, 2]]", "/nodes/2/shard_duals/0: expected a list of 3 numbers"},

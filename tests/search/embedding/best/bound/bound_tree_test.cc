@@ -78,18 +78,19 @@ std::vector<std::uint64_t> run_in_rounds(BoundProver& prover, double rating, boo
 TEST_CASE("bound tree: a division remains, and a leaf is proved up to its target") {
   const Model model = two_tables();
   BoundTree tree(model.rows);
+  Budget budget;
   CHECK(tree.open_leaves(3) == std::vector<NodeId>{0});
   // The first child has the second table on one rank, the second child on two.
   Branch branch;
   branch.tables = {1};
   branch.first_child = {{model.choices.first_choice(1), 1}};
-  const NodeId first = tree.divide(0, branch);
+  const NodeId first = tree.divide(0, 10, branch, {});
   CHECK(tree.open_leaves(3) == std::vector<NodeId>{first, first + 1});
-  CHECK(tree.domain(0, 10) == Domain{1, 1, 1, 1});
-  CHECK(tree.domain(first, 10) == Domain{1, 1, 1, 0});
-  CHECK(tree.domain(first + 1, 10) == Domain{1, 1, 0, 1});
+  CHECK(tree.domain(0, 10, budget) == Domain{1, 1, 1, 1});
+  CHECK(tree.domain(first, 10, budget) == Domain{1, 1, 1, 0});
+  CHECK(tree.domain(first + 1, 10, budget) == Domain{1, 1, 0, 1});
   // Below 2.5 ms nothing can be on one rank.
-  CHECK(tree.domain(first, 2.5) == Domain{0, 1, 0, 0});
+  CHECK(tree.domain(first, 2.5, budget) == Domain{0, 1, 0, 0});
 
   BoundNode proof;
   proof.multipliers.resize(1);
@@ -100,12 +101,37 @@ TEST_CASE("bound tree: a division remains, and a leaf is proved up to its target
   tree.close(first + 1, 4, proof);
   CHECK(tree.open_leaves(3).empty());
 
-  const std::vector<BoundNode> nodes = tree.certificate_nodes();
+  const std::vector<BoundNode> nodes = tree.certificate_nodes(3);
   REQUIRE(nodes.size() == 3);
   CHECK_FALSE(nodes[0].is_leaf);
   CHECK(nodes[0].tables == std::vector<TableId>{model.choices.table(1)});
   CHECK(nodes[1].is_leaf);
   CHECK(nodes[2].is_leaf);
+}
+
+TEST_CASE("bound tree: what multipliers remove below a target stays removed below lower ones") {
+  // Two ranks. The first table takes 1 ms on one rank, or 3 ms and less memory on each.
+  SpaceBuilder builder(spec(2, 2));
+  builder.add(0, kTableWise, 1, 1, 9).add(0, kColumnWise, 2, 3, 1).add(1, kTableWise, 1, 3, 1);
+  const Model model(builder.take());
+  const std::vector<CapacityMultipliers> even{{0.5, 0, 0}};
+  Budget budget;
+  BoundTree tree(model.rows);
+  Branch branch;
+  branch.tables = {1};
+  branch.first_child = {{model.choices.first_choice(1), 1}};
+  // At 4 ms, two ranks have 8 ms, and the tables take 4 ms at least: 6 ms instead of 1 is too dear.
+  const NodeId first = tree.divide(0, 4, branch, {even});
+  CHECK(tree.domain(first, 4, budget) == Domain{1, 0, 1});
+  CHECK(tree.domain(first, 3.5, budget) == Domain{1, 0, 1});
+  // For a higher target nobody has shown it.
+  CHECK(tree.domain(first, 4.1, budget) == Domain{1, 1, 1});
+  BoundNode proof;
+  proof.multipliers.resize(1);
+  tree.close(first, 4.1, proof);
+  tree.close(first + 1, 4.1, proof);
+  CHECK(tree.certificate_nodes(4)[0].fixing.size() == 1);
+  CHECK(tree.certificate_nodes(4.1)[0].fixing.empty());
 }
 
 TEST_CASE("bound prover: lanes share a tree, and the order in which they run changes nothing") {

@@ -44,6 +44,24 @@ TEST_CASE("target schedule: trees with equal hosts come before trees with separa
   CHECK(*lower == doctest::Approx(7).epsilon(1e-3));
 }
 
+TEST_CASE("target schedule: a small tree comes first, and again for a better plan") {
+  const BoundParameters parameters;
+  TargetSchedule schedule(parameters, false);
+  const std::optional<double> early = schedule.next(6, 8);
+  REQUIRE(early.has_value());
+  CHECK(*early == schedule.goal(8));
+  CHECK(schedule.is_early());
+  CHECK(schedule.is_branching());
+  schedule.note_cut_short();
+  schedule.fail(*early);
+  CHECK(schedule.next(6, 8) == *early);
+  CHECK_FALSE(schedule.is_early());
+  CHECK_FALSE(schedule.is_branching());
+  schedule.begin_again();
+  CHECK(schedule.next(6, 7) == schedule.goal(7));
+  CHECK(schedule.is_early());
+}
+
 TEST_CASE("target schedule: ends where hosts cannot help") {
   const BoundParameters parameters;
   TargetSchedule schedule(parameters, false);

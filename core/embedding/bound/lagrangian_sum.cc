@@ -1,7 +1,7 @@
-// Lagrangian leaves: every table takes its cheapest option at the multipliers of the capacities.
+#include "core/embedding/bound/lagrangian_sum.h"
+
 #include <algorithm>
 #include <limits>
-#include <vector>
 
 #include "core/embedding/bound/leaf_check.h"
 #include "core/embedding/bound/options/bound_options.h"
@@ -18,8 +18,8 @@ double cost_at(const CapacityMultipliers& multipliers, const ShardCost& cost, Pe
 }
 
 // All shards of an option, each on the cheapest class that its domain allows, rounded down.
-double cost_of(const OpenOptions& options, const OptionDomain& domain,
-               const std::vector<CapacityMultipliers>& multipliers) {
+double all_shards_of(const OpenOptions& options, const OptionDomain& domain,
+                     const std::vector<CapacityMultipliers>& multipliers) {
   const CertifiedClasses& classes = options.classes();
   const ShardingOption& option = options.space().option(domain.option);
   const auto cost = [&](std::size_t run, std::size_t rank_class) {
@@ -51,23 +51,35 @@ double capacity_of(const CertifiedClasses& classes, std::size_t rank_class,
 
 }  // namespace
 
-std::optional<std::string> check_lagrangian_leaf(const OpenOptions& options,
-                                                 const BoundNode& leaf) {
-  double needed = 0;
+LagrangianSum::LagrangianSum(const OpenOptions& options,
+                             const std::vector<CapacityMultipliers>& multipliers)
+    : options_(options), multipliers_(multipliers) {
   for (std::size_t table = 0; table < options.num_tables(); ++table) {
     const std::vector<OptionDomain>& open = options.of_table(table);
     double least = open.empty() ? 0 : std::numeric_limits<double>::infinity();
     for (const OptionDomain& domain : open)
-      least = std::min(least, cost_of(options, domain, leaf.multipliers));
-    needed = add_down(needed, least);
+      least = std::min(least, cost_of(domain));
+    least_.push_back(least);
+    needed_ = add_down(needed_, least);
   }
   const CertifiedClasses& classes = options.classes();
-  double capacity = 0;
   for (std::size_t c = 0; c < classes.size(); ++c) {
-    capacity = add_up(
-        capacity, multiply_up(classes.num_ranks(c), capacity_of(classes, c, leaf.multipliers[c])));
+    const double own = capacity_of(classes, c, multipliers[c]);
+    capacity_ = add_up(capacity_, multiply_up(classes.num_ranks(c), own));
   }
-  if (needed > capacity) return std::nullopt;
+}
+
+double LagrangianSum::cost_of(const OptionDomain& domain) const {
+  return all_shards_of(options_, domain, multipliers_);
+}
+
+bool LagrangianSum::excludes(std::size_t table, const OptionDomain& domain) const {
+  return add_down(add_down(needed_, -least_[table]), cost_of(domain)) > capacity_;
+}
+
+std::optional<std::string> check_lagrangian_leaf(const OpenOptions& options,
+                                                 const BoundNode& leaf) {
+  if (LagrangianSum(options, leaf.multipliers).excludes_all()) return std::nullopt;
   return "the multipliers of a leaf do not exclude a plan below the bound";
 }
 

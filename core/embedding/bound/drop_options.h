@@ -1,0 +1,19 @@
+// Drops options that no plan below the bound has. BoundNode says why.
+#pragma once
+
+#include <vector>
+
+#include "core/embedding/bound/open_options.h"
+#include "core/embedding/bound/pricing/capacity_multipliers.h"
+
+namespace shardwright::embedding {
+
+// Drops what does not fit beside the shards that every rank holds, in up to 16 rounds.
+// O(open options x classes) for each round.
+void drop_by_common_use(OpenOptions& options);
+
+// Drops what is too dear at these multipliers, which are by rank class. O(open options x classes).
+void drop_by_reduced_costs(OpenOptions& options,
+                           const std::vector<CapacityMultipliers>& multipliers);
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,177 @@
+#include "search/embedding/best/bound/relaxation/domain_reduction.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "search/embedding/best/bound/relaxation/lagrangian_function.h"
+
+namespace shardwright::embedding {
+namespace {
+
+// What a table, or several, put at least on every rank of a class.
+struct CommonUse {
+  double load = 0;
+  double hbm = 0;
+  double ddr = 0;
+
+  void add(const CommonUse& other) {
+    load += other.load;
+    hbm += other.hbm;
+    ddr += other.ddr;
+  }
+};
+
+CommonUse use_of(const BoundRow& row) {
+  return {row.load, static_cast<double>(row.hbm_bytes), static_cast<double>(row.ddr_bytes)};
+}
+
+// Thread safety: one thread at a time. Refers to its arguments.
+class CommonLoad {
+ public:
+  CommonLoad(const BoundRows& rows, double target, Domain& domain)
+      : rows_(rows), classes_(rows.classes()), target_(target), domain_(domain) {}
+
+  void reduce(Budget& budget) {
+    for (int round = 0; round < kMaxRounds && !budget.interrupted() && reduce_once(budget);
+         ++round) {
+    }
+  }
+
+ private:
+  // Rounds beyond the first few remove next to nothing. The check of a certificate allows for more.
+  static constexpr int kMaxRounds = 8;
+
+  // Returns true if a choice was removed, from all classes or from some.
+  bool reduce_once(Budget& budget) {
+    const ChoiceModel& model = rows_.model();
+    total_.assign(classes_.size(), {});
+    of_table_.assign(model.num_tables() * classes_.size(), {});
+    for (std::size_t table = 0; table < model.num_tables(); ++table)
+      add_table(table);
+    bool any = false;
+    for (std::size_t table = 0; table < model.num_tables(); ++table) {
+      budget.spend(model.choices(table).size());
+      for (std::uint32_t i = 0; i < model.choices(table).size(); ++i)
+        any |= restrict(model.first_choice(table) + i, table);
+    }
+    return any;
+  }
+
+  void add_table(std::size_t table) {
+    const ChoiceModel& model = rows_.model();
+    CommonUse* const own = &of_table_[table * classes_.size()];
+    bool first = true;
+    for (std::uint32_t i = 0; i < model.choices(table).size(); ++i) {
+      const std::uint32_t choice = model.first_choice(table) + i;
+      if (domain_[choice] == 0) continue;
+      const std::span<const BoundRow> rows = rows_.rows_of(choice);
+      if (rows.empty() || !rows.front().in_class) {
+        std::fill(own, own + classes_.size(), CommonUse());
+        return;
+      }
+      for (const BoundRow& row : rows) {
+        CommonUse& least = own[row.run];
+        const CommonUse use = use_of(row);
+        least = first ? use
+                      : CommonUse{std::min(least.load, use.load), std::min(least.hbm, use.hbm),
+                                  std::min(least.ddr, use.ddr)};
+      }
+      first = false;
+    }
+    for (std::size_t c = 0; c < classes_.size(); ++c)
+      total_[c].add(own[c]);
+  }
+
+  // Beside what the other tables put on every rank of the class.
+  bool fits(const BoundRow& row, std::size_t c, std::size_t table) const {
+    const CommonUse& own = of_table_[table * classes_.size() + c];
+    const CommonUse& all = total_[c];
+    const Storage& room = classes_[c].room;
+    const CommonUse use = use_of(row);
+    // The target counts as a little more: the check rounds sums, and begins from a lower bound.
+    const double limit = classes_.load_limit(c, target_) * (1 + kBoundRounding);
+    return use.load + all.load - own.load < limit &&
+           use.hbm + all.hbm - own.hbm <= static_cast<double>(room.hbm.value()) &&
+           use.ddr + all.ddr - own.ddr <= static_cast<double>(room.ddr.value());
+  }
+
+  bool restrict(std::uint32_t choice, std::size_t table) {
+    ClassSet left = domain_[choice];
+    if (left == 0) return false;
+    const Choice& own = rows_.model().choices()[choice];
+    const bool one_place = own.reach == Reach::kDevice && own.num_shards == 1;
+    for (const BoundRow& row : rows_.rows_of(choice)) {
+      if (row.in_class) {
+        if (!fits(row, row.run, table)) left = 0;
+        continue;
+      }
+      ClassSet here = 0;
+      for (std::size_t c = 0; c < classes_.size(); ++c) {
+        if ((left >> c & 1) != 0 && fits(row, c, table)) here |= ClassSet{1} << c;
+      }
+      if (here == 0 || one_place) left = here;
+    }
+    return std::exchange(domain_[choice], left) != left;
+  }
+
+  const BoundRows& rows_;
+  const RankClasses& classes_;
+  double target_;
+  Domain& domain_;
+  std::vector<CommonUse> total_;     // by class
+  std::vector<CommonUse> of_table_;  // by table and class
+};
+
+// Returns true if a choice was removed.
+bool fix_by_reduced_costs(const BoundRows& rows, double target,
+                          const std::vector<CapacityMultipliers>& multipliers, Domain& domain,
+                          Budget& budget) {
+  LagrangianFunction function(rows, target, domain);
+  const double slack = target * (1 + kBoundRounding) - function.value(multipliers, budget);
+  std::vector<std::uint32_t> removed;
+  for (std::size_t table = 0; table < rows.model().num_tables(); ++table) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const std::uint32_t choice : function.possible(table))
+      least = std::min(least, function.cost_of(choice, multipliers));
+    for (const std::uint32_t choice : function.possible(table)) {
+      if (function.cost_of(choice, multipliers) - least > slack) removed.push_back(choice);
+    }
+  }
+  for (const std::uint32_t choice : removed)
+    domain[choice] = 0;
+  return !removed.empty();
+}
+
+}  // namespace
+
+DomainReduction reduce_domain(const BoundRows& rows, double target, Domain& domain,
+                              const AggregateParameters& parameters, Budget& budget) {
+  DomainReduction result;
+  CommonLoad common(rows, target, domain);
+  common.reduce(budget);
+  for (std::uint32_t round = 0;; ++round) {
+    AggregateBound found = aggregate_bound(rows, target, domain, parameters, budget);
+    result.multipliers = std::move(found.multipliers);
+    result.excluded = found.bound > target * (1 + kBoundRounding);
+    if (result.excluded || budget.interrupted() || round == parameters.max_reductions ||
+        !fix_by_reduced_costs(rows, target, result.multipliers, domain, budget)) {
+      result.plan.shares = std::move(found.shares);
+      return result;
+    }
+    result.fixing.push_back(result.multipliers);
+    common.reduce(budget);
+  }
+}
+
+void fix_choices(const BoundRows& rows, double target, const MultiplierList& fixing, Domain& domain,
+                 Budget& budget) {
+  CommonLoad common(rows, target, domain);
+  common.reduce(budget);
+  for (const std::vector<CapacityMultipliers>& multipliers : fixing) {
+    fix_by_reduced_costs(rows, target, multipliers, domain, budget);
+    common.reduce(budget);
+  }
+}
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,97 @@
+#include "search/embedding/best/bound/relaxation/lagrangian_function.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace shardwright::embedding {
+namespace {
+
+double cost_at(const CapacityMultipliers& multipliers, const BoundRow& row) {
+  return multipliers.load * row.load + multipliers.hbm * static_cast<double>(row.hbm_bytes) +
+         multipliers.ddr * static_cast<double>(row.ddr_bytes);
+}
+
+}  // namespace
+
+LagrangianFunction::LagrangianFunction(const BoundRows& rows, double target, const Domain& domain)
+    : rows_(rows), classes_(rows.classes()), domain_(domain), target_(target) {
+  const ChoiceModel& model = rows.model();
+  for (std::size_t table = 0; table < model.num_tables(); ++table) {
+    possible_.emplace_back();
+    for (std::uint32_t i = 0; i < model.choices(table).size(); ++i) {
+      const std::uint32_t choice = model.first_choice(table) + i;
+      if (domain[choice] != 0 && rows.is_possible(choice, target))
+        possible_.back().push_back(choice);
+    }
+  }
+}
+
+bool LagrangianFunction::every_table_is_possible() const {
+  return std::none_of(possible_.begin(), possible_.end(),
+                      [](const auto& choices) { return choices.empty(); });
+}
+
+double LagrangianFunction::value(const std::vector<CapacityMultipliers>& multipliers,
+                                 Budget& budget) {
+  use_.assign(classes_.size(), {});
+  cheapest_.clear();
+  double sum = 0;
+  for (const auto& choices : possible_) {
+    double least = std::numeric_limits<double>::infinity();
+    std::uint32_t cheapest = 0;
+    for (const std::uint32_t choice : choices) {
+      const double cost = cost_of(choice, multipliers);
+      if (cost < least) {
+        least = cost;
+        cheapest = choice;
+      }
+    }
+    sum += least;
+    take(cheapest, multipliers);
+    cheapest_.push_back(cheapest);
+    budget.spend(choices.size());
+  }
+  for (std::size_t c = 0; c < classes_.size(); ++c) {
+    const RankClass& own = classes_[c];
+    sum -= own.size * (multipliers[c].hbm * static_cast<double>(own.room.hbm.value()) +
+                       multipliers[c].ddr * static_cast<double>(own.room.ddr.value()));
+  }
+  return sum;
+}
+
+double LagrangianFunction::cost_of(std::uint32_t choice,
+                                   const std::vector<CapacityMultipliers>& multipliers) const {
+  double sum = 0;
+  for (const BoundRow& row : rows_.rows_of(choice))
+    sum += row.need * cost_at(multipliers[cheapest_class(row, multipliers)], row);
+  return sum;
+}
+
+std::uint32_t LagrangianFunction::cheapest_class(
+    const BoundRow& row, const std::vector<CapacityMultipliers>& multipliers) const {
+  if (row.in_class) return row.run;
+  std::uint32_t best = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::uint32_t c = 0; c < classes_.size(); ++c) {
+    const bool here = rows_.fits(row, c) && row.load < classes_.load_limit(c, target_) &&
+                      (domain_[row.choice] >> c & 1) != 0;
+    const double cost = here ? cost_at(multipliers[c], row) : least;
+    if (cost < least) {
+      least = cost;
+      best = c;
+    }
+  }
+  return best;
+}
+
+void LagrangianFunction::take(std::uint32_t choice,
+                              const std::vector<CapacityMultipliers>& multipliers) {
+  for (const BoundRow& row : rows_.rows_of(choice)) {
+    ClassUse& own = use_[cheapest_class(row, multipliers)];
+    own.load += row.need * row.load;
+    own.hbm += row.need * static_cast<double>(row.hbm_bytes);
+    own.ddr += row.need * static_cast<double>(row.ddr_bytes);
+  }
+}
+
+}  // namespace shardwright::embedding

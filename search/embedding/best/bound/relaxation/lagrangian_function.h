@@ -1,0 +1,54 @@
+// The Lagrangian function of the capacities of all ranks.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/embedding/bound/pricing/capacity_multipliers.h"
+#include "search/budget.h"
+#include "search/embedding/best/bound/model/bound_rows.h"
+
+namespace shardwright::embedding {
+
+// What the cheapest choices of all tables use of the ranks of a class.
+struct ClassUse {
+  double load = 0;
+  double hbm = 0;
+  double ddr = 0;
+};
+
+// The Lagrangian function at given multipliers, and its subgradient there. Only choices that are
+// possible below the target count.
+// Thread safety: one thread at a time. Refers to its arguments.
+class LagrangianFunction {
+ public:
+  LagrangianFunction(const BoundRows& rows, double target, const Domain& domain);
+
+  bool every_table_is_possible() const;
+
+  // Each table takes its cheapest choice; use() then says what they use. O(possible choices).
+  double value(const std::vector<CapacityMultipliers>& multipliers, Budget& budget);
+  const std::vector<ClassUse>& use() const { return use_; }
+  // The cheapest choice of every table.
+  const std::vector<std::uint32_t>& cheapest() const { return cheapest_; }
+
+  // The possible choices of a table.
+  const std::vector<std::uint32_t>& possible(std::size_t table) const { return possible_[table]; }
+  // What all shards of a choice cost, each in its cheapest class.
+  double cost_of(std::uint32_t choice, const std::vector<CapacityMultipliers>& multipliers) const;
+
+ private:
+  std::uint32_t cheapest_class(const BoundRow& row,
+                               const std::vector<CapacityMultipliers>& multipliers) const;
+  void take(std::uint32_t choice, const std::vector<CapacityMultipliers>& multipliers);
+
+  const BoundRows& rows_;
+  const RankClasses& classes_;
+  const Domain& domain_;
+  double target_;
+  std::vector<std::vector<std::uint32_t>> possible_;  // by table
+  std::vector<ClassUse> use_;
+  std::vector<std::uint32_t> cheapest_;  // by table
+};
+
+}  // namespace shardwright::embedding

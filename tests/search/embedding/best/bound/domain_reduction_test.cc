@@ -1,0 +1,105 @@
+// What a domain loses below a target, and the tree that needs nothing else.
+#include "search/embedding/best/bound/relaxation/domain_reduction.h"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "core/embedding/bound/check_bound.h"
+#include "search/embedding/best/bound/bound_prover.h"
+#include "tests/support/embedding/embedding_builders.h"
+#include "tests/support/embedding/space_builder.h"
+
+namespace shardwright::domain_reduction_test {
+
+namespace {
+
+using namespace shardwright;
+using namespace shardwright::embedding;
+using namespace shardwright::test_support;
+using enum ShardingType;
+
+struct Model {
+  explicit Model(std::shared_ptr<const SearchSpace> the_space)
+      : space(std::move(the_space)),
+        pool(space),
+        choices(pool, space->problem().topology()),
+        rows(choices, false) {}
+
+  DomainReduction reduce(double target, Domain& domain) const {
+    Budget budget;
+    domain.assign(choices.choices().size(), rows.classes().everywhere());
+    return reduce_domain(rows, target, domain, {}, budget);
+  }
+
+  std::shared_ptr<const SearchSpace> space;
+  OptionPool pool;
+  ChoiceModel choices;
+  BoundRows rows;
+};
+
+ProblemSpec spec(std::size_t tables, std::int64_t ranks, std::int64_t hbm) {
+  ProblemSpec spec = problem_spec(tables, ranks, ranks);
+  spec.topology.hbm_cap_bytes = hbm;
+  spec.topology.ddr_cap_bytes = 1000;
+  return spec;
+}
+
+}  // namespace
+
+TEST_CASE("domain reduction: an option that is too dear for all ranks together goes") {
+  SpaceBuilder builder(spec(2, 2, 1000));
+  builder.add(0, kTableWise, 1, 1, 9).add(0, kRowWise, 2, 3, 1).add(1, kTableWise, 1, 3, 1);
+  const Model model(builder.take());
+  Domain domain;
+  const DomainReduction reduced = model.reduce(4, domain);
+  CHECK_FALSE(reduced.excluded);
+  CHECK(domain == Domain{1, 0, 1});
+  REQUIRE(reduced.fixing.size() == 1);
+  Domain again(domain.size(), 1);
+  Budget budget;
+  fix_choices(model.rows, 4, reduced.fixing, again, budget);
+  CHECK(again == domain);
+  CHECK(budget.work_done() > 0);
+}
+
+TEST_CASE("domain reduction: what every rank holds leaves no room") {
+  // 60 of 100 bytes on every rank, whatever the first table does.
+  SpaceBuilder builder(spec(2, 2, 100));
+  builder.add(0, kRowWise, 2, 1, 60).add(0, kDataParallel, 2, 0.5, 70);
+  builder.add(1, kTableWise, 1, 1, 50).add(1, kRowWise, 2, 2, 25);
+  const Model model(builder.take());
+  Domain domain;
+  CHECK_FALSE(model.reduce(10, domain).excluded);
+  // A table of 50 bytes fits nowhere, and beside 25 bytes there is room for either 70 or 60.
+  CHECK(domain == Domain{1, 1, 0, 1});
+  CHECK(model.reduce(2.4, domain).excluded);
+}
+
+TEST_CASE("bound prover: tables that need every rank are proved without column generation") {
+  // Six tables of 40 bytes on every one of eight ranks; memory has room for three of them, and the
+  // others take 5 ms more. The linear program mixes them: 15 ms more for three, whichever these
+  // are.
+  SpaceBuilder builder(spec(22, 8, 130));
+  for (std::size_t table = 0; table < 6; ++table) {
+    const double ms = 1 + 0.1 * static_cast<double>(table);
+    builder.add(table, kRowWise, 8, ms, 40).add(table, kDataParallel, 8, ms + 5, 1);
+  }
+  for (std::size_t table = 6; table < 22; ++table)
+    builder.add(table, kTableWise, 1, 0.5, 1);
+  const Model model(builder.take());
+  BoundProver prover(model.choices);
+  Budget budget;
+  prover.run(1'000'000, 7.5 + 15 + 1, budget);
+  CHECK(prover.proves(7.5 + 15 + 1));
+  CHECK(budget.work_done() < 300'000);
+  for (const BoundNode& node : prover.certificate().nodes)
+    CHECK(node.shard_duals.empty());
+  const auto wrong =
+      check_bound(*model.space, model.space->problem().topology(), prover.certificate());
+  CHECK(wrong.value_or("") == "");
+}
+
+}  // namespace shardwright::domain_reduction_test
