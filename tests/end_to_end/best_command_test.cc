@@ -157,7 +157,8 @@ TEST_CASE("best command: tiny problems end proved, optimal or without a plan") {
         std::pair{"generated_100088", 0}, std::pair{"generated_100142", 0},
         std::pair{"apart_972", 0}, std::pair{"equal_blocks_1551", 0},
         std::pair{"equal_blocks_1854", 0}, std::pair{"distinct_100572", 0},
-        std::pair{"together_2861", 0}, std::pair{"ways_622", 0}, std::pair{"alike_656", 0}}) {
+        std::pair{"together_2861", 0}, std::pair{"ways_622", 0}, std::pair{"alike_656", 0},
+        std::pair{"no_program_201048", 3}}) {
     const std::string problem = std::string("tests/golden/embedding/tiny/") + name + ".json.gz";
     CAPTURE(problem);
     const CommandOutcome outcome = run("plan --json " + problem);

@@ -16,19 +16,19 @@ double cost_at(const CapacityMultipliers& multipliers, const BoundRow& row) {
 LagrangianFunction::LagrangianFunction(const BoundRows& rows, double target, const Domain& domain)
     : rows_(rows), classes_(rows.classes()), domain_(domain), target_(target) {
   const ChoiceModel& model = rows.model();
+  possible_.reserve(domain.size());
+  begin_.reserve(model.num_tables() + 1);
   for (std::size_t table = 0; table < model.num_tables(); ++table) {
-    possible_.emplace_back();
     for (std::uint32_t i = 0; i < model.choices(table).size(); ++i) {
       const std::uint32_t choice = model.first_choice(table) + i;
-      if (domain[choice] != 0 && rows.is_possible(choice, target))
-        possible_.back().push_back(choice);
+      if (domain[choice] != 0 && rows.is_possible(choice, target)) possible_.push_back(choice);
     }
+    begin_.push_back(possible_.size());
   }
 }
 
 bool LagrangianFunction::every_table_is_possible() const {
-  return std::none_of(possible_.begin(), possible_.end(),
-                      [](const auto& choices) { return choices.empty(); });
+  return std::adjacent_find(begin_.begin(), begin_.end()) == begin_.end();
 }
 
 double LagrangianFunction::value(const std::vector<CapacityMultipliers>& multipliers,
@@ -36,7 +36,8 @@ double LagrangianFunction::value(const std::vector<CapacityMultipliers>& multipl
   use_.assign(classes_.size(), {});
   cheapest_.clear();
   double sum = 0;
-  for (const auto& choices : possible_) {
+  for (std::size_t table = 0; table + 1 < begin_.size(); ++table) {
+    const std::span<const std::uint32_t> choices = possible(table);
     double least = std::numeric_limits<double>::infinity();
     std::uint32_t cheapest = 0;
     for (const std::uint32_t choice : choices) {

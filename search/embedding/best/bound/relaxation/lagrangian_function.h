@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/embedding/bound/pricing/capacity_multipliers.h"
@@ -33,7 +34,9 @@ class LagrangianFunction {
   const std::vector<std::uint32_t>& cheapest() const { return cheapest_; }
 
   // The possible choices of a table.
-  const std::vector<std::uint32_t>& possible(std::size_t table) const { return possible_[table]; }
+  std::span<const std::uint32_t> possible(std::size_t table) const {
+    return std::span(possible_).subspan(begin_[table], begin_[table + 1] - begin_[table]);
+  }
   // What all shards of a choice cost, each in its cheapest class.
   double cost_of(std::uint32_t choice, const std::vector<CapacityMultipliers>& multipliers) const;
 
@@ -46,7 +49,8 @@ class LagrangianFunction {
   const RankClasses& classes_;
   const Domain& domain_;
   double target_;
-  std::vector<std::vector<std::uint32_t>> possible_;  // by table
+  std::vector<std::uint32_t> possible_;  // table after table
+  std::vector<std::size_t> begin_{0};    // of each table, and the end
   std::vector<ClassUse> use_;
   std::vector<std::uint32_t> cheapest_;  // by table
 };

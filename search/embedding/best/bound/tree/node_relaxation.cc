@@ -45,7 +45,7 @@ std::optional<NodeAnswer> NodeRelaxation::reduce(Budget& budget) {
     answer.proof.multipliers = std::move(found.multipliers);
     return answer;
   }
-  if (!may_divide_) return std::nullopt;
+  if (!may_divide_ || found.plan.shares.empty()) return std::nullopt;
   std::optional<Branch> branch =
       branching_->choose_large(*domain_, columns_.kinds().groups(*domain_), found.plan, target_);
   if (!branch) return std::nullopt;
