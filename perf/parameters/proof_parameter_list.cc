@@ -89,6 +89,7 @@ void add_bound_targets(std::vector<ProofParameter>& all) {
   const Group<Own> group(all, "bound_targets",
                          [](BoundParameters& root) -> Own& { return root.targets; });
   group.add("early_tree_work", &Own::early_tree_work);
+  group.add("light_trees", &Own::light_trees);
   group.add("light_work", &Own::light_work);
   group.add("root_step", &Own::root_step);
   group.add("tree_step", &Own::tree_step);

@@ -5,7 +5,6 @@
 
 #include "core/embedding/bound/check_bound.h"
 #include "search/embedding/best/bound/relaxation/aggregate_bound.h"
-#include "search/embedding/best/bound/tree/light_tree.h"
 
 namespace shardwright::embedding {
 namespace {
@@ -158,16 +157,37 @@ void BoundProver::raise_aggregate_bound(Budget& budget) {
   accept(std::min(found.bound, rating_), *joint_, {leaf});
 }
 
-bool BoundProver::needs_light_tree() const { return rating_ < light_rating_; }
+bool BoundProver::needs_light_tree() const {
+  return light_tree_ || rating_ < light_rating_ || light_trees_left_ > 0;
+}
 
+// One tree for the goal of every better plan. If the rating fell much, others follow, by bisection
+// between the bound and the lowest target that failed.
 void BoundProver::grow_light_tree(Budget& budget) {
-  light_rating_ = rating_;
-  const double target = targets_.goal(rating_);
+  if (!light_tree_) plant_light_tree();
+  if (!light_tree_) return;
+  if (!light_tree_->has_ended()) light_tree_->step(budget);
+  if (!light_tree_->has_ended()) return;
+  if (light_tree_->is_proved()) {
+    accept(light_tree_->target(), *joint_, light_tree_->certificate_nodes());
+  } else {
+    light_ceiling_ = light_tree_->target();
+  }
+  light_tree_.reset();
+}
+
+void BoundProver::plant_light_tree() {
+  double target = (certificate_.bound + light_ceiling_) / 2;
+  if (rating_ < light_rating_) {
+    if (rating_ < light_rating_ * (1 - parameters_.rating_fall))
+      light_trees_left_ = parameters_.targets.light_trees;
+    light_rating_ = rating_;
+    light_ceiling_ = target = targets_.goal(rating_);
+  }
+  light_trees_left_ -= std::min(light_trees_left_, 1U);
   if (certificate_.bound >= target) return;
   const TableKinds& kinds = joint_->lanes.front()->relaxation().columns().kinds();
-  std::vector<BoundNode> nodes =
-      prove_by_light_tree(joint_->rows, joint_->branching, kinds, target, parameters_, budget);
-  if (!nodes.empty()) accept(target, *joint_, std::move(nodes));
+  light_tree_.emplace(joint_->rows, joint_->branching, kinds, target, parameters_);
 }
 
 void BoundProver::accept(double bound, const Relaxation& by, std::vector<BoundNode> nodes) {

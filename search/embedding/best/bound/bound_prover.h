@@ -14,6 +14,7 @@
 #include "search/embedding/best/bound/target_schedule.h"
 #include "search/embedding/best/bound/tree/bound_tree.h"
 #include "search/embedding/best/bound/tree/branching.h"
+#include "search/embedding/best/bound/tree/light_tree.h"
 #include "search/embedding/best/bound/tree/tree_lane.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
 
@@ -79,6 +80,7 @@ class BoundProver {
   void step(Budget& budget);
   void raise_aggregate_bound(Budget& budget);
   void grow_light_tree(Budget& budget);
+  void plant_light_tree();
   void choose_target();
   void plant_trees();
   void take_from(TreeLane& lane);
@@ -102,6 +104,9 @@ class BoundProver {
   double rating_ = 0;
   double aggregate_rating_ = 0;  // of the last aggregate bound; 0 = none yet
   double light_rating_ = std::numeric_limits<double>::infinity();  // of the last light tree
+  std::optional<LightTree> light_tree_;  // in progress
+  double light_ceiling_ = 0;            // the lowest target at which such a tree failed
+  std::uint32_t light_trees_left_ = 0;  // for this rating
   double tree_rating_ = std::numeric_limits<double>::infinity();  // when the trees were planted
   double target_ = 0;            // being proved; 0 = none
   std::uint64_t tree_work_ = 0;  // for this target

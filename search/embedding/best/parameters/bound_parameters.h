@@ -123,7 +123,7 @@ struct BranchingParameters {
   double min_separation = 1e-9;  // halved, doubled: 0
   // A choice is divided before column generation if its sides differ by this part of all load or
   // memory: only a few tables can, so such a tree stays small.
-  double large_separation = 0.02;
+  double large_separation = 0.005;
   // A number of tables that is far from whole matters more than how much the choices differ in
   // size, which enters the width of a branch with this power. With 1, MLPerf DLRM takes three times
   // as many nodes.
@@ -142,7 +142,9 @@ struct BoundTargetParameters {
   // Work for the tree that comes before bisection.
   std::uint64_t early_tree_work = 3'000'000;
   // Work for a tree without column generation, which is grown for every better plan.
-  std::uint64_t light_work = 1'000'000;
+  std::uint64_t light_work = 3'000'000;
+  // Targets that such trees try if the rating fell much; otherwise one.
+  std::uint32_t light_trees = 12;
   // Bisection ends when two targets are closer than this part of the rating: at the root node, and
   // with branching, where every target may take a whole tree.
   double root_step = 1e-3;  // halved: work +2.2 %, gap -0.3 %; doubled: work -1.3 %

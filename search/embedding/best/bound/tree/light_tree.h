@@ -8,6 +8,7 @@
 #include "search/budget.h"
 #include "search/embedding/best/bound/model/bound_rows.h"
 #include "search/embedding/best/bound/model/table_groups.h"
+#include "search/embedding/best/bound/tree/bound_tree.h"
 #include "search/embedding/best/bound/tree/branching.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
 
@@ -16,10 +17,39 @@ namespace shardwright::embedding {
 // Tries to prove a target without column generation: it reduces the domain of a node, and divides
 // what differs by much of what all ranks have. A model with a few tables that need every rank is
 // often proved by a few such nodes, which take less than one pricing problem.
-// Returns the certificate's nodes, or none if the target is not proved: a node has nothing large to
-// divide, or the limits of the parameters are reached.
-std::vector<BoundNode> prove_by_light_tree(const BoundRows& rows, const Branching& branching,
-                                           const TableKinds& kinds, double target,
-                                           const BoundParameters& parameters, Budget& budget);
+// Thread safety: one thread at a time. Refers to its arguments.
+class LightTree {
+ public:
+  LightTree(const BoundRows& rows, const Branching& branching, const TableKinds& kinds,
+            double target, const BoundParameters& parameters);
+
+  double target() const { return target_; }
+  // Nothing is left to do, or the limit of work is reached.
+  bool has_ended() const { return is_stuck_ || is_proved() || work_ >= work_limit_; }
+  bool is_proved() const { return !is_stuck_ && open_.empty(); }
+  // Visits one node. Precondition: it has not ended.
+  void step(Budget& budget);
+  // The certificate's nodes. Precondition: is_proved().
+  std::vector<BoundNode> certificate_nodes() const { return tree_.certificate_nodes(target_); }
+
+ private:
+  struct Open {
+    BoundTree::NodeId node;
+    Domain domain;
+  };
+
+  void visit(Open next, Budget& budget);
+
+  const BoundRows* rows_;
+  const Branching* branching_;
+  const TableKinds* kinds_;
+  const AggregateParameters* aggregate_;
+  double target_;
+  std::uint64_t work_limit_;
+  std::uint64_t work_ = 0;
+  BoundTree tree_;
+  std::vector<Open> open_;  // the last is next
+  bool is_stuck_ = false;   // a node has nothing large to divide
+};
 
 }  // namespace shardwright::embedding
