@@ -172,6 +172,7 @@ void BoundProver::grow_light_tree(Budget& budget) {
     accept(light_tree_->target(), *joint_, light_tree_->certificate_nodes());
   } else {
     light_ceiling_ = light_tree_->target();
+    suggest(light_tree_->stuck_choices(), light_tree_->target());
   }
   light_tree_.reset();
 }
@@ -221,11 +222,14 @@ void BoundProver::choose_target() {
 void BoundProver::take_from(TreeLane& lane) {
   tree_work_ += lane.hand_over(relaxation().tree);
   if (lane.was_cut_short()) targets_.note_cut_short();
-  std::optional<std::vector<std::uint32_t>> choices = lane.stuck_choices();
+  if (const auto choices = lane.stuck_choices()) suggest(*choices, target_);
+}
+
+void BoundProver::suggest(std::vector<std::uint32_t> choices, double target) {
   // With rules, the prover's own model may have other choices.
-  if (!choices || own_model_) return;
+  if (choices.empty() || own_model_) return;
   if (suggestions_.size() == kMostSuggestions) suggestions_.erase(suggestions_.begin());
-  suggestions_.push_back({std::move(*choices), target_});
+  suggestions_.push_back({std::move(choices), target});
 }
 
 // A much better plan is another goal. The tree for the old one is divided where that goal needed

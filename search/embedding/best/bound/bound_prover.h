@@ -84,6 +84,7 @@ class BoundProver {
   void choose_target();
   void plant_trees();
   void take_from(TreeLane& lane);
+  void suggest(std::vector<std::uint32_t> choices, double target);
   bool gives_up_tree();
   void share_tree();
   void deal_out();
@@ -104,7 +105,7 @@ class BoundProver {
   double rating_ = 0;
   double aggregate_rating_ = 0;  // of the last aggregate bound; 0 = none yet
   double light_rating_ = std::numeric_limits<double>::infinity();  // of the last light tree
-  std::optional<LightTree> light_tree_;  // in progress
+  std::optional<LightTree> light_tree_;                            // in progress
   double light_ceiling_ = 0;            // the lowest target at which such a tree failed
   std::uint32_t light_trees_left_ = 0;  // for this rating
   double tree_rating_ = std::numeric_limits<double>::infinity();  // when the trees were planted

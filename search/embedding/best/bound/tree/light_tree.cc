@@ -45,6 +45,7 @@ void LightTree::visit(Open next, Budget& budget) {
   }
   if (!branch) {
     is_stuck_ = true;
+    if (!reduced.plan.shares.empty()) stuck_choices_ = largest_shares(rows_->model(), reduced.plan);
     return;
   }
   const BoundTree::NodeId first =

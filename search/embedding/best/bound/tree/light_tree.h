@@ -29,6 +29,9 @@ class LightTree {
   bool is_proved() const { return !is_stuck_ && open_.empty(); }
   // Visits one node. Precondition: it has not ended.
   void step(Budget& budget);
+  // The linear program's choices at the node that has nothing large to divide; empty if there is no
+  // such node.
+  const std::vector<std::uint32_t>& stuck_choices() const { return stuck_choices_; }
   // The certificate's nodes. Precondition: is_proved().
   std::vector<BoundNode> certificate_nodes() const { return tree_.certificate_nodes(target_); }
 
@@ -50,6 +53,7 @@ class LightTree {
   BoundTree tree_;
   std::vector<Open> open_;  // the last is next
   bool is_stuck_ = false;   // a node has nothing large to divide
+  std::vector<std::uint32_t> stuck_choices_;
 };
 
 }  // namespace shardwright::embedding
