@@ -9,6 +9,7 @@
 #include "runtime/capi/objects.h"
 #include "runtime/capi/shardwright.h"
 #include "runtime/embedding/replan.h"
+#include "runtime/embedding/reuse.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 
 using namespace shardwright;
@@ -161,7 +162,7 @@ shardwright_status shardwright_replan(const shardwright_problem* problem,
     const PlanDocument old = take(read_plan(given_text(old_plan, old_plan_size, "old_plan")));
     if (!old.plan) fail(SHARDWRIGHT_INVALID_INPUT, "holds no plan to begin with", "old_plan");
     ReplanOptions replan{request.options(), migration_weight, std::nullopt};
-    if (old.lower_bound) replan.best_mode_rating = old.best_rating;
+    replan.best_mode_rating = best_mode_rating(*inputs.problem, inputs.space.get(), old);
     out.set(number_options(
         inputs.problem, take(replan_embedding(inputs.problem, *old.plan, replan, inputs.space))));
   });

@@ -19,8 +19,8 @@ struct ReplanOptions {
   // Cost of moving a GiB, in units of the rating (ms; bytes for the storage model). With 0 the best
   // rating wins, and among plans of equal rating the one that moves least.
   double migration_weight = 0;
-  // The rating of the old plan, if best mode made it. If the plan still has this rating for the
-  // same tables, it was made for this very problem, and nothing moves.
+  // The rating of the old plan, if best mode made it for this very problem (best_mode_rating() of
+  // reuse.h). If the plan still has this rating for the same tables, nothing moves.
   std::optional<double> best_mode_rating;
 };
 

@@ -45,6 +45,13 @@ std::string first_finding(const Verification& verification) {
 
 }  // namespace
 
+std::optional<double> best_mode_rating(const Problem& problem, const SearchSpace* given,
+                                       const PlanDocument& document) {
+  if (!document.lower_bound || !document.problem_hash) return std::nullopt;
+  if (*document.problem_hash != identify(problem, given).hash) return std::nullopt;
+  return document.best_rating;
+}
+
 Result<Reuse> reuse_plan(std::shared_ptr<const Problem> problem, const PlanDocument& document,
                          PlanMode mode, std::shared_ptr<const SearchSpace> search_space) {
   const Stopwatch watch;

@@ -29,4 +29,9 @@ Result<Reuse> reuse_plan(std::shared_ptr<const embedding::Problem> problem,
                          const PlanDocument& document, PlanMode mode,
                          std::shared_ptr<const embedding::SearchSpace> search_space = nullptr);
 
+// The rating that the document claims, if best mode made its plan for this very problem, by hash.
+std::optional<double> best_mode_rating(const embedding::Problem& problem,
+                                       const embedding::SearchSpace* given,
+                                       const PlanDocument& document);
+
 }  // namespace shardwright

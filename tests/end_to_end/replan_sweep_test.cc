@@ -186,6 +186,26 @@ TEST_CASE("replan: thousands of shards on few ranks end within the work limit") 
   CHECK((outcome.status == 3 || outcome.status == 4));
 }
 
+// The slowest rank of the old plan has the same load in a problem that changed elsewhere.
+TEST_CASE("replan: an old rating that still holds does not make the problem the same") {
+  const Command run;
+  const std::string files = "tests/golden/embedding/replan/same_rating";
+  const CommandOutcome outcome =
+      run("replan --json " + files + ".problem.json.gz " + files + ".old_plan.json.gz");
+  REQUIRE(outcome.status == 0);
+  const json answer = json::parse(outcome.out);
+  CHECK(answer["best_rating"].get<double>() == doctest::Approx(0.723206383).epsilon(1e-8));
+  CHECK_FALSE(answer["migration"]["moves"].empty());
+}
+
+TEST_CASE("replan: a grid may have more blocks than there are hosts") {
+  const Command run;
+  const std::string files = "tests/golden/embedding/replan/many_blocks";
+  const CommandOutcome outcome = run("replan --json --migration-weight 1000 " + files +
+                                     ".problem.json.gz " + files + ".old_plan.json.gz");
+  CHECK(outcome.status == 0);
+}
+
 TEST_CASE("replan: invalid plans and weights are refused") {
   const Command run;
   const std::string failed = run.path("failed.json");

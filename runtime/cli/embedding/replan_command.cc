@@ -8,6 +8,7 @@
 #include "runtime/cli/embedding/commands.h"
 #include "runtime/cli/embedding/plan_arguments.h"
 #include "runtime/embedding/replan.h"
+#include "runtime/embedding/reuse.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "runtime/io/file.h"
 
@@ -43,7 +44,7 @@ int run(const ReplanArguments& arguments) {
   const Result<LoadedProblem> loaded = load_problem(arguments.plan.problem, log);
   if (!loaded.ok()) return fail(loaded.error());
   ReplanOptions replan{*options, arguments.migration_weight, std::nullopt};
-  if (old->lower_bound) replan.best_mode_rating = old->best_rating;
+  replan.best_mode_rating = best_mode_rating(*loaded->problem, loaded->search_space.get(), *old);
   const Result<EmbeddingPlanResult> result =
       plan_interruptibly(*options, log, [&](const PlanOptions& watched) {
         replan.plan = watched;

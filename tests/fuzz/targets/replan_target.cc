@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "runtime/embedding/replan.h"
+#include "runtime/embedding/reuse.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "tests/fuzz/mutator/documents.h"
 #include "tests/fuzz/targets/embedding_input.h"
@@ -40,7 +41,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   ReplanOptions options;
   options.plan = fuzz::short_search(PlanMode::kBest);
   options.migration_weight = fuzz::kWeights[size % fuzz::kWeights.size()];
-  if (old->lower_bound) options.best_mode_rating = old->best_rating;
+  options.best_mode_rating = best_mode_rating(*problem, nullptr, *old);
   const auto result = replan_embedding(problem, *old->plan, options);
   if (!result.ok()) return fuzz::kDone;
   fuzz::expect_sound(problem, *result, nullptr);

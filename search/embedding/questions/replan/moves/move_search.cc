@@ -17,12 +17,15 @@ std::uint64_t key_of(std::uint64_t seed) {
   return seed * kSeedFactor + kOffset;
 }
 
-// Any ranks that the choice may be on; rules and memory are left to the search.
-std::vector<Rank> some_ranks(const Choice& choice) {
+// Any ranks that the choice may be on; rules and memory are left to the search. A choice of whole
+// hosts may have more blocks than there are hosts.
+std::vector<Rank> some_ranks(const Choice& choice, std::size_t world_size) {
   std::vector<Rank> ranks;
   if (choice.reach == Reach::kAllRanks) return ranks;
   ranks.assign(choice.num_shards, 0);
-  if (choice.reach == Reach::kWholeHosts) std::iota(ranks.begin(), ranks.end(), Rank{0});
+  if (choice.reach != Reach::kWholeHosts) return ranks;
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    ranks[i] = static_cast<Rank>(i % world_size);
   return ranks;
 }
 
@@ -61,7 +64,7 @@ Allocation MoveSearch::home_of(const Plan& plan) const {
         });
     home.choice[table] =
         model.first_choice(table) + static_cast<std::uint32_t>(least - choices.begin());
-    home.ranks[table] = some_ranks(*least);
+    home.ranks[table] = some_ranks(*least, model.world_size());
   }
   for (std::size_t i = 0; i < plan.size(); ++i) {
     const std::optional<OptionId> id = model.pool().id_of(plan[i].option);
