@@ -32,6 +32,7 @@ void add_aggregate(std::vector<ProofParameter>& all) {
                          [](BoundParameters& root) -> Own& { return root.aggregate; });
   group.add("max_rounds", &Own::max_rounds);
   group.add("program_steps", &Own::program_steps);
+  group.add("new_program_steps", &Own::new_program_steps);
   group.add("max_reductions", &Own::max_reductions);
   group.add("gap", &Own::gap);
   group.add("max_multiplier", &Own::max_multiplier);

@@ -158,7 +158,9 @@ void BoundProver::raise_aggregate_bound(Budget& budget) {
 }
 
 bool BoundProver::needs_light_tree() const {
-  return light_tree_ || rating_ < light_rating_ || light_trees_left_ > 0;
+  if (light_tree_ || rating_ < light_rating_) return true;
+  const double least_step = parameters_.targets.root_step * rating_;
+  return light_trees_left_ > 0 && light_ceiling_ - certificate_.bound > least_step;
 }
 
 // One tree for the goal of every better plan. If the rating fell much, others follow, by bisection

@@ -111,6 +111,7 @@ AggregateBound aggregate_bound(const BoundRows& rows, double target, const Domai
     return best;
   }
   std::vector<CapacityMultipliers> multipliers = best.multipliers;
+  budget.spend(parameters.new_program_steps);
   CutProgram cuts(rows.classes(), target, parameters.max_multiplier);
   bool is_solved = false;
   for (std::uint32_t round = 0; round < parameters.max_rounds && !budget.interrupted(); ++round) {
