@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "search/embedding/best/bound/relaxation/domain_reduction.h"
-
 namespace shardwright::embedding {
 
 void NodeRelaxation::begin(double target, Domain domain, std::uint64_t work, bool may_divide) {

@@ -8,6 +8,7 @@
 #include "search/budget.h"
 #include "search/embedding/best/bound/model/bound_rows.h"
 #include "search/embedding/best/bound/relaxation/column_generation.h"
+#include "search/embedding/best/bound/relaxation/domain_reduction.h"
 #include "search/embedding/best/bound/tree/branching.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
 
