@@ -79,6 +79,7 @@ void add_branching(std::vector<ProofParameter>& all) {
                          [](BoundParameters& root) -> Own& { return root.branching; });
   group.add("min_separation", &Own::min_separation);
   group.add("large_separation", &Own::large_separation);
+  group.add("light_separation", &Own::light_separation);
   group.add("size_exponent", &Own::size_exponent);
   group.add("min_part", &Own::min_part);
   group.add("min_share", &Own::min_share);

@@ -124,7 +124,9 @@ struct BranchingParameters {
   double min_separation = 1e-9;  // halved, doubled: 0
   // A choice is divided before column generation if its sides differ by this part of all load or
   // memory: only a few tables can, so such a tree stays small.
-  double large_separation = 0.005;
+  double large_separation = 0.02;
+  // A light tree goes on with smaller differences where it has no larger ones.
+  double light_separation = 0.005;
   // A number of tables that is far from whole matters more than how much the choices differ in
   // size, which enters the width of a branch with this power. With 1, MLPerf DLRM takes three times
   // as many nodes.

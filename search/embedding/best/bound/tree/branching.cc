@@ -69,12 +69,12 @@ std::optional<Branch> Branching::choose(const Domain& domain,
 
 std::optional<Branch> Branching::choose_large(const Domain& domain,
                                               const std::vector<EqualTables>& groups,
-                                              const FractionalPlan& plan, double target) const {
+                                              const FractionalPlan& plan, double target,
+                                              double least) const {
   Branch best;
   for (const EqualTables& group : groups) {
     for (const bool by_memory : {false, true}) {
-      Branch branch =
-          by_choices(group, by_memory, false, domain, plan, target, parameters_.large_separation);
+      Branch branch = by_choices(group, by_memory, false, domain, plan, target, least);
       if (branch.width > best.width) best = std::move(branch);
     }
   }
@@ -91,10 +91,10 @@ double Branching::size_of(std::uint32_t choice, bool by_memory, double target) c
 
 std::optional<Branch> Branching::choose_widest_gap(const Domain& domain,
                                                    const std::vector<EqualTables>& groups,
-                                                   double target) const {
+                                                   double target, double least) const {
   const ChoiceModel& model = rows_->model();
   Branch best;
-  best.width = parameters_.large_separation;
+  best.width = least;
   std::vector<std::pair<double, std::uint32_t>> open;  // size and choice
   for (const EqualTables& group : groups) {
     for (const bool by_memory : {false, true}) {

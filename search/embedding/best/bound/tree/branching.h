@@ -37,15 +37,15 @@ class Branching {
   // many have it there. Empty if nothing can be divided. O(choices x (classes + log choices)).
   std::optional<Branch> choose(const Domain& domain, const std::vector<EqualTables>& groups,
                                const FractionalPlan& plan, double target) const;
-  // The same for choices that differ by much of what all ranks have, in a plan that needs only
+  // The same for choices that differ by `least` of what all ranks have, in a plan that needs only
   // shares.
   std::optional<Branch> choose_large(const Domain& domain, const std::vector<EqualTables>& groups,
-                                     const FractionalPlan& plan, double target) const;
+                                     const FractionalPlan& plan, double target, double least) const;
   // At the widest gap between the sizes of a table's choices, whether a plan mixes them or not.
-  // Empty if none is large.
+  // Empty if none is `least` of what all ranks have.
   std::optional<Branch> choose_widest_gap(const Domain& domain,
-                                          const std::vector<EqualTables>& groups,
-                                          double target) const;
+                                          const std::vector<EqualTables>& groups, double target,
+                                          double least) const;
 
  private:
   double size_of(std::uint32_t choice, bool by_memory, double target) const;

@@ -13,6 +13,7 @@ LightTree::LightTree(const BoundRows& rows, const Branching& branching, const Ta
       branching_(&branching),
       kinds_(&kinds),
       aggregate_(&parameters.aggregate),
+      branches_(&parameters.branching),
       target_(target),
       work_limit_(parameters.targets.light_work),
       tree_(rows) {
@@ -40,8 +41,11 @@ void LightTree::visit(Open next, Budget& budget) {
   std::optional<Branch> branch;
   if (!reduced.plan.shares.empty()) {
     const std::vector<EqualTables> groups = kinds_->groups(next.domain);
-    branch = branching_->choose_large(next.domain, groups, reduced.plan, target_);
-    if (!branch) branch = branching_->choose_widest_gap(next.domain, groups, target_);
+    for (const double least : {branches_->large_separation, branches_->light_separation}) {
+      if (!branch)
+        branch = branching_->choose_large(next.domain, groups, reduced.plan, target_, least);
+      if (!branch) branch = branching_->choose_widest_gap(next.domain, groups, target_, least);
+    }
   }
   if (!branch) {
     is_stuck_ = true;

@@ -47,6 +47,7 @@ class LightTree {
   const Branching* branching_;
   const TableKinds* kinds_;
   const AggregateParameters* aggregate_;
+  const BranchingParameters* branches_;
   double target_;
   std::uint64_t work_limit_;
   std::uint64_t work_ = 0;

@@ -45,7 +45,8 @@ std::optional<NodeAnswer> NodeRelaxation::reduce(Budget& budget) {
   }
   if (!may_divide_ || found.plan.shares.empty()) return std::nullopt;
   std::optional<Branch> branch =
-      branching_->choose_large(*domain_, columns_.kinds().groups(*domain_), found.plan, target_);
+      branching_->choose_large(*domain_, columns_.kinds().groups(*domain_), found.plan, target_,
+                               parameters_->branching.large_separation);
   if (!branch) return std::nullopt;
   answer.kind = NodeAnswer::Kind::kDivided;
   answer.branch = std::move(*branch);
