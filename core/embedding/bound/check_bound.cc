@@ -129,15 +129,23 @@ class TreeChecker {
     }
   }
 
+  // Takes the steps of so many walks over all options from what is left.
+  bool spend(std::uint64_t walks) {
+    const std::uint64_t steps = walks * options_.space().size();
+    if (steps > work_left_) return fail(std::string(kProofTooLong));
+    work_left_ -= steps;
+    return true;
+  }
+
   bool drop_options(const BoundNode& node) {
     constexpr std::size_t kMostFixing = 64;
     if (node.fixing.size() > kMostFixing) return fail("a node has too many multipliers");
-    drop_by_common_use(options_);
+    if (!spend(drop_by_common_use(options_))) return false;
     for (const std::vector<CapacityMultipliers>& multipliers : node.fixing) {
       if (!are_valid(multipliers, options_.classes().size()))
         return fail("a node lacks valid multipliers for every rank class");
       drop_by_reduced_costs(options_, multipliers);
-      drop_by_common_use(options_);
+      if (!spend(1 + drop_by_common_use(options_))) return false;
     }
     return true;
   }

@@ -18,7 +18,7 @@ namespace shardwright::embedding {
 inline constexpr double kRatingSlack = 1e-9;
 
 // What the check says of a proof that it has not checked to its end.
-inline constexpr std::string_view kProofTooLong = "the patterns of a rank take too long to check";
+inline constexpr std::string_view kProofTooLong = "the proof takes too long to check";
 
 // Returns what is wrong with the proof, or nothing if it holds.
 //

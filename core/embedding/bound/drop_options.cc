@@ -129,10 +129,12 @@ class CommonUse {
 
 }  // namespace
 
-void drop_by_common_use(OpenOptions& options) {
-  constexpr int kMaxRounds = 16;
-  for (int round = 0; round < kMaxRounds && CommonUse(options).drop(); ++round) {
-  }
+std::uint64_t drop_by_common_use(OpenOptions& options) {
+  constexpr std::uint64_t kMaxRounds = 16;
+  std::uint64_t rounds = 1;
+  while (CommonUse(options).drop() && rounds < kMaxRounds)
+    ++rounds;
+  return rounds;
 }
 
 void drop_by_reduced_costs(OpenOptions& options,

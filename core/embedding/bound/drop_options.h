@@ -1,6 +1,7 @@
 // Drops options that no plan below the bound has. BoundNode says why.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "core/embedding/bound/open_options.h"
@@ -8,9 +9,9 @@
 
 namespace shardwright::embedding {
 
-// Drops what does not fit beside the shards that every rank holds, in up to 16 rounds.
-// O(open options x classes) for each round.
-void drop_by_common_use(OpenOptions& options);
+// Drops what does not fit beside the shards that every rank holds, in up to 16 rounds. Returns how
+// many it took. O(open options x classes) for each.
+std::uint64_t drop_by_common_use(OpenOptions& options);
 
 // Drops what is too dear at these multipliers, which are by rank class. O(open options x classes).
 void drop_by_reduced_costs(OpenOptions& options,

@@ -166,6 +166,7 @@ bool BoundProver::needs_light_tree() const {
 // One tree for the goal of every better plan. If the rating fell much, others follow, by bisection
 // between the bound and the lowest target that failed.
 void BoundProver::grow_light_tree(Budget& budget) {
+  if (light_tree_ && light_tree_->target() > rating_) light_tree_.reset();  // a better plan came
   if (!light_tree_) plant_light_tree();
   if (!light_tree_) return;
   if (!light_tree_->has_ended()) light_tree_->step(budget);

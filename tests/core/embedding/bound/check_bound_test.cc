@@ -206,6 +206,13 @@ TEST_CASE("check bound: multipliers of a node drop options that are too dear, an
   }) == "a node has too many multipliers");
 }
 
+TEST_CASE("check bound: dropping options takes steps, and a check without enough gives up") {
+  const Proof proof = reduced_by_common_use();
+  const auto wrong = check_bound(*proof.space, proof.space->problem().topology(), proof.certificate,
+                                 proof.space->size());
+  CHECK(wrong.value_or("") == kProofTooLong);
+}
+
 TEST_CASE("check bound: what every rank holds leaves no room for some options") {
   const Proof proof = reduced_by_common_use();
   CHECK(proof.wrong().value_or("") == "");

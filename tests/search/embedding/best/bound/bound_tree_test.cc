@@ -11,7 +11,7 @@
 
 #include "core/embedding/bound/check_bound.h"
 #include "search/embedding/best/bound/bound_prover.h"
-#include "tests/support/embedding/embedding_builders.h"
+#include "tests/support/embedding/bound_model.h"
 #include "tests/support/embedding/six_kinds.h"
 #include "tests/support/embedding/space_builder.h"
 
@@ -25,29 +25,11 @@ using namespace shardwright::test_support;
 using enum ShardingType;
 using NodeId = BoundTree::NodeId;
 
-struct Model {
-  explicit Model(std::shared_ptr<const SearchSpace> the_space)
-      : space(std::move(the_space)),
-        pool(space),
-        choices(pool, space->problem().topology()),
-        rows(choices, false) {}
-
-  std::shared_ptr<const SearchSpace> space;
-  OptionPool pool;
-  ChoiceModel choices;
-  BoundRows rows;
-};
-
-ProblemSpec spec(std::size_t tables, std::int64_t ranks) {
-  ProblemSpec spec = problem_spec(tables, ranks, ranks);
-  spec.topology.hbm_cap_bytes = 1000;
-  spec.topology.ddr_cap_bytes = 1000;
-  return spec;
-}
+using Model = BoundModel;
 
 // Two tables of 3 ms on one rank, or of 2 ms on each of two.
 Model two_tables() {
-  SpaceBuilder builder(spec(2, 2));
+  SpaceBuilder builder(one_host_spec(2, 2));
   for (std::size_t table = 0; table < 2; ++table) {
     builder.add(table, kTableWise, 1, 3, 1);
     builder.add(table, kColumnWise, 2, 2, 1);
@@ -111,7 +93,7 @@ TEST_CASE("bound tree: a division remains, and a leaf is proved up to its target
 
 TEST_CASE("bound tree: what multipliers remove below a target stays removed below lower ones") {
   // Two ranks. The first table takes 1 ms on one rank, or 3 ms and less memory on each.
-  SpaceBuilder builder(spec(2, 2));
+  SpaceBuilder builder(one_host_spec(2, 2));
   builder.add(0, kTableWise, 1, 1, 9).add(0, kColumnWise, 2, 3, 1).add(1, kTableWise, 1, 3, 1);
   const Model model(builder.take());
   const std::vector<CapacityMultipliers> even{{0.5, 0, 0}};

@@ -9,7 +9,7 @@
 
 #include "core/embedding/bound/check_bound.h"
 #include "search/embedding/best/bound/bound_prover.h"
-#include "tests/support/embedding/embedding_builders.h"
+#include "tests/support/embedding/bound_model.h"
 #include "tests/support/embedding/space_builder.h"
 
 namespace shardwright::domain_reduction_test {
@@ -21,40 +21,22 @@ using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 using enum ShardingType;
 
-struct Model {
-  explicit Model(std::shared_ptr<const SearchSpace> the_space)
-      : space(std::move(the_space)),
-        pool(space),
-        choices(pool, space->problem().topology()),
-        rows(choices, false) {}
+using Model = BoundModel;
 
-  DomainReduction reduce(double target, Domain& domain) const {
-    Budget budget;
-    domain.assign(choices.choices().size(), rows.classes().everywhere());
-    return reduce_domain(rows, target, domain, {}, budget);
-  }
-
-  std::shared_ptr<const SearchSpace> space;
-  OptionPool pool;
-  ChoiceModel choices;
-  BoundRows rows;
-};
-
-ProblemSpec spec(std::size_t tables, std::int64_t ranks, std::int64_t hbm) {
-  ProblemSpec spec = problem_spec(tables, ranks, ranks);
-  spec.topology.hbm_cap_bytes = hbm;
-  spec.topology.ddr_cap_bytes = 1000;
-  return spec;
+DomainReduction reduce(const Model& model, double target, Domain& domain) {
+  Budget budget;
+  domain = model.everywhere();
+  return reduce_domain(model.rows, target, domain, {}, budget);
 }
 
 }  // namespace
 
 TEST_CASE("domain reduction: an option that is too dear for all ranks together goes") {
-  SpaceBuilder builder(spec(2, 2, 1000));
+  SpaceBuilder builder(one_host_spec(2, 2, 1000));
   builder.add(0, kTableWise, 1, 1, 9).add(0, kRowWise, 2, 3, 1).add(1, kTableWise, 1, 3, 1);
   const Model model(builder.take());
   Domain domain;
-  const DomainReduction reduced = model.reduce(4, domain);
+  const DomainReduction reduced = reduce(model, 4, domain);
   CHECK_FALSE(reduced.excluded);
   CHECK(domain == Domain{1, 0, 1});
   REQUIRE(reduced.fixing.size() == 1);
@@ -67,22 +49,22 @@ TEST_CASE("domain reduction: an option that is too dear for all ranks together g
 
 TEST_CASE("domain reduction: what every rank holds leaves no room") {
   // 60 of 100 bytes on every rank, whatever the first table does.
-  SpaceBuilder builder(spec(2, 2, 100));
+  SpaceBuilder builder(one_host_spec(2, 2, 100));
   builder.add(0, kRowWise, 2, 1, 60).add(0, kDataParallel, 2, 0.5, 70);
   builder.add(1, kTableWise, 1, 1, 50).add(1, kRowWise, 2, 2, 25);
   const Model model(builder.take());
   Domain domain;
-  CHECK_FALSE(model.reduce(10, domain).excluded);
+  CHECK_FALSE(reduce(model, 10, domain).excluded);
   // A table of 50 bytes fits nowhere, and beside 25 bytes there is room for either 70 or 60.
   CHECK(domain == Domain{1, 1, 0, 1});
-  CHECK(model.reduce(2.4, domain).excluded);
+  CHECK(reduce(model, 2.4, domain).excluded);
 }
 
 TEST_CASE("bound prover: tables that need every rank are proved without column generation") {
   // Six tables of 40 bytes on every one of eight ranks; memory has room for three of them, and the
   // others take 5 ms more. The linear program mixes them: 15 ms more for three, whichever these
   // are.
-  SpaceBuilder builder(spec(22, 8, 130));
+  SpaceBuilder builder(one_host_spec(22, 8, 130));
   for (std::size_t table = 0; table < 6; ++table) {
     const double ms = 1 + 0.1 * static_cast<double>(table);
     builder.add(table, kRowWise, 8, ms, 40).add(table, kDataParallel, 8, ms + 5, 1);

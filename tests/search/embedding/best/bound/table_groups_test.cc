@@ -12,7 +12,7 @@
 #include "core/embedding/bound/check_bound.h"
 #include "search/embedding/best/bound/bound_prover.h"
 #include "search/embedding/best/bound/pricing/pricing_problem.h"
-#include "tests/support/embedding/embedding_builders.h"
+#include "tests/support/embedding/bound_model.h"
 #include "tests/support/embedding/six_kinds.h"
 #include "tests/support/embedding/space_builder.h"
 
@@ -25,34 +25,11 @@ using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 using enum ShardingType;
 
-// A search space with everything that a proof needs.
-struct Model {
-  explicit Model(std::shared_ptr<const SearchSpace> the_space)
-      : space(std::move(the_space)),
-        pool(space),
-        choices(pool, space->problem().topology()),
-        rows(choices, false) {}
-
-  Domain everywhere() const {
-    return Domain(choices.choices().size(), rows.classes().everywhere());
-  }
-
-  std::shared_ptr<const SearchSpace> space;
-  OptionPool pool;
-  ChoiceModel choices;
-  BoundRows rows;
-};
-
-ProblemSpec spec(std::size_t tables, std::int64_t ranks) {
-  ProblemSpec spec = problem_spec(tables, ranks, ranks);
-  spec.topology.hbm_cap_bytes = 1000;
-  spec.topology.ddr_cap_bytes = 1000;
-  return spec;
-}
+using Model = BoundModel;
 
 // Tables of 3 ms on one rank, or of 2 ms on each of two.
 std::shared_ptr<const SearchSpace> equal_tables(std::size_t tables, std::int64_t ranks) {
-  SpaceBuilder builder(spec(tables, ranks));
+  SpaceBuilder builder(one_host_spec(tables, ranks));
   for (std::size_t table = 0; table < tables; ++table) {
     builder.add(table, kTableWise, 1, 3, 1);
     builder.add(table, kColumnWise, 2, 2, 1);
@@ -74,7 +51,7 @@ BoundCertificate proved(const Model& model, double rating, std::uint64_t work) {
 }  // namespace
 
 TEST_CASE("table groups: tables with the same choices form a group, others do not") {
-  SpaceBuilder builder(spec(4, 2));
+  SpaceBuilder builder(one_host_spec(4, 2));
   for (const std::size_t table : {0U, 2U, 3U})
     builder.add(table, kTableWise, 1, 3, 10);
   builder.add(1, kTableWise, 1, 3, 11);
@@ -128,7 +105,7 @@ TEST_CASE("pricing problem: a column holds no more copies of a table than there 
 
 TEST_CASE("bound prover: the bound of many equal tables comes from the patterns of a rank") {
   // The Lagrangian bound is 9.4 ms, but with 200 tables one of 64 ranks holds four of 3 ms.
-  SpaceBuilder builder(spec(200, 64));
+  SpaceBuilder builder(one_host_spec(200, 64));
   for (std::size_t table = 0; table < 200; ++table)
     builder.add(table, kTableWise, 1, 3, 1);
   const Model model(builder.take());
@@ -153,7 +130,7 @@ TEST_CASE("bound prover: trees branch on the number of equal tables") {
 }
 
 TEST_CASE("bound prover: a model too large for column generation keeps its aggregate bound") {
-  SpaceBuilder builder(spec(6'100, 4));
+  SpaceBuilder builder(one_host_spec(6'100, 4));
   for (std::size_t table = 0; table < 6'100; ++table)
     builder.add(table, kTableWise, 1, 1 + 1e-3 * static_cast<double>(table), 0);
   const Model model(builder.take());

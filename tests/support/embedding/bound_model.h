@@ -1,0 +1,44 @@
+// A search space with everything that a proof needs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "core/embedding/search_space.h"
+#include "search/embedding/best/bound/model/bound_rows.h"
+#include "search/embedding/model/choice_model.h"
+#include "search/embedding/model/option_pool.h"
+#include "tests/support/embedding/embedding_builders.h"
+
+namespace shardwright::test_support {
+
+// All hosts count as equal.
+struct BoundModel {
+  explicit BoundModel(std::shared_ptr<const embedding::SearchSpace> the_space)
+      : space(std::move(the_space)),
+        pool(space),
+        choices(pool, space->problem().topology()),
+        rows(choices, false) {}
+
+  embedding::Domain everywhere() const {
+    return embedding::Domain(choices.choices().size(), rows.classes().everywhere());
+  }
+
+  std::shared_ptr<const embedding::SearchSpace> space;
+  embedding::OptionPool pool;
+  embedding::ChoiceModel choices;
+  embedding::BoundRows rows;
+};
+
+// One host, whose ranks have these bytes of HBM and 1,000 of DDR.
+inline embedding::ProblemSpec one_host_spec(std::size_t tables, std::int64_t ranks,
+                                            std::int64_t hbm = 1000) {
+  embedding::ProblemSpec spec = problem_spec(tables, ranks, ranks);
+  spec.topology.hbm_cap_bytes = hbm;
+  spec.topology.ddr_cap_bytes = 1000;
+  return spec;
+}
+
+}  // namespace shardwright::test_support
