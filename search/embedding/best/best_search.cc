@@ -121,7 +121,9 @@ std::uint64_t BestSearch::proof_share(std::uint64_t work) const {
   const double fall = before - best_->rating;
   const bool improving = fall > lanes.progress * (best_->rating - bound());
   if (improving) return lanes.proof_share;
-  return work > best_since_ + lanes.calm_work ? lanes.calm_proof_share : lanes.settled_proof_share;
+  const bool is_calm = work > best_since_ + lanes.calm_work;
+  const bool is_rising = work <= bound_since_ + lanes.stuck_work;
+  return is_calm && is_rising ? lanes.calm_proof_share : lanes.settled_proof_share;
 }
 
 std::size_t BestSearch::propose(std::size_t, const Budget& budget) {
@@ -232,6 +234,7 @@ bool BestSearch::synchronize(std::size_t, Budget& budget) {
   }
   if (is_solved() && !solved_) certify_search(budget);
   solved_ = is_solved();
+  if (bound() > bound_before) bound_since_ = budget.work_done();
   if (best_ && (found != nullptr || bound() > bound_before))
     steps_.push_back({budget.work_done(), best_->rating, bound()});
   if (found != nullptr) offer_to_lanes();

@@ -108,6 +108,7 @@ class BestSearch {
   std::optional<Plan> known_;  // the plan that all lanes know: the best one, or the start
   std::optional<RatedPlan> best_;
   std::uint64_t best_since_ = 0;                 // work done when it was found
+  std::uint64_t bound_since_ = 0;                // work done when the bound last rose
   std::shared_ptr<const Allocation> reference_;  // that ties are broken toward
   std::vector<Suggestion> suggestions_;          // not tried often enough yet
   std::size_t num_suggested_ = 0;
