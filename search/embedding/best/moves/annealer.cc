@@ -49,19 +49,6 @@ Window Annealer::window_of(const Slot& slot) const {
   return placer_.all_ranks();
 }
 
-// The ranks for a new choice of the table. With placement rules it is sometimes one random host or
-// rank.
-Window Annealer::new_window(std::uint32_t table, std::uint32_t choice) {
-  const Window own = placer_.own_window(table);
-  const bool everywhere = state_->model().choices()[choice].reach == Reach::kAllRanks;
-  if (everywhere || own.size < state_->model().world_size()) return own;
-  const ShardUse& first = state_->context().shards(choice)[0];
-  if (first.table == ShardUse::kUnruled || !random_.one_in(parameters_->whole_place_one_in))
-    return own;
-  const std::uint32_t local = random_.coin() ? 1 : state_->model().local_world_size();
-  return {placer_.draw_rank(first, own) / local * local, local};
-}
-
 // The least load of a shard of the choice.
 double Annealer::least_load(std::uint32_t choice) const {
   const ChoiceModel& model = state_->model();
@@ -79,7 +66,7 @@ void Annealer::try_choice(std::uint32_t table, double most) {
       rise + state_->slope() * least_load(choice) > most) {
     return state_->take_back();
   }
-  const Window window = new_window(table, choice);
+  const Window window = placer_.new_window(table, choice, parameters_->whole_place_one_in);
   chain_.finish(rise + chain_.begin_with(table, choice, window), most);
 }
 

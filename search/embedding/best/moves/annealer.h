@@ -46,7 +46,6 @@ class Annealer {
 
   Pick pick();
   Window window_of(const Slot& slot) const;
-  Window new_window(std::uint32_t table, std::uint32_t choice);
   double least_load(std::uint32_t choice) const;
   // Each tries one move and keeps it if the energy rises by no more than `most`.
   void try_choice(std::uint32_t table, double most);

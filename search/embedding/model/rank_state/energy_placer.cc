@@ -17,6 +17,18 @@ Window EnergyPlacer::own_window(std::size_t table) const {
   return bond == Bond::kRank ? Window{rank, 1} : host_of(rank);
 }
 
+Window EnergyPlacer::new_window(std::uint32_t table, std::uint32_t choice,
+                                std::uint64_t whole_place_one_in) {
+  const Window own = own_window(table);
+  const ChoiceModel& model = loads_->model();
+  const bool everywhere = model.choices()[choice].reach == Reach::kAllRanks;
+  if (everywhere || own.size < model.world_size()) return own;
+  const ShardUse& first = loads_->context().shards(choice)[0];
+  if (first.table == ShardUse::kUnruled || !draws_->one_in(whole_place_one_in)) return own;
+  const std::uint32_t local = draws_->coin() ? 1 : model.local_world_size();
+  return {draw_rank(first, own) / local * local, local};
+}
+
 Rank EnergyPlacer::draw_rank(const ShardUse& use, Window window) {
   if (use.table != ShardUse::kUnruled) [[unlikely]] {
     const RankSet* const allowed = loads_->rules().allowed(use.table, use.shard);

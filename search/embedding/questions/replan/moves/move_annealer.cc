@@ -128,7 +128,8 @@ double MoveAnnealer::go_home(std::uint32_t table) {
 
 double MoveAnnealer::change_choice(std::uint32_t table) {
   const std::uint32_t choice = random_.coin() ? draw_choice(table) : state_.loads().choice(table);
-  return state_.replace(table, choice, draw_breadth(), state_.placer().own_window(table));
+  const Window window = state_.placer().new_window(table, choice, parameters_.whole_place_one_in);
+  return state_.replace(table, choice, draw_breadth(), window);
 }
 
 double MoveAnnealer::change_unit(std::uint32_t table) {

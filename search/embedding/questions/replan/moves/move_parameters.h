@@ -32,6 +32,8 @@ struct MoveParameters {
   // Random ranks that a shard is tried on, unless all are tried: every `all_ranks_one_in`-th time.
   std::uint32_t breadth = 4;
   std::uint32_t most_breadth = 32;
+  // Under placement rules, one in this many new choices goes to one random host or rank as a whole.
+  std::uint64_t whole_place_one_in = 4;
   // Kinds of steps, in sixteenths; the rest puts a shard in place of another one.
   std::uint32_t home_sixteenths = 2;
   std::uint32_t choice_sixteenths = 5;
@@ -56,6 +58,8 @@ struct MoveParameters {
   std::uint64_t neighbourhood_work = 30'000;
   int neighbourhood_price_steps = 15;
   std::uint32_t most_tree_ranks = 64;  // of both kinds of trees; more ranks have too many places
+  // Up to this many ranks, ranks of a better plan are exchanged so that the least bytes move.
+  std::uint32_t most_label_ranks = 1024;
   // Between checks of the budget and of the temperature.
   std::uint64_t steps_between_checks = 256;
   std::uint64_t work_between_checks = 100'000;

@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "search/embedding/questions/replan/costs/rank_labels.h"
+
 namespace shardwright::embedding {
 namespace {
 
@@ -88,7 +90,8 @@ void MoveSearch::offer(const Plan& plan) {
 }
 
 std::uint64_t MoveSearch::work() const {
-  return annealer_.work() + parameters_.work_per_update * (tree_.work() + price_bound_.work());
+  return annealer_.work() + label_work_ +
+         parameters_.work_per_update * (tree_.work() + price_bound_.work());
 }
 
 void MoveSearch::spend(Budget& budget) {
@@ -220,9 +223,27 @@ void MoveSearch::cool(const Budget& budget) {
   annealer_.cool(start, cooling, budget);
 }
 
+// A plan that was found without regard to the old one has its loads on any of the equal ranks.
+void MoveSearch::relabel_starts(Budget& budget) {
+  if (context_.model().world_size() > parameters_.most_label_ranks) return;
+  for (std::size_t i = 1; i < starts_.size() && budget.work_left() && !budget.interrupted(); ++i) {
+    starts_[i] = relabel_ranks(context_.model(), costs_, starts_[i], label_work_);
+    annealer_.offer(starts_[i]);
+    spend(budget);
+  }
+}
+
+void MoveSearch::relabel_best() {
+  if (!best() || context_.model().world_size() > parameters_.most_label_ranks) return;
+  if (labelled_cost_ && best()->cost >= *labelled_cost_) return;
+  annealer_.offer(relabel_ranks(context_.model(), costs_, best()->allocation, label_work_));
+  labelled_cost_ = best()->cost;
+}
+
 void MoveSearch::run(double rating_bound, Budget& budget) {
   given_bound_ = std::isinf(rating_bound) ? 0 : rating_bound;
   rating_bound_ = std::max(given_bound_, context_.bound());
+  relabel_starts(budget);
   raise_bound(budget);
   spend(budget);
   while (!is_proved() && budget.work_left() && !budget.interrupted()) {
@@ -232,6 +253,7 @@ void MoveSearch::run(double rating_bound, Budget& budget) {
     search_neighbourhoods(budget);
     spend(budget);
     cool(budget);
+    relabel_best();
     spend(budget);
   }
 }

@@ -57,6 +57,8 @@ class MoveSearch {
              const Budget& budget);
   double scale() const;
   void cool(const Budget& budget);
+  void relabel_starts(Budget& budget);
+  void relabel_best();
 
   MoveParameters parameters_;
   SearchContext context_;
@@ -78,6 +80,8 @@ class MoveSearch {
   std::uint64_t tree_work_;
   std::uint64_t spent_ = 0;
   std::size_t rounds_ = 0;
+  std::optional<double> labelled_cost_;  // of the best allocation that was labelled anew
+  std::uint64_t label_work_ = 0;
 };
 
 }  // namespace shardwright::embedding

@@ -8,7 +8,7 @@
 
 #include "search/embedding/model/rank_state/allocation_state.h"
 #include "search/embedding/model/rank_state/energy_placer.h"
-#include "search/embedding/questions/replan/moves/move_costs.h"
+#include "search/embedding/questions/replan/costs/move_costs.h"
 #include "search/random.h"
 
 namespace shardwright::embedding {

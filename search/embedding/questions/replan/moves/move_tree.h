@@ -10,7 +10,7 @@
 
 #include "search/budget.h"
 #include "search/embedding/model/rank_state/allocation_state.h"
-#include "search/embedding/questions/replan/moves/move_costs.h"
+#include "search/embedding/questions/replan/costs/move_costs.h"
 #include "search/embedding/questions/replan/moves/price_bound.h"
 
 namespace shardwright::embedding {

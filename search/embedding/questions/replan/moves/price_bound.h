@@ -8,7 +8,7 @@
 
 #include "search/budget.h"
 #include "search/embedding/model/context/search_context.h"
-#include "search/embedding/questions/replan/moves/move_costs.h"
+#include "search/embedding/questions/replan/costs/move_costs.h"
 
 namespace shardwright::embedding {
 

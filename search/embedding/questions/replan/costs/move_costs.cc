@@ -1,4 +1,4 @@
-#include "search/embedding/questions/replan/moves/move_costs.h"
+#include "search/embedding/questions/replan/costs/move_costs.h"
 
 #include <algorithm>
 

@@ -31,7 +31,8 @@ class MoveCosts {
   double cost(std::uint32_t choice, std::span<const Rank> ranks) const;
   // Ranks that hold a part of the table, ascending.
   std::span<const Rank> holders(std::size_t table) const {
-    return {holders_.data() + first_holder_[table], first_holder_[table + 1] - first_holder_[table]};
+    return {holders_.data() + first_holder_[table],
+            first_holder_[table + 1] - first_holder_[table]};
   }
   // Returns true if both shards cost the same on every rank.
   bool are_alike(std::uint32_t choice, std::uint32_t a, std::uint32_t b) const;
@@ -49,14 +50,14 @@ class MoveCosts {
 
   const ChoiceModel* model_;
   std::size_t world_;
-  std::vector<Part> parts_;               // table by table, in the order of ranks
-  std::vector<std::size_t> first_part_;   // by table, and the end
-  std::vector<Rank> holders_;             // table by table
+  std::vector<Part> parts_;                // table by table, in the order of ranks
+  std::vector<std::size_t> first_part_;    // by table, and the end
+  std::vector<Rank> holders_;              // table by table
   std::vector<std::size_t> first_holder_;  // by table, and the end
-  std::vector<double> element_cost_;      // by table
-  std::vector<std::uint32_t> table_of_;   // by choice
-  std::vector<std::size_t> first_;        // by choice, into table_costs_
-  std::vector<double> table_costs_;       // empty for a large model
+  std::vector<double> element_cost_;       // by table
+  std::vector<std::uint32_t> table_of_;    // by choice
+  std::vector<std::size_t> first_;         // by choice, into table_costs_
+  std::vector<double> table_costs_;        // empty for a large model
 };
 
 }  // namespace shardwright::embedding

@@ -1,0 +1,66 @@
+// The cheapest perfect matching in a complete bipartite graph: the assignment problem.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace shardwright {
+
+// Gives every row a column of its own so that the sum of cost(row, column) is least. Returns the
+// column of every row. Costs must be finite. Time: O(size^3), and as many calls of `cost`.
+// Source: the Hungarian method with potentials. Rows enter one by one; for each, Dijkstra's
+// algorithm over reduced costs finds the cheapest augmenting path.
+template <class Cost>
+std::vector<std::uint32_t> cheapest_assignment(std::uint32_t size, const Cost& cost) {
+  const std::uint32_t none = size;
+  constexpr double kFar = std::numeric_limits<double>::infinity();
+  std::vector<double> row_price(size), column_price(size + 1), distance(size + 1);
+  std::vector<std::uint32_t> row_of(size + 1, none), before(size + 1);
+  std::vector<bool> done(size + 1);
+  for (std::uint32_t start = 0; start < size; ++start) {
+    // An extra column holds the row that enters: the root of the search tree.
+    row_of[size] = start;
+    distance.assign(size + 1, kFar);
+    done.assign(size + 1, false);
+    std::uint32_t at = size;
+    while (row_of[at] != none) {
+      done[at] = true;
+      const std::uint32_t row = row_of[at];
+      std::uint32_t nearest = size;
+      double step = kFar;
+      for (std::uint32_t column = 0; column < size; ++column) {
+        if (done[column]) continue;
+        const double reduced = cost(row, column) - row_price[row] - column_price[column];
+        if (reduced < distance[column]) {
+          distance[column] = reduced;
+          before[column] = at;
+        }
+        if (distance[column] < step) {
+          step = distance[column];
+          nearest = column;
+        }
+      }
+      for (std::uint32_t column = 0; column <= size; ++column) {
+        if (done[column]) {
+          row_price[row_of[column]] += step;
+          column_price[column] -= step;
+        } else {
+          distance[column] -= step;
+        }
+      }
+      at = nearest;
+    }
+    while (at != size) {
+      row_of[at] = row_of[before[at]];
+      at = before[at];
+    }
+  }
+  std::vector<std::uint32_t> column_of(size);
+  for (std::uint32_t column = 0; column < size; ++column)
+    column_of[row_of[column]] = column;
+  return column_of;
+}
+
+}  // namespace shardwright
