@@ -9,11 +9,13 @@
 
 #include "search/embedding/best/local/choices_below.h"
 #include "search/embedding/best/local/construct.h"
+#include "search/embedding/model/context/priced_choices.h"
 
 namespace shardwright::embedding {
 namespace {
 
 constexpr double kTinyRating = 1e-300;  // keeps quotients finite
+constexpr double kRounding = 1e-9;      // relative, so that the best allocation's choices stay
 
 }  // namespace
 
@@ -98,8 +100,10 @@ bool Restarts::begins_below(double bound, std::uint32_t lane, std::uint64_t roun
   if (has_suggestion()) return true;
   const double above = incumbent_->rating() / std::max({bound, unlikely_, kTinyRating});
   if (round == 0) return above > restarts.far && lane % 2 != 0;
-  if (above <= restarts.near) return false;
-  const std::uint32_t one_in = above > restarts.far ? restarts.far_one_in : restarts.near_one_in;
+  if (above <= restarts.nearest) return false;
+  const std::uint32_t one_in = above > restarts.far    ? restarts.far_one_in
+                               : above > restarts.near ? restarts.near_one_in
+                                                       : restarts.drawn_one_in;
   return annealer_->random().below(one_in) == 0;
 }
 
@@ -115,12 +119,27 @@ double Restarts::place(std::vector<std::uint32_t> choices, double target, StopCh
   return made ? target : 0;
 }
 
+std::vector<std::uint32_t> Restarts::draw_choices(double bound, const Budget& budget) {
+  const RestartParameters& restarts = parameters_->restarts;
+  const SearchContext& context = state_->context();
+  PricedChoices priced(context, &budget);
+  priced.admit_below(incumbent_->rating() * (1 + kRounding));
+  const double excess = restarts.drawn_excess * (incumbent_->rating() - bound) * context.speed();
+  annealer_->placer().spend(restarts.work_per_choice * context.model().choices().size());
+  return priced.draw(context.prices(), excess, restarts.drawn_steps, annealer_->random());
+}
+
 double Restarts::construct_below(double bound, const Budget& budget) {
   const RestartParameters& restarts = parameters_->restarts;
   const SearchContext& context = state_->context();
   RandomGenerator& random = annealer_->random();
   StopCheck stopped(budget);
   if (has_suggestion()) return place(std::exchange(suggested_, {}), suggested_target_, stopped);
+  if (incumbent_->rating() <= restarts.near * std::max({bound, unlikely_, kTinyRating})) {
+    std::vector<std::uint32_t> drawn = draw_choices(bound, budget);
+    const double target = bound + random.fraction() * (incumbent_->rating() - bound);
+    return place(std::move(drawn), target, stopped);
+  }
   const bool first = unlikely_ == 0;
   double low = std::max({bound, unlikely_, incumbent_->rating() * restarts.least_target});
   double high = incumbent_->rating();

@@ -13,8 +13,8 @@
 
 namespace shardwright::embedding {
 
-// Three ways to a new allocation: the first one of the lane, new choices if memory is scarce, and
-// choices for a target far below the best rating.
+// Four ways to a new allocation: the first one of the lane, new choices if memory is scarce,
+// choices for a target far below the best rating, and near the bound choices drawn at random.
 // Thread safety: one thread at a time. Refers to everything that it is given.
 class Restarts {
  public:
@@ -45,8 +45,9 @@ class Restarts {
   // which depends on the lane and the round.
   bool begins_below(double bound, std::uint32_t lane, std::uint64_t round);
   // Leaves an allocation for such a target in the state and returns the target: the suggested one,
-  // the least one with choices the first time, later a random one. If none of the targets tried has
-  // choices, or if the budget is interrupted, it changes nothing and returns 0.
+  // the least one with choices the first time, later a random one. Near the bound the choices are
+  // drawn at random. If none of the targets tried has choices, or if the budget is interrupted, it
+  // changes nothing and returns 0.
   double construct_below(double bound, const Budget& budget);
 
  private:
@@ -55,6 +56,7 @@ class Restarts {
   void attempt(Start& start, double limit, const MemoryPrices& prices, double factor,
                StopCheck& stopped);
 
+  std::vector<std::uint32_t> draw_choices(double bound, const Budget& budget);
   double place(std::vector<std::uint32_t> choices, double target, StopCheck& stopped);
 
   AllocationState* state_;

@@ -134,6 +134,13 @@ struct RestartParameters {
   double near = 1.05;             // halved 0, doubled -0.003 %
   std::uint32_t far_one_in = 2;   // halved, doubled: 0
   std::uint32_t near_one_in = 8;  // halved, doubled: 0
+  // Nearer to the bound, but above `nearest` bounds, one round in `drawn_one_in` starts with random
+  // choices: those that are drawn together are expected to be dearer than the cheapest ones by this
+  // part of the distance to the bound.
+  double nearest = 1.0002;
+  std::uint32_t drawn_one_in = 4;
+  double drawn_excess = 0.5;
+  int drawn_steps = 10;  // of the bisection that finds their temperature
   // Targets tried by the first such round, which bisects, and by the later ones, which draw.
   int first_target_tries = 6;  // halved, doubled: 0
   int target_tries = 3;        // halved, doubled: 0

@@ -1,6 +1,7 @@
 #include "search/embedding/model/context/priced_choices.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "search/embedding/model/context/search_context.h"
@@ -37,8 +38,7 @@ std::uint32_t PricedChoices::cheapest_of(std::size_t table, const MemoryPrices& 
   for (const Choice& choice : model_.choices(table)) {
     const std::uint32_t own_index = index++;
     if (admitted_[own_index] == 0) continue;
-    const double own = choice.load + prices.hbm * static_cast<double>(choice.hbm_bytes) +
-                       prices.ddr * static_cast<double>(choice.ddr_bytes);
+    const double own = cost_of(choice, prices);
     if (own >= cost) continue;
     cost = own;
     cheapest = own_index;
@@ -52,6 +52,67 @@ std::vector<std::uint32_t> PricedChoices::cheapest(const MemoryPrices& prices) c
   for (std::size_t table = 0; table < model_.num_tables(); ++table)
     chosen.push_back(cheapest_of(table, prices, cost));
   return chosen;
+}
+
+// By choice: how much dearer it is than the cheapest of its table; infinite if not admitted.
+std::vector<double> PricedChoices::excess_of_choices(const MemoryPrices& prices) const {
+  std::vector<double> excess(model_.choices().size(), kInfinity);
+  for (std::size_t table = 0; table < model_.num_tables(); ++table) {
+    double least = 0;
+    cheapest_of(table, prices, least);
+    std::uint32_t index = model_.first_choice(table);
+    for (const Choice& choice : model_.choices(table)) {
+      if (admitted_[index] != 0) excess[index] = cost_of(choice, prices) - least;
+      ++index;
+    }
+  }
+  return excess;
+}
+
+double PricedChoices::expected_excess(const std::vector<double>& excess, double temperature) const {
+  double sum = 0;
+  for (std::size_t table = 0; table < model_.num_tables(); ++table) {
+    double weights = 0;
+    double weighted = 0;
+    const std::uint32_t first = model_.first_choice(table);
+    for (std::uint32_t i = first; i < first + model_.choices(table).size(); ++i) {
+      if (excess[i] == kInfinity) continue;
+      const double weight = std::exp(-excess[i] / temperature);
+      weights += weight;
+      weighted += weight * excess[i];
+    }
+    sum += weighted / weights;
+  }
+  return sum;
+}
+
+std::vector<std::uint32_t> PricedChoices::draw(const MemoryPrices& prices, double excess, int steps,
+                                               RandomGenerator& random) const {
+  const std::vector<double> above = excess_of_choices(prices);
+  // One table alone reaches the excess below this temperature, if any can.
+  double high = std::max(excess, kTinyLoad);
+  double low = 0;
+  for (int i = 0; i < steps && !is_stopped(); ++i) {
+    const double middle = (low + high) / 2;
+    (expected_excess(above, middle) < excess ? low : high) = middle;
+  }
+  std::vector<std::uint32_t> drawn;
+  for (std::size_t table = 0; table < model_.num_tables(); ++table) {
+    const std::uint32_t first = model_.first_choice(table);
+    std::uint32_t chosen = kNone;
+    double least = kInfinity;
+    for (std::uint32_t i = first; i < first + model_.choices(table).size(); ++i) {
+      if (above[i] == kInfinity) continue;
+      // An exponential variate over the weight: the least one is choice i with probability
+      // proportional to its weight.
+      const double own = std::log(-std::log(1 - random.fraction())) + above[i] / high;
+      if (chosen != kNone && !(own < least)) continue;
+      least = own;
+      chosen = i;
+    }
+    drawn.push_back(chosen);
+  }
+  return drawn;
 }
 
 PricedChoices::At PricedChoices::at(const MemoryPrices& prices, double fill) const {

@@ -8,6 +8,7 @@
 #include "search/budget.h"
 #include "search/embedding/model/choice_model.h"
 #include "search/embedding/model/context/pricing_parameters.h"
+#include "search/random.h"
 
 namespace shardwright::embedding {
 
@@ -41,6 +42,12 @@ class PricedChoices {
   double fit_prices(int steps, MemoryPrices& prices, double fill = 1) const;
   // The cheapest choice of every table. Precondition: every table has an admitted choice.
   std::vector<std::uint32_t> cheapest(const MemoryPrices& prices) const;
+  // A random choice of every table. One that is dearer than the cheapest by a temperature is e
+  // times less likely. The temperature is at most `excess`, and such that all tables together are
+  // expected to be dearer by at most `excess`. Precondition as above. Time: O(choices) per step of
+  // `steps`.
+  std::vector<std::uint32_t> draw(const MemoryPrices& prices, double excess, int steps,
+                                  RandomGenerator& random) const;
 
  private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
@@ -51,7 +58,13 @@ class PricedChoices {
     double spare_ddr = 0;
   };
 
+  double cost_of(const Choice& choice, const MemoryPrices& prices) const {
+    return choice.load + prices.hbm * static_cast<double>(choice.hbm_bytes) +
+           prices.ddr * static_cast<double>(choice.ddr_bytes);
+  }
   std::uint32_t cheapest_of(std::size_t table, const MemoryPrices& prices, double& cost) const;
+  std::vector<double> excess_of_choices(const MemoryPrices& prices) const;
+  double expected_excess(const std::vector<double>& excess, double temperature) const;
   At at(const MemoryPrices& prices, double fill) const;
   void fit(int steps, double guess, double fill, double MemoryPrices::*price, double At::*spare,
            MemoryPrices& prices) const;
