@@ -150,7 +150,22 @@ double MoveAnnealer::shift(std::uint32_t slot) {
   Rank to = state_.placer().draw_rank(at.use, window);
   if (!holders.empty() && random_.below(4) == 0) to = holders[random_.below(holders.size())];
   if (to == at.rank || to - window.first >= window.size) return kNoStep;
+  if (random_.one_in(parameters_.all_shards_one_in)) return shift_all(at.table, at.rank, to);
   return state_.shift(slot, to);
+}
+
+// Moves all shards that the table has on one rank to another, and every second time those that it
+// has there back: a table of many shards is too slow to move one by one.
+double MoveAnnealer::shift_all(std::uint32_t table, Rank from, Rank to) {
+  const bool exchange = random_.coin();
+  const std::uint32_t first = context_->first_slot(table);
+  double rise = 0;
+  for (std::uint32_t i = 0; i < state_.loads().chosen(table).num_shards; ++i) {
+    const Rank rank = state_.loads().slot(first + i).rank;
+    if (rank == from) rise += state_.shift(first + i, to);
+    if (rank == to && exchange) rise += state_.shift(first + i, from);
+  }
+  return rise;
 }
 
 double MoveAnnealer::swap(std::uint32_t slot) {

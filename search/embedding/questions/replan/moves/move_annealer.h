@@ -63,6 +63,7 @@ class MoveAnnealer {
   double change_choice(std::uint32_t table);
   double change_unit(std::uint32_t table);
   double shift(std::uint32_t slot);
+  double shift_all(std::uint32_t table, Rank from, Rank to);
   double swap(std::uint32_t slot);
   double eject(std::uint32_t slot);
   double try_step();

@@ -32,6 +32,8 @@ struct MoveParameters {
   // Random ranks that a shard is tried on, unless all are tried: every `all_ranks_one_in`-th time.
   std::uint32_t breadth = 4;
   std::uint32_t most_breadth = 32;
+  // One shift in this many moves all shards of the table on that rank.
+  std::uint64_t all_shards_one_in = 4;
   // Under placement rules, one in this many new choices goes to one random host or rank as a whole.
   std::uint64_t whole_place_one_in = 4;
   // Kinds of steps, in sixteenths; the rest puts a shard in place of another one.
