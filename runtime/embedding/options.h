@@ -17,7 +17,7 @@ struct SearchParts;
 }  // namespace embedding
 
 // The work limit of best mode if neither work nor time is limited: about two seconds on two cores.
-inline constexpr std::uint64_t kDefaultBestWork = 480'000'000;
+inline constexpr std::uint64_t kDefaultBestWork = 400'000'000;
 
 // The progress of a search.
 struct PlanProgress {
