@@ -8,7 +8,7 @@
 #include "search/explore.h"
 #include "search/operators/elimination/bucket_tree.h"
 #include "search/operators/solve/exact/branch_and_bound.h"
-#include "search/operators/solve/exact/dual_ascent.h"
+#include "search/operators/solve/exact/dual/dual_ascent.h"
 #include "search/operators/solve/exact/exact_search.h"
 #include "search/operators/solve/graph/choice_graph.h"
 #include "search/operators/solve/local/descent.h"

@@ -8,7 +8,7 @@
 
 #include "core/operators/instance/cost_instance.h"
 #include "search/budget.h"
-#include "search/operators/solve/exact/dual_ascent.h"
+#include "search/operators/solve/exact/dual/dual_ascent.h"
 #include "search/operators/solve/parameters/solver_parameters.h"
 #include "search/operators/solve/reduce/reduce.h"
 

@@ -8,19 +8,44 @@
 
 namespace shardwright::operators {
 
+// Parameters of PriceBundle.
+// Thread safety: a value.
+struct PriceBundleParameters {
+  // Lines of the model. Fewer know too little of how limits depend on each other; each costs a look
+  // at all chains per round.
+  std::size_t most_lines = 20;
+  // The first step, as a part of the one that would reach the target if the bound were linear.
+  double first_step = 0.3;
+  // Steps grow by `step_growth` if the first evaluation after a better bound gains at least
+  // `enough_gain` of what the model expects. They shrink by `large_step_decay` if the bound falls
+  // by more than was expected to be gained, and by `step_decay` if `patience` evaluations in a row
+  // gain nothing. A model that expects less than `least_gain` of the gap counts as one that expects
+  // this: better messages, not prices, raise the bound then.
+  double step_growth = 1.3;
+  double enough_gain = 0.5;
+  double large_step_decay = 0.6;
+  double step_decay = 0.8;
+  int patience = 3;
+  double least_gain = 1e-4;
+  // Time is divided into so many stretches, and of each only the worst exceeded time point gets a
+  // first price: neighbours hold much the same. A time point without a price is forgotten after
+  // `forget_after` steps in which its limit was not exceeded.
+  std::size_t stretches = 64;
+  std::uint64_t forget_after = 30;
+  // Exchanges of weight among lines in a step.
+  unsigned most_exchanges = 200;
+};
+
 // Parameters of DualAscent.
 // Thread safety: a value.
 struct DualAscentParameters {
-  // A round that closes less than this part of the gap to the target makes no progress.
-  double progress = 1e-4;
-  // After so many rounds without progress the prices return to the best ones, and steps are
-  // multiplied by `step_decay`. Below `least_step` the ascent has stalled; it starts at 1.
-  int patience = 8;
-  double step_decay = 0.7;
-  double least_step = 0.02;
-  // Time is divided into so many stretches, and of each only the worst exceeded time point gets a
-  // first price: neighbours hold much the same.
-  std::size_t stretches = 64;
+  PriceBundleParameters bundle;
+  // The ascent has stalled if `patience` rounds close less than `progress` of the gap.
+  int patience = 10;
+  double progress = 1e-3;
+  // Prices whose bound is worse by more than this part of the gap spoil the messages, which then
+  // return to those of the best bound.
+  double spoiled = 0.02;
 };
 
 // Parameters of MemoryPrices.

@@ -28,8 +28,8 @@ struct StageParameters {
   // answer.
   std::uint64_t descent_passes = 2;
   // Rounds of dual ascent on the core, and passes over all nodes per round.
-  int most_rounds = 400;
-  int sweeps = 4;
+  int most_rounds = 800;
+  int sweeps = 2;
   // Rounds are limited to this much work. If that pays for fewer than `least_rounds`, one round is
   // made for its bound: prices that have moved a few times only are worth nothing.
   std::uint64_t most_relaxation_work = 4'000'000'000;

@@ -10,7 +10,7 @@
 
 #include "search/operators/elimination/bucket_tree.h"
 #include "search/operators/solve/exact/branch_and_bound.h"
-#include "search/operators/solve/exact/dual_ascent.h"
+#include "search/operators/solve/exact/dual/dual_ascent.h"
 #include "search/operators/solve/exact/exact_search.h"
 #include "search/operators/solve/reduce/reduce.h"
 #include "search/operators/solve/solve.h"
