@@ -18,6 +18,8 @@ void add_stages(std::vector<SolverParameter>& all) {
   group.add("descent_passes", &Own::descent_passes);
   group.add("most_rounds", &Own::most_rounds);
   group.add("sweeps", &Own::sweeps);
+  group.add("stretch", &Own::stretch);
+  group.add("progress", &Own::progress);
   group.add("most_relaxation_work", &Own::most_relaxation_work);
   group.add("least_rounds", &Own::least_rounds);
   group.add("blind_target", &Own::blind_target);
@@ -72,11 +74,25 @@ void add_labels(std::vector<SolverParameter>& all) {
 void add_dual(std::vector<SolverParameter>& all) {
   using Own = operators::DualAscentParameters;
   const Group<Own> group(all, "dual", [](SolverParameters& solver) -> Own& { return solver.dual; });
-  group.add("progress", &Own::progress);
-  group.add("patience", &Own::patience);
+  group.add("first_sweeps", &Own::first_sweeps);
+  group.add("spoiled", &Own::spoiled);
+}
+
+void add_price_bundle(std::vector<SolverParameter>& all) {
+  using Own = operators::PriceBundleParameters;
+  const Group<Own> group(all, "price_bundle",
+                         [](SolverParameters& solver) -> Own& { return solver.dual.bundle; });
+  group.add("most_lines", &Own::most_lines);
+  group.add("first_step", &Own::first_step);
+  group.add("step_growth", &Own::step_growth, Kind::kRatio);
+  group.add("enough_gain", &Own::enough_gain);
+  group.add("large_step_decay", &Own::large_step_decay, Kind::kRatio);
   group.add("step_decay", &Own::step_decay, Kind::kRatio);
-  group.add("least_step", &Own::least_step);
+  group.add("patience", &Own::patience);
+  group.add("least_gain", &Own::least_gain);
   group.add("stretches", &Own::stretches);
+  group.add("forget_after", &Own::forget_after);
+  group.add("most_exchanges", &Own::most_exchanges);
 }
 
 void add_branch(std::vector<SolverParameter>& all) {
@@ -88,6 +104,8 @@ void add_branch(std::vector<SolverParameter>& all) {
   group.add("most_labels", &Own::most_labels);
   group.add("most_rounds", &Own::most_rounds);
   group.add("sweeps", &Own::sweeps);
+  group.add("stretch", &Own::stretch);
+  group.add("progress", &Own::progress);
   group.add("blind_target", &Own::blind_target);
   group.add("reduce_again_one_in", &Own::reduce_again_one_in);
   group.add("near_share", &Own::near_share);
@@ -120,6 +138,7 @@ void add_local(std::vector<SolverParameter>& all) {
                          [](SolverParameters& solver) -> Own& { return solver.local; });
   group.add("blocks_per_batch", &Own::blocks_per_batch);
   group.add("strict_passes", &Own::strict_passes);
+  group.add("stretch", &Own::stretch);
   group.add("progress", &Own::progress);
 }
 
@@ -192,6 +211,7 @@ std::vector<SolverParameter> solver_parameters() {
   add_memory_prices(all);
   add_labels(all);
   add_dual(all);
+  add_price_bundle(all);
   add_branch(all);
   add_feasible(all);
   add_descent(all);

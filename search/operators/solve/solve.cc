@@ -84,12 +84,11 @@ class Solver {
     if (is_large()) search_within_limits();
     if (is_interrupted()) return;
     DualAscent dual(core(), {}, parameters_->dual);
-    int rounds_left = stages().most_rounds;
-    for (int i = 0; i < rounds_left && !dual.stalled() && !is_over(); ++i) {
+    const int rounds = worthwhile_rounds(dual.work_of_round(stages().sweeps));
+    for (int i = 0; i < rounds && !dual.stalled(stages().stretch, stages().progress) && !is_over();
+         ++i) {
       const double blind = std::max(1.0, std::abs(dual.bound()) * stages().blind_target);
-      const std::uint64_t before = budget_->work_done();
       dual.round(stages().sweeps, best_ ? core_cost_ : dual.bound() + blind, *budget_);
-      if (i == 0) rounds_left = worthwhile_rounds(budget_->work_done() - before);
       offer(dual.choice());
       raise_bound(dual.bound());
       if (is_proved()) break;

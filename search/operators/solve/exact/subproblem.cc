@@ -152,7 +152,8 @@ void SubproblemProcessor::ascend(DualAscent& dual, const Reduction& reduction,
   const BranchParameters& branch = parameters_->branch;
   Budget budget = *budget_;
   const std::uint64_t before = budget.work_done();
-  for (int round = 0; round < branch.most_rounds && !dual.stalled(); ++round) {
+  for (int round = 0; round < branch.most_rounds && !dual.stalled(branch.stretch, branch.progress);
+       ++round) {
     if (budget.interrupted()) break;
     const double blind = std::max(1.0, std::abs(dual.bound()) * branch.blind_target);
     const double target =

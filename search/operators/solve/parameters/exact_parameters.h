@@ -13,9 +13,9 @@ namespace shardwright::operators {
 struct PriceBundleParameters {
   // Lines of the model. Fewer know too little of how limits depend on each other; each costs a look
   // at all chains per round.
-  std::size_t most_lines = 20;
+  std::size_t most_lines = 12;
   // The first step, as a part of the one that would reach the target if the bound were linear.
-  double first_step = 0.3;
+  double first_step = 0.05;
   // Steps grow by `step_growth` if the first evaluation after a better bound gains at least
   // `enough_gain` of what the model expects. They shrink by `large_step_decay` if the bound falls
   // by more than was expected to be gained, and by `step_decay` if `patience` evaluations in a row
@@ -40,9 +40,9 @@ struct PriceBundleParameters {
 // Thread safety: a value.
 struct DualAscentParameters {
   PriceBundleParameters bundle;
-  // The ascent has stalled if `patience` rounds close less than `progress` of the gap.
-  int patience = 10;
-  double progress = 1e-3;
+  // Passes in both directions in the first round. Lines are worth little, and steps become too
+  // long, while it is the messages that raise the bound.
+  int first_sweeps = 10;
   // Prices whose bound is worse by more than this part of the gap spoil the messages, which then
   // return to those of the best bound.
   double spoiled = 0.02;
@@ -104,9 +104,12 @@ struct BranchParameters {
   // the root, as there are many.
   double most_table_entries = 1e6;
   std::size_t most_labels = 200'000;
-  // Rounds of dual ascent for a subproblem, and passes over all nodes per round.
+  // Rounds of dual ascent for a subproblem, and passes over all nodes in both directions per round.
+  // It ends after `stretch` rounds that close less than `progress` of the gap: dividing pays more.
   int most_rounds = 150;
-  int sweeps = 4;
+  int sweeps = 2;
+  int stretch = 10;
+  double progress = 0.03;
   // The ascent aims at the best known cost; while there is none, this part above the bound.
   double blind_target = 0.02;
   // A subproblem is reduced again if the bounds excluded more than one strategy in so many.

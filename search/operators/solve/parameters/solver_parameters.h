@@ -27,9 +27,12 @@ struct StageParameters {
   // Large cores: passes of the local search within the limits before the bounds, for an early
   // answer.
   std::uint64_t descent_passes = 2;
-  // Rounds of dual ascent on the core, and passes over all nodes per round.
+  // Rounds of dual ascent on the core, and passes over all nodes in both directions per round. It
+  // ends after `stretch` rounds that close less than `progress` of the gap.
   int most_rounds = 800;
   int sweeps = 2;
+  int stretch = 40;
+  double progress = 1e-3;
   // Rounds are limited to this much work. If that pays for fewer than `least_rounds`, one round is
   // made for its bound: prices that have moved a few times only are worth nothing.
   std::uint64_t most_relaxation_work = 4'000'000'000;

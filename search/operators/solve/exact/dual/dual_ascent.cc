@@ -20,9 +20,11 @@ DualAscent::DualAscent(const CostInstance& instance, std::vector<double> prices,
     : parameters_(parameters),
       messages_(instance, resized(prices, instance.limits().size())),
       bundle_(resized(std::move(prices), instance.limits().size()), parameters.bundle),
+      bounds_{0.0},
       choice_(instance.num_nodes(), 0) {
   for (const CostInstance::Edge& edge : instance.edges())
     entries_ += instance.matrix(edge).size();
+  messages_.save(best_state_);
 }
 
 // Returns false if it was interrupted before the first bound.
@@ -38,10 +40,21 @@ bool DualAscent::sweep(int sweeps, Budget& budget) {
   return made > 0;
 }
 
+std::uint64_t DualAscent::work_of_round(int sweeps) const {
+  return 2 * entries_ * static_cast<std::uint64_t>(sweeps) + work_of_lines();
+}
+
+// Choices follow all messages twice, and every line looks at two ends of all chains.
+std::uint64_t DualAscent::work_of_lines() const {
+  const std::size_t chains =
+      messages_.first_chain(static_cast<std::uint32_t>(messages_.instance().num_nodes()));
+  return 2 * messages_.num_messages() + 2 * lines_.size() * chains;
+}
+
 void DualAscent::keep_best() {
   messages_.save(best_state_);
   best_previous_ = previous_;
-  bound_ = at_prices_;
+  bound_ = std::max(bound_, at_prices_);
 }
 
 // Adds the line of the cheapest chains and moves the prices. Bad prices spoil the messages, which
@@ -64,22 +77,25 @@ std::uint64_t DualAscent::take_line(double target) {
   return work;
 }
 
-// Ends the ascent if a stretch of rounds closes too little of the gap.
-void DualAscent::watch_progress(double target) {
-  if (++rounds_ % parameters_.patience != 0) return;
-  stalled_ = bound_ - watched_ < parameters_.progress * (target - watched_);
-  watched_ = bound_;
+bool DualAscent::stalled(int stretch, double progress) const {
+  const std::size_t rounds = bounds_.size() - 1;
+  const auto length = static_cast<std::size_t>(stretch);
+  if (rounds == 0 || rounds % length != 0) return false;
+  const double before = bounds_[rounds - length];
+  return bound_ - before < progress * (target_ - before);
 }
 
 void DualAscent::round(int sweeps, double target, Budget& budget) {
-  if (!sweep(sweeps, budget)) return;
+  if (!sweep(bounds_.size() == 1 ? std::max(sweeps, parameters_.first_sweeps) : sweeps, budget))
+    return;
   choice_ = messages_.decode();
-  if (rounds_ == 0 || at_prices_ > bound_) keep_best();
+  if (!(at_prices_ <= bundle_.best_bound())) keep_best();
   if (std::isfinite(at_prices_) && !bundle_.prices().empty()) {
     budget.spend(take_line(target));
   }
-  budget.spend(messages_.num_messages() * (lines_.size() + 1));
-  watch_progress(target);
+  budget.spend(work_of_lines());
+  target_ = target;
+  bounds_.push_back(bound_);
 }
 
 }  // namespace shardwright::operators

@@ -28,17 +28,20 @@ class DualAscent {
   explicit DualAscent(const CostInstance& instance, std::vector<double> prices = {},
                       const DualAscentParameters& parameters = {});
 
-  // One round: `sweeps` passes in both directions, then a step of the prices. `target` is the cost
-  // of a known choice. Work is counted in matrix entries.
+  // One round: `sweeps` passes in both directions, in the first round more, then a step of the
+  // prices. `target` is the cost of a known choice. Work is counted in matrix entries.
   void round(int sweeps, double target, Budget& budget);
+  // About what a round after the first costs.
+  std::uint64_t work_of_round(int sweeps) const;
 
   double bound() const { return bound_; }
   // By time point, the prices that gave the bound.
   const std::vector<double>& prices() const { return bundle_.best_prices(); }
-  // The bound has stopped rising.
-  bool stalled() const { return stalled_; }
+  // A stretch of that many rounds has just ended that closed less than this part of the gap to the
+  // target.
+  bool stalled(int stretch, double progress) const;
   // A lower bound of all choices in which the node takes the strategy, of the round with the best
-  // bound. Precondition: a round was made.
+  // bound.
   double bound_with(std::uint32_t node, std::uint32_t strategy) const {
     return best_previous_ + best_state_.slack[messages_.first_strategy(node) + strategy];
   }
@@ -49,8 +52,8 @@ class DualAscent {
  private:
   bool sweep(int sweeps, Budget& budget);
   std::uint64_t take_line(double target);
+  std::uint64_t work_of_lines() const;
   void keep_best();
-  void watch_progress(double target);
 
   DualAscentParameters parameters_;
   MessagePassing messages_;
@@ -59,12 +62,11 @@ class DualAscent {
   std::uint64_t entries_ = 0;       // of all matrices
   double at_prices_ = 0;            // the bound with the prices of now
   double previous_ = 0;             // that of the sweep before
-  double best_previous_ = 0;
+  double best_previous_ = -kForbidden;
   MessagePassing::State best_state_;
   double bound_ = 0;
-  int rounds_ = 0;
-  double watched_ = 0;  // the bound when the last stretch of rounds began
-  bool stalled_ = false;
+  double target_ = 0;           // of the last round
+  std::vector<double> bounds_;  // after every round, and before the first
   std::vector<std::uint32_t> choice_;
 };
 
