@@ -138,7 +138,6 @@ void add_local(std::vector<SolverParameter>& all) {
                          [](SolverParameters& solver) -> Own& { return solver.local; });
   group.add("blocks_per_batch", &Own::blocks_per_batch);
   group.add("strict_passes", &Own::strict_passes);
-  group.add("stretch", &Own::stretch);
   group.add("progress", &Own::progress);
 }
 

@@ -35,7 +35,7 @@ struct StageParameters {
   double progress = 1e-3;
   // Rounds are limited to this much work. If that pays for fewer than `least_rounds`, one round is
   // made for its bound: prices that have moved a few times only are worth nothing.
-  std::uint64_t most_relaxation_work = 4'000'000'000;
+  std::uint64_t most_relaxation_work = 3'000'000'000;
   int least_rounds = 60;
   // The ascent aims at the best known cost; while there is none, this part above the bound.
   double blind_target = 0.05;
