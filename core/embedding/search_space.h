@@ -1,6 +1,7 @@
 // The options of every table, with their costs: what a search chooses from.
 #pragma once
 
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -26,6 +27,23 @@ class SearchSpace {
     return std::shared_ptr<const SearchSpace>(
         new SearchSpace(std::move(problem), std::move(layouts), std::move(options)));
   }
+
+  // `base` with options `added` after its own. Copies the options of `base` and keeps it alive.
+  static std::shared_ptr<const SearchSpace> extend(std::shared_ptr<const SearchSpace> base,
+                                                   std::vector<ShardingOption> added) {
+    std::vector<ShardingOption> options;
+    options.reserve(base->size() + added.size());
+    options.insert(options.end(), base->options_.begin(), base->options_.end());
+    std::move(added.begin(), added.end(), std::back_inserter(options));
+    auto* const space = new SearchSpace(base->problem_, base->layouts_, std::move(options));
+    space->base_ = std::move(base);
+    return std::shared_ptr<const SearchSpace>(space);
+  }
+
+  // The space that this one extends, whose options come first; null if it extends none.
+  const std::shared_ptr<const SearchSpace>& base() const { return base_; }
+  // The options that the problem or the caller declared: those of base(), or else of this space.
+  const SearchSpace& declared() const { return base_ == nullptr ? *this : *base_; }
 
   const Problem& problem() const { return *problem_; }
   const std::shared_ptr<const Problem>& shared_problem() const { return problem_; }
@@ -54,8 +72,15 @@ class SearchSpace {
   std::shared_ptr<const Problem> problem_;
   std::shared_ptr<const ShardLayoutInterner> layouts_;
   std::vector<ShardingOption> options_;
+  std::shared_ptr<const SearchSpace> base_;
   mutable std::once_flag indexed_;
   mutable std::optional<ShardingOptionInterner> interned_;  // made by the first interned()
 };
+
+// The declared options of `space`, as a space of their own.
+inline const std::shared_ptr<const SearchSpace>& declared_part(
+    const std::shared_ptr<const SearchSpace>& space) {
+  return space->base() == nullptr ? space : space->base();
+}
 
 }  // namespace shardwright::embedding

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/embedding/bound/pricing/capacity_multipliers.h"
+#include "core/embedding/caches/load_factors.h"
 #include "core/embedding/sharding_option.h"
 
 namespace shardwright::embedding {
@@ -74,6 +75,9 @@ struct BoundCertificate {
   // again. Every node is then a leaf whose multipliers are prices that shorten the search; they
   // need not be good. A bound of rating + weight x GiB moved (check_move_bound) has this form, too.
   bool by_search = false;
+  // Over which load factors of caches the proof ranges beside those that constraints name; empty if
+  // best mode chooses none.
+  std::vector<TableLoadFactors> load_factors{};
 
   bool excludes_all_plans() const { return bound == std::numeric_limits<double>::infinity(); }
 };

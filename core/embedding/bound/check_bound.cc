@@ -11,6 +11,7 @@
 #include "core/embedding/bound/open_options.h"
 #include "core/embedding/bound/options/bound_options.h"
 #include "core/embedding/bound/search/find_plan.h"
+#include "core/embedding/caches/check_load_factors.h"
 #include "core/numeric/directed_rounding.h"
 
 namespace shardwright::embedding {
@@ -254,6 +255,7 @@ std::optional<std::string> check_bound(const SearchSpace& space, const Topology&
                                        const std::function<bool()>& is_stopped) {
   if (!std::isfinite(certificate.bound)) return "the bound is not a finite number";
   if (certificate.bound <= 0) return std::nullopt;  // no rating is below zero
+  if (auto wrong = check_load_factors(space, certificate.load_factors)) return wrong;
   const double target = multiply_up(certificate.bound, 1 + kRatingSlack);
   if (certificate.by_search)
     return check_by_search(space, available, certificate, {target, nullptr}, work_limit,
@@ -274,6 +276,7 @@ std::optional<std::string> check_move_bound(const SearchSpace& space, const Topo
   if (!std::isfinite(certificate.bound)) return "the bound is not a finite number";
   if (!certificate.by_search) return "a bound of rating and moves is proved by search only";
   if (certificate.bound <= 0) return std::nullopt;  // neither is below zero
+  if (auto wrong = check_load_factors(space, certificate.load_factors)) return wrong;
   const double target = multiply_up(certificate.bound, 1 + kRatingSlack);
   return check_by_search(space, available, certificate, {target, &held}, work_limit, is_stopped);
 }

@@ -32,11 +32,27 @@ Status check_load_factor(const std::optional<double>& factor, const std::string&
   return {};
 }
 
+Status check_load_factors(const CacheParams& cache, const std::string& where) {
+  if (!cache.load_factors) return {};
+  constexpr std::size_t kMost = 64;
+  if (cache.load_factors->size() > kMost)
+    return invalid_input(where, "must hold at most 64 load factors");
+  for (std::size_t i = 0; i < cache.load_factors->size(); ++i) {
+    const double factor = (*cache.load_factors)[i];
+    if (!(factor > 0 && factor <= 1)) {
+      return invalid_input(where + "/" + std::to_string(i),
+                           "must be above 0 and at most 1, which stands for plain HBM");
+    }
+  }
+  return {};
+}
+
 Status check_cache(const CacheParams& cache, const std::string& where) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_load_factor(cache.load_factor, where + "/load_factor"));
   if (cache.prefetch_passes && *cache.prefetch_passes < 0) {
     return invalid_input(where + "/multipass_prefetch_config/num_passes", "must not be negative");
   }
+  SHARDWRIGHT_RETURN_IF_ERROR(check_load_factors(cache, where + "/load_factors"));
   if (!cache.stats) return {};
   if (cache.stats->mrc_hist_counts.empty()) {
     return invalid_input(where + "/stats/mrc_hist_counts", "must hold at least one bin");
@@ -212,6 +228,32 @@ Status check_planner(const ProblemSpec& spec) {
   return {};
 }
 
+// Best mode chooses load factors only for a kernel with a cache, and only if its fetches are
+// counted for every choice.
+Status check_chosen_load_factors(const Table& table, const ProblemSpec& spec) {
+  if (!table.constraints || !table.constraints->cache_params) return {};
+  const CacheParams& cache = *table.constraints->cache_params;
+  if (!cache.load_factors) return {};
+  const std::string where = constraints_place(table.name) + "/cache_params/load_factors";
+  const std::vector<ComputeKernel>& kernels = table.constraints->compute_kernels;
+  if (spec.topology.compute_device != ComputeDevice::kCuda ||
+      spec.sharder.type != SharderSpec::Type::kTraining) {
+    return invalid_input(where,
+                         "needs the kernel fused_uvm_caching, which only training on cuda "
+                         "has; remove it");
+  }
+  if (!kernels.empty() &&
+      std::find(kernels.begin(), kernels.end(), ComputeKernel::kFusedUvmCaching) == kernels.end()) {
+    return invalid_input(where, "needs the kernel fused_uvm_caching; add it to compute_kernels");
+  }
+  if (cache.stats && !cache.load_factor && !spec.sharder.cache_load_factor) {
+    return invalid_input(where,
+                         "needs a load_factor beside stats: without one TorchRec does not "
+                         "count the fetches of its own option");
+  }
+  return {};
+}
+
 // Source: EmbeddingShardingPlanner.__init__, torchrec/distributed/planner/planners.py.
 std::vector<ProposerSpec> default_proposers() {
   ProposerSpec grid, greedy_depth, greedy_sum, uniform;
@@ -252,6 +294,8 @@ Result<Problem> Problem::make(ProblemSpec spec) {
   }
   SHARDWRIGHT_RETURN_IF_ERROR(check_tables(spec.tables));
   SHARDWRIGHT_RETURN_IF_ERROR(check_planner(spec));
+  for (const Table& table : spec.tables)
+    SHARDWRIGHT_RETURN_IF_ERROR(check_chosen_load_factors(table, spec));
   SHARDWRIGHT_RETURN_IF_ERROR(check(spec.memory, *topology));
   SHARDWRIGHT_RETURN_IF_ERROR(check(spec.calibration, topology->world_size()));
   std::vector<double>& rank_time = spec.calibration.rank_time;

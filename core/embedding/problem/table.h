@@ -30,6 +30,9 @@ struct CacheParams {
   std::optional<bool> prefetch_pipeline;
   std::optional<CacheStatistics> stats;
   std::optional<int> prefetch_passes;  // multipass_prefetch_config.num_passes
+  // Not in TorchRec: what best mode chooses from instead, above 0, at most 1; an empty list stands
+  // for the ladder of core/embedding/caches.
+  std::optional<std::vector<double>> load_factors;
 };
 
 // Parameters of a table on an SSD or a parameter server. Holds the two sizes that the planner

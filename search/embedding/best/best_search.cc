@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/embedding/bound/check_bound.h"
+#include "core/embedding/caches/check_load_factors.h"
 #include "search/embedding/model/rank_state/allocation_state.h"
 
 namespace shardwright::embedding {
@@ -103,6 +104,7 @@ void BestSearch::certify_search(Budget& budget) {
   std::iota(certificate.class_of_rank.begin(), certificate.class_of_rank.end(), 0U);
   certificate.nodes = *lanes_.neighbourhoods->proof();
   const ChoiceModel& model = context_.model();
+  certificate.load_factors = load_factors_of(model.pool().space());
   budget.spend(parameters_.lanes.search_check_work);
   if (certificate.bound > bound() && !check_bound(model.pool().space(), model.available(),
                                                   certificate, parameters_.lanes.search_check_steps,

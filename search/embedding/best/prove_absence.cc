@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/embedding/bound/check_bound.h"
+#include "core/embedding/caches/check_load_factors.h"
 #include "search/embedding/best/bound/bound_prover.h"
 #include "search/embedding/model/choice_model.h"
 
@@ -28,11 +29,12 @@ constexpr double kMaxMultiplier = 1e6;
 constexpr std::uint64_t kSlice = 10'000;
 
 // All ranks in one class and no prices: enough if a table has no place at all.
-BoundCertificate closed_root(const Topology& available) {
+BoundCertificate closed_root(const embedding::SearchSpace& space, const Topology& available) {
   BoundCertificate certificate;
   certificate.bound = std::numeric_limits<double>::infinity();
   certificate.class_of_rank.assign(available.world_size(), 0);
   certificate.nodes.emplace_back().multipliers.resize(1);
+  certificate.load_factors = load_factors_of(space);
   return certificate;
 }
 
@@ -68,7 +70,7 @@ std::optional<BoundCertificate> prove_absence(const OptionPool& pool, const Topo
     return !embedding::check_absence(pool.space(), available, certificate, kAbsenceCheckSteps,
                                      [&] { return budget.interrupted().has_value(); });
   };
-  BoundCertificate root = closed_root(available);
+  BoundCertificate root = closed_root(pool.space(), available);
   if (is_proved(root)) return root;
   const ChoiceModel model(pool, available, budget);
   if (!model.status().ok()) return std::nullopt;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/embedding/bound/check_bound.h"
+#include "core/embedding/caches/check_load_factors.h"
 #include "search/embedding/best/bound/relaxation/aggregate_bound.h"
 
 namespace shardwright::embedding {
@@ -35,6 +36,7 @@ BoundProver::BoundProver(const ChoiceModel& model, const BoundParameters& parame
       joint_->lanes.front()->relaxation().columns().max_rows() > parameters_.max_master_rows;
   const RankClasses& classes = joint_->rows.classes();
   certificate_.class_of_rank = classes.class_of_rank();
+  certificate_.load_factors = load_factors_of(model.pool().space());
   BoundNode nothing;
   nothing.multipliers.resize(classes.size());
   certificate_.nodes.push_back(nothing);

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/embedding/bound/check_bound.h"
+#include "core/embedding/caches/check_load_factors.h"
 
 namespace shardwright::embedding {
 namespace {
@@ -23,6 +24,7 @@ BoundCertificate certificate_of(const RankPrices& prices, const ChoiceModel& mod
   for (Rank rank = 0; rank < model.world_size(); ++rank)
     leaf.multipliers.push_back(
         {prices.load[rank] * model.time_scale(rank), prices.hbm[rank], prices.ddr[rank]});
+  certificate.load_factors = load_factors_of(model.pool().space());
   return certificate;
 }
 
