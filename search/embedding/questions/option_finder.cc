@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "search/embedding/compat/cache_scaling/rescaled_option.h"
 #include "search/embedding/compat/estimate/estimate.h"
 
 namespace shardwright::embedding {
@@ -87,11 +88,10 @@ Result<const ShardingOption*> OptionFinder::remake_option(TableId table, const P
         option->compute_kernel != ComputeKernel::kFusedUvmCaching) {
       continue;
     }
-    ShardingOption changed = *option;
-    changed.compute_kernel = entry.compute_kernel;
-    changed.load_factor = entry.load_factor;
-    SHARDWRIGHT_ASSIGN_OR_RETURN(changed,
-                                 Estimator(space_->problem()).estimate(std::move(changed)));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(
+        ShardingOption changed,
+        with_load_factor(*option, promoted ? std::nullopt : entry.load_factor,
+                         Estimator(space_->problem())));
     return layer_->intern(std::move(changed));
   }
   return not_in_space(entry);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "search/embedding/compat/cache_scaling/cache_budget.h"
+#include "search/embedding/compat/cache_scaling/rescaled_option.h"
 
 namespace shardwright::embedding {
 namespace {
@@ -61,11 +62,8 @@ EmbeddingOffloadScaleupProposer::Options EmbeddingOffloadScaleupProposer::best_o
 
 ShardingOption EmbeddingOffloadScaleupProposer::rescaled(const ShardingOption& option,
                                                          std::optional<double> load_factor) const {
-  ShardingOption changed = option;
-  changed.load_factor = load_factor;
-  if (!load_factor) changed.compute_kernel = ComputeKernel::kFused;
   const CostModel& model = cost_model_ == nullptr ? estimator_ : *cost_model_;
-  Result<ShardingOption> estimated = model.estimate(changed);
+  Result<ShardingOption> estimated = with_load_factor(option, load_factor, model);
   if (estimated.ok() && cost_model_ != nullptr && !check_costs(*estimated).ok()) return option;
   // A smaller or larger cache does not take the bytes of a shard beyond the range that was checked.
   return estimated.ok() ? std::move(estimated).value() : option;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "search/embedding/compat/cache_scaling/load_factor_options.h"
 #include "search/embedding/compat/embedding_enumerator.h"
 #include "search/executor.h"
 
@@ -30,6 +31,9 @@ Fit FitOracle::ask(ProblemSpec spec, Effort effort, std::shared_ptr<const Search
   if (!space) {
     InlineExecutor executor;
     auto enumerated = enumerate(fit.problem, executor, budget_);
+    // A cache of another size may fit.
+    if (enumerated.ok())
+      enumerated = with_load_factors(std::move(enumerated).value(), executor, budget_);
     if (stopped()) return fit;
     if (!enumerated.ok()) return impossible(enumerated.error());
     space = std::move(enumerated).value();
