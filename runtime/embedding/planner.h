@@ -35,11 +35,17 @@ Result<EmbeddingPlanResult> plan_embedding(
     std::shared_ptr<const embedding::Problem> problem, const PlanOptions& options,
     std::shared_ptr<const embedding::SearchSpace> search_space = nullptr);
 
-// The options of `problem` with the costs that `cost_model` gives them (null = TorchRec's).
-// Errors: kInvalidInput if a constraint leaves a table without options or a cost exceeds 2^62
-// bytes.
+// The options of `problem` that TorchRec enumerates, with the costs that `cost_model` gives them
+// (null = TorchRec's). Errors: kInvalidInput if a constraint leaves a table without options or a
+// cost exceeds 2^62 bytes.
 Result<std::shared_ptr<const embedding::SearchSpace>> enumerate_embedding(
     std::shared_ptr<const embedding::Problem> problem,
+    const embedding::CostModel* cost_model = nullptr);
+
+// The options among which best mode chooses: `declared`, and caches of other sizes where the
+// problem leaves the size to it (core/embedding/caches). Errors: as enumerate_embedding().
+Result<std::shared_ptr<const embedding::SearchSpace>> best_mode_options(
+    std::shared_ptr<const embedding::SearchSpace> declared,
     const embedding::CostModel* cost_model = nullptr);
 
 // The topology that is left for tables after the problem's reservation. Errors: kInfeasible if the

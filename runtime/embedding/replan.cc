@@ -140,12 +140,16 @@ Result<EmbeddingPlanResult> replan_embedding(std::shared_ptr<const Problem> prob
     return invalid_input("--migration-weight", "must be a number of ms per GiB, zero or above");
   }
   const bool given = search_space != nullptr;
+  const embedding::CostModel* const cost_model =
+      options.plan.parts == nullptr ? nullptr : options.plan.parts->cost_model.get();
   if (!given) {
     PlanningExecutor executor(options.plan.threads);
-    const embedding::CostModel* const cost_model =
-        options.plan.parts == nullptr ? nullptr : options.plan.parts->cost_model.get();
     SHARDWRIGHT_ASSIGN_OR_RETURN(search_space,
                                  embedding::enumerate(problem, executor, {}, cost_model));
+  }
+  if (options.plan.mode == PlanMode::kBest) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(search_space,
+                                 best_mode_options(std::move(search_space), cost_model));
   }
   SHARDWRIGHT_ASSIGN_OR_RETURN(OldPlan matched, OldPlan::make(search_space, old));
   SHARDWRIGHT_ASSIGN_OR_RETURN(

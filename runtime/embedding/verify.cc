@@ -48,6 +48,9 @@ class Verifier {
     if (!space) {
       SHARDWRIGHT_ASSIGN_OR_RETURN(space, enumerate_embedding(problem_));
     }
+    if (is_of_best_mode()) {
+      SHARDWRIGHT_ASSIGN_OR_RETURN(space, best_mode_options(std::move(space)));
+    }
     if (document_.search_space_size) {
       claims_.compare("/search_space_size", *document_.search_space_size,
                       static_cast<std::int64_t>(space->size()));
@@ -84,6 +87,8 @@ class Verifier {
   }
 
  private:
+  bool is_of_best_mode() const { return document_.mode == PlanMode::kBest; }
+
   // Accepts both identities of the problem, with and without the search space: a plan that was made
   // by enumeration may be checked against a search space, whose costs are compared one by one.
   void check_problem_hash(const SearchSpace* given) {

@@ -12,6 +12,7 @@
 #include "runtime/execution/planning_executor.h"
 #include "runtime/execution/run_limits.h"
 #include "runtime/execution/stopwatch.h"
+#include "search/embedding/compat/cache_scaling/load_factor_options.h"
 #include "search/embedding/compat/embedding_enumerator.h"
 #include "search/embedding/questions/explain/infeasible/fit_oracle.h"
 #include "search/embedding/questions/explain/infeasible/remedies.h"
@@ -140,6 +141,10 @@ class Explainer {
     if (given_ == nullptr) {
       SHARDWRIGHT_ASSIGN_OR_RETURN(result.search_space,
                                    embedding::enumerate(explanation_.problem, executor_));
+    }
+    if (options_.plan.mode == PlanMode::kBest) {
+      SHARDWRIGHT_ASSIGN_OR_RETURN(result.search_space,
+                                   embedding::with_load_factors(result.search_space, executor_));
     }
     SHARDWRIGHT_ASSIGN_OR_RETURN(result.plan, plan_of_entries(result.search_space, entries));
     result.evaluation =

@@ -111,7 +111,7 @@ ProblemIdentity identify(const Problem& problem, const SearchSpace* given) {
     part << fact.owner << fact.key << fact.value;
   });
   end_section();
-  if (given != nullptr) end_part("search_space", digest_of(*given));
+  if (given != nullptr) end_part("search_space", digest_of(given->declared()));
   identity.hash = "problem1:" + whole.hex(kHashDigits);
   return identity;
 }

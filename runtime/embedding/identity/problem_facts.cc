@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/embedding/caches/load_factors.h"
 #include "runtime/embedding/identity/fact_writer.h"
 #include "search/embedding/compat/embedding_enumerator.h"
 #include "search/embedding/compat/storage_reservations.h"
@@ -136,7 +137,10 @@ bool all_equal(const std::vector<Value>& values, Value to) {
   return std::all_of(values.begin(), values.end(), [to](Value value) { return value == to; });
 }
 
-void write_cache(const CacheParams& cache, FactWriter& out) {
+void write_cache(const Problem& problem, const Table& table, FactWriter& out) {
+  const CacheParams& cache = *table.constraints->cache_params;
+  const std::vector<double> chosen = embedding::load_factors_to_choose(problem, table);
+  if (!chosen.empty()) out.list("cache_params/load_factors", chosen);
   if (cache.load_factor) out.fact("cache_params/load_factor", *cache.load_factor);
   out.unless(false, "cache_params/prefetch_pipeline", cache.prefetch_pipeline.value_or(false))
       .unless(0, "cache_params/multipass_prefetch_config/num_passes",
@@ -162,7 +166,7 @@ void write_constraints(const Problem& problem, const Table& table, FactWriter& o
   if (table.kind == embedding::TableKind::kSequence)
     out.unless(false, "is_weighted", c.is_weighted);
   if (c.output_dtype) out.fact("output_dtype", to_name(*c.output_dtype));
-  if (c.cache_params) write_cache(*c.cache_params, out);
+  if (c.cache_params) write_cache(problem, table, out);
   if (c.key_value_params) {
     out.unless(std::int64_t{0}, "key_value_params/max_l1_cache_size",
                c.key_value_params->max_l1_cache_size_mib.value_or(0));

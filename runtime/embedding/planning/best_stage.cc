@@ -9,6 +9,7 @@
 #include "runtime/embedding/planning/compat_stage.h"
 #include "runtime/embedding/planning/failures.h"
 #include "search/embedding/best/best_mode.h"
+#include "search/embedding/compat/cache_scaling/load_factor_options.h"
 
 namespace shardwright {
 namespace {
@@ -26,11 +27,25 @@ Budget compat_budget(const PlanOptions& options) {
   return Budget(work_limit_of(options).value_or(kDefaultBestWork) / 2, seconds, options.stop);
 }
 
-void start_from_compat(Planning& planning, embedding::OptionPool& pool) {
-  if (!check_compat_mode(*planning.problem).ok()) return;
+void search_within_part(Planning& planning, embedding::OptionPool& pool) {
   Budget part = compat_budget(planning.options);
   search_compat(planning, pool, part, work_of_proposals(planning.available()));
   planning.budget.spend(part.work_done());
+}
+
+// Leaves compat mode's plan as the answer and returns it as a plan of the pool's space, if it can
+// be one. Compat mode chooses among the declared options, to which it adds caches of its own.
+std::optional<embedding::Plan> start_from_compat(Planning& planning, embedding::OptionPool& pool) {
+  if (!check_compat_mode(*planning.problem).ok()) return std::nullopt;
+  if (planning.space->base() == nullptr) {
+    search_within_part(planning, pool);
+    return planning.result.plan;
+  }
+  embedding::OptionPool declared(planning.space->base(), planning.executor, planning.budget);
+  if (planning.budget.interrupted()) return std::nullopt;
+  search_within_part(planning, declared);
+  if (!planning.result.plan) return std::nullopt;
+  return embedding::on_load_factors(planning.space, *planning.result.plan);
 }
 
 void report_progress(const Planning& planning, const embedding::BestSearch& search) {
@@ -57,17 +72,24 @@ void take_plan(BestPlan best, EmbeddingPlanResult& result) {
   result.certificate = std::move(best.certificate);
 }
 
+// Compat mode's plan stays the answer if its caches, of sizes that best mode does not choose from,
+// make it better. No bound is claimed then.
+bool is_worse_than(const BestPlan& best, const EmbeddingPlanResult& compat) {
+  if (!compat.plan || !compat.evaluation.valid()) return false;
+  return !best.plan || compat.evaluation.rating < best.evaluation.rating;
+}
+
 }  // namespace
 
 void search_best(Planning& planning, embedding::OptionPool& pool) {
-  start_from_compat(planning, pool);
+  const std::optional<embedding::Plan> start = start_from_compat(planning, pool);
   EmbeddingPlanResult& result = planning.result;
   const bool has_start = (result.plan && result.evaluation.valid()) || planning.options.start;
   if (!has_start && prove_absence_first(planning, pool)) return;
   const PlanOptions& options = planning.options;
   auto answer =
       find_best_plan(pool, planning.available(), options.seed,
-                     {result.plan, options.start.get(), options.on_better_plan}, planning.executor,
+                     {start, options.start.get(), options.on_better_plan}, planning.executor,
                      planning.budget, [&](const auto& at) { report_progress(planning, at); });
   if (!answer.ok()) {
     result.failure = no_option_left(answer.error());
@@ -76,8 +98,9 @@ void search_best(Planning& planning, embedding::OptionPool& pool) {
   }
   BestPlan best = std::move(answer).value();
   result.stopped_by = best.reason;
-  result.improvements = std::move(best.steps);
   result.work.plans += best.copies;
+  if (is_worse_than(best, result)) return;
+  result.improvements = std::move(best.steps);
   if (best.plan) {
     take_plan(std::move(best), result);
   } else {

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "core/embedding/problem/placement_spec.h"
 #include "runtime/embedding/planning/failures.h"
 #include "search/embedding/compat/embedding_search.h"
 #include "search/explore.h"
@@ -34,15 +35,27 @@ void take_statistics(const EmbeddingSearch& search, const OptionPool& pool, bool
   if (with_trace) result.trace = ProposalTrace{pool.all_options(), search.trace(), pool.owner()};
 }
 
+Error unsupported(const std::string& where, const std::string& what) {
+  return Error{ErrorCode::kUnsupported,
+               "compat mode decides as TorchRec does and cannot honour " + what +
+                   "; best mode does (`--mode best`)",
+               where};
+}
+
 }  // namespace
 
+Status check_listed_load_factors(const embedding::Problem& problem) {
+  for (const embedding::Table& table : problem.tables()) {
+    const auto& constraints = table.constraints;
+    if (!constraints || !constraints->cache_params || !constraints->cache_params->load_factors)
+      continue;
+    return unsupported(embedding::constraints_place(table.name) + "/cache_params/load_factors",
+                       "a list of load factors");
+  }
+  return {};
+}
+
 Status check_compat_mode(const embedding::Problem& problem) {
-  const auto unsupported = [](const std::string& where, const std::string& what) {
-    return Error{ErrorCode::kUnsupported,
-                 "compat mode decides as TorchRec does and cannot honour " + what +
-                     "; best mode does (`--mode best`)",
-                 where};
-  };
   if (problem.rules().any()) return unsupported(problem.rules().first_place(), "placement rules");
   if (problem.spec().calibration.rank_time.empty()) return {};
   return unsupported("/calibration/ranks/time", "measured times of ranks");

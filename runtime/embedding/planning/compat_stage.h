@@ -15,6 +15,10 @@ namespace shardwright {
 // ranks. Errors: kUnsupported with the place in the problem file.
 Status check_compat_mode(const embedding::Problem& problem);
 
+// Compat mode uses the load factor that the constraint names. Errors: kUnsupported with the place
+// of a list of load factors.
+Status check_listed_load_factors(const embedding::Problem& problem);
+
 // Leaves the plan that TorchRec would choose, or why there is none, and the trace if it was asked
 // for. Scale-up adds options to `pool`. `budget` is the whole one, or best mode's share of it,
 // in which a proposal counts as other work.

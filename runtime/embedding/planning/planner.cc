@@ -7,9 +7,10 @@
 #include "runtime/embedding/planning/compat_stage.h"
 #include "runtime/embedding/planning/failures.h"
 #include "runtime/embedding/planning/planning.h"
+#include "runtime/execution/planning_executor.h"
 #include "runtime/execution/run_limits.h"
 #include "runtime/execution/stopwatch.h"
-#include "runtime/execution/planning_executor.h"
+#include "search/embedding/compat/cache_scaling/load_factor_options.h"
 #include "search/embedding/compat/embedding_enumerator.h"
 #include "search/embedding/compat/storage_reservations.h"
 #include "search/embedding/model/option_pool.h"
@@ -24,7 +25,10 @@ using embedding::SearchSpace;
 // Refuses what the mode cannot honour.
 Status check_request(const Problem& problem, const PlanOptions& options) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(options.threads, options.time_limit_s));
-  if (options.mode == PlanMode::kCompat) return check_compat_mode(problem);
+  if (options.mode == PlanMode::kCompat) {
+    SHARDWRIGHT_RETURN_IF_ERROR(check_listed_load_factors(problem));
+    return check_compat_mode(problem);
+  }
   if (options.parts == nullptr || !options.parts->rating_model) return {};
   return Error{ErrorCode::kUnsupported,
                "best mode minimises what the problem's perf_model says; use compat mode with a "
@@ -47,20 +51,30 @@ Result<bool> reserve_memory(Planning& planning) {
   return false;
 }
 
+// The options that the mode chooses from. Those of best mode include caches of other sizes.
+Result<std::shared_ptr<const SearchSpace>> options_of_mode(Planning& planning) {
+  std::shared_ptr<const SearchSpace> space = planning.space;
+  const embedding::CostModel* const cost_model = planning.parts().cost_model.get();
+  if (space == nullptr) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(space, embedding::enumerate(planning.problem, planning.executor,
+                                                             planning.budget, cost_model));
+  }
+  if (planning.options.mode == PlanMode::kBest)
+    return embedding::with_load_factors(space, planning.executor, planning.budget, cost_model);
+  return declared_part(space);
+}
+
 // Makes the sharding options with their costs, unless the caller gave them. Returns false if the
 // budget was interrupted before all tables had theirs.
 Result<bool> enumerate_options(Planning& planning) {
   const Stopwatch watch;
-  if (planning.space == nullptr) {
-    auto space = embedding::enumerate(planning.problem, planning.executor, planning.budget,
-                                      planning.parts().cost_model.get());
-    if (!space.ok()) {
-      if (space.error().code != ErrorCode::kStopped) return space.error();
-      if (const auto reason = planning.budget.interrupted()) planning.result.stopped_by = *reason;
-      return false;
-    }
-    planning.space = std::move(space).value();
+  auto space = options_of_mode(planning);
+  if (!space.ok()) {
+    if (space.error().code != ErrorCode::kStopped) return space.error();
+    if (const auto reason = planning.budget.interrupted()) planning.result.stopped_by = *reason;
+    return false;
   }
+  planning.space = std::move(space).value();
   planning.result.search_space = planning.space;
   planning.result.timing.enumerate_s = watch.seconds();
   return true;
@@ -114,6 +128,12 @@ Result<std::shared_ptr<const SearchSpace>> enumerate_embedding(
     std::shared_ptr<const Problem> problem, const embedding::CostModel* cost_model) {
   PlanningExecutor executor(0);
   return embedding::enumerate(std::move(problem), executor, {}, cost_model);
+}
+
+Result<std::shared_ptr<const SearchSpace>> best_mode_options(
+    std::shared_ptr<const SearchSpace> declared, const embedding::CostModel* cost_model) {
+  PlanningExecutor executor(0);
+  return embedding::with_load_factors(std::move(declared), executor, {}, cost_model);
 }
 
 Result<embedding::Reservation> reserve_embedding(const Problem& problem) {

@@ -24,8 +24,8 @@
 
 namespace shardwright {
 
-// Every proposal in order. `options[i]` for i < search space size is option i of the space; further
-// entries were made by a proposer (scaled caches).
+// Every proposal in order. `options[i]` is option i of the declared search space; further entries
+// were made by a proposer (scaled caches).
 struct ProposalTrace {
   std::vector<const embedding::ShardingOption*> options;
   std::vector<embedding::ProposalRecord> proposals;

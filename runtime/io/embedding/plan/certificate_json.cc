@@ -184,11 +184,40 @@ Status read_classes(JsonValue value, std::vector<std::uint32_t>& class_of_rank) 
   return {};
 }
 
+void write_load_factors(const std::vector<embedding::TableLoadFactors>& sets, JsonWriter& json) {
+  if (sets.empty()) return;
+  json.key("load_factors").begin_array();
+  for (const embedding::TableLoadFactors& set : sets) {
+    json.begin_array().value(set.table.value()).begin_array();
+    for (const double value : set.values)
+      json.value(value);
+    json.end_array().end_array();
+  }
+  json.end_array();
+}
+
+// [table, load factors] each.
+Status read_load_factors(JsonValue value, std::vector<embedding::TableLoadFactors>& sets) {
+  if (!value.is_array()) return value.expected("a list of tables with their load factors");
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (!value[i].is_array() || value[i].size() != 2)
+      return value[i].expected("[table, load factors]");
+    std::int64_t table = 0;
+    SHARDWRIGHT_RETURN_IF_ERROR(read_value(value[i][0], table));
+    if (table < 0 || table > std::numeric_limits<std::uint32_t>::max())
+      return value[i].error("there is no such table");
+    sets.push_back({TableId(static_cast<std::size_t>(table)), {}});
+    SHARDWRIGHT_RETURN_IF_ERROR(read_value(value[i][1], sets.back().values));
+  }
+  return {};
+}
+
 }  // namespace
 
 void write_certificate(const BoundCertificate& certificate, JsonWriter& json) {
   json.begin_object().member("bound", certificate.bound);
   if (certificate.by_search) json.member("by_search", true);
+  write_load_factors(certificate.load_factors, json);
   json.key("class_of_rank").begin_array();
   const std::vector<std::uint32_t>& classes = certificate.class_of_rank;
   for (std::size_t rank = 0; rank < classes.size();) {
@@ -214,6 +243,9 @@ Result<BoundCertificate> read_certificate(JsonValue value) {
                            return v.is_null() ? Status() : read_value(v, certificate.bound);
                          })
           .optional("by_search", certificate.by_search)
+          .optional_with(
+              "load_factors",
+              [&](JsonValue v) { return read_load_factors(v, certificate.load_factors); })
           .required_with("class_of_rank",
                          [&](JsonValue v) { return read_classes(v, certificate.class_of_rank); })
           .required_with("nodes",

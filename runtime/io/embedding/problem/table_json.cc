@@ -146,12 +146,26 @@ Status read_statistics(JsonValue value, std::optional<CacheStatistics>& out) {
       .finish();
 }
 
+// A list, or "ladder" for the default one.
+Status read_load_factors(JsonValue value, std::optional<std::vector<double>>& out) {
+  if (value.is_null()) return {};
+  if (value.is_string() && *value.string() == "ladder") {
+    out.emplace();
+    return {};
+  }
+  if (!value.is_array() || value.size() == 0)
+    return value.expected("a list of load factors, or \"ladder\"");
+  return read_value(value, out.emplace());
+}
+
 Status read_cache_params(JsonValue value, std::optional<CacheParams>& out) {
   if (value.is_null()) return {};
   CacheParams& cache = out.emplace();
   return ObjectReader(value)
       .optional("algorithm", cache.algorithm)
       .optional("load_factor", cache.load_factor)
+      .optional_with("load_factors",
+                     [&](JsonValue v) { return read_load_factors(v, cache.load_factors); })
       .optional("reserved_memory", cache.reserved_memory)
       .optional("precision", cache.precision)
       .optional("prefetch_pipeline", cache.prefetch_pipeline)

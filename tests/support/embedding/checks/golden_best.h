@@ -53,7 +53,7 @@ inline GoldenBest golden_best(const std::string& name, const PlanOptions& option
   REQUIRE(result.certificate.has_value());
   CHECK(*result.lower_bound <= result.certificate->bound);
   CHECK(*result.lower_bound <= *result.best_rating);
-  CHECK(check_bound(*space, available, *result.certificate).value_or("") == "");
+  CHECK(check_bound(*result.search_space, available, *result.certificate).value_or("") == "");
   best.gap = gap(*result.best_rating, *result.lower_bound);
   return best;
 }
