@@ -51,6 +51,21 @@ class WaysIn(unittest.TestCase):
         self.assertIsNone(compat.lower_bound)
         self.assertLessEqual(best.lower_bound, best.rating)
 
+    def test_best_mode_chooses_the_sizes_of_caches(self):
+        cached = {"compute_kernels": ["fused_uvm_caching"], "cache_params": {"load_factor": 0.1}}
+        small = {**SMALL, "constraints": {"a": cached}}
+        before = shardwright.plan(small)
+        cached["cache_params"]["load_factors"] = [0.3, 0.6]
+        after = shardwright.plan(small)
+        self.assertLess(after.rating, before.rating)
+        chosen = {table.table: table for table in after.tables}
+        self.assertEqual(chosen["a"].load_factor, 0.6)
+        self.assertEqual(chosen["a"].option, shardwright.plan(small, threads=1).tables[
+            [table.table for table in after.tables].index("a")].option)
+        self.assertTrue(shardwright.verify(small, after))
+        with self.assertRaises(shardwright.ShardwrightError):
+            shardwright.plan(small, mode="compat")
+
     def test_costs_of_somebody_else(self):
         problem = shardwright.Problem(SMALL)
         with shardwright.enumerate_options(problem) as options:

@@ -23,7 +23,9 @@ from torchrec.distributed.types import CacheParams, ShardingPlan
 from torchrec_cases import GIB, Case, Model, bag_module, bags, cases, sharders
 from test_torchrec_plans import WORK, described
 
+import shardwright
 from shardwright import Cancel, InvalidInputError
+from shardwright.torchrec.caches import LADDER
 from shardwright.torchrec import (EmbeddingShardingPlanner, ShardwrightPartitioner,
                                   ShardwrightProposer, enumerate_candidates)
 
@@ -205,15 +207,45 @@ class Delegated(unittest.TestCase):
                        {"performance_model": MyModel}):
             self.same_plan_by_torchrec(Case(model(), EIGHT, **change))
 
-    def test_scaled_caches_need_the_releases_estimator(self):
+    def scaled_caches(self):
         constraints = {f"t{i}": ParameterConstraints(
             compute_kernels=["fused_uvm_caching"], cache_params=CacheParams(
                 load_factor=0.1, stats=EmbeddingOffloadStats(
                     cacheability=0.4, expected_lookups=1000,
                     mrc_hist_counts=torch.tensor([3, 2, 1]), height=10))) for i in range(6)}
-        self.same_plan_by_torchrec(Case(
-            model(), EIGHT, constraints=constraints,
-            proposers=lambda: [EmbeddingOffloadScaleupProposer(), GreedyProposer()]))
+        return Case(model(), EIGHT, constraints=constraints,
+                    proposers=lambda: [EmbeddingOffloadScaleupProposer(), GreedyProposer()])
+
+    def test_scaled_caches_are_torchrecs_in_compat_mode(self):
+        self.same_plan_by_torchrec(self.scaled_caches(), mode="compat")
+
+    def test_the_ladder_is_that_of_problem_files(self):
+        result = shardwright.plan({
+            "topology": {"world_size": 2}, "tables": [
+                {"name": "a", "num_embeddings": 100_000, "embedding_dim": 64}],
+            "constraints": {"a": {"cache_params": {"load_factors": "ladder"}}}})
+        self.assertEqual(result.to_dict()["certificate"]["load_factors"], [[0, list(LADDER)]])
+
+    def test_best_mode_chooses_load_factors_with_the_releases_costs(self):
+        case = self.scaled_caches()
+        planner, plan = case.plan(EmbeddingShardingPlanner, work_limit=WORK)
+        self.assertEqual(planner.searched_by, "shardwright")
+        peer, _ = case.plan()
+        self.assertLessEqual(planner.result.rating, peer._perf_model.rate(peer._best_plan))
+        self.assertLessEqual(planner.result.lower_bound, planner.result.rating)
+        sharded = plan.plan["ebc"]
+        for table in sharded.values():
+            factor = table.cache_params.load_factor
+            if table.compute_kernel == "fused":
+                self.assertIsNone(factor)
+            else:
+                self.assertIn(factor, LADDER)
+        self.assertTrue(any(t.cache_params.load_factor != 0.1 for t in sharded.values()))
+        # The release's estimators agree with the costs of the options that were chosen.
+        chosen = planner._best_plan
+        before = [[(s.storage, s.perf) for s in option.shards] for option in chosen]
+        planner._enumerator.populate_estimates(chosen)
+        self.assertEqual(before, [[(s.storage, s.perf) for s in o.shards] for o in chosen])
 
     def test_ssd_is_a_third_memory_and_spreads_columns_over_ranks(self):
         constraints = {f"t{i}": ParameterConstraints(compute_kernels=["key_value"])

@@ -10,6 +10,7 @@ from torch import nn
 from torchrec.distributed.planner.types import Perf, Shard, ShardingOption, Storage
 
 from .._native import COMPUTE_KERNELS, SHARDING_TYPES
+from .caches import resize
 
 # Stands for kernels that the library does not know. The kernel does not matter if costs are given.
 _ANY_KERNEL = "customized_kernel"
@@ -37,6 +38,7 @@ class Choice:
     runs: list[Run]
     load_factor: float | None
     is_weighted: bool | None = None
+    resized: float | None = None  # the load factor that best mode chose among; 1 = plain HBM
     _text: str = field(default="", compare=False, repr=False)
 
     @property
@@ -125,7 +127,7 @@ class Table:
             dependency=self.dependency, is_pooled=self.is_pooled, **self.attributes)
         if choice.is_weighted is not None:
             option.is_weighted = choice.is_weighted
-        return option
+        return option if choice.resized is None else resize(option, choice.resized)
 
 
 def check_options(options: object, what: str) -> None:

@@ -24,7 +24,9 @@ from torchrec.distributed.sharding_plan import calculate_shard_sizes_and_offsets
 from torchrec.distributed.types import ModuleSharder, ShardingType
 from torchrec.modules.embedding_tower import EmbeddingTower, EmbeddingTowerCollection
 
+from .caches import CACHED, load_factors, resize
 from .candidates import Candidates, Choice, Table, choice_of, runs_of
+from .search import Unsupported
 
 _Size = tuple[int, int]
 _Layout = tuple[list[list[int]], list[list[int]]]
@@ -37,10 +39,13 @@ _checked: dict[tuple[object, ...], bool] = {}
 
 
 def enumerate_candidates(enumerator: Enumerator, module: nn.Module,
-                         sharders: list[ModuleSharder[nn.Module]]) -> Candidates:
+                         sharders: list[ModuleSharder[nn.Module]],
+                         scale_caches: bool = False) -> Candidates:
     """The options of `enumerator.enumerate`, with costs that are equal to the last bit.
 
-    Raises TypeError if `enumerator` is not an Enumerator.
+    With `scale_caches`, also options with larger caches where TorchRec would scale them up; raises
+    Unsupported if the release, enumerator or estimators are not known here. Raises TypeError if
+    `enumerator` is not an Enumerator.
     """
     if not isinstance(enumerator, Enumerator):
         raise TypeError(f"enumerator must be TorchRec's, not {type(enumerator).__name__}")
@@ -50,7 +55,9 @@ def enumerate_candidates(enumerator: Enumerator, module: nn.Module,
         if key not in _checked:
             _checked[key] = fast.agrees_on_first_table()
         if _checked[key]:
-            return Candidates(fast.tables())
+            return Candidates(fast.tables(scale_caches))
+    if scale_caches:
+        raise Unsupported("caches to scale, whose costs are not known to be TorchRec's own")
     return Candidates.of_options(enumerator.enumerate(module=module, sharders=sharders))
 
 
@@ -163,6 +170,7 @@ class _Pending:
     storage_key: object
     perf_key: object
     load_factor: float | None
+    resized: float | None = None  # the load factor that was asked for; 1 = plain HBM
 
 
 @dataclasses.dataclass(slots=True)
@@ -188,13 +196,15 @@ class _Enumeration:
         self._layouts: dict[object, _Layout] = {}
         self._kernels: dict[object, tuple[tuple[str, list[str]], ...]] = {}
 
-    def tables(self) -> list[Table]:
+    def tables(self, scale_caches: bool = False) -> list[Table]:
         estimates = _Estimates(self._enumerator)
         pending: dict[object, list[_Pending]] = {}
         found = list(self._walk())
         for item in found:
             if item.key not in pending:
                 pending[item.key] = self._ask(item, estimates)
+                if scale_caches:
+                    pending[item.key] += self._ask_resized(item, pending[item.key], estimates)
         estimates.estimate()
         choices = {key: [_choice(option, estimates) for option in options]
                    for key, options in pending.items()}
@@ -301,6 +311,24 @@ class _Enumeration:
                 f"module {table.path or type(table.module).__name__} with its constraints")
         return pending
 
+    def _ask_resized(self, found: _Found, declared: list[_Pending],
+                     estimates: _Estimates) -> list[_Pending]:
+        """The cached ones of `declared` with larger caches; their costs are requested."""
+        resized = []
+        for item in declared:
+            if item.compute_kernel != CACHED:
+                continue
+            sizes = list(dict.fromkeys((size[0], size[1]) for size in item.layout[0]))
+            for step in load_factors(found.table.attributes["cache_params"]):
+                option = resize(_bare_option(found.table, item.sharding_type, CACHED), step)
+                kernel, cache = option.compute_kernel, option.cache_params
+                storage_key, perf_key = estimates.ask(
+                    (found.key, item.sharding_type, CACHED, step),
+                    (found.rowless, item.sharding_type, CACHED, step), option, sizes)
+                resized.append(_Pending(item.sharding_type, kernel, item.layout, storage_key,
+                                        perf_key, cache.load_factor, step))
+        return resized
+
     def _types_and_kernels(self, table: Table) -> tuple[tuple[str, list[str]], ...]:
         enumerator = self._enumerator
         constrained = bool(enumerator._constraints and enumerator._constraints.get(table.name))
@@ -341,5 +369,5 @@ def _choice(item: _Pending, estimates: _Estimates) -> Choice:
     costs, is_weighted = estimates.costs(item.storage_key, item.perf_key)
     sizes, offsets = item.layout
     runs = runs_of(sizes, offsets, [costs[(size[0], size[1])] for size in sizes])
-    return Choice(item.sharding_type, item.compute_kernel,
-                  _partition_by(item.sharding_type), runs, item.load_factor, is_weighted)
+    return Choice(item.sharding_type, item.compute_kernel, _partition_by(item.sharding_type), runs,
+                  item.load_factor, is_weighted, item.resized)

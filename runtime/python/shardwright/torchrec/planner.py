@@ -20,6 +20,7 @@ from torchrec.distributed.types import (EmbeddingModuleShardingPlan, EnumerableS
 
 from ..planning import Cancel, ProgressLike
 from ..result import PlanResult
+from .caches import scales_caches
 from .enumeration import enumerate_candidates
 from .search import (Search, SearchSettings, Unsupported, partitioner_json, perf_model_name,
                      proposer_json)
@@ -49,8 +50,9 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
     `mode` "best" searches for the best plan, starting from TorchRec's own; "compat" makes
     TorchRec's decisions. `timeout_seconds` is a time limit. `threads`, `work_limit`, `seed`,
     `progress` and `cancel` are those of `shardwright.plan`. Costs and options are those of the
-    installed release, with the given estimators, enumerator and sharders. TorchRec searches itself
-    given custom proposers, partitioners or performance models, a plan loader or SSD; it logs a
+    installed release, with the given estimators, enumerator and sharders. Where TorchRec's
+    EmbeddingOffloadScaleupProposer would scale caches, best mode chooses their load factors. TorchRec
+    searches itself given custom proposers, partitioners or performance models, a plan loader or SSD; it logs a
     warning.
 
     After `plan`, `result` has rating, bound and gap, `seconds` the time of each stage, and
@@ -125,7 +127,10 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
     def _plan(self, module: nn.Module, sharders: list[ModuleSharder[nn.Module]]) -> ShardingPlan:
         if self.plan_loader is not None:
             raise Unsupported("the plan loader")
-        proposers = [proposer_json(proposer) for proposer in self._proposers]
+        # In best mode the size of a cache is a choice like others.
+        scale_caches = self._settings.mode == "best" and scales_caches(self._proposers)
+        proposers = [proposer_json(proposer) for proposer in self._proposers
+                     if not (scale_caches and scales_caches([proposer]))]
         partitioner = partitioner_json(self._partitioner)
         perf_model = perf_model_name(self._perf_model)
         start = perf_counter()
@@ -134,7 +139,7 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
             topology=self._topology, batch_size=self._batch_size, module=module,
             sharders=sharders, constraints=self._constraints)
         reserved = perf_counter()
-        candidates = enumerate_candidates(self._enumerator, module, sharders)
+        candidates = enumerate_candidates(self._enumerator, module, sharders, scale_caches)
         enumerated = perf_counter()
         if not candidates.tables:
             return ShardingPlan({})
