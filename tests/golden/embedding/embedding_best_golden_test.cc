@@ -38,7 +38,7 @@ TEST_CASE("best golden: caches that scale-up would resize are sized better, and 
     const embedding::ShardingOption* const option = (*best.result.plan)[i].option;
     const auto declared = best.result.search_space->declared().options();
     const auto is_same = [&](const auto& own) { return own == *option; };
-    resized += std::any_of(declared.begin(), declared.end(), is_same) ? 0 : 1;
+    if (!std::any_of(declared.begin(), declared.end(), is_same)) ++resized;
   }
   CHECK(resized >= 2);
 }
