@@ -44,6 +44,7 @@ std::optional<embedding::Plan> start_from_compat(Planning& planning, embedding::
   embedding::OptionPool declared(planning.space->base(), planning.executor, planning.budget);
   if (planning.budget.interrupted()) return std::nullopt;
   search_within_part(planning, declared);
+  planning.result.failure.reset();  // what it says holds for the declared options alone
   if (!planning.result.plan) return std::nullopt;
   return embedding::on_load_factors(planning.space, *planning.result.plan);
 }

@@ -1,6 +1,7 @@
 // Caches whose size best mode chooses: from the file to the plan, and back through verify.
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -142,6 +143,25 @@ TEST_CASE("load factors: compat mode refuses a list, and does not see what best 
   CHECK(*best.best_rating <= *compat.best_rating);
   CHECK(violation(problem, file_of(*problem, compat)) == "");
   CHECK(violation(problem, file_of(*problem, best)) == "");
+}
+
+TEST_CASE("load factors: a smaller cache may fit where the table's own does not") {
+  const auto with_hbm = [](std::int64_t hbm, const json& load_factors) {
+    json text = problem_text(load_factors);
+    text["topology"]["hbm_cap"] = hbm;
+    return problem_of(text);
+  };
+  CHECK_FALSE(planned(with_hbm(4'000'000, nullptr)).plan.has_value());
+  const auto problem = with_hbm(4'000'000, "ladder");
+  const EmbeddingPlanResult result = planned(problem);
+  REQUIRE(result.plan.has_value());
+  CHECK(violation(problem, file_of(*problem, result)) == "");
+  // What compat mode says of a table's own cache is not said of the others.
+  const auto none = with_hbm(50'000, "ladder");
+  const EmbeddingPlanResult nothing = planned(none);
+  REQUIRE(nothing.failure.has_value());
+  CHECK(nothing.failure->reason == FailureReason::kNoPlanExists);
+  CHECK(violation(none, file_of(*none, nothing)) == "");
 }
 
 TEST_CASE("load factors: replan and explain know the caches that best mode chose") {
