@@ -33,6 +33,7 @@ void add_lanes(std::vector<BestParameter>& all) {
   group.add("settled_proof_share", &Own::settled_proof_share);
   group.add("calm_proof_share", &Own::calm_proof_share);
   group.add("calm_work", &Own::calm_work);
+  group.add("stuck_work", &Own::stuck_work);
   group.add("suggestion_tries", &Own::suggestion_tries);
   group.add("proof_step_work", &Own::proof_step_work);
   group.add("progress", &Own::progress);
@@ -117,6 +118,10 @@ void add_restarts(std::vector<BestParameter>& all) {
   group.add("near", &Own::near, Kind::kRatio);
   group.add("far_one_in", &Own::far_one_in);
   group.add("near_one_in", &Own::near_one_in);
+  group.add("nearest", &Own::nearest, Kind::kRatio);
+  group.add("drawn_one_in", &Own::drawn_one_in);
+  group.add("drawn_excess", &Own::drawn_excess);
+  group.add("drawn_steps", &Own::drawn_steps);
   group.add("first_target_tries", &Own::first_target_tries);
   group.add("target_tries", &Own::target_tries);
   group.add("least_target", &Own::least_target);
