@@ -12,6 +12,7 @@
 #include "search/embedding/model/rank_state/allocation_state.h"
 #include "search/embedding/model/rank_state/greedy_placer.h"
 #include "search/embedding/model/rank_state/plan_loads.h"
+#include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/embedding/small_models.h"
 #include "tests/support/embedding/space_builder.h"
 #include "tests/support/random.h"
