@@ -30,7 +30,7 @@ struct LaneParameters {
   std::uint64_t calm_proof_share = 72;
   std::uint64_t calm_work = 32'000'000;
   // If the bound has not risen for so much work either, the lanes share the work as before.
-  std::uint64_t stuck_work = 128'000'000;
+  std::uint64_t stuck_work = 256'000'000;
   // A step of the proof takes as long as so many steps of the other lanes.
   std::uint64_t proof_step_work = 2;
   // Rounds of lanes that start from choices that the proof suggests.
