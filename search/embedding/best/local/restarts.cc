@@ -124,7 +124,9 @@ std::vector<std::uint32_t> Restarts::draw_choices(double bound, const Budget& bu
   const SearchContext& context = state_->context();
   PricedChoices priced(context, &budget);
   priced.admit_below(incumbent_->rating() * (1 + kRounding));
-  const double excess = restarts.drawn_excess * (incumbent_->rating() - bound) * context.speed();
+  const double part = annealer_->random().fraction();
+  const double excess =
+      restarts.drawn_excess * part * part * (incumbent_->rating() - bound) * context.speed();
   annealer_->placer().spend(restarts.work_per_choice * context.model().choices().size());
   return priced.draw(context.prices(), excess, restarts.drawn_steps, annealer_->random());
 }

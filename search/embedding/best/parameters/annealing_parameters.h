@@ -135,11 +135,12 @@ struct RestartParameters {
   std::uint32_t far_one_in = 2;   // halved, doubled: 0
   std::uint32_t near_one_in = 8;  // halved, doubled: 0
   // Nearer to the bound, but above `nearest` bounds, one round in `drawn_one_in` starts with random
-  // choices: those that are drawn together are expected to be dearer than the cheapest ones by this
-  // part of the distance to the bound.
-  double nearest = 1.0002;
+  // choices. Those that are drawn together are expected to be dearer than the cheapest ones by this
+  // part of the distance to the bound, times the square of a random fraction: small differences
+  // decide where the best plan is close.
+  double nearest = 1.0001;
   std::uint32_t drawn_one_in = 4;
-  double drawn_excess = 0.5;
+  double drawn_excess = 1;
   int drawn_steps = 10;  // of the bisection that finds their temperature
   // Targets tried by the first such round, which bisects, and by the later ones, which draw.
   int first_target_tries = 6;  // halved, doubled: 0
