@@ -39,7 +39,8 @@ class LabelCosts {
   std::vector<std::uint32_t> ranks_between(std::uint32_t from, std::uint32_t to,
                                            double& sum) const {
     const auto cost = [&](std::uint32_t a, std::uint32_t b) {
-      return by_rank_[std::size_t{from * local_ + a} * ranks_ + to * local_ + b];
+      const std::size_t rank = std::size_t{from} * local_ + a;
+      return by_rank_[rank * ranks_ + std::size_t{to} * local_ + b];
     };
     std::vector<std::uint32_t> places = cheapest_assignment(local_, cost);
     for (std::uint32_t a = 0; a < local_; ++a)
@@ -91,20 +92,24 @@ Allocation relabel_ranks(const ChoiceModel& model, const MoveCosts& costs,
         return host_cost[std::size_t{from} * hosts + to];
       });
   std::vector<Rank> label(model.world_size());
+  std::vector<Rank> label_in_order(model.world_size());  // of blocks of whole hosts
   for (std::uint32_t from = 0; from < hosts; ++from) {
     double sum = 0;
     const std::vector<std::uint32_t> places = labels.ranks_between(from, host_of[from], sum);
-    for (std::uint32_t a = 0; a < local; ++a)
+    for (std::uint32_t a = 0; a < local; ++a) {
       label[from * local + a] = host_of[from] * local + places[a];
+      label_in_order[from * local + a] = host_of[from] * local + a;
+    }
   }
   Allocation out = allocation;
   for (std::size_t table = 0; table < out.ranks.size(); ++table) {
     const bool is_block = model.choices()[out.choice[table]].reach == Reach::kWholeHosts;
     for (Rank& rank : out.ranks[table])
-      rank = is_block ? host_of[rank / local] * local + rank % local : label[rank];
+      rank = is_block ? label_in_order[rank] : label[rank];
     work += out.ranks[table].size() * (is_block ? hosts : model.world_size());
   }
-  work += std::uint64_t{hosts} * hosts * local * local * local + hosts * hosts * hosts;
+  const std::uint64_t pairs = std::uint64_t{hosts} * hosts;
+  work += pairs * local * local * local + pairs * hosts;
   return out;
 }
 
