@@ -11,6 +11,7 @@
 #include "core/embedding/bound/check_bound.h"
 #include "runtime/execution/planning_executor.h"
 #include "runtime/execution/run_limits.h"
+#include "search/embedding/compat/cache_scaling/load_factor_options.h"
 #include "search/embedding/compat/embedding_enumerator.h"
 #include "search/embedding/compat/search_parts.h"
 #include "search/embedding/questions/replan/old/old_plan.h"
@@ -142,14 +143,15 @@ Result<EmbeddingPlanResult> replan_embedding(std::shared_ptr<const Problem> prob
   const bool given = search_space != nullptr;
   const embedding::CostModel* const cost_model =
       options.plan.parts == nullptr ? nullptr : options.plan.parts->cost_model.get();
+  PlanningExecutor executor(options.plan.threads);
   if (!given) {
-    PlanningExecutor executor(options.plan.threads);
     SHARDWRIGHT_ASSIGN_OR_RETURN(search_space,
                                  embedding::enumerate(problem, executor, {}, cost_model));
   }
   if (options.plan.mode == PlanMode::kBest) {
-    SHARDWRIGHT_ASSIGN_OR_RETURN(search_space,
-                                 best_mode_options(std::move(search_space), cost_model));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(
+        search_space,
+        embedding::with_load_factors(std::move(search_space), executor, {}, cost_model));
   }
   SHARDWRIGHT_ASSIGN_OR_RETURN(OldPlan matched, OldPlan::make(search_space, old));
   SHARDWRIGHT_ASSIGN_OR_RETURN(

@@ -9,17 +9,6 @@ namespace {
 
 using Options = std::vector<const ShardingOption*>;
 
-std::vector<Options> by_table(const SearchSpace& space, std::span<const ShardingOption> options) {
-  std::vector<Options> tables(space.problem().tables().size());
-  for (const ShardingOption& option : options)
-    tables[option.table.index()].push_back(&option);
-  return tables;
-}
-
-bool has_cache(const ShardingOption& option) {
-  return option.compute_kernel == ComputeKernel::kFusedUvmCaching;
-}
-
 // Returns true if every declared cache has all sizes of the set.
 bool is_complete(const Options& declared, const Options& all,
                  const std::vector<double>& load_factors) {
@@ -45,6 +34,18 @@ bool is_of_set(const ShardingOption& added, const Options& declared,
 
 }  // namespace
 
+bool has_cache(const ShardingOption& option) {
+  return option.compute_kernel == ComputeKernel::kFusedUvmCaching;
+}
+
+std::vector<std::vector<const ShardingOption*>> options_by_table(
+    const Problem& problem, std::span<const ShardingOption> options) {
+  std::vector<Options> tables(problem.tables().size());
+  for (const ShardingOption& option : options)
+    tables[option.table.index()].push_back(&option);
+  return tables;
+}
+
 bool is_rescaled(const ShardingOption& option, const ShardingOption& cached, double load_factor) {
   if (option.table != cached.table || option.sharding_type != cached.sharding_type ||
       !(option.layout == cached.layout || *option.layout == *cached.layout)) {
@@ -67,8 +68,8 @@ std::optional<std::string> check_load_factors(const SearchSpace& space,
   std::vector<std::vector<double>> set_of(space.problem().tables().size());
   for (const TableLoadFactors& set : sets)
     set_of[set.table.index()] = set.values;
-  const std::vector<Options> declared = by_table(space, space.base()->options());
-  const std::vector<Options> all = by_table(space, space.options());
+  const std::vector<Options> declared = options_by_table(space.problem(), space.base()->options());
+  const std::vector<Options> all = options_by_table(space.problem(), space.options());
   for (const TableLoadFactors& set : sets) {
     if (!is_complete(declared[set.table.index()], all[set.table.index()], set.values))
       return "the search space lacks a load factor of table \"" +

@@ -81,7 +81,8 @@ Result<const ShardingOption*> OptionFinder::find_option(const PlanEntry& entry) 
 
 // Scale-up changes nothing but the cache of a UVM-caching option: it resizes or removes it.
 Result<const ShardingOption*> OptionFinder::remake_option(TableId table, const PlanEntry& entry) {
-  const bool rescaled = entry.compute_kernel == ComputeKernel::kFusedUvmCaching;
+  const bool rescaled =
+      entry.compute_kernel == ComputeKernel::kFusedUvmCaching && entry.load_factor;
   const bool promoted = entry.compute_kernel == ComputeKernel::kFused && !entry.load_factor;
   for (const ShardingOption* option : options_by_table_[table.index()]) {
     if (option->sharding_type != entry.sharding_type || !(rescaled || promoted) ||
@@ -90,8 +91,7 @@ Result<const ShardingOption*> OptionFinder::remake_option(TableId table, const P
     }
     SHARDWRIGHT_ASSIGN_OR_RETURN(
         ShardingOption changed,
-        with_load_factor(*option, promoted ? std::nullopt : entry.load_factor,
-                         Estimator(space_->problem())));
+        with_load_factor(*option, entry.load_factor, Estimator(space_->problem())));
     return layer_->intern(std::move(changed));
   }
   return not_in_space(entry);

@@ -94,11 +94,15 @@ double Restarts::aim_anew(double bound) {
   return std::min(target + 2 * above, incumbent_->rating());
 }
 
+double Restarts::above_bound(double bound) const {
+  return incumbent_->rating() / std::max({bound, unlikely_, kTinyRating});
+}
+
 bool Restarts::begins_below(double bound, std::uint32_t lane, std::uint64_t round) {
   const RestartParameters& restarts = parameters_->restarts;
   if (!incumbent_->exists()) return false;
   if (has_suggestion()) return true;
-  const double above = incumbent_->rating() / std::max({bound, unlikely_, kTinyRating});
+  const double above = above_bound(bound);
   if (round == 0) return above > restarts.far && lane % 2 != 0;
   if (above <= restarts.nearest) return false;
   const std::uint32_t one_in = above > restarts.far    ? restarts.far_one_in
@@ -137,7 +141,7 @@ double Restarts::construct_below(double bound, const Budget& budget) {
   RandomGenerator& random = annealer_->random();
   StopCheck stopped(budget);
   if (has_suggestion()) return place(std::exchange(suggested_, {}), suggested_target_, stopped);
-  if (incumbent_->rating() <= restarts.near * std::max({bound, unlikely_, kTinyRating})) {
+  if (above_bound(bound) <= restarts.near) {
     std::vector<std::uint32_t> drawn = draw_choices(bound, budget);
     const double target = bound + random.fraction() * (incumbent_->rating() - bound);
     return place(std::move(drawn), target, stopped);

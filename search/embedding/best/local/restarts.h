@@ -56,6 +56,8 @@ class Restarts {
   void attempt(Start& start, double limit, const MemoryPrices& prices, double factor,
                StopCheck& stopped);
 
+  // The best rating as a multiple of the bound, or of a rating that no choices were found for.
+  double above_bound(double bound) const;
   std::vector<std::uint32_t> draw_choices(double bound, const Budget& budget);
   double place(std::vector<std::uint32_t> choices, double target, StopCheck& stopped);
 

@@ -17,17 +17,6 @@ namespace {
 
 using Options = std::vector<const ShardingOption*>;
 
-std::vector<Options> options_by_table(const SearchSpace& space) {
-  std::vector<Options> tables(space.problem().tables().size());
-  for (const ShardingOption& option : space.options())
-    tables[option.table.index()].push_back(&option);
-  return tables;
-}
-
-bool has_cache(const ShardingOption& option) {
-  return option.compute_kernel == ComputeKernel::kFusedUvmCaching;
-}
-
 // The options that a table lacks, in the order of `declared`, by load factor.
 Result<std::vector<ShardingOption>> missing_options(const Options& declared,
                                                     const std::vector<double>& load_factors,
@@ -80,7 +69,7 @@ Result<std::shared_ptr<const SearchSpace>> with_load_factors(
   if (sets.empty() || space->base() != nullptr) return space;
   const Estimator estimator(space->problem());
   const CostModel& model = cost_model == nullptr ? estimator : *cost_model;
-  const std::vector<Options> declared = options_by_table(*space);
+  const std::vector<Options> declared = options_by_table(space->problem(), space->options());
   std::vector<std::optional<Result<std::vector<ShardingOption>>>> of_set(sets.size());
   constexpr std::size_t kGrain = 16;
   executor.parallel_for(sets.size(), kGrain, [&](unsigned, std::size_t begin, std::size_t end) {
@@ -100,7 +89,7 @@ Result<std::shared_ptr<const SearchSpace>> with_load_factors(
 std::optional<Plan> on_load_factors(const std::shared_ptr<const SearchSpace>& space,
                                     const Plan& plan) {
   const std::span<const ShardingOption> declared = space->declared().options();
-  const std::vector<Options> by_table = options_by_table(*space);
+  const std::vector<Options> by_table = options_by_table(space->problem(), space->options());
   const std::less<> before;
   Options options;
   for (std::size_t i = 0; i < plan.size(); ++i) {

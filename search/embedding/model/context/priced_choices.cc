@@ -89,7 +89,6 @@ double PricedChoices::expected_excess(const std::vector<double>& excess, double 
 std::vector<std::uint32_t> PricedChoices::draw(const MemoryPrices& prices, double excess, int steps,
                                                RandomGenerator& random) const {
   const std::vector<double> above = excess_of_choices(prices);
-  // One table alone reaches the excess below this temperature, if any can.
   double high = std::max(excess, kTinyLoad);
   double low = 0;
   for (int i = 0; i < steps && !is_stopped(); ++i) {

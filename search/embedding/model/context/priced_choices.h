@@ -43,9 +43,9 @@ class PricedChoices {
   // The cheapest choice of every table. Precondition: every table has an admitted choice.
   std::vector<std::uint32_t> cheapest(const MemoryPrices& prices) const;
   // A random choice of every table. One that is dearer than the cheapest by a temperature is e
-  // times less likely. The temperature is at most `excess`, and such that all tables together are
-  // expected to be dearer by at most `excess`. Precondition as above. Time: O(choices) per step of
-  // `steps`.
+  // times less likely. The temperature is such that all tables together are expected to be dearer
+  // by `excess`, up to the precision of `steps` bisections, but at most `excess`. Precondition as
+  // above. Time: O(choices) per step of `steps`.
   std::vector<std::uint32_t> draw(const MemoryPrices& prices, double excess, int steps,
                                   RandomGenerator& random) const;
 

@@ -75,7 +75,7 @@ class LabelCosts {
 }  // namespace
 
 Allocation relabel_ranks(const ChoiceModel& model, const MoveCosts& costs,
-                         const Allocation& allocation, std::uint64_t& work) {
+                         const Allocation& allocation) {
   const LabelCosts labels(model, costs, allocation);
   const std::uint32_t hosts = labels.hosts();
   const std::uint32_t local = labels.local();
@@ -106,11 +106,19 @@ Allocation relabel_ranks(const ChoiceModel& model, const MoveCosts& costs,
     const bool is_block = model.choices()[out.choice[table]].reach == Reach::kWholeHosts;
     for (Rank& rank : out.ranks[table])
       rank = is_block ? label_in_order[rank] : label[rank];
-    work += out.ranks[table].size() * (is_block ? hosts : model.world_size());
   }
-  const std::uint64_t pairs = std::uint64_t{hosts} * hosts;
-  work += pairs * local * local * local + pairs * hosts;
   return out;
+}
+
+std::uint64_t label_work(const ChoiceModel& model, const Allocation& allocation) {
+  constexpr std::uint64_t kWorkOfCost = 4;  // what a shard moves takes so many updates of a rank
+  std::uint64_t shards = 0;
+  for (const std::vector<Rank>& ranks : allocation.ranks)
+    shards += ranks.size();
+  const std::uint64_t hosts = model.num_hosts();
+  const std::uint64_t local = model.local_world_size();
+  return kWorkOfCost * shards * model.world_size() + hosts * hosts * local * local * local +
+         hosts * hosts * hosts;
 }
 
 }  // namespace shardwright::embedding

@@ -13,9 +13,12 @@ namespace shardwright::embedding {
 // with ranks of their host. The Hungarian method finds the cheapest ranks for every pair of hosts,
 // then the cheapest hosts. Shards that lie in rank order (blocks of whole hosts, choices on all
 // ranks) keep that order. On equal ranks without rules of their own the rating stays the same;
-// elsewhere the caller must rate the answer anew. Adds the costs and sums read to `work`.
-// Time: O(shards x ranks + hosts^2 x local_world_size^3 + hosts^3).
+// elsewhere the caller must rate the answer anew. Takes label_work().
 Allocation relabel_ranks(const ChoiceModel& model, const MoveCosts& costs,
-                         const Allocation& allocation, std::uint64_t& work);
+                         const Allocation& allocation);
+
+// The work of relabel_ranks(), in updates of a rank: O(shards x ranks + hosts^2 x
+// local_world_size^3 + hosts^3).
+std::uint64_t label_work(const ChoiceModel& model, const Allocation& allocation);
 
 }  // namespace shardwright::embedding

@@ -159,8 +159,10 @@ double MoveAnnealer::shift(std::uint32_t slot) {
 double MoveAnnealer::shift_all(std::uint32_t table, Rank from, Rank to) {
   const bool exchange = random_.coin();
   const std::uint32_t first = context_->first_slot(table);
+  const std::uint32_t num_shards = state_.loads().chosen(table).num_shards;
+  state_.placer().spend(num_shards);
   double rise = 0;
-  for (std::uint32_t i = 0; i < state_.loads().chosen(table).num_shards; ++i) {
+  for (std::uint32_t i = 0; i < num_shards; ++i) {
     const Rank rank = state_.loads().slot(first + i).rank;
     if (rank == from) rise += state_.shift(first + i, to);
     if (rank == to && exchange) rise += state_.shift(first + i, from);

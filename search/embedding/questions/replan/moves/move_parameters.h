@@ -60,8 +60,9 @@ struct MoveParameters {
   std::uint64_t neighbourhood_work = 30'000;
   int neighbourhood_price_steps = 15;
   std::uint32_t most_tree_ranks = 64;  // of both kinds of trees; more ranks have too many places
-  // Up to this many ranks, ranks of a better plan are exchanged so that the least bytes move.
-  std::uint32_t most_label_ranks = 1024;
+  // Ranks of a better plan are exchanged so that the least bytes move, if that takes at most so
+  // much work, about 0.1 s.
+  std::uint64_t most_label_work = 16'000'000;
   // Between checks of the budget and of the temperature.
   std::uint64_t steps_between_checks = 256;
   std::uint64_t work_between_checks = 100'000;

@@ -223,20 +223,31 @@ void MoveSearch::cool(const Budget& budget) {
   annealer_.cool(start, cooling, budget);
 }
 
+// Nothing if that would take too long: nothing in it hears a stop.
+std::optional<Allocation> MoveSearch::relabelled(const Allocation& allocation,
+                                                 const Budget& budget) {
+  const std::uint64_t work = label_work(context_.model(), allocation);
+  if (work > parameters_.most_label_work || !budget.work_left(work)) return std::nullopt;
+  label_work_ += work;
+  return relabel_ranks(context_.model(), costs_, allocation);
+}
+
 // A plan that was found without regard to the old one has its loads on any of the equal ranks.
 void MoveSearch::relabel_starts(Budget& budget) {
-  if (context_.model().world_size() > parameters_.most_label_ranks) return;
-  for (std::size_t i = 1; i < starts_.size() && budget.work_left() && !budget.interrupted(); ++i) {
-    starts_[i] = relabel_ranks(context_.model(), costs_, starts_[i], label_work_);
-    annealer_.offer(starts_[i]);
+  for (std::size_t i = 1; i < starts_.size() && !budget.interrupted(); ++i) {
+    std::optional<Allocation> labelled = relabelled(starts_[i], budget);
+    if (!labelled) continue;
+    annealer_.offer(*labelled);
+    state_.assign(*labelled);
+    if (state_.all_good()) starts_[i] = *std::move(labelled);
     spend(budget);
   }
 }
 
-void MoveSearch::relabel_best() {
-  if (!best() || context_.model().world_size() > parameters_.most_label_ranks) return;
-  if (labelled_cost_ && best()->cost >= *labelled_cost_) return;
-  annealer_.offer(relabel_ranks(context_.model(), costs_, best()->allocation, label_work_));
+void MoveSearch::relabel_best(const Budget& budget) {
+  if (!best() || (labelled_cost_ && best()->cost >= *labelled_cost_)) return;
+  const std::optional<Allocation> labelled = relabelled(best()->allocation, budget);
+  if (labelled) annealer_.offer(*labelled);
   labelled_cost_ = best()->cost;
 }
 
@@ -253,7 +264,7 @@ void MoveSearch::run(double rating_bound, Budget& budget) {
     search_neighbourhoods(budget);
     spend(budget);
     cool(budget);
-    relabel_best();
+    relabel_best(budget);
     spend(budget);
   }
 }

@@ -58,7 +58,8 @@ class MoveSearch {
   double scale() const;
   void cool(const Budget& budget);
   void relabel_starts(Budget& budget);
-  void relabel_best();
+  void relabel_best(const Budget& budget);
+  std::optional<Allocation> relabelled(const Allocation& allocation, const Budget& budget);
 
   MoveParameters parameters_;
   SearchContext context_;

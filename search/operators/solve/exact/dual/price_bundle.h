@@ -29,7 +29,6 @@ class PriceBundle {
   // Those with the best bound.
   const std::vector<double>& best_prices() const { return best_prices_; }
   double best_bound() const { return best_bound_; }
-  std::size_t num_lines() const { return lines_.size(); }
 
   // Takes in the line that was found at prices(): the bound there, and the excess by time point.
   // Returns its number; it replaces the line of that number, if there is one.
