@@ -72,8 +72,12 @@ std::optional<std::string> check_by_search(const SearchSpace& space, const Topol
 // Thread safety: one thread at a time.
 class TreeChecker {
  public:
-  TreeChecker(OpenOptions options, const std::vector<BoundNode>& nodes, std::uint64_t work_limit)
-      : options_(std::move(options)), nodes_(nodes), work_left_(work_limit) {}
+  TreeChecker(OpenOptions options, const std::vector<BoundNode>& nodes, std::uint64_t work_limit,
+              const std::function<bool()>& is_stopped)
+      : options_(std::move(options)),
+        nodes_(nodes),
+        work_left_(work_limit),
+        is_stopped_(is_stopped) {}
 
   std::optional<std::string> run() {
     if (!visit_nodes()) return error_;
@@ -114,6 +118,7 @@ class TreeChecker {
   bool descend_to_leaf(std::vector<Branch>& path) {
     for (;;) {
       if (next_ >= nodes_.size()) return fail("the tree lacks a node");
+      if (is_stopped_ && is_stopped_()) return fail(std::string(kProofTooLong));
       const BoundNode& node = nodes_[next_++];
       const std::size_t above = options_.mark();
       if (!drop_options(node)) return false;
@@ -209,6 +214,7 @@ class TreeChecker {
   OpenOptions options_;
   const std::vector<BoundNode>& nodes_;
   std::uint64_t work_left_;
+  const std::function<bool()>& is_stopped_;  // empty if nothing stops it
   std::size_t next_ = 0;
   std::string error_;
 };
@@ -265,7 +271,7 @@ std::optional<std::string> check_bound(const SearchSpace& space, const Topology&
   if (!classes) return "the rank classes do not match the topology";
   OpenOptions options(space, available, *classes, is_stopped);
   if (!options.is_complete()) return std::string(kProofTooLong);
-  return TreeChecker(std::move(options), certificate.nodes, work_limit).run();
+  return TreeChecker(std::move(options), certificate.nodes, work_limit, is_stopped).run();
 }
 
 std::optional<std::string> check_move_bound(const SearchSpace& space, const Topology& available,

@@ -31,7 +31,7 @@ inline constexpr std::string_view kProofTooLong = "the proof takes too long to c
 //
 // Time: O(leaves x options) for Lagrangian leaves. A pattern leaf takes exponential time in the
 // worst case; the check gives up after `work_limit` steps and returns kProofTooLong. So it does if
-// `is_stopped` says so while it reads the options.
+// `is_stopped`, which it asks while it reads the options and at every node, says so.
 std::optional<std::string> check_bound(const SearchSpace& space, const Topology& available,
                                        const BoundCertificate& certificate,
                                        std::uint64_t work_limit = std::uint64_t{1} << 32,

@@ -116,6 +116,8 @@ int emit_plan(const PlanArguments& arguments, const LoadedProblem& loaded,
   for (const embedding::Violation& violation : result.evaluation.violations) {
     warn(violation.message);
   }
+  if (!result.bound_refusal.empty())
+    warn("no lower bound is claimed, because " + result.bound_refusal);
   log.info("evaluated " + std::to_string(result.num_proposals) + " proposals, " +
            std::to_string(result.num_plans) + " fit");
   log_copies(result.work.plans, log);

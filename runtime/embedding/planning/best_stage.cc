@@ -68,6 +68,7 @@ void take_plan(BestPlan best, EmbeddingPlanResult& result) {
   result.plan = std::move(best.plan);
   result.evaluation = std::move(best.evaluation);
   result.best_rating = result.evaluation.rating;
+  result.bound_refusal = std::move(best.refusal);
   if (!best.certificate) return;
   result.lower_bound = best.certificate->bound;
   result.certificate = std::move(best.certificate);

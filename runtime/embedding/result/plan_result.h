@@ -60,6 +60,9 @@ struct EmbeddingPlanResult {
   // Best mode: no plan of the search space rates below this bound, which the certificate proves.
   std::optional<double> lower_bound;
   std::optional<embedding::BoundCertificate> certificate;
+  // Why a bound that best mode found is not claimed: the check of its certificate failed, or took
+  // too long. Else empty.
+  std::string bound_refusal;
   std::vector<embedding::ImprovementStep> improvements;  // in the order of work
   std::optional<PlanFailure> failure;
   std::optional<ProposalTrace> trace;

@@ -1,5 +1,7 @@
 #include "search/embedding/best/best_mode.h"
 
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "core/embedding/bound/check_bound.h"
@@ -9,14 +11,16 @@ namespace shardwright {
 namespace {
 
 using embedding::BestSearch;
+using embedding::BoundCertificate;
 using embedding::ChoiceModel;
 using embedding::Evaluation;
 using embedding::OptionPool;
 using embedding::Plan;
 using embedding::Topology;
 
-// Work limit of a certificate's check: a fraction of a second.
+// Work limits of a certificate's check: a fraction of a second, and a tenth of one after a stop.
 constexpr std::uint64_t kCheckSteps = std::uint64_t{1} << 27;
+constexpr std::uint64_t kCheckStepsAfterStop = std::uint64_t{1} << 25;
 
 void keep_if_better(const OptionPool& pool, const Topology& available, const Plan& plan,
                     BestPlan& best) {
@@ -34,6 +38,18 @@ BestPlan stopped_before(const OptionPool& pool, const Topology& available, const
   best.reason = budget.interrupted().value_or(StopReason::kCancelled);
   if (start.plan) keep_if_better(pool, available, *start.plan, best);
   return best;
+}
+
+// Returns what is wrong with the certificate, or nothing.
+std::optional<std::string> check_within(const Budget& budget, const OptionPool& pool,
+                                        const Topology& available,
+                                        const BoundCertificate& certificate) {
+  const auto is_stopped = [&] { return budget.interrupted().has_value(); };
+  if (!is_stopped()) {
+    auto wrong = check_bound(pool.space(), available, certificate, kCheckSteps, is_stopped);
+    if (!wrong || !is_stopped()) return wrong;
+  }
+  return check_bound(pool.space(), available, certificate, kCheckStepsAfterStop);
 }
 
 }  // namespace
@@ -67,9 +83,13 @@ Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& availabl
   best.none_exists = search.none_exists();
   if (search.best()) keep_if_better(pool, available, search.best()->plan, best);
   if (start.plan) keep_if_better(pool, available, *start.plan, best);
-  if (prove && best.plan && search.bound() > 0 &&
-      !check_bound(pool.space(), available, *search.certificate(), kCheckSteps)) {
-    best.certificate = *search.certificate();
+  if (prove && best.plan && search.bound() > 0) {
+    std::optional<std::string> wrong = check_within(budget, pool, available, *search.certificate());
+    if (wrong) {
+      best.refusal = *std::move(wrong);
+    } else {
+      best.certificate = *search.certificate();
+    }
   }
   return best;
 }

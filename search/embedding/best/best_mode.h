@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "core/embedding/evaluation/evaluate.h"
 #include "core/embedding/plan.h"
@@ -27,13 +28,16 @@ struct BestPlan {
   embedding::Evaluation evaluation;  // of the plan, by the verifier
   // Absent if no bound was proved, or if proposers added options, which a proof does not cover.
   std::optional<embedding::BoundCertificate> certificate;
+  // Why the check of core did not accept the certificate, which is then dropped; else empty.
+  std::string refusal;
   std::vector<embedding::ImprovementStep> steps;
   embedding::PlanCopies copies;
   bool none_exists = false;  // every choice and place was tried, and no plan is valid
   StopReason reason = StopReason::kFinished;
 };
 
-// The certificate has passed the check of core; one that fails it is dropped. Errors: kInfeasible
+// The certificate has passed the check of core. After a stop or at a deadline the check has about a
+// tenth of a second. Errors: kInfeasible
 // if the placement rules leave a table without an option.
 Result<BestPlan> find_best_plan(const embedding::OptionPool& pool,
                                 const embedding::Topology& available, std::uint64_t seed,

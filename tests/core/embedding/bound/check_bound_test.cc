@@ -213,6 +213,20 @@ TEST_CASE("check bound: dropping options takes steps, and a check without enough
   CHECK(wrong.value_or("") == kProofTooLong);
 }
 
+TEST_CASE("check bound: a stop at any look ends the check, and no stop accepts the proof") {
+  const Proof proof = reduced_by_common_use();
+  const auto check_until = [&](int looks) {
+    return check_bound(*proof.space, proof.space->problem().topology(), proof.certificate,
+                       std::uint64_t{1} << 32, [&looks] { return looks-- == 0; });
+  };
+  int looks = 0;
+  while (check_until(looks).value_or("") == kProofTooLong)
+    ++looks;
+  // It looks while it reads the options, and at every node.
+  CHECK(looks > static_cast<int>(proof.certificate.nodes.size()));
+  CHECK(check_until(looks).value_or("") == "");
+}
+
 TEST_CASE("check bound: what every rank holds leaves no room for some options") {
   const Proof proof = reduced_by_common_use();
   CHECK(proof.wrong().value_or("") == "");
