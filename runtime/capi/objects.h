@@ -22,7 +22,6 @@ struct CancelToken {
 
 // A result with its options numbered. Immutable.
 struct PlannedResult {
-  std::shared_ptr<const embedding::Problem> problem;
   EmbeddingPlanResult result;
   // The options of the result's search space, then the plan's other options. Null if nothing was
   // enumerated.
@@ -32,8 +31,7 @@ struct PlannedResult {
 };
 
 // Numbers the options of the result's plan. O(options of the plan).
-std::shared_ptr<const PlannedResult> number_options(
-    std::shared_ptr<const embedding::Problem> problem, EmbeddingPlanResult result);
+std::shared_ptr<const PlannedResult> number_options(EmbeddingPlanResult result);
 
 template <class Handle>
 struct ObjectOf;

@@ -8,6 +8,7 @@
 #include "runtime/capi/boundary.h"
 #include "runtime/capi/objects.h"
 #include "runtime/capi/shardwright.h"
+#include "runtime/embedding/layouts/layout_problem.h"
 #include "runtime/embedding/replan.h"
 #include "runtime/embedding/reuse.h"
 #include "runtime/io/embedding/plan/plan_json.h"
@@ -142,8 +143,7 @@ shardwright_status shardwright_plan(const shardwright_problem* problem,
     HandleOutput out(result, "result");
     const Inputs inputs(problem, space);
     const PlanRequest request(options);
-    out.set(number_options(inputs.problem,
-                           take(plan_embedding(inputs.problem, request.options(), inputs.space))));
+    out.set(number_options(take(plan_embedding(inputs.problem, request.options(), inputs.space))));
   });
 }
 
@@ -162,9 +162,9 @@ shardwright_status shardwright_replan(const shardwright_problem* problem,
     const PlanDocument old = take(read_plan(given_text(old_plan, old_plan_size, "old_plan")));
     if (!old.plan) fail(SHARDWRIGHT_INVALID_INPUT, "holds no plan to begin with", "old_plan");
     ReplanOptions replan{request.options(), migration_weight, std::nullopt};
-    replan.best_mode_rating = best_mode_rating(*inputs.problem, inputs.space.get(), old);
-    out.set(number_options(
-        inputs.problem, take(replan_embedding(inputs.problem, *old.plan, replan, inputs.space))));
+    const auto problem = take(problem_of_plan(inputs.problem, old));
+    replan.best_mode_rating = best_mode_rating(*problem, inputs.space.get(), old);
+    out.set(number_options(take(replan_embedding(problem, *old.plan, replan, inputs.space))));
   });
 }
 
@@ -177,12 +177,13 @@ shardwright_status shardwright_evaluate(const shardwright_problem* problem,
     const Inputs inputs(problem, space);
     if (!inputs.space) fail(SHARDWRIGHT_INVALID_HANDLE, "a search space is needed", "space");
     EmbeddingPlanResult evaluated;
+    evaluated.problem = inputs.problem;
     evaluated.search_space = inputs.space;
     evaluated.reservation = take(reserve_embedding(*inputs.problem));
     evaluated.plan = plan_of(read_struct(plan, "plan"), inputs.space);
     evaluated.evaluation =
         embedding::evaluate(*inputs.problem, evaluated.reservation->topology, *evaluated.plan);
     evaluated.best_rating = evaluated.evaluation.rating;
-    out.set(number_options(inputs.problem, std::move(evaluated)));
+    out.set(number_options(std::move(evaluated)));
   });
 }

@@ -32,10 +32,8 @@ std::shared_ptr<const SearchSpace> extended(const SearchSpace& space,
 
 }  // namespace
 
-std::shared_ptr<const PlannedResult> number_options(
-    std::shared_ptr<const embedding::Problem> problem, EmbeddingPlanResult result) {
+std::shared_ptr<const PlannedResult> number_options(EmbeddingPlanResult result) {
   auto planned = std::make_shared<PlannedResult>();
-  planned->problem = std::move(problem);
   planned->space = result.search_space;
   std::vector<const ShardingOption*> added;
   for (std::size_t i = 0; result.plan && i < result.plan->size(); ++i) {

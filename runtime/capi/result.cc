@@ -43,7 +43,7 @@ shardwright_plan_summary summarize(const PlannedResult& planned) {
     summary.proven_optimal = summary.gap <= kProvenGap ? 1 : 0;
   }
   summary.num_tables = static_cast<uint32_t>(planned.options.size());
-  summary.num_ranks = planned.problem->topology().world_size();
+  summary.num_ranks = planned.result.problem->topology().world_size();
   summary.threads = static_cast<uint32_t>(result.threads);
   summary.num_shards = planned.num_shards;
   summary.num_violations = result.evaluation.violations.size();
@@ -168,7 +168,7 @@ shardwright_status shardwright_result_to_json(const shardwright_result* result,
     PlanJsonOptions options;
     options.search_space = with_search_space != 0;
     std::string text;
-    write_plan(*planned->problem, planned->result, options,
+    write_plan(*planned->result.problem, planned->result, options,
                [&](std::string_view piece) { text += piece; });
     put_text(text, buffer, capacity, size);
   });

@@ -12,8 +12,13 @@ bool ClaimChecker::is_close(double a, double b) {
   return a == b || std::abs(a - b) <= kTolerance * std::max(std::abs(a), std::abs(b));
 }
 
+std::string ClaimChecker::place(std::string where) const {
+  if (where.starts_with(root_)) where.erase(0, root_.size());
+  return where;
+}
+
 void ClaimChecker::report(std::string where, std::string message) {
-  result_.violations.push_back({std::move(where), std::move(message)});
+  result_.violations.push_back({place(std::move(where)), std::move(message)});
 }
 
 void ClaimChecker::not_verified(std::string where, std::string message) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/embedding/problem/storage.h"
@@ -19,7 +20,12 @@ class ClaimChecker {
   static constexpr double kTolerance = 1e-9;
   static bool is_close(double a, double b);
 
-  explicit ClaimChecker(Verification& result) : result_(result) {}
+  // `root` is where the file lies in a larger one; findings name places in the file.
+  explicit ClaimChecker(Verification& result, std::string root = {})
+      : result_(result), root_(std::move(root)) {}
+
+  // A place in the file, from one in the larger file.
+  std::string place(std::string where) const;
 
   // Counts a claim that is compared by other means.
   void count() { ++result_.claims; }
@@ -55,6 +61,7 @@ class ClaimChecker {
 
  private:
   Verification& result_;
+  std::string root_;
 };
 
 }  // namespace shardwright

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -45,6 +46,8 @@ struct PlanOptions {
   // exceed memory but break no other rule. Precondition: its options belong to the search space
   // that the caller gives.
   std::shared_ptr<const embedding::Plan> start;
+  // Best mode may end once it has proved that no plan rates below this.
+  double to_beat = std::numeric_limits<double>::infinity();
   // Called on the thread that plans with every better plan that best mode finds.
   std::function<void(const embedding::Plan&)> on_better_plan;
   // Ends the search, from any thread, with the best plan so far; not deterministic either.

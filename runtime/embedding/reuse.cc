@@ -60,12 +60,13 @@ Result<Reuse> reuse_plan(std::shared_ptr<const Problem> problem, const PlanDocum
   if (!reuse.why_not.empty()) return reuse;
   const bool given = search_space != nullptr;
   SHARDWRIGHT_ASSIGN_OR_RETURN(Verification found,
-                               verify_plan(std::move(problem), document, std::move(search_space)));
+                               verify_plan(problem, document, std::move(search_space)));
   if (!found.verified()) {
     reuse.why_not = first_finding(found);
     return reuse;
   }
   EmbeddingPlanResult& result = reuse.result.emplace();
+  result.problem = std::move(problem);
   result.mode = mode;
   result.reused = true;
   result.search_space = std::move(found.search_space);

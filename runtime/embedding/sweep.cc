@@ -26,10 +26,14 @@ using embedding::ProblemSpec;
 using embedding::SearchSpace;
 using embedding::SweepGrid;
 
-void describe(const Problem& problem, EmbeddingPlanResult result, SweepPoint& point) {
+void describe(EmbeddingPlanResult result, SweepPoint& point) {
+  const Problem& problem = *result.problem;
   point.stopped_by = result.stopped_by;
   point.failure = std::move(result.failure);
   if (!result.plan) return;
+  const embedding::Topology& topology = problem.topology();
+  if (topology.spec().groups) point.sharding_group_size = topology.world_size();
+  if (!topology.spec().pod_sizes.empty()) point.pod_size = topology.pod_size();
   point.rating = result.best_rating;
   point.lower_bound = result.lower_bound;
   for (const MemoryParts& parts : memory_parts(problem, *result.reservation, result.evaluation)) {
@@ -50,19 +54,22 @@ class ChainPlanner {
     SHARDWRIGHT_ASSIGN_OR_RETURN(Problem made, Problem::make(std::move(spec)));
     const auto problem = std::make_shared<const Problem>(std::move(made));
     const embedding::Topology& topology = problem->topology();
-    point.ranks = topology.world_size();
-    point.ranks_per_host = topology.local_world_size();
+    point.ranks = topology.spec().world_size;
+    point.ranks_per_host = topology.spec().local_world_size;
+    // Plans for another layout are no start.
+    const bool is_open = !topology.layouts().empty();
     if (topology.has_hbm() && topology.uniform())
       point.hbm_bytes = topology.storage().front().hbm.value();
     point.batch_size = problem->batch_size();
     PlanOptions options = options_;
-    if (options.mode == PlanMode::kBest && chain_.start()) options.start = chain_.start();
+    if (options.mode == PlanMode::kBest && chain_.start() && !is_open)
+      options.start = chain_.start();
     SHARDWRIGHT_ASSIGN_OR_RETURN(EmbeddingPlanResult result,
                                  plan_embedding(problem, options, space_));
-    if (result.search_space) space_ = result.search_space;
+    if (result.search_space && !is_open) space_ = result.search_space;
     if (options.start) keep_start_if_better(*problem, *options.start, result);
     const int threads = result.threads;
-    describe(*problem, std::move(result), point);
+    describe(std::move(result), point);
     chain_.add(point.plan, point.rating, point.lower_bound);
     return threads;
   }

@@ -20,6 +20,8 @@ struct SweepPoint {
   std::int64_t ranks_per_host = 0;
   std::optional<std::int64_t> hbm_bytes;  // per rank; absent if ranks differ or have no HBM
   std::int64_t batch_size = 0;
+  std::optional<std::int64_t> sharding_group_size;  // absent without sharding groups
+  std::optional<std::int64_t> pod_size;             // hosts; absent without pods
   std::optional<double> rating;       // ms, or bytes for the storage model; absent if nothing fits
   std::optional<double> lower_bound;  // best mode
   std::int64_t peak_hbm_bytes = 0;    // of the fullest rank, reservation included

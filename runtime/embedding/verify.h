@@ -16,6 +16,7 @@
 namespace shardwright {
 
 struct Verification {
+  std::shared_ptr<const embedding::Problem> problem;  // of verify_plan_file: what was answered
   struct Finding {
     std::string where;  // JSON pointer in the plan file, or empty
     std::string message;

@@ -64,6 +64,8 @@ struct PlanDocument {
   std::optional<std::string> search_hash;
   std::optional<std::string> plan_hash;
   std::optional<PlanMode> mode;
+  std::optional<std::int64_t> sharding_group_size;  // absent without sharding groups
+  std::optional<std::int64_t> pod_size;             // absent without pods
   StopReason stopped_by = StopReason::kFinished;  // also where the file does not say
   std::optional<ReservedTopology> reserved_topology;
   std::optional<std::int64_t> search_space_size;
@@ -82,6 +84,15 @@ struct PlanDocument {
   bool reused = false;
   bool has_migration = false;
   std::optional<ClaimedFailure> failure;
+
+  // The layout of the machine; absent if the file names none for what the problem leaves open.
+  std::optional<embedding::MachineLayout> layout_on(const embedding::Topology& topology) const {
+    const embedding::TopologySpec& spec = topology.spec();
+    if (spec.groups && !sharding_group_size) return std::nullopt;
+    if (!spec.pod_sizes.empty() && !pod_size) return std::nullopt;
+    return embedding::MachineLayout{sharding_group_size.value_or(spec.world_size),
+                                    pod_size.value_or(1)};
+  }
 };
 
 }  // namespace shardwright

@@ -254,6 +254,14 @@ Status check_chosen_load_factors(const Table& table, const ProblemSpec& spec) {
   return {};
 }
 
+// Replicas drift apart only in training.
+Status check_trains(const ProblemSpec& spec) {
+  const bool inference = spec.sharder.type == SharderSpec::Type::kQuant ||
+                         spec.storage_estimator.is_inference || spec.perf_estimator.is_inference;
+  if (!spec.topology.groups || !inference) return {};
+  return invalid_input("/topology/sharding_groups", "is for training, and this is inference");
+}
+
 // Source: EmbeddingShardingPlanner.__init__, torchrec/distributed/planner/planners.py.
 std::vector<ProposerSpec> default_proposers() {
   ProposerSpec grid, greedy_depth, greedy_sum, uniform;
@@ -277,6 +285,13 @@ Problem::Problem(ProblemSpec spec, Topology topology, PlacementRules rules)
   }
 }
 
+Status check_layout(const Problem& problem) {
+  if (problem.topology().layouts().empty()) return {};
+  return invalid_input("/topology",
+                       "best mode's `plan` chooses among sizes of sharding groups and pods; "
+                       "everything else needs one size: --sharding-group-size, --pod-size");
+}
+
 Result<Problem> Problem::make(ProblemSpec spec) {
   Result<Topology> topology = Topology::make(spec.topology);
   if (!topology.ok()) {
@@ -294,6 +309,7 @@ Result<Problem> Problem::make(ProblemSpec spec) {
   }
   SHARDWRIGHT_RETURN_IF_ERROR(check_tables(spec.tables));
   SHARDWRIGHT_RETURN_IF_ERROR(check_planner(spec));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_trains(spec));
   for (const Table& table : spec.tables)
     SHARDWRIGHT_RETURN_IF_ERROR(check_chosen_load_factors(table, spec));
   SHARDWRIGHT_RETURN_IF_ERROR(check(spec.memory, *topology));

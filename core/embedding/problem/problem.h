@@ -134,4 +134,8 @@ class Problem {
   std::vector<std::uint32_t> module_of_;  // by table
 };
 
+// Options and plans belong to one layout of the machine. Errors: kInvalidInput if it is to be
+// chosen yet.
+Status check_layout(const Problem& problem);
+
 }  // namespace shardwright::embedding

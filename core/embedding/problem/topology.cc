@@ -1,5 +1,6 @@
 #include "core/embedding/problem/topology.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -55,6 +56,85 @@ Status check_multiplier(double value, const char* where) {
   return {};
 }
 
+// Ranks of a sharding group on one of its hosts, or 0 if the layout does not fit the machine: on
+// every pod a group has equally many ranks, and replicas lie in the same way.
+std::int64_t ranks_per_host(const TopologySpec& spec, const MachineLayout& layout) {
+  const std::int64_t size = layout.group_size;
+  if (size < 1 || layout.pod_size < 1 || spec.world_size % size != 0) return 0;
+  const std::int64_t hosts = spec.world_size / spec.local_world_size;
+  if (hosts % layout.pod_size != 0) return 0;
+  const std::int64_t linked = spec.local_world_size * layout.pod_size;
+  const std::int64_t replicas = spec.world_size / size;
+  const auto divides = [](std::int64_t a, std::int64_t b) { return a % b == 0 || b % a == 0; };
+  if (spec.groups && spec.groups->use_inter_host_allreduce)
+    return divides(size, linked) ? std::min(size, linked) : 0;
+  return divides(replicas, linked) ? std::max<std::int64_t>(linked / replicas, 1) : 0;
+}
+
+Status check_ascending(const std::vector<std::int64_t>& sizes, const std::string& where) {
+  for (std::size_t i = 1; i < sizes.size(); ++i) {
+    if (sizes[i] <= sizes[i - 1])
+      return invalid_input(where + "/" + std::to_string(i),
+                           "sizes must be different and ascending");
+  }
+  return {};
+}
+
+Status check_pods(const TopologySpec& spec) {
+  for (std::size_t i = 0; i < spec.pod_sizes.size(); ++i) {
+    if (ranks_per_host(spec, {spec.world_size, spec.pod_sizes[i]}) == 0) {
+      return invalid_input("/pod_size/" + std::to_string(i),
+                           "pods of " + std::to_string(spec.pod_sizes[i]) +
+                               " hosts do not divide " +
+                               std::to_string(spec.world_size / spec.local_world_size) + " hosts");
+    }
+  }
+  return check_ascending(spec.pod_sizes, "/pod_size");
+}
+
+// The sizes of pods to choose from.
+std::vector<std::int64_t> pod_sizes(const TopologySpec& spec) {
+  return spec.pod_sizes.empty() ? std::vector<std::int64_t>{1} : spec.pod_sizes;
+}
+
+bool fits_any_pods(const TopologySpec& spec, std::int64_t group_size) {
+  const std::vector<std::int64_t> pods = pod_sizes(spec);
+  return std::any_of(pods.begin(), pods.end(), [&](std::int64_t pod) {
+    return ranks_per_host(spec, {group_size, pod}) != 0;
+  });
+}
+
+Status check_groups(const TopologySpec& spec) {
+  const ShardingGroupSpec& groups = *spec.groups;
+  for (std::size_t i = 0; i < groups.sizes.size(); ++i) {
+    if (fits_any_pods(spec, groups.sizes[i])) continue;
+    return invalid_input("/sharding_groups/size/" + std::to_string(i),
+                         "groups of " + std::to_string(groups.sizes[i]) + " ranks do not divide " +
+                             std::to_string(spec.world_size) + " ranks on hosts of " +
+                             std::to_string(spec.local_world_size) + " evenly");
+  }
+  SHARDWRIGHT_RETURN_IF_ERROR(check_ascending(groups.sizes, "/sharding_groups/size"));
+  if (groups.sync_interval < 1)
+    return invalid_input("/sharding_groups/sync_interval", "must be at least 1 training step");
+  if (spec.compute_device == ComputeDevice::kCpu)
+    return invalid_input("/sharding_groups", "TorchRec has them on cuda and mtia only");
+  const bool by_rank = !spec.custom_hbm_cap_bytes.empty() || !spec.custom_ddr_cap_bytes.empty();
+  if (by_rank && groups.sizes.size() != 1)
+    return invalid_input("/sharding_groups/size", "memory by rank needs one size of groups");
+  return {};
+}
+
+bool is_open(const TopologySpec& spec) {
+  return (spec.groups && spec.groups->sizes.size() != 1) || spec.pod_sizes.size() > 1;
+}
+
+// The ranks that tables are sharded over, in the layout of `spec` or, if that is to be chosen, of
+// the whole machine.
+MachineLayout layout_of(const TopologySpec& spec) {
+  if (is_open(spec)) return {spec.world_size, 1};
+  return {spec.groups ? spec.groups->sizes.front() : spec.world_size, pod_sizes(spec).front()};
+}
+
 Status check(const TopologySpec& spec) {
   if (spec.world_size < 1 || spec.world_size > kMaxWorldSize) {
     return invalid_input("/world_size", "must be between 1 and 1048576 ranks, is " +
@@ -68,11 +148,13 @@ Status check(const TopologySpec& spec) {
   }
   SHARDWRIGHT_RETURN_IF_ERROR(check_bytes(spec.hbm_cap_bytes, spec.world_size, "/hbm_cap"));
   SHARDWRIGHT_RETURN_IF_ERROR(check_bytes(spec.ddr_cap_bytes, spec.world_size, "/ddr_cap"));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_pods(spec));
+  if (spec.groups) SHARDWRIGHT_RETURN_IF_ERROR(check_groups(spec));
   const bool on_cpu = spec.compute_device == ComputeDevice::kCpu;
-  SHARDWRIGHT_RETURN_IF_ERROR(
-      check_custom(spec.custom_hbm_cap_bytes, spec.world_size, !on_cpu, "/custom/hbm_cap"));
-  SHARDWRIGHT_RETURN_IF_ERROR(
-      check_custom(spec.custom_ddr_cap_bytes, spec.world_size, on_cpu, "/custom/ddr_cap"));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_custom(spec.custom_hbm_cap_bytes, layout_of(spec).group_size,
+                                           !on_cpu, "/custom/hbm_cap"));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_custom(spec.custom_ddr_cap_bytes, layout_of(spec).group_size,
+                                           on_cpu, "/custom/ddr_cap"));
   SHARDWRIGHT_RETURN_IF_ERROR(check_positive(spec.intra_host_bw, "/intra_host_bw"));
   SHARDWRIGHT_RETURN_IF_ERROR(check_positive(spec.inter_host_bw, "/inter_host_bw"));
   SHARDWRIGHT_RETURN_IF_ERROR(check_positive(spec.hbm_mem_bw, "/hbm_mem_bw"));
@@ -87,8 +169,8 @@ Status check(const TopologySpec& spec) {
 
 }  // namespace
 
-Topology::Topology(TopologySpec spec, std::vector<Storage> storage)
-    : spec_(std::move(spec)), storage_(std::move(storage)) {
+Topology::Topology(TopologySpec spec, std::uint32_t local_world_size, std::vector<Storage> storage)
+    : spec_(std::move(spec)), local_world_size_(local_world_size), storage_(std::move(storage)) {
   for (const Storage& rank : storage_) uniform_ = uniform_ && rank == storage_.front();
 }
 
@@ -99,21 +181,60 @@ Result<Topology> Topology::make(TopologySpec spec) {
   if (spec.ddr_cap_bytes == 0) spec.ddr_cap_bytes = kDefaultDdrCap;
 
   const bool has_hbm = spec.compute_device != ComputeDevice::kCpu;
-  std::vector<Storage> storage(static_cast<std::size_t>(spec.world_size),
-                               Storage{Bytes(has_hbm ? spec.hbm_cap_bytes : 0),
-                                       Bytes(spec.ddr_cap_bytes)});
+  const MachineLayout layout = layout_of(spec);
+  const std::int64_t local = ranks_per_host(spec, layout);
+  std::vector<Storage> storage(
+      static_cast<std::size_t>(layout.group_size),
+      Storage{Bytes(has_hbm ? spec.hbm_cap_bytes : 0), Bytes(spec.ddr_cap_bytes)});
   for (std::size_t i = 0; i < spec.custom_hbm_cap_bytes.size(); ++i) {
     storage[i].hbm = Bytes(spec.custom_hbm_cap_bytes[i]);
   }
   for (std::size_t i = 0; i < spec.custom_ddr_cap_bytes.size(); ++i) {
     storage[i].ddr = Bytes(spec.custom_ddr_cap_bytes[i]);
   }
-  return Topology(std::move(spec), std::move(storage));
+  return Topology(std::move(spec), static_cast<std::uint32_t>(local), std::move(storage));
 }
 
 Topology Topology::with_storage(std::vector<Storage> storage) const {
   SHARDWRIGHT_CHECK(storage.size() == storage_.size());
-  return Topology(spec_, std::move(storage));
+  return Topology(spec_, local_world_size_, std::move(storage));
+}
+
+std::vector<MachineLayout> Topology::layouts() const {
+  std::vector<MachineLayout> layouts;
+  if (!is_open(spec_)) return layouts;
+  const auto add = [&](std::int64_t size) {
+    for (const std::int64_t pod : pod_sizes(spec_)) {
+      if (ranks_per_host(spec_, {size, pod}) != 0) layouts.push_back({size, pod});
+    }
+  };
+  if (!spec_.groups) {
+    add(spec_.world_size);
+  } else if (!spec_.groups->sizes.empty()) {
+    for (const std::int64_t size : spec_.groups->sizes)
+      add(size);
+  } else {
+    for (std::int64_t size = 1; size <= spec_.world_size; ++size)
+      add(size);
+  }
+  return layouts;
+}
+
+double Topology::sync_ms_per_byte(double bandwidth) const {
+  const std::uint32_t replicas = num_replicas();
+  if (replicas == 1) return 0;
+  // The ranks among which the replicas of a shard lie.
+  const std::int64_t span =
+      spec_.groups->use_inter_host_allreduce ? spec_.world_size : std::int64_t{replicas};
+  const double link = span <= linked_ranks() ? spec_.intra_host_bw : spec_.inter_host_bw;
+  const double sent = 2.0 * (replicas - 1) / replicas;
+  return sent / std::min(link, bandwidth) / static_cast<double>(spec_.groups->sync_interval);
+}
+
+TopologySpec with_layout(TopologySpec spec, const MachineLayout& layout) {
+  if (spec.groups) spec.groups->sizes = {layout.group_size};
+  if (!spec.pod_sizes.empty()) spec.pod_sizes = {layout.pod_size};
+  return spec;
 }
 
 Storage Topology::total_storage() const {

@@ -1,7 +1,9 @@
-// The machine that tables are sharded over: ranks, hosts, memory and bandwidths.
+// The machine that tables are sharded over: ranks, hosts, memory, bandwidths and layout.
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/embedding/problem/kinds.h"
@@ -9,6 +11,27 @@
 #include "core/status.h"
 
 namespace shardwright::embedding {
+
+// Two-dimensional parallelism: the ranks form sharding groups of equal size, and every group holds
+// all tables, sharded alike. The replicas of a shard are averaged now and then.
+// Source: DMPCollection, torchrec/distributed/model_parallel.py of release 1.9.2.
+struct ShardingGroupSpec {
+  // Ranks per group. Best mode chooses among several; empty = all that Topology::layouts() allows.
+  std::vector<std::int64_t> sizes;
+  std::int64_t sync_interval = 1;  // training steps from one average to the next
+  bool include_optimizer_state = true;
+  // A group has consecutive ranks, so that replicas are far apart. Otherwise the replicas of a
+  // shard are on consecutive ranks.
+  bool use_inter_host_allreduce = false;
+};
+
+// How the ranks of a machine are used.
+struct MachineLayout {
+  std::int64_t group_size = 0;  // ranks per sharding group
+  std::int64_t pod_size = 1;    // hosts per pod
+
+  friend constexpr auto operator<=>(const MachineLayout&, const MachineLayout&) = default;
+};
 
 // A topology, not yet checked. Source of the defaults: torchrec/distributed/planner/constants.py.
 struct TopologySpec {
@@ -28,10 +51,19 @@ struct TopologySpec {
   double bwd_compute_multiplier = 2;
   double weighted_feature_bwd_compute_multiplier = 1;
   double uneven_sharding_perf_multiplier = 1;
+  std::optional<ShardingGroupSpec> groups;  // absent = one group of all ranks
+  // Hosts whose ranks are linked like those of one host, which host-wise options then fill. Best
+  // mode chooses among several; empty = 1. Source: pod_size of Topology,
+  // torchrec/distributed/planner/types.py of release 1.9.2.
+  std::vector<std::int64_t> pod_sizes;
 };
 
 // A checked TopologySpec with the memory of every rank. Immutable. Ranks are 0 to world_size - 1;
 // host h has the ranks [h L, (h + 1) L), where L is local_world_size.
+//
+// With sharding groups of one size these are the ranks of a group, and lists by rank have one entry
+// for each of them. With pods of one size a host stands for a pod. As long as the layout is to be
+// chosen, ranks and hosts are those of the whole machine.
 // Thread safety: a value.
 class Topology {
  public:
@@ -40,11 +72,23 @@ class Topology {
 
   const TopologySpec& spec() const { return spec_; }
   ComputeDevice compute_device() const { return spec_.compute_device; }
-  std::uint32_t world_size() const { return static_cast<std::uint32_t>(spec_.world_size); }
-  std::uint32_t local_world_size() const {
-    return static_cast<std::uint32_t>(spec_.local_world_size);
-  }
+  std::uint32_t world_size() const { return static_cast<std::uint32_t>(storage_.size()); }
+  std::uint32_t local_world_size() const { return local_world_size_; }
   std::uint32_t num_hosts() const { return world_size() / local_world_size(); }
+  // Sharding groups: how often every shard exists on the machine.
+  std::uint32_t num_replicas() const {
+    return static_cast<std::uint32_t>(spec_.world_size) / world_size();
+  }
+  std::int64_t pod_size() const {
+    return spec_.pod_sizes.size() == 1 ? spec_.pod_sizes.front() : 1;
+  }
+  // Ranks of the machine that share the fast links.
+  std::int64_t linked_ranks() const { return spec_.local_world_size * pod_size(); }
+  // The layouts to choose from, ascending; empty if nothing is to be chosen.
+  std::vector<MachineLayout> layouts() const;
+  // What one byte of a shard that is averaged over the replicas adds to a training step, in ms: a
+  // ring all-reduce, spread over the interval. It passes at most `bandwidth` bytes per ms.
+  double sync_ms_per_byte(double bandwidth) const;
   bool has_hbm() const { return spec_.compute_device != ComputeDevice::kCpu; }
 
   // Memory by rank; size world_size.
@@ -63,11 +107,15 @@ class Topology {
   Topology with_storage(std::vector<Storage> storage) const;
 
  private:
-  Topology(TopologySpec spec, std::vector<Storage> storage);
+  Topology(TopologySpec spec, std::uint32_t local_world_size, std::vector<Storage> storage);
 
   TopologySpec spec_;
+  std::uint32_t local_world_size_;
   std::vector<Storage> storage_;
   bool uniform_ = true;
 };
+
+// `spec` with this layout alone, as far as it leaves a choice.
+TopologySpec with_layout(TopologySpec spec, const MachineLayout& layout);
 
 }  // namespace shardwright::embedding

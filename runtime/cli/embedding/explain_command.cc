@@ -64,7 +64,9 @@ int run(const ExplainArguments& arguments) {
   if (!options.ok()) return fail(options.error());
   const Result<std::optional<PlanDocument>> document = read_document(arguments);
   if (!document.ok()) return fail(document.error());
-  const Result<LoadedProblem> loaded = load_problem(arguments.plan.problem, log);
+  const Result<LoadedProblem> loaded =
+      *document ? load_problem_of(arguments.plan.problem, **document, log)
+                : load_problem(arguments.plan.problem, log);
   if (!loaded.ok()) return fail(loaded.error());
   const InterruptGuard interrupt;
   ExplainOptions explain{*options, std::nullopt};

@@ -8,6 +8,7 @@
 #include "runtime/cli/options/exit_code.h"
 #include "runtime/cli/options/interrupt.h"
 #include "runtime/cli/options/progress.h"
+#include "runtime/embedding/layouts/layout_problem.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "runtime/report/embedding/plan/text.h"
 #include "runtime/report/embedding/questions/migration_text.h"
@@ -110,6 +111,15 @@ void log_copies(const embedding::PlanCopies& copies, const Log& log) {
 
 }  // namespace
 
+Result<LoadedProblem> load_problem_of(const ProblemArguments& arguments,
+                                      const PlanDocument& document, const Log& log) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(LoadedProblem loaded, load_problem(arguments, log));
+  auto problem = problem_of_plan(loaded.problem, document);
+  if (!problem.ok()) return in_file(problem.error(), arguments.problem_path);
+  loaded.problem = std::move(problem).value();
+  return loaded;
+}
+
 int emit_plan(const PlanArguments& arguments, const LoadedProblem& loaded,
               const EmbeddingPlanResult& result, const Log& log) {
   // Compat mode keeps TorchRec's plan even if it breaks a rule.
@@ -121,8 +131,8 @@ int emit_plan(const PlanArguments& arguments, const LoadedProblem& loaded,
   log.info("evaluated " + std::to_string(result.num_proposals) + " proposals, " +
            std::to_string(result.num_plans) + " fit");
   log_copies(result.work.plans, log);
-  const Status reported =
-      write_report(arguments.report_path, *loaded.problem, result, loaded.read_s);
+  const embedding::Problem& problem = *result.problem;
+  const Status reported = write_report(arguments.report_path, problem, result, loaded.read_s);
   if (!reported.ok()) return fail(reported.error());
   const bool json_asked = arguments.output.json || !arguments.output.path.empty();
   if (!result.plan && json_asked) note("no plan; " + next_hint(arguments, result));
@@ -130,18 +140,18 @@ int emit_plan(const PlanArguments& arguments, const LoadedProblem& loaded,
                              loaded.read_s};
   return emit(
       arguments.output, status_of(result),
-      [&](const TextSink& sink) { write_plan(*loaded.problem, result, json, sink); },
+      [&](const TextSink& sink) { write_plan(problem, result, json, sink); },
       [&](std::size_t width) {
         TextReportOptions report;
         report.width = width;
         report.read_s = loaded.read_s;
         report.colours = wants_colours();
-        std::string text = text_report(*loaded.problem, result, report) +
-                           migration_section(*loaded.problem, result, report);
+        std::string text =
+            text_report(problem, result, report) + migration_section(problem, result, report);
         if (!result.plan) return text + "\n" + wrap(next_hint(arguments, result), width, 0);
         if (!arguments.stats || !result.reservation) return text;
-        const PlanStats stats = plan_stats(*loaded.problem, *result.reservation, *result.plan);
-        return text + stats_section(*loaded.problem, stats, report);
+        const PlanStats stats = plan_stats(problem, *result.reservation, *result.plan);
+        return text + stats_section(problem, stats, report);
       });
 }
 

@@ -37,6 +37,11 @@ Result<EmbeddingPlanResult> plan_interruptibly(
     const std::function<Result<EmbeddingPlanResult>(const PlanOptions&)>& plan);
 
 // Writes an answer as the arguments ask. Returns the exit status.
+// Loads a problem for which there is a plan. If it leaves the layout of its machine open, takes
+// that of the plan.
+Result<LoadedProblem> load_problem_of(const ProblemArguments& arguments,
+                                      const PlanDocument& document, const Log& log);
+
 int emit_plan(const PlanArguments& arguments, const LoadedProblem& loaded,
               const EmbeddingPlanResult& result, const Log& log);
 

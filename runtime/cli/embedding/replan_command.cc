@@ -41,7 +41,7 @@ int run(const ReplanArguments& arguments) {
   if (!options.ok()) return fail(options.error());
   const Result<PlanDocument> old = read_old_plan(arguments);
   if (!old.ok()) return fail(old.error());
-  const Result<LoadedProblem> loaded = load_problem(arguments.plan.problem, log);
+  const Result<LoadedProblem> loaded = load_problem_of(arguments.plan.problem, *old, log);
   if (!loaded.ok()) return fail(loaded.error());
   ReplanOptions replan{*options, arguments.migration_weight, std::nullopt};
   replan.best_mode_rating = best_mode_rating(*loaded->problem, loaded->search_space.get(), *old);

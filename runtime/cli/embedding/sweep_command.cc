@@ -104,6 +104,7 @@ void add_grid_arguments(CLI::App& command, SweepArguments& arguments) {
   command.add_option("--device", arguments.plan.problem.device, "Compute device of the ranks")
       ->type_name("cuda|cpu|mtia")
       ->group(group);
+  add_layout_arguments(command, arguments.plan.problem, group);
 }
 
 }  // namespace

@@ -28,10 +28,10 @@ struct VerifyArguments {
 };
 
 // Statistics of the recomputed plan; absent if it could not be recomputed.
-std::optional<PlanStats> stats_of(const VerifyArguments& arguments, const LoadedProblem& loaded,
+std::optional<PlanStats> stats_of(const VerifyArguments& arguments,
                                   const Verification& verification) {
   if (!arguments.stats || !verification.plan || !verification.reservation) return std::nullopt;
-  return plan_stats(*loaded.problem, *verification.reservation, *verification.plan);
+  return plan_stats(*verification.problem, *verification.reservation, *verification.plan);
 }
 
 void write_findings(std::string_view key, const std::vector<Verification::Finding>& findings,
@@ -141,15 +141,15 @@ int run(const VerifyArguments& arguments) {
   if (!document.ok()) return fail(in_file(document.error(), arguments.plan_path));
   const Result<Verification> verification = verify_plan_file(loaded->problem, *text, *inputs);
   if (!verification.ok()) return fail(verification.error());
-  const std::optional<PlanStats> stats = stats_of(arguments, *loaded, *verification);
+  const std::optional<PlanStats> stats = stats_of(arguments, *verification);
   return emit(
       arguments.output, exit_code_of(*verification),
-      [&](const TextSink& sink) { write_json(*loaded->problem, *verification, stats, sink); },
+      [&](const TextSink& sink) { write_json(*verification->problem, *verification, stats, sink); },
       [&](std::size_t width) {
         TextReportOptions options;
         options.width = width;
         return report(*verification) +
-               (stats ? stats_section(*loaded->problem, *stats, options) : "");
+               (stats ? stats_section(*verification->problem, *stats, options) : "");
       });
 }
 

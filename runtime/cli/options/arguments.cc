@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -50,12 +51,36 @@ Result<std::optional<std::int64_t>> size_flag(const char* flag, const std::strin
   return std::optional<std::int64_t>(*bytes);
 }
 
+// Empty = any.
+Result<std::vector<std::int64_t>> group_sizes_of(const std::vector<std::string>& given) {
+  std::vector<std::int64_t> sizes;
+  if (given == std::vector<std::string>{"any"}) return sizes;
+  for (const std::string& text : given) {
+    std::int64_t size = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+    if (error != std::errc() || end != text.data() + text.size() || size < 1) {
+      return invalid_input("--sharding-group-size",
+                           "must be `any` or numbers of ranks, not \"" + text + "\"");
+    }
+    sizes.push_back(size);
+  }
+  std::sort(sizes.begin(), sizes.end());
+  return sizes;
+}
+
 }  // namespace
 
 Result<ProblemOverrides> overrides_of(const ProblemArguments& arguments) {
   ProblemOverrides overrides = arguments.overrides;
   SHARDWRIGHT_ASSIGN_OR_RETURN(overrides.hbm_bytes, size_flag("--hbm", arguments.hbm));
   SHARDWRIGHT_ASSIGN_OR_RETURN(overrides.ddr_bytes, size_flag("--ddr", arguments.ddr));
+  if (!arguments.group_sizes.empty()) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(overrides.group_sizes, group_sizes_of(arguments.group_sizes));
+  }
+  if (!arguments.pod_sizes.empty()) {
+    overrides.pod_sizes = arguments.pod_sizes;
+    std::sort(overrides.pod_sizes->begin(), overrides.pod_sizes->end());
+  }
   if (!arguments.device.empty()) {
     overrides.device = embedding::from_name<embedding::ComputeDevice>(arguments.device);
     if (!overrides.device) {
@@ -90,6 +115,30 @@ void add_topology_arguments(CLI::App& command, ProblemArguments& arguments) {
       ->group(group);
   command.add_option("--batch-size", arguments.overrides.batch_size, "Samples per rank and step")
       ->transform(positive_number())
+      ->group(group);
+  add_layout_arguments(command, arguments, group);
+}
+
+void add_layout_arguments(CLI::App& command, ProblemArguments& arguments, const char* group) {
+  command
+      .add_option("--sharding-group-size", arguments.group_sizes,
+                  "Ranks that share one copy of the tables; of a list or `any`, best mode chooses")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("N[,N...]|any")
+      ->group(group);
+  command
+      .add_option("--sync-interval", arguments.overrides.sync_interval,
+                  "Training steps between two averages over sharding groups")
+      ->transform(positive_number())
+      ->group(group);
+  command
+      .add_option("--pod-size", arguments.pod_sizes,
+                  "Hosts that are linked like one; of a list, best mode chooses")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->transform(positive_number())
+      ->type_name("N[,N...]")
       ->group(group);
 }
 

@@ -69,6 +69,16 @@ void write_by_rank(std::string_view key, const Values& values, FactWriter& out) 
   uniform ? out.fact(key, values.front()) : out.list(key, values);
 }
 
+void write_groups(const embedding::ShardingGroupSpec& groups, FactWriter& out) {
+  const embedding::ShardingGroupSpec usual;
+  out.list("sharding_groups/size", groups.sizes)
+      .unless(usual.sync_interval, "sharding_groups/sync_interval", groups.sync_interval)
+      .unless(usual.include_optimizer_state, "sharding_groups/include_optimizer_state",
+              groups.include_optimizer_state)
+      .unless(usual.use_inter_host_allreduce, "sharding_groups/use_inter_host_allreduce",
+              groups.use_inter_host_allreduce);
+}
+
 void write_topology(const Problem& problem, FactWriter& out) {
   const embedding::Topology& topology = problem.topology();
   const TopologySpec& spec = topology.spec();
@@ -77,6 +87,8 @@ void write_topology(const Problem& problem, FactWriter& out) {
       .fact("world_size", spec.world_size)
       .fact("local_world_size", spec.local_world_size)
       .fact("compute_device", to_name(spec.compute_device));
+  if (spec.groups) write_groups(*spec.groups, out);
+  if (!spec.pod_sizes.empty()) out.list("pod_size", spec.pod_sizes);
   std::vector<std::int64_t> hbm, ddr;
   for (const Storage& rank : topology.storage()) {
     hbm.push_back(rank.hbm.value());

@@ -89,10 +89,10 @@ void search_best(Planning& planning, embedding::OptionPool& pool) {
   const bool has_start = (result.plan && result.evaluation.valid()) || planning.options.start;
   if (!has_start && prove_absence_first(planning, pool)) return;
   const PlanOptions& options = planning.options;
-  auto answer =
-      find_best_plan(pool, planning.available(), options.seed,
-                     {start, options.start.get(), options.on_better_plan}, planning.executor,
-                     planning.budget, [&](const auto& at) { report_progress(planning, at); });
+  auto answer = find_best_plan(
+      pool, planning.available(), options.seed,
+      {start, options.start.get(), options.on_better_plan, options.to_beat}, planning.executor,
+      planning.budget, [&](const auto& at) { report_progress(planning, at); });
   if (!answer.ok()) {
     result.failure = no_option_left(answer.error());
     take_absence(planning, pool, true);

@@ -6,6 +6,7 @@
 #include "runtime/embedding/planning/best_stage.h"
 #include "runtime/embedding/planning/compat_stage.h"
 #include "runtime/embedding/planning/failures.h"
+#include "runtime/embedding/planning/plan_layouts.h"
 #include "runtime/embedding/planning/planning.h"
 #include "runtime/execution/planning_executor.h"
 #include "runtime/execution/run_limits.h"
@@ -113,6 +114,8 @@ Result<EmbeddingPlanResult> plan_embedding(std::shared_ptr<const Problem> proble
                                            const PlanOptions& options,
                                            std::shared_ptr<const SearchSpace> search_space) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_request(*problem, options));
+  if (!problem->topology().layouts().empty() && search_space == nullptr)
+    return plan_layouts(problem, options);
   Planning planning(std::move(problem), options, std::move(search_space));
   SHARDWRIGHT_ASSIGN_OR_RETURN(const bool has_memory, reserve_memory(planning));
   if (has_memory) {

@@ -19,6 +19,7 @@ Planning::Planning(std::shared_ptr<const embedding::Problem> asked, const PlanOp
       space(std::move(given)),
       budget(work_limit_of(how), how.time_limit_s, how.stop),
       executor(how.threads) {
+  result.problem = problem;
   result.mode = how.mode;
   result.given_search_space = space != nullptr;
 }

@@ -47,6 +47,8 @@ struct PlanWork {
 };
 
 struct EmbeddingPlanResult {
+  // What was planned: the problem asked for, with the layout that was chosen.
+  std::shared_ptr<const embedding::Problem> problem;
   PlanMode mode = PlanMode::kBest;
   std::shared_ptr<const embedding::SearchSpace> search_space;  // null if none was enumerated
   bool given_search_space = false;                             // the caller gave it
@@ -67,6 +69,9 @@ struct EmbeddingPlanResult {
   std::optional<PlanFailure> failure;
   std::optional<ProposalTrace> trace;
   std::optional<Migration> migration;  // of replan_embedding
+  // The answers for the other layouts of the machine, if best mode chose among several. Then
+  // `lower_bound` holds for plans of all layouts.
+  std::vector<EmbeddingPlanResult> other_layouts;
   PlanWork work;
   int threads = 1;
   StopReason stopped_by = StopReason::kFinished;

@@ -66,6 +66,7 @@ Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& availabl
   // A proof covers the options of the space only.
   const bool prove = pool.num_added() == 0;
   BestSearch search(model, seed, prove, {}, budget);
+  search.set_to_beat(start.to_beat);
   for (const Plan* const plan : {start.near, start.plan ? &*start.plan : nullptr}) {
     if (plan != nullptr) search.offer(*plan);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -21,6 +22,8 @@ struct BestStart {
   const embedding::Plan* near = nullptr;       // the answer stays close to this if ratings tie
   // Called with every better plan, on the calling thread. Each is an edit of the one before.
   const std::function<void(const embedding::Plan&)>& on_better;
+  // The search may end once it is proved that no plan rates below this.
+  double to_beat = std::numeric_limits<double>::infinity();
 };
 
 struct BestPlan {

@@ -84,7 +84,7 @@ NeighbourhoodLane& BestSearch::neighbourhood_lane() {
   return *own;
 }
 
-bool BestSearch::is_proved() const { return prover_ && best_ && prover_->proves(best_->rating); }
+bool BestSearch::is_proved() const { return prover_ && best_ && prover_->proves(aim()); }
 
 // Returns true if there is nothing left to find or to prove.
 bool BestSearch::is_done() const {
@@ -131,7 +131,7 @@ std::uint64_t BestSearch::proof_share(std::uint64_t work) const {
 std::size_t BestSearch::propose(std::size_t, const Budget& budget) {
   if (hopeless_ || is_done()) return 0;
   round_bound_ = bound();
-  if (prover_ && best_) prover_->begin_round(best_->rating);
+  if (prover_ && best_) prover_->begin_round(aim());
   if (prover_) round_proof_share_ = proof_share(budget.work_done());
   round_proof_lanes_ = 0;
   if (prover_ && best_ && !prover_->finished())

@@ -1,7 +1,9 @@
 // The search of best mode: lanes that improve plans, and a proof that bounds them, in rounds.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -28,7 +30,8 @@ namespace shardwright::embedding {
 // a round the best allocation is published as an edit of the known plan: only the tables that
 // differ are copied. A lane that continues from the new plan copies the tables in which it differs.
 //
-// The search ends when the best plan is proved optimal or the budget is used up.
+// The search ends when the best plan is proved optimal, when it is proved that no plan rates below
+// what is to be beaten, or when the budget is used up.
 // Thread safety: as explore() calls the members; everything else on one thread. Refers to the
 // model.
 class BestSearch {
@@ -40,6 +43,8 @@ class BestSearch {
   // Starts the search from a plan, if it has the model's tables and options and is feasible. If
   // ratings tie, tables return to where the first such plan has them.
   void offer(const Plan& start);
+  // Lets the search end once it is proved that no plan rates below this.
+  void set_to_beat(double rating) { to_beat_ = rating; }
 
   std::size_t batches_in_flight() const { return 1; }
   std::size_t propose(std::size_t slot, const Budget& budget);
@@ -75,6 +80,8 @@ class BestSearch {
     std::uint32_t tries_left = 0;
   };
 
+  // What the proof is to show: that no plan rates below this. Precondition: there is a best plan.
+  double aim() const { return std::min(best_->rating, to_beat_); }
   bool is_proved() const;
   void certify_search(Budget& budget);
   bool is_done() const;
@@ -95,6 +102,7 @@ class BestSearch {
   SearchContext context_;
   bool hopeless_;  // a table has no choice whose shards fit on any rank
   std::unique_ptr<BoundProver> prover_;
+  double to_beat_ = std::numeric_limits<double>::infinity();
   Lanes lanes_;
   std::vector<RatedPlan> starts_;  // offered so far; lanes get them when they are made
   std::uint64_t round_work_;

@@ -194,6 +194,7 @@ std::vector<TableId> visit_order(const Problem& problem) {
 Result<std::shared_ptr<const SearchSpace>> enumerate(std::shared_ptr<const Problem> problem,
                                                      Executor& executor, const Budget& budget,
                                                      const CostModel* cost_model) {
+  SHARDWRIGHT_RETURN_IF_ERROR(check_layout(*problem));
   const std::vector<TableId> order = visit_order(*problem);
   auto layouts = std::make_shared<ShardLayoutInterner>();
   const TableEnumerator enumerator(*problem, cost_model, *layouts);

@@ -121,6 +121,7 @@ Result<Reservation> apply_reservation(const Problem& problem) {
 }  // namespace
 
 Result<Reservation> reserve(const Problem& problem) {
+  SHARDWRIGHT_RETURN_IF_ERROR(check_layout(problem));
   SHARDWRIGHT_ASSIGN_OR_RETURN(Reservation reserved, apply_reservation(problem));
   const MemoryLimits& limits = problem.spec().memory;
   if (!limits.any_reserved() && !limits.any_margin()) return reserved;

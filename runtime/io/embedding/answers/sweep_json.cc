@@ -19,9 +19,10 @@ void write_point(const embedding::ProblemSpec& problem, const SweepPoint& point,
       .member("ranks", point.ranks)
       .member("ranks_per_host", point.ranks_per_host)
       .member("hbm", point.hbm_bytes)
-      .member("batch_size", point.batch_size)
-      .member("fits", point.fits())
-      .key("best_rating");
+      .member("batch_size", point.batch_size);
+  if (point.sharding_group_size) json.member("sharding_group_size", *point.sharding_group_size);
+  if (point.pod_size) json.member("pod_size", *point.pod_size);
+  json.member("fits", point.fits()).key("best_rating");
   point.fits() ? write_rating(problem, *point.rating, json) : static_cast<void>(json.null());
   json.member("lower_bound", point.lower_bound).key("gap");
   if (point.fits() && point.lower_bound) {

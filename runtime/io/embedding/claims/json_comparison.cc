@@ -59,8 +59,9 @@ class Comparison {
 
   void report(const std::string& where, const std::string& message) {
     const auto& known = claims_.result().violations;
+    const std::string place = claims_.place(where);
     const bool is_known = std::any_of(known.begin(), known.end(),
-                                      [&](const auto& own) { return own.where == where; });
+                                      [&](const auto& own) { return own.where == place; });
     if (!is_known) claims_.report(where, message);
   }
 

@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "runtime/embedding/claim_checker.h"
+#include "runtime/embedding/layouts/layout_problem.h"
 #include "runtime/embedding/replan.h"
 #include "runtime/io/embedding/claims/compat_again.h"
 #include "runtime/io/embedding/claims/json_comparison.h"
+#include "runtime/io/embedding/claims/layout_claims.h"
 #include "runtime/io/embedding/claims/rebuilt_file.h"
 #include "runtime/io/embedding/plan/certificate_json.h"
 #include "runtime/io/embedding/plan/plan_json.h"
@@ -34,7 +36,7 @@ struct KeyCheck {
 };
 
 // Every key of a plan file. A key that is not here is compared like kValues.
-constexpr std::array<KeyCheck, 36> kKeyChecks{{
+constexpr std::array<KeyCheck, 37> kKeyChecks{{
     {"problem_hash", Check::kOurValues},
     {"plan_hash", Check::kOurValues},
     {"reserved_topology", Check::kOurValues},
@@ -52,6 +54,7 @@ constexpr std::array<KeyCheck, 36> kKeyChecks{{
     {"improvements", Check::kElsewhere},
     {"certificate", Check::kElsewhere},
     {"migration", Check::kElsewhere},
+    {"other_layouts", Check::kElsewhere},
     {"reused", Check::kHistory},
     {"num_proposals", Check::kHistory},
     {"num_plans", Check::kHistory},
@@ -103,7 +106,7 @@ class FileVerifier {
         file_(file),
         inputs_(inputs),
         result_(result),
-        claims_(result),
+        claims_(result, file.pointer()),
         is_ours_(file.find("format").has_value()) {}
 
   Status run() {
@@ -304,16 +307,34 @@ class FileVerifier {
   bool is_ours_;               // written by this planner, so that it must be complete
 };
 
+// `document` is that of `file`.
+Result<Verification> verify_document(std::shared_ptr<const Problem> problem,
+                                     const PlanDocument& document, JsonValue file,
+                                     const VerifyInputs& inputs) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(Verification result,
+                               verify_plan(problem, document, inputs.search_space));
+  result.problem = problem;
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      FileVerifier(std::move(problem), document, file, inputs, result).run());
+  return result;
+}
+
 }  // namespace
 
 Result<Verification> verify_plan_file(std::shared_ptr<const Problem> problem, std::string_view text,
                                       const VerifyInputs& inputs) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const PlanDocument document, read_plan(text));
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument file, JsonDocument::parse(text));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument json, JsonDocument::parse(text));
+  const JsonValue file = json.root();
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const PlanDocument document, read_plan(file));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(auto answered, problem_of_plan(problem, document));
   SHARDWRIGHT_ASSIGN_OR_RETURN(Verification result,
-                               verify_plan(problem, document, inputs.search_space));
-  SHARDWRIGHT_RETURN_IF_ERROR(
-      FileVerifier(std::move(problem), document, file.root(), inputs, result).run());
+                               verify_document(std::move(answered), document, file, inputs));
+  const VerifyOneLayout verify = [](const std::shared_ptr<const Problem>& own,
+                                    JsonValue other) -> Result<Verification> {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const PlanDocument of_other, read_plan(other));
+    return verify_document(own, of_other, other, {});
+  };
+  SHARDWRIGHT_RETURN_IF_ERROR(check_other_layouts(*problem, document, file, verify, result));
   return result;
 }
 

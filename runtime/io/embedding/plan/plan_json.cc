@@ -335,13 +335,27 @@ void write_run(const EmbeddingPlanResult& result, const PlanJsonOptions& options
       .end_object();
 }
 
-}  // namespace
+void write_members(const Problem& problem, const EmbeddingPlanResult& result,
+                   const PlanJsonOptions& options, JsonWriter& json);
 
-void write_plan(const Problem& problem, const EmbeddingPlanResult& result,
-                const PlanJsonOptions& options, const TextSink& sink) {
-  JsonWriter json(sink);
+void write_other_layouts(const EmbeddingPlanResult& result, JsonWriter& json) {
+  if (result.other_layouts.empty()) return;
+  json.new_line().key("other_layouts").begin_array();
+  for (const EmbeddingPlanResult& other : result.other_layouts) {
+    json.new_line();
+    write_members(*other.problem, other, {}, json);
+  }
+  json.end_array();
+}
+
+void write_members(const Problem& problem, const EmbeddingPlanResult& result,
+                   const PlanJsonOptions& options, JsonWriter& json) {
   json.begin_object().new_line().member("format", kPlanFormat);
   if (!problem.name().empty()) json.member("name", problem.name());
+  if (problem.topology().spec().groups)
+    json.member("sharding_group_size", problem.topology().world_size());
+  if (!problem.topology().spec().pod_sizes.empty())
+    json.member("pod_size", problem.topology().pod_size());
   write_identity(problem, result, json);
   if (result.reservation) write_reservation(*result.reservation, json);
   json.member("search_space_size", result.search_space ? result.search_space->size() : 0);
@@ -367,7 +381,16 @@ void write_plan(const Problem& problem, const EmbeddingPlanResult& result,
   } else if (options.trace) {
     json.new_line().key("proposals").begin_array().end_array();
   }
-  json.new_line().end_object().finish();
+  write_other_layouts(result, json);
+  json.new_line().end_object();
+}
+}  // namespace
+
+void write_plan(const Problem& problem, const EmbeddingPlanResult& result,
+                const PlanJsonOptions& options, const TextSink& sink) {
+  JsonWriter json(sink);
+  write_members(problem, result, options, json);
+  json.finish();
 }
 
 }  // namespace shardwright

@@ -7,6 +7,7 @@
 #include "core/embedding/problem/problem.h"
 #include "core/status.h"
 #include "runtime/embedding/result/plan_result.h"
+#include "runtime/io/json/json_document.h"
 #include "runtime/io/text_sink.h"
 
 namespace shardwright {
@@ -21,12 +22,15 @@ struct PlanJsonOptions {
   double read_s = 0;  // seconds spent on reading the problem
 };
 
-// Writes a plan file (see runtime/io/README.md). Writes the trace if the result has one or
+// Writes a plan file (see runtime/io/README.md). `other_layouts` holds a plan file for every
+// other layout of the machine. Writes the trace if the result has one or
 // `options.trace` is set. O(ranks written).
 void write_plan(const embedding::Problem& problem, const EmbeddingPlanResult& result,
                 const PlanJsonOptions& options, const TextSink& sink);
 
 // Errors: kInvalidInput; `where` is a JSON pointer.
 Result<PlanDocument> read_plan(std::string_view text);
+// The same for a plan file inside another one.
+Result<PlanDocument> read_plan(JsonValue file);
 
 }  // namespace shardwright

@@ -11,7 +11,7 @@ namespace shardwright {
 namespace {
 
 // Keys that only the verifier reads (runtime/io/embedding/claims), and notes of other planners.
-constexpr std::array<std::string_view, 20> kIgnoredKeys{"name",
+constexpr std::array<std::string_view, 21> kIgnoredKeys{"name",
                                                         "case",
                                                         "torchrec",
                                                         "timing",
@@ -30,7 +30,8 @@ constexpr std::array<std::string_view, 20> kIgnoredKeys{"name",
                                                         "stats",
                                                         "violations",
                                                         "search_space_order",
-                                                        "search_space_sha1"};
+                                                        "search_space_sha1",
+                                                        "other_layouts"};
 
 Status read_storage(JsonValue value, std::vector<std::int64_t>& out) {
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, out));
@@ -241,14 +242,19 @@ Status check_format(JsonValue value) {
 
 Result<PlanDocument> read_plan(std::string_view text) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument json, JsonDocument::parse(text));
-  const JsonValue root = json.root();
+  return read_plan(json.root());
+}
+
+Result<PlanDocument> read_plan(JsonValue root) {
   if (root.is_object() && root.find("tables") && !root.find("plan"))
     return root.error("this is a problem, not a plan, which `shardwright plan` makes of it");
   PlanDocument out;
   SHARDWRIGHT_RETURN_IF_ERROR(
-      ObjectReader(json.root())
+      ObjectReader(root)
           .optional_with("format", check_format)
           .optional("problem_hash", out.problem_hash)
+          .optional("sharding_group_size", out.sharding_group_size)
+          .optional("pod_size", out.pod_size)
           .optional_with("problem_parts",
                          [&](JsonValue v) { return read_parts(v, out.problem_parts); })
           .optional("search_hash", out.search_hash)
@@ -289,7 +295,7 @@ Result<PlanDocument> read_plan(std::string_view text) {
           .ignore(kIgnoredKeys)
           .finish());
   if (!out.plan && !out.failure) {
-    return json.root().error("the file holds neither a `plan` nor an `error`");
+    return root.error("the file holds neither a `plan` nor an `error`");
   }
   return out;
 }

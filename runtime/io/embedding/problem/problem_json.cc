@@ -23,7 +23,7 @@ constexpr std::string_view kFormat = "shardwright.embedding/1";
 
 // Keys of plans and of remarks. They are ignored so that a file with a problem and its plan can be
 // planned again.
-constexpr std::array<std::string_view, 41> kIgnoredKeys{"expected",
+constexpr std::array<std::string_view, 44> kIgnoredKeys{"expected",
                                                         "group",
                                                         "timing",
                                                         "note",
@@ -63,7 +63,10 @@ constexpr std::array<std::string_view, 41> kIgnoredKeys{"expected",
                                                         "work",
                                                         "threads",
                                                         "stopped_by",
-                                                        "description"};
+                                                        "description",
+                                                        "sharding_group_size",
+                                                        "pod_size",
+                                                        "other_layouts"};
 
 Status check_format(JsonValue value) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string_view format, value.string());
@@ -91,6 +94,16 @@ Status apply_overrides(const ProblemOverrides& overrides, TopologySpec& topology
   if (overrides.ranks && !overrides.ranks_per_host) {
     topology.local_world_size = std::min(topology.local_world_size, topology.world_size);
   }
+  if (overrides.group_sizes) {
+    if (!topology.groups) topology.groups.emplace();
+    topology.groups->sizes = *overrides.group_sizes;
+  }
+  if (overrides.sync_interval) {
+    if (!topology.groups)
+      return invalid_input("--sync-interval", "is about sharding groups; give their size, too");
+    topology.groups->sync_interval = *overrides.sync_interval;
+  }
+  if (overrides.pod_sizes) topology.pod_sizes = *overrides.pod_sizes;
   if (overrides.device) topology.compute_device = *overrides.device;
   if (overrides.hbm_bytes) {
     topology.hbm_cap_bytes = *overrides.hbm_bytes;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "core/embedding/problem/problem.h"
 #include "core/status.h"
@@ -19,6 +20,9 @@ struct ProblemOverrides {
   std::optional<std::int64_t> ddr_bytes;
   std::optional<std::int64_t> batch_size;  // samples per rank
   std::optional<embedding::ComputeDevice> device;
+  std::optional<std::vector<std::int64_t>> group_sizes;  // of sharding groups; empty = any
+  std::optional<std::int64_t> sync_interval;             // of sharding groups
+  std::optional<std::vector<std::int64_t>> pod_sizes;    // hosts
 };
 
 // Indexed by ReservationSpec::Type.

@@ -17,6 +17,24 @@ Status read_custom(JsonValue value, TopologySpec& topology) {
       .finish();
 }
 
+// One size, or a list to choose from.
+Status read_layout_sizes(JsonValue value, std::vector<std::int64_t>& sizes) {
+  if (value.is_null()) return {};
+  if (value.is_array()) return read_value(value, sizes);
+  return read_value(value, sizes.emplace_back());
+}
+
+Status read_groups(JsonValue value, std::optional<embedding::ShardingGroupSpec>& out) {
+  if (value.is_null()) return {};
+  embedding::ShardingGroupSpec& groups = out.emplace();
+  return ObjectReader(value)
+      .optional_with("size", [&](JsonValue v) { return read_layout_sizes(v, groups.sizes); })
+      .optional("sync_interval", groups.sync_interval)
+      .optional("include_optimizer_state", groups.include_optimizer_state)
+      .optional("use_inter_host_allreduce", groups.use_inter_host_allreduce)
+      .finish();
+}
+
 Status read_entry(JsonValue value, TopologySuggestion& out) {
   return ObjectReader(value)
       .required("world_size", out.world_size)
@@ -51,6 +69,10 @@ Status read_topology(JsonValue value, TopologySpec& topology) {
       .optional("weighted_feature_bwd_compute_multiplier",
                 topology.weighted_feature_bwd_compute_multiplier)
       .optional("uneven_sharding_perf_multiplier", topology.uneven_sharding_perf_multiplier)
+      .optional_with("pod_size",
+                     [&](JsonValue v) { return read_layout_sizes(v, topology.pod_sizes); })
+      .optional_with("sharding_groups",
+                     [&](JsonValue v) { return read_groups(v, topology.groups); })
       .optional_with("custom", [&](JsonValue v) { return read_custom(v, topology); })
       .ignore({"note"})
       .finish();

@@ -1,5 +1,10 @@
 #include "runtime/report/embedding/plan/best_text.h"
 
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/style.h"
 #include "runtime/report/text/text_table.h"
@@ -11,7 +16,54 @@ using embedding::PerfModel;
 using embedding::Problem;
 using Align = TextTable::Align;
 
+std::vector<std::string> layout_row(const EmbeddingPlanResult& result, bool chosen) {
+  const Problem& problem = *result.problem;
+  const embedding::Topology& topology = problem.topology();
+  // The bound of the result is one for all layouts, that of the certificate one for the chosen one.
+  const std::optional<double> bound =
+      chosen && result.certificate ? std::optional(result.certificate->bound) : result.lower_bound;
+  std::string rating = "no plan";
+  if (result.plan) {
+    rating = rating_text(problem, *result.best_rating);
+  } else if (!result.failure || !result.failure->proof) {
+    rating = "none found";
+  }
+  return {std::to_string(topology.world_size()),
+          std::to_string(topology.num_replicas()),
+          std::to_string(topology.pod_size()),
+          rating,
+          bound && result.plan ? rating_text(problem, *bound) : "",
+          chosen ? "chosen" : ""};
+}
+
 }  // namespace
+
+std::string layouts_section(const EmbeddingPlanResult& result, const TextReportOptions& options) {
+  if (result.other_layouts.empty()) return "";
+  TextTable table({{"group of ranks", Align::kRight, 0},
+                   {"replicas", Align::kRight, 0},
+                   {"pod of hosts", Align::kRight, 0},
+                   {"rating", Align::kRight, 0},
+                   {"bound", Align::kRight, 0},
+                   {"", Align::kLeft, 0}});
+  std::vector<const EmbeddingPlanResult*> all = {&result};
+  for (const EmbeddingPlanResult& other : result.other_layouts)
+    all.push_back(&other);
+  const auto order = [](const EmbeddingPlanResult& own) {
+    const embedding::Topology& topology = own.problem->topology();
+    return embedding::MachineLayout{topology.world_size(), topology.pod_size()};
+  };
+  std::sort(all.begin(), all.end(),
+            [&](const auto* a, const auto* b) { return order(*a) < order(*b); });
+  const embedding::TopologySpec& spec = result.problem->topology().spec();
+  for (const std::size_t column : {0, 1}) {
+    if (!spec.groups) table.hide(column);
+  }
+  if (spec.pod_sizes.empty()) table.hide(2);
+  for (const EmbeddingPlanResult* own : all)
+    table.add_row(layout_row(*own, own == &result));
+  return heading("Layouts of the machine", options.colours) + table.render(options.width);
+}
 
 std::string proof_text(const embedding::BoundCertificate& certificate) {
   if (certificate.by_search) return "trying all plans";

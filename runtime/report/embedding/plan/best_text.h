@@ -24,6 +24,10 @@ std::string proof_text(const embedding::BoundCertificate& certificate);
 std::string bound_text(const embedding::Problem& problem, const EmbeddingPlanResult& result,
                        bool colours = false);
 
+// The layouts of the machine that best mode chose from, each with its plan's rating and bound;
+// empty if it had no choice. O(layouts).
+std::string layouts_section(const EmbeddingPlanResult& result, const TextReportOptions& options);
+
 // The first and the last improvements, by work; empty for fewer than two.
 std::string improvements_section(const embedding::Problem& problem,
                                  const EmbeddingPlanResult& result,

@@ -32,11 +32,13 @@ constexpr std::size_t kTableRanksWidth = 24;
 
 std::string problem_line(const Problem& problem) {
   const embedding::Topology& topology = problem.topology();
+  const bool replicated = topology.num_replicas() > 1;
   return format_plural(problem.tables().size(), "table") + " on " +
-         format_plural(topology.world_size(), "rank") + " (" +
-         format_plural(topology.num_hosts(), "host") + ", " +
-         std::string(to_name(topology.compute_device())) + "), batch " +
-         format_count(static_cast<std::uint64_t>(problem.batch_size())) + " per rank";
+         (replicated ? "sharding groups of " : "") + format_plural(topology.world_size(), "rank") +
+         " (" + format_plural(topology.num_hosts(), topology.pod_size() > 1 ? "pod" : "host") +
+         ", " + std::string(to_name(topology.compute_device())) +
+         (replicated ? "; " + format_count(topology.num_replicas()) + " replicas" : "") +
+         "), batch " + format_count(static_cast<std::uint64_t>(problem.batch_size())) + " per rank";
 }
 
 std::string title(const Problem& problem) {
@@ -200,7 +202,7 @@ std::string text_report(const Problem& problem, const EmbeddingPlanResult& resul
             wrap(printable(failure.message), options.width, 2);
   }
   if (result.plan && result.reservation) {
-    text += ranks_section(problem, result, options);
+    text += layouts_section(result, options) + ranks_section(problem, result, options);
     text += memory_section(problem, result, options) + reservation_text(problem, result, options);
     text += totals_section(result, options) + tables_section(problem, result, options);
     text += improvements_section(problem, result, options);

@@ -1,5 +1,6 @@
 #include "runtime/report/embedding/questions/sweep_text.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/text/printable.h"
@@ -18,6 +19,11 @@ std::string rating_text(const embedding::ProblemSpec& problem, double rating) {
 
 std::string hbm_text(const std::optional<std::int64_t>& bytes) {
   return bytes ? format_bytes(Bytes(*bytes)) : "-";
+}
+
+// Ranks of a sharding group.
+std::string group_text(const SweepPoint& point) {
+  return point.sharding_group_size ? std::to_string(*point.sharding_group_size) : "";
 }
 
 std::string share_text(double part) { return part <= 0 ? "0%" : format_ms(part * 100) + "%"; }
@@ -39,6 +45,7 @@ std::string points_table(const embedding::ProblemSpec& problem, const Sweep& swe
                          std::size_t width) {
   const bool perf = problem.perf_model == embedding::PerfModel::kPerf;
   TextTable table({{"ranks", Align::kRight, 0},
+                   {"group", Align::kRight, 0},
                    {"HBM", Align::kRight, 0},
                    {"batch", Align::kRight, 0},
                    {perf ? "rating ms" : "rating", Align::kRight, 0},
@@ -46,9 +53,14 @@ std::string points_table(const embedding::ProblemSpec& problem, const Sweep& swe
                    {"gap", Align::kRight, 1},
                    {"peak HBM", Align::kRight, 3},
                    {"fits", Align::kLeft, 0}});
+  const auto has_group = [](const SweepPoint& point) {
+    return point.sharding_group_size.has_value();
+  };
+  if (std::none_of(sweep.points.begin(), sweep.points.end(), has_group)) table.hide(1);
   for (const SweepPoint& point : sweep.points) {
     const bool bounded = point.fits() && point.lower_bound;
-    table.add_row({format_count(static_cast<std::uint64_t>(point.ranks)), hbm_text(point.hbm_bytes),
+    table.add_row({format_count(static_cast<std::uint64_t>(point.ranks)), group_text(point),
+                   hbm_text(point.hbm_bytes),
                    format_count(static_cast<std::uint64_t>(point.batch_size)),
                    point.fits() ? rating_text(problem, *point.rating) : "-",
                    bounded ? rating_text(problem, *point.lower_bound) : "-",

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+
+#include "search/embedding/compat/estimate/embedding_storage_estimator.h"
 
 namespace shardwright::embedding {
 namespace {
@@ -143,12 +146,15 @@ Perf ShardPerf::data_parallel(std::int64_t rows) const {
                                  static_cast<long double>(in_.table_data_type_size);
   const double fwd_compute = (input_read + lookup + output) / bandwidth_;
 
-  // Ring all-reduce over at most two nodes' worth of traffic, one NIC per rank.
-  const double nodes = std::min(world_ / local_, 2.0);
+  // Ring all-reduce over at most two nodes' worth of traffic, one NIC per rank. It takes in all
+  // sharding groups.
+  const auto world = static_cast<double>(topology_.spec().world_size);
+  const auto local = static_cast<double>(topology_.linked_ranks());
+  const double nodes = std::min(world / local, 2.0);
   const long double traffic = table_size * static_cast<long double>(2 * nodes - 1);
-  const double comms_bw = topology_.spec().inter_host_bw * local_;
+  const double comms_bw = topology_.spec().inter_host_bw * local;
   double all_reduce = static_cast<double>(traffic / static_cast<long double>(nodes)) / comms_bw;
-  if (world_ > 2 * local_) all_reduce *= 2;
+  if (world > 2 * local) all_reduce *= 2;
 
   const double optimizer_kernels =
       static_cast<double>(table_size) * kDpElementwiseKernelsPerfFactor / bandwidth_;
@@ -189,6 +195,17 @@ std::optional<double> kernel_bandwidth(const EstimateInputs& in) {
       break;
   }
   return std::nullopt;
+}
+
+Milliseconds estimate_sync(const EstimateInputs& in, const ShardExtent& extent) {
+  const Topology& topology = in.problem->topology();
+  // Data parallel tables are averaged over all ranks at every step.
+  if (topology.num_replicas() == 1 || in.sharding_type == ShardingType::kDataParallel) return {};
+  const TopologySpec& spec = topology.spec();
+  const bool in_hbm =
+      in.compute_kernel == ComputeKernel::kFused || in.compute_kernel == ComputeKernel::kDense;
+  const double memory = in_hbm ? spec.hbm_mem_bw : spec.hbm_to_ddr_mem_bw;
+  return Milliseconds(synced_bytes(in, extent) * topology.sync_ms_per_byte(memory));
 }
 
 Perf estimate_perf(const EstimateInputs& in, double bandwidth, std::int64_t rows,

@@ -241,6 +241,14 @@ Result<Storage> estimate_storage(const EstimateInputs& in, const ShardExtent& ex
   return Storage{Bytes(hbm.bytes()), Bytes(ddr.bytes())};
 }
 
+double synced_bytes(const EstimateInputs& in, const ShardExtent& extent) {
+  const double share = static_cast<double>(extent.rows) / in.rows *
+                       (static_cast<double>(extent.columns) / in.columns);
+  const std::optional<ShardingGroupSpec>& groups = in.problem->topology().spec().groups;
+  const double state = groups && groups->include_optimizer_state ? optimizer_multiplier(in) : 0;
+  return static_cast<double>(in.tensor_bytes) * share * (1 + state);
+}
+
 ShardIo shard_io(const EstimateInputs& in, const ShardExtent& extent) {
   const IoSizes io = io_sizes(in, extent);
   return {io.input.bytes(), io.output.bytes()};

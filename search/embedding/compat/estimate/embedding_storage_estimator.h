@@ -14,6 +14,10 @@ namespace shardwright::embedding {
 // Source: calculate_shard_storages, torchrec/distributed/planner/shard_estimators.py.
 Result<Storage> estimate_storage(const EstimateInputs& in, const ShardExtent& extent);
 
+// Bytes of a shard that its replicas in other sharding groups average: weights, and optimizer state
+// if the topology says so.
+double synced_bytes(const EstimateInputs& in, const ShardExtent& extent);
+
 // The bytes of a shard's inputs and outputs per step; 0 if they exceed 2^62.
 // Source: _calculate_shard_io_sizes, torchrec/distributed/planner/shard_estimators.py.
 struct ShardIo {

@@ -59,6 +59,7 @@ Result<ShardingOption> Estimator::estimate(ShardingOption option) const {
     if (measured != nullptr) {
       SHARDWRIGHT_ASSIGN_OR_RETURN(cost, calibrated_cost(cost, *measured, extent.columns, in));
     }
+    cost.perf.bwd_comms += estimate_sync(in, extent);
     if (!std::isfinite(cost.perf.total().value())) {
       return invalid_input("", "the time of " + described(in) +
                                    " is not finite; check batch size, pooling and bandwidths");

@@ -215,4 +215,110 @@ TEST_CASE("topology: refuses multipliers that are negative or not finite, but no
   }
 }
 
+TEST_CASE("topology: sharding groups have equally many ranks on every host they reach") {
+  // The ranks per host of a group; replicas on neighbouring ranks, or far apart.
+  const auto local = [](std::int64_t size, bool far) {
+    TopologySpec spec = ranks(32, 8);
+    spec.groups.emplace().sizes = {size};
+    spec.groups->use_inter_host_allreduce = far;
+    const Topology topology = Topology::make(std::move(spec)).value();
+    CHECK(topology.world_size() == size);
+    CHECK(topology.num_replicas() == 32 / size);
+    CHECK(topology.layouts().empty());
+    return topology.local_world_size();
+  };
+  CHECK(local(32, false) == 8);
+  CHECK(local(16, false) == 4);
+  CHECK(local(4, false) == 1);
+  CHECK(local(2, false) == 1);
+  CHECK(local(16, true) == 8);
+  CHECK(local(4, true) == 4);
+  CHECK(local(1, true) == 1);
+}
+
+TEST_CASE("topology: the size of sharding groups may be left open") {
+  const auto sizes = [](const Topology& topology) {
+    std::vector<std::int64_t> all;
+    for (const MachineLayout& layout : topology.layouts())
+      all.push_back(layout.group_size);
+    return all;
+  };
+  TopologySpec spec = ranks(24, 8);
+  spec.groups.emplace();
+  const Topology all = Topology::make(spec).value();
+  CHECK(sizes(all) == std::vector<std::int64_t>{1, 3, 6, 12, 24});
+  CHECK(all.world_size() == 24);
+  spec.groups->use_inter_host_allreduce = true;
+  CHECK(sizes(Topology::make(spec).value()) == std::vector<std::int64_t>{1, 2, 4, 8, 24});
+  spec.groups->sizes = {4, 8};
+  CHECK(sizes(Topology::make(spec).value()) == std::vector<std::int64_t>{4, 8});
+  CHECK(Topology::make(with_layout(spec, {8, 1})).value().world_size() == 8);
+  CHECK(Topology::make(ranks(8)).value().layouts().empty());
+}
+
+TEST_CASE("topology: a pod counts as one host") {
+  TopologySpec spec = ranks(32, 4);
+  spec.pod_sizes = {2};
+  const Topology pods = Topology::make(spec).value();
+  CHECK(pods.local_world_size() == 8);
+  CHECK(pods.num_hosts() == 4);
+  CHECK(pods.pod_size() == 2);
+  CHECK(pods.layouts().empty());
+  spec.pod_sizes = {1, 4};
+  CHECK(Topology::make(spec).value().layouts() == std::vector<MachineLayout>{{32, 1}, {32, 4}});
+  spec.groups.emplace().sizes = {2, 16};
+  CHECK(Topology::make(spec).value().layouts() ==
+        std::vector<MachineLayout>{{2, 1}, {2, 4}, {16, 1}, {16, 4}});
+  CHECK(Topology::make(with_layout(spec, {16, 4})).value().local_world_size() == 8);
+  CHECK(Topology::make(with_layout(spec, {16, 1})).value().local_world_size() == 2);
+  spec.pod_sizes = {3};
+  CHECK(refused_at(spec) == "/pod_size/0");
+  spec.pod_sizes = {2, 1};
+  CHECK(refused_at(spec) == "/pod_size/1");
+  spec.pod_sizes = {0};
+  CHECK(refused_at(spec) == "/pod_size/0");
+}
+
+TEST_CASE("topology: averaging replicas takes the link that they share") {
+  TopologySpec spec = ranks(32, 8);
+  spec.intra_host_bw = 100;
+  spec.inter_host_bw = 10;
+  spec.groups.emplace().sync_interval = 5;
+  const auto cost = [&](std::int64_t size, double memory) {
+    return Topology::make(with_layout(spec, {size, 1})).value().sync_ms_per_byte(memory);
+  };
+  CHECK(cost(32, 1000) == 0);
+  CHECK(cost(16, 1000) == doctest::Approx(2.0 * 1 / 2 / 100 / 5));
+  CHECK(cost(4, 1000) == doctest::Approx(2.0 * 7 / 8 / 100 / 5));
+  CHECK(cost(2, 1000) == doctest::Approx(2.0 * 15 / 16 / 10 / 5));
+  CHECK(cost(16, 20) == doctest::Approx(2.0 * 1 / 2 / 20 / 5));
+  spec.groups->use_inter_host_allreduce = true;
+  CHECK(cost(16, 1000) == doctest::Approx(2.0 * 1 / 2 / 10 / 5));
+}
+
+TEST_CASE("topology: sharding groups that cannot be are refused") {
+  const auto refused = [](const auto& change) {
+    return refused_with([&](TopologySpec& spec) { change(spec, spec.groups.emplace()); });
+  };
+  CHECK(refused([](auto&, auto& groups) { groups.sizes = {3}; }) == "/sharding_groups/size/0");
+  CHECK(refused([](auto&, auto& groups) { groups.sizes = {0}; }) == "/sharding_groups/size/0");
+  CHECK(refused([](auto&, auto& groups) { groups.sizes = {2, 2}; }) == "/sharding_groups/size/1");
+  CHECK(refused([](auto&, auto& groups) { groups.sync_interval = 0; }) ==
+        "/sharding_groups/sync_interval");
+  CHECK(refused([](auto& spec, auto&) { spec.compute_device = ComputeDevice::kCpu; }) ==
+        "/sharding_groups");
+  CHECK(refused([](auto& spec, auto&) {
+          spec.custom_hbm_cap_bytes = {1, 2, 3, 4};
+        }) == "/sharding_groups/size");
+  // With one size there is one entry for every rank of a group.
+  CHECK(refused([](auto& spec, auto& groups) {
+          groups.sizes = {2};
+          spec.custom_hbm_cap_bytes = {1, 2, 3, 4};
+        }) == "/custom/hbm_cap");
+  CHECK(refused([](auto& spec, auto& groups) {
+          groups.sizes = {2};
+          spec.custom_hbm_cap_bytes = {1, 2};
+        }) == "accepted");
+}
+
 }  // namespace shardwright::topology_test

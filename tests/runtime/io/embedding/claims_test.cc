@@ -66,7 +66,9 @@ Answer planned(const ordered_json& json, PlanMode mode, const PlanJsonOptions& o
   how.trace = options.trace;
   const auto result = plan_embedding(problem, how);
   REQUIRE_MESSAGE(result.ok(), result.error().to_string());
-  return written(problem, *result, options);
+  Answer answer = written(result->problem, *result, options);
+  answer.problem = problem;
+  return answer;
 }
 
 // The old plan is on two ranks; the new problem has three and another table.
@@ -184,6 +186,14 @@ bool may_be_absent(const std::string& place) {
          starts_with(place, "/improvements/") || is_proof(place);
 }
 
+// The place in a plan file, which may lie in the list of other sizes of sharding groups.
+std::string in_its_file(const std::string& place) {
+  constexpr std::string_view kOthers = "/other_layouts/";
+  if (!starts_with(place, kOthers)) return place;
+  const std::size_t end = place.find('/', kOthers.size());
+  return end == std::string::npos ? "" : place.substr(end);
+}
+
 // Checks one answer. Returns how many changes were tried.
 std::size_t check_all_changes(const Answer& answer) {
   REQUIRE(verified(answer, answer.file) == Outcome::kHolds);
@@ -197,26 +207,27 @@ std::size_t check_all_changes(const Answer& answer) {
     CHECK_MESSAGE(found, what);
   };
   for (const Pointer& place : places) {
-    const std::string name = place.to_string();
+    const std::string whole_name = place.to_string();
+    const std::string name = in_its_file(whole_name);
     const ordered_json& value = answer.file[place];
     if (value.is_object()) {
       ordered_json file = answer.file;
       file[place]["something_else"] = 1;
-      if (!starts_with(name, "/proposals")) try_change("an unknown key in " + name, file);
+      if (!starts_with(name, "/proposals")) try_change("an unknown key in " + whole_name, file);
     }
     if (name.empty()) continue;
     const bool in_object = answer.file[place.parent_pointer()].is_object();
     if (in_object && !may_be_absent(name) && !starts_with(name, "/proposals")) {
       ordered_json file = answer.file;
       file[place.parent_pointer()].erase(place.back());
-      try_change("without " + name, file);
+      try_change("without " + whole_name, file);
     }
     if (value.is_structured() || is_not_checked(name, is_compat) || is_proof(name) || is_step(name))
       continue;
     for (const ordered_json& other : other_values(name, value)) {
       ordered_json file = answer.file;
       file[place] = other;
-      try_change(name + " changed to " + other.dump(), file);
+      try_change(whole_name + " changed to " + other.dump(), file);
     }
   }
   return changes;
@@ -226,6 +237,14 @@ std::size_t check_all_changes(const Answer& answer) {
 
 TEST_CASE("claims: every change of a plan of best mode is found") {
   CHECK(check_all_changes(planned(small_problem(), PlanMode::kBest, {.stats = true})) > 900);
+}
+
+TEST_CASE("claims: every change of a plan is found that chose the size of its sharding groups") {
+  ordered_json problem = small_problem();
+  problem["topology"]["sharding_groups"] = {{"sync_interval", 1000}};
+  const Answer answer = planned(problem, PlanMode::kBest);
+  REQUIRE(answer.file["other_layouts"].size() == 1);
+  CHECK(check_all_changes(answer) > 700);
 }
 
 TEST_CASE("claims: every change of a plan of compat mode is found, its search space included") {

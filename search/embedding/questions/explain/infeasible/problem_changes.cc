@@ -202,7 +202,10 @@ bool is_given_by_rank(const Problem& problem) {
 
 std::vector<SteppedChange> stepped_changes(const Problem& problem) {
   std::vector<SteppedChange> changes;
-  if (!is_given_by_rank(problem)) {
+  // More ranks are more replicas, not more memory.
+  const TopologySpec& topology = problem.spec().topology;
+  const bool is_laid_out = topology.groups || !topology.pod_sizes.empty();
+  if (!is_given_by_rank(problem) && !is_laid_out) {
     if (problem.topology().num_hosts() == 1) changes.push_back(more_ranks(problem));
     changes.push_back(more_hosts(problem));
   }
