@@ -63,8 +63,9 @@ void PlanStore::plan(Entry& entry) const {
     Result<BestPlan> best =
         plan_best(cluster_, entry.key.shape, entry.key.type, source, target, stop_);
     if (best.ok()) {
-      entry.us = best->us;
-      entry.plan = std::move(best->plan);
+      BestPlan found = std::move(best).value();
+      entry.us = found.us;
+      entry.plan = std::move(found.plan);
     } else {
       entry.us = std::numeric_limits<double>::infinity();
       entry.status = best.error();
