@@ -101,6 +101,7 @@ void search_best(Planning& planning, embedding::OptionPool& pool) {
   BestPlan best = std::move(answer).value();
   result.stopped_by = best.reason;
   result.work.plans += best.copies;
+  result.work.span_steps = best.span;
   if (is_worse_than(best, result)) return;
   result.improvements = std::move(best.steps);
   if (best.plan) {

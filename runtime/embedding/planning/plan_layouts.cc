@@ -38,6 +38,7 @@ void take_answer(EmbeddingPlanResult later, EmbeddingPlanResult& answer) {
     later.bound_refusal = std::move(answer.bound_refusal);
   }
   later.work.work_steps += answer.work.work_steps;
+  later.work.span_steps += answer.work.span_steps;
   later.given_search_space = false;
   answer = std::move(later);
 }
@@ -68,9 +69,11 @@ class LayoutPlanner {
     const std::size_t best = best_layout();
     double bound = kNone;
     std::uint64_t steps = 0;
+    std::uint64_t span = 0;
     for (const EmbeddingPlanResult& own : answers_) {
       bound = std::min(bound, bound_of(own));
       steps += own.work.work_steps;
+      span += own.work.span_steps;
     }
     EmbeddingPlanResult result = std::move(answers_[best]);
     answers_.erase(answers_.begin() + static_cast<std::ptrdiff_t>(best));
@@ -81,6 +84,7 @@ class LayoutPlanner {
       result.lower_bound = bound;
     }
     result.work.work_steps = steps;
+    result.work.span_steps = span;
     result.timing.total_s = total_.seconds();
     // A layout that was stopped before anything was found has nothing to say.
     std::erase_if(answers_, [](const auto& own) { return !own.plan && !own.failure; });

@@ -42,6 +42,9 @@ struct PlanTiming {
 // Counted work: the same for any machine and number of threads.
 struct PlanWork {
   std::uint64_t work_steps = 0;  // placed shards, and in best mode steps of improving and proving
+  // Of the steps that best mode takes after TorchRec's proposals, those on the longest chain: with
+  // unlimited threads they take as long as these.
+  std::uint64_t span_steps = 0;
   std::uint64_t proposals_evaluated = 0;
   embedding::PlanCopies plans;  // what publishing plans copied and shared
 };

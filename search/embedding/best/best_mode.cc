@@ -81,6 +81,7 @@ Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& availabl
   });
   best.steps = search.steps();
   best.copies = search.copies();
+  best.span = search.span();
   best.none_exists = search.none_exists();
   if (search.best()) keep_if_better(pool, available, search.best()->plan, best);
   if (start.plan) keep_if_better(pool, available, *start.plan, best);

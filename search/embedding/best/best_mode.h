@@ -1,6 +1,7 @@
 // Best mode: searches for the best plan and proves a lower bound, starting from given plans.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -35,6 +36,7 @@ struct BestPlan {
   std::string refusal;
   std::vector<embedding::ImprovementStep> steps;
   embedding::PlanCopies copies;
+  std::uint64_t span = 0;    // of the rounds: BestSearch::span()
   bool none_exists = false;  // every choice and place was tried, and no plan is valid
   StopReason reason = StopReason::kFinished;
 };

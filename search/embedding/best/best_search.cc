@@ -227,6 +227,7 @@ bool BestSearch::synchronize(std::size_t, Budget& budget) {
   starts_.clear();  // every lane has them
   for (const std::uint64_t work : lane_work_)
     budget.spend(work);
+  span_ += *std::max_element(lane_work_.begin(), lane_work_.end());
   if (prover_ && best_) prover_->end_round();
   const double bound_before = steps_.empty() ? 0 : steps_.back().bound;
   const RatedAllocation* const found = best_of_round();

@@ -63,6 +63,9 @@ class BestSearch {
     return prover_ ? &prover_->certificate() : nullptr;
   }
   const std::vector<ImprovementStep>& steps() const { return steps_; }
+  // Steps of the longest lane of every round, summed: with unlimited threads the rounds take as
+  // long as these steps.
+  std::uint64_t span() const { return span_; }
   // What was copied to make the plans that lanes hand to each other.
   const PlanCopies& copies() const { return copies_; }
 
@@ -113,6 +116,7 @@ class BestSearch {
   std::size_t round_proof_lanes_ = 0;
   std::size_t first_lane_ = 0;            // that looks for plans, after those of the proof
   std::vector<std::uint64_t> lane_work_;  // in this round
+  std::uint64_t span_ = 0;
   std::optional<Plan> known_;  // the plan that all lanes know: the best one, or the start
   std::optional<RatedPlan> best_;
   std::uint64_t best_since_ = 0;                 // work done when it was found

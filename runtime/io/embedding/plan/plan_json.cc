@@ -313,6 +313,7 @@ void write_run(const EmbeddingPlanResult& result, const PlanJsonOptions& options
       .key("work")
       .begin_object()
       .member("work_steps", result.work.work_steps)
+      .member("span_steps", result.work.span_steps)
       .member("proposals_evaluated", result.work.proposals_evaluated)
       .member("plans_published", result.work.plans.plans)
       .member("assignments_shared", result.work.plans.assignments_shared)

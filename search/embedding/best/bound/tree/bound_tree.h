@@ -57,7 +57,7 @@ class BoundTree {
 
   template <class Visit>
   void visit_in_preorder(const Visit& visit) const;
-  BoundNode inner_node(const Node& node, double target) const;
+  BoundNode inner_node(const Node& own, double target) const;
 
   const BoundRows* rows_;
   std::vector<Node> nodes_;
