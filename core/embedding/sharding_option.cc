@@ -32,7 +32,8 @@ std::uint64_t ShardingOptionTraits::hash(const ShardingOption& option) {
   h = hash_mix(h, option.load_factor ? word(*option.load_factor) : ~std::uint64_t{0});
   h = hash_mix(h, std::bit_cast<std::uintptr_t>(option.layout));
   for (const ShardCost& cost : option.costs) {
-    h = hash_mix(h, word(cost.storage.hbm.value()) + (word(cost.storage.ddr.value()) << 20));
+    h = hash_mix(h, word(cost.storage.hbm.value()) + (word(cost.storage.ddr.value()) << 20) +
+                        (word(cost.storage.ssd.value()) << 40));
     h = hash_mix(h, word(cost.perf.total().value()));
   }
   return h;
@@ -41,9 +42,7 @@ std::uint64_t ShardingOptionTraits::hash(const ShardingOption& option) {
 Storage ShardingOption::total_storage() const {
   Storage total;
   for (std::size_t i = 0; i < costs.size(); ++i) {
-    const std::int64_t count = layout->extents[i].count;
-    total += Storage{Bytes(costs[i].storage.hbm.value() * count),
-                     Bytes(costs[i].storage.ddr.value() * count)};
+    total += std::int64_t{layout->extents[i].count} * costs[i].storage;
   }
   return total;
 }

@@ -78,6 +78,8 @@ embedding::ProblemSpec spec_of(const shardwright_problem_arrays& arrays) {
   if (arrays.num_ranks != 0) {
     set_memory(arrays.hbm, arrays.num_ranks, topology.hbm_cap_bytes, topology.custom_hbm_cap_bytes);
     set_memory(arrays.ddr, arrays.num_ranks, topology.ddr_cap_bytes, topology.custom_ddr_cap_bytes);
+    if (arrays.ssd != nullptr)
+      topology.custom_ssd_cap_bytes.assign(arrays.ssd, arrays.ssd + arrays.num_ranks);
   }
   return spec;
 }

@@ -146,6 +146,8 @@ shardwright_status shardwright_result_ranks(const shardwright_result* result,
       put(to.ddr, rank, evaluation.storage_by_rank[rank].ddr.value());
       put(to.available_hbm, rank, available[rank].hbm.value());
       put(to.available_ddr, rank, available[rank].ddr.value());
+      put(to.ssd, rank, evaluation.storage_by_rank[rank].ssd.value());
+      put(to.available_ssd, rank, available[rank].ssd.value());
     }
   });
 }

@@ -91,7 +91,8 @@ class ArrayReader {
   ShardCost cost(std::uint64_t j) const {
     const double* perf = arrays_.perf + 5 * j;
     return {{Bytes(arrays_.hbm == nullptr ? 0 : arrays_.hbm[j]),
-             Bytes(arrays_.ddr == nullptr ? 0 : arrays_.ddr[j])},
+             Bytes(arrays_.ddr == nullptr ? 0 : arrays_.ddr[j]),
+             Bytes(arrays_.ssd == nullptr ? 0 : arrays_.ssd[j])},
             {Milliseconds(perf[0]), Milliseconds(perf[1]), Milliseconds(perf[2]),
              Milliseconds(perf[3]), Milliseconds(perf[4])}};
   }
@@ -116,6 +117,7 @@ void write_shards(const ShardingOption& option, std::uint64_t shard,
       put(to.offset, 2 * shard + 1, extent.column_offset + k * extent.column_step);
       put(to.hbm, shard, cost.storage.hbm.value());
       put(to.ddr, shard, cost.storage.ddr.value());
+      put(to.ssd, shard, cost.storage.ssd.value());
       for (std::uint64_t part = 0; part < 5; ++part)
         put(to.perf, 5 * shard + part, perf[part]);
     }

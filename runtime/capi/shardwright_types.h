@@ -68,6 +68,7 @@ typedef struct shardwright_problem_arrays {
    * (bandwidths), constraints, reservation, proposers. The arrays above take precedence. May be null. */
   const char* settings;
   size_t settings_size;
+  const int64_t* ssd; /* as hbm and ddr; null = tables on SSD take no bytes of it */
 } shardwright_problem_arrays;
 
 typedef struct shardwright_problem_info {
@@ -102,6 +103,7 @@ typedef struct shardwright_option_arrays {
   const int64_t* ddr;    /* bytes; null = 0 */
   /* 5 * num_shards elements, ms: fwd_compute, fwd_comms, bwd_compute, bwd_comms, prefetch_compute. */
   const double* perf;
+  const int64_t* ssd; /* bytes; null = 0; one per shard */
 } shardwright_option_arrays;
 
 /* Arrays of the caller, to be filled with the same. */
@@ -119,6 +121,7 @@ typedef struct shardwright_option_buffers {
   int64_t* hbm;
   int64_t* ddr;
   double* perf;
+  int64_t* ssd;
 } shardwright_option_buffers;
 
 typedef int32_t shardwright_mode;
@@ -225,6 +228,8 @@ typedef struct shardwright_rank_buffers {
   int64_t* ddr;
   int64_t* available_hbm; /* bytes that the reservation and the margin leave for tables */
   int64_t* available_ddr;
+  int64_t* ssd;
+  int64_t* available_ssd;
 } shardwright_rank_buffers;
 
 #ifdef __cplusplus

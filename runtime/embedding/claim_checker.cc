@@ -48,8 +48,8 @@ void ClaimChecker::compare(const std::string& where, double claimed, double foun
 
 void ClaimChecker::compare(const std::string& where, const std::vector<std::int64_t>& claimed,
                            const embedding::Storage& found) {
-  compare(where + "/0", claimed[0], found.hbm.value());
-  compare(where + "/1", claimed[1], found.ddr.value());
+  for (std::size_t i = 0; i < claimed.size(); ++i)
+    compare(where + "/" + std::to_string(i), claimed[i], found[embedding::kMemoryTiers[i]].value());
 }
 
 }  // namespace shardwright

@@ -37,7 +37,8 @@ class ClaimChecker {
 
   Verification& result() { return result_; }
 
-  // Counts a claim and lists a violation if it differs. Sizes are [HBM, DDR].
+  // Counts a claim and lists a violation if it differs. Sizes are [HBM, DDR], or
+  // [HBM, DDR, SSD].
   void compare(const std::string& where, std::int64_t claimed, std::int64_t found);
   void compare(const std::string& where, const std::string& claimed, const std::string& found);
   void compare(const std::string& where, double claimed, double found);

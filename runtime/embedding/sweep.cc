@@ -36,10 +36,12 @@ void describe(EmbeddingPlanResult result, SweepPoint& point) {
   if (!topology.spec().pod_sizes.empty()) point.pod_size = topology.pod_size();
   point.rating = result.best_rating;
   point.lower_bound = result.lower_bound;
-  for (const MemoryParts& parts : memory_parts(problem, *result.reservation, result.evaluation)) {
-    point.peak_hbm_bytes = std::max(point.peak_hbm_bytes, parts.peak().hbm.value());
-    point.peak_ddr_bytes = std::max(point.peak_ddr_bytes, parts.peak().ddr.value());
-  }
+  embedding::Storage peak;
+  for (const MemoryParts& parts : memory_parts(problem, *result.reservation, result.evaluation))
+    peak = most_of(peak, parts.peak());
+  point.peak_hbm_bytes = peak.hbm.value();
+  point.peak_ddr_bytes = peak.ddr.value();
+  if (problem.topology().counts_ssd()) point.peak_ssd_bytes = peak.ssd.value();
   point.plan = std::move(result.plan);
 }
 

@@ -26,6 +26,7 @@ struct SweepPoint {
   std::optional<double> lower_bound;  // best mode
   std::int64_t peak_hbm_bytes = 0;    // of the fullest rank, reservation included
   std::int64_t peak_ddr_bytes = 0;
+  std::optional<std::int64_t> peak_ssd_bytes;  // where the problem counts SSD
   std::optional<PlanFailure> failure;  // why nothing fits
   StopReason stopped_by = StopReason::kFinished;
   std::optional<embedding::Plan> plan;

@@ -192,6 +192,7 @@ class Verifier {
       check_layout(where, entry, *options_[i]);
       if (entry.hbm_bytes) claims_.compare(where + "/hbm", *entry.hbm_bytes, total.hbm.value());
       if (entry.ddr_bytes) claims_.compare(where + "/ddr", *entry.ddr_bytes, total.ddr.value());
+      if (entry.ssd_bytes) claims_.compare(where + "/ssd", *entry.ssd_bytes, total.ssd.value());
       if (entry.perf_ms)
         claims_.compare(where + "/perf", *entry.perf_ms, options_[i]->total_perf().value());
     }
@@ -206,6 +207,8 @@ class Verifier {
                             [&](std::size_t rank) { return e.storage_by_rank[rank].hbm.value(); });
     claims_.compare_by_rank("plan_ddr_by_rank", document_.ddr_bytes_by_rank,
                             [&](std::size_t rank) { return e.storage_by_rank[rank].ddr.value(); });
+    claims_.compare_by_rank("plan_ssd_by_rank", document_.ssd_bytes_by_rank,
+                            [&](std::size_t rank) { return e.storage_by_rank[rank].ssd.value(); });
   }
 
   void check_memory_parts(const embedding::Reservation& reservation) {

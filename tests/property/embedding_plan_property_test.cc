@@ -81,16 +81,16 @@ void check_plan(const Problem& problem, const EmbeddingPlanResult& result) {
 std::shared_ptr<const Problem> limited(Random& random, const Problem& problem) {
   ProblemSpec spec = problem.spec();
   for (const Storage& rank : problem.topology().storage()) {
-    spec.memory.reserved_hbm.push_back(static_cast<std::int64_t>(random.below(3)) *
-                                       (rank.hbm.value() / 16));
-    spec.memory.reserved_ddr.push_back(rank.ddr.value() / 32);
+    spec.memory.reserved_bytes.hbm.push_back(static_cast<std::int64_t>(random.below(3)) *
+                                             (rank.hbm.value() / 16));
+    spec.memory.reserved_bytes.ddr.push_back(rank.ddr.value() / 32);
   }
   if (random.below(2) == 0) {
-    spec.memory.margin_hbm.fraction = static_cast<double>(1 + random.below(20)) / 64;
+    spec.memory.margins.hbm.fraction = static_cast<double>(1 + random.below(20)) / 64;
   } else {
-    spec.memory.margin_hbm.bytes = 1 + problem.topology().storage().front().hbm.value() / 9;
+    spec.memory.margins.hbm.bytes = 1 + problem.topology().storage().front().hbm.value() / 9;
   }
-  spec.memory.margin_ddr.fraction = static_cast<double>(random.below(4)) / 16;
+  spec.memory.margins.ddr.fraction = static_cast<double>(random.below(4)) / 16;
   for (const ComputeKernel kernel : {ComputeKernel::kFused, ComputeKernel::kDense}) {
     KernelCalibration& measured = spec.calibration.kernels.emplace_back();
     measured.kernel = kernel;

@@ -169,6 +169,20 @@ OptionCounts check_option_costs(std::uint64_t seed, int problems, bool rules) {
   return counts;
 }
 
+// In every third problem tables may, or must, be on a small SSD. Draws from a copy, so that the
+// other problems stay what they were.
+void put_on_ssd(Random random, ProblemSpec& spec) {
+  if (random.below(3) != 0) return;
+  const std::uint64_t gib = random.below(5);
+  spec.topology.ssd_cap_bytes = static_cast<std::int64_t>(gib) << 30;
+  for (Table& table : spec.tables) {
+    if (random.below(3) == 0) continue;
+    // Without any SSD, key_value alone would be no option at all.
+    if (gib > 0 && random.below(2) == 0) table.constraints->compute_kernels.clear();
+    table.constraints->compute_kernels.push_back(ComputeKernel::kKeyValue);
+  }
+}
+
 // One to four tables of 1 to 4 GiB on a small machine with little memory. Some tables must not be
 // split.
 ProblemSpec crowded(Random& random) {
@@ -186,6 +200,7 @@ ProblemSpec crowded(Random& random) {
     if (random.below(2) == 0)
       table.constraints->sharding_types.push_back(ShardingType::kColumnWise);
   }
+  put_on_ssd(random, spec);
   if (spec.tables.size() > 1 && random.below(3) == 0) {
     (random.below(2) == 0 ? spec.keep_together : spec.keep_apart)
         .push_back({{"t0", "t1"}, GroupScope::kRank});
@@ -223,6 +238,9 @@ ProblemSpec changed(ProblemSpec spec, const Remedy& remedy, int less) {
       break;
     case Remedy::Kind::kDdr:
       spec.topology.ddr_cap_bytes = whole;
+      break;
+    case Remedy::Kind::kSsd:
+      spec.topology.ssd_cap_bytes = whole;
       break;
     case Remedy::Kind::kBatchSize:
       spec.batch_size = whole;

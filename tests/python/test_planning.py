@@ -126,6 +126,23 @@ class WaysOut(unittest.TestCase):
         self.assertFalse(unknown)
         self.assertIn("not verified", " ".join(unknown.violations))
 
+    def test_tables_on_ssd_show_what_they_take(self):
+        problem = dict(SMALL, topology={"world_size": 1, "ssd_cap": 10 ** 9},
+                       reservation={"type": "none"})
+        problem["constraints"] = {table["name"]: {"compute_kernels": ["key_value"],
+                                                  "sharding_types": ["table_wise"]}
+                                  for table in problem["tables"]}
+        result = shardwright.plan(problem)
+        self.assertTrue(result.has_plan)
+        for table in result.tables:
+            self.assertGreater(table.ssd, 0)
+            self.assertEqual(table.ssd, sum(shard.ssd for shard in table.shards))
+        self.assertEqual(result.ranks[0].ssd, sum(table.ssd for table in result.tables))
+        self.assertEqual(result.ranks[0].available_ssd, 10 ** 9)
+        self.assertEqual(result.to_dict()["plan_ssd_by_rank"], [result.ranks[0].ssd])
+        without = shardwright.plan(SMALL)
+        self.assertEqual({load.ssd for load in without.ranks}, {0})
+
     def test_no_plan_is_an_answer_that_says_why(self):
         tight = dict(SMALL, topology={"world_size": 1, "compute_device": "cuda", "hbm_cap": 1000,
                                       "ddr_cap": 1000}, reservation={"type": "none"})

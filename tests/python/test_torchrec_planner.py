@@ -247,6 +247,20 @@ class Delegated(unittest.TestCase):
         planner._enumerator.populate_estimates(chosen)
         self.assertEqual(before, [[(s.storage, s.perf) for s in o.shards] for o in chosen])
 
+    def test_whole_tables_and_rows_on_ssd_are_searched_here(self):
+        constraints = {f"t{i}": ParameterConstraints(compute_kernels=["key_value"],
+                                                     sharding_types=["table_wise", "row_wise"])
+                       for i in range(6)}
+        case = Case(model(), {**EIGHT, "ssd_cap": 4000 * GIB}, constraints=constraints)
+        peer, _ = case.plan()
+        planner, plan = case.plan(EmbeddingShardingPlanner, mode="compat")
+        self.assertEqual(planner.searched_by, "shardwright")
+        self.assertEqual(described(plan), described(case.plan()[1]))
+        best, _ = case.plan(EmbeddingShardingPlanner, work_limit=WORK)
+        self.assertLessEqual(best.result.rating, peer._perf_model.rate(peer._best_plan))
+        for option in planner._best_plan:
+            self.assertTrue(all(shard.storage.ssd > 0 for shard in option.shards))
+
     def test_ssd_is_a_third_memory_and_spreads_columns_over_ranks(self):
         constraints = {f"t{i}": ParameterConstraints(compute_kernels=["key_value"])
                        for i in range(6)}

@@ -37,8 +37,7 @@ std::optional<CertifiedClasses> CertifiedClasses::make(
     const Storage& room = available.storage()[rank];
     const std::uint32_t c = class_of_rank[rank];
     ++classes.num_ranks_[c];
-    classes.room_[c].hbm = std::max(classes.room_[c].hbm, room.hbm);
-    classes.room_[c].ddr = std::max(classes.room_[c].ddr, room.ddr);
+    classes.room_[c] = most_of(classes.room_[c], room);
     classes.load_limit_[c] = std::max(classes.load_limit_[c], load_limit_of(spec, rank, target));
     classes.classes_of_host_[rank / available.local_world_size()] |= std::uint32_t{1} << c;
   }

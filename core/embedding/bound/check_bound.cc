@@ -27,8 +27,8 @@ constexpr std::uint64_t kMostSearchSteps = std::uint64_t{1} << 27;
 
 bool are_valid(const std::vector<CapacityMultipliers>& multipliers, std::size_t classes) {
   const auto is_valid = [](const CapacityMultipliers& own) {
-    return own.load >= 0 && own.hbm >= 0 && own.ddr >= 0 &&
-           std::isfinite(own.load + own.hbm + own.ddr);
+    return own.load >= 0 && own.hbm >= 0 && own.ddr >= 0 && own.ssd >= 0 &&
+           std::isfinite(own.load + own.hbm + own.ddr + own.ssd);
   };
   return multipliers.size() == classes &&
          std::all_of(multipliers.begin(), multipliers.end(), is_valid);

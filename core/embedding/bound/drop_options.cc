@@ -15,25 +15,33 @@ namespace {
 // What a table, or several, put on every rank of a class at least, rounded down.
 struct RankUse {
   double load = 0;
-  double hbm = 0;
-  double ddr = 0;
+  PerTier<double> bytes = {};
 };
 
 RankUse use_of(const ShardCost& cost, PerfModel model) {
-  return {load_of(cost, model), rounded_down(cost.storage.hbm.value()),
-          rounded_down(cost.storage.ddr.value())};
+  RankUse use{load_of(cost, model)};
+  for (const MemoryTier tier : kMemoryTiers)
+    use.bytes[tier] = rounded_down(cost.storage[tier].value());
+  return use;
+}
+
+// Combines load and every tier of memory.
+template <class Combine>
+RankUse combined(const RankUse& a, const RankUse& b, const Combine& combine) {
+  RankUse use{combine(a.load, b.load)};
+  for (const MemoryTier tier : kMemoryTiers)
+    use.bytes[tier] = combine(a.bytes[tier], b.bytes[tier]);
+  return use;
 }
 
 RankUse least_of(const RankUse& a, const RankUse& b) {
-  return {std::min(a.load, b.load), std::min(a.hbm, b.hbm), std::min(a.ddr, b.ddr)};
+  return combined(a, b, [](double x, double y) { return std::min(x, y); });
 }
 
-RankUse sum_of(const RankUse& a, const RankUse& b) {
-  return {add_down(a.load, b.load), add_down(a.hbm, b.hbm), add_down(a.ddr, b.ddr)};
-}
+RankUse sum_of(const RankUse& a, const RankUse& b) { return combined(a, b, add_down); }
 
 RankUse without(const RankUse& all, const RankUse& own) {
-  return sum_of(all, {-own.load, -own.hbm, -own.ddr});
+  return combined(all, own, [](double x, double y) { return add_down(x, -y); });
 }
 
 // Thread safety: one thread at a time. Refers to its argument.
@@ -69,7 +77,7 @@ class CommonUse {
   // By class; empty unless every open option has a shard on every rank.
   std::vector<RankUse> use_of_table(std::size_t table) const {
     constexpr double kMost = std::numeric_limits<double>::infinity();
-    std::vector<RankUse> least(classes_.size(), RankUse{kMost, kMost, kMost});
+    std::vector<RankUse> least(classes_.size(), RankUse{kMost, {kMost, kMost, kMost}});
     const std::vector<OptionDomain>& open = options_.of_table(table);
     if (open.empty()) return {};
     for (const OptionDomain& domain : open) {
@@ -95,8 +103,10 @@ class CommonUse {
         own.empty() ? all_[rank_class] : without(all_[rank_class], own[rank_class]);
     const RankUse use = sum_of(others, use_of(cost, classes_.perf_model()));
     const Storage& room = classes_.room(rank_class);
-    return use.load < classes_.load_limit(rank_class) && use.hbm <= rounded_up(room.hbm.value()) &&
-           use.ddr <= rounded_up(room.ddr.value());
+    return use.load < classes_.load_limit(rank_class) &&
+           std::all_of(kMemoryTiers.begin(), kMemoryTiers.end(), [&](MemoryTier tier) {
+             return use.bytes[tier] <= rounded_up(room[tier].value());
+           });
   }
 
   // The classes of the domain that the option may still be in. An option of several shards may be

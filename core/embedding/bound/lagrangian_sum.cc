@@ -13,8 +13,11 @@ namespace {
 // What a shard takes at the multipliers of a class, rounded down.
 double cost_at(const CapacityMultipliers& multipliers, const ShardCost& cost, PerfModel model) {
   double sum = multiply_down(multipliers.load, load_of(cost, model));
-  sum = add_down(sum, multiply_down(multipliers.hbm, rounded_down(cost.storage.hbm.value())));
-  return add_down(sum, multiply_down(multipliers.ddr, rounded_down(cost.storage.ddr.value())));
+  for (const MemoryTier tier : kMemoryTiers) {
+    const double bytes = rounded_down(cost.storage[tier].value());
+    sum = add_down(sum, multiply_down(multipliers[tier], bytes));
+  }
+  return sum;
 }
 
 // All shards of an option, each on the cheapest class that its domain allows, rounded down.
@@ -45,8 +48,9 @@ double capacity_of(const CertifiedClasses& classes, std::size_t rank_class,
                    const CapacityMultipliers& multipliers) {
   const Storage& room = classes.room(rank_class);
   double sum = multiply_up(multipliers.load, classes.load_limit(rank_class));
-  sum = add_up(sum, multiply_up(multipliers.hbm, rounded_up(room.hbm.value())));
-  return add_up(sum, multiply_up(multipliers.ddr, rounded_up(room.ddr.value())));
+  for (const MemoryTier tier : kMemoryTiers)
+    sum = add_up(sum, multiply_up(multipliers[tier], rounded_up(room[tier].value())));
+  return sum;
 }
 
 }  // namespace

@@ -79,8 +79,7 @@ bool OpenOptions::are_alike(OptionId id, OptionId other) const {
     if (a.layout->extents[run].count != b.layout->extents[run].count ||
         load_of(a.costs[run], classes_.perf_model()) !=
             load_of(b.costs[run], classes_.perf_model()) ||
-        a.costs[run].storage.hbm != b.costs[run].storage.hbm ||
-        a.costs[run].storage.ddr != b.costs[run].storage.ddr)
+        a.costs[run].storage != b.costs[run].storage)
       return false;
   }
   return true;

@@ -107,8 +107,7 @@ class PatternLeaf {
   }
 
   ShardSet shard(const ShardCost& cost, double value) const {
-    return {value, load_of(cost, classes_.perf_model()), cost.storage.hbm.value(),
-            cost.storage.ddr.value()};
+    return {value, load_of(cost, classes_.perf_model()), cost.storage};
   }
 
   // Adds the shards of the option that one rank can hold. Returns false if there are too many

@@ -28,6 +28,7 @@ struct PlanEntry {
   std::optional<std::int64_t> element_bits;
   std::optional<std::int64_t> hbm_bytes;
   std::optional<std::int64_t> ddr_bytes;
+  std::optional<std::int64_t> ssd_bytes;
   std::optional<double> perf_ms;
 
   // Whether the file says where every part of the table is.
@@ -36,14 +37,16 @@ struct PlanEntry {
 
 // What a file says a reservation left.
 struct ReservedTopology {
-  std::vector<std::vector<std::int64_t>> per_rank;  // [hbm, ddr]; one entry where uniform
+  // [hbm, ddr], or [hbm, ddr, ssd]; one entry where uniform.
+  std::vector<std::vector<std::int64_t>> per_rank;
   bool uniform = false;
   std::optional<std::int64_t> world_size;
-  std::vector<std::int64_t> dense_storage;  // [hbm, ddr] or empty
+  std::vector<std::int64_t> dense_storage;  // as above, or empty
   std::vector<std::int64_t> kjt_storage;
 };
 
-// What a file says the memory of a rank is taken by, [hbm, ddr] each; empty where not claimed.
+// What a file says the memory of a rank is taken by, [hbm, ddr] or [hbm, ddr, ssd] each; empty
+// where not claimed.
 struct ClaimedMemory {
   std::vector<std::int64_t> capacity, reservation, reserved, margin, tables, free, peak;
 };
@@ -73,6 +76,7 @@ struct PlanDocument {
   std::vector<double> perf_ms_by_rank;
   std::vector<std::int64_t> hbm_bytes_by_rank;
   std::vector<std::int64_t> ddr_bytes_by_rank;
+  std::vector<std::int64_t> ssd_bytes_by_rank;
   std::vector<ClaimedMemory> memory_parts_by_rank;
   std::optional<std::string> ranks_sha1;
   std::optional<std::vector<PlanEntry>> plan;  // absent where there is no plan

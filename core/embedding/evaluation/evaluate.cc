@@ -196,7 +196,7 @@ class Verifier {
 
   void check_cost(const ShardingOption& option, const ShardCost& cost) {
     const Perf& perf = cost.perf;
-    bool right = cost.storage.hbm.value() >= 0 && cost.storage.ddr.value() >= 0;
+    bool right = !cost.storage.is_negative();
     for (const Milliseconds part : {perf.fwd_compute, perf.fwd_comms, perf.bwd_compute,
                                     perf.bwd_comms, perf.prefetch_compute, perf.total()}) {
       right = right && std::isfinite(part.value()) && part.value() >= 0;
@@ -213,11 +213,12 @@ class Verifier {
       const Storage cap = available_.storage()[rank];
       // A rank without shards fits even if the reservation left it less than nothing.
       if (used == Storage() || used.fits_in(cap)) continue;
-      const bool hbm = used.hbm > cap.hbm;
-      const std::int64_t over = hbm ? (used.hbm - cap.hbm).value() : (used.ddr - cap.ddr).value();
-      report(Violation::Kind::kOutOfMemory, "rank " + std::to_string(rank) + " needs " +
-                                                std::to_string(over) + " bytes more " +
-                                                (hbm ? "HBM" : "DDR") + " than " + limit_text());
+      const MemoryTier tier = *std::find_if(kMemoryTiers.begin(), kMemoryTiers.end(),
+                                            [&](MemoryTier own) { return used[own] > cap[own]; });
+      const std::int64_t over = (used[tier] - cap[tier]).value();
+      report(Violation::Kind::kOutOfMemory,
+             "rank " + std::to_string(rank) + " needs " + std::to_string(over) + " bytes more " +
+                 std::string(label_of(tier)) + " than " + limit_text());
     }
   }
 

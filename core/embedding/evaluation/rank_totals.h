@@ -18,8 +18,8 @@ class RankTotals {
   explicit RankTotals(std::size_t world) {
     for (auto& column : ms_)
       column.assign(world, 0.0);
-    for (auto& column : bytes_)
-      column.assign(world, 0);
+    for (const MemoryTier tier : kMemoryTiers)
+      bytes_[tier].assign(world, Bytes());
   }
 
   // Adds `cost` to each of `count` ranks from `first` on. Precondition: they exist.
@@ -28,11 +28,10 @@ class RankTotals {
     const double ms[] = {perf.fwd_compute.value(),      perf.fwd_comms.value(),
                          perf.bwd_compute.value(),      perf.bwd_comms.value(),
                          perf.prefetch_compute.value(), perf.total().value()};
-    const std::int64_t bytes[] = {cost.storage.hbm.value(), cost.storage.ddr.value()};
     for (std::size_t i = 0; i < ms_.size(); ++i)
       add_to(ms_[i], first, count, ms[i]);
-    for (std::size_t i = 0; i < bytes_.size(); ++i)
-      add_to(bytes_[i], first, count, bytes[i]);
+    for (const MemoryTier tier : kMemoryTiers)
+      add_to(bytes_[tier], first, count, cost.storage[tier]);
   }
 
   double total_ms(std::size_t rank) const { return ms_[5][rank]; }
@@ -41,7 +40,7 @@ class RankTotals {
             Milliseconds(ms_[3][rank]), Milliseconds(ms_[4][rank])};
   }
   Storage storage(std::size_t rank) const {
-    return {Bytes(bytes_[0][rank]), Bytes(bytes_[1][rank])};
+    return {bytes_.hbm[rank], bytes_.ddr[rank], bytes_.ssd[rank]};
   }
 
  private:
@@ -55,7 +54,7 @@ class RankTotals {
   // The parts in the order of Perf, then their total. The total is summed on its own: a sum of the
   // summed parts would round differently.
   std::array<std::vector<double>, 6> ms_;
-  std::array<std::vector<std::int64_t>, 2> bytes_;
+  PerTier<std::vector<Bytes>> bytes_;
 };
 
 }  // namespace shardwright::embedding

@@ -51,6 +51,9 @@ enum class DataType : std::uint8_t {
   kFp32, kFp16, kBf16, kInt64, kInt32, kInt8, kUint8, kInt4, kInt2, kNfp8
 };
 
+// The memories of a rank, the fastest first.
+enum class MemoryTier : std::uint8_t { kHbm, kDdr, kSsd };
+
 enum class TableKind : std::uint8_t { kPooled, kSequence };
 enum class Pooling : std::uint8_t { kSum, kMean };
 enum class Optimizer : std::uint8_t { kUnset, kSgd, kAdam, kAdagrad, kRowWiseAdagrad, kOther };
@@ -90,6 +93,10 @@ struct EnumNames<DataType> {
       "FP32", "FP16", "BF16", "INT64", "INT32", "INT8", "UINT8", "INT4", "INT2", "NFP8"};
 };
 template <>
+struct EnumNames<MemoryTier> {
+  static constexpr std::array<std::string_view, 3> kNames{"hbm", "ddr", "ssd"};
+};
+template <>
 struct EnumNames<TableKind> {
   static constexpr std::array<std::string_view, 2> kNames{"pooled", "sequence"};
 };
@@ -124,6 +131,11 @@ constexpr std::optional<Enum> from_name(std::string_view name) {
     if (EnumNames<Enum>::kNames[i] == name) return static_cast<Enum>(i);
   }
   return std::nullopt;
+}
+
+// As texts write it.
+constexpr std::string_view label_of(MemoryTier tier) {
+  return std::array<std::string_view, 3>{"HBM", "DDR", "SSD"}[static_cast<std::size_t>(tier)];
 }
 
 // Source: get_partition_by_type, torchrec/distributed/planner/enumerators.py.

@@ -18,9 +18,9 @@ Bytes margin_of(const MemoryMargin& margin, Bytes left) {
   return std::min(left, Bytes(margin.bytes + static_cast<std::int64_t>(share)));
 }
 
-template <class Tier>
 Status check_reserved(const std::vector<std::int64_t>& bytes, const Topology& topology,
-                      const std::string& where, const Tier& tier) {
+                      MemoryTier tier) {
+  const std::string where = "/reserved_memory/" + std::string(to_name(tier));
   const std::size_t world = topology.world_size();
   if (bytes.size() > 1 && bytes.size() != world) {
     return invalid_input(where, "must be one size, or one per rank: " + std::to_string(world) +
@@ -28,7 +28,7 @@ Status check_reserved(const std::vector<std::int64_t>& bytes, const Topology& to
   }
   for (std::uint32_t rank = 0; rank < world && !bytes.empty(); ++rank) {
     const std::int64_t size = of_rank(bytes, rank);
-    const std::int64_t has = tier(topology.storage()[rank]).value();
+    const std::int64_t has = topology.storage()[rank][tier].value();
     const std::string at = bytes.size() == 1 ? where : where + "/" + std::to_string(rank);
     if (size < 0) return invalid_input(at, "must not be negative");
     if (size > has) {
@@ -39,7 +39,8 @@ Status check_reserved(const std::vector<std::int64_t>& bytes, const Topology& to
   return {};
 }
 
-Status check_margin(const MemoryMargin& margin, const std::string& where) {
+Status check_margin(const MemoryMargin& margin, MemoryTier tier) {
+  const std::string where = "/memory_margin/" + std::string(to_name(tier));
   if (margin.bytes < 0 || margin.bytes > kMaxRankBytes) {
     return invalid_input(where, "a margin in bytes must be between 1 and 2^53");
   }
@@ -51,21 +52,31 @@ Status check_margin(const MemoryMargin& margin, const std::string& where) {
 
 }  // namespace
 
+bool MemoryLimits::any_reserved() const {
+  return std::any_of(kMemoryTiers.begin(), kMemoryTiers.end(),
+                     [&](MemoryTier tier) { return !reserved_bytes[tier].empty(); });
+}
+
 Storage MemoryLimits::reserved(std::uint32_t rank) const {
-  return {Bytes(of_rank(reserved_hbm, rank)), Bytes(of_rank(reserved_ddr, rank))};
+  Storage reserved;
+  for (const MemoryTier tier : kMemoryTiers)
+    reserved[tier] = Bytes(of_rank(reserved_bytes[tier], rank));
+  return reserved;
 }
 
 Storage MemoryLimits::margin(Storage left) const {
-  return {margin_of(margin_hbm, left.hbm), margin_of(margin_ddr, left.ddr)};
+  Storage margin;
+  for (const MemoryTier tier : kMemoryTiers)
+    margin[tier] = margin_of(margins[tier], left[tier]);
+  return margin;
 }
 
 Status check(const MemoryLimits& limits, const Topology& topology) {
-  SHARDWRIGHT_RETURN_IF_ERROR(check_reserved(limits.reserved_hbm, topology, "/reserved_memory/hbm",
-                                             [](const Storage& s) { return s.hbm; }));
-  SHARDWRIGHT_RETURN_IF_ERROR(check_reserved(limits.reserved_ddr, topology, "/reserved_memory/ddr",
-                                             [](const Storage& s) { return s.ddr; }));
-  SHARDWRIGHT_RETURN_IF_ERROR(check_margin(limits.margin_hbm, "/memory_margin/hbm"));
-  return check_margin(limits.margin_ddr, "/memory_margin/ddr");
+  for (const MemoryTier tier : kMemoryTiers)
+    SHARDWRIGHT_RETURN_IF_ERROR(check_reserved(limits.reserved_bytes[tier], topology, tier));
+  for (const MemoryTier tier : kMemoryTiers)
+    SHARDWRIGHT_RETURN_IF_ERROR(check_margin(limits.margins[tier], tier));
+  return {};
 }
 
 }  // namespace shardwright::embedding

@@ -15,20 +15,17 @@ namespace shardwright::embedding {
 struct MemoryMargin {
   std::int64_t bytes = 0;
   double fraction = 0;
+
+  friend bool operator==(const MemoryMargin&, const MemoryMargin&) = default;
 };
 
 // Sizes are in bytes. A list holds one size for all ranks, or one per rank, or is empty for none.
 struct MemoryLimits {
-  std::vector<std::int64_t> reserved_hbm;
-  std::vector<std::int64_t> reserved_ddr;
-  MemoryMargin margin_hbm;
-  MemoryMargin margin_ddr;
+  PerTier<std::vector<std::int64_t>> reserved_bytes;
+  PerTier<MemoryMargin> margins;
 
-  bool any_reserved() const { return !reserved_hbm.empty() || !reserved_ddr.empty(); }
-  bool any_margin() const {
-    return margin_hbm.bytes != 0 || margin_hbm.fraction != 0 || margin_ddr.bytes != 0 ||
-           margin_ddr.fraction != 0;
-  }
+  bool any_reserved() const;
+  bool any_margin() const { return margins != PerTier<MemoryMargin>(); }
   Storage reserved(std::uint32_t rank) const;
   // Returns how much of `left` must stay free: at most all of it, and 0 if `left` is not positive.
   // A fraction is rounded up to whole bytes.

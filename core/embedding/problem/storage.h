@@ -1,9 +1,13 @@
 // The cost of a shard: memory and time on its rank.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 
+#include "core/embedding/problem/kinds.h"
 #include "core/units.h"
 
 namespace shardwright::embedding {
@@ -12,19 +16,88 @@ namespace shardwright::embedding {
 // which are exact up to here.
 inline constexpr std::int64_t kMaxRankBytes = std::int64_t{1} << 53;
 
-// Bytes on one rank. Ordered by hbm, then by ddr, as in TorchRec.
+inline constexpr std::array kMemoryTiers{MemoryTier::kHbm, MemoryTier::kDdr, MemoryTier::kSsd};
+inline constexpr std::size_t kNumMemoryTiers = kMemoryTiers.size();
+
+// Returns the member hbm, ddr or ssd of a value that has all three.
+template <class PerTier>
+constexpr auto& at_tier(PerTier& value, MemoryTier tier) {
+  return tier == MemoryTier::kHbm ? value.hbm : tier == MemoryTier::kDdr ? value.ddr : value.ssd;
+}
+
+// One value for every tier.
+template <class Value>
+struct PerTier {
+  Value hbm = Value();
+  Value ddr = Value();
+  Value ssd = Value();
+
+  constexpr Value& operator[](MemoryTier tier) { return at_tier(*this, tier); }
+  constexpr const Value& operator[](MemoryTier tier) const { return at_tier(*this, tier); }
+  constexpr Value sum() const { return hbm + ddr + ssd; }
+
+  friend constexpr auto operator<=>(const PerTier&, const PerTier&) = default;
+};
+
+// Bytes on one rank. Ordered by hbm, then by ddr, then by ssd, as in TorchRec.
 struct Storage {
   Bytes hbm;
   Bytes ddr;
+  Bytes ssd = Bytes();
 
-  friend constexpr Storage operator+(Storage a, Storage b) { return {a.hbm + b.hbm, a.ddr + b.ddr}; }
-  friend constexpr Storage operator-(Storage a, Storage b) { return {a.hbm - b.hbm, a.ddr - b.ddr}; }
+  constexpr Bytes& operator[](MemoryTier tier) { return at_tier(*this, tier); }
+  constexpr Bytes operator[](MemoryTier tier) const { return at_tier(*this, tier); }
+
+  friend constexpr Storage operator+(Storage a, Storage b) {
+    return {a.hbm + b.hbm, a.ddr + b.ddr, a.ssd + b.ssd};
+  }
+  friend constexpr Storage operator-(Storage a, Storage b) {
+    return {a.hbm - b.hbm, a.ddr - b.ddr, a.ssd - b.ssd};
+  }
   constexpr Storage& operator+=(Storage other) { return *this = *this + other; }
   constexpr Storage& operator-=(Storage other) { return *this = *this - other; }
-  constexpr bool fits_in(Storage other) const { return hbm <= other.hbm && ddr <= other.ddr; }
+  constexpr bool fits_in(Storage other) const {
+    return hbm <= other.hbm && ddr <= other.ddr && ssd <= other.ssd;
+  }
+  constexpr bool is_negative() const { return hbm < Bytes() || ddr < Bytes() || ssd < Bytes(); }
+  constexpr Bytes sum() const { return hbm + ddr + ssd; }
 
   friend constexpr auto operator<=>(const Storage&, const Storage&) = default;
 };
+
+// So many shards of this size.
+constexpr Storage operator*(std::int64_t count, Storage each) {
+  return {Bytes(count * each.hbm.value()), Bytes(count * each.ddr.value()),
+          Bytes(count * each.ssd.value())};
+}
+
+constexpr PerTier<double> as_doubles(Storage bytes) {
+  return {static_cast<double>(bytes.hbm.value()), static_cast<double>(bytes.ddr.value()),
+          static_cast<double>(bytes.ssd.value())};
+}
+
+// The tier in which `needed` exceeds `room` by most bytes, the first such tier. SSD that is not
+// needed does not count.
+constexpr MemoryTier scarcest_tier(Storage needed, Storage room) {
+  const Storage over = needed - room;
+  MemoryTier worst = over.ddr > over.hbm ? MemoryTier::kDdr : MemoryTier::kHbm;
+  if (needed.ssd > Bytes() && over.ssd > over[worst]) worst = MemoryTier::kSsd;
+  return worst;
+}
+
+// Adds to `sum` what the bytes cost, tier by tier in their order.
+template <class Prices>
+constexpr double add_priced(double sum, const Prices& prices, const PerTier<double>& bytes) {
+  return sum + prices.hbm * bytes.hbm + prices.ddr * bytes.ddr + prices.ssd * bytes.ssd;
+}
+
+// Tier by tier.
+constexpr Storage least_of(Storage a, Storage b) {
+  return {std::min(a.hbm, b.hbm), std::min(a.ddr, b.ddr), std::min(a.ssd, b.ssd)};
+}
+constexpr Storage most_of(Storage a, Storage b) {
+  return {std::max(a.hbm, b.hbm), std::max(a.ddr, b.ddr), std::max(a.ssd, b.ssd)};
+}
 
 // Time of one shard in a training step, by component.
 struct Perf {

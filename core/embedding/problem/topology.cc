@@ -118,7 +118,9 @@ Status check_groups(const TopologySpec& spec) {
     return invalid_input("/sharding_groups/sync_interval", "must be at least 1 training step");
   if (spec.compute_device == ComputeDevice::kCpu)
     return invalid_input("/sharding_groups", "TorchRec has them on cuda and mtia only");
-  const bool by_rank = !spec.custom_hbm_cap_bytes.empty() || !spec.custom_ddr_cap_bytes.empty();
+  const bool by_rank =
+      std::any_of(kMemoryTiers.begin(), kMemoryTiers.end(),
+                  [&](MemoryTier tier) { return !spec.custom_cap_bytes(tier).empty(); });
   if (by_rank && groups.sizes.size() != 1)
     return invalid_input("/sharding_groups/size", "memory by rank needs one size of groups");
   return {};
@@ -148,18 +150,24 @@ Status check(const TopologySpec& spec) {
   }
   SHARDWRIGHT_RETURN_IF_ERROR(check_bytes(spec.hbm_cap_bytes, spec.world_size, "/hbm_cap"));
   SHARDWRIGHT_RETURN_IF_ERROR(check_bytes(spec.ddr_cap_bytes, spec.world_size, "/ddr_cap"));
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      check_bytes(spec.ssd_cap_bytes.value_or(0), spec.world_size, "/ssd_cap"));
   SHARDWRIGHT_RETURN_IF_ERROR(check_pods(spec));
   if (spec.groups) SHARDWRIGHT_RETURN_IF_ERROR(check_groups(spec));
   const bool on_cpu = spec.compute_device == ComputeDevice::kCpu;
-  SHARDWRIGHT_RETURN_IF_ERROR(check_custom(spec.custom_hbm_cap_bytes, layout_of(spec).group_size,
-                                           !on_cpu, "/custom/hbm_cap"));
-  SHARDWRIGHT_RETURN_IF_ERROR(check_custom(spec.custom_ddr_cap_bytes, layout_of(spec).group_size,
-                                           on_cpu, "/custom/ddr_cap"));
+  const std::int64_t ranks = layout_of(spec).group_size;
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      check_custom(spec.custom_hbm_cap_bytes, ranks, !on_cpu, "/custom/hbm_cap"));
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      check_custom(spec.custom_ddr_cap_bytes, ranks, on_cpu, "/custom/ddr_cap"));
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      check_custom(spec.custom_ssd_cap_bytes, ranks, false, "/custom/ssd_cap"));
   SHARDWRIGHT_RETURN_IF_ERROR(check_positive(spec.intra_host_bw, "/intra_host_bw"));
   SHARDWRIGHT_RETURN_IF_ERROR(check_positive(spec.inter_host_bw, "/inter_host_bw"));
   SHARDWRIGHT_RETURN_IF_ERROR(check_positive(spec.hbm_mem_bw, "/hbm_mem_bw"));
   SHARDWRIGHT_RETURN_IF_ERROR(check_positive(spec.ddr_mem_bw, "/ddr_mem_bw"));
   SHARDWRIGHT_RETURN_IF_ERROR(check_positive(spec.hbm_to_ddr_mem_bw, "/hbm_to_ddr_mem_bw"));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_positive(spec.ssd_mem_bw, "/ssd_mem_bw"));
   SHARDWRIGHT_RETURN_IF_ERROR(
       check_multiplier(spec.bwd_compute_multiplier, "/bwd_compute_multiplier"));
   SHARDWRIGHT_RETURN_IF_ERROR(check_multiplier(spec.weighted_feature_bwd_compute_multiplier,
@@ -169,9 +177,42 @@ Status check(const TopologySpec& spec) {
 
 }  // namespace
 
+void TopologySpec::set_cap_bytes(MemoryTier tier, std::int64_t bytes) {
+  switch (tier) {
+    case MemoryTier::kHbm:
+      hbm_cap_bytes = bytes;
+      break;
+    case MemoryTier::kDdr:
+      ddr_cap_bytes = bytes;
+      break;
+    case MemoryTier::kSsd:
+      ssd_cap_bytes = bytes;
+      break;
+  }
+}
+
+const std::vector<std::int64_t>& TopologySpec::custom_cap_bytes(MemoryTier tier) const {
+  switch (tier) {
+    case MemoryTier::kHbm:
+      return custom_hbm_cap_bytes;
+    case MemoryTier::kDdr:
+      return custom_ddr_cap_bytes;
+    case MemoryTier::kSsd:
+      break;
+  }
+  return custom_ssd_cap_bytes;
+}
+
+std::vector<std::int64_t>& TopologySpec::custom_cap_bytes(MemoryTier tier) {
+  return const_cast<std::vector<std::int64_t>&>(std::as_const(*this).custom_cap_bytes(tier));
+}
+
 Topology::Topology(TopologySpec spec, std::uint32_t local_world_size, std::vector<Storage> storage)
     : spec_(std::move(spec)), local_world_size_(local_world_size), storage_(std::move(storage)) {
-  for (const Storage& rank : storage_) uniform_ = uniform_ && rank == storage_.front();
+  for (const Storage& rank : storage_) {
+    uniform_ = uniform_ && rank == storage_.front();
+    has_ssd_ = has_ssd_ || rank.ssd > Bytes(0);
+  }
 }
 
 Result<Topology> Topology::make(TopologySpec spec) {
@@ -185,12 +226,12 @@ Result<Topology> Topology::make(TopologySpec spec) {
   const std::int64_t local = ranks_per_host(spec, layout);
   std::vector<Storage> storage(
       static_cast<std::size_t>(layout.group_size),
-      Storage{Bytes(has_hbm ? spec.hbm_cap_bytes : 0), Bytes(spec.ddr_cap_bytes)});
-  for (std::size_t i = 0; i < spec.custom_hbm_cap_bytes.size(); ++i) {
-    storage[i].hbm = Bytes(spec.custom_hbm_cap_bytes[i]);
-  }
-  for (std::size_t i = 0; i < spec.custom_ddr_cap_bytes.size(); ++i) {
-    storage[i].ddr = Bytes(spec.custom_ddr_cap_bytes[i]);
+      Storage{Bytes(has_hbm ? spec.hbm_cap_bytes : 0), Bytes(spec.ddr_cap_bytes),
+              Bytes(spec.ssd_cap_bytes.value_or(0))});
+  for (const MemoryTier tier : kMemoryTiers) {
+    const std::vector<std::int64_t>& caps = spec.custom_cap_bytes(tier);
+    for (std::size_t i = 0; i < caps.size(); ++i)
+      storage[i][tier] = Bytes(caps[i]);
   }
   return Topology(std::move(spec), static_cast<std::uint32_t>(local), std::move(storage));
 }

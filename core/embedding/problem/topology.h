@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/embedding/problem/kinds.h"
@@ -42,12 +43,17 @@ struct TopologySpec {
   std::int64_t ddr_cap_bytes = 0;  // per rank; 0 = 128 GiB
   std::vector<std::int64_t> custom_hbm_cap_bytes;  // one per rank; empty = uniform
   std::vector<std::int64_t> custom_ddr_cap_bytes;
+  // Per rank. Without one of the two, SSD is not counted: tables on SSD take no bytes of it.
+  std::optional<std::int64_t> ssd_cap_bytes;
+  std::vector<std::int64_t> custom_ssd_cap_bytes;
   // Bandwidths in bytes per millisecond.
   double intra_host_bw = 600.0 * 1024 * 1024 * 1024 / 1000;
   double inter_host_bw = 12.5 * 1024 * 1024 * 1024 / 1000;
   double hbm_mem_bw = 897.0 * 1024 * 1024 * 1024 / 1000;
   double ddr_mem_bw = 51.0 * 1024 * 1024 * 1024 / 1000;
   double hbm_to_ddr_mem_bw = 32.0 * 1024 * 1024 * 1024 / 1000;
+  // Used where SSD is counted. Source of the default: SSD_MEM_BW, constants.py of TorchRec 1.9.2.
+  double ssd_mem_bw = 100.0 * 1024 * 1024 / 1000;
   double bwd_compute_multiplier = 2;
   double weighted_feature_bwd_compute_multiplier = 1;
   double uneven_sharding_perf_multiplier = 1;
@@ -56,6 +62,11 @@ struct TopologySpec {
   // mode chooses among several; empty = 1. Source: pod_size of Topology,
   // torchrec/distributed/planner/types.py of release 1.9.2.
   std::vector<std::int64_t> pod_sizes;
+
+  bool counts_ssd() const { return ssd_cap_bytes || !custom_ssd_cap_bytes.empty(); }
+  void set_cap_bytes(MemoryTier tier, std::int64_t bytes);
+  std::vector<std::int64_t>& custom_cap_bytes(MemoryTier tier);
+  const std::vector<std::int64_t>& custom_cap_bytes(MemoryTier tier) const;
 };
 
 // A checked TopologySpec with the memory of every rank. Immutable. Ranks are 0 to world_size - 1;
@@ -90,6 +101,15 @@ class Topology {
   // ring all-reduce, spread over the interval. It passes at most `bandwidth` bytes per ms.
   double sync_ms_per_byte(double bandwidth) const;
   bool has_hbm() const { return spec_.compute_device != ComputeDevice::kCpu; }
+  // Returns true if the spec gives the ranks SSD, be it 0 bytes.
+  bool counts_ssd() const { return spec_.counts_ssd(); }
+  // Returns true if some rank has more than 0 bytes of SSD.
+  bool has_ssd() const { return has_ssd_; }
+
+  // HBM and DDR, and SSD if some rank has it.
+  std::span<const MemoryTier> tiers() const {
+    return std::span(kMemoryTiers).first(has_ssd_ ? kNumMemoryTiers : kNumMemoryTiers - 1);
+  }
 
   // Memory by rank; size world_size.
   const std::vector<Storage>& storage() const { return storage_; }
@@ -113,6 +133,7 @@ class Topology {
   std::uint32_t local_world_size_;
   std::vector<Storage> storage_;
   bool uniform_ = true;
+  bool has_ssd_ = false;
 };
 
 // `spec` with this layout alone, as far as it leaves a choice.

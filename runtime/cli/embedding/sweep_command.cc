@@ -101,6 +101,8 @@ void add_grid_arguments(CLI::App& command, SweepArguments& arguments) {
       ->group(group);
   command.add_option("--ddr", arguments.plan.problem.ddr, "DDR per rank, such as 128GiB")
       ->group(group);
+  command.add_option("--ssd", arguments.plan.problem.ssd, "SSD per rank, such as 2TiB")
+      ->group(group);
   command.add_option("--device", arguments.plan.problem.device, "Compute device of the ranks")
       ->type_name("cuda|cpu|mtia")
       ->group(group);

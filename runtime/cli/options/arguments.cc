@@ -74,6 +74,7 @@ Result<ProblemOverrides> overrides_of(const ProblemArguments& arguments) {
   ProblemOverrides overrides = arguments.overrides;
   SHARDWRIGHT_ASSIGN_OR_RETURN(overrides.hbm_bytes, size_flag("--hbm", arguments.hbm));
   SHARDWRIGHT_ASSIGN_OR_RETURN(overrides.ddr_bytes, size_flag("--ddr", arguments.ddr));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(overrides.ssd_bytes, size_flag("--ssd", arguments.ssd));
   if (!arguments.group_sizes.empty()) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(overrides.group_sizes, group_sizes_of(arguments.group_sizes));
   }
@@ -110,6 +111,7 @@ void add_topology_arguments(CLI::App& command, ProblemArguments& arguments) {
       ->group(group);
   command.add_option("--hbm", arguments.hbm, "HBM per rank, such as 80GiB")->group(group);
   command.add_option("--ddr", arguments.ddr, "DDR per rank, such as 128GiB")->group(group);
+  command.add_option("--ssd", arguments.ssd, "SSD per rank, such as 2TiB")->group(group);
   command.add_option("--device", arguments.device, "Compute device of the ranks")
       ->type_name("cuda|cpu|mtia")
       ->group(group);

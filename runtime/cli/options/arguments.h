@@ -24,7 +24,7 @@ using Action = std::function<int()>;
 struct ProblemArguments {
   std::string problem_path;
   std::string search_space_path;
-  std::string hbm, ddr, device;
+  std::string hbm, ddr, ssd, device;
   std::vector<std::string> group_sizes;  // numbers, or "any"
   std::vector<std::int64_t> pod_sizes;
   ProblemOverrides overrides;

@@ -33,18 +33,21 @@ std::string named(const Problem& problem, const std::vector<TableId>& tables) {
   return text + (tables.size() == 1 ? "" : ")");
 }
 
-const char* tier_text(MemoryShortage::Tier tier) {
+const char* tier_text(const Problem& problem, MemoryShortage::Tier tier) {
+  const bool with_ssd = problem.topology().counts_ssd();
   switch (tier) {
     case MemoryShortage::Tier::kHbm:
       return "HBM";
     case MemoryShortage::Tier::kDdr:
       return "DDR";
-    case MemoryShortage::Tier::kBoth:
-      return "HBM and DDR together";
+    case MemoryShortage::Tier::kSsd:
+      return "SSD";
+    case MemoryShortage::Tier::kAll:
+      return with_ssd ? "HBM, DDR and SSD together" : "HBM and DDR together";
     case MemoryShortage::Tier::kWeighted:
       break;
   }
-  return "of a weighted mean of HBM and DDR";
+  return with_ssd ? "of a weighted mean of HBM, DDR and SSD" : "of a weighted mean of HBM and DDR";
 }
 
 std::string short_of(const MemoryShortage& shortage) {
@@ -70,7 +73,7 @@ std::string table_message(const Problem& problem, const MemoryShortage& shortage
   return "Table \"" + table.name +
          "\" fits on no rank, were all ranks empty. The least demanding of its options, " +
          option_name(*shortage.closest) + ", has a shard of " + with_unit(shortage.needed_bytes) +
-         " " + tier_text(shortage.tier) + "; rank " + std::to_string(shortage.rank) +
+         " " + tier_text(problem, shortage.tier) + "; rank " + std::to_string(shortage.rank) +
          ", the largest for it, has " + with_unit(shortage.available_bytes) +
          " after reservation: " + short_of(shortage) + "." + narrowing(table);
 }
@@ -79,22 +82,23 @@ std::string together_message(const Problem& problem, const MemoryShortage& short
   const bool group = !shortage.place.empty();
   return "The " + named(problem, shortage.tables) +
          (group ? " must be together (" + shortage.place + ")" : " may be only on a few ranks") +
-         " and need at least " + with_unit(shortage.needed_bytes) + " " + tier_text(shortage.tier) +
-         "; the place that lacks least, from rank " + std::to_string(shortage.rank) + " on, has " +
-         with_unit(shortage.available_bytes) + " after reservation: " + short_of(shortage) + ".";
+         " and need at least " + with_unit(shortage.needed_bytes) + " " +
+         tier_text(problem, shortage.tier) + "; the place that lacks least, from rank " +
+         std::to_string(shortage.rank) + " on, has " + with_unit(shortage.available_bytes) +
+         " after reservation: " + short_of(shortage) + ".";
 }
 
 std::string total_message(const Problem& problem, const MemoryShortage& shortage) {
   return "The " + named(problem, shortage.tables) + " need at least " +
-         with_unit(shortage.needed_bytes) + " " + tier_text(shortage.tier) + " over all ranks; " +
-         format_plural(problem.topology().world_size(), "rank") + " have " +
+         with_unit(shortage.needed_bytes) + " " + tier_text(problem, shortage.tier) +
+         " over all ranks; " + format_plural(problem.topology().world_size(), "rank") + " have " +
          with_unit(shortage.available_bytes) + " after reservation: " + short_of(shortage) + ".";
 }
 
 std::string shards_message(const Problem& problem, const MemoryShortage& shortage) {
   return "The " + named(problem, shortage.tables) +
          " fit in total, but have shards so large that too few share a rank: they block at least " +
-         with_unit(shortage.needed_bytes) + " " + tier_text(shortage.tier) +
+         with_unit(shortage.needed_bytes) + " " + tier_text(problem, shortage.tier) +
          ", and all ranks have " + with_unit(shortage.available_bytes) +
          ", were each as large as the largest: " + short_of(shortage) + ".";
 }

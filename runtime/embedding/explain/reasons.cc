@@ -88,7 +88,7 @@ std::string change_text(const Problem& problem, const OptionCost& cost) {
 
 std::string lack_text(const MemoryLack& lack) {
   return "rank " + std::to_string(lack.rank) + " lacks " + format_bytes(Bytes(lack.bytes)) + " " +
-         (lack.hbm ? "HBM" : "DDR") + " (" + std::to_string(lack.bytes) + " bytes)";
+         std::string(label_of(lack.tier)) + " (" + std::to_string(lack.bytes) + " bytes)";
 }
 
 std::vector<std::string> reasons_for(const Problem& problem, const TableExplanation& table) {

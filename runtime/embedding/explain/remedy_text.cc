@@ -15,6 +15,7 @@ std::string value_text(Remedy::Kind kind, double value) {
   switch (kind) {
     case Remedy::Kind::kHbm:
     case Remedy::Kind::kDdr:
+    case Remedy::Kind::kSsd:
       return format_bytes(Bytes(static_cast<std::int64_t>(value)));
     case Remedy::Kind::kReservation:
       return format_share(value, 1);
@@ -50,6 +51,8 @@ std::string flags_of(const embedding::Problem& problem, const Remedy& remedy) {
       return memory_flag("--hbm ", remedy, to);
     case Remedy::Kind::kDdr:
       return memory_flag("--ddr ", remedy, to);
+    case Remedy::Kind::kSsd:
+      return memory_flag("--ssd ", remedy, to);
     case Remedy::Kind::kBatchSize:
       return "--batch-size " + std::to_string(to);
     case Remedy::Kind::kReservation:

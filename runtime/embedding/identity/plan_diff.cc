@@ -106,14 +106,15 @@ std::optional<Value> at(const std::vector<Value>& by_rank, std::size_t rank) {
 
 std::size_t num_ranks(const PlanDocument& document) {
   return std::max({document.perf_ms_by_rank.size(), document.hbm_bytes_by_rank.size(),
-                   document.ddr_bytes_by_rank.size()});
+                   document.ddr_bytes_by_rank.size(), document.ssd_bytes_by_rank.size()});
 }
 
 void compare_ranks(const PlanDocument& from, const PlanDocument& to, PlanDiff& diff) {
   for (std::size_t rank = 0; rank < std::max(num_ranks(from), num_ranks(to)); ++rank) {
     diff.ranks.push_back({{at(from.perf_ms_by_rank, rank), at(to.perf_ms_by_rank, rank)},
                           {at(from.hbm_bytes_by_rank, rank), at(to.hbm_bytes_by_rank, rank)},
-                          {at(from.ddr_bytes_by_rank, rank), at(to.ddr_bytes_by_rank, rank)}});
+                          {at(from.ddr_bytes_by_rank, rank), at(to.ddr_bytes_by_rank, rank)},
+                          {at(from.ssd_bytes_by_rank, rank), at(to.ssd_bytes_by_rank, rank)}});
   }
 }
 

@@ -38,6 +38,7 @@ struct RankDifference {
   Change<double> perf_ms;
   Change<std::int64_t> hbm_bytes;
   Change<std::int64_t> ddr_bytes;
+  Change<std::int64_t> ssd_bytes;
 };
 
 struct PlanDiff {

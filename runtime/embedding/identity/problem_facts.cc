@@ -22,7 +22,9 @@ using embedding::ComputeKernel;
 using embedding::FactorByDim;
 using embedding::GroupScope;
 using embedding::KernelCalibration;
+using embedding::kMemoryTiers;
 using embedding::MemoryMargin;
+using embedding::MemoryTier;
 using embedding::ParameterConstraints;
 using embedding::Problem;
 using embedding::ProblemSpec;
@@ -89,13 +91,13 @@ void write_topology(const Problem& problem, FactWriter& out) {
       .fact("compute_device", to_name(spec.compute_device));
   if (spec.groups) write_groups(*spec.groups, out);
   if (!spec.pod_sizes.empty()) out.list("pod_size", spec.pod_sizes);
-  std::vector<std::int64_t> hbm, ddr;
-  for (const Storage& rank : topology.storage()) {
-    hbm.push_back(rank.hbm.value());
-    ddr.push_back(rank.ddr.value());
+  for (const MemoryTier tier : kMemoryTiers) {
+    if (tier == MemoryTier::kSsd && !topology.counts_ssd()) continue;
+    std::vector<std::int64_t> caps;
+    for (const Storage& rank : topology.storage())
+      caps.push_back(rank[tier].value());
+    write_by_rank(std::string(to_name(tier)) + "_cap", caps, out);
   }
-  write_by_rank("hbm_cap", hbm, out);
-  write_by_rank("ddr_cap", ddr, out);
   // Row-wise sharding follows sizes that are given rank by rank even if they are equal.
   if (!topology.device_memory_sizes().empty()) out.fact("custom", true);
   out.unless(usual.intra_host_bw, "intra_host_bw", spec.intra_host_bw)
@@ -103,6 +105,8 @@ void write_topology(const Problem& problem, FactWriter& out) {
       .unless(usual.hbm_mem_bw, "hbm_mem_bw", spec.hbm_mem_bw)
       .unless(usual.ddr_mem_bw, "ddr_mem_bw", spec.ddr_mem_bw)
       .unless(usual.hbm_to_ddr_mem_bw, "hbm_to_ddr_mem_bw", spec.hbm_to_ddr_mem_bw)
+      .unless(usual.ssd_mem_bw, "ssd_mem_bw",
+              spec.counts_ssd() ? spec.ssd_mem_bw : usual.ssd_mem_bw)
       .unless(usual.bwd_compute_multiplier, "bwd_compute_multiplier", spec.bwd_compute_multiplier)
       .unless(usual.weighted_feature_bwd_compute_multiplier,
               "weighted_feature_bwd_compute_multiplier",
@@ -317,18 +321,17 @@ void write_margin(std::string_view tier, const MemoryMargin& margin, FactWriter&
 void write_memory(const Problem& problem, FactWriter& out) {
   const embedding::MemoryLimits& limits = problem.spec().memory;
   if (limits.any_reserved()) {
-    std::vector<std::int64_t> hbm, ddr;
-    for (std::uint32_t rank = 0; rank < problem.topology().world_size(); ++rank) {
-      hbm.push_back(limits.reserved(rank).hbm.value());
-      ddr.push_back(limits.reserved(rank).ddr.value());
-    }
     out.section("reserved_memory");
-    if (!all_equal(hbm, std::int64_t{0})) write_by_rank("hbm", hbm, out);
-    if (!all_equal(ddr, std::int64_t{0})) write_by_rank("ddr", ddr, out);
+    for (const MemoryTier tier : kMemoryTiers) {
+      std::vector<std::int64_t> reserved;
+      for (std::uint32_t rank = 0; rank < problem.topology().world_size(); ++rank)
+        reserved.push_back(limits.reserved(rank)[tier].value());
+      if (!all_equal(reserved, std::int64_t{0})) write_by_rank(to_name(tier), reserved, out);
+    }
   }
   out.section("memory_margin");
-  write_margin("hbm", limits.margin_hbm, out);
-  write_margin("ddr", limits.margin_ddr, out);
+  for (const MemoryTier tier : problem.topology().tiers())
+    write_margin(to_name(tier), limits.margins[tier], out);
 }
 
 }  // namespace

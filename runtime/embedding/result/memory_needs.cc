@@ -25,7 +25,7 @@ bool every_shard_fits(const ShardingOption& option, const std::vector<Storage>& 
 
 void take_in(const ShardingOption& option, const std::vector<Storage>& ranks, TableNeed& need) {
   const Storage storage = option.total_storage();
-  const Bytes total = storage.hbm + storage.ddr;
+  const Bytes total = storage.sum();
   need.hbm = need.has_options ? std::min(need.hbm, storage.hbm) : storage.hbm;
   need.total = need.has_options ? std::min(need.total, total) : total;
   need.has_options = true;

@@ -14,7 +14,7 @@ namespace shardwright {
 // option of least memory. An option counts the sum over its shards.
 struct TableNeed {
   Bytes hbm;
-  Bytes total;               // HBM and DDR together
+  Bytes total;               // all tiers together
   bool fits = true;          // every shard of some option fits on some rank
   bool has_options = false;  // otherwise hbm and total are 0
 };

@@ -56,6 +56,7 @@ void add_shards(const Problem& problem, const Plan& plan, PlanStats& stats) {
       RankStats& at = stats.ranks[rank];
       at.sparse_hbm_bytes += cost.storage.hbm.value();
       at.ddr_bytes += cost.storage.ddr.value();
+      at.ssd_bytes += cost.storage.ssd.value();
       at.perf += cost.perf;
       const embedding::ShardIo io = embedding::shard_io(inputs, extent);
       at.input_mib += mib(static_cast<double>(io.input_bytes));
@@ -83,6 +84,8 @@ void add_reservation(const Problem& problem, const embedding::Reservation& reser
       at.hbm_share = static_cast<double>(at.hbm_bytes) / hbm;
     if (has.ddr.value() > 0)
       at.ddr_share = static_cast<double>(at.ddr_bytes) / static_cast<double>(has.ddr.value());
+    if (has.ssd.value() > 0)
+      at.ssd_share = static_cast<double>(at.ssd_bytes) / static_cast<double>(has.ssd.value());
   }
 }
 
@@ -222,20 +225,21 @@ std::optional<Imbalance> imbalance_of(const std::vector<double>& by_rank, double
 }
 
 void add_imbalances(PlanStats& stats) {
-  std::vector<double> times, hbm, ddr;
+  std::vector<double> times, hbm, ddr, ssd;
   double time = 0;
-  std::int64_t all_hbm = 0, all_ddr = 0;
+  Storage all;
   for (const RankStats& rank : stats.ranks) {
     times.push_back(rank.perf.total().value());
     hbm.push_back(static_cast<double>(rank.hbm_bytes));
     ddr.push_back(static_cast<double>(rank.ddr_bytes));
+    ssd.push_back(static_cast<double>(rank.ssd_bytes));
     time += times.back();
-    all_hbm += rank.hbm_bytes;
-    all_ddr += rank.ddr_bytes;
+    all += {Bytes(rank.hbm_bytes), Bytes(rank.ddr_bytes), Bytes(rank.ssd_bytes)};
   }
   stats.perf_imbalance = imbalance_of(times, time);
-  stats.hbm_imbalance = imbalance_of(hbm, static_cast<double>(all_hbm));
-  stats.ddr_imbalance = imbalance_of(ddr, static_cast<double>(all_ddr));
+  stats.hbm_imbalance = imbalance_of(hbm, static_cast<double>(all.hbm.value()));
+  stats.ddr_imbalance = imbalance_of(ddr, static_cast<double>(all.ddr.value()));
+  stats.ssd_imbalance = imbalance_of(ssd, static_cast<double>(all.ssd.value()));
 }
 
 // Source: _find_imbalance_tables, torchrec/distributed/planner/utils.py.

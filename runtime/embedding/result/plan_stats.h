@@ -16,14 +16,16 @@ namespace shardwright {
 inline constexpr std::size_t kShardingTypes =
     embedding::EnumNames<embedding::ShardingType>::kNames.size();
 
-// Statistics of one rank. HBM and DDR count shards, dense parameters and inputs, `sparse_hbm`
+// Statistics of one rank. HBM, DDR and SSD count shards, dense parameters and inputs, `sparse_hbm`
 // counts shards alone.
 struct RankStats {
   std::int64_t sparse_hbm_bytes = 0;
   std::int64_t hbm_bytes = 0;
   std::int64_t ddr_bytes = 0;
+  std::int64_t ssd_bytes = 0;
   double hbm_share = 0;  // of the HBM that the reserved percentage leaves; 0 without HBM
   double ddr_share = 0;
+  double ssd_share = 0;
   embedding::Perf perf;
   double input_mib = 0;  // per step
   double output_mib = 0;
@@ -66,7 +68,7 @@ struct PlanStats {
   std::array<std::size_t, kShardingTypes> tables{};  // by sharding type
   std::vector<KernelStats> kernels;                  // by name
   // Absent if the sum over ranks is 0.
-  std::optional<Imbalance> perf_imbalance, hbm_imbalance, ddr_imbalance;
+  std::optional<Imbalance> perf_imbalance, hbm_imbalance, ddr_imbalance, ssd_imbalance;
   LargestTime max_perf, max_fwd_compute, max_fwd_comms, max_bwd_compute, max_bwd_comms,
       max_prefetch_compute;
   double mean_perf_ms = 0;

@@ -40,7 +40,7 @@ class OptionBuffers(_Sized):
                 ("compute_kernel", POINTER(c_uint8)), ("shard_begin", POINTER(c_uint64)),
                 ("load_factor", POINTER(c_double)), ("size", POINTER(c_int64)),
                 ("offset", POINTER(c_int64)), ("hbm", POINTER(c_int64)), ("ddr", POINTER(c_int64)),
-                ("perf", POINTER(c_double))]
+                ("perf", POINTER(c_double)), ("ssd", POINTER(c_int64))]
 
 
 class Progress(_Sized):
@@ -78,7 +78,8 @@ class RankBuffers(_Sized):
     _fields_ = [("struct_size", c_uint32), ("num_ranks", c_uint32), ("perf_ms", POINTER(c_double)),
                 ("perf_parts", POINTER(c_double)), ("hbm", POINTER(c_int64)),
                 ("ddr", POINTER(c_int64)), ("available_hbm", POINTER(c_int64)),
-                ("available_ddr", POINTER(c_int64))]
+                ("available_ddr", POINTER(c_int64)), ("ssd", POINTER(c_int64)),
+                ("available_ssd", POINTER(c_int64))]
 
 
 _HANDLE_OUT = POINTER(c_void_p)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PERF_PARTS = ("fwd_compute", "fwd_comms", "bwd_compute", "bwd_comms", "prefetch_compute")
+_RANK_MEMORY = ("hbm", "ddr", "available_hbm", "available_ddr", "ssd", "available_ssd")
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Shard:
     hbm: int  # bytes
     ddr: int  # bytes
     perf: tuple[float, float, float, float, float]  # ms, in the order of PERF_PARTS
+    ssd: int = 0  # bytes
 
     @property
     def total_ms(self) -> float:
@@ -67,6 +69,11 @@ class TablePlan:
         return sum(shard.ddr for shard in self.shards)
 
     @property
+    def ssd(self) -> int:
+        """SSD of all shards, bytes."""
+        return sum(shard.ssd for shard in self.shards)
+
+    @property
     def total_ms(self) -> float:
         """Sum over shards, ms. A step takes less, because ranks work in parallel."""
         return sum(shard.total_ms for shard in self.shards)
@@ -83,6 +90,8 @@ class RankLoad:
     ddr: int
     available_hbm: int  # what the reservation and the margin leave for tables
     available_ddr: int
+    ssd: int = 0
+    available_ssd: int = 0
 
 
 @dataclass(frozen=True)
@@ -205,13 +214,11 @@ class PlanResult(_Closable):
         self._require_plan()
         count = self._summary.num_ranks
         perf, parts = _native.array(c_double, count), _native.array(c_double, 5 * count)
-        hbm, ddr, available_hbm, available_ddr = (_native.array(c_int64, count) for _ in range(4))
-        buffers = _native.RankBuffers(num_ranks=count, perf_ms=perf, perf_parts=parts, hbm=hbm,
-                                      ddr=ddr, available_hbm=available_hbm,
-                                      available_ddr=available_ddr)
+        memory = {name: _native.array(c_int64, count) for name in _RANK_MEMORY}
+        buffers = _native.RankBuffers(num_ranks=count, perf_ms=perf, perf_parts=parts, **memory)
         _native.call("result_ranks", self._handle.value, byref(buffers))
-        return tuple(RankLoad(rank, perf[rank], tuple(parts[5 * rank:5 * rank + 5]), hbm[rank],
-                              ddr[rank], available_hbm[rank], available_ddr[rank])
+        return tuple(RankLoad(rank, perf[rank], tuple(parts[5 * rank:5 * rank + 5]),
+                              **{name: values[rank] for name, values in memory.items()})
                      for rank in range(count))
 
     def to_json(self, search_space: bool = False) -> str:
@@ -276,13 +283,13 @@ class _Options:
             self.begin = _native.array(c_uint64, options + 1)
             self.load_factor = _native.array(c_double, options)
             self.size, self.offset = (_native.array(c_int64, 2 * shards) for _ in range(2))
-            self.hbm, self.ddr = (_native.array(c_int64, shards) for _ in range(2))
+            self.hbm, self.ddr, self.ssd = (_native.array(c_int64, shards) for _ in range(3))
             self.perf = _native.array(c_double, 5 * shards)
             buffers = _native.OptionBuffers(
                 num_options=options, num_shards=shards, sharding_type=self.sharding_type,
                 compute_kernel=self.compute_kernel, shard_begin=self.begin,
                 load_factor=self.load_factor, size=self.size, offset=self.offset, hbm=self.hbm,
-                ddr=self.ddr, perf=self.perf)
+                ddr=self.ddr, perf=self.perf, ssd=self.ssd)
             _native.call("search_space_to_arrays", space.value, byref(buffers))
         finally:
             space.close()
@@ -292,7 +299,7 @@ class _Options:
         shards = tuple(
             Shard(size=(self.size[2 * j], self.size[2 * j + 1]),
                   offset=(self.offset[2 * j], self.offset[2 * j + 1]), rank=rank, hbm=self.hbm[j],
-                  ddr=self.ddr[j], perf=tuple(self.perf[5 * j:5 * j + 5]))
+                  ddr=self.ddr[j], perf=tuple(self.perf[5 * j:5 * j + 5]), ssd=self.ssd[j])
             for j, rank in enumerate(ranks, start=begin))
         return TablePlan(name, table, option, _native.SHARDING_TYPES[self.sharding_type[option]],
                          _native.COMPUTE_KERNELS[self.compute_kernel[option]],
@@ -303,17 +310,19 @@ def _rows(result: PlanResult, what: str) -> list[dict[str, Any]]:
     if what == "ranks":
         return [{"rank": load.rank, "total_ms": load.total_ms, **dict(zip(PERF_PARTS, load.perf)),
                  "hbm": load.hbm, "ddr": load.ddr, "available_hbm": load.available_hbm,
-                 "available_ddr": load.available_ddr} for load in result.ranks]
+                 "available_ddr": load.available_ddr, "ssd": load.ssd,
+                 "available_ssd": load.available_ssd} for load in result.ranks]
     if what == "tables":
         return [{"table": table.table, "sharding_type": table.sharding_type,
                  "compute_kernel": table.compute_kernel, "num_shards": len(table.shards),
-                 "hbm": table.hbm, "ddr": table.ddr, "total_ms": table.total_ms}
+                 "hbm": table.hbm, "ddr": table.ddr, "ssd": table.ssd,
+                 "total_ms": table.total_ms}
                 for table in result.tables]
     if what == "shards":
         return [{"table": table.table, "sharding_type": table.sharding_type,
                  "compute_kernel": table.compute_kernel, "shard": number, "rank": shard.rank,
                  "rows": shard.size[0], "columns": shard.size[1], "row_offset": shard.offset[0],
                  "column_offset": shard.offset[1], "hbm": shard.hbm, "ddr": shard.ddr,
-                 "total_ms": shard.total_ms, **dict(zip(PERF_PARTS, shard.perf))}
+                 "ssd": shard.ssd, "total_ms": shard.total_ms, **dict(zip(PERF_PARTS, shard.perf))}
                 for table in result.tables for number, shard in enumerate(table.shards)]
     raise ValueError(f"what must be 'shards', 'tables' or 'ranks', not {what!r}")

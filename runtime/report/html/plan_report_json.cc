@@ -7,12 +7,15 @@
 #include <vector>
 
 #include "core/version.h"
+#include "runtime/io/embedding/plan/storage_json.h"
 #include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/json/json_writer.h"
 
 namespace shardwright {
 namespace {
 
+using embedding::kMemoryTiers;
+using embedding::MemoryTier;
 using embedding::Perf;
 using embedding::Storage;
 using embedding::to_name;
@@ -33,12 +36,8 @@ TextSink without_markup(const TextSink& sink) {
   };
 }
 
-void write_storage(const Storage& storage, JsonWriter& json) {
-  json.begin_array().value(storage.hbm.value()).value(storage.ddr.value()).end_array();
-}
-
 void write_storage(const std::optional<Storage>& storage, JsonWriter& json) {
-  storage ? write_storage(*storage, json) : static_cast<void>(json.null());
+  storage ? write_storage(*storage, false, json) : static_cast<void>(json.null());
 }
 
 void write_perf(const Perf& perf, JsonWriter& json) {
@@ -127,8 +126,8 @@ void write_list(const char* key, const std::vector<ReportedRank>& ranks, const F
   json.end_array().new_line();
 }
 
-// Each as [hbm by rank, ddr by rank].
-void write_memory(const std::vector<ReportedRank>& ranks, JsonWriter& json) {
+// Each as [hbm by rank, ddr by rank], and SSD by rank where it counts.
+void write_memory(const std::vector<ReportedRank>& ranks, bool counts_ssd, JsonWriter& json) {
   constexpr std::pair<const char*, Storage MemoryParts::*> kParts[] = {
       {"capacity", &MemoryParts::capacity}, {"reservation", &MemoryParts::reservation},
       {"reserved", &MemoryParts::reserved}, {"margin", &MemoryParts::margin},
@@ -136,10 +135,11 @@ void write_memory(const std::vector<ReportedRank>& ranks, JsonWriter& json) {
   json.key("memory").begin_object();
   for (const auto& [key, part] : kParts) {
     json.key(key).begin_array();
-    for (const auto tier : {&Storage::hbm, &Storage::ddr}) {
+    for (const MemoryTier tier : kMemoryTiers) {
+      if (tier == MemoryTier::kSsd && !counts_ssd) continue;
       json.begin_array();
       for (const ReportedRank& rank : ranks)
-        json.value((rank.memory.*part.*tier).value());
+        json.value((rank.memory.*part)[tier].value());
       json.end_array();
     }
     json.end_array().new_line();
@@ -147,7 +147,7 @@ void write_memory(const std::vector<ReportedRank>& ranks, JsonWriter& json) {
   json.end_object();
 }
 
-void write_ranks(const std::vector<ReportedRank>& ranks, JsonWriter& json) {
+void write_ranks(const std::vector<ReportedRank>& ranks, bool counts_ssd, JsonWriter& json) {
   constexpr std::pair<const char*, Milliseconds Perf::*> kTimes[] = {
       {"fwd_compute", &Perf::fwd_compute},
       {"fwd_comms", &Perf::fwd_comms},
@@ -163,11 +163,11 @@ void write_ranks(const std::vector<ReportedRank>& ranks, JsonWriter& json) {
     };
     write_list(key, ranks, value, json);
   }
-  write_memory(ranks, json);
+  write_memory(ranks, counts_ssd, json);
   json.end_object().new_line();
 }
 
-void write_place(const ReportedPlace& place, JsonWriter& json) {
+void write_place(const ReportedPlace& place, bool counts_ssd, JsonWriter& json) {
   json.begin_array()
       .value(to_name(place.sharding_type))
       .value(to_name(place.compute_kernel))
@@ -182,14 +182,18 @@ void write_place(const ReportedPlace& place, JsonWriter& json) {
       .begin_array();
   for (const ReportedShards& run : place.shards)
     json.value(run.first_rank).value(run.count).value(run.cost);
-  json.end_array().end_array();
+  json.end_array();
+  if (counts_ssd) json.value(place.storage.ssd.value());
+  json.end_array();
 }
 
 void write_tables(const PlanReport& report, JsonWriter& json) {
+  const bool counts_ssd = report.problem.counts_ssd;
   json.key("costs").begin_array();
   for (const embedding::ShardCost& cost : report.costs) {
     json.begin_array().value(cost.storage.hbm.value()).value(cost.storage.ddr.value());
     write_perf(cost.perf, json);
+    if (counts_ssd) json.value(cost.storage.ssd.value());
     json.end_array().new_line();
   }
   json.end_array().new_line().key("tables").begin_array();
@@ -200,17 +204,16 @@ void write_tables(const PlanReport& report, JsonWriter& json) {
         .value(table.rows)
         .value(table.columns)
         .value(to_name(table.data_type));
-    table.place ? write_place(*table.place, json) : static_cast<void>(json.null());
+    table.place ? write_place(*table.place, counts_ssd, json) : static_cast<void>(json.null());
     json.end_array().new_line();
   }
   json.end_array().new_line();
 }
 
-void write_needs(const MemoryNeeds& needs, JsonWriter& json) {
-  json.key("needs").begin_object().key("available");
-  write_storage(needs.available, json);
-  json.key("capacity");
-  write_storage(needs.capacity, json);
+void write_needs(const MemoryNeeds& needs, bool counts_ssd, JsonWriter& json) {
+  json.key("needs").begin_object();
+  write_storage(needs.available, counts_ssd, json.key("available"));
+  write_storage(needs.capacity, counts_ssd, json.key("capacity"));
   json.member("hbm", needs.hbm.value())
       .member("total", needs.total.value())
       .key("tables")
@@ -282,7 +285,7 @@ void write_outcome(const PlanReport& report, JsonWriter& json) {
         .end_object()
         .new_line();
   }
-  if (report.needs) write_needs(*report.needs, json);
+  if (report.needs) write_needs(*report.needs, report.problem.counts_ssd, json);
   if (report.migration) write_migration(*report.migration, json);
 }
 
@@ -299,7 +302,7 @@ void write_plan_report(const PlanReport& report, const TextSink& sink) {
   write_reservation(report.reservation, json);
   write_constraints(report.constraints, json);
   write_outcome(report, json);
-  write_ranks(report.ranks, json);
+  write_ranks(report.ranks, report.problem.counts_ssd, json);
   write_tables(report, json);
   json.end_object().finish();
 }

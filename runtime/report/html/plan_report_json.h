@@ -9,7 +9,8 @@ namespace shardwright {
 // Writes lists instead of objects for what comes in large numbers. A table is [name, module, rows,
 // columns, data type, place]; a place is [sharding type, kernel, load factor, shards, rows of a
 // shard, columns of a shard, even, hbm, ddr, ms, runs]; runs are [first rank, count, cost, first
-// rank, ...]; a cost is [hbm, ddr, five times in the order of the members of Perf]. Ranks have one
+// rank, ...]; a cost is [hbm, ddr, five times in the order of the members of Perf]. Where the
+// problem counts SSD, its bytes end a place, a cost and what needs say. Ranks have one
 // list per quantity. The text has no "<", so that it can be put into a page as it is. O(bytes).
 void write_plan_report(const PlanReport& report, const TextSink& sink);
 

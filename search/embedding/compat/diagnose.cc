@@ -18,17 +18,22 @@ std::string with_unit(std::int64_t bytes) {
 
 std::string quoted(const std::string& name) { return "\"" + name + "\""; }
 
-// By how many bytes a cost exceeds the memory, in the tier that lacks more.
+std::string in_words(Storage storage, bool with_ssd) {
+  const std::string hbm = with_unit(storage.hbm.value()) + " HBM";
+  const std::string ddr = with_unit(storage.ddr.value()) + " DDR";
+  if (!with_ssd) return hbm + " and " + ddr;
+  return hbm + ", " + ddr + " and " + with_unit(storage.ssd.value()) + " SSD";
+}
+
+// By how many bytes a cost exceeds the memory, in the tier that lacks most.
 struct Shortage {
   std::int64_t bytes = 0;
-  bool hbm = true;
+  MemoryTier tier = MemoryTier::kHbm;
 
-  static Shortage of(std::int64_t hbm, std::int64_t ddr, Storage available) {
-    const std::int64_t over_hbm = hbm - available.hbm.value();
-    const std::int64_t over_ddr = ddr - available.ddr.value();
-    return over_hbm >= over_ddr ? Shortage{over_hbm, true} : Shortage{over_ddr, false};
+  static Shortage of(Storage needed, Storage available) {
+    const MemoryTier tier = scarcest_tier(needed, available);
+    return {(needed - available)[tier].value(), tier};
   }
-  const char* tier() const { return hbm ? "HBM" : "DDR"; }
 };
 
 // The rank on which a shard of this size lacks least, or most if every rank must take one.
@@ -41,8 +46,7 @@ Closest closest_rank(const OptionRow& row, const Topology& available) {
   const bool every = row.partition_by == PartitionBy::kUniform;
   Closest closest;
   for (std::uint32_t rank = 0; rank < available.world_size(); ++rank) {
-    const Shortage shortage =
-        Shortage::of(row.max_hbm_bytes, row.max_ddr_bytes, available.storage()[rank]);
+    const Shortage shortage = Shortage::of(row.max_storage, available.storage()[rank]);
     const bool nearer =
         every ? shortage.bytes > closest.shortage.bytes : shortage.bytes < closest.shortage.bytes;
     if (rank == 0 || nearer) closest = {rank, shortage};
@@ -65,7 +69,7 @@ class Diagnostician {
     order_.reset(proposal);
     if (greedy_.partition(proposal, order_, placement_)) return std::nullopt;
     const Shortage worst = closest_rank(pool_.row(id), available_).shortage;
-    return worst.bytes <= 0 ? Shortage{1, true} : worst;
+    return worst.bytes <= 0 ? Shortage{1} : worst;
   }
 
   // Finds the first table none of whose options fits an empty machine. Returns nothing if the
@@ -97,8 +101,8 @@ class Diagnostician {
     const ShardingOption& option = pool_.option(closest);
     const OptionRow& row = pool_.row(closest);
     const std::uint32_t rank = closest_rank(row, available_).rank;
-    const std::int64_t left = shortage.hbm ? available_.storage()[rank].hbm.value()
-                                           : available_.storage()[rank].ddr.value();
+    const MemoryTier tier = shortage.tier;
+    const std::int64_t left = available_.storage()[rank][tier].value();
     PlanFailure failure;
     failure.reason = FailureReason::kTableFitsNowhere;
     failure.message =
@@ -107,7 +111,7 @@ class Diagnostician {
         " sharding options, even on an empty machine. The closest, " +
         std::string(to_name(option.sharding_type)) + " with kernel " +
         std::string(to_name(option.compute_kernel)) + ", has a shard of " +
-        with_unit(shortage.hbm ? row.max_hbm_bytes : row.max_ddr_bytes) + " " + shortage.tier() +
+        with_unit(row.max_storage[tier].value()) + " " + std::string(label_of(tier)) +
         "; after reservation rank " + std::to_string(rank) + " has " + with_unit(left) + ": " +
         with_unit(shortage.bytes) +
         " short. Allow sharding types that split the table further "
@@ -117,19 +121,21 @@ class Diagnostician {
 
   PlanFailure describe_total(Storage needed) const {
     const Storage total = available_.total_storage();
-    const Shortage shortage = Shortage::of(needed.hbm.value(), needed.ddr.value(), total);
+    const Shortage shortage = Shortage::of(needed, total);
+    const bool with_ssd = available_.counts_ssd() || needed.ssd > Bytes();
     PlanFailure failure;
     failure.reason = FailureReason::kNotEnoughMemory;
     failure.message =
-        std::string(needed.hbm + needed.ddr > total.hbm + total.ddr
+        std::string(needed.sum() > total.sum()
                         ? "All tables together do not fit"
                         : "No proposal that was tried fits in total, though other divisions of "
-                          "tables between HBM and DDR might") +
-        ": the smallest proposal needs " + with_unit(needed.hbm.value()) + " HBM and " +
-        with_unit(needed.ddr.value()) + " DDR over all ranks, and after reservation " +
-        std::to_string(available_.world_size()) + " ranks have " + with_unit(total.hbm.value()) +
-        " HBM and " + with_unit(total.ddr.value()) + " DDR: " + with_unit(shortage.bytes) + " " +
-        shortage.tier() +
+                          "tables between " +
+                              std::string(with_ssd ? "HBM, DDR and SSD" : "HBM and DDR") +
+                              " might") +
+        ": the smallest proposal needs " + in_words(needed, with_ssd) +
+        " over all ranks, and after reservation " + std::to_string(available_.world_size()) +
+        " ranks have " + in_words(total, with_ssd) + ": " + with_unit(shortage.bytes) + " " +
+        std::string(label_of(shortage.tier)) +
         " short. Use more ranks or ranks with more memory, smaller tables, or a "
         "smaller batch.";
     return failure;
@@ -167,9 +173,8 @@ class Diagnostician {
   bool fits_whole(const OptionPool::TableOptions& table) const {
     return std::any_of(table.options.begin(), table.options.end(), [&](OptionId id) {
       const OptionRow& row = pool_.row(id);
-      const Storage needed{Bytes(row.max_hbm_bytes), Bytes(row.max_ddr_bytes)};
-      if (has_room_everywhere(row, needed)) return true;
-      const auto holds = [&](const Storage& rank) { return needed.fits_in(rank); };
+      if (has_room_everywhere(row, row.max_storage)) return true;
+      const auto holds = [&](const Storage& rank) { return row.max_storage.fits_in(rank); };
       const auto& ranks = available_.storage();
       return row.partition_by == PartitionBy::kDevice && row.num_shards == 1 &&
              std::any_of(ranks.begin(), ranks.end(), holds);
@@ -183,18 +188,18 @@ class Diagnostician {
     }
     const OptionId id = proposal[greedy_.failed_position()];
     const OptionRow& row = pool_.row(id);
-    std::int64_t most_left = 0;
+    Bytes most_left;
     Rank rank = 0;
     for (Rank i = 0; i < placement_.num_devices(); ++i) {
-      if (placement_.device_of(i).hbm_bytes > most_left) {
-        most_left = placement_.device_of(i).hbm_bytes;
+      if (placement_.device_of(i).left.hbm > most_left) {
+        most_left = placement_.device_of(i).left.hbm;
         rank = i;
       }
     }
     return "In the smallest one table " + quoted(pool_.problem().table(TableId(row.table)).name) +
            " (" + std::string(to_name(row.sharding_type)) + ", shards of up to " +
-           with_unit(row.max_hbm_bytes) + " HBM) found no place; rank " + std::to_string(rank) +
-           " had the most HBM left, " + with_unit(most_left) + ".";
+           with_unit(row.max_storage.hbm.value()) + " HBM) found no place; rank " +
+           std::to_string(rank) + " had the most HBM left, " + with_unit(most_left.value()) + ".";
   }
 
   const OptionPool& pool_;

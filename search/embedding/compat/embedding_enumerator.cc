@@ -38,6 +38,10 @@ TypeList declared_types(const Problem& problem, const Table& table) {
           kRowWise,      kTableRowWise, kGridShard};
 }
 
+// Where SSD is counted, some rank must have it. Source: _filter_compute_kernels,
+// torchrec/distributed/planner/enumerators.py of TorchRec 1.9.2.
+bool may_use_ssd(const Topology& topology) { return topology.has_ssd() || !topology.counts_ssd(); }
+
 KernelList declared_kernels(const Problem& problem, ShardingType type) {
   using enum ComputeKernel;
   const bool cuda = problem.topology().compute_device() == ComputeDevice::kCuda;
@@ -46,6 +50,8 @@ KernelList declared_kernels(const Problem& problem, ShardingType type) {
   }
   if (type == ShardingType::kDataParallel) return {kDense};
   if (!cuda) return {kFused};
+  if (!may_use_ssd(problem.topology()))
+    return {kFused, kFusedUvm, kFusedUvmCaching, kSsdVirtualTable, kDramVirtualTable};
   return {kFused, kFusedUvm, kFusedUvmCaching, kKeyValue, kSsdVirtualTable, kDramVirtualTable};
 }
 
@@ -106,6 +112,7 @@ Error nothing_left(const Problem& problem, const Table& table) {
     message += ", and for " + std::string(to_name(types.front())) + " the kernels " +
                joined(declared_kernels(problem, types.front()));
   }
+  if (!may_use_ssd(problem.topology())) message += "; key_value needs SSD, which no rank has";
   return invalid_input("/constraints/" + table.name, message + "; relax its constraints");
 }
 

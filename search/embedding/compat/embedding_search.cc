@@ -110,9 +110,8 @@ void EmbeddingSearch::count(const CandidateBatch& batch, std::size_t index, Budg
     best_.rating = candidate.outcome.rating;
     best_.index = index;
   } else {
-    const Storage storage{Bytes(step.hbm_bytes), Bytes(step.ddr_bytes)};
-    if (lowest_failed_.storage && !(storage < *lowest_failed_.storage)) return;
-    lowest_failed_.storage = storage;
+    if (lowest_failed_.storage && !(step.storage < *lowest_failed_.storage)) return;
+    lowest_failed_.storage = step.storage;
     lowest_failed_.index = index;
   }
 }

@@ -134,7 +134,7 @@ bool ProposalSource::feedback(const CandidateBatch& batch, std::size_t index,
                               const ProposalOutcome& outcome) {
   Proposer& proposer = *proposers_[batch.proposer];
   return !proposer.needs_feedback() ||
-         proposer.feedback({outcome, batch.proposals.step(index).hbm_bytes});
+         proposer.feedback({outcome, batch.proposals.step(index).storage.hbm.value()});
 }
 
 void ProposalSource::withdraw(const CandidateBatch& batch, std::size_t taken_in) {

@@ -41,8 +41,7 @@ std::uint32_t replaced_shard(const ChoiceModel& model, OptionId option, const Ch
   std::uint32_t shard = 0;
   for (std::size_t run = 0; run < costs.size(); ++run) {
     const std::uint32_t count = pool.run_counts(row)[run];
-    if (count > 0 && own.hbm_bytes <= costs[run].hbm_bytes &&
-        own.ddr_bytes <= costs[run].ddr_bytes && own.load <= costs[run].total_ms) {
+    if (count > 0 && own.storage.fits_in(costs[run].storage) && own.load <= costs[run].total_ms()) {
       break;
     }
     shard += count;

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/embedding/problem/kinds.h"
+#include "core/embedding/problem/storage.h"
 
 namespace shardwright::embedding {
 
@@ -20,8 +21,7 @@ enum class Reach : std::uint8_t {
 struct ChoiceRun {
   std::uint32_t count = 0;
   double load = 0;
-  std::int64_t hbm_bytes = 0;
-  std::int64_t ddr_bytes = 0;
+  Storage storage = {};
 };
 
 struct Choice {
@@ -30,10 +30,9 @@ struct Choice {
   std::uint32_t first_run = 0;
   std::uint32_t num_runs = 0;
   std::uint32_t num_shards = 0;
-  double load = 0;             // over all shards
-  double max_load = 0;         // of one shard
-  std::int64_t hbm_bytes = 0;  // over all shards
-  std::int64_t ddr_bytes = 0;
+  double load = 0;      // over all shards
+  double max_load = 0;  // of one shard
+  Storage storage;      // over all shards
 };
 
 }  // namespace shardwright::embedding

@@ -84,15 +84,14 @@ void ChoiceModel::add(OptionId id, std::vector<Choice>& choices) {
   if (choice.reach == Reach::kWholeHosts && choice.num_shards % local_world_size_ != 0) return;
   const std::span<const RunCost> costs = pool_->costs(row);
   for (std::uint32_t run = 0; run < row.num_runs; ++run) {
-    const double load =
-        load_is_memory_ ? static_cast<double>(costs[run].hbm_bytes) : costs[run].total_ms;
+    const double load = load_is_memory_ ? static_cast<double>(costs[run].storage.hbm.value())
+                                        : costs[run].total_ms();
     const std::uint32_t count = pool_->run_counts(row)[run];
-    runs_.push_back({count, load, costs[run].hbm_bytes, costs[run].ddr_bytes});
+    runs_.push_back({count, load, costs[run].storage});
     choice.load += load * count;
     choice.max_load = std::max(choice.max_load, load);
   }
-  choice.hbm_bytes = row.hbm_bytes;
-  choice.ddr_bytes = row.ddr_bytes;
+  choice.storage = row.storage;
   choices.push_back(choice);
 }
 
@@ -101,7 +100,7 @@ void ChoiceModel::add(OptionId id, std::vector<Choice>& choices) {
 // that shard's rank; the rules must then allow the same ranks for every shard.
 bool ChoiceModel::dominates(const Choice& a, const Choice& b, bool same_for_all_shards) const {
   const auto costs_no_more = [](const ChoiceRun& x, const ChoiceRun& y) {
-    return x.load <= y.load && x.hbm_bytes <= y.hbm_bytes && x.ddr_bytes <= y.ddr_bytes;
+    return x.load <= y.load && x.storage.fits_in(y.storage);
   };
   if (all_cuts_ && *pool_->option(a.option).layout != *pool_->option(b.option).layout) return false;
   const std::span<const ChoiceRun> own = runs(a);

@@ -46,6 +46,7 @@ class ChoiceModel {
   std::uint32_t num_hosts() const { return world_size_ / local_world_size_; }
   // Bytes that shards may take on each rank. A rank with a negative number must stay empty.
   std::span<const Storage> room() const { return topology_.storage(); }
+  std::span<const MemoryTier> tiers() const { return topology_.tiers(); }
   const Topology& available() const { return topology_; }
 
   // The placement rules, in which a table has the id table(i).

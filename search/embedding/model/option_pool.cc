@@ -58,24 +58,19 @@ void OptionPool::fill(std::size_t index, const ShardingOption& option) {
   row.num_shards = option.num_shards();
   row.partition_by = option.partition_by();
   row.sharding_type = option.sharding_type;
-  const Storage storage = option.total_storage();
-  row.hbm_bytes = storage.hbm.value();
-  row.ddr_bytes = storage.ddr.value();
+  row.storage = option.total_storage();
   row.perf_ms = option.total_perf().value();
   row.max_shard_perf_ms = option.max_shard_perf().value();
   for (std::size_t run = 0; run < option.costs.size(); ++run) {
     const ShardCost& cost = option.costs[run];
     const Perf& perf = cost.perf;
     costs_[row.first_run + run] =
-        RunCost{cost.storage.hbm.value(),
-                cost.storage.ddr.value(),
+        RunCost{cost.storage,
                 {perf.fwd_compute.value(), perf.fwd_comms.value(), perf.bwd_compute.value(),
-                 perf.bwd_comms.value(), perf.prefetch_compute.value()},
-                perf.total().value()};
+                 perf.bwd_comms.value(), perf.prefetch_compute.value()}};
     counts_[row.first_run + run] = option.layout->extents[run].count;
     row.equal_perf = row.equal_perf && perf == option.costs.front().perf;
-    row.max_hbm_bytes = std::max(row.max_hbm_bytes, cost.storage.hbm.value());
-    row.max_ddr_bytes = std::max(row.max_ddr_bytes, cost.storage.ddr.value());
+    row.max_storage = most_of(row.max_storage, cost.storage);
   }
   canonical_[index] = static_cast<std::uint32_t>(index);
   options_[index] = &option;
@@ -117,19 +112,15 @@ void OptionPool::assign_rank_slots() {
 
 bool OptionPool::totals_fit() const {
   constexpr double kMaxBytes = 4611686018427387904.0;  // 2^62
-  double hbm = 0;
-  double ddr = 0;
+  PerTier<double> all;
   for (const TableOptions& table : tables_) {
-    double most_hbm = 0;
-    double most_ddr = 0;
-    for (const OptionId id : table.options) {
-      most_hbm = std::max(most_hbm, static_cast<double>(row(id).hbm_bytes));
-      most_ddr = std::max(most_ddr, static_cast<double>(row(id).ddr_bytes));
-    }
-    hbm += most_hbm;
-    ddr += most_ddr;
+    Storage most;
+    for (const OptionId id : table.options)
+      most = most_of(most, row(id).storage);
+    for (const MemoryTier tier : kMemoryTiers)
+      all[tier] += static_cast<double>(most[tier].value());
   }
-  return hbm < kMaxBytes && ddr < kMaxBytes;
+  return all.hbm < kMaxBytes && all.ddr < kMaxBytes && all.ssd < kMaxBytes;
 }
 
 // A space from a file may hold an option twice. Both then count as one choice.

@@ -18,11 +18,12 @@ namespace shardwright::embedding {
 
 // The cost of one shard of a run, as the placement loop adds it. One cache line.
 struct alignas(64) RunCost {
-  std::int64_t hbm_bytes = 0;
-  std::int64_t ddr_bytes = 0;
+  Storage storage;
   // fwd_compute, fwd_comms, bwd_compute, bwd_comms, prefetch_compute
   double perf_ms[5] = {};
-  double total_ms = 0;
+
+  // Adds as Perf::total does.
+  double total_ms() const { return perf_ms[0] + perf_ms[2] + perf_ms[1] + perf_ms[3] + perf_ms[4]; }
 };
 
 // The part of an option that placement reads.
@@ -34,13 +35,11 @@ struct OptionRow {
   std::uint32_t rank_slot = 0;  // where a placement keeps the ranks of the table's shards
   PartitionBy partition_by = PartitionBy::kDevice;
   ShardingType sharding_type = ShardingType::kTableWise;
-  bool equal_perf = true;      // every shard takes the same time
-  std::int64_t hbm_bytes = 0;  // over all shards
-  std::int64_t ddr_bytes = 0;
-  double perf_ms = 0;  // over all shards, summed in shard order
+  bool equal_perf = true;  // every shard takes the same time
+  Storage storage;         // over all shards
+  double perf_ms = 0;      // over all shards, summed in shard order
   double max_shard_perf_ms = 0;
-  std::int64_t max_hbm_bytes = 0;  // of one shard
-  std::int64_t max_ddr_bytes = 0;
+  Storage max_storage;  // of one shard, tier by tier
 };
 
 // A fingerprint of a set of options, independent of their order: the sum of their tokens. Two

@@ -118,6 +118,53 @@ TEST_CASE("capi: options given as arrays give TorchRec's recorded answers") {
   }
 }
 
+TEST_CASE("capi: SSD goes in and out as HBM and DDR do") {
+  const char* const names[] = {"ads"};
+  const std::int64_t rows[] = {100000};
+  const std::int64_t columns[] = {64};
+  const std::int64_t ssd[] = {0, 30000000};
+  const std::string settings = R"({"reservation": {"type": "none"}, "constraints": {"ads":
+      {"compute_kernels": ["key_value"], "sharding_types": ["table_wise"]}}})";
+  shardwright_problem_arrays arrays{};
+  arrays.struct_size = sizeof(arrays);
+  arrays.num_tables = 1;
+  arrays.num_ranks = 2;
+  arrays.name = names;
+  arrays.rows = rows;
+  arrays.columns = columns;
+  arrays.settings = settings.data();
+  arrays.settings_size = settings.size();
+  arrays.ssd = ssd;
+  shardwright_problem* problem = nullptr;
+  REQUIRE_OK(shardwright_problem_from_arrays(&arrays, &problem));
+  shardwright_search_space* space = nullptr;
+  REQUIRE_OK(shardwright_search_space_enumerate(problem, &space));
+  const Columns options(space);
+  constexpr std::int64_t kBytes = 100000 * (64 * 4) + 720000;
+  CHECK(options.ssd == std::vector<std::int64_t>{kBytes});
+  const shardwright_option_arrays given = options.arrays();
+  shardwright_search_space* copy = nullptr;
+  REQUIRE_OK(shardwright_search_space_from_arrays(problem, &given, &copy));
+  CHECK(Columns(copy).ssd == options.ssd);
+  shardwright_result* result = plan_of(problem, copy, exact_options());
+  std::int64_t used[2] = {-1, -1};
+  std::int64_t available[2] = {-1, -1};
+  shardwright_rank_buffers ranks{};
+  ranks.struct_size = sizeof(ranks);
+  ranks.num_ranks = 2;
+  ranks.ssd = used;
+  ranks.available_ssd = available;
+  REQUIRE_OK(shardwright_result_ranks(result, &ranks));
+  CHECK(used[0] == 0);
+  CHECK(used[1] == kBytes);
+  CHECK(available[0] == 0);
+  CHECK(available[1] == 30000000);
+  CHECK_OK(shardwright_result_destroy(result));
+  for (shardwright_search_space* each : {space, copy})
+    CHECK_OK(shardwright_search_space_destroy(each));
+  CHECK_OK(shardwright_problem_destroy(problem));
+}
+
 TEST_CASE("capi: a problem given as arrays equals the same problem read from a file") {
   const char* const names[] = {"ads", "pages", "words"};
   const std::int64_t rows[] = {4000000, 390000, 1000};

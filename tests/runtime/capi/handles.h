@@ -42,7 +42,7 @@ struct Columns {
   std::vector<std::uint8_t> sharding_type, compute_kernel;
   std::vector<std::uint64_t> shard_begin;
   std::vector<double> load_factor, perf;
-  std::vector<std::int64_t> size, offset, hbm, ddr;
+  std::vector<std::int64_t> size, offset, hbm, ddr, ssd;
 
   explicit Columns(const shardwright_search_space* space) {
     shardwright_search_space_info info{};
@@ -57,6 +57,7 @@ struct Columns {
     offset.resize(2 * info.num_shards);
     hbm.resize(info.num_shards);
     ddr.resize(info.num_shards);
+    ssd.resize(info.num_shards);
     perf.resize(5 * info.num_shards);
     shardwright_option_buffers to{};
     to.struct_size = sizeof(to);
@@ -71,6 +72,7 @@ struct Columns {
     to.offset = offset.data();
     to.hbm = hbm.data();
     to.ddr = ddr.data();
+    to.ssd = ssd.data();
     to.perf = perf.data();
     REQUIRE_OK(shardwright_search_space_to_arrays(space, &to));
   }
@@ -88,6 +90,7 @@ struct Columns {
     arrays.offset = offset.data();
     arrays.hbm = hbm.data();
     arrays.ddr = ddr.data();
+    arrays.ssd = ssd.data();
     arrays.perf = perf.data();
     return arrays;
   }

@@ -198,6 +198,9 @@ class ProblemMaker {
     topology.ddr_cap_bytes = memory_per_rank();
     if (chance(random_, 20)) topology.custom_hbm_cap_bytes = uneven(topology.hbm_cap_bytes);
     if (chance(random_, 20)) topology.custom_ddr_cap_bytes = uneven(topology.ddr_cap_bytes);
+    // A copy, so that problems without SSD stay what they were.
+    Random for_ssd = random_;
+    if (chance(for_ssd, 25)) topology.ssd_cap_bytes = topology.ddr_cap_bytes;
     ReservationSpec& reservation = spec_.reservation;
     reservation.type = style_.external || chance(random_, 40) ? ReservationSpec::Type::kNone
                        : chance(random_, 60)                  ? ReservationSpec::Type::kFixed
@@ -297,7 +300,11 @@ class SpaceMaker {
     const auto bytes = [&](std::size_t bound) {
       return Bytes(unit_ * static_cast<std::int64_t>(random_.below(bound)));
     };
-    return ShardCost{Storage{bytes(9), bytes(5)}, Perf{ms(), ms(), ms(), ms(), ms()}};
+    Random for_ssd = random_;
+    Storage storage{bytes(9), bytes(5)};
+    if (problem_->topology().has_ssd())
+      storage.ssd = Bytes(unit_ * static_cast<std::int64_t>(for_ssd.below(5)));
+    return ShardCost{storage, Perf{ms(), ms(), ms(), ms(), ms()}};
   }
 
   ShardingOption option(TableId table) {

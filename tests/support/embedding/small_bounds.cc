@@ -62,6 +62,8 @@ ProblemSpec random_spec(Random& random, bool rules, bool wide) {
     }
   }
   if (rules) add_rules(random, spec);
+  Random for_ssd = random;
+  if (for_ssd.below(3) == 0) spec.topology.ssd_cap_bytes = for_ssd.below(2) == 0 ? 20 : 30;
   return spec;
 }
 
@@ -69,11 +71,13 @@ Topology random_memory(Random& random, const Topology& topology) {
   constexpr std::int64_t kSizes[] = {25, 50, 80, 1000};
   const std::int64_t hbm = kSizes[random.below(std::size(kSizes))];
   const std::int64_t ddr = random.below(3) == 0 ? 20 : 1000;
+  const Bytes ssd = topology.storage().front().ssd;
   const bool uneven = random.below(3) == 0;
   std::vector<Storage> storage;
   for (std::uint32_t rank = 0; rank < topology.world_size(); ++rank) {
-    Storage& own = storage.emplace_back(Storage{Bytes(hbm), Bytes(ddr)});
+    Storage& own = storage.emplace_back(Storage{Bytes(hbm), Bytes(ddr), ssd});
     if (!uneven) continue;
+    if (rank % 2 == 1) own.ssd = Bytes(ssd.value() / 2);
     own.hbm = Bytes(hbm / 2 + static_cast<std::int64_t>(random.below(40)));
     if (random.below(6) == 0) own.hbm = Bytes(-5);
   }
@@ -95,11 +99,16 @@ void add_option(Random& random, SpaceBuilder& builder, std::size_t table, std::u
   const std::pair<ShardingType, std::uint32_t>& kind = kinds[random.below(std::size(kinds))];
   const ShardingType type = kind.first;
   const std::uint32_t shards = kind.second;
+  const bool with_ssd = builder.problem()->topology().has_ssd();
   const auto cost = [&](std::uint32_t count) {
     const std::size_t scale = 60 / shards;
     SpaceBuilder::Run run{count, 0.25 * static_cast<double>(1 + random.below(scale)),
                           static_cast<std::int64_t>(1 + random.below(scale)),
                           static_cast<std::int64_t>(random.below(4) == 0 ? random.below(15) : 0)};
+    // A copy, so that problems without SSD stay what they were.
+    Random for_ssd = random;
+    if (with_ssd && for_ssd.below(2) == 0)
+      run.ssd = 1 + static_cast<std::int64_t>(for_ssd.below(15));
     if (random.below(12) == 0) run = {count, run.ms, 0, 0};
     if (random.below(12) == 0) run.ms = 0;
     return run;
@@ -140,9 +149,9 @@ void add_options_of_alike_tables(Random& random, SpaceBuilder& builder) {
 
 MemoryLimits random_margin(Random& random) {
   MemoryLimits limits;
-  if (random.below(3) == 0) limits.margin_hbm.bytes = static_cast<std::int64_t>(random.below(20));
-  if (limits.margin_hbm.bytes == 0 && random.below(3) == 0) limits.margin_hbm.fraction = 0.15;
-  if (random.below(4) == 0) limits.margin_ddr.fraction = 0.3;
+  if (random.below(3) == 0) limits.margins.hbm.bytes = static_cast<std::int64_t>(random.below(20));
+  if (limits.margins.hbm.bytes == 0 && random.below(3) == 0) limits.margins.hbm.fraction = 0.15;
+  if (random.below(4) == 0) limits.margins.ddr.fraction = limits.margins.ssd.fraction = 0.3;
   return limits;
 }
 
@@ -213,8 +222,7 @@ class EveryPlan {
     for (std::uint32_t shard = 0; shard < ranks.size(); ++shard) {
       const ShardCost& cost = option.shard_cost(shard);
       const Rank rank = ranks[shard];
-      placed.storage[rank].hbm += cost.storage.hbm;
-      placed.storage[rank].ddr += cost.storage.ddr;
+      placed.storage[rank] += cost.storage;
       placed.load[rank] += problem_.spec().perf_model == PerfModel::kStorage
                                ? static_cast<double>(cost.storage.hbm.value())
                                : cost.perf.total().value() * scale(rank);
@@ -242,8 +250,7 @@ class EveryPlan {
       bool fits = true;
       for (std::size_t rank = 0; rank < more.size(); ++rank) {
         more[rank] += placed.load[rank];
-        held[rank].hbm += placed.storage[rank].hbm;
-        held[rank].ddr += placed.storage[rank].ddr;
+        held[rank] += placed.storage[rank];
         fits = fits && (held[rank] == Storage() || held[rank].fits_in(available_.storage()[rank]));
       }
       if (!fits) continue;
@@ -290,6 +297,7 @@ void set_memory(Random& random, ProblemSpec& spec) {
   for (const Storage& own : with_memory.storage()) {
     spec.topology.custom_hbm_cap_bytes.push_back(std::max<std::int64_t>(1, own.hbm.value()));
     spec.topology.custom_ddr_cap_bytes.push_back(own.ddr.value());
+    if (topology.has_ssd()) spec.topology.custom_ssd_cap_bytes.push_back(own.ssd.value());
   }
 }
 

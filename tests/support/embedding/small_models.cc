@@ -34,6 +34,19 @@ void add_groups(Random& random, const std::vector<Table>& tables, std::vector<Ta
   }
 }
 
+// Gives the ranks of every third problem a little SSD. Draws from a copy, so that the others stay
+// what they were.
+void add_ssd(Random random, ProblemSpec& spec) {
+  if (random.below(3) == 0)
+    spec.topology.ssd_cap_bytes = 15 + static_cast<std::int64_t>(random.below(30));
+}
+
+// Bytes of a shard; 0 for half of them, and in problems without SSD.
+std::int64_t random_ssd(Random random, const Problem& problem) {
+  if (!problem.topology().has_ssd() || random.below(2) == 0) return 0;
+  return 1 + static_cast<std::int64_t>(random.below(25));
+}
+
 }  // namespace
 
 ProblemSpec spec_of(std::size_t tables, std::int64_t ranks, std::int64_t per_host,
@@ -57,6 +70,7 @@ std::shared_ptr<const SearchSpace> small_space(Random& random) {
     }
   }
   if (random.below(4) == 0) spec.perf_model = PerfModel::kStorage;
+  add_ssd(random, spec);
   SpaceBuilder builder(spec);
   const auto local = static_cast<std::uint32_t>(per_host);
   for (std::size_t table = 0; table < tables; ++table) {
@@ -71,9 +85,10 @@ std::shared_ptr<const SearchSpace> small_space(Random& random) {
       if (type == kRowWise || type == kDataParallel) shards = static_cast<std::uint32_t>(ranks);
       if (type == kTableRowWise) shards = local;
       if (type == kGridShard) shards = local * (1 + static_cast<std::uint32_t>(random.below(2)));
+      const std::int64_t ssd = random_ssd(random, *builder.problem());
       builder.add(table, type, shards, 0.5 + static_cast<double>(random.below(40)) / 4,
                   1 + static_cast<std::int64_t>(random.below(20)),
-                  static_cast<std::int64_t>(random.below(30)));
+                  static_cast<std::int64_t>(random.below(30)), ssd);
     }
   }
   return builder.take();
@@ -102,6 +117,7 @@ ProblemSpec small_ruled_spec(Random& random) {
     for (std::int64_t rank = 0; rank < ranks; ++rank)
       spec.calibration.rank_time.push_back(0.5 + static_cast<double>(random.below(8)) / 4);
   }
+  add_ssd(random, spec);
   return spec;
 }
 
@@ -121,9 +137,10 @@ std::shared_ptr<const SearchSpace> small_ruled_space(Random& random, ProblemSpec
           {kGridShard, local * std::min(ranks / local, 2U)},
           {kRowWise, ranks}};
       const auto [type, shards] = kinds[random.below(std::size(kinds))];
+      const std::int64_t ssd = random_ssd(random, *builder.problem());
       builder.add(table, type, shards, 0.5 + static_cast<double>(random.below(40)) / 4,
                   1 + static_cast<std::int64_t>(random.below(20)),
-                  static_cast<std::int64_t>(random.below(30)));
+                  static_cast<std::int64_t>(random.below(30)), ssd);
     }
   }
   return builder.take();

@@ -24,9 +24,9 @@ class SpaceBuilder {
   const std::shared_ptr<const embedding::Problem>& problem() const { return problem_; }
 
   // An option of `shards` equal shards at `ms` and these bytes each.
-  SpaceBuilder& add(std::size_t table, embedding::ShardingType type, std::uint32_t shards, double ms,
-                    std::int64_t hbm, std::int64_t ddr = 0) {
-    return add_runs(table, type, {{shards, ms, hbm, ddr}});
+  SpaceBuilder& add(std::size_t table, embedding::ShardingType type, std::uint32_t shards,
+                    double ms, std::int64_t hbm, std::int64_t ddr = 0, std::int64_t ssd = 0) {
+    return add_runs(table, type, {{shards, ms, hbm, ddr, ssd}});
   }
 
   // A run of consecutive shards, each with these costs.
@@ -35,6 +35,7 @@ class SpaceBuilder {
     double ms = 0;
     std::int64_t hbm = 0;
     std::int64_t ddr = 0;
+    std::int64_t ssd = 0;
   };
   SpaceBuilder& add_runs(std::size_t table, embedding::ShardingType type,
                          const std::vector<Run>& runs) {
@@ -47,7 +48,7 @@ class SpaceBuilder {
       extent.count = run.shards;
       layout.append(extent);
       embedding::ShardCost cost;
-      cost.storage = {Bytes(run.hbm), Bytes(run.ddr)};
+      cost.storage = {Bytes(run.hbm), Bytes(run.ddr), Bytes(run.ssd)};
       cost.perf.fwd_compute = Milliseconds(run.ms);
       option.costs.push_back(cost);
     }

@@ -22,8 +22,8 @@ std::uint32_t multiplicity_bound_of(const RankItemClass& own, const RankCapacity
     if (size > 0) most = std::min(most, room / size * (1 + kLoadSumSlack));
   };
   limit(capacity.load_limit, least.load);
-  limit(rounded_up(capacity.room.hbm.value()), rounded_down(least.hbm_bytes));
-  limit(rounded_up(capacity.room.ddr.value()), rounded_down(least.ddr_bytes));
+  for (const MemoryTier tier : kMemoryTiers)
+    limit(rounded_up(capacity.room[tier].value()), rounded_down(least.storage[tier].value()));
   return static_cast<std::uint32_t>(std::max(0.0, most)) + 1;
 }
 
@@ -50,16 +50,14 @@ bool add_items(const RankCapacity& capacity, const std::vector<ShardSet>& runs,
     into.items.push_back({own, capacity.reduced_value(own)});
     into.best_reduced_value = std::max(into.best_reduced_value, into.items.back().reduced_value);
     into.max_use.load = std::max(into.max_use.load, own.load);
-    into.max_use.hbm_bytes = std::max(into.max_use.hbm_bytes, own.hbm_bytes);
-    into.max_use.ddr_bytes = std::max(into.max_use.ddr_bytes, own.ddr_bytes);
+    into.max_use.storage = most_of(into.max_use.storage, own.storage);
   }
   return true;
 }
 
 void merge_identical(const RankCapacity& capacity, std::vector<RankItemClass>& classes) {
   const auto key = [](const RankItem& item) {
-    return std::tuple(item.shards.value, item.shards.load, item.shards.hbm_bytes,
-                      item.shards.ddr_bytes);
+    return std::tuple(item.shards.value, item.shards.load, item.shards.storage);
   };
   const auto before = [&](const RankItem& a, const RankItem& b) { return key(a) < key(b); };
   for (RankItemClass& own : classes)

@@ -1,8 +1,6 @@
 // Sets of shards on one rank, and what the rank can hold.
 #pragma once
 
-#include <cstdint>
-
 #include "core/embedding/bound/pricing/capacity_multipliers.h"
 #include "core/embedding/problem/storage.h"
 
@@ -13,8 +11,7 @@ namespace shardwright::embedding {
 struct ShardSet {
   double value = 0;
   double load = 0;
-  std::int64_t hbm_bytes = 0;
-  std::int64_t ddr_bytes = 0;
+  Storage storage = {};
 };
 
 ShardSet sum(const ShardSet& a, const ShardSet& b);

@@ -41,16 +41,14 @@ RankPricing::Answer RankPricing::check(double claim, std::uint64_t& work_left) {
 RankPricing::Completion RankPricing::completion(std::size_t first, std::size_t end) const {
   Completion rest;
   rest.reduced_value = capacity_.cost();
-  rest.free_below = {0, capacity_.load_limit, capacity_.room.hbm.value(),
-                     capacity_.room.ddr.value()};
+  rest.free_below = {0, capacity_.load_limit, capacity_.room};
   for (std::size_t i = 0; i < classes_.size(); ++i) {
     if (i >= first && i < end) continue;
     const RankItemClass& own = classes_[i];
     const std::uint32_t copies = std::min(own.copies, own.multiplicity_bound);
     rest.reduced_value = add_up(rest.reduced_value, multiply_up(copies, own.best_reduced_value));
     rest.free_below.load = add_down(rest.free_below.load, -multiply_up(copies, own.max_use.load));
-    rest.free_below.hbm_bytes -= copies * own.max_use.hbm_bytes;
-    rest.free_below.ddr_bytes -= copies * own.max_use.ddr_bytes;
+    rest.free_below.storage -= copies * own.max_use.storage;
   }
   rest.free_below.load -= kLoadSumSlack * capacity_.load_limit;
   return rest;
@@ -108,8 +106,7 @@ void RankPricing::extend(const RankItemClass& own, const Completion& before,
 void RankPricing::drop_dominated(const ShardSet& free_below, std::uint32_t equal_copies) {
   const auto counted = [&](const Label& label) {
     return ShardSet{label.shards.value, std::max(label.shards.load, free_below.load),
-                    std::max(label.shards.hbm_bytes, free_below.hbm_bytes),
-                    std::max(label.shards.ddr_bytes, free_below.ddr_bytes)};
+                    most_of(label.shards.storage, free_below.storage)};
   };
   std::sort(labels_.begin(), labels_.end(), [&](const Label& a, const Label& b) {
     const double load_a = std::max(a.shards.load, free_below.load);

@@ -18,7 +18,7 @@ double least_bytes(const ChoicesOfTable& table) {
   for (const TableChoice& choice : table.choices) {
     double bytes = 0;
     for (const EqualShards& shards : choice.shards)
-      bytes += shards.count * (shards.hbm + shards.ddr);
+      bytes += shards.count * shards.bytes.sum();
     least = std::min(least, bytes);
   }
   return least;

@@ -58,6 +58,7 @@ FoundPlan find(const SearchSpace& space, const Topology& available, const PlanGo
   const std::size_t ranks = available.world_size();
   prices.emplace_back(ranks, CapacityMultipliers{0, 1, 0});
   prices.emplace_back(ranks, CapacityMultipliers{0, 0, 1});
+  if (available.has_ssd()) prices.emplace_back(ranks, CapacityMultipliers{0, 0, 0, 1});
   if (goal.below) prices.emplace_back(ranks, CapacityMultipliers{1, 0, 0});
   if (goal.held != nullptr) prices.emplace_back(ranks, CapacityMultipliers{0, 0, 0});
   std::uint64_t work = work_limit;

@@ -9,8 +9,7 @@ std::vector<RankTraits> traits_of(const SearchSpace& space, const Topology& avai
   std::vector<RankTraits> traits;
   for (std::size_t rank = 0; rank < available.world_size(); ++rank) {
     const Storage& room = available.storage()[rank];
-    traits.push_back({static_cast<double>(room.hbm.value()), static_cast<double>(room.ddr.value()),
-                      time_scale_of(space.problem().spec(), rank)});
+    traits.push_back({as_doubles(room), time_scale_of(space.problem().spec(), rank)});
   }
   return traits;
 }
@@ -59,8 +58,8 @@ RankContents::Before RankContents::add(const EqualShards& shards, std::size_t pl
   RankContent& own = contents_[rank];
   const Before before{own, tables_on_[rank].contains(table), max_load_, charged_};
   own.load += shards.load * traits_[rank].scale;
-  own.hbm += shards.hbm;
-  own.ddr += shards.ddr;
+  for (const MemoryTier tier : kMemoryTiers)
+    own.bytes[tier] += shards.bytes[tier];
   max_load_ = std::max(max_load_, own.load);
   charged_ += shards.charge(place);
   if (before.had_table) return before;
@@ -89,9 +88,14 @@ bool RankContents::has_room(const EqualShards& shards, std::size_t place, double
   const RankContent& own = contents_[rank];
   const double load = std::max(max_load_, own.load + shards.load * traits_[rank].scale);
   if (load + (charged_ + shards.charge(place)) >= target) return false;
-  const double hbm = own.hbm + shards.hbm;
-  const double ddr = own.ddr + shards.ddr;
-  return (hbm == 0 && ddr == 0) || (hbm <= traits_[rank].hbm && ddr <= traits_[rank].ddr);
+  bool is_empty = true;
+  bool fits = true;
+  for (const MemoryTier tier : kMemoryTiers) {
+    const double bytes = own.bytes[tier] + shards.bytes[tier];
+    is_empty &= bytes == 0;
+    fits &= bytes <= traits_[rank].bytes[tier];
+  }
+  return is_empty || fits;
 }
 
 bool RankContents::is_held_elsewhere(const Group& group, Rank rank) const {
@@ -130,7 +134,7 @@ void RankContents::look(const TableSet& remaining, std::size_t now, Outlook& out
 bool RankContents::are_alike(Rank a, Rank b, const Outlook& outlook) const {
   const RankContent& one = contents_[a];
   const RankContent& other = contents_[b];
-  return one.load == other.load && one.hbm == other.hbm && one.ddr == other.ddr &&
+  return one.load == other.load && one.bytes == other.bytes &&
          kinds_.are_alike(a, b, outlook.remaining) &&
          tables_on_[a].agrees_on(outlook.relevant, tables_on_[b]);
 }

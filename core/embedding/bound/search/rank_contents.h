@@ -14,8 +14,7 @@ namespace shardwright::embedding {
 
 struct RankContent {
   double load = 0;  // times the rank's factor
-  double hbm = 0;
-  double ddr = 0;
+  PerTier<double> bytes = {};
 };
 
 // What two ranks must agree on to be interchangeable while a table is placed.
@@ -34,8 +33,9 @@ class RankContents {
   std::uint32_t size() const { return static_cast<std::uint32_t>(contents_.size()); }
   std::uint32_t ranks_per_host() const { return local_; }
   const RankContent& operator[](Rank rank) const { return contents_[rank]; }
-  double free_hbm(Rank rank) const { return traits_[rank].hbm - contents_[rank].hbm; }
-  double free_ddr(Rank rank) const { return traits_[rank].ddr - contents_[rank].ddr; }
+  double free_bytes(Rank rank, MemoryTier tier) const {
+    return traits_[rank].bytes[tier] - contents_[rank].bytes[tier];
+  }
   double scale(Rank rank) const { return traits_[rank].scale; }
 
   // The largest load, and the charges for all that was moved.

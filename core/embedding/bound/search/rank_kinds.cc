@@ -24,8 +24,9 @@ std::vector<Signature> signatures(const ChoicesOfTable& table, std::size_t ranks
       if (choice.form == Form::kWholeHosts) number = i / ranks_per_host;
       for (std::size_t place = 0; place < shards.ranks.size(); ++place) {
         Signature& own = all[shards.ranks[place]];
-        own.insert(own.end(), {static_cast<double>(c), static_cast<double>(number), shards.load,
-                               shards.hbm, shards.ddr, shards.charge(place)});
+        own.insert(own.end(),
+                   {static_cast<double>(c), static_cast<double>(number), shards.load,
+                    shards.bytes.hbm, shards.bytes.ddr, shards.bytes.ssd, shards.charge(place)});
       }
     }
   }
@@ -48,7 +49,7 @@ std::vector<std::uint32_t> kinds_of(const std::vector<RankTraits>& traits) {
   std::vector<Signature> values;
   values.reserve(traits.size());
   for (const RankTraits& own : traits)
-    values.push_back({own.hbm, own.ddr, own.scale});
+    values.push_back({own.bytes.hbm, own.bytes.ddr, own.bytes.ssd, own.scale});
   return numbered(values);
 }
 

@@ -12,8 +12,7 @@ namespace shardwright::embedding {
 
 // A rank's memory, and the factor by which the rating multiplies its load.
 struct RankTraits {
-  double hbm = 0;
-  double ddr = 0;
+  PerTier<double> bytes = {};
   double scale = 1;
 
   friend bool operator==(const RankTraits&, const RankTraits&) = default;

@@ -39,9 +39,10 @@ ShardPrices::ShardPrices(const RankContents& ranks, double target, std::vector<R
 
 double ShardPrices::worth(std::size_t set, Rank rank) const {
   const CapacityMultipliers& own = prices_[set][rank];
-  return own.load * (target_ - ranks_[rank].load) / ranks_.scale(rank) +
-         own.hbm * std::max(ranks_.free_hbm(rank), 0.0) +
-         own.ddr * std::max(ranks_.free_ddr(rank), 0.0);
+  double sum = own.load * (target_ - ranks_[rank].load) / ranks_.scale(rank);
+  for (const MemoryTier tier : kMemoryTiers)
+    sum += own[tier] * std::max(ranks_.free_bytes(rank, tier), 0.0);
+  return sum;
 }
 
 PriceSums ShardPrices::worth_of_useful() const {
@@ -90,8 +91,8 @@ std::uint32_t ShardPrices::most_on(Rank rank, const EqualShards& shards, bool di
     if (each > 0) most = std::min(most, room / each * (1 + kSumSlack));
   };
   limit(target_ - ranks_[rank].load, shards.load * ranks_.scale(rank));
-  limit(ranks_.free_hbm(rank), shards.hbm);
-  limit(ranks_.free_ddr(rank), shards.ddr);
+  for (const MemoryTier tier : kMemoryTiers)
+    limit(ranks_.free_bytes(rank, tier), shards.bytes[tier]);
   return static_cast<std::uint32_t>(std::max(most, 1.0));
 }
 

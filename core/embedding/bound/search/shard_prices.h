@@ -14,7 +14,7 @@ namespace shardwright::embedding {
 
 // Prices of load and memory, by rank.
 using RankPriceSet = std::vector<CapacityMultipliers>;
-using PriceSums = boost::container::small_vector<double, 12>;  // by set of prices
+using PriceSums = boost::container::small_vector<double, 13>;  // by set of prices
 
 // Charges for moves: the largest load and the charges stay below the target together. At prices of
 // loads that add up to at most w, the priced loads and w times the charges stay below w times the
@@ -33,8 +33,10 @@ class ShardPrices {
   // Of one shard at the place, its charge included.
   double cost(std::size_t set, const EqualShards& shards, std::size_t place) const {
     const CapacityMultipliers& own = prices_[set][shards.ranks[place]];
-    return own.load * shards.load + own.hbm * shards.hbm + own.ddr * shards.ddr +
-           charge_weight_[set] * shards.charge(place);
+    double sum = own.load * shards.load;
+    for (const MemoryTier tier : kMemoryTiers)
+      sum += own[tier] * shards.bytes[tier];
+    return sum + charge_weight_[set] * shards.charge(place);
   }
 
   // No rank is useful until a shard was priced that it can take.

@@ -33,8 +33,7 @@ TriedStates::RankKey TriedStates::key_of(Rank rank, const Outlook& outlook) cons
     ++key.kind;
   const RankContent& own = ranks_[rank];
   key.load = std::nearbyint(own.load / unit_);
-  key.hbm = own.hbm;
-  key.ddr = own.ddr;
+  key.bytes = own.bytes;
   for (std::size_t i = 0; i < ranks_.groups().size(); ++i) {
     const RankContents::Group& group = ranks_.groups()[i];
     if (group.held_here[rank / group.ranks_per_place] > 0 &&
@@ -70,8 +69,7 @@ TriedStates::State TriedStates::state(const TableSet& remaining, const Outlook& 
   for (const RankKey& key : keys_) {
     append(state, key.kind);
     append(state, key.load);
-    append(state, key.hbm);
-    append(state, key.ddr);
+    append(state, key.bytes);
     append(state, key.groups);
   }
   return state;

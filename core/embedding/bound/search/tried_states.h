@@ -36,8 +36,7 @@ class TriedStates {
   struct RankKey {
     Rank kind = 0;  // the first rank that is alike
     double load = 0;
-    double hbm = 0;
-    double ddr = 0;
+    PerTier<double> bytes = {};
     std::uint64_t groups = 0;  // that have a table here, as bits
 
     friend auto operator<=>(const RankKey&, const RankKey&) = default;

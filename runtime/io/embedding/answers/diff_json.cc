@@ -33,6 +33,7 @@ void write_ranks(const PlanDiff& diff, JsonWriter& json) {
     write_change("perf", rank.perf_ms, json);
     write_change("hbm", rank.hbm_bytes, json);
     write_change("ddr", rank.ddr_bytes, json);
+    if (rank.ssd_bytes.from || rank.ssd_bytes.to) write_change("ssd", rank.ssd_bytes, json);
     json.end_object();
   }
   json.end_array();

@@ -81,16 +81,17 @@ void write_option(const Problem& problem, const OptionCost& cost, JsonWriter& js
   }
   json.member("perf", cost.time_ms)
       .member("hbm", cost.storage.hbm.value())
-      .member("ddr", cost.storage.ddr.value())
-      .key("ranks")
-      .begin_array();
+      .member("ddr", cost.storage.ddr.value());
+  if (problem.topology().counts_ssd() || cost.storage.ssd != Bytes())
+    json.member("ssd", cost.storage.ssd.value());
+  json.key("ranks").begin_array();
   for (const embedding::Rank rank : cost.ranks)
     json.value(rank);
   json.end_array().key("lacks");
   if (cost.lack) {
     json.begin_object()
         .member("rank", cost.lack->rank)
-        .member("tier", cost.lack->hbm ? "hbm" : "ddr")
+        .member("tier", to_name(cost.lack->tier))
         .member("bytes", cost.lack->bytes)
         .end_object();
   } else {
@@ -157,6 +158,9 @@ void write_edit(const Problem& problem, const Remedy& remedy, JsonWriter& json) 
       break;
     case Remedy::Kind::kDdr:
       if (!remedy.each_rank_adds) json.member("/topology/ddr_cap", to);
+      break;
+    case Remedy::Kind::kSsd:
+      if (!remedy.each_rank_adds) json.member("/topology/ssd_cap", to);
       break;
     case Remedy::Kind::kBatchSize:
       json.member("/batch_size", to);

@@ -32,11 +32,9 @@ void write_point(const embedding::ProblemSpec& problem, const SweepPoint& point,
     json.null().key("proven_optimal").null();
   }
   if (point.fits()) {
-    json.key("peak_memory")
-        .begin_array()
-        .value(point.peak_hbm_bytes)
-        .value(point.peak_ddr_bytes)
-        .end_array();
+    json.key("peak_memory").begin_array().value(point.peak_hbm_bytes).value(point.peak_ddr_bytes);
+    if (point.peak_ssd_bytes) json.value(*point.peak_ssd_bytes);
+    json.end_array();
   } else {
     json.member("why", why_not(point));
   }

@@ -44,6 +44,7 @@ constexpr std::array<KeyCheck, 37> kKeyChecks{{
     {"plan_perf_by_rank", Check::kOurValues},
     {"plan_hbm_by_rank", Check::kOurValues},
     {"plan_ddr_by_rank", Check::kOurValues},
+    {"plan_ssd_by_rank", Check::kOurValues},
     {"plan_memory_parts_by_rank", Check::kOurValues},
     {"plan_ranks_sha1", Check::kOurValues},
     {"plan", Check::kOurValues},

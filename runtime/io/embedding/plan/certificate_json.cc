@@ -21,8 +21,11 @@ constexpr std::int64_t kMostRanks = 1 << 24;
 void write_multipliers(const std::vector<embedding::CapacityMultipliers>& multipliers,
                        JsonWriter& json) {
   json.begin_array();
-  for (const embedding::CapacityMultipliers& own : multipliers)
-    json.begin_array().value(own.load).value(own.hbm).value(own.ddr).end_array();
+  for (const embedding::CapacityMultipliers& own : multipliers) {
+    json.begin_array().value(own.load).value(own.hbm).value(own.ddr);
+    if (own.ssd != 0) json.value(own.ssd);
+    json.end_array();
+  }
   json.end_array();
 }
 
@@ -127,9 +130,13 @@ Status read_count(JsonValue value, BoundNode& node) {
 
 Status read_multipliers(JsonValue value, std::vector<embedding::CapacityMultipliers>& multipliers) {
   std::vector<std::vector<double>> rows;
-  SHARDWRIGHT_RETURN_IF_ERROR(read_rows(value, 3, rows));
-  for (const std::vector<double>& row : rows)
-    multipliers.push_back({row[0], row[1], row[2]});
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, rows));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::vector<double>& row = rows[i];
+    if (row.size() == 3) row.push_back(0);
+    if (row.size() != 4) return value[i].expected("a list of 3 or 4 numbers");
+    multipliers.push_back({row[0], row[1], row[2], row[3]});
+  }
   return {};
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/io/embedding/plan/certificate_json.h"
 #include "runtime/io/embedding/plan/migration_json.h"
 #include "runtime/io/embedding/plan/stats_json.h"
+#include "runtime/io/embedding/plan/storage_json.h"
 #include "runtime/io/embedding/search_space/search_space_writer.h"
 #include "runtime/io/json/json_writer.h"
 #include "runtime/io/json/stop_json.h"
@@ -27,10 +28,6 @@ using embedding::Storage;
 using embedding::Table;
 using embedding::to_name;
 
-void write_storage(const Storage& storage, JsonWriter& json) {
-  json.begin_array().value(storage.hbm.value()).value(storage.ddr.value()).end_array();
-}
-
 void write_identity(const Problem& problem, const EmbeddingPlanResult& result, JsonWriter& json) {
   const ProblemIdentity identity =
       identify(problem, result.given_search_space ? result.search_space.get() : nullptr);
@@ -46,18 +43,17 @@ void write_reservation(const embedding::Reservation& reservation, JsonWriter& js
   const embedding::Topology& topology = reservation.topology;
   json.key("reserved_topology").begin_object();
   if (topology.uniform()) {
-    json.key("uniform");
-    write_storage(topology.storage().front(), json);
+    write_storage(topology.storage().front(), topology.counts_ssd(), json.key("uniform"));
     json.member("world_size", topology.world_size());
   } else {
     json.key("per_rank").begin_array();
     for (const Storage& rank : topology.storage())
-      write_storage(rank, json);
+      write_storage(rank, topology.counts_ssd(), json);
     json.end_array();
   }
   for (const auto& [key, storage] : {std::pair{"dense_storage", reservation.dense_storage},
                                      std::pair{"kjt_storage", reservation.kjt_storage}}) {
-    if (storage) write_storage(*storage, json.key(key));
+    if (storage) write_storage(*storage, topology.counts_ssd(), json.key(key));
   }
   json.end_object().new_line();
 }
@@ -114,13 +110,14 @@ void write_assignment(const Problem& problem, const Assignment& assignment, Json
   json.member("element_bits",
               embedding::element_bits(tensor_shape(table, problem.spec().sharder.type)))
       .member("hbm", total.hbm.value())
-      .member("ddr", total.ddr.value())
-      .member("perf", option.total_perf().value())
-      .end_object();
+      .member("ddr", total.ddr.value());
+  if (problem.topology().counts_ssd()) json.member("ssd", total.ssd.value());
+  json.member("perf", option.total_perf().value()).end_object();
 }
 
-// Writes one object per rank. Each of its members is [hbm, ddr] in bytes.
-void write_memory_parts(const std::vector<MemoryParts>& by_rank, JsonWriter& json) {
+// Writes one object per rank. Each of its members is a list of bytes by tier.
+void write_memory_parts(const std::vector<MemoryParts>& by_rank, bool counts_ssd,
+                        JsonWriter& json) {
   json.new_line().key("plan_memory_parts_by_rank").begin_array();
   for (const MemoryParts& parts : by_rank) {
     json.new_line().begin_object();
@@ -129,7 +126,7 @@ void write_memory_parts(const std::vector<MemoryParts>& by_rank, JsonWriter& jso
           std::pair{"reserved", parts.reserved}, std::pair{"margin", parts.margin},
           std::pair{"tables", parts.tables}, std::pair{"free", parts.free},
           std::pair{"peak", parts.peak()}}) {
-      write_storage(storage, json.key(key));
+      write_storage(storage, counts_ssd, json.key(key));
     }
     json.end_object();
   }
@@ -148,8 +145,14 @@ void write_found(const Problem& problem, const EmbeddingPlanResult& result, Json
   write_by_rank(
       "plan_ddr_by_rank", evaluation.storage_by_rank,
       [](const Storage& s) { return s.ddr.value(); }, json);
+  const bool counts_ssd = problem.topology().counts_ssd();
+  if (counts_ssd) {
+    write_by_rank(
+        "plan_ssd_by_rank", evaluation.storage_by_rank,
+        [](const Storage& s) { return s.ssd.value(); }, json);
+  }
   if (result.reservation) {
-    write_memory_parts(memory_parts(problem, *result.reservation, evaluation), json);
+    write_memory_parts(memory_parts(problem, *result.reservation, evaluation), counts_ssd, json);
   }
   json.new_line().member("plan_ranks_sha1", embedding::ranks_sha1(*result.plan));
   json.key("plan").begin_array();
@@ -267,9 +270,9 @@ class TraceWriter {
           .member("compute_kernel", to_name(option.compute_kernel))
           .member("load_factor", option.load_factor)
           .member("total_hbm", total.hbm.value())
-          .member("total_ddr", total.ddr.value())
-          .member("total_perf", option.total_perf().value())
-          .end_object();
+          .member("total_ddr", total.ddr.value());
+      if (problem_.topology().counts_ssd()) json_.member("total_ssd", total.ssd.value());
+      json_.member("total_perf", option.total_perf().value()).end_object();
     }
     json_.end_array();
   }

@@ -35,7 +35,8 @@ constexpr std::array<std::string_view, 21> kIgnoredKeys{"name",
 
 Status read_storage(JsonValue value, std::vector<std::int64_t>& out) {
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, out));
-  if (out.size() != 2) return value.expected("a list [hbm, ddr] of bytes");
+  if (out.size() != 2 && out.size() != embedding::kNumMemoryTiers)
+    return value.expected("a list [hbm, ddr] or [hbm, ddr, ssd] of bytes");
   return {};
 }
 
@@ -135,6 +136,7 @@ Status read_entry(JsonValue value, PlanEntry& entry) {
                      [&](JsonValue v) { return read_element_bits(v, entry.element_bits); })
       .optional("hbm", entry.hbm_bytes)
       .optional("ddr", entry.ddr_bytes)
+      .optional("ssd", entry.ssd_bytes)
       .optional("perf", entry.perf_ms)
       .ignore({"note"})
       .finish();
@@ -269,6 +271,7 @@ Result<PlanDocument> read_plan(JsonValue root) {
           .optional("plan_perf_by_rank", out.perf_ms_by_rank)
           .optional("plan_hbm_by_rank", out.hbm_bytes_by_rank)
           .optional("plan_ddr_by_rank", out.ddr_bytes_by_rank)
+          .optional("plan_ssd_by_rank", out.ssd_bytes_by_rank)
           .optional_with(
               "plan_memory_parts_by_rank",
               [&](JsonValue v) { return read_memory_parts(v, out.memory_parts_by_rank); })

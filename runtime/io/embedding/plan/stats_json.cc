@@ -5,17 +5,14 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/io/embedding/plan/storage_json.h"
+
 namespace shardwright {
 namespace {
 
 using embedding::Problem;
 using embedding::ShardingType;
-using embedding::Storage;
 using embedding::to_name;
-
-void write_storage(std::string_view key, const Storage& storage, JsonWriter& json) {
-  json.key(key).begin_array().value(storage.hbm.value()).value(storage.ddr.value()).end_array();
-}
 
 void write_ranks(const std::vector<embedding::Rank>& ranks, JsonWriter& json) {
   json.key("ranks").begin_array();
@@ -33,16 +30,15 @@ void write_types(std::string_view key, const Counts& counts, JsonWriter& json) {
   json.end_object();
 }
 
-void write_rank(const RankStats& rank, JsonWriter& json) {
+void write_rank(const RankStats& rank, bool counts_ssd, JsonWriter& json) {
   json.begin_object()
       .member("sparse_hbm", rank.sparse_hbm_bytes)
       .member("hbm", rank.hbm_bytes)
-      .member("ddr", rank.ddr_bytes)
-      .member("hbm_share", rank.hbm_share)
-      .member("ddr_share", rank.ddr_share)
-      .member("perf", rank.perf.total().value())
-      .key("perf_parts")
-      .begin_array();
+      .member("ddr", rank.ddr_bytes);
+  if (counts_ssd) json.member("ssd", rank.ssd_bytes);
+  json.member("hbm_share", rank.hbm_share).member("ddr_share", rank.ddr_share);
+  if (counts_ssd) json.member("ssd_share", rank.ssd_share);
+  json.member("perf", rank.perf.total().value()).key("perf_parts").begin_array();
   for (const Milliseconds part : {rank.perf.fwd_compute, rank.perf.fwd_comms, rank.perf.bwd_compute,
                                   rank.perf.bwd_comms, rank.perf.prefetch_compute}) {
     json.value(part.value());
@@ -96,7 +92,7 @@ void write_level(const HbmLevel& level, JsonWriter& json) {
   json.end_object();
 }
 
-void write_memory(const PlanStats& stats, JsonWriter& json) {
+void write_memory(const PlanStats& stats, bool counts_ssd, JsonWriter& json) {
   for (const auto& [key, level] :
        {std::pair{"sparse_max_hbm", &stats.sparse_max_hbm},
         std::pair{"sparse_min_hbm", &stats.sparse_min_hbm}, std::pair{"max_hbm", &stats.max_hbm},
@@ -111,8 +107,8 @@ void write_memory(const PlanStats& stats, JsonWriter& json) {
   for (const HbmLevel& level : stats.peak_hbm)
     write_level(level, json);
   json.end_array().new_line().member("reserved_hbm_fraction", stats.reserved_hbm_fraction);
-  write_storage("dense_storage", stats.dense_storage, json);
-  write_storage("kjt_storage", stats.kjt_storage, json);
+  write_storage(stats.dense_storage, counts_ssd, json.key("dense_storage"));
+  write_storage(stats.kjt_storage, counts_ssd, json.key("kjt_storage"));
 }
 
 void write_tables(const Problem& problem, const PlanStats& stats, JsonWriter& json) {
@@ -121,7 +117,7 @@ void write_tables(const Problem& problem, const PlanStats& stats, JsonWriter& js
   json.key("kernels").begin_object();
   for (const KernelStats& kernel : stats.kernels) {
     json.key(to_name(kernel.kernel)).begin_object().member("tables", kernel.tables);
-    write_storage("storage", kernel.storage, json);
+    write_storage(kernel.storage, problem.topology().counts_ssd(), json.key("storage"));
     json.end_object();
   }
   json.end_object();
@@ -137,10 +133,11 @@ void write_tables(const Problem& problem, const PlanStats& stats, JsonWriter& js
 }  // namespace
 
 void write_stats(const Problem& problem, const PlanStats& stats, JsonWriter& json) {
+  const bool counts_ssd = problem.topology().counts_ssd();
   json.begin_object().new_line().key("ranks").begin_array();
   for (const RankStats& rank : stats.ranks) {
     json.new_line();
-    write_rank(rank, json);
+    write_rank(rank, counts_ssd, json);
   }
   json.end_array().new_line();
   write_times(stats, json);
@@ -148,8 +145,9 @@ void write_stats(const Problem& problem, const PlanStats& stats, JsonWriter& jso
   write_imbalance("perf_imbalance", stats.perf_imbalance, json);
   write_imbalance("hbm_imbalance", stats.hbm_imbalance, json);
   write_imbalance("ddr_imbalance", stats.ddr_imbalance, json);
+  if (counts_ssd) write_imbalance("ssd_imbalance", stats.ssd_imbalance, json);
   json.new_line();
-  write_memory(stats, json);
+  write_memory(stats, counts_ssd, json);
   write_tables(problem, stats, json);
   json.end_object();
 }

@@ -16,8 +16,11 @@ using embedding::ComputeKernel;
 using embedding::FactorAtDim;
 using embedding::FactorByDim;
 using embedding::KernelCalibration;
+using embedding::kMemoryTiers;
 using embedding::MemoryLimits;
 using embedding::MemoryMargin;
+using embedding::MemoryTier;
+using embedding::to_name;
 
 // Reads one number of bytes for all ranks, or a list with one per rank.
 Status read_sizes(JsonValue value, std::vector<std::int64_t>& sizes) {
@@ -87,24 +90,27 @@ Status read_kernels(JsonValue value, std::vector<KernelCalibration>& kernels) {
 
 Status read_reserved_memory(JsonValue value, MemoryLimits& limits) {
   if (value.is_null()) return {};
-  return ObjectReader(value)
-      .optional_with("hbm", [&](JsonValue v) { return read_sizes(v, limits.reserved_hbm); })
-      .optional_with("ddr", [&](JsonValue v) { return read_sizes(v, limits.reserved_ddr); })
-      .ignore({"note"})
-      .finish();
+  ObjectReader reader(value);
+  for (const MemoryTier tier : kMemoryTiers) {
+    reader.optional_with(to_name(tier),
+                         [&](JsonValue v) { return read_sizes(v, limits.reserved_bytes[tier]); });
+  }
+  return reader.ignore({"note"}).finish();
 }
 
 Status read_memory_margin(JsonValue value, MemoryLimits& limits) {
   if (!value.is_object()) {
-    SHARDWRIGHT_RETURN_IF_ERROR(read_margin(value, limits.margin_hbm));
-    limits.margin_ddr = limits.margin_hbm;
+    MemoryMargin margin;
+    SHARDWRIGHT_RETURN_IF_ERROR(read_margin(value, margin));
+    limits.margins = {margin, margin, margin};
     return {};
   }
-  return ObjectReader(value)
-      .optional_with("hbm", [&](JsonValue v) { return read_margin(v, limits.margin_hbm); })
-      .optional_with("ddr", [&](JsonValue v) { return read_margin(v, limits.margin_ddr); })
-      .ignore({"note"})
-      .finish();
+  ObjectReader reader(value);
+  for (const MemoryTier tier : kMemoryTiers) {
+    reader.optional_with(to_name(tier),
+                         [&](JsonValue v) { return read_margin(v, limits.margins[tier]); });
+  }
+  return reader.ignore({"note"}).finish();
 }
 
 Status read_calibration(JsonValue value, Calibration& calibration) {

@@ -16,6 +16,7 @@ namespace shardwright {
 namespace {
 
 using embedding::GroupScope;
+using embedding::MemoryTier;
 using embedding::ProblemSpec;
 using embedding::TopologySpec;
 
@@ -23,7 +24,7 @@ constexpr std::string_view kFormat = "shardwright.embedding/1";
 
 // Keys of plans and of remarks. They are ignored so that a file with a problem and its plan can be
 // planned again.
-constexpr std::array<std::string_view, 44> kIgnoredKeys{"expected",
+constexpr std::array<std::string_view, 45> kIgnoredKeys{"expected",
                                                         "group",
                                                         "timing",
                                                         "note",
@@ -41,6 +42,7 @@ constexpr std::array<std::string_view, 44> kIgnoredKeys{"expected",
                                                         "plan_perf_by_rank",
                                                         "plan_hbm_by_rank",
                                                         "plan_ddr_by_rank",
+                                                        "plan_ssd_by_rank",
                                                         "plan_memory_parts_by_rank",
                                                         "plan_ranks_sha1",
                                                         "plan_hash",
@@ -105,13 +107,12 @@ Status apply_overrides(const ProblemOverrides& overrides, TopologySpec& topology
   }
   if (overrides.pod_sizes) topology.pod_sizes = *overrides.pod_sizes;
   if (overrides.device) topology.compute_device = *overrides.device;
-  if (overrides.hbm_bytes) {
-    topology.hbm_cap_bytes = *overrides.hbm_bytes;
-    topology.custom_hbm_cap_bytes.clear();
-  }
-  if (overrides.ddr_bytes) {
-    topology.ddr_cap_bytes = *overrides.ddr_bytes;
-    topology.custom_ddr_cap_bytes.clear();
+  for (const auto& [tier, bytes] : {std::pair{MemoryTier::kHbm, overrides.hbm_bytes},
+                                    std::pair{MemoryTier::kDdr, overrides.ddr_bytes},
+                                    std::pair{MemoryTier::kSsd, overrides.ssd_bytes}}) {
+    if (!bytes) continue;
+    topology.set_cap_bytes(tier, *bytes);
+    topology.custom_cap_bytes(tier).clear();
   }
   return {};
 }

@@ -18,6 +18,7 @@ struct ProblemOverrides {
   std::optional<std::int64_t> ranks_per_host;
   std::optional<std::int64_t> hbm_bytes;  // for every rank; also replaces a list of sizes by rank
   std::optional<std::int64_t> ddr_bytes;
+  std::optional<std::int64_t> ssd_bytes;
   std::optional<std::int64_t> batch_size;  // samples per rank
   std::optional<embedding::ComputeDevice> device;
   std::optional<std::vector<std::int64_t>> group_sizes;  // of sharding groups; empty = any

@@ -14,6 +14,7 @@ Status read_custom(JsonValue value, TopologySpec& topology) {
   return ObjectReader(value)
       .optional("hbm_cap", topology.custom_hbm_cap_bytes)
       .optional("ddr_cap", topology.custom_ddr_cap_bytes)
+      .optional("ssd_cap", topology.custom_ssd_cap_bytes)
       .finish();
 }
 
@@ -41,6 +42,7 @@ Status read_entry(JsonValue value, TopologySuggestion& out) {
       .optional("local_world_size", out.local_world_size)
       .optional("hbm_gib", out.hbm_gib)
       .optional("ddr_gib", out.ddr_gib)
+      .optional("ssd_gib", out.ssd_gib)
       .optional("batch_per_gpu", out.batch_per_gpu)
       .optional("global_batch", out.global_batch)
       .ignore({"hbm_fill", "note", "source"})
@@ -60,11 +62,13 @@ Status read_topology(JsonValue value, TopologySpec& topology) {
       .optional("compute_device", topology.compute_device)
       .optional("hbm_cap", topology.hbm_cap_bytes)
       .optional("ddr_cap", topology.ddr_cap_bytes)
+      .optional("ssd_cap", topology.ssd_cap_bytes)
       .optional("intra_host_bw", topology.intra_host_bw)
       .optional("inter_host_bw", topology.inter_host_bw)
       .optional("hbm_mem_bw", topology.hbm_mem_bw)
       .optional("ddr_mem_bw", topology.ddr_mem_bw)
       .optional("hbm_to_ddr_mem_bw", topology.hbm_to_ddr_mem_bw)
+      .optional("ssd_mem_bw", topology.ssd_mem_bw)
       .optional("bwd_compute_multiplier", topology.bwd_compute_multiplier)
       .optional("weighted_feature_bwd_compute_multiplier",
                 topology.weighted_feature_bwd_compute_multiplier)
@@ -89,7 +93,7 @@ Status read_suggestion(JsonValue meta, std::optional<TopologySuggestion>& sugges
 Status apply_suggestion(const TopologySuggestion& suggestion, TopologySpec& topology) {
   topology.world_size = suggestion.world_size;
   topology.local_world_size = suggestion.local_world_size;
-  for (const auto& gib : {suggestion.hbm_gib, suggestion.ddr_gib}) {
+  for (const auto& gib : {suggestion.hbm_gib, suggestion.ddr_gib, suggestion.ssd_gib}) {
     constexpr double kMaxGib = 1 << 23;  // 8 PiB
     if (gib && !(*gib > 0 && *gib <= kMaxGib)) {
       return invalid_input("/meta/topologies/0",
@@ -98,6 +102,7 @@ Status apply_suggestion(const TopologySuggestion& suggestion, TopologySpec& topo
   }
   if (suggestion.hbm_gib) topology.hbm_cap_bytes = bytes_of_gib(*suggestion.hbm_gib);
   if (suggestion.ddr_gib) topology.ddr_cap_bytes = bytes_of_gib(*suggestion.ddr_gib);
+  if (suggestion.ssd_gib) topology.ssd_cap_bytes = bytes_of_gib(*suggestion.ssd_gib);
   return {};
 }
 

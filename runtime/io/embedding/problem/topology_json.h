@@ -19,6 +19,7 @@ struct TopologySuggestion {
   std::int64_t local_world_size = 0;
   std::optional<double> hbm_gib;
   std::optional<double> ddr_gib;
+  std::optional<double> ssd_gib;
   std::optional<std::int64_t> batch_per_gpu;
   std::optional<std::int64_t> global_batch;
 };

@@ -10,6 +10,8 @@
 namespace shardwright {
 namespace {
 
+using embedding::kMemoryTiers;
+using embedding::MemoryTier;
 using embedding::Perf;
 using embedding::Problem;
 using embedding::ShardCost;
@@ -46,7 +48,7 @@ std::int64_t max_columns(const Problem& problem, const Table& table) {
 
 bool is_cost(const ShardCost& cost) {
   const Perf& perf = cost.perf;
-  return cost.storage.hbm.value() >= 0 && cost.storage.ddr.value() >= 0 &&
+  return !cost.storage.is_negative() &&
          std::ranges::all_of(
              std::initializer_list<Milliseconds>{perf.fwd_compute, perf.fwd_comms, perf.bwd_compute,
                                                  perf.bwd_comms, perf.prefetch_compute},
@@ -83,7 +85,8 @@ Status SearchSpaceBuilder::begin_option(std::uint64_t table, ShardingType type,
   option_.is_pooled = problem_->table(option_.table).kind == embedding::TableKind::kPooled;
   option_.is_weighted = problem_->table(option_.table).weighted;
   runs_ = ShardRuns();
-  bytes_left_ = {Bytes(max_option_bytes_), Bytes(max_option_bytes_)};
+  const Bytes most(max_option_bytes_);
+  bytes_left_ = {most, most, most};
   return {};
 }
 
@@ -98,12 +101,11 @@ Status SearchSpaceBuilder::add_shards(const ShardExtent& extent, const ShardCost
                    std::to_string(table.embedding_dim));
   }
   if (!is_cost(cost)) return refused("bytes and times must be finite numbers, 0 or above");
-  if (cost.storage.hbm.value() > bytes_left_.hbm.value() / extent.count ||
-      cost.storage.ddr.value() > bytes_left_.ddr.value() / extent.count) {
-    return refused("the bytes of the shards exceed what can be added up");
+  for (const MemoryTier tier : kMemoryTiers) {
+    if (cost.storage[tier].value() > bytes_left_[tier].value() / extent.count)
+      return refused("the bytes of the shards exceed what can be added up");
   }
-  bytes_left_ -= Storage{Bytes(cost.storage.hbm.value() * extent.count),
-                         Bytes(cost.storage.ddr.value() * extent.count)};
+  bytes_left_ -= std::int64_t{extent.count} * cost.storage;
   if (runs_.layout.num_shards > kMaxShards - extent.count)
     return refused("an option may have at most 2^24 shards");
   runs_.append(extent, without_negative_zeros(cost));

@@ -72,6 +72,7 @@ Status read_shard(JsonValue value, ShardingType type, ShardExtent& extent, Shard
               [&](JsonValue v) { return read_pair(v, extent.row_offset, extent.column_offset); })
           .required_with("hbm", [&](JsonValue v) { return read_bytes(v, cost.storage.hbm); })
           .required_with("ddr", [&](JsonValue v) { return read_bytes(v, cost.storage.ddr); })
+          .optional_with("ssd", [&](JsonValue v) { return read_bytes(v, cost.storage.ssd); })
           .required_with("perf", [&](JsonValue v) { return read_perf(v, cost.perf); })
           .optional("count", count)
           .optional_with("step",

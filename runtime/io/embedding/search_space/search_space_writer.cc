@@ -21,14 +21,15 @@ void write_pair(JsonWriter& json, std::string_view key, std::int64_t rows, std::
 }
 
 // Returns the members that all shards of a run share, without braces.
-std::string cost_members(const ShardCost& cost) {
+std::string cost_members(const ShardCost& cost, bool counts_ssd) {
   std::string text;
   JsonWriter json([&](std::string_view piece) { text += piece; });
   const Perf& perf = cost.perf;
   json.begin_object()
       .member("hbm", cost.storage.hbm.value())
-      .member("ddr", cost.storage.ddr.value())
-      .key("perf")
+      .member("ddr", cost.storage.ddr.value());
+  if (counts_ssd || cost.storage.ssd != Bytes()) json.member("ssd", cost.storage.ssd.value());
+  json.key("perf")
       .begin_array()
       .value(perf.fwd_compute.value())
       .value(perf.fwd_comms.value())
@@ -41,7 +42,8 @@ std::string cost_members(const ShardCost& cost) {
   return text.substr(1, text.rfind('}') - 1);
 }
 
-void write_run(const ShardExtent& extent, const ShardCost& cost, JsonWriter& json) {
+void write_run(const ShardExtent& extent, const ShardCost& cost, bool counts_ssd,
+               JsonWriter& json) {
   json.begin_object();
   write_pair(json, "size", extent.rows, extent.columns);
   write_pair(json, "offset", extent.row_offset, extent.column_offset);
@@ -49,11 +51,12 @@ void write_run(const ShardExtent& extent, const ShardCost& cost, JsonWriter& jso
     json.member("count", extent.count);
     write_pair(json, "step", extent.row_step, extent.column_step);
   }
-  json.raw(cost_members(cost)).end_object();
+  json.raw(cost_members(cost, counts_ssd)).end_object();
 }
 
-void write_expanded(const ShardExtent& extent, const ShardCost& cost, JsonWriter& json) {
-  const std::string costs = cost_members(cost);
+void write_expanded(const ShardExtent& extent, const ShardCost& cost, bool counts_ssd,
+                    JsonWriter& json) {
+  const std::string costs = cost_members(cost, counts_ssd);
   for (std::int64_t k = 0; k < extent.count; ++k) {
     json.begin_object();
     write_pair(json, "size", extent.rows, extent.columns);
@@ -79,15 +82,16 @@ void write_option(const SearchSpace& space, const ShardingOption& option, ShardF
       .member("num_shards", option.num_shards())
       .key("shards")
       .begin_array();
+  const bool counts_ssd = space.problem().topology().counts_ssd();
   ShardRuns runs;
   for (std::size_t i = 0; i < option.costs.size(); ++i) {
     runs.append(option.layout->extents[i], option.costs[i]);
   }
   for (std::size_t i = 0; i < runs.costs.size(); ++i) {
     if (form == ShardForm::kRuns) {
-      write_run(runs.layout.extents[i], runs.costs[i], json);
+      write_run(runs.layout.extents[i], runs.costs[i], counts_ssd, json);
     } else {
-      write_expanded(runs.layout.extents[i], runs.costs[i], json);
+      write_expanded(runs.layout.extents[i], runs.costs[i], counts_ssd, json);
     }
   }
   json.end_array().end_object();

@@ -45,6 +45,15 @@ class Choice:
     def num_shards(self) -> int:
         return sum(run.count for run in self.runs)
 
+    def takes_ssd(self) -> bool:
+        """Returns true if a shard takes SSD."""
+        return any(_ssd(run.storage) for run in self.runs)
+
+    def spreads_columns(self) -> bool:
+        """Returns true if TorchRec puts the shards on distinct ranks, which the library cannot ask."""
+        return (self.compute_kernel == "key_value" and self.sharding_type == "column_wise"
+                and self.num_shards > 1 and self.takes_ssd())
+
     def json_text(self) -> str:
         """The members of the option after its table, as JSON text for the library."""
         if not self._text:
@@ -59,21 +68,31 @@ class Choice:
         shards: list[Shard] = []
         for run in self.runs:
             (row, column), (row_step, column_step) = run.offset, run.step
-            hbm, ddr, perf = run.storage.hbm, run.storage.ddr, run.perf
+            perf = run.perf
             for i in range(run.count):
                 shards.append(Shard(
                     size=list(run.size), offset=[row + i * row_step, column + i * column_step],
-                    storage=Storage(hbm=hbm, ddr=ddr), perf=perf, rank=ranks[len(shards)]))
+                    storage=_copy_of(run.storage), perf=perf, rank=ranks[len(shards)]))
         return shards
+
+
+def _ssd(storage: Storage) -> int:
+    return getattr(storage, "ssd", 0)  # TorchRec has it since 1.9
+
+
+def _copy_of(storage: Storage) -> Storage:
+    ssd = {"ssd": storage.ssd} if _ssd(storage) else {}
+    return Storage(hbm=storage.hbm, ddr=storage.ddr, **ssd)
 
 
 def _run_text(run: Run) -> str:
     perf, storage = run.perf, run.storage
     many = ""
+    ssd = f'"ssd":{storage.ssd},' if _ssd(storage) else ""
     if run.count > 1:
         many = f',"count":{run.count},"step":[{run.step[0]},{run.step[1]}]'
     return (f'{{"size":[{run.size[0]},{run.size[1]}],"offset":[{run.offset[0]},{run.offset[1]}],'
-            f'"hbm":{storage.hbm},"ddr":{storage.ddr},"perf":[{float(perf.fwd_compute)!r},'
+            f'"hbm":{storage.hbm},"ddr":{storage.ddr},{ssd}"perf":[{float(perf.fwd_compute)!r},'
             f'{float(perf.fwd_comms)!r},{float(perf.bwd_compute)!r},{float(perf.bwd_comms)!r},'
             f'{float(perf.prefetch_compute)!r}]{many}}}')
 
@@ -187,9 +206,13 @@ class Candidates:
             for choice in table.choices:
                 if choice.sharding_type not in SHARDING_TYPES:
                     return f"table {table.name} has the sharding type {choice.sharding_type}"
-                if any(run.storage.ssd for run in choice.runs):
-                    return f"table {table.name} has options that take SSD"
+                if choice.spreads_columns():
+                    return f"columns of table {table.name} on SSD lie on distinct ranks"
         return ""
+
+    def take_ssd(self) -> bool:
+        """Returns true if some option takes SSD."""
+        return any(choice.takes_ssd() for table in self.tables for choice in table.choices)
 
 
 def choice_of(option: ShardingOption) -> Choice:

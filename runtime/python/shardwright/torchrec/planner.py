@@ -52,8 +52,8 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
     `progress` and `cancel` are those of `shardwright.plan`. Costs and options are those of the
     installed release, with the given estimators, enumerator and sharders. Where TorchRec's
     EmbeddingOffloadScaleupProposer would scale caches, best mode chooses their load factors. TorchRec
-    searches itself given custom proposers, partitioners or performance models, a plan loader or SSD; it logs a
-    warning.
+    searches itself given custom proposers, partitioners or performance models, a plan loader, or columns of
+    a table on SSD, which it puts on distinct ranks; it logs a warning.
 
     After `plan`, `result` has rating, bound and gap, `seconds` the time of each stage, and
     `searched_by` is "shardwright" or "torchrec". If TorchRec searched, `result` and `seconds` are

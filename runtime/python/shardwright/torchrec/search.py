@@ -63,7 +63,7 @@ def perf_model_name(model: PerfModel) -> str:
     return names[type(model)]
 
 
-def topology_json(topology: Topology, compat: bool) -> dict[str, Any]:
+def topology_json(topology: Topology, compat: bool, with_ssd: bool = False) -> dict[str, Any]:
     """Ranks, hosts and memory, in the form of problem files. Raises Unsupported.
 
     A search with given costs needs nothing else of a topology.
@@ -81,6 +81,8 @@ def topology_json(topology: Topology, compat: bool) -> dict[str, Any]:
     device = _DEVICES[topology.compute_device] if any(hbm) else "cpu"
     if device != "cpu":
         custom["hbm_cap"] = hbm
+    if with_ssd:
+        custom["ssd_cap"] = [device.storage.ssd for device in topology.devices]
     return {"world_size": topology.world_size, "local_world_size": group,
             "compute_device": device, "custom": custom}
 
@@ -125,7 +127,8 @@ class Search:
         self._candidates = candidates
         self.problem = Problem({
             "name": "torchrec", "batch_size": batch_size,
-            "topology": topology_json(topology, compat), "tables": candidates.tables_json(),
+            "topology": topology_json(topology, compat, candidates.take_ssd()),
+            "tables": candidates.tables_json(),
             "reservation": {"type": "none"}, "proposers": list(proposers),
             "partitioner": partitioner, "perf_model": perf_model})
         self.space = SearchSpace(self.problem, candidates.json_text())

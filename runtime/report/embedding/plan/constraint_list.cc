@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <span>
-#include <tuple>
 #include <utility>
 
 #include "runtime/report/text/format.h"
@@ -12,13 +11,16 @@
 namespace shardwright {
 namespace {
 
+using embedding::label_of;
 using embedding::MemoryLimits;
 using embedding::MemoryMargin;
+using embedding::MemoryTier;
 using embedding::ParameterConstraints;
 using embedding::Problem;
 using embedding::Table;
 using embedding::TableId;
 using embedding::TablePlacement;
+using embedding::to_name;
 
 constexpr std::size_t kListWidth = 60;
 
@@ -110,15 +112,17 @@ std::string margin_text(const MemoryMargin& margin) {
                            : format_share(margin.fraction, 1) + " of what is left";
 }
 
-void add_memory(const MemoryLimits& limits, std::vector<Constraint>& list) {
-  for (const auto& [tier, reserved, margin] :
-       {std::tuple("HBM", &limits.reserved_hbm, &limits.margin_hbm),
-        std::tuple("DDR", &limits.reserved_ddr, &limits.margin_ddr)}) {
-    if (!reserved->empty()) {
-      list.push_back({sizes_text(*reserved) + " of the " + tier + " of a rank reserved", {}});
+void add_memory(const MemoryLimits& limits, std::span<const MemoryTier> tiers,
+                std::vector<Constraint>& list) {
+  for (const MemoryTier tier : tiers) {
+    const std::string name(label_of(tier));
+    const std::vector<std::int64_t>& reserved = limits.reserved_bytes[tier];
+    if (!reserved.empty()) {
+      list.push_back({sizes_text(reserved) + " of the " + name + " of a rank reserved", {}});
     }
-    if (margin->bytes != 0 || margin->fraction != 0) {
-      list.push_back({margin_text(*margin) + " of the " + tier + " of a rank kept free", {}});
+    const MemoryMargin& margin = limits.margins[tier];
+    if (margin.bytes != 0 || margin.fraction != 0) {
+      list.push_back({margin_text(margin) + " of the " + name + " of a rank kept free", {}});
     }
   }
 }
@@ -137,7 +141,7 @@ std::vector<Constraint> constraint_list(const Problem& problem) {
   std::vector<Constraint> list;
   add_tables(problem, list);
   add_groups(problem, list);
-  add_memory(problem.spec().memory, list);
+  add_memory(problem.spec().memory, problem.topology().tiers(), list);
   add_calibration(problem.spec().calibration, list);
   return list;
 }

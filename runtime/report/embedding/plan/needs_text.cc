@@ -21,7 +21,9 @@ constexpr std::size_t kMostTables = 10;
 constexpr std::size_t kMostNames = 6;
 constexpr std::size_t kMostConstraints = 20;
 
-std::string totals_table(bool has_hbm, const MemoryNeeds& needs, const TextReportOptions& options) {
+std::string totals_table(const embedding::Topology& topology, const MemoryNeeds& needs,
+                         const TextReportOptions& options) {
+  const bool has_hbm = topology.has_hbm();
   TextTable table({{"", Align::kLeft, 0},
                    {"tables need at least", Align::kRight, 0},
                    {"left for tables", Align::kRight, 0},
@@ -33,8 +35,8 @@ std::string totals_table(bool has_hbm, const MemoryNeeds& needs, const TextRepor
                    format_bytes(capacity)});
   };
   if (has_hbm) add("HBM", needs.hbm, needs.available.hbm, needs.capacity.hbm);
-  add(has_hbm ? "HBM and DDR" : "memory", needs.total, needs.available.hbm + needs.available.ddr,
-      needs.capacity.hbm + needs.capacity.ddr);
+  const char* const all = topology.counts_ssd() ? "all memory" : has_hbm ? "HBM and DDR" : "memory";
+  add(all, needs.total, needs.available.sum(), needs.capacity.sum());
   return table.render(options.width);
 }
 
@@ -72,7 +74,7 @@ std::string largest_table(const Problem& problem, const MemoryNeeds& needs,
 std::string needs_section(const Problem& problem, const MemoryNeeds& needs,
                           const TextReportOptions& options) {
   const std::string text = heading("What tables need, and what all ranks have", options.colours) +
-                           totals_table(problem.topology().has_hbm(), needs, options);
+                           totals_table(problem.topology(), needs, options);
   return needs.tables.empty() ? text : text + largest_table(problem, needs, options);
 }
 

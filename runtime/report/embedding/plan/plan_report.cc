@@ -30,7 +30,7 @@ class CostNumbers {
 
   std::uint32_t of(const ShardCost& cost) {
     const embedding::Perf& p = cost.perf;
-    const Key key{{cost.storage.hbm.value(), cost.storage.ddr.value()},
+    const Key key{cost.storage,
                   {p.fwd_compute.value(), p.fwd_comms.value(), p.bwd_compute.value(),
                    p.bwd_comms.value(), p.prefetch_compute.value()}};
     const auto [at, added] = numbers_.emplace(key, static_cast<std::uint32_t>(costs_.size()));
@@ -39,7 +39,7 @@ class CostNumbers {
   }
 
  private:
-  using Key = std::pair<std::array<std::int64_t, 2>, std::array<double, 5>>;
+  using Key = std::pair<embedding::Storage, std::array<double, 5>>;
   std::vector<ShardCost>& costs_;
   std::map<Key, std::uint32_t> numbers_;
 };
@@ -156,7 +156,8 @@ ReportedProblem describe(const Problem& problem) {
   const embedding::Topology& topology = problem.topology();
   return {problem.name(),       topology.compute_device(),
           topology.num_hosts(), topology.local_world_size(),
-          problem.batch_size(), problem.spec().perf_model};
+          problem.batch_size(), problem.spec().perf_model,
+          topology.counts_ssd()};
 }
 
 }  // namespace

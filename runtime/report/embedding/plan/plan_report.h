@@ -68,6 +68,7 @@ struct ReportedProblem {
   std::uint32_t hosts = 0, ranks_per_host = 0;
   std::int64_t batch_size = 0;
   embedding::PerfModel perf_model = embedding::PerfModel::kPerf;
+  bool counts_ssd = false;
 };
 
 struct ReportedReservation {

@@ -122,7 +122,8 @@ std::string spread_text(const Problem& problem, const EmbeddingPlanResult& resul
       spread(format_bytes(has_hbm ? least->hbm : least->ddr),
              format_bytes(has_hbm ? most->hbm : most->ddr)) +
       ", largest / mean " + imbalance(e.storage_by_rank, bytes) + "; in total " +
-      (has_hbm ? format_bytes(total.hbm) + " HBM, " : "") + format_bytes(total.ddr) + " DDR\n";
+      (has_hbm ? format_bytes(total.hbm) + " HBM, " : "") + format_bytes(total.ddr) + " DDR" +
+      (problem.topology().counts_ssd() ? ", " + format_bytes(total.ssd) + " SSD" : "") + "\n";
   return wrap(text, options.width, 2);
 }
 
@@ -133,6 +134,7 @@ enum RankColumn : std::size_t {
   kUsed,
   kAvailable,
   kDdr,
+  kSsd,
   kFirstPart,
   kTimeBar = kFirstPart + kTimeParts.size(),
   kTotal
@@ -146,6 +148,7 @@ TextTable make_table(bool has_hbm) {
                     {"used", Align::kRight, 0},
                     {"available", Align::kRight, 5},
                     {"DDR", Align::kRight, 2},
+                    {"SSD", Align::kRight, 2},
                     {"fwd comp", Align::kRight, 3},
                     {"fwd comm", Align::kRight, 3},
                     {"bwd comp", Align::kRight, 3},
@@ -170,7 +173,8 @@ std::vector<std::string> row_of(const RankGroup& g, bool has_hbm, double slowest
       paint(format_share(as_double(used), as_double(available)), fullness(share), colours),
       format_bytes(used),
       format_bytes(available),
-      format_bytes(g.used.ddr)};
+      format_bytes(g.used.ddr),
+      format_bytes(g.used.ssd)};
   for (const TimePart& part : kTimeParts)
     row.push_back(format_ms((g.parts.*part.part).value()));
   row.push_back(time_bar(g.parts, slowest, kTimeBarWidth, colours));
@@ -209,11 +213,11 @@ std::string ranks_section(const Problem& problem, const EmbeddingPlanResult& res
   const bool cut = groups.size() > options.max_ranks;
   double slowest = 0;
   Perf all;
-  Bytes ddr;
+  Storage used;
   for (const RankGroup& group : groups) {
     slowest = std::max(slowest, group.time);
     all += group.parts;
-    ddr += group.used.ddr;
+    used += group.used;
   }
   if (cut) {
     std::stable_sort(groups.begin(), groups.end(),
@@ -222,7 +226,8 @@ std::string ranks_section(const Problem& problem, const EmbeddingPlanResult& res
   }
   const bool has_hbm = problem.topology().has_hbm();
   TextTable table = make_table(has_hbm);
-  if (!has_hbm || ddr.value() == 0) table.hide(kDdr);
+  if (!has_hbm || used.ddr.value() == 0) table.hide(kDdr);
+  if (used.ssd.value() == 0) table.hide(kSsd);
   if (all.prefetch_compute.value() == 0) table.hide(kFirstPart + kTimeParts.size() - 1);
   std::size_t listed = 0;
   for (const RankGroup& group : groups) {

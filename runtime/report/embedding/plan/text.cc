@@ -85,12 +85,14 @@ std::string tables_section(const Problem& problem, const EmbeddingPlanResult& re
                    {"shards", Align::kLeft, 4},
                    {"HBM", Align::kRight, 3},
                    {"DDR", Align::kRight, 5},
+                   {"SSD", Align::kRight, 5},
                    {"total ms", Align::kRight, 0}});
   Storage all;
   for (std::size_t i = 0; i < plan.size(); ++i)
     all += plan[i].option->total_storage();
   if (all.hbm.value() == 0) table.hide(5);
   if (all.ddr.value() == 0) table.hide(6);
+  if (all.ssd.value() == 0) table.hide(7);
   for (std::size_t i = 0; i < shown; ++i) {
     const Assignment& assignment = plan[order[i].second];
     const ShardingOption& option = *assignment.option;
@@ -100,7 +102,7 @@ std::string tables_section(const Problem& problem, const EmbeddingPlanResult& re
     table.add_row({problem.table(option.table).name, std::string(to_name(option.sharding_type)),
                    std::move(kernel), format_ranges(ranks_of(assignment), kTableRanksWidth),
                    shard_sizes(option), format_bytes(total.hbm), format_bytes(total.ddr),
-                   format_ms(order[i].first)});
+                   format_bytes(total.ssd), format_ms(order[i].first)});
   }
   std::string text =
       heading("Tables, the most expensive first (times summed over shards)", options.colours) +
@@ -132,13 +134,17 @@ std::string totals_section(const EmbeddingPlanResult& result, const TextReportOp
                    {"shards", Align::kRight, 1},
                    {"HBM", Align::kRight, 2},
                    {"DDR", Align::kRight, 3},
+                   {"SSD", Align::kRight, 3},
                    {"total ms", Align::kRight, 0}});
+  Bytes ssd;
   for (const auto& [kind, totals] : by_kind) {
+    ssd += totals.storage.ssd;
     table.add_row({std::string(to_name(kind.first)), std::string(to_name(kind.second)),
                    format_count(totals.tables), format_count(totals.shards),
                    format_bytes(totals.storage.hbm), format_bytes(totals.storage.ddr),
-                   format_ms(totals.time)});
+                   format_bytes(totals.storage.ssd), format_ms(totals.time)});
   }
+  if (ssd.value() == 0) table.hide(6);
   return heading("By kind of sharding", options.colours) + table.render(options.width);
 }
 

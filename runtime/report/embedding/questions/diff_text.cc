@@ -62,7 +62,9 @@ double size_of(const RankDifference& rank) {
     const double from = static_cast<double>(*change.from), to = static_cast<double>(*change.to);
     return from == to ? 0.0 : std::abs(to - from) / std::max(std::abs(from), std::abs(to));
   };
-  return std::max({part(rank.perf_ms), part(rank.hbm_bytes), part(rank.ddr_bytes)});
+  const bool has_ssd = rank.ssd_bytes.from || rank.ssd_bytes.to;
+  return std::max({part(rank.perf_ms), part(rank.hbm_bytes), part(rank.ddr_bytes),
+                   has_ssd ? part(rank.ssd_bytes) : 0.0});
 }
 
 std::string ranks_section(const PlanDiff& diff, const TextReportOptions& options) {
@@ -73,6 +75,7 @@ std::string ranks_section(const PlanDiff& diff, const TextReportOptions& options
   if (changed.empty()) return "";
   std::stable_sort(changed.begin(), changed.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
+  constexpr std::size_t kSsdChange = 8;
   TextTable table({{"rank", Align::kRight, 0},
                    {"ms before", Align::kRight, 3},
                    {"after", Align::kRight, 3},
@@ -80,7 +83,8 @@ std::string ranks_section(const PlanDiff& diff, const TextReportOptions& options
                    {"HBM before", Align::kRight, 2},
                    {"after", Align::kRight, 2},
                    {"change", Align::kRight, 0},
-                   {"DDR change", Align::kRight, 1}});
+                   {"DDR change", Align::kRight, 1},
+                   {"SSD change", Align::kRight, 1}});
   const std::size_t shown = std::min(changed.size(), options.max_ranks);
   const auto ms = [](const std::optional<double>& time) { return time ? format_ms(*time) : "-"; };
   for (std::size_t i = 0; i < shown; ++i) {
@@ -88,8 +92,12 @@ std::string ranks_section(const PlanDiff& diff, const TextReportOptions& options
     table.add_row({std::to_string(changed[i].second), ms(rank.perf_ms.from), ms(rank.perf_ms.to),
                    ms_change(rank.perf_ms), bytes_text(rank.hbm_bytes.from),
                    bytes_text(rank.hbm_bytes.to), bytes_change(rank.hbm_bytes),
-                   bytes_change(rank.ddr_bytes)});
+                   bytes_change(rank.ddr_bytes), bytes_change(rank.ssd_bytes)});
   }
+  const bool has_ssd = std::any_of(
+      diff.ranks.begin(), diff.ranks.end(),
+      [](const RankDifference& rank) { return rank.ssd_bytes.from || rank.ssd_bytes.to; });
+  if (!has_ssd) table.hide(kSsdChange);
   std::string text = "\nRanks that change, the most first\n" + table.render(options.width);
   if (shown < changed.size())
     text += "  … and " + format_plural(changed.size() - shown, "rank") + " that change less\n";

@@ -86,6 +86,7 @@ std::string options_section(const Problem& problem, const TableExplanation& tabl
                   {"mostly", Align::kLeft, 4},
                   {"HBM", Align::kRight, 1},
                   {"DDR", Align::kRight, 2},
+                  {"SSD", Align::kRight, 2},
                   {"time ms", Align::kRight, 5},
                   {"ranks", Align::kLeft, 6},
                   {"shards", Align::kLeft, 7}});
@@ -95,9 +96,14 @@ std::string options_section(const Problem& problem, const TableExplanation& tabl
                   change_cell(problem, cost),
                   cost.rating ? "rank " + std::to_string(cost.busiest_rank) : "",
                   cost.part ? to_name(*cost.part) : "", format_bytes(cost.storage.hbm),
-                  format_bytes(cost.storage.ddr), format_ms(cost.time_ms), rank_list(cost.ranks),
-                  shards_text(*cost.option)});
+                  format_bytes(cost.storage.ddr), format_bytes(cost.storage.ssd),
+                  format_ms(cost.time_ms), rank_list(cost.ranks), shards_text(*cost.option)});
   }
+  constexpr std::size_t kSsd = 8;
+  const bool uses_ssd =
+      std::any_of(table.options.begin(), table.options.end(),
+                  [](const OptionCost& cost) { return cost.storage.ssd != Bytes(); });
+  if (!uses_ssd) rows.hide(kSsd);
   std::string text = "\nTable " + printable(problem.table(table.table).name) +
                      ": its options, everything else as in the plan\n" + rows.render(width) +
                      "why " + option_name(*table.options.front().option) + "\n";
@@ -174,6 +180,7 @@ std::string value_text(const Remedy& remedy, double value) {
   switch (remedy.kind) {
     case Remedy::Kind::kHbm:
     case Remedy::Kind::kDdr:
+    case Remedy::Kind::kSsd:
       if (value == 0) return "as it is";
       return more +
              format_count(static_cast<std::uint64_t>(value) /
@@ -200,6 +207,8 @@ std::string change_name(const Remedy& remedy) {
       return "HBM per rank";
     case Remedy::Kind::kDdr:
       return "DDR per rank";
+    case Remedy::Kind::kSsd:
+      return "SSD per rank";
     case Remedy::Kind::kBatchSize:
       return "batch per rank";
     case Remedy::Kind::kReservation:

@@ -45,6 +45,7 @@ std::string ranks_table(const PlanStats& stats, const TextReportOptions& options
                    {"HBM", Align::kRight, 0},
                    {"%", Align::kRight, 3},
                    {"DDR", Align::kRight, 2},
+                   {"SSD", Align::kRight, 2},
                    {"perf ms", Align::kRight, 0},
                    {"input MiB", Align::kRight, 1},
                    {"output MiB", Align::kRight, 1},
@@ -54,9 +55,11 @@ std::string ranks_table(const PlanStats& stats, const TextReportOptions& options
     const RankStats& at = stats.ranks[rank];
     table.add_row({std::to_string(rank), format_bytes(Bytes(at.hbm_bytes)), percent(at.hbm_share),
                    format_bytes(Bytes(at.ddr_bytes)) + " (" + percent(at.ddr_share) + ")",
+                   format_bytes(Bytes(at.ssd_bytes)) + " (" + percent(at.ssd_share) + ")",
                    format_ms(at.perf.total().value()), fixed(at.input_mib, 2),
                    fixed(at.output_mib, 2), type_counts(at.shards)});
   }
+  if (!stats.ssd_imbalance) table.hide(4);
   std::string text = table.render(options.width);
   if (shown < stats.ranks.size())
     text += "  … and " + format_plural(stats.ranks.size() - shown, "rank") + " (JSON lists all)\n";
@@ -96,7 +99,7 @@ std::string imbalance_table(const PlanStats& stats, std::size_t width) {
                    {"KL divergence", Align::kRight, 0}});
   for (const auto& [name, measured] :
        {std::pair{"perf", &stats.perf_imbalance}, std::pair{"HBM", &stats.hbm_imbalance},
-        std::pair{"DDR", &stats.ddr_imbalance}}) {
+        std::pair{"DDR", &stats.ddr_imbalance}, std::pair{"SSD", &stats.ssd_imbalance}}) {
     if (!*measured) continue;
     const Imbalance& m = **measured;
     table.add_row({name, fixed(m.total_variation, 3), fixed(m.total_distance, 3),
@@ -127,10 +130,13 @@ std::string kernels_table(const PlanStats& stats, std::size_t width) {
   TextTable table({{"kernel", Align::kLeft, 0},
                    {"tables", Align::kRight, 0},
                    {"HBM", Align::kRight, 0},
-                   {"DDR", Align::kRight, 0}});
+                   {"DDR", Align::kRight, 0},
+                   {"SSD", Align::kRight, 0}});
+  if (!stats.ssd_imbalance) table.hide(4);
   for (const KernelStats& kernel : stats.kernels) {
     table.add_row({std::string(to_name(kernel.kernel)), format_count(kernel.tables),
-                   format_bytes(kernel.storage.hbm), format_bytes(kernel.storage.ddr)});
+                   format_bytes(kernel.storage.hbm), format_bytes(kernel.storage.ddr),
+                   format_bytes(kernel.storage.ssd)});
   }
   return table.render(width);
 }

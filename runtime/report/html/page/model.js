@@ -11,6 +11,7 @@ const TIMES = [
 ];
 
 const hasHbm = data.problem.device !== "cpu";
+const hasSsd = data.ranks.memory.capacity.length > 2;  // the problem counts SSD
 const mainTier = hasHbm ? 0 : 1;  // the tier that tables fill first
 const mainTierName = hasHbm ? "HBM" : "memory";
 
@@ -23,7 +24,7 @@ class Table {
     [this.name, this.module, this.rows, this.columns, this.type] = row;
     this.index = index;
     this.placed = row[5] !== null;
-    this.ms = this.hbm = this.ddr = 0;
+    this.ms = this.hbm = this.ddr = this.ssd = 0;
     this.shards = [];
     if (this.placed) this.readPlace(row[5]);
   }
@@ -32,6 +33,7 @@ class Table {
     [this.sharding, this.kernel, this.loadFactor, this.numShards] = place;
     [this.shardRows, this.shardColumns, this.even, this.hbm, this.ddr, this.ms] = place.slice(4, 10);
     const runs = place[10];
+    this.ssd = place[11] ?? 0;
     for (let i = 0; i < runs.length; i += 3) {
       this.shards.push({ first: runs[i], count: runs[i + 1], cost: data.costs[runs[i + 2]] });
     }
@@ -93,7 +95,7 @@ const sameNames = new Map();
 for (const [name] of data.tables) sameNames.set(name, (sameNames.get(name) ?? 0) + 1);
 const tables = data.tables.map((row, index) => new Table(index, row));
 
-// Total of a cost list [hbm, ddr, five times], in the planner's order of addition.
+// Total of a cost list [hbm, ddr, five times, maybe ssd], in the planner's order of addition.
 function msOfCost(cost) {
   return cost[2] + cost[4] + cost[3] + cost[5] + cost[6];
 }
@@ -110,10 +112,11 @@ const ranks = Array.from({ length: data.ranks.count }, (_, rank) => {
     ms: data.ranks.ms[rank],
     times: TIMES.map(([key]) => data.ranks[key][rank]),
     used,
-    ddr: memoryOf("tables", rank, 1),
+    ddr: memoryOf('tables', rank, 1),
+    ssd: hasSsd ? memoryOf('tables', rank, 2) : 0,
     capacity,
-    available: used + memoryOf("free", rank),
-    aside: capacity - used - memoryOf("free", rank),
+    available: used + memoryOf('free', rank),
+    aside: capacity - used - memoryOf('free', rank),
   };
 });
 

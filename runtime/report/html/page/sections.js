@@ -58,7 +58,13 @@ function needsSection() {
   if (!needs) return null;
   const rows = [];
   if (hasHbm) rows.push(["HBM", needs.hbm, needs.available[0], needs.capacity[0]]);
-  rows.push([hasHbm ? "HBM and DDR" : "Memory", needs.total, needs.available[0] + needs.available[1], needs.capacity[0] + needs.capacity[1]]);
+  const all = (sizes) => sizes.reduce((sum, size) => sum + size, 0);
+  rows.push([
+    hasSsd     ? 'All memory' :
+        hasHbm ? 'HBM and DDR' :
+                 'Memory',
+    needs.total, all(needs.available), all(needs.capacity)
+  ]);
   const lines = rows.map(([name, need, available, capacity]) => {
     const whole = Math.max(need, available, capacity);
     const over = needs.tables.length > 0 && need > available;
@@ -103,16 +109,62 @@ function violationsSection() {
 function ranksSection() {
   if (data.rating === null) return null;
   const many = ranks.length > 16;
-  const columns = [
-    { key: "rank", label: "Rank", value: (r) => r.rank, cell: (r) => String(r.rank) },
-    { key: "memory", label: mainTierName, value: (r) => -r.used / r.available, cell: memoryBar },
-    { key: "used", label: "Used", number: true, value: (r) => r.used, cell: (r) => `${formatBytes(r.used)}` },
-    { key: "available", label: "Available", number: true, optional: true, value: (r) => r.available, cell: (r) => formatBytes(r.available) },
-    { key: "ddr", label: "DDR", number: true, optional: true, value: (r) => r.ddr, cell: (r) => formatBytes(r.ddr) },
-    { key: "time", label: "Time", value: (r) => -r.ms, cell: (r) => timeBar(r.times, slowest, `Rank ${r.rank}`) },
-    ...TIMES.map(([key, label], i) => ({ key, label, number: true, optional: true, value: (r) => r.times[i], cell: (r) => formatMs(r.times[i]), used: usedTimes[i] })),
-    { key: "ms", label: "ms", number: true, value: (r) => r.ms, cell: (r) => formatMs(r.ms) },
-  ].filter((column) => column.used !== false && (column.key !== "ddr" || (hasHbm && ranks.some((r) => r.ddr > 0))));
+  const columns =
+      [
+        {key: 'rank', label: 'Rank', value: (r) => r.rank, cell: (r) => String(r.rank)},
+        {key: 'memory', label: mainTierName, value: (r) => -r.used / r.available, cell: memoryBar},
+        {
+          key: 'used',
+          label: 'Used',
+          number: true,
+          value: (r) => r.used,
+          cell: (r) => `${formatBytes(r.used)}`
+        },
+        {
+          key: 'available',
+          label: 'Available',
+          number: true,
+          optional: true,
+          value: (r) => r.available,
+          cell: (r) => formatBytes(r.available)
+        },
+        {
+          key: 'ddr',
+          label: 'DDR',
+          number: true,
+          optional: true,
+          value: (r) => r.ddr,
+          cell: (r) => formatBytes(r.ddr)
+        },
+        {
+          key: 'ssd',
+          label: 'SSD',
+          number: true,
+          optional: true,
+          value: (r) => r.ssd,
+          cell: (r) => formatBytes(r.ssd),
+          used: hasSsd
+        },
+        {
+          key: 'time',
+          label: 'Time',
+          value: (r) => -r.ms,
+          cell: (r) => timeBar(r.times, slowest, `Rank ${r.rank}`)
+        },
+        ...TIMES.map(([key, label], i) => ({
+                       key,
+                       label,
+                       number: true,
+                       optional: true,
+                       value: (r) => r.times[i],
+                       cell: (r) => formatMs(r.times[i]),
+                       used: usedTimes[i]
+                     })),
+        {key: 'ms', label: 'ms', number: true, value: (r) => r.ms, cell: (r) => formatMs(r.ms)},
+      ]
+          .filter(
+              (column) => column.used !== false &&
+                  (column.key !== 'ddr' || (hasHbm && ranks.some((r) => r.ddr > 0))));
   const list = new List({ columns, rows: ranks, sort: many ? "ms" : "rank", ascending: !many, page: 16, noun: "rank", caption: "Ranks" });
   return section("ranks", "Ranks", timeLegend(),
     many ? [timeProfile(), element("h3", {}, `${mainTierName} of every rank`), legend(MEMORY_LEGEND), memoryProfile()] : null,
@@ -141,16 +193,74 @@ function tablesSection(heat) {
   if (placed.length === 0) return null;
   const dearest = placed.reduce((most, table) => Math.max(most, table.ms), 0);
   const columns = [
-    { key: "name", label: "Table", value: (t) => t.label, cell: (t) => t.label },
-    { key: "sharding", label: "Sharding", value: (t) => t.sharding, cell: (t) => breakable(t.sharding) },
-    { key: "kernel", label: "Kernel", optional: true, value: (t) => t.kernelText, cell: (t) => breakable(t.kernelText) },
-    { key: "places", label: "Ranks", value: (t) => t.shards[0]?.first ?? -1, cell: (t) => formatRanges(t.shards, 4) },
-    { key: "shards", label: "Shards", optional: true, value: (t) => t.numShards, cell: (t) => t.shardsText },
-    { key: "rows", label: "Rows", number: true, optional: true, value: (t) => t.rows, cell: (t) => formatCount(t.rows) },
-    { key: "hbm", label: "HBM", number: true, value: (t) => t.hbm, cell: (t) => formatBytes(t.hbm), used: placed.some((t) => t.hbm > 0) },
-    { key: "ddr", label: "DDR", number: true, optional: hasHbm, value: (t) => t.ddr, cell: (t) => formatBytes(t.ddr), used: placed.some((t) => t.ddr > 0) },
-    { key: "time", label: "Time", value: (t) => -t.ms, cell: (t) => timeBar(t.times, dearest, t.label) },
-    { key: "ms", label: "ms", number: true, value: (t) => t.ms, cell: (t) => formatMs(t.ms) },
+    {key: 'name', label: 'Table', value: (t) => t.label, cell: (t) => t.label},
+    {
+      key: 'sharding',
+      label: 'Sharding',
+      value: (t) => t.sharding,
+      cell: (t) => breakable(t.sharding)
+    },
+    {
+      key: 'kernel',
+      label: 'Kernel',
+      optional: true,
+      value: (t) => t.kernelText,
+      cell: (t) => breakable(t.kernelText)
+    },
+    {
+      key: 'places',
+      label: 'Ranks',
+      value: (t) => t.shards[0]?.first ?? -1,
+      cell: (t) => formatRanges(t.shards, 4)
+    },
+    {
+      key: 'shards',
+      label: 'Shards',
+      optional: true,
+      value: (t) => t.numShards,
+      cell: (t) => t.shardsText
+    },
+    {
+      key: 'rows',
+      label: 'Rows',
+      number: true,
+      optional: true,
+      value: (t) => t.rows,
+      cell: (t) => formatCount(t.rows)
+    },
+    {
+      key: 'hbm',
+      label: 'HBM',
+      number: true,
+      value: (t) => t.hbm,
+      cell: (t) => formatBytes(t.hbm),
+      used: placed.some((t) => t.hbm > 0)
+    },
+    {
+      key: 'ddr',
+      label: 'DDR',
+      number: true,
+      optional: hasHbm,
+      value: (t) => t.ddr,
+      cell: (t) => formatBytes(t.ddr),
+      used: placed.some((t) => t.ddr > 0)
+    },
+    {
+      key: 'ssd',
+      label: 'SSD',
+      number: true,
+      optional: true,
+      value: (t) => t.ssd,
+      cell: (t) => formatBytes(t.ssd),
+      used: placed.some((t) => t.ssd > 0)
+    },
+    {
+      key: 'time',
+      label: 'Time',
+      value: (t) => -t.ms,
+      cell: (t) => timeBar(t.times, dearest, t.label)
+    },
+    {key: 'ms', label: 'ms', number: true, value: (t) => t.ms, cell: (t) => formatMs(t.ms)},
   ].filter((column) => column.used !== false);
   const list = new List({ columns, rows: placed, sort: "ms", page: 30, noun: "table", caption: "Tables, the most expensive first", onChange: (order) => heat.setRows(order) });
   return section("tables", "Tables", element("p", { class: "note" }, "Memory and times are sums over all shards of a table."),
@@ -168,20 +278,50 @@ function kindsSection() {
   const kinds = new Map();
   for (const table of tables.filter((t) => t.placed)) {
     const key = `${table.sharding} ${table.kernel}`;
-    const sum = kinds.get(key) ?? { sharding: table.sharding, kernel: table.kernel, tables: 0, shards: 0, hbm: 0, ddr: 0, ms: 0 };
+    const sum = kinds.get(key) ?? {
+      sharding: table.sharding,
+      kernel: table.kernel,
+      tables: 0,
+      shards: 0,
+      hbm: 0,
+      ddr: 0,
+      ssd: 0,
+      ms: 0
+    };
     sum.tables += 1;
     sum.shards += table.numShards;
-    for (const key of ["hbm", "ddr", "ms"]) sum[key] += table[key];
+    for (const key of ['hbm', 'ddr', 'ssd', 'ms'])
+      sum[key] += table[key];
     kinds.set(key, sum);
   }
   if (kinds.size === 0) return null;
   const count = (key, label) => ({ key, label, number: true, value: (kind) => kind[key], cell: (kind) => formatCount(kind[key]) });
   const size = (key, label) => ({ key, label, number: true, value: (kind) => kind[key], cell: (kind) => formatBytes(kind[key]) });
   const columns = [
-    { key: "sharding", label: "Sharding", value: (kind) => kind.sharding, cell: (kind) => breakable(kind.sharding) },
-    { key: "kernel", label: "Kernel", value: (kind) => kind.kernel, cell: (kind) => breakable(kind.kernel) },
-    count("tables", "Tables"), { ...count("shards", "Shards"), optional: true }, size("hbm", "HBM"), { ...size("ddr", "DDR"), optional: true },
-    { key: "ms", label: "ms", number: true, value: (kind) => kind.ms, cell: (kind) => formatMs(kind.ms) },
+    {
+      key: 'sharding',
+      label: 'Sharding',
+      value: (kind) => kind.sharding,
+      cell: (kind) => breakable(kind.sharding)
+    },
+    {
+      key: 'kernel',
+      label: 'Kernel',
+      value: (kind) => kind.kernel,
+      cell: (kind) => breakable(kind.kernel)
+    },
+    count('tables', 'Tables'),
+    {...count('shards', 'Shards'), optional: true},
+    size('hbm', 'HBM'),
+    {...size('ddr', 'DDR'), optional: true},
+    ...(hasSsd ? [{...size('ssd', 'SSD'), optional: true}] : []),
+    {
+      key: 'ms',
+      label: 'ms',
+      number: true,
+      value: (kind) => kind.ms,
+      cell: (kind) => formatMs(kind.ms)
+    },
   ];
   const list = new List({ columns, rows: [...kinds.values()], sort: "ms", page: 30, noun: "kind", caption: "Kinds of sharding" });
   return section("kinds", "By kind of sharding", list.node);

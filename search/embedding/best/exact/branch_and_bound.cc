@@ -88,14 +88,13 @@ bool BranchAndBound::may_fit(std::size_t depth) {
     if (is_end) continue;
     const FreeItems::Least& least = items_[depth].smallest;
     if (at.load + state_->scaled(rank, least.load) >= below_ ||
-        !at.holds(at.hbm_bytes + least.hbm_bytes, at.ddr_bytes + least.ddr_bytes)) {
+        !at.holds(at.held + least.storage)) {
       continue;
     }
     const double load = (below_ - at.load) / state_->model().time_scale(rank);
-    const std::int64_t hbm = std::max<std::int64_t>(at.hbm_capacity - at.hbm_bytes, 0);
-    const std::int64_t ddr = std::max<std::int64_t>(at.ddr_capacity - at.ddr_bytes, 0);
+    const Storage left = most_of(at.capacity - at.held, Storage());
     for (std::size_t p = 0; p < FreeItems::kPrices; ++p)
-      room[p] += items_.priced(p, load, hbm, ddr);
+      room[p] += items_.priced(p, load, left);
   }
   work_ += 1 + window_.ranks().size() / 2;
   if (is_end) return true;
@@ -245,7 +244,7 @@ bool BranchAndBound::add(Rank rank, const ShardUse& use) {
 bool BranchAndBound::add_everywhere(const Choice& choice) {
   Rank rank = 0;
   for (const ChoiceRun& run : state_->model().runs(choice)) {
-    const ShardUse use{run.load, run.hbm_bytes, run.ddr_bytes};
+    const ShardUse use{run.load, run.storage};
     for (std::uint32_t k = 0; k < run.count; ++k) {
       if (!add(rank++, use)) return false;
     }

@@ -12,16 +12,20 @@ constexpr double kTinyBound = 1e-300;  // keeps quotients finite
 
 FreeItems::FreeItems(const AllocationState& state) : state_(&state) {
   const SearchContext& context = state.context();
-  const double hbm = 1 / std::max(context.total_hbm(), 1.0);
-  const double ddr = 1 / std::max(context.total_ddr(), 1.0);
+  const auto alone = [&](MemoryTier tier) {
+    MemoryPrices prices;
+    prices[tier] = 1 / std::max(context.total_bytes()[tier], 1.0);
+    return prices;
+  };
   load_price_ = {1, 0, 0, 1};
-  prices_ = {MemoryPrices{}, MemoryPrices{hbm, 0}, MemoryPrices{0, ddr}, context.prices()};
+  prices_ = {MemoryPrices(), alone(MemoryTier::kHbm), alone(context.scarce_tier()),
+             context.prices()};
 }
 
 // Of a choice on all ranks, only what the ranks of the window hold.
 FreeItems::Priced FreeItems::priced_in_window(const Choice& choice,
                                               const RankWindow& window) const {
-  ShardUse all{choice.load, choice.hbm_bytes, choice.ddr_bytes};
+  ShardUse all{choice.load, choice.storage};
   if (choice.reach == Reach::kAllRanks && !window.holds_all_ranks()) {
     all = {};
     Rank rank = 0;
@@ -29,14 +33,13 @@ FreeItems::Priced FreeItems::priced_in_window(const Choice& choice,
       for (std::uint32_t k = 0; k < run.count; ++k) {
         if (!window.contains(rank++)) continue;
         all.load += run.load;
-        all.hbm_bytes += run.hbm_bytes;
-        all.ddr_bytes += run.ddr_bytes;
+        all.storage += run.storage;
       }
     }
   }
   Priced sum;
   for (std::size_t p = 0; p < kPrices; ++p)
-    sum[p] = priced(p, all.load, all.hbm_bytes, all.ddr_bytes);
+    sum[p] = priced(p, all.load, all.storage);
   return sum;
 }
 
@@ -46,7 +49,8 @@ void FreeItems::collect_choices(Item& item, const RankWindow& window, double bel
   item.first_choice = static_cast<std::uint32_t>(choices_.size());
   item.least_priced.fill(std::numeric_limits<double>::infinity());
   item.least.load = std::numeric_limits<double>::infinity();
-  item.least.hbm_bytes = item.least.ddr_bytes = std::numeric_limits<std::int64_t>::max();
+  constexpr Bytes kMost(std::numeric_limits<std::int64_t>::max());
+  item.least.storage = {kMost, kMost, kMost};
   for (std::uint32_t i = 0; i < model.choices(item.free.table).size(); ++i) {
     const std::uint32_t index = model.first_choice(item.free.table) + i;
     const Choice& choice = model.choices()[index];
@@ -57,8 +61,7 @@ void FreeItems::collect_choices(Item& item, const RankWindow& window, double bel
       item.least_priced[p] = std::min(item.least_priced[p], own[p]);
     for (const ChoiceRun& run : model.runs(choice)) {
       item.least.load = std::min(item.least.load, run.load);
-      item.least.hbm_bytes = std::min(item.least.hbm_bytes, run.hbm_bytes);
-      item.least.ddr_bytes = std::min(item.least.ddr_bytes, run.ddr_bytes);
+      item.least.storage = least_of(item.least.storage, run.storage);
     }
   }
   item.num_choices = static_cast<std::uint32_t>(choices_.size()) - item.first_choice;
@@ -88,8 +91,7 @@ void FreeItems::sum_from_the_end() {
     for (std::size_t p = 0; p < kPrices; ++p)
       item.needed[p] += next.needed[p];
     item.smallest.load = std::min(item.smallest.load, next.smallest.load);
-    item.smallest.hbm_bytes = std::min(item.smallest.hbm_bytes, next.smallest.hbm_bytes);
-    item.smallest.ddr_bytes = std::min(item.smallest.ddr_bytes, next.smallest.ddr_bytes);
+    item.smallest.storage = least_of(item.smallest.storage, next.smallest.storage);
   }
 }
 
@@ -113,9 +115,9 @@ void FreeItems::assign(std::span<const FreeItem> items, const RankWindow& window
       collect_choices(item, window, below);
     } else {
       item.use = state_->slot(free.slot).use;
-      item.least = {item.use.load, item.use.hbm_bytes, item.use.ddr_bytes};
+      item.least = {item.use.load, item.use.storage};
       for (std::size_t p = 0; p < kPrices; ++p)
-        item.least_priced[p] = priced(p, item.use.load, item.use.hbm_bytes, item.use.ddr_bytes);
+        item.least_priced[p] = priced(p, item.use.load, item.use.storage);
     }
     items_.push_back(item);
   }

@@ -23,12 +23,12 @@ struct FreeItem {
 // Returns true if the shards may swap ranks without any effect.
 inline bool are_interchangeable(const ShardUse& a, const ShardUse& b) {
   return a.table == ShardUse::kUnruled && b.table == ShardUse::kUnruled && a.load == b.load &&
-         a.hbm_bytes == b.hbm_bytes && a.ddr_bytes == b.ddr_bytes;
+         a.storage == b.storage;
 }
 
-// Every quantity is priced in four ways at once: load alone, HBM alone, DDR alone, and all three at
-// the context's prices. A subproblem is infeasible if its items need more than there is at any one.
-// Thread safety: one thread at a time. Refers to the allocation.
+// Every quantity is priced in four ways at once: load alone, HBM alone, the scarcer of DDR and SSD
+// alone, and all at the context's prices. A subproblem is infeasible if its items need more than
+// there is at any one. Thread safety: one thread at a time. Refers to the allocation.
 class FreeItems {
  public:
   static constexpr std::size_t kPrices = 4;
@@ -37,8 +37,7 @@ class FreeItems {
   // The least that one shard takes.
   struct Least {
     double load = 0;
-    std::int64_t hbm_bytes = 0;
-    std::int64_t ddr_bytes = 0;
+    Storage storage = {};
   };
   struct Item {
     FreeItem free;
@@ -70,9 +69,8 @@ class FreeItems {
     return {choices_.data() + item.first_choice, item.num_choices};
   }
 
-  double priced(std::size_t price, double load, std::int64_t hbm, std::int64_t ddr) const {
-    return load_price_[price] * load + prices_[price].hbm * static_cast<double>(hbm) +
-           prices_[price].ddr * static_cast<double>(ddr);
+  double priced(std::size_t price, double load, Storage storage) const {
+    return add_priced(load_price_[price] * load, prices_[price], as_doubles(storage));
   }
 
  private:

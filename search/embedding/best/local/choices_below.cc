@@ -9,26 +9,22 @@ namespace {
 // The most that any single rank holds.
 struct Held {
   double load = 0;
-  std::int64_t hbm_bytes = 0;
-  std::int64_t ddr_bytes = 0;
+  Storage storage;
 };
 
 Held largest_shard(const ChoiceModel& model, const Choice& choice) {
   Held most;
   for (const ChoiceRun& run : model.runs(choice)) {
     most.load = std::max(most.load, run.load);
-    most.hbm_bytes = std::max(most.hbm_bytes, run.hbm_bytes);
-    most.ddr_bytes = std::max(most.ddr_bytes, run.ddr_bytes);
+    most.storage = most_of(most.storage, run.storage);
   }
   return most;
 }
 
-Held largest_room(const ChoiceModel& model) {
-  Held most;
-  for (const Storage& room : model.room()) {
-    most.hbm_bytes = std::max(most.hbm_bytes, room.hbm.value());
-    most.ddr_bytes = std::max(most.ddr_bytes, room.ddr.value());
-  }
+Storage largest_room(const ChoiceModel& model) {
+  Storage most;
+  for (const Storage& room : model.room())
+    most = most_of(most, room);
   return most;
 }
 
@@ -39,8 +35,7 @@ Held on_all_ranks(const ChoiceModel& model, const std::vector<std::uint32_t>& ch
     if (choice.reach != Reach::kAllRanks) continue;
     const Held own = largest_shard(model, choice);
     sum.load += own.load;
-    sum.hbm_bytes += own.hbm_bytes;
-    sum.ddr_bytes += own.ddr_bytes;
+    sum.storage += own.storage;
   }
   return sum;
 }
@@ -52,7 +47,7 @@ std::optional<std::vector<std::uint32_t>> choices_below(const SearchContext& con
                                                         const ConstructParameters& parameters,
                                                         const Budget* budget) {
   const ChoiceModel& model = context.model();
-  const Held room = largest_room(model);
+  const Storage room = largest_room(model);
   PricedChoices priced(context, budget);
   Held everywhere;
   for (int round = 0; round < parameters.most_agreement_rounds; ++round) {
@@ -60,20 +55,17 @@ std::optional<std::vector<std::uint32_t>> choices_below(const SearchContext& con
       const Held own = largest_shard(model, choice);
       if (choice.reach == Reach::kAllRanks) return context.fastest(own.load) < target;
       return context.fastest(own.load + everywhere.load) < target &&
-             own.hbm_bytes + everywhere.hbm_bytes <= room.hbm_bytes &&
-             own.ddr_bytes + everywhere.ddr_bytes <= room.ddr_bytes;
+             (own.storage + everywhere.storage).fits_in(room);
     });
     MemoryPrices prices;
     const double bound = priced.fit_prices(parameters.price_steps, prices);
     if (budget != nullptr && budget->interrupted()) return std::nullopt;
     if (bound > target || bound == std::numeric_limits<double>::infinity()) return std::nullopt;
-    std::vector<std::uint32_t> chosen =
-        priced.cheapest({price_factor * prices.hbm, price_factor * prices.ddr});
+    for (const MemoryTier tier : kMemoryTiers)
+      prices[tier] *= price_factor;
+    std::vector<std::uint32_t> chosen = priced.cheapest(prices);
     const Held now = on_all_ranks(model, chosen);
-    if (now.load <= everywhere.load && now.hbm_bytes <= everywhere.hbm_bytes &&
-        now.ddr_bytes <= everywhere.ddr_bytes) {
-      return chosen;
-    }
+    if (now.load <= everywhere.load && now.storage.fits_in(everywhere.storage)) return chosen;
     everywhere = now;
   }
   return std::nullopt;

@@ -43,33 +43,34 @@ class Totals {
     for (const std::uint32_t choice : choices) {
       const Choice& chosen = context.model().choices()[choice];
       load += chosen.load;
-      hbm_ += static_cast<double>(chosen.hbm_bytes);
-      ddr_ += static_cast<double>(chosen.ddr_bytes);
+      for (const MemoryTier tier : kMemoryTiers)
+        bytes_[tier] += static_cast<double>(chosen.storage[tier].value());
     }
     weights_.mean_load = std::max(load / context.speed(), kTinyMean);
-    const double hbm_fill = hbm_ / std::max(context.total_hbm(), 1.0);
-    const double ddr_fill = ddr_ / std::max(context.total_ddr(), 1.0);
-    weights_.hbm = hbm_fill > parameters.scarce_fill ? hbm_fill : 0;
-    weights_.ddr = ddr_fill > parameters.scarce_fill ? ddr_fill : 0;
+    for (const MemoryTier tier : kMemoryTiers) {
+      const double fill = bytes_[tier] / std::max(context.total_bytes()[tier], 1.0);
+      weights_.bytes[tier] = fill > parameters.scarce_fill ? fill : 0;
+    }
   }
 
   const EvenWeights& weights() const { return weights_; }
   // The choice's largest shard, by load or memory, as a part of an even share.
   double size(const Choice& choice) const {
     const double shards = choice.num_shards;
-    return std::max({choice.max_load / weights_.mean_load,
-                     weights_.hbm * static_cast<double>(choice.hbm_bytes) / shards /
-                         std::max(hbm_, 1.0) * ranks_,
-                     weights_.ddr * static_cast<double>(choice.ddr_bytes) / shards /
-                         std::max(ddr_, 1.0) * ranks_});
+    double size = choice.max_load / weights_.mean_load;
+    for (const MemoryTier tier : kMemoryTiers) {
+      const double bytes = static_cast<double>(choice.storage[tier].value());
+      size = std::max(size,
+                      weights_.bytes[tier] * bytes / shards / std::max(bytes_[tier], 1.0) * ranks_);
+    }
+    return size;
   }
 
  private:
   static constexpr double kTinyMean = 1e-300;  // keeps quotients finite
 
   double ranks_;
-  double hbm_ = 0;
-  double ddr_ = 0;
+  PerTier<double> bytes_;
   EvenWeights weights_;
 };
 

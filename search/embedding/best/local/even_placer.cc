@@ -22,8 +22,7 @@ EvenPlacer::EvenPlacer(AllocationState& state, const EvenWeights& weights,
     : state_(&state),
       block_size_(parameters.ranks_per_block),
       load_weight_(weights.mean_load > kNoLoad ? 1 / (weights.mean_load * weights.mean_load) : 0),
-      hbm_weight_(weights.hbm),
-      ddr_weight_(weights.ddr),
+      weights_(weights.bytes),
       blocks_((state.ranks().size() + block_size_ - 1) / block_size_),
       work_(state.pass_work()) {
   for (std::size_t i = 0; i < blocks_.size(); ++i)
@@ -63,10 +62,8 @@ void EvenPlacer::summarize(std::size_t block) {
   for (++rank; rank < end_of(block); ++rank) {
     const RankLoad& at = state_->ranks()[rank];
     sum.least.load = std::min(sum.least.load, at.load);
-    sum.least.hbm_bytes = std::min(sum.least.hbm_bytes, at.hbm_bytes);
-    sum.least.ddr_bytes = std::min(sum.least.ddr_bytes, at.ddr_bytes);
-    sum.least.hbm_capacity = std::max(sum.least.hbm_capacity, at.hbm_capacity);
-    sum.least.ddr_capacity = std::max(sum.least.ddr_capacity, at.ddr_capacity);
+    sum.least.held = least_of(sum.least.held, at.held);
+    sum.least.capacity = most_of(sum.least.capacity, at.capacity);
     sum.scale = std::min(sum.scale, state_->scaled(rank, 1));
   }
 }
@@ -95,15 +92,11 @@ void EvenPlacer::look_into(std::size_t block, const ShardUse& use, Rank& best, d
 
 double EvenPlacer::squares_rise(const RankLoad& at, double load, const ShardUse& use) const {
   double rise = load * (2 * at.load + load) * load_weight_;
-  if (hbm_weight_ > 0) {
-    rise +=
-        hbm_weight_ * squares(static_cast<double>(at.hbm_bytes), static_cast<double>(use.hbm_bytes),
-                              static_cast<double>(std::max<std::int64_t>(at.hbm_capacity, 1)));
-  }
-  if (ddr_weight_ > 0) {
-    rise +=
-        ddr_weight_ * squares(static_cast<double>(at.ddr_bytes), static_cast<double>(use.ddr_bytes),
-                              static_cast<double>(std::max<std::int64_t>(at.ddr_capacity, 1)));
+  for (const MemoryTier tier : kMemoryTiers) {
+    if (weights_[tier] <= 0) continue;
+    const double capacity = static_cast<double>(std::max(at.capacity[tier], Bytes(1)).value());
+    rise += weights_[tier] * squares(static_cast<double>(at.held[tier].value()),
+                                     static_cast<double>(use.storage[tier].value()), capacity);
   }
   return rise;
 }

@@ -14,8 +14,7 @@ namespace shardwright::embedding {
 // energy with this weight. A weight of zero leaves that memory out.
 struct EvenWeights {
   double mean_load = 0;
-  double hbm = 0;
-  double ddr = 0;
+  PerTier<double> bytes = {};
 };
 
 // Each shard goes to the rank whose squares and energy rise least. A block of ranks is skipped if
@@ -50,8 +49,7 @@ class EvenPlacer {
   AllocationState* state_;
   std::size_t block_size_;
   double load_weight_;
-  double hbm_weight_;
-  double ddr_weight_;
+  PerTier<double> weights_;
   std::vector<Block> blocks_;
   std::uint64_t work_;
 };

@@ -111,8 +111,7 @@ void Annealer::try_swap(std::uint32_t slot, double most) {
   const Rank from = at.rank;
   double rise = 0;
   if (at.use.table == ShardUse::kUnruled && other.use.table == ShardUse::kUnruled) {
-    const ShardUse moved{at.use.load - other.use.load, at.use.hbm_bytes - other.use.hbm_bytes,
-                         at.use.ddr_bytes - other.use.ddr_bytes};
+    const ShardUse moved{at.use.load - other.use.load, at.use.storage - other.use.storage};
     rise = state_->remove(from, moved) + state_->add(target, moved);
   } else {
     rise = state_->remove(from, at.use) + state_->remove(target, other.use);

@@ -9,11 +9,11 @@ namespace {
 constexpr double kRounding = 1e-12;  // relative, of sums over the shards of two ranks
 
 ShardUse sum(const ShardUse& a, const ShardUse& b) {
-  return {a.load + b.load, a.hbm_bytes + b.hbm_bytes, a.ddr_bytes + b.ddr_bytes};
+  return {a.load + b.load, a.storage + b.storage};
 }
 
 ShardUse difference(const ShardUse& a, const ShardUse& b) {
-  return {a.load - b.load, a.hbm_bytes - b.hbm_bytes, a.ddr_bytes - b.ddr_bytes};
+  return {a.load - b.load, a.storage - b.storage};
 }
 
 // Returns true if the rules allow the shard on the other rank wherever all other shards go. If that

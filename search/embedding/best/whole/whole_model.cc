@@ -14,20 +14,21 @@ double size_of(const SearchContext& context, std::size_t table) {
   const ChoiceModel& model = context.model();
   const double capacity = std::max(context.bound() * context.speed(), kTinyBound);
   double load = std::numeric_limits<double>::infinity();
-  double hbm = load;
-  double ddr = load;
+  PerTier<double> bytes{load, load, load};
   for (std::uint32_t i = 0; i < model.choices(table).size(); ++i) {
     const Choice& choice = model.choices(table)[i];
     if (!context.fits(model.first_choice(table) + i)) continue;
     load = std::min(load, choice.load / capacity);
-    hbm = std::min(hbm, static_cast<double>(choice.hbm_bytes) / std::max(context.total_hbm(), 1.0));
-    ddr = std::min(ddr, static_cast<double>(choice.ddr_bytes) / std::max(context.total_ddr(), 1.0));
+    for (const MemoryTier tier : kMemoryTiers) {
+      bytes[tier] = std::min(bytes[tier], static_cast<double>(choice.storage[tier].value()) /
+                                              std::max(context.total_bytes()[tier], 1.0));
+    }
   }
-  return std::max({load, hbm, ddr});
+  return std::max({load, bytes.hbm, bytes.ddr, bytes.ssd});
 }
 
 bool same_costs(const WholePiece& a, const WholePiece& b) {
-  return a.load == b.load && a.hbm_bytes == b.hbm_bytes && a.ddr_bytes == b.ddr_bytes;
+  return a.load == b.load && a.bytes == b.bytes;
 }
 
 }  // namespace
@@ -45,8 +46,8 @@ WholeModel::WholeModel(const SearchContext& context, double below)
       changed = filter_group(group) || changed;
   }
   if (hopeless_) return;
-  forget_ample_memory(&WholePiece::hbm_bytes, &Storage::hbm);
-  forget_ample_memory(&WholePiece::ddr_bytes, &Storage::ddr);
+  for (const MemoryTier tier : kMemoryTiers)
+    forget_ample_memory(tier);
   drop_dominated();
   mark_equal_tables();
 }
@@ -100,9 +101,8 @@ bool WholeModel::may_hold(const Choice& choice, const ShardUse& shard, Rank rank
   if (choice.reach == Reach::kWholeHosts && rank % local != shard.shard % local) return false;
   const RankSet* const allowed = model().rules().allowed(model().table(shard.table), shard.shard);
   if (allowed != nullptr && !allowed->contains(rank)) return false;
-  const Storage use{Bytes(shard.hbm_bytes), Bytes(shard.ddr_bytes)};
   // A rank that holds nothing fits, whatever its capacity is.
-  if (!(use == Storage()) && !use.fits_in(model().room()[rank])) return false;
+  if (shard.storage != Storage() && !shard.storage.fits_in(model().room()[rank])) return false;
   return shard.load * model().time_scale(rank) < below;
 }
 
@@ -118,10 +118,10 @@ void WholeModel::add_choice(std::uint32_t table, std::uint32_t index, double bel
   std::uint32_t shard = 0;
   for (const ChoiceRun& run : model().runs(choice)) {
     for (std::uint32_t k = 0; k < run.count; ++k, ++shard) {
-      const ShardUse use{run.load, run.hbm_bytes, run.ddr_bytes, table, shard};
+      const ShardUse use{run.load, run.storage, table, shard};
       for (Rank rank = 0; rank < num_ranks_; ++rank)
         allowed_.push_back(may_hold(choice, use, rank, below) ? 1 : 0);
-      pieces_.push_back({run.load, run.hbm_bytes, run.ddr_bytes, 1});
+      pieces_.push_back({run.load, as_doubles(run.storage), 1});
       const std::uint32_t size = pieces_per_place(own);
       const auto made = static_cast<std::uint32_t>(pieces_.size()) - own.first_piece;
       if (own.reach != Reach::kAllRanks && made > size && made % size == 0) join_equal_pieces(size);

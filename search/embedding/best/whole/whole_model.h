@@ -15,8 +15,7 @@ namespace shardwright::embedding {
 // pieces in a row are a block, and their `count` is that of equal blocks.
 struct WholePiece {
   double load = 0;
-  std::int64_t hbm_bytes = 0;
-  std::int64_t ddr_bytes = 0;
+  PerTier<double> bytes = {};  // exact
   std::uint32_t count = 0;
 };
 
@@ -86,7 +85,7 @@ class WholeModel {
   bool may_be_in(const WholeTable& table, const WholeChoice& choice, Rank first,
                  std::uint32_t count) const;
   bool filter_choices();
-  void forget_ample_memory(std::int64_t WholePiece::*bytes, Bytes Storage::*room);
+  void forget_ample_memory(MemoryTier tier);
   void drop_dominated();
   bool dominates(const WholeChoice& a, const WholeChoice& b) const;
   void mark_equal_tables();

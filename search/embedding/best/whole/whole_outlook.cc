@@ -14,8 +14,7 @@ WholeOutlook::WholeOutlook(const WholeModel& model, const WholeState& state, dou
     : model_(&model), state_(&state), prices_(model), places_of_(model.tables().size()) {
   for (Rank rank = 0; rank < model.num_ranks(); ++rank) {
     WholePrices::add(slack_, WholePrices::kRounding,
-                     prices_.worth(rank, below, std::max(state.free_hbm(rank), 0.0),
-                                   std::max(state.free_ddr(rank), 0.0)));
+                     prices_.worth(rank, below, state.usable_bytes(rank)));
   }
 }
 
@@ -127,8 +126,7 @@ bool WholeOutlook::look(std::uint64_t remaining, double below, View& view) {
     if ((useful >> rank & 1) == 0) continue;
     WholePrices::add(
         view.left, 1,
-        prices_.worth(rank, below - state_->rank(rank).load, std::max(state_->free_hbm(rank), 0.0),
-                      std::max(state_->free_ddr(rank), 0.0)));
+        prices_.worth(rank, below - state_->rank(rank).load, state_->usable_bytes(rank)));
   }
   return !is_too_much(needed, view.left);
 }

@@ -17,8 +17,8 @@ std::uint32_t WholeOutlook::most_on(const WholeTable& table, const WholePiece& p
     if (each > 0) most = std::min(most, room / each * (1 + WholePrices::kRounding));
   };
   limit(below - state_->rank(rank).load, piece.load * state_->scale(rank));
-  limit(state_->free_hbm(rank), static_cast<double>(piece.hbm_bytes));
-  limit(state_->free_ddr(rank), static_cast<double>(piece.ddr_bytes));
+  for (const MemoryTier tier : kMemoryTiers)
+    limit(state_->free_bytes(rank, tier), piece.bytes[tier]);
   return static_cast<std::uint32_t>(std::max(most, 1.0));
 }
 

@@ -16,10 +16,9 @@ constexpr std::size_t kMostColumns = 8'192;
 class Relaxation {
  public:
   Relaxation(const WholeModel& model, bool memory_only)
-      : model_(model),
-        memory_only_(memory_only),
-        hbm_unit_(std::max(model.context().total_hbm() / model.num_ranks(), 1.0)),
-        ddr_unit_(std::max(model.context().total_ddr() / model.num_ranks(), 1.0)) {
+      : model_(model), memory_only_(memory_only), tiers_(model.model().tiers()) {
+    for (const MemoryTier tier : tiers_)
+      unit_[tier] = std::max(model.context().total_bytes()[tier] / model.num_ranks(), 1.0);
     add_rows();
     add_objective();
     for (std::size_t table = 0; table < model.tables().size(); ++table) {
@@ -32,22 +31,18 @@ class Relaxation {
   // Returns false if CLP failed.
   bool solve() { return program_.solve(); }
   // The dual values of the rank's rows, per unit of load and per byte.
-  double load_price(Rank rank) const {
-    return memory_only_ ? 0 : std::max(-program_.dual(first_load_ + rank), 0.0);
-  }
-  double hbm_price(Rank rank) const {
-    return std::max(-program_.dual(first_hbm_ + rank), 0.0) / hbm_unit_;
-  }
-  double ddr_price(Rank rank) const {
-    return std::max(-program_.dual(first_ddr_ + rank), 0.0) / ddr_unit_;
+  CapacityMultipliers prices(Rank rank) const {
+    CapacityMultipliers own;
+    if (!memory_only_) own.load = std::max(-program_.dual(first_load_ + rank), 0.0);
+    for (const MemoryTier tier : tiers_)
+      own[tier] = std::max(-program_.dual(first_[tier] + rank), 0.0) / unit_[tier];
+    return own;
   }
 
  private:
   static constexpr double kNone = LinearProgram::kInfinity;
 
-  static double part(std::int64_t bytes, double unit) {
-    return static_cast<double>(std::max<std::int64_t>(bytes, 0)) / unit;
-  }
+  double part(double bytes, MemoryTier tier) const { return std::max(bytes, 0.0) / unit_[tier]; }
 
   // Of every table one choice, of every piece its shards, or of the first of a block all blocks;
   // then what every rank holds.
@@ -61,12 +56,11 @@ class Relaxation {
     first_load_ = program_.num_rows();
     for (std::size_t rank = 0; rank < room.size(); ++rank)
       program_.add_row(-kNone, memory_only_ ? kNone : 0);
-    first_hbm_ = program_.num_rows();
-    for (const Storage& own : room)
-      program_.add_row(-kNone, part(own.hbm.value(), hbm_unit_));
-    first_ddr_ = program_.num_rows();
-    for (const Storage& own : room)
-      program_.add_row(-kNone, part(own.ddr.value(), ddr_unit_));
+    for (const MemoryTier tier : tiers_) {
+      first_[tier] = program_.num_rows();
+      for (const Storage& own : room)
+        program_.add_row(-kNone, part(static_cast<double>(own[tier].value()), tier));
+    }
   }
 
   void add_objective() {
@@ -76,8 +70,8 @@ class Relaxation {
         entries_.push_back({first_load_ + rank, -1});
         continue;
       }
-      entries_.push_back({first_hbm_ + rank, -1});
-      entries_.push_back({first_ddr_ + rank, -1});
+      for (const MemoryTier tier : tiers_)
+        entries_.push_back({first_[tier] + rank, -1});
     }
     program_.add_column(1, 0, kNone, entries_);
   }
@@ -107,20 +101,19 @@ class Relaxation {
   void add_shard(std::uint32_t p, Rank rank) {
     const WholePiece& piece = model_.pieces()[p];
     entries_.push_back({first_load_ + rank, piece.load * model_.model().time_scale(rank)});
-    if (piece.hbm_bytes > 0)
-      entries_.push_back({first_hbm_ + rank, part(piece.hbm_bytes, hbm_unit_)});
-    if (piece.ddr_bytes > 0)
-      entries_.push_back({first_ddr_ + rank, part(piece.ddr_bytes, ddr_unit_)});
+    for (const MemoryTier tier : tiers_) {
+      if (piece.bytes[tier] > 0)
+        entries_.push_back({first_[tier] + rank, part(piece.bytes[tier], tier)});
+    }
   }
 
   const WholeModel& model_;
   bool memory_only_;
-  double hbm_unit_;
-  double ddr_unit_;
+  std::span<const MemoryTier> tiers_;
+  PerTier<double> unit_;
   std::size_t first_piece_ = 0;
   std::size_t first_load_ = 0;
-  std::size_t first_hbm_ = 0;
-  std::size_t first_ddr_ = 0;
+  PerTier<std::size_t> first_;
   LinearProgram program_;
   std::vector<LinearProgram::Entry> entries_;
 };
@@ -130,21 +123,24 @@ class Relaxation {
 WholePrices::WholePrices(const WholeModel& model)
     : model_(&model), prices_(kSets * model.num_ranks()) {
   const SearchContext& context = model.context();
-  const double hbm = 1 / std::max(context.total_hbm(), 1.0);
-  const double ddr = 1 / std::max(context.total_ddr(), 1.0);
-  set_uniform(0, {1, 0, 0});
-  set_uniform(1, {0, hbm, 0});
-  set_uniform(2, {0, 0, ddr});
-  set_uniform(3, {1, context.prices().hbm, context.prices().ddr});
+  const auto alone = [&](MemoryTier tier) {
+    CapacityMultipliers prices;
+    prices[tier] = 1 / std::max(context.total_bytes()[tier], 1.0);
+    return prices;
+  };
+  set_uniform(0, {1});
+  set_uniform(1, alone(MemoryTier::kHbm));
+  set_uniform(2, alone(context.scarce_tier()));
+  set_uniform(3, {1, context.prices().hbm, context.prices().ddr, context.prices().ssd});
   solve_relaxation(kUniformSets, false);
   solve_relaxation(kUniformSets + 1, true);
   find_costs();
 }
 
 // A rank that is slower by a factor makes as much of a load.
-void WholePrices::set_uniform(std::size_t set, const RankPrices& prices) {
+void WholePrices::set_uniform(std::size_t set, const CapacityMultipliers& prices) {
   for (Rank rank = 0; rank < model_->num_ranks(); ++rank) {
-    RankPrices own = prices;
+    CapacityMultipliers own = prices;
     own.load /= model_->model().time_scale(rank);
     prices_[set * model_->num_ranks() + rank] = own;
   }
@@ -155,10 +151,8 @@ void WholePrices::solve_relaxation(std::size_t set, bool memory_only) {
   if (model_->pieces().size() * model_->num_ranks() > kMostColumns) return;
   Relaxation relaxation(*model_, memory_only);
   if (!relaxation.solve()) return;
-  for (Rank rank = 0; rank < model_->num_ranks(); ++rank) {
-    prices_[set * model_->num_ranks() + rank] = {
-        relaxation.load_price(rank), relaxation.hbm_price(rank), relaxation.ddr_price(rank)};
-  }
+  for (Rank rank = 0; rank < model_->num_ranks(); ++rank)
+    prices_[set * model_->num_ranks() + rank] = relaxation.prices(rank);
 }
 
 std::vector<BoundNode> WholePrices::as_leaves() const {
@@ -166,8 +160,8 @@ std::vector<BoundNode> WholePrices::as_leaves() const {
   for (std::size_t set = kUniformSets - 1; set < kSets; ++set) {
     BoundNode& leaf = leaves.emplace_back();
     for (Rank rank = 0; rank < model_->num_ranks(); ++rank) {
-      const RankPrices& own = prices_[set * model_->num_ranks() + rank];
-      leaf.multipliers.push_back({own.load * model_->model().time_scale(rank), own.hbm, own.ddr});
+      leaf.multipliers.push_back(prices_[set * model_->num_ranks() + rank]);
+      leaf.multipliers.back().load *= model_->model().time_scale(rank);
     }
   }
   return leaves;
@@ -178,9 +172,7 @@ void WholePrices::find_costs() {
   for (std::uint32_t p = 0; p < model_->pieces().size(); ++p) {
     const WholePiece& piece = model_->pieces()[p];
     for (Rank rank = 0; rank < ranks; ++rank) {
-      costs_.push_back(worth(rank, piece.load * model_->model().time_scale(rank),
-                             static_cast<double>(piece.hbm_bytes),
-                             static_cast<double>(piece.ddr_bytes)));
+      costs_.push_back(worth(rank, piece.load * model_->model().time_scale(rank), piece.bytes));
     }
   }
 }

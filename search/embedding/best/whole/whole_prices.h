@@ -39,29 +39,23 @@ class WholePrices {
   // The sets that linear programs gave, for a certificate.
   std::vector<BoundNode> as_leaves() const;
   // What this much load (as the rating counts it) and memory of the rank is worth.
-  Priced worth(Rank rank, double load, double hbm, double ddr) const {
+  Priced worth(Rank rank, double load, const PerTier<double>& bytes) const {
     Priced sum;
     for (std::size_t set = 0; set < kSets; ++set) {
-      const RankPrices& own = prices_[set * model_->num_ranks() + rank];
-      sum[set] = own.load * load + own.hbm * hbm + own.ddr * ddr;
+      const CapacityMultipliers& own = prices_[set * model_->num_ranks() + rank];
+      sum[set] = add_priced(own.load * load, own, bytes);
     }
     return sum;
   }
 
  private:
-  struct RankPrices {
-    double load = 0;
-    double hbm = 0;
-    double ddr = 0;
-  };
-
-  void set_uniform(std::size_t set, const RankPrices& prices);
+  void set_uniform(std::size_t set, const CapacityMultipliers& prices);
   void solve_relaxation(std::size_t set, bool memory_only);
   void find_costs();
 
   const WholeModel* model_;
-  std::vector<RankPrices> prices_;  // by set and rank
-  std::vector<Priced> costs_;       // by piece and rank
+  std::vector<CapacityMultipliers> prices_;  // by set and rank
+  std::vector<Priced> costs_;                // by piece and rank
 };
 
 }  // namespace shardwright::embedding

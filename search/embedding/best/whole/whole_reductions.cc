@@ -94,23 +94,23 @@ bool WholeModel::filter_group(const Group& group) {
 }
 
 // Where every rank can hold all shards at once, their bytes make no difference.
-void WholeModel::forget_ample_memory(std::int64_t WholePiece::*bytes, Bytes Storage::*room) {
-  std::int64_t total = 0;
+void WholeModel::forget_ample_memory(MemoryTier tier) {
+  double total = 0;
   for (const WholeTable& table : tables_) {
-    std::int64_t most = 0;
+    double most = 0;
     for (std::uint32_t i = table.first_choice; i < table.end_choice; ++i) {
-      std::int64_t own = 0;
+      double own = 0;
       for (std::uint32_t p = choices_[i].first_piece; p < choices_[i].end_piece; ++p)
-        own += pieces_[p].*bytes * pieces_[p].count;
+        own += pieces_[p].bytes[tier] * pieces_[p].count;
       most = std::max(most, own);
     }
     total += most;
   }
   for (const Storage& own : model().room()) {
-    if ((own.*room).value() < total) return;
+    if (static_cast<double>(own[tier].value()) < total) return;
   }
   for (WholePiece& piece : pieces_)
-    piece.*bytes = 0;
+    piece.bytes[tier] = 0;
 }
 
 // Shards are compared in order. Of equal choices the first stays.
@@ -128,7 +128,8 @@ bool WholeModel::dominates(const WholeChoice& a, const WholeChoice& b) const {
     if (left_own == 0 || left_other == 0) return left_own == left_other;
     const WholePiece& own = pieces_[p - 1];
     const WholePiece& other = pieces_[q - 1];
-    if (own.load > other.load || own.hbm_bytes > other.hbm_bytes || own.ddr_bytes > other.ddr_bytes)
+    if (own.load > other.load || own.bytes.hbm > other.bytes.hbm ||
+        own.bytes.ddr > other.bytes.ddr || own.bytes.ssd > other.bytes.ssd)
       return false;
     for (Rank rank = 0; rank < num_ranks_; ++rank) {
       if (allows(q - 1, rank) && !allows(p - 1, rank)) return false;

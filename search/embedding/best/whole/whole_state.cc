@@ -23,9 +23,7 @@ WholeState::WholeState(const WholeModel& model)
       least_load_(std::max(model.context().bound() * kSameLoad, kTiniestLoad)),
       keys_(model.num_ranks()) {
   for (Rank rank = 0; rank < model.num_ranks(); ++rank) {
-    const Storage& room = model.model().room()[rank];
-    hbm_capacity_.push_back(static_cast<double>(room.hbm.value()));
-    ddr_capacity_.push_back(static_cast<double>(room.ddr.value()));
+    capacity_.push_back(as_doubles(model.model().room()[rank]));
     scale_.push_back(model.model().time_scale(rank));
   }
   tell_ranks_apart();
@@ -41,7 +39,8 @@ WholeState::WholeState(const WholeModel& model)
 
 // What the table may do on the rank, and what the rank is.
 std::vector<double> WholeState::signature(const WholeTable& table, Rank rank) const {
-  std::vector<double> own{hbm_capacity_[rank], ddr_capacity_[rank], scale_[rank]};
+  const PerTier<double>& capacity = capacity_[rank];
+  std::vector<double> own{capacity.hbm, capacity.ddr, capacity.ssd, scale_[rank]};
   const std::uint32_t local = model_->ranks_per_host();
   for (std::uint32_t c = table.first_choice; c < table.end_choice; ++c) {
     const WholeChoice& choice = model_->choices()[c];
@@ -52,8 +51,7 @@ std::vector<double> WholeState::signature(const WholeTable& table, Rank rank) co
       const WholePiece& piece = model_->pieces()[p];
       own.push_back(model_->allows(p, rank) ? 1 : 0);
       own.push_back(piece.load);
-      own.push_back(static_cast<double>(piece.hbm_bytes));
-      own.push_back(static_cast<double>(piece.ddr_bytes));
+      own.insert(own.end(), {piece.bytes.hbm, piece.bytes.ddr, piece.bytes.ssd});
     }
   }
   return own;
@@ -146,8 +144,7 @@ void WholeState::add_to(WholeDigest& digest, std::uint64_t remaining) {
       ++key.kind;
     key.groups = groups_on(rank, remaining);
     key.load = std::nearbyint(ranks_[rank].load / least_load_);
-    key.hbm_bytes = ranks_[rank].hbm_bytes;
-    key.ddr_bytes = ranks_[rank].ddr_bytes;
+    key.bytes = ranks_[rank].bytes;
   }
   const Rank local = do_hosts_matter(remaining) ? model_->ranks_per_host() : size;
   const auto host = [&](Rank first) { return keys_.begin() + first; };
@@ -158,8 +155,8 @@ void WholeState::add_to(WholeDigest& digest, std::uint64_t remaining) {
     digest.add(key.kind);
     digest.add(key.groups);
     digest.add(std::bit_cast<std::uint64_t>(key.load));
-    digest.add(std::bit_cast<std::uint64_t>(key.hbm_bytes));
-    digest.add(std::bit_cast<std::uint64_t>(key.ddr_bytes));
+    for (const MemoryTier tier : model_->model().tiers())
+      digest.add(std::bit_cast<std::uint64_t>(key.bytes[tier]));
   }
 }
 

@@ -1,6 +1,7 @@
 // The ranks while a tree of all plans is searched: what they hold, and which of them are alike.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <utility>
@@ -14,8 +15,7 @@ namespace shardwright::embedding {
 // A rank with the set of tables that have a shard on it.
 struct WholeRank {
   double load = 0;  // as the rating counts it
-  double hbm_bytes = 0;
-  double ddr_bytes = 0;
+  PerTier<double> bytes = {};
   std::uint64_t tables = 0;
 };
 
@@ -26,8 +26,17 @@ class WholeState {
   explicit WholeState(const WholeModel& model);
 
   const WholeRank& rank(Rank rank) const { return ranks_[rank]; }
-  double free_hbm(Rank rank) const { return hbm_capacity_[rank] - ranks_[rank].hbm_bytes; }
-  double free_ddr(Rank rank) const { return ddr_capacity_[rank] - ranks_[rank].ddr_bytes; }
+  // Negative if the reservation left less than nothing.
+  double free_bytes(Rank rank, MemoryTier tier) const {
+    return capacity_[rank][tier] - ranks_[rank].bytes[tier];
+  }
+  // What is free, at least 0.
+  PerTier<double> usable_bytes(Rank rank) const {
+    PerTier<double> free;
+    for (const MemoryTier tier : kMemoryTiers)
+      free[tier] = std::max(free_bytes(rank, tier), 0.0);
+    return free;
+  }
   double scale(Rank rank) const { return scale_[rank]; }
 
   // Returns the rank as it was, for restore().
@@ -35,8 +44,8 @@ class WholeState {
     WholeRank& own = ranks_[rank];
     const WholeRank before = own;
     own.load += piece.load * scale_[rank];
-    own.hbm_bytes += static_cast<double>(piece.hbm_bytes);
-    own.ddr_bytes += static_cast<double>(piece.ddr_bytes);
+    for (const MemoryTier tier : kMemoryTiers)
+      own.bytes[tier] += piece.bytes[tier];
     own.tables |= table;
     return before;
   }
@@ -46,9 +55,12 @@ class WholeState {
   bool has_room(Rank rank, const WholePiece& piece, double below) const {
     const WholeRank& own = ranks_[rank];
     if (!(own.load + piece.load * scale_[rank] < below)) return false;
-    const double hbm = own.hbm_bytes + static_cast<double>(piece.hbm_bytes);
-    const double ddr = own.ddr_bytes + static_cast<double>(piece.ddr_bytes);
-    return (hbm <= hbm_capacity_[rank] && ddr <= ddr_capacity_[rank]) || (hbm == 0 && ddr == 0);
+    const PerTier<double>& capacity = capacity_[rank];
+    const double hbm = own.bytes.hbm + piece.bytes.hbm;
+    const double ddr = own.bytes.ddr + piece.bytes.ddr;
+    const double ssd = own.bytes.ssd + piece.bytes.ssd;
+    return (hbm <= capacity.hbm && ddr <= capacity.ddr && ssd <= capacity.ssd) ||
+           (hbm == 0 && ddr == 0 && ssd == 0);
   }
 
   // Sets `open` to 1 where the table's groups let it be, given where the decided tables are.
@@ -76,8 +88,7 @@ class WholeState {
     std::uint32_t kind = 0;
     std::uint64_t groups = 0;
     double load = 0;  // in units of what makes a difference
-    double hbm_bytes = 0;
-    double ddr_bytes = 0;
+    PerTier<double> bytes = {};
     friend auto operator<=>(const RankKey&, const RankKey&) = default;
   };
   std::uint64_t groups_on(Rank rank, std::uint64_t remaining) const;
@@ -89,14 +100,12 @@ class WholeState {
     const WholeRank& one = ranks_[a];
     const WholeRank& other = ranks_[b];
     return (apart_[a * ranks_.size() + b] & future.remaining) == 0 && one.load == other.load &&
-           one.hbm_bytes == other.hbm_bytes && one.ddr_bytes == other.ddr_bytes &&
-           ((one.tables ^ other.tables) & future.relevant) == 0;
+           one.bytes == other.bytes && ((one.tables ^ other.tables) & future.relevant) == 0;
   }
 
   const WholeModel* model_;
   std::vector<WholeRank> ranks_;
-  std::vector<double> hbm_capacity_;
-  std::vector<double> ddr_capacity_;
+  std::vector<PerTier<double>> capacity_;
   std::vector<double> scale_;
   std::vector<std::uint64_t> apart_;  // by two ranks: the tables that tell them apart
   std::uint64_t on_hosts_ = 0;        // tables with a choice that is bound to hosts

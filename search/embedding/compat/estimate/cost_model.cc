@@ -10,9 +10,9 @@ bool is_time(Milliseconds time) { return std::isfinite(time.value()) && time.val
 
 bool is_cost(const ShardCost& cost) {
   const Perf& perf = cost.perf;
-  return cost.storage.hbm.value() >= 0 && cost.storage.ddr.value() >= 0 &&
-         is_time(perf.fwd_compute) && is_time(perf.fwd_comms) && is_time(perf.bwd_compute) &&
-         is_time(perf.bwd_comms) && is_time(perf.prefetch_compute) && is_time(perf.total());
+  return !cost.storage.is_negative() && is_time(perf.fwd_compute) && is_time(perf.fwd_comms) &&
+         is_time(perf.bwd_compute) && is_time(perf.bwd_comms) && is_time(perf.prefetch_compute) &&
+         is_time(perf.total());
 }
 
 }  // namespace
@@ -31,9 +31,7 @@ Status check_costs(const ShardingOption& option) {
     if (!is_cost(cost)) {
       return invalid_input("", of + "has bytes or times that are negative or not finite");
     }
-    total_bytes += (static_cast<double>(cost.storage.hbm.value()) +
-                    static_cast<double>(cost.storage.ddr.value())) *
-                   option.layout->extents[i].count;
+    total_bytes += as_doubles(cost.storage).sum() * option.layout->extents[i].count;
   }
   if (total_bytes >= kMaxTotalBytes) return invalid_input("", of + "takes more than 2^62 bytes");
   return {};

@@ -187,6 +187,8 @@ std::optional<double> kernel_bandwidth(const EstimateInputs& in) {
       if (cuda) return cached;
       break;
     case ComputeKernel::kKeyValue:
+      if (cuda) return spec.counts_ssd() ? spec.ssd_mem_bw : spec.hbm_to_ddr_mem_bw;
+      break;
     case ComputeKernel::kSsdVirtualTable:
     case ComputeKernel::kDramVirtualTable:
       if (cuda) return spec.hbm_to_ddr_mem_bw;

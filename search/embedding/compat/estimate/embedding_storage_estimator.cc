@@ -199,6 +199,17 @@ ByteCount key_value_hbm(const EstimateInputs& in) {
   return !share.valid() || l1.bytes() < share.bytes() ? l1 : share;
 }
 
+// SSD that a table of kernel key_value takes: its shard as if the device held it, and the state of
+// its cache. Source: calculate_shard_storages, torchrec/distributed/planner/shard_estimators.py of
+// TorchRec 1.9.2.
+ByteCount key_value_ssd(const EstimateInputs& in, const TableBytes& table,
+                        const ShardExtent& extent, double caching_ratio) {
+  if (in.compute_kernel != ComputeKernel::kKeyValue || !in.problem->topology().counts_ssd())
+    return {};
+  return specific_size(in, table.hbm, extent, caching_ratio) +
+         specific_size(in, table.ddr, extent, std::nullopt);
+}
+
 constexpr double kMostCacheBytes = 0x1p62;
 
 Error too_many_bytes(const EstimateInputs& in) {
@@ -217,6 +228,7 @@ Result<Storage> estimate_storage(const EstimateInputs& in, const ShardExtent& ex
   const double caching_ratio = given != 0 ? given : kDefaultCachingRatio;
 
   TableBytes table = table_bytes(in);
+  const ByteCount ssd = key_value_ssd(in, table, extent, caching_ratio);
   if (cached) {
     // Python's round: to the nearest, halves to even. A load factor that a proposer made may be
     // NaN, which Python refuses to round.
@@ -237,8 +249,8 @@ Result<Storage> estimate_storage(const EstimateInputs& in, const ShardExtent& ex
   if (in.problem->topology().compute_device() == ComputeDevice::kCpu && !inference) {
     ddr = io.input + io.output + ddr;
   }
-  if (!hbm.valid() || !ddr.valid()) return too_many_bytes(in);
-  return Storage{Bytes(hbm.bytes()), Bytes(ddr.bytes())};
+  if (!hbm.valid() || !ddr.valid() || !ssd.valid()) return too_many_bytes(in);
+  return Storage{Bytes(hbm.bytes()), Bytes(ddr.bytes()), Bytes(ssd.bytes())};
 }
 
 double synced_bytes(const EstimateInputs& in, const ShardExtent& extent) {

@@ -23,16 +23,15 @@ Result<ShardCost> calibrated_cost(const ShardCost& cost, const KernelCalibration
     return kernel.memory == 1 ? static_cast<double>(bytes.value())
                               : std::ceil(static_cast<double>(bytes.value()) * kernel.memory);
   };
-  const double hbm = scaled(cost.storage.hbm);
-  const double ddr = scaled(cost.storage.ddr);
-  if (!(hbm < kMaxTotalBytes && ddr < kMaxTotalBytes)) {
-    return invalid_input("/calibration/kernels/" + std::string(to_name(kernel.kernel)) + "/memory",
-                         "makes a shard of " + described(in) + " take more than 2^62 bytes");
-  }
   ShardCost measured{cost.storage, calibrated(cost.perf, kernel, columns)};
-  if (kernel.memory != 1) {
-    measured.storage = {Bytes(static_cast<std::int64_t>(hbm)),
-                        Bytes(static_cast<std::int64_t>(ddr))};
+  for (const MemoryTier tier : kMemoryTiers) {
+    const double bytes = scaled(cost.storage[tier]);
+    if (!(bytes < kMaxTotalBytes)) {
+      return invalid_input(
+          "/calibration/kernels/" + std::string(to_name(kernel.kernel)) + "/memory",
+          "makes a shard of " + described(in) + " take more than 2^62 bytes");
+    }
+    if (kernel.memory != 1) measured.storage[tier] = Bytes(static_cast<std::int64_t>(bytes));
   }
   return measured;
 }
@@ -64,9 +63,7 @@ Result<ShardingOption> Estimator::estimate(ShardingOption option) const {
       return invalid_input("", "the time of " + described(in) +
                                    " is not finite; check batch size, pooling and bandwidths");
     }
-    total_bytes += (static_cast<double>(cost.storage.hbm.value()) +
-                    static_cast<double>(cost.storage.ddr.value())) *
-                   extent.count;
+    total_bytes += as_doubles(cost.storage).sum() * extent.count;
     option.costs.push_back(cost);
   }
   if (total_bytes >= kMaxTotalBytes) {

@@ -18,8 +18,8 @@ std::int64_t least_hbm_per_device(std::span<const OptionId> proposal, const Opti
   WideUnsigned total = 0;
   std::int64_t largest = 0;
   for (const OptionId id : proposal) {
-    total += static_cast<WideUnsigned>(pool.row(id).hbm_bytes);
-    largest = std::max(largest, pool.row(id).max_hbm_bytes);
+    total += static_cast<WideUnsigned>(pool.row(id).storage.hbm.value());
+    largest = std::max(largest, pool.row(id).max_storage.hbm.value());
   }
   return std::max(static_cast<std::int64_t>(true_divide(total, world_size)), largest);
 }

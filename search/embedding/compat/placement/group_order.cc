@@ -38,17 +38,15 @@ bool GroupOrder::before(const Key& a, std::uint32_t position_a, const Key& b,
   if (a.module_size != b.module_size) return a.module_size < b.module_size;
   if (by_perf_) {
     if (a.perf_ms != b.perf_ms) return a.perf_ms > b.perf_ms;
-  } else {
-    if (a.hbm_bytes != b.hbm_bytes) return a.hbm_bytes > b.hbm_bytes;
-    if (a.ddr_bytes != b.ddr_bytes) return a.ddr_bytes > b.ddr_bytes;
+  } else if (a.storage != b.storage) {
+    return a.storage > b.storage;
   }
   return position_a < position_b;
 }
 
 GroupOrder::Key GroupOrder::key_of(OptionId id) const {
   const OptionRow& row = pool_->row(id);
-  return {row.hbm_bytes, row.ddr_bytes, row.perf_ms,
-          module_size_.empty() ? 0 : module_size_[row.table]};
+  return {row.storage, row.perf_ms, module_size_.empty() ? 0 : module_size_[row.table]};
 }
 
 GroupOrder::Group GroupOrder::group_of(std::uint32_t position, OptionId id) const {
@@ -83,8 +81,7 @@ void GroupOrder::collect(std::span<const OptionId> proposal) {
     const std::uint32_t dependency = dependency_of_[row.table];
     if (dependency != kNone && first_of[dependency] != kNone) {
       Key& key = keys_[first_of[dependency]];
-      key.hbm_bytes += row.hbm_bytes;
-      key.ddr_bytes += row.ddr_bytes;
+      key.storage += row.storage;
       key.perf_ms += row.perf_ms;
       next_member_[last_of[dependency]] = position;
       last_of[dependency] = position;

@@ -42,10 +42,7 @@ class GroupOrder {
   // Returns true if the proposal may have uniform options, which are in no group.
   bool has_uniform() const { return has_dependencies_ || groups_.size() < keys_.size(); }
   // The storage of all members of a group together.
-  Storage storage(const Group& group) const {
-    const Key& key = keys_[group.first_position];
-    return {Bytes(key.hbm_bytes), Bytes(key.ddr_bytes)};
-  }
+  Storage storage(const Group& group) const { return keys_[group.first_position].storage; }
   // The position of the group's member after `position`, or kNone.
   std::uint32_t next_member(std::uint32_t position) const {
     return has_dependencies_ ? next_member_[position] : kNone;
@@ -54,8 +51,7 @@ class GroupOrder {
  private:
   // What a group is sorted by.
   struct Key {
-    std::int64_t hbm_bytes = 0;
-    std::int64_t ddr_bytes = 0;
+    Storage storage;
     double perf_ms = 0;
     std::uint32_t module_size = 0;  // 0 if modules are not balanced
   };

@@ -13,8 +13,7 @@ Placement::Placement(const OptionPool& pool, const Topology& available)
       tree_(available.world_size()),
       is_full_(available.world_size(), 0),
       host_loads_(hosts_),
-      hbm_delta_(available.world_size() + 1, 0),
-      ddr_delta_(available.world_size() + 1, 0) {
+      delta_(available.world_size() + 1) {
   available_.resize(devices_.size());
   for (Rank rank = 0; rank < devices_.size(); ++rank) {
     const std::uint32_t at = device(rank / local_, rank % local_);
@@ -39,8 +38,8 @@ Placement::Placement(const OptionPool& pool, const Topology& available)
 void Placement::reset(std::int64_t hbm_per_device) {
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     devices_[i] = DeviceState();
-    devices_[i].hbm_bytes = hbm_per_device != 0 ? hbm_per_device : available_[i].hbm.value();
-    devices_[i].ddr_bytes = available_[i].ddr.value();
+    devices_[i].left = available_[i];
+    if (hbm_per_device != 0) devices_[i].left.hbm = Bytes(hbm_per_device);
   }
   host_loads_.reset();
   changed_hosts_.clear();
@@ -59,17 +58,14 @@ bool Placement::place_uniform(std::span<const OptionId> proposal) {
     if (!row.equal_perf) return place_unequal_uniform(proposal);
     if (!any) {
       any = true;
-      std::fill(hbm_delta_.begin(), hbm_delta_.end(), 0);
-      std::fill(ddr_delta_.begin(), ddr_delta_.end(), 0);
+      std::fill(delta_.begin(), delta_.end(), Storage());
     }
     common.add(pool_->costs(row).front());
     add_uniform_storage(row);
   }
   if (!any) return true;
-  for (DeviceState& device : devices_) {
+  for (DeviceState& device : devices_)
     std::copy(std::begin(common.perf_ms), std::end(common.perf_ms), device.perf_ms);
-    device.total_ms = common.total_ms;
-  }
   return settle_uniform_storage();
 }
 
@@ -78,27 +74,22 @@ void Placement::add_uniform_storage(const OptionRow& row) {
   const std::uint32_t* counts = pool_->run_counts(row);
   std::uint32_t rank = 0;
   for (std::size_t run = 0; run < costs.size(); ++run) {
-    hbm_delta_[rank] += costs[run].hbm_bytes;
-    ddr_delta_[rank] += costs[run].ddr_bytes;
+    delta_[rank] += costs[run].storage;
     rank += counts[run];
-    hbm_delta_[rank] -= costs[run].hbm_bytes;
-    ddr_delta_[rank] -= costs[run].ddr_bytes;
+    delta_[rank] -= costs[run].storage;
   }
 }
 
 // Sizes are not negative, so every shard fitted when it was placed if and only if no device is
 // overdrawn at the end.
 bool Placement::settle_uniform_storage() {
-  std::int64_t hbm = 0;
-  std::int64_t ddr = 0;
+  Storage taken;
   bool fits = true;
   for (std::size_t rank = 0; rank < devices_.size(); ++rank) {
-    hbm += hbm_delta_[rank];
-    ddr += ddr_delta_[rank];
+    taken += delta_[rank];
     DeviceState& device = devices_[device_of_rank_[rank]];
-    device.hbm_bytes -= hbm;
-    device.ddr_bytes -= ddr;
-    fits = fits && device.hbm_bytes >= 0 && device.ddr_bytes >= 0;
+    device.left -= taken;
+    fits = fits && !device.left.is_negative();
   }
   return fits;
 }
@@ -121,7 +112,7 @@ void Placement::build_tree() {
     for (const std::uint32_t host : changed_hosts_) {
       for (std::uint32_t i = 0; i < local_; ++i) {
         const std::uint32_t at = device(host, i);
-        if (is_full_[at] == 0) tree_.update(at, devices_[at].total_ms);
+        if (is_full_[at] == 0) tree_.update(at, devices_[at].total_ms());
       }
     }
   } else {
@@ -130,7 +121,7 @@ void Placement::build_tree() {
       std::fill(is_full_.begin(), is_full_.end(), 0);
     }
     for (std::uint32_t i = 0; i < devices_.size(); ++i) {
-      if (is_full_[i] == 0) tree_.set(i, devices_[i].total_ms);
+      if (is_full_[i] == 0) tree_.set(i, devices_[i].total_ms());
     }
     tree_.rebuild();
   }
@@ -149,12 +140,12 @@ void Placement::host_changed(std::uint32_t host) {
 
 // Full devices stay out of the tree until a shard comes that may fit them.
 void Placement::readmit(const RunCost& cost) {
-  while (!full_.empty() && full_.front().hbm_bytes >= cost.hbm_bytes) {
+  while (!full_.empty() && full_.front().hbm >= cost.storage.hbm) {
     const std::uint32_t device = full_.front().device;
     std::pop_heap(full_.begin(), full_.end());
     full_.pop_back();
     is_full_[device] = 0;
-    tree_.update(device, devices_[device].total_ms);
+    tree_.update(device, devices_[device].total_ms());
   }
 }
 
@@ -164,7 +155,7 @@ std::uint32_t Placement::next_fitting(const RunCost& cost) {
   std::uint32_t at = tree_.winner();
   while (!tree_.is_out(at) && !devices_[at].fits(cost)) {
     is_full_[at] = 1;
-    full_.push_back({devices_[at].hbm_bytes, at});
+    full_.push_back({devices_[at].left.hbm, at});
     std::push_heap(full_.begin(), full_.end());
     at = tree_.take_out(at);
   }
@@ -182,7 +173,7 @@ inline bool Placement::place_run(const RunCost& cost, std::uint32_t count, Rank*
     }
     DeviceState& device = devices_[at];
     device.add(cost);
-    tree_.update(at, device.total_ms);
+    tree_.update(at, device.total_ms());
     if (asks_for_hosts_) host_loads_.touch(host_of_device_[at]);
     ranks[k] = rank_of_device_[at];
   }

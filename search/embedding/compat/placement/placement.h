@@ -18,22 +18,18 @@ namespace shardwright::embedding {
 
 // A device: the memory that is left and the time of its shards. One cache line.
 struct alignas(64) DeviceState {
-  std::int64_t hbm_bytes = 0;  // left
-  std::int64_t ddr_bytes = 0;
+  Storage left;
   double perf_ms[5] = {};  // components as in RunCost
-  double total_ms = 0;
 
-  bool fits(const RunCost& cost) const {
-    return cost.hbm_bytes <= hbm_bytes && cost.ddr_bytes <= ddr_bytes;
-  }
-  // Adds component by component, then sums the components as Perf::total does.
+  bool fits(const RunCost& cost) const { return cost.storage.fits_in(left); }
+  // Adds component by component.
   void add(const RunCost& cost) {
-    hbm_bytes -= cost.hbm_bytes;
-    ddr_bytes -= cost.ddr_bytes;
+    left -= cost.storage;
     for (int i = 0; i < 5; ++i)
       perf_ms[i] += cost.perf_ms[i];
-    total_ms = perf_ms[0] + perf_ms[2] + perf_ms[1] + perf_ms[3] + perf_ms[4];
   }
+  // Sums the components as Perf::total does.
+  double total_ms() const { return perf_ms[0] + perf_ms[2] + perf_ms[1] + perf_ms[3] + perf_ms[4]; }
 };
 
 // Device states, ranks of placed shards, and the four ways of placing. Times are added by component
@@ -84,7 +80,7 @@ class Placement {
   double busiest_ms() const {
     double busiest = 0;
     for (const DeviceState& device : devices_)
-      busiest = std::max(busiest, device.total_ms);
+      busiest = std::max(busiest, device.total_ms());
     return busiest;
   }
   const OptionPool& pool() const { return *pool_; }
@@ -94,9 +90,9 @@ class Placement {
 
   // A device that was too full for a shard when it was its turn, with the HBM that it had left.
   struct Full {
-    std::int64_t hbm_bytes = 0;
+    Bytes hbm;
     std::uint32_t device = 0;
-    bool operator<(const Full& other) const { return hbm_bytes < other.hbm_bytes; }
+    bool operator<(const Full& other) const { return hbm < other.hbm; }
   };
 
   std::uint32_t device(std::uint32_t host, std::uint32_t local) const {
@@ -143,7 +139,7 @@ class Placement {
   std::vector<std::uint32_t> window_;
 
   // Storage of uniform options as differences between neighbouring ranks.
-  std::vector<std::int64_t> hbm_delta_, ddr_delta_;
+  std::vector<Storage> delta_;
 };
 
 }  // namespace shardwright::embedding

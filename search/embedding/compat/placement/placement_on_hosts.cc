@@ -10,7 +10,7 @@ void Placement::refresh_hosts() {
   host_loads_.refresh([this](std::uint32_t host) {
     double sum = 0;
     for (std::uint32_t i = 0; i < local_; ++i)
-      sum += devices_[device(host, i)].total_ms;
+      sum += devices_[device(host, i)].total_ms();
     return sum;
   });
 }
@@ -19,10 +19,8 @@ bool Placement::place_on_host(std::span<const OptionId> group, Storage storage) 
   refresh_hosts();
   const auto try_one = [&](std::uint32_t host) {
     Storage left;
-    for (std::uint32_t i = 0; i < local_; ++i) {
-      const DeviceState& own = devices_[device(host, i)];
-      left += Storage{Bytes(own.hbm_bytes), Bytes(own.ddr_bytes)};
-    }
+    for (std::uint32_t i = 0; i < local_; ++i)
+      left += devices_[device(host, i)].left;
     if (!storage.fits_in(left) || !try_host(group, host)) return false;
     host_changed(host);
     return true;
@@ -100,7 +98,7 @@ bool Placement::place_columns_on_host(const OptionRow& row, std::uint32_t host) 
       DeviceState* best = nullptr;
       for (std::uint32_t i = 0; i < local_; ++i) {
         DeviceState& candidate = devices_[device(host, i)];
-        const bool less = best == nullptr || candidate.total_ms < best->total_ms;
+        const bool less = best == nullptr || candidate.total_ms() < best->total_ms();
         if (less && candidate.fits(costs[run])) best = &candidate;
       }
       if (best == nullptr) return false;

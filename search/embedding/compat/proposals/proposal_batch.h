@@ -34,8 +34,7 @@ class ProposalBatch {
     std::uint32_t num_changes = 0;
     bool full = false;  // changes every position; the tables' order may differ from before
     OptionSetKey key;
-    std::int64_t hbm_bytes = 0;  // over all shards of all options
-    std::int64_t ddr_bytes = 0;
+    Storage storage = {};  // over all shards of all options
     std::uint64_t num_shards = 0;
     // What partitioning costs: one per shard whose rank is chosen, one per uniform option.
     std::uint64_t num_placements = 0;
@@ -75,7 +74,7 @@ class ProposalBatch {
   // Appends a proposal given in full.
   void push_full(std::span<const OptionId> options) {
     begin_step();
-    running_ = Step{static_cast<std::uint32_t>(changes_.size()), 0, true, {}, 0, 0, 0, 0};
+    running_ = Step{static_cast<std::uint32_t>(changes_.size()), 0, true, {}, {}, 0, 0};
     current_.assign(options.begin(), options.end());
     for (std::size_t i = 0; i < options.size(); ++i) {
       changes_.push_back({static_cast<std::uint32_t>(i), options[i]});
@@ -130,8 +129,7 @@ class ProposalBatch {
     } else {
       running_.key -= pool_->token(id);
     }
-    running_.hbm_bytes += sign * row.hbm_bytes;
-    running_.ddr_bytes += sign * row.ddr_bytes;
+    running_.storage += sign * row.storage;
     running_.num_shards += static_cast<std::uint64_t>(sign) * row.num_shards;
     running_.num_placements += static_cast<std::uint64_t>(sign) *
                                (row.partition_by == PartitionBy::kUniform ? 1 : row.num_shards);

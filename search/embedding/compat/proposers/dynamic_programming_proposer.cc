@@ -29,7 +29,7 @@ DynamicProgrammingProposer::DynamicProgrammingProposer(const ProposerSpec& spec,
   std::vector<std::uint32_t> order(pool.space().size());
   std::iota(order.begin(), order.end(), 0U);
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return pool.row(OptionId(a)).hbm_bytes < pool.row(OptionId(b)).hbm_bytes;
+    return pool.row(OptionId(a)).storage.hbm < pool.row(OptionId(b)).storage.hbm;
   });
   std::vector<std::uint32_t> slot(pool.problem().tables().size(), ~std::uint32_t{0});
   for (const std::uint32_t i : order) {
@@ -71,7 +71,7 @@ void DynamicProgrammingProposer::solve(const OptionPool& pool) {
     const auto& options = tables_[table].options;
     for (std::size_t j = 0; j < options.size(); ++j) {
       const OptionRow& row = pool.row(options[j]);
-      const double hbm = static_cast<double>(row.hbm_bytes) / bin_size;
+      const double hbm = static_cast<double>(row.storage.hbm.value()) / bin_size;
       const auto relax = [&](double perf_ms, double total, std::int32_t from) {
         if (!(total < bins)) return;
         const auto bin = static_cast<std::size_t>(total);

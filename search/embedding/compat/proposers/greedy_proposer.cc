@@ -19,14 +19,9 @@ void GreedyProposer::offer(const OptionPool& pool, std::uint32_t position) {
   const auto& options = tables_[position].options;
   if (index_[position] + 1 >= options.size()) return;
   const OptionRow& row = pool.row(options[index_[position]]);
-  const Advance advance{row.max_hbm_bytes, row.hbm_bytes, row.max_ddr_bytes, row.ddr_bytes,
-                        position};
-  // An option without any storage is never the largest.
-  if (advance.max_hbm_bytes == 0 && advance.hbm_bytes == 0 && advance.max_ddr_bytes == 0 &&
-      advance.ddr_bytes == 0) {
-    return;
-  }
-  heap_.push_back(advance);
+  // An option without any of the storage that counts is never the largest.
+  if (row.storage.hbm == Bytes() && row.storage.ddr == Bytes()) return;
+  heap_.push_back({row.max_storage, row.storage, position});
   std::push_heap(heap_.begin(), heap_.end());
 }
 

@@ -10,10 +10,10 @@
 namespace shardwright::embedding {
 
 // Each proposal moves one table to its next option: the table whose current option has the largest
-// (largest shard HBM, total HBM, largest shard DDR, total DDR), the first such table on ties. With
-// a threshold it stops after that many ratings in a row that are no better.
-// Cost: O(log tables) per proposal.
-// Source: GreedyProposer, torchrec/distributed/planner/proposers.py (commit a48cef79).
+// (largest shard HBM, total HBM, largest shard DDR, total DDR), the first such table on ties; SSD
+// does not count, as in TorchRec 1.9.2. With a threshold it stops after that many ratings in a row
+// that are no better. Cost: O(log tables) per proposal. Source: GreedyProposer,
+// torchrec/distributed/planner/proposers.py (commit a48cef79).
 class GreedyProposer final : public Proposer {
  public:
   GreedyProposer(const ProposerSpec& spec, const OptionPool& pool);
@@ -26,15 +26,16 @@ class GreedyProposer final : public Proposer {
 
  private:
   struct Advance {
-    std::int64_t max_hbm_bytes, hbm_bytes, max_ddr_bytes, ddr_bytes;
+    Storage max_storage, storage;
     std::uint32_t position;
 
     // Order of a max-heap: larger storage first, then the earlier table.
     bool operator<(const Advance& other) const {
-      if (max_hbm_bytes != other.max_hbm_bytes) return max_hbm_bytes < other.max_hbm_bytes;
-      if (hbm_bytes != other.hbm_bytes) return hbm_bytes < other.hbm_bytes;
-      if (max_ddr_bytes != other.max_ddr_bytes) return max_ddr_bytes < other.max_ddr_bytes;
-      if (ddr_bytes != other.ddr_bytes) return ddr_bytes < other.ddr_bytes;
+      for (const MemoryTier tier : {MemoryTier::kHbm, MemoryTier::kDdr}) {
+        if (max_storage[tier] != other.max_storage[tier])
+          return max_storage[tier] < other.max_storage[tier];
+        if (storage[tier] != other.storage[tier]) return storage[tier] < other.storage[tier];
+      }
       return position > other.position;
     }
   };

@@ -36,7 +36,7 @@ std::size_t add_common_prefix(std::span<const OptionId> proposal, const OptionPo
   for (; i < proposal.size(); ++i) {
     const OptionRow& row = pool.row(proposal[i]);
     if (row.partition_by != PartitionBy::kUniform || !row.equal_perf) break;
-    common += pool.costs(row).front().total_ms;
+    common += pool.costs(row).front().total_ms();
   }
   std::fill(perf_by_rank.begin(), perf_by_rank.end(), common);
   return i;
@@ -50,7 +50,7 @@ double rate_perf(std::span<const OptionId> proposal, const Placement& placement,
   std::size_t i = add_common_prefix(proposal, pool, perf_by_rank);
   for (; i < proposal.size(); ++i) {
     add_option(
-        pool.row(proposal[i]), placement, [](const RunCost& cost) { return cost.total_ms; },
+        pool.row(proposal[i]), placement, [](const RunCost& cost) { return cost.total_ms(); },
         perf_by_rank.data());
   }
   return *std::max_element(perf_by_rank.begin(), perf_by_rank.end());
@@ -61,8 +61,8 @@ double rate_storage(std::span<const OptionId> proposal, const Placement& placeme
   std::fill(hbm_by_rank.begin(), hbm_by_rank.end(), 0);
   for (const OptionId id : proposal) {
     add_option(
-        placement.pool().row(id), placement, [](const RunCost& cost) { return cost.hbm_bytes; },
-        hbm_by_rank.data());
+        placement.pool().row(id), placement,
+        [](const RunCost& cost) { return cost.storage.hbm.value(); }, hbm_by_rank.data());
   }
   return static_cast<double>(*std::max_element(hbm_by_rank.begin(), hbm_by_rank.end()));
 }

@@ -116,28 +116,31 @@ std::vector<std::uint32_t> PricedChoices::draw(const MemoryPrices& prices, doubl
 
 PricedChoices::At PricedChoices::at(const MemoryPrices& prices, double fill) const {
   double sum = 0;
-  double hbm = 0;
-  double ddr = 0;
+  PerTier<double> taken;
   for (std::size_t table = 0; table < model_.num_tables(); ++table) {
     double least = 0;
     const std::uint32_t index = cheapest_of(table, prices, least);
-    if (index == kNone) return {kInfinity, 0, 0};
-    const Choice& cheapest = model_.choices()[index];
+    if (index == kNone) return {kInfinity};
     sum += least;
-    hbm += static_cast<double>(cheapest.hbm_bytes);
-    ddr += static_cast<double>(cheapest.ddr_bytes);
+    const PerTier<double> bytes = as_doubles(model_.choices()[index].storage);
+    for (const MemoryTier tier : kMemoryTiers)
+      taken[tier] += bytes[tier];
   }
-  return {(sum - prices.hbm * context_.total_hbm() - prices.ddr * context_.total_ddr()) /
-              context_.speed(),
-          fill * context_.total_hbm() - hbm, fill * context_.total_ddr() - ddr};
+  At result;
+  for (const MemoryTier tier : kMemoryTiers) {
+    sum -= prices[tier] * context_.total_bytes()[tier];
+    result.spare[tier] = fill * context_.total_bytes()[tier] - taken[tier];
+  }
+  result.bound = sum / context_.speed();
+  return result;
 }
 
-// Sets one price so that the cheapest choices just fit; the other price is given.
-void PricedChoices::fit(int steps, double guess, double fill, double MemoryPrices::*price,
-                        double At::*spare, MemoryPrices& prices) const {
+// Sets one price so that the cheapest choices just fit; the other prices are given.
+void PricedChoices::fit(int steps, double guess, double fill, MemoryTier tier,
+                        MemoryPrices& prices) const {
   const auto spare_at = [&](double value) {
-    prices.*price = value;
-    return at(prices, fill).*spare;
+    prices[tier] = value;
+    return at(prices, fill).spare[tier];
   };
   if (spare_at(0) >= 0) return;
   double high = guess;
@@ -148,7 +151,7 @@ void PricedChoices::fit(int steps, double guess, double fill, double MemoryPrice
     const double middle = (low + high) / 2;
     (spare_at(middle) < 0 ? low : high) = middle;
   }
-  prices.*price = high;
+  prices[tier] = high;
 }
 
 double PricedChoices::fit_prices(int steps, MemoryPrices& prices, double fill) const {
@@ -157,12 +160,11 @@ double PricedChoices::fit_prices(int steps, MemoryPrices& prices, double fill) c
   const double load = std::max(unpriced * context_.speed(), kTinyLoad);
   for (int turn = 0; turn < pricing_.turns && !is_stopped(); ++turn) {
     const MemoryPrices before = prices;
-    fit(steps, load / std::max(context_.total_hbm(), 1.0), fill, &MemoryPrices::hbm, &At::spare_hbm,
-        prices);
-    fit(steps, load / std::max(context_.total_ddr(), 1.0), fill, &MemoryPrices::ddr, &At::spare_ddr,
-        prices);
-    if (before.hbm == prices.hbm && before.ddr == prices.ddr) break;
-    if (prices.hbm == 0 || prices.ddr == 0) break;
+    for (const MemoryTier tier : model_.tiers())
+      fit(steps, load / std::max(context_.total_bytes()[tier], 1.0), fill, tier, prices);
+    const auto scarce = std::count_if(kMemoryTiers.begin(), kMemoryTiers.end(),
+                                      [&](MemoryTier tier) { return prices[tier] != 0; });
+    if (before == prices || scarce < 2) break;
   }
   return std::max(unpriced, at(prices, fill).bound);
 }

@@ -14,11 +14,8 @@ namespace shardwright::embedding {
 
 class SearchContext;
 
-// What a byte is worth, in load: the dual values of the two memory constraints.
-struct MemoryPrices {
-  double hbm = 0;
-  double ddr = 0;
-};
+// What a byte is worth, in load: the dual values of the memory constraints.
+using MemoryPrices = PerTier<double>;
 
 // The Lagrangian relaxation of the memory constraints, over the choices that are admitted.
 // Thread safety: one thread at a time. Refers to the context, which may be under construction: the
@@ -36,9 +33,9 @@ class PricedChoices {
 
   // Sets the prices at which the cheapest choices take at most the part `fill` of all memory.
   // Prices are set one at a time, which is optimal if only one memory is scarce and close to
-  // optimal if both are. Returns the dual value; for a fill of 1 it is a lower bound on the rating
-  // of every allocation of admitted choices. Returns infinity if a table has no admitted choice.
-  // Time: O(choices) per bisection step.
+  // optimal if several are. Returns the dual value; for a fill of 1 it is a lower bound on the
+  // rating of every allocation of admitted choices. Returns infinity if a table has no admitted
+  // choice. Time: O(choices) per bisection step.
   double fit_prices(int steps, MemoryPrices& prices, double fill = 1) const;
   // The cheapest choice of every table. Precondition: every table has an admitted choice.
   std::vector<std::uint32_t> cheapest(const MemoryPrices& prices) const;
@@ -54,20 +51,17 @@ class PricedChoices {
 
   struct At {
     double bound = 0;
-    double spare_hbm = 0;  // negative: the cheapest choices take more than there is
-    double spare_ddr = 0;
+    PerTier<double> spare = {};  // negative: the cheapest choices take more than there is
   };
 
   double cost_of(const Choice& choice, const MemoryPrices& prices) const {
-    return choice.load + prices.hbm * static_cast<double>(choice.hbm_bytes) +
-           prices.ddr * static_cast<double>(choice.ddr_bytes);
+    return add_priced(choice.load, prices, as_doubles(choice.storage));
   }
   std::uint32_t cheapest_of(std::size_t table, const MemoryPrices& prices, double& cost) const;
   std::vector<double> excess_of_choices(const MemoryPrices& prices) const;
   double expected_excess(const std::vector<double>& excess, double temperature) const;
   At at(const MemoryPrices& prices, double fill) const;
-  void fit(int steps, double guess, double fill, double MemoryPrices::*price, double At::*spare,
-           MemoryPrices& prices) const;
+  void fit(int steps, double guess, double fill, MemoryTier tier, MemoryPrices& prices) const;
 
   bool is_stopped() const { return budget_ != nullptr && budget_->interrupted(); }
 

@@ -19,7 +19,7 @@ struct PricingParameters {
   // Factor by which a price is raised until the cheapest choices fit, and the most raises.
   double price_growth = 8;      // halved, doubled: 0
   int most_price_growths = 60;  // halved, doubled: 0
-  // How often the prices of HBM and DDR are set in turn. If only one memory is scarce, one turn is
+  // How often the prices of the memories are set in turn. If only one memory is scarce, one turn is
   // exact.
   int turns = 3;  // halved, doubled: 0
   // The bound is bracketed by this factor, then bisected to bound_width or for bound_steps steps.

@@ -13,8 +13,8 @@ SearchContext::SearchContext(const ChoiceModel& model, const PricingParameters& 
   const std::span<const double> scales = model.time_scale();
   if (!scales.empty()) least_scale_ = *std::min_element(scales.begin(), scales.end());
   for (const Storage& room : model.room()) {
-    total_hbm_ += static_cast<double>(std::max<std::int64_t>(room.hbm.value(), 0));
-    total_ddr_ += static_cast<double>(std::max<std::int64_t>(room.ddr.value(), 0));
+    for (const MemoryTier tier : kMemoryTiers)
+      total_bytes_[tier] += static_cast<double>(std::max(room[tier], Bytes()).value());
   }
   find_fitting();
   expand_shards();
@@ -27,8 +27,9 @@ bool SearchContext::every_shard_fits(std::size_t table, const Choice& choice) co
   const std::span<const Storage> room = model_->room();
   std::uint32_t shard = 0;
   for (const ChoiceRun& run : model_->runs(choice)) {
-    const Storage use{Bytes(run.hbm_bytes), Bytes(run.ddr_bytes)};
-    const auto holds = [&](Rank rank) { return use == Storage() || use.fits_in(room[rank]); };
+    const auto holds = [&](Rank rank) {
+      return run.storage == Storage() || run.storage.fits_in(room[rank]);
+    };
     for (std::uint32_t k = 0; k < run.count; ++k, ++shard) {
       const RankSet* const allowed = rules.allowed(model_->table(table), shard);
       bool fits = choice.reach == Reach::kAllRanks && holds(shard);
@@ -60,7 +61,7 @@ void SearchContext::expand_shards() {
       if (choice.reach == Reach::kAllRanks) continue;
       slots = std::max(slots, choice.num_shards);
       for (const ChoiceRun& run : model_->runs(choice))
-        uses_.insert(uses_.end(), run.count, ShardUse{run.load, run.hbm_bytes, run.ddr_bytes});
+        uses_.insert(uses_.end(), run.count, ShardUse{run.load, run.storage});
       if (!model_->rules().constrains(model_->table(table))) continue;
       for (std::uint32_t shard = 0; shard < choice.num_shards; ++shard) {
         ShardUse& use = uses_[first_use_.back() + shard];
@@ -119,7 +120,7 @@ void SearchContext::find_prices(const Budget& budget) {
   choices.admit_below(high);
   choices.fit_prices(pricing_.fine_steps, prices_);
   prices_by_fill_.assign(1, prices_);
-  if (prices_.hbm == 0 && prices_.ddr == 0) return;
+  if (prices_ == MemoryPrices()) return;
   for (const double fill : pricing_.fills) {
     if (budget.interrupted()) return;
     MemoryPrices own = prices_;

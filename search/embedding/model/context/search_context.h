@@ -40,8 +40,12 @@ class SearchContext {
   double fastest(double load) const { return load * least_scale_; }
 
   // Capacity of all ranks together, in bytes; ranks that must stay empty count as zero.
-  double total_hbm() const { return total_hbm_; }
-  double total_ddr() const { return total_ddr_; }
+  const PerTier<double>& total_bytes() const { return total_bytes_; }
+  // The memory beside HBM that is worth more in all.
+  MemoryTier scarce_tier() const {
+    const bool ssd = prices_.ssd * total_bytes_.ssd > prices_.ddr * total_bytes_.ddr;
+    return ssd ? MemoryTier::kSsd : MemoryTier::kDdr;
+  }
 
   // Returns true if every shard of the choice fits on some empty rank that it may be on.
   bool fits(std::uint32_t choice) const { return fits_[choice] != 0; }
@@ -58,11 +62,10 @@ class SearchContext {
   // Load plus the price of the memory that a choice takes.
   double priced(const Choice& choice) const { return priced(choice, prices_); }
   static double priced(const Choice& choice, const MemoryPrices& prices) {
-    return choice.load + prices.hbm * static_cast<double>(choice.hbm_bytes) +
-           prices.ddr * static_cast<double>(choice.ddr_bytes);
+    return add_priced(choice.load, prices, as_doubles(choice.storage));
   }
   // The price of all memory.
-  double priced_capacity() const { return prices_.hbm * total_hbm_ + prices_.ddr * total_ddr_; }
+  double priced_capacity() const { return add_priced(0, prices_, total_bytes_); }
 
  private:
   bool every_shard_fits(std::size_t table, const Choice& choice) const;
@@ -79,8 +82,7 @@ class SearchContext {
   MemoryPrices prices_;
   std::vector<MemoryPrices> prices_by_fill_;
   double bound_ = 0;
-  double total_hbm_ = 0;
-  double total_ddr_ = 0;
+  PerTier<double> total_bytes_;
   std::vector<std::uint8_t> fits_;  // by choice
   std::vector<ShardUse> uses_;
   std::vector<std::uint32_t> first_use_;   // by choice

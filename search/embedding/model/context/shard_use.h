@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "core/embedding/problem/storage.h"
+
 namespace shardwright::embedding {
 
 // Shards of tables without placement rules have no identity, so equal ones are interchangeable.
@@ -10,8 +12,7 @@ struct ShardUse {
   static constexpr std::uint32_t kUnruled = ~std::uint32_t{0};
 
   double load = 0;  // ms on a rank of normal speed; bytes where memory is the load
-  std::int64_t hbm_bytes = 0;
-  std::int64_t ddr_bytes = 0;
+  Storage storage = {};
   std::uint32_t table = kUnruled;  // as the model numbers it
   std::uint32_t shard = 0;
 };

@@ -62,7 +62,7 @@ void AllocationState::recompute() {
       Rank rank = 0;
       for (const ChoiceRun& run : model().runs(own)) {
         for (std::uint32_t k = 0; k < run.count; ++k)
-          fill(rank++, {run.load, run.hbm_bytes, run.ddr_bytes});
+          fill(rank++, {run.load, run.storage});
       }
       continue;
     }

@@ -166,8 +166,7 @@ Rank EnergyPlacer::cheapest_for_part(std::span<const Replacement> members, std::
     if (context.units().part_of(member.table) != part) continue;
     const Choice& choice = loads_->model().choices()[member.choice];
     all.load += choice.load;
-    all.hbm_bytes += choice.hbm_bytes;
-    all.ddr_bytes += choice.ddr_bytes;
+    all.storage += choice.storage;
   }
   Rank best = window.first;
   double least = std::numeric_limits<double>::infinity();

@@ -8,16 +8,14 @@ PlanLoads::PlanLoads(const Problem& problem, const Topology& available)
     : memory_is_load_(problem.spec().perf_model != PerfModel::kPerf),
       ranks_(available.world_size()) {
   if (!memory_is_load_) time_factors_ = problem.spec().calibration.rank_time;
-  for (Rank rank = 0; rank < ranks_.size(); ++rank) {
-    ranks_[rank].hbm_capacity = available.storage()[rank].hbm.value();
-    ranks_[rank].ddr_capacity = available.storage()[rank].ddr.value();
-  }
+  for (Rank rank = 0; rank < ranks_.size(); ++rank)
+    ranks_[rank].capacity = available.storage()[rank];
 }
 
 ShardUse PlanLoads::use_of(const ShardCost& cost) const {
-  const std::int64_t hbm = cost.storage.hbm.value();
-  const double load = memory_is_load_ ? static_cast<double>(hbm) : cost.perf.total().value();
-  return {load, hbm, cost.storage.ddr.value()};
+  const double load =
+      memory_is_load_ ? static_cast<double>(cost.storage.hbm.value()) : cost.perf.total().value();
+  return {load, cost.storage};
 }
 
 void PlanLoads::change(const Assignment& assignment, int sign) {

@@ -44,7 +44,7 @@ class PlanLoads {
  private:
   void change(const Assignment& assignment, int sign);
   void change(Rank rank, const ShardUse& use, int sign) {
-    ranks_[rank].change(sign, use.load, use.hbm_bytes, use.ddr_bytes);
+    ranks_[rank].change(sign, use.load, use.storage);
   }
 
   bool memory_is_load_;

@@ -17,24 +17,20 @@ RankLoads::RankLoads(const ChoiceModel& model)
       rules_(model),
       ranks_(model.world_size()),
       bar_(std::numeric_limits<double>::infinity()) {
-  double hbm = 0;
-  double ddr = 0;
-  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-    const Storage& room = model.room()[rank];
-    ranks_[rank].hbm_capacity = room.hbm.value();
-    ranks_[rank].ddr_capacity = room.ddr.value();
-    hbm += static_cast<double>(std::max<std::int64_t>(room.hbm.value(), 0));
-    ddr += static_cast<double>(std::max<std::int64_t>(room.ddr.value(), 0));
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
+    ranks_[rank].capacity = model.room()[rank];
+  for (const MemoryTier tier : kMemoryTiers) {
+    double all = 0;
+    for (const Storage& room : model.room())
+      all += static_cast<double>(std::max(room[tier], Bytes()).value());
+    means_[tier] = std::max(all / static_cast<double>(ranks_.size()), 1.0);
   }
-  mean_hbm_ = std::max(hbm / static_cast<double>(ranks_.size()), 1.0);
-  mean_ddr_ = std::max(ddr / static_cast<double>(ranks_.size()), 1.0);
   journal_.reserve(kReservedChanges * ranks_.size());
 }
 
-double RankLoads::memory_energy(const RankLoad& at, std::int64_t hbm, std::int64_t ddr) const {
-  if (hbm == 0 && ddr == 0) return 0;  // a rank that holds nothing fits anywhere
-  return hbm_weight_ * static_cast<double>(std::max<std::int64_t>(hbm - at.hbm_capacity, 0)) +
-         ddr_weight_ * static_cast<double>(std::max<std::int64_t>(ddr - at.ddr_capacity, 0));
+double RankLoads::memory_energy(const RankLoad& at, Storage held) const {
+  if (held == Storage()) return 0;  // a rank that holds nothing fits anywhere
+  return add_priced(0, weights_, as_doubles(most_of(held - at.capacity, Storage())));
 }
 
 void RankLoads::clear_ranks() {
@@ -45,7 +41,7 @@ void RankLoads::clear_ranks() {
 }
 
 void RankLoads::fill(Rank rank, const ShardUse& use) {
-  ranks_[rank].change(1, scaled(rank, use.load), use.hbm_bytes, use.ddr_bytes);
+  ranks_[rank].change(1, scaled(rank, use.load), use.storage);
   if (use.table != ShardUse::kUnruled) rules_.change(1, use.table, use.shard, rank, 0);
 }
 
@@ -61,7 +57,7 @@ void RankLoads::refresh() {
     RankLoad& at = ranks_[rank];
     at.slope = scaled(rank, slope_of(at.load));
     slope_ += at.slope;
-    at.energy = energy_of(at, at.load, at.hbm_bytes, at.ddr_bytes);
+    at.energy = energy_of(at, at.load, at.held);
     at.bad = is_bad(at);
     bad_ += at.bad ? 1U : 0U;
   }
@@ -70,8 +66,8 @@ void RankLoads::refresh() {
 void RankLoads::set_goal(const Goal& goal) {
   goal_ = goal;
   inverse_scale_ = goal.scale > 0 ? 1 / goal.scale : 1;
-  hbm_weight_ = goal.memory_weight / mean_hbm_;
-  ddr_weight_ = goal.memory_weight / mean_ddr_;
+  for (const MemoryTier tier : kMemoryTiers)
+    weights_[tier] = goal.memory_weight / means_[tier];
   refresh();
 }
 
@@ -90,16 +86,16 @@ double RankLoads::max_load() const {
 std::int64_t RankLoads::peak_hbm() const {
   std::int64_t most = 0;
   for (const RankLoad& at : ranks_)
-    most = std::max(most, at.hbm_bytes);
+    most = std::max(most, at.held.hbm.value());
   return most;
 }
 
 double RankLoads::change(Rank rank, int sign, const ShardUse& use) {
   RankLoad& at = ranks_[rank];
   journal_.push_back({rank, at});
-  at.change(sign, scaled(rank, use.load), use.hbm_bytes, use.ddr_bytes);
+  at.change(sign, scaled(rank, use.load), use.storage);
   const double before = at.energy;
-  at.energy = energy_of(at, at.load, at.hbm_bytes, at.ddr_bytes);
+  at.energy = energy_of(at, at.load, at.held);
   slope_ -= at.slope;
   at.slope = scaled(rank, slope_of(at.load));
   slope_ += at.slope;
@@ -117,7 +113,7 @@ double RankLoads::change_everywhere(int sign, const Choice& choice) {
   double gained = 0;
   Rank rank = 0;
   for (const ChoiceRun& run : model().runs(choice)) {
-    const ShardUse use{run.load, run.hbm_bytes, run.ddr_bytes};
+    const ShardUse use{run.load, run.storage};
     for (std::uint32_t k = 0; k < run.count; ++k)
       gained += change(rank++, sign, use);
   }
@@ -127,7 +123,7 @@ double RankLoads::change_everywhere(int sign, const Choice& choice) {
 std::int64_t RankLoads::tentative_peak_hbm() const {
   std::int64_t most = 0;
   for (const Saved& saved : journal_)
-    most = std::max(most, ranks_[saved.rank].hbm_bytes);
+    most = std::max(most, ranks_[saved.rank].held.hbm.value());
   return most;
 }
 

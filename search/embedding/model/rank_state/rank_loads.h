@@ -64,9 +64,8 @@ class RankLoads {
   // How much the energy of the rank would rise if it took this shard.
   double gain(Rank rank, const ShardUse& use) const {
     const RankLoad& at = ranks_[rank];
-    const double rise = energy_of(at, at.load + scaled(rank, use.load),
-                                  at.hbm_bytes + use.hbm_bytes, at.ddr_bytes + use.ddr_bytes) -
-                        at.energy;
+    const double rise =
+        energy_of(at, at.load + scaled(rank, use.load), at.held + use.storage) - at.energy;
     return rise + rule_gain(rank, use);
   }
   // The part of that rise that comes from rules that would be broken.
@@ -106,18 +105,18 @@ class RankLoads {
     RankLoad load;
   };
 
-  double energy_of(const RankLoad& at, double load, std::int64_t hbm, std::int64_t ddr) const {
+  double energy_of(const RankLoad& at, double load, Storage held) const {
     const double over = (load - goal_.target) * inverse_scale_;
     double energy = over > 0 ? (goal_.squared ? over * over : over) : 0;
-    if (hbm > at.hbm_capacity || ddr > at.ddr_capacity) [[unlikely]]
-      energy += memory_energy(at, hbm, ddr);
+    if (!held.fits_in(at.capacity)) [[unlikely]]
+      energy += memory_energy(at, held);
     return energy;
   }
   double slope_of(double load) const {
     if (!goal_.squared) return load > goal_.target ? inverse_scale_ : 0;
     return 2 * std::max(load - goal_.target, 0.0) * inverse_scale_ * inverse_scale_;
   }
-  double memory_energy(const RankLoad& at, std::int64_t hbm, std::int64_t ddr) const;
+  double memory_energy(const RankLoad& at, Storage held) const;
   bool is_bad(const RankLoad& at) const { return at.load >= bar_ || !at.fits(); }
   void refresh();
   double change(Rank rank, int sign, const ShardUse& use);
@@ -130,10 +129,8 @@ class RankLoads {
   std::vector<Saved> journal_;
   Goal goal_;
   double inverse_scale_ = 1;
-  double hbm_weight_ = 1;  // per byte
-  double ddr_weight_ = 1;
-  double mean_hbm_ = 1;
-  double mean_ddr_ = 1;
+  PerTier<double> weights_{1, 1, 1};  // per byte
+  PerTier<double> means_;             // of the capacities, at least 1
   double bar_;
   double slope_ = 0;
   std::uint32_t bad_ = 0;

@@ -14,35 +14,27 @@ namespace shardwright::embedding {
 // Thread safety: a value.
 struct RankState {
   double load = 0;
-  std::int64_t hbm_bytes = 0;
-  std::int64_t ddr_bytes = 0;
-  std::int64_t hbm_capacity = 0;
-  std::int64_t ddr_capacity = 0;
+  Storage held;
+  Storage capacity;
 
   // Adds (sign 1) or removes (sign -1) a shard that counts `own_load` on this rank.
-  void change(int sign, double own_load, std::int64_t hbm, std::int64_t ddr) {
+  void change(int sign, double own_load, Storage storage) {
     load += sign * own_load;
-    hbm_bytes += sign * hbm;
-    ddr_bytes += sign * ddr;
+    held += sign * storage;
   }
   void clear() {
     load = 0;
-    hbm_bytes = ddr_bytes = 0;
+    held = {};
   }
 
   // Returns true if the rank can hold this many bytes in total.
-  bool holds(std::int64_t hbm, std::int64_t ddr) const {
-    return (hbm <= hbm_capacity && ddr <= ddr_capacity) || (hbm == 0 && ddr == 0);
-  }
-  bool fits() const { return holds(hbm_bytes, ddr_bytes); }
-  bool has_room_for(const ShardUse& use) const {
-    return holds(hbm_bytes + use.hbm_bytes, ddr_bytes + use.ddr_bytes);
-  }
-  // Bytes beyond the capacity, HBM and DDR together.
+  bool holds(Storage storage) const { return storage.fits_in(capacity) || storage == Storage(); }
+  bool fits() const { return holds(held); }
+  bool has_room_for(const ShardUse& use) const { return holds(held + use.storage); }
+  // Bytes beyond the capacity, all tiers together.
   std::int64_t excess_bytes() const {
-    if (hbm_bytes == 0 && ddr_bytes == 0) return 0;
-    return std::max<std::int64_t>(hbm_bytes - hbm_capacity, 0) +
-           std::max<std::int64_t>(ddr_bytes - ddr_capacity, 0);
+    if (held == Storage()) return 0;
+    return most_of(held - capacity, Storage()).sum().value();
   }
 };
 

@@ -21,9 +21,11 @@ BoundCertificate certificate_of(const RankPrices& prices, const ChoiceModel& mod
   certificate.class_of_rank.resize(model.world_size());
   std::iota(certificate.class_of_rank.begin(), certificate.class_of_rank.end(), 0U);
   BoundNode& leaf = certificate.nodes.emplace_back();
-  for (Rank rank = 0; rank < model.world_size(); ++rank)
+  for (Rank rank = 0; rank < model.world_size(); ++rank) {
+    const PerTier<double>& bytes = prices.bytes[rank];
     leaf.multipliers.push_back(
-        {prices.load[rank] * model.time_scale(rank), prices.hbm[rank], prices.ddr[rank]});
+        {prices.load[rank] * model.time_scale(rank), bytes.hbm, bytes.ddr, bytes.ssd});
+  }
   certificate.load_factors = load_factors_of(model.pool().space());
   return certificate;
 }

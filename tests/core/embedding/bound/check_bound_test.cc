@@ -401,6 +401,58 @@ TEST_CASE("check bound: a slower rank holds less load, but not less memory") {
   CHECK(proof.after([](auto& c) { c.bound = 10 * (1 + 1e-6); }) != "");
 }
 
+TEST_CASE("check bound: SSD is a memory with prices of its own") {
+  // Five tables of 30 bytes in HBM, or 20 on SSD, and room for two in either.
+  ProblemSpec small = spec(5, 2, 2);
+  small.topology.hbm_cap_bytes = 30;
+  small.topology.ssd_cap_bytes = 20;
+  const auto proof_for = [](const ProblemSpec& own, double bound, CapacityMultipliers prices) {
+    SpaceBuilder builder(own);
+    for (std::size_t table = 0; table < 5; ++table)
+      builder.add(table, kTableWise, 1, 1, 30).add(table, kTableWise, 1, 10, 0, 0, 20);
+    return Proof{builder.take(), {bound, {0, 0}, {leaf({prices})}}};
+  };
+  const CapacityMultipliers prices{0, 2, 0, 3};
+  const Proof absent = proof_for(small, kInfinity, prices);
+  const auto absence = [](const Proof& proof) {
+    return check_absence(*proof.space, proof.space->problem().topology(), proof.certificate)
+        .value_or("");
+  };
+  CHECK(absence(absent) == "");
+  // Neither memory alone proves it: at no price, all tables are on the other.
+  CHECK(absence(proof_for(small, kInfinity, {0, 2, 0, 0})) != "");
+  CHECK(absence(proof_for(small, kInfinity, {0, 0, 0, 3})) != "");
+  CHECK(absence(proof_for(small, kInfinity, {0, 2, 3, 0})) != "");
+  for (const double price : {-1e-9, kNaN, kInfinity})
+    CHECK(absence(proof_for(small, kInfinity, {0, 2, 0, price})) != "");
+  // With a little more SSD the same prices prove nothing.
+  small.topology.ssd_cap_bytes = 30;
+  CHECK(absence(proof_for(small, kInfinity, prices)) != "");
+  small.topology.ssd_cap_bytes = 0;
+  CHECK(absence(proof_for(small, kInfinity, prices)) == "");
+}
+
+TEST_CASE("check bound: forged prices of SSD prove no bound above the best plan") {
+  // Two of three equal tables fit in HBM. The third takes 10 ms on SSD, alone on its rank or not.
+  ProblemSpec small = spec(3, 2, 2);
+  small.topology.hbm_cap_bytes = 30;
+  small.topology.ssd_cap_bytes = 20;
+  SpaceBuilder builder(small);
+  for (std::size_t table = 0; table < 3; ++table)
+    builder.add(table, kTableWise, 1, 1, 30).add(table, kTableWise, 1, 10, 0, 0, 20);
+  const auto space = builder.take();
+  // (1 + 1 + 10) / 2: loads shared evenly, at a price of HBM that makes both options equal.
+  Proof proof{space, {6 * kLess, {0, 0}, {leaf({{0.5, 0.15, 0, 0}})}}};
+  CHECK(proof.wrong().value_or("") == "");
+  for (const double price : {0.01, 0.1, 0.5, 1.0, 1e6}) {
+    CHECK(proof.after([&](auto& c) { c.nodes[0].multipliers[0].ssd = price; }) != "");
+    CHECK(proof.after([&](auto& c) {
+      c.bound = 10 * (1 + 1e-6);
+      c.nodes[0].multipliers[0].ssd = price;
+    }) != "");
+  }
+}
+
 TEST_CASE("check bound: options that the rules leave no ranks do not count") {
   ProblemSpec ruled = spec(1, 2, 2);
   const auto proof = [&] {

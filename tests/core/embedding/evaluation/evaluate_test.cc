@@ -304,6 +304,11 @@ TEST_CASE("evaluate: reports ranks that need more memory than they have") {
   const auto ddr = judge(nothing, {Bytes(100), Bytes(6)});
   REQUIRE(ddr.size() == 1);
   CHECK(ddr[0].message == "rank 1 needs 4 bytes more DDR than it has");
+  option.costs[0].storage.ssd = Bytes(8);
+  const auto ssd = judge(nothing, {Bytes(100), Bytes(10), Bytes(3)});
+  REQUIRE(ssd.size() == 1);
+  CHECK(ssd[0].message == "rank 1 needs 5 bytes more SSD than it has");
+  CHECK(judge(nothing, {Bytes(100), Bytes(10), Bytes(8)}).empty());
 }
 
 TEST_CASE("evaluate: reports costs that are negative or not finite") {

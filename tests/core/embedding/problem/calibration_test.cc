@@ -110,13 +110,17 @@ TEST_CASE("memory limits: one size for all ranks or one per rank, and a margin i
   MemoryLimits limits;
   CHECK_FALSE(limits.any_reserved());
   CHECK_FALSE(limits.any_margin());
-  limits.reserved_hbm = {10};
-  limits.reserved_ddr = {1, 2};
+  limits.reserved_bytes.hbm = {10};
+  limits.reserved_bytes.ddr = {1, 2};
   CHECK(limits.reserved(1) == Storage{Bytes(10), Bytes(2)});
-  limits.margin_hbm.fraction = 0.25;
-  limits.margin_ddr.bytes = 100;
+  limits.margins.hbm.fraction = 0.25;
+  limits.margins.ddr.bytes = 100;
   CHECK(limits.margin({Bytes(10), Bytes(1000)}) == Storage{Bytes(3), Bytes(100)});
   CHECK(limits.margin({Bytes(-10), Bytes(40)}) == Storage{Bytes(0), Bytes(40)});
+  limits.reserved_bytes.ssd = {0, 7};
+  limits.margins.ssd.fraction = 0.5;
+  CHECK(limits.reserved(1) == Storage{Bytes(10), Bytes(2), Bytes(7)});
+  CHECK(limits.margin({Bytes(0), Bytes(0), Bytes(9)}) == Storage{Bytes(0), Bytes(0), Bytes(5)});
 }
 
 TEST_CASE("memory limits: setting aside more memory than a rank has is refused") {
@@ -126,17 +130,21 @@ TEST_CASE("memory limits: setting aside more memory than a rank has is refused")
       change(spec.memory);
     });
   };
-  CHECK(memory([](MemoryLimits& m) { m.reserved_hbm = {100}; }) == "accepted");
-  CHECK(memory([](MemoryLimits& m) { m.reserved_hbm = {101}; }) == "/reserved_memory/hbm");
+  CHECK(memory([](MemoryLimits& m) { m.reserved_bytes.hbm = {100}; }) == "accepted");
+  CHECK(memory([](MemoryLimits& m) { m.reserved_bytes.hbm = {101}; }) == "/reserved_memory/hbm");
   CHECK(memory([](MemoryLimits& m) {
-          m.reserved_hbm = {0, 0, 101, 0};
+          m.reserved_bytes.hbm = {0, 0, 101, 0};
         }) == "/reserved_memory/hbm/2");
   CHECK(memory([](MemoryLimits& m) {
-          m.reserved_ddr = {0, -1, 0, 0};
+          m.reserved_bytes.ddr = {0, -1, 0, 0};
         }) == "/reserved_memory/ddr/1");
-  CHECK(memory([](MemoryLimits& m) { m.reserved_ddr = {0, 0, 0}; }) == "/reserved_memory/ddr");
-  CHECK(memory([](MemoryLimits& m) { m.margin_hbm.fraction = 1; }) == "/memory_margin/hbm");
-  CHECK(memory([](MemoryLimits& m) { m.margin_ddr.bytes = -1; }) == "/memory_margin/ddr");
+  CHECK(memory([](MemoryLimits& m) {
+          m.reserved_bytes.ddr = {0, 0, 0};
+        }) == "/reserved_memory/ddr");
+  CHECK(memory([](MemoryLimits& m) { m.margins.hbm.fraction = 1; }) == "/memory_margin/hbm");
+  CHECK(memory([](MemoryLimits& m) { m.margins.ddr.bytes = -1; }) == "/memory_margin/ddr");
+  CHECK(memory([](MemoryLimits& m) { m.reserved_bytes.ssd = {1}; }) == "/reserved_memory/ssd");
+  CHECK(memory([](MemoryLimits& m) { m.margins.ssd.fraction = 2; }) == "/memory_margin/ssd");
 }
 
 }  // namespace shardwright::calibration_test

@@ -64,6 +64,7 @@ TEST_CASE("topology: bandwidths are the peer's, in bytes per millisecond") {
   CHECK(spec.hbm_mem_bw == 897 * gib / 1000);
   CHECK(spec.ddr_mem_bw == 51 * gib / 1000);
   CHECK(spec.hbm_to_ddr_mem_bw == 32 * gib / 1000);
+  CHECK(spec.ssd_mem_bw == 100 * 1024.0 * 1024 / 1000);
   CHECK(spec.intra_host_bw == 600 * gib / 1000);
   CHECK(spec.inter_host_bw == 12.5 * gib / 1000);
 }
@@ -91,6 +92,28 @@ TEST_CASE("topology: takes one size per rank") {
   CHECK(topology.storage()[2].ddr == Bytes(128 * kGibibyte));
   CHECK(topology.total_storage().hbm == Bytes(12));
   CHECK(topology.device_memory_sizes() == std::vector<std::int64_t>{5, 0, 7});
+}
+
+TEST_CASE("topology: SSD is counted only where it is given") {
+  TopologySpec spec = ranks(3);
+  const auto made = [&] { return Topology::make(spec).value(); };
+  CHECK_FALSE(made().counts_ssd());
+  CHECK_FALSE(made().has_ssd());
+  CHECK(made().tiers().size() == 2);
+  CHECK(made().storage()[0].ssd == Bytes(0));
+  spec.ssd_cap_bytes = 0;
+  CHECK(made().counts_ssd());
+  CHECK_FALSE(made().has_ssd());
+  spec.ssd_cap_bytes = 9;
+  CHECK(made().storage()[1].ssd == Bytes(9));
+  CHECK(made().tiers().size() == 3);
+  spec.ssd_cap_bytes.reset();
+  spec.custom_ssd_cap_bytes = {0, 0, 4};
+  CHECK(made().has_ssd());
+  CHECK_FALSE(made().uniform());
+  CHECK(made().total_storage().ssd == Bytes(4));
+  CHECK(made().device_memory_sizes().empty());  // rows are split evenly all the same
+  CHECK_FALSE(made().with_storage(std::vector<Storage>(3)).has_ssd());
 }
 
 TEST_CASE("topology: on a cpu, uneven splits follow the DDR of the ranks") {
@@ -164,6 +187,13 @@ TEST_CASE("topology: refuses custom sizes of the wrong number, sign or sum") {
   CHECK(refused_with([](TopologySpec& spec) {
           spec.custom_ddr_cap_bytes = {1, 2, 3, -4};
         }) == "/custom/ddr_cap/3");
+  CHECK(refused_with([](TopologySpec& spec) { spec.ssd_cap_bytes = -1; }) == "/ssd_cap");
+  CHECK(refused_with([](TopologySpec& spec) {
+          spec.custom_ssd_cap_bytes = {1, -2, 3, 4};
+        }) == "/custom/ssd_cap/1");
+  CHECK(refused_with([](TopologySpec& spec) {
+          spec.custom_ssd_cap_bytes = {0, 0, 0, 0};
+        }) == "accepted");
   CHECK(refused_with([](TopologySpec& spec) {
           spec.custom_hbm_cap_bytes = {0, 0, 0, 0};
         }) == "/custom/hbm_cap");
@@ -189,7 +219,8 @@ TEST_CASE("topology: refuses bandwidths that are not finite and above zero") {
                         Case{&TopologySpec::inter_host_bw, "/inter_host_bw"},
                         Case{&TopologySpec::hbm_mem_bw, "/hbm_mem_bw"},
                         Case{&TopologySpec::ddr_mem_bw, "/ddr_mem_bw"},
-                        Case{&TopologySpec::hbm_to_ddr_mem_bw, "/hbm_to_ddr_mem_bw"}}) {
+                        Case{&TopologySpec::hbm_to_ddr_mem_bw, "/hbm_to_ddr_mem_bw"},
+                        Case{&TopologySpec::ssd_mem_bw, "/ssd_mem_bw"}}) {
     for (const double value : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
       CAPTURE(value);
       CHECK(refused_with([&](TopologySpec& spec) { spec.*c.bandwidth = value; }) == c.where);

@@ -64,7 +64,7 @@ Plan crowded_plan(const Model& model) {
   for (std::size_t table = 0; table < model.choices.num_tables(); ++table) {
     const std::span<const Choice> choices = model.choices.choices(table);
     std::uint32_t single = 0;
-    while (choices[single].reach != Reach::kDevice || choices[single].hbm_bytes < 10)
+    while (choices[single].reach != Reach::kDevice || choices[single].storage.hbm < Bytes(10))
       ++single;
     crowded.choice.push_back(model.choices.first_choice(table) + single);
     crowded.ranks.push_back({0});

@@ -127,6 +127,23 @@ TEST_CASE("enumerate: grid sharding and guarded kernels appear only if they are 
   CHECK(constrained({kGridShard}, {}, ComputeDevice::kMtia) == Names{"grid_shard.fused"});
 }
 
+TEST_CASE("enumerate: key_value needs a rank with SSD if SSD is counted") {
+  using enum ShardingType;
+  using enum ComputeKernel;
+  ProblemSpec spec = one_table();
+  spec.tables[0].constraints.emplace().sharding_types = {kTableWise};
+  spec.tables[0].constraints->compute_kernels = {kFused, kKeyValue, kSsdVirtualTable};
+  const Names all = product({"table_wise"}, {"fused", "key_value", "ssd_virtual_table"});
+  CHECK(names(spec) == all);
+  spec.topology.ssd_cap_bytes = 0;
+  CHECK(names(spec) == product({"table_wise"}, {"fused", "ssd_virtual_table"}));
+  spec.topology.custom_ssd_cap_bytes = {0, 0, 0, 1};
+  CHECK(names(spec) == all);
+  spec.topology.custom_ssd_cap_bytes.clear();
+  spec.tables[0].constraints->compute_kernels = {kKeyValue};
+  CHECK(names(spec).front().find("key_value needs SSD, which no rank has") != std::string::npos);
+}
+
 TEST_CASE(
     "enumerate: if no option is left, the error names the table and what its sharder offers") {
   using enum ShardingType;

@@ -175,9 +175,9 @@ TEST_CASE("reserve: inputs of more than 2^62 bytes are refused") {
 
 TEST_CASE("reserve: reserved memory is subtracted first, then the margin of the rest") {
   ProblemSpec spec = small(ReservationSpec::Type::kFixed, 0.5);
-  spec.memory.reserved_hbm = {0, 100'001};
-  spec.memory.margin_hbm.fraction = 0.25;
-  spec.memory.margin_ddr.bytes = 7;
+  spec.memory.reserved_bytes.hbm = {0, 100'001};
+  spec.memory.margins.hbm.fraction = 0.25;
+  spec.memory.margins.ddr.bytes = 7;
   const Reservation left = reserved(spec).value();
   CHECK(left.topology.storage()[0] == bytes(375'000, 1'999'993));
   CHECK(left.topology.storage()[1] == bytes(299'999, 1'999'993));
@@ -189,13 +189,13 @@ TEST_CASE("reserve: reserved memory is subtracted first, then the margin of the 
 TEST_CASE(
     "reserve: memory is set aside without a reservation, too, and a margin is never negative") {
   ProblemSpec spec = small(ReservationSpec::Type::kNone, 0);
-  spec.memory.reserved_ddr = {10};
+  spec.memory.reserved_bytes.ddr = {10};
   CHECK(reserved(spec)->topology.storage()[1] == bytes(1'000'000, 1'999'990));
   CHECK(reserved(spec)->margin.empty());
-  spec.memory.margin_hbm.bytes = 3'000'000;
+  spec.memory.margins.hbm.bytes = 3'000'000;
   CHECK(reserved(spec)->topology.storage()[1] == bytes(0, 1'999'990));
   ProblemSpec cpu = small(ReservationSpec::Type::kNone, 0, ComputeDevice::kCpu);
-  cpu.memory.margin_hbm.bytes = cpu.memory.margin_ddr.bytes = 1000;
+  cpu.memory.margins.hbm.bytes = cpu.memory.margins.ddr.bytes = 1000;
   CHECK(reserved(cpu)->topology.storage()[0] == bytes(0, 1'999'000));
 }
 

@@ -43,21 +43,19 @@ TEST_CASE("option pool: rows hold the sums over the shards of the options") {
         CHECK(row.table == option.table.value());
         CHECK(row.num_shards == option.num_shards());
         CHECK(row.partition_by == option.partition_by());
-        CHECK(row.hbm_bytes == naive::total_storage(option).hbm.value());
-        CHECK(row.ddr_bytes == naive::total_storage(option).ddr.value());
+        CHECK(row.storage == naive::total_storage(option));
         CHECK(row.perf_ms == naive::total_perf(option));
-        std::int64_t max_hbm = 0, max_ddr = 0;
+        Storage most;
         double max_perf = 0;
         bool equal = true;
         for (std::uint32_t s = 0; s < option.num_shards(); ++s) {
           const ShardCost& cost = option.shard_cost(s);
-          max_hbm = std::max(max_hbm, cost.storage.hbm.value());
-          max_ddr = std::max(max_ddr, cost.storage.ddr.value());
+          for (const MemoryTier tier : kMemoryTiers)
+            most[tier] = std::max(most[tier], cost.storage[tier]);
           max_perf = std::max(max_perf, cost.perf.total().value());
           equal = equal && cost.perf == option.shard_cost(0).perf;
         }
-        CHECK(row.max_hbm_bytes == max_hbm);
-        CHECK(row.max_ddr_bytes == max_ddr);
+        CHECK(row.max_storage == most);
         CHECK(row.max_shard_perf_ms == max_perf);
         CHECK(row.equal_perf == equal);
       }
@@ -112,7 +110,7 @@ TEST_CASE("option pool: interning returns the id that equal content already has"
   CHECK(added == OptionId(3));
   CHECK(pool.intern(scaled) == added);
   CHECK(pool.option(added) == scaled);
-  CHECK(pool.row(added).hbm_bytes == 10);
+  CHECK(pool.row(added).storage.hbm == Bytes(10));
   CHECK_FALSE(pool.token(added) == pool.token(OptionId(0)));
   scaled.load_factor = 0.25;
   CHECK(pool.intern(scaled) == OptionId(4));

@@ -99,6 +99,35 @@ TEST_CASE("memory shortage: all tables against all ranks") {
   CHECK(shortage->available_bytes == 18 * kGiB);
 }
 
+TEST_CASE("memory shortage: SSD is a memory of its own") {
+  ProblemSpec spec = whole_tables(3, 2, 5 * kGiB);
+  for (Table& table : spec.tables)
+    table.constraints->compute_kernels = {ComputeKernel::kKeyValue};
+  CHECK_FALSE(prove(spec).has_value());  // key_value tables take nothing where SSD is not counted
+  spec.topology.ssd_cap_bytes = 3 * kGiB;
+  auto shortage = prove(spec);
+  REQUIRE(shortage.has_value());
+  CHECK(shortage->kind == MemoryShortage::Kind::kTable);
+  CHECK(shortage->tier == MemoryShortage::Tier::kSsd);
+  CHECK(shortage->available_bytes == 3 * kGiB);
+  spec.topology.ssd_cap_bytes = 5 * kGiB;
+  shortage = prove(spec);
+  REQUIRE(shortage.has_value());
+  CHECK(shortage->kind == MemoryShortage::Kind::kTotal);
+  CHECK(shortage->tier == MemoryShortage::Tier::kSsd);
+  CHECK(shortage->available_bytes == 10 * kGiB);
+  // Five tables of 4 GiB, in HBM or on SSD: two fit into either memory, and only DDR is ample.
+  spec = whole_tables(5, 2, 5 * kGiB);
+  spec.topology.ssd_cap_bytes = 5 * kGiB;
+  for (Table& table : spec.tables)
+    table.constraints->compute_kernels.push_back(ComputeKernel::kKeyValue);
+  spec.topology.hbm_cap_bytes = 4 * kGiB + (kGiB >> 1);
+  shortage = prove(spec);
+  REQUIRE(shortage.has_value());
+  CHECK(shortage->kind == MemoryShortage::Kind::kTotal);
+  CHECK(shortage->tier == MemoryShortage::Tier::kWeighted);
+}
+
 TEST_CASE("memory shortage: more shards of over half a rank than ranks") {
   const auto shortage = prove(whole_tables(5, 4, 6 * kGiB));
   REQUIRE(shortage.has_value());

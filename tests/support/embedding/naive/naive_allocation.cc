@@ -12,8 +12,7 @@ namespace {
 
 struct Held {
   double load = 0;
-  std::int64_t hbm = 0;
-  std::int64_t ddr = 0;
+  Storage storage;
 };
 
 class EveryAllocation {
@@ -31,7 +30,7 @@ class EveryAllocation {
     for (const Choice& choice : model_.choices(table)) {
       std::vector<Held> shards;
       for (const ChoiceRun& run : model_.runs(choice))
-        shards.insert(shards.end(), run.count, Held{run.load, run.hbm_bytes, run.ddr_bytes});
+        shards.insert(shards.end(), run.count, Held{run.load, run.storage});
       place_shard(table, choice, shards, 0, 0);
     }
   }
@@ -60,8 +59,7 @@ class EveryAllocation {
       if (!allowed) continue;
       const Held saved = ranks_[rank];
       ranks_[rank].load += shards[i].load;
-      ranks_[rank].hbm += shards[i].hbm;
-      ranks_[rank].ddr += shards[i].ddr;
+      ranks_[rank].storage += shards[i].storage;
       placed_.emplace_back(id, rank);
       place_shard(table, choice, shards, i + 1, rank);
       placed_.pop_back();
@@ -91,11 +89,7 @@ class EveryAllocation {
     double rating = 0;
     for (Rank rank = 0; rank < ranks_.size(); ++rank) {
       const Held& held = ranks_[rank];
-      const Storage& room = model_.room()[rank];
-      if ((held.hbm != 0 || held.ddr != 0) &&
-          (held.hbm > room.hbm.value() || held.ddr > room.ddr.value())) {
-        return;
-      }
+      if (held.storage != Storage() && !held.storage.fits_in(model_.room()[rank])) return;
       rating = std::max(rating, held.load * model_.time_scale(rank));
     }
     if (!least_ || rating < *least_) least_ = rating;

@@ -26,7 +26,7 @@ bool has_valid_costs(const ShardingOption& option) {
                                     perf.bwd_comms, perf.prefetch_compute, perf.total()}) {
       if (!std::isfinite(part.value()) || part.value() < 0) return false;
     }
-    return cost.storage.hbm.value() >= 0 && cost.storage.ddr.value() >= 0;
+    return !cost.storage.is_negative();
   });
 }
 
@@ -61,11 +61,9 @@ class ChoiceMaker {
     for (std::size_t run = 0; run < option.costs.size(); ++run) {
       for (std::uint32_t k = 0; k < option.layout->extents[run].count; ++k, ++shard) {
         const ShardCost& cost = option.costs[run];
-        const Storage bytes = counted(cost.storage);
         EqualShards shards{1,
                            load(cost),
-                           static_cast<double>(bytes.hbm.value()),
-                           static_cast<double>(bytes.ddr.value()),
+                           as_doubles(counted(cost.storage)),
                            ranks_of(option, choice.form, cost, shard),
                            {}};
         if (shards.ranks.empty()) return false;
@@ -107,34 +105,33 @@ class ChoiceMaker {
   // Where every rank can hold all shards at once, whatever the tables choose, bytes make no
   // difference.
   void forget_ample_memory(const std::vector<ChoicesOfTable>& tables) {
-    double hbm = 0;
-    double ddr = 0;
-    for (const ChoicesOfTable& own : tables) {
-      hbm += most_bytes(own, &EqualShards::hbm);
-      ddr += most_bytes(own, &EqualShards::ddr);
-    }
     const auto& room = available_.storage();
-    ample_hbm_ = std::all_of(room.begin(), room.end(), [&](const Storage& own) {
-      return hbm <= static_cast<double>(own.hbm.value());
-    });
-    ample_ddr_ = std::all_of(room.begin(), room.end(), [&](const Storage& own) {
-      return ddr <= static_cast<double>(own.ddr.value());
-    });
+    for (const MemoryTier tier : kMemoryTiers) {
+      double most = 0;
+      for (const ChoicesOfTable& own : tables)
+        most += most_bytes(own, tier);
+      ample_[tier] = std::all_of(room.begin(), room.end(), [&](const Storage& own) {
+        return most <= static_cast<double>(own[tier].value());
+      });
+    }
   }
 
  private:
-  static double most_bytes(const ChoicesOfTable& table, double EqualShards::*bytes) {
+  static double most_bytes(const ChoicesOfTable& table, MemoryTier tier) {
     double most = 0;
     for (const TableChoice& choice : table.choices) {
       double own = 0;
       for (const EqualShards& shards : choice.shards)
-        own += shards.count * std::max(shards.*bytes, 0.0);
+        own += shards.count * std::max(shards.bytes[tier], 0.0);
       most = std::max(most, own);
     }
     return most;
   }
-  Storage counted(const Storage& bytes) const {
-    return {ample_hbm_ ? Bytes(0) : bytes.hbm, ample_ddr_ ? Bytes(0) : bytes.ddr};
+  Storage counted(Storage bytes) const {
+    for (const MemoryTier tier : kMemoryTiers) {
+      if (ample_[tier]) bytes[tier] = Bytes(0);
+    }
+    return bytes;
   }
   // Counts a block that is like the one before there.
   void join_equal_blocks(std::vector<EqualShards>& shards) const {
@@ -154,8 +151,7 @@ class ChoiceMaker {
     return below_ ? load_of(cost, problem_.spec().perf_model) : 0;
   }
   static bool are_equal(const EqualShards& a, const EqualShards& b) {
-    return a.load == b.load && a.hbm == b.hbm && a.ddr == b.ddr && a.ranks == b.ranks &&
-           a.charges == b.charges;
+    return a.load == b.load && a.bytes == b.bytes && a.ranks == b.ranks && a.charges == b.charges;
   }
 
   std::vector<Rank> ranks_of(const ShardingOption& option, Form form, const ShardCost& cost,
@@ -212,8 +208,7 @@ class ChoiceMaker {
   const Topology& available_;
   std::optional<double> below_;
   MoveCharges charges_;
-  bool ample_hbm_ = false;
-  bool ample_ddr_ = false;
+  PerTier<bool> ample_;
 };
 
 // The options that a plan can use, by table. A table that the space has no options for is absent

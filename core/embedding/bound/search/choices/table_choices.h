@@ -18,8 +18,7 @@ namespace shardwright::embedding {
 struct EqualShards {
   std::uint32_t count = 0;
   double load = 0;
-  double hbm = 0;  // bytes; exact
-  double ddr = 0;
+  PerTier<double> bytes = {};   // exact
   std::vector<Rank> ranks;      // that may hold a shard; ascending. A place is a position here
   std::vector<double> charges;  // by place, in units of the rating; empty if all are 0
 

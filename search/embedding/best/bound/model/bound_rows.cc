@@ -7,13 +7,12 @@ namespace {
 
 BoundRow row_of(std::uint32_t choice, std::uint32_t run, const ChoiceRun& shard, std::uint32_t need,
                 std::uint32_t max_per_rank) {
-  return {choice, run, false, need, max_per_rank, shard.load, shard.hbm_bytes, shard.ddr_bytes};
+  return {choice, run, false, need, max_per_rank, shard.load, shard.storage};
 }
 
 void keep_cheapest(BoundRow& row, const ChoiceRun& shard) {
   row.load = std::min(row.load, shard.load);
-  row.hbm_bytes = std::min(row.hbm_bytes, shard.hbm_bytes);
-  row.ddr_bytes = std::min(row.ddr_bytes, shard.ddr_bytes);
+  row.storage = least_of(row.storage, shard.storage);
 }
 
 }  // namespace

@@ -19,8 +19,7 @@ struct BoundRow {
   std::uint32_t need = 0;
   std::uint32_t max_per_rank = 0;
   double load = 0;
-  std::int64_t hbm_bytes = 0;
-  std::int64_t ddr_bytes = 0;
+  Storage storage = {};
 };
 
 // The solution of the relaxation: how much of every choice a plan takes, and how many shards of
@@ -54,8 +53,7 @@ class BoundRows {
   // Returns true if an otherwise empty rank of the class has the memory for a shard of the row.
   bool fits(const BoundRow& row, std::uint32_t rank_class) const {
     const Storage& room = classes_[rank_class].room;
-    return (!row.in_class || row.run == rank_class) && row.hbm_bytes <= room.hbm.value() &&
-           row.ddr_bytes <= room.ddr.value();
+    return (!row.in_class || row.run == rank_class) && row.storage.fits_in(room);
   }
   // Returns false if no plan that rates below `target` can take the choice.
   bool is_possible(std::uint32_t choice, double target) const;

@@ -109,8 +109,7 @@ void RankClasses::make_classes(const ChoiceModel& model, const Labels& labels) {
     RankClass& own = classes_[found->second];
     own.time_scale = std::min(own.time_scale, scale);
     ++own.size;
-    own.room.hbm = std::max(own.room.hbm, room[rank].hbm);
-    own.room.ddr = std::max(own.room.ddr, room[rank].ddr);
+    own.room = most_of(own.room, room[rank]);
     class_of_rank_.push_back(found->second);
   }
 }

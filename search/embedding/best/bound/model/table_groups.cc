@@ -16,8 +16,8 @@ std::vector<std::uint64_t> describe(const ChoiceModel& model, std::size_t table)
     for (const ChoiceRun& run : model.runs(choice)) {
       words.push_back(run.count);
       words.push_back(std::bit_cast<std::uint64_t>(run.load));
-      words.push_back(std::bit_cast<std::uint64_t>(run.hbm_bytes));
-      words.push_back(std::bit_cast<std::uint64_t>(run.ddr_bytes));
+      for (const MemoryTier tier : kMemoryTiers)
+        words.push_back(std::bit_cast<std::uint64_t>(run.storage[tier].value()));
     }
   }
   return words;

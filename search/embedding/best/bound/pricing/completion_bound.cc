@@ -11,8 +11,7 @@ void CompletionBound::add_relaxation(const CapacityMultipliers& multipliers) {
   Relaxation& added = relaxations_.emplace_back();
   const Resources& capacity = knapsack_->capacity();
   added.multipliers = multipliers;
-  added.max_value = multipliers.load * capacity.load + multipliers.hbm * capacity.hbm +
-                    multipliers.ddr * capacity.ddr;
+  added.max_value = cost_at(multipliers, capacity);
   for (const ItemClass& own : knapsack_->classes()) {
     double best = 0;
     for (const Item& item : knapsack_->items_of(own))
@@ -27,11 +26,8 @@ void CompletionBound::begin() {
     relaxation.rest = relaxation.max_value;
   free_use_ = knapsack_->capacity();
   free_use_.load *= 1 - kPricingTolerance;  // so that rounding does not make a fit fail
-  for (const ItemClass& own : knapsack_->classes()) {
-    free_use_.load -= own.copies * own.max_use.load;
-    free_use_.hbm -= own.copies * own.max_use.hbm;
-    free_use_.ddr -= own.copies * own.max_use.ddr;
-  }
+  for (const ItemClass& own : knapsack_->classes())
+    free_use_.remove(own.copies, own.max_use);
 }
 
 void CompletionBound::pass_value(std::size_t class_index) {
@@ -40,9 +36,7 @@ void CompletionBound::pass_value(std::size_t class_index) {
 }
 
 void CompletionBound::pass_use(const ItemClass& own) {
-  free_use_.load += own.copies * own.max_use.load;
-  free_use_.hbm += own.copies * own.max_use.hbm;
-  free_use_.ddr += own.copies * own.max_use.ddr;
+  free_use_.remove(-static_cast<double>(own.copies), own.max_use);
 }
 
 void CompletionBound::look_ahead(const ItemClass& own, std::uint32_t item) {

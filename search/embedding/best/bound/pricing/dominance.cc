@@ -64,7 +64,7 @@ bool DominanceFilter::is_dominated(const Label& own) const {
   for (std::size_t k = size; k-- > end;) {
     const Label& other = off_front_[k];
     if (other.value >= own.value && other.use.hbm <= own.use.hbm && other.use.ddr <= own.use.ddr &&
-        other.copies <= own.copies) {
+        other.use.ssd <= own.use.ssd && other.copies <= own.copies) {
       return true;
     }
   }
@@ -82,15 +82,17 @@ void DominanceFilter::apply(const CompletionBound& completion, std::uint32_t equ
   kept_.clear();
   off_front_.clear();
   front_.clear();
-  // The front ignores DDR and copies, so only labels with the least of both may stand on it.
+  // The front ignores DDR, SSD and copies, so only labels with the least of each may stand on it.
   const double least_ddr = std::max(completion.free_use().ddr, 0.0);
+  const double least_ssd = std::max(completion.free_use().ssd, 0.0);
   for (const Key& key : order_) {
     const Label& label = labels[key.index];
     const Label counted{completion.counted_use(label.use), label.value, label.last,
                         std::max(label.copies, equal_copies)};
     if (is_dominated(counted)) continue;
     kept_.push_back(label);
-    if (counted.copies == equal_copies && counted.use.ddr <= least_ddr) {
+    if (counted.copies == equal_copies && counted.use.ddr <= least_ddr &&
+        counted.use.ssd <= least_ssd) {
       front_.add(counted.use.hbm, counted.value);
     } else {
       off_front_.push_back(counted);

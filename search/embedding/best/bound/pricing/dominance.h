@@ -26,9 +26,9 @@ class ParetoFront {
 
 // Removes dominated labels: another label is worth no less, uses no more of any resource and has no
 // more copies of the current class. Labels are visited by rising load, so load is no worse. The
-// Pareto front then finds dominating labels with the least DDR and copies; of the others, a few
-// that were kept last are compared in all resources. Source: Nemhauser, Ullmann, "Discrete Dynamic
-// Programming and Capital Allocation" (1969). Thread safety: one thread at a time.
+// Pareto front then finds dominating labels with the least DDR, SSD and copies; of the others, a
+// few that were kept last are compared in all resources. Source: Nemhauser, Ullmann, "Discrete
+// Dynamic Programming and Capital Allocation" (1969). Thread safety: one thread at a time.
 class DominanceFilter {
  public:
   explicit DominanceFilter(std::size_t max_comparisons) : max_comparisons_(max_comparisons) {}

@@ -9,9 +9,9 @@ namespace shardwright::embedding {
 void Knapsack::fill(const PricingQuery& query) {
   const ChoiceModel& model = rows_->model();
   const RankClass& own = rows_->classes()[rank_class_];
-  capacity_ = {rows_->classes().load_limit(rank_class_, query.target),
-               static_cast<double>(own.room.hbm.value()),
-               static_cast<double>(own.room.ddr.value())};
+  const PerTier<double> room = as_doubles(own.room);
+  capacity_ = {rows_->classes().load_limit(rank_class_, query.target), room.hbm, room.ddr,
+               room.ssd};
   items_.clear();
   classes_.clear();
   for (const EqualTables& group : query.groups) {
@@ -50,8 +50,10 @@ void Knapsack::add_items(std::uint32_t choice, std::span<const double> dual_valu
     Item item;
     item.value = k * dual_values[row] + l * dual_values[other_row];
     item.use.load = k * a.load + l * b.load;
-    item.use.hbm = k * static_cast<double>(a.hbm_bytes) + l * static_cast<double>(b.hbm_bytes);
-    item.use.ddr = k * static_cast<double>(a.ddr_bytes) + l * static_cast<double>(b.ddr_bytes);
+    for (const MemoryTier tier : kMemoryTiers) {
+      at_tier(item.use, tier) = k * static_cast<double>(a.storage[tier].value()) +
+                                l * static_cast<double>(b.storage[tier].value());
+    }
     item.row = row;
     item.count = k;
     item.other_row = other_row;
@@ -82,10 +84,8 @@ void Knapsack::drop_dominated_items(std::size_t first) {
     bool dominated = false;
     for (std::size_t j = first; j < items_.size() && !dominated; ++j) {
       const Item& other = items_[j];
-      const bool no_worse = other.value >= item.value && other.use.load <= item.use.load &&
-                            other.use.hbm <= item.use.hbm && other.use.ddr <= item.use.ddr;
-      const bool equal = other.value == item.value && other.use.load == item.use.load &&
-                         other.use.hbm == item.use.hbm && other.use.ddr == item.use.ddr;
+      const bool no_worse = other.value >= item.value && other.use.fits_in(item.use);
+      const bool equal = other.value == item.value && other.use == item.use;
       // Entries before `kept` have survived; those after i have not been looked at.
       dominated = j != i && (j < kept || j > i) && no_worse && (!equal || j < kept);
     }
@@ -106,7 +106,7 @@ void Knapsack::round_down(double units) {
     for (std::uint32_t i = own.first_item; i < own.first_item + own.num_items; ++i) {
       Item item = all[i];
       item.use = {rounded(item.use.load, capacity_.load), rounded(item.use.hbm, capacity_.hbm),
-                  rounded(item.use.ddr, capacity_.ddr)};
+                  rounded(item.use.ddr, capacity_.ddr), rounded(item.use.ssd, capacity_.ssd)};
       items_.push_back(item);
     }
     drop_dominated_items(first);
@@ -141,6 +141,7 @@ std::uint32_t Knapsack::multiplicity_bound(const ItemClass& own) const {
   limit(&Resources::load);
   limit(&Resources::hbm);
   limit(&Resources::ddr);
+  limit(&Resources::ssd);
   return static_cast<std::uint32_t>(most) + 1;
 }
 

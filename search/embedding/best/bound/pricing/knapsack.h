@@ -21,25 +21,46 @@ struct Resources {
   double load = 0;
   double hbm = 0;
   double ddr = 0;
+  double ssd = 0;
 
   Resources& operator+=(const Resources& other) {
     load += other.load;
     hbm += other.hbm;
     ddr += other.ddr;
+    ssd += other.ssd;
     return *this;
   }
+  // Takes so many copies away.
+  void remove(double copies, const Resources& other) {
+    load -= copies * other.load;
+    hbm -= copies * other.hbm;
+    ddr -= copies * other.ddr;
+    ssd -= copies * other.ssd;
+  }
+  bool fits_in(const Resources& other) const {
+    return load <= other.load && hbm <= other.hbm && ddr <= other.ddr && ssd <= other.ssd;
+  }
+
+  friend bool operator==(const Resources&, const Resources&) = default;
   friend Resources operator+(Resources a, const Resources& b) { return a += b; }
 };
 
 inline Resources componentwise_max(const Resources& a, const Resources& b) {
-  return {std::max(a.load, b.load), std::max(a.hbm, b.hbm), std::max(a.ddr, b.ddr)};
+  return {std::max(a.load, b.load), std::max(a.hbm, b.hbm), std::max(a.ddr, b.ddr),
+          std::max(a.ssd, b.ssd)};
 }
 
 // Value less the cost of the resources at the multipliers.
 inline double reduced_value(double value, const Resources& use,
                             const CapacityMultipliers& multipliers) {
   return value - multipliers.load * use.load - multipliers.hbm * use.hbm -
-         multipliers.ddr * use.ddr;
+         multipliers.ddr * use.ddr - multipliers.ssd * use.ssd;
+}
+
+// The cost of the resources at the multipliers.
+inline double cost_at(const CapacityMultipliers& multipliers, const Resources& use) {
+  return multipliers.load * use.load + multipliers.hbm * use.hbm + multipliers.ddr * use.ddr +
+         multipliers.ssd * use.ssd;
 }
 
 // Shards of one choice on one rank: of up to two of its rows.
@@ -95,9 +116,7 @@ class Knapsack {
   const BoundRows& rows() const { return *rows_; }
   std::uint32_t rank_class() const { return rank_class_; }
   const Resources& capacity() const { return capacity_; }
-  bool fits(const Resources& use) const {
-    return use.load <= capacity_.load && use.hbm <= capacity_.hbm && use.ddr <= capacity_.ddr;
-  }
+  bool fits(const Resources& use) const { return use.fits_in(capacity_); }
   std::span<const Item> items() const { return items_; }
   std::span<const Item> items_of(const ItemClass& own) const {
     return std::span(items_).subspan(own.first_item, own.num_items);

@@ -19,8 +19,8 @@ void LabelSearch::begin(const Knapsack& knapsack, const CapacityMultipliers& mul
   completion_.reset(knapsack);
   completion_.add_relaxation(multipliers);
   for (const KnapsackParameters::Scale& scale : parameters_.other_relaxations) {
-    completion_.add_relaxation(
-        {multipliers.load * scale.load, multipliers.hbm * scale.hbm, multipliers.ddr});
+    completion_.add_relaxation({multipliers.load * scale.load, multipliers.hbm * scale.hbm,
+                                multipliers.ddr, multipliers.ssd});
   }
   steps_ += (1 + parameters_.other_relaxations.size()) * knapsack.items().size();
   fill_greedily();

@@ -21,6 +21,9 @@ class MultiplierSearch {
     if (relaxed(best).slack.ddr < 0) {
       best.ddr = bisect(&CapacityMultipliers::ddr, &Resources::ddr, best);
     }
+    if (knapsack_.capacity().ssd > 0 && relaxed(best).slack.ssd < 0) {
+      best.ssd = bisect(&CapacityMultipliers::ssd, &Resources::ssd, best);
+    }
     if (relaxed(best).slack.hbm < 0) minimise_over_hbm(best);
     return best;
   }
@@ -33,9 +36,7 @@ class MultiplierSearch {
 
   Relaxed relaxed(const CapacityMultipliers& multipliers) const {
     const Resources& capacity = knapsack_.capacity();
-    Relaxed result{multipliers.load * capacity.load + multipliers.hbm * capacity.hbm +
-                       multipliers.ddr * capacity.ddr,
-                   capacity};
+    Relaxed result{cost_at(multipliers, capacity), capacity};
     for (const ItemClass& own : knapsack_.classes()) {
       double best = 0;
       const Item* chosen = nullptr;
@@ -48,9 +49,7 @@ class MultiplierSearch {
       }
       result.value += own.copies * best;
       if (chosen == nullptr) continue;
-      result.slack.load -= own.copies * chosen->use.load;
-      result.slack.hbm -= own.copies * chosen->use.hbm;
-      result.slack.ddr -= own.copies * chosen->use.ddr;
+      result.slack.remove(own.copies, chosen->use);
     }
     return result;
   }

@@ -11,22 +11,23 @@ namespace {
 
 // The dual of the cutting-plane program: a column per cut, whose weight is the share of that cut's
 // choices in a fractional plan, and a row per multiplier. Bytes are scaled to the target per room,
-// so that all multipliers are of one magnitude.
+// so that all multipliers are of one magnitude. The rows of a class are load and the tiers.
 // Thread safety: one thread at a time.
 class CutProgram {
  public:
-  CutProgram(const RankClasses& classes, double target, double max_multiplier)
-      : classes_(classes), target_(target) {
-    for (std::size_t row = 0; row < 3 * classes.size(); ++row)
+  CutProgram(const RankClasses& classes, std::span<const MemoryTier> tiers, double target,
+             double max_multiplier)
+      : classes_(classes), tiers_(tiers), target_(target) {
+    for (std::size_t row = 0; row < row_of_load(classes.size()); ++row)
       program_.add_row(-LinearProgram::kInfinity, 0);
     program_.add_row(1, 1);
     std::vector<LinearProgram::Entry> rating;
     for (std::size_t c = 0; c < classes.size(); ++c)
-      rating.push_back({3 * c, -(classes[c].size / classes[c].time_scale)});
+      rating.push_back({row_of_load(c), -(classes[c].size / classes[c].time_scale)});
     program_.add_column(1, 0, LinearProgram::kInfinity, rating);
     for (std::size_t c = 0; c < classes.size(); ++c) {
-      for (const std::size_t row : {3 * c + 1, 3 * c + 2}) {
-        const LinearProgram::Entry entry{row, -1};
+      for (std::size_t t = 1; t <= tiers.size(); ++t) {
+        const LinearProgram::Entry entry{row_of_load(c) + t, -1};
         program_.add_column(max_multiplier, 0, LinearProgram::kInfinity, {&entry, 1});
       }
     }
@@ -38,13 +39,14 @@ class CutProgram {
     std::vector<LinearProgram::Entry> entries;
     for (std::size_t c = 0; c < classes_.size(); ++c) {
       const RankClass& own = classes_[c];
-      const double hbm = use[c].hbm - own.size * static_cast<double>(own.room.hbm.value());
-      const double ddr = use[c].ddr - own.size * static_cast<double>(own.room.ddr.value());
-      entries.push_back({3 * c, use[c].load});
-      entries.push_back({3 * c + 1, hbm * unit(own.room.hbm)});
-      entries.push_back({3 * c + 2, ddr * unit(own.room.ddr)});
+      entries.push_back({row_of_load(c), use[c].load});
+      for (const MemoryTier tier : tiers_) {
+        const double room = static_cast<double>(own.room[tier].value());
+        const double over = use[c].bytes[tier] - own.size * room;
+        entries.push_back({entries.back().row + 1, over * unit(own.room[tier])});
+      }
     }
-    entries.push_back({3 * classes_.size(), 1});
+    entries.push_back({row_of_load(classes_.size()), 1});
     program_.add_column(0, 0, LinearProgram::kInfinity, entries);
   }
 
@@ -52,7 +54,7 @@ class CutProgram {
   // The share of every choice in the last solution.
   std::vector<double> shares(std::size_t num_choices) const {
     std::vector<double> shares(num_choices, 0);
-    const std::size_t first = 1 + 2 * classes_.size();
+    const std::size_t first = 1 + tiers_.size() * classes_.size();
     for (std::size_t cut = 0; cut < choices_.size(); ++cut) {
       for (const std::uint32_t choice : choices_[cut])
         shares[choice] += program_.value(first + cut);
@@ -67,25 +69,30 @@ class CutProgram {
     for (std::size_t c = 0; c < classes_.size(); ++c) {
       const RankClass& own = classes_[c];
       const auto dual = [&](std::size_t row) { return std::max(0.0, -program_.dual(row)); };
-      multipliers.push_back({dual(3 * c), dual(3 * c + 1) * unit(own.room.hbm),
-                             dual(3 * c + 2) * unit(own.room.ddr)});
+      std::size_t row = row_of_load(c);
+      CapacityMultipliers& of_class = multipliers.emplace_back();
+      of_class.load = dual(row);
+      for (const MemoryTier tier : tiers_)
+        of_class[tier] = dual(++row) * unit(own.room[tier]);
     }
     // The multipliers of load may sum to 1 at most; the solver keeps to that within a tolerance.
     double sum = 0;
     for (std::size_t c = 0; c < classes_.size(); ++c)
       sum += multipliers[c].load * classes_[c].size / classes_[c].time_scale;
     for (CapacityMultipliers& own : multipliers) {
-      if (sum > 1) own = {own.load / sum, own.hbm / sum, own.ddr / sum};
+      if (sum > 1) own = {own.load / sum, own.hbm / sum, own.ddr / sum, own.ssd / sum};
     }
     return multipliers;
   }
 
  private:
+  std::size_t row_of_load(std::size_t rank_class) const { return (1 + tiers_.size()) * rank_class; }
   double unit(Bytes room) const {
     return target_ / static_cast<double>(std::max<std::int64_t>(1, room.value()));
   }
 
   const RankClasses& classes_;
+  std::span<const MemoryTier> tiers_;
   double target_;
   LinearProgram program_;
   std::vector<std::vector<std::uint32_t>> choices_;  // of every cut, by table
@@ -112,7 +119,7 @@ AggregateBound aggregate_bound(const BoundRows& rows, double target, const Domai
   }
   std::vector<CapacityMultipliers> multipliers = best.multipliers;
   budget.spend(parameters.new_program_steps);
-  CutProgram cuts(rows.classes(), target, parameters.max_multiplier);
+  CutProgram cuts(rows.classes(), rows.model().tiers(), target, parameters.max_multiplier);
   bool is_solved = false;
   for (std::uint32_t round = 0; round < parameters.max_rounds && !budget.interrupted(); ++round) {
     const double value = function.value(multipliers, budget);

@@ -12,18 +12,22 @@ namespace {
 // What a table, or several, put at least on every rank of a class.
 struct CommonUse {
   double load = 0;
-  double hbm = 0;
-  double ddr = 0;
+  PerTier<double> bytes = {};
 
   void add(const CommonUse& other) {
     load += other.load;
-    hbm += other.hbm;
-    ddr += other.ddr;
+    for (const MemoryTier tier : kMemoryTiers)
+      bytes[tier] += other.bytes[tier];
   }
 };
 
-CommonUse use_of(const BoundRow& row) {
-  return {row.load, static_cast<double>(row.hbm_bytes), static_cast<double>(row.ddr_bytes)};
+CommonUse use_of(const BoundRow& row) { return {row.load, as_doubles(row.storage)}; }
+
+CommonUse least_of(CommonUse a, const CommonUse& b) {
+  a.load = std::min(a.load, b.load);
+  for (const MemoryTier tier : kMemoryTiers)
+    a.bytes[tier] = std::min(a.bytes[tier], b.bytes[tier]);
+  return a;
 }
 
 // Thread safety: one thread at a time. Refers to its arguments.
@@ -73,9 +77,7 @@ class CommonLoad {
       for (const BoundRow& row : rows) {
         CommonUse& least = own[row.run];
         const CommonUse use = use_of(row);
-        least = first ? use
-                      : CommonUse{std::min(least.load, use.load), std::min(least.hbm, use.hbm),
-                                  std::min(least.ddr, use.ddr)};
+        least = first ? use : least_of(least, use);
       }
       first = false;
     }
@@ -92,8 +94,10 @@ class CommonLoad {
     // The target counts as a little more: the check rounds sums, and begins from a lower bound.
     const double limit = classes_.load_limit(c, target_) * (1 + kBoundRounding);
     return use.load + all.load - own.load < limit &&
-           use.hbm + all.hbm - own.hbm <= static_cast<double>(room.hbm.value()) &&
-           use.ddr + all.ddr - own.ddr <= static_cast<double>(room.ddr.value());
+           std::all_of(kMemoryTiers.begin(), kMemoryTiers.end(), [&](MemoryTier tier) {
+             return use.bytes[tier] + all.bytes[tier] - own.bytes[tier] <=
+                    static_cast<double>(room[tier].value());
+           });
   }
 
   bool restrict(std::uint32_t choice, std::size_t table) {

@@ -7,8 +7,7 @@ namespace shardwright::embedding {
 namespace {
 
 double cost_at(const CapacityMultipliers& multipliers, const BoundRow& row) {
-  return multipliers.load * row.load + multipliers.hbm * static_cast<double>(row.hbm_bytes) +
-         multipliers.ddr * static_cast<double>(row.ddr_bytes);
+  return add_priced(multipliers.load * row.load, multipliers, as_doubles(row.storage));
 }
 
 }  // namespace
@@ -54,8 +53,7 @@ double LagrangianFunction::value(const std::vector<CapacityMultipliers>& multipl
   }
   for (std::size_t c = 0; c < classes_.size(); ++c) {
     const RankClass& own = classes_[c];
-    sum -= own.size * (multipliers[c].hbm * static_cast<double>(own.room.hbm.value()) +
-                       multipliers[c].ddr * static_cast<double>(own.room.ddr.value()));
+    sum -= own.size * add_priced(0, multipliers[c], as_doubles(own.room));
   }
   return sum;
 }
@@ -90,8 +88,9 @@ void LagrangianFunction::take(std::uint32_t choice,
   for (const BoundRow& row : rows_.rows_of(choice)) {
     ClassUse& own = use_[cheapest_class(row, multipliers)];
     own.load += row.need * row.load;
-    own.hbm += row.need * static_cast<double>(row.hbm_bytes);
-    own.ddr += row.need * static_cast<double>(row.ddr_bytes);
+    const PerTier<double> bytes = as_doubles(row.storage);
+    for (const MemoryTier tier : kMemoryTiers)
+      own.bytes[tier] += row.need * bytes[tier];
   }
 }
 

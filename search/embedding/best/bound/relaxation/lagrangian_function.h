@@ -14,8 +14,7 @@ namespace shardwright::embedding {
 // What the cheapest choices of all tables use of the ranks of a class.
 struct ClassUse {
   double load = 0;
-  double hbm = 0;
-  double ddr = 0;
+  PerTier<double> bytes = {};
 };
 
 // The Lagrangian function at given multipliers, and its subgradient there. Only choices that are

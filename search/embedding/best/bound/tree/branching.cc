@@ -85,7 +85,7 @@ std::optional<Branch> Branching::choose_large(const Domain& domain,
 // As a part of what all ranks have.
 double Branching::size_of(std::uint32_t choice, bool by_memory, double target) const {
   const Choice& own = rows_->model().choices()[choice];
-  return by_memory ? static_cast<double>(own.hbm_bytes) / total_hbm_
+  return by_memory ? static_cast<double>(own.storage.hbm.value()) / total_hbm_
                    : own.load / (target * num_ranks_);
 }
 

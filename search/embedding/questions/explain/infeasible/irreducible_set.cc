@@ -37,7 +37,7 @@ class SetFinder {
     for (const ShardingOption& option : space.options()) {
       const Storage total = option.total_storage();
       std::int64_t& need = needs[option.table.index()];
-      const std::int64_t bytes = (total.hbm + total.ddr).value();
+      const std::int64_t bytes = total.sum().value();
       need = need < 0 ? bytes : std::min(need, bytes);
     }
     std::stable_sort(set_.begin(), set_.end(),

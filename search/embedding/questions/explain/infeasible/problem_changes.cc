@@ -65,28 +65,39 @@ SteppedChange more_hosts(const Problem& problem) {
   return change;
 }
 
+Remedy::Kind kind_of(MemoryTier tier) {
+  switch (tier) {
+    case MemoryTier::kHbm:
+      return Remedy::Kind::kHbm;
+    case MemoryTier::kDdr:
+      return Remedy::Kind::kDdr;
+    case MemoryTier::kSsd:
+      break;
+  }
+  return Remedy::Kind::kSsd;
+}
+
 // More memory of one tier: the capacity of all ranks or, if it is given by rank, what each rank
 // adds.
-SteppedChange more_memory(const Problem& problem, bool hbm) {
+SteppedChange more_memory(const Problem& problem, MemoryTier tier) {
   const ProblemSpec& base = problem.spec();
-  const auto caps = hbm ? &TopologySpec::custom_hbm_cap_bytes : &TopologySpec::custom_ddr_cap_bytes;
-  const auto cap = hbm ? &TopologySpec::hbm_cap_bytes : &TopologySpec::ddr_cap_bytes;
-  const Storage& first = problem.topology().storage().front();
-  const bool by_rank = !(base.topology.*caps).empty();
-  const std::int64_t now = by_rank ? 0 : (hbm ? first.hbm : first.ddr).value();
+  const bool by_rank = !base.topology.custom_cap_bytes(tier).empty();
+  const std::int64_t now = by_rank ? 0 : problem.topology().storage().front()[tier].value();
+  // Without any SSD, its kernel is not among the options.
+  const bool adds_options = tier == MemoryTier::kSsd && !problem.topology().has_ssd();
   const auto value = [now](std::int64_t step) { return (now / kMebibyte + step) * kMebibyte; };
   SteppedChange change;
-  change.kind = hbm ? Remedy::Kind::kHbm : Remedy::Kind::kDdr;
+  change.kind = kind_of(tier);
   change.most = std::max(kMostMemoryBytes, kMostTimes * now) / kMebibyte - now / kMebibyte;
   change.from = static_cast<double>(now);
   change.step = static_cast<double>(kMebibyte);
   change.each_rank_adds = by_rank;
-  change.same_costs = !by_rank;
+  change.same_costs = !by_rank && !adds_options;
   change.value = [value](std::int64_t step) { return static_cast<double>(value(step)); };
-  change.spec = [&base, caps, cap, by_rank, value](std::int64_t step) {
+  change.spec = [&base, tier, by_rank, value](std::int64_t step) {
     ProblemSpec spec = base;
-    if (!by_rank) spec.topology.*cap = value(step);
-    for (std::int64_t& bytes : spec.topology.*caps)
+    if (!by_rank) spec.topology.set_cap_bytes(tier, value(step));
+    for (std::int64_t& bytes : spec.topology.custom_cap_bytes(tier))
       bytes += value(step);
     return spec;
   };
@@ -195,9 +206,12 @@ ProblemSpec only_tables(const ProblemSpec& spec, std::span<const TableId> tables
 
 bool is_given_by_rank(const Problem& problem) {
   const ProblemSpec& spec = problem.spec();
-  return !spec.topology.custom_hbm_cap_bytes.empty() ||
-         !spec.topology.custom_ddr_cap_bytes.empty() || spec.memory.reserved_hbm.size() > 1 ||
-         spec.memory.reserved_ddr.size() > 1 || !spec.calibration.rank_time.empty();
+  const auto by_rank = [&](MemoryTier tier) {
+    return !spec.topology.custom_cap_bytes(tier).empty() ||
+           spec.memory.reserved_bytes[tier].size() > 1;
+  };
+  return std::any_of(kMemoryTiers.begin(), kMemoryTiers.end(), by_rank) ||
+         !spec.calibration.rank_time.empty();
 }
 
 std::vector<SteppedChange> stepped_changes(const Problem& problem) {
@@ -209,8 +223,9 @@ std::vector<SteppedChange> stepped_changes(const Problem& problem) {
     if (problem.topology().num_hosts() == 1) changes.push_back(more_ranks(problem));
     changes.push_back(more_hosts(problem));
   }
-  if (problem.topology().has_hbm()) changes.push_back(more_memory(problem, true));
-  changes.push_back(more_memory(problem, false));
+  if (problem.topology().has_hbm()) changes.push_back(more_memory(problem, MemoryTier::kHbm));
+  changes.push_back(more_memory(problem, MemoryTier::kDdr));
+  if (problem.topology().counts_ssd()) changes.push_back(more_memory(problem, MemoryTier::kSsd));
   if (problem.batch_size() > 1) changes.push_back(smaller_batch(problem));
   const ReservationSpec& reservation = problem.spec().reservation;
   if (problem.topology().has_hbm() && reservation.type != ReservationSpec::Type::kNone &&
@@ -231,16 +246,11 @@ std::vector<DroppableConstraint> droppable_constraints(const Problem& problem,
   add_groups(&ProblemSpec::keep_apart, "keep_apart", problem, names, constraints);
   const MemoryLimits& memory = problem.spec().memory;
   if (memory.any_reserved()) {
-    constraints.push_back({"/reserved_memory", [](ProblemSpec& spec) {
-                             spec.memory.reserved_hbm.clear();
-                             spec.memory.reserved_ddr.clear();
-                           }});
+    constraints.push_back(
+        {"/reserved_memory", [](ProblemSpec& spec) { spec.memory.reserved_bytes = {}; }});
   }
   if (memory.any_margin()) {
-    constraints.push_back({"/memory_margin", [](ProblemSpec& spec) {
-                             spec.memory.margin_hbm = {};
-                             spec.memory.margin_ddr = {};
-                           }});
+    constraints.push_back({"/memory_margin", [](ProblemSpec& spec) { spec.memory.margins = {}; }});
   }
   return constraints;
 }

@@ -29,9 +29,9 @@ struct SteppedChange {
   std::function<ProblemSpec(std::int64_t)> spec;
 };
 
-// The changes that apply to the problem, in this order: ranks (of a single host), hosts, HBM and
-// DDR per rank (in steps of 1 MiB), batch size, reserved fraction (in steps of 0.01). The changes
-// keep a reference to the problem.
+// The changes that apply to the problem, in this order: ranks (of a single host), hosts, HBM, DDR
+// and, where it is counted, SSD per rank (in steps of 1 MiB), batch size, reserved fraction (in
+// steps of 0.01). The changes keep a reference to the problem.
 std::vector<SteppedChange> stepped_changes(const Problem& problem);
 
 // Returns true if memory, time factors or reserved bytes are given rank by rank: then nobody knows

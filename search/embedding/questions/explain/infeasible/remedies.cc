@@ -112,8 +112,8 @@ class RemedyFinder {
 }  // namespace
 
 const char* to_name(Remedy::Kind kind) {
-  constexpr const char* kNames[] = {"ranks",      "hosts",       "hbm",       "ddr",
-                                    "batch_size", "reservation", "constraint"};
+  constexpr const char* kNames[] = {"ranks", "hosts",      "hbm",         "ddr",
+                                    "ssd",   "batch_size", "reservation", "constraint"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

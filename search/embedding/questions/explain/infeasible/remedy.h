@@ -15,6 +15,7 @@ struct Remedy {
     kHosts,
     kHbm,
     kDdr,
+    kSsd,
     kBatchSize,
     kReservation,
     kConstraint,

@@ -25,7 +25,7 @@ const char* to_name(PerfPart part);
 // The memory that a rank lacks for a shard.
 struct MemoryLack {
   Rank rank = 0;
-  bool hbm = true;  // otherwise DDR
+  MemoryTier tier = MemoryTier::kHbm;
   std::int64_t bytes = 0;
 };
 

@@ -109,9 +109,8 @@ class TableExchange {
     for (const Rank rank : ranks) {
       if (others_.excess_bytes(rank) == 0) continue;
       const RankState& at = others_.rank(rank);
-      const std::int64_t hbm = at.hbm_bytes - at.hbm_capacity;
-      const std::int64_t ddr = at.ddr_bytes - at.ddr_capacity;
-      const MemoryLack lack{rank, hbm >= ddr, std::max(hbm, ddr)};
+      const MemoryTier tier = scarcest_tier(at.held, at.capacity);
+      const MemoryLack lack{rank, tier, (at.held - at.capacity)[tier].value()};
       if (!worst || lack.bytes > worst->bytes) worst = lack;
     }
     return worst;

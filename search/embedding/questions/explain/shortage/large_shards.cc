@@ -85,7 +85,7 @@ std::optional<MemoryShortage> blocked_shortage(const MemoryNeeds& needs, const B
 }  // namespace
 
 std::optional<MemoryShortage> shortage_by_large_shards(const MemoryNeeds& needs) {
-  for (const Tier tier : {Tier::kHbm, Tier::kDdr}) {
+  for (const Tier tier : {Tier::kHbm, Tier::kDdr, Tier::kSsd}) {
     std::int64_t room = 0;
     for (const Storage& storage : needs.room())
       room = std::max(room, bytes_in(tier, storage));

@@ -24,18 +24,20 @@ std::int64_t bytes_in(MemoryShortage::Tier tier, const Storage& storage) {
       return storage.hbm.value();
     case MemoryShortage::Tier::kDdr:
       return storage.ddr.value();
-    case MemoryShortage::Tier::kBoth:
+    case MemoryShortage::Tier::kSsd:
+      return storage.ssd.value();
+    case MemoryShortage::Tier::kAll:
     case MemoryShortage::Tier::kWeighted:
       break;
   }
-  return add_bytes(storage.hbm.value(), storage.ddr.value());
+  return add_bytes(add_bytes(storage.hbm.value(), storage.ddr.value()), storage.ssd.value());
 }
 
 MemoryNeeds::MemoryNeeds(const SearchSpace& space, const Topology& available, const Budget& budget)
     : rules_(space.problem().rules()), available_(available), budget_(budget) {
   add_tables(space);
   for (Storage room : available.storage()) {
-    if (room.hbm < Bytes(0) || room.ddr < Bytes(0)) room = Storage();
+    if (room.is_negative()) room = Storage();
     room_.push_back(room);
   }
 }
@@ -60,7 +62,7 @@ void MemoryNeeds::add_tables(const SearchSpace& space) {
 
 std::optional<MemoryShortage> MemoryNeeds::exceeds(const std::vector<const TableNeeds*>& tables,
                                                    const std::vector<Rank>& ranks) const {
-  for (const Tier tier : {Tier::kBoth, Tier::kHbm, Tier::kDdr}) {
+  for (const Tier tier : {Tier::kAll, Tier::kHbm, Tier::kDdr, Tier::kSsd}) {
     std::int64_t needed = 0;
     std::int64_t room = 0;
     for (std::size_t i = 0; i < tables.size() && !stopped(i); ++i)

@@ -15,7 +15,10 @@ namespace shardwright::embedding {
 // Sums of bytes stop here; no machine has as much.
 inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 61;
 std::int64_t add_bytes(std::int64_t a, std::int64_t b);
-// The storage in one tier; for kBoth and kWeighted the sum of both tiers.
+constexpr MemoryShortage::Tier as_shortage(MemoryTier tier) {
+  return static_cast<MemoryShortage::Tier>(tier);
+}
+// The storage in one tier; for kAll and kWeighted the sum of all tiers.
 std::int64_t bytes_in(MemoryShortage::Tier tier, const Storage& storage);
 
 struct OptionNeed {
@@ -48,8 +51,8 @@ class MemoryNeeds {
   std::vector<TableNeeds>& tables() { return tables_; }
   const std::vector<TableNeeds>& tables() const { return tables_; }
 
-  // Returns a shortage if the tables need more than the ranks have, in both tiers together or in
-  // one of them. Its kind is the caller's to set.
+  // Returns a shortage if the tables need more than the ranks have, in all tiers together or in one
+  // of them. Its kind is the caller's to set.
   std::optional<MemoryShortage> exceeds(const std::vector<const TableNeeds*>& tables,
                                         const std::vector<Rank>& ranks) const;
 

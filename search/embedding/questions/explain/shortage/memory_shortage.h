@@ -23,8 +23,9 @@ struct MemoryShortage {
   enum class Tier : std::uint8_t {
     kHbm,
     kDdr,
-    kBoth,      // the sum of HBM and DDR
-    kWeighted,  // a weighted mean of HBM and DDR
+    kSsd,
+    kAll,       // the sum of all tiers
+    kWeighted,  // a weighted mean of all tiers
   };
 
   Kind kind = Kind::kTotal;

@@ -17,12 +17,11 @@ struct ClosestRank {
 };
 
 void consider_rank(const Storage& shard, const Storage& room, Rank rank, ClosestRank& closest) {
-  const std::int64_t hbm = (shard.hbm - room.hbm).value();
-  const std::int64_t ddr = (shard.ddr - room.ddr).value();
-  const std::int64_t lack = shard == Storage() ? 0 : std::max({hbm, ddr, std::int64_t{0}});
+  const MemoryTier tier = scarcest_tier(shard, room);
+  const std::int64_t over = shard == Storage() ? 0 : (shard - room)[tier].value();
+  const std::int64_t lack = std::max(over, std::int64_t{0});
   if (lack >= closest.lack) return;
-  const auto tier = hbm >= ddr ? MemoryShortage::Tier::kHbm : MemoryShortage::Tier::kDdr;
-  closest = {lack, tier, bytes_in(tier, shard), rank};
+  closest = {lack, as_shortage(tier), shard[tier].value(), rank};
 }
 
 ClosestRank closest_rank(const MemoryNeeds& needs, const ShardingOption& option,

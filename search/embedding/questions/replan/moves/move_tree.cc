@@ -116,8 +116,7 @@ void MoveTree::prepare(const TreeProblem& problem, const Budget& budget) {
   RankUse fixed(ranks.size());
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     fixed.load[rank] = ranks[rank].load;
-    fixed.hbm[rank] = static_cast<double>(ranks[rank].hbm_bytes);
-    fixed.ddr[rank] = static_cast<double>(ranks[rank].ddr_bytes);
+    fixed.bytes[rank] = as_doubles(ranks[rank].held);
   }
   const std::uint64_t before = bound_->work();
   bound_->raise(problem.tables, fixed, 0, below_, problem.price_steps, prices_[kPriced], budget);
@@ -158,9 +157,7 @@ TreeAnswer MoveTree::solve(const TreeProblem& problem, const Budget& budget) {
     for (Rank rank = 0; rank < state_->model().world_size(); ++rank) {
       const RankLoad& at = state_->ranks()[rank];
       load = std::max(load, at.load);
-      sum[set] += prices_[set].load[rank] * at.load +
-                  prices_[set].hbm[rank] * static_cast<double>(at.hbm_bytes) +
-                  prices_[set].ddr[rank] * static_cast<double>(at.ddr_bytes);
+      sum[set] += prices_[set].of(rank, at.load, as_doubles(at.held));
     }
   }
   visit(0, sum, load);
@@ -184,9 +181,7 @@ bool MoveTree::add(Rank rank, const ShardUse& use, double moved, Priced& sum, do
   load = std::max(load, at.load);
   const double own = state_->scaled(rank, use.load);
   for (std::size_t set = 0; set < kPrices; ++set) {
-    sum[set] += prices_[set].load[rank] * own +
-                prices_[set].hbm[rank] * static_cast<double>(use.hbm_bytes) +
-                prices_[set].ddr[rank] * static_cast<double>(use.ddr_bytes) + moved;
+    sum[set] += prices_[set].of(rank, own, as_doubles(use.storage)) + moved;
   }
   return sum[0] + load < below_;
 }
@@ -225,7 +220,7 @@ void MoveTree::visit_choice(std::size_t depth, const TreeChoice& choice, const P
     bool open = true;
     Rank rank = 0;
     for (const ChoiceRun& run : model.runs(chosen)) {
-      const ShardUse use{run.load, run.hbm_bytes, run.ddr_bytes};
+      const ShardUse use{run.load, run.storage};
       for (std::uint32_t k = 0; k < run.count && open; ++k, ++rank)
         open = add(rank, use, costs_->cost(choice.choice, rank, rank), then, load);
     }
@@ -249,8 +244,7 @@ bool MoveTree::have_same(Rank a, Rank b, std::size_t depth) const {
   const RankLoad& one = state_->ranks()[a];
   const RankLoad& other = state_->ranks()[b];
   const ChoiceModel& model = state_->model();
-  return one.load == other.load && one.hbm_bytes == other.hbm_bytes &&
-         one.ddr_bytes == other.ddr_bytes && last_holding_[a] <= depth &&
+  return one.load == other.load && one.held == other.held && last_holding_[a] <= depth &&
          last_holding_[b] <= depth && model.room()[a] == model.room()[b] &&
          model.time_scale(a) == model.time_scale(b);
 }
@@ -283,8 +277,8 @@ bool MoveTree::is_like_before(std::uint32_t choice, std::uint32_t shard) const {
   const std::span<const ShardUse> uses = state_->context().shards(choice);
   const ShardUse& a = uses[shard - 1];
   const ShardUse& b = uses[shard];
-  return a.table == ShardUse::kUnruled && a.load == b.load && a.hbm_bytes == b.hbm_bytes &&
-         a.ddr_bytes == b.ddr_bytes && costs_->are_alike(choice, shard - 1, shard);
+  return a.table == ShardUse::kUnruled && a.load == b.load && a.storage == b.storage &&
+         costs_->are_alike(choice, shard - 1, shard);
 }
 
 // Tries ranks in ascending order of what the shard costs there.

@@ -51,17 +51,14 @@ double PriceBound::price(std::uint32_t choice, std::uint32_t shard, Rank rank,
                          const RankPrices& prices) const {
   const ChoiceModel& model = context_->model();
   const ShardUse& use = context_->shards(choice)[shard];
-  const Storage& room = model.room()[rank];
-  const bool empty = use.hbm_bytes == 0 && use.ddr_bytes == 0;
-  if (!empty && (use.hbm_bytes > room.hbm.value() || use.ddr_bytes > room.ddr.value()))
-    return kNoPlace;
+  if (use.storage != Storage() && !use.storage.fits_in(model.room()[rank])) return kNoPlace;
   if (use.table != ShardUse::kUnruled) {
     const RankSet* const allowed = model.rules().allowed(model.table(use.table), shard);
     if (allowed != nullptr && !allowed->contains(rank)) return kNoPlace;
   }
-  return prices.load[rank] * model.time_scale(rank) * use.load +
-         prices.hbm[rank] * static_cast<double>(use.hbm_bytes) +
-         prices.ddr[rank] * static_cast<double>(use.ddr_bytes) + costs_->cost(choice, shard, rank);
+  return add_priced(prices.load[rank] * model.time_scale(rank) * use.load, prices.bytes[rank],
+                    as_doubles(use.storage)) +
+         costs_->cost(choice, shard, rank);
 }
 
 double PriceBound::least_in(std::uint32_t choice, Rank first, std::uint32_t count,
@@ -123,13 +120,9 @@ double PriceBound::least(std::uint32_t choice, const RankPrices& prices, RankUse
     for (const ChoiceRun& run : model.runs(chosen)) {
       for (std::uint32_t k = 0; k < run.count; ++k, ++rank) {
         const double load = run.load * model.time_scale(rank);
-        const auto hbm = static_cast<double>(run.hbm_bytes);
-        const auto ddr = static_cast<double>(run.ddr_bytes);
-        least += prices.load[rank] * load + prices.hbm[rank] * hbm + prices.ddr[rank] * ddr;
-        if (use == nullptr) continue;
-        use->load[rank] += load;
-        use->hbm[rank] += hbm;
-        use->ddr[rank] += ddr;
+        const PerTier<double> bytes = as_doubles(run.storage);
+        least += prices.of(rank, load, bytes);
+        if (use != nullptr) use->add(rank, load, bytes);
       }
     }
     work_ += model.world_size();
@@ -151,9 +144,7 @@ double PriceBound::least(std::uint32_t choice, const RankPrices& prices, RankUse
   const std::span<const ShardUse> uses = context_->shards(choice);
   for (std::size_t shard = 0; shard < uses.size(); ++shard) {
     const Rank rank = ranks_[shard];
-    use->load[rank] += uses[shard].load * model.time_scale(rank);
-    use->hbm[rank] += static_cast<double>(uses[shard].hbm_bytes);
-    use->ddr[rank] += static_cast<double>(uses[shard].ddr_bytes);
+    use->add(rank, uses[shard].load * model.time_scale(rank), as_doubles(uses[shard].storage));
   }
   return least;
 }
@@ -162,8 +153,7 @@ double PriceBound::capacity(const RankPrices& prices) const {
   double sum = 0;
   const std::span<const Storage> room = context_->model().room();
   for (std::size_t rank = 0; rank < room.size(); ++rank) {
-    sum += prices.hbm[rank] * static_cast<double>(std::max<std::int64_t>(room[rank].hbm.value(), 0));
-    sum += prices.ddr[rank] * static_cast<double>(std::max<std::int64_t>(room[rank].ddr.value(), 0));
+    sum = add_priced(sum, prices.bytes[rank], as_doubles(most_of(room[rank], Storage())));
   }
   return sum;
 }
@@ -173,10 +163,8 @@ double PriceBound::bound_at(std::span<const std::uint32_t> tables, const RankUse
                             const Budget& budget) {
   use = fixed;
   double bound = fixed_moved - capacity(prices);
-  for (std::size_t rank = 0; rank < use.load.size(); ++rank) {
-    bound += prices.load[rank] * use.load[rank] + prices.hbm[rank] * use.hbm[rank] +
-             prices.ddr[rank] * use.ddr[rank];
-  }
+  for (Rank rank = 0; rank < use.load.size(); ++rank)
+    bound += prices.of(rank, use.load[rank], use.bytes[rank]);
   const ChoiceModel& model = context_->model();
   for (const std::uint32_t table : tables) {
     if (budget.interrupted()) return -kNoPlace;
@@ -201,20 +189,19 @@ double PriceBound::bound_at(std::span<const std::uint32_t> tables, const RankUse
 void PriceBound::step(const RankUse& use, double gap, RankPrices& prices) const {
   const std::span<const Storage> room = context_->model().room();
   const std::size_t ranks = use.load.size();
-  std::vector<double> hbm_over(ranks), ddr_over(ranks);
+  std::vector<PerTier<double>> over(ranks);
   double loads = 0;
   double bytes = 0;
   const double mean = std::accumulate(use.load.begin(), use.load.end(), 0.0) /
                       static_cast<double>(ranks);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     loads += (use.load[rank] - mean) * (use.load[rank] - mean);
-    const auto over = [&](double used, std::int64_t capacity, double price) {
-      const double excess = used - static_cast<double>(std::max<std::int64_t>(capacity, 0));
-      return excess < 0 && price == 0 ? 0 : excess;
-    };
-    hbm_over[rank] = over(use.hbm[rank], room[rank].hbm.value(), prices.hbm[rank]);
-    ddr_over[rank] = over(use.ddr[rank], room[rank].ddr.value(), prices.ddr[rank]);
-    bytes += hbm_over[rank] * hbm_over[rank] + ddr_over[rank] * ddr_over[rank];
+    const PerTier<double> capacity = as_doubles(most_of(room[rank], Storage()));
+    for (const MemoryTier tier : kMemoryTiers) {
+      const double excess = use.bytes[rank][tier] - capacity[tier];
+      if (excess >= 0 || prices.bytes[rank][tier] != 0) over[rank][tier] = excess;
+    }
+    bytes += add_priced(0, over[rank], over[rank]);
   }
   if (loads > 0) {
     for (std::size_t rank = 0; rank < ranks; ++rank)
@@ -227,8 +214,10 @@ void PriceBound::step(const RankUse& use, double gap, RankPrices& prices) const 
   keep_below_one(prices.load);
   if (bytes == 0) return;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    prices.hbm[rank] = std::max(prices.hbm[rank] + gap * hbm_over[rank] / bytes, 0.0);
-    prices.ddr[rank] = std::max(prices.ddr[rank] + gap * ddr_over[rank] / bytes, 0.0);
+    for (const MemoryTier tier : kMemoryTiers) {
+      double& price = prices.bytes[rank][tier];
+      price = std::max(price + gap * over[rank][tier] / bytes, 0.0);
+    }
   }
 }
 

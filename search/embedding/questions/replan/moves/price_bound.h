@@ -14,14 +14,27 @@ namespace shardwright::embedding {
 
 // Prices of one unit of load and of one byte on every rank. The loads' prices add up to at most 1.
 struct RankPrices {
-  explicit RankPrices(std::size_t ranks) : load(ranks), hbm(ranks), ddr(ranks) {}
-  std::vector<double> load, hbm, ddr;  // by rank
+  explicit RankPrices(std::size_t ranks) : load(ranks), bytes(ranks) {}
+  // What load and bytes on the rank cost. The load is as it counts in the rating.
+  double of(Rank rank, double own_load, const PerTier<double>& own) const {
+    return add_priced(load[rank] * own_load, bytes[rank], own);
+  }
+
+  std::vector<double> load;  // by rank
+  std::vector<PerTier<double>> bytes;
 };
 
 // What all ranks hold.
 struct RankUse {
-  explicit RankUse(std::size_t ranks) : load(ranks), hbm(ranks), ddr(ranks) {}
-  std::vector<double> load, hbm, ddr;  // by rank; loads as they count in the rating
+  explicit RankUse(std::size_t ranks) : load(ranks), bytes(ranks) {}
+  void add(Rank rank, double own_load, const PerTier<double>& own) {
+    load[rank] += own_load;
+    for (const MemoryTier tier : kMemoryTiers)
+      bytes[rank][tier] += own[tier];
+  }
+
+  std::vector<double> load;  // by rank, as it counts in the rating
+  std::vector<PerTier<double>> bytes;
 };
 
 // Any prices bound the cost of every plan: the largest load is at least the priced sum of loads,

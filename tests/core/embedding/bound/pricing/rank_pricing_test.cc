@@ -29,10 +29,7 @@ using Tables = std::vector<std::vector<Option>>;
 // Returns the largest value of any set of shards that fits, by trying all sets.
 double best(const Tables& tables, std::size_t table, const ShardSet& held, double target,
             const Storage& room) {
-  if (held.load > target || held.hbm_bytes > room.hbm.value() ||
-      held.ddr_bytes > room.ddr.value()) {
-    return -1;
-  }
+  if (held.load > target || !held.storage.fits_in(room)) return -1;
   if (table == tables.size()) return held.value;
   double most = best(tables, table + 1, held, target, room);
   for (const Option& option : tables[table]) {
@@ -47,8 +44,7 @@ double best(const Tables& tables, std::size_t table, const ShardSet& held, doubl
       for (std::size_t run = 0; run < taken.size(); ++run) {
         more.value += taken[run] * option.runs[run].value;
         more.load += taken[run] * option.runs[run].load;
-        more.hbm_bytes += taken[run] * option.runs[run].hbm_bytes;
-        more.ddr_bytes += taken[run] * option.runs[run].ddr_bytes;
+        more.storage += std::int64_t{taken[run]} * option.runs[run].storage;
       }
       most = std::max(most, best(tables, table + 1, more, target, room));
     }
@@ -67,6 +63,14 @@ Answer check(const Tables& tables, double target, const Storage& room,
   return rank.check(most, work);
 }
 
+// Every third shard takes SSD too.
+Storage random_bytes(test_support::Random& random) {
+  Storage bytes{Bytes(static_cast<std::int64_t>(random.below(20))),
+                Bytes(static_cast<std::int64_t>(random.below(3)))};
+  if (random.below(3) == 0) bytes.ssd = Bytes(1 + static_cast<std::int64_t>(random.below(4)));
+  return bytes;
+}
+
 Tables random_tables(test_support::Random& random, std::size_t most_tables) {
   Tables tables(1 + random.below(most_tables));
   for (std::vector<Option>& options : tables) {
@@ -74,9 +78,7 @@ Tables random_tables(test_support::Random& random, std::size_t most_tables) {
     for (Option& option : options) {
       for (std::size_t run = 1 + random.below(2); run > 0; --run) {
         option.runs.push_back({0.5 * static_cast<double>(random.below(12)),
-                               0.25 * static_cast<double>(random.below(20)),
-                               static_cast<std::int64_t>(random.below(20)),
-                               static_cast<std::int64_t>(random.below(3))});
+                               0.25 * static_cast<double>(random.below(20)), random_bytes(random)});
         option.counts.push_back(1 + static_cast<std::uint32_t>(random.below(2)));
       }
     }
@@ -98,15 +100,16 @@ TEST_CASE(
       const Tables tables = random_tables(random, 4);
       const double target = 1 + static_cast<double>(random.below(10));
       const Storage room{Bytes(static_cast<std::int64_t>(random.below(50))),
-                         Bytes(static_cast<std::int64_t>(random.below(6)))};
-      const CapacityMultipliers multipliers{0.25 * static_cast<double>(random.below(8)),
-                                            0.05 * static_cast<double>(random.below(8)),
-                                            0.5 * static_cast<double>(random.below(3))};
+                         Bytes(static_cast<std::int64_t>(random.below(6))),
+                         Bytes(static_cast<std::int64_t>(random.below(8)))};
+      const CapacityMultipliers multipliers{
+          0.25 * static_cast<double>(random.below(8)), 0.05 * static_cast<double>(random.below(8)),
+          0.5 * static_cast<double>(random.below(3)), 0.5 * static_cast<double>(random.below(3))};
       const double most = best(tables, 0, {}, target, room);
       REQUIRE(most >= 0);
       CHECK(check(tables, target, room, multipliers, most * (1 + 1e-12) + 1e-12) == Answer::kHolds);
       CHECK(check(tables, target, room, multipliers, most - 0.25) == Answer::kExceeded);
-      if (most < best(tables, 0, {}, 1e9, {Bytes(1000), Bytes(1000)})) ++limited;
+      if (most < best(tables, 0, {}, 1e9, {Bytes(1000), Bytes(1000), Bytes(1000)})) ++limited;
     }
   }
   CHECK(limited > 1000);
@@ -117,7 +120,7 @@ TEST_CASE("rank pricing: many tables are searched in two parts") {
   for (std::int64_t i = 0; i < 24; ++i) {
     const double worth = 1 + 0.01 * static_cast<double>(i * i % 17);
     const double load = 1 + 0.013 * static_cast<double>(i * 7 % 23);
-    tables.push_back({{{{worth, load, 10 + i * 5 % 11, 0}}, {1}}});
+    tables.push_back({{{{worth, load, {Bytes(10 + i * 5 % 11), Bytes(0)}}}, {1}}});
   }
   const Storage room{Bytes(100), Bytes(0)};
   const CapacityMultipliers none;
@@ -140,18 +143,18 @@ TEST_CASE("rank pricing: many tables are searched in two parts") {
 TEST_CASE(
     "rank pricing: gives up when its work is used up, and refuses options with too many "
     "combinations of shards") {
-  const Tables tables(12, {{{{1, 0.1, 1, 0}}, {3}}});
+  const Tables tables(12, {{{{1, 0.1, {Bytes(1), Bytes(0)}}}, {3}}});
   CHECK(check(tables, 1, {Bytes(100), Bytes(0)}, {}, 5, 20) == Answer::kGivenUp);
   RankPricing rank(1e9, {Bytes(1'000'000), Bytes(0)}, {});
   rank.begin_table();
-  CHECK(rank.add({{1, 1, 1, 0}}, {4000}));
-  CHECK_FALSE(rank.add({{1, 1, 1, 0}, {2, 1, 1, 0}}, {100, 100}));
+  CHECK(rank.add({{1, 1, {Bytes(1), Bytes(0)}}}, {4000}));
+  CHECK_FALSE(rank.add({{1, 1, {Bytes(1), Bytes(0)}}, {2, 1, {Bytes(1), Bytes(0)}}}, {100, 100}));
 }
 
 TEST_CASE("rank pricing: runs without value add no combinations") {
   RankPricing rank(10, {Bytes(100), Bytes(0)}, {});
   rank.begin_table();
-  CHECK(rank.add({{1, 1, 1, 0}, {0, 0, 0, 0}}, {10, 4000}));
+  CHECK(rank.add({{1, 1, {Bytes(1), Bytes(0)}}, {0, 0, {}}}, {10, 4000}));
   std::uint64_t work = kEnough;
   CHECK(rank.check(10 + 1e-9, work) == Answer::kHolds);
   CHECK(rank.check(9.5, work) == Answer::kExceeded);

@@ -105,6 +105,20 @@ TEST_CASE("certificate json: a round trip changes no byte") {
   CHECK(nlohmann::json::parse(text) == nlohmann::json::parse(kCertificate));
 }
 
+TEST_CASE("certificate json: a price of SSD is the fourth, and absent where it is 0") {
+  const std::string text =
+      R"({"bound":1.5,"class_of_rank":[[0,2]],"nodes":[{"prices":[[1.0,0.0,0.0,0.25]]}]})";
+  const auto certificate = read(text);
+  REQUIRE_MESSAGE(certificate.ok(), certificate.error().to_string());
+  CHECK(certificate->nodes[0].multipliers[0].ssd == 0.25);
+  CHECK(written(*certificate).find("[1.0,0.0,0.0,0.25]") != std::string::npos);
+  auto without = *certificate;
+  without.nodes[0].multipliers[0].ssd = 0;
+  CHECK(written(without).find("[1.0,0.0,0.0]") != std::string::npos);
+  CHECK(error_of(R"({"bound":1,"class_of_rank":[],"nodes":[{"prices":[[1,0]]}]})") != "");
+  CHECK(error_of(R"({"bound":1,"class_of_rank":[],"nodes":[{"prices":[[1,0,0,0,0]]}]})") != "");
+}
+
 TEST_CASE("certificate json: malformed certificates are refused with their place") {
   check_malformed(
       nlohmann::json::parse(kCertificate), error_of,
@@ -135,8 +149,8 @@ TEST_CASE("certificate json: malformed certificates are refused with their place
        {"/nodes/0/parts", "[[0, 4294967296]]", "/nodes/0/parts/0: expected a whole number"},
        {"/nodes/0/parts", "[[0, \"1\"]]", "/nodes/0/parts/0/1: expected a number"},
        {"/nodes/0/fixing", "1", "/nodes/0/fixing: expected a list of prices"},
-       {"/nodes/0/fixing/1", "[[0, 1]]", "/nodes/0/fixing/1/0: expected a list of 3 numbers"},
-       {"/nodes/1/prices", "[[0, 1]]", "/nodes/1/prices/0: expected a list of 3 numbers"},
+       {"/nodes/0/fixing/1", "[[0, 1]]", "/nodes/0/fixing/1/0: expected a list of 3 or 4 numbers"},
+       {"/nodes/1/prices", "[[0, 1]]", "/nodes/1/prices/0: expected a list of 3 or 4 numbers"},
        {"/nodes/1/prices", "[[0, 1, null]]", "/nodes/1/prices/0/2: expected a number"},
        {"/nodes/2/shard_duals", "[[4, 2]]", "/nodes/2/shard_duals/0: expected a list of 3 numbers"},
        {"/nodes/2/shard_duals", "[[-4, 2, 1]]", "/nodes/2/shard_duals/0: expected a whole number"},

@@ -127,17 +127,21 @@ TEST_CASE("placement json: memory set aside, margins and measurements are read")
     "memory_margin": {"hbm": 0.25, "ddr": 7}, "calibration": {"kernels": {
       "fused": {"time": 1.5, "memory": 2}, "dense": {"comms": [{"dim": 32, "comms": 3}]}},
       "ranks": {"time": [1, 2, 3, 4]}})");
-  CHECK(spec.memory.reserved_hbm == std::vector<std::int64_t>{1, 2, 3, 4});
-  CHECK(spec.memory.reserved_ddr == std::vector<std::int64_t>{5});
-  CHECK(spec.memory.margin_hbm.fraction == 0.25);
-  CHECK(spec.memory.margin_ddr.bytes == 7);
+  CHECK(spec.memory.reserved_bytes.hbm == std::vector<std::int64_t>{1, 2, 3, 4});
+  CHECK(spec.memory.reserved_bytes.ddr == std::vector<std::int64_t>{5});
+  CHECK(spec.memory.margins.hbm.fraction == 0.25);
+  CHECK(spec.memory.margins.ddr.bytes == 7);
   REQUIRE(spec.calibration.kernels.size() == 2);
   CHECK(spec.calibration.find(ComputeKernel::kFused)->time.at(9) == 1.5);
   CHECK(spec.calibration.find(ComputeKernel::kFused)->memory == 2);
   CHECK(spec.calibration.find(ComputeKernel::kDense)->comms.at(9) == 3);
   CHECK(spec.calibration.rank_time == std::vector<double>{1, 2, 3, 4});
-  CHECK(read(R"("memory_margin": 0.1)").memory.margin_ddr.fraction == 0.1);
-  CHECK(read(R"("memory_margin": 1)").memory.margin_hbm.bytes == 1);
+  CHECK(read(R"("memory_margin": 0.1)").memory.margins.ddr.fraction == 0.1);
+  CHECK(read(R"("memory_margin": 1)").memory.margins.hbm.bytes == 1);
+  CHECK(read(R"("memory_margin": 0.1)").memory.margins.ssd.fraction == 0.1);
+  CHECK(read(R"("memory_margin": {"ssd": 3})").memory.margins.ssd.bytes == 3);
+  CHECK(read(R"("reserved_memory": {"ssd": 4})").memory.reserved_bytes.ssd ==
+        std::vector<std::int64_t>{4});
   CHECK_FALSE(read(R"("memory_margin": 0)").memory.any_margin());
 }
 

@@ -67,10 +67,11 @@ TEST_CASE("problem json: a minimal file gets defaults for everything else") {
 TEST_CASE("problem json: every key of a topology is read") {
   const Result<ProblemSpec> spec = read_problem(R"({
     "format": "shardwright.embedding/1", "name": "n", "batch_size": 64,
-    "topology": {"world_size": 4, "local_world_size": 2, "compute_device": "mtia", "hbm_cap": 5, "ddr_cap": 6,
-      "intra_host_bw": 1.5, "inter_host_bw": 2.5, "hbm_mem_bw": 3.5, "ddr_mem_bw": 4.5,
+    "topology": {"world_size": 4, "local_world_size": 2, "compute_device": "mtia", "hbm_cap": 5, "ddr_cap": 6, "ssd_cap": 7,
+      "ssd_mem_bw": 9.5, "intra_host_bw": 1.5, "inter_host_bw": 2.5, "hbm_mem_bw": 3.5, "ddr_mem_bw": 4.5,
       "hbm_to_ddr_mem_bw": 5.5, "bwd_compute_multiplier": 6.5, "weighted_feature_bwd_compute_multiplier": 7.5,
-      "uneven_sharding_perf_multiplier": 8.5, "custom": {"hbm_cap": [1, 2, 3, 4], "ddr_cap": [5, 6, 7, 8]}},
+      "uneven_sharding_perf_multiplier": 8.5, "custom": {"hbm_cap": [1, 2, 3, 4], "ddr_cap": [5, 6, 7, 8],
+        "ssd_cap": [0, 9, 0, 9]}},
     "tables": [{"name": "a", "num_embeddings": 8, "embedding_dim": 4}]})");
   REQUIRE(spec.ok());
   const TopologySpec& t = spec->topology;
@@ -81,6 +82,8 @@ TEST_CASE("problem json: every key of a topology is read") {
   CHECK(t.compute_device == ComputeDevice::kMtia);
   CHECK(t.hbm_cap_bytes == 5);
   CHECK(t.ddr_cap_bytes == 6);
+  CHECK(t.ssd_cap_bytes == 7);
+  CHECK(t.ssd_mem_bw == 9.5);
   CHECK(t.intra_host_bw == 1.5);
   CHECK(t.inter_host_bw == 2.5);
   CHECK(t.hbm_mem_bw == 3.5);
@@ -91,6 +94,7 @@ TEST_CASE("problem json: every key of a topology is read") {
   CHECK(t.uneven_sharding_perf_multiplier == 8.5);
   CHECK(t.custom_hbm_cap_bytes == std::vector<std::int64_t>{1, 2, 3, 4});
   CHECK(t.custom_ddr_cap_bytes == std::vector<std::int64_t>{5, 6, 7, 8});
+  CHECK(t.custom_ssd_cap_bytes == std::vector<std::int64_t>{0, 9, 0, 9});
 }
 
 TEST_CASE("problem json: every key of a table is read") {
@@ -242,6 +246,7 @@ TEST_CASE("problem json: flags override the file") {
   overrides.ranks_per_host = 4;
   overrides.hbm_bytes = 7 * kGibibyte;
   overrides.ddr_bytes = 9 * kGibibyte;
+  overrides.ssd_bytes = 11 * kGibibyte;
   overrides.device = ComputeDevice::kMtia;
   Result<ProblemSpec> spec = read_problem(kWorkload, overrides);
   REQUIRE(spec.ok());
@@ -249,6 +254,7 @@ TEST_CASE("problem json: flags override the file") {
   CHECK(spec->topology.local_world_size == 4);
   CHECK(spec->topology.hbm_cap_bytes == 7 * kGibibyte);
   CHECK(spec->topology.ddr_cap_bytes == 9 * kGibibyte);
+  CHECK(spec->topology.ssd_cap_bytes == 11 * kGibibyte);
   CHECK(spec->topology.compute_device == ComputeDevice::kMtia);
   // The global batch is divided among the ranks.
   CHECK(spec->batch_size == 65536 / 32);

@@ -171,6 +171,28 @@ TEST_CASE("search space json: runs without a step follow the direction of the cu
   CHECK(option.is_pooled);
 }
 
+TEST_CASE("search space json: SSD is read if given, and written where it is counted or not 0") {
+  const std::string shards =
+      R"([{"size": [10, 8], "offset": [0, 0], "hbm": 7, "ddr": 1, "ssd": 5, "perf": [0, 0, 0, 0, 1]}])";
+  const auto space = read_search_space(space_with(kTableWise, shards), problem_of(kProblem));
+  REQUIRE_MESSAGE(space.ok(), space.error().to_string());
+  CHECK((*space)->options()[1].total_storage() == Storage{Bytes(7), Bytes(1), Bytes(5)});
+  const std::string text = written(**space, ShardForm::kRuns);
+  CHECK(text.find("\"ssd\":5") != std::string::npos);
+  CHECK(text.find("\"ssd\":0") == std::string::npos);
+  const auto again = read_search_space(text, problem_of(kProblem));
+  REQUIRE_MESSAGE(again.ok(), again.error().to_string());
+  check_equal(**space, **again);
+  std::string with_ssd = kProblem;
+  with_ssd.insert(with_ssd.find("\"world_size\""), "\"ssd_cap\": 9, ");
+  const auto counted = read_search_space(text, problem_of(with_ssd));
+  REQUIRE_MESSAGE(counted.ok(), counted.error().to_string());
+  CHECK(written(**counted, ShardForm::kExpanded).find("\"ssd\":0") != std::string::npos);
+  std::string negative = shards;
+  negative.replace(negative.find("5,"), 1, "-5");
+  CHECK(error_of(space_with(kTableWise, negative)) != "");
+}
+
 TEST_CASE(
     "search space json: options that do not belong to the problem are refused with their place") {
   const std::string whole =

@@ -32,11 +32,11 @@ TEST_CASE("symmetry: ranks are twins until they hold something else") {
   symmetry.begin(kFour, choices, false, false);
   CHECK(symmetry.are_twins(0, 1));
   CHECK(symmetry.are_twins(0, 3));
-  loads.add(0, {1, 10, 0});
+  loads.add(0, {1, {Bytes(10), Bytes(0)}});
   CHECK_FALSE(symmetry.are_twins(0, 1));
-  loads.add(3, {1, 10, 0});
+  loads.add(3, {1, {Bytes(10), Bytes(0)}});
   CHECK(symmetry.are_twins(0, 3));
-  loads.add(3, {0, 0, 1});
+  loads.add(3, {0, {Bytes(0), Bytes(1)}});
   CHECK_FALSE(symmetry.are_twins(0, 3));
 }
 
@@ -66,11 +66,11 @@ TEST_CASE("symmetry: with choices within one host, the other ranks of the host c
   symmetry.begin(kFour, choices, false, false);
   CHECK(symmetry.are_twins(0, 2));
   CHECK(symmetry.are_twin_hosts(0, 1));
-  loads.add(1, {1, 10, 0});
+  loads.add(1, {1, {Bytes(10), Bytes(0)}});
   CHECK_FALSE(symmetry.are_twins(0, 2));
   CHECK(symmetry.are_twins(2, 3));
   CHECK_FALSE(symmetry.are_twin_hosts(0, 1));
-  loads.add(3, {1, 10, 0});
+  loads.add(3, {1, {Bytes(10), Bytes(0)}});
   CHECK(symmetry.are_twins(0, 2));
   CHECK_FALSE(symmetry.are_twins(0, 3));
 }

@@ -69,19 +69,19 @@ TEST_CASE("choices below: every shard fits beside the options on all ranks, belo
     ++chosen_at_all;
     REQUIRE(chosen->size() == model.choices.num_tables());
     double load = 0;
-    std::int64_t hbm = 0;
+    Storage everywhere;
     for (const std::uint32_t index : *chosen) {
       const Choice& choice = model.choices.choices()[index];
       if (choice.reach != Reach::kAllRanks) continue;
       load += choice.max_load;
-      std::int64_t most = 0;
+      Storage most;
       for (const ChoiceRun& run : model.choices.runs(choice))
-        most = std::max(most, run.hbm_bytes);
-      hbm += most;
+        most = most_of(most, run.storage);
+      everywhere += most;
     }
-    std::int64_t room = 0;
+    Storage room;
     for (const Storage& own : model.choices.room())
-      room = std::max(room, own.hbm.value());
+      room = most_of(room, own);
     for (std::size_t table = 0; table < chosen->size(); ++table) {
       const std::uint32_t index = (*chosen)[table];
       CHECK(index >= model.choices.first_choice(table));
@@ -91,7 +91,7 @@ TEST_CASE("choices below: every shard fits beside the options on all ranks, belo
       if (choice.reach == Reach::kAllRanks) continue;
       CHECK(choice.max_load + load < target * (1 + 1e-12));
       for (const ChoiceRun& run : model.choices.runs(choice))
-        CHECK(run.hbm_bytes + hbm <= room);
+        CHECK((run.storage + everywhere).fits_in(room));
     }
   }
   CHECK(chosen_at_all > 60);

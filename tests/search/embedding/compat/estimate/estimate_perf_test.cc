@@ -39,6 +39,17 @@ std::optional<double> bandwidth(ComputeDevice device, ComputeKernel kernel,
 
 }  // namespace
 
+TEST_CASE("perf: key-value tables read at the bandwidth of SSD where it is counted") {
+  EstimateFixture fixture;
+  const double before = fixture.perf(kTableWise, kKeyValue).fwd_compute.value();
+  fixture.spec.topology.ssd_mem_bw = fixture.spec.topology.hbm_to_ddr_mem_bw / 4;
+  CHECK(fixture.perf(kTableWise, kKeyValue).fwd_compute.value() == before);
+  fixture.spec.topology.ssd_cap_bytes = 1;
+  CHECK(fixture.perf(kTableWise, kKeyValue).fwd_compute.value() == 4 * before);
+  const auto other = [&] { return fixture.perf(kTableWise, kSsdVirtualTable).fwd_compute.value(); };
+  CHECK(other() == before);
+}
+
 TEST_CASE("perf: kernels read at the bandwidth of the memory that holds their rows") {
   using enum ComputeDevice;
   CHECK(bandwidth(kCuda, kDense) == 500);

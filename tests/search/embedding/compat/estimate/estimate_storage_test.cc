@@ -141,6 +141,34 @@ TEST_CASE("storage: key-value tables pin a cache of at most the share that is ca
   CHECK(fixture.hbm(kTableWise, kFused) == kMebibyte + kInput + kOutput);
 }
 
+TEST_CASE("storage: key-value tables take SSD where it is counted") {
+  EstimateFixture fixture;
+  const auto ssd = [&](ShardingType type, ComputeKernel kernel = kKeyValue) {
+    return fixture.cost(type, kernel).storage.ssd.value();
+  };
+  CHECK(ssd(kTableWise) == 0);
+  fixture.spec.topology.ssd_cap_bytes = 1;
+  // 100 x 128 x 4 bytes of weights; per row 4 bytes and 16 for the cached fifth of the rows.
+  constexpr std::int64_t kState = 720;
+  CHECK(ssd(kTableWise) == kWeights + kState);
+  CHECK(fixture.hbm(kTableWise, kKeyValue) == kInput + kOutput);
+  CHECK(fixture.ddr(kTableWise, kKeyValue) == 0);
+  // A column-wise shard has all rows; a row-wise one a quarter of them.
+  fixture.constraints().min_partition = 32;
+  CHECK(ssd(kColumnWise) == kWeights / 4 + kState);
+  CHECK(ssd(kRowWise) == kWeights / 4 + kState / 4);
+  fixture.table().optimizer = Optimizer::kAdam;
+  CHECK(ssd(kTableWise) == 3 * kWeights + kState);
+  fixture.table().optimizer = Optimizer::kRowWiseAdagrad;
+  CHECK(ssd(kTableWise) == kWeights + kWeights / 128 + kState);
+  fixture.spec.sharder.cache_load_factor = 0.5;
+  CHECK(ssd(kTableWise) == kWeights + kWeights / 128 + 1200);
+  fixture.spec.storage_estimator.is_inference = true;
+  CHECK(ssd(kTableWise) == kWeights);
+  for (const ComputeKernel other : {kFused, kFusedUvm, kFusedUvmCaching, kSsdVirtualTable})
+    CHECK(ssd(kTableWise, other) == 0);
+}
+
 TEST_CASE("storage: outputs have the requested width") {
   EstimateFixture fixture;
   fixture.constraints().output_dtype = DataType::kFp16;

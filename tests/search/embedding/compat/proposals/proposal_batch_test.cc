@@ -55,18 +55,16 @@ void check_step(const ProposalBatch& batch, std::size_t index, const Options& ex
   CHECK(options == expected);
   const OptionPool& pool = batch.pool();
   OptionSetKey key;
-  std::int64_t hbm = 0, ddr = 0;
+  Storage storage;
   std::uint64_t shards = 0;
   for (const OptionId id : expected) {
     key += pool.token(id);
-    hbm += pool.row(id).hbm_bytes;
-    ddr += pool.row(id).ddr_bytes;
+    storage += pool.row(id).storage;
     shards += pool.row(id).num_shards;
   }
   const ProposalBatch::Step& step = batch.step(index);
   CHECK(step.key == key);
-  CHECK(step.hbm_bytes == hbm);
-  CHECK(step.ddr_bytes == ddr);
+  CHECK(step.storage == storage);
   CHECK(step.num_shards == shards);
 }
 

@@ -51,7 +51,7 @@ Proposals proposals(const std::shared_ptr<const SearchSpace>& space, const Propo
       batch.expand(i, options);
       auto& proposal = all.emplace_back();
       for (const OptionId id : options) proposal.push_back(id.index());
-      if (!proposer->feedback({outcome, batch.step(i).hbm_bytes})) break;
+      if (!proposer->feedback({outcome, batch.step(i).storage.hbm.value()})) break;
     }
   }
   return all;

@@ -26,35 +26,34 @@ using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 
 bool same_bits(const RankLoad& a, const RankLoad& b) {
-  return a.load == b.load && a.hbm_bytes == b.hbm_bytes && a.ddr_bytes == b.ddr_bytes &&
-         a.energy == b.energy && a.slope == b.slope && a.bad == b.bad;
+  return a.load == b.load && a.held == b.held && a.energy == b.energy && a.slope == b.slope &&
+         a.bad == b.bad;
 }
 
 }  // namespace
 
 TEST_CASE("rank state: an empty rank always fits, however little memory it has") {
   RankState rank;
-  rank.hbm_capacity = -5;
-  rank.ddr_capacity = -1;
+  rank.capacity = {Bytes(-5), Bytes(-1)};
   CHECK(rank.fits());
   CHECK(rank.excess_bytes() == 0);
-  rank.change(1, 2.5, 10, 0);
+  rank.change(1, 2.5, {Bytes(10), Bytes(0)});
   CHECK_FALSE(rank.fits());
   CHECK(rank.excess_bytes() == 16);  // 15 of HBM, and 1 of DDR, of which there is none
-  rank.change(-1, 2.5, 10, 0);
+  rank.change(-1, 2.5, {Bytes(10), Bytes(0)});
   CHECK(rank.fits());
   CHECK(rank.load == 0);
 }
 
 TEST_CASE("rank state: bytes fit up to the capacity of each memory") {
   RankState rank;
-  rank.hbm_capacity = 100;
-  rank.ddr_capacity = 50;
-  CHECK(rank.has_room_for({0, 100, 50}));
-  CHECK_FALSE(rank.has_room_for({0, 101, 0}));
-  CHECK_FALSE(rank.has_room_for({0, 0, 51}));
-  rank.change(1, 0, 110, 60);
-  CHECK(rank.excess_bytes() == 20);
+  rank.capacity = {Bytes(100), Bytes(50), Bytes(20)};
+  CHECK(rank.has_room_for({0, rank.capacity}));
+  CHECK_FALSE(rank.has_room_for({0, {Bytes(101), Bytes(0)}}));
+  CHECK_FALSE(rank.has_room_for({0, {Bytes(0), Bytes(51)}}));
+  CHECK_FALSE(rank.has_room_for({0, {Bytes(0), Bytes(0), Bytes(21)}}));
+  rank.change(1, 0, {Bytes(110), Bytes(60), Bytes(23)});
+  CHECK(rank.excess_bytes() == 23);
 }
 
 TEST_CASE("rank loads: tentative changes are undone to the last bit") {
@@ -68,14 +67,14 @@ TEST_CASE("rank loads: tentative changes are undone to the last bit") {
     state.set_goal({1.0 / 3, 0.7, 2, i % 2 == 0, 3});
     const auto world = static_cast<Rank>(model.choices.world_size());
     for (Rank rank = 0; rank < world; ++rank)
-      state.add(rank, {0.1 * static_cast<double>(random.below(10)), 3, 1});
+      state.add(rank, {0.1 * static_cast<double>(random.below(10)), {Bytes(3), Bytes(1)}});
     state.keep();
     const std::vector<RankLoad> before(state.ranks().begin(), state.ranks().end());
     const double slope = state.slope();
     for (int change = 0; change < 20; ++change) {
       const Rank rank = static_cast<Rank>(random.below(world));
       const ShardUse use{static_cast<double>(random.below(100)) / 7,
-                         static_cast<std::int64_t>(random.below(50)), 0};
+                         {Bytes(static_cast<std::int64_t>(random.below(50))), Bytes(0)}};
       const double expected = state.gain(rank, use);
       CHECK(state.add(rank, use) == expected);
     }
@@ -121,7 +120,7 @@ TEST_CASE(
     const Evaluation evaluation = evaluate(problem, problem.topology(), plan);
     CHECK(loads.rating() == doctest::Approx(evaluation.rating).epsilon(1e-9));
     for (Rank rank = 0; rank < loads.world_size(); ++rank)
-      CHECK(loads.rank(rank).hbm_bytes == evaluation.storage_by_rank[rank].hbm.value());
+      CHECK(loads.rank(rank).held == evaluation.storage_by_rank[rank]);
     for (const Assignment& assignment : assignments)
       loads.remove(assignment);
     CHECK(loads.excess_bytes() == 0);

@@ -1,0 +1,245 @@
+// Tables on SSD: from the file to the plan, its proof, and what explain says.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "core/embedding/evaluation/evaluate.h"
+#include "runtime/embedding/explain/explain.h"
+#include "runtime/embedding/identity/identity.h"
+#include "runtime/embedding/planner.h"
+#include "runtime/embedding/replan.h"
+#include "runtime/embedding/sweep.h"
+#include "runtime/embedding/verify.h"
+#include "runtime/io/embedding/plan/plan_json.h"
+#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/report/embedding/plan/text.h"
+#include "tests/support/embedding/every_plan.h"
+
+namespace shardwright::ssd_test {
+
+namespace {
+
+using namespace shardwright;
+using embedding::MemoryTier;
+using embedding::OptionCost;
+using embedding::Plan;
+using embedding::Problem;
+using embedding::Remedy;
+using embedding::Storage;
+using nlohmann::json;
+
+constexpr std::int64_t kHbm = 60'000'000;
+constexpr std::int64_t kSsd = 30'000'000;
+// 100,000 rows of 64 floats, and 7.2 bytes per row for the state of the cache.
+constexpr std::int64_t kTableOnSsd = 100'000 * 64 * 4 + 720'000;
+
+// Tables on two ranks. HBM holds two of them on each rank, SSD one.
+json problem_text(std::size_t tables, const json& ssd_cap,
+                  const json& kernels = {"fused", "key_value"}) {
+  json problem = {{"reservation", {{"type", "none"}}},
+                  {"batch_size", 64},
+                  {"topology", {{"world_size", 2}, {"hbm_cap", kHbm}}}};
+  if (!ssd_cap.is_null()) problem["topology"]["ssd_cap"] = ssd_cap;
+  for (std::size_t i = 0; i < tables; ++i) {
+    const std::string name = "t" + std::to_string(i);
+    problem["tables"].push_back({{"name", name},
+                                 {"num_embeddings", 100'000},
+                                 {"embedding_dim", 64},
+                                 {"pooling_factor", 1 + i}});
+    problem["constraints"][name] = {{"compute_kernels", kernels},
+                                    {"sharding_types", {"table_wise"}}};
+  }
+  return problem;
+}
+
+std::shared_ptr<const Problem> problem_of(const json& text) {
+  const auto spec = read_problem(text.dump());
+  REQUIRE_MESSAGE(spec.ok(), spec.error().to_string());
+  const auto problem = Problem::make(*spec);
+  REQUIRE_MESSAGE(problem.ok(), problem.error().to_string());
+  return std::make_shared<const Problem>(*problem);
+}
+
+PlanOptions brief(PlanMode mode = PlanMode::kBest) {
+  PlanOptions options;
+  options.mode = mode;
+  options.threads = 1;
+  options.work_limit = 2'000'000;
+  return options;
+}
+
+EmbeddingPlanResult planned(const std::shared_ptr<const Problem>& problem,
+                            PlanMode mode = PlanMode::kBest) {
+  auto result = plan_embedding(problem, brief(mode));
+  REQUIRE_MESSAGE(result.ok(), result.error().to_string());
+  return std::move(result).value();
+}
+
+json file_of(const Problem& problem, const EmbeddingPlanResult& result) {
+  std::string text;
+  write_plan(problem, result, {}, [&](std::string_view piece) { text += piece; });
+  return json::parse(text);
+}
+
+// The place of the first violation; empty if there is none.
+std::string violation(const std::shared_ptr<const Problem>& problem, const json& file) {
+  const auto document = read_plan(file.dump());
+  if (!document.ok()) return document.error().where;
+  const auto verification = verify_plan(problem, *document, nullptr);
+  REQUIRE_MESSAGE(verification.ok(), verification.error().to_string());
+  if (verification->valid()) return verification->not_verified.empty() ? "" : "not verified";
+  return verification->violations.front().where;
+}
+
+// The least rating of all plans.
+std::optional<double> least_rating(const EmbeddingPlanResult& result) {
+  std::optional<double> least;
+  test_support::EveryPlan every(result.search_space, [&](const Plan& plan) {
+    const auto rated = evaluate(result.search_space->problem(), result.reservation->topology, plan);
+    if (rated.valid() && (!least || rated.rating < *least)) least = rated.rating;
+    return false;
+  });
+  every.run();
+  return least;
+}
+
+}  // namespace
+
+TEST_CASE("ssd: best mode proves the optimum where HBM and SSD are both tight") {
+  const auto problem = problem_of(problem_text(6, kSsd));
+  const EmbeddingPlanResult result = planned(problem);
+  REQUIRE(result.plan.has_value());
+  CHECK(*result.best_rating == doctest::Approx(least_rating(result).value()).epsilon(1e-9));
+  CHECK(*result.lower_bound >= *result.best_rating * (1 - kProvenGap));
+  const json file = file_of(*problem, result);
+  CHECK(file["proven_optimal"] == true);
+  CHECK(file["plan_ssd_by_rank"] == json({kTableOnSsd, kTableOnSsd}));
+  CHECK(file["reserved_topology"]["uniform"][2] == kSsd);
+  CHECK(violation(problem, file) == "");
+  const EmbeddingPlanResult compat = planned(problem, PlanMode::kCompat);
+  REQUIRE(compat.plan.has_value());
+  CHECK(compat.evaluation.valid());
+  CHECK(*result.best_rating <= *compat.best_rating);
+}
+
+TEST_CASE("ssd: verify refuses false claims about SSD") {
+  const auto problem = problem_of(problem_text(6, kSsd));
+  const json file = file_of(*problem, planned(problem));
+  const auto changed = [&](const char* place, const json& value) {
+    json copy = file;
+    copy[json::json_pointer(place)] = value;
+    return violation(problem, copy);
+  };
+  CHECK(changed("/plan_ssd_by_rank/1", 5) == "/plan_ssd_by_rank/1");
+  CHECK(changed("/reserved_topology/uniform/2", 5) == "/reserved_topology/uniform/2");
+  CHECK(changed("/plan/0/ssd", 5) == "/plan/0/ssd");
+  CHECK(changed("/plan_memory_parts_by_rank/0/free/2", 5) == "/plan_memory_parts_by_rank/0/free/2");
+  // The plan does not fit a machine with less SSD.
+  CHECK(violation(problem_of(problem_text(6, kSsd / 2)), file) != "");
+}
+
+TEST_CASE("ssd: too little of it is proved by a certificate, which forged prices do not replace") {
+  const auto problem = problem_of(problem_text(3, kSsd, {"key_value"}));
+  const EmbeddingPlanResult result = planned(problem);
+  REQUIRE(result.failure.has_value());
+  CHECK(result.failure->proof == AbsenceProof::kCertificate);
+  CHECK(result.failure->message.find(" SSD short") != std::string::npos);
+  const json file = file_of(*problem, result);
+  CHECK(violation(problem, file) == "");
+  REQUIRE(file["certificate"]["nodes"].size() == 1);
+  CHECK(file["certificate"]["nodes"][0]["prices"][0][3].get<double>() > 0);
+  // Where SSD suffices, no prices prove the absence of plans.
+  const auto enough = problem_of(problem_text(3, 3 * kSsd, {"key_value"}));
+  for (const double price : {0.0, 1e-9, 1.0, 1e9, -1.0}) {
+    json forged = file;
+    forged["certificate"]["nodes"][0]["prices"][0][3] = price;
+    CHECK(violation(enough, forged) != "");
+    if (price <= 0) CHECK(violation(problem, forged) == "/certificate");
+  }
+}
+
+TEST_CASE("ssd: explain names what SSD lacks, and how much more would do") {
+  const auto problem = problem_of(problem_text(3, kSsd, {"key_value"}));
+  const auto none = explain_embedding(problem, std::nullopt, {brief(), std::nullopt});
+  REQUIRE_MESSAGE(none.ok(), none.error().to_string());
+  REQUIRE(none->infeasibility.has_value());
+  CHECK(none->infeasibility->proved);
+  CHECK(none->infeasibility->message.find(" SSD over all ranks") != std::string::npos);
+  const auto& remedies = none->infeasibility->remedies;
+  const auto more = std::find_if(remedies.begin(), remedies.end(), [](const Remedy& remedy) {
+    return remedy.kind == Remedy::Kind::kSsd;
+  });
+  REQUIRE(more != remedies.end());
+  CHECK(more->less_is_impossible);
+  const auto bytes = static_cast<std::int64_t>(more->to);
+  CHECK(planned(problem_of(problem_text(3, bytes, {"key_value"}))).plan.has_value());
+  CHECK_FALSE(planned(problem_of(problem_text(3, bytes - kMebibyte, {"key_value"}))).plan);
+
+  const auto full = problem_of(problem_text(6, kSsd));
+  const auto some = explain_embedding(full, std::nullopt, {brief(), std::nullopt});
+  REQUIRE_MESSAGE(some.ok(), some.error().to_string());
+  std::size_t lacking = 0;
+  for (const TableExplanation& table : some->tables) {
+    for (const OptionCost& cost : table.options)
+      lacking += cost.lack && cost.lack->tier == MemoryTier::kSsd ? 1U : 0U;
+  }
+  CHECK(lacking == 4);  // of the tables in HBM, were they on SSD
+}
+
+TEST_CASE("ssd: a problem without it is what it was, and 0 bytes exclude the kernel") {
+  const auto uncounted = problem_of(problem_text(6, nullptr));
+  const EmbeddingPlanResult before = planned(uncounted);
+  REQUIRE(before.plan.has_value());
+  const json file = file_of(*uncounted, before);
+  CHECK_FALSE(file.contains("plan_ssd_by_rank"));
+  CHECK(file["reserved_topology"]["uniform"].size() == 2);
+  CHECK_FALSE(file["plan"][0].contains("ssd"));
+  TextReportOptions text;
+  CHECK(text_report(*uncounted, before, text).find("SSD") == std::string::npos);
+  const auto counted = problem_of(problem_text(6, kSsd));
+  CHECK(identify(*uncounted, nullptr).hash != identify(*counted, nullptr).hash);
+  CHECK(text_report(*counted, planned(counted), text).find("SSD") != std::string::npos);
+  // Nothing takes SSD and no option is on it, so all is in HBM, or nothing fits.
+  const auto empty = problem_of(problem_text(4, 0));
+  const EmbeddingPlanResult in_hbm = planned(empty);
+  REQUIRE(in_hbm.plan.has_value());
+  CHECK(in_hbm.search_space->size() == 4);
+  CHECK_FALSE(planned(problem_of(problem_text(5, 0))).plan.has_value());
+}
+
+TEST_CASE("ssd: replan and sweep keep to it") {
+  const auto problem = problem_of(problem_text(6, kSsd));
+  const json file = file_of(*problem, planned(problem));
+  json smaller = problem_text(6, nullptr);
+  smaller["topology"]["custom"] = {{"ssd_cap", {0, 2 * kSsd}}};
+  const auto changed = problem_of(smaller);
+  const auto document = read_plan(file.dump());
+  REQUIRE(document.ok());
+  const auto replanned = replan_embedding(changed, *document->plan, {brief(), 0.5, {}});
+  REQUIRE_MESSAGE(replanned.ok(), replanned.error().to_string());
+  REQUIRE(replanned->plan.has_value());
+  CHECK(replanned->evaluation.valid());
+  CHECK(replanned->evaluation.storage_by_rank[0].ssd == Bytes(0));
+  CHECK(replanned->evaluation.storage_by_rank[1].ssd == Bytes(2 * kTableOnSsd));
+
+  embedding::SweepGrid grid;
+  grid.hbm_bytes = {kHbm, 2 * kHbm};
+  const auto sweep = sweep_embedding(problem->spec(), grid, brief());
+  REQUIRE_MESSAGE(sweep.ok(), sweep.error().to_string());
+  REQUIRE(sweep->points.size() == 2);
+  for (const SweepPoint& point : sweep->points) {
+    REQUIRE(point.peak_ssd_bytes.has_value());
+    CHECK(*point.peak_ssd_bytes <= kSsd);
+  }
+  CHECK(*sweep->points[1].rating < *sweep->points[0].rating);
+}
+
+}  // namespace shardwright::ssd_test
