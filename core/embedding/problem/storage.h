@@ -59,7 +59,8 @@ struct Storage {
   constexpr bool fits_in(Storage other) const {
     return hbm <= other.hbm && ddr <= other.ddr && ssd <= other.ssd;
   }
-  constexpr bool is_negative() const { return hbm < Bytes() || ddr < Bytes() || ssd < Bytes(); }
+  // Returns true if some tier is negative: then the sign bit of any is set.
+  constexpr bool is_negative() const { return (hbm.value() | ddr.value() | ssd.value()) < 0; }
   constexpr Bytes sum() const { return hbm + ddr + ssd; }
 
   friend constexpr auto operator<=>(const Storage&, const Storage&) = default;

@@ -30,9 +30,10 @@ struct Choice {
   std::uint32_t first_run = 0;
   std::uint32_t num_runs = 0;
   std::uint32_t num_shards = 0;
-  double load = 0;      // over all shards
-  double max_load = 0;  // of one shard
-  Storage storage;      // over all shards
+  double load = 0;        // over all shards
+  double max_load = 0;    // of one shard
+  Storage storage;        // over all shards
+  PerTier<double> bytes;  // the same as numbers to be priced
 };
 
 }  // namespace shardwright::embedding

@@ -92,6 +92,7 @@ void ChoiceModel::add(OptionId id, std::vector<Choice>& choices) {
     choice.max_load = std::max(choice.max_load, load);
   }
   choice.storage = row.storage;
+  choice.bytes = as_doubles(row.storage);
   choices.push_back(choice);
 }
 

@@ -67,8 +67,8 @@ TEST_CASE("values: a number that is none, or none that fits, is refused with its
 
 TEST_CASE("values: an empty value is refused with its flag") {
   const Command run;
-  for (const char* flag : {"--hbm", "--ddr", "--device", "--mode", "--search-space", "--reuse",
-                           "--report", "--output"}) {
+  for (const char* flag : {"--hbm", "--ddr", "--ssd", "--device", "--mode", "--search-space",
+                           "--reuse", "--report", "--output"}) {
     CAPTURE(flag);
     const CommandOutcome outcome = run("plan " + kProblem + std::string(flag) + " ''");
     CHECK(outcome.status == 2);

@@ -63,24 +63,25 @@ void default_step(ShardingType type, ShardExtent& extent) {
 Status read_shard(JsonValue value, ShardingType type, ShardExtent& extent, ShardCost& cost) {
   std::int64_t count = 1;
   bool has_step = false;
-  SHARDWRIGHT_RETURN_IF_ERROR(
-      ObjectReader(value)
-          .required_with("size",
-                         [&](JsonValue v) { return read_pair(v, extent.rows, extent.columns); })
-          .required_with(
-              "offset",
-              [&](JsonValue v) { return read_pair(v, extent.row_offset, extent.column_offset); })
-          .required_with("hbm", [&](JsonValue v) { return read_bytes(v, cost.storage.hbm); })
-          .required_with("ddr", [&](JsonValue v) { return read_bytes(v, cost.storage.ddr); })
-          .optional_with("ssd", [&](JsonValue v) { return read_bytes(v, cost.storage.ssd); })
-          .required_with("perf", [&](JsonValue v) { return read_perf(v, cost.perf); })
-          .optional("count", count)
-          .optional_with("step",
-                         [&](JsonValue v) {
-                           has_step = true;
-                           return read_pair(v, extent.row_step, extent.column_step);
-                         })
-          .finish());
+  ObjectReader reader(value);
+  reader
+      .required_with("size", [&](JsonValue v) { return read_pair(v, extent.rows, extent.columns); })
+      .required_with(
+          "offset",
+          [&](JsonValue v) { return read_pair(v, extent.row_offset, extent.column_offset); })
+      .required_with("hbm", [&](JsonValue v) { return read_bytes(v, cost.storage.hbm); })
+      .required_with("ddr", [&](JsonValue v) { return read_bytes(v, cost.storage.ddr); })
+      .required_with("perf", [&](JsonValue v) { return read_perf(v, cost.perf); });
+  constexpr std::size_t kRequired = 5;  // most shards have no more
+  if (value.size() > kRequired) {
+    reader.optional_with("ssd", [&](JsonValue v) { return read_bytes(v, cost.storage.ssd); })
+        .optional("count", count)
+        .optional_with("step", [&](JsonValue v) {
+          has_step = true;
+          return read_pair(v, extent.row_step, extent.column_step);
+        });
+  }
+  SHARDWRIGHT_RETURN_IF_ERROR(reader.finish());
   if (count < 1 || count > SearchSpaceBuilder::kMaxShards) {
     return value.error("count must be between 1 and 2^24");
   }

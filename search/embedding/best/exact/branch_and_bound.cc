@@ -87,14 +87,15 @@ bool BranchAndBound::may_fit(std::size_t depth) {
     if (at.load >= below_) return false;
     if (is_end) continue;
     const FreeItems::Least& least = items_[depth].smallest;
-    if (at.load + state_->scaled(rank, least.load) >= below_ ||
-        !at.holds(at.held + least.storage)) {
+    if (at.load + state_->scaled(rank, least.load) >= below_ || !at.has_room(least.storage)) {
       continue;
     }
     const double load = (below_ - at.load) / state_->model().time_scale(rank);
-    const Storage left = most_of(at.capacity - at.held, Storage());
+    const PerTier<double> left = as_doubles(most_of(at.left, Storage()));
     for (std::size_t p = 0; p < FreeItems::kPrices; ++p)
-      room[p] += items_.priced(p, load, left);
+      room[p] += items_.priced_without_ssd(p, load, left);
+    for (std::size_t p = 0; p < FreeItems::kPrices && left.ssd > 0; ++p)
+      room[p] += items_.price_of_ssd(p) * left.ssd;
   }
   work_ += 1 + window_.ranks().size() / 2;
   if (is_end) return true;

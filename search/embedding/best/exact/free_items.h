@@ -69,9 +69,15 @@ class FreeItems {
     return {choices_.data() + item.first_choice, item.num_choices};
   }
 
-  double priced(std::size_t price, double load, Storage storage) const {
+  double priced(std::size_t price, double load, const Storage& storage) const {
     return add_priced(load_price_[price] * load, prices_[price], as_doubles(storage));
   }
+  // The parts of it, for callers that know that there is no SSD.
+  double priced_without_ssd(std::size_t price, double load, const PerTier<double>& bytes) const {
+    return load_price_[price] * load + prices_[price].hbm * bytes.hbm +
+           prices_[price].ddr * bytes.ddr;
+  }
+  double price_of_ssd(std::size_t price) const { return prices_[price].ssd; }
 
  private:
   Priced priced_in_window(const Choice& choice, const RankWindow& window) const;

@@ -67,7 +67,7 @@ void RankSymmetry::begin(std::span<const Rank> window, std::span<const std::uint
 bool RankSymmetry::hold_the_same(Rank a, Rank b) const {
   const RankLoad& one = loads_->ranks()[a];
   const RankLoad& other = loads_->ranks()[b];
-  return class_[a] == class_[b] && one.load == other.load && one.held == other.held;
+  return class_[a] == class_[b] && one.load == other.load && one.held() == other.held();
 }
 
 bool RankSymmetry::are_twins(Rank a, Rank b) const {

@@ -43,7 +43,7 @@ Rank roomiest_rank(const AllocationState& state, std::uint32_t index, std::int64
   std::int64_t least = peak;
   for (Rank rank = first; rank < end; ++rank) {
     const RankLoad& at = state.ranks()[rank];
-    const std::int64_t hbm = (at.held + slot.use.storage).hbm.value();
+    const std::int64_t hbm = (at.held() + slot.use.storage).hbm.value();
     if (rank == slot.rank || hbm >= least || !at.has_room_for(slot.use) ||
         at.load + state.scaled(rank, slot.use.load) >= state.bar()) {
       continue;
@@ -59,7 +59,7 @@ Rank roomiest_rank(const AllocationState& state, std::uint32_t index, std::int64
 bool relieve(AllocationState& state, std::int64_t peak, TieWork& work) {
   work.spend(1 + 2 * state.pass_work());
   for (Rank rank = 0; rank < state.ranks().size(); ++rank) {
-    if (state.ranks()[rank].held.hbm.value() < peak) continue;
+    if (state.ranks()[rank].held().hbm.value() < peak) continue;
     for (const std::uint32_t index : state.shards_on(rank)) {
       const Slot& slot = state.slot(index);
       if (slot.use.storage.hbm == Bytes() || !may_leave_rank(state.reach(slot.table))) continue;

@@ -44,7 +44,7 @@ class Totals {
       const Choice& chosen = context.model().choices()[choice];
       load += chosen.load;
       for (const MemoryTier tier : kMemoryTiers)
-        bytes_[tier] += static_cast<double>(chosen.storage[tier].value());
+        bytes_[tier] += chosen.bytes[tier];
     }
     weights_.mean_load = std::max(load / context.speed(), kTinyMean);
     for (const MemoryTier tier : kMemoryTiers) {
@@ -59,9 +59,8 @@ class Totals {
     const double shards = choice.num_shards;
     double size = choice.max_load / weights_.mean_load;
     for (const MemoryTier tier : kMemoryTiers) {
-      const double bytes = static_cast<double>(choice.storage[tier].value());
-      size = std::max(size,
-                      weights_.bytes[tier] * bytes / shards / std::max(bytes_[tier], 1.0) * ranks_);
+      size = std::max(size, weights_.bytes[tier] * choice.bytes[tier] / shards /
+                                std::max(bytes_[tier], 1.0) * ranks_);
     }
     return size;
   }

@@ -62,8 +62,9 @@ void EvenPlacer::summarize(std::size_t block) {
   for (++rank; rank < end_of(block); ++rank) {
     const RankLoad& at = state_->ranks()[rank];
     sum.least.load = std::min(sum.least.load, at.load);
-    sum.least.held = least_of(sum.least.held, at.held);
+    const Storage held = least_of(sum.least.held(), at.held());
     sum.least.capacity = most_of(sum.least.capacity, at.capacity);
+    sum.least.left = sum.least.capacity - held;
     sum.scale = std::min(sum.scale, state_->scaled(rank, 1));
   }
 }
@@ -95,8 +96,9 @@ double EvenPlacer::squares_rise(const RankLoad& at, double load, const ShardUse&
   for (const MemoryTier tier : kMemoryTiers) {
     if (weights_[tier] <= 0) continue;
     const double capacity = static_cast<double>(std::max(at.capacity[tier], Bytes(1)).value());
-    rise += weights_[tier] * squares(static_cast<double>(at.held[tier].value()),
-                                     static_cast<double>(use.storage[tier].value()), capacity);
+    rise +=
+        weights_[tier] * squares(static_cast<double>((at.capacity[tier] - at.left[tier]).value()),
+                                 static_cast<double>(use.storage[tier].value()), capacity);
   }
   return rise;
 }

@@ -10,6 +10,7 @@ Placement::Placement(const OptionPool& pool, const Topology& available)
       rank_of_device_(available.world_size()),
       host_of_device_(available.world_size()),
       devices_(available.world_size()),
+      totals_(available.world_size(), 0),
       tree_(available.world_size()),
       is_full_(available.world_size(), 0),
       host_loads_(hosts_),
@@ -41,6 +42,7 @@ void Placement::reset(std::int64_t hbm_per_device) {
     devices_[i].left = available_[i];
     if (hbm_per_device != 0) devices_[i].left.hbm = Bytes(hbm_per_device);
   }
+  std::fill(totals_.begin(), totals_.end(), 0);
   host_loads_.reset();
   changed_hosts_.clear();
   tree_valid_ = false;
@@ -66,6 +68,7 @@ bool Placement::place_uniform(std::span<const OptionId> proposal) {
   if (!any) return true;
   for (DeviceState& device : devices_)
     std::copy(std::begin(common.perf_ms), std::end(common.perf_ms), device.perf_ms);
+  std::fill(totals_.begin(), totals_.end(), common.total_ms());
   return settle_uniform_storage();
 }
 
@@ -112,7 +115,7 @@ void Placement::build_tree() {
     for (const std::uint32_t host : changed_hosts_) {
       for (std::uint32_t i = 0; i < local_; ++i) {
         const std::uint32_t at = device(host, i);
-        if (is_full_[at] == 0) tree_.update(at, devices_[at].total_ms());
+        if (is_full_[at] == 0) tree_.update(at, totals_[at]);
       }
     }
   } else {
@@ -121,7 +124,7 @@ void Placement::build_tree() {
       std::fill(is_full_.begin(), is_full_.end(), 0);
     }
     for (std::uint32_t i = 0; i < devices_.size(); ++i) {
-      if (is_full_[i] == 0) tree_.set(i, devices_[i].total_ms());
+      if (is_full_[i] == 0) tree_.set(i, totals_[i]);
     }
     tree_.rebuild();
   }
@@ -145,7 +148,7 @@ void Placement::readmit(const RunCost& cost) {
     std::pop_heap(full_.begin(), full_.end());
     full_.pop_back();
     is_full_[device] = 0;
-    tree_.update(device, devices_[device].total_ms());
+    tree_.update(device, totals_[device]);
   }
 }
 
@@ -171,9 +174,8 @@ inline bool Placement::place_run(const RunCost& cost, std::uint32_t count, Rank*
       at = next_fitting(cost);
       if (at == kNoDevice) return false;
     }
-    DeviceState& device = devices_[at];
-    device.add(cost);
-    tree_.update(at, device.total_ms());
+    add(at, cost);
+    tree_.update(at, totals_[at]);
     if (asks_for_hosts_) host_loads_.touch(host_of_device_[at]);
     ranks[k] = rank_of_device_[at];
   }

@@ -79,8 +79,8 @@ class Placement {
   // Time of the busiest device, summed in placement order.
   double busiest_ms() const {
     double busiest = 0;
-    for (const DeviceState& device : devices_)
-      busiest = std::max(busiest, device.total_ms());
+    for (const double total : totals_)
+      busiest = std::max(busiest, total);
     return busiest;
   }
   const OptionPool& pool() const { return *pool_; }
@@ -99,6 +99,14 @@ class Placement {
     return local * hosts_ + host;
   }
 
+  void add(std::uint32_t device, const RunCost& cost) {
+    devices_[device].add(cost);
+    totals_[device] = devices_[device].total_ms();
+  }
+  void restore(std::uint32_t device, const DeviceState& before) {
+    devices_[device] = before;
+    totals_[device] = before.total_ms();
+  }
   void add_uniform_storage(const OptionRow& row);
   bool settle_uniform_storage();
   bool place_unequal_uniform(std::span<const OptionId> proposal);
@@ -124,6 +132,7 @@ class Placement {
   std::vector<Rank> rank_of_device_;
   std::vector<std::uint32_t> host_of_device_;
   std::vector<DeviceState> devices_;
+  std::vector<double> totals_;  // by device: its total_ms()
   std::vector<Rank> ranks_;
 
   DeviceTree tree_;

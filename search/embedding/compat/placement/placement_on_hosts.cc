@@ -10,7 +10,7 @@ void Placement::refresh_hosts() {
   host_loads_.refresh([this](std::uint32_t host) {
     double sum = 0;
     for (std::uint32_t i = 0; i < local_; ++i)
-      sum += devices_[device(host, i)].total_ms();
+      sum += totals_[device(host, i)];
     return sum;
   });
 }
@@ -56,7 +56,7 @@ bool Placement::try_host(std::span<const OptionId> group, std::uint32_t host) {
                                   place_columns_on_host(row, host);
     if (placed) continue;
     for (std::uint32_t i = 0; i < local_; ++i)
-      devices_[device(host, i)] = saved_[i];
+      restore(device(host, i), saved_[i]);
     return false;
   }
   return true;
@@ -82,7 +82,7 @@ bool Placement::place_rows_on_host(const OptionRow& row, std::uint32_t host) {
   if (!fits) return false;
   Rank* ranks = ranks_.data() + row.rank_slot;
   return for_each_shard([&](std::uint32_t at, std::uint32_t shard, const RunCost& cost) {
-    devices_[at].add(cost);
+    add(at, cost);
     ranks[shard] = rank_of_device_[at];
     return true;
   });
@@ -95,15 +95,15 @@ bool Placement::place_columns_on_host(const OptionRow& row, std::uint32_t host) 
   Rank* ranks = ranks_.data() + row.rank_slot;
   for (std::size_t run = 0; run < costs.size(); ++run) {
     for (std::uint32_t k = 0; k < counts[run]; ++k) {
-      DeviceState* best = nullptr;
+      std::uint32_t best = kNoDevice;
       for (std::uint32_t i = 0; i < local_; ++i) {
-        DeviceState& candidate = devices_[device(host, i)];
-        const bool less = best == nullptr || candidate.total_ms() < best->total_ms();
-        if (less && candidate.fits(costs[run])) best = &candidate;
+        const std::uint32_t at = device(host, i);
+        const bool less = best == kNoDevice || totals_[at] < totals_[best];
+        if (less && devices_[at].fits(costs[run])) best = at;
       }
-      if (best == nullptr) return false;
-      best->add(costs[run]);
-      *ranks++ = rank_of_device_[static_cast<std::size_t>(best - devices_.data())];
+      if (best == kNoDevice) return false;
+      add(best, costs[run]);
+      *ranks++ = rank_of_device_[best];
     }
   }
   return true;
@@ -119,9 +119,8 @@ bool Placement::place_rows(const OptionRow& row, std::span<const std::uint32_t> 
   std::size_t shard = 0;
   for (std::size_t run = 0; run < costs.size(); ++run) {
     for (std::uint32_t k = 0; k < counts[run]; ++k, ++shard) {
-      DeviceState& device = devices_[devices[shard]];
-      if (!device.fits(costs[run])) return false;
-      device.add(costs[run]);
+      if (!devices_[devices[shard]].fits(costs[run])) return false;
+      add(devices[shard], costs[run]);
       if (ranks != nullptr) ranks[shard] = rank_of_device_[devices[shard]];
     }
   }
@@ -165,7 +164,7 @@ bool Placement::try_hosts(const OptionRow& row, std::uint32_t begin, std::uint32
   }
   if (!place_rows(row, window_)) {
     for (std::size_t i = 0; i < window_.size(); ++i)
-      devices_[window_[i]] = saved_[i];
+      restore(window_[i], saved_[i]);
     return false;
   }
   for (std::uint32_t i = 0; i < std::min(count, hosts_); ++i) {

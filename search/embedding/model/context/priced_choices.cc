@@ -122,7 +122,7 @@ PricedChoices::At PricedChoices::at(const MemoryPrices& prices, double fill) con
     const std::uint32_t index = cheapest_of(table, prices, least);
     if (index == kNone) return {kInfinity};
     sum += least;
-    const PerTier<double> bytes = as_doubles(model_.choices()[index].storage);
+    const PerTier<double>& bytes = model_.choices()[index].bytes;
     for (const MemoryTier tier : kMemoryTiers)
       taken[tier] += bytes[tier];
   }

@@ -55,7 +55,7 @@ class PricedChoices {
   };
 
   double cost_of(const Choice& choice, const MemoryPrices& prices) const {
-    return add_priced(choice.load, prices, as_doubles(choice.storage));
+    return add_priced(choice.load, prices, choice.bytes);
   }
   std::uint32_t cheapest_of(std::size_t table, const MemoryPrices& prices, double& cost) const;
   std::vector<double> excess_of_choices(const MemoryPrices& prices) const;

@@ -62,7 +62,7 @@ class SearchContext {
   // Load plus the price of the memory that a choice takes.
   double priced(const Choice& choice) const { return priced(choice, prices_); }
   static double priced(const Choice& choice, const MemoryPrices& prices) {
-    return add_priced(choice.load, prices, as_doubles(choice.storage));
+    return add_priced(choice.load, prices, choice.bytes);
   }
   // The price of all memory.
   double priced_capacity() const { return add_priced(0, prices_, total_bytes_); }

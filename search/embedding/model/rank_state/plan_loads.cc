@@ -9,7 +9,7 @@ PlanLoads::PlanLoads(const Problem& problem, const Topology& available)
       ranks_(available.world_size()) {
   if (!memory_is_load_) time_factors_ = problem.spec().calibration.rank_time;
   for (Rank rank = 0; rank < ranks_.size(); ++rank)
-    ranks_[rank].capacity = available.storage()[rank];
+    ranks_[rank].set_capacity(available.storage()[rank]);
 }
 
 ShardUse PlanLoads::use_of(const ShardCost& cost) const {

@@ -18,7 +18,7 @@ RankLoads::RankLoads(const ChoiceModel& model)
       ranks_(model.world_size()),
       bar_(std::numeric_limits<double>::infinity()) {
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
-    ranks_[rank].capacity = model.room()[rank];
+    ranks_[rank].set_capacity(model.room()[rank]);
   for (const MemoryTier tier : kMemoryTiers) {
     double all = 0;
     for (const Storage& room : model.room())
@@ -28,9 +28,9 @@ RankLoads::RankLoads(const ChoiceModel& model)
   journal_.reserve(kReservedChanges * ranks_.size());
 }
 
-double RankLoads::memory_energy(const RankLoad& at, Storage held) const {
-  if (held == Storage()) return 0;  // a rank that holds nothing fits anywhere
-  return add_priced(0, weights_, as_doubles(most_of(held - at.capacity, Storage())));
+double RankLoads::memory_energy(const RankLoad& at, const Storage& more) const {
+  if (at.held() + more == Storage()) return 0;  // a rank that holds nothing fits anywhere
+  return add_priced(0, weights_, as_doubles(most_of(more - at.left, Storage())));
 }
 
 void RankLoads::clear_ranks() {
@@ -57,7 +57,7 @@ void RankLoads::refresh() {
     RankLoad& at = ranks_[rank];
     at.slope = scaled(rank, slope_of(at.load));
     slope_ += at.slope;
-    at.energy = energy_of(at, at.load, at.held);
+    at.energy = energy_of(at, at.load, Storage());
     at.bad = is_bad(at);
     bad_ += at.bad ? 1U : 0U;
   }
@@ -86,16 +86,16 @@ double RankLoads::max_load() const {
 std::int64_t RankLoads::peak_hbm() const {
   std::int64_t most = 0;
   for (const RankLoad& at : ranks_)
-    most = std::max(most, at.held.hbm.value());
+    most = std::max(most, at.held().hbm.value());
   return most;
 }
 
 double RankLoads::change(Rank rank, int sign, const ShardUse& use) {
   RankLoad& at = ranks_[rank];
-  journal_.push_back({rank, at});
+  journal_.push_back({rank, at.bad, at.load, at.left, at.energy, at.slope});
   at.change(sign, scaled(rank, use.load), use.storage);
   const double before = at.energy;
-  at.energy = energy_of(at, at.load, at.held);
+  at.energy = energy_of(at, at.load, Storage());
   slope_ -= at.slope;
   at.slope = scaled(rank, slope_of(at.load));
   slope_ += at.slope;
@@ -123,7 +123,7 @@ double RankLoads::change_everywhere(int sign, const Choice& choice) {
 std::int64_t RankLoads::tentative_peak_hbm() const {
   std::int64_t most = 0;
   for (const Saved& saved : journal_)
-    most = std::max(most, ranks_[saved.rank].held.hbm.value());
+    most = std::max(most, ranks_[saved.rank].held().hbm.value());
   return most;
 }
 
@@ -131,9 +131,13 @@ void RankLoads::take_back(std::size_t count) {
   while (journal_.size() > count) {
     const Saved& saved = journal_.back();
     RankLoad& at = ranks_[saved.rank];
-    bad_ += (saved.load.bad ? 1U : 0U) - (at.bad ? 1U : 0U);
-    slope_ += saved.load.slope - at.slope;
-    at = saved.load;
+    bad_ += (saved.bad ? 1U : 0U) - (at.bad ? 1U : 0U);
+    slope_ += saved.slope - at.slope;
+    at.bad = saved.bad;
+    at.load = saved.load;
+    at.left = saved.left;
+    at.energy = saved.energy;
+    at.slope = saved.slope;
     journal_.pop_back();
   }
   rules_.take_back(count);

@@ -64,8 +64,7 @@ class RankLoads {
   // How much the energy of the rank would rise if it took this shard.
   double gain(Rank rank, const ShardUse& use) const {
     const RankLoad& at = ranks_[rank];
-    const double rise =
-        energy_of(at, at.load + scaled(rank, use.load), at.held + use.storage) - at.energy;
+    const double rise = energy_of(at, at.load + scaled(rank, use.load), use.storage) - at.energy;
     return rise + rule_gain(rank, use);
   }
   // The part of that rise that comes from rules that would be broken.
@@ -100,23 +99,29 @@ class RankLoads {
  private:
   static constexpr std::size_t kRanksPerUpdate = 16;
 
+  // What changes of a rank's state.
   struct Saved {
     Rank rank;
-    RankLoad load;
+    bool bad;
+    double load;
+    Storage left;
+    double energy;
+    double slope;
   };
 
-  double energy_of(const RankLoad& at, double load, Storage held) const {
+  // Of the rank with this load and `more` bytes.
+  double energy_of(const RankLoad& at, double load, const Storage& more) const {
     const double over = (load - goal_.target) * inverse_scale_;
     double energy = over > 0 ? (goal_.squared ? over * over : over) : 0;
-    if (!held.fits_in(at.capacity)) [[unlikely]]
-      energy += memory_energy(at, held);
+    if (!more.fits_in(at.left)) [[unlikely]]
+      energy += memory_energy(at, more);
     return energy;
   }
   double slope_of(double load) const {
     if (!goal_.squared) return load > goal_.target ? inverse_scale_ : 0;
     return 2 * std::max(load - goal_.target, 0.0) * inverse_scale_ * inverse_scale_;
   }
-  double memory_energy(const RankLoad& at, Storage held) const;
+  double memory_energy(const RankLoad& at, const Storage& more) const;
   bool is_bad(const RankLoad& at) const { return at.load >= bar_ || !at.fits(); }
   void refresh();
   double change(Rank rank, int sign, const ShardUse& use);

@@ -14,27 +14,30 @@ namespace shardwright::embedding {
 // Thread safety: a value.
 struct RankState {
   double load = 0;
-  Storage held;
+  Storage left;  // of the capacity
   Storage capacity;
 
   // Adds (sign 1) or removes (sign -1) a shard that counts `own_load` on this rank.
   void change(int sign, double own_load, Storage storage) {
     load += sign * own_load;
-    held += sign * storage;
+    left -= sign * storage;
   }
   void clear() {
     load = 0;
-    held = {};
+    left = capacity;
   }
 
-  // Returns true if the rank can hold this many bytes in total.
-  bool holds(Storage storage) const { return storage.fits_in(capacity) || storage == Storage(); }
-  bool fits() const { return holds(held); }
-  bool has_room_for(const ShardUse& use) const { return holds(held + use.storage); }
+  void set_capacity(Storage all) { left = capacity = all; }
+  Storage held() const { return capacity - left; }
+
+  bool fits() const { return !left.is_negative() || left == capacity; }
+  bool has_room(const Storage& more) const {
+    return more.fits_in(left) || held() + more == Storage();
+  }
+  bool has_room_for(const ShardUse& use) const { return has_room(use.storage); }
   // Bytes beyond the capacity, all tiers together.
   std::int64_t excess_bytes() const {
-    if (held == Storage()) return 0;
-    return most_of(held - capacity, Storage()).sum().value();
+    return left == capacity ? 0 : most_of(Storage() - left, Storage()).sum().value();
   }
 };
 

@@ -7,12 +7,14 @@ namespace {
 
 BoundRow row_of(std::uint32_t choice, std::uint32_t run, const ChoiceRun& shard, std::uint32_t need,
                 std::uint32_t max_per_rank) {
-  return {choice, run, false, need, max_per_rank, shard.load, shard.storage};
+  return {choice,       run,        false,         need,
+          max_per_rank, shard.load, shard.storage, as_doubles(shard.storage)};
 }
 
 void keep_cheapest(BoundRow& row, const ChoiceRun& shard) {
   row.load = std::min(row.load, shard.load);
   row.storage = least_of(row.storage, shard.storage);
+  row.bytes = as_doubles(row.storage);
 }
 
 }  // namespace

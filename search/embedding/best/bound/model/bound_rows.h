@@ -20,6 +20,7 @@ struct BoundRow {
   std::uint32_t max_per_rank = 0;
   double load = 0;
   Storage storage = {};
+  PerTier<double> bytes = {};  // the same as numbers to be priced
 };
 
 // The solution of the relaxation: how much of every choice a plan takes, and how many shards of

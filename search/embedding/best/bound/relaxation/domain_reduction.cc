@@ -21,7 +21,7 @@ struct CommonUse {
   }
 };
 
-CommonUse use_of(const BoundRow& row) { return {row.load, as_doubles(row.storage)}; }
+CommonUse use_of(const BoundRow& row) { return {row.load, row.bytes}; }
 
 CommonUse least_of(CommonUse a, const CommonUse& b) {
   a.load = std::min(a.load, b.load);

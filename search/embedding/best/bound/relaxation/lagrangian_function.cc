@@ -7,7 +7,7 @@ namespace shardwright::embedding {
 namespace {
 
 double cost_at(const CapacityMultipliers& multipliers, const BoundRow& row) {
-  return add_priced(multipliers.load * row.load, multipliers, as_doubles(row.storage));
+  return add_priced(multipliers.load * row.load, multipliers, row.bytes);
 }
 
 }  // namespace
@@ -88,9 +88,8 @@ void LagrangianFunction::take(std::uint32_t choice,
   for (const BoundRow& row : rows_.rows_of(choice)) {
     ClassUse& own = use_[cheapest_class(row, multipliers)];
     own.load += row.need * row.load;
-    const PerTier<double> bytes = as_doubles(row.storage);
     for (const MemoryTier tier : kMemoryTiers)
-      own.bytes[tier] += row.need * bytes[tier];
+      own.bytes[tier] += row.need * row.bytes[tier];
   }
 }
 

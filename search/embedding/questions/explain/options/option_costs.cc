@@ -109,8 +109,8 @@ class TableExchange {
     for (const Rank rank : ranks) {
       if (others_.excess_bytes(rank) == 0) continue;
       const RankState& at = others_.rank(rank);
-      const MemoryTier tier = scarcest_tier(at.held, at.capacity);
-      const MemoryLack lack{rank, tier, (at.held - at.capacity)[tier].value()};
+      const MemoryTier tier = scarcest_tier(at.held(), at.capacity);
+      const MemoryLack lack{rank, tier, (Storage() - at.left)[tier].value()};
       if (!worst || lack.bytes > worst->bytes) worst = lack;
     }
     return worst;

@@ -116,7 +116,7 @@ void MoveTree::prepare(const TreeProblem& problem, const Budget& budget) {
   RankUse fixed(ranks.size());
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     fixed.load[rank] = ranks[rank].load;
-    fixed.bytes[rank] = as_doubles(ranks[rank].held);
+    fixed.bytes[rank] = as_doubles(ranks[rank].held());
   }
   const std::uint64_t before = bound_->work();
   bound_->raise(problem.tables, fixed, 0, below_, problem.price_steps, prices_[kPriced], budget);
@@ -157,7 +157,7 @@ TreeAnswer MoveTree::solve(const TreeProblem& problem, const Budget& budget) {
     for (Rank rank = 0; rank < state_->model().world_size(); ++rank) {
       const RankLoad& at = state_->ranks()[rank];
       load = std::max(load, at.load);
-      sum[set] += prices_[set].of(rank, at.load, as_doubles(at.held));
+      sum[set] += prices_[set].of(rank, at.load, as_doubles(at.held()));
     }
   }
   visit(0, sum, load);
@@ -244,7 +244,7 @@ bool MoveTree::have_same(Rank a, Rank b, std::size_t depth) const {
   const RankLoad& one = state_->ranks()[a];
   const RankLoad& other = state_->ranks()[b];
   const ChoiceModel& model = state_->model();
-  return one.load == other.load && one.held == other.held && last_holding_[a] <= depth &&
+  return one.load == other.load && one.held() == other.held() && last_holding_[a] <= depth &&
          last_holding_[b] <= depth && model.room()[a] == model.room()[b] &&
          model.time_scale(a) == model.time_scale(b);
 }

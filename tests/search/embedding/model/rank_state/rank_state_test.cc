@@ -26,7 +26,7 @@ using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 
 bool same_bits(const RankLoad& a, const RankLoad& b) {
-  return a.load == b.load && a.held == b.held && a.energy == b.energy && a.slope == b.slope &&
+  return a.load == b.load && a.left == b.left && a.energy == b.energy && a.slope == b.slope &&
          a.bad == b.bad;
 }
 
@@ -34,7 +34,7 @@ bool same_bits(const RankLoad& a, const RankLoad& b) {
 
 TEST_CASE("rank state: an empty rank always fits, however little memory it has") {
   RankState rank;
-  rank.capacity = {Bytes(-5), Bytes(-1)};
+  rank.set_capacity({Bytes(-5), Bytes(-1)});
   CHECK(rank.fits());
   CHECK(rank.excess_bytes() == 0);
   rank.change(1, 2.5, {Bytes(10), Bytes(0)});
@@ -47,7 +47,7 @@ TEST_CASE("rank state: an empty rank always fits, however little memory it has")
 
 TEST_CASE("rank state: bytes fit up to the capacity of each memory") {
   RankState rank;
-  rank.capacity = {Bytes(100), Bytes(50), Bytes(20)};
+  rank.set_capacity({Bytes(100), Bytes(50), Bytes(20)});
   CHECK(rank.has_room_for({0, rank.capacity}));
   CHECK_FALSE(rank.has_room_for({0, {Bytes(101), Bytes(0)}}));
   CHECK_FALSE(rank.has_room_for({0, {Bytes(0), Bytes(51)}}));
@@ -120,7 +120,7 @@ TEST_CASE(
     const Evaluation evaluation = evaluate(problem, problem.topology(), plan);
     CHECK(loads.rating() == doctest::Approx(evaluation.rating).epsilon(1e-9));
     for (Rank rank = 0; rank < loads.world_size(); ++rank)
-      CHECK(loads.rank(rank).held == evaluation.storage_by_rank[rank]);
+      CHECK(loads.rank(rank).held() == evaluation.storage_by_rank[rank]);
     for (const Assignment& assignment : assignments)
       loads.remove(assignment);
     CHECK(loads.excess_bytes() == 0);
