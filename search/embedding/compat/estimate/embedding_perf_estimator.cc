@@ -204,9 +204,11 @@ Milliseconds estimate_sync(const EstimateInputs& in, const ShardExtent& extent) 
   // Data parallel tables are averaged over all ranks at every step.
   if (topology.num_replicas() == 1 || in.sharding_type == ShardingType::kDataParallel) return {};
   const TopologySpec& spec = topology.spec();
-  const bool in_hbm =
-      in.compute_kernel == ComputeKernel::kFused || in.compute_kernel == ComputeKernel::kDense;
-  const double memory = in_hbm ? spec.hbm_mem_bw : spec.hbm_to_ddr_mem_bw;
+  double memory = spec.hbm_to_ddr_mem_bw;
+  if (in.compute_kernel == ComputeKernel::kFused || in.compute_kernel == ComputeKernel::kDense)
+    memory = spec.hbm_mem_bw;
+  if (in.compute_kernel == ComputeKernel::kKeyValue && topology.counts_ssd())
+    memory = spec.ssd_mem_bw;
   return Milliseconds(synced_bytes(in, extent) * topology.sync_ms_per_byte(memory));
 }
 

@@ -21,7 +21,7 @@ Perf estimate_perf(const EstimateInputs& in, double bandwidth, std::int64_t rows
                    std::int64_t columns);
 
 // Time per step of averaging a shard over its replicas in other sharding groups; 0 without them.
-// Tables that do not lie in HBM pass the link between host and device.
+// Tables that do not lie in HBM pass the link between host and device, or that of SSD.
 Milliseconds estimate_sync(const EstimateInputs& in, const ShardExtent& extent);
 
 }  // namespace shardwright::embedding
