@@ -118,9 +118,9 @@ Status check_groups(const TopologySpec& spec) {
     return invalid_input("/sharding_groups/sync_interval", "must be at least 1 training step");
   if (spec.compute_device == ComputeDevice::kCpu)
     return invalid_input("/sharding_groups", "TorchRec has them on cuda and mtia only");
-  const bool by_rank =
-      std::any_of(kMemoryTiers.begin(), kMemoryTiers.end(),
-                  [&](MemoryTier tier) { return !spec.custom_cap_bytes(tier).empty(); });
+  const bool by_rank = std::any_of(kMemoryTiers.begin(), kMemoryTiers.end(), [&](MemoryTier tier) {
+    return !spec.custom_cap_bytes(tier).empty();
+  });
   if (by_rank && groups.sizes.size() != 1)
     return invalid_input("/sharding_groups/size", "memory by rank needs one size of groups");
   return {};

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "core/embedding/document/plan_document.h"
 #include "core/status.h"
 #include "runtime/cli/options/arguments.h"
 #include "runtime/embedding/options.h"
@@ -36,12 +37,12 @@ Result<EmbeddingPlanResult> plan_interruptibly(
     PlanOptions options, const Log& log,
     const std::function<Result<EmbeddingPlanResult>(const PlanOptions&)>& plan);
 
-// Writes an answer as the arguments ask. Returns the exit status.
 // Loads a problem for which there is a plan. If it leaves the layout of its machine open, takes
 // that of the plan.
 Result<LoadedProblem> load_problem_of(const ProblemArguments& arguments,
                                       const PlanDocument& document, const Log& log);
 
+// Writes an answer as the arguments ask. Returns the exit status.
 int emit_plan(const PlanArguments& arguments, const LoadedProblem& loaded,
               const EmbeddingPlanResult& result, const Log& log);
 

@@ -93,13 +93,16 @@ void EvenPlacer::look_into(std::size_t block, const ShardUse& use, Rank& best, d
 
 double EvenPlacer::squares_rise(const RankLoad& at, double load, const ShardUse& use) const {
   double rise = load * (2 * at.load + load) * load_weight_;
-  for (const MemoryTier tier : kMemoryTiers) {
-    if (weights_[tier] <= 0) continue;
-    const double capacity = static_cast<double>(std::max(at.capacity[tier], Bytes(1)).value());
-    rise +=
-        weights_[tier] * squares(static_cast<double>((at.capacity[tier] - at.left[tier]).value()),
-                                 static_cast<double>(use.storage[tier].value()), capacity);
-  }
+  // Spelled out: this is the innermost loop of placing.
+  const auto add = [&](double weight, Bytes capacity, Bytes left, Bytes more) {
+    if (weight <= 0) return;
+    rise += weight * squares(static_cast<double>((capacity - left).value()),
+                             static_cast<double>(more.value()),
+                             static_cast<double>(std::max(capacity, Bytes(1)).value()));
+  };
+  add(weights_.hbm, at.capacity.hbm, at.left.hbm, use.storage.hbm);
+  add(weights_.ddr, at.capacity.ddr, at.left.ddr, use.storage.ddr);
+  add(weights_.ssd, at.capacity.ssd, at.left.ssd, use.storage.ssd);
   return rise;
 }
 

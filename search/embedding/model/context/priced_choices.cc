@@ -123,8 +123,9 @@ PricedChoices::At PricedChoices::at(const MemoryPrices& prices, double fill) con
     if (index == kNone) return {kInfinity};
     sum += least;
     const PerTier<double>& bytes = model_.choices()[index].bytes;
-    for (const MemoryTier tier : kMemoryTiers)
-      taken[tier] += bytes[tier];
+    taken.hbm += bytes.hbm;
+    taken.ddr += bytes.ddr;
+    taken.ssd += bytes.ssd;
   }
   At result;
   for (const MemoryTier tier : kMemoryTiers) {

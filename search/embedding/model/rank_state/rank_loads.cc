@@ -29,8 +29,14 @@ RankLoads::RankLoads(const ChoiceModel& model)
 }
 
 double RankLoads::memory_energy(const RankLoad& at, const Storage& more) const {
-  if (at.held() + more == Storage()) return 0;  // a rank that holds nothing fits anywhere
-  return add_priced(0, weights_, as_doubles(most_of(more - at.left, Storage())));
+  const Storage over = more - at.left;
+  if (over + at.capacity == Storage()) return 0;  // a rank that holds nothing fits anywhere
+  // Spelled out: where memory is scarce, this is half of the work of placing a shard.
+  double energy = 0;
+  if (over.hbm > Bytes()) energy += weights_.hbm * static_cast<double>(over.hbm.value());
+  if (over.ddr > Bytes()) energy += weights_.ddr * static_cast<double>(over.ddr.value());
+  if (over.ssd > Bytes()) energy += weights_.ssd * static_cast<double>(over.ssd.value());
+  return energy;
 }
 
 void RankLoads::clear_ranks() {
