@@ -36,7 +36,7 @@ struct KeyCheck {
 };
 
 // Every key of a plan file. A key that is not here is compared like kValues.
-constexpr std::array<KeyCheck, 37> kKeyChecks{{
+constexpr std::array<KeyCheck, 38> kKeyChecks{{
     {"problem_hash", Check::kOurValues},
     {"plan_hash", Check::kOurValues},
     {"reserved_topology", Check::kOurValues},

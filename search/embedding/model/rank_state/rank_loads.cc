@@ -29,9 +29,10 @@ RankLoads::RankLoads(const ChoiceModel& model)
 }
 
 double RankLoads::memory_energy(const RankLoad& at, const Storage& more) const {
-  const Storage over = more - at.left;
-  if (over + at.capacity == Storage()) return 0;  // a rank that holds nothing fits anywhere
   // Spelled out: where memory is scarce, this is half of the work of placing a shard.
+  const Storage over = more - at.left;
+  // A rank that holds nothing fits anywhere, even into a capacity below zero.
+  if (at.capacity.is_negative() && over + at.capacity == Storage()) return 0;
   double energy = 0;
   if (over.hbm > Bytes()) energy += weights_.hbm * static_cast<double>(over.hbm.value());
   if (over.ddr > Bytes()) energy += weights_.ddr * static_cast<double>(over.ddr.value());
