@@ -127,7 +127,7 @@ TEST_CASE("exact: so do models with rules and rank times") {
 TEST_CASE("exact: tables outside the subproblem are not moved") {
   Random random(36);
   int improved = 0;
-  for (int i = 0; i < 600; ++i) {
+  for (int i = 0; i < 1000; ++i) {
     INFO("model ", i);
     const Model model(small_space(random));
     AllocationState loads(model.context);
