@@ -8,7 +8,7 @@
 
 #include "runtime/embedding/claim_checker.h"
 #include "runtime/embedding/layouts/layout_problem.h"
-#include "runtime/io/embedding/plan/plan_json.h"
+#include "runtime/io/embedding/plan/plan_reader.h"
 
 namespace shardwright {
 namespace {

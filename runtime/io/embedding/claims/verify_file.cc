@@ -14,6 +14,7 @@
 #include "runtime/io/embedding/claims/rebuilt_file.h"
 #include "runtime/io/embedding/plan/certificate_json.h"
 #include "runtime/io/embedding/plan/plan_json.h"
+#include "runtime/io/embedding/plan/plan_reader.h"
 #include "runtime/io/json/json_reader.h"
 
 namespace shardwright {

@@ -7,7 +7,6 @@
 #include "core/embedding/problem/problem.h"
 #include "core/status.h"
 #include "runtime/embedding/result/plan_result.h"
-#include "runtime/io/json/json_document.h"
 #include "runtime/io/text_sink.h"
 
 namespace shardwright {
@@ -30,7 +29,5 @@ void write_plan(const embedding::Problem& problem, const EmbeddingPlanResult& re
 
 // Errors: kInvalidInput; `where` is a JSON pointer.
 Result<PlanDocument> read_plan(std::string_view text);
-// The same for a plan file inside another one.
-Result<PlanDocument> read_plan(JsonValue file);
 
 }  // namespace shardwright

@@ -1,4 +1,6 @@
 // Reads plan files. plan_json.cc writes them.
+#include "runtime/io/embedding/plan/plan_reader.h"
+
 #include <algorithm>
 #include <array>
 #include <utility>
