@@ -136,6 +136,8 @@ std::size_t BestSearch::propose(std::size_t, const Budget& budget) {
   round_proof_lanes_ = 0;
   if (prover_ && best_ && !prover_->finished())
     round_proof_lanes_ = prover_->is_shared() ? prover_->num_lanes() : 1;
+  if (round_proof_lanes_ == 1)
+    round_proof_share_ = std::min<std::uint64_t>(round_proof_share_, lanes_.annealing.size() + 1);
   return lane_work_.size();
 }
 

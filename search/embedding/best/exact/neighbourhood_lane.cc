@@ -49,9 +49,9 @@ void NeighbourhoodLane::begin_from_best() {
   state_.clear_changed();
 }
 
-void NeighbourhoodLane::settle(const Budget& budget) {
+void NeighbourhoodLane::settle(std::uint64_t most_work, const Budget& budget) {
   if (incumbent_.is_settled()) return;
-  incumbent_.settle(budget);
+  incumbent_.settle(most_work, budget);
   own_work_ += incumbent_.take_settling_work();
   begin_from_best();
 }
@@ -170,7 +170,7 @@ void NeighbourhoodLane::run(std::uint64_t work, double lower_bound, const Budget
          !incumbent_.at_bound(lower_bound) && !budget.interrupted()) {
     step();
   }
-  settle(budget);
+  settle(this->work() - (end - work), budget);
 }
 
 }  // namespace shardwright::embedding

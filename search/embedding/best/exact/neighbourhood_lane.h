@@ -55,7 +55,7 @@ class NeighbourhoodLane {
   void choose_window();
   void choose_items(bool with_choices);
   bool is_inside(std::uint32_t table) const;
-  void settle(const Budget& budget);
+  void settle(std::uint64_t most_work, const Budget& budget);
 
   NeighbourhoodParameters parameters_;
   const SearchContext* context_;

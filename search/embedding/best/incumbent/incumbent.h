@@ -41,10 +41,10 @@ class Incumbent {
   // Takes what the state holds, which must be feasible, complete and not worse. Copies only the
   // tables that the state marks as changed, and clears the marks.
   void keep(AllocationState& state);
-  // Breaks ties, unless the budget is interrupted, and puts exact sums in place of running ones.
-  // Returns the tables that changed; valid until the next call of any function. Returns none if
-  // is_settled().
-  std::span<const std::uint32_t> settle(const Budget& budget);
+  // Breaks ties, with at most so much work and unless the budget is interrupted, and puts exact
+  // sums in place of running ones. Returns the tables that changed; valid until the next call of
+  // any function. Returns none if is_settled().
+  std::span<const std::uint32_t> settle(std::uint64_t most_work, const Budget& budget);
   // The work of settle() since the last call.
   std::uint64_t take_settling_work() { return std::exchange(settling_work_, 0); }
   // Returns true if nothing was taken since the last settle().

@@ -12,14 +12,15 @@ namespace {
 // Counts the work, and says when to end.
 class TieWork {
  public:
-  explicit TieWork(const Budget& budget) : stopped_(budget) {}
+  TieWork(std::uint64_t most, const Budget& budget) : stopped_(budget), most_(most) {}
 
   void spend(std::uint64_t work) { done_ += work; }
   std::uint64_t done() const { return done_; }
-  bool is_over() { return done_ >= kMostTieWork || stopped_(done_); }
+  bool is_over() { return done_ >= most_ || stopped_(done_); }
 
  private:
   StopCheck stopped_;
+  std::uint64_t most_;
   std::uint64_t done_ = 0;
 };
 
@@ -200,12 +201,11 @@ bool return_some(AllocationState& state, const Allocation& reference, std::int64
 
 }  // namespace
 
-std::uint64_t break_ties(AllocationState& state, const Allocation* reference,
+std::uint64_t break_ties(AllocationState& state, const Allocation* reference, std::uint64_t most,
                          const Budget& budget) {
-  TieWork work(budget);
+  TieWork work(most, budget);
   const double bar = state.bar();
-  const double most = state.max_load();
-  state.set_bar(std::nextafter(most, std::numeric_limits<double>::infinity()));
+  state.set_bar(std::nextafter(state.max_load(), std::numeric_limits<double>::infinity()));
   while (!work.is_over() && relieve(state, state.peak_hbm(), work)) {
   }
   if (reference != nullptr) {

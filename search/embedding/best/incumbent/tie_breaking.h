@@ -11,13 +11,10 @@ namespace shardwright::embedding {
 // Changes single tables and shards while no rank's load rises above the largest one. First lowers
 // the HBM of the fullest rank, then returns tables and shards to where `reference` (may be null)
 // has them unless that raises the HBM again. Cost: O(shards x ranks) per shard or table moved.
-// Ends early if the budget is interrupted, or after kMostTieWork; every step leaves an allocation
-// as good as before. Returns the work, in updates of a rank or a shard.
+// Ends early if the budget is interrupted, or after `most` work; every step leaves an allocation
+// as good as before. Work counts updates of a rank or a shard; returns what was done.
 // Precondition: the allocation is complete, within the memory, and breaks no rule.
-std::uint64_t break_ties(AllocationState& state, const Allocation* reference,
+std::uint64_t break_ties(AllocationState& state, const Allocation* reference, std::uint64_t most,
                          const Budget& budget = {});
-
-// A round of a lane: more would take longer than the search that made the allocation.
-inline constexpr std::uint64_t kMostTieWork = 4'000'000;
 
 }  // namespace shardwright::embedding

@@ -44,9 +44,9 @@ void AnnealingLane::keep() {
   annealer_.placer().spend(kPasses * state_.pass_work());
 }
 
-void AnnealingLane::settle(const Budget& budget) {
+void AnnealingLane::settle(std::uint64_t most_work, const Budget& budget) {
   // The best allocation moves away from the state's copy in these tables.
-  for (const std::uint32_t table : incumbent_.settle(budget))
+  for (const std::uint32_t table : incumbent_.settle(most_work, budget))
     state_.mark_changed(table);
   annealer_.placer().spend(incumbent_.take_settling_work());
 }
@@ -184,7 +184,7 @@ void AnnealingLane::run(std::uint64_t work, double lower_bound, const Budget& bu
       annealer_.placer().spend(state_.pass_work());
     }
   }
-  settle(budget);
+  settle(annealer_.work() - (end - work), budget);
 }
 
 }  // namespace shardwright::embedding

@@ -58,7 +58,7 @@ class AnnealingLane {
     if (state_.all_good()) keep();
   }
   void keep();
-  void settle(const Budget& budget);
+  void settle(std::uint64_t most_work, const Budget& budget);
 
   AnnealingParameters parameters_;
   const SearchContext* context_;

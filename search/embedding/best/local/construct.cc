@@ -12,7 +12,7 @@ namespace shardwright::embedding {
 namespace {
 
 std::uint32_t choose(const SearchContext& context, std::size_t table, double shard_limit,
-                     const MemoryPrices& prices, double price_factor) {
+                     const ChoiceCost& priced) {
   const std::span<const Choice> choices = context.model().choices(table);
   std::uint32_t best = 0;
   double least = std::numeric_limits<double>::infinity();
@@ -24,7 +24,9 @@ std::uint32_t choose(const SearchContext& context, std::size_t table, double sha
   for (std::uint32_t i = 0; i < choices.size(); ++i) {
     if (!context.fits(first + i) || choices[i].max_load > std::max(shard_limit, smallest)) continue;
     const double load = choices[i].load;
-    const double cost = load + price_factor * (SearchContext::priced(choices[i], prices) - load);
+    const double memory = SearchContext::priced(choices[i], priced.memory) - load;
+    const double factor = choices[i].reach == Reach::kAllRanks ? 1 : priced.single_factor;
+    const double cost = factor * load + priced.memory_factor * memory;
     if (cost < least) {
       least = cost;
       best = i;
@@ -109,10 +111,10 @@ std::vector<std::uint32_t> placement_order(const ChoiceModel& model, const Alloc
 }  // namespace
 
 std::vector<std::uint32_t> choose_priced(const SearchContext& context, double shard_limit,
-                                         const MemoryPrices& prices, double price_factor) {
+                                         const ChoiceCost& cost) {
   std::vector<std::uint32_t> choices;
   for (std::size_t table = 0; table < context.model().num_tables(); ++table)
-    choices.push_back(choose(context, table, shard_limit, prices, price_factor));
+    choices.push_back(choose(context, table, shard_limit, cost));
   return choices;
 }
 

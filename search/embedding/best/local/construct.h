@@ -11,11 +11,20 @@
 
 namespace shardwright::embedding {
 
-// Chooses for every table what costs least at `price_factor` times these prices of memory, among
-// the choices without a shard above `shard_limit`. If a table has no such choice, it takes one of
-// those whose largest shard is smallest. Precondition: every table has a choice.
+// What a choice costs before it is placed. Thread safety: a value.
+struct ChoiceCost {
+  MemoryPrices memory;
+  double memory_factor = 1;  // on the prices of memory
+  // On the load of shards on single ranks. Few large shards leave gaps on every rank, which shards
+  // on all ranks do not.
+  double single_factor = 1;
+};
+
+// Chooses for every table what costs least, among the choices without a shard above `shard_limit`.
+// If a table has no such choice, it takes one of those whose largest shard is smallest.
+// Precondition: every table has a choice.
 std::vector<std::uint32_t> choose_priced(const SearchContext& context, double shard_limit,
-                                         const MemoryPrices& prices, double price_factor);
+                                         const ChoiceCost& cost);
 
 // Places the choices of all tables: bonded units first, then choices on all ranks, on hosts, and
 // single shards, each kind in descending order of cost. Memory may be exceeded. Adds to `work`.

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "search/embedding/best/local/choices_below.h"
-#include "search/embedding/best/local/construct.h"
 #include "search/embedding/model/context/priced_choices.h"
 
 namespace shardwright::embedding {
@@ -19,33 +18,96 @@ constexpr double kRounding = 1e-9;      // relative, so that the best allocation
 
 }  // namespace
 
-// The best allocation constructed so far.
+// How even an allocation is.
+struct Restarts::Evenness {
+  double excess = 0;          // of the largest load over the mean one, as a factor
+  std::uint32_t singles = 0;  // shards of choices on single ranks, on the busiest rank
+};
+
+// The allocations constructed so far.
 struct Restarts::Start {
+  struct Tried {
+    std::vector<std::uint32_t> choices;
+    Evenness evenness;
+  };
+
   Allocation best;
   double least = std::numeric_limits<double>::infinity();
   double bound = 0;
-  double limit = 0;  // of its shards, in bounds
+  double limit = 0;   // of the best one's shards, in bounds
+  Evenness evenness;  // of the best one
+  std::vector<Tried> tried;
 };
 
-void Restarts::attempt(Start& start, double limit, const MemoryPrices& prices, double factor,
-                       StopCheck& stopped) {
+Restarts::Evenness Restarts::evenness_of(const Allocation& made) const {
+  const std::span<const RankLoad> ranks = state_->ranks();
+  std::size_t busiest = 0;
+  double sum = 0;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    sum += ranks[rank].load;
+    if (ranks[rank].load > ranks[busiest].load) busiest = rank;
+  }
+  Evenness found;
+  const double mean = sum / static_cast<double>(ranks.size());
+  found.excess = ranks[busiest].load / std::max(mean, kTinyRating);
+  for (std::size_t table = 0; table < made.choice.size(); ++table) {
+    if (state_->model().choices()[made.choice[table]].reach != Reach::kDevice) continue;
+    found.singles += static_cast<std::uint32_t>(
+        std::count(made.ranks[table].begin(), made.ranks[table].end(), busiest));
+  }
+  return found;
+}
+
+// Returns nothing if it was stopped. Choices that were tried before are not placed again.
+std::optional<Restarts::Evenness> Restarts::attempt(Start& start, double limit,
+                                                    const ChoiceCost& cost, StopCheck& stopped) {
   constexpr std::size_t kChoicesPerUpdate = 8;
-  if (stopped()) return;
+  if (stopped()) return std::nullopt;
+  std::vector<std::uint32_t> choices = choose_priced(state_->context(), start.bound * limit, cost);
   std::uint64_t work = state_->pass_work() + state_->model().choices().size() / kChoicesPerUpdate;
+  const auto same = std::find_if(start.tried.begin(), start.tried.end(),
+                                 [&](const Start::Tried& own) { return own.choices == choices; });
+  if (same != start.tried.end()) {
+    annealer_->placer().spend(work);
+    return same->evenness;
+  }
   std::optional<Allocation> made =
-      construct(*state_, annealer_->random(),
-                choose_priced(state_->context(), start.bound * limit, prices, factor),
-                parameters_->construct, work, stopped);
+      construct(*state_, annealer_->random(), choices, parameters_->construct, work, stopped);
   annealer_->placer().spend(work);
-  if (!made) return;
+  if (!made) return std::nullopt;
+  const Evenness evenness = evenness_of(*made);
+  start.tried.push_back({std::move(choices), evenness});
   double energy = 0;
   for (const RankLoad& at : state_->ranks())
     energy = std::max(energy, at.energy);
   energy += parameters_->restarts.rule_weight * static_cast<double>(state_->rules().broken());
-  if (energy >= start.least) return;
-  start.least = energy;
-  start.limit = limit;
-  start.best = std::move(*made);
+  if (energy < start.least) {
+    start.least = energy;
+    start.limit = limit;
+    start.evenness = evenness;
+    start.best = *std::move(made);
+  }
+  return evenness;
+}
+
+// If some ranks have a large shard more than others, the least factor on the load of such shards
+// with which no rank has that many replaces them by shards on all ranks.
+void Restarts::remove_last_single(Start& start, ChoiceCost cost, StopCheck& stopped) {
+  const RestartParameters& restarts = parameters_->restarts;
+  if (start.evenness.excess <= restarts.coarse_excess) return;
+  const std::uint32_t most = start.evenness.singles;
+  const auto has_fewer = [&](double factor) {
+    cost.single_factor = factor;
+    const std::optional<Evenness> found = attempt(start, start.limit, cost, stopped);
+    return found && found->singles < most;
+  };
+  double low = 1;
+  double high = restarts.most_single_factor;
+  if (!has_fewer(high)) return;
+  for (int step = 0; step < restarts.single_factor_steps && !stopped(); ++step) {
+    const double factor = std::sqrt(low * high);
+    (has_fewer(factor) ? high : low) = factor;
+  }
 }
 
 bool Restarts::construct_first(double bound, std::uint64_t round, const Budget& budget) {
@@ -65,9 +127,10 @@ bool Restarts::construct_first(double bound, std::uint64_t round, const Budget& 
   start.limit = restarts.shard_limits.front();
   StopCheck stopped(budget);
   for (const double limit : restarts.shard_limits)
-    attempt(start, limit, by_fill[first], price_factor, stopped);
+    attempt(start, limit, {by_fill[first], price_factor, 1}, stopped);
+  remove_last_single(start, {by_fill[first], price_factor, 1}, stopped);
   for (std::size_t i = 1; i < by_fill.size(); ++i)
-    attempt(start, start.limit, by_fill[(first + i) % by_fill.size()], 1, stopped);
+    attempt(start, start.limit, {by_fill[(first + i) % by_fill.size()], 1, 1}, stopped);
   if (start.best.choice.empty()) {
     state_->clear();
     return false;

@@ -8,6 +8,7 @@
 
 #include "search/budget.h"
 #include "search/embedding/best/incumbent/incumbent.h"
+#include "search/embedding/best/local/construct.h"
 #include "search/embedding/best/moves/annealer.h"
 #include "search/embedding/best/parameters/annealing_parameters.h"
 
@@ -52,9 +53,12 @@ class Restarts {
 
  private:
   struct Start;
+  struct Evenness;
 
-  void attempt(Start& start, double limit, const MemoryPrices& prices, double factor,
-               StopCheck& stopped);
+  Evenness evenness_of(const Allocation& made) const;
+  std::optional<Evenness> attempt(Start& start, double limit, const ChoiceCost& cost,
+                                  StopCheck& stopped);
+  void remove_last_single(Start& start, ChoiceCost cost, StopCheck& stopped);
 
   // The best rating as a multiple of the bound, or of a rating that no choices were found for.
   double above_bound(double bound) const;

@@ -104,6 +104,12 @@ struct RestartParameters {
   // small shards spread evenly, but splitting has its price.
   // halved +0.806 %, doubled -0.005 %
   std::array<double, 8> shard_limits{1e9, 1.02, 0.7, 0.5, 0.35, 0.2, 0.1, 0.05};
+  // If the best of these leaves the busiest rank so much above the mean, its shards on single ranks
+  // are too few and too large to be even. Their load is then priced higher, by a factor up to
+  // `most_single_factor`: the least with which that rank has a shard less, found in so many steps.
+  double coarse_excess = 1.05;
+  double most_single_factor = 4;
+  int single_factor_steps = 8;
   // Memory is priced at 1, 1 + step, 1 + 2 step, ... times its price, at random out of this many
   // (out of fewer the first time).
   double price_step = 0.25;             // halved -0.104 %, doubled 0

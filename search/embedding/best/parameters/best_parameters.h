@@ -16,18 +16,18 @@ namespace shardwright::embedding {
 // How lanes share work.
 // Thread safety: a value.
 struct LaneParameters {
-  // Lanes that anneal. With the neighbourhood lane and the proof they make nine tasks per round:
-  // more than the threads of a small machine, so that rounds balance.
-  std::uint32_t annealing_lanes = 7;  // halved -0.007 %, doubled +0.005 %
+  // Lanes that anneal. With the neighbourhood lane they are as many as a tree of the proof has:
+  // work for sixteen threads, and on fewer threads the rounds balance.
+  std::uint32_t annealing_lanes = 15;
   // Work of a lane in the first round, doubled every round up to the most. Short at first, as many
   // problems are solved soon; long later, as every round ends with a wait for the slowest lane.
-  std::uint64_t first_round_work = 30'000;    // halved +0.273 %, doubled -0.095 %
-  std::uint64_t most_round_work = 1'000'000;  // halved, doubled: 0
+  std::uint64_t first_round_work = 15'000;
+  std::uint64_t most_round_work = 500'000;  // halved, doubled: 0
   // Work of the proof, in lanes: while plans get better, once they no longer do, and after so much
   // work without a better one. A better plan makes the proof easier, so improving comes first.
-  std::uint64_t proof_share = 3;           // halved, doubled: 0
-  std::uint64_t settled_proof_share = 12;  // halved, doubled: 0
-  std::uint64_t calm_proof_share = 72;
+  std::uint64_t proof_share = 6;           // halved, doubled: 0
+  std::uint64_t settled_proof_share = 24;  // halved, doubled: 0
+  std::uint64_t calm_proof_share = 144;
   std::uint64_t calm_work = 32'000'000;
   // If the bound has not risen for so much work either, the lanes share the work as before.
   std::uint64_t stuck_work = 256'000'000;

@@ -177,7 +177,7 @@ struct BoundTargetParameters {
   std::uint64_t lower_tree_part = 8;
   // Lanes that share a tree, and its work before they do: small trees end sooner on one lane, which
   // begins with the next target at once.
-  std::uint32_t tree_lanes = 8;
+  std::uint32_t tree_lanes = 16;
   std::uint64_t alone_work = 2'000'000;
   // Nodes of a tree, for all targets together.
   std::size_t max_nodes = 4'000;  // halved, doubled: 0

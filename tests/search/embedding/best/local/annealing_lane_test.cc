@@ -198,7 +198,7 @@ TEST_CASE("improve: tables that moved without need return to their places in the
   }
   AllocationState loads(model.context);
   loads.assign(moved);
-  break_ties(loads, &offered);
+  break_ties(loads, &offered, 1'000'000);
   for (std::size_t table = 0; table < 9; ++table) {
     Allocation now;
     now.choice.resize(9);
