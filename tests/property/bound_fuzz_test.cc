@@ -49,6 +49,10 @@ void tamper(Random& random, BoundCertificate& certificate) {
     }
     return;
   }
+  if (node.is_leaf && random.below(4) == 0) {
+    node.by_search = !node.by_search;
+    return;
+  }
   const auto change = [&](double& value) { value = tampered(random, value); };
   if (!node.is_leaf && random.below(2) == 0) {
     node.count = static_cast<std::uint32_t>(random.below(4));

@@ -45,13 +45,16 @@ struct OptionDomain {
 // domain of an option may be divided only if the option lies in one place: it has a single shard,
 // or one host holds all its shards.
 //
-// A leaf proves that its node contains no plan below the bound, in one of two ways:
+// A leaf proves that its node contains no plan below the bound, in one of three ways:
 // - Lagrangian bound (`shard_duals` is empty): at the multipliers of the rank classes, all tables,
 //   each with its cheapest option, need more than all ranks have.
 // - Pattern bound: every shard has a dual value. All tables, each with its option of least value,
 //   are worth more than the patterns on all ranks can be: a pattern on a rank of class c has at
 //   most the value max_pattern_values[c]. Here the multipliers only speed up the check of these
 //   maxima.
+// - Search (`by_search`): all plans of the node were tried, and the check tries them again. The
+//   multipliers are prices that shorten that. Only without placement rules: equal tables are
+//   exchanged, which a rule may forbid.
 struct BoundNode {
   bool is_leaf = true;
   std::vector<std::vector<CapacityMultipliers>> fixing;  // each by rank class
@@ -61,6 +64,7 @@ struct BoundNode {
   std::vector<CapacityMultipliers> multipliers;  // by rank class
   std::vector<ShardDual> shard_duals;            // absent shards have the value 0
   std::vector<double> max_pattern_values;        // by rank class
+  bool by_search = false;                        // of a leaf
 };
 
 // States that every plan rates at least `bound`. `nodes` is a branch-and-bound tree in preorder

@@ -72,9 +72,10 @@ std::optional<std::string> check_by_search(const SearchSpace& space, const Topol
 // Thread safety: one thread at a time.
 class TreeChecker {
  public:
-  TreeChecker(OpenOptions options, const std::vector<BoundNode>& nodes, std::uint64_t work_limit,
-              const std::function<bool()>& is_stopped)
+  TreeChecker(OpenOptions options, const std::vector<BoundNode>& nodes, double target,
+              std::uint64_t work_limit, const std::function<bool()>& is_stopped)
       : options_(std::move(options)),
+        target_(target),
         nodes_(nodes),
         work_left_(work_limit),
         is_stopped_(is_stopped) {}
@@ -205,13 +206,18 @@ class TreeChecker {
     if (!are_valid(leaf.multipliers, options_.classes().size())) {
       return fail("a leaf lacks valid multipliers for every rank class");
     }
-    std::optional<std::string> wrong = leaf.shard_duals.empty()
-                                           ? check_lagrangian_leaf(options_, leaf)
-                                           : check_pattern_leaf(options_, leaf, work_left_);
+    std::optional<std::string> wrong;
+    if (leaf.by_search) {
+      wrong = check_search_leaf(options_, leaf, target_, work_left_, is_stopped_);
+    } else {
+      wrong = leaf.shard_duals.empty() ? check_lagrangian_leaf(options_, leaf)
+                                       : check_pattern_leaf(options_, leaf, work_left_);
+    }
     return wrong ? fail(std::move(*wrong)) : true;
   }
 
   OpenOptions options_;
+  double target_;
   const std::vector<BoundNode>& nodes_;
   std::uint64_t work_left_;
   const std::function<bool()>& is_stopped_;  // empty if nothing stops it
@@ -271,7 +277,7 @@ std::optional<std::string> check_bound(const SearchSpace& space, const Topology&
   if (!classes) return "the rank classes do not match the topology";
   OpenOptions options(space, available, *classes, is_stopped);
   if (!options.is_complete()) return std::string(kProofTooLong);
-  return TreeChecker(std::move(options), certificate.nodes, work_limit, is_stopped).run();
+  return TreeChecker(std::move(options), certificate.nodes, target, work_limit, is_stopped).run();
 }
 
 std::optional<std::string> check_move_bound(const SearchSpace& space, const Topology& available,

@@ -1,7 +1,8 @@
-// The two kinds of leaves of a certificate. Each check returns what is wrong, or nothing.
+// The three kinds of leaves of a certificate. Each check returns what is wrong, or nothing.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -19,5 +20,10 @@ std::optional<std::string> check_lagrangian_leaf(const OpenOptions& options, con
 // steps from `work_left`.
 std::optional<std::string> check_pattern_leaf(const OpenOptions& options, const BoundNode& leaf,
                                               std::uint64_t& work_left);
+
+// Tries all plans of the node again. Takes its steps from `work_left`.
+std::optional<std::string> check_search_leaf(const OpenOptions& options, const BoundNode& leaf,
+                                             double target, std::uint64_t& work_left,
+                                             const std::function<bool()>& is_stopped);
 
 }  // namespace shardwright::embedding

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/embedding/bound/bound_certificate.h"
-#include "core/embedding/bound/improvement.h"
+#include "core/embedding/document/improvement.h"
 #include "core/embedding/plan_failure.h"
 #include "core/embedding/plan_mode.h"
 #include "core/embedding/sharding_option.h"

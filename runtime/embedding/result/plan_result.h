@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/embedding/bound/bound_certificate.h"
-#include "core/embedding/bound/improvement.h"
+#include "core/embedding/document/improvement.h"
 #include "core/embedding/document/migration.h"
 #include "core/embedding/evaluation/evaluate.h"
 #include "core/embedding/plan.h"

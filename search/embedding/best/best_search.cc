@@ -224,6 +224,20 @@ void BestSearch::suggest_to_lane() {
   if (lane) lane->suggest(next.made.choices, next.made.target);
 }
 
+// A plan that the proof found below its target, if it is better than the best one.
+std::optional<RatedAllocation> BestSearch::found_by_proof() {
+  std::optional<Plan> plan;
+  if (prover_) plan = prover_->take_found();
+  if (!plan) return std::nullopt;
+  std::optional<Allocation> allocation = to_allocation(context_.model(), *plan);
+  if (!allocation) return std::nullopt;
+  AllocationState state(context_);
+  state.assign(*allocation);
+  RatedAllocation found{*std::move(allocation), state.max_load(), state.peak_hbm()};
+  if (!state.all_good() || (best_ && !is_better(found, *best_))) return std::nullopt;
+  return found;
+}
+
 bool BestSearch::synchronize(std::size_t, Budget& budget) {
   round_work_ = std::min(2 * round_work_, parameters_.lanes.most_round_work);
   starts_.clear();  // every lane has them
@@ -232,7 +246,9 @@ bool BestSearch::synchronize(std::size_t, Budget& budget) {
   span_ += *std::max_element(lane_work_.begin(), lane_work_.end());
   if (prover_ && best_) prover_->end_round();
   const double bound_before = steps_.empty() ? 0 : steps_.back().bound;
-  const RatedAllocation* const found = best_of_round();
+  const std::optional<RatedAllocation> by_proof = found_by_proof();
+  const RatedAllocation* found = best_of_round();
+  if (by_proof && (found == nullptr || is_better(*by_proof, *found))) found = &*by_proof;
   if (found != nullptr) {
     publish(*found);
     best_since_ = budget.work_done();

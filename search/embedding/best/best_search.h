@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/embedding/bound/bound_certificate.h"
-#include "core/embedding/bound/improvement.h"
+#include "core/embedding/document/improvement.h"
 #include "core/embedding/plan.h"
 #include "core/embedding/plan_edit.h"
 #include "search/budget.h"
@@ -92,6 +92,7 @@ class BestSearch {
   void publish(const RatedAllocation& found);
   void offer_to_lanes();
   void suggest_to_lane();
+  std::optional<RatedAllocation> found_by_proof();
   bool is_solved() const { return lanes_.neighbourhoods && lanes_.neighbourhoods->solved(); }
   AnnealingLane& annealing_lane(std::uint32_t lane);
   NeighbourhoodLane& neighbourhood_lane();

@@ -52,6 +52,7 @@ void write_node(const BoundNode& node, JsonWriter& json) {
     json.end_array().end_object();
     return;
   }
+  if (node.by_search) json.member("by_search", true);
   json.key("prices");
   write_multipliers(node.multipliers, json);
   if (!node.shard_duals.empty()) {
@@ -167,6 +168,7 @@ Result<BoundNode> read_node(JsonValue value) {
           .optional_with("parts", [&](JsonValue v) { return read_parts(v, node); })
           .optional_with("prices",
                          [&](JsonValue v) { return read_multipliers(v, node.multipliers); })
+          .optional("by_search", node.by_search)
           .optional_with("fixing", [&](JsonValue v) { return read_fixing(v, node); })
           .optional_with("shard_duals", [&](JsonValue v) { return read_shard_duals(v, node); })
           .optional("max_pattern_values", node.max_pattern_values)

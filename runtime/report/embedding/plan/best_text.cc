@@ -66,7 +66,8 @@ std::string layouts_section(const EmbeddingPlanResult& result, const TextReportO
 }
 
 std::string proof_text(const embedding::BoundCertificate& certificate) {
-  if (certificate.by_search) return "trying all plans";
+  const bool is_one_search = certificate.nodes.size() == 1 && certificate.nodes.front().by_search;
+  if (certificate.by_search || is_one_search) return "trying all plans";
   if (certificate.nodes.size() > 1) {
     return "a tree of " + format_count((certificate.nodes.size() + 1) / 2) + " cases";
   }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/embedding/bound/improvement.h"
+#include "core/embedding/document/improvement.h"
 #include "core/embedding/problem/problem.h"
 #include "core/embedding/problem/storage.h"
 #include "runtime/embedding/planner.h"

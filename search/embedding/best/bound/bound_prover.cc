@@ -220,13 +220,14 @@ void BoundProver::choose_target() {
   if (open.empty()) return prove_target();
   const bool may_divide = targets_.is_branching() && tree.size() < parameters_.targets.max_nodes;
   TreeLane& lane = *relaxation().lanes.front();
-  lane.begin(target_, targets_.node_work(), may_divide);
+  lane.begin(target_, {targets_.node_work(), targets_.root_search_steps(), may_divide});
   lane.assign(open);
 }
 
 void BoundProver::take_from(TreeLane& lane) {
   tree_work_ += lane.hand_over(relaxation().tree);
   if (lane.was_cut_short()) targets_.note_cut_short();
+  if (std::optional<Plan> found = lane.take_found()) found_ = std::move(found);
   if (const auto choices = lane.stuck_choices()) suggest(*choices, target_);
 }
 
@@ -267,7 +268,7 @@ void BoundProver::share_tree() {
   for (std::unique_ptr<TreeLane>& lane : own.lanes) {
     if (lane.get() == &first) continue;
     if (!lane) lane = std::make_unique<TreeLane>(own.tree, own.rows, own.branching, parameters_);
-    lane->begin(target_, targets_.node_work(), first.may_divide());
+    lane->begin(target_, {targets_.node_work(), 0, first.may_divide()});
     lane->learn(first);
   }
   is_shared_ = true;
@@ -285,7 +286,9 @@ void BoundProver::deal_out() {
   }
 }
 
+// A proof whose check would take too long is none.
 void BoundProver::prove_target() {
+  if (relaxation().tree.search_steps() > parameters_.search.proof_steps) return give_up_target();
   accept(target_, relaxation(), relaxation().tree.certificate_nodes(target_));
   target_ = 0;
 }

@@ -59,6 +59,8 @@ class BoundProver {
   // A target is given up where the relaxation has a solution that cannot be divided. Its choices,
   // of the last few such targets since the last call; in terms of the model that was given.
   std::vector<SuggestedChoices> take_suggestions() { return std::exchange(suggestions_, {}); }
+  // A plan below a target that was found instead of a proof since the last call, if any.
+  std::optional<Plan> take_found() { return std::exchange(found_, std::nullopt); }
 
  private:
   // What one view of the ranks needs.
@@ -100,6 +102,7 @@ class BoundProver {
   BoundCertificate certificate_;
   TargetSchedule targets_;
   std::vector<SuggestedChoices> suggestions_;
+  std::optional<Plan> found_;
   bool only_aggregate_ = false;  // the master program would be too large
   bool finished_ = false;
   double rating_ = 0;

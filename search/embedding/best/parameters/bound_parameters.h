@@ -183,6 +183,29 @@ struct BoundTargetParameters {
   std::size_t max_nodes = 4'000;  // halved, doubled: 0
 };
 
+// When all plans of a node are tried, instead of bounding them. The search takes a few thousand
+// steps where few choices are open, and says at once that large shards do not fit beside each
+// other, which no mix of patterns does.
+// Thread safety: a value.
+struct NodeSearchParameters {
+  // Steps for the root of the early tree, for the root of the others, and for a node that nothing
+  // divides.
+  std::uint64_t early_root_steps = std::uint64_t{1} << 18;
+  std::uint64_t root_steps = std::uint64_t{1} << 22;
+  std::uint64_t leaf_steps = std::uint64_t{1} << 22;
+  // Steps for other nodes: at first, at most, and when a lane no longer tries. Twice as many after
+  // a success, half as many after a failure.
+  std::uint64_t node_steps = std::uint64_t{1} << 15;
+  std::uint64_t most_node_steps = std::uint64_t{1} << 18;
+  std::uint64_t least_node_steps = std::uint64_t{1} << 12;
+  // Steps of a whole proof: its check repeats them.
+  std::uint64_t proof_steps = std::uint64_t{1} << 24;
+  // A step of the search takes as long as so many of the proof: it looks at all prices.
+  std::uint64_t step_work = 2;
+  // Open choices, times ranks: larger nodes are not searched.
+  std::uint64_t most_cells = std::uint64_t{1} << 16;
+};
+
 // All that a BoundProver is told.
 // Thread safety: a value.
 struct BoundParameters {
@@ -201,6 +224,7 @@ struct BoundParameters {
   KnapsackParameters pricing;
   ColumnGenerationParameters columns;
   BranchingParameters branching;
+  NodeSearchParameters search;
   BoundTargetParameters targets;
 };
 

@@ -184,7 +184,51 @@ Proof branch_by_count_of_two() {
   return proof;
 }
 
+// Two ranks of 100 bytes. Each of three tables takes 60 bytes and 1 ms on one rank, or 5 bytes and
+// 3 ms on each of both. All bytes fit, but no rank has room for two large shards: one table is on
+// both ranks, and the bound is 4 ms. The first table is, or it is not.
+Proof searched() {
+  SpaceBuilder builder(spec(3, 2, 2));
+  for (std::size_t table = 0; table < 3; ++table)
+    builder.add(table, kTableWise, 1, 1, 60).add(table, kRowWise, 2, 3, 5);
+  BoundNode tried = leaf({{0, 0, 0}});
+  tried.by_search = true;
+  return {builder.take(),
+          {4 * kLess, {0, 0}, {branch(0, {{OptionId(1), 1}}), leaf({{1, 0, 0}}), tried}}};
+}
+
 }  // namespace
+
+TEST_CASE("check bound: all plans of a leaf by search are tried again, and no others") {
+  const Proof proof = searched();
+  CHECK(proof.wrong().value_or("") == "");
+  CHECK(proof.after([](auto& c) { c.nodes = {c.nodes[2]}; }) == "");
+  CHECK(proof.after([](auto& c) {
+    c.bound = 4 * (1 + 1e-6);
+    c.nodes = {c.nodes[2]};
+  }) == "there is a plan below the bound in a leaf");
+  CHECK(proof.after([](auto& c) { c.nodes[2].by_search = false; }) != "");
+  CHECK(proof.after([](auto& c) { c.nodes[2].multipliers.clear(); }) ==
+        "a leaf lacks valid multipliers for every rank class");
+  const auto check_within = [&](std::uint64_t steps) {
+    return check_bound(*proof.space, proof.space->problem().topology(), proof.certificate, steps)
+        .value_or("");
+  };
+  CHECK(check_within(30) == kProofTooLong);
+  CHECK(check_within(1000) == "");
+}
+
+TEST_CASE("check bound: with placement rules no leaf is proved by search") {
+  ProblemSpec with_rule = spec(3, 2, 2);
+  with_rule.keep_apart.push_back({{"t0", "t1"}, GroupScope::kRank});
+  SpaceBuilder builder(with_rule);
+  for (std::size_t table = 0; table < 3; ++table)
+    builder.add(table, kTableWise, 1, 1, 60).add(table, kRowWise, 2, 3, 5);
+  Proof proof = searched();
+  proof.space = builder.take();
+  CHECK(proof.wrong().value_or("") ==
+        "a leaf is proved by search although there are placement rules");
+}
 
 TEST_CASE("check bound: multipliers of a node drop options that are too dear, and no others") {
   const Proof proof = reduced_by_costs();

@@ -1,17 +1,27 @@
 // Which plans are asked for.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "core/embedding/moves/held_plan.h"
 
 namespace shardwright::embedding {
+
+// Which options count, and on which ranks their shards may be.
+struct PlaceDomain {
+  std::vector<std::uint32_t> classes;        // of ranks, as bits; by option, 0 if it does not count
+  std::vector<std::uint32_t> class_of_rank;  // by rank
+};
 
 struct PlanGoal {
   // A plan must rate less. Without this, any plan counts that evaluate() accepts.
   std::optional<double> below;
   // With an old plan, it is the rating + weight x GiB moved from it that must be less. Borrowed.
   const HeldPlan* held = nullptr;
+  // If given, only plans within it count. Borrowed.
+  const PlaceDomain* within = nullptr;
 };
 
 }  // namespace shardwright::embedding

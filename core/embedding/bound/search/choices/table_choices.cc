@@ -38,10 +38,13 @@ class ChoiceMaker {
         problem_(space.problem()),
         available_(available),
         below_(goal.below),
+        within_(goal.within),
         charges_(goal.held) {}
 
   // Returns false if a plan with the option cannot be one that is asked for.
-  bool counts(const ShardingOption& option) const {
+  bool counts(OptionId id) const {
+    const ShardingOption& option = space_.option(id);
+    if (within_ != nullptr && within_->classes[id.index()] == 0) return false;
     if (!may_have_place(problem_.rules(), available_, option)) return false;
     if (below_) return true;
     const bool wider = problem_.spec().sharder.type == SharderSpec::Type::kQuant;
@@ -64,7 +67,7 @@ class ChoiceMaker {
         EqualShards shards{1,
                            load(cost),
                            as_doubles(counted(cost.storage)),
-                           ranks_of(option, choice.form, cost, shard),
+                           ranks_of(id, choice.form, cost, shard),
                            {}};
         if (shards.ranks.empty()) return false;
         for (std::size_t i = 0; i < shards.ranks.size() && !parts.empty(); ++i)
@@ -154,9 +157,14 @@ class ChoiceMaker {
     return a.load == b.load && a.bytes == b.bytes && a.ranks == b.ranks && a.charges == b.charges;
   }
 
-  std::vector<Rank> ranks_of(const ShardingOption& option, Form form, const ShardCost& cost,
+  bool is_within(OptionId id, Rank rank) const {
+    return within_ == nullptr ||
+           (within_->classes[id.index()] >> within_->class_of_rank[rank] & 1) != 0;
+  }
+
+  std::vector<Rank> ranks_of(OptionId id, Form form, const ShardCost& cost,
                              std::uint32_t shard) const {
-    const RankSet* const allowed = problem_.rules().allowed(option.table, shard);
+    const RankSet* const allowed = problem_.rules().allowed(space_.option(id).table, shard);
     const std::uint32_t local = available_.local_world_size();
     const double limit = below_.value_or(std::numeric_limits<double>::infinity());
     const Rank first = form == Form::kInOrder      ? shard
@@ -168,6 +176,7 @@ class ChoiceMaker {
     std::vector<Rank> ranks;
     for (Rank rank = first; rank < available_.world_size(); rank += step) {
       if (allowed != nullptr && !allowed->contains(rank)) continue;
+      if (!is_within(id, rank)) continue;
       // A rank without bytes fits even if the reservation left it less than nothing.
       const bool fits =
           cost.storage == Storage() || cost.storage.fits_in(available_.storage()[rank]);
@@ -182,6 +191,8 @@ class ChoiceMaker {
     const ShardingOption& own = space_.option(a);
     const ShardingOption& other = space_.option(b);
     if (own.num_shards() != other.num_shards()) return false;
+    if (within_ != nullptr && (within_->classes[b.index()] & ~within_->classes[a.index()]) != 0)
+      return false;
     if (charges_.has(own.table) && !(*own.layout == *other.layout)) return false;
     if (!is_free(own, available_) && form_of(own, available_) != form_of(other, available_))
       return false;
@@ -207,6 +218,7 @@ class ChoiceMaker {
   const Problem& problem_;
   const Topology& available_;
   std::optional<double> below_;
+  const PlaceDomain* within_;
   MoveCharges charges_;
   PerTier<bool> ample_;
 };
@@ -223,7 +235,7 @@ std::vector<std::optional<std::vector<OptionId>>> options_by_table(const SearchS
     const ShardingOption& option = space.option(OptionId(i));
     std::optional<std::vector<OptionId>>& own = options[option.table.index()];
     if (!own) own.emplace();
-    if (maker.counts(option)) own->push_back(OptionId(i));
+    if (maker.counts(OptionId(i))) own->push_back(OptionId(i));
   }
   return options;
 }

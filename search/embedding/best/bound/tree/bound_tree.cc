@@ -52,7 +52,8 @@ Domain BoundTree::domain(NodeId node, double target, Budget& budget) const {
   return domain;
 }
 
-void BoundTree::close(NodeId leaf, double target, BoundNode proof) {
+void BoundTree::close(NodeId leaf, double target, BoundNode proof, std::uint64_t search_steps) {
+  nodes_[leaf].search_steps = search_steps;
   nodes_[leaf].proved = target;
   nodes_[leaf].proof = std::move(proof);
 }
@@ -65,12 +66,20 @@ BoundTree::NodeId BoundTree::divide(NodeId leaf, double target, const Branch& br
   nodes_[leaf].fixing = std::move(fixing);
   nodes_[leaf].divided = target;
   nodes_[leaf].proof = {};
+  nodes_[leaf].search_steps = 0;
   nodes_.resize(nodes_.size() + 2);
   for (const NodeId child : {first, first + 1}) {
     nodes_[child].parent = leaf;
     nodes_[child].part = nodes_[leaf].part / 2;
   }
   return first;
+}
+
+std::uint64_t BoundTree::search_steps() const {
+  std::uint64_t steps = 0;
+  for (const Node& node : nodes_)
+    steps += node.search_steps;
+  return steps;
 }
 
 BoundNode BoundTree::inner_node(const Node& own, double target) const {

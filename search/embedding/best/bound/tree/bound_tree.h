@@ -35,11 +35,14 @@ class BoundTree {
   Domain domain(NodeId node, double target, Budget& budget) const;
 
   // The leaf contains no plan below the target.
-  void close(NodeId leaf, double target, BoundNode proof);
+  // `search_steps`: of a proof by search.
+  void close(NodeId leaf, double target, BoundNode proof, std::uint64_t search_steps = 0);
   // `fixing`: multipliers that remove choices of the leaf below the target. Returns the first
   // child; the second one follows it.
   NodeId divide(NodeId leaf, double target, const Branch& branch, MultiplierList fixing);
 
+  // Steps that the check of the proof takes to repeat searches.
+  std::uint64_t search_steps() const;
   // The proof of a target. Precondition: no leaf is open for it.
   std::vector<BoundNode> certificate_nodes(double target) const;
 
@@ -53,6 +56,7 @@ class BoundTree {
     double divided = 0;     // of an inner node: the target then
     double proved = 0;  // of a leaf: the highest target
     BoundNode proof;    // of a leaf, for that target
+    std::uint64_t search_steps = 0;  // of that proof
   };
 
   template <class Visit>

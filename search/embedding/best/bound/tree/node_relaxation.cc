@@ -1,13 +1,19 @@
 #include "search/embedding/best/bound/tree/node_relaxation.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
+
+#include "core/embedding/bound/search/find_plan.h"
 
 namespace shardwright::embedding {
 
-void NodeRelaxation::begin(double target, Domain domain, std::uint64_t work, bool may_divide) {
+void NodeRelaxation::begin(double target, Domain domain, std::uint64_t work,
+                           std::optional<std::uint64_t> search_steps) {
   target_ = target;
   work_ = work;
-  may_divide_ = may_divide;
+  search_steps_ = search_steps;
+  was_searched_ = false;
   domain_ = std::move(domain);
 }
 
@@ -19,16 +25,21 @@ void NodeRelaxation::abandon() {
 std::optional<NodeAnswer> NodeRelaxation::step(Budget& budget) {
   if (!columns_.is_active()) {
     if (std::optional<NodeAnswer> reduced = reduce(budget)) return end(std::move(*reduced));
+    was_searched_ = search_steps_.value_or(0) > 0;
+    if (was_searched_) {
+      if (auto tried = try_all_plans(*search_steps_, budget)) return end(*std::move(tried));
+    }
     columns_.begin(target_, *domain_, work_);
     return std::nullopt;
   }
   std::optional<RelaxationAnswer> found = columns_.iterate(budget);
   if (!found) return std::nullopt;
-  return end(answer(std::move(*found)));
+  return end(answer(std::move(*found), budget));
 }
 
 NodeAnswer NodeRelaxation::end(NodeAnswer answer) {
   answer.proof.fixing = std::move(fixing_);
+  answer.was_searched = was_searched_;
   answered_ = std::move(*domain_);
   domain_.reset();
   return answer;
@@ -43,7 +54,7 @@ std::optional<NodeAnswer> NodeRelaxation::reduce(Budget& budget) {
     answer.proof.multipliers = std::move(found.multipliers);
     return answer;
   }
-  if (!may_divide_ || found.plan.shares.empty()) return std::nullopt;
+  if (!search_steps_ || found.plan.shares.empty()) return std::nullopt;
   std::optional<Branch> branch =
       branching_->choose_large(*domain_, columns_.kinds().groups(*domain_), found.plan, target_,
                                parameters_->branching.large_separation);
@@ -54,7 +65,43 @@ std::optional<NodeAnswer> NodeRelaxation::reduce(Budget& budget) {
   return answer;
 }
 
-NodeAnswer NodeRelaxation::answer(RelaxationAnswer found) const {
+// Returns nothing if the search is too large or gives up.
+std::optional<NodeAnswer> NodeRelaxation::try_all_plans(std::uint64_t most_steps,
+                                                        Budget& budget) const {
+  const ChoiceModel& model = rows_->model();
+  const SearchSpace& space = model.pool().space();
+  const NodeSearchParameters& search = parameters_->search;
+  const auto num_open = domain_->size() - std::count(domain_->begin(), domain_->end(), ClassSet{0});
+  const std::uint64_t cells = num_open * model.world_size();
+  if (space.problem().rules().any() || cells > search.most_cells) return std::nullopt;
+  PlaceDomain domain;
+  domain.class_of_rank = rows_->classes().class_of_rank();
+  domain.classes.resize(space.size());
+  for (std::size_t choice = 0; choice < domain_->size(); ++choice)
+    domain.classes[model.choices()[choice].option.index()] = (*domain_)[choice];
+  std::vector<CapacityMultipliers> multipliers(rows_->classes().size());
+  if (!fixing_.empty()) multipliers = fixing_.back();
+  RankPriceSet prices;
+  for (const std::uint32_t rank_class : domain.class_of_rank)
+    prices.push_back(multipliers[rank_class]);
+  FoundPlan found =
+      find_plan_below({target_, nullptr, &domain}, space, model.available(), {std::move(prices)},
+                      most_steps, [&] { return budget.interrupted().has_value(); });
+  budget.spend(search.step_work * (cells + found.steps));
+  NodeAnswer answer;
+  if (found.answer == FoundPlan::Answer::kFound) {
+    answer.found = std::move(found.plan);
+    return answer;
+  }
+  if (found.answer != FoundPlan::Answer::kNoneExists) return std::nullopt;
+  answer.kind = NodeAnswer::Kind::kExcluded;
+  answer.proof.by_search = true;
+  answer.proof.multipliers = std::move(multipliers);
+  answer.search_steps = found.steps;
+  return answer;
+}
+
+NodeAnswer NodeRelaxation::answer(RelaxationAnswer found, Budget& budget) const {
   NodeAnswer answer;
   answer.plan = std::move(found.plan);
   answer.was_cut_short = found.kind == RelaxationAnswer::Kind::kUnknown;
@@ -66,7 +113,11 @@ NodeAnswer NodeRelaxation::answer(RelaxationAnswer found) const {
   if (answer.plan.shares.empty()) return answer;
   std::optional<Branch> branch =
       branching_->choose(*domain_, columns_.groups(), answer.plan, target_);
-  if (!branch) return answer;
+  if (!branch) {
+    std::optional<NodeAnswer> tried;
+    if (search_steps_) tried = try_all_plans(parameters_->search.leaf_steps, budget);
+    return tried ? *std::move(tried) : answer;
+  }
   answer.kind = NodeAnswer::Kind::kDivided;
   answer.branch = std::move(*branch);
   return answer;

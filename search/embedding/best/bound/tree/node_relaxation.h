@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/plan.h"
 #include "search/budget.h"
 #include "search/embedding/best/bound/model/bound_rows.h"
 #include "search/embedding/best/bound/relaxation/column_generation.h"
@@ -25,11 +26,15 @@ struct NodeAnswer {
   Branch branch;
   FractionalPlan plan;  // of a node that is not excluded; empty if the linear program was lost
   bool was_cut_short = false;  // for lack of work, nothing was shown
+  bool was_searched = false;   // before column generation
+  std::uint64_t search_steps = 0;  // of a proof by search
+  std::optional<Plan> found;       // below the target, by search
 };
 
 // Reduces the domain first, with the aggregate bound; then comes column generation. If neither
 // excludes the node, its fractional plan says how to divide it. A choice that takes a large part of
 // all ranks is divided before column generation, which would need several times as long.
+// All plans of a node that nothing divides are tried, unless there are placement rules.
 // Thread safety: one thread at a time. Refers to its arguments.
 class NodeRelaxation {
  public:
@@ -40,9 +45,10 @@ class NodeRelaxation {
         parameters_(&parameters),
         columns_(rows, parameters) {}
 
-  // Begins with a node. Column generation may take `work` units. If the node may not be divided, it
-  // is not before column generation either.
-  void begin(double target, Domain domain, std::uint64_t work, bool may_divide);
+  // Begins with a node. Column generation may take `work` units. Without `search_steps` the node
+  // may not be divided, nor its plans be tried.
+  void begin(double target, Domain domain, std::uint64_t work,
+             std::optional<std::uint64_t> search_steps);
   bool is_active() const { return domain_.has_value(); }
   void abandon();
   // One step; returns the answer once there is one. Precondition: is_active().
@@ -56,7 +62,8 @@ class NodeRelaxation {
 
  private:
   std::optional<NodeAnswer> reduce(Budget& budget);
-  NodeAnswer answer(RelaxationAnswer found) const;
+  NodeAnswer answer(RelaxationAnswer found, Budget& budget) const;
+  std::optional<NodeAnswer> try_all_plans(std::uint64_t most_steps, Budget& budget) const;
   NodeAnswer end(NodeAnswer answer);
 
   const BoundRows* rows_;
@@ -65,7 +72,8 @@ class NodeRelaxation {
   ColumnGeneration columns_;
   double target_ = 0;
   std::uint64_t work_ = 0;
-  bool may_divide_ = false;
+  std::optional<std::uint64_t> search_steps_;
+  bool was_searched_ = false;
   std::optional<Domain> domain_;  // of the node
   MultiplierList fixing_;         // that reduced it
   Domain answered_;

@@ -1,14 +1,16 @@
 #include "search/embedding/best/bound/tree/tree_lane.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
 namespace shardwright::embedding {
 
-void TreeLane::begin(double target, std::uint64_t node_work, bool may_divide) {
+void TreeLane::begin(double target, const NodeLimits& limits) {
   target_ = target;
-  node_work_ = node_work;
-  may_divide_ = may_divide;
+  limits_ = limits;
+  search_steps_ = search_->node_steps;
+  found_.reset();
   relaxation_.abandon();
   open_.clear();
   is_stuck_ = false;
@@ -41,7 +43,9 @@ void TreeLane::visit_next(Budget& budget) {
   open_.pop_back();
   current_ = next.node;
   if (!next.domain) next.domain = tree_->domain(next.node, target_, budget);
-  relaxation_.begin(target_, std::move(*next.domain), node_work_, may_divide_);
+  const std::uint64_t search_steps = current_ == 0 ? limits_.root_search_steps : search_steps_;
+  relaxation_.begin(target_, std::move(*next.domain), limits_.column_work,
+                    limits_.may_divide ? std::optional(search_steps) : std::nullopt);
 }
 
 void TreeLane::step(Budget& budget) {
@@ -51,12 +55,22 @@ void TreeLane::step(Budget& budget) {
   work_ += budget.work_done() - before;
 }
 
+// Searches that fail cost as much as those that succeed.
+void TreeLane::adapt_search(const NodeAnswer& answer) {
+  if (current_ == 0 || search_steps_ == 0 || !answer.was_searched) return;
+  search_steps_ = answer.proof.by_search ? std::min(2 * search_steps_, search_->most_node_steps)
+                                         : search_steps_ / 2;
+  if (search_steps_ < search_->least_node_steps) search_steps_ = 0;
+}
+
 void TreeLane::take(NodeAnswer answer) {
+  adapt_search(answer);
   was_cut_short_ |= answer.was_cut_short;
   const bool is_divided = answer.kind == NodeAnswer::Kind::kDivided;
-  if (answer.kind == NodeAnswer::Kind::kStuck || (is_divided && !may_divide_)) {
+  if (answer.kind == NodeAnswer::Kind::kStuck || (is_divided && !limits_.may_divide)) {
     is_stuck_ = true;
     stuck_plan_ = std::move(answer.plan);
+    found_ = std::move(answer.found);
     return;
   }
   if (is_divided) {
@@ -89,7 +103,7 @@ std::uint64_t TreeLane::hand_over(BoundTree& tree) {
       in_tree.push_back(first);
       in_tree.push_back(first + 1);
     } else {
-      tree.close(name(own.node), target_, std::move(own.answer.proof));
+      tree.close(name(own.node), target_, std::move(own.answer.proof), own.answer.search_steps);
     }
   }
   for (Open& open : open_)

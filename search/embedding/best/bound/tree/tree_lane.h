@@ -17,6 +17,14 @@ struct SuggestedChoices {
   double target = 0;
 };
 
+// What the lanes may do at every node of a target.
+// Thread safety: a value.
+struct NodeLimits {
+  std::uint64_t column_work = 0;        // for column generation
+  std::uint64_t root_search_steps = 0;  // to try all plans of the root node
+  bool may_divide = false;              // otherwise a node that is not excluded ends the target
+};
+
 // Works on leaves of a tree, depth first, without writing to it: other lanes read it meanwhile.
 // What it found goes to the tree when hand_over() is called, between rounds.
 // Thread safety: one thread at a time. Refers to its arguments.
@@ -24,11 +32,10 @@ class TreeLane {
  public:
   TreeLane(const BoundTree& tree, const BoundRows& rows, const Branching& branching,
            const BoundParameters& parameters)
-      : tree_(&tree), relaxation_(rows, branching, parameters) {}
+      : tree_(&tree), search_(&parameters.search), relaxation_(rows, branching, parameters) {}
 
-  // Gives up all leaves and begins with a target. Column generation may take `node_work` units per
-  // node. Without `may_divide` a node that is not excluded ends the target.
-  void begin(double target, std::uint64_t node_work, bool may_divide);
+  // Gives up all leaves and begins with a target.
+  void begin(double target, const NodeLimits& limits);
   // The open leaves, first one first.
   void assign(const std::vector<BoundTree::NodeId>& leaves);
   // Takes over half of the leaves that another lane has not begun, those that it would visit last:
@@ -40,7 +47,7 @@ class TreeLane {
 
   // Has no leaf.
   bool is_idle() const { return !relaxation_.is_active() && open_.empty(); }
-  bool may_divide() const { return may_divide_; }
+  bool may_divide() const { return limits_.may_divide; }
   // It closed a leaf for the target, so it has reached the bottom of the tree.
   bool has_closed_any() const { return has_closed_any_; }
   // A node that is not excluded cannot be divided: the target must be given up.
@@ -48,6 +55,9 @@ class TreeLane {
   bool was_cut_short() const { return was_cut_short_; }
   // Choices of the node where it is stuck, if its fractional plan mixes none.
   std::optional<std::vector<std::uint32_t>> stuck_choices() const;
+
+  // A plan below the target that is in the node where it is stuck, if it found one.
+  std::optional<Plan> take_found() { return std::exchange(found_, std::nullopt); }
 
   // One step on the next leaf. Precondition: not idle and not stuck.
   void step(Budget& budget);
@@ -77,12 +87,14 @@ class TreeLane {
 
   void visit_next(Budget& budget);
   void take(NodeAnswer answer);
+  void adapt_search(const NodeAnswer& answer);
 
   const BoundTree* tree_;
+  const NodeSearchParameters* search_;
   NodeRelaxation relaxation_;
   double target_ = 0;
-  std::uint64_t node_work_ = 0;
-  bool may_divide_ = false;
+  NodeLimits limits_;
+  std::uint64_t search_steps_ = 0;  // for the next node
   std::vector<Open> open_;  // the last is next
   NodeId current_ = 0;
   NodeId num_own_ = 0;
@@ -92,6 +104,7 @@ class TreeLane {
   bool was_cut_short_ = false;
   bool has_closed_any_ = false;
   FractionalPlan stuck_plan_;
+  std::optional<Plan> found_;
 };
 
 }  // namespace shardwright::embedding

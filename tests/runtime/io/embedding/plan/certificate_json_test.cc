@@ -25,7 +25,8 @@ constexpr std::string_view kCertificate =
     {"prices": [[0.1, 2e-9, 0], [0.3, 0, 1e-300]]},
     {"prices": [[1, 0, 0]], "shard_duals": [[4, 2, 0.7], [4294967290, 0, -1]],
      "max_pattern_values": [1, 2.5]},
-    {"cut": [7, 9], "count": 2, "parts": [[3, 1]]}
+    {"cut": [7, 9], "count": 2, "parts": [[3, 1]]},
+    {"by_search": true, "prices": [[1, 0, 0]]}
   ]})";
 
 Result<BoundCertificate> read(std::string_view text) {
@@ -55,7 +56,8 @@ TEST_CASE("certificate json: every member is read") {
   REQUIRE_MESSAGE(certificate.ok(), certificate.error().to_string());
   CHECK(certificate->bound == 1.5);
   CHECK(certificate->class_of_rank == std::vector<std::uint32_t>{0, 0, 1, 1, 1, 0});
-  REQUIRE(certificate->nodes.size() == 4);
+  REQUIRE(certificate->nodes.size() == 5);
+  CHECK(certificate->nodes[4].by_search);
   const BoundNode& cut = certificate->nodes[0];
   CHECK_FALSE(cut.is_leaf);
   CHECK(cut.tables == std::vector{TableId(7)});
