@@ -5,10 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/embedding/bound/certified_classes.h"
-#include "core/embedding/bound/drop_options.h"
 #include "core/embedding/bound/leaf_check.h"
-#include "core/embedding/bound/open_options.h"
+#include "core/embedding/bound/node/certified_classes.h"
+#include "core/embedding/bound/node/drop_options.h"
+#include "core/embedding/bound/node/open_options.h"
+#include "core/embedding/bound/node/pin_tables.h"
 #include "core/embedding/bound/options/bound_options.h"
 #include "core/embedding/bound/search/find_plan.h"
 #include "core/embedding/caches/check_load_factors.h"
@@ -81,6 +82,8 @@ class TreeChecker {
         is_stopped_(is_stopped) {}
 
   std::optional<std::string> run() {
+    if (!pin_first_nodes()) return error_;
+    if (has_no_plan_) return std::nullopt;
     if (!visit_nodes()) return error_;
     if (next_ != nodes_.size()) return "the tree has nodes that belong to no parent";
     return std::nullopt;
@@ -98,6 +101,20 @@ class TreeChecker {
   bool fail(std::string message) {
     error_ = std::move(message);
     return false;
+  }
+
+  bool pin_first_nodes() {
+    while (next_ < nodes_.size() && !nodes_[next_].pinned.empty()) {
+      const BoundNode& node = nodes_[next_++];
+      if (node.is_leaf) return fail("a leaf pins tables");
+      if (!drop_options(node)) return false;
+      if (options_.any_table_is_closed()) {  // no plan is left
+        has_no_plan_ = true;
+        return true;
+      }
+      if (auto wrong = pin_tables(options_, node.pinned)) return fail(std::move(*wrong));
+    }
+    return true;
   }
 
   // Checks the nodes in preorder. Restores the options on the way up.
@@ -121,6 +138,7 @@ class TreeChecker {
       if (next_ >= nodes_.size()) return fail("the tree lacks a node");
       if (is_stopped_ && is_stopped_()) return fail(std::string(kProofTooLong));
       const BoundNode& node = nodes_[next_++];
+      if (!node.pinned.empty()) return fail("a node pins tables below a division");
       const std::size_t above = options_.mark();
       if (!drop_options(node)) return false;
       if (node.is_leaf) {
@@ -222,6 +240,7 @@ class TreeChecker {
   std::uint64_t work_left_;
   const std::function<bool()>& is_stopped_;  // empty if nothing stops it
   std::size_t next_ = 0;
+  bool has_no_plan_ = false;  // where tables were to be pinned
   std::string error_;
 };
 
@@ -273,7 +292,8 @@ std::optional<std::string> check_bound(const SearchSpace& space, const Topology&
     return check_by_search(space, available, certificate, {target, nullptr}, work_limit,
                            is_stopped);
   const auto classes =
-      CertifiedClasses::make(space.problem().spec(), available, certificate.class_of_rank, target);
+      CertifiedClasses::make(space.problem().spec(), available, certificate.class_of_rank,
+                             certificate.ranks_are_alike, target);
   if (!classes) return "the rank classes do not match the topology";
   OpenOptions options(space, available, *classes, is_stopped);
   if (!options.is_complete()) return std::string(kProofTooLong);

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "core/embedding/bound/bound_certificate.h"
-#include "core/embedding/bound/open_options.h"
+#include "core/embedding/bound/certificate/bound_certificate.h"
+#include "core/embedding/bound/node/open_options.h"
 
 namespace shardwright::embedding {
 

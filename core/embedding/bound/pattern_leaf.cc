@@ -132,7 +132,8 @@ class PatternLeaf {
     return pricing.add({least}, {option.num_shards() / options_.topology().local_world_size()});
   }
 
-  // One shard per rank; ranks of a class may hold shards of different runs.
+  // One shard per rank; ranks of a class may hold shards of different runs. Returns false if ranks
+  // are alike and no shard is the smallest in everything.
   bool add_smallest_of_class(RankPricing& pricing, OptionId id, std::uint32_t rank_class) const {
     const ShardingOption& option = options_.space().option(id);
     std::optional<ShardSet> least;
@@ -141,7 +142,7 @@ class PatternLeaf {
       const ShardSet one = shard(option.costs[shards.run], dual(id, rank_class));
       least = least ? componentwise_min(*least, one) : one;
     }
-    return !least || pricing.add({*least}, {1});
+    return least && pricing.add({*least}, {1});
   }
 
   const OpenOptions& options_;

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/certificate/bound_certificate.h"
 #include "core/embedding/document/improvement.h"
 #include "core/embedding/plan.h"
 #include "core/embedding/plan_edit.h"

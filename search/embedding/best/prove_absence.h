@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/certificate/bound_certificate.h"
 #include "core/embedding/problem/topology.h"
 #include "search/budget.h"
 #include "search/embedding/best/parameters/bound_parameters.h"

@@ -37,6 +37,13 @@ void write_node(const BoundNode& node, JsonWriter& json) {
       write_multipliers(multipliers, json);
     json.end_array();
   }
+  if (!node.pinned.empty()) {
+    json.key("pin").begin_array();
+    for (const TableId table : node.pinned)
+      json.value(table.value());
+    json.end_array().end_object();
+    return;
+  }
   if (!node.is_leaf) {
     if (node.tables.size() == 1) {
       json.member("cut", node.tables.front().value());
@@ -103,18 +110,18 @@ Status read_parts(JsonValue value, BoundNode& node) {
   return {};
 }
 
-// One table, or a list of equal ones.
-Status read_tables(JsonValue value, BoundNode& node) {
-  std::vector<std::int64_t> tables;
+// One table or several, of an inner node.
+Status read_tables(JsonValue value, BoundNode& node, std::vector<TableId>& tables) {
+  std::vector<std::int64_t> numbers;
   if (value.is_array()) {
-    SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, tables));
+    SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, numbers));
   } else {
-    SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, tables.emplace_back()));
+    SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, numbers.emplace_back()));
   }
-  for (const std::int64_t table : tables) {
+  for (const std::int64_t table : numbers) {
     if (table < 0 || table > std::numeric_limits<std::uint32_t>::max())
       return value.error("there is no such table");
-    node.tables.emplace_back(static_cast<std::size_t>(table));
+    tables.emplace_back(static_cast<std::size_t>(table));
   }
   node.is_leaf = false;
   return {};
@@ -163,7 +170,8 @@ Result<BoundNode> read_node(JsonValue value) {
   BoundNode node;
   SHARDWRIGHT_RETURN_IF_ERROR(
       ObjectReader(value)
-          .optional_with("cut", [&](JsonValue v) { return read_tables(v, node); })
+          .optional_with("pin", [&](JsonValue v) { return read_tables(v, node, node.pinned); })
+          .optional_with("cut", [&](JsonValue v) { return read_tables(v, node, node.tables); })
           .optional_with("count", [&](JsonValue v) { return read_count(v, node); })
           .optional_with("parts", [&](JsonValue v) { return read_parts(v, node); })
           .optional_with("prices",
@@ -226,6 +234,7 @@ Status read_load_factors(JsonValue value, std::vector<embedding::TableLoadFactor
 void write_certificate(const BoundCertificate& certificate, JsonWriter& json) {
   json.begin_object().member("bound", certificate.bound);
   if (certificate.by_search) json.member("by_search", true);
+  if (certificate.ranks_are_alike) json.member("ranks_are_alike", true);
   write_load_factors(certificate.load_factors, json);
   json.key("class_of_rank").begin_array();
   const std::vector<std::uint32_t>& classes = certificate.class_of_rank;
@@ -252,6 +261,7 @@ Result<BoundCertificate> read_certificate(JsonValue value) {
                            return v.is_null() ? Status() : read_value(v, certificate.bound);
                          })
           .optional("by_search", certificate.by_search)
+          .optional("ranks_are_alike", certificate.ranks_are_alike)
           .optional_with(
               "load_factors",
               [&](JsonValue v) { return read_load_factors(v, certificate.load_factors); })

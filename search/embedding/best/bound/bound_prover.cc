@@ -17,11 +17,12 @@ constexpr std::size_t kMostSuggestions = 8;
 
 }  // namespace
 
-BoundProver::Relaxation::Relaxation(const ChoiceModel& model, bool separate_hosts,
+BoundProver::Relaxation::Relaxation(BoundRows own_rows, std::optional<Pins> own_pins,
                                     const BoundParameters& parameters)
-    : rows(model, separate_hosts, parameters.classes),
+    : rows(std::move(own_rows)),
+      pins(std::move(own_pins)),
       branching(rows, parameters.branching),
-      tree(rows),
+      tree(rows, pinned()),
       lanes(parameters.targets.tree_lanes) {
   lanes.front() = std::make_unique<TreeLane>(tree, rows, branching, parameters);
 }
@@ -30,10 +31,10 @@ BoundProver::BoundProver(const ChoiceModel& model, const BoundParameters& parame
     : parameters_(parameters),
       own_model_(model.rules().any() ? std::make_unique<ChoiceModel>(model.for_bounds()) : nullptr),
       model_(own_model_ ? own_model_.get() : &model),
-      joint_(std::make_unique<Relaxation>(*model_, false, parameters_)),
+      joint_(std::make_unique<Relaxation>(BoundRows(*model_, false, parameters_.classes),
+                                          std::nullopt, parameters_)),
       targets_(parameters_, RankClasses::can_separate_hosts(*model_, parameters_.classes)) {
-  only_aggregate_ =
-      joint_->lanes.front()->relaxation().columns().max_rows() > parameters_.max_master_rows;
+  only_aggregate_ = is_too_large(*joint_);
   const RankClasses& classes = joint_->rows.classes();
   certificate_.class_of_rank = classes.class_of_rank();
   certificate_.load_factors = load_factors_of(model.pool().space());
@@ -42,13 +43,20 @@ BoundProver::BoundProver(const ChoiceModel& model, const BoundParameters& parame
   certificate_.nodes.push_back(nothing);
 }
 
+bool BoundProver::is_too_large(const Relaxation& own) const {
+  return own.lanes.front()->relaxation().columns().max_rows() > parameters_.max_master_rows;
+}
+
 bool BoundProver::proves(double rating) const {
   return certificate_.bound >= rating * (1 - parameters_.optimality_gap);
 }
 
 BoundProver::Relaxation& BoundProver::relaxation() {
-  if (!targets_.separates_hosts()) return *joint_;
-  if (!separate_) separate_ = std::make_unique<Relaxation>(*model_, true, parameters_);
+  if (!targets_.separates_hosts()) return joint();
+  if (!separate_) {
+    separate_ = std::make_unique<Relaxation>(BoundRows(*model_, true, parameters_.classes),
+                                             std::nullopt, parameters_);
+  }
   return *separate_;
 }
 
@@ -130,6 +138,8 @@ bool BoundProver::needs_aggregate_bound() const {
 void BoundProver::step(Budget& budget) {
   if (needs_aggregate_bound()) {
     raise_aggregate_bound(budget);
+  } else if (target_ == 0 && !light_tree_ && needs_pins()) {
+    pin_tables(budget);
   } else if (target_ == 0 && needs_light_tree()) {
     grow_light_tree(budget);
   } else if (target_ == 0) {
@@ -159,6 +169,24 @@ void BoundProver::raise_aggregate_bound(Budget& budget) {
   accept(std::min(found.bound, rating_), *joint_, {leaf});
 }
 
+bool BoundProver::needs_pins() const {
+  return rating_ < pin_rating_ * (1 - parameters_.rating_fall);
+}
+
+// Classes of their own make every later step dearer, so they must raise the aggregate bound.
+void BoundProver::pin_tables(Budget& budget) {
+  pin_rating_ = rating_;
+  const double target = targets_.goal(rating_);
+  if (certificate_.bound >= target) return;
+  Pins found = find_pins(*model_, target, parameters_, budget);
+  if (found.tables.empty() || found.gain < parameters_.pins.least_gain ||
+      (pinned_ && found.tables == pinned_->pins->tables))
+    return;
+  BoundRows rows = pinned_rows(*model_, found);
+  auto relaxation = std::make_unique<Relaxation>(std::move(rows), std::move(found), parameters_);
+  if (only_aggregate_ || !is_too_large(*relaxation)) pinned_ = std::move(relaxation);
+}
+
 bool BoundProver::needs_light_tree() const {
   if (light_tree_ || rating_ < light_rating_) return true;
   const double least_step = parameters_.targets.root_step * rating_;
@@ -174,7 +202,7 @@ void BoundProver::grow_light_tree(Budget& budget) {
   if (!light_tree_->has_ended()) light_tree_->step(budget);
   if (!light_tree_->has_ended()) return;
   if (light_tree_->is_proved()) {
-    accept(light_tree_->target(), *joint_, light_tree_->certificate_nodes());
+    accept(light_tree_->target(), joint(), light_tree_->certificate_nodes());
   } else {
     light_ceiling_ = light_tree_->target();
     suggest(light_tree_->stuck_choices(), light_tree_->target());
@@ -192,8 +220,9 @@ void BoundProver::plant_light_tree() {
   }
   light_trees_left_ -= std::min(light_trees_left_, 1U);
   if (certificate_.bound >= target) return;
-  const TableKinds& kinds = joint_->lanes.front()->relaxation().columns().kinds();
-  light_tree_.emplace(joint_->rows, joint_->branching, kinds, target, parameters_);
+  Relaxation& own = joint();
+  const TableKinds& kinds = own.lanes.front()->relaxation().columns().kinds();
+  light_tree_.emplace(own.rows, own.pinned(), own.branching, kinds, target, parameters_);
 }
 
 void BoundProver::accept(double bound, const Relaxation& by, std::vector<BoundNode> nodes) {
@@ -201,6 +230,7 @@ void BoundProver::accept(double bound, const Relaxation& by, std::vector<BoundNo
   if (!(rounded > certificate_.bound)) return;
   certificate_.bound = rounded;
   certificate_.class_of_rank = by.rows.classes().class_of_rank();
+  certificate_.ranks_are_alike = by.rows.classes().are_alike();
   certificate_.nodes = std::move(nodes);
 }
 
@@ -214,7 +244,7 @@ void BoundProver::choose_target() {
   target_ = *target;
   tree_work_ = 0;
   plant_trees();
-  if (was_early || targets_.is_early()) joint_->tree = BoundTree(joint_->rows);
+  if (was_early || targets_.is_early()) joint().tree = BoundTree(joint().rows, joint().pinned());
   BoundTree& tree = relaxation().tree;
   const std::vector<BoundTree::NodeId> open = tree.open_leaves(target_);
   if (open.empty()) return prove_target();
@@ -243,8 +273,8 @@ void BoundProver::suggest(std::vector<std::uint32_t> choices, double target) {
 void BoundProver::plant_trees() {
   if (rating_ >= tree_rating_ * (1 - parameters_.rating_fall)) return;
   tree_rating_ = rating_;
-  for (Relaxation* own : {joint_.get(), separate_.get()}) {
-    if (own != nullptr) own->tree = BoundTree(own->rows);
+  for (Relaxation* own : {joint_.get(), pinned_.get(), separate_.get()}) {
+    if (own != nullptr) own->tree = BoundTree(own->rows, own->pinned());
   }
 }
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/certificate/bound_certificate.h"
 #include "search/budget.h"
 #include "search/embedding/best/bound/model/bound_rows.h"
 #include "search/embedding/best/bound/target_schedule.h"
@@ -63,16 +63,23 @@ class BoundProver {
   std::optional<Plan> take_found() { return std::exchange(found_, std::nullopt); }
 
  private:
-  // What one view of the ranks needs.
+  // What one view of the ranks needs. Not moved: its parts refer to each other.
   struct Relaxation {
-    Relaxation(const ChoiceModel& model, bool separate_hosts, const BoundParameters& parameters);
+    Relaxation(BoundRows rows, std::optional<Pins> pins, const BoundParameters& parameters);
+    const Pins* pinned() const { return pins ? &*pins : nullptr; }
 
     BoundRows rows;
+    std::optional<Pins> pins;
     Branching branching;
     BoundTree tree;
     std::vector<std::unique_ptr<TreeLane>> lanes;  // null until needed, but for the first
   };
 
+  bool is_too_large(const Relaxation& own) const;
+  bool needs_pins() const;
+  void pin_tables(Budget& budget);
+  // With pins, if there are any.
+  Relaxation& joint() { return pinned_ ? *pinned_ : *joint_; }
   // As the schedule wants it.
   Relaxation& relaxation();
   bool needs_aggregate_bound() const;
@@ -98,6 +105,7 @@ class BoundProver {
   std::unique_ptr<const ChoiceModel> own_model_;  // only with placement rules
   const ChoiceModel* model_;
   std::unique_ptr<Relaxation> joint_;     // all hosts count as equal
+  std::unique_ptr<Relaxation> pinned_;    // the same with pins; null if there are none
   std::unique_ptr<Relaxation> separate_;  // hosts are classes; null until it is needed
   BoundCertificate certificate_;
   TargetSchedule targets_;
@@ -107,6 +115,7 @@ class BoundProver {
   bool finished_ = false;
   double rating_ = 0;
   double aggregate_rating_ = 0;  // of the last aggregate bound; 0 = none yet
+  double pin_rating_ = std::numeric_limits<double>::infinity();    // when pins were looked for
   double light_rating_ = std::numeric_limits<double>::infinity();  // of the last light tree
   std::optional<LightTree> light_tree_;                            // in progress
   double light_ceiling_ = 0;            // the lowest target at which such a tree failed

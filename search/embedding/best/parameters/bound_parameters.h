@@ -125,6 +125,9 @@ struct BranchingParameters {
   // A choice is divided before column generation if its sides differ by this part of all load or
   // memory: only a few tables can, so such a tree stays small.
   double large_separation = 0.02;
+  // Where tables are pinned, all ranks together say much: dividing goes on with less, and seldom
+  // needs column generation.
+  double pinned_separation = 0.001;
   // A light tree goes on with smaller differences where it has no larger ones.
   double light_separation = 0.005;
   // A number of tables that is far from whole matters more than how much the choices differ in
@@ -138,6 +141,15 @@ struct BranchingParameters {
   // Width of a branch on a choice whose shards are all in one place, as a part of its load. Such a
   // choice comes last, but it must be divided too, or the tree would not cover all plans.
   double whole_width = 1e-3;  // halved, doubled: 0
+};
+
+// When tables with large shards are pinned to rank classes of their own.
+// Thread safety: a value.
+struct PinParameters {
+  // Every pin is a rank class more, with rows and a pricing problem of its own.
+  std::size_t most_pins = 8;
+  // Pins must close this part of the gap between the aggregate bound and the target.
+  double least_gain = 0.25;
 };
 
 // Thread safety: a value.
@@ -224,6 +236,7 @@ struct BoundParameters {
   KnapsackParameters pricing;
   ColumnGenerationParameters columns;
   BranchingParameters branching;
+  PinParameters pins;
   NodeSearchParameters search;
   BoundTargetParameters targets;
 };

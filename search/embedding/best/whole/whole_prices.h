@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/certificate/bound_certificate.h"
 #include "search/embedding/best/whole/whole_model.h"
 
 namespace shardwright::embedding {

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/certificate/bound_certificate.h"
 #include "core/embedding/moves/held_plan.h"
 #include "search/budget.h"
 #include "search/embedding/questions/replan/moves/move_search.h"

@@ -197,7 +197,71 @@ Proof searched() {
           {4 * kLess, {0, 0}, {branch(0, {{OptionId(1), 1}}), leaf({{1, 0, 0}}), tried}}};
 }
 
+// Two ranks. The first table takes 9 ms on one of them; three others take 4 ms on one, or these on
+// both. Below 11 ms nothing else fits beside the first table, and the others need 12 ms.
+Proof pinned(double first_ms, double second_ms) {
+  SpaceBuilder builder(spec(4, 2, 2));
+  builder.add(0, kTableWise, 1, 9, 10);
+  for (std::size_t table = 1; table < 4; ++table) {
+    builder.add(table, kTableWise, 1, 4, 10);
+    builder.add_runs(table, kRowWise, {{1, first_ms, 5}, {1, second_ms, 5}});
+  }
+  BoundNode pin;
+  pin.is_leaf = false;
+  pin.pinned = {TableId(0)};
+  Proof proof{builder.take(), {11 * kLess, {0, 1}, {pin, leaf({{0, 0, 0}, {1, 0, 0}})}}};
+  proof.certificate.ranks_are_alike = true;
+  return proof;
+}
+
 }  // namespace
+
+TEST_CASE("check bound: where ranks are alike, a large shard has a rank of its own") {
+  const Proof proof = pinned(2, 2);
+  CHECK(proof.wrong().value_or("") == "");
+  CHECK(proof.after([](auto& c) { c.bound = 11 * (1 + 1e-6); }) != "");
+  CHECK(proof.after([](auto& c) { c.nodes.erase(c.nodes.begin()); }) != "");
+  CHECK(proof.after([](auto& c) { c.ranks_are_alike = false; }) ==
+        "a node pins tables although ranks differ");
+  CHECK(proof.after([](auto& c) { c.nodes[0].is_leaf = true; }) == "a leaf pins tables");
+  const auto after_pins = [&](std::vector<TableId> tables) {
+    return proof.after([&](auto& c) { c.nodes[0].pinned = std::move(tables); });
+  };
+  CHECK(after_pins({TableId(7)}) == "a node pins a table that has no option");
+  constexpr std::string_view kElsewhere =
+      "a node pins a table that need not have its shards on all ranks of the class";
+  CHECK(after_pins({TableId(1)}) == kElsewhere);
+  CHECK(after_pins({TableId(0), TableId(0)}) == kElsewhere);
+  CHECK(proof.after([](auto& c) { c.class_of_rank = {0, 0}; }) != "");
+  CHECK(proof.after([](auto& c) {
+    const BoundNode pin = c.nodes[0];
+    c.nodes = {branch(1, {{OptionId(1), 3}}), pin, c.nodes[1], c.nodes[1]};
+  }) == "a node pins tables below a division");
+}
+
+TEST_CASE("check bound: ranks that are exchanged have the smallest shard of an option on all") {
+  // The smaller shard may lie beside the first table.
+  CHECK(pinned(2, 1.5).wrong().value_or("") != "");
+  CHECK(pinned(1.5, 2).wrong().value_or("") != "");
+  CHECK(pinned(2.5, 2).wrong().value_or("") == "");
+}
+
+TEST_CASE("check bound: shards that fit on one rank have no ranks of their own") {
+  SpaceBuilder builder(spec(2, 4, 4));
+  builder.add(0, kColumnWise, 2, 4, 10).add(1, kColumnWise, 2, 7, 10);
+  BoundNode pin;
+  pin.is_leaf = false;
+  pin.pinned = {TableId(0)};
+  Proof proof{builder.take(), {10, {0, 0, 1, 1}, {pin, leaf({{1, 0, 0}, {1, 0, 0}})}}};
+  proof.certificate.ranks_are_alike = true;
+  CHECK(proof.wrong().value_or("") == "a node pins shards that fit on one rank");
+  // Neither two shards of the second table nor one of each do.
+  CHECK(proof.after([](auto& c) {
+    c.nodes[0].pinned = {TableId(1), TableId(0)};
+  }) == "a node pins shards that fit on one rank");
+  CHECK(proof.after([](auto& c) { c.nodes[0].pinned = {TableId(1)}; }) ==
+        "the multipliers of a leaf do not exclude a plan below the bound");
+}
 
 TEST_CASE("check bound: all plans of a leaf by search are tried again, and no others") {
   const Proof proof = searched();

@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/certificate/bound_certificate.h"
 #include "core/embedding/bound/check_bound.h"
 #include "search/embedding/best/bound/bound_prover.h"
 #include "search/embedding/model/choice_model.h"
@@ -14,11 +14,12 @@
 
 namespace shardwright::test_support {
 
-// Numbers of small problems: those that have a plan, and those of them whose bound reaches the
-// optimum.
+// Numbers of small problems: those that have a plan, those of them whose bound reaches the optimum,
+// and proofs that pin tables.
 struct BoundCounts {
   std::size_t feasible = 0;
   std::size_t proved = 0;
+  std::size_t pinned = 0;
 };
 
 // Returns the bound that is proved against `rating`, with its certificate. Checks that the
@@ -50,6 +51,7 @@ inline void check_small_problem(const SmallProblem& small, BoundCounts& counts) 
   CHECK(certificate.bound <= rating);
   if (certificate.bound >= rating * (1 - 1.0001 * BoundParameters().optimality_gap))
     ++counts.proved;
+  if (!certificate.nodes.front().pinned.empty()) ++counts.pinned;
   CHECK(proved_bound(small, 1.37 * rating).bound <= rating);
   if (rating <= 0) return;
   certificate.bound = rating * (1 + 1e-6);

@@ -1,6 +1,7 @@
 #include "search/embedding/best/bound/model/bound_rows.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace shardwright::embedding {
 namespace {
@@ -19,9 +20,9 @@ void keep_cheapest(BoundRow& row, const ChoiceRun& shard) {
 
 }  // namespace
 
-BoundRows::BoundRows(const ChoiceModel& model, bool separate_hosts,
-                     const RankClassParameters& parameters)
-    : model_(&model), classes_(model, separate_hosts, parameters) {
+BoundRows::BoundRows(const ChoiceModel& model, RankClasses classes,
+                     std::vector<std::uint32_t> pinned)
+    : model_(&model), classes_(std::move(classes)), pinned_(std::move(pinned)) {
   first_row_.push_back(0);
   for (std::uint32_t choice = 0; choice < model.choices().size(); ++choice) {
     add_rows(choice);
@@ -57,6 +58,17 @@ void BoundRows::add_rows(std::uint32_t index) {
 void BoundRows::add_row_per_class(std::uint32_t index) {
   const std::span<const ChoiceRun> runs = model_->runs(model_->choices()[index]);
   std::vector<BoundRow> by_class(classes_.size());
+  if (classes_.are_alike()) {
+    for (std::uint32_t c = 0; c < classes_.size(); ++c) {
+      by_class[c] = row_of(index, c, runs.front(), classes_[c].size, 1);
+      by_class[c].in_class = true;
+      for (const ChoiceRun& run : runs) {
+        if (run.count > 0) keep_cheapest(by_class[c], run);
+      }
+    }
+    rows_.insert(rows_.end(), by_class.begin(), by_class.end());
+    return;
+  }
   std::size_t rank = 0;
   for (const ChoiceRun& run : runs) {
     for (std::uint32_t k = 0; k < run.count; ++k) {

@@ -1,6 +1,7 @@
 // The demand side of the relaxation: rows of equal shards that need a place.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -41,7 +42,10 @@ class BoundRows {
  public:
   // Precondition: RankClasses::can_separate_hosts(), if hosts are to be separate.
   BoundRows(const ChoiceModel& model, bool separate_hosts,
-            const RankClassParameters& parameters = {});
+            const RankClassParameters& parameters = {})
+      : BoundRows(model, RankClasses(model, separate_hosts, parameters)) {}
+  // `pinned`: the table with a shard on every rank of the n-th class, whatever its choice.
+  BoundRows(const ChoiceModel& model, RankClasses classes, std::vector<std::uint32_t> pinned = {});
 
   const ChoiceModel& model() const { return *model_; }
   const RankClasses& classes() const { return classes_; }
@@ -56,6 +60,10 @@ class BoundRows {
     const Storage& room = classes_[rank_class].room;
     return (!row.in_class || row.run == rank_class) && row.storage.fits_in(room);
   }
+  std::span<const std::uint32_t> pinned() const { return pinned_; }
+  bool is_pinned(std::uint32_t table) const {
+    return std::find(pinned_.begin(), pinned_.end(), table) != pinned_.end();
+  }
   // Returns false if no plan that rates below `target` can take the choice.
   bool is_possible(std::uint32_t choice, double target) const;
   // If the choice lies in one place, the places that it may be in: the host of all its shards, or
@@ -68,6 +76,7 @@ class BoundRows {
 
   const ChoiceModel* model_;
   RankClasses classes_;
+  std::vector<std::uint32_t> pinned_;
   std::vector<BoundRow> rows_;
   std::vector<std::uint32_t> first_row_;
 };

@@ -34,6 +34,10 @@ class RankClasses {
   // Precondition: can_separate_hosts(), if hosts are to be separate.
   RankClasses(const ChoiceModel& model, bool separate_hosts, const RankClassParameters& parameters);
 
+  // Every rank counts as the largest and the fastest one, so that a plan may exchange any two. A
+  // class of each size in turn; the ranks that are left are the last class.
+  RankClasses(const ChoiceModel& model, std::span<const std::uint32_t> sizes);
+
   // Returns true if some choice lies within one host and the hosts are few enough.
   static bool can_separate_hosts(const ChoiceModel& model, const RankClassParameters& parameters);
 
@@ -52,6 +56,8 @@ class RankClasses {
   std::span<const ClassSet> single_classes() const { return single_classes_; }
   // The classes of every host. Empty unless hosts are separate.
   std::span<const ClassSet> hosts() const { return hosts_; }
+  // All ranks count as equal, whatever their class.
+  bool are_alike() const { return are_alike_; }
 
  private:
   // A number per rank, equal for ranks of one class.
@@ -66,6 +72,7 @@ class RankClasses {
   std::vector<std::uint32_t> class_of_rank_;
   std::vector<ClassSet> single_classes_;
   std::vector<ClassSet> hosts_;
+  bool are_alike_ = false;
 };
 
 }  // namespace shardwright::embedding

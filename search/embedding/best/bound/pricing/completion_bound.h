@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/certificate/bound_certificate.h"
 #include "search/embedding/best/bound/pricing/knapsack.h"
 
 namespace shardwright::embedding {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/certificate/bound_certificate.h"
 #include "search/embedding/best/bound/pricing/completion_bound.h"
 #include "search/embedding/best/bound/pricing/dominance.h"
 #include "search/embedding/best/bound/pricing/knapsack.h"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/certificate/bound_certificate.h"
 #include "search/embedding/best/bound/pricing/knapsack.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/certificate/bound_certificate.h"
 #include "search/budget.h"
 #include "search/embedding/best/bound/pricing/knapsack.h"
 #include "search/embedding/best/bound/pricing/label_search.h"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/certificate/bound_certificate.h"
 #include "core/embedding/bound/check_bound.h"
 #include "search/budget.h"
 #include "search/embedding/best/bound/model/bound_rows.h"

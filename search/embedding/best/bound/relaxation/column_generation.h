@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/certificate/bound_certificate.h"
 #include "search/budget.h"
 #include "search/embedding/best/bound/model/bound_rows.h"
 #include "search/embedding/best/bound/model/table_groups.h"

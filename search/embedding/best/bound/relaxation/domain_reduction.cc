@@ -53,6 +53,8 @@ class CommonLoad {
     of_table_.assign(model.num_tables() * classes_.size(), {});
     for (std::size_t table = 0; table < model.num_tables(); ++table)
       add_table(table);
+    for (std::uint32_t c = 0; c < rows_.pinned().size(); ++c)
+      add_pinned(rows_.pinned()[c], c);
     bool any = false;
     for (std::size_t table = 0; table < model.num_tables(); ++table) {
       budget.spend(model.choices(table).size());
@@ -83,6 +85,23 @@ class CommonLoad {
     }
     for (std::size_t c = 0; c < classes_.size(); ++c)
       total_[c].add(own[c]);
+  }
+
+  // No two of its shards are on one rank, so that every rank of the class has one.
+  void add_pinned(std::uint32_t table, std::uint32_t rank_class) {
+    const ChoiceModel& model = rows_.model();
+    CommonUse& own = of_table_[table * classes_.size() + rank_class];
+    bool first = true;
+    for (std::uint32_t i = 0; i < model.choices(table).size(); ++i) {
+      const std::uint32_t choice = model.first_choice(table) + i;
+      if (domain_[choice] == 0) continue;
+      if (domain_[choice] != ClassSet{1} << rank_class) return;  // it is not pinned yet
+      for (const BoundRow& row : rows_.rows_of(choice)) {
+        own = first ? use_of(row) : least_of(own, use_of(row));
+        first = false;
+      }
+    }
+    total_[rank_class].add(own);
   }
 
   // Beside what the other tables put on every rank of the class.
@@ -157,6 +176,7 @@ DomainReduction reduce_domain(const BoundRows& rows, double target, Domain& doma
   for (std::uint32_t round = 0;; ++round) {
     AggregateBound found = aggregate_bound(rows, target, domain, parameters, budget);
     result.multipliers = std::move(found.multipliers);
+    result.bound = found.bound;
     result.excluded = found.bound > target * (1 + kBoundRounding);
     if (result.excluded || budget.interrupted() || round == parameters.max_reductions ||
         !fix_by_reduced_costs(rows, target, result.multipliers, domain, budget)) {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/certificate/bound_certificate.h"
 #include "search/budget.h"
 #include "search/embedding/best/bound/model/bound_rows.h"
 #include "search/embedding/best/bound/relaxation/aggregate_bound.h"
@@ -20,6 +20,7 @@ struct DomainReduction {
   // ranks have, or a table has no choice left.
   bool excluded = false;
   std::vector<CapacityMultipliers> multipliers;
+  double bound = 0;       // of the aggregate relaxation of what is left
   MultiplierList fixing;  // that fix_choices() needs to do the same again
   FractionalPlan plan;    // of a node that is not excluded: shares only; may be empty
 };

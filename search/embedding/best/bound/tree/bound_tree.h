@@ -6,10 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/certificate/bound_certificate.h"
 #include "search/embedding/best/bound/model/bound_rows.h"
 #include "search/embedding/best/bound/relaxation/domain_reduction.h"
 #include "search/embedding/best/bound/tree/branching.h"
+#include "search/embedding/best/bound/tree/pins.h"
 
 namespace shardwright::embedding {
 
@@ -22,7 +23,8 @@ class BoundTree {
   using NodeId = std::uint32_t;
   static constexpr NodeId kNone = ~NodeId{0};
 
-  explicit BoundTree(const BoundRows& rows);
+  // Refers to `pins`, which may be null.
+  explicit BoundTree(const BoundRows& rows, const Pins* pins = nullptr);
 
   const ChoiceModel& model() const { return rows_->model(); }
   std::size_t size() const { return nodes_.size(); }
@@ -64,6 +66,7 @@ class BoundTree {
   BoundNode inner_node(const Node& own, double target) const;
 
   const BoundRows* rows_;
+  const Pins* pins_;
   std::vector<Node> nodes_;
 };
 

@@ -7,8 +7,8 @@
 
 namespace shardwright::embedding {
 
-LightTree::LightTree(const BoundRows& rows, const Branching& branching, const TableKinds& kinds,
-                     double target, const BoundParameters& parameters)
+LightTree::LightTree(const BoundRows& rows, const Pins* pins, const Branching& branching,
+                     const TableKinds& kinds, double target, const BoundParameters& parameters)
     : rows_(&rows),
       branching_(&branching),
       kinds_(&kinds),
@@ -16,7 +16,7 @@ LightTree::LightTree(const BoundRows& rows, const Branching& branching, const Ta
       branches_(&parameters.branching),
       target_(target),
       work_limit_(parameters.targets.light_work),
-      tree_(rows) {
+      tree_(rows, pins) {
   Budget unlimited;
   open_.push_back({0, tree_.domain(0, target, unlimited)});
 }

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/certificate/bound_certificate.h"
 #include "search/budget.h"
 #include "search/embedding/best/bound/model/bound_rows.h"
 #include "search/embedding/best/bound/model/table_groups.h"
@@ -20,8 +20,8 @@ namespace shardwright::embedding {
 // Thread safety: one thread at a time. Refers to its arguments.
 class LightTree {
  public:
-  LightTree(const BoundRows& rows, const Branching& branching, const TableKinds& kinds,
-            double target, const BoundParameters& parameters);
+  LightTree(const BoundRows& rows, const Pins* pins, const Branching& branching,
+            const TableKinds& kinds, double target, const BoundParameters& parameters);
 
   double target() const { return target_; }
   // Nothing is left to do, or the limit of work is reached.

@@ -57,7 +57,8 @@ std::optional<NodeAnswer> NodeRelaxation::reduce(Budget& budget) {
   if (!search_steps_ || found.plan.shares.empty()) return std::nullopt;
   std::optional<Branch> branch =
       branching_->choose_large(*domain_, columns_.kinds().groups(*domain_), found.plan, target_,
-                               parameters_->branching.large_separation);
+                               rows_->pinned().empty() ? parameters_->branching.large_separation
+                                                       : parameters_->branching.pinned_separation);
   if (!branch) return std::nullopt;
   answer.kind = NodeAnswer::Kind::kDivided;
   answer.branch = std::move(*branch);
@@ -72,13 +73,17 @@ std::optional<NodeAnswer> NodeRelaxation::try_all_plans(std::uint64_t most_steps
   const SearchSpace& space = model.pool().space();
   const NodeSearchParameters& search = parameters_->search;
   const auto num_open = domain_->size() - std::count(domain_->begin(), domain_->end(), ClassSet{0});
-  const std::uint64_t cells = num_open * model.world_size();
+  const std::uint64_t cells = static_cast<std::uint64_t>(num_open) * model.world_size();
   if (space.problem().rules().any() || cells > search.most_cells) return std::nullopt;
   PlaceDomain domain;
   domain.class_of_rank = rows_->classes().class_of_rank();
   domain.classes.resize(space.size());
-  for (std::size_t choice = 0; choice < domain_->size(); ++choice)
-    domain.classes[model.choices()[choice].option.index()] = (*domain_)[choice];
+  // Where ranks are alike, a domain says where shards are after ranks were exchanged.
+  const ClassSet everywhere = rows_->classes().are_alike() ? rows_->classes().everywhere() : 0;
+  for (std::size_t choice = 0; choice < domain_->size(); ++choice) {
+    if (const ClassSet own = (*domain_)[choice]; own != 0)
+      domain.classes[model.choices()[choice].option.index()] = own | everywhere;
+  }
   std::vector<CapacityMultipliers> multipliers(rows_->classes().size());
   if (!fixing_.empty()) multipliers = fixing_.back();
   RankPriceSet prices;

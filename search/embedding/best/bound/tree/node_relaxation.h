@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/certificate/bound_certificate.h"
 #include "core/embedding/plan.h"
 #include "search/budget.h"
 #include "search/embedding/best/bound/model/bound_rows.h"

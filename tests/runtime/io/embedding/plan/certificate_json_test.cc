@@ -19,14 +19,15 @@ using namespace shardwright::test_support;
 namespace {
 
 constexpr std::string_view kCertificate =
-    R"({"bound": 1.5, "class_of_rank": [[0, 2], [1, 3], [0, 1]],
+    R"({"bound": 1.5, "ranks_are_alike": true, "class_of_rank": [[0, 2], [1, 3], [0, 1]],
   "nodes": [
     {"fixing": [[[0.5, 0, 0], [0, 1e-9, 0]], [[1, 0, 0], [0, 0, 0]]], "cut": 7, "parts": [[3, 1], [0, 3]]},
     {"prices": [[0.1, 2e-9, 0], [0.3, 0, 1e-300]]},
     {"prices": [[1, 0, 0]], "shard_duals": [[4, 2, 0.7], [4294967290, 0, -1]],
      "max_pattern_values": [1, 2.5]},
     {"cut": [7, 9], "count": 2, "parts": [[3, 1]]},
-    {"by_search": true, "prices": [[1, 0, 0]]}
+    {"by_search": true, "prices": [[1, 0, 0]]},
+    {"fixing": [[[1, 0, 0], [0, 0, 0]]], "pin": [8, 2]}
   ]})";
 
 Result<BoundCertificate> read(std::string_view text) {
@@ -56,8 +57,13 @@ TEST_CASE("certificate json: every member is read") {
   REQUIRE_MESSAGE(certificate.ok(), certificate.error().to_string());
   CHECK(certificate->bound == 1.5);
   CHECK(certificate->class_of_rank == std::vector<std::uint32_t>{0, 0, 1, 1, 1, 0});
-  REQUIRE(certificate->nodes.size() == 5);
+  REQUIRE(certificate->nodes.size() == 6);
   CHECK(certificate->nodes[4].by_search);
+  CHECK(certificate->ranks_are_alike);
+  const BoundNode& pin = certificate->nodes[5];
+  CHECK_FALSE(pin.is_leaf);
+  CHECK(pin.pinned == std::vector{TableId(8), TableId(2)});
+  CHECK(pin.fixing.size() == 1);
   const BoundNode& cut = certificate->nodes[0];
   CHECK_FALSE(cut.is_leaf);
   CHECK(cut.tables == std::vector{TableId(7)});
@@ -143,6 +149,7 @@ TEST_CASE("certificate json: malformed certificates are refused with their place
        {"/nodes/0/cut", "\"a\"", "/nodes/0/cut: expected an integer"},
        {"/nodes/3/cut", "[7, -1]", "/nodes/3/cut: there is no such table"},
        {"/nodes/3/cut", "[7, true]", "/nodes/3/cut/1: expected an integer"},
+       {"/nodes/5/pin", "[-1]", "/nodes/5/pin: there is no such table"},
        {"/nodes/3/count", "0", "/nodes/3/count: must be positive"},
        {"/nodes/3/count", "4294967296", "/nodes/3/count: must be positive"},
        {"/nodes/0/parts", "[[0, 1, 2]]", "/nodes/0/parts/0: expected a list of 2 numbers"},

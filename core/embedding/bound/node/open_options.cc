@@ -1,4 +1,4 @@
-#include "core/embedding/bound/open_options.h"
+#include "core/embedding/bound/node/open_options.h"
 
 #include <algorithm>
 #include <map>
@@ -41,6 +41,15 @@ OpenOptions::OpenOptions(const SearchSpace& space, const Topology& available,
 void OpenOptions::set(std::size_t table, std::vector<OptionDomain> options) {
   num_kept_ += open_[table].size();
   replaced_.push_back({table, std::exchange(open_[table], std::move(options))});
+}
+
+void OpenOptions::pin(std::size_t table) {
+  const std::uint32_t own = std::uint32_t{1} << pinned_.size();
+  std::vector<OptionDomain> options = open_[table];
+  for (OptionDomain& domain : options)
+    domain.classes &= own;
+  set(table, std::move(options));
+  pinned_.push_back(table);
 }
 
 void OpenOptions::restore(std::size_t mark) {
@@ -88,6 +97,7 @@ bool OpenOptions::are_alike(OptionId id, OptionId other) const {
 std::vector<ClassShards> OpenOptions::count_shards_by_class(const ShardingOption& option) const {
   std::vector<ClassShards> shards;
   if (!is_on_all_ranks(option, available_)) return shards;
+  if (classes_.are_alike()) return count_smallest_shards(option);
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> count;
   std::uint32_t rank = 0;
   for (std::uint32_t run = 0; run < option.costs.size(); ++run) {
@@ -100,10 +110,31 @@ std::vector<ClassShards> OpenOptions::count_shards_by_class(const ShardingOption
   return shards;
 }
 
+// An option none of whose shards is the smallest in load and every memory counts as one that has
+// its shards on any ranks. That weakens a bound and never makes it wrong.
+std::vector<ClassShards> OpenOptions::count_smallest_shards(const ShardingOption& option) const {
+  const auto is_smallest = [&](std::uint32_t own) {
+    for (std::uint32_t run = 0; run < option.costs.size(); ++run) {
+      const bool is_smaller = load_of(option.costs[run], classes_.perf_model()) <
+                                  load_of(option.costs[own], classes_.perf_model()) ||
+                              !option.costs[own].storage.fits_in(option.costs[run].storage);
+      if (option.layout->extents[run].count > 0 && is_smaller) return false;
+    }
+    return option.layout->extents[own].count > 0;
+  };
+  std::uint32_t smallest = 0;
+  while (smallest < option.costs.size() && !is_smallest(smallest))
+    ++smallest;
+  std::vector<ClassShards> shards;
+  for (std::uint32_t c = 0; c < classes_.size() && smallest < option.costs.size(); ++c)
+    shards.push_back({c, smallest, classes_.num_ranks(c)});
+  return shards;
+}
+
 bool OpenOptions::is_possible(OptionId id) const {
   const ShardingOption& option = space_.option(id);
   const std::span<const ClassShards> by_class = shards_by_class(id);
-  if (!by_class.empty()) {
+  if (!by_class.empty() && !classes_.are_alike()) {
     return std::all_of(by_class.begin(), by_class.end(), [&](const ClassShards& shards) {
       return classes_.fits(option.costs[shards.run], shards.rank_class);
     });

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/embedding/bound/open_options.h"
+#include "core/embedding/bound/node/open_options.h"
 #include "core/embedding/bound/pricing/capacity_multipliers.h"
 
 namespace shardwright::embedding {

@@ -45,6 +45,13 @@ struct OptionDomain {
 // domain of an option may be divided only if the option lies in one place: it has a single shard,
 // or one host holds all its shards.
 //
+// A node that pins tables (`pinned` is not empty) has one child. Such nodes come first, and only
+// where ranks are alike. The n-th pinned table of all these nodes has a shard on every rank of
+// class n: whatever its option, it has as many shards as the class has ranks, no two of them fit on
+// one rank beside what every rank holds, nor does one fit beside a shard of a table that was pinned
+// before. So they lie on ranks of their own, and a plan may exchange ranks until these are the
+// class.
+//
 // A leaf proves that its node contains no plan below the bound, in one of three ways:
 // - Lagrangian bound (`shard_duals` is empty): at the multipliers of the rank classes, all tables,
 //   each with its cheapest option, need more than all ranks have.
@@ -58,6 +65,7 @@ struct OptionDomain {
 struct BoundNode {
   bool is_leaf = true;
   std::vector<std::vector<CapacityMultipliers>> fixing;  // each by rank class
+  std::vector<TableId> pinned;                           // of a node that pins tables
   std::vector<TableId> tables;                           // ascending
   std::uint32_t count = 1;
   std::vector<OptionDomain> first_child;
@@ -82,6 +90,9 @@ struct BoundCertificate {
   // Over which load factors of caches the proof ranges beside those that constraints name; empty if
   // best mode chooses none.
   std::vector<TableLoadFactors> load_factors{};
+  // Every rank counts as the largest and the fastest one, and has the smallest shard of an option
+  // that has one on every rank; hosts do not count. A plan may then exchange any two ranks.
+  bool ranks_are_alike = false;
 
   bool excludes_all_plans() const { return bound == std::numeric_limits<double>::infinity(); }
 };

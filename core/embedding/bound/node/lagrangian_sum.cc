@@ -1,9 +1,8 @@
-#include "core/embedding/bound/lagrangian_sum.h"
+#include "core/embedding/bound/node/lagrangian_sum.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "core/embedding/bound/leaf_check.h"
 #include "core/embedding/bound/options/bound_options.h"
 #include "core/numeric/directed_rounding.h"
 
@@ -79,12 +78,6 @@ double LagrangianSum::cost_of(const OptionDomain& domain) const {
 
 bool LagrangianSum::excludes(std::size_t table, const OptionDomain& domain) const {
   return add_down(add_down(needed_, -least_[table]), cost_of(domain)) > capacity_;
-}
-
-std::optional<std::string> check_lagrangian_leaf(const OpenOptions& options,
-                                                 const BoundNode& leaf) {
-  if (LagrangianSum(options, leaf.multipliers).excludes_all()) return std::nullopt;
-  return "the multipliers of a leaf do not exclude a plan below the bound";
 }
 
 }  // namespace shardwright::embedding

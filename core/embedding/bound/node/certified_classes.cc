@@ -1,4 +1,4 @@
-#include "core/embedding/bound/certified_classes.h"
+#include "core/embedding/bound/node/certified_classes.h"
 
 #include <algorithm>
 
@@ -22,7 +22,7 @@ double load_limit_of(const ProblemSpec& spec, std::size_t rank, double target) {
 
 std::optional<CertifiedClasses> CertifiedClasses::make(
     const ProblemSpec& spec, const Topology& available,
-    const std::vector<std::uint32_t>& class_of_rank, double target) {
+    const std::vector<std::uint32_t>& class_of_rank, bool ranks_are_alike, double target) {
   if (class_of_rank.size() != available.world_size() || class_of_rank.empty()) return std::nullopt;
   const std::uint32_t last = *std::max_element(class_of_rank.begin(), class_of_rank.end());
   if (last >= class_of_rank.size() || last >= kMaxClasses) return std::nullopt;
@@ -41,7 +41,22 @@ std::optional<CertifiedClasses> CertifiedClasses::make(
     classes.load_limit_[c] = std::max(classes.load_limit_[c], load_limit_of(spec, rank, target));
     classes.classes_of_host_[rank / available.local_world_size()] |= std::uint32_t{1} << c;
   }
+  if (std::find(classes.num_ranks_.begin(), classes.num_ranks_.end(), 0) !=
+      classes.num_ranks_.end())
+    return std::nullopt;
+  if (ranks_are_alike) classes.level();
   return classes;
+}
+
+void CertifiedClasses::level() {
+  are_alike_ = true;
+  Storage room;
+  for (const Storage& own : room_)
+    room = most_of(room, own);
+  std::fill(room_.begin(), room_.end(), room);
+  std::fill(load_limit_.begin(), load_limit_.end(),
+            *std::max_element(load_limit_.begin(), load_limit_.end()));
+  std::fill(classes_of_host_.begin(), classes_of_host_.end(), all());
 }
 
 bool CertifiedClasses::fits(const ShardCost& cost, std::size_t rank_class) const {

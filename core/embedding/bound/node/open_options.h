@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "core/embedding/bound/bound_certificate.h"
-#include "core/embedding/bound/certified_classes.h"
+#include "core/embedding/bound/certificate/bound_certificate.h"
+#include "core/embedding/bound/node/certified_classes.h"
 #include "core/embedding/search_space.h"
 
 namespace shardwright::embedding {
@@ -35,6 +35,10 @@ class OpenOptions {
   const SearchSpace& space() const { return space_; }
   const Topology& topology() const { return available_; }
   const CertifiedClasses& classes() const { return classes_; }
+  // The n-th table has a shard on every rank of class n, and no other class has any of it.
+  std::span<const std::size_t> pinned() const { return pinned_; }
+  // Keeps the table's options in the next class only. No restore() may take this back.
+  void pin(std::size_t table);
 
   std::size_t num_tables() const { return open_.size(); }
   const std::vector<OptionDomain>& of_table(std::size_t table) const { return open_[table]; }
@@ -55,7 +59,8 @@ class OpenOptions {
   // Returns true if all shards of the option lie either in the classes `inside` or in the other
   // classes of its domain, whatever the plan.
   bool lies_on_one_side(const OptionDomain& domain, std::uint32_t inside) const;
-  // For an option with a shard on every rank: its shards by class and run. Empty for all others.
+  // For an option with a shard on every rank: its shards by class and run. If ranks are alike, all
+  // of them count as its smallest one. Empty for all others.
   std::span<const ClassShards> shards_by_class(OptionId option) const {
     return shards_by_class_[option.index()];
   }
@@ -67,6 +72,7 @@ class OpenOptions {
   };
 
   std::vector<ClassShards> count_shards_by_class(const ShardingOption& option) const;
+  std::vector<ClassShards> count_smallest_shards(const ShardingOption& option) const;
   bool are_alike(OptionId id, OptionId other) const;
   bool is_possible(OptionId id) const;
   bool is_replaced(OptionId id, const std::vector<OptionDomain>& options) const;
@@ -78,6 +84,7 @@ class OpenOptions {
   std::vector<bool> has_options_;                          // by table, in the space
   std::vector<std::vector<OptionDomain>> open_;            // by table
   std::vector<std::vector<ClassShards>> shards_by_class_;  // by option
+  std::vector<std::size_t> pinned_;                        // tables
   std::vector<Replaced> replaced_;                         // in the order of the changes
   std::size_t num_kept_ = 0;                               // options in `replaced_`
 };

@@ -13,7 +13,7 @@
 namespace shardwright::embedding {
 
 // A class has the memory of its largest rank and the load limit of its fastest rank, which weakens
-// a bound and never makes it wrong.
+// a bound and never makes it wrong. If ranks are alike, that is the largest and the fastest of all.
 // Thread safety: immutable.
 class CertifiedClasses {
  public:
@@ -21,7 +21,7 @@ class CertifiedClasses {
   // every rank, or names more classes than an OptionDomain has bits for.
   static std::optional<CertifiedClasses> make(const ProblemSpec& spec, const Topology& available,
                                               const std::vector<std::uint32_t>& class_of_rank,
-                                              double target);
+                                              bool ranks_are_alike, double target);
 
   std::size_t size() const { return num_ranks_.size(); }
   std::uint32_t num_ranks(std::size_t rank_class) const { return num_ranks_[rank_class]; }
@@ -31,7 +31,9 @@ class CertifiedClasses {
   std::uint32_t class_of(std::size_t rank) const { return class_of_rank_[rank]; }
   // All classes as bits.
   std::uint32_t all() const { return (std::uint32_t{1} << size()) - 1; }
-  // The classes of the ranks of every host, as bits.
+  bool are_alike() const { return are_alike_; }
+  // The classes of the ranks of every host, as bits. All, if ranks are alike: a plan may exchange
+  // ranks of different hosts.
   std::span<const std::uint32_t> classes_of_host() const { return classes_of_host_; }
 
   // Returns true if an otherwise empty rank of the class may hold the shard.
@@ -41,7 +43,10 @@ class CertifiedClasses {
  private:
   CertifiedClasses() = default;
 
+  void level();
+
   PerfModel perf_model_ = PerfModel::kPerf;
+  bool are_alike_ = false;
   std::vector<std::uint32_t> class_of_rank_;
   std::vector<std::uint32_t> num_ranks_;
   std::vector<Storage> room_;

@@ -1,0 +1,100 @@
+#include "core/embedding/bound/node/common_use.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/embedding/bound/options/bound_options.h"
+#include "core/numeric/directed_rounding.h"
+
+namespace shardwright::embedding {
+namespace {
+
+constexpr double kMost = std::numeric_limits<double>::infinity();
+constexpr RankUse kLargest{kMost, {kMost, kMost, kMost}};
+
+// Combines load and every tier of memory.
+template <class Combine>
+RankUse combined(const RankUse& a, const RankUse& b, const Combine& combine) {
+  RankUse use{combine(a.load, b.load)};
+  for (const MemoryTier tier : kMemoryTiers)
+    use.bytes[tier] = combine(a.bytes[tier], b.bytes[tier]);
+  return use;
+}
+
+}  // namespace
+
+RankUse use_of(const ShardCost& cost, PerfModel model) {
+  RankUse use{load_of(cost, model)};
+  for (const MemoryTier tier : kMemoryTiers)
+    use.bytes[tier] = rounded_down(cost.storage[tier].value());
+  return use;
+}
+
+RankUse least_of(const RankUse& a, const RankUse& b) {
+  return combined(a, b, [](double x, double y) { return std::min(x, y); });
+}
+
+RankUse sum_of(const RankUse& a, const RankUse& b) { return combined(a, b, add_down); }
+
+RankUse without(const RankUse& all, const RankUse& own) {
+  return combined(all, own, [](double x, double y) { return add_down(x, -y); });
+}
+
+bool fits(const CertifiedClasses& classes, std::size_t rank_class, const RankUse& use) {
+  const Storage& room = classes.room(rank_class);
+  return use.load < classes.load_limit(rank_class) &&
+         std::all_of(kMemoryTiers.begin(), kMemoryTiers.end(), [&](MemoryTier tier) {
+           return use.bytes[tier] <= rounded_up(room[tier].value());
+         });
+}
+
+CommonUse::CommonUse(const OpenOptions& options) : all_(options.classes().size()) {
+  for (std::size_t table = 0; table < options.num_tables(); ++table)
+    of_table_.push_back(use_of_table(options, table));
+  for (std::size_t c = 0; c < options.pinned().size(); ++c) {
+    std::vector<RankUse>& own = of_table_[options.pinned()[c]];
+    own.assign(all_.size(), RankUse());
+    own[c] = use_of_pinned(options, options.pinned()[c]);
+  }
+  for (const std::vector<RankUse>& own : of_table_) {
+    for (std::size_t c = 0; c < own.size(); ++c)
+      all_[c] = sum_of(all_[c], own[c]);
+  }
+}
+
+RankUse CommonUse::on_beside(std::size_t rank_class, std::size_t table) const {
+  const std::vector<RankUse>& own = of_table_[table];
+  return own.empty() ? all_[rank_class] : without(all_[rank_class], own[rank_class]);
+}
+
+// By class; empty unless every open option has a shard on every rank.
+std::vector<RankUse> CommonUse::use_of_table(const OpenOptions& options, std::size_t table) const {
+  std::vector<RankUse> least(all_.size(), kLargest);
+  const std::vector<OptionDomain>& open = options.of_table(table);
+  if (open.empty()) return {};
+  for (const OptionDomain& domain : open) {
+    const ShardingOption& option = options.space().option(domain.option);
+    const std::span<const ClassShards> by_class = options.shards_by_class(domain.option);
+    if (by_class.empty()) return {};
+    for (const ClassShards& shards : by_class) {
+      RankUse& own = least[shards.rank_class];
+      own = least_of(own, use_of(option.costs[shards.run], options.classes().perf_model()));
+    }
+  }
+  return least;
+}
+
+// The smallest shard of any open option; nothing if no option is open.
+RankUse CommonUse::use_of_pinned(const OpenOptions& options, std::size_t table) const {
+  RankUse least = kLargest;
+  for (const OptionDomain& domain : options.of_table(table)) {
+    const ShardingOption& option = options.space().option(domain.option);
+    for (std::size_t run = 0; run < option.costs.size(); ++run) {
+      if (option.layout->extents[run].count > 0)
+        least = least_of(least, use_of(option.costs[run], options.classes().perf_model()));
+    }
+  }
+  return options.of_table(table).empty() ? RankUse() : least;
+}
+
+}  // namespace shardwright::embedding
