@@ -79,11 +79,34 @@ void add_branching(std::vector<ProofParameter>& all) {
                          [](BoundParameters& root) -> Own& { return root.branching; });
   group.add("min_separation", &Own::min_separation);
   group.add("large_separation", &Own::large_separation);
+  group.add("pinned_separation", &Own::pinned_separation);
   group.add("light_separation", &Own::light_separation);
   group.add("size_exponent", &Own::size_exponent);
   group.add("min_part", &Own::min_part);
   group.add("min_share", &Own::min_share);
   group.add("whole_width", &Own::whole_width);
+}
+
+void add_pins(std::vector<ProofParameter>& all) {
+  using Own = embedding::PinParameters;
+  const Group<Own> group(all, "pins", [](BoundParameters& root) -> Own& { return root.pins; });
+  group.add("most_pins", &Own::most_pins);
+  group.add("least_gain", &Own::least_gain);
+}
+
+void add_node_search(std::vector<ProofParameter>& all) {
+  using Own = embedding::NodeSearchParameters;
+  const Group<Own> group(all, "node_search",
+                         [](BoundParameters& root) -> Own& { return root.search; });
+  group.add("early_root_steps", &Own::early_root_steps);
+  group.add("root_steps", &Own::root_steps);
+  group.add("leaf_steps", &Own::leaf_steps);
+  group.add("node_steps", &Own::node_steps);
+  group.add("most_node_steps", &Own::most_node_steps);
+  group.add("least_node_steps", &Own::least_node_steps);
+  group.add("proof_steps", &Own::proof_steps);
+  group.add("step_work", &Own::step_work);
+  group.add("most_cells", &Own::most_cells);
 }
 
 void add_bound_targets(std::vector<ProofParameter>& all) {
@@ -121,6 +144,8 @@ std::vector<ProofParameter> proof_parameters() {
   add_knapsack(all);
   add_columns(all);
   add_branching(all);
+  add_pins(all);
+  add_node_search(all);
   add_bound_targets(all);
   return all;
 }
