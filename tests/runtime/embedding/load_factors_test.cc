@@ -17,6 +17,7 @@
 #include "runtime/embedding/verify.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "runtime/io/embedding/problem/problem_json.h"
+#include "tests/support/embedding/planned_files.h"
 
 namespace shardwright::load_factors_test {
 
@@ -25,6 +26,11 @@ namespace {
 using namespace shardwright;
 using embedding::Problem;
 using nlohmann::json;
+using test_support::brief;
+using test_support::file_of;
+using test_support::planned;
+using test_support::problem_of;
+using test_support::violation;
 
 // Three cached tables on two ranks. Their caches at a tenth leave most of the memory free.
 json problem_text(const json& load_factors) {
@@ -40,39 +46,6 @@ json problem_text(const json& load_factors) {
     if (!load_factors.is_null()) constraints["cache_params"]["load_factors"] = load_factors;
   }
   return problem;
-}
-
-std::shared_ptr<const Problem> problem_of(const json& text) {
-  const auto spec = read_problem(text.dump());
-  REQUIRE_MESSAGE(spec.ok(), spec.error().to_string());
-  return std::make_shared<const Problem>(Problem::make(*spec).value());
-}
-
-EmbeddingPlanResult planned(const std::shared_ptr<const Problem>& problem,
-                            PlanMode mode = PlanMode::kBest) {
-  PlanOptions options;
-  options.mode = mode;
-  options.threads = 1;
-  options.work_limit = 2'000'000;
-  auto result = plan_embedding(problem, options);
-  REQUIRE_MESSAGE(result.ok(), result.error().to_string());
-  return std::move(result).value();
-}
-
-json file_of(const Problem& problem, const EmbeddingPlanResult& result) {
-  std::string text;
-  write_plan(problem, result, {}, [&](std::string_view piece) { text += piece; });
-  return json::parse(text);
-}
-
-// The place of the first violation; empty if there is none.
-std::string violation(const std::shared_ptr<const Problem>& problem, const json& file) {
-  const auto document = read_plan(file.dump());
-  if (!document.ok()) return document.error().where;
-  const auto verification = verify_plan(problem, *document, nullptr);
-  REQUIRE_MESSAGE(verification.ok(), verification.error().to_string());
-  if (verification->valid()) return verification->not_verified.empty() ? "" : "not verified";
-  return verification->violations.front().where;
 }
 
 std::string place_of_error(const json& load_factors) {
@@ -94,7 +67,7 @@ TEST_CASE("load factors: larger caches make a better plan, which verify accepts 
   REQUIRE(after.certificate.has_value());
   CHECK(after.certificate->load_factors.size() == 3);
   CHECK(*after.lower_bound <= *after.best_rating);
-  const json file = file_of(*free, after);
+  const json file = file_of(after);
   CHECK(violation(free, file) == "");
   // A proof over other load factors is no proof for this problem.
   CHECK(violation(problem_of(problem_text({0.5, 0.75})), file) != "");
@@ -136,13 +109,13 @@ TEST_CASE("load factors: compat mode refuses a list, and does not see what best 
   }
   scaled["proposers"] = {{{"type", "greedy"}}, {{"type", "scaleup"}}};
   const auto problem = problem_of(scaled);
-  const EmbeddingPlanResult compat = planned(problem, PlanMode::kCompat);
+  const EmbeddingPlanResult compat = planned(problem, brief(PlanMode::kCompat));
   const EmbeddingPlanResult best = planned(problem);
   CHECK(compat.search_space->size() == 6);
   CHECK(best.search_space->size() == 6 + 3 * 2 * 12);
   CHECK(*best.best_rating <= *compat.best_rating);
-  CHECK(violation(problem, file_of(*problem, compat)) == "");
-  CHECK(violation(problem, file_of(*problem, best)) == "");
+  CHECK(violation(problem, file_of(compat)) == "");
+  CHECK(violation(problem, file_of(best)) == "");
 }
 
 TEST_CASE("load factors: a smaller cache may fit where the table's own does not") {
@@ -155,19 +128,19 @@ TEST_CASE("load factors: a smaller cache may fit where the table's own does not"
   const auto problem = with_hbm(4'000'000, "ladder");
   const EmbeddingPlanResult result = planned(problem);
   REQUIRE(result.plan.has_value());
-  CHECK(violation(problem, file_of(*problem, result)) == "");
+  CHECK(violation(problem, file_of(result)) == "");
   // What compat mode says of a table's own cache is not said of the others.
   const auto none = with_hbm(50'000, "ladder");
   const EmbeddingPlanResult nothing = planned(none);
   REQUIRE(nothing.failure.has_value());
   CHECK(nothing.failure->reason == FailureReason::kNoPlanExists);
-  CHECK(violation(none, file_of(*none, nothing)) == "");
+  CHECK(violation(none, file_of(nothing)) == "");
 }
 
 TEST_CASE("load factors: replan and explain know the caches that best mode chose") {
   const auto problem = problem_of(problem_text("ladder"));
   const EmbeddingPlanResult first = planned(problem);
-  const auto document = read_plan(file_of(*problem, first).dump());
+  const auto document = read_plan(file_of(first).dump());
   REQUIRE(document.ok());
   ReplanOptions options;
   options.plan.work_limit = 1'000'000;

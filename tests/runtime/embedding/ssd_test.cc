@@ -22,6 +22,7 @@
 #include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/report/embedding/plan/text.h"
 #include "tests/support/embedding/every_plan.h"
+#include "tests/support/embedding/planned_files.h"
 
 namespace shardwright::ssd_test {
 
@@ -35,6 +36,11 @@ using embedding::Problem;
 using embedding::Remedy;
 using embedding::Storage;
 using nlohmann::json;
+using test_support::brief;
+using test_support::file_of;
+using test_support::planned;
+using test_support::problem_of;
+using test_support::violation;
 
 constexpr std::int64_t kHbm = 60'000'000;
 constexpr std::int64_t kSsd = 30'000'000;
@@ -60,45 +66,6 @@ json problem_text(std::size_t tables, const json& ssd_cap,
   return problem;
 }
 
-std::shared_ptr<const Problem> problem_of(const json& text) {
-  const auto spec = read_problem(text.dump());
-  REQUIRE_MESSAGE(spec.ok(), spec.error().to_string());
-  const auto problem = Problem::make(*spec);
-  REQUIRE_MESSAGE(problem.ok(), problem.error().to_string());
-  return std::make_shared<const Problem>(*problem);
-}
-
-PlanOptions brief(PlanMode mode = PlanMode::kBest) {
-  PlanOptions options;
-  options.mode = mode;
-  options.threads = 1;
-  options.work_limit = 2'000'000;
-  return options;
-}
-
-EmbeddingPlanResult planned(const std::shared_ptr<const Problem>& problem,
-                            PlanMode mode = PlanMode::kBest) {
-  auto result = plan_embedding(problem, brief(mode));
-  REQUIRE_MESSAGE(result.ok(), result.error().to_string());
-  return std::move(result).value();
-}
-
-json file_of(const Problem& problem, const EmbeddingPlanResult& result) {
-  std::string text;
-  write_plan(problem, result, {}, [&](std::string_view piece) { text += piece; });
-  return json::parse(text);
-}
-
-// The place of the first violation; empty if there is none.
-std::string violation(const std::shared_ptr<const Problem>& problem, const json& file) {
-  const auto document = read_plan(file.dump());
-  if (!document.ok()) return document.error().where;
-  const auto verification = verify_plan(problem, *document, nullptr);
-  REQUIRE_MESSAGE(verification.ok(), verification.error().to_string());
-  if (verification->valid()) return verification->not_verified.empty() ? "" : "not verified";
-  return verification->violations.front().where;
-}
-
 // The least rating of all plans.
 std::optional<double> least_rating(const EmbeddingPlanResult& result) {
   std::optional<double> least;
@@ -119,12 +86,12 @@ TEST_CASE("ssd: best mode proves the optimum where HBM and SSD are both tight") 
   REQUIRE(result.plan.has_value());
   CHECK(*result.best_rating == doctest::Approx(least_rating(result).value()).epsilon(1e-9));
   CHECK(*result.lower_bound >= *result.best_rating * (1 - kProvenGap));
-  const json file = file_of(*problem, result);
+  const json file = file_of(result);
   CHECK(file["proven_optimal"] == true);
   CHECK(file["plan_ssd_by_rank"] == json({kTableOnSsd, kTableOnSsd}));
   CHECK(file["reserved_topology"]["uniform"][2] == kSsd);
   CHECK(violation(problem, file) == "");
-  const EmbeddingPlanResult compat = planned(problem, PlanMode::kCompat);
+  const EmbeddingPlanResult compat = planned(problem, brief(PlanMode::kCompat));
   REQUIRE(compat.plan.has_value());
   CHECK(compat.evaluation.valid());
   CHECK(*result.best_rating <= *compat.best_rating);
@@ -132,7 +99,7 @@ TEST_CASE("ssd: best mode proves the optimum where HBM and SSD are both tight") 
 
 TEST_CASE("ssd: verify refuses false claims about SSD") {
   const auto problem = problem_of(problem_text(6, kSsd));
-  const json file = file_of(*problem, planned(problem));
+  const json file = file_of(planned(problem));
   const auto changed = [&](const char* place, const json& value) {
     json copy = file;
     copy[json::json_pointer(place)] = value;
@@ -152,7 +119,7 @@ TEST_CASE("ssd: too little of it is proved by a certificate, which forged prices
   REQUIRE(result.failure.has_value());
   CHECK(result.failure->proof == AbsenceProof::kCertificate);
   CHECK(result.failure->message.find(" SSD short") != std::string::npos);
-  const json file = file_of(*problem, result);
+  const json file = file_of(result);
   CHECK(violation(problem, file) == "");
   REQUIRE(file["certificate"]["nodes"].size() == 1);
   CHECK(file["certificate"]["nodes"][0]["prices"][0][3].get<double>() > 0);
@@ -198,7 +165,7 @@ TEST_CASE("ssd: a problem without it is what it was, and 0 bytes exclude the ker
   const auto uncounted = problem_of(problem_text(6, nullptr));
   const EmbeddingPlanResult before = planned(uncounted);
   REQUIRE(before.plan.has_value());
-  const json file = file_of(*uncounted, before);
+  const json file = file_of(before);
   CHECK_FALSE(file.contains("plan_ssd_by_rank"));
   CHECK(file["reserved_topology"]["uniform"].size() == 2);
   CHECK_FALSE(file["plan"][0].contains("ssd"));
@@ -217,7 +184,7 @@ TEST_CASE("ssd: a problem without it is what it was, and 0 bytes exclude the ker
 
 TEST_CASE("ssd: replan and sweep keep to it") {
   const auto problem = problem_of(problem_text(6, kSsd));
-  const json file = file_of(*problem, planned(problem));
+  const json file = file_of(planned(problem));
   json smaller = problem_text(6, nullptr);
   smaller["topology"]["custom"] = {{"ssd_cap", {0, 2 * kSsd}}};
   const auto changed = problem_of(smaller);

@@ -228,32 +228,15 @@ function tablesSection(heat) {
       value: (t) => t.rows,
       cell: (t) => formatCount(t.rows)
     },
-    {
-      key: 'hbm',
-      label: 'HBM',
-      number: true,
-      value: (t) => t.hbm,
-      cell: (t) => formatBytes(t.hbm),
-      used: placed.some((t) => t.hbm > 0)
-    },
-    {
-      key: 'ddr',
-      label: 'DDR',
-      number: true,
-      optional: hasHbm,
-      value: (t) => t.ddr,
-      cell: (t) => formatBytes(t.ddr),
-      used: placed.some((t) => t.ddr > 0)
-    },
-    {
-      key: 'ssd',
-      label: 'SSD',
-      number: true,
-      optional: true,
-      value: (t) => t.ssd,
-      cell: (t) => formatBytes(t.ssd),
-      used: placed.some((t) => t.ssd > 0)
-    },
+    ...['hbm', 'ddr', 'ssd'].map((tier) => ({
+                                   key: tier,
+                                   label: tier.toUpperCase(),
+                                   number: true,
+                                   optional: tier === 'ssd' || (tier === 'ddr' && hasHbm),
+                                   value: (t) => t[tier],
+                                   cell: (t) => formatBytes(t[tier]),
+                                   used: placed.some((t) => t[tier] > 0)
+                                 })),
     {
       key: 'time',
       label: 'Time',
