@@ -1,6 +1,7 @@
 // Search spaces whose options and costs a test gives one by one.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -72,7 +73,8 @@ class SpaceBuilder {
     std::int64_t shards = 0;
     for (const Run& run : runs)
       shards += run.shards;
-    return {rows / shards, columns, 0, 0, rows / shards, 0, 0};
+    const std::int64_t of_shard = rows / std::max<std::int64_t>(1, shards);
+    return {of_shard, columns, 0, 0, of_shard, 0, 0};
   }
 
   std::shared_ptr<const embedding::Problem> problem_;
