@@ -229,14 +229,14 @@ function tablesSection(heat) {
       cell: (t) => formatCount(t.rows)
     },
     ...['hbm', 'ddr', 'ssd'].map((tier) => ({
-                                   key: tier,
-                                   label: tier.toUpperCase(),
-                                   number: true,
-                                   optional: tier === 'ssd' || (tier === 'ddr' && hasHbm),
-                                   value: (t) => t[tier],
-                                   cell: (t) => formatBytes(t[tier]),
-                                   used: placed.some((t) => t[tier] > 0)
-                                 })),
+      key: tier,
+      label: tier.toUpperCase(),
+      number: true,
+      optional: tier === 'ssd' || (tier === 'ddr' && hasHbm),
+      value: (t) => t[tier],
+      cell: (t) => formatBytes(t[tier]),
+      used: placed.some((t) => t[tier] > 0)
+    })),
     {
       key: 'time',
       label: 'Time',

@@ -197,7 +197,7 @@ bool BoundProver::needs_light_tree() const {
 // between the bound and the lowest target that failed.
 void BoundProver::grow_light_tree(Budget& budget) {
   if (light_tree_ && light_tree_->target() > rating_) light_tree_.reset();  // a better plan came
-  if (!light_tree_) plant_light_tree();
+  if (!light_tree_) plant_light_tree(budget);
   if (!light_tree_) return;
   if (!light_tree_->has_ended()) light_tree_->step(budget);
   if (!light_tree_->has_ended()) return;
@@ -210,7 +210,7 @@ void BoundProver::grow_light_tree(Budget& budget) {
   light_tree_.reset();
 }
 
-void BoundProver::plant_light_tree() {
+void BoundProver::plant_light_tree(Budget& budget) {
   double target = (certificate_.bound + light_ceiling_) / 2;
   if (rating_ < light_rating_) {
     if (rating_ < light_rating_ * (1 - parameters_.rating_fall))
@@ -222,7 +222,7 @@ void BoundProver::plant_light_tree() {
   if (certificate_.bound >= target) return;
   Relaxation& own = joint();
   const TableKinds& kinds = own.lanes.front()->relaxation().columns().kinds();
-  light_tree_.emplace(own.rows, own.pinned(), own.branching, kinds, target, parameters_);
+  light_tree_.emplace(own.rows, own.pinned(), own.branching, kinds, target, parameters_, budget);
 }
 
 void BoundProver::accept(double bound, const Relaxation& by, std::vector<BoundNode> nodes) {

@@ -89,7 +89,7 @@ class BoundProver {
   void step(Budget& budget);
   void raise_aggregate_bound(Budget& budget);
   void grow_light_tree(Budget& budget);
-  void plant_light_tree();
+  void plant_light_tree(Budget& budget);
   void choose_target();
   void plant_trees();
   void take_from(TreeLane& lane);

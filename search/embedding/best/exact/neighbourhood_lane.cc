@@ -159,7 +159,8 @@ void NeighbourhoodLane::step() {
 }
 
 void NeighbourhoodLane::run(std::uint64_t work, double lower_bound, const Budget& budget) {
-  const std::uint64_t end = this->work() + work;
+  const std::uint64_t begin = this->work();
+  const std::uint64_t end = begin + work;
   if (!solved_ && (tiny_ || !incumbent_.at_bound(lower_bound)) && whole_work_ > 0) {
     // A tiny model's tree is worth more than the other lanes' rounds.
     try_whole(tiny_ ? whole_work_ : std::min(whole_work_, work), budget);
@@ -170,7 +171,7 @@ void NeighbourhoodLane::run(std::uint64_t work, double lower_bound, const Budget
          !incumbent_.at_bound(lower_bound) && !budget.interrupted()) {
     step();
   }
-  settle(this->work() - (end - work), budget);
+  settle(this->work() - begin, budget);
 }
 
 }  // namespace shardwright::embedding

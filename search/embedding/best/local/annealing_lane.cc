@@ -169,7 +169,8 @@ bool AnnealingLane::begin_round(double lower_bound, const Budget& budget) {
 }
 
 void AnnealingLane::run(std::uint64_t work, double lower_bound, const Budget& budget) {
-  const std::uint64_t end = annealer_.work() + work;
+  const std::uint64_t begin = annealer_.work();
+  const std::uint64_t end = begin + work;
   StopCheck stopped(budget);
   while (annealer_.work() < end && !incumbent_.at_bound(lower_bound) && !stopped()) {
     const bool suggested = restarts_.has_suggestion() && incumbent_.exists();
@@ -184,7 +185,7 @@ void AnnealingLane::run(std::uint64_t work, double lower_bound, const Budget& bu
       annealer_.placer().spend(state_.pass_work());
     }
   }
-  settle(annealer_.work() - (end - work), budget);
+  settle(annealer_.work() - begin, budget);
 }
 
 }  // namespace shardwright::embedding

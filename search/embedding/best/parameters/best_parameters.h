@@ -22,11 +22,11 @@ struct LaneParameters {
   // Work of a lane in the first round, doubled every round up to the most. Short at first, as many
   // problems are solved soon; long later, as every round ends with a wait for the slowest lane.
   std::uint64_t first_round_work = 15'000;
-  std::uint64_t most_round_work = 500'000;  // halved, doubled: 0
+  std::uint64_t most_round_work = 500'000;
   // Work of the proof, in lanes: while plans get better, once they no longer do, and after so much
   // work without a better one. A better plan makes the proof easier, so improving comes first.
-  std::uint64_t proof_share = 6;           // halved, doubled: 0
-  std::uint64_t settled_proof_share = 24;  // halved, doubled: 0
+  std::uint64_t proof_share = 6;
+  std::uint64_t settled_proof_share = 24;
   std::uint64_t calm_proof_share = 144;
   std::uint64_t calm_work = 32'000'000;
   // If the bound has not risen for so much work either, the lanes share the work as before.

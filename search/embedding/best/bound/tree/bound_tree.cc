@@ -4,7 +4,6 @@
 #include <utility>
 
 namespace shardwright::embedding {
-
 namespace {
 
 std::vector<BoundNode> pin_nodes(const ChoiceModel& model, const Pins& pins) {

@@ -8,7 +8,8 @@
 namespace shardwright::embedding {
 
 LightTree::LightTree(const BoundRows& rows, const Pins* pins, const Branching& branching,
-                     const TableKinds& kinds, double target, const BoundParameters& parameters)
+                     const TableKinds& kinds, double target, const BoundParameters& parameters,
+                     Budget& budget)
     : rows_(&rows),
       branching_(&branching),
       kinds_(&kinds),
@@ -17,8 +18,7 @@ LightTree::LightTree(const BoundRows& rows, const Pins* pins, const Branching& b
       target_(target),
       work_limit_(parameters.targets.light_work),
       tree_(rows, pins) {
-  Budget unlimited;
-  open_.push_back({0, tree_.domain(0, target, unlimited)});
+  open_.push_back({0, tree_.domain(0, target, budget)});
 }
 
 void LightTree::step(Budget& budget) {

@@ -21,7 +21,8 @@ namespace shardwright::embedding {
 class LightTree {
  public:
   LightTree(const BoundRows& rows, const Pins* pins, const Branching& branching,
-            const TableKinds& kinds, double target, const BoundParameters& parameters);
+            const TableKinds& kinds, double target, const BoundParameters& parameters,
+            Budget& budget);
 
   double target() const { return target_; }
   // Nothing is left to do, or the limit of work is reached.
