@@ -51,9 +51,7 @@ std::optional<std::string> check_by_search(const SearchSpace& space, const Topol
   for (const BoundNode& leaf : certificate.nodes) {
     if (!leaf.is_leaf || !are_valid(leaf.multipliers, last + 1))
       return "a leaf lacks valid multipliers for every rank class";
-    RankPriceSet& own = prices.emplace_back();
-    for (const std::uint32_t rank_class : classes)
-      own.push_back(leaf.multipliers[rank_class]);
+    prices.push_back(prices_by_rank(leaf.multipliers, classes));
   }
   const std::uint64_t steps = std::min(work_limit, kMostSearchSteps);
   switch (find_plan_below(goal, space, available, std::move(prices), steps, is_stopped).answer) {
@@ -112,7 +110,8 @@ class TreeChecker {
         has_no_plan_ = true;
         return true;
       }
-      if (auto wrong = pin_tables(options_, node.pinned)) return fail(std::move(*wrong));
+      if (auto wrong = pin_tables(options_, node.pinned, work_left_))
+        return fail(std::move(*wrong));
     }
     return true;
   }

@@ -17,9 +17,6 @@ namespace shardwright::embedding {
 // this much, relatively; the check proves a bound that is higher by as much.
 inline constexpr double kRatingSlack = 1e-9;
 
-// What the check says of a proof that it has not checked to its end.
-inline constexpr std::string_view kProofTooLong = "the proof takes too long to check";
-
 // Returns what is wrong with the proof, or nothing if it holds.
 //
 // The check recomputes every load from the options, rounds every sum to the side that weakens the

@@ -33,9 +33,7 @@ std::optional<std::string> check_search_leaf(const OpenOptions& options, const B
   if (options.space().problem().rules().any())
     return "a leaf is proved by search although there are placement rules";
   const PlaceDomain domain = domain_of(options);
-  RankPriceSet prices;
-  for (const std::uint32_t rank_class : domain.class_of_rank)
-    prices.push_back(leaf.multipliers[rank_class]);
+  RankPriceSet prices = prices_by_rank(leaf.multipliers, domain.class_of_rank);
   const FoundPlan found =
       find_plan_below({target, nullptr, &domain}, options.space(), options.topology(),
                       {std::move(prices)}, work_left, is_stopped);

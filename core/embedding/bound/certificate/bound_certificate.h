@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <string_view>
 #include <vector>
 
 #include "core/embedding/bound/pricing/capacity_multipliers.h"
@@ -10,6 +11,9 @@
 #include "core/embedding/sharding_option.h"
 
 namespace shardwright::embedding {
+
+// What the check says of a proof that it has not checked to its end.
+inline constexpr std::string_view kProofTooLong = "the proof takes too long to check";
 
 // The dual value of one shard of an option. `run` is the run of equal shards in the option's
 // layout. For an option with a shard on every rank, `run` is the rank class instead; for one that

@@ -13,8 +13,11 @@ namespace {
 // Thread safety: one thread at a time. Refers to its argument.
 class TablePins {
  public:
-  explicit TablePins(OpenOptions& options)
-      : options_(options), next_class_(options.pinned().size()), common_(options) {
+  TablePins(OpenOptions& options, std::uint64_t& work_left)
+      : options_(options),
+        work_left_(work_left),
+        next_class_(options.pinned().size()),
+        common_(options) {
     for (const std::size_t table : options.pinned())
       add_shards(table);
   }
@@ -30,7 +33,10 @@ class TablePins {
     for (const OptionDomain& domain : options_.of_table(table)) {
       if ((domain.classes & unpinned) != unpinned || !has_as_many_shards(domain.option))
         return "a node pins a table that need not have its shards on all ranks of the class";
-      if (!is_alone(domain.option)) return "a node pins shards that fit on one rank";
+      const std::vector<RankUse> shards = shards_of(domain.option);
+      if (!spend(shards.size() * (shards.size() + shards_.size())))
+        return std::string(kProofTooLong);
+      if (!are_alone(shards)) return "a node pins shards that fit on one rank";
     }
     add_shards(table);
     options_.pin(table);
@@ -69,8 +75,13 @@ class TablePins {
     return !fits(options_.classes(), next_class_, sum_of(sum_of(a, b), common_.on(next_class_)));
   }
 
-  bool is_alone(OptionId id) const {
-    const std::vector<RankUse> own = shards_of(id);
+  bool spend(std::uint64_t pairs) {
+    if (pairs > work_left_) return false;
+    work_left_ -= pairs;
+    return true;
+  }
+
+  bool are_alone(const std::vector<RankUse>& own) const {
     for (std::size_t i = 0; i < own.size(); ++i) {
       for (std::size_t j = i + 1; j < own.size(); ++j) {
         if (!exclude_each_other(own[i], own[j])) return false;
@@ -83,6 +94,7 @@ class TablePins {
   }
 
   OpenOptions& options_;
+  std::uint64_t& work_left_;
   std::size_t next_class_;
   CommonUse common_;
   std::vector<RankUse> shards_;  // of the pinned tables
@@ -90,9 +102,10 @@ class TablePins {
 
 }  // namespace
 
-std::optional<std::string> pin_tables(OpenOptions& options, const std::vector<TableId>& tables) {
+std::optional<std::string> pin_tables(OpenOptions& options, const std::vector<TableId>& tables,
+                                      std::uint64_t& work_left) {
   if (!options.classes().are_alike()) return "a node pins tables although ranks differ";
-  TablePins pins(options);
+  TablePins pins(options, work_left);
   for (const TableId table : tables) {
     if (auto wrong = pins.pin(table)) return wrong;
   }

@@ -15,6 +15,14 @@ constexpr double kSumSlack = 1e-11;
 
 }  // namespace
 
+RankPriceSet prices_by_rank(const std::vector<CapacityMultipliers>& of_classes,
+                            const std::vector<std::uint32_t>& class_of_rank) {
+  RankPriceSet prices;
+  for (const std::uint32_t rank_class : class_of_rank)
+    prices.push_back(of_classes[rank_class]);
+  return prices;
+}
+
 ShardPrices::ShardPrices(const RankContents& ranks, double target, std::vector<RankPriceSet> prices,
                          bool has_charges, std::uint64_t& work)
     : ranks_(ranks),

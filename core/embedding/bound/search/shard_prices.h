@@ -14,6 +14,10 @@ namespace shardwright::embedding {
 
 // Prices of load and memory, by rank.
 using RankPriceSet = std::vector<CapacityMultipliers>;
+
+// Every rank has the multipliers of its class.
+RankPriceSet prices_by_rank(const std::vector<CapacityMultipliers>& of_classes,
+                            const std::vector<std::uint32_t>& class_of_rank);
 using PriceSums = boost::container::small_vector<double, 13>;  // by set of prices
 
 // Charges for moves: the largest load and the charges stay below the target together. At prices of

@@ -86,9 +86,7 @@ std::optional<NodeAnswer> NodeRelaxation::try_all_plans(std::uint64_t most_steps
   }
   std::vector<CapacityMultipliers> multipliers(rows_->classes().size());
   if (!fixing_.empty()) multipliers = fixing_.back();
-  RankPriceSet prices;
-  for (const std::uint32_t rank_class : domain.class_of_rank)
-    prices.push_back(multipliers[rank_class]);
+  RankPriceSet prices = prices_by_rank(multipliers, domain.class_of_rank);
   FoundPlan found =
       find_plan_below({target_, nullptr, &domain}, space, model.available(), {std::move(prices)},
                       most_steps, [&] { return budget.interrupted().has_value(); });

@@ -199,6 +199,7 @@ Pins find_pins(const ChoiceModel& model, double target, const BoundParameters& p
     DomainReduction reduced = reduce_domain(rows, target, domain, parameters.aggregate, budget);
     if (pins.steps.empty()) unpinned = reduced.bound;
     pins.gain = reduced.excluded ? 1 : (reduced.bound - unpinned) / (target - unpinned);
+    budget.spend(model.choices().size());
     const PinSearch::Found found = PinSearch(rows, target, domain, pins).find(parameters.pins);
     if (reduced.excluded || found.tables.empty()) break;
     pins.tables.insert(pins.tables.end(), found.tables.begin(), found.tables.end());
