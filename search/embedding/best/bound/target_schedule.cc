@@ -45,8 +45,9 @@ std::optional<double> TargetSchedule::next(double bound, double rating) {
                             : was_cut_short_ ? own.cut_tree_step
                                              : own.tree_step;
   if (ceiling_ > rating) begin_again();
-  if (ceiling_ != 0 && ceiling_ - bound < least_step * rating && !next_stage(rating)) {
-    return std::nullopt;
+  if (ceiling_ != 0 && ceiling_ - bound < least_step * rating) {
+    if (ceiling_ == rating) return goal(rating);  // nothing failed with the present work
+    if (!next_stage(rating)) return std::nullopt;
   }
   if (ceiling_ == 0) return goal(rating);
   return (ceiling_ + bound) / 2;

@@ -12,12 +12,12 @@ namespace shardwright::embedding {
 // nodes are reduced, and often a few nodes suffice. Then comes bisection between the proved bound
 // and the best rating, from the same target on. A target that fails becomes the ceiling, and the
 // next one lies halfway between the bound and the ceiling. When the two are close, the root node is
-// asked again with more work if a question was cut short. After that everything starts again with
-// branching. The tree of a far target may be too large to end, so trees have little work at first,
-// and more if one was cut short. At last, if that may help, every host is a class of its own: such
-// trees can place a choice on a host, but are far larger. A better plan that is found meanwhile may
-// make that unnecessary, so the schedule then returns to the smaller trees. Thread safety: one
-// thread at a time. Refers to its arguments.
+// asked again with more work if a question was cut short; if nothing fails then, the goal is asked,
+// too. After that everything starts again with branching. The tree of a far target may be too large
+// to end, so trees have little work at first, and more if one was cut short. At last, if that may
+// help, every host is a class of its own: such trees can place a choice on a host, but are far
+// larger. A better plan that is found meanwhile may make that unnecessary, so the schedule then
+// returns to the smaller trees. Thread safety: one thread at a time. Refers to its arguments.
 class TargetSchedule {
  public:
   // `hosts_may_help`: the classes can be separated by host.

@@ -69,4 +69,24 @@ TEST_CASE("target schedule: ends where hosts cannot help") {
   CHECK_FALSE(schedule.separates_hosts());
 }
 
+TEST_CASE("target schedule: the goal is asked without branching once all below it is proved") {
+  const BoundParameters parameters;
+  TargetSchedule schedule(parameters, false);
+  schedule.next(6, 8);  // the small tree
+  std::optional<double> target = schedule.next(6, 8);
+  REQUIRE(target == schedule.goal(8));
+  schedule.note_cut_short();
+  schedule.fail(*target);
+  double bound = 6;
+  // From now on everything is proved, up to the old ceiling and then with more work.
+  while ((target = schedule.next(bound, 8)) && *target < schedule.goal(8))
+    bound = *target;
+  REQUIRE(target.has_value());
+  CHECK(*target == schedule.goal(8));
+  CHECK_FALSE(schedule.is_branching());
+  schedule.fail(*target);
+  CHECK(schedule.next(bound, 8) == schedule.goal(8));
+  CHECK(schedule.is_branching());
+}
+
 }  // namespace shardwright::target_schedule_test
