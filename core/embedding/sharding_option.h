@@ -7,7 +7,7 @@
 
 #include <boost/container/small_vector.hpp>
 
-#include "core/embedding/problem/kinds.h"
+#include "core/embedding/kinds/kinds.h"
 #include "core/embedding/problem/storage.h"
 #include "core/interner.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/embedding/bound/certificate/bound_certificate.h"
-#include "core/embedding/problem/kinds.h"
+#include "core/embedding/kinds/kinds.h"
 
 namespace shardwright {
 

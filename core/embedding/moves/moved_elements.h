@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "core/embedding/problem/kinds.h"
+#include "core/embedding/kinds/kinds.h"
 #include "core/embedding/sharding_option.h"
 
 namespace shardwright::embedding {

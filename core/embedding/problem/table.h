@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/embedding/problem/kinds.h"
+#include "core/embedding/kinds/kinds.h"
 #include "core/embedding/problem/placement_spec.h"
 
 namespace shardwright::embedding {

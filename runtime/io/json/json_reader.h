@@ -12,7 +12,7 @@
 
 #include <boost/container/small_vector.hpp>
 
-#include "core/embedding/problem/kinds.h"
+#include "core/embedding/kinds/kinds.h"
 #include "core/status.h"
 #include "runtime/io/json/json_document.h"
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/embedding/problem/kinds.h"
+#include "core/embedding/kinds/kinds.h"
 #include "core/embedding/problem/storage.h"
 
 namespace shardwright::embedding {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/embedding/problem/kinds.h"
+#include "core/embedding/kinds/kinds.h"
 #include "core/embedding/problem/topology.h"
 #include "search/embedding/compat/placement/device_tree.h"
 #include "search/embedding/compat/placement/group_order.h"

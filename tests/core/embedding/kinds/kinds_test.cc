@@ -1,5 +1,5 @@
 // The vocabularies: every value has a name, and the name leads back to it.
-#include "core/embedding/problem/kinds.h"
+#include "core/embedding/kinds/kinds.h"
 
 #include <doctest/doctest.h>
 

@@ -48,7 +48,16 @@ enum class ComputeKernel : std::uint8_t {
 enum class PartitionBy : std::uint8_t { kDevice, kHost, kUniform, kMultiHost };
 
 enum class DataType : std::uint8_t {
-  kFp32, kFp16, kBf16, kInt64, kInt32, kInt8, kUint8, kInt4, kInt2, kNfp8
+  kFp32,
+  kFp16,
+  kBf16,
+  kInt64,
+  kInt32,
+  kInt8,
+  kUint8,
+  kInt4,
+  kInt2,
+  kNfp8
 };
 
 // The memories of a rank, the fastest first.
@@ -58,7 +67,10 @@ enum class TableKind : std::uint8_t { kPooled, kSequence };
 enum class Pooling : std::uint8_t { kSum, kMean };
 enum class Optimizer : std::uint8_t { kUnset, kSgd, kAdam, kAdagrad, kRowWiseAdagrad, kOther };
 enum class PipelineType : std::uint8_t {
-  kNone, kTrainBase, kTrainSparseDist, kTrainPrefetchSparseDist
+  kNone,
+  kTrainBase,
+  kTrainSparseDist,
+  kTrainPrefetchSparseDist
 };
 enum class CacheAlgorithm : std::uint8_t { kLru, kLfu };
 
@@ -78,14 +90,22 @@ struct EnumNames<ShardingType> {
 };
 template <>
 struct EnumNames<ComputeKernel> {
-  static constexpr std::array<std::string_view, 11> kNames{
-      "dense",      "fused",     "fused_uvm",         "fused_uvm_caching",
-      "quant",      "quant_uvm", "quant_uvm_caching", "key_value",
-      "customized_kernel", "ssd_virtual_table", "dram_virtual_table"};
+  static constexpr std::array<std::string_view, 11> kNames{"dense",
+                                                           "fused",
+                                                           "fused_uvm",
+                                                           "fused_uvm_caching",
+                                                           "quant",
+                                                           "quant_uvm",
+                                                           "quant_uvm_caching",
+                                                           "key_value",
+                                                           "customized_kernel",
+                                                           "ssd_virtual_table",
+                                                           "dram_virtual_table"};
 };
 template <>
 struct EnumNames<PartitionBy> {
-  static constexpr std::array<std::string_view, 4> kNames{"device", "host", "uniform", "multi_host"};
+  static constexpr std::array<std::string_view, 4> kNames{"device", "host", "uniform",
+                                                          "multi_host"};
 };
 template <>
 struct EnumNames<DataType> {
@@ -111,8 +131,8 @@ struct EnumNames<Optimizer> {
 };
 template <>
 struct EnumNames<PipelineType> {
-  static constexpr std::array<std::string_view, 4> kNames{
-      "none", "train_base", "train_sparse_dist", "train_prefetch_sparse_dist"};
+  static constexpr std::array<std::string_view, 4> kNames{"none", "train_base", "train_sparse_dist",
+                                                          "train_prefetch_sparse_dist"};
 };
 template <>
 struct EnumNames<CacheAlgorithm> {
@@ -160,16 +180,22 @@ constexpr PartitionBy partition_by(ShardingType type) {
 // That table lacks INT64 and INT32, which TorchRec rejects as output types.
 constexpr int bits(DataType type) {
   switch (type) {
-    case DataType::kInt64: return 64;
+    case DataType::kInt64:
+      return 64;
     case DataType::kFp32:
-    case DataType::kInt32: return 32;
+    case DataType::kInt32:
+      return 32;
     case DataType::kFp16:
-    case DataType::kBf16: return 16;
+    case DataType::kBf16:
+      return 16;
     case DataType::kInt8:
     case DataType::kUint8:
-    case DataType::kNfp8: return 8;
-    case DataType::kInt4: return 4;
-    case DataType::kInt2: return 2;
+    case DataType::kNfp8:
+      return 8;
+    case DataType::kInt4:
+      return 4;
+    case DataType::kInt2:
+      return 2;
   }
   return 0;
 }
