@@ -16,6 +16,8 @@ enum class FailureType : std::uint8_t {
   kStrictConstraints,
   kPartition,
   kOther,
+  kMissingModuleInPlan,
+  kInvalidComputeKernel,
 };
 
 // The actual reason, which is finer than the type.
@@ -31,15 +33,20 @@ enum class FailureReason : std::uint8_t {
   kNoPlanExists,     // best mode tried everything
   kNothingFound,     // no plan was found, and none was proved impossible
   kStopped,          // the work limit was reached before a plan was found
+  // TorchRec's check of the plan that it found:
+  kMissingModule,         // all tables of a module are another device's
+  kInvalidComputeKernel,  // a kernel with a cache whose load factor is 0 or 1
 };
 
 // In the order of the enumerations.
-inline constexpr std::array<std::string_view, 4> kFailureTypeNames{
-    "insufficient_storage", "strict_constraints", "partition", "other"};
-inline constexpr std::array<std::string_view, 11> kFailureReasonNames{
-    "table_fits_nowhere", "not_enough_memory", "does_not_pack",  "negative_reservation",
-    "placement_rules",    "nothing_proposed",  "nothing_placed", "ratings_too_large",
-    "no_plan_exists",     "nothing_found",     "stopped"};
+inline constexpr std::array<std::string_view, 6> kFailureTypeNames{
+    "insufficient_storage",   "strict_constraints",    "partition", "other",
+    "missing_module_in_plan", "invalid_compute_kernel"};
+inline constexpr std::array<std::string_view, 13> kFailureReasonNames{
+    "table_fits_nowhere",    "not_enough_memory", "does_not_pack",  "negative_reservation",
+    "placement_rules",       "nothing_proposed",  "nothing_placed", "ratings_too_large",
+    "no_plan_exists",        "nothing_found",     "stopped",        "missing_module",
+    "invalid_compute_kernel"};
 
 constexpr std::string_view name_of(FailureType type) {
   return kFailureTypeNames[static_cast<std::size_t>(type)];

@@ -24,8 +24,15 @@ constexpr std::string_view kSuffix = ".json.gz";
 constexpr std::int64_t kRanksPerHost = 8;
 constexpr std::int64_t kHbmBytes = std::int64_t{80} << 30;
 
-Result<WorkloadFile> find_on_ranks(const std::string& name, std::size_t at) {
+// The release of the recorded answers and baselines.
+WorkloadFile recorded_file() {
   WorkloadFile file;
+  file.overrides.torchrec = embedding::TorchRecRelease::kA48cef79;
+  return file;
+}
+
+Result<WorkloadFile> find_on_ranks(const std::string& name, std::size_t at) {
+  WorkloadFile file = recorded_file();
   file.name = name;
   file.path = (fs::path(kWorkloads) / (name.substr(0, at) + std::string(kSuffix))).string();
   std::int64_t ranks = 0;
@@ -56,7 +63,7 @@ Result<WorkloadFile> find_golden(const std::string& name) {
   }
   if (found.empty()) return invalid_input(name, "no golden case has this name or number");
   const std::string& stem = *std::min_element(found.begin(), found.end());
-  WorkloadFile file;
+  WorkloadFile file = recorded_file();
   file.name = stem;
   file.path = (fs::path(kCases) / (stem + std::string(kSuffix))).string();
   file.answer_path = (fs::path(kAnswers) / (stem + std::string(kSuffix))).string();

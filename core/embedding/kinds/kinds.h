@@ -15,7 +15,7 @@ using TableId = Id<struct TableTag>;
 using OptionId = Id<struct OptionTag>;
 using Rank = std::uint32_t;
 
-enum class ComputeDevice : std::uint8_t { kCpu, kCuda, kMtia };
+enum class ComputeDevice : std::uint8_t { kCpu, kCuda, kMtia, kTpu };
 
 enum class ShardingType : std::uint8_t {
   kDataParallel,
@@ -39,6 +39,9 @@ enum class ComputeKernel : std::uint8_t {
   kCustomizedKernel,
   kSsdVirtualTable,
   kDramVirtualTable,
+  kDramSsdVirtualTable,
+  kFusedTriton,
+  kUnfusedTpu,
 };
 
 // Where a partitioner may place the shards of an option. kDevice: each on any rank. kHost: all on
@@ -64,6 +67,17 @@ enum class DataType : std::uint8_t {
 enum class MemoryTier : std::uint8_t { kHbm, kDdr, kSsd };
 
 enum class TableKind : std::uint8_t { kPooled, kSequence };
+
+// Which of TorchRec's sharders shards the module of a table.
+enum class SharderKind : std::uint8_t {
+  kEmbeddingBag,      // EmbeddingBagCollectionSharder
+  kEmbedding,         // EmbeddingCollectionSharder
+  kFeatureProcessed,  // FeatureProcessedEmbeddingBagCollectionSharder
+  kQuant,             // BaseQuantEmbeddingSharder
+};
+
+// The releases of TorchRec whose planner is known, oldest first.
+enum class TorchRecRelease : std::uint8_t { kA48cef79, k1_9_2 };
 enum class Pooling : std::uint8_t { kSum, kMean };
 enum class Optimizer : std::uint8_t { kUnset, kSgd, kAdam, kAdagrad, kRowWiseAdagrad, kOther };
 enum class PipelineType : std::uint8_t {
@@ -80,7 +94,7 @@ struct EnumNames;
 
 template <>
 struct EnumNames<ComputeDevice> {
-  static constexpr std::array<std::string_view, 3> kNames{"cpu", "cuda", "mtia"};
+  static constexpr std::array<std::string_view, 4> kNames{"cpu", "cuda", "mtia", "tpu"};
 };
 template <>
 struct EnumNames<ShardingType> {
@@ -90,7 +104,7 @@ struct EnumNames<ShardingType> {
 };
 template <>
 struct EnumNames<ComputeKernel> {
-  static constexpr std::array<std::string_view, 11> kNames{"dense",
+  static constexpr std::array<std::string_view, 14> kNames{"dense",
                                                            "fused",
                                                            "fused_uvm",
                                                            "fused_uvm_caching",
@@ -100,7 +114,10 @@ struct EnumNames<ComputeKernel> {
                                                            "key_value",
                                                            "customized_kernel",
                                                            "ssd_virtual_table",
-                                                           "dram_virtual_table"};
+                                                           "dram_virtual_table",
+                                                           "dram_ssd_virtual_table",
+                                                           "fused_triton",
+                                                           "unfused_tpu"};
 };
 template <>
 struct EnumNames<PartitionBy> {
@@ -119,6 +136,10 @@ struct EnumNames<MemoryTier> {
 template <>
 struct EnumNames<TableKind> {
   static constexpr std::array<std::string_view, 2> kNames{"pooled", "sequence"};
+};
+template <>
+struct EnumNames<TorchRecRelease> {
+  static constexpr std::array<std::string_view, 2> kNames{"a48cef79", "1.9.2"};
 };
 template <>
 struct EnumNames<Pooling> {

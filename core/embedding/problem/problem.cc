@@ -26,9 +26,8 @@ Status check_factors(const std::vector<double>& factors, const std::string& wher
 }
 
 Status check_load_factor(const std::optional<double>& factor, const std::string& where) {
-  if (factor && !(std::isfinite(*factor) && *factor >= 0 && *factor <= 1)) {
+  if (factor && !(std::isfinite(*factor) && *factor >= 0 && *factor <= 1))
     return invalid_input(where, "a cache load factor must be between 0 and 1");
-  }
   return {};
 }
 
@@ -49,42 +48,35 @@ Status check_load_factors(const CacheParams& cache, const std::string& where) {
 
 Status check_cache(const CacheParams& cache, const std::string& where) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_load_factor(cache.load_factor, where + "/load_factor"));
-  if (cache.prefetch_passes && *cache.prefetch_passes < 0) {
+  if (cache.prefetch_passes && *cache.prefetch_passes < 0)
     return invalid_input(where + "/multipass_prefetch_config/num_passes", "must not be negative");
-  }
   SHARDWRIGHT_RETURN_IF_ERROR(check_load_factors(cache, where + "/load_factors"));
   if (!cache.stats) return {};
-  if (cache.stats->mrc_hist_counts.empty()) {
+  if (cache.stats->mrc_hist_counts.empty())
     return invalid_input(where + "/stats/mrc_hist_counts", "must hold at least one bin");
-  }
   SHARDWRIGHT_RETURN_IF_ERROR(
       check_factors(cache.stats->mrc_hist_counts, where + "/stats/mrc_hist_counts"));
-  if (cache.stats->height < 0) {
+  if (cache.stats->height < 0)
     return invalid_input(where + "/stats/height", "must not be negative");
-  }
-  if (!std::isfinite(cache.stats->expected_lookups) || cache.stats->expected_lookups < 0) {
+  if (!std::isfinite(cache.stats->expected_lookups) || cache.stats->expected_lookups < 0)
     return invalid_input(where + "/stats/expected_lookups", "must be a finite number, 0 or above");
-  }
-  if (!std::isfinite(cache.stats->cacheability)) {
+  if (!std::isfinite(cache.stats->cacheability))
     return invalid_input(where + "/stats/cacheability", "must be finite");
-  }
   return {};
 }
 
 Status check_constraints(const Table& table) {
   const ParameterConstraints& c = *table.constraints;
   const std::string where = constraints_place(table.name);
-  if (c.pooling_factors.empty()) {
+  if (c.pooling_factors.empty())
     return invalid_input(where + "/pooling_factors", "must hold one factor per feature");
-  }
   SHARDWRIGHT_RETURN_IF_ERROR(check_factors(c.pooling_factors, where + "/pooling_factors"));
   SHARDWRIGHT_RETURN_IF_ERROR(check_factors(c.num_poolings, where + "/num_poolings"));
   const auto same_length = [&](std::size_t size, const char* key) -> Status {
     if (size == 0 || size == c.pooling_factors.size()) return {};
-    return invalid_input(where + "/" + key,
-                         "must have as many entries as pooling_factors (" +
-                             std::to_string(c.pooling_factors.size()) + "), has " +
-                             std::to_string(size));
+    return invalid_input(where + "/" + key, "must have as many entries as pooling_factors (" +
+                                                std::to_string(c.pooling_factors.size()) +
+                                                "), has " + std::to_string(size));
   };
   SHARDWRIGHT_RETURN_IF_ERROR(same_length(c.num_poolings.size(), "num_poolings"));
   SHARDWRIGHT_RETURN_IF_ERROR(same_length(c.batch_sizes.size(), "batch_sizes"));
@@ -94,13 +86,12 @@ Status check_constraints(const Table& table) {
                            "must be between 0 and 2^40 samples");
     }
   }
-  if (c.min_partition && *c.min_partition < 0) {
+  if (c.min_partition && *c.min_partition < 0)
     return invalid_input(where + "/min_partition", "must not be negative");
-  }
-  if (c.output_dtype && (*c.output_dtype == DataType::kInt64 || *c.output_dtype == DataType::kInt32)) {
-    return invalid_input(where + "/output_dtype",
-                         "embeddings cannot be returned as " + std::string(to_name(*c.output_dtype)));
-  }
+  if (c.output_dtype &&
+      (*c.output_dtype == DataType::kInt64 || *c.output_dtype == DataType::kInt32))
+    return invalid_input(where + "/output_dtype", "embeddings cannot be returned as " +
+                                                      std::string(to_name(*c.output_dtype)));
   if (c.key_value_params) {
     const auto& l1 = c.key_value_params->max_l1_cache_size_mib;
     if (l1 && (*l1 < 0 || *l1 > (std::int64_t{1} << 33))) {
@@ -117,67 +108,76 @@ Status check_constraints(const Table& table) {
 Status check_table(const Table& table, const std::string& where) {
   if (table.name.empty()) return invalid_input(where + "/name", "a table must have a name");
   const std::string of = " of table " + quoted(table.name);
-  if (table.num_embeddings < 1 || table.num_embeddings > kMaxRows) {
-    return invalid_input(where + "/num_embeddings",
-                         "rows" + of + " must be between 1 and 2^50, is " +
-                             std::to_string(table.num_embeddings));
-  }
-  if (table.embedding_dim < 1 || table.embedding_dim > kMaxColumns) {
-    return invalid_input(where + "/embedding_dim",
-                         "columns" + of + " must be between 1 and 2^20, is " +
-                             std::to_string(table.embedding_dim));
-  }
+  if (table.num_embeddings < 1 || table.num_embeddings > kMaxRows)
+    return invalid_input(
+        where + "/num_embeddings",
+        "rows" + of + " must be between 1 and 2^50, is " + std::to_string(table.num_embeddings));
+  if (table.embedding_dim < 1 || table.embedding_dim > kMaxColumns)
+    return invalid_input(
+        where + "/embedding_dim",
+        "columns" + of + " must be between 1 and 2^20, is " + std::to_string(table.embedding_dim));
   if (table.num_embeddings > kMaxElements / table.embedding_dim) {
     return invalid_input(where + "/num_embeddings",
-                         "rows x columns" + of + " exceed 2^52 elements: " +
-                             std::to_string(table.num_embeddings) + " x " +
-                             std::to_string(table.embedding_dim));
+                         "rows x columns" + of +
+                             " exceed 2^52 elements: " + std::to_string(table.num_embeddings) +
+                             " x " + std::to_string(table.embedding_dim));
   }
   if (table.total_num_buckets) {
     if (*table.total_num_buckets < 1) {
       return invalid_input(where + "/total_num_buckets", "must be at least 1");
     }
     if (table.num_embeddings % *table.total_num_buckets != 0) {
-      return invalid_input(where + "/total_num_buckets",
-                           "must divide the rows" + of + " (" +
-                               std::to_string(table.num_embeddings) + ")");
+      return invalid_input(
+          where + "/total_num_buckets",
+          "must divide the rows" + of + " (" + std::to_string(table.num_embeddings) + ")");
     }
   }
   return table.constraints ? check_constraints(table) : Status();
 }
 
-Status check_tables(const std::vector<Table>& tables) {
+// A module with feature processors pools and has no weights of its own.
+Status check_feature_processed(const Table& table, SharderSpec::Type sharder,
+                               const std::string& where) {
+  if (!table.feature_processed) return {};
+  if (table.kind == TableKind::kPooled && !table.weighted &&
+      sharder == SharderSpec::Type::kTraining)
+    return {};
+  return invalid_input(where + "/feature_processed",
+                       "is for pooled tables in training; weights are `is_weighted` of the "
+                       "constraints");
+}
+
+Status check_tables(const std::vector<Table>& tables, SharderSpec::Type sharder) {
   std::unordered_set<std::string> names;
   std::unordered_map<std::string, std::size_t> first_of_module;
   for (std::size_t i = 0; i < tables.size(); ++i) {
     const Table& table = tables[i];
     const std::string where = "/tables/" + std::to_string(i);
     SHARDWRIGHT_RETURN_IF_ERROR(check_table(table, where));
+    SHARDWRIGHT_RETURN_IF_ERROR(check_feature_processed(table, sharder, where));
     if (!names.insert(table.fqn()).second) {
       return invalid_input(where + "/name", "module " + quoted(table.module) +
                                                 " already has a table " + quoted(table.name));
     }
     const Table& first = tables[first_of_module.try_emplace(table.module, i).first->second];
-    if (first.kind != table.kind || first.weighted != table.weighted) {
-      return invalid_input(where + "/module",
-                           "module " + quoted(table.module) + " mixes kinds of tables: " +
-                               quoted(first.name) + " and " + quoted(table.name) +
-                               " must agree in kind and weighted");
+    if (first.kind != table.kind || first.weighted != table.weighted ||
+        first.feature_processed != table.feature_processed) {
+      return invalid_input(
+          where + "/module",
+          "module " + quoted(table.module) + " mixes kinds of tables: " + quoted(first.name) +
+              " and " + quoted(table.name) + " must agree in kind, weighted and feature_processed");
     }
   }
   return {};
 }
 
 Status check_proposer(const ProposerSpec& proposer, bool has_hbm, const std::string& where) {
-  if (proposer.threshold && *proposer.threshold < 0) {
+  if (proposer.threshold && *proposer.threshold < 0)
     return invalid_input(where + "/threshold", "must not be negative");
-  }
-  if (proposer.max_proposals < 0 || proposer.max_proposals > 100'000'000) {
+  if (proposer.max_proposals < 0 || proposer.max_proposals > 100'000'000)
     return invalid_input(where + "/max_proposals", "must be between 0 and 1e8");
-  }
-  if (proposer.hbm_bins_per_device > 1'000'000) {
+  if (proposer.hbm_bins_per_device > 1'000'000)
     return invalid_input(where + "/hbm_bins_per_device", "must be at most 1e6");
-  }
   if (proposer.type == ProposerSpec::Type::kDynamicProgramming && !has_hbm) {
     return invalid_input(where + "/type",
                          "the dp proposer divides HBM into bins, and a cpu topology has none; "
@@ -186,27 +186,61 @@ Status check_proposer(const ProposerSpec& proposer, bool has_hbm, const std::str
   return {};
 }
 
+Status check_reserved_bytes(const ReservationSpec& reservation) {
+  for (const auto& [bytes, key] :
+       {std::pair{reservation.hbm_reserved_bytes, "hbm_reserved_bytes"},
+        std::pair{reservation.margin_bytes, "margin_bytes"},
+        std::pair{reservation.runtime_overhead_bytes, "runtime_overhead_bytes"},
+        std::pair{reservation.model_base_bytes.value_or(0), "model_base_bytes"}}) {
+    if (bytes < 0 || bytes > kMaxRankBytes)
+      return invalid_input(std::string("/reservation/") + key, "must be between 0 and 2^53 bytes");
+  }
+  return {};
+}
+
+// Devices and reservations that an older release of TorchRec does not know.
+Status check_known_to_release(const ProblemSpec& spec) {
+  using Type = ReservationSpec::Type;
+  const ReleaseRules& release = rules_of(spec.torchrec);
+  const std::string unknown =
+      " is not in TorchRec " + std::string(to_name(spec.torchrec)) + "; choose a newer release";
+  if (spec.topology.compute_device == ComputeDevice::kTpu && !release.has_tpu)
+    return invalid_input("/topology/compute_device", "tpu" + unknown);
+  const bool absolute =
+      spec.reservation.type == Type::kFixedAbsolute || spec.reservation.type == Type::kSkuAware;
+  if (absolute && !release.has_absolute_reservations)
+    return invalid_input("/reservation/type", "this reservation" + unknown);
+  const PerfEstimatorSpec& estimator = spec.perf_estimator;
+  const bool configured = estimator.config ||
+                          estimator.use_batch_inputs_for_expected_cache_fetches ||
+                          estimator.use_linear_regression_prefetch_estimate;
+  if (configured && !release.has_hardware_configs)
+    return invalid_input("/perf_estimator", "a configured estimator" + unknown);
+  if (estimator.use_linear_regression_prefetch_estimate &&
+      !(estimator.config && estimator.config->prefetch)) {
+    return invalid_input("/perf_estimator/use_linear_regression_prefetch_estimate",
+                         "needs the prefetch coefficients of a config");
+  }
+  return {};
+}
+
 Status check_planner(const ProblemSpec& spec) {
-  if (spec.batch_size < 1 || spec.batch_size > kMaxBatch) {
+  if (spec.batch_size < 1 || spec.batch_size > kMaxBatch)
     return invalid_input("/batch_size", "must be between 1 and 2^40 samples per rank, is " +
                                             std::to_string(spec.batch_size));
-  }
-  if (spec.dense_params < 0 || spec.dense_params > kMaxElements) {
+  if (spec.dense_params < 0 || spec.dense_params > kMaxElements)
     return invalid_input("/dense_params", "must be between 0 and 2^52 parameters");
-  }
   SHARDWRIGHT_RETURN_IF_ERROR(
       check_load_factor(spec.sharder.cache_load_factor, "/sharder/fused_params/cache_load_factor"));
-  if (spec.sharder.prefetch_passes && *spec.sharder.prefetch_passes < 0) {
+  if (spec.sharder.prefetch_passes && *spec.sharder.prefetch_passes < 0)
     return invalid_input("/sharder/fused_params/multipass_prefetch_config/num_passes",
                          "must not be negative");
-  }
   const ReservationSpec& reservation = spec.reservation;
-  if (!(reservation.percentage >= 0 && reservation.percentage <= 1)) {
+  if (!(reservation.percentage >= 0 && reservation.percentage <= 1))
     return invalid_input("/reservation/percentage", "must be a fraction between 0 and 1");
-  }
   if (reservation.parameter_multiplier &&
-      !(std::isfinite(*reservation.parameter_multiplier) && *reservation.parameter_multiplier >= 0 &&
-        *reservation.parameter_multiplier <= 1e6)) {
+      !(std::isfinite(*reservation.parameter_multiplier) &&
+        *reservation.parameter_multiplier >= 0 && *reservation.parameter_multiplier <= 1e6)) {
     return invalid_input("/reservation/parameter_multiplier", "must be between 0 and 1e6");
   }
   if (reservation.dense_tensor_estimate_bytes &&
@@ -214,12 +248,11 @@ Status check_planner(const ProblemSpec& spec) {
        *reservation.dense_tensor_estimate_bytes > kMaxRankBytes)) {
     return invalid_input("/reservation/dense_tensor_estimate", "must be between 0 and 2^53 bytes");
   }
-  if (spec.partitioner.max_search_count < 0 || spec.partitioner.max_search_count > 1'000'000) {
+  SHARDWRIGHT_RETURN_IF_ERROR(check_reserved_bytes(reservation));
+  if (spec.partitioner.max_search_count < 0 || spec.partitioner.max_search_count > 1'000'000)
     return invalid_input("/partitioner/max_search_count", "must be between 0 and 1e6");
-  }
-  if (!std::isfinite(spec.partitioner.tolerance)) {
+  if (!std::isfinite(spec.partitioner.tolerance))
     return invalid_input("/partitioner/tolerance", "must be finite");
-  }
   const bool has_hbm = spec.topology.compute_device != ComputeDevice::kCpu;
   for (std::size_t i = 0; i < spec.proposers.size(); ++i) {
     SHARDWRIGHT_RETURN_IF_ERROR(
@@ -246,11 +279,10 @@ Status check_chosen_load_factors(const Table& table, const ProblemSpec& spec) {
       std::find(kernels.begin(), kernels.end(), ComputeKernel::kFusedUvmCaching) == kernels.end()) {
     return invalid_input(where, "needs the kernel fused_uvm_caching; add it to compute_kernels");
   }
-  if (cache.stats && !cache.load_factor && !spec.sharder.cache_load_factor) {
+  if (cache.stats && !cache.load_factor && !spec.sharder.cache_load_factor)
     return invalid_input(where,
                          "needs a load_factor beside stats: without one TorchRec does not "
                          "count the fetches of its own option");
-  }
   return {};
 }
 
@@ -262,6 +294,15 @@ Status check_trains(const ProblemSpec& spec) {
   return invalid_input("/topology/sharding_groups", "is for training, and this is inference");
 }
 
+// Only such tables can take SSD: key_value is used where a constraint names it.
+bool names_key_value(const std::vector<Table>& tables) {
+  return std::any_of(tables.begin(), tables.end(), [](const Table& table) {
+    if (!table.constraints) return false;
+    const std::vector<ComputeKernel>& kernels = table.constraints->compute_kernels;
+    return std::find(kernels.begin(), kernels.end(), ComputeKernel::kKeyValue) != kernels.end();
+  });
+}
+
 // Source: EmbeddingShardingPlanner.__init__, torchrec/distributed/planner/planners.py.
 std::vector<ProposerSpec> default_proposers() {
   ProposerSpec grid, greedy_depth, greedy_sum, uniform;
@@ -271,10 +312,28 @@ std::vector<ProposerSpec> default_proposers() {
   return {grid, greedy_depth, greedy_sum, uniform};
 }
 
+// Quantised modules hold their tables by pooling, those of sequences by data type, in the order of
+// the first of each. Source: EmbeddingBagCollection.__init__ and EmbeddingCollection.__init__,
+// torchrec/quant/embedding_modules.py.
+void group_quantised(const std::vector<Table>& tables, std::vector<TableId>& order) {
+  const auto alike = [&](TableId a, TableId b) {
+    const Table &x = tables[a.index()], &y = tables[b.index()];
+    return x.use_virtual_table == y.use_virtual_table &&
+           (x.kind == TableKind::kSequence ? x.data_type == y.data_type : x.pooling == y.pooling);
+  };
+  for (auto group = order.begin(); group != order.end();) {
+    const TableId first = *group;
+    group = std::stable_partition(group, order.end(), [&](TableId id) { return alike(id, first); });
+  }
+}
+
 }  // namespace
 
 Problem::Problem(ProblemSpec spec, Topology topology, PlacementRules rules)
-    : spec_(std::move(spec)), topology_(std::move(topology)), rules_(std::move(rules)) {
+    : spec_(std::move(spec)),
+      release_(&rules_of(spec_.torchrec)),
+      topology_(std::move(topology)),
+      rules_(std::move(rules)) {
   std::unordered_map<std::string, std::uint32_t> index;
   for (std::size_t i = 0; i < spec_.tables.size(); ++i) {
     const auto [at, added] =
@@ -283,6 +342,9 @@ Problem::Problem(ProblemSpec spec, Topology topology, PlacementRules rules)
     modules_[at->second].tables.emplace_back(i);
     module_of_.push_back(at->second);
   }
+  if (spec_.sharder.type != SharderSpec::Type::kQuant) return;
+  for (Module& module : modules_)
+    group_quantised(spec_.tables, module.tables);
 }
 
 Status check_layout(const Problem& problem) {
@@ -293,6 +355,9 @@ Status check_layout(const Problem& problem) {
 }
 
 Result<Problem> Problem::make(ProblemSpec spec) {
+  SHARDWRIGHT_RETURN_IF_ERROR(check_known_to_release(spec));
+  if (!spec.topology.counts_ssd() && names_key_value(spec.tables))
+    spec.topology.ssd_cap_bytes = rules_of(spec.torchrec).ssd_cap_bytes;
   Result<Topology> topology = Topology::make(spec.topology);
   if (!topology.ok()) {
     Error error = topology.error();
@@ -301,13 +366,16 @@ Result<Problem> Problem::make(ProblemSpec spec) {
   }
   spec.topology = topology->spec();
   for (Table& table : spec.tables) {
-    // Source: the default of `module` in runtime/io/README.md. Weighted tables and sequence tables
-    // get a module of their own.
+    // Source: the default of `module` in runtime/io/README.md. Weighted, sequence and feature
+    // processed tables get modules of their own.
     if (table.module.empty()) {
-      table.module = table.kind == TableKind::kSequence ? "ec" : table.weighted ? "ebc_w" : "ebc";
+      table.module = table.kind == TableKind::kSequence ? "ec"
+                     : table.feature_processed          ? "fp_ebc"
+                     : table.weighted                   ? "ebc_w"
+                                                        : "ebc";
     }
   }
-  SHARDWRIGHT_RETURN_IF_ERROR(check_tables(spec.tables));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_tables(spec.tables, spec.sharder.type));
   SHARDWRIGHT_RETURN_IF_ERROR(check_planner(spec));
   SHARDWRIGHT_RETURN_IF_ERROR(check_trains(spec));
   for (const Table& table : spec.tables)

@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "core/embedding/problem/calibration.h"
+#include "core/embedding/problem/hardware_perf_config.h"
 #include "core/embedding/problem/memory_limits.h"
 #include "core/embedding/problem/placement_rules.h"
 #include "core/embedding/problem/table.h"
 #include "core/embedding/problem/topology.h"
+#include "core/embedding/releases/release_rules.h"
 #include "core/status.h"
 
 namespace shardwright::embedding {
@@ -46,14 +48,35 @@ struct StorageEstimatorSpec {
 
 struct PerfEstimatorSpec {
   bool is_inference = false;
+  // Of EmbeddingPerfEstimatorFactory, from TorchRec 1.9.2 on.
+  bool use_batch_inputs_for_expected_cache_fetches = false;
+  bool use_linear_regression_prefetch_estimate = false;
+  std::optional<HardwarePerfConfig> config;
 };
 
 struct ReservationSpec {
-  enum class Type : std::uint8_t { kHeuristical, kFixed, kInference, kNone };
+  enum class Type : std::uint8_t {
+    kHeuristical,
+    kFixed,
+    kInference,
+    kNone,
+    kFixedAbsolute,
+    kSkuAware
+  };
   Type type = Type::kHeuristical;
   double percentage = 0.15;  // a fraction, 0..1
-  std::optional<double> parameter_multiplier;  // default: 6 for heuristical, 1 for inference
+  std::optional<double> parameter_multiplier;  // default: 1 for inference, otherwise 6
   std::optional<std::int64_t> dense_tensor_estimate_bytes;
+  std::int64_t hbm_reserved_bytes = 0;  // of kFixedAbsolute
+  // Of kSkuAware. The base, if given, replaces margin and dense parameters.
+  std::int64_t margin_bytes = 0;
+  std::int64_t runtime_overhead_bytes = 0;
+  std::optional<std::int64_t> model_base_bytes;
+
+  // Returns true if a share of the HBM of every rank is set aside.
+  bool takes_percentage() const {
+    return type == Type::kHeuristical || type == Type::kFixed || type == Type::kInference;
+  }
 };
 
 struct ProposerSpec {
@@ -80,6 +103,7 @@ enum class PerfModel : std::uint8_t { kPerf, kStorage };
 // A planning problem as given by the user, not yet checked.
 struct ProblemSpec {
   std::string name;
+  TorchRecRelease torchrec = TorchRecRelease::k1_9_2;  // whose rules and costs hold
   TopologySpec topology;
   std::int64_t batch_size = 512;  // samples per rank
   std::vector<Table> tables;
@@ -103,8 +127,9 @@ struct ProblemSpec {
 // Thread safety: a value; const members may be called from any thread.
 class Problem {
  public:
-  // Checks ranges, duplicate names, placement rules, and that the tables of a module are of one
-  // kind. Errors: kInvalidInput; `where` is the value's JSON pointer in a file of this problem.
+  // Checks ranges, duplicate names, placement rules, that the release of TorchRec knows what is
+  // asked for, and that the tables of a module are of one kind. Errors: kInvalidInput; `where` is
+  // the value's JSON pointer in a file of this problem.
   static Result<Problem> make(ProblemSpec spec);
 
   const std::string& name() const { return spec_.name; }
@@ -113,6 +138,8 @@ class Problem {
   const std::vector<Table>& tables() const { return spec_.tables; }
   const Table& table(TableId id) const { return spec_.tables[id.index()]; }
   const ProblemSpec& spec() const { return spec_; }
+  // What the release of TorchRec decides and counts.
+  const ReleaseRules& release() const { return *release_; }
   // The compiled placement constraints.
   const PlacementRules& rules() const { return rules_; }
 
@@ -128,6 +155,7 @@ class Problem {
   Problem(ProblemSpec spec, Topology topology, PlacementRules rules);
 
   ProblemSpec spec_;
+  const ReleaseRules* release_;
   Topology topology_;
   PlacementRules rules_;
   std::vector<Module> modules_;

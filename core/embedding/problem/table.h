@@ -71,6 +71,7 @@ struct Table {
   std::int64_t embedding_dim = 0;   // columns
   std::vector<std::string> features;
   TableKind kind = TableKind::kPooled;
+  bool feature_processed = false;  // the module is a FeatureProcessedEmbeddingBagCollection
   bool weighted = false;
   DataType data_type = DataType::kFp32;
   Pooling pooling = Pooling::kSum;

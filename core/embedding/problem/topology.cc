@@ -56,6 +56,12 @@ Status check_multiplier(double value, const char* where) {
   return {};
 }
 
+// Ranks of a sharding group that are among `linked` consecutive ranks of the machine.
+std::int64_t ranks_of_group(const TopologySpec& spec, std::int64_t size, std::int64_t linked) {
+  if (spec.groups && spec.groups->use_inter_host_allreduce) return std::min(size, linked);
+  return std::max<std::int64_t>(linked / (spec.world_size / size), 1);
+}
+
 // Ranks of a sharding group on one of its hosts, or 0 if the layout does not fit the machine: on
 // every pod a group has equally many ranks, and replicas lie in the same way.
 std::int64_t ranks_per_host(const TopologySpec& spec, const MachineLayout& layout) {
@@ -66,9 +72,8 @@ std::int64_t ranks_per_host(const TopologySpec& spec, const MachineLayout& layou
   const std::int64_t linked = spec.local_world_size * layout.pod_size;
   const std::int64_t replicas = spec.world_size / size;
   const auto divides = [](std::int64_t a, std::int64_t b) { return a % b == 0 || b % a == 0; };
-  if (spec.groups && spec.groups->use_inter_host_allreduce)
-    return divides(size, linked) ? std::min(size, linked) : 0;
-  return divides(replicas, linked) ? std::max<std::int64_t>(linked / replicas, 1) : 0;
+  const bool consecutive = spec.groups && spec.groups->use_inter_host_allreduce;
+  return divides(consecutive ? size : replicas, linked) ? ranks_of_group(spec, size, linked) : 0;
 }
 
 Status check_ascending(const std::vector<std::int64_t>& sizes, const std::string& where) {
@@ -208,7 +213,11 @@ std::vector<std::int64_t>& TopologySpec::custom_cap_bytes(MemoryTier tier) {
 }
 
 Topology::Topology(TopologySpec spec, std::uint32_t local_world_size, std::vector<Storage> storage)
-    : spec_(std::move(spec)), local_world_size_(local_world_size), storage_(std::move(storage)) {
+    : spec_(std::move(spec)),
+      local_world_size_(local_world_size),
+      ranks_per_physical_host_(static_cast<std::uint32_t>(ranks_of_group(
+          spec_, static_cast<std::int64_t>(storage.size()), spec_.local_world_size))),
+      storage_(std::move(storage)) {
   for (const Storage& rank : storage_) {
     uniform_ = uniform_ && rank == storage_.front();
     has_ssd_ = has_ssd_ || rank.ssd > Bytes(0);

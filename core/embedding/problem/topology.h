@@ -86,6 +86,8 @@ class Topology {
   std::uint32_t world_size() const { return static_cast<std::uint32_t>(storage_.size()); }
   std::uint32_t local_world_size() const { return local_world_size_; }
   std::uint32_t num_hosts() const { return world_size() / local_world_size(); }
+  // Ranks on one physical host: local_world_size() without pods.
+  std::uint32_t ranks_per_physical_host() const { return ranks_per_physical_host_; }
   // Sharding groups: how often every shard exists on the machine.
   std::uint32_t num_replicas() const {
     return static_cast<std::uint32_t>(spec_.world_size) / world_size();
@@ -131,6 +133,7 @@ class Topology {
 
   TopologySpec spec_;
   std::uint32_t local_world_size_;
+  std::uint32_t ranks_per_physical_host_;
   std::vector<Storage> storage_;
   bool uniform_ = true;
   bool has_ssd_ = false;

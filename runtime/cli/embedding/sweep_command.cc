@@ -104,9 +104,10 @@ void add_grid_arguments(CLI::App& command, SweepArguments& arguments) {
   command.add_option("--ssd", arguments.plan.problem.ssd, "SSD per rank, such as 2TiB")
       ->group(group);
   command.add_option("--device", arguments.plan.problem.device, "Compute device of the ranks")
-      ->type_name("cuda|cpu|mtia")
+      ->type_name("cuda|cpu|mtia|tpu")
       ->group(group);
   add_layout_arguments(command, arguments.plan.problem, group);
+  add_release_argument(command, arguments.plan.problem);
 }
 
 }  // namespace

@@ -51,6 +51,16 @@ Result<std::optional<std::int64_t>> size_flag(const char* flag, const std::strin
   return std::optional<std::int64_t>(*bytes);
 }
 
+template <class Enum>
+Result<std::optional<Enum>> name_flag(const char* flag, const std::string& what,
+                                      const std::string& name) {
+  if (name.empty()) return std::optional<Enum>();
+  const std::optional<Enum> value = embedding::from_name<Enum>(name);
+  if (value) return value;
+  return invalid_input(flag, "unknown " + what + " \"" + name + "\"" +
+                                 suggestion(name, embedding::EnumNames<Enum>::kNames));
+}
+
 // Empty = any.
 Result<std::vector<std::int64_t>> group_sizes_of(const std::vector<std::string>& given) {
   std::vector<std::int64_t> sizes;
@@ -82,15 +92,12 @@ Result<ProblemOverrides> overrides_of(const ProblemArguments& arguments) {
     overrides.pod_sizes = arguments.pod_sizes;
     std::sort(overrides.pod_sizes->begin(), overrides.pod_sizes->end());
   }
-  if (!arguments.device.empty()) {
-    overrides.device = embedding::from_name<embedding::ComputeDevice>(arguments.device);
-    if (!overrides.device) {
-      return invalid_input(
-          "--device",
-          "unknown compute device \"" + arguments.device + "\"" +
-              suggestion(arguments.device, embedding::EnumNames<embedding::ComputeDevice>::kNames));
-    }
-  }
+  SHARDWRIGHT_ASSIGN_OR_RETURN(
+      overrides.device,
+      name_flag<embedding::ComputeDevice>("--device", "compute device", arguments.device));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(
+      overrides.torchrec, name_flag<embedding::TorchRecRelease>("--torchrec", "release of TorchRec",
+                                                                arguments.torchrec));
   return overrides;
 }
 
@@ -113,12 +120,20 @@ void add_topology_arguments(CLI::App& command, ProblemArguments& arguments) {
   command.add_option("--ddr", arguments.ddr, "DDR per rank, such as 128GiB")->group(group);
   command.add_option("--ssd", arguments.ssd, "SSD per rank, such as 2TiB")->group(group);
   command.add_option("--device", arguments.device, "Compute device of the ranks")
-      ->type_name("cuda|cpu|mtia")
+      ->type_name("cuda|cpu|mtia|tpu")
       ->group(group);
   command.add_option("--batch-size", arguments.overrides.batch_size, "Samples per rank and step")
       ->transform(positive_number())
       ->group(group);
   add_layout_arguments(command, arguments, group);
+  add_release_argument(command, arguments);
+}
+
+void add_release_argument(CLI::App& command, ProblemArguments& arguments) {
+  command
+      .add_option("--torchrec", arguments.torchrec,
+                  "Release of TorchRec whose rules and costs hold (default: 1.9.2)")
+      ->type_name("1.9.2|a48cef79");
 }
 
 void add_layout_arguments(CLI::App& command, ProblemArguments& arguments, const char* group) {

@@ -24,7 +24,7 @@ using Action = std::function<int()>;
 struct ProblemArguments {
   std::string problem_path;
   std::string search_space_path;
-  std::string hbm, ddr, ssd, device;
+  std::string hbm, ddr, ssd, device, torchrec;
   std::vector<std::string> group_sizes;  // numbers, or "any"
   std::vector<std::int64_t> pod_sizes;
   ProblemOverrides overrides;
@@ -49,6 +49,7 @@ struct LoadedProblem {
 // The problem file and the flags that override it.
 void add_problem_arguments(CLI::App& command, ProblemArguments& arguments);
 void add_topology_arguments(CLI::App& command, ProblemArguments& arguments);
+void add_release_argument(CLI::App& command, ProblemArguments& arguments);
 // Sharding groups and pods.
 void add_layout_arguments(CLI::App& command, ProblemArguments& arguments, const char* group);
 void add_search_space_argument(CLI::App& command, ProblemArguments& arguments);

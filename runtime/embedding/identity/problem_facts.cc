@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/embedding/caches/load_factors.h"
+#include "runtime/embedding/identity/estimator_facts.h"
 #include "runtime/embedding/identity/fact_writer.h"
 #include "search/embedding/compat/embedding_enumerator.h"
-#include "search/embedding/compat/storage_reservations.h"
 #include "search/embedding/model/shard_layout.h"
 
 namespace shardwright {
@@ -28,7 +28,6 @@ using embedding::MemoryTier;
 using embedding::ParameterConstraints;
 using embedding::Problem;
 using embedding::ProblemSpec;
-using embedding::ReservationSpec;
 using embedding::ShardingChoice;
 using embedding::ShardingType;
 using embedding::Storage;
@@ -121,6 +120,7 @@ void write_table(const Table& table, FactWriter& out) {
   out.fact("num_embeddings", table.num_embeddings).fact("embedding_dim", table.embedding_dim);
   out.unless(to_name(usual.kind), "kind", to_name(table.kind))
       .unless(usual.weighted, "weighted", table.weighted)
+      .unless(usual.feature_processed, "feature_processed", table.feature_processed)
       .unless(to_name(usual.data_type), "data_type", to_name(table.data_type))
       .unless(to_name(usual.optimizer), "optimizer", to_name(table.optimizer))
       .unless(usual.dependency, "dependency", table.dependency)
@@ -179,7 +179,7 @@ void write_constraints(const Problem& problem, const Table& table, FactWriter& o
     out.list("pooling_factors", c.pooling_factors);
   if (!all_equal(c.num_poolings, 1.0)) out.list("num_poolings", c.num_poolings);
   if (!all_equal(c.batch_sizes, problem.batch_size())) out.list("batch_sizes", c.batch_sizes);
-  if (table.kind == embedding::TableKind::kSequence)
+  if (table.kind == embedding::TableKind::kSequence || table.feature_processed)
     out.unless(false, "is_weighted", c.is_weighted);
   if (c.output_dtype) out.fact("output_dtype", to_name(*c.output_dtype));
   if (c.cache_params) write_cache(problem, table, out);
@@ -255,7 +255,7 @@ void write_estimation(const ProblemSpec& spec, FactWriter& out) {
       .unless(to_name(usual.pipeline_type), "pipeline_type", to_name(storage.pipeline_type))
       .unless(false, "run_embedding_at_peak_memory", storage.run_embedding_at_peak_memory)
       .unless(false, "is_inference", storage.is_inference);
-  out.section("perf_estimator").unless(false, "is_inference", spec.perf_estimator.is_inference);
+  write_perf_estimator(spec.perf_estimator, out);
   if (spec.perf_model == embedding::PerfModel::kStorage)
     out.section("perf_model").fact("", std::string_view("storage"));
 }
@@ -290,29 +290,6 @@ void write_calibration(const embedding::Calibration& calibration, FactWriter& ou
   if (!calibration.rank_time.empty()) out.owner("ranks").list("time", calibration.rank_time);
 }
 
-// What takes memory before tables do. Only what the reservation reads counts.
-void write_reservation(const ProblemSpec& spec, FactWriter& out) {
-  using Type = ReservationSpec::Type;
-  const ReservationSpec& reservation = spec.reservation;
-  out.section("reservation");
-  if (reservation.type == Type::kNone) {
-    out.fact("type", std::string_view("none"));
-    return;
-  }
-  if (reservation.type == Type::kFixed) out.fact("type", std::string_view("fixed"));
-  if (reservation.type == Type::kInference) out.fact("type", std::string_view("inference"));
-  out.fact("percentage", reservation.percentage);
-  if (reservation.type == Type::kFixed) return;
-  const std::int64_t estimate = reservation.dense_tensor_estimate_bytes.value_or(0);
-  if (estimate != 0) {
-    out.fact("dense_tensor_estimate", estimate);
-  } else if (spec.dense_params != 0) {
-    const double usual = embedding::default_dense_multiplier(reservation.type);
-    out.unless(usual, "parameter_multiplier", reservation.parameter_multiplier.value_or(usual));
-    out.section("dense_params").fact("", spec.dense_params);
-  }
-}
-
 void write_margin(std::string_view tier, const MemoryMargin& margin, FactWriter& out) {
   if (margin.bytes != 0) out.fact(tier, margin.bytes);
   if (margin.fraction != 0) out.fact(tier, margin.fraction);
@@ -338,6 +315,9 @@ void write_memory(const Problem& problem, FactWriter& out) {
 
 void for_each_fact(const Problem& problem, const std::function<void(const ProblemFact&)>& fact) {
   FactWriter out(fact);
+  // Not the oldest release, so that its problems keep the hashes that they always had.
+  out.section("torchrec")
+      .unless(to_name(embedding::TorchRecRelease::kA48cef79), "", to_name(problem.spec().torchrec));
   write_topology(problem, out);
   write_tables(problem, out);
   write_groups("keep_together", problem.spec().keep_together, out);

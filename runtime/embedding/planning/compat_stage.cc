@@ -5,6 +5,7 @@
 #include "core/embedding/problem/placement_spec.h"
 #include "runtime/embedding/planning/failures.h"
 #include "search/embedding/compat/embedding_search.h"
+#include "search/embedding/compat/validation/plan_validation.h"
 #include "search/explore.h"
 
 namespace shardwright {
@@ -70,6 +71,9 @@ void search_compat(Planning& planning, OptionPool& pool, Budget& budget,
               [&](const EmbeddingSearch& at) { report_progress(planning, at, budget); });
   planning.result.stopped_by = reason;
   take_statistics(search, pool, planning.options.trace, planning.result);
+  if (search.has_plan() && planning.options.mode == PlanMode::kCompat)
+    planning.result.failure = embedding::validate_plan(*planning.problem, *search.best_plan());
+  if (planning.result.failure) return;
   if (search.has_plan()) {
     planning.keep(*search.best_plan(), search.best_rating());
   } else if (reason == StopReason::kFinished) {

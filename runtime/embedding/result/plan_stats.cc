@@ -70,7 +70,7 @@ void add_shards(const Problem& problem, const Plan& plan, PlanStats& stats) {
 void add_reservation(const Problem& problem, const embedding::Reservation& reservation,
                      PlanStats& stats) {
   const ReservationSpec& spec = problem.spec().reservation;
-  if (spec.type != ReservationSpec::Type::kNone) stats.reserved_hbm_fraction = spec.percentage;
+  if (spec.takes_percentage()) stats.reserved_hbm_fraction = spec.percentage;
   stats.dense_storage = reservation.dense_storage.value_or(Storage{});
   stats.kjt_storage = reservation.kjt_storage.value_or(Storage{});
   const Storage fixed = stats.dense_storage + stats.kjt_storage;

@@ -29,6 +29,8 @@ inline constexpr std::string_view kVocabulary = "value";
 template <>
 inline constexpr std::string_view kVocabulary<embedding::ComputeDevice> = "compute device";
 template <>
+inline constexpr std::string_view kVocabulary<embedding::TorchRecRelease> = "release of TorchRec";
+template <>
 inline constexpr std::string_view kVocabulary<embedding::ShardingType> = "sharding type";
 template <>
 inline constexpr std::string_view kVocabulary<embedding::ComputeKernel> = "compute kernel";

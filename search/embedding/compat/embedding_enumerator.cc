@@ -6,89 +6,74 @@
 #include <utility>
 #include <vector>
 
-#include <boost/container/static_vector.hpp>
-
+#include "core/embedding/releases/release_rules.h"
 #include "search/embedding/compat/estimate/estimate.h"
 #include "search/embedding/model/shard_layout.h"
 
 namespace shardwright::embedding {
 namespace {
 
-using TypeList = boost::container::static_vector<ShardingType, 8>;
-using KernelList = boost::container::static_vector<ComputeKernel, 12>;
+SharderKind sharder_of(const Problem& problem, const Table& table) {
+  if (problem.spec().sharder.type == SharderSpec::Type::kQuant) return SharderKind::kQuant;
+  if (table.feature_processed) return SharderKind::kFeatureProcessed;
+  return table.kind == TableKind::kSequence ? SharderKind::kEmbedding : SharderKind::kEmbeddingBag;
+}
 
-// What a sharder offers, in the order in which it declares it. Source: sharding_types and
-// compute_kernels of BaseEmbeddingSharder, BaseQuantEmbeddingSharder (embedding_types.py) and
-// EmbeddingCollectionSharder (embedding.py), torchrec/distributed.
-TypeList declared_types(const Problem& problem, const Table& table) {
-  using enum ShardingType;
-  if (problem.spec().sharder.type == SharderSpec::Type::kQuant) {
-    return {kTableWise, kRowWise, kColumnWise};
-  }
-  if (table.kind == TableKind::kSequence) return {kDataParallel, kTableWise, kColumnWise, kRowWise};
-  switch (problem.topology().compute_device()) {
-    case ComputeDevice::kCpu:
-      return {kDataParallel, kTableWise, kColumnWise, kTableColumnWise};
-    case ComputeDevice::kMtia:
-      return {kTableWise, kColumnWise, kTableColumnWise, kRowWise, kTableRowWise, kGridShard};
-    case ComputeDevice::kCuda:
-      break;
-  }
-  return {kDataParallel, kTableWise,    kColumnWise, kTableColumnWise,
-          kRowWise,      kTableRowWise, kGridShard};
+ShardingTypes declared_types(const Problem& problem, const Table& table) {
+  return problem.release().sharding_types(sharder_of(problem, table),
+                                          problem.topology().compute_device());
 }
 
 // Where SSD is counted, some rank must have it. Source: _filter_compute_kernels,
 // torchrec/distributed/planner/enumerators.py of TorchRec 1.9.2.
 bool may_use_ssd(const Topology& topology) { return topology.has_ssd() || !topology.counts_ssd(); }
 
-KernelList declared_kernels(const Problem& problem, ShardingType type) {
-  using enum ComputeKernel;
-  const bool cuda = problem.topology().compute_device() == ComputeDevice::kCuda;
-  if (problem.spec().sharder.type == SharderSpec::Type::kQuant) {
-    return cuda ? KernelList{kQuant, kQuantUvm, kQuantUvmCaching} : KernelList{kQuant};
-  }
-  if (type == ShardingType::kDataParallel) return {kDense};
-  if (!cuda) return {kFused};
+ComputeKernels declared_kernels(const Problem& problem, const Table& table, ShardingType type) {
+  ComputeKernels kernels = problem.release().compute_kernels(sharder_of(problem, table), type,
+                                                             problem.topology().compute_device());
   if (!may_use_ssd(problem.topology()))
-    return {kFused, kFusedUvm, kFusedUvmCaching, kSsdVirtualTable, kDramVirtualTable};
-  return {kFused, kFusedUvm, kFusedUvmCaching, kKeyValue, kSsdVirtualTable, kDramVirtualTable};
+    kernels.erase(std::remove(kernels.begin(), kernels.end(), ComputeKernel::kKeyValue),
+                  kernels.end());
+  return kernels;
 }
 
-// Kernels that are used only if the user names them.
-bool is_guarded(ComputeKernel kernel) {
-  return kernel == ComputeKernel::kKeyValue || kernel == ComputeKernel::kSsdVirtualTable ||
-         kernel == ComputeKernel::kDramVirtualTable;
-}
-
-// The members of `wanted` that `declared` offers, each once, in the order of `wanted`.
-template <class List, class Wanted>
-List intersect(const Wanted& wanted, const List& declared) {
+// The members of `first` that are in `second`, each once, in the order of `first`.
+template <class List, class First, class Second>
+List common(const First& first, const Second& second) {
   List both;
-  for (const auto value : wanted) {
-    const bool offered = std::find(declared.begin(), declared.end(), value) != declared.end();
+  for (const auto value : first) {
+    const bool in_second = std::find(second.begin(), second.end(), value) != second.end();
     const bool repeated = std::find(both.begin(), both.end(), value) != both.end();
-    if (offered && !repeated) both.push_back(value);
+    if (in_second && !repeated) both.push_back(value);
   }
   return both;
 }
 
-TypeList allowed_types(const Problem& problem, const Table& table) {
-  TypeList declared = declared_types(problem, table);
-  if (table.constraints && !table.constraints->sharding_types.empty()) {
-    return intersect(table.constraints->sharding_types, declared);
-  }
-  declared.erase(std::remove(declared.begin(), declared.end(), ShardingType::kGridShard),
-                 declared.end());
+// What a constraint leaves of what the sharder declares.
+template <class List, class Wanted>
+List intersect(const Wanted& wanted, const List& declared, ConstrainedOrder order) {
+  return order == ConstrainedOrder::kOfConstraint ? common<List>(wanted, declared)
+                                                  : common<List>(declared, wanted);
+}
+
+ShardingTypes allowed_types(const Problem& problem, const Table& table) {
+  const ReleaseRules& release = problem.release();
+  ShardingTypes declared = declared_types(problem, table);
+  if (table.constraints && !table.constraints->sharding_types.empty())
+    return intersect(table.constraints->sharding_types, declared, release.constrained_order);
+  const SharderKind sharder = sharder_of(problem, table);
+  const auto guarded = [&](ShardingType type) { return release.guards_type(sharder, type); };
+  declared.erase(std::remove_if(declared.begin(), declared.end(), guarded), declared.end());
   return declared;
 }
 
-KernelList allowed_kernels(const Problem& problem, const Table& table, ShardingType type) {
-  KernelList declared = declared_kernels(problem, type);
-  if (table.constraints && !table.constraints->compute_kernels.empty()) {
-    return intersect(table.constraints->compute_kernels, declared);
-  }
-  declared.erase(std::remove_if(declared.begin(), declared.end(), is_guarded), declared.end());
+ComputeKernels allowed_kernels(const Problem& problem, const Table& table, ShardingType type) {
+  const ReleaseRules& release = problem.release();
+  ComputeKernels declared = declared_kernels(problem, table, type);
+  if (table.constraints && !table.constraints->compute_kernels.empty())
+    return intersect(table.constraints->compute_kernels, declared, release.constrained_order);
+  declared.erase(std::remove_if(declared.begin(), declared.end(), release.guards_kernel),
+                 declared.end());
   return declared;
 }
 
@@ -103,14 +88,14 @@ std::string joined(const List& values) {
 }
 
 Error nothing_left(const Problem& problem, const Table& table) {
-  const TypeList types = allowed_types(problem, table);
+  const ShardingTypes types = allowed_types(problem, table);
   std::string message = "no sharding type and compute kernel are left for table \"" + table.name +
                         "\" on device " +
                         std::string(to_name(problem.topology().compute_device())) +
                         ": its sharder offers the types " + joined(declared_types(problem, table));
   if (!types.empty()) {
     message += ", and for " + std::string(to_name(types.front())) + " the kernels " +
-               joined(declared_kernels(problem, types.front()));
+               joined(declared_kernels(problem, table, types.front()));
   }
   if (!may_use_ssd(problem.topology())) message += "; key_value needs SSD, which no rank has";
   return invalid_input("/constraints/" + table.name, message + "; relax its constraints");
@@ -136,8 +121,9 @@ class TableEnumerator {
     if (skipped(problem_, table)) return options;
     const TensorShape shape = tensor_shape(table, problem_.spec().sharder.type);
     for (const ShardingType type : allowed_types(problem_, table)) {
-      const KernelList kernels = allowed_kernels(problem_, table, type);
+      const ComputeKernels kernels = allowed_kernels(problem_, table, type);
       if (kernels.empty()) continue;
+      if (type == ShardingType::kRowWise) SHARDWRIGHT_RETURN_IF_ERROR(check_buckets(table));
       const ShardLayout* layout =
           layouts_.intern(shard_layout(table, shape, type, problem_.topology()));
       for (const ComputeKernel kernel : kernels) {
@@ -158,6 +144,18 @@ class TableEnumerator {
   }
 
  private:
+  // Source: calculate_shard_sizes_and_offsets, torchrec/distributed/sharding_plan.py of TorchRec
+  // 1.9.2.
+  Status check_buckets(const Table& table) const {
+    const std::int64_t buckets = row_buckets(table);
+    const std::int64_t ranks = problem_.topology().world_size();
+    if (!problem_.release().rows_need_a_bucket_per_rank || buckets == 0 || buckets >= ranks)
+      return {};
+    return invalid_input("", "table \"" + table.name + "\" has " + std::to_string(buckets) +
+                                 " buckets, and row_wise needs one for each of " +
+                                 std::to_string(ranks) + " ranks");
+  }
+
   Result<ShardingOption> estimated(ShardingOption option) const {
     if (cost_model_ == nullptr) return estimator_.estimate(std::move(option));
     SHARDWRIGHT_ASSIGN_OR_RETURN(option, cost_model_->estimate(std::move(option)));

@@ -14,13 +14,14 @@
 namespace shardwright::embedding {
 
 // The search space of `problem`, with costs. Tables are in TorchRec's order of modules (the last
-// module first, unless use_exact_enumerate_order). The options of a table are in the order of its
-// constraints, or else of the sharder's declaration: sharding types outer, kernels inner. Tables
-// are estimated in parallel. If `cost_model` is given, it replaces the Estimator.
-// Errors: kInvalidInput, naming the table, if it has no option, a cost exceeds 2^62 bytes, or
-// `cost_model` gives costs that no search can use; kStopped if the budget is interrupted.
-// Source: EmbeddingEnumerator.enumerate, torchrec/distributed/planner/enumerators.py (commit
-// a48cef79).
+// module first, unless use_exact_enumerate_order). The options of a table are in the order of the
+// sharder's declaration or of the table's constraints, as the release says: sharding types outer,
+// kernels inner. Tables are estimated in parallel. If `cost_model` is given, it replaces the
+// Estimator.
+// Errors: kInvalidInput, naming the table, if it has no option, too few buckets for row_wise, or a
+// cost above 2^62 bytes, or if `cost_model` gives costs that no search can use; kStopped if the
+// budget is interrupted.
+// Source: EmbeddingEnumerator.enumerate, torchrec/distributed/planner/enumerators.py.
 Result<std::shared_ptr<const SearchSpace>> enumerate(std::shared_ptr<const Problem> problem,
                                                      Executor& executor, const Budget& budget = {},
                                                      const CostModel* cost_model = nullptr);

@@ -1,5 +1,6 @@
 #include "search/embedding/compat/storage_reservations.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -38,8 +39,9 @@ double batch_inputs(const Problem& problem) {
   return sum;
 }
 
-// Bytes that are not of tables, in the tier that holds them.
+// Bytes that are not of tables, in the tier that holds them. On tpu TorchRec reserves none.
 Storage on_rank(const Topology& topology, std::int64_t bytes) {
+  if (topology.compute_device() == ComputeDevice::kTpu) return {};
   return topology.has_hbm() ? Storage{Bytes(bytes), Bytes(0)} : Storage{Bytes(0), Bytes(bytes)};
 }
 
@@ -74,21 +76,30 @@ Error negative(const Problem& problem, const Reservation& reserved) {
                ""};
 }
 
-Result<Reservation> apply_reservation(const Problem& problem) {
+Error nothing_left(const Problem& problem, const Reservation& reserved) {
   const ReservationSpec& spec = problem.spec().reservation;
-  const Topology& topology = problem.topology();
-  if (spec.type == ReservationSpec::Type::kNone) return Reservation{topology, {}, {}, {}};
+  const std::string base = spec.model_base_bytes
+                               ? gigabytes(*spec.model_base_bytes) + " for the model"
+                               : gigabytes(spec.margin_bytes) + " as margin, " +
+                                     gigabytes(reserved.dense_storage->hbm.value()) +
+                                     " for dense parameters";
+  return Error{ErrorCode::kInfeasible,
+               "the reservation leaves rank 0 no HBM: of " +
+                   gigabytes(problem.topology().storage().front().hbm.value()) + " it sets aside " +
+                   base + ", " + gigabytes(spec.runtime_overhead_bytes) + " for the runtime and " +
+                   gigabytes(reserved.kjt_storage->hbm.value()) +
+                   " for inputs; use ranks with more HBM, a smaller batch size, or lower bytes",
+               ""};
+}
 
-  std::vector<Storage> left = topology.storage();
-  for (Storage& rank : left) {
-    rank.hbm = Bytes(
-        static_cast<std::int64_t>((1 - spec.percentage) * static_cast<double>(rank.hbm.value())));
-  }
-  if (spec.type == ReservationSpec::Type::kFixed) {
-    return Reservation{topology.with_storage(std::move(left)), {}, {}, {}};
-  }
+// Bytes of dense parameters and of the inputs of a batch on a rank. Errors: kInvalidInput.
+struct OutsideTables {
+  std::int64_t dense = 0;
+  std::int64_t inputs = 0;
+};
 
-  const bool training = spec.type == ReservationSpec::Type::kHeuristical;
+Result<OutsideTables> outside_tables(const Problem& problem) {
+  const ReservationSpec& spec = problem.spec().reservation;
   const double multiplier = spec.parameter_multiplier.value_or(default_dense_multiplier(spec.type));
   double dense = std::nearbyint(
       multiplier * (static_cast<double>(problem.spec().dense_params) * kBytesPerDenseParameter));
@@ -96,25 +107,62 @@ Result<Reservation> apply_reservation(const Problem& problem) {
   if (spec.dense_tensor_estimate_bytes.value_or(0) != 0) {
     dense = static_cast<double>(*spec.dense_tensor_estimate_bytes);
   }
-  const double kjt = std::ceil(batch_inputs(problem) * kInputDataTypeSize) *
-                     static_cast<double>(training ? kTrainingKjtCopies : 1);
-  if (!(dense < kMaxBytes) || !(kjt < kMaxBytes)) {
+  const bool training = spec.type != ReservationSpec::Type::kInference;
+  const double inputs = std::ceil(batch_inputs(problem) * kInputDataTypeSize) *
+                        static_cast<double>(training ? kTrainingKjtCopies : 1);
+  if (!(dense < kMaxBytes) || !(inputs < kMaxBytes)) {
     return invalid_input("/reservation",
                          "the reserved inputs or dense parameters exceed 2^62 bytes; "
                          "check batch size, pooling factors and dense_params");
   }
-  Reservation reserved{topology,
-                       on_rank(topology, static_cast<std::int64_t>(dense)),
-                       on_rank(topology, static_cast<std::int64_t>(kjt)),
-                       {}};
+  return OutsideTables{static_cast<std::int64_t>(dense), static_cast<std::int64_t>(inputs)};
+}
+
+// Takes bytes of HBM off every rank, as far as it has them.
+void take_floored(std::vector<Storage>& left, std::int64_t bytes) {
+  for (Storage& rank : left)
+    rank.hbm = Bytes(std::max<std::int64_t>(0, rank.hbm.value() - bytes));
+}
+
+// What takes no account of the model: a percentage, or bytes of HBM.
+std::vector<Storage> after_fixed_part(const Problem& problem) {
+  const ReservationSpec& spec = problem.spec().reservation;
+  std::vector<Storage> left = problem.topology().storage();
+  if (spec.takes_percentage()) {
+    for (Storage& rank : left) {
+      rank.hbm = Bytes(
+          static_cast<std::int64_t>((1 - spec.percentage) * static_cast<double>(rank.hbm.value())));
+    }
+  } else if (spec.type == ReservationSpec::Type::kFixedAbsolute) {
+    take_floored(left, spec.hbm_reserved_bytes);
+  } else if (spec.type == ReservationSpec::Type::kSkuAware) {
+    take_floored(left, spec.model_base_bytes.value_or(spec.margin_bytes));
+    take_floored(left, spec.runtime_overhead_bytes);
+  }
+  return left;
+}
+
+Result<Reservation> apply_reservation(const Problem& problem) {
+  using Type = ReservationSpec::Type;
+  const ReservationSpec& spec = problem.spec().reservation;
+  const Topology& topology = problem.topology();
+  if (spec.type == Type::kNone) return Reservation{topology, {}, {}, {}};
+  std::vector<Storage> left = after_fixed_part(problem);
+  if (spec.type == Type::kFixed || spec.type == Type::kFixedAbsolute)
+    return Reservation{topology.with_storage(std::move(left)), {}, {}, {}};
+
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const OutsideTables outside, outside_tables(problem));
+  Reservation reserved{topology, {}, on_rank(topology, outside.inputs), {}};
+  if (spec.type != Type::kSkuAware || !spec.model_base_bytes)
+    reserved.dense_storage = on_rank(topology, outside.dense);
   for (Storage& rank : left) {
-    rank -= *reserved.dense_storage;
+    rank -= reserved.dense_storage.value_or(Storage{});
     rank -= *reserved.kjt_storage;
   }
+  const Bytes first = left.front().hbm;
   reserved.topology = topology.with_storage(std::move(left));
-  if (training && reserved.topology.storage().front().hbm < Bytes(0)) {
-    return negative(problem, reserved);
-  }
+  if (spec.type == Type::kHeuristical && first < Bytes(0)) return negative(problem, reserved);
+  if (spec.type == Type::kSkuAware && first <= Bytes(0)) return nothing_left(problem, reserved);
   return reserved;
 }
 

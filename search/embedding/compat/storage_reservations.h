@@ -21,15 +21,15 @@ struct Reservation {
 // The memory of dense parameters in multiples of their size, if the problem does not say.
 constexpr double default_dense_multiplier(ReservationSpec::Type type) {
   // For training: parameters, gradients and optimizer state of the dense part.
-  return type == ReservationSpec::Type::kHeuristical ? 6 : 1;
+  return type == ReservationSpec::Type::kInference ? 1 : 6;
 }
 
 // Applies the problem's reservation, then its reserved memory, then its margin. Errors: kInfeasible
-// if the heuristical reservation leaves rank 0 with negative HBM; kInvalidInput if a size exceeds
-// 2^62 bytes.
-// Source: HeuristicalStorageReservation, FixedPercentageStorageReservation and
-// InferenceStorageReservation, torchrec/distributed/planner/storage_reservations.py (commit
-// a48cef79).
+// if the heuristical reservation leaves rank 0 with negative HBM, or the SKU-aware one with none;
+// kInvalidInput if a size exceeds 2^62 bytes.
+// Source: HeuristicalStorageReservation, FixedPercentageStorageReservation,
+// InferenceStorageReservation, FixedAbsoluteStorageReservation and SKUAwareStorageReservation,
+// torchrec/distributed/planner/storage_reservations.py.
 Result<Reservation> reserve(const Problem& problem);
 
 }  // namespace shardwright::embedding

@@ -58,6 +58,9 @@ void OptionPool::fill(std::size_t index, const ShardingOption& option) {
   row.num_shards = option.num_shards();
   row.partition_by = option.partition_by();
   row.sharding_type = option.sharding_type;
+  row.distinct_ranks = problem().release().spreads_key_value_columns &&
+                       option.sharding_type == ShardingType::kColumnWise &&
+                       option.compute_kernel == ComputeKernel::kKeyValue;
   row.storage = option.total_storage();
   row.perf_ms = option.total_perf().value();
   row.max_shard_perf_ms = option.max_shard_perf().value();

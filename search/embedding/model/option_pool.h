@@ -35,7 +35,8 @@ struct OptionRow {
   std::uint32_t rank_slot = 0;  // where a placement keeps the ranks of the table's shards
   PartitionBy partition_by = PartitionBy::kDevice;
   ShardingType sharding_type = ShardingType::kTableWise;
-  bool equal_perf = true;  // every shard takes the same time
+  bool equal_perf = true;       // every shard takes the same time
+  bool distinct_ranks = false;  // compat mode puts every shard on a rank of its own
   Storage storage;         // over all shards
   double perf_ms = 0;      // over all shards, summed in shard order
   double max_shard_perf_ms = 0;

@@ -110,9 +110,7 @@ void add_uneven_blocks(LayoutBuilder& builder, std::int64_t rows, std::int64_t c
 }
 
 ShardLayout row_wise(const Table& table, const TensorShape& shape, const Topology& topology) {
-  // Buckets count only in modules whose configuration declares the table virtual.
-  const std::int64_t buckets =
-      table.use_virtual_table && table.total_num_buckets ? *table.total_num_buckets : 0;
+  const std::int64_t buckets = row_buckets(table);
   LayoutBuilder builder;
   if (!topology.device_memory_sizes().empty()) {
     add_uneven_blocks(builder, shape.rows, shape.columns, topology.device_memory_sizes(),
@@ -139,6 +137,11 @@ std::int64_t column_block(const Table& table, std::int64_t columns) {
 }
 
 }  // namespace
+
+std::int64_t row_buckets(const Table& table) {
+  if (!table.use_virtual_table || table.feature_processed) return 0;
+  return table.total_num_buckets.value_or(0);
+}
 
 TensorShape tensor_shape(const Table& table, SharderSpec::Type sharder) {
   if (sharder == SharderSpec::Type::kQuant) return quantised_shape(table);

@@ -33,6 +33,11 @@ constexpr std::int64_t element_bits(const TensorShape& shape) {
 // quantised tables.
 TensorShape tensor_shape(const Table& table, SharderSpec::Type sharder);
 
+// Whole buckets into which row_wise divides the rows; 0 = single rows. They count in modules whose
+// configuration declares the table virtual. Source: _get_num_buckets,
+// torchrec/distributed/planner/enumerators.py.
+std::int64_t row_buckets(const Table& table);
+
 // The shards of `table` under `type` on `topology`, in TorchRec's order. Equal neighbours form one
 // extent: O(1) extents, O(ranks) if ranks differ in memory, O(column blocks) for a grid.
 // Source: calculate_shard_sizes_and_offsets, torchrec/distributed/sharding_plan.py.

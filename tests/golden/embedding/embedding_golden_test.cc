@@ -15,6 +15,7 @@
 #include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/embedding/search_space/search_space_json.h"
 #include "runtime/io/file.h"
+#include "tests/support/embedding/recorded_release.h"
 
 namespace shardwright::embedding_golden_test {
 
@@ -45,8 +46,8 @@ GoldenCase load(const std::string& name) {
   GoldenCase golden;
   golden.name = name;
   const std::string text = require(read_file((kGolden / "cases" / (name + ".json.gz")).string()));
-  golden.problem = std::make_shared<const embedding::Problem>(
-      require(embedding::Problem::make(require(read_problem(text)))));
+  golden.problem = std::make_shared<const embedding::Problem>(require(
+      embedding::Problem::make(require(read_problem(text, test_support::recorded_release())))));
   golden.answer_text = require(read_file((kGolden / "answers" / (name + ".json.gz")).string()));
   golden.answer = json::parse(golden.answer_text);
   return golden;

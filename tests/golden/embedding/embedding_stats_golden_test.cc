@@ -13,6 +13,7 @@
 #include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/embedding/search_space/search_space_json.h"
 #include "runtime/io/file.h"
+#include "tests/support/embedding/recorded_release.h"
 
 namespace shardwright::embedding_stats_golden_test {
 
@@ -35,7 +36,8 @@ struct Measured {
 };
 
 Measured measured(const std::string& name) {
-  auto spec = read_problem(*read_file(kFolder + "cases/" + name + ".json.gz"));
+  auto spec = read_problem(*read_file(kFolder + "cases/" + name + ".json.gz"),
+                           test_support::recorded_release());
   REQUIRE(spec.ok());
   const auto problem = std::make_shared<const Problem>(*Problem::make(std::move(spec).value()));
   const std::string answer = *read_file(kFolder + "answers/" + name + ".json.gz");

@@ -304,11 +304,13 @@ TEST_CASE("sharding groups: all but best mode's plan needs one size") {
   CHECK(plan_embedding(problem, {}, *space).error().where == place);
 }
 
-TEST_CASE("pods: a pod of hosts is planned like one host") {
+TEST_CASE("pods: a pod of hosts is planned like one host where its release knows no pods") {
   json text = problem_text(nullptr);
+  text["torchrec"] = "a48cef79";
   text["topology"]["pod_size"] = 2;
   const EmbeddingPlanResult pods = planned(problem_of(text));
   json one = problem_text(nullptr);
+  one["torchrec"] = "a48cef79";
   one["topology"]["local_world_size"] = 8;
   const EmbeddingPlanResult host = planned(problem_of(one));
   CHECK(*pods.best_rating == *host.best_rating);

@@ -49,6 +49,7 @@ class ProblemMaker {
     make_tables();
     make_memory();
     make_planner();
+    make_release();
     return std::move(spec_);
   }
 
@@ -62,6 +63,19 @@ class ProblemMaker {
     topology.compute_device =
         pick(random_, {ComputeDevice::kCuda, ComputeDevice::kCuda, ComputeDevice::kCuda,
                        ComputeDevice::kCuda, ComputeDevice::kCpu, ComputeDevice::kMtia});
+  }
+
+  void make_release() {
+    if (chance(random_, 50)) {
+      spec_.torchrec = TorchRecRelease::kA48cef79;
+      return;
+    }
+    // Row-wise sharding needs a bucket for every rank.
+    for (Table& table : spec_.tables) {
+      if (!table.total_num_buckets) continue;
+      *table.total_num_buckets *= spec_.topology.world_size;
+      table.num_embeddings *= spec_.topology.world_size;
+    }
   }
 
   void make_sharder() {

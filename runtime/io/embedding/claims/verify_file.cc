@@ -38,6 +38,7 @@ struct KeyCheck {
 
 // Every key of a plan file. A key that is not here is compared like kValues.
 constexpr std::array<KeyCheck, 38> kKeyChecks{{
+    {"torchrec", Check::kOurValues},
     {"problem_hash", Check::kOurValues},
     {"plan_hash", Check::kOurValues},
     {"reserved_topology", Check::kOurValues},
@@ -67,7 +68,6 @@ constexpr std::array<KeyCheck, 38> kKeyChecks{{
     {"proposals", Check::kHistory},
     {"name", Check::kNote},
     {"case", Check::kNote},
-    {"torchrec", Check::kNote},
     {"group", Check::kNote},
     {"note", Check::kNote},
     {"source", Check::kNote},

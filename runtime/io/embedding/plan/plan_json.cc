@@ -31,7 +31,8 @@ using embedding::to_name;
 void write_identity(const Problem& problem, const EmbeddingPlanResult& result, JsonWriter& json) {
   const ProblemIdentity identity =
       identify(problem, result.given_search_space ? result.search_space.get() : nullptr);
-  json.new_line().member("problem_hash", identity.hash).key("problem_parts").begin_object();
+  json.member("torchrec", to_name(problem.spec().torchrec)).new_line();
+  json.member("problem_hash", identity.hash).key("problem_parts").begin_object();
   for (const auto& [part, hash] : identity.parts)
     json.member(part, hash);
   json.end_object().member("search_hash", search_hash(problem));
@@ -101,9 +102,8 @@ void write_assignment(const Problem& problem, const Assignment& assignment, Json
       .member("load_factor", option.load_factor)
       .key("ranks")
       .begin_array();
-  for (std::uint32_t shard = 0; shard < option.num_shards(); ++shard) {
+  for (std::uint32_t shard = 0; shard < option.num_shards(); ++shard)
     json.value(assignment.rank(shard));
-  }
   json.end_array();
   write_layout(*option.layout, json);
   const Storage total = option.total_storage();

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/io/embedding/problem/estimator_json.h"
 #include "runtime/io/embedding/problem/problem_json.h"
 
 namespace shardwright::internal {
@@ -84,6 +85,10 @@ Status read_reservation(JsonValue value, ReservationSpec& reservation) {
       .optional("percentage", reservation.percentage)
       .optional("parameter_multiplier", reservation.parameter_multiplier)
       .optional("dense_tensor_estimate", reservation.dense_tensor_estimate_bytes)
+      .optional("hbm_reserved_bytes", reservation.hbm_reserved_bytes)
+      .optional("margin_bytes", reservation.margin_bytes)
+      .optional("runtime_overhead_bytes", reservation.runtime_overhead_bytes)
+      .optional("model_base_bytes", reservation.model_base_bytes)
       .finish();
 }
 
@@ -115,22 +120,6 @@ Status read_partitioner(JsonValue value, PartitionerSpec& partitioner) {
       .finish();
 }
 
-void read_estimators(ObjectReader& reader, ProblemSpec& spec) {
-  reader
-      .optional_with("storage_estimator",
-                     [&](JsonValue v) {
-                       return ObjectReader(v)
-                           .optional("pipeline_type", spec.storage_estimator.pipeline_type)
-                           .optional("run_embedding_at_peak_memory",
-                                     spec.storage_estimator.run_embedding_at_peak_memory)
-                           .optional("is_inference", spec.storage_estimator.is_inference)
-                           .finish();
-                     })
-      .optional_with("perf_estimator", [&](JsonValue v) {
-        return ObjectReader(v).optional("is_inference", spec.perf_estimator.is_inference).finish();
-      });
-}
-
 }  // namespace
 
 void read_planner_parts(ObjectReader& reader, ProblemSpec& spec) {
@@ -140,8 +129,11 @@ void read_planner_parts(ObjectReader& reader, ProblemSpec& spec) {
       .optional_with("proposers", [&](JsonValue v) { return read_proposers(v, spec.proposers); })
       .optional_with("partitioner",
                      [&](JsonValue v) { return read_partitioner(v, spec.partitioner); })
-      .optional_with("perf_model", choice("perf model", kPerfModels, spec.perf_model));
-  read_estimators(reader, spec);
+      .optional_with("perf_model", choice("perf model", kPerfModels, spec.perf_model))
+      .optional_with("storage_estimator",
+                     [&](JsonValue v) { return read_storage_estimator(v, spec.storage_estimator); })
+      .optional_with("perf_estimator",
+                     [&](JsonValue v) { return read_perf_estimator(v, spec.perf_estimator); });
 }
 
 }  // namespace shardwright::internal

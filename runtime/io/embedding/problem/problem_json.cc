@@ -24,13 +24,12 @@ constexpr std::string_view kFormat = "shardwright.embedding/1";
 
 // Keys of plans and of remarks. They are ignored so that a file with a problem and its plan can be
 // planned again.
-constexpr std::array<std::string_view, 45> kIgnoredKeys{"expected",
+constexpr std::array<std::string_view, 44> kIgnoredKeys{"expected",
                                                         "group",
                                                         "timing",
                                                         "note",
                                                         "source",
                                                         "case",
-                                                        "torchrec",
                                                         "reserved_topology",
                                                         "search_space_size",
                                                         "search_space_order",
@@ -140,6 +139,7 @@ Status read_members(JsonValue root, bool with_tables, ProblemSpec& spec, FileCho
   }
   reader.optional_with("format", check_format)
       .optional("name", spec.name)
+      .optional("torchrec", spec.torchrec)
       .optional_with("topology",
                      [&](JsonValue v) {
                        file.has_topology = true;
@@ -184,6 +184,7 @@ Result<ProblemSpec> read_problem(std::string_view text, const ProblemOverrides& 
     SHARDWRIGHT_RETURN_IF_ERROR(apply_suggestion(*file.suggestion, spec.topology));
   }
   SHARDWRIGHT_RETURN_IF_ERROR(apply_overrides(overrides, spec.topology));
+  if (overrides.torchrec) spec.torchrec = *overrides.torchrec;
   choose_batch_size(file, overrides, spec);
   return spec;
 }

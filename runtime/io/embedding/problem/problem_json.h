@@ -21,14 +21,15 @@ struct ProblemOverrides {
   std::optional<std::int64_t> ssd_bytes;
   std::optional<std::int64_t> batch_size;  // samples per rank
   std::optional<embedding::ComputeDevice> device;
+  std::optional<embedding::TorchRecRelease> torchrec;
   std::optional<std::vector<std::int64_t>> group_sizes;  // of sharding groups; empty = any
   std::optional<std::int64_t> sync_interval;             // of sharding groups
   std::optional<std::vector<std::int64_t>> pod_sizes;    // hosts
 };
 
 // Indexed by ReservationSpec::Type.
-inline constexpr std::array<std::string_view, 4> kReservationTypeNames{"heuristical", "fixed",
-                                                                       "inference", "none"};
+inline constexpr std::array<std::string_view, 6> kReservationTypeNames{
+    "heuristical", "fixed", "inference", "none", "fixed_absolute", "sku_aware"};
 
 // Reads a problem in the format `shardwright.embedding/1` (see runtime/io/README.md). Names of
 // enumeration values are not case-sensitive. In a workload, `pooling_factor` sets the pooling

@@ -111,6 +111,7 @@ Status read_table(JsonValue value, Table& table) {
                          [&](JsonValue list) { return read_features(list, table, by_feature); })
           .optional("kind", table.kind)
           .optional("weighted", table.weighted)
+          .optional("feature_processed", table.feature_processed)
           .optional("data_type", table.data_type)
           .optional("pooling", table.pooling)
           .optional("module", table.module)

@@ -75,6 +75,7 @@ Status read_shard(JsonValue value, ShardingType type, ShardExtent& extent, Shard
   constexpr std::size_t kRequired = 5;  // most shards have no more
   if (value.size() > kRequired) {
     reader.optional_with("ssd", [&](JsonValue v) { return read_bytes(v, cost.storage.ssd); })
+        .ignore({"input_dist_comms"})
         .optional("count", count)
         .optional_with("step", [&](JsonValue v) {
           has_step = true;

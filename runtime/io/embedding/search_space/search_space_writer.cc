@@ -4,10 +4,14 @@
 #include <string_view>
 
 #include "core/embedding/shard_runs.h"
+#include "search/embedding/compat/estimate/embedding_perf_estimator.h"
+#include "search/embedding/compat/estimate/inputs.h"
 
 namespace shardwright {
 namespace {
 
+using embedding::estimate_input_dist;
+using embedding::estimate_inputs;
 using embedding::Perf;
 using embedding::SearchSpace;
 using embedding::ShardCost;
@@ -20,15 +24,21 @@ void write_pair(JsonWriter& json, std::string_view key, std::int64_t rows, std::
   json.key(key).begin_array().value(rows).value(columns).end_array();
 }
 
+// What all shards of an option share.
+struct OptionFacts {
+  bool counts_ssd = false;
+  Milliseconds input_dist_comms;  // in no total and no rating, so the option does not keep it
+};
+
 // Returns the members that all shards of a run share, without braces.
-std::string cost_members(const ShardCost& cost, bool counts_ssd) {
+std::string cost_members(const ShardCost& cost, const OptionFacts& facts) {
   std::string text;
   JsonWriter json([&](std::string_view piece) { text += piece; });
   const Perf& perf = cost.perf;
   json.begin_object()
       .member("hbm", cost.storage.hbm.value())
       .member("ddr", cost.storage.ddr.value());
-  if (counts_ssd || cost.storage.ssd != Bytes()) json.member("ssd", cost.storage.ssd.value());
+  if (facts.counts_ssd || cost.storage.ssd != Bytes()) json.member("ssd", cost.storage.ssd.value());
   json.key("perf")
       .begin_array()
       .value(perf.fwd_compute.value())
@@ -36,13 +46,14 @@ std::string cost_members(const ShardCost& cost, bool counts_ssd) {
       .value(perf.bwd_compute.value())
       .value(perf.bwd_comms.value())
       .value(perf.prefetch_compute.value())
-      .end_array()
-      .end_object()
-      .finish();
+      .end_array();
+  if (facts.input_dist_comms != Milliseconds())
+    json.member("input_dist_comms", facts.input_dist_comms.value());
+  json.end_object().finish();
   return text.substr(1, text.rfind('}') - 1);
 }
 
-void write_run(const ShardExtent& extent, const ShardCost& cost, bool counts_ssd,
+void write_run(const ShardExtent& extent, const ShardCost& cost, const OptionFacts& facts,
                JsonWriter& json) {
   json.begin_object();
   write_pair(json, "size", extent.rows, extent.columns);
@@ -51,12 +62,12 @@ void write_run(const ShardExtent& extent, const ShardCost& cost, bool counts_ssd
     json.member("count", extent.count);
     write_pair(json, "step", extent.row_step, extent.column_step);
   }
-  json.raw(cost_members(cost, counts_ssd)).end_object();
+  json.raw(cost_members(cost, facts)).end_object();
 }
 
-void write_expanded(const ShardExtent& extent, const ShardCost& cost, bool counts_ssd,
+void write_expanded(const ShardExtent& extent, const ShardCost& cost, const OptionFacts& facts,
                     JsonWriter& json) {
-  const std::string costs = cost_members(cost, counts_ssd);
+  const std::string costs = cost_members(cost, facts);
   for (std::int64_t k = 0; k < extent.count; ++k) {
     json.begin_object();
     write_pair(json, "size", extent.rows, extent.columns);
@@ -82,16 +93,17 @@ void write_option(const SearchSpace& space, const ShardingOption& option, ShardF
       .member("num_shards", option.num_shards())
       .key("shards")
       .begin_array();
-  const bool counts_ssd = space.problem().topology().counts_ssd();
+  const OptionFacts facts{space.problem().topology().counts_ssd(),
+                          estimate_input_dist(estimate_inputs(space.problem(), option))};
   ShardRuns runs;
   for (std::size_t i = 0; i < option.costs.size(); ++i) {
     runs.append(option.layout->extents[i], option.costs[i]);
   }
   for (std::size_t i = 0; i < runs.costs.size(); ++i) {
     if (form == ShardForm::kRuns) {
-      write_run(runs.layout.extents[i], runs.costs[i], counts_ssd, json);
+      write_run(runs.layout.extents[i], runs.costs[i], facts, json);
     } else {
-      write_expanded(runs.layout.extents[i], runs.costs[i], counts_ssd, json);
+      write_expanded(runs.layout.extents[i], runs.costs[i], facts, json);
     }
   }
   json.end_array().end_object();

@@ -187,7 +187,7 @@ std::string reservation_text(const Problem& problem, const EmbeddingPlanResult& 
   const auto bytes = [&](const Storage& s) { return format_bytes(has_hbm ? s.hbm : s.ddr); };
   std::string text =
       "reservation: " + std::string(kReservationTypeNames[static_cast<std::size_t>(spec.type)]);
-  if (spec.type != ReservationSpec::Type::kNone) {
+  if (spec.takes_percentage()) {
     text += ", " + format_share(spec.percentage, 1) + " of the capacity";
   }
   if (reservation.dense_storage) text += ", dense modules " + bytes(*reservation.dense_storage);

@@ -16,17 +16,30 @@ constexpr double kHalfBlockPenalty = 1.15;
 constexpr double kQuarterBlockPenalty = 1.75;
 constexpr double kWeightedKernelMultiplier = 1.1;
 constexpr double kDpElementwiseKernelsPerfFactor = 9.22;
+constexpr double kMinLookupDim = 32;  // kernels read at least so many columns
+
+// What a pass over a shard moves, in bytes.
+struct Moved {
+  double input_read = 0;
+  double lookup = 0;
+  double output = 0;
+};
 
 // The estimate of one shard; the members are TorchRec's local variables. Each function evaluates
 // products and sums strictly left to right, because compat mode promises the same bits.
 class ShardPerf {
  public:
-  ShardPerf(const EstimateInputs& in, double bandwidth, std::int64_t columns)
+  ShardPerf(const EstimateInputs& in, double bandwidth, std::int64_t rows, std::int64_t columns)
       : in_(in),
         topology_(in.problem->topology()),
+        hardware_(in.hardware),
         bandwidth_(bandwidth),
         world_(topology_.world_size()),
-        local_(topology_.local_world_size()),
+        group_(topology_.local_world_size()),
+        linked_(in.problem->release().pod_links == PodLinks::kBetweenHosts
+                    ? topology_.ranks_per_physical_host()
+                    : topology_.local_world_size()),
+        rows_(rows),
         columns_(columns),
         dim_(static_cast<double>(columns)),
         element_(in.table_data_type_size) {}
@@ -34,33 +47,99 @@ class ShardPerf {
   Perf table_wise() const;
   Perf row_wise() const;
   Perf table_row_wise() const;
-  Perf data_parallel(std::int64_t rows) const;
+  Perf data_parallel() const;
+  // TorchRec counts the indices of the whole table for every shard.
+  double input_dist() const {
+    return std::ceil(in_.batch.inputs * world_ * index_bytes()) / global_bandwidth();
+  }
 
  private:
+  double index_bytes() const {
+    return hardware_ == nullptr ? kInputDataTypeSize : hardware_->input_data_type_size;
+  }
+  double weights() const { return in_.is_weighted ? 2 : 1; }
   // Bytes of indices (and weights) read, a whole number.
   double input_read_size(double lookups) const {
-    return std::ceil(lookups * kInputDataTypeSize) * (in_.is_weighted ? 2 : 1);
+    return std::ceil(lookups * index_bytes()) * weights();
   }
-  double backward_compute(double forward) const {
+  double size(const PerfCoefficients& c, const Moved& moved) const {
+    return c.input_read_size * moved.input_read + c.lookup_size * moved.lookup +
+           c.embedding_output * moved.output + c.hash_size * static_cast<double>(rows_);
+  }
+  // What table- and column-wise types read if the configuration says otherwise.
+  Moved with_columns_as_configured(Moved moved) const {
+    if (hardware_ == nullptr) return moved;
+    const double inputs = in_.batch.inputs;
+    if (!hardware_->use_bytes_for_input_read_size)
+      moved.input_read = std::ceil(inputs * world_) * weights();
+    if (!hardware_->use_min_dim_for_lookup.value_or(true))
+      moved.lookup = inputs * world_ * dim_ * element_;
+    return moved;
+  }
+  PassCoefficients coefficients() const {
+    return hardware_->coefficients(in_.sharding_type, in_.compute_kernel);
+  }
+  // `by_columns`: the type reads whole columns, for which narrow ones are slow.
+  double forward_compute(const Moved& moved, bool by_columns) const {
+    const bool penalised =
+        hardware_ == nullptr ? by_columns : hardware_->use_block_usage_penalty.value_or(by_columns);
+    double penalty = 1;
+    if (penalised && columns_ < kFullBlockDim)
+      penalty = columns_ >= 64 ? kHalfBlockPenalty : kQuarterBlockPenalty;
+    const double bytes = hardware_ == nullptr ? moved.input_read + moved.lookup + moved.output
+                                              : size(coefficients().fwd, moved);
+    return bytes * penalty / bandwidth_;
+  }
+  double backward_compute(double forward, const Moved& moved) const {
+    if (hardware_ != nullptr) return backward_compute_on(*hardware_, forward, moved);
     double backward = forward * topology_.spec().bwd_compute_multiplier;
-    if (in_.is_weighted) {
+    if (in_.is_weighted)
       backward = backward * topology_.spec().weighted_feature_bwd_compute_multiplier;
-    }
     return backward + (in_.is_weighted ? forward * kWeightedKernelMultiplier : 0);
   }
-  double prefetch(double fetches) const {
-    return fetches * dim_ * element_ / topology_.spec().hbm_to_ddr_mem_bw;
+  double backward_compute_on(const HardwarePerfConfig& hardware, double forward,
+                             const Moved& moved) const {
+    const TopologySpec& spec = topology_.spec();
+    const std::optional<PerfCoefficients> own = coefficients().bwd;
+    double backward =
+        own ? size(*own, moved) / bandwidth_
+            : forward * hardware.bwd_compute_multiplier.value_or(spec.bwd_compute_multiplier);
+    if (in_.is_weighted) {
+      backward = backward * hardware.weighted_feature_bwd_compute_multiplier.value_or(
+                                spec.weighted_feature_bwd_compute_multiplier);
+    }
+    return backward + (in_.is_weighted ? forward * hardware.weighted_kernel_multiplier : 0);
+  }
+  // Divided among so many ranks; `lookups` as the regression counts them, before rounding up.
+  double prefetch(double ranks, double lookups) const {
+    const double fetches = in_.expected_cache_fetches / ranks;
+    if (hardware_ == nullptr) return fetches * dim_ * element_ / topology_.spec().hbm_to_ddr_mem_bw;
+    if (in_.expected_unique_lookups) {
+      const PrefetchCoefficients& c = *hardware_->prefetch;
+      return c.expected_num_lookups * (std::ceil(lookups) * weights() / ranks) +
+             c.expected_num_unique_lookups * (*in_.expected_unique_lookups / ranks) +
+             c.expected_size_cache_fetches * (fetches * dim_);
+    }
+    return fetches * dim_ * element_ /
+           hardware_->hbm_to_ddr_mem_bw.value_or(topology_.spec().hbm_to_ddr_mem_bw);
   }
   // Between all ranks; the slowest link decides.
   double global_bandwidth() const {
-    return world_ <= local_ ? topology_.spec().intra_host_bw : topology_.spec().inter_host_bw;
+    return world_ <= linked_ ? topology_.spec().intra_host_bw : topology_.spec().inter_host_bw;
+  }
+  // Between the ranks over which host-wise options divide a table.
+  double group_bandwidth() const {
+    return group_ <= linked_ ? topology_.spec().intra_host_bw : topology_.spec().inter_host_bw;
   }
 
   const EstimateInputs& in_;
   const Topology& topology_;
+  const HardwarePerfConfig* hardware_;
   double bandwidth_;
   double world_;
-  double local_;
+  double group_;   // ranks over which host-wise options divide a table
+  double linked_;  // ranks that share the fast links
+  std::int64_t rows_;
   std::int64_t columns_;
   double dim_;
   double element_;
@@ -76,18 +155,17 @@ Perf ShardPerf::table_wise() const {
   const double inputs = in_.batch.inputs;
   const double outputs = in_.batch.outputs;
   const double input_read = input_read_size(inputs * world_);
-  // Kernels read at least 32 columns.
-  const double lookup = inputs * world_ * std::max(dim_, 32.0) * element_;
+  const double lookup = inputs * world_ * std::max(dim_, kMinLookupDim) * element_;
   const double fwd_output = outputs * world_ * dim_ * in_.fwd_a2a_data_type_size;
   const double bwd_output = outputs * world_ * dim_ * in_.bwd_a2a_data_type_size;
-  double penalty = 1;
-  if (columns_ < kFullBlockDim) penalty = columns_ >= 64 ? kHalfBlockPenalty : kQuarterBlockPenalty;
 
   const double fwd_comms = fwd_output / global_bandwidth();
-  const double fwd_compute = (input_read + lookup + fwd_output) * penalty / bandwidth_;
-  if (in_.problem->spec().perf_estimator.is_inference) return make(fwd_compute, fwd_comms, 0, 0, 0);
-  return make(fwd_compute, fwd_comms, backward_compute(fwd_compute),
-              bwd_output / global_bandwidth(), prefetch(in_.expected_cache_fetches));
+  const Moved forward = with_columns_as_configured({input_read, lookup, fwd_output});
+  const double fwd_compute = forward_compute(forward, true);
+  // Only configured hardware reads the rest: no floor of columns here.
+  const Moved backward{forward.input_read, inputs * world_ * dim_ * element_, bwd_output};
+  return make(fwd_compute, fwd_comms, backward_compute(fwd_compute, backward),
+              bwd_output / global_bandwidth(), prefetch(1, inputs * world_));
 }
 
 Perf ShardPerf::row_wise() const {
@@ -101,55 +179,54 @@ Perf ShardPerf::row_wise() const {
   const double bwd_output = outputs * world_ * dim_ * bwd_width;
 
   const double fwd_comms = fwd_output / global_bandwidth();
-  const double fwd_compute = (input_read + lookup + fwd_output) / bandwidth_;
-  if (in_.problem->spec().perf_estimator.is_inference) return make(fwd_compute, fwd_comms, 0, 0, 0);
+  const double fwd_compute = forward_compute({input_read, lookup, fwd_output}, false);
   const double bwd_comms = bwd_output / global_bandwidth();
   const double bwd_batched_copy = bwd_output * kBatchedCopyPerfFactor / bandwidth_;
-  return make(fwd_compute, fwd_comms, backward_compute(fwd_compute), bwd_comms + bwd_batched_copy,
-              prefetch(in_.expected_cache_fetches / world_));
+  return make(fwd_compute, fwd_comms,
+              backward_compute(fwd_compute, {input_read, lookup, bwd_output}),
+              bwd_comms + bwd_batched_copy, prefetch(world_, in_.batch.inputs * index_bytes()));
 }
 
 Perf ShardPerf::table_row_wise() const {
-  const TopologySpec& spec = topology_.spec();
-  const double inputs = in_.batch.inputs / local_;
+  const double inputs = in_.batch.inputs / group_;
   const double outputs = in_.is_pooled ? in_.batch.outputs : inputs;
   const double input_read = input_read_size(inputs * world_);
   const double lookup = inputs * world_ * dim_ * element_;
   const double fwd_output = outputs * world_ * dim_ * in_.fwd_sr_data_type_size;
   const double bwd_output = outputs * world_ * dim_ * in_.bwd_sr_data_type_size;
-  const double hosts = world_ / local_;
+  const double hosts = world_ / group_;
+  const double between_hosts = topology_.spec().inter_host_bw;
 
-  double fwd_comms = fwd_output / spec.intra_host_bw;
-  if (world_ > local_) {
-    fwd_comms += outputs * hosts * dim_ * in_.fwd_a2a_data_type_size / spec.inter_host_bw;
-  }
-  const double fwd_compute = (input_read + lookup + fwd_output) / bandwidth_;
-  double bwd_comms = bwd_output / spec.intra_host_bw;
-  if (world_ > local_) {
-    bwd_comms += outputs * hosts * dim_ * in_.bwd_a2a_data_type_size / spec.inter_host_bw;
-  }
+  double fwd_comms = fwd_output / group_bandwidth();
+  if (world_ > group_)
+    fwd_comms += outputs * hosts * dim_ * in_.fwd_a2a_data_type_size / between_hosts;
+  const double fwd_compute = forward_compute({input_read, lookup, fwd_output}, false);
+  double bwd_comms = bwd_output / group_bandwidth();
+  if (world_ > group_)
+    bwd_comms += outputs * hosts * dim_ * in_.bwd_a2a_data_type_size / between_hosts;
   const double bwd_batched_copy = bwd_output * kBatchedCopyPerfFactor / bandwidth_;
-  return make(fwd_compute, fwd_comms, backward_compute(fwd_compute), bwd_comms + bwd_batched_copy,
-              prefetch(in_.expected_cache_fetches / local_));
+  return make(fwd_compute, fwd_comms,
+              backward_compute(fwd_compute, {input_read, lookup, bwd_output}),
+              bwd_comms + bwd_batched_copy, prefetch(group_, inputs * world_ * index_bytes()));
 }
 
-Perf ShardPerf::data_parallel(std::int64_t rows) const {
+Perf ShardPerf::data_parallel() const {
   const double inputs = in_.batch.inputs;
   const double outputs = in_.batch.outputs;
-  const double input_read = input_read_size(inputs);
-  const double lookup = inputs * dim_ * element_;
-  const double output = outputs * dim_ * element_;
+  const Moved moved{input_read_size(inputs), inputs * dim_ * element_, outputs * dim_ * element_};
   // Table sizes are below 2^54 bytes, so that three times the size is exact in a long double and
   // the quotient by the (whole) number of nodes is rounded once, as Python divides integers.
-  const long double table_size = static_cast<long double>(rows) *
+  const long double table_size = static_cast<long double>(rows_) *
                                  static_cast<long double>(columns_) *
                                  static_cast<long double>(in_.table_data_type_size);
-  const double fwd_compute = (input_read + lookup + output) / bandwidth_;
+  const double fwd_compute = forward_compute(moved, false);
 
   // Ring all-reduce over at most two nodes' worth of traffic, one NIC per rank. It takes in all
   // sharding groups.
   const auto world = static_cast<double>(topology_.spec().world_size);
-  const auto local = static_cast<double>(topology_.linked_ranks());
+  const auto local = static_cast<double>(in_.problem->release().pod_links == PodLinks::kBetweenHosts
+                                             ? topology_.spec().local_world_size
+                                             : topology_.linked_ranks());
   const double nodes = std::min(world / local, 2.0);
   const long double traffic = table_size * static_cast<long double>(2 * nodes - 1);
   const double comms_bw = topology_.spec().inter_host_bw * local;
@@ -158,12 +235,57 @@ Perf ShardPerf::data_parallel(std::int64_t rows) const {
 
   const double optimizer_kernels =
       static_cast<double>(table_size) * kDpElementwiseKernelsPerfFactor / bandwidth_;
-  return make(fwd_compute, 0, backward_compute(fwd_compute), all_reduce + optimizer_kernels, 0);
+  return make(fwd_compute, 0, backward_compute(fwd_compute, moved), all_reduce + optimizer_kernels,
+              0);
+}
+
+// What is left of the time of a training step in inference.
+Perf in_inference(Perf perf, ShardingType type, InferenceTime counted) {
+  const bool is_whole = type == ShardingType::kTableRowWise || type == ShardingType::kGridShard ||
+                        type == ShardingType::kDataParallel;
+  if (counted == InferenceTime::kForwardOfSomeTypes && is_whole) return perf;
+  perf.bwd_compute = perf.bwd_comms = Milliseconds();
+  if (counted == InferenceTime::kForwardOfSomeTypes) perf.prefetch_compute = Milliseconds();
+  return perf;
+}
+
+Perf in_training(const ShardPerf& shard, ShardingType type) {
+  switch (type) {
+    case ShardingType::kTableWise:
+    case ShardingType::kColumnWise:
+    case ShardingType::kTableColumnWise:
+      return shard.table_wise();
+    case ShardingType::kRowWise:
+      return shard.row_wise();
+    case ShardingType::kTableRowWise:
+    case ShardingType::kGridShard:
+      return shard.table_row_wise();
+    case ShardingType::kDataParallel:
+      return shard.data_parallel();
+  }
+  return {};
+}
+
+// The bandwidth that the hardware's configuration gives.
+// Source: HardwarePerfConfig.get_device_bw, torchrec/distributed/planner/estimator/types.py of
+// TorchRec 1.9.2.
+std::optional<double> own_bandwidth(const EstimateInputs& in) {
+  ComputeKernel kernel = in.compute_kernel;
+  const bool on_cuda = in.problem->topology().compute_device() == ComputeDevice::kCuda;
+  if (in.prefetch_pipeline && on_cuda && kernel == ComputeKernel::kFusedUvmCaching)
+    kernel = ComputeKernel::kFused;
+  for (const auto& [named, bandwidth] : in.hardware->kernel_device_bandwidths) {
+    if (named == kernel) return bandwidth;
+  }
+  return in.hardware->device_bw;
 }
 
 }  // namespace
 
 std::optional<double> kernel_bandwidth(const EstimateInputs& in) {
+  if (in.hardware != nullptr) {
+    if (const std::optional<double> own = own_bandwidth(in)) return own;
+  }
   const TopologySpec& spec = in.problem->topology().spec();
   const double ratio = in.caching_ratio.value_or(kDefaultCachingRatio);
   const bool cuda = spec.compute_device == ComputeDevice::kCuda;
@@ -176,6 +298,12 @@ std::optional<double> kernel_bandwidth(const EstimateInputs& in) {
     case ComputeKernel::kFused:
     case ComputeKernel::kQuant:
       return memory;
+    case ComputeKernel::kFusedTriton:
+      if (cuda) return memory;
+      break;
+    case ComputeKernel::kUnfusedTpu:
+      if (spec.compute_device == ComputeDevice::kTpu) return memory;
+      break;
     case ComputeKernel::kFusedUvm:
     case ComputeKernel::kQuantUvm:
       if (cuda) return spec.hbm_to_ddr_mem_bw / 10;
@@ -191,6 +319,7 @@ std::optional<double> kernel_bandwidth(const EstimateInputs& in) {
       break;
     case ComputeKernel::kSsdVirtualTable:
     case ComputeKernel::kDramVirtualTable:
+    case ComputeKernel::kDramSsdVirtualTable:
       if (cuda) return spec.hbm_to_ddr_mem_bw;
       break;
     case ComputeKernel::kCustomizedKernel:
@@ -212,23 +341,17 @@ Milliseconds estimate_sync(const EstimateInputs& in, const ShardExtent& extent) 
   return Milliseconds(synced_bytes(in, extent) * topology.sync_ms_per_byte(memory));
 }
 
+Milliseconds estimate_input_dist(const EstimateInputs& in) {
+  const bool estimated = in.problem->release().estimates_input_dist;
+  if (!estimated || in.sharding_type == ShardingType::kDataParallel) return {};
+  return Milliseconds(ShardPerf(in, 1, 1, 1).input_dist());
+}
+
 Perf estimate_perf(const EstimateInputs& in, double bandwidth, std::int64_t rows,
                    std::int64_t columns) {
-  const ShardPerf shard(in, bandwidth, columns);
-  switch (in.sharding_type) {
-    case ShardingType::kTableWise:
-    case ShardingType::kColumnWise:
-    case ShardingType::kTableColumnWise:
-      return shard.table_wise();
-    case ShardingType::kRowWise:
-      return shard.row_wise();
-    case ShardingType::kTableRowWise:
-    case ShardingType::kGridShard:
-      return shard.table_row_wise();
-    case ShardingType::kDataParallel:
-      return shard.data_parallel(rows);
-  }
-  return {};
+  const Perf perf = in_training(ShardPerf(in, bandwidth, rows, columns), in.sharding_type);
+  if (!in.problem->spec().perf_estimator.is_inference) return perf;
+  return in_inference(perf, in.sharding_type, in.problem->release().inference_time);
 }
 
 }  // namespace shardwright::embedding

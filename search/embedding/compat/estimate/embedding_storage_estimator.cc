@@ -70,13 +70,14 @@ TableBytes table_bytes(const EstimateInputs& in) {
                          : in.compute_kernel == ComputeKernel::kFusedUvm ||
                                in.compute_kernel == ComputeKernel::kFusedUvmCaching;
   const bool on_device =
-      device == ComputeDevice::kCuda || (device == ComputeDevice::kMtia && !quant);
+      device != ComputeDevice::kCpu && !(device == ComputeDevice::kMtia && quant);
   return !uvm && on_device ? TableBytes{bytes, 0} : TableBytes{0, bytes};
 }
 
 bool is_key_value(ComputeKernel kernel) {
   return kernel == ComputeKernel::kKeyValue || kernel == ComputeKernel::kSsdVirtualTable ||
-         kernel == ComputeKernel::kDramVirtualTable;
+         kernel == ComputeKernel::kDramVirtualTable ||
+         kernel == ComputeKernel::kDramSsdVirtualTable;
 }
 
 bool is_cached(ComputeKernel kernel) {
@@ -222,7 +223,9 @@ Error too_many_bytes(const EstimateInputs& in) {
 
 Result<Storage> estimate_storage(const EstimateInputs& in, const ShardExtent& extent) {
   const bool cached = is_cached(in.compute_kernel);
-  const bool has_hbm = in.problem->topology().has_hbm();
+  // On tpu TorchRec counts no memory of shards.
+  const ComputeDevice device = in.problem->topology().compute_device();
+  const bool has_hbm = device == ComputeDevice::kCuda || device == ComputeDevice::kMtia;
   const bool inference = in.problem->spec().storage_estimator.is_inference;
   const double given = in.caching_ratio.value_or(0);
   const double caching_ratio = given != 0 ? given : kDefaultCachingRatio;
@@ -246,7 +249,7 @@ Result<Storage> estimate_storage(const EstimateInputs& in, const ShardExtent& ex
   }
   const IoSizes io = io_sizes(in, extent);
   hbm = has_hbm ? hbm + pipeline_io(in, io) : ByteCount();
-  if (in.problem->topology().compute_device() == ComputeDevice::kCpu && !inference) {
+  if (device == ComputeDevice::kCpu && !inference) {
     ddr = io.input + io.output + ddr;
   }
   if (!hbm.valid() || !ddr.valid() || !ssd.valid()) return too_many_bytes(in);

@@ -1,7 +1,9 @@
 #include "search/embedding/compat/estimate/estimate.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "search/embedding/compat/estimate/embedding_perf_estimator.h"
 #include "search/embedding/compat/estimate/embedding_storage_estimator.h"
@@ -13,6 +15,12 @@ namespace {
 std::string described(const EstimateInputs& in) {
   return "table \"" + in.table->name + "\" (" + std::string(to_name(in.sharding_type)) + ", " +
          std::string(to_name(in.compute_kernel)) + ")";
+}
+
+bool supports(const HardwarePerfConfig* hardware, ShardingType type) {
+  if (hardware == nullptr || hardware->supported_sharding_types.empty()) return true;
+  const std::vector<ShardingType>& types = hardware->supported_sharding_types;
+  return std::find(types.begin(), types.end(), type) != types.end();
 }
 
 // Applies the factors that the user measured for the kernel. Errors: kInvalidInput above 2^62
@@ -40,6 +48,10 @@ Result<ShardCost> calibrated_cost(const ShardCost& cost, const KernelCalibration
 
 Result<ShardingOption> Estimator::estimate(ShardingOption option) const {
   const EstimateInputs in = estimate_inputs(*problem_, option);
+  if (!supports(in.hardware, option.sharding_type)) {
+    return invalid_input("/perf_estimator/config/supported_sharding_types",
+                         "lacks the sharding type of " + described(in));
+  }
   const std::optional<double> bandwidth = kernel_bandwidth(in);
   if (!bandwidth) {
     return invalid_input("", "no bandwidth is known for " + described(in) + " on device " +

@@ -11,6 +11,7 @@ namespace {
 
 BatchSizes batch_sizes(const Problem& problem, const Table& table, bool is_pooled) {
   static constexpr double kOneInput[] = {1.0};
+  const bool scaled = problem.release().pooled_outputs == PooledOutputs::kAtMostOnePerLookup;
   const ParameterConstraints* c = table.constraints ? &*table.constraints : nullptr;
   const std::size_t features = c != nullptr ? c->pooling_factors.size() : 1;
   const double* pooling = c != nullptr ? c->pooling_factors.data() : kOneInput;
@@ -20,7 +21,7 @@ BatchSizes batch_sizes(const Problem& problem, const Table& table, bool is_poole
     const double samples = static_cast<double>(
         c != nullptr && !c->batch_sizes.empty() ? c->batch_sizes[i] : problem.batch_size());
     batch.inputs += pooling[i] * poolings * samples;
-    batch.outputs += poolings * samples;
+    batch.outputs += (scaled ? std::min(1.0, pooling[i]) : 1.0) * poolings * samples;
   }
   if (!is_pooled) batch.outputs = batch.inputs;
   return batch;
@@ -40,6 +41,20 @@ void set_comm_widths(EstimateInputs& in, const SharderSpec& sharder) {
   const CommCodec& sr = in.is_pooled ? sharder.pooled_reduce_scatter : none;
   in.fwd_sr_data_type_size = width(sr.forward, element);
   in.bwd_sr_data_type_size = width(sr.backward, element);
+}
+
+// What a table with a cache and statistics fetches in a step.
+void set_cache_fetches(EstimateInputs& in, const CacheStatistics& stats) {
+  const PerfEstimatorSpec& estimator = in.problem->spec().perf_estimator;
+  const double lookups = std::ceil(in.problem->topology().world_size() * in.batch.inputs);
+  double unique = stats.expected_lookups;
+  if (estimator.use_linear_regression_prefetch_estimate) {
+    unique = std::min({unique, lookups, in.rows});
+    in.expected_unique_lookups = unique;
+  }
+  in.expected_cache_fetches =
+      expected_miss_rate(stats, *in.caching_ratio) *
+      (estimator.use_batch_inputs_for_expected_cache_fetches ? lookups : unique);
 }
 
 // Edges of `steps` equal bins of [0, end] in single precision, computed as torch.linspace does: from
@@ -69,7 +84,8 @@ EstimateInputs estimate_inputs(const Problem& problem, const ShardingOption& opt
   in.sharding_type = option.sharding_type;
   in.compute_kernel = option.compute_kernel;
   in.is_pooled = table.kind == TableKind::kPooled;
-  in.is_weighted = in.is_pooled ? table.weighted : c != nullptr && c->is_weighted;
+  const bool knows_weights = in.is_pooled && !table.feature_processed;
+  in.is_weighted = knows_weights ? table.weighted : c != nullptr && c->is_weighted;
   in.batch = batch_sizes(problem, table, in.is_pooled);
   in.rows = static_cast<double>(shape.rows);
   in.columns = static_cast<double>(shape.columns);
@@ -83,9 +99,10 @@ EstimateInputs estimate_inputs(const Problem& problem, const ShardingOption& opt
   if (!in.prefetch_pipeline) in.prefetch_pipeline = sharder.prefetch_pipeline.value_or(false);
   if (in.caching_ratio && cache != nullptr && cache->stats &&
       option.compute_kernel == ComputeKernel::kFusedUvmCaching) {
-    in.expected_cache_fetches =
-        expected_miss_rate(*cache->stats, *in.caching_ratio) * cache->stats->expected_lookups;
+    set_cache_fetches(in, *cache->stats);
   }
+  const std::optional<HardwarePerfConfig>& config = problem.spec().perf_estimator.config;
+  in.hardware = config ? &*config : nullptr;
   return in;
 }
 

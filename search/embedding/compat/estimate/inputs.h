@@ -42,6 +42,9 @@ struct EstimateInputs {
   std::optional<double> caching_ratio;  // of the table, or else of the sharder
   bool prefetch_pipeline = false;
   double expected_cache_fetches = 0;
+  // Distinct lookups of a table with cache statistics.
+  std::optional<double> expected_unique_lookups;
+  const HardwarePerfConfig* hardware = nullptr;  // null = TorchRec's default
 };
 
 EstimateInputs estimate_inputs(const Problem& problem, const ShardingOption& option);

@@ -52,7 +52,7 @@ GroupOrder::Key GroupOrder::key_of(OptionId id) const {
 GroupOrder::Group GroupOrder::group_of(std::uint32_t position, OptionId id) const {
   const OptionRow& row = pool_->row(id);
   const bool plain = row.partition_by == PartitionBy::kDevice && row.num_runs == 1 &&
-                     dependency_of_[row.table] == kNone;
+                     !row.distinct_ranks && dependency_of_[row.table] == kNone;
   return {position, plain ? row.num_shards : 0, row.first_run, row.rank_slot};
 }
 

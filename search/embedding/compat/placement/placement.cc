@@ -1,5 +1,7 @@
 #include "search/embedding/compat/placement/placement.h"
 
+#include <algorithm>
+
 namespace shardwright::embedding {
 
 Placement::Placement(const OptionPool& pool, const Topology& available)
@@ -16,12 +18,17 @@ Placement::Placement(const OptionPool& pool, const Topology& available)
       host_loads_(hosts_),
       delta_(available.world_size() + 1) {
   available_.resize(devices_.size());
-  for (Rank rank = 0; rank < devices_.size(); ++rank) {
-    const std::uint32_t at = device(rank / local_, rank % local_);
-    device_of_rank_[rank] = at;
-    rank_of_device_[at] = rank;
-    host_of_device_[at] = rank / local_;
-    available_[at] = available.storage()[rank];
+  const std::uint32_t linked = pool.problem().release().pod_links == PodLinks::kBetweenHosts
+                                   ? available.ranks_per_physical_host()
+                                   : local_;
+  std::uint32_t at = 0;
+  for (std::uint32_t in_host = 0; in_host < linked; ++in_host) {
+    for (Rank rank = in_host; rank < devices_.size(); rank += linked, ++at) {
+      device_of_rank_[rank] = at;
+      rank_of_device_[at] = rank;
+      host_of_device_[at] = rank / local_;
+      available_[at] = available.storage()[rank];
+    }
   }
   ranks_.resize(pool.num_rank_slots());
   for (std::size_t i = 0; i < pool.size(); ++i) {
@@ -213,8 +220,35 @@ std::pair<std::size_t, std::size_t> Placement::place_plain_together(
   return {groups_a.size(), groups_b.size()};
 }
 
+// Source: _column_wise_device_partition, torchrec/distributed/planner/partitioners.py of TorchRec
+// 1.9.2.
+bool Placement::place_on_distinct_devices(const OptionRow& row) {
+  Rank* const ranks = ranks_.data() + row.rank_slot;
+  std::uint32_t placed = 0;
+  const auto is_taken = [&](std::uint32_t at) {
+    return std::find(ranks, ranks + placed, rank_of_device_[at]) != ranks + placed;
+  };
+  for (std::size_t run = 0; run < row.num_runs; ++run) {
+    const RunCost& cost = pool_->costs(row)[run];
+    for (std::uint32_t k = 0; k < pool_->run_counts(row)[run]; ++k) {
+      std::uint32_t best = kNoDevice;
+      for (std::uint32_t at = 0; at < devices_.size(); ++at) {
+        const bool less = best == kNoDevice || totals_[at] < totals_[best];
+        if (less && devices_[at].fits(cost) && !is_taken(at)) best = at;
+      }
+      if (best == kNoDevice) return false;
+      add(best, cost);
+      if (is_full_[best] == 0) tree_.update(best, totals_[best]);
+      if (asks_for_hosts_) host_loads_.touch(host_of_device_[best]);
+      ranks[placed++] = rank_of_device_[best];
+    }
+  }
+  return true;
+}
+
 bool Placement::place_on_devices(const OptionRow& row) {
   if (!tree_valid_) build_tree();
+  if (row.distinct_ranks) return place_on_distinct_devices(row);
   const auto costs = pool_->costs(row);
   const std::uint32_t* counts = pool_->run_counts(row);
   Rank* ranks = ranks_.data() + row.rank_slot;

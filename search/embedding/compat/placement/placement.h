@@ -34,7 +34,8 @@ struct alignas(64) DeviceState {
 
 // Device states, ranks of placed shards, and the four ways of placing. Times are added by component
 // in placement order, as TorchRec does. After a failed call the state of the devices is undefined.
-// Devices are numbered by (rank in host, host): the order in which TorchRec breaks ties.
+// Devices are numbered by (rank in physical host, host): the order in which TorchRec breaks
+// ties.
 // Source: GreedyPerfPartitioner, torchrec/distributed/planner/partitioners.py.
 // Thread safety: none; one per worker. Allocates in the constructor only.
 class Placement {
@@ -46,7 +47,8 @@ class Placement {
 
   // Places shard i of every uniform option of the proposal on rank i, in proposal order.
   bool place_uniform(std::span<const OptionId> proposal);
-  // Places each shard on the device of least (time, rank in host, host) on which it fits.
+  // Places each shard on the device of least (time, rank in host, host) on which it fits, and of
+  // those that have no other shard of the option if it wants distinct ranks.
   bool place_on_devices(const OptionRow& row);
   // Does the same for plain groups, one after the other. Returns how many fitted.
   std::size_t place_plain(std::span<const GroupOrder::Group> groups);
@@ -95,8 +97,9 @@ class Placement {
     bool operator<(const Full& other) const { return hbm < other.hbm; }
   };
 
-  std::uint32_t device(std::uint32_t host, std::uint32_t local) const {
-    return local * hosts_ + host;
+  // Device i of a host, in the order of ranks. A host is what host-wise options fill.
+  std::uint32_t device(std::uint32_t host, std::uint32_t i) const {
+    return device_of_rank_[host * local_ + i];
   }
 
   void add(std::uint32_t device, const RunCost& cost) {
@@ -114,6 +117,7 @@ class Placement {
   void readmit(const RunCost& cost);
   bool place_group(const GroupOrder::Group& group);
   bool place_run(const RunCost& cost, std::uint32_t count, Rank* ranks);
+  bool place_on_distinct_devices(const OptionRow& row);
   std::uint32_t next_fitting(const RunCost& cost);
   bool try_host(std::span<const OptionId> group, std::uint32_t host);
   bool place_columns_on_host(const OptionRow& row, std::uint32_t host);

@@ -55,7 +55,8 @@ std::string on(const std::string& topology) {
 }  // namespace
 
 TEST_CASE("identity: the hash of a problem is that of all earlier versions") {
-  CHECK(hash(with("")) == "problem1:e9c02dc01e893dcefe2fd06c84725888");
+  CHECK(hash(with(R"("torchrec": "a48cef79")")) == "problem1:e9c02dc01e893dcefe2fd06c84725888");
+  CHECK(hash(with("")) == "problem1:20225d3631fb053b8295fd241ac4dc72");
 }
 
 TEST_CASE("identity: order of keys, white space and explicit defaults change nothing") {
@@ -137,7 +138,8 @@ TEST_CASE(
       {"constraints", with(R"("constraints": {"a": {"min_partition": 64}})")},
       {"constraints", with(R"("constraints": {"a": {"sharding_types": ["row_wise"]}})")},
       {"constraints", with(R"("constraints": {"b": {"sharding_types": ["row_wise"]}})")},
-      {"constraints", with(R"("constraints": {"a": {"compute_kernels": ["fused", "key_value"]}})")},
+      {"constraints",
+       with(R"("constraints": {"a": {"compute_kernels": ["fused", "ssd_virtual_table"]}})")},
       {"constraints", with(R"("constraints": {"a": {"output_dtype": "FP16"}})")},
       {"constraints", with(R"("constraints": {"a": {"device_group": "cpu"}})")},
       {"constraints", with(R"("constraints": {"a": {"cache_params": {"load_factor": 0.2}}})")},

@@ -49,8 +49,10 @@ ProblemSpec one_table(ComputeDevice device = ComputeDevice::kCuda,
 
 std::vector<std::string> constrained(std::vector<ShardingType> types,
                                      std::vector<ComputeKernel> kernels,
-                                     ComputeDevice device = ComputeDevice::kCuda) {
+                                     ComputeDevice device = ComputeDevice::kCuda,
+                                     TorchRecRelease release = TorchRecRelease::k1_9_2) {
   ProblemSpec spec = one_table(device);
+  spec.torchrec = release;
   spec.tables[0].constraints.emplace();
   spec.tables[0].constraints->sharding_types = std::move(types);
   spec.tables[0].constraints->compute_kernels = std::move(kernels);
@@ -112,8 +114,14 @@ TEST_CASE("enumerate: quantised tables have kernels of their own") {
 TEST_CASE("enumerate: constraints choose and order types and kernels, each once") {
   using enum ShardingType;
   using enum ComputeKernel;
-  CHECK(constrained({kRowWise, kTableWise, kRowWise}, {kFusedUvm, kFused, kFusedUvm}) ==
+  const auto chosen = [](TorchRecRelease release) {
+    return constrained({kRowWise, kTableWise, kRowWise}, {kFusedUvm, kFused, kFusedUvm},
+                       ComputeDevice::kCuda, release);
+  };
+  CHECK(chosen(TorchRecRelease::kA48cef79) ==
         product({"row_wise", "table_wise"}, {"fused_uvm", "fused"}));
+  CHECK(chosen(TorchRecRelease::k1_9_2) ==
+        product({"table_wise", "row_wise"}, {"fused", "fused_uvm"}));
   CHECK(constrained({}, {kDense}) == Names{"data_parallel.dense"});
   CHECK(constrained({kDataParallel, kTableWise}, {kFused}) == Names{"table_wise.fused"});
 }
@@ -125,6 +133,45 @@ TEST_CASE("enumerate: grid sharding and guarded kernels appear only if they are 
   CHECK(constrained({kTableWise}, {kKeyValue, kSsdVirtualTable, kDramVirtualTable}) ==
         product({"table_wise"}, {"key_value", "ssd_virtual_table", "dram_virtual_table"}));
   CHECK(constrained({kGridShard}, {}, ComputeDevice::kMtia) == Names{"grid_shard.fused"});
+}
+
+TEST_CASE("enumerate: feature processors guard rows, and take no buckets") {
+  using enum ShardingType;
+  ProblemSpec spec = one_table();
+  spec.tables[0].feature_processed = true;
+  const Names whole = Names{"data_parallel.dense"} +
+                      product({"table_wise", "column_wise", "table_column_wise"}, kHbmAndUvm);
+  CHECK(names(spec) == whole);
+  spec.tables[0].constraints.emplace().sharding_types = {kRowWise, kTableRowWise, kTableWise};
+  spec.tables[0].constraints->compute_kernels = {ComputeKernel::kFused};
+  spec.tables[0].use_virtual_table = true;
+  spec.tables[0].total_num_buckets = 3;
+  CHECK(names(spec) == product({"table_wise", "table_row_wise", "row_wise"}, {"fused"}));
+  spec.torchrec = TorchRecRelease::kA48cef79;
+  CHECK(names(spec) == product({"table_wise"}, {"fused"}));
+}
+
+TEST_CASE("enumerate: from 1.9.2 on row_wise needs a bucket per rank") {
+  ProblemSpec spec = one_table();
+  spec.tables[0].use_virtual_table = true;
+  spec.tables[0].total_num_buckets = 3;
+  CHECK(names(spec).front().find("has 3 buckets, and row_wise needs one for each of 4 ranks") !=
+        std::string::npos);
+  spec.torchrec = TorchRecRelease::kA48cef79;
+  CHECK(names(spec).size() == 16);
+  spec.torchrec = TorchRecRelease::k1_9_2;
+  spec.tables[0].constraints.emplace().sharding_types = {ShardingType::kTableWise};
+  CHECK(names(spec) == product({"table_wise"}, kHbmAndUvm));
+}
+
+TEST_CASE("enumerate: tpu has two kernels, from 1.9.2 on") {
+  CHECK(names(one_table(ComputeDevice::kTpu)) ==
+        Names{"data_parallel.dense"} + product({"table_wise", "column_wise", "table_column_wise",
+                                                "row_wise", "table_row_wise"},
+                                               {"fused", "unfused_tpu"}));
+  ProblemSpec spec = one_table(ComputeDevice::kTpu);
+  spec.torchrec = TorchRecRelease::kA48cef79;
+  CHECK(Problem::make(spec).error().where == "/topology/compute_device");
 }
 
 TEST_CASE("enumerate: key_value needs a rank with SSD if SSD is counted") {

@@ -39,7 +39,53 @@ Storage bytes(std::int64_t hbm, std::int64_t ddr) { return {Bytes(hbm), Bytes(dd
 // One lookup per sample and table, 8 bytes each.
 constexpr std::int64_t kInputs = 2 * 10 * 8;
 
+ProblemSpec sku_aware(std::int64_t margin, std::int64_t overhead) {
+  ProblemSpec spec = small(ReservationSpec::Type::kSkuAware, 0.5);
+  spec.dense_params = 1000;
+  spec.reservation.margin_bytes = margin;
+  spec.reservation.runtime_overhead_bytes = overhead;
+  return spec;
+}
+
 }  // namespace
+
+TEST_CASE("reserve: bytes of HBM are taken as far as there are any") {
+  ProblemSpec spec = small(ReservationSpec::Type::kFixedAbsolute, 0.5);
+  spec.reservation.hbm_reserved_bytes = 300'000;
+  const Reservation left = reserved(spec).value();
+  CHECK(left.topology.storage()[1] == bytes(700'000, 2'000'000));
+  CHECK_FALSE(left.dense_storage.has_value());
+  spec.reservation.hbm_reserved_bytes = 2'000'000;
+  CHECK(reserved(spec).value().topology.storage()[0] == bytes(0, 2'000'000));
+  spec.torchrec = TorchRecRelease::kA48cef79;
+  CHECK(Problem::make(spec).error().where == "/reservation/type");
+}
+
+TEST_CASE("reserve: SKU-aware takes margin, overhead, dense parameters and inputs") {
+  const Reservation left = reserved(sku_aware(100'000, 50'000)).value();
+  CHECK(left.dense_storage == bytes(6 * 4 * 1000, 0));
+  CHECK(left.kjt_storage == bytes(20 * kInputs, 0));
+  CHECK(left.topology.storage()[1] ==
+        bytes(1'000'000 - 150'000 - 24'000 - 20 * kInputs, 2'000'000));
+}
+
+TEST_CASE("reserve: a given base replaces margin and dense parameters") {
+  ProblemSpec spec = sku_aware(100'000, 0);
+  spec.reservation.model_base_bytes = 200'000;
+  const Reservation left = reserved(spec).value();
+  CHECK_FALSE(left.dense_storage.has_value());
+  CHECK(left.topology.storage()[0] == bytes(1'000'000 - 200'000 - 20 * kInputs, 2'000'000));
+}
+
+TEST_CASE("reserve: SKU-aware must leave rank 0 some HBM") {
+  // Margin and overhead are floored, so that only exact exhaustion is told by a zero.
+  ProblemSpec spec = sku_aware(990'000, 0);
+  spec.dense_params = 0;
+  spec.reservation.margin_bytes = 1'000'000 - 20 * kInputs;
+  CHECK(reserved(spec).error().code == ErrorCode::kInfeasible);
+  spec.reservation.margin_bytes -= 1;
+  CHECK(reserved(spec).value().topology.storage()[0].hbm == Bytes(1));
+}
 
 TEST_CASE("reserve: without a reservation nothing is reserved") {
   const Reservation left = reserved(small(ReservationSpec::Type::kNone, 0.5)).value();

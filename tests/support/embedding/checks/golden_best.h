@@ -36,8 +36,8 @@ inline GoldenBest golden_best(const std::string& name, const PlanOptions& option
   constexpr double kRounding = 1e-12;
   const std::string golden = "tests/golden/embedding/";
   const std::string answer = require(read_file(golden + "answers/" + name + ".json.gz"));
-  const auto problem = std::make_shared<const Problem>(require(Problem::make(
-      require(read_problem(require(read_file(golden + "cases/" + name + ".json.gz")))))));
+  const auto problem = std::make_shared<const Problem>(require(Problem::make(require(read_problem(
+      require(read_file(golden + "cases/" + name + ".json.gz")), recorded_release())))));
   const auto space = require(read_search_space(answer, problem));
   GoldenBest best;
   best.torchrec = require(read_plan(answer)).best_rating.value();

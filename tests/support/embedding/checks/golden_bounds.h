@@ -16,6 +16,7 @@
 #include "runtime/io/file.h"
 #include "search/embedding/best/bound/bound_prover.h"
 #include "search/embedding/compat/storage_reservations.h"
+#include "tests/support/embedding/recorded_release.h"
 
 namespace shardwright::test_support {
 
@@ -34,8 +35,8 @@ inline nlohmann::json milp_rows() {
 inline double proved_gap(const std::string& name, double rating, std::uint64_t work) {
   using namespace embedding;
   const std::string golden = "tests/golden/embedding/";
-  const auto problem = std::make_shared<const Problem>(require(Problem::make(
-      require(read_problem(require(read_file(golden + "cases/" + name + ".json.gz")))))));
+  const auto problem = std::make_shared<const Problem>(require(Problem::make(require(read_problem(
+      require(read_file(golden + "cases/" + name + ".json.gz")), recorded_release())))));
   const auto space = require(
       read_search_space(require(read_file(golden + "answers/" + name + ".json.gz")), problem));
   const Reservation reserved = require(reserve(*problem));

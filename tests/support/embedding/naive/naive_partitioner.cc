@@ -43,7 +43,7 @@ bool place_in_order(const ShardingOption& option, const Devices& devices, std::v
 }
 
 bool place_on_least_loaded(const ShardingOption& option, const Devices& devices,
-                           std::size_t local_world_size, std::vector<Rank>& ranks) {
+                           std::size_t local_world_size, bool distinct, std::vector<Rank>& ranks) {
   const auto key = [&](const Device& device) {
     return std::make_tuple(device.perf.total().value(), device.rank % local_world_size, device.rank);
   };
@@ -51,6 +51,7 @@ bool place_on_least_loaded(const ShardingOption& option, const Devices& devices,
     Device* least = nullptr;
     for (Device* device : devices) {
       if (!shard.storage.fits_in(device->storage)) continue;
+      if (distinct && std::find(ranks.begin(), ranks.end(), device->rank) != ranks.end()) continue;
       if (least == nullptr || key(*device) < key(*least)) least = device;
     }
     if (least == nullptr) return false;
@@ -139,8 +140,8 @@ class Partitioner {
     switch (proposal_[first]->partition_by()) {
       case PartitionBy::kDevice:
         return group.members.size() == 1 &&
-               place_on_least_loaded(*proposal_[first], all_devices(),
-                                     available_.local_world_size(), ranks[first]);
+               place_on_least_loaded(*proposal_[first], all_devices(), ranks_per_host(),
+                                     wants_distinct_ranks(*proposal_[first]), ranks[first]);
       case PartitionBy::kHost:
         return place_on_one_host(group, ranks);
       case PartitionBy::kMultiHost:
@@ -149,6 +150,18 @@ class Partitioner {
         break;
     }
     return false;
+  }
+
+  std::size_t ranks_per_host() const {
+    return problem_.release().pod_links == PodLinks::kBetweenHosts
+               ? available_.ranks_per_physical_host()
+               : available_.local_world_size();
+  }
+
+  bool wants_distinct_ranks(const ShardingOption& option) const {
+    return problem_.release().spreads_key_value_columns &&
+           option.sharding_type == ShardingType::kColumnWise &&
+           option.compute_kernel == ComputeKernel::kKeyValue;
   }
 
   // Returns hosts as lists of ranks, the least loaded first, on ties the lower host.
@@ -186,10 +199,11 @@ class Partitioner {
       for (const std::size_t member : group.members) {
         const ShardingOption& option = *proposal_[member];
         ranks[member].clear();
-        placed = placed && ((option.sharding_type == ShardingType::kTableRowWise &&
-                             place_in_order(option, pick(host), ranks[member])) ||
-                            (option.sharding_type == ShardingType::kTableColumnWise &&
-                             place_on_least_loaded(option, pick(host), host.size(), ranks[member])));
+        placed = placed &&
+                 ((option.sharding_type == ShardingType::kTableRowWise &&
+                   place_in_order(option, pick(host), ranks[member])) ||
+                  (option.sharding_type == ShardingType::kTableColumnWise &&
+                   place_on_least_loaded(option, pick(host), host.size(), false, ranks[member])));
       }
       if (placed) return true;
       devices_ = saved;

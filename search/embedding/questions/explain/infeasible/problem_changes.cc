@@ -228,7 +228,7 @@ std::vector<SteppedChange> stepped_changes(const Problem& problem) {
   if (problem.topology().counts_ssd()) changes.push_back(more_memory(problem, MemoryTier::kSsd));
   if (problem.batch_size() > 1) changes.push_back(smaller_batch(problem));
   const ReservationSpec& reservation = problem.spec().reservation;
-  if (problem.topology().has_hbm() && reservation.type != ReservationSpec::Type::kNone &&
+  if (problem.topology().has_hbm() && reservation.takes_percentage() &&
       reservation.percentage > 0) {
     changes.push_back(smaller_reservation(problem));
   }

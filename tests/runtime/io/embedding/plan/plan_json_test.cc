@@ -12,6 +12,7 @@
 #include "runtime/io/file.h"
 #include "runtime/io/json/json_document.h"
 #include "tests/support/embedding/embedding_builders.h"
+#include "tests/support/embedding/recorded_release.h"
 
 namespace shardwright::plan_json_test {
 
@@ -23,7 +24,8 @@ namespace {
 const std::string kFolder = "tests/golden/embedding/";
 
 std::shared_ptr<const Problem> golden_problem(const std::string& name) {
-  const auto spec = read_problem(*read_file(kFolder + "cases/" + name + ".json.gz"));
+  const auto spec = read_problem(*read_file(kFolder + "cases/" + name + ".json.gz"),
+                                 test_support::recorded_release());
   REQUIRE(spec.ok());
   return std::make_shared<const Problem>(*Problem::make(*spec));
 }
@@ -70,8 +72,9 @@ TEST_CASE("plan json: keys come in a stable order and the file is JSON") {
     keys += std::string(document->root()[i].key()) + " ";
   }
   CHECK(keys ==
-        "format name problem_hash problem_parts search_hash plan_hash reserved_topology "
-        "search_space_size search_space num_proposals num_plans best_rating plan_perf_by_rank plan_hbm_by_rank plan_ddr_by_rank plan_memory_parts_by_rank "
+        "format name torchrec problem_hash problem_parts search_hash plan_hash reserved_topology "
+        "search_space_size search_space num_proposals num_plans best_rating plan_perf_by_rank "
+        "plan_hbm_by_rank plan_ddr_by_rank plan_memory_parts_by_rank "
         "plan_ranks_sha1 plan mode lower_bound gap proven_optimal work threads "
         "stopped_by timing proposals ");
   CHECK(document->root().find("lower_bound")->is_null());

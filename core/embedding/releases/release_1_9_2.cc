@@ -1,0 +1,64 @@
+// TorchRec 1.9.2 (October 2026).
+#include "core/embedding/releases/known_releases.h"
+#include "core/embedding/releases/sharder_offers.h"
+
+namespace shardwright::embedding {
+namespace {
+
+// Feature processors got rows, and tpu what cuda has. Source: sharding_types,
+// torchrec/distributed/fp_embeddingbag.py and embedding_types.py.
+ShardingTypes sharding_types_1_9_2(SharderKind sharder, ComputeDevice device) {
+  ShardingTypes types = base_sharding_types(sharder, device);
+  if (sharder == SharderKind::kFeatureProcessed && device != ComputeDevice::kMtia) {
+    using enum ShardingType;
+    for (const ShardingType type : {kTableRowWise, kRowWise, kGridShard})
+      types.push_back(type);
+  }
+  return types;
+}
+
+// Source: compute_kernels of BaseEmbeddingSharder, torchrec/distributed/embedding_types.py. No
+// sharder offers fused_triton.
+ComputeKernels compute_kernels_1_9_2(SharderKind sharder, ShardingType type, ComputeDevice device) {
+  ComputeKernels kernels = base_compute_kernels(sharder, type, device);
+  if (sharder == SharderKind::kQuant || type == ShardingType::kDataParallel) return kernels;
+  if (device == ComputeDevice::kCuda) kernels.push_back(ComputeKernel::kDramSsdVirtualTable);
+  if (device == ComputeDevice::kTpu) kernels.push_back(ComputeKernel::kUnfusedTpu);
+  return kernels;
+}
+
+// Source: GUARDED_SHARDING_TYPES_FOR_FP_MODULES, torchrec/distributed/planner/enumerators.py.
+bool guards_type_1_9_2(SharderKind sharder, ShardingType type) {
+  const bool of_rows = type == ShardingType::kRowWise || type == ShardingType::kTableRowWise;
+  return base_guards_type(sharder, type) || (sharder == SharderKind::kFeatureProcessed && of_rows);
+}
+
+bool guards_kernel_1_9_2(ComputeKernel kernel) {
+  return base_guards_kernel(kernel) || kernel == ComputeKernel::kDramSsdVirtualTable;
+}
+
+}  // namespace
+
+ReleaseRules rules_of_1_9_2() {
+  ReleaseRules rules;
+  rules.sharding_types = sharding_types_1_9_2;
+  rules.compute_kernels = compute_kernels_1_9_2;
+  rules.guards_type = guards_type_1_9_2;
+  rules.guards_kernel = guards_kernel_1_9_2;
+  rules.constrained_order = ConstrainedOrder::kOfSharder;
+  rules.rows_need_a_bucket_per_rank = true;
+  rules.has_tpu = true;
+  rules.has_absolute_reservations = true;
+  rules.ssd_cap_bytes = std::int64_t{2}
+                        << 40;  // SSD_CAP, torchrec/distributed/planner/constants.py
+  rules.pooled_outputs = PooledOutputs::kAtMostOnePerLookup;
+  rules.inference_time = InferenceTime::kForwardAndPrefetch;
+  rules.pod_links = PodLinks::kBetweenHosts;
+  rules.estimates_input_dist = true;
+  rules.has_hardware_configs = true;
+  rules.spreads_key_value_columns = true;
+  rules.validates_plans = true;
+  return rules;
+}
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,12 @@
+// Reads the estimators of a problem.
+#pragma once
+
+#include "core/embedding/problem/problem.h"
+#include "runtime/io/json/json_reader.h"
+
+namespace shardwright::internal {
+
+Status read_storage_estimator(JsonValue value, embedding::StorageEstimatorSpec& estimator);
+Status read_perf_estimator(JsonValue value, embedding::PerfEstimatorSpec& estimator);
+
+}  // namespace shardwright::internal
