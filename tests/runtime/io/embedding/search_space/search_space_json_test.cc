@@ -10,6 +10,7 @@
 #include "runtime/io/embedding/search_space/search_space_json.h"
 #include "runtime/io/file.h"
 #include "runtime/io/json/json_document.h"
+#include "tests/support/embedding/recorded_release.h"
 
 namespace shardwright::search_space_json_test {
 
@@ -29,7 +30,7 @@ namespace {
 using Space = std::shared_ptr<const SearchSpace>;
 
 std::shared_ptr<const Problem> problem_of(const std::string& text) {
-  const Result<ProblemSpec> spec = read_problem(text);
+  const Result<ProblemSpec> spec = read_problem(text, test_support::recorded_release());
   REQUIRE_MESSAGE(spec.ok(), spec.error().to_string());
   const Result<Problem> problem = Problem::make(*spec);
   REQUIRE_MESSAGE(problem.ok(), problem.error().to_string());
