@@ -65,7 +65,6 @@ ObjectReader::ObjectReader(JsonValue object) : object_(object) {
 }
 
 std::optional<JsonValue> ObjectReader::take(std::string_view key) {
-  if (members_taken_ == object_.size()) return std::nullopt;  // nothing is left, known or unknown
   known_.push_back(key);
   const std::optional<JsonValue> value = object_.find(key);
   if (value) ++members_taken_;
