@@ -1,0 +1,111 @@
+"""Random constraints of tables."""
+
+from problems.tables import DIMS
+
+BAG_TYPES = ("data_parallel", "table_wise", "column_wise", "table_column_wise", "row_wise", "table_row_wise",
+             "grid_shard")
+SEQUENCE_TYPES = ("data_parallel", "table_wise", "column_wise", "row_wise")
+CUDA_KERNELS = ("fused", "fused_uvm", "fused_uvm_caching", "dense")
+KERNELS = {"cuda": CUDA_KERNELS, "cpu": ("fused", "dense"), "mtia": ("fused", "dense"),
+           "tpu": ("fused", "dense", "unfused_tpu")}
+QUANT_KERNELS = {"cuda": ("quant", "quant_uvm", "quant_uvm_caching")}
+VIRTUAL_KERNELS = ("ssd_virtual_table", "dram_virtual_table", "dram_ssd_virtual_table", "fused_triton")
+PARTITIONS = (1, 4, 8, 16, 20, 32, 64, 100, 128, 256, 1000)
+
+
+def kernels(chance, themes, device, quant):
+    if quant:
+        return list(QUANT_KERNELS.get(device, ("quant",)))
+    names = list(KERNELS[device])
+    if device == "cuda" and chance.maybe(0.9 if "ssd-tier" in themes else 0.04):
+        names.append("key_value")
+    if device == "cuda" and "kernels-2026" in themes:
+        names += chance.some(VIRTUAL_KERNELS, 0)
+    return names
+
+
+def factor(chance, themes):
+    """Returns an average number of values per sample."""
+    below = 0.6 if "pooling-below-one" in themes else 0.15
+    if chance.maybe(below):
+        return round(chance.uniform(0.001, 0.999), chance.choice((1, 3, 12)))
+    return chance.choice((1.0, 1, round(chance.uniform(1, 100), 3), chance.uniform(1, 30), 20))
+
+
+def inputs(chance, themes, table, result):
+    count = len(table["features"])
+    result["pooling_factors"] = [factor(chance, themes) for _ in range(count)]
+    if chance.maybe(0.8 if "option-num-poolings" in themes else 0.15):
+        result["num_poolings"] = [round(chance.uniform(0.2, 4), 2) for _ in range(count)]
+    if chance.maybe(0.15):
+        result["batch_sizes"] = [chance.whole(1, 4096) for _ in range(count)]
+
+
+def cache(chance, themes, table):
+    result = {"load_factor": chance.often({round(chance.uniform(0.01, 0.99), 3): 10, 0.0: 0.3, 0.5: 1,
+                                           1.0: 4 if "validators" in themes else 0.2})}
+    if chance.maybe(0.3):
+        result["algorithm"] = chance.choice(("LRU", "LFU"))
+    if chance.maybe(0.2):
+        result["prefetch_pipeline"] = chance.maybe(0.7)
+    if chance.maybe(0.1):
+        result["reserved_memory"] = chance.choice((0.0, 1.5))
+    if chance.maybe(0.1):
+        result["multipass_prefetch_config"] = {"num_passes": chance.randint(1, 12)}
+    if chance.maybe(0.5):
+        bins = chance.randint(1, 20)
+        result["stats"] = {"cacheability": round(chance.uniform(0, 1), 4),
+                           "expected_lookups": chance.whole(1, 2_000_000),
+                           "mrc_hist_counts": [float(chance.randint(0, 900)) for _ in range(bins)],
+                           "height": table["num_embeddings"]}
+    return result
+
+
+def rare(chance, themes, table, result):
+    """Adds what few people write."""
+    if chance.maybe(0.1):
+        result["output_dtype"] = chance.choice(("FP32", "FP16", "BF16", "INT8"))
+    if chance.maybe(0.05):
+        result["is_weighted"] = True
+    if chance.maybe(0.03):
+        result["enforce_hbm"] = True
+    if chance.maybe(0.03):
+        result["stochastic_rounding"] = True
+    if chance.maybe(0.03):
+        result["bounds_check_mode"] = chance.choice(("FATAL", "WARNING", "IGNORE", "NONE"))
+    if chance.maybe(0.03):
+        result["feature_names"] = table["features"]
+    if chance.maybe(0.3 if "validators" in themes else 0.02):
+        result["device_group"] = chance.choice(("cuda", "cpu"))
+    if chance.maybe(0.5 if "ssd-tier" in themes else 0.05):
+        result["key_value_params"] = {"max_l1_cache_size": chance.choice((0, 1, 64, 4096)),
+                                      **({"l2_cache_size": 2} if chance.maybe(0.3) else {})}
+    if "kernels-2026" in themes and chance.maybe(0.2):
+        result["use_virtual_table"] = True
+
+
+def constraint(chance, themes, table, device, quant):
+    types = SEQUENCE_TYPES if table.get("kind") == "sequence" else BAG_TYPES
+    result = {}
+    if chance.maybe(0.8):
+        inputs(chance, themes, table, result)
+    narrow = 0.9 if themes & {"declared-order", "ssd-tier", "fp-guard"} else 0.4
+    if chance.maybe(narrow):
+        result["sharding_types"] = chance.some(types)[:chance.choice((1, 2, 3, 7))]
+    if chance.maybe(narrow):
+        result["compute_kernels"] = chance.some(kernels(chance, themes, device, quant))
+        if "fused" not in result["compute_kernels"] and not quant and chance.maybe(0.7):
+            result["compute_kernels"].insert(chance.randrange(3), "fused")
+    if chance.maybe(0.3):
+        result["min_partition"] = chance.choice((*PARTITIONS, *DIMS))
+    if chance.maybe(0.5 if "validators" in themes else 0.2):
+        result["cache_params"] = cache(chance, themes, table)
+    rare(chance, themes, table, result)
+    return result
+
+
+def constraints(chance, themes, tables, device, quant):
+    """Returns constraints by table. Many tables have few options, so that TorchRec answers in time."""
+    usual = chance.choice((0.3, 0.8, 1)) if len(tables) <= 10 else 0.9
+    return {table["name"]: constraint(chance, themes, table, device, quant)
+            for table in tables if chance.maybe(usual)}

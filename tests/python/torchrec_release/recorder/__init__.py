@@ -1,0 +1,64 @@
+"""What the installed TorchRec answers to a problem file."""
+
+import logging
+import warnings
+
+warnings.simplefilter("ignore")
+logging.disable(logging.CRITICAL)
+
+from torchrec.distributed.planner import EmbeddingShardingPlanner
+from torchrec.distributed.planner.enumerators import EmbeddingEnumerator
+from torchrec.distributed.planner.types import PlannerError
+
+from recorder import answer, parts
+from recorder.constraints import constraints
+from recorder.machine import topology
+from recorder.model import Model
+from recorder.sharders import sharders
+from recorder.trace import Trace
+
+
+def enumerator(problem, machine, limits):
+    return EmbeddingEnumerator(
+        machine, problem.get("batch_size", 512), limits,
+        [parts.perf_estimator(problem, machine, limits),
+         parts.storage_estimator(problem, machine, limits)],
+        problem.get("use_exact_enumerate_order", False))
+
+
+def planner_of(problem):
+    machine, limits = topology(problem), constraints(problem)
+    return EmbeddingShardingPlanner(
+        topology=machine, batch_size=problem.get("batch_size", 512),
+        enumerator=enumerator(problem, machine, limits),
+        storage_reservation=parts.reservation(problem), proposer=parts.proposers(problem),
+        partitioner=parts.partitioner(problem), performance_model=parts.perf_model(problem, machine),
+        constraints=limits, stats=[], debug=False)
+
+
+def plan(planner, problem, result):
+    """Plans and adds to `result` what the planner says about it."""
+    kept, trace = answer.Reserved(planner), Trace(planner)
+    try:
+        planner.plan(Model(problem), sharders(problem))
+        result.update(answer.plan(planner))
+    except PlannerError as error:
+        result["error"] = {"type": error.error_type.value, "message": str(error)}
+    result.update(kept.reserved_topology())
+    result.update(answer.search_space(planner))
+    result.update(num_proposals=planner._num_proposals, num_plans=planner._num_plans,
+                  proposals=trace.proposals)
+
+
+def record(problem):
+    """Returns the answer in the form of recorded answers.
+
+    An exception that is no PlannerError means that TorchRec cannot answer, for example because a
+    table has no option left: `error.type` is then "refused".
+    """
+    result = {}
+    try:
+        plan(planner_of(problem), problem, result)
+    except Exception as error:
+        result["error"] = {"type": "refused", "message": f"{type(error).__name__}: {error}"}
+    return result
