@@ -1,12 +1,14 @@
 """Random problem files over what people can say to TorchRec's planner."""
 
-from problems import limits, machines, search
+from problems import hardware, limits, machines, search
 from problems.chance import Chance
 from problems.tables import tables
 
 # What the release has changed. A theme makes what it names frequent. A problem usually has none or one.
-THEMES = ("pooling-below-one", "declared-order", "fp-guard", "pods", "ssd-tier", "reservations",
-          "option-num-poolings", "kernels-2026", "estimator", "input_dist_comms", "validators")
+CHANGES = ("pooling-below-one", "declared-order", "fp-guard", "pods", "ssd-tier", "reservations",
+           "option-num-poolings", "kernels-2026", "estimator", "input_dist_comms", "validators")
+# The command refuses machines whose last host or pod is not full, so these are drawn only when asked for.
+THEMES = (*CHANGES, "uneven-hosts")
 
 
 def planner_parts(chance, themes, problem):
@@ -17,8 +19,9 @@ def planner_parts(chance, themes, problem):
         problem["dense_params"] = chance.whole(1, 100_000_000)
     if chance.maybe(0.3):
         problem["storage_estimator"] = search.storage_estimator(chance)
-    if chance.maybe(0.05):
-        problem["perf_estimator"] = {"is_inference": True}
+    estimator = hardware.perf_estimator(chance, themes)
+    if estimator:
+        problem["perf_estimator"] = estimator
     proposers = search.proposers(chance, problem["tables"], problem["constraints"])
     if proposers:
         problem["proposers"] = proposers
@@ -31,7 +34,7 @@ def planner_parts(chance, themes, problem):
 
 
 def random_themes(chance):
-    return set(chance.sample(THEMES, chance.often({0: 3, 1: 5, 2: 2})))
+    return set(chance.sample(CHANGES, chance.often({0: 3, 1: 5, 2: 2})))
 
 
 def random_problem(seed, themes=None):

@@ -29,7 +29,7 @@ def factor(chance, themes):
     below = 0.6 if "pooling-below-one" in themes else 0.15
     if chance.maybe(below):
         return round(chance.uniform(0.001, 0.999), chance.choice((1, 3, 12)))
-    return chance.choice((1.0, 1, round(chance.uniform(1, 100), 3), chance.uniform(1, 30), 20))
+    return chance.often({1.0: 5, 0.0: 0.3, 20: 5, round(chance.uniform(1, 100), 3): 8, chance.uniform(1, 30): 8})
 
 
 def inputs(chance, themes, table, result):
@@ -39,6 +39,8 @@ def inputs(chance, themes, table, result):
         result["num_poolings"] = [round(chance.uniform(0.2, 4), 2) for _ in range(count)]
     if chance.maybe(0.15):
         result["batch_sizes"] = [chance.whole(1, 4096) for _ in range(count)]
+    if chance.maybe(0.005):  # an error
+        result["num_poolings"] = [1.0] * (count + 1)
 
 
 def cache(chance, themes, table):
@@ -52,7 +54,7 @@ def cache(chance, themes, table):
         result["reserved_memory"] = chance.choice((0.0, 1.5))
     if chance.maybe(0.1):
         result["multipass_prefetch_config"] = {"num_passes": chance.randint(1, 12)}
-    if chance.maybe(0.5):
+    if chance.maybe(0.9 if "estimator" in themes else 0.5):
         bins = chance.randint(1, 20)
         result["stats"] = {"cacheability": round(chance.uniform(0, 1), 4),
                            "expected_lookups": chance.whole(1, 2_000_000),
@@ -98,7 +100,7 @@ def constraint(chance, themes, table, device, quant):
             result["compute_kernels"].insert(chance.randrange(3), "fused")
     if chance.maybe(0.3):
         result["min_partition"] = chance.choice((*PARTITIONS, *DIMS))
-    if chance.maybe(0.5 if "validators" in themes else 0.2):
+    if chance.maybe(0.6 if themes & {"validators", "estimator"} else 0.2):
         result["cache_params"] = cache(chance, themes, table)
     rare(chance, themes, table, result)
     return result

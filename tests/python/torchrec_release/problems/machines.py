@@ -15,17 +15,23 @@ def size_of(tables):
 
 
 def ranks(chance, themes):
-    """Returns sizes by key: world, host and perhaps pod."""
+    """Returns sizes by key: world, host and perhaps pod. Hosts divide the world and pods the hosts, unless a theme
+    says otherwise."""
     local = chance.often({1: 1, 2: 5, 4: 5, 8: 4, 3: 1})
     hosts = chance.often({1: 5, 2: 6, 3: 1, 4: 2} if local < 8 else {1: 6, 2: 3})
     if "pods" in themes:
-        hosts = max(hosts, chance.choice((2, 3, 4)))
-        local = min(local, 4)
+        local, hosts = min(local, 4), chance.choice((2, 2, 3, 4, 4, 6))
+    if chance.maybe(0.02):
+        local, hosts = 8, 8
     result = {"world_size": local * hosts, "local_world_size": local}
-    if chance.maybe(0.03):  # hosts that are not full
-        result["world_size"] = max(1, result["world_size"] - chance.randint(1, local))
+    if hosts == 1 and chance.maybe(0.3):
+        del result["local_world_size"]
     if "pods" in themes:
-        result["pod_size"] = chance.often({1: 1, 2: 6, hosts: 3, 3: 1, hosts + 1: 0.3})
+        result["pod_size"] = chance.choice([size for size in range(1, hosts + 1) if hosts % size == 0])
+    if "uneven-hosts" in themes:
+        result["world_size"] = max(1, result["world_size"] - chance.randint(1, local))
+        if "pods" in themes:
+            result["pod_size"] = chance.randint(1, hosts + 1)
     return result
 
 

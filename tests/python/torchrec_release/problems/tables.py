@@ -37,6 +37,8 @@ def table(chance, themes, number, common, quant):
               "embedding_dim": chance.choice(ODD_DIMS if not quant and chance.maybe(0.02) else DIMS),
               "features": [f"t{number}_f{i}" for i in range(chance.often({1: 7, 2: 2, 3: 1, 5: 0.5}))],
               **common}
+    if chance.maybe(0.02):
+        result["num_embeddings"] = chance.whole(1 << 30, 1 << 36)
     if chance.maybe(0.25):
         result["num_embeddings"] = chance.whole(1, 64)
     if quant or chance.maybe(0.2):

@@ -50,15 +50,20 @@ def plan(planner, problem, result):
                   proposals=trace.proposals)
 
 
+# What TorchRec raises where it checks something. Anything else is a defect of TorchRec.
+REFUSALS = (AssertionError, RuntimeError, ValueError)
+
+
 def record(problem):
     """Returns the answer in the form of recorded answers.
 
-    An exception that is no PlannerError means that TorchRec cannot answer, for example because a
-    table has no option left: `error.type` is then "refused".
+    Two values of `error.type` are no PlannerError: "refused" if TorchRec says that it cannot answer, for example because a
+    table has no option left, and "crashed" if it fails in its own code, for example dividing by a memory of 0.
     """
     result = {}
     try:
         plan(planner_of(problem), problem, result)
     except Exception as error:
-        result["error"] = {"type": "refused", "message": f"{type(error).__name__}: {error}"}
+        kind = "refused" if isinstance(error, REFUSALS) else "crashed"
+        result["error"] = {"type": kind, "message": f"{type(error).__name__}: {error}"}
     return result

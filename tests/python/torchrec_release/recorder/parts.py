@@ -2,6 +2,8 @@
 
 import copy
 
+from torchrec.distributed.planner.constants import DEFAULT_PERF_ESTIMATOR
+from torchrec.distributed.planner.estimator import EmbeddingPerfEstimatorFactory
 from torchrec.distributed.planner.partitioners import (GreedyPerfPartitioner,
                                                        MemoryBalancedPartitioner, SortBy)
 from torchrec.distributed.planner.perf_models import NoopPerfModel, NoopStorageModel
@@ -16,6 +18,8 @@ from torchrec.distributed.planner.storage_reservations import (
     HeuristicalStorageReservation, InferenceStorageReservation, SKUAwareStorageReservation)
 from torchrec.distributed.planner.types import StorageReservation
 from torchrec.distributed.types import PipelineType
+
+from recorder.hardware import config
 
 # Problem key -> constructor. The other keys of the object are the constructor's arguments.
 RESERVATIONS = {"heuristical": HeuristicalStorageReservation,
@@ -80,4 +84,12 @@ def storage_estimator(problem, topology, constraints):
 
 
 def perf_estimator(problem, topology, constraints):
-    return EmbeddingPerfEstimator(topology, constraints, **problem.get("perf_estimator", {}))
+    """TorchRec's class for users takes no options of the hardware's estimator, so with any of these it is made directly."""
+    given = dict(problem.get("perf_estimator", {}))
+    if set(given) <= {"is_inference"}:
+        return EmbeddingPerfEstimator(topology, constraints, **given)
+    options = {"topology": topology, "constraints": constraints, **given}
+    if "config" not in given:
+        return EmbeddingPerfEstimatorFactory.create(DEFAULT_PERF_ESTIMATOR, **options)
+    options["config"] = config(given["config"], topology.compute_device)
+    return EmbeddingPerfEstimatorFactory.create_with_config(**options)
