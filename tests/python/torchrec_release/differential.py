@@ -5,8 +5,8 @@
     differential.py --command … --seed 17 --count 1 --cases folder
     differential.py --command … --case folder/17.json
 
-Options, reserved topology, plan, rating and error must be equal. A problem that is answered differently is named with its
-seed and the first difference, and written to --cases.
+Options, reserved topology, proposals, plan, rating and error must be equal. A problem that is answered differently is
+named with its seed and the first difference, and written to --cases.
 """
 
 import argparse

@@ -10,7 +10,8 @@ FLAGS = ("use_min_dim_for_lookup", "use_block_usage_penalty", "use_bytes_for_inp
 
 
 def multipliers(chance):
-    return {name: chance.choice((0.0, 1.0, round(chance.uniform(0, 3), 4))) for name in MULTIPLIERS if chance.maybe(0.8)}
+    return {name: chance.choice((0.0, 1.0, round(chance.uniform(0, 3), 4)))
+            for name in MULTIPLIERS if chance.maybe(0.8)}
 
 
 def of_type(chance):

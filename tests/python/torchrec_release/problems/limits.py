@@ -39,8 +39,6 @@ def inputs(chance, themes, table, result):
         result["num_poolings"] = [round(chance.uniform(0.2, 4), 2) for _ in range(count)]
     if chance.maybe(0.15):
         result["batch_sizes"] = [chance.whole(1, 4096) for _ in range(count)]
-    if chance.maybe(0.005):  # an error
-        result["num_poolings"] = [1.0] * (count + 1)
 
 
 def cache(chance, themes, table):
@@ -67,7 +65,7 @@ def rare(chance, themes, table, result):
     """Adds what few people write."""
     if chance.maybe(0.1):
         result["output_dtype"] = chance.choice(("FP32", "FP16", "BF16", "INT8"))
-    if chance.maybe(0.05):
+    if chance.maybe(0.05) and not table.get("dependency"):
         result["is_weighted"] = True
     if chance.maybe(0.03):
         result["enforce_hbm"] = True
@@ -86,13 +84,21 @@ def rare(chance, themes, table, result):
         result["use_virtual_table"] = True
 
 
+def tower_type(chance, device):
+    """TorchRec's sharder of towers offers two types for every device and in an order of its own. The command takes
+    a tower for a collection, so a tower has one type that a collection has, too."""
+    return "table_column_wise" if device == "cpu" else chance.choice(("table_row_wise", "table_column_wise"))
+
+
 def constraint(chance, themes, table, device, quant):
     types = SEQUENCE_TYPES if table.get("kind") == "sequence" else BAG_TYPES
     result = {}
     if chance.maybe(0.8):
         inputs(chance, themes, table, result)
     narrow = 0.9 if themes & {"declared-order", "ssd-tier", "fp-guard"} else 0.4
-    if chance.maybe(narrow):
+    if table.get("dependency"):
+        result["sharding_types"] = [tower_type(chance, device)]
+    elif chance.maybe(narrow):
         result["sharding_types"] = chance.some(types)[:chance.choice((1, 2, 3, 7))]
     if chance.maybe(narrow):
         result["compute_kernels"] = chance.some(kernels(chance, themes, device, quant))
@@ -103,6 +109,8 @@ def constraint(chance, themes, table, device, quant):
     if chance.maybe(0.6 if themes & {"validators", "estimator"} else 0.2):
         result["cache_params"] = cache(chance, themes, table)
     rare(chance, themes, table, result)
+    if chance.maybe(0.005) and "device_group" not in result:  # an error, unless the table is left out
+        result["num_poolings"] = [1.0] * (len(table["features"]) + 1)
     return result
 
 
@@ -110,4 +118,4 @@ def constraints(chance, themes, tables, device, quant):
     """Returns constraints by table. Many tables have few options, so that TorchRec answers in time."""
     usual = chance.choice((0.3, 0.8, 1)) if len(tables) <= 10 else 0.9
     return {table["name"]: constraint(chance, themes, table, device, quant)
-            for table in tables if chance.maybe(usual)}
+            for table in tables if chance.maybe(usual) or table.get("dependency")}

@@ -14,9 +14,16 @@ def module(chance, themes, number, quant):
         return {"kind": kind, "embedding_dim": chance.choice(DIMS), **common}
     if not quant and (chance.maybe(0.6) if "fp-guard" in themes else chance.maybe(0.03)):
         common["feature_processed"] = True
+    elif not quant and chance.maybe(0.04):  # an embedding tower: all of its tables are on one host
+        common["module"] = common["dependency"] = f"m{number}"
     elif chance.maybe(0.15):
         common["weighted"] = True
     return common
+
+
+def special(table):
+    """Returns true if the table's module is no plain collection."""
+    return table.get("feature_processed") or table.get("dependency")
 
 
 def buckets(chance, table):
@@ -47,7 +54,7 @@ def table(chance, themes, number, common, quant):
         result["pooling"] = "MEAN"
     if not quant and chance.maybe(0.25):
         result["optimizer"] = chance.choice(OPTIMIZERS)
-    if "kernels-2026" in themes and not quant and not result.get("feature_processed") and chance.maybe(0.3):
+    if "kernels-2026" in themes and not quant and not special(result) and chance.maybe(0.3):
         buckets(chance, result)
     return result
 

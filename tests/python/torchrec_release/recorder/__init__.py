@@ -15,6 +15,7 @@ from recorder.constraints import constraints
 from recorder.machine import topology
 from recorder.model import Model
 from recorder.sharders import sharders
+from recorder.supported import check
 from recorder.trace import Trace
 
 
@@ -57,9 +58,11 @@ REFUSALS = (AssertionError, RuntimeError, ValueError)
 def record(problem):
     """Returns the answer in the form of recorded answers.
 
-    Two values of `error.type` are no PlannerError: "refused" if TorchRec says that it cannot answer, for example because a
-    table has no option left, and "crashed" if it fails in its own code, for example dividing by a memory of 0.
+    Two values of `error.type` are no PlannerError: "refused" if TorchRec says that it cannot answer, for example
+    because a table has no option left, and "crashed" if it fails in its own code, for example dividing by a memory
+    of 0. Raises Unsupported for problems that TorchRec cannot be asked.
     """
+    check(problem)
     result = {}
     try:
         plan(planner_of(problem), problem, result)

@@ -6,6 +6,7 @@ from torchrec import optim
 from torchrec.modules.embedding_configs import (DataType, EmbeddingBagConfig, EmbeddingConfig,
                                                 PoolingType)
 from torchrec.modules.embedding_modules import EmbeddingBagCollection, EmbeddingCollection
+from torchrec.modules.embedding_tower import EmbeddingTower
 from torchrec.modules.feature_processor_ import PositionWeightedModule
 from torchrec.modules.fp_embedding_modules import FeatureProcessedEmbeddingBagCollection
 from torchrec.quant.embedding_modules import EmbeddingBagCollection as QuantBags
@@ -58,6 +59,8 @@ def collection(tables, quant):
     if quant:
         return QuantBags(tables=configs, is_weighted=weighted, device=META)
     bags = EmbeddingBagCollection(tables=configs, is_weighted=weighted, device=META)
+    if tables[0].get("dependency"):
+        return EmbeddingTower(embedding_module=bags, interaction_module=nn.Identity())
     return processed(bags) if with_processor else bags
 
 

@@ -84,7 +84,7 @@ def storage_estimator(problem, topology, constraints):
 
 
 def perf_estimator(problem, topology, constraints):
-    """TorchRec's class for users takes no options of the hardware's estimator, so with any of these it is made directly."""
+    """TorchRec's class for users takes no options of the hardware's estimator; with these, the latter is used."""
     given = dict(problem.get("perf_estimator", {}))
     if set(given) <= {"is_inference"}:
         return EmbeddingPerfEstimator(topology, constraints, **given)

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import torch
 from torchrec.distributed.embedding import EmbeddingCollectionSharder
+from torchrec.distributed.embedding_tower_sharding import EmbeddingTowerSharder
 from torchrec.distributed.embeddingbag import EmbeddingBagCollectionSharder
 from torchrec.distributed.fp_embeddingbag import FeatureProcessedEmbeddingBagCollectionSharder
 from torchrec.distributed.quant_embedding import QuantEmbeddingCollectionSharder
@@ -46,6 +47,6 @@ def sharders(problem):
         return [QuantEmbeddingBagCollectionSharder(**common), QuantEmbeddingCollectionSharder(**common)]
     common["qcomm_codecs_registry"] = codecs(given.get("qcomm_codecs"))
     bags = EmbeddingBagCollectionSharder(**common)
-    return [bags, EmbeddingCollectionSharder(**common),
+    return [bags, EmbeddingCollectionSharder(**common), EmbeddingTowerSharder(**common),
             FeatureProcessedEmbeddingBagCollectionSharder(
                 bags, qcomm_codecs_registry=common["qcomm_codecs_registry"])]
