@@ -5,7 +5,7 @@ import random
 
 
 class Chance(random.Random):
-    """A generator of random values. The same seed gives the same values on every machine."""
+    """A generator of random values. The same seed gives the same values."""
 
     def maybe(self, probability):
         return self.random() < probability
