@@ -126,10 +126,15 @@ def check_space(theirs, enumerated):
     same_space(theirs["search_space"], ours["search_space"])
 
 
-def check_plan(theirs, planned, tolerance):
+def refused_first(theirs, code, enumerated):
+    """The command reads all constraints first. TorchRec reads them when it enumerates, after the reservation."""
+    return "search_space" not in theirs and "error" in theirs and code == enumerated[0] == BAD_INPUT
+
+
+def check_plan(theirs, enumerated, planned, tolerance):
     code, ours, words = planned
     error = theirs.get("error", {})
-    if error.get("type") == "crashed":
+    if error.get("type") == "crashed" or refused_first(theirs, code, enumerated):
         return
     if error.get("type") == "refused":
         if code != BAD_INPUT:
@@ -152,7 +157,7 @@ def difference(problem, theirs, asked):
     scaled = any(p["type"] == "scaleup" for p in problem.get("proposers", []))
     try:
         check_space(theirs, enumerated)
-        check_plan(theirs, planned, SCALEUP_TOLERANCE if scaled else 0)
+        check_plan(theirs, enumerated, planned, SCALEUP_TOLERANCE if scaled else 0)
     except Different as found:
         return str(found)
     return None

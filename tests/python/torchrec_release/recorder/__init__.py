@@ -1,6 +1,7 @@
 """What the installed TorchRec answers to a problem file."""
 
 import logging
+import traceback
 import warnings
 
 warnings.simplefilter("ignore")
@@ -51,8 +52,10 @@ def plan(planner, problem, result):
                   proposals=trace.proposals)
 
 
-# What TorchRec raises where it checks something. Anything else is a defect of TorchRec.
-REFUSALS = (AssertionError, RuntimeError, ValueError)
+def is_deliberate(error):
+    """Returns true if TorchRec's own `raise` or `assert` ends the planning, false if Python does."""
+    return (isinstance(error, AssertionError)
+            or traceback.extract_tb(error.__traceback__)[-1].line.startswith("raise "))
 
 
 def record(problem):
@@ -67,6 +70,6 @@ def record(problem):
     try:
         plan(planner_of(problem), problem, result)
     except Exception as error:
-        kind = "refused" if isinstance(error, REFUSALS) else "crashed"
+        kind = "refused" if is_deliberate(error) else "crashed"
         result["error"] = {"type": kind, "message": f"{type(error).__name__}: {error}"}
     return result
