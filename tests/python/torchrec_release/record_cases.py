@@ -17,6 +17,11 @@ from golden_cases import cases
 from recorder import record
 
 
+def without_message(answer):
+    """Messages hold addresses of objects, so they are never the same."""
+    return {**answer, "error": {"type": answer["error"]["type"]}} if "error" in answer else answer
+
+
 def write(path, content):
     text = json.dumps(content, separators=(",", ":"), sort_keys=False)
     path.write_bytes(gzip.compress(text.encode(), compresslevel=9, mtime=0))
@@ -33,7 +38,8 @@ def main():
     count = 0
     for name, problem, answer in cases(record):
         write(folder / "cases" / f"{name}.json.gz", {"torchrec": release, **problem})
-        write(folder / "answers" / f"{name}.json.gz", {"case": name, "torchrec": release, **answer})
+        write(folder / "answers" / f"{name}.json.gz",
+              {"case": name, "torchrec": release, **without_message(answer)})
         count += 1
         print(name, answer.get("error", {}).get("type", "planned"), flush=True)
     print(f"torchrec {release}: {count} cases in {folder}")
