@@ -141,7 +141,7 @@ def check_plan(theirs, enumerated, planned, tolerance):
             raise Different(f"plan exits with {code}, but TorchRec ends with {error['message'][:300]}")
         return
     if code not in (DONE, NO_PLAN):
-        raise Different(f"plan exits with {code}: {words}; TorchRec: {error or 'a plan'}")
+        raise Different(f"plan exits with {code}: {words}; TorchRec: {error.get('type', 'a plan')}")
     same_reservation(theirs.get("reserved_topology"), ours.get("reserved_topology"))
     same_proposals(theirs["proposals"], ours.get("proposals"), tolerance)
     same("error/type", error.get("type"), ours.get("error", {}).get("type"))

@@ -22,6 +22,8 @@ from comparison import difference
 from problems import THEMES, random_problem
 from recorder import record
 
+PROGRESS = 1000  # problems between two lines that say how far it is
+
 
 def outcome(theirs):
     return theirs.get("error", {}).get("type", "planned" if theirs.get("plan") else "nothing to plan")
@@ -64,6 +66,8 @@ def main():
             if arguments.cases:
                 arguments.cases.mkdir(parents=True, exist_ok=True)
                 (arguments.cases / f"{name}.json").write_text(json.dumps(problem, indent=1), encoding="utf-8")
+        if outcomes.total() % PROGRESS == 0:
+            print(f"{outcomes.total()} problems in {time.monotonic() - began:.0f} s", flush=True)
     print(f"torchrec {release}: {outcomes.total()} problems in {time.monotonic() - began:.0f} s, "
           f"{len(failed)} answered differently; " + ", ".join(f"{k} {v}" for k, v in outcomes.most_common()))
     if outcomes["planned"] * 4 < outcomes.total() and not arguments.case:
