@@ -1,5 +1,6 @@
 // Problems behind handles.
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,8 +47,8 @@ embedding::Table table_of(const shardwright_problem_arrays& arrays, std::size_t 
 }
 
 // Sizes by rank. Equal sizes make a uniform topology, whose row-wise splits are even.
-void set_memory(const std::int64_t* by_rank, std::uint32_t ranks, std::int64_t& uniform,
-                std::vector<std::int64_t>& custom) {
+void set_memory(const std::int64_t* by_rank, std::uint32_t ranks,
+                std::optional<std::int64_t>& uniform, std::vector<std::int64_t>& custom) {
   if (by_rank == nullptr) return;
   custom.assign(by_rank, by_rank + ranks);
   if (by_rank[0] <= 0 || !std::all_of(custom.begin(), custom.end(),

@@ -7,10 +7,14 @@
 #include "runtime/capi/shardwright.h"
 #include "runtime/io/embedding/search_space/search_space_builder.h"
 #include "runtime/io/embedding/search_space/search_space_json.h"
+#include "search/embedding/compat/estimate/embedding_perf_estimator.h"
+#include "search/embedding/compat/estimate/inputs.h"
 
 using namespace shardwright;
 using namespace shardwright::capi;
 using embedding::ComputeKernel;
+using embedding::estimate_input_dist;
+using embedding::estimate_inputs;
 using embedding::SearchSpace;
 using embedding::ShardCost;
 using embedding::ShardExtent;
@@ -186,6 +190,10 @@ shardwright_status shardwright_search_space_to_arrays(const shardwright_search_s
       put(to.compute_kernel, i, option.compute_kernel);
       put(to.load_factor, i, option.load_factor.value_or(std::numeric_limits<double>::quiet_NaN()));
       put(to.shard_begin, i, shard);
+      put(to.is_weighted, i, option.is_weighted);
+      if (to.input_dist_comms != nullptr)
+        to.input_dist_comms[i] =
+            estimate_input_dist(estimate_inputs(object->problem(), option)).value();
       write_shards(option, shard, to);
       shard += option.num_shards();
     }

@@ -122,6 +122,9 @@ typedef struct shardwright_option_buffers {
   int64_t* ddr;
   double* perf;
   int64_t* ssd;
+  /* Not part of what arrays can give. num_options elements each. */
+  uint8_t* is_weighted;
+  double* input_dist_comms; /* ms per shard for its inputs, as TorchRec estimates it; in no total */
 } shardwright_option_buffers;
 
 typedef int32_t shardwright_mode;

@@ -7,27 +7,29 @@ import tempfile
 import threading
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import torch
 import torch.distributed
 from torchrec.distributed.planner import EmbeddingShardingPlanner as Peer
 from torchrec.distributed.planner import ParameterConstraints, Topology
+from torchrec.distributed.planner.enumerators import EmbeddingEnumerator
 from torchrec.distributed.planner.partitioners import GreedyPerfPartitioner
 from torchrec.distributed.planner.perf_models import NoopPerfModel
 from torchrec.distributed.planner.proposers import (EmbeddingOffloadScaleupProposer,
                                                     GreedyProposer, GridSearchProposer,
                                                     UniformProposer)
 from torchrec.distributed.planner.types import PlannerError, PlannerErrorType
-from torchrec.distributed.planner.shard_estimators import EmbeddingOffloadStats
+from torchrec.distributed.planner.shard_estimators import (EmbeddingOffloadStats,
+                                                           EmbeddingPerfEstimator,
+                                                           EmbeddingStorageEstimator)
 from torchrec.distributed.types import CacheParams, ShardingPlan
 from torchrec_cases import GIB, Case, Model, bag_module, bags, cases, sharders
 from test_torchrec_plans import WORK, described
 
-import shardwright
 from shardwright import Cancel, InvalidInputError
-from shardwright.torchrec.caches import LADDER
 from shardwright.torchrec import (EmbeddingShardingPlanner, ShardwrightPartitioner,
-                                  ShardwrightProposer, enumerate_candidates)
+                                  ShardwrightProposer, enumerate_candidates, enumeration)
 
 EIGHT = {"world_size": 8, "local_world_size": 4}
 
@@ -185,7 +187,7 @@ class DropIn(unittest.TestCase):
 
 
 class Delegated(unittest.TestCase):
-    """Cases outside the rules of commit a48cef79 get TorchRec's own plan, exactly."""
+    """What the library cannot know gets TorchRec's own plan, exactly."""
 
     def same_plan_by_torchrec(self, case, **options):
         planner, ours = case.plan(EmbeddingShardingPlanner, **options)
@@ -207,75 +209,146 @@ class Delegated(unittest.TestCase):
                        {"performance_model": MyModel}):
             self.same_plan_by_torchrec(Case(model(), EIGHT, **change))
 
-    def scaled_caches(self):
-        constraints = {f"t{i}": ParameterConstraints(
-            compute_kernels=["fused_uvm_caching"], cache_params=CacheParams(
-                load_factor=0.1, stats=EmbeddingOffloadStats(
-                    cacheability=0.4, expected_lookups=1000,
-                    mrc_hist_counts=torch.tensor([3, 2, 1]), height=10))) for i in range(6)}
-        return Case(model(), EIGHT, constraints=constraints,
-                    proposers=lambda: [EmbeddingOffloadScaleupProposer(), GreedyProposer()])
+    def test_machines_whose_last_host_is_not_full(self):
+        for world_size in (4, 12):
+            case = Case(model(), {"world_size": world_size, "local_world_size": 8},
+                        constraints={f"t{i}": ParameterConstraints(
+                            sharding_types=["table_wise", "row_wise", "column_wise"])
+                            for i in range(6)})
+            for mode in ("compat", "best"):
+                self.same_plan_by_torchrec(case, mode=mode)
 
-    def test_scaled_caches_are_torchrecs_in_compat_mode(self):
-        self.same_plan_by_torchrec(self.scaled_caches(), mode="compat")
+    def test_caches_to_scale_at_costs_of_the_user(self):
+        class Own(EmbeddingPerfEstimator):
+            pass
 
-    def test_the_ladder_is_that_of_problem_files(self):
-        result = shardwright.plan({
-            "topology": {"world_size": 2}, "tables": [
-                {"name": "a", "num_embeddings": 100_000, "embedding_dim": 64}],
-            "constraints": {"a": {"cache_params": {"load_factors": "ladder"}}}})
-        self.assertEqual(result.to_dict()["certificate"]["load_factors"], [[0, list(LADDER)]])
+        case = scaled_caches()
+        case.estimators = lambda topology, constraints: [
+            Own(topology, constraints), EmbeddingStorageEstimator(topology, constraints)]
+        self.same_plan_by_torchrec(case, mode="compat")
 
-    def test_best_mode_chooses_load_factors_with_the_releases_costs(self):
-        case = self.scaled_caches()
-        planner, plan = case.plan(EmbeddingShardingPlanner, work_limit=WORK)
+
+class OwnParts(unittest.TestCase):
+    """What is not TorchRec's own is enumerated by TorchRec and searched here."""
+
+    def searched_here(self, case):
+        planner, ours = case.plan(EmbeddingShardingPlanner, mode="compat")
         self.assertEqual(planner.searched_by, "shardwright")
-        peer, _ = case.plan()
-        self.assertLessEqual(planner.result.rating, peer._perf_model.rate(peer._best_plan))
-        self.assertLessEqual(planner.result.lower_bound, planner.result.rating)
+        peer, theirs = case.plan()
+        self.assertEqual(described(ours), described(theirs))
+        best, _ = case.plan(EmbeddingShardingPlanner, work_limit=WORK)
+        self.assertEqual(best.searched_by, "shardwright")
+        self.assertLessEqual(best._perf_model.rate(best._best_plan),
+                             peer._perf_model.rate(peer._best_plan))
+        return best
+
+    def test_estimators_and_enumerators(self):
+        class Dearer(EmbeddingPerfEstimator):
+            def estimate(self, sharding_options, sharder_data_map):
+                super().estimate(sharding_options, sharder_data_map)
+                for option in sharding_options:
+                    for shard in option.shards:
+                        shard.perf.fwd_compute *= 2
+
+        class Fewer(EmbeddingEnumerator):
+            def enumerate(self, module, sharders):
+                return [option for option in super().enumerate(module, sharders)
+                        if option.sharding_type != "row_wise"]
+
+        self.searched_here(Case(model(), EIGHT, estimators=lambda topology, constraints: [
+            Dearer(topology, constraints), EmbeddingStorageEstimator(topology, constraints)]))
+
+        case = Case(model(), EIGHT)
+        make = case.planner
+
+        def planner(*arguments, **options):
+            made = make(*arguments, **options)
+            made._enumerator = Fewer(made._topology, case.batch_size)
+            return made
+
+        case.planner = planner
+        best = self.searched_here(case)
+        self.assertNotIn("row_wise", {option.sharding_type for option in best._best_plan})
+
+    def test_options_keep_what_the_enumerator_wrote_on_them(self):
+        class Marked(EmbeddingEnumerator):
+            def enumerate(self, module, sharders):
+                options = super().enumerate(module, sharders)
+                for option in options:
+                    option.note = option.sharding_type
+                return options
+
+        case = Case(model(), EIGHT)
+        planner = case.planner(EmbeddingShardingPlanner, mode="compat")
+        planner._enumerator = Marked(planner._topology, case.batch_size)
+        planner.plan(case.module, case.sharders)
+        for option in planner._best_plan:
+            self.assertEqual(option.note, option.sharding_type)
+        # A plan does not write ranks on the options of the search space.
+        self.assertIsNone(planner.get_search_space()[0].shards[0].rank)
+
+    def test_another_release(self):
+        with mock.patch.object(enumeration.torchrec, "__version__", "9.9"):
+            self.searched_here(Case(model(), EIGHT))
+
+
+def scaled_caches():
+    constraints = {f"t{i}": ParameterConstraints(
+        compute_kernels=["fused_uvm_caching"], cache_params=CacheParams(
+            load_factor=0.1, stats=EmbeddingOffloadStats(
+                cacheability=0.4, expected_lookups=1000,
+                mrc_hist_counts=torch.tensor([3, 2, 1]), height=10))) for i in range(6)}
+    return Case(model(), EIGHT, constraints=constraints,
+                proposers=lambda: [EmbeddingOffloadScaleupProposer(), GreedyProposer()])
+
+
+class Machines(unittest.TestCase):
+    """Caches that grow, SSD and pods are planned here in both modes."""
+
+    def as_torchrec_and_better(self, case):
+        peer, theirs = case.plan()
+        planner, ours = case.plan(EmbeddingShardingPlanner, mode="compat")
+        self.assertEqual(planner.searched_by, "shardwright")
+        self.assertEqual(described(ours), described(theirs))
+        rating = peer._perf_model.rate(peer._best_plan)
+        self.assertEqual(planner.result.rating, rating)
+        best, plan = case.plan(EmbeddingShardingPlanner, work_limit=WORK)
+        self.assertEqual(best.searched_by, "shardwright")
+        self.assertLessEqual(best.result.rating, rating)
+        self.assertLessEqual(best.result.lower_bound, best.result.rating)
+        self.assertEqual(set(plan.plan["ebc"]), {f"t{i}" for i in range(6)})
+        # The release's estimators agree with the costs of the options that were chosen.
+        chosen = best._best_plan
+        before = [[(s.storage, s.perf) for s in option.shards] for option in chosen]
+        best._enumerator.populate_estimates(chosen)
+        self.assertEqual(before, [[(s.storage, s.perf) for s in o.shards] for o in chosen])
+        return best, plan
+
+    def test_caches_are_scaled(self):
+        _, plan = self.as_torchrec_and_better(scaled_caches())
         sharded = plan.plan["ebc"]
         for table in sharded.values():
-            factor = table.cache_params.load_factor
             if table.compute_kernel == "fused":
-                self.assertIsNone(factor)
-            else:
-                self.assertIn(factor, LADDER)
+                self.assertIsNone(table.cache_params.load_factor)
         self.assertTrue(any(t.cache_params.load_factor != 0.1 for t in sharded.values()))
-        # The release's estimators agree with the costs of the options that were chosen.
-        chosen = planner._best_plan
-        before = [[(s.storage, s.perf) for s in option.shards] for option in chosen]
-        planner._enumerator.populate_estimates(chosen)
-        self.assertEqual(before, [[(s.storage, s.perf) for s in o.shards] for o in chosen])
 
-    def test_whole_tables_and_rows_on_ssd_are_searched_here(self):
-        constraints = {f"t{i}": ParameterConstraints(compute_kernels=["key_value"],
-                                                     sharding_types=["table_wise", "row_wise"])
+    def on_ssd(self, **constraint):
+        constraints = {f"t{i}": ParameterConstraints(compute_kernels=["key_value"], **constraint)
                        for i in range(6)}
-        case = Case(model(), {**EIGHT, "ssd_cap": 4000 * GIB}, constraints=constraints)
-        peer, _ = case.plan()
-        planner, plan = case.plan(EmbeddingShardingPlanner, mode="compat")
-        self.assertEqual(planner.searched_by, "shardwright")
-        self.assertEqual(described(plan), described(case.plan()[1]))
-        best, _ = case.plan(EmbeddingShardingPlanner, work_limit=WORK)
-        self.assertLessEqual(best.result.rating, peer._perf_model.rate(peer._best_plan))
-        for option in planner._best_plan:
+        return Case(model(), {**EIGHT, "ssd_cap": 4000 * GIB}, constraints=constraints)
+
+    def test_whole_tables_and_rows_on_ssd(self):
+        best, _ = self.as_torchrec_and_better(
+            self.on_ssd(sharding_types=["table_wise", "row_wise"]))
+        for option in best._best_plan:
             self.assertTrue(all(shard.storage.ssd > 0 for shard in option.shards))
 
-    def test_ssd_is_a_third_memory_and_spreads_columns_over_ranks(self):
-        constraints = {f"t{i}": ParameterConstraints(compute_kernels=["key_value"])
-                       for i in range(6)}
-        case = Case(model(), {**EIGHT, "ssd_cap": 4000 * GIB}, constraints=constraints)
-        for mode in ("compat", "best"):
-            self.same_plan_by_torchrec(case, mode=mode)
+    def test_columns_on_ssd_lie_on_distinct_ranks_in_compat_mode(self):
+        self.as_torchrec_and_better(self.on_ssd())
 
-    def test_pods_join_nodes_to_one_host_and_only_compat_mode_cares(self):
-        case = Case(model(), {"world_size": 8, "local_world_size": 2, "pod_size": 2})
-        self.same_plan_by_torchrec(case, mode="compat")
-        planner, plan = case.plan(EmbeddingShardingPlanner, work_limit=WORK)
-        self.assertEqual(planner.searched_by, "shardwright")
-        peer, _ = case.plan()
-        self.assertLessEqual(planner.result.rating, peer._perf_model.rate(peer._best_plan))
-        self.assertEqual(set(plan.plan["ebc"]), {f"t{i}" for i in range(6)})
+    def test_pods_join_nodes_to_one_host(self):
+        self.as_torchrec_and_better(
+            Case(model(), {"world_size": 8, "local_world_size": 2, "pod_size": 2}))
 
 
 class Differences(unittest.TestCase):

@@ -303,6 +303,18 @@ bool names_key_value(const std::vector<Table>& tables) {
   });
 }
 
+// What the release makes of memory that the topology leaves open.
+void settle_memory(ProblemSpec& spec) {
+  const ReleaseRules& rules = rules_of(spec.torchrec);
+  TopologySpec& topology = spec.topology;
+  if (!topology.counts_ssd() && names_key_value(spec.tables))
+    topology.ssd_cap_bytes = rules.ssd_cap_bytes;
+  if (!rules.no_memory_is_default) return;
+  for (auto* cap : {&topology.hbm_cap_bytes, &topology.ddr_cap_bytes}) {
+    if (*cap == 0) cap->reset();
+  }
+}
+
 // Source: EmbeddingShardingPlanner.__init__, torchrec/distributed/planner/planners.py.
 std::vector<ProposerSpec> default_proposers() {
   ProposerSpec grid, greedy_depth, greedy_sum, uniform;
@@ -356,8 +368,7 @@ Status check_layout(const Problem& problem) {
 
 Result<Problem> Problem::make(ProblemSpec spec) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_known_to_release(spec));
-  if (!spec.topology.counts_ssd() && names_key_value(spec.tables))
-    spec.topology.ssd_cap_bytes = rules_of(spec.torchrec).ssd_cap_bytes;
+  settle_memory(spec);
   Result<Topology> topology = Topology::make(spec.topology);
   if (!topology.ok()) {
     Error error = topology.error();

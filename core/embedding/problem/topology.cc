@@ -153,8 +153,10 @@ Status check(const TopologySpec& spec) {
                              ") must divide the number of ranks (" +
                              std::to_string(spec.world_size) + ")");
   }
-  SHARDWRIGHT_RETURN_IF_ERROR(check_bytes(spec.hbm_cap_bytes, spec.world_size, "/hbm_cap"));
-  SHARDWRIGHT_RETURN_IF_ERROR(check_bytes(spec.ddr_cap_bytes, spec.world_size, "/ddr_cap"));
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      check_bytes(spec.hbm_cap_bytes.value_or(0), spec.world_size, "/hbm_cap"));
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      check_bytes(spec.ddr_cap_bytes.value_or(0), spec.world_size, "/ddr_cap"));
   SHARDWRIGHT_RETURN_IF_ERROR(
       check_bytes(spec.ssd_cap_bytes.value_or(0), spec.world_size, "/ssd_cap"));
   SHARDWRIGHT_RETURN_IF_ERROR(check_pods(spec));
@@ -227,15 +229,15 @@ Topology::Topology(TopologySpec spec, std::uint32_t local_world_size, std::vecto
 Result<Topology> Topology::make(TopologySpec spec) {
   if (spec.local_world_size == 0) spec.local_world_size = spec.world_size;
   SHARDWRIGHT_RETURN_IF_ERROR(check(spec));
-  if (spec.hbm_cap_bytes == 0) spec.hbm_cap_bytes = kDefaultHbmCap;
-  if (spec.ddr_cap_bytes == 0) spec.ddr_cap_bytes = kDefaultDdrCap;
+  if (!spec.hbm_cap_bytes) spec.hbm_cap_bytes = kDefaultHbmCap;
+  if (!spec.ddr_cap_bytes) spec.ddr_cap_bytes = kDefaultDdrCap;
 
   const bool has_hbm = spec.compute_device != ComputeDevice::kCpu;
   const MachineLayout layout = layout_of(spec);
   const std::int64_t local = ranks_per_host(spec, layout);
   std::vector<Storage> storage(
       static_cast<std::size_t>(layout.group_size),
-      Storage{Bytes(has_hbm ? spec.hbm_cap_bytes : 0), Bytes(spec.ddr_cap_bytes),
+      Storage{Bytes(has_hbm ? *spec.hbm_cap_bytes : 0), Bytes(*spec.ddr_cap_bytes),
               Bytes(spec.ssd_cap_bytes.value_or(0))});
   for (const MemoryTier tier : kMemoryTiers) {
     const std::vector<std::int64_t>& caps = spec.custom_cap_bytes(tier);

@@ -39,8 +39,8 @@ struct TopologySpec {
   std::int64_t world_size = 0;        // ranks
   std::int64_t local_world_size = 0;  // ranks per host; 0 = world_size
   ComputeDevice compute_device = ComputeDevice::kCuda;
-  std::int64_t hbm_cap_bytes = 0;  // per rank; 0 = 32 GiB
-  std::int64_t ddr_cap_bytes = 0;  // per rank; 0 = 128 GiB
+  std::optional<std::int64_t> hbm_cap_bytes;       // per rank; nothing = 32 GiB
+  std::optional<std::int64_t> ddr_cap_bytes;       // per rank; nothing = 128 GiB
   std::vector<std::int64_t> custom_hbm_cap_bytes;  // one per rank; empty = uniform
   std::vector<std::int64_t> custom_ddr_cap_bytes;
   // Per rank. Without one of the two, SSD is not counted: tables on SSD take no bytes of it.

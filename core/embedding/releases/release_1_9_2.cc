@@ -48,6 +48,7 @@ ReleaseRules rules_of_1_9_2() {
   rules.constrained_order = ConstrainedOrder::kOfSharder;
   rules.rows_need_a_bucket_per_rank = true;
   rules.has_tpu = true;
+  rules.no_memory_is_default = false;
   rules.has_absolute_reservations = true;
   rules.ssd_cap_bytes = std::int64_t{2}
                         << 40;  // SSD_CAP, torchrec/distributed/planner/constants.py

@@ -49,6 +49,7 @@ struct ReleaseRules {
   bool rows_need_a_bucket_per_rank = false;  // row_wise refuses fewer buckets than ranks
 
   bool has_tpu = false;
+  bool no_memory_is_default = true;        // an hbm_cap or ddr_cap of 0 stands for the default
   bool has_absolute_reservations = false;  // fixed_absolute and sku_aware
   // SSD of a rank if the topology does not say; nothing = SSD is counted only where it is given.
   std::optional<std::int64_t> ssd_cap_bytes;

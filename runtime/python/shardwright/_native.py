@@ -40,7 +40,8 @@ class OptionBuffers(_Sized):
                 ("compute_kernel", POINTER(c_uint8)), ("shard_begin", POINTER(c_uint64)),
                 ("load_factor", POINTER(c_double)), ("size", POINTER(c_int64)),
                 ("offset", POINTER(c_int64)), ("hbm", POINTER(c_int64)), ("ddr", POINTER(c_int64)),
-                ("perf", POINTER(c_double)), ("ssd", POINTER(c_int64))]
+                ("perf", POINTER(c_double)), ("ssd", POINTER(c_int64)),
+                ("is_weighted", POINTER(c_uint8)), ("input_dist_comms", POINTER(c_double))]
 
 
 class Progress(_Sized):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from ctypes import byref, c_double, c_int64, c_uint8, c_uint32, c_uint64
 from dataclasses import dataclass
 from functools import cached_property
@@ -204,7 +204,7 @@ class PlanResult(_Closable):
         """The plan of every table, in proposal order. Raises NoPlanError."""
         chosen = list(self.chosen())
         names = self._problem.table_names
-        options = _Options(self._handle)
+        options = OptionArrays.of_result(self)
         return tuple(options.table_plan(names[table], table, option, ranks)
                      for table, option, ranks in chosen)
 
@@ -269,41 +269,55 @@ class PlanResult(_Closable):
                 f"{self._summary.num_ranks} ranks, rating {self.rating:.6g}{bound}>")
 
 
-class _Options:
-    """The options that a plan was chosen from, as arrays."""
+class OptionArrays:
+    """Options and their shards as arrays, as in `shardwright_option_buffers`."""
 
-    def __init__(self, result: _native.Handle) -> None:
-        space = _native.Handle("search_space", "result_search_space", result.value)
+    def __init__(self, space: _native.Handle) -> None:
+        info = _native.SearchSpaceInfo()
+        _native.call("search_space_sizes", space.value, byref(info))
+        options, shards = info.num_options, info.num_shards
+        self.table = _native.array(c_uint32, options)
+        self.sharding_type = _native.array(c_uint8, options)
+        self.compute_kernel = _native.array(c_uint8, options)
+        self.begin = _native.array(c_uint64, options + 1)
+        self.load_factor = _native.array(c_double, options)
+        self.is_weighted = _native.array(c_uint8, options)
+        self.input_dist_comms = _native.array(c_double, options)
+        self.size, self.offset = (_native.array(c_int64, 2 * shards) for _ in range(2))
+        self.hbm, self.ddr, self.ssd = (_native.array(c_int64, shards) for _ in range(3))
+        self.perf = _native.array(c_double, 5 * shards)
+        buffers = _native.OptionBuffers(
+            num_options=options, num_shards=shards, table=self.table,
+            sharding_type=self.sharding_type, compute_kernel=self.compute_kernel,
+            shard_begin=self.begin, load_factor=self.load_factor, size=self.size,
+            offset=self.offset, hbm=self.hbm, ddr=self.ddr, perf=self.perf, ssd=self.ssd,
+            is_weighted=self.is_weighted, input_dist_comms=self.input_dist_comms)
+        _native.call("search_space_to_arrays", space.value, byref(buffers))
+
+    @classmethod
+    def of_result(cls, result: PlanResult) -> OptionArrays:
+        """The options that the result's plan was chosen from."""
+        space = _native.Handle("search_space", "result_search_space", result._handle.value)
         try:
-            info = _native.SearchSpaceInfo()
-            _native.call("search_space_sizes", space.value, byref(info))
-            options, shards = info.num_options, info.num_shards
-            self.sharding_type = _native.array(c_uint8, options)
-            self.compute_kernel = _native.array(c_uint8, options)
-            self.begin = _native.array(c_uint64, options + 1)
-            self.load_factor = _native.array(c_double, options)
-            self.size, self.offset = (_native.array(c_int64, 2 * shards) for _ in range(2))
-            self.hbm, self.ddr, self.ssd = (_native.array(c_int64, shards) for _ in range(3))
-            self.perf = _native.array(c_double, 5 * shards)
-            buffers = _native.OptionBuffers(
-                num_options=options, num_shards=shards, sharding_type=self.sharding_type,
-                compute_kernel=self.compute_kernel, shard_begin=self.begin,
-                load_factor=self.load_factor, size=self.size, offset=self.offset, hbm=self.hbm,
-                ddr=self.ddr, perf=self.perf, ssd=self.ssd)
-            _native.call("search_space_to_arrays", space.value, byref(buffers))
+            return cls(space)
         finally:
             space.close()
 
-    def table_plan(self, name: str, table: int, option: int, ranks: list[int]) -> TablePlan:
-        begin = self.begin[option]
-        shards = tuple(
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def shards(self, option: int, ranks: Sequence[int]) -> tuple[Shard, ...]:
+        """The shards of an option on `ranks`, one per shard."""
+        return tuple(
             Shard(size=(self.size[2 * j], self.size[2 * j + 1]),
                   offset=(self.offset[2 * j], self.offset[2 * j + 1]), rank=rank, hbm=self.hbm[j],
                   ddr=self.ddr[j], perf=tuple(self.perf[5 * j:5 * j + 5]), ssd=self.ssd[j])
-            for j, rank in enumerate(ranks, start=begin))
+            for j, rank in enumerate(ranks, start=self.begin[option]))
+
+    def table_plan(self, name: str, table: int, option: int, ranks: list[int]) -> TablePlan:
         return TablePlan(name, table, option, _native.SHARDING_TYPES[self.sharding_type[option]],
                          _native.COMPUTE_KERNELS[self.compute_kernel[option]],
-                         _finite(self.load_factor[option]), shards)
+                         _finite(self.load_factor[option]), self.shards(option, ranks))
 
 
 def _rows(result: PlanResult, what: str) -> list[dict[str, Any]]:

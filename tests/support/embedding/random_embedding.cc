@@ -210,8 +210,8 @@ class ProblemMaker {
     TopologySpec& topology = spec_.topology;
     topology.hbm_cap_bytes = memory_per_rank();
     topology.ddr_cap_bytes = memory_per_rank();
-    if (chance(random_, 20)) topology.custom_hbm_cap_bytes = uneven(topology.hbm_cap_bytes);
-    if (chance(random_, 20)) topology.custom_ddr_cap_bytes = uneven(topology.ddr_cap_bytes);
+    if (chance(random_, 20)) topology.custom_hbm_cap_bytes = uneven(*topology.hbm_cap_bytes);
+    if (chance(random_, 20)) topology.custom_ddr_cap_bytes = uneven(*topology.ddr_cap_bytes);
     // A copy, so that problems without SSD stay what they were.
     Random for_ssd = random_;
     if (chance(for_ssd, 25)) topology.ssd_cap_bytes = topology.ddr_cap_bytes;

@@ -11,9 +11,9 @@ except ImportError as _error:
                       f"fbgemm-gpu-cpu) of matching releases: {_error}") from _error
 
 from .adapters import ShardwrightPartitioner, ShardwrightProposer
-from .candidates import Candidates, Choice, Run, Table
+from .candidates import Candidates
 from .enumeration import enumerate_candidates
 from .planner import EmbeddingShardingPlanner, PlanSeconds
 
-__all__ = ["Candidates", "Choice", "EmbeddingShardingPlanner", "PlanSeconds", "Run",
-           "ShardwrightPartitioner", "ShardwrightProposer", "Table", "enumerate_candidates"]
+__all__ = ["Candidates", "EmbeddingShardingPlanner", "PlanSeconds", "ShardwrightPartitioner",
+           "ShardwrightProposer", "enumerate_candidates"]

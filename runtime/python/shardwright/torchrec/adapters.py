@@ -8,8 +8,9 @@ from torchrec.distributed.planner.types import (Enumerator, Partitioner, Planner
                                                 PlannerErrorType, Proposer, ShardingOption,
                                                 Topology)
 
-from .candidates import Candidates, check_options
-from .search import Search, SearchSettings, Unsupported, default_proposers
+from .candidates import GivenOptions, check_options
+from .machine import Unsupported
+from .search import Search, SearchSettings, default_proposers
 
 _GREEDY = {"type": "greedy", "sort_by": "storage", "balance_modules": False}
 
@@ -41,7 +42,7 @@ class ShardwrightProposer(Proposer):
         by_table: dict[str, list[ShardingOption]] = {}
         for option in search_space:
             by_table.setdefault(option.fqn, []).append(option)
-        # In the order of Candidates, which groups by table.
+        # In the order of GivenOptions, which groups by table.
         self._options = [option for options in by_table.values() for option in options]
         self._proposal = [min(options, key=lambda option: option.total_perf)
                           for options in by_table.values()]
@@ -57,11 +58,9 @@ class ShardwrightProposer(Proposer):
             self._proposal = None
             return
         self._searched = True
-        candidates = Candidates.of_options(self._options)
-        compat = self._settings.mode == "compat"
+        candidates = GivenOptions(self._options, _batch_size(self._options))
         try:
-            with Search(candidates, storage_constraint, _batch_size(self._options),
-                        default_proposers(), _GREEDY, compat=compat) as search:
+            with Search(candidates, storage_constraint, default_proposers(), _GREEDY) as search:
                 result = search.run(self._settings)
                 self._proposal = None
                 if result.has_plan:
@@ -101,17 +100,16 @@ class ShardwrightPartitioner(Partitioner):
         if not proposal:
             return proposal
         try:
-            with Search(Candidates.of_options(proposal), storage_constraint, _batch_size(proposal),
-                        [{"type": "greedy"}], self._partitioner,
-                        compat=self._settings.mode == "compat") as search:
+            with Search(GivenOptions(proposal, _batch_size(proposal)), storage_constraint,
+                        [{"type": "greedy"}], self._partitioner) as search:
                 result = search.run(self._settings)
                 if result.failure is not None:
                     raise PlannerError(result.failure.message, PlannerErrorType.PARTITION)
                 chosen = search.chosen(result)
         except Unsupported as reason:
             raise PlannerError(f"ShardwrightPartitioner cannot place {reason}") from None
-        by_table = {item.table.fqn: item.ranks for item in chosen}
+        placed = {item.option.fqn: item.option for item in chosen}
         for option in proposal:
-            for shard, rank in zip(option.shards, by_table[option.fqn]):
-                shard.rank = rank
+            for shard, own in zip(option.shards, placed[option.fqn].shards):
+                shard.rank = own.rank
         return proposal

@@ -20,10 +20,9 @@ from torchrec.distributed.types import (EmbeddingModuleShardingPlan, EnumerableS
 
 from ..planning import Cancel, ProgressLike
 from ..result import PlanResult
-from .caches import scales_caches
 from .enumeration import enumerate_candidates
-from .search import (Search, SearchSettings, Unsupported, partitioner_json, perf_model_name,
-                     proposer_json)
+from .machine import Unsupported
+from .search import (Search, SearchSettings, partitioner_json, perf_model_name, proposer_json)
 
 logger = logging.getLogger(__name__)
 
@@ -33,9 +32,9 @@ class PlanSeconds:
     """Seconds of each stage of `plan`."""
 
     reserve: float  # TorchRec's reservation
-    enumerate: float  # options and costs, by TorchRec's estimators
-    hand_over: float  # conversion of options for the library
-    search: float
+    enumerate: float  # the model as a problem; checks, or TorchRec's enumeration
+    hand_over: float  # the problem for the library
+    search: float  # options, costs and plan
     build: float  # conversion of the plan, callbacks, statistics and validation
 
     @property
@@ -127,10 +126,7 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
     def _plan(self, module: nn.Module, sharders: list[ModuleSharder[nn.Module]]) -> ShardingPlan:
         if self.plan_loader is not None:
             raise Unsupported("the plan loader")
-        # In best mode the size of a cache is a choice like others.
-        scale_caches = self._settings.mode == "best" and scales_caches(self._proposers)
-        proposers = [proposer_json(proposer) for proposer in self._proposers
-                     if not (scale_caches and scales_caches([proposer]))]
+        proposers = [proposer_json(proposer) for proposer in self._proposers]
         partitioner = partitioner_json(self._partitioner)
         perf_model = perf_model_name(self._perf_model)
         start = perf_counter()
@@ -139,18 +135,17 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
             topology=self._topology, batch_size=self._batch_size, module=module,
             sharders=sharders, constraints=self._constraints)
         reserved = perf_counter()
-        candidates = enumerate_candidates(self._enumerator, module, sharders, scale_caches)
+        candidates = enumerate_candidates(self._enumerator, module, sharders, self._batch_size)
         enumerated = perf_counter()
-        if not candidates.tables:
+        if candidates.num_tables == 0:
             return ShardingPlan({})
-        with Search(candidates, topology, self._batch_size, proposers, partitioner, perf_model,
-                    compat=self._settings.mode == "compat") as search:
+        with Search(candidates, topology, proposers, partitioner, perf_model) as search:
             handed_over = perf_counter()
             self.searched_by = "shardwright"
             result = self.result = search.run(self._settings)
             self._num_proposals, self._num_plans = result.num_proposals, result.num_plans
             searched = perf_counter()
-            best_plan = [chosen.option() for chosen in search.chosen(result)]
+            best_plan = [chosen.option for chosen in search.chosen(result)]
         for callback in self._callbacks:
             best_plan = callback(best_plan)
         self._best_plan = best_plan

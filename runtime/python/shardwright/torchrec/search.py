@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Sequence
+from typing import Any, Iterator, Sequence
 
 from torchrec.distributed.planner.partitioners import (GreedyPerfPartitioner,
                                                        MemoryBalancedPartitioner)
 from torchrec.distributed.planner.perf_models import NoopPerfModel, NoopStorageModel
-from torchrec.distributed.planner.proposers import (DynamicProgrammingProposer, GreedyProposer,
-                                                    GridSearchProposer, UniformProposer)
+from torchrec.distributed.planner.proposers import (DynamicProgrammingProposer,
+                                                    EmbeddingOffloadScaleupProposer,
+                                                    GreedyProposer, GridSearchProposer,
+                                                    UniformProposer)
 from torchrec.distributed.planner.types import (Partitioner, PerfModel, PlannerError,
-                                                PlannerErrorType, Proposer, ShardingOption,
-                                                Topology)
+                                                PlannerErrorType, Proposer, Topology)
 
+from ..errors import InvalidInputError
 from ..planning import Cancel, ProgressLike, plan
-from ..problem import Problem, SearchSpace
+from ..problem import Problem
 from ..result import PlanResult
-from .candidates import Candidates, Choice, Table
-
-# The device affects only the estimators, and costs are given here.
-_DEVICES = {"cpu": "cpu", "cuda": "cuda", "mtia": "mtia", "tpu": "cuda"}
-
-
-class Unsupported(Exception):
-    """The library does not support what the text names, but TorchRec's own search does."""
+from .candidates import Candidates, Chosen
+from .machine import Unsupported
 
 
 def proposer_json(proposer: Proposer) -> dict[str, Any]:
@@ -39,6 +36,8 @@ def proposer_json(proposer: Proposer) -> dict[str, Any]:
         return {"type": "grid", "max_proposals": proposer._max_proposals}
     if kind is DynamicProgrammingProposer:
         return {"type": "dp", "hbm_bins_per_device": proposer._hbm_bins_per_device}
+    if kind is EmbeddingOffloadScaleupProposer:
+        return {"type": "scaleup", "use_depth": proposer.use_depth}
     raise Unsupported(f"the proposer {kind.__name__}")
 
 
@@ -63,30 +62,6 @@ def perf_model_name(model: PerfModel) -> str:
     return names[type(model)]
 
 
-def topology_json(topology: Topology, compat: bool, with_ssd: bool = False) -> dict[str, Any]:
-    """Ranks, hosts and memory, in the form of problem files. Raises Unsupported.
-
-    A search with given costs needs nothing else of a topology.
-    """
-    if topology.compute_device not in _DEVICES:
-        raise Unsupported(f"the device {topology.compute_device}")
-    # Since 1.9, a host is a group of pod_size nodes. Ties of loads still depend on the node.
-    group = getattr(topology, "intra_group_size", topology.local_world_size)
-    if compat and group != topology.local_world_size:
-        raise Unsupported("compat mode with pods of several nodes")
-    hbm = [device.storage.hbm for device in topology.devices]
-    custom = {"ddr_cap": [device.storage.ddr for device in topology.devices]}
-    if not any(hbm) and not any(custom["ddr_cap"]):
-        raise Unsupported("a machine without memory")
-    device = _DEVICES[topology.compute_device] if any(hbm) else "cpu"
-    if device != "cpu":
-        custom["hbm_cap"] = hbm
-    if with_ssd:
-        custom["ssd_cap"] = [device.storage.ssd for device in topology.devices]
-    return {"world_size": topology.world_size, "local_world_size": group,
-            "compute_device": device, "custom": custom}
-
-
 @dataclass(frozen=True)
 class SearchSettings:
     """Arguments of `shardwright.plan` other than the problem."""
@@ -100,60 +75,51 @@ class SearchSettings:
     cancel: Cancel | None = None
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """The option and ranks that were chosen for a table."""
-
-    table: Table
-    choice: Choice
-    ranks: list[int]
-    number: int  # of the option, in enumeration order
-
-    def option(self) -> ShardingOption:
-        return self.table.sharding_option(self.choice, self.ranks)
-
-
 class Search:
-    """A search space on a topology. A context manager, because it owns native memory.
+    """A search space on what the reservation left of a topology. A context manager, because it owns
+    native memory.
 
     Raises Unsupported if the library cannot search the candidates or the topology.
     """
 
-    def __init__(self, candidates: Candidates, topology: Topology, batch_size: int,
+    def __init__(self, candidates: Candidates, topology: Topology,
                  proposers: Sequence[dict[str, Any]], partitioner: dict[str, Any],
-                 perf_model: str = "perf", compat: bool = False) -> None:
-        if reason := candidates.unsupported():
-            raise Unsupported(reason)
+                 perf_model: str = "perf") -> None:
+        if not candidates.estimates and any(own["type"] == "scaleup" for own in proposers):
+            raise Unsupported("caches to scale, whose costs are not TorchRec's own")
         self._candidates = candidates
-        self.problem = Problem({
-            "name": "torchrec", "batch_size": batch_size,
-            "topology": topology_json(topology, compat, candidates.take_ssd()),
-            "tables": candidates.tables_json(),
-            "reservation": {"type": "none"}, "proposers": list(proposers),
-            "partitioner": partitioner, "perf_model": perf_model})
-        self.space = SearchSpace(self.problem, candidates.json_text())
+        with self._refusals():
+            self.problem = Problem({**candidates.problem(topology), "proposers": list(proposers),
+                                    "partitioner": partitioner, "perf_model": perf_model})
+            self.space = candidates.search_space(self.problem)
 
     def run(self, settings: SearchSettings) -> PlanResult:
-        return plan(self.problem, search_space=self.space, mode=settings.mode,
-                    threads=settings.threads, time_limit=settings.time_limit,
-                    work_limit=settings.work_limit, seed=settings.seed,
-                    progress=settings.progress, cancel=settings.cancel)
+        with self._refusals():
+            return plan(self.problem, search_space=self.space, mode=settings.mode,
+                        threads=settings.threads, time_limit=settings.time_limit,
+                        work_limit=settings.work_limit, seed=settings.seed,
+                        progress=settings.progress, cancel=settings.cancel)
+
+    @contextmanager
+    def _refusals(self) -> Iterator[None]:
+        """Where the library refuses what TorchRec's objects say, TorchRec plans or refuses it, too."""
+        try:
+            yield
+        except InvalidInputError as error:
+            raise Unsupported(f"what the library says of it: {error}") from error
 
     def chosen(self, result: PlanResult) -> list[Chosen]:
         """The chosen options, in proposal order. Raises PlannerError if there is no plan."""
         if result.failure is not None:
             raise planner_error(result)
-        found = []
-        for number, option, ranks in result.chosen():
-            table = self._candidates.tables[number]
-            found.append(Chosen(table, table.choices[option - table.first_option], ranks, option))
-        return found
+        return list(self._candidates.chosen(result))
 
     def __enter__(self) -> Search:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.space.close()
+        if self.space is not None:
+            self.space.close()
         self.problem.close()
 
 

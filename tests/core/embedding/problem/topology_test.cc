@@ -170,7 +170,7 @@ TEST_CASE("topology: refuses memory whose sum over the ranks overflows") {
   spec.hbm_cap_bytes = std::int64_t{1} << 42;
   CHECK(refused_at(spec) == "accepted");
   CHECK(Topology::make(spec).value().total_storage().hbm == Bytes(std::int64_t{1} << 62));
-  ++spec.hbm_cap_bytes;
+  ++*spec.hbm_cap_bytes;
   CHECK(refused_at(spec) == "/hbm_cap");
 }
 

@@ -44,7 +44,7 @@ def memory(chance, themes, tables, device, world_size):
                   * chance.uniform(0.8, 1.25)) + chance.choice((0, 1 << 28, 1 << 30))
         machine["ddr_cap" if device == "cpu" else "hbm_cap"] = cap
     if device != "cpu" and chance.maybe(0.3):
-        machine["ddr_cap"] = int(need * chance.uniform(0.1, 4))
+        machine["ddr_cap"] = chance.often({int(need * chance.uniform(0.1, 4)): 9, 0: 1})
     if "ssd-tier" in themes and chance.maybe(0.6):
         machine["ssd_cap"] = chance.often({0: 1, int(need * chance.uniform(0.2, 3)): 4, 1 << 43: 1})
     return machine

@@ -28,14 +28,14 @@ def enumerator(problem, machine, limits):
         problem.get("use_exact_enumerate_order", False))
 
 
-def planner_of(problem):
+def planner_of(problem, kind=EmbeddingShardingPlanner, **more):
     machine, limits = topology(problem), constraints(problem)
-    return EmbeddingShardingPlanner(
+    return kind(
         topology=machine, batch_size=problem.get("batch_size", 512),
         enumerator=enumerator(problem, machine, limits),
         storage_reservation=parts.reservation(problem), proposer=parts.proposers(problem),
         partitioner=parts.partitioner(problem), performance_model=parts.perf_model(problem, machine),
-        constraints=limits, stats=[], debug=False)
+        constraints=limits, stats=[], debug=False, **more)
 
 
 def plan(planner, problem, result):

@@ -1,0 +1,253 @@
+"""A TorchRec enumerator's machine, estimators and tables as a problem of the library.
+
+Only what is TorchRec's own can be translated. Everything else raises Unrecognised, and TorchRec
+enumerates itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Sequence
+
+import torch
+from torch import nn
+from torchrec import optim as optimizers
+from torchrec.distributed.embedding_types import BaseQuantEmbeddingSharder
+from torchrec.distributed.planner import shard_estimators
+from torchrec.distributed.planner.constants import SSD_CAP
+from torchrec.distributed.planner.enumerators import EmbeddingEnumerator
+from torchrec.distributed.planner.estimator import config as estimator_config
+from torchrec.distributed.planner.estimator import estimator as perf_estimators
+from torchrec.distributed.planner.shard_estimators import EmbeddingOffloadStats
+from torchrec.distributed.planner.types import (BasicCommsBandwidths, ParameterConstraints,
+                                                ShardEstimator, Topology)
+from torchrec.distributed.planner.utils import build_sharder_data
+from torchrec.distributed.types import CacheParams, ModuleSharder
+from torchrec.modules.embedding_configs import dtype_to_data_type
+from torchrec.modules.fp_embedding_modules import FeatureProcessedEmbeddingBagCollection
+
+from .._native import COMPUTE_KERNELS, SHARDING_TYPES
+from .walk import Table
+
+_CODEC_OF_BYTES = {4: "FP32", 2: "FP16", 1: "INT8"}
+_COLLECTIVES = {"POOLED_EMBEDDINGS_ALL_TO_ALL": "pooled_all_to_all",
+                "SEQUENCE_EMBEDDINGS_ALL_TO_ALL": "sequence_all_to_all",
+                "POOLED_EMBEDDINGS_REDUCE_SCATTER": "pooled_reduce_scatter"}
+_BANDWIDTHS = ("hbm_mem_bw", "ddr_mem_bw", "ssd_mem_bw", "hbm_to_ddr_mem_bw", "intra_host_bw",
+               "inter_host_bw", "bwd_compute_multiplier",
+               "weighted_feature_bwd_compute_multiplier", "uneven_sharding_perf_multiplier")
+# Members of a constraint that are the same in a problem.
+_PLAIN = ("min_partition", "num_poolings", "batch_sizes", "is_weighted", "enforce_hbm",
+          "stochastic_rounding", "feature_names", "device_group", "use_virtual_table")
+_CONSTRAINT = {*_PLAIN, "sharding_types", "compute_kernels", "pooling_factors", "cache_params",
+               "bounds_check_mode", "output_dtype", "key_value_params"}
+
+
+class Unrecognised(Exception):
+    """The library cannot estimate what the text names as TorchRec does."""
+
+
+def problem_of(enumerator: EmbeddingEnumerator, tables: Sequence[Table],
+               torchrec_release: str) -> dict[str, Any]:
+    """The problem whose options and costs are those that `enumerator` has for these tables.
+
+    Raises Unrecognised.
+    """
+    perf, storage = _estimators(enumerator)
+    topology = perf._topology
+    return {
+        "name": "torchrec", "torchrec": torchrec_release, "batch_size": enumerator._batch_size,
+        "topology": _topology(topology), "use_exact_enumerate_order": True,
+        "tables": [_table(table) for table in tables],
+        "constraints": _constraints(enumerator, tables),
+        "sharder": _sharder([table.sharder for table in tables]),
+        "perf_estimator": {
+            "is_inference": perf.is_inference,
+            "use_batch_inputs_for_expected_cache_fetches":
+                perf._use_batch_inputs_for_expected_cache_fetches,
+            "use_linear_regression_prefetch_estimate":
+                perf._use_linear_regression_prefetch_estimate},
+        "storage_estimator": {
+            "pipeline_type": storage._pipeline_type.value,
+            "run_embedding_at_peak_memory": storage._run_embedding_at_peak_memory,
+            "is_inference": storage._is_inference},
+    }
+
+
+def _estimators(enumerator: EmbeddingEnumerator) -> tuple[Any, Any]:
+    """The estimators of time and memory."""
+    if type(enumerator) is not EmbeddingEnumerator:
+        raise Unrecognised(f"the enumerator {type(enumerator).__name__}")
+    if len(enumerator._estimators) != 2:
+        raise Unrecognised(f"{len(enumerator._estimators)} estimators")
+    perf: Any
+    storage: Any
+    perf, storage = enumerator._estimators
+    if type(perf) is shard_estimators.EmbeddingPerfEstimator:
+        perf = perf._estimator
+    if type(perf) is not perf_estimators.EmbeddingPerfEstimator:
+        raise Unrecognised(f"the estimator {type(perf).__name__}")
+    if type(perf.config) is not estimator_config.EmbeddingPerfEstimatorConfig:
+        raise Unrecognised(f"the hardware configuration {type(perf.config).__name__}")
+    if type(storage) is not shard_estimators.EmbeddingStorageEstimator:
+        raise Unrecognised(f"the estimator {type(storage).__name__}")
+    for own in (perf, storage):
+        _check_same(enumerator, own)
+    return perf, storage
+
+
+def _check_same(enumerator: EmbeddingEnumerator, own: ShardEstimator) -> None:
+    """Raises Unrecognised if the estimator knows another machine or other constraints."""
+    machine: Topology = own._topology
+    constraints = own._constraints
+    if constraints is not enumerator._constraints and (constraints or {}) != (
+            enumerator._constraints or {}):
+        raise Unrecognised("estimators with constraints of their own")
+    if (machine.compute_device, machine.world_size, machine.intra_group_size) != (
+            enumerator._compute_device, enumerator._world_size, enumerator._local_world_size):
+        raise Unrecognised("estimators with a topology of their own")
+
+
+def _topology(topology: Topology) -> dict[str, Any]:
+    if type(topology.comms_bandwidths) is not BasicCommsBandwidths:
+        raise Unrecognised(f"the bandwidths {type(topology.comms_bandwidths).__name__}")
+    found: dict[str, Any] = {
+        "world_size": topology.world_size, "local_world_size": topology.local_world_size,
+        "compute_device": topology.compute_device,
+        **{name: getattr(topology, name) for name in _BANDWIDTHS}}
+    if topology._pod_size is not None:
+        found["pod_size"] = topology._pod_size
+    custom = topology._custom_topology_data
+    by_rank = {}
+    for tier in ("hbm", "ddr", "ssd"):
+        sizes = [getattr(device.storage, tier) for device in topology.devices]
+        if custom is not None and custom.has_data(f"{tier}_cap"):
+            by_rank[f"{tier}_cap"] = sizes
+        elif tier == "hbm" and topology.compute_device == "cpu":
+            continue
+        elif any(size != sizes[0] for size in sizes):
+            raise Unrecognised("devices whose memory was changed")
+        elif tier != "ssd" or sizes[0] != SSD_CAP:
+            found[f"{tier}_cap"] = sizes[0]
+    if by_rank:
+        found["custom"] = by_rank
+    return found
+
+
+def reserved_memory(before: Topology, after: Topology) -> dict[str, list[int]]:
+    """What a reservation takes of every rank, bytes."""
+    taken = {tier: [getattr(own.storage, tier) - getattr(left.storage, tier)
+                    for own, left in zip(before.devices, after.devices)]
+             for tier in ("hbm", "ddr", "ssd")}
+    return {tier: sizes for tier, sizes in taken.items() if any(sizes)}
+
+
+def _table(table: Table) -> dict[str, Any]:
+    if table.attributes["stash_weights"]:
+        raise Unrecognised(f"stashed weights of table {table.name}")
+    try:
+        data_type = dtype_to_data_type(table.tensor.dtype).name
+    except Exception as error:  # the release raises what it likes
+        raise Unrecognised(f"the type {table.tensor.dtype} of table {table.name}") from error
+    is_weighted = getattr(table.module, "is_weighted", None)
+    said: dict[str, Any] = {
+        "name": table.name, "module": table.path or ".",
+        "num_embeddings": int(table.tensor.shape[0]),
+        "embedding_dim": int(table.tensor.shape[1]),
+        "kind": "pooled" if table.is_pooled else "sequence", "data_type": data_type,
+        "weighted": bool(is_weighted()) if callable(is_weighted) else False,
+        "feature_processed": isinstance(table.module, FeatureProcessedEmbeddingBagCollection)}
+    optimizer = getattr(table.tensor, "_optimizer_classes", [None])[0]
+    if optimizer is not None:
+        said["optimizer"] = _optimizer(optimizer)
+    if table.dependency:
+        said["dependency"] = table.dependency
+    if table.buckets is not None:
+        said.update(use_virtual_table=True, total_num_buckets=table.buckets)
+    return said
+
+
+def _optimizer(kind: type) -> str:
+    """The names by which TorchRec's storage model tells optimizers apart."""
+    known = {torch.optim.SGD: "SGD", optimizers.SGD: "SGD", torch.optim.Adam: "Adam",
+             optimizers.Adam: "Adam", optimizers.RowWiseAdagrad: "RowWiseAdagrad"}
+    return known.get(kind, "other")
+
+
+def _constraints(enumerator: EmbeddingEnumerator, tables: Sequence[Table]) -> dict[str, Any]:
+    given = enumerator._constraints or {}
+    names = {table.name for table in tables}
+    return {name: _constraint(name, constraint) for name, constraint in given.items()
+            if constraint and name in names}
+
+
+def _constraint(name: str, given: ParameterConstraints) -> dict[str, Any]:
+    if type(given) is not ParameterConstraints or {
+            item.name for item in dataclasses.fields(given)} != _CONSTRAINT:
+        raise Unrecognised(f"the constraints of table {name}")
+    # The factors are always said: a table with constraints differs from one without.
+    said: dict[str, Any] = {"pooling_factors": list(given.pooling_factors)}
+    for key, known in (("sharding_types", SHARDING_TYPES), ("compute_kernels", COMPUTE_KERNELS)):
+        values = getattr(given, key)
+        if values:
+            if unknown := set(values) - set(known):
+                raise Unrecognised(f"{sorted(map(str, unknown))[0]} in the {key} of table {name}")
+            said[key] = list(values)
+    said |= {key: getattr(given, key) for key in _PLAIN if getattr(given, key) is not None}
+    if given.bounds_check_mode is not None:
+        said["bounds_check_mode"] = given.bounds_check_mode.name
+    if given.output_dtype is not None:
+        said["output_dtype"] = given.output_dtype.name
+    if given.cache_params is not None:
+        said["cache_params"] = _cache(name, given.cache_params)
+    if given.key_value_params is not None:
+        sizes = ("max_l1_cache_size", "l2_cache_size")
+        said["key_value_params"] = {key: getattr(given.key_value_params, key) for key in sizes
+                                    if getattr(given.key_value_params, key) is not None}
+    return said
+
+
+def _cache(name: str, given: CacheParams) -> dict[str, Any]:
+    said: dict[str, Any] = {
+        key: getattr(given, key) for key in ("load_factor", "reserved_memory", "prefetch_pipeline")
+        if getattr(given, key) is not None}
+    if given.algorithm is not None:
+        said["algorithm"] = given.algorithm.name
+    if given.precision is not None:
+        said["precision"] = given.precision.name
+    if given.multipass_prefetch_config is not None:
+        said["multipass_prefetch_config"] = {
+            "num_passes": given.multipass_prefetch_config.num_passes}
+    stats = given.stats
+    if stats is not None:
+        if type(stats) is not EmbeddingOffloadStats:
+            raise Unrecognised(f"the cache statistics {type(stats).__name__} of table {name}")
+        said["stats"] = {"cacheability": float(stats.cacheability),
+                         "expected_lookups": float(stats.expected_lookups),
+                         "mrc_hist_counts": stats.hist.tolist(),
+                         "height": stats.height}
+    return said
+
+
+def _sharder(sharders: Sequence[ModuleSharder[nn.Module]]) -> dict[str, Any]:
+    said = [_one_sharder(sharder) for sharder in dict.fromkeys(sharders)]
+    if any(own != said[0] for own in said):
+        raise Unrecognised("sharders with different parameters")
+    return said[0] if said else {}
+
+
+def _one_sharder(sharder: ModuleSharder[nn.Module]) -> dict[str, Any]:
+    data = build_sharder_data(sharder)
+    fused = {key: data.fused_params[key] for key in ("cache_load_factor", "prefetch_pipeline")
+             if data.fused_params.get(key) is not None}
+    if passes := data.fused_params.get("multipass_prefetch_config"):
+        fused["multipass_prefetch_config"] = {"num_passes": passes.num_passes}
+    codecs = {}
+    for name, sizes in data.qcomm_dtype_sizes.items():
+        if not set(sizes) <= set(_CODEC_OF_BYTES):
+            raise Unrecognised(f"the codec of {name}")
+        codecs[_COLLECTIVES[name]] = {"forward": _CODEC_OF_BYTES[int(sizes[0])],
+                                      "backward": _CODEC_OF_BYTES[int(sizes[1])]}
+    return {"type": "quant" if isinstance(sharder, BaseQuantEmbeddingSharder) else "training",
+            **({"fused_params": fused} if fused else {}),
+            **({"qcomm_codecs": codecs} if codecs else {})}

@@ -1,0 +1,79 @@
+"""Random problems as TorchRec's objects: the drop-in planner makes TorchRec's options and TorchRec's plans."""
+
+import collections
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "torchrec_release"))
+
+from problems import random_problem
+from recorder import planner_of
+from recorder.model import Model
+from recorder.sharders import sharders
+from test_torchrec_costs import ATTRIBUTES
+from test_torchrec_plans import WORK, described
+
+from shardwright.torchrec import EmbeddingShardingPlanner, enumerate_candidates
+from shardwright.torchrec.estimated import EstimatedOptions
+
+COUNT = 60
+
+
+def attempt(work):
+    """Returns the answer, or the type of the error, which is TorchRec's for a PlannerError."""
+    try:
+        return work()
+    except Exception as error:
+        return getattr(error, "error_type", type(error))
+
+
+class Random(unittest.TestCase):
+    def compare_options(self, problem, module, own):
+        """Returns true if the library made the options."""
+        theirs = attempt(lambda: planner_of(problem)._enumerator.enumerate(module, own))
+        ours = attempt(lambda: enumerate_candidates(
+            planner_of(problem)._enumerator, module, own))
+        if not isinstance(theirs, list):
+            self.assertEqual(ours, theirs)
+            return False
+        if not isinstance(ours, EstimatedOptions):
+            return False
+        for option, their in zip(ours.options(), theirs, strict=True):
+            for attribute in ATTRIBUTES:
+                self.assertEqual(getattr(option, attribute), getattr(their, attribute),
+                                 f"{their.fqn} {their.sharding_type} {attribute}")
+        return True
+
+    def compare_plans(self, problem, module, own):
+        """Returns who searched."""
+        peer = planner_of(problem)
+        theirs = attempt(lambda: peer.plan(module, own))
+        planner = planner_of(problem, EmbeddingShardingPlanner, mode="compat")
+        ours = attempt(lambda: planner.plan(module, own))
+        if not hasattr(theirs, "plan"):
+            self.assertEqual(ours, theirs)
+            return "nobody"
+        self.assertEqual(described(ours), described(theirs))
+        best = planner_of(problem, EmbeddingShardingPlanner, work_limit=WORK)
+        best.plan(module, own)
+        if theirs.plan:
+            self.assertLessEqual(best._perf_model.rate(best._best_plan),
+                                 peer._perf_model.rate(peer._best_plan))
+        return planner.searched_by
+
+    def test_options_and_plans(self):
+        made, searched = 0, collections.Counter()
+        for seed in range(COUNT):
+            with self.subTest(seed):
+                problem = random_problem(seed)
+                module, own = Model(problem), sharders(problem)
+                made += self.compare_options(problem, module, own)
+                searched[self.compare_plans(problem, module, own)] += 1
+        # The others have hardware configurations, or TorchRec refuses them.
+        self.assertGreater(made, COUNT * 0.7)
+        self.assertGreater(searched["shardwright"], COUNT * 0.5)
+
+
+if __name__ == "__main__":
+    unittest.main()
