@@ -18,9 +18,8 @@ constexpr std::int64_t kMaxBatch = std::int64_t{1} << 40;
 
 Status check_factors(const std::vector<double>& factors, const std::string& where) {
   for (std::size_t i = 0; i < factors.size(); ++i) {
-    if (!std::isfinite(factors[i]) || factors[i] < 0 || factors[i] > 1e12) {
+    if (!std::isfinite(factors[i]) || factors[i] < 0 || factors[i] > 1e12)
       return invalid_input(where + "/" + std::to_string(i), "must be between 0 and 1e12");
-    }
   }
   return {};
 }
@@ -38,10 +37,9 @@ Status check_load_factors(const CacheParams& cache, const std::string& where) {
     return invalid_input(where, "must hold at most 64 load factors");
   for (std::size_t i = 0; i < cache.load_factors->size(); ++i) {
     const double factor = (*cache.load_factors)[i];
-    if (!(factor > 0 && factor <= 1)) {
+    if (!(factor > 0 && factor <= 1))
       return invalid_input(where + "/" + std::to_string(i),
                            "must be above 0 and at most 1, which stands for plain HBM");
-    }
   }
   return {};
 }
@@ -276,9 +274,8 @@ Status check_chosen_load_factors(const Table& table, const ProblemSpec& spec) {
                          "has; remove it");
   }
   if (!kernels.empty() &&
-      std::find(kernels.begin(), kernels.end(), ComputeKernel::kFusedUvmCaching) == kernels.end()) {
+      std::find(kernels.begin(), kernels.end(), ComputeKernel::kFusedUvmCaching) == kernels.end())
     return invalid_input(where, "needs the kernel fused_uvm_caching; add it to compute_kernels");
-  }
   if (cache.stats && !cache.load_factor && !spec.sharder.cache_load_factor)
     return invalid_input(where,
                          "needs a load_factor beside stats: without one TorchRec does not "
@@ -309,10 +306,8 @@ void settle_memory(ProblemSpec& spec) {
   TopologySpec& topology = spec.topology;
   if (!topology.counts_ssd() && names_key_value(spec.tables))
     topology.ssd_cap_bytes = rules.ssd_cap_bytes;
-  if (!rules.no_memory_is_default) return;
-  for (auto* cap : {&topology.hbm_cap_bytes, &topology.ddr_cap_bytes}) {
-    if (*cap == 0) cap->reset();
-  }
+  if (rules.no_memory_is_default && topology.hbm_cap_bytes == 0) topology.hbm_cap_bytes.reset();
+  if (rules.no_memory_is_default && topology.ddr_cap_bytes == 0) topology.ddr_cap_bytes.reset();
 }
 
 // Source: EmbeddingShardingPlanner.__init__, torchrec/distributed/planner/planners.py.
@@ -370,11 +365,8 @@ Result<Problem> Problem::make(ProblemSpec spec) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_known_to_release(spec));
   settle_memory(spec);
   Result<Topology> topology = Topology::make(spec.topology);
-  if (!topology.ok()) {
-    Error error = topology.error();
-    error.where = "/topology" + error.where;
-    return error;
-  }
+  if (!topology.ok())
+    return invalid_input("/topology" + topology.error().where, topology.error().message);
   spec.topology = topology->spec();
   for (Table& table : spec.tables) {
     // Source: the default of `module` in runtime/io/README.md. Weighted, sequence and feature
@@ -394,9 +386,8 @@ Result<Problem> Problem::make(ProblemSpec spec) {
   SHARDWRIGHT_RETURN_IF_ERROR(check(spec.memory, *topology));
   SHARDWRIGHT_RETURN_IF_ERROR(check(spec.calibration, topology->world_size()));
   std::vector<double>& rank_time = spec.calibration.rank_time;
-  if (std::all_of(rank_time.begin(), rank_time.end(), [](double x) { return x == 1; })) {
+  if (std::all_of(rank_time.begin(), rank_time.end(), [](double x) { return x == 1; }))
     rank_time.clear();
-  }
   SHARDWRIGHT_ASSIGN_OR_RETURN(
       PlacementRules rules,
       PlacementRules::make(spec.tables, spec.keep_together, spec.keep_apart, *topology));

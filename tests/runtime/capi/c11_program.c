@@ -54,8 +54,16 @@ static shardwright_search_space* through_arrays(const shardwright_problem* probl
                                        .offset = room(2 * shards, sizeof(int64_t)),
                                        .hbm = room(shards, sizeof(int64_t)),
                                        .ddr = room(shards, sizeof(int64_t)),
-                                       .perf = room(5 * shards, sizeof(double))};
+                                       .perf = room(5 * shards, sizeof(double)),
+                                       .is_weighted = room(info.num_options, 1),
+                                       .input_dist_comms = room(info.num_options, sizeof(double))};
   OK(shardwright_search_space_to_arrays(space, &filled));
+  size_t sends_inputs = 0; /* all options but data parallel ones do */
+  for (uint32_t i = 0; i < info.num_options; ++i) {
+    CHECK(filled.is_weighted[i] == 0);
+    sends_inputs += filled.input_dist_comms[i] > 0;
+  }
+  CHECK(sends_inputs > 0 && sends_inputs < info.num_options);
   CHECK(filled.shard_begin[info.num_options] == info.num_shards);
   const shardwright_option_arrays given = {.struct_size = sizeof(given),
                                            .num_options = filled.num_options,
@@ -74,7 +82,7 @@ static shardwright_search_space* through_arrays(const shardwright_problem* probl
   void* const owned[] = {filled.table,       filled.sharding_type, filled.compute_kernel,
                          filled.shard_begin, filled.load_factor,   filled.size,
                          filled.offset,      filled.hbm,           filled.ddr,
-                         filled.perf};
+                         filled.perf,        filled.is_weighted,   filled.input_dist_comms};
   for (size_t i = 0; i < sizeof(owned) / sizeof(*owned); ++i) free(owned[i]);
   return copy;
 }

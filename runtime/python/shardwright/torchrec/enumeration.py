@@ -64,15 +64,18 @@ def _estimated(enumerator: Enumerator, module: nn.Module,
     tables = list(walk(enumerator, module, sharders))
     found = translate(tables)
     kinds: dict[tuple[object, ...], Table] = {}
-    for table in tables:
+    # A narrow table has few columns to cut, so TorchRec answers sooner.
+    for table in sorted(tables, key=lambda table: int(table.tensor.shape[1])):
         kinds.setdefault(_kind(enumerator, table), table)
     new = {kind: table for kind, table in kinds.items() if kind not in _checked}
     if new:
         firsts = list(new.values())
-        ours = _described(_all_options(translate(firsts)))
-        theirs = _described(_reference(enumerator, module, firsts))
+        theirs = _by_table(_reference(enumerator, module, firsts))
+        ours = _by_table(_all_options(translate(firsts)))
+        for own in theirs.values():
+            _estimate_distinct(enumerator, own)
         for kind, table in new.items():
-            _checked[kind] = ours.get(table.fqn) == theirs.get(table.fqn)
+            _checked[kind] = _agree(ours.get(table.fqn, []), theirs.get(table.fqn, []))
     for kind, table in kinds.items():
         if not _checked[kind]:
             raise Unrecognised(f"options of table {table.name} that differ from TorchRec's")
@@ -127,13 +130,14 @@ def _shape_of(value: object) -> object:
 
 def _reference(enumerator: EmbeddingEnumerator, module: nn.Module,
                tables: Sequence[Table]) -> list[ShardingOption]:
-    """TorchRec's own options for these tables alone."""
+    """TorchRec's own options for these tables alone, without costs."""
     reference = copy.copy(enumerator)
     reference._last_stored_module = reference._last_stored_sharders = None
+    reference._estimators = []
     wanted = {(id(table.module), table.name) for table in tables}
     sharders = [_only(sharder, wanted)
                 for sharder in {id(table.sharder): table.sharder for table in tables}.values()]
-    return reference.enumerate(module=module, sharders=sharders)
+    return list(reference.enumerate(module=module, sharders=sharders))
 
 
 def _only(sharder: ModuleSharder[nn.Module],
@@ -141,17 +145,39 @@ def _only(sharder: ModuleSharder[nn.Module],
     """A sharder that knows these tables only."""
     all_of = sharder.shardable_parameters
     narrow = copy.copy(sharder)
-    narrow.shardable_parameters = lambda module: {  # type: ignore[method-assign]
+    narrow.shardable_parameters = lambda module: {
         name: tensor for name, tensor in all_of(module).items() if (id(module), name) in wanted}
     return narrow
 
 
-def _described(options: Sequence[ShardingOption]) -> dict[str, list[object]]:
-    """By table, what an option of TorchRec says about its costs."""
-    by_table: dict[str, list[object]] = {}
+def _by_table(options: Sequence[ShardingOption]) -> dict[str, list[ShardingOption]]:
+    found: dict[str, list[ShardingOption]] = {}
     for option in options:
-        by_table.setdefault(option.fqn, []).append(
-            (option.sharding_type, option.compute_kernel, option.partition_by,
-             bool(option.is_weighted), option.cache_load_factor,
-             [(shard.size, shard.offset, shard.storage, shard.perf) for shard in option.shards]))
-    return by_table
+        found.setdefault(option.fqn, []).append(option)
+    return found
+
+
+def _estimate_distinct(enumerator: EmbeddingEnumerator, options: list[ShardingOption]) -> None:
+    """Estimates one shard of every size, and gives the others of the size its costs."""
+    all_shards = [option.shards for option in options]
+    for option in options:
+        option.shards = list({tuple(shard.size): shard for shard in option.shards}.values())
+    enumerator.populate_estimates(options)
+    for option, shards in zip(options, all_shards):
+        costs = {tuple(shard.size): shard for shard in option.shards}
+        for shard in shards:
+            shard.storage, shard.perf = (costs[tuple(shard.size)].storage,
+                                         costs[tuple(shard.size)].perf)
+        option.shards = shards
+
+
+def _agree(ours: list[ShardingOption], theirs: list[ShardingOption]) -> bool:
+    """True if options, shards and costs are equal, and there are some."""
+    return bool(theirs) and [*map(_described, ours)] == [*map(_described, theirs)]
+
+
+def _described(option: ShardingOption) -> tuple[object, ...]:
+    """What an option of TorchRec says about its shards and their costs."""
+    return (option.sharding_type, option.compute_kernel, option.partition_by,
+            bool(option.is_weighted), option.cache_load_factor,
+            [(shard.size, shard.offset, shard.storage, shard.perf) for shard in option.shards])

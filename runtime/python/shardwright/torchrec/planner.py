@@ -26,6 +26,9 @@ from .search import (Search, SearchSettings, partitioner_json, perf_model_name, 
 
 logger = logging.getLogger(__name__)
 
+# Work of best mode unless the user says otherwise, in steps: about a second on two cores.
+_WORK_LIMIT = 100_000_000
+
 
 @dataclass(frozen=True)
 class PlanSeconds:
@@ -47,12 +50,14 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
     """Takes the arguments of TorchRec's planner and returns TorchRec's ShardingPlan.
 
     `mode` "best" searches for the best plan, starting from TorchRec's own; "compat" makes
-    TorchRec's decisions. `timeout_seconds` is a time limit. `threads`, `work_limit`, `seed`,
-    `progress` and `cancel` are those of `shardwright.plan`. Costs and options are those of the
-    installed release, with the given estimators, enumerator and sharders. Where TorchRec's
-    EmbeddingOffloadScaleupProposer would scale caches, best mode chooses their load factors. TorchRec
-    searches itself given custom proposers, partitioners or performance models, a plan loader, or columns of
-    a table on SSD, which it puts on distinct ranks; it logs a warning.
+    TorchRec's decisions. `threads`, `work_limit`, `seed`, `progress` and `cancel` are those of
+    `shardwright.plan`; `work_limit` is 100 million steps unless given, about a second on two cores.
+    `timeout_seconds` is a time limit. Whichever limit is reached first ends the search; a work limit
+    gives the same plan on every machine, a time limit need not. Options and costs are those of the
+    installed release with the given estimators, enumerator and sharders. Where TorchRec's
+    EmbeddingOffloadScaleupProposer would scale caches, best mode chooses their load factors.
+    TorchRec searches itself given custom proposers, partitioners or performance models, a plan
+    loader, or machines whose last host is not full; it logs a warning.
 
     After `plan`, `result` has rating, bound and gap, `seconds` the time of each stage, and
     `searched_by` is "shardwright" or "torchrec". If TorchRec searched, `result` and `seconds` are
@@ -96,7 +101,8 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
             storage_reservation=storage_reservation, proposer=proposer, partitioner=partitioner,
             performance_model=performance_model, stats=stats, constraints=constraints, debug=debug,
             callbacks=callbacks, timeout_seconds=timeout_seconds, plan_loader=plan_loader)
-        self._settings = SearchSettings(mode=mode, threads=threads, work_limit=work_limit,
+        self._settings = SearchSettings(mode=mode, threads=threads,
+                                        work_limit=_work_limit(mode, work_limit),
                                         time_limit=timeout_seconds, seed=seed, progress=progress,
                                         cancel=cancel)
         self._enumerated: tuple[nn.Module, list[ModuleSharder[nn.Module]]] | None = None
@@ -186,6 +192,11 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
     def hash_planner_context_inputs_str(self) -> str:
         self.get_search_space()
         return str(super().hash_planner_context_inputs_str())
+
+
+def _work_limit(mode: str, given: int | None) -> int | None:
+    """Compat mode's work is what TorchRec's proposers ask for, so it has no limit of its own."""
+    return _WORK_LIMIT if given is None and mode == "best" else given
 
 
 def to_sharding_plan(options: list[ShardingOption], topology: Topology) -> ShardingPlan:
