@@ -1,5 +1,6 @@
 """The drop-in planner as a user meets it: arguments, errors, cases left to TorchRec's planner, adapters."""
 
+import copy
 import gc
 import inspect
 import re
@@ -19,7 +20,7 @@ from torchrec.distributed.planner.perf_models import NoopPerfModel
 from torchrec.distributed.planner.proposers import (EmbeddingOffloadScaleupProposer,
                                                     GreedyProposer, GridSearchProposer,
                                                     UniformProposer)
-from torchrec.distributed.planner.types import PlannerError, PlannerErrorType
+from torchrec.distributed.planner.types import PlanLoader, PlannerError, PlannerErrorType
 from torchrec.distributed.planner.shard_estimators import (EmbeddingOffloadStats,
                                                            EmbeddingPerfEstimator,
                                                            EmbeddingStorageEstimator)
@@ -195,19 +196,22 @@ class Delegated(unittest.TestCase):
         self.assertIsNone(planner.result)
         self.assertEqual(described(ours), described(case.plan()[1]))
 
-    def test_proposers_partitioners_and_models_of_the_user(self):
-        class MyProposer(UniformProposer):
-            pass
-
+    def test_partitioners_and_models_of_the_user(self):
         class MyPartitioner(GreedyPerfPartitioner):
             pass
 
         class MyModel(NoopPerfModel):
             pass
 
-        for change in ({"proposers": lambda: [MyProposer()]}, {"partitioner": MyPartitioner},
-                       {"performance_model": MyModel}):
+        for change in ({"partitioner": MyPartitioner}, {"performance_model": MyModel}):
             self.same_plan_by_torchrec(Case(model(), EIGHT, **change))
+
+    def test_proposers_of_the_user_in_compat_mode(self):
+        class MyProposer(UniformProposer):
+            pass
+
+        self.same_plan_by_torchrec(Case(model(), EIGHT, proposers=lambda: [MyProposer()]),
+                                   mode="compat")
 
     def test_machines_whose_last_host_is_not_full(self):
         for world_size in (4, 12):
@@ -270,6 +274,43 @@ class OwnParts(unittest.TestCase):
         best = self.searched_here(case)
         self.assertNotIn("row_wise", {option.sharding_type for option in best._best_plan})
 
+    def test_proposers_compete_with_the_search(self):
+        class Mine(GreedyProposer):
+            def propose(self):
+                proposal = super().propose()
+                asked.append(proposal is not None)
+                return proposal
+
+        for others in ([], [UniformProposer()]):
+            asked = []
+            case = Case(model(), EIGHT,
+                        proposers=lambda: [Mine(threshold=15), *others])  # noqa: B023
+            planner, plan = case.plan(EmbeddingShardingPlanner, work_limit=WORK)
+            self.assertIn(True, asked)
+            self.assertIn(planner.searched_by, ("shardwright", "proposers"))
+            self.assertEqual(set(plan.plan["ebc"]), {f"t{i}" for i in range(6)})
+            peer, _ = case.plan()
+            self.assertLessEqual(planner._perf_model.rate(planner._best_plan),
+                                 peer._perf_model.rate(peer._best_plan))
+            self.assertGreater(planner._num_proposals, planner.result.num_proposals)
+
+    def test_a_proposer_that_finds_a_better_plan_wins(self):
+        class Cheaper(UniformProposer):
+            """Proposes one plan, at half of its costs."""
+
+            def propose(self):
+                proposal = copy.deepcopy(super().propose())
+                for option in proposal or []:
+                    for shard in option.shards:
+                        shard.perf.fwd_compute /= 100
+                        shard.perf.bwd_compute /= 100
+                return proposal
+
+        case = Case(model(), EIGHT, proposers=lambda: [GreedyProposer(), Cheaper()])
+        planner, _ = case.plan(EmbeddingShardingPlanner, work_limit=WORK)
+        self.assertEqual(planner.searched_by, "proposers")
+        self.assertLess(planner._perf_model.rate(planner._best_plan), planner.result.rating)
+
     def test_options_keep_what_the_enumerator_wrote_on_them(self):
         class Marked(EmbeddingEnumerator):
             def enumerate(self, module, sharders):
@@ -300,6 +341,56 @@ def scaled_caches():
                 mrc_hist_counts=torch.tensor([3, 2, 1]), height=10))) for i in range(6)}
     return Case(model(), EIGHT, constraints=constraints,
                 proposers=lambda: [EmbeddingOffloadScaleupProposer(), GreedyProposer()])
+
+
+class Loader(PlanLoader):
+    """Stores the plan of a planner."""
+
+    def __init__(self, planner):
+        self.hash = planner.hash_planner_context_inputs_str()
+        self.options = {option.storage_hash(): option for option in planner._best_plan}
+
+    def load(self):
+        return self.options
+
+    def plan_context_hash(self):
+        return self.hash
+
+    def get_plan_id(self):
+        return "stored"
+
+
+class PlanLoaders(unittest.TestCase):
+    def stored(self, case):
+        planner, plan = case.plan(EmbeddingShardingPlanner, work_limit=WORK)
+        return Loader(planner), plan
+
+    def test_a_stored_plan_is_used_and_nothing_searched(self):
+        case = Case(model(), EIGHT)
+        loader, stored = self.stored(case)
+        for kind, options in ((Peer, {}), (EmbeddingShardingPlanner, {"mode": "compat"}),
+                              (EmbeddingShardingPlanner, {"mode": "best"})):
+            planner, plan = case.plan(kind, plan_loader=loader, **options)
+            self.assertEqual(described(plan), described(stored))
+        self.assertEqual(planner.searched_by, "loader")
+        self.assertIsNone(planner.result)
+
+    def test_a_plan_for_something_else_is_torchrecs_error(self):
+        loader, _ = self.stored(Case(model(), EIGHT))
+        for other in (Case(model(5), EIGHT), Case(model(), {"world_size": 4})):
+            with self.assertRaises(PlannerError) as theirs:
+                other.plan(plan_loader=loader)
+            with self.assertRaises(PlannerError) as ours:
+                other.plan(EmbeddingShardingPlanner, plan_loader=loader)
+            self.assertEqual(ours.exception.error_type, theirs.exception.error_type)
+
+    def test_without_a_stored_plan_one_is_made(self):
+        case = Case(model(), EIGHT)
+        loader, _ = self.stored(case)
+        loader.options = None
+        planner, plan = case.plan(EmbeddingShardingPlanner, mode="compat", plan_loader=loader)
+        self.assertEqual(planner.searched_by, "shardwright")
+        self.assertEqual(described(plan), described(case.plan()[1]))
 
 
 class Machines(unittest.TestCase):

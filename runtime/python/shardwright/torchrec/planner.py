@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import logging
+import math
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Callable
@@ -11,7 +13,8 @@ from torch import nn
 from torch.distributed.remote_device import _remote_device
 from torchrec.distributed.planner import planners
 from torchrec.distributed.planner.types import (Enumerator, ParameterConstraints, Partitioner,
-                                                PerfModel, PlanDebugStats, PlanLoader, Proposer,
+                                                PerfModel, PlanDebugStats, PlanLoader,
+                                                PlannerContextFingerprintError, Proposer,
                                                 ShardingOption, Stats, StorageReservation, Topology)
 from torchrec.distributed.sharding_plan import placement
 from torchrec.distributed.types import (EmbeddingModuleShardingPlan, EnumerableShardingSpec,
@@ -20,9 +23,13 @@ from torchrec.distributed.types import (EmbeddingModuleShardingPlan, EnumerableS
 
 from ..planning import Cancel, ProgressLike
 from ..result import PlanResult
+from .candidates import Candidates
 from .enumeration import enumerate_candidates
+from .estimated import EstimatedOptions
 from .machine import Unsupported
-from .search import (Search, SearchSettings, partitioner_json, perf_model_name, proposer_json)
+from .proposals import ProposedPlan
+from .search import (Search, SearchSettings, default_proposers, is_known, partitioner_json,
+                     perf_model_name, proposer_json)
 
 logger = logging.getLogger(__name__)
 
@@ -56,12 +63,13 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
     gives the same plan on every machine, a time limit need not. Options and costs are those of the
     installed release with the given estimators, enumerator and sharders. Where TorchRec's
     EmbeddingOffloadScaleupProposer would scale caches, best mode chooses their load factors.
-    TorchRec searches itself given custom proposers, partitioners or performance models, a plan
-    loader, or machines whose last host is not full; it logs a warning.
+    In best mode, plans of custom proposers compete with the search's; in compat mode TorchRec searches
+    itself then, and in both modes given custom partitioners or performance models or machines whose
+    last host is not full; it logs a warning.
 
-    After `plan`, `result` has rating, bound and gap, `seconds` the time of each stage, and
-    `searched_by` is "shardwright" or "torchrec". If TorchRec searched, `result` and `seconds` are
-    None.
+    After `plan`, `result` has rating, bound and gap of the search, `seconds` the time of each stage,
+    and `searched_by` is "shardwright", "torchrec", "proposers" (a custom one found a better plan) or
+    "loader" (the plan loader had the plan). If the library did not search, `result` is None.
     Raises TypeError or ValueError for wrong arguments.
     Thread safety: one plan at a time per planner, as in TorchRec.
     """
@@ -106,6 +114,7 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
                                         time_limit=timeout_seconds, seed=seed, progress=progress,
                                         cancel=cancel)
         self._enumerated: tuple[nn.Module, list[ModuleSharder[nn.Module]]] | None = None
+        self._candidates: Candidates | None = None
         self.result: PlanResult | None = None
         self.seconds: PlanSeconds | None = None
         self.searched_by = ""
@@ -125,14 +134,14 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
             return self._plan(module, list(sharders))
         except Unsupported as reason:
             logger.warning("TorchRec searches this plan itself, because of %s", reason)
-            self.result = self.seconds = None
+            self.result = self.seconds = self._candidates = None
             self.searched_by = "torchrec"
             return super().plan(module, list(sharders))
 
     def _plan(self, module: nn.Module, sharders: list[ModuleSharder[nn.Module]]) -> ShardingPlan:
-        if self.plan_loader is not None:
-            raise Unsupported("the plan loader")
-        proposers = [proposer_json(proposer) for proposer in self._proposers]
+        best_mode = self._settings.mode == "best"
+        own = [proposer for proposer in self._proposers if best_mode and not is_known(proposer)]
+        proposers = [proposer_json(proposer) for proposer in self._proposers if proposer not in own]
         partitioner = partitioner_json(self._partitioner)
         perf_model = perf_model_name(self._perf_model)
         start = perf_counter()
@@ -142,16 +151,26 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
             sharders=sharders, constraints=self._constraints)
         reserved = perf_counter()
         candidates = enumerate_candidates(self._enumerator, module, sharders, self._batch_size)
-        enumerated = perf_counter()
+        self._candidates = candidates
+        enumerated = handed_over = searched = perf_counter()
         if candidates.num_tables == 0:
             return ShardingPlan({})
-        with Search(candidates, topology, proposers, partitioner, perf_model) as search:
-            handed_over = perf_counter()
-            self.searched_by = "shardwright"
-            result = self.result = search.run(self._settings)
-            self._num_proposals, self._num_plans = result.num_proposals, result.num_plans
-            searched = perf_counter()
-            best_plan = [chosen.option for chosen in search.chosen(result)]
+        best_plan = self._loaded_plan()
+        if best_plan:
+            self.searched_by, self.result = "loader", None
+        else:
+            with Search(candidates, topology, proposers or default_proposers(), partitioner,
+                        perf_model) as search:
+                handed_over = perf_counter()
+                self.searched_by = "shardwright"
+                result = self.result = search.run(self._settings)
+                self._num_proposals, self._num_plans = result.num_proposals, result.num_plans
+                searched = perf_counter()
+                proposed = self._proposed(own, topology)
+                if proposed.plan is not None and not proposed.rating >= (result.rating or math.inf):
+                    best_plan, self.searched_by = proposed.plan, "proposers"
+                else:
+                    best_plan = [chosen.option for chosen in search.chosen(result)]
         for callback in self._callbacks:
             best_plan = callback(best_plan)
         self._best_plan = best_plan
@@ -166,6 +185,37 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
         self.seconds = replace(seconds, build=perf_counter() - searched)
         return sharding_plan
 
+    def _proposed(self, proposers: list[Proposer], topology: Topology) -> ProposedPlan:
+        """What the user's proposers find. TorchRec's partitioner places it."""
+        found = ProposedPlan(self._partitioner, self._perf_model, topology, self._timeout_seconds)
+        if proposers:
+            found.run(proposers, self.get_search_space() or [], self._enumerator)
+            self._num_proposals += found.num_proposals
+            self._num_plans += found.num_plans
+        return found
+
+    def _loaded_plan(self) -> list[ShardingOption]:
+        """The plan loader's plan for these options; empty if there is none.
+
+        Raises TorchRec's PlannerError if it is for another model or machine. Source:
+        EmbeddingShardingPlanner.plan of torchrec 1.9.2.
+        """
+        if self.plan_loader is None:
+            return []
+        try:
+            current = self.hash_planner_context_inputs_str()
+        except PlannerContextFingerprintError:
+            logger.warning("This planner's inputs have no stable fingerprint, so the stored plan "
+                           "is not used", exc_info=True)
+            return []
+        self._loader_plan_validation(current_planner_hash=current,
+                                     loaded_plan_hash=self.plan_loader.plan_context_hash())
+        loaded = self.plan_loader.load()
+        if loaded is None:
+            return []
+        return copy.deepcopy(planners.extract_plan(search_space=self.get_search_space() or [],
+                                                   loaded_sharding_options=loaded))
+
     def _log_stats(self, sharding_plan: ShardingPlan, best_plan: list[ShardingOption],
                    sharders: list[ModuleSharder[nn.Module]], run_time: float) -> None:
         for stats in self._stats:
@@ -179,10 +229,18 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
                                            timeout_seconds=self._timeout_seconds))
 
     def get_search_space(self) -> list[ShardingOption] | None:
-        """The enumerated options as TorchRec's objects. Made on demand, because that is slow."""
+        """The enumerated options as TorchRec's objects. Made on demand, because there are many."""
         if self._search_space is None and self._enumerated is not None:
             module, sharders = self._enumerated
-            self._search_space = self._enumerator.enumerate(module=module, sharders=sharders)
+            enumerator = self._enumerator
+            if isinstance(self._candidates, EstimatedOptions):
+                # As if TorchRec had enumerated: fingerprints read it there.
+                enumerator._last_stored_module = module
+                enumerator._last_stored_sharders = sharders
+                enumerator._last_stored_search_space = self._candidates.options()
+                self._search_space = copy.deepcopy(enumerator._last_stored_search_space)
+            else:
+                self._search_space = enumerator.enumerate(module=module, sharders=sharders)
         return self._search_space
 
     def hash_planner_context_inputs(self) -> int:

@@ -24,6 +24,15 @@ from .candidates import Candidates, Chosen
 from .machine import Unsupported
 
 
+_PROPOSERS = (GreedyProposer, UniformProposer, GridSearchProposer, DynamicProgrammingProposer,
+              EmbeddingOffloadScaleupProposer)
+
+
+def is_known(proposer: Proposer) -> bool:
+    """True if the proposer is TorchRec's own, and no subclass."""
+    return type(proposer) in _PROPOSERS
+
+
 def proposer_json(proposer: Proposer) -> dict[str, Any]:
     """The proposer in the form of problem files. Raises Unsupported."""
     kind = type(proposer)
