@@ -21,12 +21,14 @@
 #include "runtime/io/embedding/claims/verify_file.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "runtime/io/embedding/problem/problem_json.h"
+#include "tests/support/embedding/planned_files.h"
 
 namespace shardwright::layouts_test {
 
 namespace {
 
 using namespace shardwright;
+using namespace shardwright::test_support;
 using embedding::Problem;
 using embedding::SearchSpace;
 using embedding::ShardingOption;
@@ -49,36 +51,9 @@ json problem_text(const json& groups) {
   return problem;
 }
 
-std::shared_ptr<const Problem> problem_of(const json& text) {
-  const auto spec = read_problem(text.dump());
-  REQUIRE_MESSAGE(spec.ok(), spec.error().to_string());
-  auto made = Problem::make(*spec);
-  REQUIRE_MESSAGE(made.ok(), made.error().to_string());
-  return std::make_shared<const Problem>(*std::move(made));
-}
-
-EmbeddingPlanResult planned(const std::shared_ptr<const Problem>& problem,
+EmbeddingPlanResult best_of(const std::shared_ptr<const Problem>& problem,
                             std::uint64_t work = 20'000'000) {
-  PlanOptions options;
-  options.threads = 1;
-  options.work_limit = work;
-  auto result = plan_embedding(problem, options);
-  REQUIRE_MESSAGE(result.ok(), result.error().to_string());
-  return std::move(result).value();
-}
-
-json file_of(const EmbeddingPlanResult& result) {
-  std::string text;
-  write_plan(*result.problem, result, {}, [&](std::string_view piece) { text += piece; });
-  return json::parse(text);
-}
-
-// The place of the first violation; empty if all claims hold.
-std::string violation(const std::shared_ptr<const Problem>& problem, const json& file) {
-  const auto found = verify_plan_file(problem, file.dump());
-  if (!found.ok()) return found.error().where;
-  if (found->valid()) return found->verified() ? "" : "not verified";
-  return found->violations.front().where;
+  return planned(problem, brief(PlanMode::kBest, work));
 }
 
 std::vector<std::int64_t> sizes_of(const EmbeddingPlanResult& result) {
@@ -150,8 +125,8 @@ TEST_CASE("sharding groups: data parallel tables cost what they cost on the whol
 }
 
 TEST_CASE("sharding groups: one group of all ranks is the problem without groups") {
-  const EmbeddingPlanResult without = planned(problem_of(problem_text(nullptr)));
-  const EmbeddingPlanResult one = planned(problem_of(problem_text({{"size", 8}})));
+  const EmbeddingPlanResult without = best_of(problem_of(problem_text(nullptr)));
+  const EmbeddingPlanResult one = best_of(problem_of(problem_text({{"size", 8}})));
   CHECK(*without.best_rating == *one.best_rating);
   CHECK(one.other_layouts.empty());
   CHECK(file_of(one)["sharding_group_size"] == 8);
@@ -160,7 +135,7 @@ TEST_CASE("sharding groups: one group of all ranks is the problem without groups
 
 TEST_CASE("sharding groups: best mode chooses the best size, and its bound is one for all sizes") {
   const auto problem = problem_of(problem_text({{"sync_interval", 20}}));
-  const EmbeddingPlanResult chosen = planned(problem, 100'000'000);
+  const EmbeddingPlanResult chosen = best_of(problem, 100'000'000);
   REQUIRE(chosen.plan.has_value());
   CHECK(sizes_of(chosen) == std::vector<std::int64_t>{1, 2, 4, 8});
   REQUIRE(chosen.lower_bound.has_value());
@@ -168,7 +143,7 @@ TEST_CASE("sharding groups: best mode chooses the best size, and its bound is on
   for (const std::int64_t size : sizes_of(chosen)) {
     const auto fixed = layout_problem(*problem, {size, 1});
     REQUIRE(fixed.ok());
-    const EmbeddingPlanResult alone = planned(*fixed);
+    const EmbeddingPlanResult alone = best_of(*fixed);
     REQUIRE(alone.best_rating.has_value());
     best = std::min(best, *alone.best_rating);
     CHECK(*chosen.lower_bound <= *alone.best_rating);
@@ -205,7 +180,7 @@ TEST_CASE("sharding groups: a size that has too little memory is excluded with a
   json text = problem_text({{"sync_interval", 1000}});
   text["topology"]["hbm_cap"] = text["topology"]["ddr_cap"] = 400'000'000;
   const auto problem = problem_of(text);
-  const EmbeddingPlanResult result = planned(problem);
+  const EmbeddingPlanResult result = best_of(problem);
   REQUIRE(result.plan.has_value());
   REQUIRE(result.lower_bound.has_value());
   const EmbeddingPlanResult& one = result.other_layouts.front();
@@ -220,7 +195,7 @@ TEST_CASE("sharding groups: a size that has too little memory is excluded with a
   CHECK(violation(problem, changed) != "");
   text["topology"]["hbm_cap"] = text["topology"]["ddr_cap"] = 1 << 20;
   const auto none = problem_of(text);
-  const EmbeddingPlanResult nothing = planned(none);
+  const EmbeddingPlanResult nothing = best_of(none);
   CHECK_FALSE(nothing.plan.has_value());
   REQUIRE(nothing.failure.has_value());
   CHECK(nothing.problem->topology().world_size() == 8);
@@ -229,7 +204,7 @@ TEST_CASE("sharding groups: a size that has too little memory is excluded with a
 
 TEST_CASE("sharding groups: a file must speak of all sizes, and none may be better than its plan") {
   const auto problem = problem_of(problem_text({{"sync_interval", 20}}));
-  const json file = file_of(planned(problem));
+  const json file = file_of(best_of(problem));
   REQUIRE(violation(problem, file) == "");
   json changed = file;
   changed["other_layouts"].erase(1);
@@ -254,7 +229,7 @@ TEST_CASE("sharding groups: a file must speak of all sizes, and none may be bett
 
 TEST_CASE("sharding groups: replan keeps the size of the plan in use") {
   const auto problem = problem_of(problem_text({{"sync_interval", 20}}));
-  const EmbeddingPlanResult first = planned(problem);
+  const EmbeddingPlanResult first = best_of(problem);
   const auto document = read_plan(file_of(first).dump());
   REQUIRE(document.ok());
   const auto fixed = problem_of_plan(problem, *document);
@@ -293,7 +268,7 @@ TEST_CASE("sharding groups: all but best mode's plan needs one size") {
   CHECK(plan_embedding(problem, compat).error().where == place);
   CHECK(enumerate_embedding(problem).error().where == place);
   CHECK(reserve_embedding(*problem).error().where == place);
-  CHECK(sizes_of(planned(problem)) == std::vector<std::int64_t>{2, 4});
+  CHECK(sizes_of(best_of(problem)) == std::vector<std::int64_t>{2, 4});
   const auto fixed = problem_of(problem_text({{"size", 4}}));
   const auto plan = plan_embedding(fixed, compat);
   REQUIRE(plan.ok());
@@ -308,11 +283,11 @@ TEST_CASE("pods: a pod of hosts is planned like one host where its release knows
   json text = problem_text(nullptr);
   text["torchrec"] = "a48cef79";
   text["topology"]["pod_size"] = 2;
-  const EmbeddingPlanResult pods = planned(problem_of(text));
+  const EmbeddingPlanResult pods = best_of(problem_of(text));
   json one = problem_text(nullptr);
   one["torchrec"] = "a48cef79";
   one["topology"]["local_world_size"] = 8;
-  const EmbeddingPlanResult host = planned(problem_of(one));
+  const EmbeddingPlanResult host = best_of(problem_of(one));
   CHECK(*pods.best_rating == *host.best_rating);
   CHECK(file_of(pods)["pod_size"] == 2);
 }
@@ -321,7 +296,7 @@ TEST_CASE("pods: best mode chooses their size together with that of the groups")
   json text = problem_text({{"sync_interval", 20}});
   text["topology"]["pod_size"] = {1, 2};
   const auto problem = problem_of(text);
-  const EmbeddingPlanResult chosen = planned(problem, 100'000'000);
+  const EmbeddingPlanResult chosen = best_of(problem, 100'000'000);
   CHECK(chosen.other_layouts.size() + 1 == problem->topology().layouts().size());
   for (const EmbeddingPlanResult& other : chosen.other_layouts)
     CHECK(*chosen.best_rating <= *other.best_rating);

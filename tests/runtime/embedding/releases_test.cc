@@ -9,16 +9,16 @@
 #include "runtime/embedding/planner.h"
 #include "runtime/embedding/verify.h"
 #include "runtime/io/embedding/claims/verify_file.h"
-#include "runtime/io/embedding/plan/plan_json.h"
 #include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/embedding/search_space/search_space_json.h"
 #include "runtime/io/json/json_document.h"
+#include "tests/support/embedding/planned_files.h"
 
 namespace shardwright::releases_test {
 namespace {
 
 using namespace shardwright;
-using embedding::Problem;
+using namespace shardwright::test_support;
 using nlohmann::json;
 
 // Two tables on four ranks of two hosts.
@@ -33,28 +33,8 @@ json problem_text() {
   return problem;
 }
 
-std::shared_ptr<const Problem> problem_of(const json& text) {
-  const auto spec = read_problem(text.dump());
-  REQUIRE_MESSAGE(spec.ok(), spec.error().to_string());
-  auto problem = Problem::make(*spec);
-  REQUIRE_MESSAGE(problem.ok(), problem.error().to_string());
-  return std::make_shared<const Problem>(*std::move(problem));
-}
-
 EmbeddingPlanResult planned(const json& text, PlanMode mode = PlanMode::kCompat) {
-  PlanOptions options;
-  options.mode = mode;
-  options.threads = 1;
-  options.work_limit = 5'000'000;
-  auto result = plan_embedding(problem_of(text), options);
-  REQUIRE_MESSAGE(result.ok(), result.error().to_string());
-  return std::move(result).value();
-}
-
-json file_of(const EmbeddingPlanResult& result) {
-  std::string text;
-  write_plan(*result.problem, result, {}, [&](std::string_view piece) { text += piece; });
-  return json::parse(text);
+  return test_support::planned(problem_of(text), brief(mode, 5'000'000));
 }
 
 }  // namespace
