@@ -3,6 +3,9 @@
 import unittest
 from unittest import mock
 
+from torchrec.distributed.planner.estimator import (EmbeddingPerfEstimatorFactory,
+                                                    HardwarePerfConfig)
+from torchrec.distributed.planner.shard_estimators import EmbeddingStorageEstimator
 from torchrec_cases import Case, Model, bag_module, bags, cases
 
 from shardwright.torchrec import enumerate_candidates
@@ -30,11 +33,12 @@ class Costs(unittest.TestCase):
             self.assertIs(own.module[1], their.module[1])
 
     def test_every_case_option_for_option_shard_for_shard(self):
-        for name, case in cases().items():
-            with self.subTest(name):
-                self.compare(name, case)
-        self.assertTrue(enumeration._checked)
-        self.assertTrue(all(enumeration._checked.values()))
+        with mock.patch.dict(enumeration._checked, clear=True):
+            for name, case in cases().items():
+                with self.subTest(name):
+                    self.compare(name, case)
+            self.assertTrue(enumeration._checked)
+            self.assertTrue(all(enumeration._checked.values()))
 
     def test_sixty_four_ranks(self):
         self.compare("wide", Case(Model(ebc=bag_module(bags(6, 30))),
@@ -63,6 +67,24 @@ class Costs(unittest.TestCase):
         wide = next(o for o in found._options if o.sharding_type == "row_wise")
         times = [shard.perf.fwd_compute for shard in wide.shards]
         self.assertEqual([round(b - a, 6) for a, b in zip(times, times[1:])], [1.0] * 15)
+
+    def test_hardware_that_computes_is_asked(self):
+        class Fast(HardwarePerfConfig):
+            device_bw = 1e9
+
+        class Odd(Fast):
+            def post_process_perfs(self, shard_perfs, **_):
+                return shard_perfs
+
+        for config, kind in ((Fast, EstimatedOptions), (Odd, GivenOptions)):
+            case = Case(Model(ebc=bag_module(bags(4, 60))), {"world_size": 4},
+                        estimators=lambda topology, constraints: [
+                            EmbeddingPerfEstimatorFactory.create_with_config(
+                                topology=topology, constraints=constraints,
+                                config=config()),  # noqa: B023
+                            EmbeddingStorageEstimator(topology, constraints)])
+            found = enumerate_candidates(case.planner()._enumerator, case.module, case.sharders)
+            self.assertIsInstance(found, kind)
 
     def test_other_releases_enumerate_themselves(self):
         with mock.patch.object(enumeration.torchrec, "__version__", "9.9"):

@@ -62,17 +62,29 @@ class Random(unittest.TestCase):
                                  peer._perf_model.rate(peer._best_plan))
         return planner.searched_by
 
-    def test_options_and_plans(self):
+    def check(self, problems):
+        """Returns how many times the library made the options, and who searched how often."""
         made, searched = 0, collections.Counter()
-        for seed in range(COUNT):
-            with self.subTest(seed):
-                problem = random_problem(seed)
+        for problem in problems:
+            with self.subTest(problem["name"]):
                 module, own = Model(problem), sharders(problem)
                 made += self.compare_options(problem, module, own)
                 searched[self.compare_plans(problem, module, own)] += 1
-        # The others have hardware configurations, or TorchRec refuses them.
-        self.assertGreater(made, COUNT * 0.7)
+        return made, searched
+
+    def test_options_and_plans(self):
+        made, searched = self.check(map(random_problem, range(COUNT)))
+        # TorchRec refuses the others.
+        self.assertGreater(made, COUNT * 0.75)
         self.assertGreater(searched["shardwright"], COUNT * 0.5)
+
+    def test_hardware_configurations(self):
+        problems = [problem for problem in (random_problem(seed, {"estimator"})
+                                            for seed in range(COUNT // 2))
+                    if "config" in problem.get("perf_estimator", {})]
+        made, _ = self.check(problems)
+        self.assertGreater(len(problems), COUNT * 0.2)
+        self.assertGreater(made, len(problems) * 0.6)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,8 @@ from torchrec.distributed.types import ModuleSharder
 from ..errors import ShardwrightError
 from .candidates import Candidates, GivenOptions
 from .estimated import EstimatedOptions
-from .translation import Unrecognised, problem_of
+from .machine import Unrecognised
+from .translation import problem_of
 from .walk import Table, walk
 
 logger = logging.getLogger(__name__)
@@ -106,7 +107,7 @@ def _kind(enumerator: EmbeddingEnumerator, table: Table) -> tuple[object, ...]:
     perf: Any
     perf, storage = enumerator._estimators
     perf = getattr(perf, "_estimator", perf)
-    return (torchrec.__version__, perf.is_inference, storage._pipeline_type,
+    return (torchrec.__version__, type(perf.config), perf.is_inference, storage._pipeline_type,
             storage._is_inference, storage._run_embedding_at_peak_memory,
             perf._use_batch_inputs_for_expected_cache_fetches,
             perf._use_linear_regression_prefetch_estimate,

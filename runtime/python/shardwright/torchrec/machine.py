@@ -14,6 +14,10 @@ class Unsupported(Exception):
     """The library does not support what the text names, but TorchRec's own search does."""
 
 
+class Unrecognised(Exception):
+    """The library cannot estimate what the text names as TorchRec does, so TorchRec enumerates."""
+
+
 def topology_json(topology: Topology, with_ssd: bool) -> dict[str, Any]:
     """Ranks, hosts and memory, in the form of problem files. Raises Unsupported.
 

@@ -16,7 +16,6 @@ from torchrec.distributed.embedding_types import BaseQuantEmbeddingSharder
 from torchrec.distributed.planner import shard_estimators
 from torchrec.distributed.planner.constants import SSD_CAP
 from torchrec.distributed.planner.enumerators import EmbeddingEnumerator
-from torchrec.distributed.planner.estimator import config as estimator_config
 from torchrec.distributed.planner.estimator import estimator as perf_estimators
 from torchrec.distributed.planner.shard_estimators import EmbeddingOffloadStats
 from torchrec.distributed.planner.types import (BasicCommsBandwidths, ParameterConstraints,
@@ -27,6 +26,8 @@ from torchrec.modules.embedding_configs import dtype_to_data_type
 from torchrec.modules.fp_embedding_modules import FeatureProcessedEmbeddingBagCollection
 
 from .._native import COMPUTE_KERNELS, SHARDING_TYPES
+from .hardware import config_of
+from .machine import Unrecognised
 from .walk import Table
 
 _CODEC_OF_BYTES = {4: "FP32", 2: "FP16", 1: "INT8"}
@@ -43,10 +44,6 @@ _CONSTRAINT = {*_PLAIN, "sharding_types", "compute_kernels", "pooling_factors", 
                "bounds_check_mode", "output_dtype", "key_value_params"}
 
 
-class Unrecognised(Exception):
-    """The library cannot estimate what the text names as TorchRec does."""
-
-
 def problem_of(enumerator: EmbeddingEnumerator, tables: Sequence[Table],
                torchrec_release: str) -> dict[str, Any]:
     """The problem whose options and costs are those that `enumerator` has for these tables.
@@ -55,6 +52,7 @@ def problem_of(enumerator: EmbeddingEnumerator, tables: Sequence[Table],
     """
     perf, storage = _estimators(enumerator)
     topology = perf._topology
+    hardware = config_of(perf.config, topology.compute_device)
     return {
         "name": "torchrec", "torchrec": torchrec_release, "batch_size": enumerator._batch_size,
         "topology": _topology(topology), "use_exact_enumerate_order": True,
@@ -66,7 +64,8 @@ def problem_of(enumerator: EmbeddingEnumerator, tables: Sequence[Table],
             "use_batch_inputs_for_expected_cache_fetches":
                 perf._use_batch_inputs_for_expected_cache_fetches,
             "use_linear_regression_prefetch_estimate":
-                perf._use_linear_regression_prefetch_estimate},
+                perf._use_linear_regression_prefetch_estimate,
+            **({"config": hardware} if hardware is not None else {})},
         "storage_estimator": {
             "pipeline_type": storage._pipeline_type.value,
             "run_embedding_at_peak_memory": storage._run_embedding_at_peak_memory,
@@ -87,8 +86,6 @@ def _estimators(enumerator: EmbeddingEnumerator) -> tuple[Any, Any]:
         perf = perf._estimator
     if type(perf) is not perf_estimators.EmbeddingPerfEstimator:
         raise Unrecognised(f"the estimator {type(perf).__name__}")
-    if type(perf.config) is not estimator_config.EmbeddingPerfEstimatorConfig:
-        raise Unrecognised(f"the hardware configuration {type(perf.config).__name__}")
     if type(storage) is not shard_estimators.EmbeddingStorageEstimator:
         raise Unrecognised(f"the estimator {type(storage).__name__}")
     for own in (perf, storage):
@@ -145,18 +142,17 @@ def reserved_memory(before: Topology, after: Topology) -> dict[str, list[int]]:
 def _table(table: Table) -> dict[str, Any]:
     if table.attributes["stash_weights"]:
         raise Unrecognised(f"stashed weights of table {table.name}")
-    try:
-        data_type = dtype_to_data_type(table.tensor.dtype).name
-    except Exception as error:  # the release raises what it likes
-        raise Unrecognised(f"the type {table.tensor.dtype} of table {table.name}") from error
-    is_weighted = getattr(table.module, "is_weighted", None)
+    columns, data_type = _columns_and_type(table)
+    processed = isinstance(table.module, FeatureProcessedEmbeddingBagCollection)
+    # Of such a module the constraints say whether it is weighted.
+    is_weighted = None if processed else getattr(table.module, "is_weighted", None)
     said: dict[str, Any] = {
         "name": table.name, "module": table.path or ".",
         "num_embeddings": int(table.tensor.shape[0]),
-        "embedding_dim": int(table.tensor.shape[1]),
+        "embedding_dim": columns,
         "kind": "pooled" if table.is_pooled else "sequence", "data_type": data_type,
         "weighted": bool(is_weighted()) if callable(is_weighted) else False,
-        "feature_processed": isinstance(table.module, FeatureProcessedEmbeddingBagCollection)}
+        "feature_processed": processed}
     optimizer = getattr(table.tensor, "_optimizer_classes", [None])[0]
     if optimizer is not None:
         said["optimizer"] = _optimizer(optimizer)
@@ -165,6 +161,21 @@ def _table(table: Table) -> dict[str, Any]:
     if table.buckets is not None:
         said.update(use_virtual_table=True, total_num_buckets=table.buckets)
     return said
+
+
+def _columns_and_type(table: Table) -> tuple[int, str]:
+    """Quantised tensors have scales and padding beside the columns, so their configuration counts."""
+    if not isinstance(table.sharder, BaseQuantEmbeddingSharder):
+        try:
+            return int(table.tensor.shape[1]), str(dtype_to_data_type(table.tensor.dtype).name)
+        except Exception as error:  # the release raises what it likes
+            raise Unrecognised(f"the type {table.tensor.dtype} of table {table.name}") from error
+    module: Any = table.module
+    configs = module.embedding_bag_configs() if table.is_pooled else module.embedding_configs()
+    for config in configs:
+        if config.name == table.name:
+            return int(config.embedding_dim), str(config.data_type.name)
+    raise Unrecognised(f"table {table.name}, which its module's configuration lacks")
 
 
 def _optimizer(kind: type) -> str:
