@@ -77,7 +77,7 @@ enum class SharderKind : std::uint8_t {
 };
 
 // The releases of TorchRec whose planner is known, oldest first.
-enum class TorchRecRelease : std::uint8_t { kA48cef79, k1_9_2 };
+enum class TorchRecRelease : std::uint8_t { kA48cef79, k1_9_2 };  // NOLINT: reads as the release
 enum class Pooling : std::uint8_t { kSum, kMean };
 enum class Optimizer : std::uint8_t { kUnset, kSgd, kAdam, kAdagrad, kRowWiseAdagrad, kOther };
 enum class PipelineType : std::uint8_t {

@@ -323,8 +323,8 @@ Result<Verification> verify_document(std::shared_ptr<const Problem> problem,
 
 }  // namespace
 
-Result<Verification> verify_plan_file(std::shared_ptr<const Problem> problem, std::string_view text,
-                                      const VerifyInputs& inputs) {
+Result<Verification> verify_plan_file(const std::shared_ptr<const Problem>& problem,
+                                      std::string_view text, const VerifyInputs& inputs) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument json, JsonDocument::parse(text));
   const JsonValue file = json.root();
   SHARDWRIGHT_ASSIGN_OR_RETURN(const PlanDocument document, read_plan(file));

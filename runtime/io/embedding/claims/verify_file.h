@@ -26,7 +26,7 @@ struct VerifyInputs {
 // what would have to be given, or which limit was reached. `not_checked` names what was not
 // compared. Errors: kInvalidInput with a JSON pointer for a text that is no plan file; as
 // verify_plan().
-Result<Verification> verify_plan_file(std::shared_ptr<const embedding::Problem> problem,
+Result<Verification> verify_plan_file(const std::shared_ptr<const embedding::Problem>& problem,
                                       std::string_view text, const VerifyInputs& inputs = {});
 
 }  // namespace shardwright
