@@ -1,6 +1,7 @@
 #include "search/embedding/compat/estimate/inputs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
