@@ -5,8 +5,9 @@ from unittest import mock
 
 from torchrec.distributed.planner.estimator import (EmbeddingPerfEstimatorFactory,
                                                     HardwarePerfConfig)
-from torchrec.distributed.planner.shard_estimators import EmbeddingStorageEstimator
-from torchrec_cases import Case, Model, bag_module, bags, cases
+from torchrec.distributed.planner.shard_estimators import (EmbeddingPerfEstimator,
+                                                           EmbeddingStorageEstimator)
+from torchrec_cases import GIB, Case, Model, bag_module, bags, cases
 
 from shardwright.torchrec import enumerate_candidates
 from shardwright.torchrec import enumeration
@@ -85,6 +86,18 @@ class Costs(unittest.TestCase):
                             EmbeddingStorageEstimator(topology, constraints)])
             found = enumerate_candidates(case.planner()._enumerator, case.module, case.sharders)
             self.assertIsInstance(found, kind)
+
+    def test_memory_is_what_the_reservation_left_whatever_the_estimators_were_told(self):
+        case = Case(Model(ebc=bag_module(bags(4, 61))), {"world_size": 4})
+        other = Case(case.module, {"world_size": 4, "hbm_cap": 3 * GIB}).make_topology()
+        case.estimators = lambda topology, constraints: [
+            EmbeddingPerfEstimator(topology, constraints),
+            EmbeddingStorageEstimator(other, constraints)]
+        found = enumerate_candidates(case.planner()._enumerator, case.module, case.sharders)
+        left = Case(case.module, {"world_size": 4, "hbm_cap": 5 * GIB}).make_topology()
+        problem = found.problem(left)
+        for taken in problem["reserved_memory"]["hbm"]:
+            self.assertEqual(problem["topology"]["hbm_cap"] - taken, 5 * GIB)
 
     def test_other_releases_enumerate_themselves(self):
         with mock.patch.object(enumeration.torchrec, "__version__", "9.9"):

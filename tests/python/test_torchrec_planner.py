@@ -31,6 +31,7 @@ from test_torchrec_plans import WORK, described
 from shardwright import Cancel, InvalidInputError
 from shardwright.torchrec import (EmbeddingShardingPlanner, ShardwrightPartitioner,
                                   ShardwrightProposer, enumerate_candidates, enumeration)
+from shardwright.torchrec.proposals import ProposedPlan
 
 EIGHT = {"world_size": 8, "local_world_size": 4}
 
@@ -310,6 +311,15 @@ class OwnParts(unittest.TestCase):
         planner, _ = case.plan(EmbeddingShardingPlanner, work_limit=WORK)
         self.assertEqual(planner.searched_by, "proposers")
         self.assertLess(planner._perf_model.rate(planner._best_plan), planner.result.rating)
+
+    def test_no_proposal_begins_after_the_time_limit(self):
+        case = Case(model(), EIGHT)
+        planner = case.planner()
+        options = planner._enumerator.enumerate(case.module, case.sharders)
+        for end, some in ((0.0, False), (None, True)):
+            found = ProposedPlan(planner._partitioner, planner._perf_model, planner._topology, end)
+            found.run([GreedyProposer(threshold=3)], options, planner._enumerator)
+            self.assertEqual(found.num_proposals > 0, some)
 
     def test_options_keep_what_the_enumerator_wrote_on_them(self):
         class Marked(EmbeddingEnumerator):

@@ -50,8 +50,8 @@ ReleaseRules rules_of_1_9_2() {
   rules.has_tpu = true;
   rules.no_memory_is_default = false;
   rules.has_absolute_reservations = true;
-  rules.ssd_cap_bytes = std::int64_t{2}
-                        << 40;  // SSD_CAP, torchrec/distributed/planner/constants.py
+  // Source: SSD_CAP, torchrec/distributed/planner/constants.py.
+  rules.ssd_cap_bytes = std::int64_t{2} << 40;
   rules.pooled_outputs = PooledOutputs::kAtMostOnePerLookup;
   rules.inference_time = InferenceTime::kForwardAndPrefetch;
   rules.pod_links = PodLinks::kBetweenHosts;

@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import functools
 import logging
-from typing import Any, Sequence
+from typing import Sequence
 
 import torchrec
 from torch import nn
@@ -19,7 +19,7 @@ from ..errors import ShardwrightError
 from .candidates import Candidates, GivenOptions
 from .estimated import EstimatedOptions
 from .machine import Unrecognised
-from .translation import problem_of
+from .translation import estimators_of, problem_of
 from .walk import Table, walk
 
 logger = logging.getLogger(__name__)
@@ -86,7 +86,8 @@ def _estimated(enumerator: Enumerator, module: nn.Module,
 def _options_of(enumerator: EmbeddingEnumerator, tables: Sequence[Table],
                 release: str) -> EstimatedOptions:
     problem = problem_of(enumerator, tables, release)
-    return EstimatedOptions(tables, problem, enumerator._estimators[1]._topology)
+    perf, _ = estimators_of(enumerator)
+    return EstimatedOptions(tables, problem, perf._topology)
 
 
 def _all_options(of: EstimatedOptions) -> list[ShardingOption]:
@@ -104,9 +105,7 @@ def _kind(enumerator: EmbeddingEnumerator, table: Table) -> tuple[object, ...]:
     if constraints is not None:
         given = tuple(_shape_of(getattr(constraints, item.name))
                       for item in dataclasses.fields(constraints))
-    perf: Any
-    perf, storage = enumerator._estimators
-    perf = getattr(perf, "_estimator", perf)
+    perf, storage = estimators_of(enumerator)
     return (torchrec.__version__, type(perf.config), perf.is_inference, storage._pipeline_type,
             storage._is_inference, storage._run_embedding_at_peak_memory,
             perf._use_batch_inputs_for_expected_cache_fetches,

@@ -146,6 +146,7 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
         perf_model = perf_model_name(self._perf_model)
         start = perf_counter()
         self._best_plan, self._search_space = None, None
+        self._num_proposals = self._num_plans = 0
         topology = self._storage_reservation.reserve(
             topology=self._topology, batch_size=self._batch_size, module=module,
             sharders=sharders, constraints=self._constraints)
@@ -166,8 +167,9 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
                 result = self.result = search.run(self._settings)
                 self._num_proposals, self._num_plans = result.num_proposals, result.num_plans
                 searched = perf_counter()
-                proposed = self._proposed(own, topology)
-                if proposed.plan is not None and not proposed.rating >= (result.rating or math.inf):
+                proposed = self._proposed(own, topology, start)
+                rating = math.inf if result.rating is None else result.rating
+                if proposed.plan is not None and proposed.rating < rating:
                     best_plan, self.searched_by = proposed.plan, "proposers"
                 else:
                     best_plan = [chosen.option for chosen in search.chosen(result)]
@@ -185,9 +187,11 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
         self.seconds = replace(seconds, build=perf_counter() - searched)
         return sharding_plan
 
-    def _proposed(self, proposers: list[Proposer], topology: Topology) -> ProposedPlan:
-        """What the user's proposers find. TorchRec's partitioner places it."""
-        found = ProposedPlan(self._partitioner, self._perf_model, topology, self._timeout_seconds)
+    def _proposed(self, proposers: list[Proposer], topology: Topology,
+                  start: float) -> ProposedPlan:
+        """What the user's proposers find in the time that is left since `start` of the plan."""
+        end = start + self._timeout_seconds if self._timeout_seconds else None
+        found = ProposedPlan(self._partitioner, self._perf_model, topology, end)
         if proposers:
             found.run(proposers, self.get_search_space() or [], self._enumerator)
             self._num_proposals += found.num_proposals

@@ -15,8 +15,8 @@ class ProposedPlan:
     """The best plan among the proposals of some proposers, as TorchRec's planner would find it."""
 
     def __init__(self, partitioner: Partitioner, perf_model: PerfModel, topology: Topology,
-                 seconds: float | None) -> None:
-        """`topology` is what the reservation left; no proposal begins after `seconds`."""
+                 end: float | None) -> None:
+        """`topology` is what the reservation left; no proposal begins after `end` of perf_counter."""
         self.plan: list[ShardingOption] | None = None
         self.rating = float("inf")
         self.num_proposals = 0
@@ -24,7 +24,7 @@ class ProposedPlan:
         self._partitioner = partitioner
         self._perf_model = perf_model
         self._topology = topology
-        self._end = None if not seconds else perf_counter() + seconds
+        self._end = end
 
     def run(self, proposers: Iterable[Proposer], search_space: list[ShardingOption],
             enumerator: Enumerator) -> None:

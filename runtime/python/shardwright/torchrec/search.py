@@ -23,7 +23,6 @@ from ..result import PlanResult
 from .candidates import Candidates, Chosen
 from .machine import Unsupported
 
-
 _PROPOSERS = (GreedyProposer, UniformProposer, GridSearchProposer, DynamicProgrammingProposer,
               EmbeddingOffloadScaleupProposer)
 

@@ -50,7 +50,7 @@ def problem_of(enumerator: EmbeddingEnumerator, tables: Sequence[Table],
 
     Raises Unrecognised.
     """
-    perf, storage = _estimators(enumerator)
+    perf, storage = estimators_of(enumerator)
     topology = perf._topology
     hardware = config_of(perf.config, topology.compute_device)
     return {
@@ -73,10 +73,8 @@ def problem_of(enumerator: EmbeddingEnumerator, tables: Sequence[Table],
     }
 
 
-def _estimators(enumerator: EmbeddingEnumerator) -> tuple[Any, Any]:
-    """The estimators of time and memory."""
-    if type(enumerator) is not EmbeddingEnumerator:
-        raise Unrecognised(f"the enumerator {type(enumerator).__name__}")
+def estimators_of(enumerator: EmbeddingEnumerator) -> tuple[Any, Any]:
+    """The estimators of time and memory. Raises Unrecognised."""
     if len(enumerator._estimators) != 2:
         raise Unrecognised(f"{len(enumerator._estimators)} estimators")
     perf: Any
