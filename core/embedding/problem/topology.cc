@@ -272,13 +272,13 @@ std::vector<MachineLayout> Topology::layouts() const {
   return layouts;
 }
 
-double Topology::sync_ms_per_byte(double bandwidth) const {
+double Topology::sync_ms_per_byte(double bandwidth, std::int64_t linked) const {
   const std::uint32_t replicas = num_replicas();
   if (replicas == 1) return 0;
   // The ranks among which the replicas of a shard lie.
   const std::int64_t span =
       spec_.groups->use_inter_host_allreduce ? spec_.world_size : std::int64_t{replicas};
-  const double link = span <= linked_ranks() ? spec_.intra_host_bw : spec_.inter_host_bw;
+  const double link = span <= linked ? spec_.intra_host_bw : spec_.inter_host_bw;
   const double sent = 2.0 * (replicas - 1) / replicas;
   return sent / std::min(link, bandwidth) / static_cast<double>(spec_.groups->sync_interval);
 }

@@ -100,8 +100,9 @@ class Topology {
   // The layouts to choose from, ascending; empty if nothing is to be chosen.
   std::vector<MachineLayout> layouts() const;
   // What one byte of a shard that is averaged over the replicas adds to a training step, in ms: a
-  // ring all-reduce, spread over the interval. It passes at most `bandwidth` bytes per ms.
-  double sync_ms_per_byte(double bandwidth) const;
+  // ring all-reduce, spread over the interval. It passes at most `bandwidth` bytes per ms, on fast
+  // links if all replicas are among `linked` consecutive ranks.
+  double sync_ms_per_byte(double bandwidth, std::int64_t linked) const;
   bool has_hbm() const { return spec_.compute_device != ComputeDevice::kCpu; }
   // Returns true if the spec gives the ranks SSD, be it 0 bytes.
   bool counts_ssd() const { return spec_.counts_ssd(); }

@@ -105,6 +105,24 @@ TEST_CASE(
   CHECK(sync(kRows, 1) - sync(kRows, 1'000'000'000) == doctest::Approx(sent / 2).epsilon(1e-6));
 }
 
+TEST_CASE(
+    "sharding groups: the hosts of a pod average over the links that the release gives them") {
+  // Groups of one rank: the replicas are on all ranks of the pod of both hosts.
+  const auto sync = [](const std::string& release, std::int64_t interval) {
+    json text = problem_text({{"size", 1}, {"sync_interval", interval}});
+    text["topology"]["pod_size"] = 2;
+    text["torchrec"] = release;
+    return first_perf(text, ShardingType::kTableWise).bwd_comms.value();
+  };
+  const auto cost = [&](const std::string& release) {
+    return sync(release, 1) - sync(release, 1'000'000'000);
+  };
+  const double sent = 500'000.0 * 64 * 4 * 2 * 7 / 8;
+  const double gib = 1024.0 * 1024 * 1024 / 1000;
+  CHECK(cost("1.9.2") == doctest::Approx(sent / (12.5 * gib)).epsilon(1e-6));
+  CHECK(cost("a48cef79") == doctest::Approx(sent / (600 * gib)).epsilon(1e-6));
+}
+
 TEST_CASE("sharding groups: optimizer state is averaged, too, unless the problem says otherwise") {
   json text = problem_text({{"size", 4}});
   json& groups = text["topology"]["sharding_groups"];

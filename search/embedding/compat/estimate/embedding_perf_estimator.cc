@@ -18,6 +18,13 @@ constexpr double kWeightedKernelMultiplier = 1.1;
 constexpr double kDpElementwiseKernelsPerfFactor = 9.22;
 constexpr double kMinLookupDim = 32;  // kernels read at least so many columns
 
+// Consecutive ranks of the machine that share the fast links.
+std::int64_t linked_ranks(const Problem& problem) {
+  return problem.release().pod_links == PodLinks::kBetweenHosts
+             ? problem.topology().spec().local_world_size
+             : problem.topology().linked_ranks();
+}
+
 // What a pass over a shard moves, in bytes.
 struct Moved {
   double input_read = 0;
@@ -224,9 +231,7 @@ Perf ShardPerf::data_parallel() const {
   // Ring all-reduce over at most two nodes' worth of traffic, one NIC per rank. It takes in all
   // sharding groups.
   const auto world = static_cast<double>(topology_.spec().world_size);
-  const auto local = static_cast<double>(in_.problem->release().pod_links == PodLinks::kBetweenHosts
-                                             ? topology_.spec().local_world_size
-                                             : topology_.linked_ranks());
+  const auto local = static_cast<double>(linked_ranks(*in_.problem));
   const double nodes = std::min(world / local, 2.0);
   const long double traffic = table_size * static_cast<long double>(2 * nodes - 1);
   const double comms_bw = topology_.spec().inter_host_bw * local;
@@ -338,7 +343,8 @@ Milliseconds estimate_sync(const EstimateInputs& in, const ShardExtent& extent) 
     memory = spec.hbm_mem_bw;
   if (in.compute_kernel == ComputeKernel::kKeyValue && topology.counts_ssd())
     memory = spec.ssd_mem_bw;
-  return Milliseconds(synced_bytes(in, extent) * topology.sync_ms_per_byte(memory));
+  return Milliseconds(synced_bytes(in, extent) *
+                      topology.sync_ms_per_byte(memory, linked_ranks(*in.problem)));
 }
 
 Milliseconds estimate_input_dist(const EstimateInputs& in) {

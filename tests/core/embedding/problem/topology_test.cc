@@ -316,7 +316,7 @@ TEST_CASE("topology: averaging replicas takes the link that they share") {
   spec.inter_host_bw = 10;
   spec.groups.emplace().sync_interval = 5;
   const auto cost = [&](std::int64_t size, double memory) {
-    return Topology::make(with_layout(spec, {size, 1})).value().sync_ms_per_byte(memory);
+    return Topology::make(with_layout(spec, {size, 1})).value().sync_ms_per_byte(memory, 8);
   };
   CHECK(cost(32, 1000) == 0);
   CHECK(cost(16, 1000) == doctest::Approx(2.0 * 1 / 2 / 100 / 5));
