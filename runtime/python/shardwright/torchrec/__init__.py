@@ -13,7 +13,9 @@ except ImportError as _error:
 from .adapters import ShardwrightPartitioner, ShardwrightProposer
 from .candidates import Candidates
 from .enumeration import enumerate_candidates
+from .groups import GroupChoice, GroupLayout, choose_groups
 from .planner import EmbeddingShardingPlanner, PlanSeconds
 
-__all__ = ["Candidates", "EmbeddingShardingPlanner", "PlanSeconds", "ShardwrightPartitioner",
-           "ShardwrightProposer", "enumerate_candidates"]
+__all__ = ["Candidates", "EmbeddingShardingPlanner", "GroupChoice", "GroupLayout", "PlanSeconds",
+           "ShardwrightPartitioner", "ShardwrightProposer", "choose_groups",
+           "enumerate_candidates"]

@@ -43,16 +43,16 @@ def enumerate_candidates(enumerator: Enumerator, module: nn.Module,
     if not isinstance(enumerator, Enumerator):
         raise TypeError(f"enumerator must be TorchRec's, not {type(enumerator).__name__}")
     try:
-        return _estimated(enumerator, module, sharders)
+        return estimated_options(enumerator, module, sharders)
     except Unrecognised as reason:
         logger.info("TorchRec enumerates this model itself, because of %s", reason)
     options = enumerator.enumerate(module=module, sharders=sharders)
     return GivenOptions(options, getattr(enumerator, "_batch_size", batch_size))
 
 
-def _estimated(enumerator: Enumerator, module: nn.Module,
-               sharders: list[ModuleSharder[nn.Module]]) -> EstimatedOptions:
-    """Raises Unrecognised."""
+def estimated_options(enumerator: Enumerator, module: nn.Module,
+                      sharders: list[ModuleSharder[nn.Module]]) -> EstimatedOptions:
+    """The options of `enumerator.enumerate` as the library makes them. Raises Unrecognised."""
     release = _RELEASES.get(torchrec.__version__)
     if release is None:
         raise Unrecognised(f"torchrec {torchrec.__version__}")

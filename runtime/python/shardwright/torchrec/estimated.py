@@ -35,6 +35,11 @@ class EstimatedOptions(Candidates):
         return {**self._problem, "reservation": {"type": "none"},
                 "reserved_memory": reserved_memory(self._topology, topology)}
 
+    def with_layouts(self, layouts: dict[str, Any]) -> EstimatedOptions:
+        """These tables where best mode also chooses `layouts`, in the form of problem files."""
+        problem = {**self._problem, "topology": {**self._problem["topology"], **layouts}}
+        return EstimatedOptions(self._tables, problem, self._topology)
+
     def search_space(self, problem: Problem) -> SearchSpace | None:
         return None
 

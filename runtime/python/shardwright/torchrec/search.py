@@ -97,8 +97,9 @@ class Search:
             raise Unsupported("caches to scale, whose costs are not TorchRec's own")
         self._candidates = candidates
         with self._refusals():
-            self.problem = Problem({**candidates.problem(topology), "proposers": list(proposers),
-                                    "partitioner": partitioner, "perf_model": perf_model})
+            self.document = {**candidates.problem(topology), "proposers": list(proposers),
+                             "partitioner": partitioner, "perf_model": perf_model}
+            self.problem = Problem(self.document)
             self.space = candidates.search_space(self.problem)
 
     def run(self, settings: SearchSettings) -> PlanResult:

@@ -34,7 +34,7 @@ _CODEC_OF_BYTES = {4: "FP32", 2: "FP16", 1: "INT8"}
 _COLLECTIVES = {"POOLED_EMBEDDINGS_ALL_TO_ALL": "pooled_all_to_all",
                 "SEQUENCE_EMBEDDINGS_ALL_TO_ALL": "sequence_all_to_all",
                 "POOLED_EMBEDDINGS_REDUCE_SCATTER": "pooled_reduce_scatter"}
-_BANDWIDTHS = ("hbm_mem_bw", "ddr_mem_bw", "ssd_mem_bw", "hbm_to_ddr_mem_bw", "intra_host_bw",
+BANDWIDTHS = ("hbm_mem_bw", "ddr_mem_bw", "ssd_mem_bw", "hbm_to_ddr_mem_bw", "intra_host_bw",
                "inter_host_bw", "bwd_compute_multiplier",
                "weighted_feature_bwd_compute_multiplier", "uneven_sharding_perf_multiplier")
 # Members of a constraint that are the same in a problem.
@@ -109,7 +109,7 @@ def _topology(topology: Topology) -> dict[str, Any]:
     found: dict[str, Any] = {
         "world_size": topology.world_size, "local_world_size": topology.local_world_size,
         "compute_device": topology.compute_device,
-        **{name: getattr(topology, name) for name in _BANDWIDTHS}}
+        **{name: getattr(topology, name) for name in BANDWIDTHS}}
     if topology._pod_size is not None:
         found["pod_size"] = topology._pod_size
     custom = topology._custom_topology_data
@@ -129,12 +129,13 @@ def _topology(topology: Topology) -> dict[str, Any]:
     return found
 
 
-def reserved_memory(before: Topology, after: Topology) -> dict[str, list[int]]:
-    """What a reservation takes of every rank, bytes."""
+def reserved_memory(before: Topology, after: Topology) -> dict[str, int | list[int]]:
+    """What a reservation takes of every rank, bytes; a single number if it is the same for all."""
     taken = {tier: [getattr(own.storage, tier) - getattr(left.storage, tier)
                     for own, left in zip(before.devices, after.devices)]
              for tier in ("hbm", "ddr", "ssd")}
-    return {tier: sizes for tier, sizes in taken.items() if any(sizes)}
+    return {tier: sizes[0] if len(set(sizes)) == 1 else sizes
+            for tier, sizes in taken.items() if any(sizes)}
 
 
 def _table(table: Table) -> dict[str, Any]:
