@@ -25,11 +25,13 @@ def case_of(name):
 
 
 def refuse(_):
-    raise Refused(lambda: "a member that pickle cannot write")
+    raise Refused("this plan")
 
 
 class Refused(Exception):
-    pass
+    def __init__(self, what):
+        super().__init__(what)
+        self.reason = lambda: "a member that pickle cannot write"
 
 
 def planned(name, mode, group=None):
