@@ -1,9 +1,11 @@
 // Planning calls of the C interface: options, cancelling, progress.
 #include <cmath>
+#include <exception>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/capi/boundary.h"
 #include "runtime/capi/objects.h"
@@ -12,12 +14,47 @@
 #include "runtime/embedding/replan.h"
 #include "runtime/embedding/reuse.h"
 #include "runtime/io/embedding/plan/plan_json.h"
+#include "search/exchange.h"
 
 using namespace shardwright;
 using namespace shardwright::capi;
 using embedding::SearchSpace;
 
 namespace {
+
+// The caller's all-gather.
+class CallerExchange final : public Exchange {
+ public:
+  explicit CallerExchange(const shardwright_plan_options& given) : given_(&given) {}
+
+  std::uint32_t processes() const override { return given_->processes; }
+  std::uint32_t process() const override { return given_->process; }
+  std::optional<std::vector<std::string>> all_gather(const std::string& message) override {
+    Messages all;
+    const int32_t failed =
+        given_->gather(given_->user_data, message.data(), message.size(), &add, &all);
+    if (failed != 0 || all.out_of_memory) return std::nullopt;
+    return std::move(all.received);
+  }
+
+ private:
+  struct Messages {
+    std::vector<std::string> received;
+    bool out_of_memory = false;
+  };
+
+  // Called by C code, so it must not throw.
+  static void add(void* sink, const void* bytes, uint64_t size) noexcept {
+    auto& all = *static_cast<Messages*>(sink);
+    try {
+      all.received.emplace_back(static_cast<const char*>(bytes), size);
+    } catch (const std::exception&) {
+      all.out_of_memory = true;
+    }
+  }
+
+  const shardwright_plan_options* given_;
+};
 
 // The caller's options as the planner takes them. Must outlive the planning call.
 class PlanRequest {
@@ -34,6 +71,7 @@ class PlanRequest {
     if (given_.progress != nullptr) {
       options_.on_progress = [this](const PlanProgress& progress) { report(progress); };
     }
+    if (given_.processes > 1) options_.exchange = &exchange_.emplace(given_);
     if (given_.cancel == nullptr) return;
     cancel_ = object_of(given_.cancel, "options.cancel");
     forward_.emplace(cancel_->source.get_token(), Forward{&stop_});
@@ -62,6 +100,12 @@ class PlanRequest {
     if (!(given_.time_limit_s >= 0)) {
       refuse("must be a number of seconds, 0 = none", "options.time_limit_s");
     }
+    if (given_.process > 0 && given_.process >= given_.processes) {
+      refuse("must be less than the number of processes", "options.process");
+    }
+    if (given_.processes > 1 && given_.gather == nullptr) {
+      refuse("several processes need a function that gathers their messages", "options.gather");
+    }
   }
 
   void report(const PlanProgress& progress) {
@@ -81,6 +125,7 @@ class PlanRequest {
   shardwright_plan_options given_{};
   std::stop_source stop_;
   PlanOptions options_;
+  std::optional<CallerExchange> exchange_;
   std::shared_ptr<const CancelToken> cancel_;
   std::optional<std::stop_callback<Forward>> forward_;
 };
@@ -162,9 +207,9 @@ shardwright_status shardwright_replan(const shardwright_problem* problem,
     const PlanDocument old = take(read_plan(given_text(old_plan, old_plan_size, "old_plan")));
     if (!old.plan) fail(SHARDWRIGHT_INVALID_INPUT, "holds no plan to begin with", "old_plan");
     ReplanOptions replan{request.options(), migration_weight, std::nullopt};
-    const auto problem = take(problem_of_plan(inputs.problem, old));
-    replan.best_mode_rating = best_mode_rating(*problem, inputs.space.get(), old);
-    out.set(number_options(take(replan_embedding(problem, *old.plan, replan, inputs.space))));
+    const auto asked = take(problem_of_plan(inputs.problem, old));
+    replan.best_mode_rating = best_mode_rating(*asked, inputs.space.get(), old);
+    out.set(number_options(take(replan_embedding(asked, *old.plan, replan, inputs.space))));
   });
 }
 

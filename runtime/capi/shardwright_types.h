@@ -151,6 +151,16 @@ typedef struct shardwright_progress {
 typedef int32_t (*shardwright_progress_callback)(void* user_data,
                                                  const shardwright_progress* progress);
 
+/* Takes the message of one process, in the order of the processes. The bytes are copied. */
+typedef void (*shardwright_message_sink)(void* sink, const void* bytes, uint64_t size);
+
+/* An all-gather: sends `size` bytes to all processes and gives the messages of all, this one's
+ * included, to `add`. All processes call it equally often. Called on the thread of the planning
+ * call. A return value other than 0 says that it failed; the search then ends with the best plan so
+ * far. */
+typedef int32_t (*shardwright_gather_callback)(void* user_data, const void* bytes, uint64_t size,
+                                               shardwright_message_sink add, void* sink);
+
 /* Members that are 0 or null take their default. */
 typedef struct shardwright_plan_options {
   uint32_t struct_size;
@@ -162,7 +172,12 @@ typedef struct shardwright_plan_options {
   uint64_t seed;
   const shardwright_cancel* cancel;
   shardwright_progress_callback progress;
-  void* user_data; /* for the callback */
+  void* user_data; /* for the callbacks */
+  /* Best mode of several processes, which plan the same problem with the same seed and work limit.
+   * All find the same plan; the proof is in the result of process 0. */
+  uint32_t process;                   /* less than processes */
+  uint32_t processes;                 /* 0 or 1 = one process */
+  shardwright_gather_callback gather; /* needed by several processes */
 } shardwright_plan_options;
 
 typedef int32_t shardwright_stop;

@@ -12,6 +12,8 @@
 
 namespace shardwright {
 
+class Exchange;
+
 namespace embedding {
 class Plan;
 struct SearchParts;
@@ -52,6 +54,10 @@ struct PlanOptions {
   std::function<void(const embedding::Plan&)> on_better_plan;
   // Ends the search, from any thread, with the best plan so far; not deterministic either.
   std::stop_token stop;
+  // The other processes of best mode, which get the same problem, space, seed and work limit. All
+  // find the same plan; process 0 also has the proof. Null if there is one. Used on the thread that
+  // plans.
+  Exchange* exchange = nullptr;
   // Called on the thread that plans after every batch of proposals; no lock is held. An exception
   // that it throws ends the planning and reaches the caller.
   std::function<void(const PlanProgress&)> on_progress;

@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import shardwright
@@ -238,3 +239,61 @@ class Following(unittest.TestCase):
 
 if __name__ == "__main__":
     unittest.main()
+
+
+class SeveralProcesses(unittest.TestCase):
+    """Threads stand for processes: they share nothing but messages."""
+
+    class Board:
+        def __init__(self, processes):
+            self.messages = [b""] * processes
+            self.barrier = threading.Barrier(processes)
+
+        def exchanges(self):
+            return [SeveralProcesses.Exchange(self, process)
+                    for process in range(len(self.messages))]
+
+    class Exchange:
+        def __init__(self, board, process):
+            self.board, self.process, self.processes = board, process, len(board.messages)
+
+        def all_gather(self, message):
+            self.board.messages[self.process] = message
+            self.board.barrier.wait(60)
+            found = list(self.board.messages)
+            self.board.barrier.wait(60)
+            return found
+
+    def test_they_find_the_plan_of_one(self):
+        alone = shardwright.plan(SAMPLE, work_limit=10_000_000, threads=1)
+        for processes in (2, 3):
+            exchanges = self.Board(processes).exchanges()
+            with ThreadPoolExecutor(processes) as pool:
+                plans = list(pool.map(lambda own: shardwright.plan(
+                    SAMPLE, work_limit=10_000_000, threads=1, exchange=own), exchanges))
+            self.assertEqual(plans[0].gap, alone.gap)
+            for own in plans:
+                self.assertEqual(own.rating, alone.rating)
+                self.assertEqual([table.ranks for table in own.tables],
+                                 [table.ranks for table in alone.tables])
+            self.assertTrue(shardwright.verify(SAMPLE, plans[0]))
+
+    def test_what_an_exchange_raises_ends_the_planning(self):
+        class Broken:
+            process, processes = 0, 2
+
+            def all_gather(self, message):
+                raise ConnectionError("the other process is gone")
+
+        with self.assertRaisesRegex(ConnectionError, "gone"):
+            shardwright.plan(SAMPLE, exchange=Broken())
+
+    def test_a_number_of_the_process_that_cannot_be_is_refused(self):
+        class Wrong:
+            process, processes = 2, 2
+
+            def all_gather(self, message):
+                return [message, message]
+
+        with self.assertRaisesRegex(shardwright.InvalidInputError, "process"):
+            shardwright.plan(SAMPLE, exchange=Wrong())

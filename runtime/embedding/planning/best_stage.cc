@@ -83,32 +83,34 @@ bool is_worse_than(const BestPlan& best, const EmbeddingPlanResult& compat) {
 
 }  // namespace
 
-void search_best(Planning& planning, embedding::OptionPool& pool) {
+Status search_best(Planning& planning, embedding::OptionPool& pool) {
   const std::optional<embedding::Plan> start = start_from_compat(planning, pool);
   EmbeddingPlanResult& result = planning.result;
   const bool has_start = (result.plan && result.evaluation.valid()) || planning.options.start;
-  if (!has_start && prove_absence_first(planning, pool)) return;
+  if (!has_start && prove_absence_first(planning, pool)) return {};
   const PlanOptions& options = planning.options;
   auto answer = find_best_plan(
       pool, planning.available(), options.seed,
-      {start, options.start.get(), options.on_better_plan, options.to_beat}, planning.executor,
-      planning.budget, [&](const auto& at) { report_progress(planning, at); });
+      {start, options.start.get(), options.on_better_plan, options.to_beat}, planning.group,
+      planning.executor, planning.budget, [&](const auto& at) { report_progress(planning, at); });
   if (!answer.ok()) {
+    if (answer.error().code != ErrorCode::kInfeasible) return answer.error();
     result.failure = no_option_left(answer.error());
     take_absence(planning, pool, true);
-    return;
+    return {};
   }
   BestPlan best = std::move(answer).value();
   result.stopped_by = best.reason;
   result.work.plans += best.copies;
   result.work.span_steps = best.span;
-  if (is_worse_than(best, result)) return;
+  if (is_worse_than(best, result)) return {};
   result.improvements = std::move(best.steps);
   if (best.plan) {
     take_plan(std::move(best), result);
   } else {
     take_absence(planning, pool, best.none_exists);
   }
+  return {};
 }
 
 }  // namespace shardwright

@@ -100,7 +100,7 @@ Status search_plans(Planning& planning) {
   } else if (planning.options.mode == PlanMode::kCompat) {
     search_compat(planning, pool, planning.budget);
   } else {
-    search_best(planning, pool);
+    SHARDWRIGHT_RETURN_IF_ERROR(search_best(planning, pool));
   }
   planning.result.timing.explore_s = watch.seconds();
   planning.result.work.work_steps = planning.budget.work_done();
@@ -113,10 +113,16 @@ Status search_plans(Planning& planning) {
 Result<EmbeddingPlanResult> plan_embedding(std::shared_ptr<const Problem> problem,
                                            const PlanOptions& options,
                                            std::shared_ptr<const SearchSpace> search_space) {
+  embedding::ProcessGroup group(options.exchange);
   SHARDWRIGHT_RETURN_IF_ERROR(check_request(*problem, options));
-  if (!problem->topology().layouts().empty() && search_space == nullptr)
+  if (!problem->topology().layouts().empty() && search_space == nullptr) {
+    if (options.exchange != nullptr) {
+      return Error{ErrorCode::kUnsupported, "one process chooses the layout of a machine",
+                   "exchange"};
+    }
     return plan_layouts(problem, options);
-  Planning planning(std::move(problem), options, std::move(search_space));
+  }
+  Planning planning(std::move(problem), options, std::move(search_space), group);
   SHARDWRIGHT_ASSIGN_OR_RETURN(const bool has_memory, reserve_memory(planning));
   if (has_memory) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(const bool has_options, enumerate_options(planning));

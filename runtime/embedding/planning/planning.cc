@@ -13,12 +13,14 @@ std::optional<std::uint64_t> work_limit_of(const PlanOptions& options) {
 }
 
 Planning::Planning(std::shared_ptr<const embedding::Problem> asked, const PlanOptions& how,
-                   std::shared_ptr<const embedding::SearchSpace> given)
+                   std::shared_ptr<const embedding::SearchSpace> given,
+                   embedding::ProcessGroup& processes)
     : problem(std::move(asked)),
       options(how),
       space(std::move(given)),
       budget(work_limit_of(how), how.time_limit_s, how.stop),
-      executor(how.threads) {
+      executor(how.threads),
+      group(processes) {
   result.problem = problem;
   result.mode = how.mode;
   result.given_search_space = space != nullptr;

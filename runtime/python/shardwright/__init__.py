@@ -13,13 +13,13 @@ from .errors import (InfeasibleError, InternalError, InvalidHandleError, Invalid
                      VerificationError)
 from .planning import Cancel, Verification, enumerate_options, plan, replan, verify
 from .problem import Problem, SearchSpace
-from .progress import Progress
+from .progress import Exchange, Progress
 from .result import Failure, PlanResult, RankLoad, Shard, TablePlan
 
 __version__ = version()
 
 __all__ = [
-    "COMPUTE_KERNELS", "Cancel", "Failure", "InfeasibleError", "InternalError",
+    "COMPUTE_KERNELS", "Cancel", "Exchange", "Failure", "InfeasibleError", "InternalError",
     "InvalidHandleError", "InvalidInputError", "NoPlanError", "PlanResult", "Problem", "Progress",
     "RankLoad", "SHARDING_TYPES", "SearchSpace", "Shard", "ShardwrightError", "StoppedError",
     "TablePlan", "UnsupportedError", "Verification", "VerificationError", "enumerate_options",

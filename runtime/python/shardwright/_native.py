@@ -53,11 +53,16 @@ class Progress(_Sized):
 ProgressCallback = ctypes.CFUNCTYPE(c_int32, c_void_p, POINTER(Progress))
 
 
+MessageSink = ctypes.CFUNCTYPE(None, c_void_p, c_char_p, c_uint64)
+GatherCallback = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, c_uint64, MessageSink, c_void_p)
+
+
 class PlanOptions(_Sized):
     _fields_ = [("struct_size", c_uint32), ("mode", c_int32), ("threads", c_int32),
                 ("reserved", c_uint32), ("time_limit_s", c_double), ("work_limit", c_uint64),
                 ("seed", c_uint64), ("cancel", c_void_p), ("progress", ProgressCallback),
-                ("user_data", c_void_p)]
+                ("user_data", c_void_p), ("process", c_uint32), ("processes", c_uint32),
+                ("gather", GatherCallback)]
 
 
 class PlanSummary(_Sized):

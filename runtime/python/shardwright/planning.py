@@ -9,7 +9,7 @@ from typing import Callable, Mapping, Union, Any
 
 from . import _native
 from .problem import ProblemLike, SearchSpace, _Closable, _json_text, as_problem
-from .progress import Progress, Watch
+from .progress import Exchange, Progress, Watch
 from .result import PlanResult
 
 ProgressLike = Union[bool, Callable[[Progress], object], None]
@@ -79,7 +79,8 @@ def _space_value(search_space: SearchSpace | None) -> int | None:
 
 def plan(problem: ProblemLike, *, mode: str = "best", search_space: SearchSpace | None = None,
          threads: int = 0, time_limit: float | None = None, work_limit: int | None = None,
-         seed: int = 0, progress: ProgressLike = None, cancel: Cancel | None = None) -> PlanResult:
+         seed: int = 0, progress: ProgressLike = None, cancel: Cancel | None = None,
+         exchange: Exchange | None = None) -> PlanResult:
     """Chooses sharding, kernel and ranks of every table.
 
     `problem` is a Problem, a dict, JSON text or the path of a file. `mode` is "best" (search for
@@ -89,7 +90,9 @@ def plan(problem: ProblemLike, *, mode: str = "best", search_space: SearchSpace 
     machine. Best mode without any limit stops after about two seconds of work.
     `progress` is True for a tqdm bar, if tqdm is installed, or a function that takes a Progress. If
     it raises, planning stops and the exception is raised again; the same holds for Ctrl-C. `cancel`
-    stops the search with the best plan so far.
+    stops the search with the best plan so far. With an `exchange`, best mode searches in several
+    processes, which call this with equal arguments other than `threads`; all find the same plan,
+    and the proof of its bound is in the result of process 0.
 
     If no plan is found, `has_plan` is False and `failure` says why. Raises InvalidInputError with
     the place in the problem, and TypeError or ValueError for other arguments. Releases the GIL.
@@ -97,7 +100,7 @@ def plan(problem: ProblemLike, *, mode: str = "best", search_space: SearchSpace 
     read = as_problem(problem)
     space = _space_value(search_space)
     options = _options(mode, threads, time_limit, work_limit, seed, cancel)
-    with Watch(progress) as watch:
+    with Watch(progress, exchange) as watch:
         watch.attach(options)
         handle = watch.run("result", "plan", read._handle.value, space, byref(options))
     return PlanResult(read, handle)

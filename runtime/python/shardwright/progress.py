@@ -1,4 +1,4 @@
-"""Progress functions, a tqdm bar, and Ctrl-C during a search."""
+"""Progress functions, a tqdm bar, other processes, and Ctrl-C during a search."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import importlib
 import signal
 import threading
 from contextlib import contextmanager
-from ctypes import c_void_p
+from ctypes import c_void_p, string_at
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterator, Protocol, Sequence
 
 from . import _native
 
@@ -62,15 +62,31 @@ class _Bar:
             self._bar.close()
 
 
+class Exchange(Protocol):
+    """Other processes that search together: an all-gather of bytes.
+
+    `process` of `processes` is this one. All processes call `all_gather` equally often; it sends a
+    message to all of them and returns the messages of all, by process.
+    """
+
+    @property
+    def process(self) -> int: ...
+
+    @property
+    def processes(self) -> int: ...
+
+    def all_gather(self, message: bytes) -> Sequence[bytes]: ...
+
+
 class Watch:
-    """Runs one planning call. An exception in a progress function or from Ctrl-C ends the call and
-    is raised again afterwards.
+    """Runs one planning call. An exception in a progress function, in an exchange or from Ctrl-C
+    ends the call and is raised again afterwards.
 
     The library calls back after every batch. Python handles Ctrl-C only then, because native code
     runs the rest of the time.
     """
 
-    def __init__(self, progress: object) -> None:
+    def __init__(self, progress: object, exchange: Exchange | None = None) -> None:
         if progress is None or progress is False:
             self._tell: Callable[[Progress], object] | None = None
         elif progress is True:
@@ -85,6 +101,9 @@ class Watch:
                             f"not {type(progress).__name__}")
         self._raised: BaseException | None = None
         self._callback = _native.ProgressCallback(self._on_progress)
+        self._exchange = exchange
+        self._gather = (_native.GatherCallback() if exchange is None
+                        else _native.GatherCallback(self._on_gather))
 
     def _on_progress(self, _: c_void_p, found: Any) -> int:
         try:
@@ -94,9 +113,23 @@ class Watch:
             self._raised = raised
         return int(self._raised is not None)
 
+    def _on_gather(self, _: c_void_p, data: int | None, size: int, add: Any, sink: int) -> int:
+        try:
+            assert self._exchange is not None
+            for message in self._exchange.all_gather(string_at(data, size) if data else b""):
+                add(sink, message, len(message))
+        except BaseException as raised:  # noqa: B036 - as in _on_progress
+            self._raised = self._raised or raised
+            return 1
+        return 0
+
     def attach(self, options: _native.PlanOptions) -> None:
-        """Sets the callback of a planning call."""
+        """Sets the callbacks of a planning call."""
         options.progress = self._callback
+        if self._exchange is None:
+            return
+        options.process, options.processes = self._exchange.process, self._exchange.processes
+        options.gather = self._gather
 
     def run(self, kind: str, name: str, *arguments: Any) -> _native.Handle:
         """Calls shardwright_<name> and returns its handle. Raises as `_native.call`."""
@@ -138,6 +171,7 @@ class Watch:
     def __exit__(self, *_: object) -> None:
         if isinstance(self._tell, _Bar):
             self._tell.close()
-        # Breaks the cycle of this object and its callback.
+        # Breaks the cycle of this object and its callbacks.
         self._callback = _native.ProgressCallback()
+        self._gather = _native.GatherCallback()
         self._raised = None

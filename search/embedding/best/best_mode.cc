@@ -1,21 +1,28 @@
 #include "search/embedding/best/best_mode.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/embedding/bound/check_bound.h"
+#include "search/embedding/best/processes/messages.h"
 #include "search/explore.h"
 
 namespace shardwright {
 namespace {
 
+using embedding::Allocation;
 using embedding::BestSearch;
 using embedding::BoundCertificate;
 using embedding::ChoiceModel;
 using embedding::Evaluation;
+using embedding::Opening;
 using embedding::OptionPool;
 using embedding::Plan;
+using embedding::ProcessGroup;
 using embedding::Topology;
 
 // Work limits of a certificate's check: a fraction of a second, and a tenth of one after a stop.
@@ -52,11 +59,51 @@ std::optional<std::string> check_within(const Budget& budget, const OptionPool& 
   return check_bound(pool.space(), available, certificate, kCheckStepsAfterStop);
 }
 
+// The plans that a search starts from.
+std::vector<const Plan*> starts_of(const BestStart& start) {
+  std::vector<const Plan*> plans;
+  for (const Plan* const plan : {start.near, start.plan ? &*start.plan : nullptr}) {
+    if (plan != nullptr) plans.push_back(plan);
+  }
+  return plans;
+}
+
+Opening own_opening(const ChoiceModel& model, std::uint64_t seed, bool prove,
+                    const BestStart& start, const Budget& budget) {
+  Opening opening{fingerprint_of(model, seed, budget.work_limit()), budget.work_done(), prove, {}};
+  for (const Plan* const plan : starts_of(start)) {
+    if (auto allocation = to_allocation(model, *plan))
+      opening.starts.push_back(*std::move(allocation));
+  }
+  return opening;
+}
+
+// What process 0 says. Nothing if the group has ended. Precondition: this process is not alone.
+// Errors: kInvalidInput if the processes do not search the same.
+Result<std::optional<Opening>> open_together(const ChoiceModel& model, const Opening& own,
+                                             ProcessGroup& group) {
+  const auto messages = group.all_gather(to_message(own));
+  if (!messages) return std::optional<Opening>();
+  std::optional<Opening> first;
+  for (std::size_t process = 0; process < messages->size(); ++process) {
+    std::optional<Opening> opening = opening_of(model, (*messages)[process]);
+    if (!opening || opening->fingerprint != own.fingerprint) {
+      return Error{ErrorCode::kInvalidInput,
+                   "process " + std::to_string(process) + " and process " +
+                       std::to_string(group.process()) +
+                       " plan different problems, or with different seeds or work limits",
+                   "exchange"};
+    }
+    if (process == 0) first = std::move(opening);
+  }
+  return first;
+}
+
 }  // namespace
 
 Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& available,
-                                std::uint64_t seed, const BestStart& start, Executor& executor,
-                                Budget& budget,
+                                std::uint64_t seed, const BestStart& start, ProcessGroup& group,
+                                Executor& executor, Budget& budget,
                                 const std::function<void(const BestSearch&)>& observe) {
   const ChoiceModel model(pool, available, budget);
   if (!model.status().ok()) {
@@ -64,13 +111,28 @@ Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& availabl
     return stopped_before(pool, available, start, budget);
   }
   // A proof covers the options of the space only.
-  const bool prove = pool.num_added() == 0;
-  BestSearch search(model, seed, prove, {}, budget);
-  search.set_to_beat(start.to_beat);
-  for (const Plan* const plan : {start.near, start.plan ? &*start.plan : nullptr}) {
-    if (plan != nullptr) search.offer(*plan);
+  bool prove = pool.num_added() == 0;
+  std::optional<Opening> opening;
+  if (!group.is_alone()) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(
+        opening, open_together(model, own_opening(model, seed, prove, start, budget), group));
   }
+  const bool helps = group.process() != 0;
+  if (helps && !opening) return stopped_before(pool, available, start, budget);
   BestPlan best;
+  if (helps) {
+    prove = opening->prove;
+    budget.go_on_at(opening->work_done);
+  }
+  BestSearch search(model, seed, prove, {}, budget, &group);
+  search.set_to_beat(start.to_beat);
+  if (helps) {
+    for (const Allocation& allocation : opening->starts)
+      search.offer(to_plan(model, allocation, best.copies));
+  } else {
+    for (const Plan* const plan : starts_of(start))
+      search.offer(*plan);
+  }
   std::optional<double> last;
   best.reason = explore(search, executor, budget, [&](const BestSearch& at) {
     if (start.on_better && at.best() && (!last || at.best()->rating < *last)) {
@@ -79,13 +141,15 @@ Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& availabl
     }
     observe(at);
   });
+  group.leave();
+  if (search.stopped_by()) best.reason = *search.stopped_by();
   best.steps = search.steps();
-  best.copies = search.copies();
+  best.copies += search.copies();
   best.span = search.span();
   best.none_exists = search.none_exists();
   if (search.best()) keep_if_better(pool, available, search.best()->plan, best);
   if (start.plan) keep_if_better(pool, available, *start.plan, best);
-  if (prove && best.plan && search.bound() > 0) {
+  if (best.plan && search.bound() > 0 && search.certificate() != nullptr) {
     std::optional<std::string> wrong = check_within(budget, pool, available, *search.certificate());
     if (wrong) {
       best.refusal = *std::move(wrong);

@@ -12,6 +12,7 @@
 #include "core/status.h"
 #include "search/budget.h"
 #include "search/embedding/best/best_search.h"
+#include "search/embedding/best/processes/process_group.h"
 #include "search/embedding/model/option_pool.h"
 #include "search/executor.h"
 
@@ -42,11 +43,14 @@ struct BestPlan {
 };
 
 // The certificate has passed the check of core. After a stop or at a deadline the check has about a
-// tenth of a second. Errors: kInfeasible
-// if the placement rules leave a table without an option.
+// tenth of a second. The processes of the group search together and find the same plan; the
+// certificate is in process 0 only. If one of them leaves before the search has begun, process 0
+// searches alone. Errors: kInfeasible if the placement rules leave a table without an option;
+// kInvalidInput if another process searches something else.
 Result<BestPlan> find_best_plan(const embedding::OptionPool& pool,
                                 const embedding::Topology& available, std::uint64_t seed,
-                                const BestStart& start, Executor& executor, Budget& budget,
+                                const BestStart& start, embedding::ProcessGroup& group,
+                                Executor& executor, Budget& budget,
                                 const std::function<void(const embedding::BestSearch&)>& observe);
 
 }  // namespace shardwright

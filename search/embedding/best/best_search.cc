@@ -8,6 +8,7 @@
 
 #include "core/embedding/bound/check_bound.h"
 #include "core/embedding/caches/check_load_factors.h"
+#include "search/embedding/best/processes/messages.h"
 #include "search/embedding/model/rank_state/allocation_state.h"
 
 namespace shardwright::embedding {
@@ -36,17 +37,19 @@ bool in_model_order(const ChoiceModel& model, const Plan& plan) {
 }  // namespace
 
 BestSearch::BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
-                       const BestParameters& parameters, const Budget& budget)
+                       const BestParameters& parameters, const Budget& budget, ProcessGroup* group)
     : parameters_(parameters),
       seed_(seed),
       context_(model, parameters.pricing, budget),
       hopeless_(is_hopeless(context_)),
-      prover_(prove && !budget.interrupted()
+      group_(group),
+      proves_(prove),
+      prover_(prove && (group == nullptr || group->process() == 0) && !budget.interrupted()
                   ? std::make_unique<BoundProver>(model, parameters.bound)
                   : nullptr),
       round_work_(parameters_.lanes.first_round_work) {
   lanes_.annealing.resize(parameters_.lanes.annealing_lanes);
-  first_lane_ = prover_ ? prover_->num_lanes() : 0;
+  first_lane_ = proves_ ? parameters_.bound.targets.tree_lanes : 0;
   lane_work_.resize(first_lane_ + lanes_.annealing.size() + 1);
 }
 
@@ -84,31 +87,36 @@ NeighbourhoodLane& BestSearch::neighbourhood_lane() {
   return *own;
 }
 
-bool BestSearch::is_proved() const { return prover_ && best_ && prover_->proves(aim()); }
+bool BestSearch::is_proved() const {
+  return proves_ && best_ && bound_ >= aim() * (1 - parameters_.bound.optimality_gap);
+}
 
 // Returns true if there is nothing left to find or to prove.
 bool BestSearch::is_done() const {
-  if (by_search_) return true;
-  const bool is_solving = lanes_.neighbourhoods && lanes_.neighbourhoods->is_solving();
-  if (is_proved() && !is_solving) return true;
-  return is_solved() && (!best_ || !prover_ || prover_->finished());
+  if (certified_) return true;
+  if (is_proved() && !solving_) return true;
+  return solved_ && (!best_ || !proves_ || proof_finished_);
 }
 
 // All plans of a small model were tried: that is a proof if the check can repeat it.
-void BestSearch::certify_search(Budget& budget) {
-  if (!prover_ || !best_ || !lanes_.neighbourhoods->proof()) return;
+void BestSearch::certify_search(const Budget& budget) {
+  const NeighbourhoodLane& lane = *lanes_.neighbourhoods;
+  if (!prover_ || !lane.proof() || (!best_ && !lane.best())) return;
+  double rating = best_ ? best_->rating : lane.best()->rating;
+  if (lane.best()) rating = std::min(rating, lane.best()->rating);
   BoundCertificate certificate;
   certificate.by_search = true;
-  certificate.bound = best_->rating * (1 - parameters_.lanes.search_proof_gap);
+  certificate.bound = rating * (1 - parameters_.lanes.search_proof_gap);
   certificate.class_of_rank.resize(context_.model().world_size());
   std::iota(certificate.class_of_rank.begin(), certificate.class_of_rank.end(), 0U);
-  certificate.nodes = *lanes_.neighbourhoods->proof();
+  certificate.nodes = *lane.proof();
   const ChoiceModel& model = context_.model();
   certificate.load_factors = load_factors_of(model.pool().space());
-  budget.spend(parameters_.lanes.search_check_work);
-  if (certificate.bound > bound() && !check_bound(model.pool().space(), model.available(),
-                                                  certificate, parameters_.lanes.search_check_steps,
-                                                  [&] { return budget.interrupted().has_value(); }))
+  lane_work_.back() += parameters_.lanes.search_check_work;
+  if (certificate.bound > prover_->bound() &&
+      !check_bound(model.pool().space(), model.available(), certificate,
+                   parameters_.lanes.search_check_steps,
+                   [&] { return budget.interrupted().has_value(); }))
     by_search_ = std::move(certificate);
 }
 
@@ -131,14 +139,29 @@ std::uint64_t BestSearch::proof_share(std::uint64_t work) const {
 std::size_t BestSearch::propose(std::size_t, const Budget& budget) {
   if (hopeless_ || is_done()) return 0;
   round_bound_ = bound();
-  if (prover_ && best_) prover_->begin_round(aim());
-  if (prover_) round_proof_share_ = proof_share(budget.work_done());
   round_proof_lanes_ = 0;
-  if (prover_ && best_ && !prover_->finished())
+  if (prover_) choose_proof_work(budget.work_done());
+  return lane_work_.size();
+}
+
+// Only one lane of the proof works until its tree is shared, with no more work than all others.
+void BestSearch::choose_proof_work(std::uint64_t work) {
+  if (best_) prover_->begin_round(aim());
+  round_proof_share_ = proof_share(work);
+  if (best_ && !prover_->finished())
     round_proof_lanes_ = prover_->is_shared() ? prover_->num_lanes() : 1;
   if (round_proof_lanes_ == 1)
     round_proof_share_ = std::min<std::uint64_t>(round_proof_share_, lanes_.annealing.size() + 1);
-  return lane_work_.size();
+}
+
+// The proof and the neighbourhoods belong to process 0, and so does everything if it is alone. The
+// lanes that anneal are dealt out to the others, and to it as well if nothing is to be proved.
+bool BestSearch::is_own(std::size_t lane) const {
+  if (group_ == nullptr || group_->is_alone()) return true;
+  const bool anneals = lane >= first_lane_ && lane + 1 < lane_work_.size();
+  if (!anneals) return group_->process() == 0;
+  const std::size_t first = proves_ ? 1 : 0;
+  return group_->process() == first + (lane - first_lane_) % (group_->processes() - first);
 }
 
 template <class Lane>
@@ -161,7 +184,7 @@ void BestSearch::evaluate(std::size_t, unsigned, std::size_t begin, std::size_t 
   const std::size_t last = first_lane_ + lanes_.annealing.size();
   for (std::size_t lane = begin; lane < end; ++lane) {
     lane_work_[lane] = 0;
-    if (budget.interrupted()) continue;
+    if (!is_own(lane) || budget.interrupted()) continue;
     if (lane < first_lane_) {
       Budget own = budget;
       run_proof(lane, own);
@@ -175,17 +198,17 @@ void BestSearch::evaluate(std::size_t, unsigned, std::size_t begin, std::size_t 
   }
 }
 
-// The first of the best allocations of all lanes; null if none is better than the best plan.
-const RatedAllocation* BestSearch::best_of_round() const {
-  const RatedAllocation* found = nullptr;
-  const auto consider = [&](const std::optional<RatedAllocation>& own) {
+// The first of the best allocations of all lanes, if it is better than the best plan.
+FoundAllocation BestSearch::best_of_own_lanes() const {
+  FoundAllocation found;
+  const auto consider = [&](std::size_t lane, const std::optional<RatedAllocation>& own) {
     if (!own || (best_ && !is_better(*own, *best_))) return;
-    if (found == nullptr || is_better(*own, *found)) found = &*own;
+    if (found.rated == nullptr || is_better(*own, *found.rated)) found = {lane, &*own, nullptr};
   };
-  for (const auto& lane : lanes_.annealing) {
-    if (lane) consider(lane->best());
+  for (std::size_t i = 0; i < lanes_.annealing.size(); ++i) {
+    if (lanes_.annealing[i]) consider(first_lane_ + i, lanes_.annealing[i]->best());
   }
-  if (lanes_.neighbourhoods) consider(lanes_.neighbourhoods->best());
+  if (lanes_.neighbourhoods) consider(lane_work_.size() - 1, lanes_.neighbourhoods->best());
   return found;
 }
 
@@ -211,9 +234,8 @@ void BestSearch::offer_to_lanes() {
 
 // The lanes take turns with what the proof suggests, the last suggestions first: they are for the
 // targets closest to the bound. Several lanes try the same one, as each places it in its own way.
-void BestSearch::suggest_to_lane() {
-  if (!prover_) return;
-  for (SuggestedChoices& suggestion : prover_->take_suggestions())
+void BestSearch::suggest_to_lane(std::vector<SuggestedChoices> suggestions) {
+  for (SuggestedChoices& suggestion : suggestions)
     suggestions_.push_back({std::move(suggestion), parameters_.lanes.suggestion_tries});
   while (!suggestions_.empty() && suggestions_.back().tries_left == 0)
     suggestions_.pop_back();
@@ -238,29 +260,87 @@ std::optional<RatedAllocation> BestSearch::found_by_proof() {
   return found;
 }
 
+ProofReport BestSearch::report_of_proof(const Budget& budget) {
+  ProofReport proof;
+  if (prover_ && best_) prover_->end_round();
+  if (lanes_.neighbourhoods) {
+    proof.is_solving = lanes_.neighbourhoods->is_solving();
+    proof.is_solved = lanes_.neighbourhoods->solved();
+    if (proof.is_solved && !solved_) certify_search(budget);
+  }
+  proof.is_certified = by_search_.has_value();
+  if (!prover_) return proof;
+  proof.bound = by_search_ ? by_search_->bound : prover_->bound();
+  proof.is_finished = prover_->finished();
+  proof.suggestions = prover_->take_suggestions();
+  proof.found = found_by_proof();
+  return proof;
+}
+
+RoundReport BestSearch::report_of_round(const Budget& budget) {
+  RoundReport report;
+  report.found = best_of_own_lanes();
+  if (group_ == nullptr || group_->process() == 0) report.proof = report_of_proof(budget);
+  report.lane_work = lane_work_;
+  report.stopped = budget.interrupted();
+  return report;
+}
+
+// The report of all processes. If one has left, the search ends with what this one found.
+RoundReport BestSearch::join_reports(RoundReport own) {
+  if (group_ == nullptr || group_->is_alone()) return own;
+  const ChoiceModel& model = context_.model();
+  std::optional<Allocation> known;
+  if (known_) known = to_allocation(model, *known_);
+  const Allocation* const base = known ? &*known : nullptr;
+  const auto messages = group_->all_gather(to_message(own, base));
+  for (std::size_t process = 0; messages && process < messages->size(); ++process) {
+    if (process == group_->process()) continue;
+    std::optional<RoundReport> other = report_of(model, (*messages)[process], base);
+    if (!other || other->lane_work.size() != lane_work_.size()) {
+      group_->leave();
+      break;
+    }
+    add_report(*std::move(other), own);
+  }
+  if (group_->is_alone() && !own.stopped) own.stopped = StopReason::kCancelled;
+  return own;
+}
+
+void BestSearch::take_in(const ProofReport& proof) {
+  bound_ = proof.bound;
+  proof_finished_ = proof.is_finished;
+  solving_ = proof.is_solving;
+  solved_ = proof.is_solved;
+  certified_ = proof.is_certified;
+}
+
 bool BestSearch::synchronize(std::size_t, Budget& budget) {
   round_work_ = std::min(2 * round_work_, parameters_.lanes.most_round_work);
   starts_.clear();  // every lane has them
-  for (const std::uint64_t work : lane_work_)
+  RoundReport round = join_reports(report_of_round(budget));
+  for (const std::uint64_t work : round.lane_work)
     budget.spend(work);
-  span_ += *std::max_element(lane_work_.begin(), lane_work_.end());
-  if (prover_ && best_) prover_->end_round();
-  const double bound_before = steps_.empty() ? 0 : steps_.back().bound;
-  const std::optional<RatedAllocation> by_proof = found_by_proof();
-  const RatedAllocation* found = best_of_round();
-  if (by_proof && (found == nullptr || is_better(*by_proof, *found))) found = &*by_proof;
+  span_ += *std::max_element(round.lane_work.begin(), round.lane_work.end());
+  const double bound_before = bound_;
+  const RatedAllocation* found = round.found.rated;
+  if (round.proof) {
+    take_in(*round.proof);
+    const std::optional<RatedAllocation>& by_proof = round.proof->found;
+    if (by_proof && (found == nullptr || is_better(*by_proof, *found))) found = &*by_proof;
+  }
   if (found != nullptr) {
     publish(*found);
     best_since_ = budget.work_done();
   }
-  if (is_solved() && !solved_) certify_search(budget);
-  solved_ = is_solved();
-  if (bound() > bound_before) bound_since_ = budget.work_done();
-  if (best_ && (found != nullptr || bound() > bound_before))
-    steps_.push_back({budget.work_done(), best_->rating, bound()});
+  if (bound_ > bound_before) bound_since_ = budget.work_done();
+  if (best_ && (found != nullptr || bound_ > bound_before))
+    steps_.push_back({budget.work_done(), best_->rating, bound_});
   if (found != nullptr) offer_to_lanes();
-  suggest_to_lane();
-  return !is_done();
+  suggest_to_lane(round.proof ? std::move(round.proof->suggestions)
+                              : std::vector<SuggestedChoices>());
+  stopped_by_ = round.stopped;
+  return !stopped_by_ && !is_done();
 }
 
 }  // namespace shardwright::embedding

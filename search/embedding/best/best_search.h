@@ -18,6 +18,8 @@
 #include "search/embedding/best/incumbent/rated.h"
 #include "search/embedding/best/local/annealing_lane.h"
 #include "search/embedding/best/parameters/best_parameters.h"
+#include "search/embedding/best/processes/process_group.h"
+#include "search/embedding/best/processes/round_report.h"
 #include "search/embedding/model/choice_model.h"
 
 namespace shardwright::embedding {
@@ -32,13 +34,20 @@ namespace shardwright::embedding {
 //
 // The search ends when the best plan is proved optimal, when it is proved that no plan rates below
 // what is to be beaten, or when the budget is used up.
+//
+// The lanes may be dealt out to several processes, each with a BestSearch of the same model, seed
+// and starts. Process 0 has the proof and its certificate, the others have lanes that anneal. All
+// take in the same reports of a round, so all have the same best plan and bound, and the number of
+// processes changes nothing in them.
 // Thread safety: as explore() calls the members; everything else on one thread. Refers to the
 // model.
 class BestSearch {
  public:
   // Without `prove` there is no lower bound. `budget` is only asked whether it was interrupted.
+  // `group` is null if this process is alone.
   BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
-             const BestParameters& parameters = {}, const Budget& budget = {});
+             const BestParameters& parameters = {}, const Budget& budget = {},
+             ProcessGroup* group = nullptr);
 
   // Starts the search from a plan, if it has the model's tables and options and is feasible. If
   // ratings tie, tables return to where the first such plan has them.
@@ -57,7 +66,10 @@ class BestSearch {
   // Returns true if there is no feasible plan: a table fits nowhere, or every plan was tried.
   bool none_exists() const { return hopeless_ || (solved_ && !best_); }
   // A lower bound of the rating of every plan; 0 if there is none.
-  double bound() const { return by_search_ ? by_search_->bound : prover_ ? prover_->bound() : 0; }
+  double bound() const { return bound_; }
+  // Why a process ended the search of all, if one did: it was interrupted, or it has left.
+  std::optional<StopReason> stopped_by() const { return stopped_by_; }
+  // Null without a proof, and in processes other than the first.
   const BoundCertificate* certificate() const {
     if (by_search_) return &*by_search_;
     return prover_ ? &prover_->certificate() : nullptr;
@@ -86,14 +98,19 @@ class BestSearch {
   // What the proof is to show: that no plan rates below this. Precondition: there is a best plan.
   double aim() const { return std::min(best_->rating, to_beat_); }
   bool is_proved() const;
-  void certify_search(Budget& budget);
+  void certify_search(const Budget& budget);
   bool is_done() const;
-  const RatedAllocation* best_of_round() const;
+  bool is_own(std::size_t lane) const;
+  FoundAllocation best_of_own_lanes() const;
+  ProofReport report_of_proof(const Budget& budget);
+  RoundReport report_of_round(const Budget& budget);
+  RoundReport join_reports(RoundReport own);
+  void take_in(const ProofReport& proof);
+  void choose_proof_work(std::uint64_t work);
   void publish(const RatedAllocation& found);
   void offer_to_lanes();
-  void suggest_to_lane();
+  void suggest_to_lane(std::vector<SuggestedChoices> suggestions);
   std::optional<RatedAllocation> found_by_proof();
-  bool is_solved() const { return lanes_.neighbourhoods && lanes_.neighbourhoods->solved(); }
   AnnealingLane& annealing_lane(std::uint32_t lane);
   NeighbourhoodLane& neighbourhood_lane();
   template <class Lane>
@@ -105,13 +122,20 @@ class BestSearch {
   std::uint64_t seed_;
   SearchContext context_;
   bool hopeless_;  // a table has no choice whose shards fit on any rank
-  std::unique_ptr<BoundProver> prover_;
+  ProcessGroup* group_;
+  bool proves_;                          // in some process
+  std::unique_ptr<BoundProver> prover_;  // null in other processes
   double to_beat_ = std::numeric_limits<double>::infinity();
   Lanes lanes_;
   std::vector<RatedPlan> starts_;  // offered so far; lanes get them when they are made
   std::uint64_t round_work_;
-  bool solved_ = false;  // every plan was tried
+  double bound_ = 0;
+  bool proof_finished_ = false;
+  bool solving_ = false;    // a tiny model is searched whole, not yet to the end
+  bool solved_ = false;     // every plan was tried
+  bool certified_ = false;  // ... which is the proof
   std::optional<BoundCertificate> by_search_;
+  std::optional<StopReason> stopped_by_;
   double round_bound_ = 0;  // the bound at the start of the round, which lanes see
   std::uint64_t round_proof_share_ = 0;
   std::size_t round_proof_lanes_ = 0;

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Callable
 
+import torch.distributed as dist
 from torch import nn
 from torch.distributed.remote_device import _remote_device
 from torchrec.distributed.planner import planners
@@ -16,7 +17,7 @@ from torchrec.distributed.planner.types import (Enumerator, ParameterConstraints
                                                 PerfModel, PlanDebugStats, PlanLoader,
                                                 PlannerContextFingerprintError, Proposer,
                                                 ShardingOption, Stats, StorageReservation, Topology)
-from torchrec.distributed.sharding_plan import placement
+from torchrec.distributed.sharding_plan import get_default_sharders, placement
 from torchrec.distributed.types import (EmbeddingModuleShardingPlan, EnumerableShardingSpec,
                                         ModuleSharder, ParameterSharding, ShardingPlan,
                                         ShardingType, ShardMetadata)
@@ -24,6 +25,7 @@ from torchrec.distributed.types import (EmbeddingModuleShardingPlan, EnumerableS
 from ..planning import Cancel, ProgressLike
 from ..result import PlanResult
 from .candidates import Candidates
+from .collective import Leader, plan_on_leader
 from .enumeration import enumerate_candidates
 from .estimated import EstimatedOptions
 from .machine import Unsupported
@@ -137,6 +139,32 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
             self.result = self.seconds = self._candidates = None
             self.searched_by = "torchrec"
             return super().plan(module, list(sharders))
+
+    def collective_plan(self, module: nn.Module,
+                        sharders: list[ModuleSharder[nn.Module]] | None = None,
+                        pg: dist.ProcessGroup | None = None) -> ShardingPlan:
+        """Returns rank 0's plan on all ranks of the group. In best mode all of them search.
+
+        The plan is the one of `plan` on rank 0, for any number of ranks, unless a time limit ends
+        the search. `threads` 0 divides the cores of a host among its ranks. Only rank 0 has a
+        `result`. Raises what `plan` raises there, on all ranks.
+        """
+        group = pg if pg is not None else dist.GroupMember.WORLD
+        if group is None:
+            raise ValueError("call torch.distributed.init_process_group() first, or use plan()")
+        own = self._settings
+        sharders = get_default_sharders() if sharders is None else sharders
+        if group.size() == 1:
+            return self.plan(module, sharders)
+
+        def plan_here(leader: Leader, threads: int) -> ShardingPlan:
+            self._settings = replace(own, leader=leader, threads=threads)
+            try:
+                return self.plan(module, sharders)
+            finally:
+                self._settings = own
+
+        return plan_on_leader(group, plan_here, own.threads, own.cancel)
 
     def _plan(self, module: nn.Module, sharders: list[ModuleSharder[nn.Module]]) -> ShardingPlan:
         best_mode = self._settings.mode == "best"

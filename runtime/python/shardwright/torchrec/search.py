@@ -21,6 +21,7 @@ from ..planning import Cancel, ProgressLike, plan
 from ..problem import Problem
 from ..result import PlanResult
 from .candidates import Candidates, Chosen
+from .collective import Leader, Request
 from .machine import Unsupported
 
 _PROPOSERS = (GreedyProposer, UniformProposer, GridSearchProposer, DynamicProgrammingProposer,
@@ -81,6 +82,7 @@ class SearchSettings:
     seed: int = 0
     progress: ProgressLike = None
     cancel: Cancel | None = None
+    leader: Leader | None = None  # of other ranks that help, in best mode
 
 
 class Search:
@@ -96,18 +98,24 @@ class Search:
         if not candidates.estimates and any(own["type"] == "scaleup" for own in proposers):
             raise Unsupported("caches to scale, whose costs are not TorchRec's own")
         self._candidates = candidates
+        self.document = {**candidates.problem(topology), "proposers": list(proposers),
+                          "partitioner": partitioner, "perf_model": perf_model}
         with self._refusals():
-            self.document = {**candidates.problem(topology), "proposers": list(proposers),
-                             "partitioner": partitioner, "perf_model": perf_model}
             self.problem = Problem(self.document)
             self.space = candidates.search_space(self.problem)
 
     def run(self, settings: SearchSettings) -> PlanResult:
+        """Plans, with the help of other ranks if there are any and the costs are the library's own."""
+        exchange = None
+        if settings.leader is not None and settings.mode == "best" and self.space is None:
+            settings.leader.call(Request(self.document, settings.time_limit, settings.work_limit,
+                                         settings.seed))
+            exchange = settings.leader.exchange
         with self._refusals():
             return plan(self.problem, search_space=self.space, mode=settings.mode,
                         threads=settings.threads, time_limit=settings.time_limit,
                         work_limit=settings.work_limit, seed=settings.seed,
-                        progress=settings.progress, cancel=settings.cancel)
+                        progress=settings.progress, cancel=settings.cancel, exchange=exchange)
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:

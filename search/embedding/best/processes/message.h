@@ -1,0 +1,74 @@
+// Numbers in a row of bytes. For processes of one program on machines of one byte order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace shardwright::embedding {
+
+// Thread safety: one thread at a time.
+class MessageWriter {
+ public:
+  template <class Number>
+  requires(std::is_arithmetic_v<Number> && !std::is_same_v<Number, bool>) void put(Number number) {
+    const std::size_t end = bytes_.size();
+    bytes_.resize(end + sizeof number);
+    std::memcpy(bytes_.data() + end, &number, sizeof number);
+  }
+  template <class Number>
+  void put_all(const std::vector<Number>& numbers) {
+    put(static_cast<std::uint32_t>(numbers.size()));
+    for (const Number number : numbers)
+      put(number);
+  }
+  void put_flag(bool flag) { put(static_cast<std::uint8_t>(flag)); }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+// Reads what a MessageWriter wrote. Past the end it reads zeros and is not good() any more.
+// Thread safety: one thread at a time. Refers to the bytes.
+class MessageReader {
+ public:
+  explicit MessageReader(std::string_view bytes) : rest_(bytes) {}
+
+  template <class Number>
+  requires(std::is_arithmetic_v<Number> && !std::is_same_v<Number, bool>) Number get() {
+    Number number{};
+    good_ &= rest_.size() >= sizeof number;
+    if (!good_) return number;
+    std::memcpy(&number, rest_.data(), sizeof number);
+    rest_.remove_prefix(sizeof number);
+    return number;
+  }
+  template <class Number>
+  std::vector<Number> get_all() {
+    const auto count = get<std::uint32_t>();
+    std::vector<Number> numbers;
+    good_ &= rest_.size() / sizeof(Number) >= count;
+    if (!good_) return numbers;
+    numbers.reserve(count);
+    for (std::uint32_t i = 0; i < count; ++i)
+      numbers.push_back(get<Number>());
+    return numbers;
+  }
+  bool get_flag() { return get<std::uint8_t>() != 0; }
+  // Everything that was read was there.
+  bool good() const { return good_; }
+  // ... and nothing is left.
+  bool is_complete() const { return good_ && rest_.empty(); }
+
+ private:
+  std::string_view rest_;
+  bool good_ = true;
+};
+
+}  // namespace shardwright::embedding

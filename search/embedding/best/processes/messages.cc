@@ -1,0 +1,210 @@
+#include "search/embedding/best/processes/messages.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "core/hash/sha256.h"
+#include "search/embedding/best/processes/message.h"
+
+namespace shardwright::embedding {
+namespace {
+
+// The first byte of a message. The second digit is the version of the format.
+constexpr std::uint8_t kOpening = 0x11;
+constexpr std::uint8_t kReport = 0x21;
+
+constexpr std::uint8_t kNotStopped = 0xff;
+
+bool is_known(const Allocation* known, const Allocation& own, std::size_t table) {
+  return known != nullptr && own.choice[table] == known->choice[table] &&
+         own.ranks[table] == known->ranks[table];
+}
+
+void put(MessageWriter& to, const Allocation& own, const Allocation* known) {
+  std::vector<std::uint32_t> changed;
+  for (std::uint32_t table = 0; table < own.choice.size(); ++table) {
+    if (!is_known(known, own, table)) changed.push_back(table);
+  }
+  to.put_all(changed);
+  for (const std::uint32_t table : changed) {
+    to.put(own.choice[table]);
+    to.put_all(own.ranks[table]);
+  }
+}
+
+// Returns true if the choice is one of the table and the ranks are as many as it needs.
+bool is_possible(const ChoiceModel& model, std::size_t table, std::uint32_t choice,
+                 const std::vector<Rank>& ranks) {
+  const std::uint32_t first = model.first_choice(table);
+  if (choice < first || choice - first >= model.choices(table).size()) return false;
+  const Choice& own = model.choices()[choice];
+  const std::size_t shards = own.reach == Reach::kAllRanks ? 0 : own.num_shards;
+  return ranks.size() == shards && std::all_of(ranks.begin(), ranks.end(), [&](Rank rank) {
+           return rank < model.world_size();
+         });
+}
+
+std::optional<Allocation> get_allocation(MessageReader& from, const ChoiceModel& model,
+                                         const Allocation* known) {
+  const auto changed = from.get_all<std::uint32_t>();
+  if (known == nullptr && changed.size() != model.num_tables()) return std::nullopt;
+  Allocation own = known != nullptr ? *known : Allocation(model.num_tables());
+  for (const std::uint32_t table : changed) {
+    if (table >= model.num_tables()) return std::nullopt;
+    own.choice[table] = from.get<std::uint32_t>();
+    own.ranks[table] = from.get_all<Rank>();
+    if (!is_possible(model, table, own.choice[table], own.ranks[table])) return std::nullopt;
+  }
+  return own;
+}
+
+void put(MessageWriter& to, const RatedAllocation& rated, const Allocation* known) {
+  to.put(rated.rating);
+  to.put(rated.peak_hbm_bytes);
+  put(to, rated.allocation, known);
+}
+
+std::optional<RatedAllocation> get_rated(MessageReader& from, const ChoiceModel& model,
+                                         const Allocation* known) {
+  RatedAllocation rated;
+  rated.rating = from.get<double>();
+  rated.peak_hbm_bytes = from.get<std::int64_t>();
+  std::optional<Allocation> allocation = get_allocation(from, model, known);
+  if (!allocation) return std::nullopt;
+  rated.allocation = *std::move(allocation);
+  return rated;
+}
+
+void put(MessageWriter& to, const ProofReport& proof, const Allocation* known) {
+  to.put(proof.bound);
+  to.put_flag(proof.is_finished);
+  to.put_flag(proof.is_solving);
+  to.put_flag(proof.is_solved);
+  to.put_flag(proof.is_certified);
+  to.put(static_cast<std::uint32_t>(proof.suggestions.size()));
+  for (const SuggestedChoices& suggestion : proof.suggestions) {
+    to.put(suggestion.target);
+    to.put_all(suggestion.choices);
+  }
+  to.put_flag(proof.found.has_value());
+  if (proof.found) put(to, *proof.found, known);
+}
+
+std::optional<ProofReport> get_proof(MessageReader& from, const ChoiceModel& model,
+                                     const Allocation* known) {
+  ProofReport proof;
+  proof.bound = from.get<double>();
+  proof.is_finished = from.get_flag();
+  proof.is_solving = from.get_flag();
+  proof.is_solved = from.get_flag();
+  proof.is_certified = from.get_flag();
+  for (auto left = from.get<std::uint32_t>(); left > 0 && from.good(); --left) {
+    const auto target = from.get<double>();
+    proof.suggestions.push_back({from.get_all<std::uint32_t>(), target});
+  }
+  if (!from.get_flag()) return proof;
+  proof.found = get_rated(from, model, known);
+  return proof.found ? std::optional(std::move(proof)) : std::nullopt;
+}
+
+}  // namespace
+
+std::string fingerprint_of(const ChoiceModel& model, std::uint64_t seed,
+                           std::optional<std::uint64_t> work_limit) {
+  MessageWriter all;
+  all.put(seed);
+  all.put(work_limit.value_or(0));
+  all.put(model.local_world_size());
+  const auto put_storage = [&](const Storage& storage) {
+    for (const MemoryTier tier : kMemoryTiers)
+      all.put(storage[tier].value());
+  };
+  for (const Storage& room : model.room())
+    put_storage(room);
+  for (Rank rank = 0; rank < model.world_size(); ++rank)
+    all.put(model.time_scale(rank));
+  for (std::size_t table = 0; table < model.num_tables(); ++table)
+    all.put(model.first_choice(table));
+  for (const Choice& choice : model.choices()) {
+    all.put(static_cast<std::uint8_t>(choice.reach));
+    for (const ChoiceRun& run : model.runs(choice)) {
+      all.put(run.count);
+      all.put(run.load);
+      put_storage(run.storage);
+    }
+  }
+  Sha256 digest;
+  digest.update(all.take());
+  return digest.hex();
+}
+
+std::string to_message(const Opening& opening) {
+  MessageWriter to;
+  to.put(kOpening);
+  to.put_all(std::vector<char>(opening.fingerprint.begin(), opening.fingerprint.end()));
+  to.put(opening.work_done);
+  to.put_flag(opening.prove);
+  to.put(static_cast<std::uint32_t>(opening.starts.size()));
+  for (const Allocation& start : opening.starts)
+    put(to, start, nullptr);
+  return to.take();
+}
+
+std::string to_message(const RoundReport& report, const Allocation* known) {
+  MessageWriter to;
+  to.put(kReport);
+  to.put_all(report.lane_work);
+  to.put(report.stopped ? static_cast<std::uint8_t>(*report.stopped) : kNotStopped);
+  to.put_flag(report.found.rated != nullptr);
+  if (report.found.rated != nullptr) {
+    to.put(static_cast<std::uint32_t>(report.found.lane));
+    put(to, *report.found.rated, known);
+  }
+  to.put_flag(report.proof.has_value());
+  if (report.proof) put(to, *report.proof, known);
+  return to.take();
+}
+
+std::optional<Opening> opening_of(const ChoiceModel& model, std::string_view message) {
+  MessageReader from(message);
+  if (from.get<std::uint8_t>() != kOpening) return std::nullopt;
+  Opening opening;
+  const auto fingerprint = from.get_all<char>();
+  opening.fingerprint.assign(fingerprint.begin(), fingerprint.end());
+  opening.work_done = from.get<std::uint64_t>();
+  opening.prove = from.get_flag();
+  const auto starts = from.get<std::uint32_t>();
+  // Starts that do not fit to this model belong to another problem, as the fingerprint says.
+  for (std::uint32_t i = 0; i < starts && from.good(); ++i) {
+    std::optional<Allocation> start = get_allocation(from, model, nullptr);
+    if (!start) return opening;
+    opening.starts.push_back(*std::move(start));
+  }
+  return from.is_complete() ? std::optional(std::move(opening)) : std::nullopt;
+}
+
+std::optional<RoundReport> report_of(const ChoiceModel& model, std::string_view message,
+                                     const Allocation* known) {
+  MessageReader from(message);
+  if (from.get<std::uint8_t>() != kReport) return std::nullopt;
+  RoundReport report;
+  report.lane_work = from.get_all<std::uint64_t>();
+  const auto stopped = from.get<std::uint8_t>();
+  if (stopped != kNotStopped && stopped >= kStopReasonNames.size()) return std::nullopt;
+  if (stopped != kNotStopped) report.stopped = static_cast<StopReason>(stopped);
+  if (from.get_flag()) {
+    report.found.lane = from.get<std::uint32_t>();
+    std::optional<RatedAllocation> rated = get_rated(from, model, known);
+    if (!rated) return std::nullopt;
+    report.found.received = std::make_shared<const RatedAllocation>(*std::move(rated));
+    report.found.rated = report.found.received.get();
+  }
+  if (from.get_flag()) {
+    report.proof = get_proof(from, model, known);
+    if (!report.proof) return std::nullopt;
+  }
+  return from.is_complete() ? std::optional(std::move(report)) : std::nullopt;
+}
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,40 @@
+// The messages of a search of several processes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "search/embedding/best/processes/round_report.h"
+#include "search/embedding/model/allocation.h"
+#include "search/embedding/model/choice_model.h"
+
+namespace shardwright::embedding {
+
+// What processes tell each other before the first round. The part of process 0 counts for all:
+// where a time limit ended what came before, others may have got another way.
+// Thread safety: a value.
+struct Opening {
+  std::string fingerprint;  // of the model and the settings: equal in all processes
+  std::uint64_t work_done = 0;
+  bool prove = false;
+  std::vector<Allocation> starts;
+};
+
+// A digest of all that a search reads: choices with their costs, memory, seed and limit.
+std::string fingerprint_of(const ChoiceModel& model, std::uint64_t seed,
+                           std::optional<std::uint64_t> work_limit);
+
+std::string to_message(const Opening& opening);
+// The same for the report of a round. Allocations are written as changes of the known one, or whole
+// if it is null.
+std::string to_message(const RoundReport& report, const Allocation* known);
+
+// Reads a message. Nothing if it is not one of these or does not fit to the model.
+std::optional<Opening> opening_of(const ChoiceModel& model, std::string_view message);
+std::optional<RoundReport> report_of(const ChoiceModel& model, std::string_view message,
+                                     const Allocation* known);
+
+}  // namespace shardwright::embedding

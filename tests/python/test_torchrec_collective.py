@@ -1,0 +1,101 @@
+"""collective_plan: all ranks search, and get the plan of one."""
+
+import logging
+import tempfile
+import unittest
+
+import torch
+import torch.distributed
+from torchrec_cases import Case, Model, bag_module, bags
+from test_torchrec_plans import described
+
+from shardwright.torchrec import EmbeddingShardingPlanner
+from shardwright.torchrec import search as torchrec_search
+
+WORK = 20_000_000
+
+
+def case_of(name):
+    if name == "full":  # nothing fits
+        return Case(Model(ebc=bag_module(bags(6, 3))), {"world_size": 4, "hbm_cap": 1 << 20,
+                                                        "ddr_cap": 1 << 20})
+    options = {"callbacks": [refuse]} if name == "callback" else {}
+    return Case(Model(ebc=bag_module(bags(20, 7))), {"world_size": 8, "local_world_size": 4},
+                options=options)
+
+
+def refuse(_):
+    raise Refused("this plan")
+
+
+class Refused(Exception):
+    def __init__(self, what):
+        super().__init__(what)
+        self.reason = lambda: "a member that pickle cannot write"
+
+
+def planned(name, mode, group=None):
+    """The plan as text, or the error, and how this rank took part."""
+    case = case_of(name)
+    planner = case.planner(EmbeddingShardingPlanner, mode=mode, work_limit=WORK)
+    taking_part = []
+    run = torchrec_search.plan
+
+    def watched(*arguments, **options):
+        taking_part.append(options.get("exchange") is not None)
+        return run(*arguments, **options)
+
+    torchrec_search.plan = watched
+    try:
+        if group is None:
+            plan = planner.plan(case.module, case.sharders)
+        else:
+            plan = planner.collective_plan(case.module, case.sharders, group)
+        answer = described(plan)
+    except Exception as error:  # noqa: BLE001 - compared between ranks
+        answer = f"{type(error).__name__}: {error}"
+    finally:
+        torchrec_search.plan = run
+    return answer, taking_part, None if planner.result is None else planner.result.gap
+
+
+CASES = [("usual", "best"), ("usual", "compat"), ("full", "best"), ("callback", "best")]
+
+
+def take_part(rank, world_size, folder):
+    logging.disable(logging.ERROR)
+    torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank,
+                                         world_size=world_size)
+    group = torch.distributed.GroupMember.WORLD
+    torch.save([planned(*own, group) for own in CASES], f"{folder}/{rank}.pt")
+    torch.distributed.destroy_process_group()
+
+
+class CollectivePlan(unittest.TestCase):
+    def test_any_number_of_ranks_gets_the_plan_of_one(self):
+        alone = [planned(*own) for own in CASES]
+        for world_size in (2, 3):
+            with tempfile.TemporaryDirectory() as folder:
+                torch.multiprocessing.spawn(take_part, (world_size, folder), nprocs=world_size)
+                found = [torch.load(f"{folder}/{rank}.pt", weights_only=False)
+                         for rank in range(world_size)]
+            for number, (name, mode) in enumerate(CASES):
+                with self.subTest(f"{world_size} ranks, {name}, {mode}"):
+                    for rank in range(world_size):
+                        self.assertEqual(found[rank][number][0], alone_answer(alone[number][0]))
+                    self.assertEqual(found[0][number][1], [mode == "best"])
+                    self.assertEqual(found[0][number][2], alone[number][2])
+
+    def test_without_a_process_group_it_says_what_to_do(self):
+        case = case_of("usual")
+        with self.assertRaisesRegex(ValueError, "init_process_group"):
+            case.planner(EmbeddingShardingPlanner).collective_plan(case.module, case.sharders)
+
+
+def alone_answer(answer):
+    """Errors that pickle cannot write reach the other ranks, and this one, as a RuntimeError."""
+    return f"RuntimeError: {answer}" if str(answer).startswith("Refused") else answer
+
+
+if __name__ == "__main__":
+    unittest.main()
