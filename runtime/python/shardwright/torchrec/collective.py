@@ -8,7 +8,7 @@ import os
 import pickle
 import socket
 from dataclasses import asdict, dataclass
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Sequence, TypeVar, cast
 
 import torch.distributed as dist
 from torchrec.distributed.types import ShardingPlan
@@ -17,6 +17,8 @@ from ..errors import ShardwrightError
 from ..planning import Cancel, plan
 
 logger = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
 
 
 class GroupExchange:
@@ -91,6 +93,20 @@ def _portable(error: Exception) -> Exception:
         return RuntimeError(f"{type(error).__name__}: {error}")
 
 
+def from_leader(group: dist.ProcessGroup, make: Callable[[], _T]) -> _T:
+    """Calls `make()` on rank 0 and returns its answer on all ranks, or raises its error there."""
+    answer: list[Any] = [None]
+    if group.rank() == 0:
+        try:
+            answer = [make()]
+        except Exception as error:  # noqa: BLE001 - raised below, so that no rank waits for this one
+            answer = [_portable(error)]
+    dist.broadcast_object_list(answer, group_src=0, group=group)
+    if isinstance(answer[0], Exception):
+        raise answer[0]
+    return cast(_T, answer[0])
+
+
 def plan_on_leader(group: dist.ProcessGroup,
                    make_plan: Callable[[Leader, int], ShardingPlan], threads: int,
                    cancel: Cancel | None) -> ShardingPlan:
@@ -100,18 +116,14 @@ def plan_on_leader(group: dist.ProcessGroup,
     exchange = GroupExchange(group)
     share = exchange.threads()
     threads = threads or share
-    answer: list[Any] = [None]
-    if exchange.process == 0:
+
+    def lead() -> ShardingPlan:
         leader = Leader(exchange)
         try:
-            answer = [make_plan(leader, threads)]
-        except Exception as error:  # noqa: BLE001 - raised below, on all ranks
-            answer = [_portable(error)]
+            return make_plan(leader, threads)
         finally:
             leader.dismiss()
-    else:
+
+    if exchange.process != 0:
         follow(exchange, threads, cancel)
-    dist.broadcast_object_list(answer, group_src=0, group=group)
-    if isinstance(answer[0], Exception):
-        raise answer[0]
-    return answer[0]
+    return from_leader(group, lead)

@@ -8,12 +8,12 @@ from time import perf_counter
 from typing import Any, Sequence
 
 from torch import distributed, nn
-from torchrec.distributed.collective_utils import invoke_on_rank_and_broadcast_result
 from torchrec.distributed.planner import planners
 from torchrec.distributed.planner.types import ShardingOption, Topology
 from torchrec.distributed.types import ModuleSharder, ShardingPlan
 
 from ..result import PlanResult
+from .collective import from_leader
 from .enumeration import estimated_options
 from .estimated import EstimatedOptions
 from .machine import Unrecognised, Unsupported
@@ -108,17 +108,11 @@ def choose_groups(planner: EmbeddingShardingPlanner, module: nn.Module,
     layouts: dict[str, Any] = {"sharding_groups": groups}
     if pod_sizes is not None:
         layouts["pod_size"] = _ascending(pod_sizes)
-    def choose() -> GroupChoice | Exception:
-        """Returns errors, so that no process waits for one that failed."""
-        try:
-            return _choose(planner, module, sharders, layouts)
-        except Exception as error:  # TorchRec and callbacks raise what they like
-            return error
 
-    found = choose() if pg is None else invoke_on_rank_and_broadcast_result(pg, 0, choose)
-    if isinstance(found, Exception):
-        raise found
-    return found
+    def choose() -> GroupChoice:
+        return _choose(planner, module, sharders, layouts)
+
+    return choose() if pg is None else from_leader(pg, choose)
 
 
 def _choose(planner: EmbeddingShardingPlanner, module: nn.Module,
