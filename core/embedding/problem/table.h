@@ -86,6 +86,14 @@ struct Table {
 
   // Fully qualified name, unique within a problem.
   std::string fqn() const { return module + "." + name; }
+
+  // Returns true if the constraints keep the table for another device, so that the planner for
+  // `device` leaves it out. Source: the device_group test of enumerate,
+  // torchrec/distributed/planner/enumerators.py.
+  bool left_out(ComputeDevice device) const {
+    return constraints && !constraints->device_group.value_or("").empty() &&
+           *constraints->device_group != to_name(device);
+  }
 };
 
 }  // namespace shardwright::embedding

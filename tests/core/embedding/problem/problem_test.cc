@@ -192,6 +192,15 @@ TEST_CASE("problem: refuses constraints outside their ranges") {
         }) == at + "/batch_sizes");
   CHECK(refused_with_constraints([](Constraints& c) { c.batch_sizes = {-1}; }) ==
         at + "/batch_sizes/0");
+  const auto for_device = [](const char* device) {
+    return refused_with_constraints([&](Constraints& c) {
+      c.num_poolings = {1, 1};
+      c.batch_sizes = {8, 8};
+      c.device_group = device;
+    });
+  };
+  CHECK(for_device("cuda") == at + "/num_poolings");
+  CHECK(for_device("cpu") == "accepted");  // the table is left out, so that nobody reads them
   CHECK(refused_with_constraints([](Constraints& c) { c.min_partition = -1; }) ==
         at + "/min_partition");
   CHECK(refused_with_constraints([](Constraints& c) { c.output_dtype = DataType::kInt64; }) ==

@@ -109,8 +109,10 @@ def constraint(chance, themes, table, device, quant):
     if chance.maybe(0.6 if themes & {"validators", "estimator"} else 0.2):
         result["cache_params"] = cache(chance, themes, table)
     rare(chance, themes, table, result)
-    if chance.maybe(0.005) and "device_group" not in result:  # an error, unless the table is left out
-        result["num_poolings"] = [1.0] * (len(table["features"]) + 1)
+    if chance.maybe(0.005):  # an error, unless the table is left out
+        count = len(table["features"])
+        key, value = ("num_poolings", 1.5) if count == 1 else ("batch_sizes", 64)
+        result[key] = [value] * (count + 1)
     return result
 
 
