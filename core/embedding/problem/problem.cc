@@ -133,16 +133,16 @@ Status check_table(const Table& table, ComputeDevice device, const std::string& 
   return table.constraints ? check_constraints(table, device) : Status();
 }
 
-// A module with feature processors pools and has no weights of its own.
-Status check_feature_processed(const Table& table, SharderSpec::Type sharder,
-                               const std::string& where) {
-  if (!table.feature_processed) return {};
-  if (table.kind == TableKind::kPooled && !table.weighted &&
-      sharder == SharderSpec::Type::kTraining)
-    return {};
-  return invalid_input(where + "/feature_processed",
-                       "is for pooled tables in training; weights are `is_weighted` of the "
-                       "constraints");
+// A module with feature processors pools. Neither it nor a tower has weights of its own.
+Status check_module(const Table& table, SharderSpec::Type sharder, const std::string& where) {
+  const bool trains = sharder == SharderSpec::Type::kTraining && !table.weighted;
+  const bool pools = table.kind == TableKind::kPooled && !table.tower;
+  const char* of = " in training; weights are `is_weighted` of the constraints";
+  if (table.feature_processed && !(trains && pools))
+    return invalid_input(where + "/feature_processed",
+                         std::string("is for pooled tables outside of towers") + of);
+  if (!table.tower || trains) return {};
+  return invalid_input(where + "/tower", std::string("is for tables") + of);
 }
 
 Status check_tables(const ProblemSpec& spec) {
@@ -153,18 +153,18 @@ Status check_tables(const ProblemSpec& spec) {
     const Table& table = tables[i];
     const std::string where = "/tables/" + std::to_string(i);
     SHARDWRIGHT_RETURN_IF_ERROR(check_table(table, spec.topology.compute_device, where));
-    SHARDWRIGHT_RETURN_IF_ERROR(check_feature_processed(table, spec.sharder.type, where));
+    SHARDWRIGHT_RETURN_IF_ERROR(check_module(table, spec.sharder.type, where));
     if (!names.insert(table.fqn()).second) {
       return invalid_input(where + "/name", "module " + quoted(table.module) +
                                                 " already has a table " + quoted(table.name));
     }
     const Table& first = tables[first_of_module.try_emplace(table.module, i).first->second];
     if (first.kind != table.kind || first.weighted != table.weighted ||
-        first.feature_processed != table.feature_processed) {
-      return invalid_input(
-          where + "/module",
-          "module " + quoted(table.module) + " mixes kinds of tables: " + quoted(first.name) +
-              " and " + quoted(table.name) + " must agree in kind, weighted and feature_processed");
+        first.feature_processed != table.feature_processed || first.tower != table.tower) {
+      return invalid_input(where + "/module",
+                           "module " + quoted(table.module) + " mixes kinds of tables: " +
+                               quoted(first.name) + " and " + quoted(table.name) +
+                               " must agree in kind, weighted, feature_processed and tower");
     }
   }
   return {};
@@ -370,13 +370,14 @@ Result<Problem> Problem::make(ProblemSpec spec) {
     return invalid_input("/topology" + topology.error().where, topology.error().message);
   spec.topology = topology->spec();
   for (Table& table : spec.tables) {
-    // Source: the default of `module` in runtime/io/README.md. Weighted, sequence and feature
-    // processed tables get modules of their own.
+    // Source: the default of `module` in runtime/io/README.md. Tables of towers, and weighted,
+    // sequence and feature processed tables get modules of their own.
     if (table.module.empty()) {
-      table.module = table.kind == TableKind::kSequence ? "ec"
-                     : table.feature_processed          ? "fp_ebc"
-                     : table.weighted                   ? "ebc_w"
-                                                        : "ebc";
+      table.module = table.tower                          ? "tower"
+                     : table.kind == TableKind::kSequence ? "ec"
+                     : table.feature_processed            ? "fp_ebc"
+                     : table.weighted                     ? "ebc_w"
+                                                          : "ebc";
     }
   }
   SHARDWRIGHT_RETURN_IF_ERROR(check_tables(spec));

@@ -72,17 +72,23 @@ struct Table {
   std::vector<std::string> features;
   TableKind kind = TableKind::kPooled;
   bool feature_processed = false;  // the module is a FeatureProcessedEmbeddingBagCollection
+  bool tower = false;              // the module is an EmbeddingTower or EmbeddingTowerCollection
   bool weighted = false;
   DataType data_type = DataType::kFp32;
   Pooling pooling = Pooling::kSum;
   std::string module;
   Optimizer optimizer = Optimizer::kUnset;
-  // Tables with the same dependency share a host (TorchRec: embedding towers); empty = none.
+  // Tables with the same dependency share a host (TorchRec: those of a tower); empty = none.
   std::string dependency;
   bool use_virtual_table = false;               // zero-collision hashing
   std::optional<std::int64_t> total_num_buckets;  // rows are split at bucket boundaries
   std::optional<ParameterConstraints> constraints;
   TablePlacement placement;  // not in TorchRec; does not affect costs
+
+  // Returns true if the module knows whether the table is weighted; else the constraints do.
+  bool module_has_weights() const {
+    return kind == TableKind::kPooled && !feature_processed && !tower;
+  }
 
   // Fully qualified name, unique within a problem.
   std::string fqn() const { return module + "." + name; }

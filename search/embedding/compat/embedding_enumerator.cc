@@ -15,6 +15,7 @@ namespace {
 
 SharderKind sharder_of(const Problem& problem, const Table& table) {
   if (problem.spec().sharder.type == SharderSpec::Type::kQuant) return SharderKind::kQuant;
+  if (table.tower) return SharderKind::kTower;
   if (table.feature_processed) return SharderKind::kFeatureProcessed;
   return table.kind == TableKind::kSequence ? SharderKind::kEmbedding : SharderKind::kEmbeddingBag;
 }

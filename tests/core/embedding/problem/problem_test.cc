@@ -219,6 +219,25 @@ TEST_CASE("problem: refuses constraints outside their ranges") {
         }) == "accepted");
 }
 
+TEST_CASE("problem: a tower is for training, has no weights and no feature processors of its own") {
+  const auto with = [](auto&& change) {
+    return refused_with([&](ProblemSpec& spec) {
+      spec.tables[1].module = "m";
+      spec.tables[1].tower = true;
+      change(spec);
+    });
+  };
+  CHECK(with([](ProblemSpec&) {}) == "accepted");
+  CHECK(with([](ProblemSpec& spec) { spec.tables[1].kind = TableKind::kSequence; }) == "accepted");
+  CHECK(with([](ProblemSpec& spec) { spec.tables[1].weighted = true; }) == "/tables/1/tower");
+  CHECK(with([](ProblemSpec& spec) { spec.sharder.type = SharderSpec::Type::kQuant; }) ==
+        "/tables/1/tower");
+  CHECK(with([](ProblemSpec& spec) { spec.tables[1].feature_processed = true; }) ==
+        "/tables/1/feature_processed");
+  CHECK(with([](ProblemSpec& spec) { spec.tables[0].module = "m"; }) == "/tables/1/module");
+  CHECK(with([](ProblemSpec& spec) { spec.tables[1].module = ""; }) == "accepted");  // "tower"
+}
+
 TEST_CASE("problem: refuses cache parameters outside their ranges") {
   using Statistics = CacheStatistics;
   const std::string at = "/constraints/t1/cache_params";
