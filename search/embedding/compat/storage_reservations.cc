@@ -24,6 +24,8 @@ constexpr double kBytesPerDenseParameter = 4;
 double batch_inputs(const Problem& problem) {
   std::vector<double> factors;
   std::vector<double> samples;
+  factors.reserve(problem.tables().size());
+  samples.reserve(problem.tables().size());
   const ParameterConstraints none;
   for (const Problem::Module& module : problem.modules()) {
     for (const TableId id : module.tables) {
