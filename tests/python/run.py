@@ -7,31 +7,47 @@ with 77, which CTest reports as skipped. With CI=true in its environment it fail
 """
 
 import argparse
+import ast
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 SKIPPED = 77
-PACKAGE = Path("runtime/python")
+PACKAGE = Path("runtime/python")  # every call is from the repository's root
+# TorchRec's release, which no extra can name without the CUDA libraries that it requires.
+TORCHREC = re.compile(r"^pip install (--no-deps torchrec==\S+)$", re.MULTILINE)
+
+
+def torchrec_steps():
+    """What the package's README installs for TorchRec on a CPU.
+
+    On Linux, PyPI's torch brings 5 GB of CUDA libraries. A build for the CPU is tried first: from
+    where pip is configured to look, then from PyTorch's own index.
+    """
+    torch, *others = extra("torchrec")
+    torchrec = TORCHREC.search((PACKAGE / "README.md").read_text(encoding="utf-8")).group(1)
+    return [[[f"{torch}+cpu"],
+             [f"{torch}+cpu", "--extra-index-url", "https://download.pytorch.org/whl/cpu"],
+             [torch]],
+            [torchrec.split()],
+            [others]]
+
+
+def extra(name):
+    """The requirements of an extra of the package. Python reads TOML since 3.11 only; a list of strings is the same."""
+    text = (PACKAGE / "pyproject.toml").read_text(encoding="utf-8")
+    return ast.literal_eval(re.search(rf"^{name} = (\[.*?\])$", text, re.MULTILINE | re.DOTALL).group(1))
+
+
 # Each entry is one call of pip, or several to try in order.
 REQUIREMENTS = {
     "light": [[["scikit-build-core>=0.10", "numpy", "pandas", "matplotlib", "tqdm", "mypy"]]],
     "milp": [[["highspy==1.15.1", "numpy==2.4.6"]]],
-    # On Linux, PyPI's torch brings 5 GB of CUDA libraries. A build for the CPU is tried first: from
-    # where pip is configured to look, then from PyTorch's own index. TorchRec's wheel requires the
-    # CUDA build of FBGEMM, so its other requirements are listed here. FBGEMM 1.8 needs torch 2.13.
-    "torch": [
-        [["scikit-build-core>=0.10"]],
-        [["torch==2.13.0+cpu"],
-         ["torch==2.13.0+cpu", "--extra-index-url", "https://download.pytorch.org/whl/cpu"],
-         ["torch==2.13.0"]],
-        [["--no-deps", "torchrec==1.9.2"]],
-        [["fbgemm-gpu-cpu==1.8.0", "tensordict", "torchmetrics==1.0.3", "pyre-extensions", "tqdm",
-          "psutil", "setuptools<81"]],
-    ],
+    "torch": [[["scikit-build-core>=0.10"]], *torchrec_steps()],
 }
 # An interpreter that passes this has what a stage needs, apart from the tools that build the wheel.
 INSTALLED = {"torch": "import fbgemm_gpu, torch, torchrec.distributed.planner"}
@@ -122,6 +138,15 @@ def fingerprint(library):
     return found.hexdigest()
 
 
+def nothing_tested(reason):
+    """Says why, and returns the exit status."""
+    if os.environ.get("CI", "").lower() in ("true", "1"):
+        print(f"FAILED, nothing was tested. Cannot have {reason}")
+        return 1
+    print(f"SKIPPED, nothing was tested. Cannot have {reason}")
+    return SKIPPED
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--stage", choices=REQUIREMENTS, required=True)
@@ -135,11 +160,7 @@ def main():
     try:
         environment.prepare()
     except CannotHave as reason:
-        if os.environ.get("CI", "").lower() in ("true", "1"):
-            print(f"FAILED, nothing was tested. Cannot have {reason}")
-            return 1
-        print(f"SKIPPED, nothing was tested. Cannot have {reason}")
-        return SKIPPED
+        return nothing_tested(reason)
     if arguments.library:
         environment.install_package(arguments.library.resolve())
     variables = {key: value for key, value in os.environ.items()

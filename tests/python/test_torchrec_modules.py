@@ -3,7 +3,6 @@
 import unittest
 
 import torch
-from torch import nn
 from torchrec.distributed.embedding_tower_sharding import (EmbeddingTowerCollectionSharder,
                                                            EmbeddingTowerSharder)
 from torchrec.distributed.embeddingbag import EmbeddingBagCollectionSharder
@@ -11,25 +10,20 @@ from torchrec.distributed.fp_embeddingbag import FeatureProcessedEmbeddingBagCol
 from torchrec.distributed.mc_embeddingbag import ManagedCollisionEmbeddingBagCollectionSharder
 from torchrec.distributed.planner import ParameterConstraints
 from torchrec.distributed.quant_embeddingbag import QuantEmbeddingBagCollectionSharder
-from torchrec.modules.embedding_tower import EmbeddingTower, EmbeddingTowerCollection
+from torchrec.modules.embedding_tower import EmbeddingTowerCollection
 from torchrec.modules.feature_processor_ import PositionWeightedModule
 from torchrec.modules.fp_embedding_modules import FeatureProcessedEmbeddingBagCollection
 from torchrec.modules.mc_embedding_modules import ManagedCollisionEmbeddingBagCollection
 from torchrec.modules.mc_modules import (DistanceLFU_EvictionPolicy, ManagedCollisionCollection,
                                          MCHManagedCollisionModule)
 from torchrec.quant.embedding_modules import EmbeddingBagCollection as QuantBags
-from torchrec_cases import Case, Model, bag_module, bags
+from torchrec_cases import Case, Model, bag_module, bags, tower
 from test_torchrec_plans import WORK, described
 
 from shardwright.torchrec import EmbeddingShardingPlanner
 
 META = torch.device("meta")
 EIGHT = {"world_size": 8, "local_world_size": 4}
-
-
-def tower(seed, prefix):
-    return EmbeddingTower(embedding_module=bag_module(bags(3, seed, prefix=prefix)),
-                          interaction_module=nn.Identity())
 
 
 def managed():

@@ -3,8 +3,8 @@
 import dataclasses
 import unittest
 
-from torchrec.distributed.planner import planners
-from torchrec_cases import cases
+from torchrec.distributed.planner import ParameterConstraints, planners
+from torchrec_cases import Case, Model, bag_module, bags, cases
 
 from shardwright.torchrec import EmbeddingShardingPlanner
 
@@ -59,6 +59,24 @@ class Plans(unittest.TestCase):
                 free[shard.rank] = free[shard.rank] - shard.storage
         for storage in free:
             self.assertGreaterEqual(min(storage.hbm, storage.ddr, storage.ssd), 0)
+
+    def test_lists_of_inputs_that_do_not_match_are_refused_in_torchrecs_words(self):
+        for key, values in (("num_poolings", [1.0, 2.0]), ("batch_sizes", [64, 32, 16])):
+            def case(**more):
+                return Case(Model(ebc=bag_module(bags(3, 31))), {"world_size": 4}, constraints={
+                    "t1": ParameterConstraints(**{key: values}, **more)})  # noqa: B023
+
+            for kind, options in ((planners.EmbeddingShardingPlanner, {}),
+                                  (EmbeddingShardingPlanner, {"mode": "compat"}),
+                                  (EmbeddingShardingPlanner, {"work_limit": WORK})):
+                with self.subTest(key), self.assertRaises(AssertionError) as refused:
+                    case().plan(kind, **options)
+                self.assertIn("must match", str(refused.exception))
+            # Nobody reads those of a table that is left to another device.
+            elsewhere = case(device_group="cpu")
+            planner, plan = elsewhere.plan(EmbeddingShardingPlanner, mode="compat")
+            self.assertEqual(planner.searched_by, "shardwright")
+            self.assertEqual(described(plan), described(elsewhere.plan()[1]))
 
     def test_the_answer_passes_torchrecs_validation(self):
         for name in ("many_modules", "constraints", "cpu"):

@@ -11,6 +11,8 @@ logging.disable(logging.ERROR)
 import torch
 from torch import nn
 from torchrec.distributed.embedding import EmbeddingCollectionSharder
+from torchrec.distributed.embedding_tower_sharding import (EmbeddingTowerCollectionSharder,
+                                                           EmbeddingTowerSharder)
 from torchrec.distributed.embeddingbag import EmbeddingBagCollectionSharder
 from torchrec.distributed.planner import EmbeddingShardingPlanner, ParameterConstraints, Topology
 from torchrec.distributed.planner.enumerators import EmbeddingEnumerator
@@ -27,6 +29,7 @@ from torchrec.distributed.planner.types import CustomTopologyData
 from torchrec.distributed.types import CacheParams, PipelineType
 from torchrec.modules.embedding_configs import DataType, EmbeddingBagConfig, EmbeddingConfig
 from torchrec.modules.embedding_modules import EmbeddingBagCollection, EmbeddingCollection
+from torchrec.modules.embedding_tower import EmbeddingTower, EmbeddingTowerCollection
 
 GIB = 1 << 30
 DIMS = (4, 16, 32, 64, 96, 128, 256, 384, 512)
@@ -59,6 +62,11 @@ def sequence_module(count, seed=0, prefix="s"):
                               feature_names=t.feature_names)
               for t in bags(count, seed, 500_000, prefix=prefix)]
     return EmbeddingCollection(tables=tables, device=torch.device("meta"))
+
+
+def tower(seed, prefix):
+    return EmbeddingTower(embedding_module=bag_module(bags(3, seed, prefix=prefix)),
+                          interaction_module=nn.Identity())
 
 
 def sharders(**options):
@@ -182,6 +190,19 @@ def cases():
         "sorted_by_perf": Case(Model(
             a=bag_module(bags(5, 20, prefix="a")), b=bag_module(bags(2, 21, prefix="b"))), eight,
             partitioner=lambda: GreedyPerfPartitioner(SortBy.PERF, balance_modules=True)),
+        "towers": Case(Model(
+            one=tower(70, "a"), ebc=bag_module(bags(4, 71)),
+            many=EmbeddingTowerCollection(towers=[tower(72, "b"), tower(73, "c")]),
+            words=EmbeddingTower(embedding_module=sequence_module(2, 74),
+                                 interaction_module=nn.Identity())),
+            {"world_size": 16, "local_world_size": 4},
+            sharders=[*sharders(), EmbeddingTowerSharder(), EmbeddingTowerCollectionSharder()],
+            constraints={
+                "a0": ParameterConstraints(is_weighted=True, pooling_factors=[7.0]),
+                "b1": ParameterConstraints(sharding_types=["table_column_wise"], min_partition=8,
+                                           compute_kernels=["fused_uvm", "fused"])}),
+        "towers_on_cpu": Case(Model(one=tower(75, "a")), {**eight, "compute_device": "cpu"},
+                              sharders=[EmbeddingTowerSharder()]),
         "storage_model": Case(Model(ebc=bag_module(bags(6, 22))), eight,
                               performance_model=NoopStorageModel),
     }

@@ -73,6 +73,7 @@ enum class SharderKind : std::uint8_t {
   kEmbeddingBag,      // EmbeddingBagCollectionSharder
   kEmbedding,         // EmbeddingCollectionSharder
   kFeatureProcessed,  // FeatureProcessedEmbeddingBagCollectionSharder
+  kTower,             // EmbeddingTowerSharder, EmbeddingTowerCollectionSharder
   kQuant,             // BaseQuantEmbeddingSharder
 };
 

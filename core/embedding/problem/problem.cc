@@ -63,7 +63,7 @@ Status check_cache(const CacheParams& cache, const std::string& where) {
   return {};
 }
 
-Status check_constraints(const Table& table) {
+Status check_constraints(const Table& table, ComputeDevice device) {
   const ParameterConstraints& c = *table.constraints;
   const std::string where = constraints_place(table.name);
   if (c.pooling_factors.empty())
@@ -71,7 +71,7 @@ Status check_constraints(const Table& table) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_factors(c.pooling_factors, where + "/pooling_factors"));
   SHARDWRIGHT_RETURN_IF_ERROR(check_factors(c.num_poolings, where + "/num_poolings"));
   const auto same_length = [&](std::size_t size, const char* key) -> Status {
-    if (size == 0 || size == c.pooling_factors.size()) return {};
+    if (size == 0 || size == c.pooling_factors.size() || table.left_out(device)) return {};
     return invalid_input(where + "/" + key, "must have as many entries as pooling_factors (" +
                                                 std::to_string(c.pooling_factors.size()) +
                                                 "), has " + std::to_string(size));
@@ -103,7 +103,7 @@ Status check_constraints(const Table& table) {
   return {};
 }
 
-Status check_table(const Table& table, const std::string& where) {
+Status check_table(const Table& table, ComputeDevice device, const std::string& where) {
   if (table.name.empty()) return invalid_input(where + "/name", "a table must have a name");
   const std::string of = " of table " + quoted(table.name);
   if (table.num_embeddings < 1 || table.num_embeddings > kMaxRows)
@@ -130,40 +130,41 @@ Status check_table(const Table& table, const std::string& where) {
           "must divide the rows" + of + " (" + std::to_string(table.num_embeddings) + ")");
     }
   }
-  return table.constraints ? check_constraints(table) : Status();
+  return table.constraints ? check_constraints(table, device) : Status();
 }
 
-// A module with feature processors pools and has no weights of its own.
-Status check_feature_processed(const Table& table, SharderSpec::Type sharder,
-                               const std::string& where) {
-  if (!table.feature_processed) return {};
-  if (table.kind == TableKind::kPooled && !table.weighted &&
-      sharder == SharderSpec::Type::kTraining)
-    return {};
-  return invalid_input(where + "/feature_processed",
-                       "is for pooled tables in training; weights are `is_weighted` of the "
-                       "constraints");
+// A module with feature processors pools. Neither it nor a tower has weights of its own.
+Status check_module(const Table& table, SharderSpec::Type sharder, const std::string& where) {
+  const bool trains = sharder == SharderSpec::Type::kTraining && !table.weighted;
+  const bool pools = table.kind == TableKind::kPooled && !table.tower;
+  const char* of = " in training; weights are `is_weighted` of the constraints";
+  if (table.feature_processed && !(trains && pools))
+    return invalid_input(where + "/feature_processed",
+                         std::string("is for pooled tables outside of towers") + of);
+  if (!table.tower || trains) return {};
+  return invalid_input(where + "/tower", std::string("is for tables") + of);
 }
 
-Status check_tables(const std::vector<Table>& tables, SharderSpec::Type sharder) {
+Status check_tables(const ProblemSpec& spec) {
+  const std::vector<Table>& tables = spec.tables;
   std::unordered_set<std::string> names;
   std::unordered_map<std::string, std::size_t> first_of_module;
   for (std::size_t i = 0; i < tables.size(); ++i) {
     const Table& table = tables[i];
     const std::string where = "/tables/" + std::to_string(i);
-    SHARDWRIGHT_RETURN_IF_ERROR(check_table(table, where));
-    SHARDWRIGHT_RETURN_IF_ERROR(check_feature_processed(table, sharder, where));
+    SHARDWRIGHT_RETURN_IF_ERROR(check_table(table, spec.topology.compute_device, where));
+    SHARDWRIGHT_RETURN_IF_ERROR(check_module(table, spec.sharder.type, where));
     if (!names.insert(table.fqn()).second) {
       return invalid_input(where + "/name", "module " + quoted(table.module) +
                                                 " already has a table " + quoted(table.name));
     }
     const Table& first = tables[first_of_module.try_emplace(table.module, i).first->second];
     if (first.kind != table.kind || first.weighted != table.weighted ||
-        first.feature_processed != table.feature_processed) {
-      return invalid_input(
-          where + "/module",
-          "module " + quoted(table.module) + " mixes kinds of tables: " + quoted(first.name) +
-              " and " + quoted(table.name) + " must agree in kind, weighted and feature_processed");
+        first.feature_processed != table.feature_processed || first.tower != table.tower) {
+      return invalid_input(where + "/module",
+                           "module " + quoted(table.module) + " mixes kinds of tables: " +
+                               quoted(first.name) + " and " + quoted(table.name) +
+                               " must agree in kind, weighted, feature_processed and tower");
     }
   }
   return {};
@@ -369,16 +370,17 @@ Result<Problem> Problem::make(ProblemSpec spec) {
     return invalid_input("/topology" + topology.error().where, topology.error().message);
   spec.topology = topology->spec();
   for (Table& table : spec.tables) {
-    // Source: the default of `module` in runtime/io/README.md. Weighted, sequence and feature
-    // processed tables get modules of their own.
+    // Source: the default of `module` in runtime/io/README.md. Tables of towers, and weighted,
+    // sequence and feature processed tables get modules of their own.
     if (table.module.empty()) {
-      table.module = table.kind == TableKind::kSequence ? "ec"
-                     : table.feature_processed          ? "fp_ebc"
-                     : table.weighted                   ? "ebc_w"
-                                                        : "ebc";
+      table.module = table.tower                          ? "tower"
+                     : table.kind == TableKind::kSequence ? "ec"
+                     : table.feature_processed            ? "fp_ebc"
+                     : table.weighted                     ? "ebc_w"
+                                                          : "ebc";
     }
   }
-  SHARDWRIGHT_RETURN_IF_ERROR(check_tables(spec.tables, spec.sharder.type));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_tables(spec));
   SHARDWRIGHT_RETURN_IF_ERROR(check_planner(spec));
   SHARDWRIGHT_RETURN_IF_ERROR(check_trains(spec));
   for (const Table& table : spec.tables)

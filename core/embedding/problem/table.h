@@ -72,20 +72,34 @@ struct Table {
   std::vector<std::string> features;
   TableKind kind = TableKind::kPooled;
   bool feature_processed = false;  // the module is a FeatureProcessedEmbeddingBagCollection
+  bool tower = false;              // the module is an EmbeddingTower or EmbeddingTowerCollection
   bool weighted = false;
   DataType data_type = DataType::kFp32;
   Pooling pooling = Pooling::kSum;
   std::string module;
   Optimizer optimizer = Optimizer::kUnset;
-  // Tables with the same dependency share a host (TorchRec: embedding towers); empty = none.
+  // Tables with the same dependency share a host (TorchRec: those of a tower); empty = none.
   std::string dependency;
   bool use_virtual_table = false;               // zero-collision hashing
   std::optional<std::int64_t> total_num_buckets;  // rows are split at bucket boundaries
   std::optional<ParameterConstraints> constraints;
   TablePlacement placement;  // not in TorchRec; does not affect costs
 
+  // Returns true if the module knows whether the table is weighted; else the constraints do.
+  bool module_has_weights() const {
+    return kind == TableKind::kPooled && !feature_processed && !tower;
+  }
+
   // Fully qualified name, unique within a problem.
   std::string fqn() const { return module + "." + name; }
+
+  // Returns true if the constraints keep the table for another device, so that the planner for
+  // `device` leaves it out. Source: the device_group test of enumerate,
+  // torchrec/distributed/planner/enumerators.py.
+  bool left_out(ComputeDevice device) const {
+    return constraints && !constraints->device_group.value_or("").empty() &&
+           *constraints->device_group != to_name(device);
+  }
 };
 
 }  // namespace shardwright::embedding

@@ -13,6 +13,8 @@ ShardingTypes base_sharding_types(SharderKind sharder, ComputeDevice device) {
     case SharderKind::kFeatureProcessed:
       if (on_mtia) return {kTableWise, kColumnWise};
       return {kDataParallel, kTableWise, kColumnWise, kTableColumnWise};
+    case SharderKind::kTower:
+      return {kTableRowWise, kTableColumnWise};
     case SharderKind::kEmbeddingBag:
       break;
   }

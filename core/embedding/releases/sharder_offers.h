@@ -6,8 +6,9 @@
 namespace shardwright::embedding {
 
 // Source: sharding_types of BaseEmbeddingSharder and BaseQuantEmbeddingSharder
-// (embedding_types.py), EmbeddingCollectionSharder (embedding.py) and
-// FeatureProcessedEmbeddingBagCollectionSharder (fp_embeddingbag.py), torchrec/distributed.
+// (embedding_types.py), EmbeddingCollectionSharder (embedding.py),
+// FeatureProcessedEmbeddingBagCollectionSharder (fp_embeddingbag.py) and EmbeddingTowerSharder
+// (embedding_tower_sharding.py), torchrec/distributed.
 ShardingTypes base_sharding_types(SharderKind sharder, ComputeDevice device);
 
 // Source: compute_kernels of BaseEmbeddingSharder and BaseQuantEmbeddingSharder,

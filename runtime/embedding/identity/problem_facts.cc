@@ -121,6 +121,7 @@ void write_table(const Table& table, FactWriter& out) {
   out.unless(to_name(usual.kind), "kind", to_name(table.kind))
       .unless(usual.weighted, "weighted", table.weighted)
       .unless(usual.feature_processed, "feature_processed", table.feature_processed)
+      .unless(usual.tower, "tower", table.tower)
       .unless(to_name(usual.data_type), "data_type", to_name(table.data_type))
       .unless(to_name(usual.optimizer), "optimizer", to_name(table.optimizer))
       .unless(usual.dependency, "dependency", table.dependency)
@@ -179,8 +180,7 @@ void write_constraints(const Problem& problem, const Table& table, FactWriter& o
     out.list("pooling_factors", c.pooling_factors);
   if (!all_equal(c.num_poolings, 1.0)) out.list("num_poolings", c.num_poolings);
   if (!all_equal(c.batch_sizes, problem.batch_size())) out.list("batch_sizes", c.batch_sizes);
-  if (table.kind == embedding::TableKind::kSequence || table.feature_processed)
-    out.unless(false, "is_weighted", c.is_weighted);
+  if (!table.module_has_weights()) out.unless(false, "is_weighted", c.is_weighted);
   if (c.output_dtype) out.fact("output_dtype", to_name(*c.output_dtype));
   if (c.cache_params) write_cache(problem, table, out);
   if (c.key_value_params) {

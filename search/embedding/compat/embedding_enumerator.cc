@@ -15,6 +15,7 @@ namespace {
 
 SharderKind sharder_of(const Problem& problem, const Table& table) {
   if (problem.spec().sharder.type == SharderSpec::Type::kQuant) return SharderKind::kQuant;
+  if (table.tower) return SharderKind::kTower;
   if (table.feature_processed) return SharderKind::kFeatureProcessed;
   return table.kind == TableKind::kSequence ? SharderKind::kEmbedding : SharderKind::kEmbeddingBag;
 }
@@ -101,14 +102,6 @@ Error nothing_left(const Problem& problem, const Table& table) {
   return invalid_input("/constraints/" + table.name, message + "; relax its constraints");
 }
 
-// Returns true if the planner for this device skips the table. Source: the device_group test of
-// enumerate.
-bool skipped(const Problem& problem, const Table& table) {
-  return table.constraints && table.constraints->device_group &&
-         !table.constraints->device_group->empty() &&
-         *table.constraints->device_group != to_name(problem.topology().compute_device());
-}
-
 class TableEnumerator {
  public:
   // Null `cost_model` = the Estimator.
@@ -118,7 +111,7 @@ class TableEnumerator {
   Result<std::vector<ShardingOption>> options(TableId id) const {
     const Table& table = problem_.table(id);
     std::vector<ShardingOption> options;
-    if (skipped(problem_, table)) return options;
+    if (table.left_out(problem_.topology().compute_device())) return options;
     const TensorShape shape = tensor_shape(table, problem_.spec().sharder.type);
     for (const ShardingType type : allowed_types(problem_, table)) {
       const ComputeKernels kernels = allowed_kernels(problem_, table, type);
@@ -173,7 +166,7 @@ class TableEnumerator {
 
 std::vector<ShardingChoice> allowed_choices(const Problem& problem, const Table& table) {
   std::vector<ShardingChoice> choices;
-  if (skipped(problem, table)) return choices;
+  if (table.left_out(problem.topology().compute_device())) return choices;
   for (const ShardingType type : allowed_types(problem, table)) {
     for (const ComputeKernel kernel : allowed_kernels(problem, table, type))
       choices.push_back({type, kernel});

@@ -17,25 +17,32 @@ constexpr std::int64_t kTrainingKjtCopies = 20;
 constexpr double kBytesPerDenseParameter = 4;
 
 // Inputs of one local batch over all tables, modules in declaration order. TorchRec ignores
-// num_poolings here.
+// num_poolings here. It pairs the factors of all tables with the batch sizes of all tables, so that
+// a table that is left out and has other numbers of these shifts those behind it.
+// Source: _get_batch_inputs_and_shardable_parameters,
+// torchrec/distributed/planner/storage_reservations.py.
 double batch_inputs(const Problem& problem) {
-  double sum = 0;
+  std::vector<double> factors;
+  std::vector<double> samples;
+  factors.reserve(problem.tables().size());
+  samples.reserve(problem.tables().size());
+  const ParameterConstraints none;
   for (const Problem::Module& module : problem.modules()) {
     for (const TableId id : module.tables) {
-      const auto& constraints = problem.table(id).constraints;
-      const auto local = static_cast<double>(problem.batch_size());
-      if (!constraints) {
-        sum += 1.0 * local;
-        continue;
-      }
-      for (std::size_t i = 0; i < constraints->pooling_factors.size(); ++i) {
-        const double samples = constraints->batch_sizes.empty()
-                                   ? local
-                                   : static_cast<double>(constraints->batch_sizes[i]);
-        sum += constraints->pooling_factors[i] * samples;
+      const auto& given = problem.table(id).constraints;
+      const ParameterConstraints& own = given ? *given : none;
+      factors.insert(factors.end(), own.pooling_factors.begin(), own.pooling_factors.end());
+      if (own.batch_sizes.empty()) {
+        samples.insert(samples.end(), own.pooling_factors.size(),
+                       static_cast<double>(problem.batch_size()));
+      } else {
+        samples.insert(samples.end(), own.batch_sizes.begin(), own.batch_sizes.end());
       }
     }
   }
+  double sum = 0;
+  for (std::size_t i = 0; i < std::min(factors.size(), samples.size()); ++i)
+    sum += factors[i] * samples[i];
   return sum;
 }
 

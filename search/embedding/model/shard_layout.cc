@@ -139,7 +139,7 @@ std::int64_t column_block(const Table& table, std::int64_t columns) {
 }  // namespace
 
 std::int64_t row_buckets(const Table& table) {
-  if (!table.use_virtual_table || table.feature_processed) return 0;
+  if (!table.use_virtual_table || table.feature_processed || table.tower) return 0;
   return table.total_num_buckets.value_or(0);
 }
 

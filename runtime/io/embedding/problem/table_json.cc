@@ -112,6 +112,7 @@ Status read_table(JsonValue value, Table& table) {
           .optional("kind", table.kind)
           .optional("weighted", table.weighted)
           .optional("feature_processed", table.feature_processed)
+          .optional("tower", table.tower)
           .optional("data_type", table.data_type)
           .optional("pooling", table.pooling)
           .optional("module", table.module)

@@ -23,6 +23,7 @@ from torchrec.distributed.planner.types import (BasicCommsBandwidths, ParameterC
 from torchrec.distributed.planner.utils import build_sharder_data
 from torchrec.distributed.types import CacheParams, ModuleSharder
 from torchrec.modules.embedding_configs import dtype_to_data_type
+from torchrec.modules.embedding_tower import EmbeddingTower, EmbeddingTowerCollection
 from torchrec.modules.fp_embedding_modules import FeatureProcessedEmbeddingBagCollection
 
 from .._native import COMPUTE_KERNELS, SHARDING_TYPES
@@ -151,7 +152,8 @@ def _table(table: Table) -> dict[str, Any]:
         "embedding_dim": columns,
         "kind": "pooled" if table.is_pooled else "sequence", "data_type": data_type,
         "weighted": bool(is_weighted()) if callable(is_weighted) else False,
-        "feature_processed": processed}
+        "feature_processed": processed,
+        "tower": isinstance(table.module, (EmbeddingTower, EmbeddingTowerCollection))}
     optimizer = getattr(table.tensor, "_optimizer_classes", [None])[0]
     if optimizer is not None:
         said["optimizer"] = _optimizer(optimizer)

@@ -85,8 +85,7 @@ EstimateInputs estimate_inputs(const Problem& problem, const ShardingOption& opt
   in.sharding_type = option.sharding_type;
   in.compute_kernel = option.compute_kernel;
   in.is_pooled = table.kind == TableKind::kPooled;
-  const bool knows_weights = in.is_pooled && !table.feature_processed;
-  in.is_weighted = knows_weights ? table.weighted : c != nullptr && c->is_weighted;
+  in.is_weighted = table.module_has_weights() ? table.weighted : c != nullptr && c->is_weighted;
   in.batch = batch_sizes(problem, table, in.is_pooled);
   in.rows = static_cast<double>(shape.rows);
   in.columns = static_cast<double>(shape.columns);

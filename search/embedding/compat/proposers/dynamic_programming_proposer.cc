@@ -13,9 +13,38 @@ struct Cell {
   double perf_ms = kInfinity;
   double hbm_bins = kInfinity;
 };
-struct Back {
-  std::int32_t option = -1;
-  std::int32_t bin = -1;
+
+// Where combinations stand whose memory is `total` bins.
+class BinsFromTheFirst {
+ public:
+  static constexpr bool kAllMustFit = false;
+
+  explicit BinsFromTheFirst(std::size_t count) : count_(static_cast<double>(count)) {}
+
+  bool fits(double total) const { return total < count_; }
+  std::size_t at(double total) const { return static_cast<std::size_t>(total); }
+
+ private:
+  double count_;
+};
+
+// The same where a reservation has taken more HBM than there is. The size of a bin is then
+// negative, and so are all totals. TorchRec's lists count negative places from their end, and a
+// place before their first ends its search with an IndexError.
+class BinsFromTheLast {
+ public:
+  static constexpr bool kAllMustFit = true;
+
+  explicit BinsFromTheLast(std::size_t count) : count_(static_cast<std::int64_t>(count)) {}
+
+  bool fits(double total) const { return total > static_cast<double>(-count_ - 1); }
+  std::size_t at(double total) const {
+    const auto place = static_cast<std::int64_t>(total);
+    return static_cast<std::size_t>(place < 0 ? place + count_ : place);
+  }
+
+ private:
+  std::int64_t count_;
 };
 
 }  // namespace
@@ -59,8 +88,13 @@ void DynamicProgrammingProposer::propose(std::size_t limit, OptionPool& pool,
 
 void DynamicProgrammingProposer::solve(const OptionPool& pool) {
   const double bin_size = static_cast<double>(hbm_bytes_) / static_cast<double>(bin_count_);
-  const auto bins = static_cast<double>(bin_count_);
-  if (!(bin_size > 0)) return;
+  if (bin_size > 0) solve_with(BinsFromTheFirst(bin_count_), bin_size, pool);
+  if (bin_size < 0) solve_with(BinsFromTheLast(bin_count_), bin_size, pool);
+}
+
+template <class Bins>
+void DynamicProgrammingProposer::solve_with(const Bins& bins, double bin_size,
+                                            const OptionPool& pool) {
   std::vector<Back> back(tables_.size() * bin_count_);
   std::vector<Cell> before(bin_count_);
   std::vector<Cell> after(bin_count_);
@@ -69,12 +103,16 @@ void DynamicProgrammingProposer::solve(const OptionPool& pool) {
     std::fill(after.begin(), after.end(), Cell());
     Back* const own_back = back.data() + table * bin_count_;
     const auto& options = tables_[table].options;
+    bool all_fit = true;
     for (std::size_t j = 0; j < options.size(); ++j) {
       const OptionRow& row = pool.row(options[j]);
       const double hbm = static_cast<double>(row.storage.hbm.value()) / bin_size;
       const auto relax = [&](double perf_ms, double total, std::int32_t from) {
-        if (!(total < bins)) return;
-        const auto bin = static_cast<std::size_t>(total);
+        if (!bins.fits(total)) {
+          all_fit = false;
+          return;
+        }
+        const std::size_t bin = bins.at(total);
         if (after[bin].perf_ms > perf_ms) {
           after[bin] = {perf_ms, total};
           own_back[bin] = {static_cast<std::int32_t>(j), from};
@@ -91,9 +129,13 @@ void DynamicProgrammingProposer::solve(const OptionPool& pool) {
         }
       }
     }
+    if (Bins::kAllMustFit && !all_fit) return;
     before.swap(after);
   }
+  propose_by_bin(back);
+}
 
+void DynamicProgrammingProposer::propose_by_bin(const std::vector<Back>& back) {
   for (std::size_t bin = bin_count_; bin-- > 0;) {
     auto at = static_cast<std::int32_t>(bin);
     if (back[(tables_.size() - 1) * bin_count_ + bin].option < 0) continue;

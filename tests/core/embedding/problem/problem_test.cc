@@ -192,6 +192,15 @@ TEST_CASE("problem: refuses constraints outside their ranges") {
         }) == at + "/batch_sizes");
   CHECK(refused_with_constraints([](Constraints& c) { c.batch_sizes = {-1}; }) ==
         at + "/batch_sizes/0");
+  const auto for_device = [](const char* device) {
+    return refused_with_constraints([&](Constraints& c) {
+      c.num_poolings = {1, 1};
+      c.batch_sizes = {8, 8};
+      c.device_group = device;
+    });
+  };
+  CHECK(for_device("cuda") == at + "/num_poolings");
+  CHECK(for_device("cpu") == "accepted");  // the table is left out, so that nobody reads them
   CHECK(refused_with_constraints([](Constraints& c) { c.min_partition = -1; }) ==
         at + "/min_partition");
   CHECK(refused_with_constraints([](Constraints& c) { c.output_dtype = DataType::kInt64; }) ==
@@ -208,6 +217,25 @@ TEST_CASE("problem: refuses constraints outside their ranges") {
           c.num_poolings = {1, 1};
           c.batch_sizes = {8, 16};
         }) == "accepted");
+}
+
+TEST_CASE("problem: a tower is for training, has no weights and no feature processors of its own") {
+  const auto with = [](auto&& change) {
+    return refused_with([&](ProblemSpec& spec) {
+      spec.tables[1].module = "m";
+      spec.tables[1].tower = true;
+      change(spec);
+    });
+  };
+  CHECK(with([](ProblemSpec&) {}) == "accepted");
+  CHECK(with([](ProblemSpec& spec) { spec.tables[1].kind = TableKind::kSequence; }) == "accepted");
+  CHECK(with([](ProblemSpec& spec) { spec.tables[1].weighted = true; }) == "/tables/1/tower");
+  CHECK(with([](ProblemSpec& spec) { spec.sharder.type = SharderSpec::Type::kQuant; }) ==
+        "/tables/1/tower");
+  CHECK(with([](ProblemSpec& spec) { spec.tables[1].feature_processed = true; }) ==
+        "/tables/1/feature_processed");
+  CHECK(with([](ProblemSpec& spec) { spec.tables[0].module = "m"; }) == "/tables/1/module");
+  CHECK(with([](ProblemSpec& spec) { spec.tables[1].module = ""; }) == "accepted");  // "tower"
 }
 
 TEST_CASE("problem: refuses cache parameters outside their ranges") {

@@ -46,6 +46,14 @@ TEST_CASE("releases: feature processors offer rows from 1.9.2 on, guarded") {
   }
 }
 
+TEST_CASE("releases: towers offer two types on any device, those that a host can hold") {
+  for (const ReleaseRules* release : {&kOld, &kNew}) {
+    for (const auto device : {ComputeDevice::kCuda, ComputeDevice::kCpu, ComputeDevice::kMtia})
+      CHECK(values(release->sharding_types(SharderKind::kTower, device)) ==
+            Types{kTableRowWise, kTableColumnWise});
+  }
+}
+
 TEST_CASE("releases: 1.9.2 adds a virtual table of two tiers, and tpu") {
   const auto bag = SharderKind::kEmbeddingBag;
   const Kernels old = values(kOld.compute_kernels(bag, kTableWise, ComputeDevice::kCuda));

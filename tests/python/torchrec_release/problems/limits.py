@@ -5,6 +5,7 @@ from problems.tables import DIMS
 BAG_TYPES = ("data_parallel", "table_wise", "column_wise", "table_column_wise", "row_wise", "table_row_wise",
              "grid_shard")
 SEQUENCE_TYPES = ("data_parallel", "table_wise", "column_wise", "row_wise")
+TOWER_TYPES = ("table_row_wise", "table_column_wise")
 CUDA_KERNELS = ("fused", "fused_uvm", "fused_uvm_caching", "dense")
 KERNELS = {"cuda": CUDA_KERNELS, "cpu": ("fused", "dense"), "mtia": ("fused", "dense"),
            "tpu": ("fused", "dense", "unfused_tpu")}
@@ -65,7 +66,7 @@ def rare(chance, themes, table, result):
     """Adds what few people write."""
     if chance.maybe(0.1):
         result["output_dtype"] = chance.choice(("FP32", "FP16", "BF16", "INT8"))
-    if chance.maybe(0.05) and not table.get("dependency"):
+    if chance.maybe(0.05):
         result["is_weighted"] = True
     if chance.maybe(0.03):
         result["enforce_hbm"] = True
@@ -84,21 +85,14 @@ def rare(chance, themes, table, result):
         result["use_virtual_table"] = True
 
 
-def tower_type(chance, device):
-    """TorchRec's sharder of towers offers two types for every device and in an order of its own. The command takes
-    a tower for a collection, so a tower has one type that a collection has, too."""
-    return "table_column_wise" if device == "cpu" else chance.choice(("table_row_wise", "table_column_wise"))
-
-
 def constraint(chance, themes, table, device, quant):
-    types = SEQUENCE_TYPES if table.get("kind") == "sequence" else BAG_TYPES
+    types = (TOWER_TYPES if table.get("tower") else
+             SEQUENCE_TYPES if table.get("kind") == "sequence" else BAG_TYPES)
     result = {}
     if chance.maybe(0.8):
         inputs(chance, themes, table, result)
     narrow = 0.9 if themes & {"declared-order", "ssd-tier", "fp-guard"} else 0.4
-    if table.get("dependency"):
-        result["sharding_types"] = [tower_type(chance, device)]
-    elif chance.maybe(narrow):
+    if chance.maybe(narrow):
         result["sharding_types"] = chance.some(types)[:chance.choice((1, 2, 3, 7))]
     if chance.maybe(narrow):
         result["compute_kernels"] = chance.some(kernels(chance, themes, device, quant))
@@ -109,8 +103,10 @@ def constraint(chance, themes, table, device, quant):
     if chance.maybe(0.6 if themes & {"validators", "estimator"} else 0.2):
         result["cache_params"] = cache(chance, themes, table)
     rare(chance, themes, table, result)
-    if chance.maybe(0.005) and "device_group" not in result:  # an error, unless the table is left out
-        result["num_poolings"] = [1.0] * (len(table["features"]) + 1)
+    if chance.maybe(0.005):  # an error, unless the table is left out
+        count = len(table["features"])
+        key, value = ("num_poolings", 1.5) if count == 1 else ("batch_sizes", 64)
+        result[key] = [value] * (count + 1)
     return result
 
 
@@ -118,4 +114,4 @@ def constraints(chance, themes, tables, device, quant):
     """Returns constraints by table. Many tables have few options, so that TorchRec answers in time."""
     usual = chance.choice((0.3, 0.8, 1)) if len(tables) <= 10 else 0.9
     return {table["name"]: constraint(chance, themes, table, device, quant)
-            for table in tables if chance.maybe(usual) or table.get("dependency")}
+            for table in tables if chance.maybe(usual)}

@@ -16,6 +16,7 @@ def module(chance, themes, number, quant):
         common["feature_processed"] = True
     elif not quant and chance.maybe(0.04):  # an embedding tower: all of its tables are on one host
         common["module"] = common["dependency"] = f"m{number}"
+        common["tower"] = True
     elif chance.maybe(0.15):
         common["weighted"] = True
     return common
@@ -23,7 +24,7 @@ def module(chance, themes, number, quant):
 
 def special(table):
     """Returns true if the table's module is no plain collection."""
-    return table.get("feature_processed") or table.get("dependency")
+    return table.get("feature_processed") or table.get("tower")
 
 
 def buckets(chance, table):

@@ -59,7 +59,7 @@ def collection(tables, quant):
     if quant:
         return QuantBags(tables=configs, is_weighted=weighted, device=META)
     bags = EmbeddingBagCollection(tables=configs, is_weighted=weighted, device=META)
-    if tables[0].get("dependency"):
+    if tables[0].get("tower"):
         return EmbeddingTower(embedding_module=bags, interaction_module=nn.Identity())
     return processed(bags) if with_processor else bags
 

@@ -33,3 +33,5 @@ def check(problem):
     for i, table in enumerate(problem["tables"]):
         if table.get("dependency", table.get("module")) != table.get("module"):
             raise Unsupported(f"/tables/{i}/dependency: has to be the name of the module, which is then a tower")
+        if table.get("tower", False) != ("dependency" in table):
+            raise Unsupported(f"/tables/{i}/tower: has to go with a dependency")

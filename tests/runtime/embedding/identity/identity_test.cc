@@ -198,6 +198,7 @@ TEST_CASE("identity: different values of a table give different hashes") {
   for (const char* const members :
        {"", R"(, "kind": "sequence")", R"(, "weighted": true)", R"(, "data_type": "FP16")",
         R"(, "optimizer": "Adam")", R"(, "module": "m")", R"(, "dependency": "d")",
+        R"(, "tower": true)", R"(, "tower": true, "dependency": "d")",
         R"(, "use_virtual_table": true)", R"(, "use_virtual_table": true, "total_num_buckets": 4)",
         R"(, "pooling_factor": 3)"}) {
     CAPTURE(members);

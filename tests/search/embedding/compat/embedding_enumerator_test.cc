@@ -151,6 +151,26 @@ TEST_CASE("enumerate: feature processors guard rows, and take no buckets") {
   CHECK(names(spec) == product({"table_wise"}, {"fused"}));
 }
 
+TEST_CASE("enumerate: towers take the rows or columns of a host, on any device, and no buckets") {
+  using enum ShardingType;
+  ProblemSpec spec = one_table();
+  spec.tables[0].tower = true;
+  CHECK(names(spec) == product({"table_row_wise", "table_column_wise"}, kHbmAndUvm));
+  spec.tables[0].use_virtual_table = true;
+  spec.tables[0].total_num_buckets = 3;
+  spec.tables[0].constraints.emplace().sharding_types = {kTableColumnWise, kRowWise, kTableRowWise};
+  spec.tables[0].constraints->is_weighted = true;  // a tower does not know
+  for (const auto device : {ComputeDevice::kCpu, ComputeDevice::kMtia, ComputeDevice::kTpu}) {
+    spec.topology.compute_device = device;
+    spec.tables[0].constraints->compute_kernels = {ComputeKernel::kFused};
+    CHECK(names(spec) == product({"table_row_wise", "table_column_wise"}, {"fused"}));
+    CHECK((*space_of(spec))->options()[0].is_weighted);
+  }
+  spec.topology.compute_device = ComputeDevice::kCpu;
+  spec.torchrec = TorchRecRelease::kA48cef79;
+  CHECK(names(spec) == product({"table_column_wise", "table_row_wise"}, {"fused"}));
+}
+
 TEST_CASE("enumerate: from 1.9.2 on row_wise needs a bucket per rank") {
   ProblemSpec spec = one_table();
   spec.tables[0].use_virtual_table = true;

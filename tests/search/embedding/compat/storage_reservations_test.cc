@@ -163,6 +163,21 @@ TEST_CASE("reserve: inputs follow pooling factors and batch sizes, not the numbe
   CHECK(reserved(spec).value().kjt_storage == bytes(81, 0));
 }
 
+TEST_CASE("reserve: batch sizes of a table that is left out shift those of the tables behind it") {
+  ProblemSpec spec = small(ReservationSpec::Type::kInference, 0);
+  spec.tables[0].constraints.emplace().device_group = "cpu";
+  spec.tables[0].constraints->pooling_factors = {2};
+  spec.tables[1].constraints.emplace().pooling_factors = {0.5};
+  spec.tables[1].constraints->batch_sizes = {10};
+  CHECK(reserved(spec).value().kjt_storage == bytes((20 + 5) * 8, 0));
+  spec.tables[0].constraints->batch_sizes = {7, 3};  // 3 is now the batch of the second table
+  CHECK(reserved(spec).value().kjt_storage == bytes(124, 0));  // 14 + 1.5 lookups
+  spec.tables[0].constraints->batch_sizes.clear();
+  spec.tables[0].constraints->pooling_factors = {2, 3};  // takes the batch of the second table
+  spec.tables[0].constraints->batch_sizes = {7};
+  CHECK(reserved(spec).value().kjt_storage == bytes((14 + 30) * 8, 0));
+}
+
 TEST_CASE(
     "reserve: a heuristic that takes more than rank 0 has is infeasible and says by how much") {
   ProblemSpec spec = small(ReservationSpec::Type::kHeuristical, 0.25);

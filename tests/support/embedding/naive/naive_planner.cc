@@ -209,7 +209,7 @@ class DynamicProgramming final : public Listed {
         available.world_size();
     const double bin_size = static_cast<double>(available.total_storage().hbm.value()) /
                             static_cast<double>(bins);
-    if (!(bin_size > 0)) return;
+    if (bin_size == 0) return;
     // By bin: the least time so far, its memory, and the chosen options.
     std::vector<State> states(1, State{0, 0, {}});
     for (std::size_t t = 0; t < tables.size(); ++t) {
@@ -221,7 +221,10 @@ class DynamicProgramming final : public Listed {
           if (!(state.perf < kInfinity)) continue;
           const double memory = state.memory + hbm;
           if (!(memory < static_cast<double>(bins))) continue;
-          State& at = next[static_cast<std::size_t>(memory)];
+          auto place = static_cast<std::int64_t>(memory);
+          if (place < 0) place += static_cast<std::int64_t>(bins);  // a Python list
+          if (place < 0) return;
+          State& at = next[static_cast<std::size_t>(place)];
           const double perf = state.perf + total_perf(space.options()[option]);
           if (!(at.perf > perf)) continue;
           at = State{perf, memory, state.chosen};

@@ -102,7 +102,7 @@ TEST_CASE("problem json: every key of a table is read") {
     {"name": "a", "num_embeddings": 8, "embedding_dim": 4, "features": ["f"], "kind": "sequence",
      "weighted": true, "data_type": "NFP8", "pooling": "mean", "module": "m", "optimizer": "rowwiseadagrad",
      "dependency": "tower", "use_virtual_table": true, "total_num_buckets": 4},
-    {"name": "b", "num_embeddings": 8, "embedding_dim": 4, "optimizer": "LAMB"},
+    {"name": "b", "num_embeddings": 8, "embedding_dim": 4, "optimizer": "LAMB", "tower": true},
     {"name": "c", "num_embeddings": 8, "embedding_dim": 4, "optimizer": null}]})");
   REQUIRE_MESSAGE(spec.ok(), spec.error().to_string());
   const Table& a = spec->tables[0];
@@ -116,6 +116,8 @@ TEST_CASE("problem json: every key of a table is read") {
   CHECK(a.dependency == "tower");
   CHECK(a.use_virtual_table);
   CHECK(a.total_num_buckets == 4);
+  CHECK_FALSE(a.tower);
+  CHECK(spec->tables[1].tower);
   CHECK(spec->tables[1].optimizer == Optimizer::kOther);
   CHECK(spec->tables[2].optimizer == Optimizer::kUnset);
 }

@@ -36,9 +36,10 @@ ProposerSpec spec_of(Type type) {
 
 // Returns all proposals, `limit` at a time, each with the feedback `outcome`.
 Proposals proposals(const std::shared_ptr<const SearchSpace>& space, const ProposerSpec& spec,
-                    std::size_t limit = 1000, ProposalOutcome outcome = {}) {
+                    const Topology& available, std::size_t limit = 1000,
+                    ProposalOutcome outcome = {}) {
   OptionPool pool(space);
-  const auto proposer = make_proposer(spec, pool, space->problem().topology());
+  const auto proposer = make_proposer(spec, pool, available);
   ProposalBatch batch(pool);
   Proposals all;
   for (;;) {
@@ -55,6 +56,17 @@ Proposals proposals(const std::shared_ptr<const SearchSpace>& space, const Propo
     }
   }
   return all;
+}
+
+Proposals proposals(const std::shared_ptr<const SearchSpace>& space, const ProposerSpec& spec,
+                    std::size_t limit = 1000, ProposalOutcome outcome = {}) {
+  return proposals(space, spec, space->problem().topology(), limit, outcome);
+}
+
+// What a reservation leaves of a topology of two ranks.
+Topology left(const SearchSpace& space, std::int64_t hbm0, std::int64_t hbm1) {
+  return space.problem().topology().with_storage(
+      {{Bytes(hbm0), Bytes(0), Bytes(0)}, {Bytes(hbm1), Bytes(0), Bytes(0)}});
 }
 
 }  // namespace
@@ -241,6 +253,63 @@ TEST_CASE(
       }
       CHECK(smallest == std::min_element(sums.begin(), sums.end())->first);
     }
+  }
+}
+
+TEST_CASE("dynamic programming: where more is reserved than there is, TorchRec's own proposals") {
+  SpaceBuilder builder(problem_spec(3, 2, 2));
+  const std::vector<std::vector<std::pair<std::int64_t, double>>> tables = {
+      {{2, 9}, {7, 5}, {12, 2}}, {{0, 8}, {5, 6}, {9, 1}}, {{4, 4}, {6, 7}, {11, 3}}};
+  for (std::size_t table = 0; table < tables.size(); ++table) {
+    for (const auto& [hbm, ms] : tables[table])
+      builder.add(table, kTableWise, 1, ms, hbm);
+  }
+  const auto space = builder.take();
+  ProposerSpec dp = spec_of(Type::kDynamicProgramming);
+  dp.hbm_bins_per_device = 10;
+  // Recorded from DynamicProgrammingProposer of torchrec 1.9.2, given these options.
+  CHECK(proposals(space, dp, left(*space, -10, -30)) == Proposals{{3, 0, 6},
+                                                                  {3, 0, 6},
+                                                                  {3, 0, 7},
+                                                                  {3, 1, 6},
+                                                                  {3, 1, 7},
+                                                                  {5, 0, 6},
+                                                                  {3, 2, 6},
+                                                                  {3, 1, 8},
+                                                                  {5, 1, 6},
+                                                                  {5, 1, 7},
+                                                                  {5, 2, 6},
+                                                                  {5, 1, 8},
+                                                                  {5, 2, 8}});
+  // Here it ends with an IndexError.
+  CHECK(proposals(space, dp, left(*space, -40, 10)) == Proposals{{3, 0, 6}});
+}
+
+TEST_CASE(
+    "dynamic programming: where more is reserved than there is, the naive model's proposals") {
+  for (const std::uint64_t seed : seeds({93, 94})) {
+    INFO("SHARDWRIGHT_TEST_SEED=", seed);
+    Random random(seed);
+    std::size_t several = 0;
+    for (int i = 0; i < 200; ++i) {
+      INFO("problem ", i);
+      SpaceBuilder builder(problem_spec(1 + random.below(4), 2, 2));
+      for (std::size_t table = 0; table < builder.problem()->tables().size(); ++table) {
+        for (std::size_t o = 0, count = 1 + random.below(4); o < count; ++o) {
+          builder.add(table, kTableWise, 1, static_cast<double>(random.below(50)),
+                      static_cast<std::int64_t>(random.below(20)));
+        }
+      }
+      const auto space = builder.take();
+      ProposerSpec dp = spec_of(Type::kDynamicProgramming);
+      dp.hbm_bins_per_device = static_cast<std::int64_t>(random.below(12));
+      const Topology available = left(*space, -1 - static_cast<std::int64_t>(random.below(80)),
+                                      static_cast<std::int64_t>(random.below(3)));
+      const Proposals expected = naive::proposals(*space, available, dp);
+      REQUIRE(proposals(space, dp, available) == expected);
+      if (expected.size() > 2) ++several;
+    }
+    CHECK(several > 40);
   }
 }
 
