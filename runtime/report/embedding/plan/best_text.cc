@@ -56,7 +56,7 @@ std::string layouts_section(const EmbeddingPlanResult& result, const TextReportO
   std::sort(all.begin(), all.end(),
             [&](const auto* a, const auto* b) { return order(*a) < order(*b); });
   const embedding::TopologySpec& spec = result.problem->topology().spec();
-  for (const std::size_t column : {0, 1}) {
+  for (const std::size_t column : {std::size_t{0}, std::size_t{1}}) {
     if (!spec.groups) table.hide(column);
   }
   if (spec.pod_sizes.empty()) table.hide(2);

@@ -72,8 +72,9 @@ std::optional<NodeAnswer> NodeRelaxation::try_all_plans(std::uint64_t most_steps
   const ChoiceModel& model = rows_->model();
   const SearchSpace& space = model.pool().space();
   const NodeSearchParameters& search = parameters_->search;
-  const auto num_open = domain_->size() - std::count(domain_->begin(), domain_->end(), ClassSet{0});
-  const std::uint64_t cells = static_cast<std::uint64_t>(num_open) * model.world_size();
+  const auto num_open = static_cast<std::uint64_t>(std::count_if(
+      domain_->begin(), domain_->end(), [](ClassSet classes) { return classes != 0; }));
+  const std::uint64_t cells = num_open * model.world_size();
   if (space.problem().rules().any() || cells > search.most_cells) return std::nullopt;
   PlaceDomain domain;
   domain.class_of_rank = rows_->classes().class_of_rank();
