@@ -33,8 +33,8 @@ class Budget {
 
   std::uint64_t work_done() const { return work_done_; }
   void spend(std::uint64_t work) { work_done_ += work; }
-  // Goes on where another process is, whose time limit may have come elsewhere.
-  void go_on_at(std::uint64_t work) { work_done_ = work; }
+  // For a process that joins the search of another one, which has done this work.
+  void set_work_done(std::uint64_t work) { work_done_ = work; }
   const std::optional<std::uint64_t>& work_limit() const { return work_limit_; }
   // Returns true if work is left after `planned` more units.
   bool work_left(std::uint64_t planned = 0) const {

@@ -20,8 +20,9 @@ class Exchange {
   virtual std::uint32_t process() const = 0;
 
   // Sends `message` to all processes and returns the messages of all, by process, its own included.
-  // All processes call this equally often and wait for each other. Returns nothing if that failed;
-  // it is not called again then.
+  // All processes call this equally often and wait for each other. Messages may be empty. Returns
+  // nothing if that failed, and is not called again then: what fails in one process must fail in
+  // all, as a connection does that is lost.
   virtual std::optional<std::vector<std::string>> all_gather(const std::string& message) = 0;
 };
 

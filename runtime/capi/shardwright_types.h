@@ -154,10 +154,10 @@ typedef int32_t (*shardwright_progress_callback)(void* user_data,
 /* Takes the message of one process, in the order of the processes. The bytes are copied. */
 typedef void (*shardwright_message_sink)(void* sink, const void* bytes, uint64_t size);
 
-/* An all-gather: sends `size` bytes to all processes and gives the messages of all, this one's
- * included, to `add`. All processes call it equally often. Called on the thread of the planning
- * call. A return value other than 0 says that it failed; the search then ends with the best plan so
- * far. */
+/* An all-gather: sends `size` bytes, possibly 0, to all processes and gives the messages of all,
+ * this one's included, to `add`. All processes call it equally often. Called on the thread of the
+ * planning call. A return value other than 0 says that it failed; the search then ends with the
+ * best plan so far. */
 typedef int32_t (*shardwright_gather_callback)(void* user_data, const void* bytes, uint64_t size,
                                                shardwright_message_sink add, void* sink);
 
@@ -173,8 +173,12 @@ typedef struct shardwright_plan_options {
   const shardwright_cancel* cancel;
   shardwright_progress_callback progress;
   void* user_data; /* for the callbacks */
-  /* Best mode of several processes, which plan the same problem with the same seed and work limit.
-   * All find the same plan; the proof is in the result of process 0. */
+  /* Best mode of several processes, which call shardwright_plan for the same problem with the same
+   * seed and work limit; threads, time_limit_s and cancel may differ. All find the same plan, and
+   * the proof is in the result of process 0. A process that stops ends the search of all. If a call
+   * returns an error without having called `gather`, its process gathers an empty message itself,
+   * or the others wait for it. Problems whose layout is open, and shardwright_replan, take one
+   * process only (SHARDWRIGHT_UNSUPPORTED). */
   uint32_t process;                   /* less than processes */
   uint32_t processes;                 /* 0 or 1 = one process */
   shardwright_gather_callback gather; /* needed by several processes */

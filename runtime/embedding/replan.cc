@@ -140,6 +140,8 @@ Result<EmbeddingPlanResult> replan_embedding(std::shared_ptr<const Problem> prob
   if (!(options.migration_weight >= 0) || !std::isfinite(options.migration_weight)) {
     return invalid_input("--migration-weight", "must be a number of ms per GiB, zero or above");
   }
+  if (options.plan.exchange != nullptr)
+    return Error{ErrorCode::kUnsupported, "one process plans anew", "exchange"};
   const bool given = search_space != nullptr;
   const embedding::CostModel* const cost_model =
       options.plan.parts == nullptr ? nullptr : options.plan.parts->cost_model.get();

@@ -28,6 +28,8 @@ using test_support::run_processes;
 using test_support::ThreadExchange;
 
 constexpr std::uint64_t kWork = test_support::kSanitized ? 2'000'000 : 30'000'000;
+// More than the searches need that lose their exchange.
+constexpr std::uint64_t kAmpleWork = 30'000'000;
 constexpr const char* kHard = "09_mixed_default_20t_16r_2h";
 
 std::shared_ptr<const Problem> golden_problem(const std::string& name) {
@@ -146,13 +148,30 @@ TEST_CASE("determinism: processes with different problems or seeds are told so")
   }
 }
 
+TEST_CASE("determinism: processes with different placement rules are told so") {
+  const std::string path = "tests/golden/embedding/cases/16_sequence_and_pooled_8r.json.gz";
+  const auto spec = read_problem(*read_file(path));
+  REQUIRE(spec.ok());
+  const auto answers = run_processes(2, [&](ThreadExchange& exchange) {
+    ProblemSpec own = *spec;
+    if (exchange.process() == 1) own.tables[0].placement.ranks = std::vector<std::int64_t>{0, 1, 2};
+    if (exchange.process() == 0) own.tables[0].placement.ranks = std::vector<std::int64_t>{0, 1, 3};
+    return plan_embedding(std::make_shared<const Problem>(*Problem::make(std::move(own))),
+                          options_of(&exchange, kWork));
+  });
+  for (const auto& answer : answers) {
+    REQUIRE(!answer.ok());
+    CHECK(answer.error().where == "exchange");
+  }
+}
+
 TEST_CASE("determinism: an exchange that fails leaves every process its best plan") {
   const auto problem = golden_problem(kHard);
   for (const std::size_t messages : {0U, 1U, 4U}) {
     CAPTURE(messages);
     const auto answers = run_processes(2, [&](ThreadExchange& exchange) {
       exchange.fail_after(messages);
-      return plan_embedding(problem, options_of(&exchange, kWork));
+      return plan_embedding(problem, options_of(&exchange, messages == 0 ? kWork : kAmpleWork));
     });
     for (const auto& answer : answers) {
       REQUIRE(answer.ok());

@@ -278,6 +278,29 @@ class SeveralProcesses(unittest.TestCase):
                                  [table.ranks for table in alone.tables])
             self.assertTrue(shardwright.verify(SAMPLE, plans[0]))
 
+    def test_a_process_that_is_refused_keeps_nobody_waiting(self):
+        exchanges = self.Board(2).exchanges()
+
+        def plan(own):
+            wrong = {"threads": -1} if own.process else {"threads": 1}
+            return shardwright.plan(SAMPLE, work_limit=1_000_000, exchange=own, **wrong)
+
+        with ThreadPoolExecutor(2) as pool:
+            first, second = (pool.submit(plan, own) for own in exchanges)
+            self.assertTrue(first.result().has_plan)
+            with self.assertRaises(ValueError):
+                second.result()
+
+    def test_an_exchange_that_loses_messages_is_an_error(self):
+        class Deaf:
+            process, processes = 0, 2
+
+            def all_gather(self, message):
+                return [message]
+
+        with self.assertRaisesRegex(ValueError, "1 messages of 2"):
+            shardwright.plan(SAMPLE, exchange=Deaf())
+
     def test_what_an_exchange_raises_ends_the_planning(self):
         class Broken:
             process, processes = 0, 2

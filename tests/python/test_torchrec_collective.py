@@ -19,13 +19,17 @@ def case_of(name):
     if name == "full":  # nothing fits
         return Case(Model(ebc=bag_module(bags(6, 3))), {"world_size": 4, "hbm_cap": 1 << 20,
                                                         "ddr_cap": 1 << 20})
-    options = {"callbacks": [refuse]} if name == "callback" else {}
+    options = {"callback": {"callbacks": [refuse]}, "interrupt": {"callbacks": [interrupt]}}
     return Case(Model(ebc=bag_module(bags(20, 7))), {"world_size": 8, "local_world_size": 4},
-                options=options)
+                options=options.get(name, {}))
 
 
 def refuse(_):
     raise Refused("this plan")
+
+
+def interrupt(_):
+    raise KeyboardInterrupt("as by Ctrl-C")
 
 
 class Refused(Exception):
@@ -37,7 +41,8 @@ class Refused(Exception):
 def planned(name, mode, group=None):
     """The plan as text, or the error, and how this rank took part."""
     case = case_of(name)
-    planner = case.planner(EmbeddingShardingPlanner, mode=mode, work_limit=WORK)
+    planner = case.planner(EmbeddingShardingPlanner, mode=mode, work_limit=WORK,
+                           threads=-1 if name == "threads" else 0)
     taking_part = []
     run = torchrec_search.plan
 
@@ -52,14 +57,15 @@ def planned(name, mode, group=None):
         else:
             plan = planner.collective_plan(case.module, case.sharders, group)
         answer = described(plan)
-    except Exception as error:  # noqa: BLE001 - compared between ranks
+    except BaseException as error:  # noqa: B036 - compared between ranks
         answer = f"{type(error).__name__}: {error}"
     finally:
         torchrec_search.plan = run
     return answer, taking_part, None if planner.result is None else planner.result.gap
 
 
-CASES = [("usual", "best"), ("usual", "compat"), ("full", "best"), ("callback", "best")]
+CASES = [("usual", "best"), ("usual", "compat"), ("full", "best"), ("threads", "best"),
+         ("callback", "best"), ("interrupt", "best")]
 
 
 def take_part(rank, world_size, folder):
@@ -82,7 +88,9 @@ class CollectivePlan(unittest.TestCase):
             for number, (name, mode) in enumerate(CASES):
                 with self.subTest(f"{world_size} ranks, {name}, {mode}"):
                     for rank in range(world_size):
-                        self.assertEqual(found[rank][number][0], alone_answer(alone[number][0]))
+                        answer = alone[number][0]
+                        self.assertEqual(found[rank][number][0],
+                                         elsewhere(answer) if rank else answer)
                     self.assertEqual(found[0][number][1], [mode == "best"])
                     self.assertEqual(found[0][number][2], alone[number][2])
 
@@ -92,9 +100,10 @@ class CollectivePlan(unittest.TestCase):
             case.planner(EmbeddingShardingPlanner).collective_plan(case.module, case.sharders)
 
 
-def alone_answer(answer):
-    """Errors that pickle cannot write reach the other ranks, and this one, as a RuntimeError."""
-    return f"RuntimeError: {answer}" if str(answer).startswith("Refused") else answer
+def elsewhere(answer):
+    """What ranks other than 0 raise for errors that only rank 0 can have."""
+    only_there = str(answer).startswith(("Refused", "KeyboardInterrupt"))
+    return f"RuntimeError: {answer}" if only_there else answer
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import Callable, Mapping, Union, Any
 
 from . import _native
 from .problem import ProblemLike, SearchSpace, _Closable, _json_text, as_problem
-from .progress import Exchange, Progress, Watch
+from .progress import Exchange, Progress, Session, Watch
 from .result import PlanResult
 
 ProgressLike = Union[bool, Callable[[Progress], object], None]
@@ -97,12 +97,17 @@ def plan(problem: ProblemLike, *, mode: str = "best", search_space: SearchSpace 
     If no plan is found, `has_plan` is False and `failure` says why. Raises InvalidInputError with
     the place in the problem, and TypeError or ValueError for other arguments. Releases the GIL.
     """
-    read = as_problem(problem)
-    space = _space_value(search_space)
-    options = _options(mode, threads, time_limit, work_limit, seed, cancel)
-    with Watch(progress, exchange) as watch:
-        watch.attach(options)
-        handle = watch.run("result", "plan", read._handle.value, space, byref(options))
+    session = None if exchange is None else Session(exchange)
+    try:
+        read = as_problem(problem)
+        space = _space_value(search_space)
+        options = _options(mode, threads, time_limit, work_limit, seed, cancel)
+        with Watch(progress, session) as watch:
+            watch.attach(options)
+            handle = watch.run("result", "plan", read._handle.value, space, byref(options))
+    finally:
+        if session is not None:
+            session.leave()
     return PlanResult(read, handle)
 
 

@@ -78,6 +78,39 @@ class Exchange(Protocol):
     def all_gather(self, message: bytes) -> Sequence[bytes]: ...
 
 
+class Session:
+    """An exchange for one planning call. All of its processes end with the same all-gather, the
+    first in which one of them sends nothing; the library sends that, and `leave` does if the call
+    failed before.
+    """
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+        self._ended = exchange.processes <= 1
+
+    @property
+    def process(self) -> int:
+        return self._exchange.process
+
+    @property
+    def processes(self) -> int:
+        return self._exchange.processes
+
+    def all_gather(self, message: bytes) -> Sequence[bytes]:
+        self._ended = True  # also if this fails
+        found = self._exchange.all_gather(message)
+        if len(found) != self.processes:
+            raise ValueError(f"all_gather returned {len(found)} messages of {self.processes} "
+                             "processes")
+        self._ended = not all(found)
+        return found
+
+    def leave(self) -> None:
+        """Sends nothing, unless the session has ended."""
+        if not self._ended:
+            self.all_gather(b"")
+
+
 class Watch:
     """Runs one planning call. An exception in a progress function, in an exchange or from Ctrl-C
     ends the call and is raised again afterwards.
@@ -116,7 +149,7 @@ class Watch:
     def _on_gather(self, _: c_void_p, data: int | None, size: int, add: Any, sink: int) -> int:
         try:
             assert self._exchange is not None
-            for message in self._exchange.all_gather(string_at(data, size) if data else b""):
+            for message in self._exchange.all_gather(string_at(data, size) if data and size else b""):
                 add(sink, message, len(message))
         except BaseException as raised:  # noqa: B036 - as in _on_progress
             self._raised = self._raised or raised

@@ -122,7 +122,7 @@ Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& availabl
   BestPlan best;
   if (helps) {
     prove = opening->prove;
-    budget.go_on_at(opening->work_done);
+    budget.set_work_done(opening->work_done);
   }
   BestSearch search(model, seed, prove, {}, budget, &group);
   search.set_to_beat(start.to_beat);

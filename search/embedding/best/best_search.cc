@@ -339,8 +339,9 @@ bool BestSearch::synchronize(std::size_t, Budget& budget) {
   if (found != nullptr) offer_to_lanes();
   suggest_to_lane(round.proof ? std::move(round.proof->suggestions)
                               : std::vector<SuggestedChoices>());
+  if (is_done()) return false;
   stopped_by_ = round.stopped;
-  return !stopped_by_ && !is_done();
+  return !stopped_by_;
 }
 
 }  // namespace shardwright::embedding

@@ -7,14 +7,13 @@ import logging
 import os
 import pickle
 import socket
-from dataclasses import asdict, dataclass
-from typing import Any, Callable, Sequence, TypeVar, cast
+from typing import Any, Callable, Mapping, Sequence, TypeVar, cast
 
 import torch.distributed as dist
 from torchrec.distributed.types import ShardingPlan
 
-from ..errors import ShardwrightError
 from ..planning import Cancel, plan
+from ..problem import _json_text
 
 logger = logging.getLogger(__name__)
 
@@ -43,87 +42,101 @@ class GroupExchange:
         return found
 
     def threads(self) -> int:
-        """This rank's part of its host's cores, at least 1. All ranks call it."""
-        hosts = self.all_gather(socket.gethostname().encode())
-        return max(1, len(os.sched_getaffinity(0)) // list(hosts).count(hosts[self.process]))
-
-
-@dataclass(frozen=True)
-class Request:
-    """A planning call in which all ranks take part."""
-
-    problem: dict[str, Any]
-    time_limit: float | None
-    work_limit: int | None
-    seed: int
+        """This rank's part of the cores that it may use, at least 1. All ranks call it."""
+        cores = sorted(os.sched_getaffinity(0))
+        sharing = self.all_gather(f"{socket.gethostname()} {cores}".encode())
+        return max(1, len(cores) // list(sharing).count(sharing[self.process]))
 
 
 class Leader:
-    """What rank 0 has of the other ranks: it calls them for every search."""
+    """What rank 0 has of the other ranks: it calls them for every search.
 
-    def __init__(self, exchange: GroupExchange) -> None:
+    `threads` is its part of the cores while they search, too.
+    """
+
+    def __init__(self, exchange: GroupExchange, threads: int) -> None:
         self.exchange = exchange
+        self.threads = threads
 
-    def call(self, request: Request) -> None:
+    def call(self, problem: Mapping[str, Any], **limits: Any) -> None:
         """Makes the others plan this, too. They then take part in the exchange."""
-        self.exchange.all_gather(json.dumps(asdict(request)).encode())
+        text = _json_text(problem, "problem").decode()
+        self.exchange.all_gather(json.dumps({"problem": text, **limits}).encode())
 
     def dismiss(self) -> None:
         """Ends `follow` in the others."""
         self.exchange.all_gather(b"")
 
 
-def follow(exchange: GroupExchange, threads: int, cancel: Cancel | None) -> None:
-    """What the ranks other than 0 do: they search what rank 0 asks for until it dismisses them."""
+def follow(exchange: GroupExchange, threads: int, cancel: Cancel | None) -> BaseException | None:
+    """What the ranks other than 0 do: they search what rank 0 asks for until it dismisses them.
+
+    Stays until then whatever happens, so that no rank waits. Returns what interrupted it, if anything.
+    """
+    interrupted: BaseException | None = None
     while request := exchange.all_gather(b"")[0]:
-        asked = Request(**json.loads(request))
+        if interrupted is not None:
+            exchange.all_gather(b"")  # rank 0 searches alone
+            continue
         try:
-            plan(asked.problem, mode="best", threads=threads, time_limit=asked.time_limit,
-                 work_limit=asked.work_limit, seed=asked.seed, cancel=cancel, exchange=exchange)
-        except ShardwrightError as error:  # rank 0 has the same error, or plans alone
-            logger.info("this rank does not take part in the search: %s", error)
+            plan(mode="best", threads=threads, cancel=cancel, exchange=exchange,
+                 **json.loads(request))
+        except Exception as error:  # noqa: BLE001 - rank 0 has the same error, or plans alone
+            logger.warning("this rank does not take part in the search: %s", error)
+        except BaseException as reason:  # noqa: B036 - Ctrl-C; raised after the last message
+            interrupted = reason
+    return interrupted
 
 
-def _portable(error: Exception) -> Exception:
+def _portable(error: BaseException) -> Exception:
     """The error as other processes can read it."""
-    try:
-        pickle.loads(pickle.dumps(error))
-        return error
-    except Exception:  # noqa: BLE001 - whatever the error's own code does
-        return RuntimeError(f"{type(error).__name__}: {error}")
+    if isinstance(error, Exception):
+        try:
+            pickle.loads(pickle.dumps(error))
+            return error
+        except Exception:  # noqa: BLE001 - whatever the error's own code does
+            pass
+    return RuntimeError(f"{type(error).__name__}: {error}")
 
 
 def from_leader(group: dist.ProcessGroup, make: Callable[[], _T]) -> _T:
     """Calls `make()` on rank 0 and returns its answer on all ranks, or raises its error there."""
     answer: list[Any] = [None]
+    raised: BaseException | None = None
     if group.rank() == 0:
         try:
             answer = [make()]
-        except Exception as error:  # noqa: BLE001 - raised below, so that no rank waits for this one
-            answer = [_portable(error)]
+        except BaseException as error:  # noqa: B036 - raised below, so that no rank waits for this one
+            raised, answer = error, [_portable(error)]
     dist.broadcast_object_list(answer, group_src=0, group=group)
+    if raised is not None:
+        raise raised
     if isinstance(answer[0], Exception):
         raise answer[0]
     return cast(_T, answer[0])
 
 
-def plan_on_leader(group: dist.ProcessGroup,
-                   make_plan: Callable[[Leader, int], ShardingPlan], threads: int,
-                   cancel: Cancel | None) -> ShardingPlan:
-    """Calls `make_plan(leader, threads)` on rank 0, helped by the others, and returns its plan on all
-    ranks. `threads` 0 divides the cores of a host among its ranks. An exception is raised on all ranks.
+def plan_on_leader(group: dist.ProcessGroup, make_plan: Callable[[Leader], ShardingPlan],
+                   threads: int, cancel: Cancel | None) -> ShardingPlan:
+    """Calls `make_plan(leader)` on rank 0, helped by the others, and returns its plan on all ranks.
+
+    `threads` 0 divides the cores of a host among its ranks where they search together. Rank 0's
+    exception is raised on all ranks.
     """
     exchange = GroupExchange(group)
     share = exchange.threads()
-    threads = threads or share
 
     def lead() -> ShardingPlan:
-        leader = Leader(exchange)
+        leader = Leader(exchange, threads or share)
         try:
-            return make_plan(leader, threads)
+            return make_plan(leader)
         finally:
             leader.dismiss()
 
+    interrupted = None
     if exchange.process != 0:
-        follow(exchange, threads, cancel)
-    return from_leader(group, lead)
+        interrupted = follow(exchange, threads or share, cancel)
+    answer = from_leader(group, lead)
+    if interrupted is not None:
+        raise interrupted
+    return answer

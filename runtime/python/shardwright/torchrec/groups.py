@@ -97,19 +97,19 @@ def choose_groups(planner: EmbeddingShardingPlanner, module: nn.Module,
     Raises ValueError if the layouts cannot be searched, TorchRec's PlannerError if none has a plan,
     and TypeError for a wrong `planner`.
     """
-    if not isinstance(planner, EmbeddingShardingPlanner):
-        raise TypeError("planner must be shardwright.torchrec's EmbeddingShardingPlanner, "
-                        f"not {type(planner).__name__}")
     groups: dict[str, Any] = {"sync_interval": sync_interval,
                               "include_optimizer_state": include_optimizer_state,
                               "use_inter_host_allreduce": use_inter_host_allreduce}
-    if group_sizes is not None:
-        groups["size"] = _ascending(group_sizes)
     layouts: dict[str, Any] = {"sharding_groups": groups}
-    if pod_sizes is not None:
-        layouts["pod_size"] = _ascending(pod_sizes)
 
     def choose() -> GroupChoice:
+        if not isinstance(planner, EmbeddingShardingPlanner):
+            raise TypeError("planner must be shardwright.torchrec's EmbeddingShardingPlanner, "
+                            f"not {type(planner).__name__}")
+        if group_sizes is not None:
+            groups["size"] = _ascending(group_sizes)
+        if pod_sizes is not None:
+            layouts["pod_size"] = _ascending(pod_sizes)
         return _choose(planner, module, sharders, layouts)
 
     return choose() if pg is None else from_leader(pg, choose)

@@ -146,8 +146,8 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
         """Returns rank 0's plan on all ranks of the group. In best mode all of them search.
 
         The plan is the one of `plan` on rank 0, for any number of ranks, unless a time limit ends
-        the search. `threads` 0 divides the cores of a host among its ranks. Only rank 0 has a
-        `result`. Raises what `plan` raises there, on all ranks.
+        the search or a rank is stopped. `threads` 0 divides the cores of a host among its ranks. Only
+        rank 0 has a `result`. Raises what `plan` raises there, on all ranks.
         """
         group = pg if pg is not None else dist.GroupMember.WORLD
         if group is None:
@@ -157,8 +157,11 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
         if group.size() == 1:
             return self.plan(module, sharders)
 
-        def plan_here(leader: Leader, threads: int) -> ShardingPlan:
-            self._settings = replace(own, leader=leader, threads=threads)
+        self.result = self.seconds = None
+        self.searched_by = ""
+
+        def plan_here(leader: Leader) -> ShardingPlan:
+            self._settings = replace(own, leader=leader)
             try:
                 return self.plan(module, sharders)
             finally:

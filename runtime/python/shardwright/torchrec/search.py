@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Iterator, Sequence
 
 from torchrec.distributed.planner.partitioners import (GreedyPerfPartitioner,
@@ -19,10 +20,13 @@ from torchrec.distributed.planner.types import (Partitioner, PerfModel, PlannerE
 from ..errors import InvalidInputError
 from ..planning import Cancel, ProgressLike, plan
 from ..problem import Problem
+from ..progress import Exchange
 from ..result import PlanResult
 from .candidates import Candidates, Chosen
-from .collective import Leader, Request
+from .collective import Leader
 from .machine import Unsupported
+
+logger = logging.getLogger(__name__)
 
 _PROPOSERS = (GreedyProposer, UniformProposer, GridSearchProposer, DynamicProgrammingProposer,
               EmbeddingOffloadScaleupProposer)
@@ -106,16 +110,28 @@ class Search:
 
     def run(self, settings: SearchSettings) -> PlanResult:
         """Plans, with the help of other ranks if there are any and the costs are the library's own."""
-        exchange = None
-        if settings.leader is not None and settings.mode == "best" and self.space is None:
-            settings.leader.call(Request(self.document, settings.time_limit, settings.work_limit,
-                                         settings.seed))
-            exchange = settings.leader.exchange
+        leader = settings.leader
         with self._refusals():
-            return plan(self.problem, search_space=self.space, mode=settings.mode,
-                        threads=settings.threads, time_limit=settings.time_limit,
-                        work_limit=settings.work_limit, seed=settings.seed,
-                        progress=settings.progress, cancel=settings.cancel, exchange=exchange)
+            if leader is None or settings.mode != "best" or self.space is not None:
+                return self._plan(settings)
+            leader.call(self.document, time_limit=settings.time_limit,
+                        work_limit=settings.work_limit, seed=settings.seed)
+            try:
+                result = self._plan(replace(settings, threads=leader.threads), leader.exchange)
+            except InvalidInputError as error:
+                if error.place != "exchange":
+                    raise
+                logger.warning("rank 0 plans alone: %s", error)
+                return self._plan(settings)
+        if result.stopped_by == "cancelled":
+            logger.warning("the search was stopped, on this rank or on another one")
+        return result
+
+    def _plan(self, settings: SearchSettings, exchange: Exchange | None = None) -> PlanResult:
+        return plan(self.problem, search_space=self.space, mode=settings.mode,
+                    threads=settings.threads, time_limit=settings.time_limit,
+                    work_limit=settings.work_limit, seed=settings.seed,
+                    progress=settings.progress, cancel=settings.cancel, exchange=exchange)
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:

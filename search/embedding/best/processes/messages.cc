@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <utility>
 
 #include "core/hash/sha256.h"
@@ -33,11 +34,24 @@ void put(MessageWriter& to, const Allocation& own, const Allocation* known) {
   }
 }
 
+bool is_choice_of(const ChoiceModel& model, std::size_t table, std::uint32_t choice) {
+  const std::uint32_t first = model.first_choice(table);
+  return choice >= first && choice - first < model.choices(table).size();
+}
+
+// Returns true if there is a choice of every table.
+bool are_choices(const ChoiceModel& model, const std::vector<std::uint32_t>& choices) {
+  if (choices.size() != model.num_tables()) return false;
+  for (std::size_t table = 0; table < choices.size(); ++table) {
+    if (!is_choice_of(model, table, choices[table])) return false;
+  }
+  return true;
+}
+
 // Returns true if the choice is one of the table and the ranks are as many as it needs.
 bool is_possible(const ChoiceModel& model, std::size_t table, std::uint32_t choice,
                  const std::vector<Rank>& ranks) {
-  const std::uint32_t first = model.first_choice(table);
-  if (choice < first || choice - first >= model.choices(table).size()) return false;
+  if (!is_choice_of(model, table, choice)) return false;
   const Choice& own = model.choices()[choice];
   const std::size_t shards = own.reach == Reach::kAllRanks ? 0 : own.num_shards;
   return ranks.size() == shards && std::all_of(ranks.begin(), ranks.end(), [&](Rank rank) {
@@ -49,6 +63,8 @@ std::optional<Allocation> get_allocation(MessageReader& from, const ChoiceModel&
                                          const Allocation* known) {
   const auto changed = from.get_all<std::uint32_t>();
   if (known == nullptr && changed.size() != model.num_tables()) return std::nullopt;
+  if (std::adjacent_find(changed.begin(), changed.end(), std::greater_equal<>()) != changed.end())
+    return std::nullopt;
   Allocation own = known != nullptr ? *known : Allocation(model.num_tables());
   for (const std::uint32_t table : changed) {
     if (table >= model.num_tables()) return std::nullopt;
@@ -102,10 +118,40 @@ std::optional<ProofReport> get_proof(MessageReader& from, const ChoiceModel& mod
   for (auto left = from.get<std::uint32_t>(); left > 0 && from.good(); --left) {
     const auto target = from.get<double>();
     proof.suggestions.push_back({from.get_all<std::uint32_t>(), target});
+    if (!are_choices(model, proof.suggestions.back().choices)) return std::nullopt;
   }
   if (!from.get_flag()) return proof;
   proof.found = get_rated(from, model, known);
   return proof.found ? std::optional(std::move(proof)) : std::nullopt;
+}
+
+void put_ranks(const RankSet* allowed, MessageWriter& to) {
+  to.put(static_cast<std::uint64_t>(allowed == nullptr ? 0 : allowed->size()));
+  if (allowed == nullptr) return;
+  for (const Rank rank : allowed->ranks())
+    to.put(rank);
+}
+
+// Where the user allows shards.
+void put_rules(const ChoiceModel& model, MessageWriter& to) {
+  const PlacementRules& rules = model.rules();
+  for (const PlacementRules::Group& group : rules.groups()) {
+    to.put_flag(group.together);
+    to.put(static_cast<std::uint8_t>(group.on));
+    for (const TableId table : group.tables)
+      to.put(table.value());
+  }
+  for (std::size_t i = 0; i < model.num_tables() && rules.any(); ++i) {
+    const TableId table = model.table(i);
+    to.put(rules.max_shards(table));
+    to.put_flag(rules.distinct_ranks(table));
+    std::uint32_t shards = 1;
+    for (const Choice& choice : model.choices(i))
+      shards = std::max(shards, choice.num_shards);
+    if (rules.same_for_all_shards(table)) shards = 1;
+    for (std::uint32_t shard = 0; shard < shards; ++shard)
+      put_ranks(rules.allowed(table, shard), to);
+  }
 }
 
 }  // namespace
@@ -134,6 +180,7 @@ std::string fingerprint_of(const ChoiceModel& model, std::uint64_t seed,
       put_storage(run.storage);
     }
   }
+  put_rules(model, all);
   Sha256 digest;
   digest.update(all.take());
   return digest.hex();

@@ -23,7 +23,8 @@ struct Opening {
   std::vector<Allocation> starts;
 };
 
-// A digest of all that a search reads: choices with their costs, memory, seed and limit.
+// A digest of all that a search reads: choices with their costs, memory, placement rules, seed and
+// limit.
 std::string fingerprint_of(const ChoiceModel& model, std::uint64_t seed,
                            std::optional<std::uint64_t> work_limit);
 

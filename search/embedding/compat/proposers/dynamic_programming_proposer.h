@@ -12,8 +12,8 @@ namespace shardwright::embedding {
 // Total HBM is divided into hbm_bins_per_device bins per rank. The first proposal is the one of
 // least HBM. Then comes, for every bin from the fullest to the emptiest, the combination of least
 // total time that ends in this bin. If a reservation has taken more HBM than there is, bins are of
-// negative size, which TorchRec's lists bear within limits; beyond these there is the first
-// proposal alone.
+// negative size, and places count from the end of a list. Where a total lies before the first
+// place, TorchRec raises an IndexError; here only the first proposal is made.
 // Cost: O(tables x options x bins) time, O(tables x bins) memory, once.
 // Source: DynamicProgrammingProposer, torchrec/distributed/planner/proposers.py (commit a48cef79).
 class DynamicProgrammingProposer final : public Proposer {

@@ -125,6 +125,24 @@ TEST_CASE("messages: what is cut short or belongs to another model is refused") 
   CHECK_FALSE(report_of(model.choices, to_message(full_report(known, outside), nullptr), nullptr));
 }
 
+TEST_CASE("messages: suggestions that are no choices of the tables are refused") {
+  const Model model(forty_tables(60));
+  const Allocation known = found_allocation(model, 1);
+  const auto is_read = [&](std::vector<std::uint32_t> choices) {
+    RoundReport report = full_report(known, known);
+    report.proof->suggestions.front().choices = std::move(choices);
+    return report_of(model.choices, to_message(report, &known), &known).has_value();
+  };
+  CHECK(is_read(known.choice));
+  CHECK_FALSE(is_read({}));
+  std::vector<std::uint32_t> changed = known.choice;
+  changed.back() = static_cast<std::uint32_t>(model.choices.choices().size());
+  CHECK_FALSE(is_read(changed));
+  changed = known.choice;
+  std::swap(changed.front(), changed.back());
+  CHECK_FALSE(is_read(changed));
+}
+
 TEST_CASE("messages: of equal allocations the first lane's is taken, as one process would") {
   const Model model(forty_tables(60));
   const RatedAllocation rated{found_allocation(model, 1), 2.0, 5};
