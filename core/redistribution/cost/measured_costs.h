@@ -1,0 +1,43 @@
+// Costs of collectives that a user measured.
+#pragma once
+
+#include <vector>
+
+#include "core/redistribution/cost/collective_costs.h"
+
+namespace shardwright::redistribution {
+
+struct MeasuredRow {
+  double bytes = 0;  // as in CollectiveCosts::microseconds
+  double microseconds = 0;
+};
+
+// The times of one collective along one axis, by ascending size.
+struct MeasuredTable {
+  std::size_t axis = 0;
+  Collective collective = Collective::kAllGather;
+  std::vector<MeasuredRow> rows;
+};
+
+// Lines between the measured points. Below the first point its time, since small messages take the
+// latency; above the last the line through the last two goes on. An axis of one device needs no
+// table and then costs nothing.
+// Thread safety: const members may be called from any thread.
+class MeasuredCosts final : public CollectiveCosts {
+ public:
+  // Errors (kInvalidInput; the message names the axis, the collective and the row): those of
+  // check_mesh; at `/tables`, an axis that the mesh does not have, two tables of one axis and
+  // collective or none, fewer than two rows, sizes that do not ascend, numbers that are negative or
+  // not finite, a last row that takes less time than the one before.
+  static Result<MeasuredCosts> make(MeshShape mesh, std::vector<MeasuredTable> tables);
+
+  // O(log rows).
+  double microseconds(Collective collective, std::size_t axis, double bytes) const override;
+
+ private:
+  MeasuredCosts(MeshShape mesh, std::vector<MeasuredTable> tables);
+
+  std::vector<std::vector<MeasuredRow>> rows_;  // by axis and collective; empty: nothing to pay
+};
+
+}  // namespace shardwright::redistribution

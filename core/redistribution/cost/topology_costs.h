@@ -1,0 +1,46 @@
+// Costs of collectives from the latency and bandwidth of the links along each axis.
+#pragma once
+
+#include <vector>
+
+#include "core/redistribution/cost/collective_costs.h"
+
+namespace shardwright::redistribution {
+
+// The link from a device to its neighbour on an axis, in one direction. GB = 10^9 bytes.
+struct AxisLink {
+  double latency_us = 0;
+  double bandwidth_gb_per_s = 0;
+};
+
+// A link for each axis: `between_hosts` if the axis and those inside it have more devices than a
+// host, otherwise `within_host`. Precondition: devices_per_host >= 1.
+std::vector<AxisLink> links_of_hosts(const MeshShape& mesh, std::int64_t devices_per_host,
+                                     const AxisLink& within_host, const AxisLink& between_hosts);
+
+// Rings on links of a user's machine. With n devices, a = latency, b = bandwidth:
+//
+//   all-gather, reduce-scatter, all-to-all   (n - 1) a + bytes (n - 1) / n / b
+//   all-reduce                               twice that
+//
+// A device sends n - 1 parts of bytes / n, one after the other; an all-reduce is a reduce-scatter
+// followed by an all-gather. An axis of one device costs nothing.
+// Source: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in
+// MPICH", 2005, sections 3.1 (ring) and 4.
+// Thread safety: const members may be called from any thread.
+class TopologyCosts final : public CollectiveCosts {
+ public:
+  // `links`: one per axis. Errors (kInvalidInput): those of check_mesh; at `/links`, another number
+  // of links than axes, latencies that are negative, bandwidths that are not positive, numbers that
+  // are not finite.
+  static Result<TopologyCosts> make(MeshShape mesh, std::vector<AxisLink> links);
+
+  double microseconds(Collective collective, std::size_t axis, double bytes) const override;
+
+ private:
+  TopologyCosts(MeshShape mesh, std::vector<AxisLink> links);
+
+  std::vector<AxisLink> links_;
+};
+
+}  // namespace shardwright::redistribution

@@ -1,0 +1,108 @@
+// NCCL's configurations: how a mesh lies on nodes, which devices are known, what is refused.
+#include "core/redistribution/cost/nccl/tuning/nccl_config.h"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <string>
+
+#include "core/redistribution/cost/nccl/nccl_costs.h"
+
+namespace shardwright::nccl_config_test {
+
+namespace {
+
+using namespace shardwright::redistribution;
+
+std::string refused_at(const NcclConfig& config) {
+  const auto costs = NcclCosts::make({2}, config);
+  return costs.ok() ? "accepted" : costs.error().where;
+}
+
+void check_axis(const NcclConfig& config, const MeshShape& mesh, std::size_t axis,
+                std::int64_t nodes, std::int64_t ranks_per_node) {
+  const NcclAxis found = nccl_axis(config, mesh, axis);
+  CHECK(found.ranks == mesh[axis]);
+  CHECK(found.nodes == nodes);
+  CHECK(found.ranks_per_node == ranks_per_node);
+}
+
+}  // namespace
+
+TEST_CASE("NCCL configuration: inner axes fill the nodes first") {
+  const NcclConfig config = h100_nccl_config();
+  check_axis(config, {4, 2}, 1, 1, 2);
+  check_axis(config, {4, 2}, 0, 1, 4);
+  check_axis(config, {4, 4}, 0, 2, 2);
+  check_axis(config, {4, 16}, 1, 2, 8);
+  check_axis(config, {4, 16}, 0, 4, 1);
+  // Eight devices fill a node, and the other four do not count as one.
+  check_axis(config, {12}, 0, 1, 8);
+  check_axis(gb200_nccl_config(), {64}, 0, 1, 64);
+}
+
+TEST_CASE("NCCL configuration: a channel has its share of the bandwidth") {
+  NcclConfig config = a100_nccl_config();
+  CHECK(nccl_axis(config, {8}, 0).channels == 12);
+  CHECK(nccl_axis(config, {8}, 0).bw_intra_gb_per_s == 87.7 / 12);
+  config.channels = 4;
+  CHECK(nccl_axis(config, {8}, 0).channels == 4);
+  CHECK(nccl_axis(config, {8}, 0).bw_inter_gb_per_s == 25.0 / 4);
+  CHECK(nccl_axis(gb200_nccl_config(), {8}, 0).channels == 16);
+}
+
+TEST_CASE("NCCL configuration: devices by name, on meshes that fill nodes") {
+  const auto architecture = [](const char* name, const MeshShape& mesh) {
+    const auto config = find_nccl_config(name, mesh);
+    REQUIRE(config.has_value());
+    return config->architecture;
+  };
+  CHECK(architecture("NVIDIA A100-SXM4-80GB", {8}) == GpuArchitecture::kAmpere);
+  CHECK(architecture("NVIDIA H100 80GB HBM3", {2, 8}) == GpuArchitecture::kHopper);
+  CHECK(architecture("NVIDIA H200", {4, 4}) == GpuArchitecture::kHopper);
+  CHECK(architecture("NVIDIA B200", {72}) == GpuArchitecture::kBlackwell);
+  CHECK(architecture("NVIDIA GB200", {2, 72}) == GpuArchitecture::kBlackwell);
+  CHECK_FALSE(find_nccl_config("NVIDIA GB200", {8}).has_value());
+  CHECK_FALSE(find_nccl_config("NVIDIA H100", {12}).has_value());
+  CHECK_FALSE(find_nccl_config("Tesla V100", {8}).has_value());
+  CHECK_FALSE(a100_nccl_config().has_nvswitch);
+  CHECK(h100_nccl_config().has_nvswitch);
+}
+
+TEST_CASE("NCCL configuration: what is refused") {
+  NcclConfig config = h100_nccl_config();
+  CHECK(refused_at(config) == "accepted");
+  config.gpus_per_node = 0;
+  CHECK(refused_at(config) == "/gpus_per_node");
+  config = h100_nccl_config();
+  config.channels = -1;
+  CHECK(refused_at(config) == "/channels");
+  for (const double bad : {0.0, -1.0, std::numeric_limits<double>::infinity(),
+                           std::numeric_limits<double>::quiet_NaN()}) {
+    config = h100_nccl_config();
+    config.bw_intra_gb_per_s = bad;
+    CHECK(refused_at(config) == "/bw_intra_gb_per_s");
+    config = h100_nccl_config();
+    config.bw_inter_gb_per_s = bad;
+    CHECK(refused_at(config) == "/bw_inter_gb_per_s");
+    config = h100_nccl_config();
+    config.net_latency_us = bad;
+    CHECK(refused_at(config) == (bad == 0 ? "accepted" : "/net_latency_us"));
+  }
+  CHECK(NcclCosts::make({}, h100_nccl_config()).error().where == "/mesh");
+}
+
+TEST_CASE("NCCL costs: a ring of one device has a latency and moves bytes in no time") {
+  const NcclCosts costs = NcclCosts::make({1, 8}, a100_nccl_config()).value();
+  const double small = costs.microseconds(Collective::kAllGather, 0, 1);
+  CHECK(small == 6.6);
+  CHECK(costs.microseconds(Collective::kAllGather, 0, 1e12) == small);
+}
+
+TEST_CASE("NCCL costs: whole bytes count") {
+  const NcclCosts costs = NcclCosts::make({8}, h100_nccl_config()).value();
+  CHECK(costs.microseconds(Collective::kAllToAll, 0, 1000.9) ==
+        costs.microseconds(Collective::kAllToAll, 0, 1000));
+}
+
+}  // namespace shardwright::nccl_config_test
