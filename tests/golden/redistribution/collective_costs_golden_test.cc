@@ -1,0 +1,111 @@
+// AutoParallel's and DTensor's own times of collectives, compared to the last bit.
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "core/redistribution/cost/dtensor_costs.h"
+#include "core/redistribution/cost/flat_costs.h"
+#include "core/redistribution/cost/nccl/nccl_costs.h"
+#include "runtime/io/file.h"
+
+namespace shardwright::collective_costs_golden_test {
+
+namespace {
+
+using namespace shardwright;
+using namespace shardwright::redistribution;
+using nlohmann::json;
+
+template <class T>
+T require(Result<T> result) {
+  if (!result.ok()) FAIL(result.error().to_string());
+  return std::move(result).value();
+}
+
+json load(const std::string& name) {
+  return json::parse(require(read_file("tests/golden/redistribution/" + name + ".json.gz")));
+}
+
+Collective collective_of(const std::string& name) {
+  static const std::map<std::string, Collective> by_name = {
+      {"allgather", Collective::kAllGather},
+      {"reduce_scatter", Collective::kReduceScatter},
+      {"allreduce", Collective::kAllReduce},
+      {"all_to_all", Collective::kAllToAll}};
+  return by_name.at(name);
+}
+
+NcclConfig config_of(const std::string& architecture, std::int64_t gpus_per_node) {
+  if (architecture == "a100") return a100_nccl_config(gpus_per_node);
+  if (architecture == "h100") return h100_nccl_config(gpus_per_node);
+  REQUIRE(architecture == "gb200");
+  return gb200_nccl_config(gpus_per_node);
+}
+
+GpuArchitecture architecture_of(const std::string& name) {
+  if (name == "AMPERE") return GpuArchitecture::kAmpere;
+  if (name == "HOPPER") return GpuArchitecture::kHopper;
+  REQUIRE(name == "BLACKWELL");
+  return GpuArchitecture::kBlackwell;
+}
+
+NcclConfig config_of(const json& recorded) {
+  NcclConfig config;
+  config.architecture = architecture_of(recorded["architecture"]);
+  config.gpus_per_node = recorded["gpus_per_node"];
+  config.bw_intra_gb_per_s = recorded["bw_intra"];
+  config.bw_inter_gb_per_s = recorded["bw_inter"];
+  if (!recorded["num_channels"].is_null()) config.channels = recorded["num_channels"];
+  config.has_nvswitch = recorded["has_nvswitch"];
+  config.has_collnet = recorded["has_collnet"];
+  config.net_latency_us = recorded["net_latency"];
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE("golden collective costs: AutoParallel's NCCL model, to the last bit") {
+  const json golden = load("autoparallel_nccl");
+  REQUIRE(golden["rows"].size() == 1008);
+  for (const json& row : golden["rows"]) {
+    INFO(row.dump());
+    const NcclCosts costs = require(NcclCosts::make(row[2], config_of(row[0], row[1])));
+    CHECK(costs.microseconds(collective_of(row[4]), row[3], row[5]) == row[6].get<double>());
+  }
+}
+
+TEST_CASE("golden collective costs: NCCL configurations of every kind, to the last bit") {
+  const json golden = load("autoparallel_nccl_variants");
+  REQUIRE(golden["rows"].size() == 6000);
+  for (const json& row : golden["rows"]) {
+    INFO(row.dump());
+    const NcclCosts costs = require(NcclCosts::make(row[1], config_of(row[0])));
+    CHECK(costs.microseconds(collective_of(row[3]), row[2], row[4]) == row[5].get<double>());
+  }
+}
+
+TEST_CASE("golden collective costs: AutoParallel's default model, to the last bit") {
+  const json golden = load("autoparallel_flat");
+  REQUIRE(golden["rows"].size() == 600);
+  for (const json& row : golden["rows"]) {
+    INFO(row.dump());
+    const FlatCosts costs = require(FlatCosts::make(row[1], row[0]));
+    CHECK(costs.microseconds(collective_of(row[3]), row[2], row[4]) == row[5].get<double>());
+  }
+}
+
+TEST_CASE("golden collective costs: DTensor's model, to the last bit") {
+  const json golden = load("dtensor_collectives");
+  REQUIRE(golden["rows"].size() == 600);
+  for (const json& row : golden["rows"]) {
+    INFO(row.dump());
+    const DTensorCosts costs = require(DTensorCosts::make(row[1], row[0]));
+    CHECK(costs.microseconds(collective_of(row[3]), row[2], row[4]) == row[5].get<double>());
+  }
+}
+
+}  // namespace shardwright::collective_costs_golden_test
