@@ -1,4 +1,5 @@
 // AutoParallel's and DTensor's own times of collectives, compared to the last bit.
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -66,6 +67,29 @@ NcclConfig config_of(const json& recorded) {
   return config;
 }
 
+nccl::Algorithm algorithm_of(const std::string& name) {
+  static const std::map<std::string, nccl::Algorithm> by_name = {
+      {"TREE", nccl::Algorithm::kTree},
+      {"RING", nccl::Algorithm::kRing},
+      {"COLLNET_DIRECT", nccl::Algorithm::kCollnetDirect},
+      {"COLLNET_CHAIN", nccl::Algorithm::kCollnetChain},
+      {"NVLS", nccl::Algorithm::kNvls},
+      {"NVLS_TREE", nccl::Algorithm::kNvlsTree}};
+  return by_name.at(name);
+}
+
+nccl::Protocol protocol_of(const std::string& name) {
+  if (name == "LL") return nccl::Protocol::kLl;
+  if (name == "LL128") return nccl::Protocol::kLl128;
+  REQUIRE(name == "SIMPLE");
+  return nccl::Protocol::kSimple;
+}
+
+// null where the method is not available.
+double microseconds_of(const json& recorded) {
+  return recorded.is_null() ? std::numeric_limits<double>::infinity() : recorded.get<double>();
+}
+
 }  // namespace
 
 TEST_CASE("golden collective costs: AutoParallel's NCCL model, to the last bit") {
@@ -85,6 +109,17 @@ TEST_CASE("golden collective costs: NCCL configurations of every kind, to the la
     INFO(row.dump());
     const NcclCosts costs = require(NcclCosts::make(row[1], config_of(row[0])));
     CHECK(costs.microseconds(collective_of(row[3]), row[2], row[4]) == row[5].get<double>());
+  }
+}
+
+TEST_CASE("golden collective costs: each of NCCL's algorithms and protocols, to the last bit") {
+  const json golden = load("autoparallel_nccl_methods");
+  REQUIRE(golden["rows"].size() == 3000);
+  for (const json& row : golden["rows"]) {
+    INFO(row.dump());
+    const nccl::Group group = nccl::Group::make(config_of(row[0]), row[1], row[2]);
+    const nccl::Method method = {algorithm_of(row[5]), protocol_of(row[6])};
+    CHECK(nccl::method_us(group, collective_of(row[3]), method, row[4]) == microseconds_of(row[7]));
   }
 }
 

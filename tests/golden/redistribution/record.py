@@ -100,9 +100,9 @@ def random_nccl_config(rng, nccl):
     architecture = rng.choice(("AMPERE", "HOPPER", "BLACKWELL"))
     config = {
         "architecture": architecture,
-        "gpus_per_node": rng.choice((1, 2, 4, 6, 8, 16, 72)),
-        "bw_intra": rng.choice((87.7, 320.0, 640.0, rng.uniform(10, 900))),
-        "bw_inter": rng.choice((25.0, 50.0, rng.uniform(1, 100))),
+        "gpus_per_node": rng.choice((1, 2, 4, 6, 8, 16, 72, 256)),
+        "bw_intra": rng.choice((87.7, 320.0, 640.0, 10 ** rng.uniform(-3, 3))),
+        "bw_inter": rng.choice((25.0, 50.0, 10 ** rng.uniform(-3, 2))),
         "num_channels": rng.choice((None, None, None, 1, 2, 24, 32)),
         "has_nvswitch": rng.random() < 0.6,
         "has_collnet": rng.random() < 0.3,
@@ -113,6 +113,17 @@ def random_nccl_config(rng, nccl):
     return config, nccl.NCCLTopoConfig(**fields)
 
 
+def random_nccl_question(rng, nccl, collectives):
+    """Returns a row of configuration, mesh, axis, collective, bytes, and upstream's objects for it."""
+    config, upstream = random_nccl_config(rng, nccl)
+    mesh = tuple(rng.choice((1, 2, 3, 4, 5, 8, 12, 16, 32, 64, 128, 256)) for _ in range(rng.choice((1, 2, 3))))
+    axis, collective, size = rng.randrange(len(mesh)), rng.choice(collectives), random_bytes(rng)
+    topology = nccl.derive_mesh_dim_topo(upstream, mesh, axis)
+    if rng.random() < 0.1:  # where the plateau of rings begins
+        size = 64 * topology.n_channels * topology.n_ranks + rng.choice((-1, 0, 1))
+    return [config, mesh, axis, collective, size], topology, upstream
+
+
 def nccl_variants(rng, autoparallel, _):
     """Rows of configuration, mesh, axis, collective, bytes, microseconds."""
     nccl = autoparallel.nccl
@@ -120,14 +131,26 @@ def nccl_variants(rng, autoparallel, _):
                                    nccl.nccl_all_to_all_cost)))
     rows = []
     while len(rows) < 6000:
-        config, upstream = random_nccl_config(rng, nccl)
-        mesh = tuple(rng.choice((1, 2, 3, 4, 5, 8, 12, 16, 32, 64, 128, 256)) for _ in range(rng.choice((1, 2, 3))))
-        axis, collective, size = rng.randrange(len(mesh)), rng.choice(COLLECTIVES), random_bytes(rng)
-        topology = nccl.derive_mesh_dim_topo(upstream, mesh, axis)
+        row, topology, upstream = random_nccl_question(rng, nccl, COLLECTIVES)
         # Upstream divides by zero for a ring of one rank.
         with contextlib.suppress(ZeroDivisionError):
-            microseconds = costs[collective](size, topology, upstream)
-            rows.append([config, mesh, axis, collective, size, finite(microseconds)])
+            rows.append([*row, finite(costs[row[3]](row[4], topology, upstream))])
+    return rows
+
+
+def nccl_methods(rng, autoparallel, _):
+    """The same of one algorithm and protocol: rows of the question, algorithm, protocol, microseconds."""
+    nccl = autoparallel.nccl
+    functions = dict(zip(COLLECTIVES, (nccl.NCCLFunc.ALLGATHER, nccl.NCCLFunc.REDUCESCATTER, nccl.NCCLFunc.ALLREDUCE)))
+    rows = []
+    while len(rows) < 3000:
+        row, topology, upstream = random_nccl_question(rng, nccl, tuple(functions))
+        function = functions[row[3]]
+        algorithm = rng.choice(nccl._eligible_algos(function, upstream, topology.n_nodes))
+        protocol = rng.choice(nccl._eligible_protos(algorithm))
+        with contextlib.suppress(ZeroDivisionError):
+            microseconds = nccl._nccl_algo_time(function, algorithm, protocol, row[4], topology, upstream)
+            rows.append([*row, algorithm.name, protocol.name, finite(microseconds)])
     return rows
 
 
@@ -262,7 +285,8 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     autoparallel, meshes = load_autoparallel(arguments.autoparallel), Meshes()
-    for name, record in (("autoparallel_nccl_variants", nccl_variants), ("autoparallel_flat", flat),
+    for name, record in (("autoparallel_nccl_variants", nccl_variants),
+                         ("autoparallel_nccl_methods", nccl_methods), ("autoparallel_flat", flat),
                          ("autoparallel_redistribution", autoparallel_redistribution),
                          ("dtensor_collectives", dtensor_collectives),
                          ("dtensor_redistribution", dtensor_redistribution), ("dtensor_steps", dtensor_steps)):

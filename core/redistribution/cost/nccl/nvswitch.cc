@@ -28,7 +28,8 @@ bool is_in_tables(const NcclAxis& axis) {
 // The row of a table that has `ranks_rows` rows per number of nodes, from `min_ranks` per node on.
 std::size_t row_of(const NcclAxis& axis, int ranks_rows, std::int64_t min_ranks) {
   const int ranks_row = log2_floor(axis.ranks_per_node) - log2_floor(min_ranks);
-  return static_cast<std::size_t>((log2_floor(axis.nodes) - 1) * ranks_rows + ranks_row);
+  const int row = (log2_floor(axis.nodes) - 1) * ranks_rows + ranks_row;
+  return static_cast<std::size_t>(row);
 }
 
 const ProtocolRow& row_of(const NodeTable& table, const NcclAxis& axis) {

@@ -56,6 +56,7 @@ double latency_us(const Group& group, Collective collective, Method method) {
   const double base = kBaseLatencies[index_of(method.algorithm)][index_of(method.protocol)];
   const StepLatencies step = step_latencies(group, method);
   const double log2_nodes = log2_floor(axis.nodes);
+  const std::int64_t tree_ranks = axis.ranks / axis.nodes;  // of a node
   const double ranks_per_node = static_cast<double>(axis.ranks_per_node);
   switch (method.algorithm) {
     case Algorithm::kRing: {
@@ -65,8 +66,8 @@ double latency_us(const Group& group, Collective collective, Method method) {
       return axis.nodes > 1 ? steps_us + sync_us(axis.nodes) : steps_us;
     }
     case Algorithm::kTree:
-      return base + 2 * (static_cast<double>(axis.ranks / axis.nodes - 1) * step.within +
-                         log2_nodes * step.between);
+      return base +
+             2 * (static_cast<double>(tree_ranks - 1) * step.within + log2_nodes * step.between);
     case Algorithm::kNvls:
       return step.within + (axis.nodes > 1 ? step.between : 0);
     case Algorithm::kNvlsTree:
