@@ -72,13 +72,16 @@ const Shape& full_shape(const Program& program, const Requests& requests, VarId 
 Result<Schedule> Schedule::make(const Program& program, const Requests& requests, PlanStore& store,
                                 Executor& executor) {
   const bool compat = store.mode() != PlanMode::kBest;
-  Schedule schedule(program);
+  Schedule schedule(program, compat);
   std::vector<Decision>& decisions = schedule.decisions_;
   decisions.reserve(requests.requests.size());
   for (std::uint32_t i = 0; i < requests.requests.size(); ++i) {
     const Request& request = requests.requests[i];
     // In best mode the first request of a wish decides for the others.
     if (!compat && requests.wishes[request.wish].requests.front() != i) continue;
+    // Paddle's Resharder never moves a tensor without dimensions. It knows no partial tensors.
+    const Variable& var = program.var(request.var);
+    if (compat && var.shape.empty() && var.partial.empty()) continue;
     decisions.push_back(
         {i, Decision::kOriginal, &store.entry(key_from_tensor(program, requests, request))});
   }
@@ -112,7 +115,13 @@ Result<Schedule> Schedule::make(const Program& program, const Requests& requests
     SHARDWRIGHT_RETURN_IF_ERROR(check_lod(program, requests, request.var, decision.entry->plan));
     if (seen.insert(decision.entry).second) schedule.groups_.add(decision.entry->plan);
   }
-  for (const OutputDecision& output : schedule.outputs_) {
+  SHARDWRIGHT_RETURN_IF_ERROR(schedule.check_outputs(program, requests));
+  schedule.add_output_groups(compat);
+  return schedule;
+}
+
+Status Schedule::check_outputs(const Program& program, const Requests& requests) const {
+  for (const OutputDecision& output : outputs_) {
     if (!output.entry->status.ok()) {
       return Error{output.entry->status.error().code, output.entry->status.error().message,
                    "/ops/" + std::to_string(output.request.op.value()) + "/outputs/" +
@@ -120,9 +129,21 @@ Result<Schedule> Schedule::make(const Program& program, const Requests& requests
     }
     SHARDWRIGHT_RETURN_IF_ERROR(
         check_lod(program, requests, output.request.var, output.entry->plan));
-    if (seen.insert(output.entry).second) schedule.groups_.add(output.entry->plan);
   }
-  return schedule;
+  return {};
+}
+
+// Paddle's Resharder goes through the receivers of an output.
+void Schedule::add_output_groups(bool compat) {
+  std::unordered_set<const PlanStore::Entry*> seen;
+  for (const OutputDecision& output : outputs_) {
+    if (!seen.insert(output.entry).second) continue;
+    if (compat) {
+      groups_.add_by_receiver(output.entry->plan);
+    } else {
+      groups_.add(output.entry->plan);
+    }
+  }
 }
 
 }  // namespace shardwright::program
