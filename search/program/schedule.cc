@@ -79,9 +79,6 @@ Result<Schedule> Schedule::make(const Program& program, const Requests& requests
     const Request& request = requests.requests[i];
     // In best mode the first request of a wish decides for the others.
     if (!compat && requests.wishes[request.wish].requests.front() != i) continue;
-    // Paddle's Resharder never moves a tensor without dimensions. It knows no partial tensors.
-    const Variable& var = program.var(request.var);
-    if (compat && var.shape.empty() && var.partial.empty()) continue;
     decisions.push_back(
         {i, Decision::kOriginal, &store.entry(key_from_tensor(program, requests, request))});
   }

@@ -164,7 +164,9 @@ TEST_CASE("communication: recv_v2 has an input unless the program says otherwise
 TEST_CASE("communication: compat mode moves no tensor without dimensions, as Paddle") {
   ProgramSpec spec = three_meshes();
   const VarId x = add_var(spec, "x", MeshId(0), {}, {});
-  add_op(spec, MeshId(2), {{x, 0, {}}}, {});
+  add_op(spec, MeshId(2), {{x, 0, {}}}, {{x, 0, {}}});
+  CHECK(reshard(spec, true, true).ranks[0].counters.inserted_ops == 0);
+  CHECK(reshard(spec, false, true).ranks[0].counters.inserted_ops > 0);
   const ReshardResult compat = reshard(spec, true);
   const ReshardResult best = reshard(spec, false);
   for (std::size_t i = 0; i < compat.ranks.size(); ++i) {

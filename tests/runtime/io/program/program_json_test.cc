@@ -9,6 +9,7 @@
 
 #include "runtime/io/program/program_json.h"
 #include "runtime/program/reshard_program.h"
+#include "runtime/program/reshard_tensor.h"
 
 namespace shardwright::program_json_test {
 
@@ -87,6 +88,19 @@ TEST_CASE("program json: a reader on another rank gets a tensor without elements
     CHECK(ops[0][0] == (compat ? "recv_v2" : "fill_constant"));
     REQUIRE(ops.back()[0] == "reads");
     CHECK(shape_of(rank["program"], ops.back()[1][0]) == json({0, 4 * 2}));
+  }
+}
+
+TEST_CASE("reshard tensor: a tensor without dimensions is moved in both modes") {
+  const program::DistAttr here{program::ProcessMesh::make({2}, {0, 1}).value(), {}, {}};
+  const program::DistAttr there{program::ProcessMesh::make({2}, {2, 3}).value(), {}, {}};
+  for (const bool compat : {false, true}) {
+    TensorReshardOptions options;
+    options.compat = compat;
+    const auto answer = reshard_tensor({{}, program::DataType::kFloat32, here, there}, options);
+    REQUIRE(answer.ok());
+    CHECK(answer->ranks.front().inserted.size() == 1);  // a send
+    CHECK(answer->simulation->ok());
   }
 }
 
