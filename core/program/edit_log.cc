@@ -36,7 +36,7 @@ EditLog::EditLog(Program base, SyncMode mode)
       vars_(base_.vars_),
       blocks_(base_.num_blocks()),
       uses_(base_.op_capacity()),
-      groups_(base_.groups_) {}
+      communication_(base_.communication_) {}
 
 const Block& EditLog::block(BlockId id) const {
   const auto& changed = blocks_[id.index()];
@@ -198,8 +198,8 @@ void EditLog::place(VarId id, MeshId mesh, DimsMapping dims_mapping) {
   guard.done();
 }
 
-void EditLog::set_groups(std::vector<ProcessGroup> groups) {
-  groups_ = std::make_shared<const std::vector<ProcessGroup>>(std::move(groups));
+void EditLog::set_communication(Communication communication) {
+  communication_ = std::make_shared<const Communication>(std::move(communication));
 }
 
 Result<Program> EditLog::commit() {
@@ -215,7 +215,7 @@ Result<Program> EditLog::commit() {
     if (mode_ == SyncMode::kPerCommit) count_sync(BlockId(i));
     next.blocks_ = next.blocks_.set(i, std::make_shared<const Block>(*blocks_[i]));
   }
-  next.groups_ = groups_;
+  next.communication_ = communication_;
   next.ops_ = std::move(ops_).finish();
   next.vars_ = std::move(vars_).finish();
   ++counters_.commits;
@@ -230,7 +230,7 @@ void EditLog::rollback() {
   for (auto& block : blocks_)
     block.reset();
   uses_.clear();
-  groups_ = base_.groups_;
+  communication_ = base_.communication_;
   edits_.clear();
 }
 

@@ -94,8 +94,7 @@ class EditLog {
   void set_attribute(OpId id, const std::string& name, AttributeValue value);
   // Gives a placement to a variable that has none.
   void place(VarId id, MeshId mesh, DimsMapping dims_mapping);
-  // Replaces the list of groups. A group keeps its id if it keeps its index.
-  void set_groups(std::vector<ProcessGroup> groups);
+  void set_communication(Communication communication);
 
   // Allows at most `edits` edits. The next one throws EditLimitReached, after which commit() fails.
   void limit(std::uint64_t edits) { limit_ = edits; }
@@ -125,7 +124,7 @@ class EditLog {
   Program::Vars::Editor vars_;
   std::vector<std::unique_ptr<Block>> blocks_;  // by id; null if as in the base
   UseEdits uses_;
-  std::shared_ptr<const std::vector<ProcessGroup>> groups_;
+  std::shared_ptr<const Communication> communication_;
   std::vector<Edit> edits_;
   EditCounters counters_;
   std::uint64_t limit_ = ~std::uint64_t{0};

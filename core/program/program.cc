@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <unordered_set>
 
 namespace shardwright::program {
 namespace {
@@ -65,6 +66,36 @@ Status check_operation(const ProgramSpec& spec, std::size_t index) {
   return check_arguments(spec, op, op.outputs, where + "/outputs");
 }
 
+Status check_communication(const Communication& communication) {
+  if (communication.next_ring_id < 0) {
+    return invalid_input("/next_ring_id", "a ring must not be negative");
+  }
+  std::unordered_set<std::int64_t> rings;
+  for (std::size_t i = 0; i < communication.groups.size(); ++i) {
+    const ProcessGroup& group = communication.groups[i];
+    const std::string where = place("groups", i);
+    std::unordered_set<Rank> members;
+    for (const Rank rank : group.ranks.view()) {
+      if (rank < 0) return invalid_input(where + "/ranks", "ranks must not be negative");
+      if (!members.insert(rank).second) {
+        return invalid_input(where + "/ranks", "rank " + std::to_string(rank) + " occurs twice");
+      }
+    }
+    if (members.empty()) return invalid_input(where + "/ranks", "a group has at least one rank");
+    if (group.ring_id < 0 || group.ring_id >= communication.next_ring_id) {
+      return invalid_input(where + "/ring_id",
+                           "ring " + std::to_string(group.ring_id) +
+                               " must not be negative, and be below the ring of the next group, " +
+                               std::to_string(communication.next_ring_id));
+    }
+    if (!rings.insert(group.ring_id).second) {
+      return invalid_input(where + "/ring_id",
+                           "two groups have ring " + std::to_string(group.ring_id));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string_view to_name(OpRole role) { return kRoles[static_cast<std::size_t>(role)]; }
@@ -87,6 +118,7 @@ Result<Program> Program::make(ProgramSpec spec) {
   for (std::size_t i = 0; i < spec.ops.size(); ++i) {
     SHARDWRIGHT_RETURN_IF_ERROR(check_operation(spec, i));
   }
+  SHARDWRIGHT_RETURN_IF_ERROR(check_communication(spec.communication));
 
   std::vector<Block> blocks(spec.block_parents.size() + 1);
   for (std::size_t i = 1; i < blocks.size(); ++i)
@@ -114,7 +146,7 @@ Result<Program> Program::make(ProgramSpec spec) {
   Program program;
   program.name_ = std::make_shared<const std::string>(std::move(spec.name));
   program.meshes_ = std::make_shared<const std::vector<ProcessMesh>>(std::move(spec.meshes));
-  program.groups_ = std::make_shared<const std::vector<ProcessGroup>>();
+  program.communication_ = std::make_shared<const Communication>(std::move(spec.communication));
   program.blocks_ = Blocks::generate(
       blocks.size(), [&](std::size_t i) { return std::make_shared<const Block>(blocks[i]); });
   Ops::Editor ops{Ops()};

@@ -93,11 +93,22 @@ struct Operation {
   Attributes attributes;
 };
 
-// Ranks that communicate. The id is the index in the program.
+// Ranks that communicate. Operators name the group by its ring.
 // Thread safety: a value.
 struct ProcessGroup {
   SharedArray<Rank> ranks;
   bool is_point_to_point = false;
+  std::int64_t ring_id = 0;
+};
+
+// How the ranks of a program communicate.
+// Thread safety: a value.
+struct Communication {
+  std::vector<ProcessGroup> groups;
+  std::int64_t next_ring_id = 0;  // the ring of the next new group; above the rings of all groups
+  // recv_v2 lists the variable that it writes as an input too. Paddle's Resharder passes this
+  // input, but Paddle's operator has none and drops it.
+  bool recv_has_input = true;
 };
 
 // A sequence of operators.
@@ -117,6 +128,7 @@ struct ProgramSpec {
   std::vector<Variable> vars;
   std::vector<std::pair<BlockId, Operation>> ops;  // in program order within every block
   std::vector<BlockId> block_parents;              // of blocks 1, 2, ...; block 0 has none
+  Communication communication;
 };
 
 // One version. The operators of a block are a list linked by ids, so that an insertion changes only
@@ -131,7 +143,8 @@ class Program {
   const std::string& name() const { return *name_; }
   const std::vector<ProcessMesh>& meshes() const { return *meshes_; }
   const ProcessMesh& mesh(MeshId id) const { return (*meshes_)[id.index()]; }
-  const std::vector<ProcessGroup>& groups() const { return *groups_; }
+  const Communication& communication() const { return *communication_; }
+  const std::vector<ProcessGroup>& groups() const { return communication_->groups; }
 
   std::size_t num_blocks() const { return blocks_.size(); }
   const Block& block(BlockId id) const { return *blocks_[id.index()]; }
@@ -179,7 +192,7 @@ class Program {
 
   std::shared_ptr<const std::string> name_;
   std::shared_ptr<const std::vector<ProcessMesh>> meshes_;
-  std::shared_ptr<const std::vector<ProcessGroup>> groups_;
+  std::shared_ptr<const Communication> communication_;
   Blocks blocks_;
   Ops ops_;
   Vars vars_;

@@ -35,8 +35,10 @@ class RankPass {
       SHARDWRIGHT_RETURN_IF_ERROR(reshard_outputs());
       prune_rank(program_, rank_, log_);
     }
-    const bool new_groups = schedule_.groups().groups().size() != program_.groups().size();
-    if (new_groups) log_.set_groups(schedule_.groups().groups());
+    const Communication& communication = schedule_.groups().communication();
+    if (communication.groups.size() != program_.groups().size()) {
+      log_.set_communication(communication);
+    }
     Result<Program> next = log_.commit();
     if (!next.ok()) return next.error();
     RankProgram result{rank_, std::move(next).value(), std::nullopt, log_.edits(), {}};
@@ -133,7 +135,8 @@ class RankPass {
     }
   }
 
-  // Reshards outputs right after their operators, in the order of the outputs.
+  // Reshards outputs right after their operators: in the order of the outputs, or in compat mode
+  // the last one first, as in Paddle's Resharder.
   Status reshard_outputs() {
     OpId op;
     OpId last;
@@ -141,7 +144,7 @@ class RankPass {
       if (options_.stop.stop_requested()) return stopped("the batch was cancelled");
       const std::vector<Step>* const steps = output.entry->steps_of(rank_);
       if (steps == nullptr) continue;
-      if (output.request.op != op) last = op = output.request.op;
+      if (options_.compat || output.request.op != op) last = op = output.request.op;
       const VarId var = output.request.var;
       EmitSite site = site_at(last, var, var);
       site.into = var;

@@ -22,7 +22,8 @@ std::vector<Rank> all_ranks(const Program& program) {
 
 Result<ReshardResult> reshard_program(const Program& program, const ReshardOptions& options,
                                       Executor& executor) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const Requests requests, find_requests(program, options.batch_size));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const Requests requests,
+                               find_requests(program, options.batch_size, options.compat));
   PlanStore store(program, options.cluster, options.compat ? PlanMode::kCompat : PlanMode::kBest,
                   options.stop);
   SHARDWRIGHT_ASSIGN_OR_RETURN(const Schedule schedule,

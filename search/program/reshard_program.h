@@ -26,6 +26,9 @@ struct ReshardOptions {
 };
 
 struct ReshardCounters : EditCounters {
+  // How often the rank looked up a plan for an input: once for each decision of the schedule that
+  // no earlier one had served, even if the rank has no step in the plan. Outputs are not counted.
+  // In compat mode this is how often Paddle's Resharder calls parse_op_desc on the rank.
   std::uint64_t planner_calls = 0;
 };
 

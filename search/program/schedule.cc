@@ -72,7 +72,7 @@ const Shape& full_shape(const Program& program, const Requests& requests, VarId 
 Result<Schedule> Schedule::make(const Program& program, const Requests& requests, PlanStore& store,
                                 Executor& executor) {
   const bool compat = store.mode() != PlanMode::kBest;
-  Schedule schedule(program);
+  Schedule schedule(program, compat);
   std::vector<Decision>& decisions = schedule.decisions_;
   decisions.reserve(requests.requests.size());
   for (std::uint32_t i = 0; i < requests.requests.size(); ++i) {
@@ -112,7 +112,13 @@ Result<Schedule> Schedule::make(const Program& program, const Requests& requests
     SHARDWRIGHT_RETURN_IF_ERROR(check_lod(program, requests, request.var, decision.entry->plan));
     if (seen.insert(decision.entry).second) schedule.groups_.add(decision.entry->plan);
   }
-  for (const OutputDecision& output : schedule.outputs_) {
+  SHARDWRIGHT_RETURN_IF_ERROR(schedule.check_outputs(program, requests));
+  schedule.add_output_groups(compat);
+  return schedule;
+}
+
+Status Schedule::check_outputs(const Program& program, const Requests& requests) const {
+  for (const OutputDecision& output : outputs_) {
     if (!output.entry->status.ok()) {
       return Error{output.entry->status.error().code, output.entry->status.error().message,
                    "/ops/" + std::to_string(output.request.op.value()) + "/outputs/" +
@@ -120,9 +126,21 @@ Result<Schedule> Schedule::make(const Program& program, const Requests& requests
     }
     SHARDWRIGHT_RETURN_IF_ERROR(
         check_lod(program, requests, output.request.var, output.entry->plan));
-    if (seen.insert(output.entry).second) schedule.groups_.add(output.entry->plan);
   }
-  return schedule;
+  return {};
+}
+
+// Paddle's Resharder goes through the receivers of an output.
+void Schedule::add_output_groups(bool compat) {
+  std::unordered_set<const PlanStore::Entry*> seen;
+  for (const OutputDecision& output : outputs_) {
+    if (!seen.insert(output.entry).second) continue;
+    if (compat) {
+      groups_.add_by_receiver(output.entry->plan);
+    } else {
+      groups_.add(output.entry->plan);
+    }
+  }
 }
 
 }  // namespace shardwright::program

@@ -41,7 +41,10 @@ class Schedule {
   const GroupTable& groups() const { return groups_; }
 
  private:
-  explicit Schedule(const Program& program) : groups_(program.groups()) {}
+  Schedule(const Program& program, bool compat) : groups_(program.communication(), compat) {}
+
+  Status check_outputs(const Program& program, const Requests& requests) const;
+  void add_output_groups(bool compat);
 
   std::vector<Decision> decisions_;
   std::vector<OutputDecision> outputs_;

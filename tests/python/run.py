@@ -47,6 +47,7 @@ def extra(name):
 REQUIREMENTS = {
     "light": [[["scikit-build-core>=0.10", "numpy", "pandas", "matplotlib", "tqdm", "mypy"]]],
     "milp": [[["highspy==1.15.1", "numpy==2.4.6"]]],
+    "paddle": [[["paddlepaddle==2.6.2", "numpy<2", "setuptools"]]],
     "torch": [[["scikit-build-core>=0.10"]], *torchrec_steps()],
 }
 # An interpreter that passes this has what a stage needs, apart from the tools that build the wheel.

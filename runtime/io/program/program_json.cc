@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -64,6 +65,26 @@ class ProgramReader {
     return {};
   }
 
+  // Reads {"ranks", "point_to_point", "ring_id"}. Rings are numbered by place unless given.
+  Status read_group(JsonValue value) {
+    std::vector<Rank> ranks;
+    ProcessGroup group;
+    group.ring_id = static_cast<std::int64_t>(spec_.communication.groups.size());
+    SHARDWRIGHT_RETURN_IF_ERROR(
+        ObjectReader(value)
+            .required_with("ranks", [&](JsonValue list) { return read_ranks(list, ranks); })
+            .optional("point_to_point", group.is_point_to_point)
+            .optional("ring_id", group.ring_id)
+            .finish());
+    if (group.ring_id < 0 || group.ring_id > kMaxNumber) {
+      return value.find("ring_id")->error("a ring is between 0 and 2^62");
+    }
+    group.ranks = SharedArray<Rank>(ranks);
+    next_ring_id_ = std::max(next_ring_id_, group.ring_id + 1);
+    spec_.communication.groups.push_back(std::move(group));
+    return {};
+  }
+
   template <class AnyId>
   auto id_below(const char* what, std::size_t count, AnyId& out) {
     return [what, count, &out](JsonValue value) -> Status {
@@ -84,13 +105,13 @@ class ProgramReader {
     bool has_full = false;
     const auto full = [&](JsonValue list) {
       has_full = true;
-      return read_extents(list, true, var.shape);
+      return read_var_extents(list, var.shape);
     };
     SHARDWRIGHT_RETURN_IF_ERROR(
         ObjectReader(value)
             .required("name", var.name)
             .optional_with("full_shape", full)
-            .optional_with("local_shape", [&](JsonValue v) { return read_extents(v, true, local); })
+            .optional_with("local_shape", [&](JsonValue v) { return read_var_extents(v, local); })
             .optional_with("dtype", named("data type", data_type_names(), var.type))
             .optional_with("mesh", id_below("mesh", spec_.meshes.size(), var.mesh))
             .optional_with("dims_mapping",
@@ -224,21 +245,30 @@ class ProgramReader {
   ProgramSpec spec_;
   std::unordered_map<std::string, VarId> names_;
   std::unordered_set<std::int64_t> numbers_;
+  std::int64_t next_ring_id_ = 0;  // above the rings that were read
 
  public:
   Result<ProgramDocument> read(JsonValue value) {
     std::vector<Rank> ranks;
+    std::optional<std::int64_t> next_ring_id;
     SHARDWRIGHT_RETURN_IF_ERROR(
         ObjectReader(value)
             .optional("name", spec_.name)
             .optional_with("ranks", [&](JsonValue list) { return read_ranks(list, ranks); })
             .required_with("meshes", each(&ProgramReader::read_mesh))
+            .optional_with("groups", each(&ProgramReader::read_group))
+            .optional("next_ring_id", next_ring_id)
+            .optional("recv_has_input", spec_.communication.recv_has_input)
             .optional_with("blocks", each(&ProgramReader::read_block))
             .required_with("vars", each(&ProgramReader::read_var))
             .required_with("ops", each(&ProgramReader::read_op))
             .ignore({"expected", "note"})
             .finish());
     SHARDWRIGHT_RETURN_IF_ERROR(check_ranks(value, ranks));
+    if (next_ring_id.value_or(0) > kMaxNumber) {
+      return value.find("next_ring_id")->error("a ring is between 0 and 2^62");
+    }
+    spec_.communication.next_ring_id = next_ring_id.value_or(next_ring_id_);
     Result<Program> program = Program::make(std::move(spec_));
     if (!program.ok()) {
       return invalid_input(value.pointer() + program.error().where, program.error().message);

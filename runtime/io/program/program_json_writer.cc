@@ -38,6 +38,7 @@ class ProgramWriter {
       json_.end_object();
     }
     json_.end_array();
+    write_communication();
     if (program_.num_blocks() > 1) write_blocks();
     json_.key("vars").begin_array();
     for (std::size_t i = 0; i < program_.var_capacity(); ++i) {
@@ -81,12 +82,16 @@ class ProgramWriter {
     json_.end_array();
   }
 
+  // Writes rings that are not numbered by place.
   void write_groups() {
     json_.begin_array();
+    std::int64_t place = 0;
     for (const ProcessGroup& group : program_.groups()) {
       json_.new_line().begin_object();
       member_list(json_, "ranks", group.ranks.view());
-      json_.member("point_to_point", group.is_point_to_point).end_object();
+      json_.member("point_to_point", group.is_point_to_point);
+      if (group.ring_id != place++) json_.member("ring_id", group.ring_id);
+      json_.end_object();
     }
     json_.end_array();
   }
@@ -113,6 +118,17 @@ class ProgramWriter {
       json_.begin_object().member("parent", program_.block(BlockId(i)).parent.value()).end_object();
     }
     json_.end_array();
+  }
+
+  // Writes what differs from a program without groups.
+  void write_communication() {
+    const Communication& communication = program_.communication();
+    if (!communication.groups.empty()) {
+      json_.key("groups");
+      write_groups();
+    }
+    if (communication.next_ring_id != 0) json_.member("next_ring_id", communication.next_ring_id);
+    if (!communication.recv_has_input) json_.member("recv_has_input", false);
   }
 
   void write_var_name(std::string_view key, VarId id) {

@@ -18,17 +18,28 @@ Status read_dims(JsonValue value, std::vector<std::int64_t>& list) {
 
 }  // namespace
 
-Status read_extents(JsonValue value, bool open_batch, Shape& out) {
+Status read_extents(JsonValue value, Shape& out) {
   std::vector<std::int64_t> list;
   SHARDWRIGHT_RETURN_IF_ERROR(read_dims(value, list));
-  out.clear();
   for (std::size_t dim = 0; dim < list.size(); ++dim) {
-    if (list[dim] < 1 && !(open_batch && dim == 0 && list[dim] == -1)) {
-      return value[dim].error("an extent cannot be " + std::to_string(list[dim]) +
-                              (open_batch ? "; only the first may be -1, for the batch" : ""));
+    if (list[dim] < 1) {
+      return value[dim].error("an extent cannot be " + std::to_string(list[dim]));
     }
-    out.push_back(list[dim]);
   }
+  out.assign(list.begin(), list.end());
+  return {};
+}
+
+Status read_var_extents(JsonValue value, Shape& out) {
+  std::vector<std::int64_t> list;
+  SHARDWRIGHT_RETURN_IF_ERROR(read_dims(value, list));
+  for (std::size_t dim = 0; dim < list.size(); ++dim) {
+    if (list[dim] < 0 && !(dim == 0 && list[dim] == -1)) {
+      return value[dim].error("an extent cannot be " + std::to_string(list[dim]) +
+                              "; only the first may be -1, for the batch");
+    }
+  }
+  out.assign(list.begin(), list.end());
   return {};
 }
 

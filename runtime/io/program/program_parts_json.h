@@ -22,8 +22,12 @@ auto named(std::string_view what, std::span<const std::string_view> names, Enum&
   };
 }
 
-// Reads the extents of a tensor. If `open_batch`, the first one may be -1.
-Status read_extents(JsonValue value, bool open_batch, program::Shape& out);
+// Reads the extents of a tensor of a resharding case, which are positive.
+Status read_extents(JsonValue value, program::Shape& out);
+
+// Reads the extents of a variable of a program. An extent may be 0, and the first one -1 for the
+// batch.
+Status read_var_extents(JsonValue value, program::Shape& out);
 
 // Reads a mesh axis or -1 for each dimension. Does not check that the mesh has the axis.
 Status read_mapping(JsonValue value, program::DimsMapping& out);

@@ -83,8 +83,7 @@ Status read_mesh_case(JsonValue value, ReshardCaseDocument& out) {
   SHARDWRIGHT_RETURN_IF_ERROR(
       ObjectReader(value)
           .required("mesh", mesh_shape)
-          .required_with("shape",
-                         [&](JsonValue v) { return read_extents(v, false, request.shape); })
+          .required_with("shape", [&](JsonValue v) { return read_extents(v, request.shape); })
           .required_with("src",
                          [&](JsonValue v) { return read_mapping(v, request.source.dims_mapping); })
           .optional_with("src_partial",
@@ -118,7 +117,7 @@ Status read_case(JsonValue value, ReshardCaseDocument& out) {
   if (value.is_object() && value.find("mesh")) return read_mesh_case(value, out);
   ReshardCase& request = out.request;
   return ObjectReader(value)
-      .required_with("shape", [&](JsonValue v) { return read_extents(v, false, request.shape); })
+      .required_with("shape", [&](JsonValue v) { return read_extents(v, request.shape); })
       .optional_with("dtype", named("data type", data_type_names(), request.type))
       .required_with("src", attribute(request.source))
       .required_with("dst", attribute(request.target))

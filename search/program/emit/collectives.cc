@@ -27,7 +27,7 @@ std::vector<LocalTensor> CollectiveEmitter::gather(const Step& step, const Local
   shape[0] *= count;
   const LocalTensor whole =
       ops_.unary("c_allgather", sent, ops_.new_layer_name("c_allgather"), shape, ops_.type_of(sent),
-                 {{"ring_id", groups_.id(step.group, false)}, {"nranks", count}});
+                 {{"ring_id", groups_.ring_id(step.group, false)}, {"nranks", count}});
   std::vector<LocalTensor> results{whole};
   if (step.need_split) {
     results = ops_.split(whole, 0, count, ops_.new_name("split@RESHARD") + ".tmp");
@@ -46,7 +46,7 @@ LocalTensor CollectiveEmitter::concat_gather(const Step& step, const LocalTensor
   shape.back() *= count;
   const LocalTensor whole =
       ops_.unary("c_concat", sent, ops_.new_layer_name("c_concat"), shape, ops_.type_of(sent),
-                 {{"ring_id", groups_.id(step.group, false)}, {"nranks", count}});
+                 {{"ring_id", groups_.ring_id(step.group, false)}, {"nranks", count}});
   return compat_ ? whole : to_bool(whole);
 }
 
@@ -56,7 +56,7 @@ LocalTensor CollectiveEmitter::all_reduce(const Step& step, const LocalTensor& i
   const LocalTensor sent = from_bool(input);
   const LocalTensor reduced = ops_.unary(
       is_max ? "c_allreduce_max" : "c_allreduce_sum", sent, ops_.new_layer_name("c_allreduce"),
-      sent.shape, ops_.type_of(sent), {{"ring_id", groups_.id(step.group, false)}});
+      sent.shape, ops_.type_of(sent), {{"ring_id", groups_.ring_id(step.group, false)}});
   return finish_reduction(step, reduced);
 }
 
@@ -70,7 +70,7 @@ LocalTensor CollectiveEmitter::reduce_scatter(const Step& step, const LocalTenso
   const Reduction reduction = step.reduction == Reduction::kMax ? Reduction::kMax : Reduction::kSum;
   tensor = ops_.unary("c_reducescatter", tensor, ops_.new_layer_name("c_reducescatter"), shape,
                       ops_.type_of(tensor),
-                      {{"ring_id", groups_.id(step.group, false)},
+                      {{"ring_id", groups_.ring_id(step.group, false)},
                        {"nranks", count},
                        {"reduce_type", std::string(to_name(reduction))}});
   if (dim != 0) tensor = ops_.swap_with_first(tensor, dim);
@@ -96,7 +96,7 @@ LocalTensor CollectiveEmitter::all_to_all(const Step& step, const LocalTensor& i
   if (to != 0) tensor = exchange_dims(tensor, to, 0);
   tensor = ops_.unary("alltoall", tensor, ops_.new_layer_name("alltoall"), tensor.shape,
                       ops_.type_of(tensor),
-                      {{"ring_id", groups_.id(step.group, false)}, {"nranks", count}});
+                      {{"ring_id", groups_.ring_id(step.group, false)}, {"nranks", count}});
   if (from != 0) tensor = exchange_dims(tensor, 0, from);
   return to_bool(tensor);
 }

@@ -1,4 +1,4 @@
-// Process groups, numbered in the order in which plans first use them.
+// Process groups: those of the program, and new ones in the order in which plans first use them.
 #pragma once
 
 #include <map>
@@ -15,10 +15,13 @@ namespace shardwright::program {
 // Thread safety: const members may be called from any thread.
 class GroupTable {
  public:
-  explicit GroupTable(const std::vector<ProcessGroup>& known) {
-    for (const ProcessGroup& group : known) {
+  // In compat mode, messages between two ranks use a group of these ranks for collectives if there
+  // is one, and the reverse, as in Paddle's Resharder. Of several groups of the same ranks, the
+  // first one is used.
+  GroupTable(Communication known, bool compat) : known_(std::move(known)), compat_(compat) {
+    for (const ProcessGroup& group : known_.groups) {
       const auto ranks = group.ranks.view();
-      add({ranks.begin(), ranks.end()}, group.is_point_to_point);
+      rings_.try_emplace(key({ranks.begin(), ranks.end()}, group.is_point_to_point), group.ring_id);
     }
   }
 
@@ -32,22 +35,39 @@ class GroupTable {
       }
     }
   }
+  // Adds the groups of messages only, in the order of their receivers.
+  void add_by_receiver(const ReshardPlan& plan) {
+    for (const auto& [rank, steps] : plan.ranks) {
+      for (const Step& step : steps) {
+        if (step.kind == StepKind::kRecv) add({step.src, step.dst}, true);
+      }
+    }
+  }
   void add(std::vector<Rank> ranks, bool point_to_point) {
-    const auto [at, fresh] = ids_.try_emplace({std::move(ranks), point_to_point}, groups_.size());
-    if (fresh) groups_.push_back({SharedArray<Rank>(at->first.first), point_to_point});
+    const auto [at, fresh] =
+        rings_.try_emplace(key(std::move(ranks), point_to_point), known_.next_ring_id);
+    if (!fresh) return;
+    known_.groups.push_back({SharedArray<Rank>(at->first.first), point_to_point, at->second});
+    ++known_.next_ring_id;
   }
 
   // Precondition: the group was added.
-  std::int64_t id(const std::vector<Rank>& ranks, bool point_to_point) const {
-    const auto at = ids_.find({ranks, point_to_point});
-    SHARDWRIGHT_CHECK(at != ids_.end());
-    return static_cast<std::int64_t>(at->second);
+  std::int64_t ring_id(const std::vector<Rank>& ranks, bool point_to_point) const {
+    const auto at = rings_.find(key(ranks, point_to_point));
+    SHARDWRIGHT_CHECK(at != rings_.end());
+    return at->second;
   }
-  const std::vector<ProcessGroup>& groups() const { return groups_; }
+  const Communication& communication() const { return known_; }
 
  private:
-  std::map<std::pair<std::vector<Rank>, bool>, std::size_t> ids_;
-  std::vector<ProcessGroup> groups_;
+  using Key = std::pair<std::vector<Rank>, bool>;
+  Key key(std::vector<Rank> ranks, bool point_to_point) const {
+    return {std::move(ranks), point_to_point && !compat_};
+  }
+
+  Communication known_;
+  bool compat_;
+  std::map<Key, std::int64_t> rings_;
 };
 
 }  // namespace shardwright::program

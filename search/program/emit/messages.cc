@@ -1,5 +1,7 @@
 #include "search/program/emit/messages.h"
 
+#include <vector>
+
 namespace shardwright::program {
 
 void MessageEmitter::send(const Step& step, const LocalTensor& input) {
@@ -10,8 +12,9 @@ void MessageEmitter::send(const Step& step, const LocalTensor& input) {
     tensor = ops_.cut_box(tensor, step.local, ops_.new_name(site.base_name + "@RESHARD"));
   }
   if (site.is_bool()) tensor = ops_.cast(tensor, DataType::kBool, DataType::kInt64);
-  ops_.insert("send_v2", {tensor.var}, {},
-              {{"ring_id", groups_.id({step.src, step.dst}, true)}, {"peer", std::int64_t{1}}});
+  ops_.insert(
+      "send_v2", {tensor.var}, {},
+      {{"ring_id", groups_.ring_id({step.src, step.dst}, true)}, {"peer", std::int64_t{1}}});
 }
 
 LocalTensor MessageEmitter::receive(const Step& step, bool is_result) {
@@ -34,8 +37,10 @@ LocalTensor MessageEmitter::receive_new(const Step& step, bool is_result) {
   LocalTensor result{site.into, shape};
   LocalTensor tensor =
       into && !resets ? result : ops_.create(ops_.new_name(site.base_name + "@recv"), shape, type);
-  ops_.insert("recv_v2", {tensor.var}, {tensor.var},
-              {{"ring_id", groups_.id({step.src, step.dst}, true)},
+  std::vector<VarId> inputs;
+  if (groups_.communication().recv_has_input) inputs.push_back(tensor.var);
+  ops_.insert("recv_v2", inputs, {tensor.var},
+              {{"ring_id", groups_.ring_id({step.src, step.dst}, true)},
                {"peer", std::int64_t{0}},
                {"out_shape", std::vector<std::int64_t>(shape.begin(), shape.end())}});
   if (resets) {

@@ -60,8 +60,12 @@ bool is_special(const Operation& op) {
 // Thread safety: one thread at a time.
 class RequestWalk {
  public:
-  RequestWalk(const Program& program, std::optional<std::int64_t> batch_size)
-      : program_(program), batch_size_(batch_size), meshes_(program), flow_(program) {}
+  RequestWalk(const Program& program, std::optional<std::int64_t> batch_size, bool compat)
+      : program_(program),
+        batch_size_(batch_size),
+        compat_(compat),
+        meshes_(program),
+        flow_(program) {}
 
   Result<Requests> run() {
     SHARDWRIGHT_RETURN_IF_ERROR(scan_variables(program_, batch_size_, found_));
@@ -103,6 +107,10 @@ class RequestWalk {
     return status;
   }
 
+  bool stays(const Variable& var) const {
+    return compat_ && var.shape.empty() && var.partial.empty();
+  }
+
   // Visits inputs in the order of their names, as Paddle's Resharder does; inputs with equal names
   // in the order of the list.
   Status look_at_inputs(OpId id, const Operation& op) {
@@ -128,6 +136,7 @@ class RequestWalk {
   Status look_at_input(OpId id, const Operation& op, const Argument& input) {
     const Variable& var = program_.var(input.var);
     if (!var.mesh.valid() || input.dims_mapping.size() != var.shape.size()) return {};
+    if (stays(var)) return {};
     const MeshId tensor_mesh = meshes_.canonical(var.mesh);
     const MeshId op_mesh = meshes_.canonical(op.mesh);
     const bool same_mapping = var.dims_mapping == input.dims_mapping && var.partial.empty();
@@ -199,6 +208,7 @@ class RequestWalk {
       const Argument& output = op.outputs[i];
       const Variable& var = program_.var(output.var);
       if (!var.mesh.valid() || output.dims_mapping.size() != var.shape.size()) continue;
+      if (stays(var)) continue;
       if (var.dims_mapping != output.dims_mapping) {
         return invalid_input(
             "/ops/" + std::to_string(id.value()) + "/outputs/" + std::to_string(i),
@@ -212,6 +222,7 @@ class RequestWalk {
 
   const Program& program_;
   std::optional<std::int64_t> batch_size_;
+  bool compat_;
   MeshRelations meshes_;
   ControlFlow flow_;
   std::vector<bool> visited_;           // by block
@@ -222,8 +233,9 @@ class RequestWalk {
 
 }  // namespace
 
-Result<Requests> find_requests(const Program& program, std::optional<std::int64_t> batch_size) {
-  return RequestWalk(program, batch_size).run();
+Result<Requests> find_requests(const Program& program, std::optional<std::int64_t> batch_size,
+                               bool compat) {
+  return RequestWalk(program, batch_size, compat).run();
 }
 
 }  // namespace shardwright::program

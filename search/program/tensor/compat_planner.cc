@@ -208,8 +208,10 @@ Result<ReshardPlan> plan_compat_output(const Shape& shape, const DistAttr& sourc
     step.src = senders[i % senders.size()];
     step.dst = target.mesh.ids()[receivers[i]];
     step.part = part_at(shape, target, receivers[i]);
+    // Paddle's Resharder inserts every send right after the operator, so the last one comes first.
     step.kind = StepKind::kSend;
-    plan.at(step.src).push_back(step);
+    std::vector<Step>& sends = plan.at(step.src);
+    sends.insert(sends.begin(), step);
     step.kind = StepKind::kRecv;
     plan.at(step.dst).push_back(step);
     plan.at(step.dst).push_back(concat_step({step.part}));

@@ -31,6 +31,27 @@ TEST_CASE("program: make checks references and names the place") {
   CHECK(Program::make(spec).error().where == "/ops/0/inputs/0/var");
 }
 
+TEST_CASE("program: make refuses groups that no operator could name") {
+  const auto where = [](std::vector<Rank> ranks, std::int64_t ring_id, std::int64_t next_ring_id) {
+    ProgramSpec spec;
+    spec.communication.groups.push_back({SharedArray<Rank>(std::vector<Rank>{0, 1}), false, 12});
+    spec.communication.groups.push_back({SharedArray<Rank>(ranks), true, ring_id});
+    spec.communication.next_ring_id = next_ring_id;
+    const Result<Program> program = Program::make(std::move(spec));
+    return program.ok() ? "" : program.error().where;
+  };
+  CHECK(where({1, 0}, 13, 14) == "");
+  CHECK(where({0, 1}, 13, 14) == "");  // two groups may have the same ranks
+  CHECK(where({}, 13, 14) == "/groups/1/ranks");
+  CHECK(where({1, 1}, 13, 14) == "/groups/1/ranks");
+  CHECK(where({-1}, 13, 14) == "/groups/1/ranks");
+  CHECK(where({1, 0}, 12, 14) == "/groups/1/ring_id");
+  CHECK(where({1, 0}, 14, 14) == "/groups/1/ring_id");
+  CHECK(where({1, 0}, -1, 14) == "/groups/1/ring_id");
+  CHECK(where({1, 0}, 13, 12) == "/groups/0/ring_id");
+  CHECK(where({1, 0}, 13, -1) == "/next_ring_id");
+}
+
 TEST_CASE("process mesh: make refuses anything but a grid of ranks") {
   CHECK(ProcessMesh::make({}, {}).error().where == "/shape");
   CHECK(ProcessMesh::make({2}, {0}).error().where == "/ids");

@@ -67,7 +67,8 @@ class Machine {
       for (std::size_t i = 0; same && i < groups.size(); ++i) {
         const auto a = groups[i].ranks.view();
         const auto b = first[i].ranks.view();
-        same = std::equal(a.begin(), a.end(), b.begin(), b.end());
+        same = std::equal(a.begin(), a.end(), b.begin(), b.end()) &&
+               groups[i].ring_id == first[i].ring_id;
       }
       if (!same) fail(worker, "numbers its groups differently");
     }
@@ -224,9 +225,13 @@ class Machine {
     return nullptr;
   }
   std::vector<Rank> group_of(const Worker& worker, const Operation& op) const {
-    const auto ranks = worker.program()
-                           .groups()[static_cast<std::size_t>(number_attribute(op, "ring_id"))]
-                           .ranks.view();
+    const std::vector<ProcessGroup>& groups = worker.program().groups();
+    const std::int64_t ring_id = number_attribute(op, "ring_id");
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const ProcessGroup& known) {
+      return known.ring_id == ring_id;
+    });
+    if (group == groups.end()) return {};
+    const auto ranks = group->ranks.view();
     return {ranks.begin(), ranks.end()};
   }
 

@@ -165,6 +165,23 @@ TEST_CASE("malformed programs: errors name the place and explain") {
            "/ops/0/outputs/0: the mapping of output \"y\" must be"},
           {"/programs/0/ops/0/condition", "\"nobody\"",
            "/programs/0/ops/0/condition: there is no variable"},
+          {"/programs/0/groups", "[{}]", "/programs/0/groups/0: the key \"ranks\" is missing"},
+          {"/programs/0/groups", "[{\"ranks\": []}]",
+           "/programs/0/groups/0/ranks: a group has at least one rank"},
+          {"/programs/0/groups", "[{\"ranks\": [0, 0]}]",
+           "/programs/0/groups/0/ranks: rank 0 occurs twice"},
+          {"/programs/0/groups", "[{\"ranks\": [0], \"ring\": 4}]",
+           "/programs/0/groups/0/ring: unknown key \"ring\"; did you mean"},
+          {"/programs/0/groups", "[{\"ranks\": [0], \"ring_id\": -1}]",
+           "/programs/0/groups/0/ring_id: a ring is between 0 and 2^62"},
+          {"/programs/0/groups",
+           "[{\"ranks\": [0], \"ring_id\": 1}, {\"ranks\": [1], \"ring_id\": 1}]",
+           "/programs/0/groups/1/ring_id: two groups have ring 1"},
+          {"/programs/0/next_ring_id", "-1",
+           "/programs/0/next_ring_id: a ring must not be negative"},
+          {"/programs/0/next_ring_id", "9223372036854775807",
+           "/programs/0/next_ring_id: a ring is between 0 and 2^62"},
+          {"/programs/0/recv_has_input", "1", "/programs/0/recv_has_input: expected"},
       });
 }
 
