@@ -198,8 +198,8 @@ void EditLog::place(VarId id, MeshId mesh, DimsMapping dims_mapping) {
   guard.done();
 }
 
-void EditLog::set_communication(Communication communication) {
-  communication_ = std::make_shared<const Communication>(std::move(communication));
+void EditLog::set_communication(std::shared_ptr<const Communication> communication) {
+  communication_ = std::move(communication);
 }
 
 Result<Program> EditLog::commit() {

@@ -94,7 +94,7 @@ class EditLog {
   void set_attribute(OpId id, const std::string& name, AttributeValue value);
   // Gives a placement to a variable that has none.
   void place(VarId id, MeshId mesh, DimsMapping dims_mapping);
-  void set_communication(Communication communication);
+  void set_communication(std::shared_ptr<const Communication> communication);
 
   // Allows at most `edits` edits. The next one throws EditLimitReached, after which commit() fails.
   void limit(std::uint64_t edits) { limit_ = edits; }

@@ -35,10 +35,8 @@ class RankPass {
       SHARDWRIGHT_RETURN_IF_ERROR(reshard_outputs());
       prune_rank(program_, rank_, log_);
     }
-    const Communication& communication = schedule_.groups().communication();
-    if (communication.groups.size() != program_.groups().size()) {
-      log_.set_communication(communication);
-    }
+    const bool new_groups = schedule_.communication()->groups.size() != program_.groups().size();
+    if (new_groups) log_.set_communication(schedule_.communication());
     Result<Program> next = log_.commit();
     if (!next.ok()) return next.error();
     RankProgram result{rank_, std::move(next).value(), std::nullopt, log_.edits(), {}};

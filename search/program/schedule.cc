@@ -114,6 +114,7 @@ Result<Schedule> Schedule::make(const Program& program, const Requests& requests
   }
   SHARDWRIGHT_RETURN_IF_ERROR(schedule.check_outputs(program, requests));
   schedule.add_output_groups(compat);
+  schedule.communication_ = std::make_shared<const Communication>(schedule.groups_.communication());
   return schedule;
 }
 

@@ -1,6 +1,7 @@
 // Which plan serves which request, and from which copy: the decisions that all ranks share.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "search/program/emit/group_table.h"
@@ -39,6 +40,8 @@ class Schedule {
   const std::vector<Decision>& decisions() const { return decisions_; }
   const std::vector<OutputDecision>& outputs() const { return outputs_; }
   const GroupTable& groups() const { return groups_; }
+  // The same as a value of the program, which all ranks share.
+  const std::shared_ptr<const Communication>& communication() const { return communication_; }
 
  private:
   Schedule(const Program& program, bool compat) : groups_(program.communication(), compat) {}
@@ -49,6 +52,7 @@ class Schedule {
   std::vector<Decision> decisions_;
   std::vector<OutputDecision> outputs_;
   GroupTable groups_;
+  std::shared_ptr<const Communication> communication_;
 };
 
 // The shape of the whole variable, with the batch size filled in.

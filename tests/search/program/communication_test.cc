@@ -102,6 +102,8 @@ TEST_CASE("communication: without groups in the program, rings are numbered from
   const ReshardResult best = reshard(gather_and_swap(), false);
   CHECK(groups(best.ranks[0].program) == Groups{"0 1 @0", "0 1 @1", "1 0 @2"});
   CHECK(best.ranks[0].program.communication().next_ring_id == 3);
+  // All ranks share the groups.
+  CHECK(&best.ranks[0].program.communication() == &best.ranks[1].program.communication());
 }
 
 TEST_CASE("communication: groups of the program are used, and new ones come after them") {
