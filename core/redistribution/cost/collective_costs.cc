@@ -38,4 +38,11 @@ Status check_mesh(const MeshShape& mesh) {
   return {};
 }
 
+bool leaves_host(const MeshShape& mesh, std::size_t axis, std::int64_t devices_per_host) {
+  std::int64_t devices = 1;
+  for (std::size_t inside = axis; inside < mesh.size(); ++inside)
+    devices *= mesh[inside];
+  return devices > devices_per_host;
+}
+
 }  // namespace shardwright::redistribution

@@ -22,6 +22,10 @@ using MeshShape = std::vector<std::int64_t>;
 // Errors (kInvalidInput at `/mesh`): no axis, an axis without devices, more than 2^31 devices.
 Status check_mesh(const MeshShape& mesh);
 
+// Returns true if the axis and those inside it have more devices than a host. Preconditions: a
+// checked mesh, axis < mesh.size().
+bool leaves_host(const MeshShape& mesh, std::size_t axis, std::int64_t devices_per_host);
+
 // The times of collectives on a mesh.
 // Thread safety: const members may be called from any thread.
 class CollectiveCosts {

@@ -21,13 +21,10 @@ constexpr double kAllToAllPenaltyUs = 1.0;
 
 std::vector<DTensorLink> dtensor_links(const MeshShape& mesh, std::int64_t devices_per_host) {
   std::vector<DTensorLink> links(mesh.size(), kWithinHost);
-  std::int64_t devices = 1;
-  for (std::size_t axis = mesh.size(); axis-- > 0;) {
-    devices *= mesh[axis];
-    if (devices > devices_per_host) {
-      links[axis].latency_us = kBetweenHostsLatencyUs;
-      links[axis].bandwidth_gb_per_s *= kBetweenHostsShare;
-    }
+  for (std::size_t axis = 0; axis < mesh.size(); ++axis) {
+    if (!leaves_host(mesh, axis, devices_per_host)) continue;
+    links[axis].latency_us = kBetweenHostsLatencyUs;
+    links[axis].bandwidth_gb_per_s *= kBetweenHostsShare;
   }
   return links;
 }

@@ -16,11 +16,8 @@ constexpr double kBytesPerGbUs = 1e3;  // bytes per microsecond of one GB/s
 std::vector<AxisLink> links_of_hosts(const MeshShape& mesh, std::int64_t devices_per_host,
                                      const AxisLink& within_host, const AxisLink& between_hosts) {
   std::vector<AxisLink> links(mesh.size());
-  std::int64_t devices = 1;
-  for (std::size_t axis = mesh.size(); axis-- > 0;) {
-    devices *= mesh[axis];
-    links[axis] = devices > devices_per_host ? between_hosts : within_host;
-  }
+  for (std::size_t axis = 0; axis < mesh.size(); ++axis)
+    links[axis] = leaves_host(mesh, axis, devices_per_host) ? between_hosts : within_host;
   return links;
 }
 

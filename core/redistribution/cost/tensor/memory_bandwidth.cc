@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 
+#include "core/units.h"
+
 namespace shardwright::redistribution {
 namespace {
 
-constexpr double kTebibyte = 1024.0 * 1024.0 * 1024.0 * 1024.0;
-constexpr double kGibibyteBytes = 1024.0 * 1024.0 * 1024.0;
+constexpr auto kGib = static_cast<double>(kGibibyte);
+constexpr double kTib = 1024 * kGib;
 
 constexpr double kEfficiency = 0.70;
 constexpr double kLaunchUs = 7;  // of a kernel
@@ -20,21 +22,21 @@ struct DeviceMemory {
 
 // In the order in which AutoParallel looks. PG509 is an A100 under its board's name.
 constexpr std::array<DeviceMemory, 15> kDevices = {{
-    {"H100", 3.35 * kTebibyte},
-    {"B200", 7.7 * kTebibyte},
-    {"A100", 2 * kTebibyte},
-    {"PG509", 2 * kTebibyte},
-    {"A30", 933 * kGibibyteBytes},
-    {"A10G", 933 * kGibibyteBytes},
-    {"T4", 300 * kGibibyteBytes},
-    {"V100", 900 * kGibibyteBytes},
-    {"P100", 732 * kGibibyteBytes},
-    {"AMD Instinct MI200X", 1.6 * kTebibyte},
-    {"AMD Instinct MI300X", 5.3 * kTebibyte},
-    {"AMD Instinct MI325X", 6.0 * kTebibyte},
-    {"AMD Instinct MI350X", 8.0 * kTebibyte},
-    {"AMD Instinct MI355X", 8.0 * kTebibyte},
-    {"Max 1550", 3.3 * kTebibyte},
+    {"H100", 3.35 * kTib},
+    {"B200", 7.7 * kTib},
+    {"A100", 2 * kTib},
+    {"PG509", 2 * kTib},
+    {"A30", 933 * kGib},
+    {"A10G", 933 * kGib},
+    {"T4", 300 * kGib},
+    {"V100", 900 * kGib},
+    {"P100", 732 * kGib},
+    {"AMD Instinct MI200X", 1.6 * kTib},
+    {"AMD Instinct MI300X", 5.3 * kTib},
+    {"AMD Instinct MI325X", 6.0 * kTib},
+    {"AMD Instinct MI350X", 8.0 * kTib},
+    {"AMD Instinct MI355X", 8.0 * kTib},
+    {"Max 1550", 3.3 * kTib},
 }};
 
 }  // namespace
