@@ -1,5 +1,4 @@
 // AutoParallel's and DTensor's own times of collectives, compared to the last bit.
-#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -11,7 +10,7 @@
 #include "core/redistribution/cost/dtensor_costs.h"
 #include "core/redistribution/cost/flat_costs.h"
 #include "core/redistribution/cost/nccl/nccl_costs.h"
-#include "runtime/io/file.h"
+#include "tests/golden/redistribution/recorded_costs.h"
 
 namespace shardwright::collective_costs_golden_test {
 
@@ -20,16 +19,10 @@ namespace {
 using namespace shardwright;
 using namespace shardwright::redistribution;
 using nlohmann::json;
-
-template <class T>
-T require(Result<T> result) {
-  if (!result.ok()) FAIL(result.error().to_string());
-  return std::move(result).value();
-}
-
-json load(const std::string& name) {
-  return json::parse(require(read_file("tests/golden/redistribution/" + name + ".json.gz")));
-}
+using test_support::config_of;
+using test_support::load;
+using test_support::microseconds_of;
+using test_support::require;
 
 Collective collective_of(const std::string& name) {
   static const std::map<std::string, Collective> by_name = {
@@ -38,13 +31,6 @@ Collective collective_of(const std::string& name) {
       {"allreduce", Collective::kAllReduce},
       {"all_to_all", Collective::kAllToAll}};
   return by_name.at(name);
-}
-
-NcclConfig config_of(const std::string& architecture, std::int64_t gpus_per_node) {
-  if (architecture == "a100") return a100_nccl_config(gpus_per_node);
-  if (architecture == "h100") return h100_nccl_config(gpus_per_node);
-  REQUIRE(architecture == "gb200");
-  return gb200_nccl_config(gpus_per_node);
 }
 
 GpuArchitecture architecture_of(const std::string& name) {
@@ -83,11 +69,6 @@ nccl::Protocol protocol_of(const std::string& name) {
   if (name == "LL128") return nccl::Protocol::kLl128;
   REQUIRE(name == "SIMPLE");
   return nccl::Protocol::kSimple;
-}
-
-// null where the method is not available.
-double microseconds_of(const json& recorded) {
-  return recorded.is_null() ? std::numeric_limits<double>::infinity() : recorded.get<double>();
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 // What AutoParallel and DTensor take redistributions to cost, compared to the last bit.
-#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,7 +13,7 @@
 #include "core/redistribution/cost/tensor/autoparallel_redistribution.h"
 #include "core/redistribution/cost/tensor/dtensor_redistribution.h"
 #include "core/redistribution/cost/tensor/memory_bandwidth.h"
-#include "runtime/io/file.h"
+#include "tests/golden/redistribution/recorded_costs.h"
 
 namespace shardwright::redistribution_costs_golden_test {
 
@@ -23,16 +22,10 @@ namespace {
 using namespace shardwright;
 using namespace shardwright::redistribution;
 using nlohmann::json;
-
-template <class T>
-T require(Result<T> result) {
-  if (!result.ok()) FAIL(result.error().to_string());
-  return std::move(result).value();
-}
-
-json load(const std::string& name) {
-  return json::parse(require(read_file("tests/golden/redistribution/" + name + ".json.gz")));
-}
+using test_support::config_of;
+using test_support::load;
+using test_support::microseconds_of;
+using test_support::require;
 
 // "R", "S1" or "Psum".
 AxisPlacement placement_of(const std::string& text) {
@@ -57,18 +50,6 @@ std::vector<AxisPlacement> placements_of(const json& texts) {
 // The first six entries of a row.
 RedistributionSpec spec_of(const json& row) {
   return {row[0], row[1], row[2], row[3], placements_of(row[4]), placements_of(row[5])};
-}
-
-// null where it is forbidden.
-double microseconds_of(const json& recorded) {
-  return recorded.is_null() ? std::numeric_limits<double>::infinity() : recorded.get<double>();
-}
-
-NcclConfig config_of(const std::string& architecture, std::int64_t gpus_per_node) {
-  if (architecture == "a100") return a100_nccl_config(gpus_per_node);
-  if (architecture == "h100") return h100_nccl_config(gpus_per_node);
-  REQUIRE(architecture == "gb200");
-  return gb200_nccl_config(gpus_per_node);
 }
 
 std::unique_ptr<CollectiveCosts> costs_of(const std::string& model, const MeshShape& mesh,
