@@ -94,19 +94,20 @@ bool BestSearch::is_proved() const {
 // Returns true if there is nothing left to find or to prove.
 bool BestSearch::is_done() const {
   if (certified_) return true;
+  if (certifies_) return false;
   if (is_proved() && !solving_) return true;
   return solved_ && (!best_ || !proves_ || proof_finished_);
 }
 
-// All plans of a small model were tried: that is a proof if the check can repeat it.
+// All plans of a small model were tried: that is a proof if the check can repeat it. A round of its
+// own comes after the one in which the search ended, because another lane, of any process, may have
+// found the best plan in that one.
 void BestSearch::certify_search(const Budget& budget) {
   const NeighbourhoodLane& lane = *lanes_.neighbourhoods;
-  if (!prover_ || !lane.proof() || (!best_ && !lane.best())) return;
-  double rating = best_ ? best_->rating : lane.best()->rating;
-  if (lane.best()) rating = std::min(rating, lane.best()->rating);
+  if (!prover_ || !lane.proof() || !best_) return;
   BoundCertificate certificate;
   certificate.by_search = true;
-  certificate.bound = rating * (1 - parameters_.lanes.search_proof_gap);
+  certificate.bound = best_->rating * (1 - parameters_.lanes.search_proof_gap);
   certificate.class_of_rank.resize(context_.model().world_size());
   std::iota(certificate.class_of_rank.begin(), certificate.class_of_rank.end(), 0U);
   certificate.nodes = *lane.proof();
@@ -184,7 +185,7 @@ void BestSearch::evaluate(std::size_t, unsigned, std::size_t begin, std::size_t 
   const std::size_t last = first_lane_ + lanes_.annealing.size();
   for (std::size_t lane = begin; lane < end; ++lane) {
     lane_work_[lane] = 0;
-    if (!is_own(lane) || budget.interrupted()) continue;
+    if (certifies_ || !is_own(lane) || budget.interrupted()) continue;
     if (lane < first_lane_) {
       Budget own = budget;
       run_proof(lane, own);
@@ -266,7 +267,7 @@ ProofReport BestSearch::report_of_proof(const Budget& budget) {
   if (lanes_.neighbourhoods) {
     proof.is_solving = lanes_.neighbourhoods->is_solving();
     proof.is_solved = lanes_.neighbourhoods->solved();
-    if (proof.is_solved && !solved_) certify_search(budget);
+    if (certifies_) certify_search(budget);
   }
   proof.is_certified = by_search_.has_value();
   if (!prover_) return proof;
@@ -311,6 +312,7 @@ void BestSearch::take_in(const ProofReport& proof) {
   bound_ = proof.bound;
   proof_finished_ = proof.is_finished;
   solving_ = proof.is_solving;
+  certifies_ = proves_ && proof.is_solved && !solved_;
   solved_ = proof.is_solved;
   certified_ = proof.is_certified;
 }

@@ -133,6 +133,7 @@ class BestSearch {
   bool proof_finished_ = false;
   bool solving_ = false;    // a tiny model is searched whole, not yet to the end
   bool solved_ = false;     // every plan was tried
+  bool certifies_ = false;  // ... in the last round; this one only tries to make that the proof
   bool certified_ = false;  // ... which is the proof
   std::optional<BoundCertificate> by_search_;
   std::optional<StopReason> stopped_by_;
