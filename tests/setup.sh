@@ -61,10 +61,12 @@ shardwright_setup() {
     apt-get -q install -y --no-install-recommends "${missing[@]}" >&2
 }
 
-# A test builds the libraries again as shared ones, from the same sources: a compiler cache halves the compile time.
+# A test builds the libraries again as shared ones, from the same sources: a compiler cache halves the compile time. It
+# must take paths relative to the build folder, because the two builds have different ones.
 # CMAKE_CXX_COMPILER_LAUNCHER in the environment takes precedence.
 shardwright_configure() {
   if command -v ccache >/dev/null 2>&1; then
+    export CCACHE_BASEDIR="${CCACHE_BASEDIR-$PWD}"
     export CMAKE_C_COMPILER_LAUNCHER="${CMAKE_C_COMPILER_LAUNCHER-ccache}"
     export CMAKE_CXX_COMPILER_LAUNCHER="${CMAKE_CXX_COMPILER_LAUNCHER-ccache}"
   fi
