@@ -14,7 +14,7 @@ constexpr double kNoStep = 0;         // nothing changed
 
 MoveAnnealer::MoveAnnealer(const SearchContext& context, const MoveCosts& costs,
                            const Allocation& home, std::uint64_t seed,
-                           const MoveParameters& parameters)
+                           const ReplanMoveParameters& parameters)
     : parameters_(parameters),
       context_(&context),
       home_(&home),

@@ -28,7 +28,7 @@ class MoveAnnealer {
  public:
   // `home`: where tables return to, the old plan kept.
   MoveAnnealer(const SearchContext& context, const MoveCosts& costs, const Allocation& home,
-               std::uint64_t seed, const MoveParameters& parameters = {});
+               std::uint64_t seed, const ReplanMoveParameters& parameters = {});
 
   // Takes the allocation as the best one if it is feasible and cheaper.
   void offer(const Allocation& allocation);
@@ -69,7 +69,7 @@ class MoveAnnealer {
   double try_step();
   void note_if_better();
 
-  MoveParameters parameters_;
+  ReplanMoveParameters parameters_;
   const SearchContext* context_;
   const Allocation* home_;
   RandomGenerator random_;

@@ -7,7 +7,7 @@
 namespace shardwright::embedding {
 
 // Thread safety: a value.
-struct MoveParameters {
+struct ReplanMoveParameters {
   // Units of work per update of a rank: one takes about as long as so many steps of best mode.
   std::uint64_t work_per_update = 2;
   // Steps of the first cooling per table and rank together, and the factor by which each cooling is

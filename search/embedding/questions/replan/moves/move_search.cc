@@ -34,7 +34,7 @@ std::vector<Rank> some_ranks(const Choice& choice, std::size_t world_size) {
 }  // namespace
 
 MoveSearch::MoveSearch(const ChoiceModel& model, const OldPlan& old, double weight,
-                       const Plan& home, std::uint64_t seed, const MoveParameters& parameters)
+                       const Plan& home, std::uint64_t seed, const ReplanMoveParameters& parameters)
     : parameters_(parameters),
       context_(model),
       costs_(model, old, weight),
@@ -112,7 +112,7 @@ bool MoveSearch::is_proved() const {
 
 void MoveSearch::raise_bound(const Budget& budget) {
   const double target = best() ? best()->cost : kNone;
-  const RankUse none(context_.model().world_size());
+  const UseOfRanks none(context_.model().world_size());
   prices_ = tree_.prices();
   const std::uint64_t step_work = parameters_.work_per_update * price_bound_.step_work();
   auto steps = static_cast<std::uint64_t>(parameters_.root_price_steps);

@@ -25,7 +25,7 @@ class MoveSearch {
  public:
   // `home`: the old plan kept, as far as the model has its options. It may break rules.
   MoveSearch(const ChoiceModel& model, const OldPlan& old, double weight, const Plan& home,
-             std::uint64_t seed, const MoveParameters& parameters = {});
+             std::uint64_t seed, const ReplanMoveParameters& parameters = {});
 
   // Starts from another plan as well, if the model has its options.
   void offer(const Plan& plan);
@@ -61,7 +61,7 @@ class MoveSearch {
   void relabel_best(const Budget& budget);
   std::optional<Allocation> relabelled(const Allocation& allocation, const Budget& budget);
 
-  MoveParameters parameters_;
+  ReplanMoveParameters parameters_;
   SearchContext context_;
   MoveCosts costs_;
   Allocation home_;

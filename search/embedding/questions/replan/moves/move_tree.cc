@@ -113,7 +113,7 @@ void MoveTree::prepare(const TreeProblem& problem, const Budget& budget) {
   }
   take_away();
   const std::span<const RankLoad> ranks = state_->ranks();
-  RankUse fixed(ranks.size());
+  UseOfRanks fixed(ranks.size());
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     fixed.load[rank] = ranks[rank].load;
     fixed.bytes[rank] = as_doubles(ranks[rank].held());

@@ -108,7 +108,7 @@ double PriceBound::least_by_blocks(std::uint32_t choice, const RankPrices& price
   return sum;
 }
 
-double PriceBound::least(std::uint32_t choice, const RankPrices& prices, RankUse* use) {
+double PriceBound::least(std::uint32_t choice, const RankPrices& prices, UseOfRanks* use) {
   const ChoiceModel& model = context_->model();
   const Choice& chosen = model.choices()[choice];
   const std::uint32_t local = model.local_world_size();
@@ -158,8 +158,8 @@ double PriceBound::capacity(const RankPrices& prices) const {
   return sum;
 }
 
-double PriceBound::bound_at(std::span<const std::uint32_t> tables, const RankUse& fixed,
-                            double fixed_moved, const RankPrices& prices, RankUse& use,
+double PriceBound::bound_at(std::span<const std::uint32_t> tables, const UseOfRanks& fixed,
+                            double fixed_moved, const RankPrices& prices, UseOfRanks& use,
                             const Budget& budget) {
   use = fixed;
   double bound = fixed_moved - capacity(prices);
@@ -186,7 +186,7 @@ double PriceBound::bound_at(std::span<const std::uint32_t> tables, const RankUse
 }
 
 // Loads are in units of the rating, so their prices are steps in one space; memory has its own.
-void PriceBound::step(const RankUse& use, double gap, RankPrices& prices) const {
+void PriceBound::step(const UseOfRanks& use, double gap, RankPrices& prices) const {
   const std::span<const Storage> room = context_->model().room();
   const std::size_t ranks = use.load.size();
   std::vector<PerTier<double>> over(ranks);
@@ -229,11 +229,11 @@ std::uint64_t PriceBound::step_work() const {
   return work;
 }
 
-double PriceBound::raise(std::span<const std::uint32_t> tables, const RankUse& fixed,
+double PriceBound::raise(std::span<const std::uint32_t> tables, const UseOfRanks& fixed,
                          double fixed_moved, double target, int steps, RankPrices& prices,
                          const Budget& budget) {
   RankPrices now = prices;
-  RankUse use(fixed.load.size());
+  UseOfRanks use(fixed.load.size());
   double best = -kNoPlace;
   double length = kFirstStep;
   int idle = 0;

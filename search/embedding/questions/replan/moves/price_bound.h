@@ -25,8 +25,8 @@ struct RankPrices {
 };
 
 // What all ranks hold.
-struct RankUse {
-  explicit RankUse(std::size_t ranks) : load(ranks), bytes(ranks) {}
+struct UseOfRanks {
+  explicit UseOfRanks(std::size_t ranks) : load(ranks), bytes(ranks) {}
   void add(Rank rank, double own_load, const PerTier<double>& own) {
     load[rank] += own_load;
     for (const MemoryTier tier : kMemoryTiers)
@@ -51,14 +51,14 @@ class PriceBound {
   double price(std::uint32_t choice, std::uint32_t shard, Rank rank,
                const RankPrices& prices) const;
   // The least price of a choice over all places. Adds what the shards then take to `use`, if given.
-  double least(std::uint32_t choice, const RankPrices& prices, RankUse* use);
+  double least(std::uint32_t choice, const RankPrices& prices, UseOfRanks* use);
   // What the memory of all ranks is worth.
   double capacity(const RankPrices& prices) const;
 
   // Raises the bound of `tables` beside `fixed`, which others take and whose moves cost
   // `fixed_moved`, by `steps` steps of a subgradient method, starting from `prices`, and leaves the
   // best prices there. `target`: a cost that is not below the least one. Returns the bound.
-  double raise(std::span<const std::uint32_t> tables, const RankUse& fixed, double fixed_moved,
+  double raise(std::span<const std::uint32_t> tables, const UseOfRanks& fixed, double fixed_moved,
                double target, int steps, RankPrices& prices, const Budget& budget);
 
   // What a step takes if all tables are free.
@@ -66,12 +66,13 @@ class PriceBound {
   std::uint64_t work() const { return work_; }
 
  private:
-  double bound_at(std::span<const std::uint32_t> tables, const RankUse& fixed, double fixed_moved,
-                  const RankPrices& prices, RankUse& use, const Budget& budget);
+  double bound_at(std::span<const std::uint32_t> tables, const UseOfRanks& fixed,
+                  double fixed_moved, const RankPrices& prices, UseOfRanks& use,
+                  const Budget& budget);
   double least_in(std::uint32_t choice, Rank first, std::uint32_t count, const RankPrices& prices,
                   std::vector<Rank>& ranks);
   double least_by_blocks(std::uint32_t choice, const RankPrices& prices, std::vector<Rank>& ranks);
-  void step(const RankUse& use, double gap, RankPrices& prices) const;
+  void step(const UseOfRanks& use, double gap, RankPrices& prices) const;
 
   const SearchContext* context_;
   const MoveCosts* costs_;
