@@ -24,6 +24,8 @@ if [[ ${1-} == --sanitize ]]; then
   export UBSAN_OPTIONS=print_stacktrace=1
 fi
 
+# Without one, the tests of the HTML report are skipped.
+[[ ${CI-} == true ]] && shardwright_tools+=(chromium:chromium)
 shardwright_setup
 shardwright_configure "$preset"
 cmake --build "build/$preset" --parallel "$(nproc)"
