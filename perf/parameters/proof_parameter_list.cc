@@ -23,6 +23,7 @@ void add_rank_classes(std::vector<ProofParameter>& all) {
   group.add("max_kinds", &Own::max_kinds);
   group.add("max_classes", &Own::max_classes);
   group.add("max_hosts", &Own::max_hosts);
+  group.add("max_apart", &Own::max_apart);
   group.add("load_difference", &Own::load_difference);
 }
 
@@ -87,6 +88,19 @@ void add_branching(std::vector<ProofParameter>& all) {
   group.add("whole_width", &Own::whole_width);
 }
 
+void add_uniform(std::vector<ProofParameter>& all) {
+  using Own = embedding::UniformTreeParameters;
+  const Group<Own> group(all, "uniform",
+                         [](BoundParameters& root) -> Own& { return root.uniform; });
+  group.add("work", &Own::work);
+  group.add("work_growth", &Own::work_growth);
+  group.add("most_work", &Own::most_work);
+  group.add("most_cut_short", &Own::most_cut_short);
+  group.add("node_work", &Own::node_work);
+  group.add("least_width", &Own::least_width);
+  group.add("fullness", &Own::fullness);
+}
+
 void add_pins(std::vector<ProofParameter>& all) {
   using Own = embedding::PinParameters;
   const Group<Own> group(all, "pins", [](BoundParameters& root) -> Own& { return root.pins; });
@@ -145,6 +159,7 @@ std::vector<ProofParameter> proof_parameters() {
   add_columns(all);
   add_branching(all);
   add_pins(all);
+  add_uniform(all);
   add_node_search(all);
   add_bound_targets(all);
   return all;

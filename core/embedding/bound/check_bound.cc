@@ -71,9 +71,11 @@ std::optional<std::string> check_by_search(const SearchSpace& space, const Topol
 // Thread safety: one thread at a time.
 class TreeChecker {
  public:
-  TreeChecker(OpenOptions options, const std::vector<BoundNode>& nodes, double target,
-              std::uint64_t work_limit, const std::function<bool()>& is_stopped)
-      : options_(std::move(options)),
+  // `classes`: those of the options.
+  TreeChecker(CertifiedClasses& classes, OpenOptions options, const std::vector<BoundNode>& nodes,
+              double target, std::uint64_t work_limit, const std::function<bool()>& is_stopped)
+      : classes_(classes),
+        options_(std::move(options)),
         target_(target),
         nodes_(nodes),
         work_left_(work_limit),
@@ -93,6 +95,7 @@ class TreeChecker {
     const BoundNode* node;
     std::size_t above;    // mark of the options above it
     std::size_t reduced;  // mark after the node dropped its own
+    std::vector<UniformUse> use;  // by class
     bool is_in_second_child = false;
   };
 
@@ -120,12 +123,15 @@ class TreeChecker {
   bool visit_nodes() {
     std::vector<Branch> path;
     while (descend_to_leaf(path)) {
-      for (; !path.empty() && path.back().is_in_second_child; path.pop_back())
+      for (; !path.empty() && path.back().is_in_second_child; path.pop_back()) {
         options_.restore(path.back().above);
+        classes_.set_uniform_use(path.back().use);
+      }
       if (path.empty()) return true;
       Branch& branch = path.back();
       branch.is_in_second_child = true;
       options_.restore(branch.reduced);
+      classes_.set_uniform_use(branch.use);
       if (!restrict_to_child(branch, false)) return false;
     }
     return false;
@@ -145,8 +151,8 @@ class TreeChecker {
         options_.restore(above);
         return true;
       }
-      if (!has_equal_tables(node)) return false;
-      path.push_back({&node, above, options_.mark()});
+      if (!(node.uniform_split ? can_split(node) : has_equal_tables(node))) return false;
+      path.push_back({&node, above, options_.mark(), classes_.uniform_use()});
       if (!restrict_to_child(path.back(), true)) return false;
       if (path.size() == kMaxDepth || options_.num_kept() > kMostKept)
         return fail("the tree is too deep");
@@ -172,6 +178,25 @@ class TreeChecker {
       if (!spend(1 + drop_by_common_use(options_))) return false;
     }
     return true;
+  }
+
+  bool can_split(const BoundNode& node) {
+    const UniformSplit& split = *node.uniform_split;
+    if (!node.tables.empty() || !node.first_child.empty())
+      return fail("a node divides tables and what uniform options use");
+    if (split.rank_class >= classes_.uniform_use().size())
+      return fail("a node splits a rank class that has no part for uniform options");
+    const bool is_valid = split.tier ? split.at == std::floor(split.at) &&
+                                           split.at <= static_cast<double>(kMaxRankBytes)
+                                     : std::isfinite(split.at);
+    return split.at >= 0 && is_valid ? true : fail("a node splits a rank class at no valid use");
+  }
+
+  // Uniform options use at most this in the first child, and at least this in the second one.
+  void split_class(const UniformSplit& split, bool is_first) {
+    std::vector<UniformUse> use = classes_.uniform_use();
+    use[split.rank_class].restrict_to(split, is_first);
+    classes_.set_uniform_use(use);
   }
 
   bool has_equal_tables(const BoundNode& node) {
@@ -201,6 +226,10 @@ class TreeChecker {
 
   bool restrict_to_child(const Branch& branch, bool is_first) {
     const BoundNode& node = *branch.node;
+    if (node.uniform_split) {
+      split_class(*node.uniform_split, is_first);
+      return true;
+    }
     std::vector<std::uint32_t> kept;
     for (const OptionDomain& domain : options_.of_table(node.tables.front().index()))
       kept.push_back(kept_classes(node, domain, is_first));
@@ -233,6 +262,7 @@ class TreeChecker {
     return wrong ? fail(std::move(*wrong)) : true;
   }
 
+  CertifiedClasses& classes_;
   OpenOptions options_;
   double target_;
   const std::vector<BoundNode>& nodes_;
@@ -290,13 +320,14 @@ std::optional<std::string> check_bound(const SearchSpace& space, const Topology&
   if (certificate.by_search)
     return check_by_search(space, available, certificate, {target, nullptr}, work_limit,
                            is_stopped);
-  const auto classes =
-      CertifiedClasses::make(space.problem().spec(), available, certificate.class_of_rank,
-                             certificate.ranks_are_alike, target);
+  auto classes = CertifiedClasses::make(space.problem().spec(), available, certificate, target);
   if (!classes) return "the rank classes do not match the topology";
   OpenOptions options(space, available, *classes, is_stopped);
   if (!options.is_complete()) return std::string(kProofTooLong);
-  return TreeChecker(std::move(options), certificate.nodes, target, work_limit, is_stopped).run();
+  if (!options.can_be_apart()) return "an option has no smallest shard in a rank class";
+  return TreeChecker(*classes, std::move(options), certificate.nodes, target, work_limit,
+                     is_stopped)
+      .run();
 }
 
 std::optional<std::string> check_move_bound(const SearchSpace& space, const Topology& available,

@@ -70,8 +70,10 @@ class PatternLeaf {
     const ShardingOption& option = options_.space().option(id);
     double sum = 0;
     if (is_on_all_ranks(option, options_.topology())) {
-      for (std::uint32_t c = 0; c < classes_.size(); ++c)
-        sum = add_down(sum, multiply_down(classes_.num_ranks(c), dual(id, c)));
+      for (std::uint32_t c = 0; c < classes_.size(); ++c) {
+        if ((classes_.of_uniform() >> c & 1) != 0)
+          sum = add_down(sum, multiply_down(classes_.num_ranks(c), dual(id, c)));
+      }
       return sum;
     }
     if (fills_hosts(option, options_.topology())) {

@@ -32,6 +32,8 @@ std::optional<std::string> check_search_leaf(const OpenOptions& options, const B
                                              const std::function<bool()>& is_stopped) {
   if (options.space().problem().rules().any())
     return "a leaf is proved by search although there are placement rules";
+  if (options.classes().uniform_apart())
+    return "a leaf is proved by search although uniform options are apart";
   const PlaceDomain domain = domain_of(options);
   RankPriceSet prices = prices_by_rank(leaf.multipliers, domain.class_of_rank);
   const FoundPlan found =

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <vector>
 
+#include "core/embedding/bound/certificate/uniform_use.h"
 #include "core/embedding/bound/pricing/capacity_multipliers.h"
 #include "core/embedding/caches/load_factors.h"
 #include "core/embedding/sharding_option.h"
@@ -56,6 +58,9 @@ struct OptionDomain {
 // before. So they lie on ranks of their own, and a plan may exchange ranks until these are the
 // class.
 //
+// A node with a `uniform_split` has two children, too: in the first one uniform options use at most
+// that much of every rank of the class, in the second one at least that much.
+//
 // A leaf proves that its node contains no plan below the bound, in one of three ways:
 // - Lagrangian bound (`shard_duals` is empty): at the multipliers of the rank classes, all tables,
 //   each with its cheapest option, need more than all ranks have.
@@ -73,6 +78,7 @@ struct BoundNode {
   std::vector<TableId> tables;                           // ascending
   std::uint32_t count = 1;
   std::vector<OptionDomain> first_child;
+  std::optional<UniformSplit> uniform_split;     // instead of tables
   std::vector<CapacityMultipliers> multipliers;  // by rank class
   std::vector<ShardDual> shard_duals;            // absent shards have the value 0
   std::vector<double> max_pattern_values;        // by rank class
@@ -97,6 +103,12 @@ struct BoundCertificate {
   // Every rank counts as the largest and the fastest one, and has the smallest shard of an option
   // that has one on every rank; hosts do not count. A plan may then exchange any two ranks.
   bool ranks_are_alike = false;
+  // Options that have a shard on every rank, or fill whole hosts, are uniform: what they use of the
+  // ranks of a class differs by rounding only, and they count as their smallest shard there. Every
+  // class c of n then stands for two: c is what is left of its ranks for all other options, c + n
+  // what uniform options may use of them. At first both are whole ranks; splits at the nodes take
+  // from one what they leave to the other. Every class lies on one host.
+  bool uniform_apart = false;
 
   bool excludes_all_plans() const { return bound == std::numeric_limits<double>::infinity(); }
 };

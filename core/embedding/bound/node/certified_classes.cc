@@ -20,9 +20,11 @@ double load_limit_of(const ProblemSpec& spec, std::size_t rank, double target) {
 
 }  // namespace
 
-std::optional<CertifiedClasses> CertifiedClasses::make(
-    const ProblemSpec& spec, const Topology& available,
-    const std::vector<std::uint32_t>& class_of_rank, bool ranks_are_alike, double target) {
+std::optional<CertifiedClasses> CertifiedClasses::make(const ProblemSpec& spec,
+                                                       const Topology& available,
+                                                       const BoundCertificate& certificate,
+                                                       double target) {
+  const std::vector<std::uint32_t>& class_of_rank = certificate.class_of_rank;
   if (class_of_rank.size() != available.world_size() || class_of_rank.empty()) return std::nullopt;
   const std::uint32_t last = *std::max_element(class_of_rank.begin(), class_of_rank.end());
   if (last >= class_of_rank.size() || last >= kMaxClasses) return std::nullopt;
@@ -44,8 +46,57 @@ std::optional<CertifiedClasses> CertifiedClasses::make(
   if (std::find(classes.num_ranks_.begin(), classes.num_ranks_.end(), 0) !=
       classes.num_ranks_.end())
     return std::nullopt;
-  if (ranks_are_alike) classes.level();
+  if (certificate.ranks_are_alike && certificate.uniform_apart) return std::nullopt;
+  if (certificate.ranks_are_alike) classes.level();
+  if (certificate.uniform_apart && !classes.set_apart()) return std::nullopt;
   return classes;
+}
+
+// Returns false if a class is on several hosts, or there would be too many classes.
+bool CertifiedClasses::set_apart() {
+  const std::size_t num_classes = size();
+  if (2 * num_classes >= kMaxClasses) return false;
+  std::uint32_t seen = 0;
+  for (std::uint32_t& host : classes_of_host_) {
+    if ((seen & host) != 0) return false;
+    seen |= host;
+    host |= host << num_classes;
+  }
+  const auto twice = [](auto& list) {
+    const auto once = list;
+    list.insert(list.end(), once.begin(), once.end());
+  };
+  twice(num_ranks_);
+  twice(room_);
+  twice(load_limit_);
+  whole_room_ = room_;
+  whole_limit_ = load_limit_;
+  uniform_use_.assign(num_classes, {});
+  return true;
+}
+
+std::uint32_t CertifiedClasses::of_others() const {
+  return uniform_apart() ? (std::uint32_t{1} << uniform_use_.size()) - 1 : all();
+}
+
+std::uint32_t CertifiedClasses::of_uniform() const {
+  return uniform_apart() ? all() & ~of_others() : all();
+}
+
+std::uint32_t CertifiedClasses::uniform_class(std::uint32_t rank_class) const {
+  return rank_class + static_cast<std::uint32_t>(uniform_use_.size());
+}
+
+void CertifiedClasses::set_uniform_use(const std::vector<UniformUse>& use) {
+  uniform_use_ = use;
+  const std::size_t num_classes = use.size();
+  for (std::size_t c = 0; c < num_classes; ++c) {
+    // A use of exactly `most_load` is allowed, and limits are never reached.
+    load_limit_[c] = add_up(whole_limit_[c], -use[c].least_load);
+    load_limit_[c + num_classes] = std::min(whole_limit_[c], step_up(use[c].most_load));
+    room_[c] = whole_room_[c] - use[c].least_room();
+    room_[c + num_classes] = least_of(whole_room_[c], use[c].most_room());
+  }
 }
 
 void CertifiedClasses::level() {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/embedding/bound/certificate/bound_certificate.h"
 #include "core/embedding/problem/problem.h"
 #include "core/embedding/problem/topology.h"
 #include "core/embedding/sharding_option.h"
@@ -14,14 +15,15 @@ namespace shardwright::embedding {
 
 // A class has the memory of its largest rank and the load limit of its fastest rank, which weakens
 // a bound and never makes it wrong. If ranks are alike, that is the largest and the fastest of all.
-// Thread safety: immutable.
+// If uniform options are apart, there is a second class for each: what these options use of it.
+// Thread safety: const members may be called from any thread.
 class CertifiedClasses {
  public:
-  // `target`: the rating that no plan may reach. Empty if `class_of_rank` does not name a class for
-  // every rank, or names more classes than an OptionDomain has bits for.
+  // `target`: the rating that no plan may reach. Empty if the certificate's `class_of_rank` does
+  // not name a class for every rank, or names more classes than an OptionDomain has bits for; if
+  // uniform options are apart, also if a class is on several hosts or ranks are alike.
   static std::optional<CertifiedClasses> make(const ProblemSpec& spec, const Topology& available,
-                                              const std::vector<std::uint32_t>& class_of_rank,
-                                              bool ranks_are_alike, double target);
+                                              const BoundCertificate& certificate, double target);
 
   std::size_t size() const { return num_ranks_.size(); }
   std::uint32_t num_ranks(std::size_t rank_class) const { return num_ranks_[rank_class]; }
@@ -32,6 +34,17 @@ class CertifiedClasses {
   // All classes as bits.
   std::uint32_t all() const { return (std::uint32_t{1} << size()) - 1; }
   bool are_alike() const { return are_alike_; }
+  bool uniform_apart() const { return !uniform_use_.empty(); }
+  // Where shards of uniform options may be, and those of all others; all classes if they are not
+  // apart.
+  std::uint32_t of_uniform() const;
+  std::uint32_t of_others() const;
+  // The class of what uniform options use of this one; the class itself if they are not apart.
+  std::uint32_t uniform_class(std::uint32_t rank_class) const;
+  // By class, without those of uniform options. Empty if they are not apart.
+  const std::vector<UniformUse>& uniform_use() const { return uniform_use_; }
+  // Precondition: as many as there are.
+  void set_uniform_use(const std::vector<UniformUse>& use);
   // The classes of the ranks of every host, as bits. All, if ranks are alike: a plan may exchange
   // ranks of different hosts.
   std::span<const std::uint32_t> classes_of_host() const { return classes_of_host_; }
@@ -44,6 +57,7 @@ class CertifiedClasses {
   CertifiedClasses() = default;
 
   void level();
+  bool set_apart();
 
   PerfModel perf_model_ = PerfModel::kPerf;
   bool are_alike_ = false;
@@ -52,6 +66,9 @@ class CertifiedClasses {
   std::vector<Storage> room_;
   std::vector<double> load_limit_;
   std::vector<std::uint32_t> classes_of_host_;
+  std::vector<UniformUse> uniform_use_;
+  std::vector<Storage> whole_room_;  // of whole ranks
+  std::vector<double> whole_limit_;
 };
 
 }  // namespace shardwright::embedding

@@ -69,7 +69,10 @@ RankUse CommonUse::on_beside(std::size_t rank_class, std::size_t table) const {
 
 // By class; empty unless every open option has a shard on every rank.
 std::vector<RankUse> CommonUse::use_of_table(const OpenOptions& options, std::size_t table) const {
-  std::vector<RankUse> least(all_.size(), kLargest);
+  std::vector<RankUse> least(all_.size());
+  for (std::size_t c = 0; c < least.size(); ++c) {
+    if ((options.classes().of_uniform() >> c & 1) != 0) least[c] = kLargest;
+  }
   const std::vector<OptionDomain>& open = options.of_table(table);
   if (open.empty()) return {};
   for (const OptionDomain& domain : open) {

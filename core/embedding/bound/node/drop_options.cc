@@ -53,8 +53,9 @@ class CommonUseDrop {
     }
     if (!by_class.empty()) return domain.classes;
     const bool in_one_place = option.num_shards() == 1 && is_free(option, options_.topology());
+    const std::optional<std::uint32_t> counted = options_.counted_run(domain.option);
     for (std::size_t run = 0; run < option.costs.size(); ++run) {
-      if (option.layout->extents[run].count == 0) continue;
+      if (option.layout->extents[run].count == 0 || (counted && *counted != run)) continue;
       std::uint32_t here = 0;
       for (std::size_t c = 0; c < classes_.size(); ++c) {
         if ((domain.classes >> c & 1) != 0 && fits_beside(table, domain.option, run, c))

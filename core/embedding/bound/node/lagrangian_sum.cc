@@ -31,14 +31,20 @@ double all_shards_of(const OpenOptions& options, const OptionDomain& domain,
   for (const ClassShards& shards : options.shards_by_class(domain.option))
     sum = add_down(sum, multiply_down(shards.count, cost(shards.run, shards.rank_class)));
   if (!options.shards_by_class(domain.option).empty()) return sum;
-  for (std::size_t run = 0; run < option.costs.size(); ++run) {
+  const auto add = [&](std::size_t run, std::int64_t count) {
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t c = 0; c < multipliers.size(); ++c) {
       if ((domain.classes >> c & 1) == 0 || !classes.fits(option.costs[run], c)) continue;
       least = std::min(least, cost(run, c));
     }
-    sum = add_down(sum, multiply_down(option.layout->extents[run].count, least));
+    sum = add_down(sum, multiply_down(static_cast<double>(count), least));
+  };
+  if (const std::optional<std::uint32_t> counted = options.counted_run(domain.option)) {
+    add(*counted, option.num_shards());
+    return sum;
   }
+  for (std::size_t run = 0; run < option.costs.size(); ++run)
+    add(run, option.layout->extents[run].count);
   return sum;
 }
 

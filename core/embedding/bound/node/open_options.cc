@@ -16,13 +16,17 @@ OpenOptions::OpenOptions(const SearchSpace& space, const Topology& available,
   has_options_.assign(space.problem().tables().size(), false);
   open_.resize(has_options_.size());
   shards_by_class_.resize(space.size());
+  counted_run_.resize(classes.uniform_apart() ? space.size() : 0);
   for (std::size_t i = 0; i < space.size(); ++i) {
     if (i % kOptionsPerLook == 0 && is_stopped && is_stopped()) return;
     const ShardingOption& option = space.option(OptionId(i));
     has_options_[option.table.index()] = true;
     shards_by_class_[i] = count_shards_by_class(option);
+    const bool is_uniform = is_on_all_ranks(option, available) || fills_hosts(option, available);
+    if (classes.uniform_apart() && is_uniform) set_apart(OptionId(i));
     if (!may_have_place(space.problem().rules(), available, option)) continue;
-    open_[option.table.index()].push_back({OptionId(i), classes.all()});
+    open_[option.table.index()].push_back(
+        {OptionId(i), is_uniform ? classes.of_uniform() : classes.of_others()});
   }
   for (std::size_t table = 0; table < open_.size(); ++table) {
     if (table % kTablesPerLook == 0 && is_stopped && is_stopped()) return;
@@ -31,6 +35,7 @@ OpenOptions::OpenOptions(const SearchSpace& space, const Topology& available,
     for (const OptionDomain& domain : options) {
       if (is_possible(domain.option) && !is_replaced(domain.option, options)) {
         kept.push_back(domain);
+        can_be_apart_ &= !classes_.uniform_apart() || has_smallest_shards(domain.option);
       }
     }
     options = std::move(kept);
@@ -110,25 +115,70 @@ std::vector<ClassShards> OpenOptions::count_shards_by_class(const ShardingOption
   return shards;
 }
 
+// All shards of a uniform option count as the smallest one, or the smallest one of their class.
+void OpenOptions::set_apart(OptionId id) {
+  const ShardingOption& option = space_.option(id);
+  std::vector<ClassShards>& by_class = shards_by_class_[id.index()];
+  if (by_class.empty()) {
+    counted_run_[id.index()] = smallest_run(option);
+    return;
+  }
+  std::vector<ClassShards> smallest;
+  for (std::uint32_t c = 0; c < classes_.uniform_use().size(); ++c) {
+    const auto is_least = [&](const ClassShards& own) {
+      return own.rank_class == c &&
+             std::all_of(by_class.begin(), by_class.end(), [&](const ClassShards& other) {
+               return other.rank_class != c || is_smaller(option, own.run, other.run);
+             });
+    };
+    const auto least = std::find_if(by_class.begin(), by_class.end(), is_least);
+    if (least != by_class.end())
+      smallest.push_back({classes_.uniform_class(c), least->run, classes_.num_ranks(c)});
+  }
+  by_class = std::move(smallest);
+}
+
+// Returns false for a uniform option that has no smallest shard somewhere, after set_apart().
+bool OpenOptions::has_smallest_shards(OptionId id) const {
+  const ShardingOption& option = space_.option(id);
+  if (fills_hosts(option, available_)) return counted_run_[id.index()].has_value();
+  return !is_on_all_ranks(option, available_) ||
+         shards_by_class_[id.index()].size() == classes_.uniform_use().size();
+}
+
+// Returns true if shards of the run use no more than those of the other one, in load and memory.
+bool OpenOptions::is_smaller(const ShardingOption& option, std::uint32_t run,
+                             std::uint32_t other) const {
+  const ShardCost& a = option.costs[run];
+  const ShardCost& b = option.costs[other];
+  return load_of(a, classes_.perf_model()) <= load_of(b, classes_.perf_model()) &&
+         a.storage.fits_in(b.storage);
+}
+
+// The run with shards that no other shard undercuts in load or a memory.
+std::optional<std::uint32_t> OpenOptions::smallest_run(const ShardingOption& option) const {
+  const auto has_shards = [&](std::uint32_t run) { return option.layout->extents[run].count > 0; };
+  for (std::uint32_t own = 0; own < option.costs.size(); ++own) {
+    bool is_smallest = has_shards(own);
+    for (std::uint32_t run = 0; run < option.costs.size() && is_smallest; ++run)
+      is_smallest = !has_shards(run) || is_smaller(option, own, run);
+    if (is_smallest) return own;
+  }
+  return std::nullopt;
+}
+
 // An option none of whose shards is the smallest in load and every memory counts as one that has
 // its shards on any ranks. That weakens a bound and never makes it wrong.
 std::vector<ClassShards> OpenOptions::count_smallest_shards(const ShardingOption& option) const {
-  const auto is_smallest = [&](std::uint32_t own) {
-    for (std::uint32_t run = 0; run < option.costs.size(); ++run) {
-      const bool is_smaller = load_of(option.costs[run], classes_.perf_model()) <
-                                  load_of(option.costs[own], classes_.perf_model()) ||
-                              !option.costs[own].storage.fits_in(option.costs[run].storage);
-      if (option.layout->extents[run].count > 0 && is_smaller) return false;
-    }
-    return option.layout->extents[own].count > 0;
-  };
-  std::uint32_t smallest = 0;
-  while (smallest < option.costs.size() && !is_smallest(smallest))
-    ++smallest;
   std::vector<ClassShards> shards;
-  for (std::uint32_t c = 0; c < classes_.size() && smallest < option.costs.size(); ++c)
-    shards.push_back({c, smallest, classes_.num_ranks(c)});
+  const std::optional<std::uint32_t> smallest = smallest_run(option);
+  for (std::uint32_t c = 0; c < classes_.size() && smallest; ++c)
+    shards.push_back({c, *smallest, classes_.num_ranks(c)});
   return shards;
+}
+
+std::optional<std::uint32_t> OpenOptions::counted_run(OptionId option) const {
+  return counted_run_.empty() ? std::nullopt : counted_run_[option.index()];
 }
 
 bool OpenOptions::is_possible(OptionId id) const {

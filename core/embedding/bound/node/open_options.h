@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,6 +32,9 @@ class OpenOptions {
               const std::function<bool()>& is_stopped);
 
   bool is_complete() const { return complete_; }
+  // Returns false if uniform options are apart and one that is open has no smallest shard in a
+  // class.
+  bool can_be_apart() const { return can_be_apart_; }
 
   const SearchSpace& space() const { return space_; }
   const Topology& topology() const { return available_; }
@@ -60,10 +64,14 @@ class OpenOptions {
   // classes of its domain, whatever the plan.
   bool lies_on_one_side(const OptionDomain& domain, std::uint32_t inside) const;
   // For an option with a shard on every rank: its shards by class and run. If ranks are alike, all
-  // of them count as its smallest one. Empty for all others.
+  // of them count as its smallest one; if uniform options are apart, those of a class count as the
+  // smallest one there. Empty for all others.
   std::span<const ClassShards> shards_by_class(OptionId option) const {
     return shards_by_class_[option.index()];
   }
+  // The run that all shards of an option count as, if it fills hosts and uniform options are apart;
+  // empty for all others.
+  std::optional<std::uint32_t> counted_run(OptionId option) const;
 
  private:
   struct Replaced {
@@ -73,6 +81,10 @@ class OpenOptions {
 
   std::vector<ClassShards> count_shards_by_class(const ShardingOption& option) const;
   std::vector<ClassShards> count_smallest_shards(const ShardingOption& option) const;
+  void set_apart(OptionId id);
+  bool has_smallest_shards(OptionId id) const;
+  bool is_smaller(const ShardingOption& option, std::uint32_t run, std::uint32_t other) const;
+  std::optional<std::uint32_t> smallest_run(const ShardingOption& option) const;
   bool are_alike(OptionId id, OptionId other) const;
   bool is_possible(OptionId id) const;
   bool is_replaced(OptionId id, const std::vector<OptionDomain>& options) const;
@@ -81,9 +93,11 @@ class OpenOptions {
   const Topology& available_;
   const CertifiedClasses& classes_;
   bool complete_ = false;
+  bool can_be_apart_ = true;
   std::vector<bool> has_options_;                          // by table, in the space
   std::vector<std::vector<OptionDomain>> open_;            // by table
   std::vector<std::vector<ClassShards>> shards_by_class_;  // by option
+  std::vector<std::optional<std::uint32_t>> counted_run_;  // by option; empty if not apart
   std::vector<std::size_t> pinned_;                        // tables
   std::vector<Replaced> replaced_;                         // in the order of the changes
   std::size_t num_kept_ = 0;                               // options in `replaced_`

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -42,6 +44,13 @@ void write_node(const BoundNode& node, JsonWriter& json) {
     for (const TableId table : node.pinned)
       json.value(table.value());
     json.end_array().end_object();
+    return;
+  }
+  if (node.uniform_split) {
+    const embedding::UniformSplit& split = *node.uniform_split;
+    const std::string_view resource = split.tier ? embedding::to_name(*split.tier) : "load";
+    json.key("uniform").begin_object().member("class", split.rank_class);
+    json.member(resource, split.at).end_object().end_object();
     return;
   }
   if (!node.is_leaf) {
@@ -127,6 +136,32 @@ Status read_tables(JsonValue value, BoundNode& node, std::vector<TableId>& table
   return {};
 }
 
+Status read_uniform_split(JsonValue value, BoundNode& node) {
+  std::int64_t rank_class = 0;
+  embedding::UniformSplit split;
+  int resources = 0;
+  const auto read_use = [&](std::optional<embedding::MemoryTier> tier) {
+    return [&split, &resources, tier](JsonValue v) {
+      ++resources;
+      split.tier = tier;
+      return read_value(v, split.at);
+    };
+  };
+  SHARDWRIGHT_RETURN_IF_ERROR(ObjectReader(value)
+                                  .required("class", rank_class)
+                                  .optional_with("load", read_use(std::nullopt))
+                                  .optional_with("hbm", read_use(embedding::MemoryTier::kHbm))
+                                  .optional_with("ddr", read_use(embedding::MemoryTier::kDdr))
+                                  .optional_with("ssd", read_use(embedding::MemoryTier::kSsd))
+                                  .finish());
+  if (rank_class < 0 || rank_class >= kMostRanks) return value.error("there is no such class");
+  if (resources != 1) return value.expected("one of load, hbm, ddr and ssd");
+  split.rank_class = static_cast<std::uint32_t>(rank_class);
+  node.uniform_split = split;
+  node.is_leaf = false;
+  return {};
+}
+
 Status read_count(JsonValue value, BoundNode& node) {
   std::int64_t count = 0;
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, count));
@@ -172,6 +207,7 @@ Result<BoundNode> read_node(JsonValue value) {
       ObjectReader(value)
           .optional_with("pin", [&](JsonValue v) { return read_tables(v, node, node.pinned); })
           .optional_with("cut", [&](JsonValue v) { return read_tables(v, node, node.tables); })
+          .optional_with("uniform", [&](JsonValue v) { return read_uniform_split(v, node); })
           .optional_with("count", [&](JsonValue v) { return read_count(v, node); })
           .optional_with("parts", [&](JsonValue v) { return read_parts(v, node); })
           .optional_with("prices",
@@ -235,6 +271,7 @@ void write_certificate(const BoundCertificate& certificate, JsonWriter& json) {
   json.begin_object().member("bound", certificate.bound);
   if (certificate.by_search) json.member("by_search", true);
   if (certificate.ranks_are_alike) json.member("ranks_are_alike", true);
+  if (certificate.uniform_apart) json.member("uniform_apart", true);
   write_load_factors(certificate.load_factors, json);
   json.key("class_of_rank").begin_array();
   const std::vector<std::uint32_t>& classes = certificate.class_of_rank;
@@ -262,6 +299,7 @@ Result<BoundCertificate> read_certificate(JsonValue value) {
                          })
           .optional("by_search", certificate.by_search)
           .optional("ranks_are_alike", certificate.ranks_are_alike)
+          .optional("uniform_apart", certificate.uniform_apart)
           .optional_with(
               "load_factors",
               [&](JsonValue v) { return read_load_factors(v, certificate.load_factors); })

@@ -33,8 +33,10 @@ BoundProver::BoundProver(const ChoiceModel& model, const BoundParameters& parame
       model_(own_model_ ? own_model_.get() : &model),
       joint_(std::make_unique<Relaxation>(BoundRows(*model_, false, parameters_.classes),
                                           std::nullopt, parameters_)),
-      targets_(parameters_, RankClasses::can_separate_hosts(*model_, parameters_.classes)) {
+      targets_(parameters_, RankClasses::can_separate_hosts(*model_, parameters_.classes)),
+      uniform_targets_(parameters_.uniform) {
   only_aggregate_ = is_too_large(*joint_);
+  may_be_apart_ = !only_aggregate_ && RankClasses::can_be_apart(*model_, parameters_.classes);
   const RankClasses& classes = joint_->rows.classes();
   certificate_.class_of_rank = classes.class_of_rank();
   certificate_.load_factors = load_factors_of(model.pool().space());
@@ -142,6 +144,8 @@ void BoundProver::step(Budget& budget) {
     pin_tables(budget);
   } else if (target_ == 0 && needs_light_tree()) {
     grow_light_tree(budget);
+  } else if (target_ == 0 && needs_uniform_tree()) {
+    grow_uniform_tree(budget);
   } else if (target_ == 0) {
     choose_target();
   } else if (target_ > rating_ || gives_up_tree()) {
@@ -166,7 +170,7 @@ void BoundProver::raise_aggregate_bound(Budget& budget) {
   aggregate_rating_ = rating_;
   BoundNode leaf;
   leaf.multipliers = std::move(found.multipliers);
-  accept(std::min(found.bound, rating_), *joint_, {leaf});
+  accept(std::min(found.bound, rating_), rows.classes(), {leaf});
 }
 
 bool BoundProver::needs_pins() const {
@@ -202,7 +206,7 @@ void BoundProver::grow_light_tree(Budget& budget) {
   if (!light_tree_->has_ended()) light_tree_->step(budget);
   if (!light_tree_->has_ended()) return;
   if (light_tree_->is_proved()) {
-    accept(light_tree_->target(), joint(), light_tree_->certificate_nodes());
+    accept(light_tree_->target(), joint().rows.classes(), light_tree_->certificate_nodes());
   } else {
     light_ceiling_ = light_tree_->target();
     suggest(light_tree_->stuck_choices(), light_tree_->target());
@@ -225,12 +229,41 @@ void BoundProver::plant_light_tree(Budget& budget) {
   light_tree_.emplace(own.rows, own.pinned(), own.branching, kinds, target, parameters_, budget);
 }
 
-void BoundProver::accept(double bound, const Relaxation& by, std::vector<BoundNode> nodes) {
+bool BoundProver::needs_uniform_tree() const {
+  if (!may_be_apart_) return false;
+  return (uniform_tree_ && uniform_tree_->is_active()) ||
+         uniform_targets_.has_next(targets_.effort(), certificate_.bound, targets_.goal(rating_),
+                                   parameters_.targets.root_step * rating_);
+}
+
+void BoundProver::grow_uniform_tree(Budget& budget) {
+  if (!uniform_tree_) uniform_tree_ = std::make_unique<UniformTree>(*model_, parameters_);
+  UniformTree& own = *uniform_tree_;
+  if (own.is_active() && own.target() > rating_) own.abandon();  // a better plan came
+  if (!own.is_active()) {
+    if (!needs_uniform_tree()) return;
+    const double target =
+        uniform_targets_.next(targets_.effort(), certificate_.bound, targets_.goal(rating_));
+    own.begin(target, uniform_targets_.work());
+  }
+  if (!own.has_ended()) own.step(budget);
+  if (!own.has_ended()) return;
+  if (own.is_proved()) {
+    accept(own.target(), own.classes(), own.certificate_nodes());
+  } else {
+    uniform_targets_.fail(own.target(), own.is_stuck());
+    suggest(own.stuck_choices(), own.target());
+  }
+  own.abandon();
+}
+
+void BoundProver::accept(double bound, const RankClasses& classes, std::vector<BoundNode> nodes) {
   const double rounded = bound * (1 - kBoundRounding);
   if (!(rounded > certificate_.bound)) return;
   certificate_.bound = rounded;
-  certificate_.class_of_rank = by.rows.classes().class_of_rank();
-  certificate_.ranks_are_alike = by.rows.classes().are_alike();
+  certificate_.class_of_rank = classes.class_of_rank();
+  certificate_.ranks_are_alike = classes.are_alike();
+  certificate_.uniform_apart = classes.uniform_apart();
   certificate_.nodes = std::move(nodes);
 }
 
@@ -319,7 +352,7 @@ void BoundProver::deal_out() {
 // A proof whose check would take too long is none.
 void BoundProver::prove_target() {
   if (relaxation().tree.search_steps() > parameters_.search.proof_steps) return give_up_target();
-  accept(target_, relaxation(), relaxation().tree.certificate_nodes(target_));
+  accept(target_, relaxation().rows.classes(), relaxation().tree.certificate_nodes(target_));
   target_ = 0;
 }
 

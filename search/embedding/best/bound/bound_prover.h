@@ -16,6 +16,8 @@
 #include "search/embedding/best/bound/tree/branching.h"
 #include "search/embedding/best/bound/tree/light_tree.h"
 #include "search/embedding/best/bound/tree/tree_lane.h"
+#include "search/embedding/best/bound/tree/uniform_tree.h"
+#include "search/embedding/best/bound/uniform_targets.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
 
 namespace shardwright::embedding {
@@ -84,12 +86,14 @@ class BoundProver {
   Relaxation& relaxation();
   bool needs_aggregate_bound() const;
   bool needs_light_tree() const;
+  bool needs_uniform_tree() const;
   bool should_share();
   void run_alone(std::uint64_t work, Budget& budget);
   void step(Budget& budget);
   void raise_aggregate_bound(Budget& budget);
   void grow_light_tree(Budget& budget);
   void plant_light_tree(Budget& budget);
+  void grow_uniform_tree(Budget& budget);
   void choose_target();
   void plant_trees();
   void take_from(TreeLane& lane);
@@ -99,7 +103,7 @@ class BoundProver {
   void deal_out();
   void prove_target();
   void give_up_target();
-  void accept(double bound, const Relaxation& by, std::vector<BoundNode> nodes);
+  void accept(double bound, const RankClasses& classes, std::vector<BoundNode> nodes);
 
   BoundParameters parameters_;
   std::unique_ptr<const ChoiceModel> own_model_;  // only with placement rules
@@ -109,6 +113,7 @@ class BoundProver {
   std::unique_ptr<Relaxation> separate_;  // hosts are classes; null until it is needed
   BoundCertificate certificate_;
   TargetSchedule targets_;
+  UniformTargets uniform_targets_;
   std::vector<SuggestedChoices> suggestions_;
   std::optional<Plan> found_;
   bool only_aggregate_ = false;  // the master program would be too large
@@ -120,6 +125,8 @@ class BoundProver {
   std::optional<LightTree> light_tree_;                            // in progress
   double light_ceiling_ = 0;            // the lowest target at which such a tree failed
   std::uint32_t light_trees_left_ = 0;  // for this rating
+  bool may_be_apart_ = false;           // uniform choices
+  std::unique_ptr<UniformTree> uniform_tree_;                     // null until it is needed
   double tree_rating_ = std::numeric_limits<double>::infinity();  // when the trees were planted
   double target_ = 0;            // being proved; 0 = none
   std::uint64_t tree_work_ = 0;  // for this target

@@ -1,5 +1,6 @@
 #include "search/embedding/best/bound/target_schedule.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace shardwright::embedding {
@@ -11,12 +12,14 @@ bool TargetSchedule::next_stage(double rating) {
     root_work_ *= own.root_work_growth;
     was_cut_short_ = false;
     ceiling_ = rating;
+    ++effort_;
     return true;
   }
   if (was_cut_short_ && is_branching() && tree_work_ < own.max_tree_work) {
     tree_work_ *= own.tree_work_growth;
     was_cut_short_ = false;
     ceiling_ = 0;
+    ++effort_;
     return true;
   }
   was_cut_short_ = false;
@@ -24,6 +27,7 @@ bool TargetSchedule::next_stage(double rating) {
   tree_work_ = own.tree_work;
   stage_ = stage_ == Stage::kRoot ? Stage::kTree : Stage::kHosts;
   ceiling_ = 0;
+  ++effort_;
   return true;
 }
 
@@ -40,7 +44,10 @@ void TargetSchedule::fail(double target) {
 std::optional<double> TargetSchedule::next(double bound, double rating) {
   const BoundTargetParameters& own = parameters_.targets;
   is_early_ = std::exchange(wants_early_, false);
-  if (is_early_) return goal(rating);
+  if (is_early_) {
+    effort_ = std::max(effort_, 1U);
+    return goal(rating);
+  }
   const double least_step = !is_branching()  ? own.root_step
                             : was_cut_short_ ? own.cut_tree_step
                                              : own.tree_step;

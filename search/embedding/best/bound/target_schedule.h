@@ -40,6 +40,8 @@ class TargetSchedule {
 
   // Nodes that the relaxation does not exclude are divided.
   bool is_branching() const { return is_early_ || stage_ != Stage::kRoot; }
+  // How often more work was begun: once after the small tree, and with every stage or growth.
+  std::uint32_t effort() const { return effort_; }
   // The small tree that comes first. It is not kept.
   bool is_early() const { return is_early_; }
   // Every host is a class of its own.
@@ -70,6 +72,7 @@ class TargetSchedule {
   Stage stage_ = Stage::kRoot;
   bool wants_early_ = true;
   bool is_early_ = false;
+  std::uint32_t effort_ = 0;
   bool was_cut_short_ = false;  // a question, for lack of work
   std::uint64_t root_work_;
   std::uint64_t tree_work_;

@@ -23,6 +23,8 @@ struct RankClassParameters {
   // Up to this many hosts, branching may make a class of every host, so that it can place a choice
   // on one of them. Every host is then a pricing problem of its own.
   std::uint32_t max_hosts = 4;  // halved, doubled: 0
+  // Up to this many classes, what uniform choices use of each is a class of its own, both counted.
+  std::size_t max_apart = 16;
   // Ranks with neighbouring loads are of different classes if the loads differ by this part of the
   // larger one. Smaller differences hardly weaken the bound.
   double load_difference = 1e-3;  // halved, doubled: 0
@@ -195,6 +197,24 @@ struct BoundTargetParameters {
   std::size_t max_nodes = 4'000;  // halved, doubled: 0
 };
 
+// Trees in which what uniform choices use of every rank is divided first.
+// Thread safety: a value.
+struct UniformTreeParameters {
+  // Work for one target: at first, its growth with the effort of the proof, and the most.
+  std::uint64_t work = 8'000'000;
+  std::uint64_t work_growth = 4;
+  std::uint64_t most_work = 1'000'000'000;
+  // Bisection ends when so many targets were given up for lack of work.
+  std::uint32_t most_cut_short = 2;
+  // Work for column generation at a node.
+  std::uint64_t node_work = 4'000'000;
+  // A node divides what a rank can hold until its parts differ by less than this part of it; then
+  // it divides choices.
+  double least_width = 1e-3;
+  // Memory is divided where a rank is this full at least.
+  double fullness = 0.9;
+};
+
 // When all plans of a node are tried, instead of bounding them. The search takes a few thousand
 // steps where few choices are open, and says at once that large shards do not fit beside each
 // other, which no mix of patterns does.
@@ -237,6 +257,7 @@ struct BoundParameters {
   ColumnGenerationParameters columns;
   BranchingParameters branching;
   PinParameters pins;
+  UniformTreeParameters uniform;
   NodeSearchParameters search;
   BoundTargetParameters targets;
 };

@@ -72,7 +72,7 @@ void BoundRows::add_row_per_class(std::uint32_t index) {
   std::size_t rank = 0;
   for (const ChoiceRun& run : runs) {
     for (std::uint32_t k = 0; k < run.count; ++k) {
-      const std::uint32_t c = classes_.class_of(rank++);
+      const std::uint32_t c = classes_.uniform_class(classes_.class_of(rank++));
       if (by_class[c].need == 0) {
         by_class[c] = row_of(index, c, run, classes_[c].size, 1);
         by_class[c].in_class = true;
@@ -80,7 +80,9 @@ void BoundRows::add_row_per_class(std::uint32_t index) {
       keep_cheapest(by_class[c], run);
     }
   }
-  rows_.insert(rows_.end(), by_class.begin(), by_class.end());
+  for (const BoundRow& row : by_class) {
+    if (row.need > 0) rows_.push_back(row);
+  }
 }
 
 bool BoundRows::is_possible(std::uint32_t choice, double target) const {

@@ -37,7 +37,7 @@ std::vector<std::uint32_t> largest_shares(const ChoiceModel& model, const Fracti
 // All rows, choice after choice. Where shards of a row differ (a class of ranks with slightly
 // different loads, the hosts of a choice that fills hosts) the row costs what its cheapest shard
 // costs, which weakens a bound and never makes it wrong.
-// Thread safety: immutable; const members may be called from any thread.
+// Thread safety: const members may be called from any thread.
 class BoundRows {
  public:
   // Precondition: RankClasses::can_separate_hosts(), if hosts are to be separate.
@@ -46,6 +46,11 @@ class BoundRows {
       : BoundRows(model, RankClasses(model, separate_hosts, parameters)) {}
   // `pinned`: the table with a shard on every rank of the n-th class, whatever its choice.
   BoundRows(const ChoiceModel& model, RankClasses classes, std::vector<std::uint32_t> pinned = {});
+
+  // What uniform choices use, if the classes have them apart. Not while others read the rows.
+  void set_uniform_use(std::span<const UniformUse> use, double target) {
+    classes_.set_uniform_use(use, target);
+  }
 
   const ChoiceModel& model() const { return *model_; }
   const RankClasses& classes() const { return classes_; }

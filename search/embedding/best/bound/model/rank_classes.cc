@@ -7,6 +7,9 @@
 namespace shardwright::embedding {
 namespace {
 
+// The load limit of a class that has none, as a part of that of a whole rank.
+constexpr double kLeastPart = 1e-12;
+
 std::vector<std::uint64_t> distinct(std::vector<std::uint64_t> values) {
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
@@ -37,7 +40,68 @@ std::vector<std::pair<double, std::uint32_t>> load_changes(const ChoiceModel& mo
   return sorted;
 }
 
+// Returns true if the ranks of every class have a smallest shard of the choice, or if all shards of
+// one that fills hosts have: the check of a certificate counts all of them as that.
+bool has_smallest_shards(const ChoiceModel& model, const Choice& choice,
+                         const RankClasses& classes) {
+  std::vector<std::vector<ChoiceRun>> runs(classes.size());
+  std::size_t rank = 0;
+  for (const ChoiceRun& run : model.runs(choice)) {
+    for (std::uint32_t k = 0; k < run.count; ++k, ++rank) {
+      std::vector<ChoiceRun>& own =
+          runs[choice.reach == Reach::kAllRanks ? classes.class_of(rank) : 0];
+      if (k == 0 || own.empty()) own.push_back(run);
+      if (choice.reach != Reach::kAllRanks) break;
+    }
+  }
+  return std::all_of(runs.begin(), runs.end(), [](const std::vector<ChoiceRun>& own) {
+    return own.empty() || std::any_of(own.begin(), own.end(), [&](const ChoiceRun& a) {
+             return std::all_of(own.begin(), own.end(), [&](const ChoiceRun& b) {
+               return a.load <= b.load && a.storage.fits_in(b.storage);
+             });
+           });
+  });
+}
+
 }  // namespace
+
+bool RankClasses::can_be_apart(const ChoiceModel& model, const RankClassParameters& parameters) {
+  if (model.num_hosts() > parameters.max_hosts) return false;
+  const RankClasses whole(model, model.num_hosts() > 1, parameters);
+  const std::span<const Choice> choices = model.choices();
+  if (2 * whole.size() > parameters.max_apart) return false;
+  if (std::all_of(choices.begin(), choices.end(), is_uniform)) return false;
+  return std::any_of(choices.begin(), choices.end(), is_uniform) &&
+         std::all_of(choices.begin(), choices.end(), [&](const Choice& choice) {
+           return !is_uniform(choice) || has_smallest_shards(model, choice, whole);
+         });
+}
+
+RankClasses RankClasses::apart(const ChoiceModel& model, const RankClassParameters& parameters) {
+  RankClasses own(model, model.num_hosts() > 1, parameters);
+  own.num_apart_ = static_cast<std::uint32_t>(own.size());
+  own.whole_ = own.classes_;
+  own.classes_.insert(own.classes_.end(), own.whole_.begin(), own.whole_.end());
+  for (std::uint32_t c = own.num_apart_; c < own.size(); ++c)
+    own.single_classes_.push_back(ClassSet{1} << c);
+  for (ClassSet& host : own.hosts_)
+    host |= host << own.num_apart_;
+  return own;
+}
+
+void RankClasses::set_uniform_use(std::span<const UniformUse> use, double target) {
+  for (std::uint32_t c = 0; c < num_apart_; ++c) {
+    const double limit = target / whole_[c].time_scale;
+    const auto set = [&](RankClass& own, double load, Storage room) {
+      // An empty rank has a limit, too.
+      own.time_scale = target / std::max(load, limit * kLeastPart);
+      own.room = most_of(room, Storage());
+    };
+    set(classes_[c], limit - use[c].least_load, whole_[c].room - use[c].least_room());
+    set(classes_[uniform_class(c)], std::min(limit, use[c].most_load),
+        least_of(whole_[c].room, use[c].most_room()));
+  }
+}
 
 bool RankClasses::can_separate_hosts(const ChoiceModel& model,
                                      const RankClassParameters& parameters) {

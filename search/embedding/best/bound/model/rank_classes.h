@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/embedding/bound/certificate/uniform_use.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
 #include "search/embedding/model/choice_model.h"
 
@@ -24,6 +25,11 @@ using ClassSet = std::uint32_t;
 // choice without any class is excluded.
 using Domain = std::vector<ClassSet>;
 
+// A choice that uses all ranks of a host, or all ranks, alike.
+inline bool is_uniform(const Choice& choice) {
+  return choice.reach == Reach::kAllRanks || choice.reach == Reach::kWholeHosts;
+}
+
 // Ranks of a class have the same room and time scale and about the same load from every choice with
 // a shard on every rank. If hosts are separate, they also belong to the same host. If there are
 // more kinds than the parameters allow, they are merged. A class then counts as large as its
@@ -38,6 +44,12 @@ class RankClasses {
   // class of each size in turn; the ranks that are left are the last class.
   RankClasses(const ChoiceModel& model, std::span<const std::uint32_t> sizes);
 
+  // Uniform choices are apart (see BoundCertificate): classes c of n and c + n are what all other
+  // choices and what uniform ones may use of the same ranks. Hosts are separate. Preconditions:
+  // can_be_apart().
+  static RankClasses apart(const ChoiceModel& model, const RankClassParameters& parameters);
+  static bool can_be_apart(const ChoiceModel& model, const RankClassParameters& parameters);
+
   // Returns true if some choice lies within one host and the hosts are few enough.
   static bool can_separate_hosts(const ChoiceModel& model, const RankClassParameters& parameters);
 
@@ -49,6 +61,24 @@ class RankClasses {
   // The load that a rank of the class has when its rating is `target`.
   double load_limit(std::size_t rank_class, double target) const {
     return target / classes_[rank_class].time_scale;
+  }
+
+  bool uniform_apart() const { return num_apart_ > 0; }
+  // Classes without those of what uniform choices use.
+  std::size_t num_apart() const { return num_apart_; }
+  // The class of what uniform choices use of this one; the class itself if they are not apart.
+  std::uint32_t uniform_class(std::uint32_t rank_class) const { return rank_class + num_apart_; }
+  // Returns true for the classes of what uniform choices use.
+  bool is_for_uniform(std::uint32_t rank_class) const {
+    return uniform_apart() && rank_class >= num_apart_;
+  }
+  // What uniform choices use of the ranks of a class, by class, in plans below the target.
+  // Precondition: they are apart.
+  void set_uniform_use(std::span<const UniformUse> use, double target);
+  // Where shards of uniform choices may be, or of all others.
+  ClassSet everywhere(bool is_uniform) const {
+    const ClassSet others = (ClassSet{1} << num_apart_) - 1;
+    return !uniform_apart() ? everywhere() : is_uniform ? everywhere() & ~others : others;
   }
 
   ClassSet everywhere() const { return (ClassSet{1} << classes_.size()) - 1; }
@@ -73,6 +103,8 @@ class RankClasses {
   std::vector<ClassSet> single_classes_;
   std::vector<ClassSet> hosts_;
   bool are_alike_ = false;
+  std::uint32_t num_apart_ = 0;
+  std::vector<RankClass> whole_;  // if uniform choices are apart
 };
 
 }  // namespace shardwright::embedding

@@ -68,7 +68,9 @@ std::optional<RankPattern> PatternPool::by_group(const RankPattern& pattern, dou
   if (pattern.load > rows_->classes().load_limit(pattern.rank_class, target)) return std::nullopt;
   const ChoiceModel& model = rows_->model();
   RankPattern own{pattern.rank_class, {}, pattern.load};
+  Storage storage;
   for (const auto& [row, count] : pattern.shards) {
+    storage += count * rows_->rows()[row].storage;
     const std::size_t table = model.table_of(rows_->rows()[row].choice);
     std::uint32_t left = count;
     for (const std::size_t g : groups_of_kind_[kinds_->kind_of(table)]) {
@@ -83,6 +85,7 @@ std::optional<RankPattern> PatternPool::by_group(const RankPattern& pattern, dou
     }
     if (left > 0) return std::nullopt;
   }
+  if (!storage.fits_in(rows_->classes()[pattern.rank_class].room)) return std::nullopt;
   return own;
 }
 

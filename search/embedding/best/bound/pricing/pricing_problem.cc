@@ -25,6 +25,18 @@ PricingAnswer PricingProblem::solve(const PricingQuery& query, Budget& budget) {
   return answer;
 }
 
+PricingAnswer PricingProblem::relax(const PricingQuery& query, Budget& budget) {
+  std::uint64_t steps = 0;
+  knapsack_.fill(query);
+  PricingAnswer answer;
+  answer.multipliers = best_multipliers(knapsack_, parameters_, steps);
+  knapsack_.sort_classes(answer.multipliers);
+  search_.begin(knapsack_, answer.multipliers, query.at_least);
+  answer.max_value = search_.relaxed_value() * (1 + kPricingTolerance);
+  budget.spend(steps);
+  return answer;
+}
+
 // A fast search first: its pattern ends most labels of the full search, and may be good enough.
 PricingProblem::Found PricingProblem::find(const CapacityMultipliers& multipliers,
                                            const PricingQuery& query) {

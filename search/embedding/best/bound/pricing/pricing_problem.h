@@ -42,6 +42,8 @@ class PricingProblem {
   // labels, it is repeated with rounded resources: `max_value` stays valid, and the pattern may
   // exceed the rank by a little.
   PricingAnswer solve(const PricingQuery& query, Budget& budget);
+  // Looks for no pattern: `max_value` is that of the relaxation of the capacities.
+  PricingAnswer relax(const PricingQuery& query, Budget& budget);
 
  private:
   enum class Found : std::uint8_t { kGood, kBest, kTooMany };

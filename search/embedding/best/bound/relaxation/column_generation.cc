@@ -40,7 +40,7 @@ void ColumnGeneration::begin(double target, const Domain& domain, std::uint64_t 
   question_.groups = kinds_.groups(domain);
   is_new_ = true;
   center_.begin();
-  master_ = std::make_unique<MasterProgram>(*rows_, question_.domain, question_.groups,
+  master_ = std::make_unique<MasterProgram>(*rows_, target, question_.domain, question_.groups,
                                             parameters_.columns);
   for (const EqualTables& group : question_.groups)
     add_single_shards(group);
@@ -55,7 +55,8 @@ void ColumnGeneration::add_single_shards(const EqualTables& group) {
   for (std::uint32_t r = rows_->first_row(model.first_choice(group.first())); r < end; ++r) {
     const BoundRow& row = rows_->rows()[r];
     for (std::uint32_t c = 0; c < rows_->classes().size(); ++c) {
-      const bool here = (question_.domain[row.choice] >> c & 1) != 0;
+      const bool here =
+          (question_.domain[row.choice] >> c & 1) != 0 && !rows_->classes().is_for_uniform(c);
       if (here && rows_->fits(row, c) &&
           row.load <= rows_->classes().load_limit(c, question_.target))
         master_->add({c, {{r, 1}}, row.load});
@@ -143,9 +144,10 @@ bool ColumnGeneration::price(DualPoint point, bool exact, Budget& budget) {
   std::vector<double> most;
   for (std::uint32_t c = 0; c < pricing_.size(); ++c) {
     const double least = point_.ranks[c];
-    answers_[c] = pricing_[c].solve(
-        {point_.shards, question_.target, question_.domain, question_.groups, least, exact},
-        budget);
+    const PricingQuery query{
+        point_.shards, question_.target, question_.domain, question_.groups, least, exact};
+    answers_[c] = rows_->classes().is_for_uniform(c) ? pricing_[c].relax(query, budget)
+                                                     : pricing_[c].solve(query, budget);
     most.push_back(answers_[c].max_value);
     if (answers_[c].value <= least * (1 + own.min_relative_gain) + own.min_gain) continue;
     pool_.add(answers_[c].pattern, master_->add(answers_[c].pattern));

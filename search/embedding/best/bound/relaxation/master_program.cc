@@ -1,20 +1,31 @@
 #include "search/embedding/best/bound/relaxation/master_program.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
 
 namespace shardwright::embedding {
 
-MasterProgram::MasterProgram(const BoundRows& rows, const Domain& domain,
+MasterProgram::MasterProgram(const BoundRows& rows, double target, const Domain& domain,
                              const std::vector<EqualTables>& groups,
                              const ColumnGenerationParameters& parameters)
-    : rows_(rows), domain_(domain), groups_(groups), parameters_(parameters) {
+    : rows_(rows), target_(target), domain_(domain), groups_(groups), parameters_(parameters) {
   for (const EqualTables& group : groups)
     group_row_.push_back(program_.add_row(group.size(), group.size()));
   for (const RankClass& own : rows.classes().all())
     class_row_.push_back(program_.add_row(-LinearProgram::kInfinity, own.size));
+  first_tier_row_.assign(rows.classes().size(), kNone);
+  for (std::uint32_t c = 0; c < rows.classes().size(); ++c) {
+    if (!rows.classes().is_for_uniform(c)) continue;
+    first_tier_row_[c] = program_.num_rows();
+    for (std::size_t i = 0; i < rows.model().tiers().size(); ++i)
+      program_.add_row(-LinearProgram::kInfinity, rows.classes()[c].size);
+  }
   shard_row_.assign(rows.rows().size(), kNone);
   for (const EqualTables& group : groups) {
     for (const std::uint32_t choice : possible_choices(group)) {
+      if (is_apart(choice)) continue;
       const std::uint32_t first = rows.first_row(choice);
       for (std::uint32_t r = first; r < rows.first_row(choice + 1); ++r) {
         // A pricing problem uses two runs of a choice; the others need no place.
@@ -25,6 +36,63 @@ MasterProgram::MasterProgram(const BoundRows& rows, const Domain& domain,
   }
   add_choice_columns();
   add_excess_column();
+}
+
+// Calls `visit` with every tier and its row.
+template <class Visit>
+void MasterProgram::each_tier_row(std::uint32_t rank_class, const Visit& visit) const {
+  if (first_tier_row_[rank_class] == kNone) return;
+  std::size_t row = first_tier_row_[rank_class];
+  for (const MemoryTier tier : rows_.model().tiers())
+    visit(tier, row++);
+}
+
+bool MasterProgram::fits(const BoundRow& row, std::uint32_t rank_class) const {
+  return rows_.fits(row, rank_class) && row.load <= rows_.classes().load_limit(rank_class, target_);
+}
+
+// A shard takes a part of a rank in load, and another one of each memory.
+void MasterProgram::add_use(const BoundRow& row, std::uint32_t rank_class) {
+  const double limit = rows_.classes().load_limit(rank_class, target_);
+  entries_.push_back({class_row_[rank_class], row.need * row.load / limit});
+  each_tier_row(rank_class, [&](MemoryTier tier, std::size_t tier_row) {
+    const auto room = static_cast<double>(rows_.classes()[rank_class].room[tier].value());
+    if (row.bytes[tier] > 0) entries_.push_back({tier_row, row.need * row.bytes[tier] / room});
+  });
+}
+
+double MasterProgram::dual_of(const BoundRow& row, std::uint32_t rank_class) const {
+  const double limit = rows_.classes().load_limit(rank_class, target_);
+  double dual = row.load / limit * std::max(0.0, -program_.dual(class_row_[rank_class]));
+  each_tier_row(rank_class, [&](MemoryTier tier, std::size_t tier_row) {
+    const auto room = static_cast<double>(rows_.classes()[rank_class].room[tier].value());
+    if (row.bytes[tier] > 0)
+      dual += row.bytes[tier] / room * std::max(0.0, -program_.dual(tier_row));
+  });
+  return dual;
+}
+
+// Shards of a choice that fills hosts may be in any of its classes.
+void MasterProgram::add_uniform_columns(std::uint32_t choice, std::size_t group_row) {
+  const std::span<const BoundRow> own = rows_.rows_of(choice);
+  const auto add = [&](std::uint32_t rank_class) {
+    uniform_columns_.push_back(
+        {choice, rank_class, program_.add_column(0, 0, LinearProgram::kInfinity, entries_)});
+  };
+  if (own.front().in_class) {
+    entries_.assign(1, {group_row, 1});
+    for (const BoundRow& row : own) {
+      if (!fits(row, row.run)) return;
+      add_use(row, row.run);
+    }
+    return add(0);
+  }
+  for (std::uint32_t c = 0; c < rows_.classes().size(); ++c) {
+    if ((domain_[choice] >> c & 1) == 0 || !fits(own.front(), c)) continue;
+    entries_.assign(1, {group_row, 1});
+    add_use(own.front(), c);
+    add(c);
+  }
 }
 
 std::vector<std::uint32_t> MasterProgram::possible_choices(const EqualTables& group) const {
@@ -41,6 +109,10 @@ void MasterProgram::add_choice_columns() {
   choice_column_.assign(domain_.size(), kNone);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     for (const std::uint32_t choice : possible_choices(groups_[g])) {
+      if (is_apart(choice)) {
+        add_uniform_columns(choice, group_row_[g]);
+        continue;
+      }
       entries_.assign(1, {group_row_[g], 1});
       for (std::uint32_t r = rows_.first_row(choice); r < rows_.first_row(choice + 1); ++r) {
         if (shard_row_[r] == kNone) continue;
@@ -53,8 +125,11 @@ void MasterProgram::add_choice_columns() {
 
 void MasterProgram::add_excess_column() {
   entries_.clear();
-  for (std::size_t c = 0; c < class_row_.size(); ++c)
-    entries_.push_back({class_row_[c], -static_cast<double>(rows_.classes()[c].size)});
+  for (std::uint32_t c = 0; c < class_row_.size(); ++c) {
+    const double size = rows_.classes()[c].size;
+    entries_.push_back({class_row_[c], -size});
+    each_tier_row(c, [&](MemoryTier, std::size_t row) { entries_.push_back({row, -size}); });
+  }
   program_.add_column(1, 0, LinearProgram::kInfinity, entries_);
 }
 
@@ -84,9 +159,40 @@ DualPoint MasterProgram::dual_values() const {
   DualPoint point;
   for (const std::size_t row : shard_row_)
     point.shards.push_back(row == kNone ? 0 : std::max(0.0, program_.dual(row)));
-  for (const std::size_t row : class_row_)
-    point.ranks.push_back(std::max(0.0, -program_.dual(row)));
+  set_uniform_duals(point);
+  for (std::uint32_t c = 0; c < class_row_.size(); ++c) {
+    double& rank = point.ranks.emplace_back(std::max(0.0, -program_.dual(class_row_[c])));
+    each_tier_row(c,
+                  [&](MemoryTier, std::size_t row) { rank += std::max(0.0, -program_.dual(row)); });
+  }
   return point;
+}
+
+// What a shard costs in its cheapest class.
+void MasterProgram::set_uniform_duals(DualPoint& point) const {
+  for (const EqualTables& group : groups_) {
+    for (const std::uint32_t choice : possible_choices(group)) {
+      if (!is_apart(choice)) continue;
+      for (std::uint32_t r = rows_.first_row(choice); r < rows_.first_row(choice + 1); ++r) {
+        const BoundRow& row = rows_.rows()[r];
+        double least = std::numeric_limits<double>::infinity();
+        for (std::uint32_t c = 0; c < rows_.classes().size(); ++c) {
+          const bool here = row.in_class ? c == row.run : (domain_[choice] >> c & 1) != 0;
+          if (here && fits(row, c)) least = std::min(least, dual_of(row, c));
+        }
+        point.shards[r] = std::isfinite(least) ? least : 0;
+      }
+    }
+  }
+}
+
+double MasterProgram::value_of(std::uint32_t choice) const {
+  if (choice_column_[choice] != kNone) return program_.value(choice_column_[choice]);
+  double sum = 0;
+  for (const UniformColumn& own : uniform_columns_) {
+    if (own.choice == choice) sum += program_.value(own.column);
+  }
+  return sum;
 }
 
 FractionalPlan MasterProgram::plan() const {
@@ -96,6 +202,13 @@ FractionalPlan MasterProgram::plan() const {
   for (const auto& [pattern, column] : patterns_) {
     for (const auto& [row, count] : pattern.shards)
       plan.shards[row][pattern.rank_class] += count * program_.value(column);
+  }
+  for (const UniformColumn& own : uniform_columns_) {
+    for (std::uint32_t r = rows_.first_row(own.choice); r < rows_.first_row(own.choice + 1); ++r) {
+      const BoundRow& row = rows_.rows()[r];
+      plan.shards[r][row.in_class ? row.run : own.rank_class] +=
+          row.need * program_.value(own.column);
+    }
   }
   for (const EqualTables& group : groups_)
     deal_out(group, plan);
@@ -115,7 +228,7 @@ void MasterProgram::deal_out(const EqualTables& group, FractionalPlan& plan) con
                   plan.shards.begin() + rows_.first_row(choice + 1));
     for (std::uint32_t r = first_row; r < rows_.first_row(choice + 1); ++r)
       std::fill(plan.shards[r].begin(), plan.shards[r].end(), 0);
-    const double whole = program_.value(choice_column_[choice]);
+    const double whole = value_of(choice);
     double left = whole;
     while (left > 0 && next < group.size()) {
       const double share = std::min(left, rest_of_table);

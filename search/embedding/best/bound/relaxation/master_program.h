@@ -18,11 +18,14 @@ namespace shardwright::embedding {
 // Minimises the common excess of ranks used over ranks there are, such that the choices of every
 // table sum to one and the patterns hold all shards of the choices taken. The relaxation is
 // feasible when the excess is 0. Columns are the patterns known so far; a pattern improves the
-// program if its value exceeds the dual value of its rank class.
+// program if its value exceeds the dual value of its rank class. Classes for uniform choices have
+// no patterns: there are many small shards, which fill a rank well in any mix. Their load and
+// memory are rows.
 // Thread safety: one thread at a time. Refers to its arguments.
 class MasterProgram {
  public:
-  MasterProgram(const BoundRows& rows, const Domain& domain, const std::vector<EqualTables>& groups,
+  MasterProgram(const BoundRows& rows, double target, const Domain& domain,
+                const std::vector<EqualTables>& groups,
                 const ColumnGenerationParameters& parameters);
 
   // Returns the number of the column.
@@ -47,20 +50,42 @@ class MasterProgram {
 
   std::vector<std::uint32_t> possible_choices(const EqualTables& group) const;
   void add_choice_columns();
+  void add_uniform_columns(std::uint32_t choice, std::size_t group_row);
+  bool is_apart(std::uint32_t choice) const {
+    return rows_.classes().uniform_apart() && is_uniform(rows_.model().choices()[choice]);
+  }
+  void set_uniform_duals(DualPoint& point) const;
+  void add_use(const BoundRow& row, std::uint32_t rank_class);
+  bool fits(const BoundRow& row, std::uint32_t rank_class) const;
+  // Of a shard in a class for uniform choices.
+  double dual_of(const BoundRow& row, std::uint32_t rank_class) const;
+  double value_of(std::uint32_t choice) const;
+  template <class Visit>
+  void each_tier_row(std::uint32_t rank_class, const Visit& visit) const;
   void add_excess_column();
   void deal_out(const EqualTables& group, FractionalPlan& plan) const;
 
   const BoundRows& rows_;
+  double target_;
   const Domain& domain_;
   const std::vector<EqualTables>& groups_;
   const ColumnGenerationParameters& parameters_;
   LinearProgram program_{LinearProgram::Scaling::kNone};
   std::vector<std::size_t> group_row_;                         // by group
   std::vector<std::size_t> class_row_;                         // by rank class
+  std::vector<std::size_t> first_tier_row_;                    // by rank class for uniform choices
   std::vector<std::size_t> shard_row_;                         // by row of the model
   std::vector<std::size_t> choice_column_;                     // by choice
   std::vector<std::pair<RankPattern, std::size_t>> patterns_;  // with their columns
-  std::vector<LinearProgram::Entry> entries_;                  // scratch
+  // Of a uniform choice: all its shards in one class, or those of every class there if they are on
+  // all ranks.
+  struct UniformColumn {
+    std::uint32_t choice;
+    std::uint32_t rank_class;
+    std::size_t column;
+  };
+  std::vector<UniformColumn> uniform_columns_;  // by rising choice of each group
+  std::vector<LinearProgram::Entry> entries_;   // scratch
 };
 
 }  // namespace shardwright::embedding

@@ -160,7 +160,8 @@ bool can_exchange_ranks(const ChoiceModel& model) {
 Domain root_domain(const BoundRows& rows, double target) {
   Domain domain(rows.model().choices().size(), 0);
   for (std::uint32_t choice = 0; choice < domain.size(); ++choice) {
-    if (rows.is_possible(choice, target)) domain[choice] = rows.classes().everywhere();
+    if (rows.is_possible(choice, target))
+      domain[choice] = rows.classes().everywhere(is_uniform(rows.model().choices()[choice]));
   }
   return domain;
 }

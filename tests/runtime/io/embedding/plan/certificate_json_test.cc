@@ -19,7 +19,7 @@ using namespace shardwright::test_support;
 namespace {
 
 constexpr std::string_view kCertificate =
-    R"({"bound": 1.5, "ranks_are_alike": true, "class_of_rank": [[0, 2], [1, 3], [0, 1]],
+    R"({"bound": 1.5, "ranks_are_alike": true, "uniform_apart": true, "class_of_rank": [[0, 2], [1, 3], [0, 1]],
   "nodes": [
     {"fixing": [[[0.5, 0, 0], [0, 1e-9, 0]], [[1, 0, 0], [0, 0, 0]]], "cut": 7, "parts": [[3, 1], [0, 3]]},
     {"prices": [[0.1, 2e-9, 0], [0.3, 0, 1e-300]]},
@@ -27,7 +27,9 @@ constexpr std::string_view kCertificate =
      "max_pattern_values": [1, 2.5]},
     {"cut": [7, 9], "count": 2, "parts": [[3, 1]]},
     {"by_search": true, "prices": [[1, 0, 0]]},
-    {"fixing": [[[1, 0, 0], [0, 0, 0]]], "pin": [8, 2]}
+    {"fixing": [[[1, 0, 0], [0, 0, 0]]], "pin": [8, 2]},
+    {"fixing": [[[1, 0, 0], [0, 0, 0]]], "uniform": {"class": 1, "load": 0.75}},
+    {"uniform": {"class": 0, "ddr": 4096}}
   ]})";
 
 Result<BoundCertificate> read(std::string_view text) {
@@ -57,9 +59,20 @@ TEST_CASE("certificate json: every member is read") {
   REQUIRE_MESSAGE(certificate.ok(), certificate.error().to_string());
   CHECK(certificate->bound == 1.5);
   CHECK(certificate->class_of_rank == std::vector<std::uint32_t>{0, 0, 1, 1, 1, 0});
-  REQUIRE(certificate->nodes.size() == 6);
+  REQUIRE(certificate->nodes.size() == 8);
   CHECK(certificate->nodes[4].by_search);
   CHECK(certificate->ranks_are_alike);
+  CHECK(certificate->uniform_apart);
+  const BoundNode& split = certificate->nodes[6];
+  CHECK_FALSE(split.is_leaf);
+  CHECK(split.fixing.size() == 1);
+  REQUIRE(split.uniform_split.has_value());
+  CHECK(split.uniform_split->rank_class == 1);
+  CHECK_FALSE(split.uniform_split->tier.has_value());
+  CHECK(split.uniform_split->at == 0.75);
+  REQUIRE(certificate->nodes[7].uniform_split.has_value());
+  CHECK(certificate->nodes[7].uniform_split->tier == MemoryTier::kDdr);
+  CHECK(certificate->nodes[7].uniform_split->at == 4096);
   const BoundNode& pin = certificate->nodes[5];
   CHECK_FALSE(pin.is_leaf);
   CHECK(pin.pinned == std::vector{TableId(8), TableId(2)});

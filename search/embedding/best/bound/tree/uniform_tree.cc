@@ -1,0 +1,157 @@
+#include "search/embedding/best/bound/tree/uniform_tree.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "search/embedding/best/bound/tree/pins.h"
+
+namespace shardwright::embedding {
+
+UniformTree::UniformTree(const ChoiceModel& model, const BoundParameters& parameters)
+    : parameters_(&parameters),
+      rows_(model, RankClasses::apart(model, parameters.classes)),
+      whole_(rows_.classes().all().begin(), rows_.classes().all().end()),
+      branching_(rows_, parameters.branching),
+      relaxation_(rows_, branching_, parameters) {}
+
+void UniformTree::begin(double target, std::uint64_t work) {
+  abandon();
+  target_ = target;
+  work_ = 0;
+  most_work_ = work;
+  is_stuck_ = false;
+  stuck_choices_.clear();
+  nodes_.assign(1, {});
+  std::vector<UniformUse> use(rows_.classes().num_apart());
+  rows_.set_uniform_use(use, target);
+  open_.push_back({0, root_domain(rows_, target), std::move(use)});
+}
+
+void UniformTree::abandon() {
+  if (relaxation_.is_active()) relaxation_.abandon();
+  open_.clear();
+  target_ = 0;
+}
+
+void UniformTree::step(Budget& budget) {
+  const std::uint64_t before = budget.work_done();
+  if (!relaxation_.is_active()) {
+    current_ = std::move(open_.back());
+    open_.pop_back();
+    rows_.set_uniform_use(current_.use, target_);
+    relaxation_.begin(target_, std::move(current_.domain), parameters_->uniform.node_work,
+                      std::nullopt);
+  }
+  if (std::optional<NodeAnswer> answer = relaxation_.step(budget)) take(*std::move(answer));
+  work_ += budget.work_done() - before;
+}
+
+void UniformTree::take(NodeAnswer answer) {
+  nodes_[current_.node].proof = std::move(answer.proof);
+  if (answer.kind == NodeAnswer::Kind::kExcluded) return;
+  const Interval own = widest(answer.plan);
+  const double least = parameters_->uniform.least_width;
+  if (own.width > least) {
+    nodes_[current_.node].proof.uniform_split = own.split;
+    const NodeId first = add_children();
+    // The fractional plan is nearer to the second child.
+    for (const bool at_most : {true, false}) {
+      std::vector<UniformUse> use = current_.use;
+      use[own.split.rank_class].restrict_to(own.split, at_most);
+      open_.push_back({at_most ? first : first + 1, relaxation_.domain(), std::move(use)});
+    }
+    return;
+  }
+  if (answer.kind != NodeAnswer::Kind::kDivided) {
+    is_stuck_ = true;
+    if (!answer.plan.shares.empty()) stuck_choices_ = largest_shares(rows_.model(), answer.plan);
+    return;
+  }
+  BoundNode& proof = nodes_[current_.node].proof;
+  const ChoiceModel& model = rows_.model();
+  proof.count = answer.branch.count;
+  for (const std::uint32_t table : answer.branch.tables)
+    proof.tables.push_back(model.table(table));
+  for (const auto& [choice, classes] : answer.branch.first_child)
+    proof.first_child.push_back({model.choices()[choice].option, classes});
+  const NodeId first = add_children();
+  for (const bool is_second : {true, false}) {
+    Domain domain = relaxation_.domain();
+    restrict_to_child(model, answer.branch, !is_second, domain);
+    open_.push_back({is_second ? first + 1 : first, std::move(domain), current_.use});
+  }
+}
+
+UniformTree::NodeId UniformTree::add_children() {
+  const auto first = static_cast<NodeId>(nodes_.size());
+  nodes_[current_.node].first_child = first;
+  nodes_[current_.node].proof.is_leaf = false;
+  nodes_.resize(nodes_.size() + 2);
+  return first;
+}
+
+UniformTree::Interval UniformTree::widest(const FractionalPlan& plan) const {
+  Interval best;
+  for (std::uint32_t c = 0; c < rows_.classes().num_apart(); ++c) {
+    const auto keep_wider = [&](std::optional<MemoryTier> tier) {
+      const Interval own = interval_of(c, tier, plan);
+      if (own.width > best.width) best = own;
+    };
+    keep_wider(std::nullopt);
+    for (const MemoryTier tier : rows_.model().tiers())
+      keep_wider(tier);
+  }
+  return best;
+}
+
+// From the least use that the node allows to the mean one of the fractional plan. All of it is
+// counted twice; dividing it in the middle forbids the plan in both children.
+UniformTree::Interval UniformTree::interval_of(std::uint32_t rank_class,
+                                               std::optional<MemoryTier> tier,
+                                               const FractionalPlan& plan) const {
+  const UniformUse& own = current_.use[rank_class];
+  const RankClass& whole = whole_[rank_class];
+  const double all =
+      tier ? static_cast<double>(whole.room[*tier].value()) : target_ / whole.time_scale;
+  const double least = tier ? own.least_bytes[*tier] : own.least_load;
+  double most = std::min(all, tier ? own.most_bytes[*tier] : own.most_load);
+  if (all <= 0) return {};
+  if (!plan.shards.empty()) {
+    const double uniform = mean_use(rows_.classes().uniform_class(rank_class), tier, plan);
+    if (tier && uniform + mean_use(rank_class, tier, plan) < parameters_->uniform.fullness * all)
+      return {};
+    most = std::min(most, uniform);
+  } else if (tier) {
+    return {};
+  }
+  Interval interval{{rank_class, tier, (least + most) / 2}, (most - least) / all};
+  if (tier) interval.split.at = std::floor(interval.split.at);
+  return interval;
+}
+
+double UniformTree::mean_use(std::uint32_t rank_class, std::optional<MemoryTier> tier,
+                             const FractionalPlan& plan) const {
+  double sum = 0;
+  for (std::size_t r = 0; r < plan.shards.size(); ++r) {
+    const BoundRow& row = rows_.rows()[r];
+    sum += plan.shards[r][rank_class] * (tier ? row.bytes[*tier] : row.load);
+  }
+  return sum / rows_.classes()[rank_class].size;
+}
+
+std::vector<BoundNode> UniformTree::certificate_nodes() const {
+  std::vector<BoundNode> nodes;
+  std::vector<NodeId> next{0};
+  while (!next.empty()) {
+    const Node& node = nodes_[next.back()];
+    next.pop_back();
+    nodes.push_back(node.proof);
+    if (node.first_child == 0) continue;
+    next.push_back(node.first_child + 1);
+    next.push_back(node.first_child);
+  }
+  return nodes;
+}
+
+}  // namespace shardwright::embedding

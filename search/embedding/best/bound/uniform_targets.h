@@ -1,0 +1,38 @@
+// Which targets the trees that divide what uniform choices use try.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "search/embedding/best/parameters/bound_parameters.h"
+
+namespace shardwright::embedding {
+
+// Bisection between the proved bound and the lowest target that failed. It begins again whenever
+// the proof makes more effort, with more work for a target. A target at which nothing was left to
+// divide is not tried again: more work would not help. Thread safety: one thread at a time. Refers
+// to its argument.
+class UniformTargets {
+ public:
+  explicit UniformTargets(const UniformTreeParameters& parameters) : parameters_(&parameters) {}
+
+  // Returns true if a target is to be tried. `goal`: the target that would prove the rating
+  // optimal. `least_step`: of bisection.
+  bool has_next(std::uint32_t effort, double bound, double goal, double least_step) const;
+  // Precondition: has_next().
+  double next(std::uint32_t effort, double bound, double goal);
+  // Work for the target that was chosen last.
+  std::uint64_t work() const { return work_; }
+  // `is_stuck`: nothing was left to divide. Otherwise there was not enough work.
+  void fail(double target, bool is_stuck);
+
+ private:
+  const UniformTreeParameters* parameters_;
+  std::uint32_t effort_ = 0;
+  std::uint64_t work_ = 0;
+  double ceiling_ = 0;  // the lowest target that failed with this effort
+  double stuck_ = std::numeric_limits<double>::infinity();  // ... with nothing left to divide
+  std::uint32_t cut_short_ = 0;                             // targets, with this effort
+};
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,126 @@
+// Trees that divide what uniform choices use of every rank.
+#include "search/embedding/best/bound/tree/uniform_tree.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "core/embedding/bound/check_bound.h"
+#include "search/embedding/best/bound/relaxation/aggregate_bound.h"
+#include "tests/support/embedding/bound_model.h"
+#include "tests/support/embedding/space_builder.h"
+
+namespace shardwright::uniform_tree_test {
+
+namespace {
+
+using namespace shardwright;
+using namespace shardwright::embedding;
+using namespace shardwright::test_support;
+using enum ShardingType;
+
+// Two hosts of two ranks. Two tables fill a host with 3 or 2 ms per rank; one of 6 ms and two of 7
+// ms are on one rank each.
+BoundModel two_hosts() {
+  SpaceBuilder builder(problem_spec(5, 4, 2));
+  builder.add(0, kTableRowWise, 2, 3, 10).add(1, kTableRowWise, 2, 2, 10);
+  builder.add(2, kTableWise, 1, 6, 10).add(3, kTableWise, 1, 7, 10);
+  builder.add(4, kTableWise, 1, 7, 10);
+  return BoundModel(builder.take());
+}
+
+bool proves(UniformTree& tree, double target) {
+  Budget budget;
+  tree.begin(target, 10'000'000);
+  while (!tree.has_ended())
+    tree.step(budget);
+  return tree.is_proved();
+}
+
+BoundCertificate certificate_of(const UniformTree& tree, double target) {
+  BoundCertificate certificate;
+  certificate.bound = target * (1 - kBoundRounding);
+  certificate.class_of_rank = tree.classes().class_of_rank();
+  certificate.uniform_apart = true;
+  certificate.nodes = tree.certificate_nodes();
+  return certificate;
+}
+
+}  // namespace
+
+TEST_CASE("uniform tree: classes for uniform choices stand beside those for all others") {
+  const BoundModel model = two_hosts();
+  REQUIRE(RankClasses::can_be_apart(model.choices, {}));
+  RankClasses classes = RankClasses::apart(model.choices, {});
+  CHECK(classes.size() == 4);
+  CHECK(classes.num_apart() == 2);
+  CHECK(classes.everywhere(true) == 0b1100);
+  CHECK(classes.everywhere(false) == 0b0011);
+  std::vector<UniformUse> use(2);
+  use[0].restrict_to({0, std::nullopt, 4}, false);
+  use[1].restrict_to({1, std::nullopt, 3}, true);
+  classes.set_uniform_use(use, 10);
+  CHECK(classes.load_limit(0, 10) == doctest::Approx(6));
+  CHECK(classes.load_limit(1, 10) == doctest::Approx(10));
+  CHECK(classes.load_limit(2, 10) == doctest::Approx(10));
+  CHECK(classes.load_limit(3, 10) == doctest::Approx(3));
+}
+
+TEST_CASE("uniform tree: without uniform choices, or with them alone, nothing is apart") {
+  const BoundModel alone(
+      SpaceBuilder(problem_spec(1, 4, 2)).add(0, kTableRowWise, 2, 3, 10).take());
+  CHECK_FALSE(RankClasses::can_be_apart(alone.choices, {}));
+  const BoundModel none(SpaceBuilder(problem_spec(1, 4, 2)).add(0, kTableWise, 1, 3, 10).take());
+  CHECK_FALSE(RankClasses::can_be_apart(none.choices, {}));
+}
+
+TEST_CASE("uniform tree: proves the least rating, and the check agrees") {
+  const BoundModel model = two_hosts();
+  UniformTree tree(model.choices, {});
+  // The tables of 7 ms beside 2 ms, that of 6 ms beside 3 ms.
+  CHECK_FALSE(proves(tree, 9.0001));
+  REQUIRE(proves(tree, 8.9999));
+  const BoundCertificate certificate = certificate_of(tree, 8.9999);
+  const auto check = [&](const BoundCertificate& own) {
+    return check_bound(*model.space, model.space->problem().topology(), own).value_or("");
+  };
+  CHECK(check(certificate) == "");
+  BoundCertificate higher = certificate;
+  higher.bound = 9.001;
+  CHECK(check(higher) != "");
+}
+
+TEST_CASE("uniform tree: the check refuses splits that mean nothing") {
+  const BoundModel model = two_hosts();
+  BoundCertificate certificate;
+  certificate.bound = 1;
+  certificate.uniform_apart = true;
+  certificate.class_of_rank = {0, 0, 1, 1};
+  BoundNode split;
+  split.is_leaf = false;
+  split.uniform_split = UniformSplit{0, std::nullopt, 1};
+  BoundNode leaf;
+  leaf.multipliers = {{0.25, 0, 0}, {0.25, 0, 0}, {0.25, 0, 0}, {0.25, 0, 0}};
+  certificate.nodes = {split, leaf, leaf};
+  const auto error = [&] {
+    return check_bound(*model.space, model.space->problem().topology(), certificate).value_or("");
+  };
+  CHECK(error() == "");
+  certificate.nodes[0].uniform_split->rank_class = 2;
+  CHECK(error() == "a node splits a rank class that has no part for uniform options");
+  certificate.nodes[0].uniform_split = UniformSplit{0, std::nullopt, -1};
+  CHECK(error() == "a node splits a rank class at no valid use");
+  certificate.nodes[0].uniform_split = UniformSplit{0, MemoryTier::kHbm, 0.5};
+  CHECK(error() == "a node splits a rank class at no valid use");
+  certificate.nodes[0].uniform_split = UniformSplit{0, std::nullopt, 1};
+  certificate.nodes[0].tables = {TableId(0)};
+  CHECK(error() == "a node divides tables and what uniform options use");
+  certificate.nodes[0].tables.clear();
+  certificate.uniform_apart = false;
+  CHECK(error() == "a node splits a rank class that has no part for uniform options");
+  certificate.uniform_apart = true;
+  certificate.class_of_rank = {0, 1, 1, 0};
+  CHECK(error() == "the rank classes do not match the topology");
+}
+
+}  // namespace shardwright::uniform_tree_test
