@@ -88,22 +88,21 @@ Status check_pieces(const TransferProblem& problem, const TransferPlan& plan) {
 // Bytes by round and rank.
 using RoundLoads = std::map<std::pair<std::int64_t, Rank>, std::int64_t>;
 
-Status check_messages(const TransferPlan& plan, const Transfer& transfer, const std::string& place,
-                      RoundLoads& sent, RoundLoads& received) {
+Status check_runs(const TransferPlan& plan, const Transfer& transfer, const std::string& place,
+                  RoundLoads& sent, RoundLoads& received) {
   std::int64_t left = transfer.from == transfer.to ? 0 : transfer.bytes;
   std::int64_t last = -1;
-  for (const MessageRun& run : transfer.messages) {
+  for (const MessageRun& run : transfer.runs) {
     if (run.round <= last || run.round >= plan.rounds)
-      return wrong(place + "/messages", "rounds do not ascend, or exceed their number");
+      return wrong(place + "/runs", "rounds do not ascend, or exceed their number");
     last = run.round;
-    if (run.messages < 1 || run.messages > (left + plan.message_bytes - 1) / plan.message_bytes)
-      return wrong(place + "/messages", "there are not as many messages as the bytes need");
-    const std::int64_t bytes = std::min(left, run.messages * plan.message_bytes);
-    left -= bytes;
-    sent[{run.round, transfer.from}] += bytes;
-    received[{run.round, transfer.to}] += bytes;
+    if (run.bytes < 1 || run.bytes > left)
+      return wrong(place + "/runs", "the runs have not as many bytes as the pieces");
+    left -= run.bytes;
+    sent[{run.round, transfer.from}] += run.bytes;
+    received[{run.round, transfer.to}] += run.bytes;
   }
-  if (left != 0) return wrong(place + "/messages", "the messages do not carry all bytes");
+  if (left != 0) return wrong(place + "/runs", "the runs do not carry all bytes");
   return {};
 }
 
@@ -114,7 +113,7 @@ Status check_rounds(const TransferPlan& plan) {
   RoundLoads received;
   for (std::size_t i = 0; i < plan.transfers.size(); ++i) {
     SHARDWRIGHT_RETURN_IF_ERROR(
-        check_messages(plan, plan.transfers[i], entry_place("transfers", i), sent, received));
+        check_runs(plan, plan.transfers[i], entry_place("transfers", i), sent, received));
   }
   for (const RoundLoads* loads : {&sent, &received}) {
     for (const auto& [key, bytes] : *loads) {

@@ -103,15 +103,15 @@ void for_each_byte(const TransferProblem& problem, const Transfer& transfer, Sha
   }
 }
 
-// Sends the messages of one round.
+// Sends the runs of one round.
 void send_round(const TransferPlan& plan, std::int64_t round, const std::vector<Bytes>& sent,
                 std::vector<Bytes>& received) {
   for (std::size_t i = 0; i < plan.transfers.size(); ++i) {
-    for (const MessageRun& run : plan.transfers[i].messages) {
+    for (const MessageRun& run : plan.transfers[i].runs) {
       if (run.round != round) continue;
       const std::size_t begin = received[i].size();
-      const std::size_t end = std::min(
-          sent[i].size(), begin + static_cast<std::size_t>(run.messages * plan.message_bytes));
+      const std::size_t end =
+          std::min(sent[i].size(), begin + static_cast<std::size_t>(run.bytes));
       received[i].insert(received[i].end(), sent[i].begin() + static_cast<std::ptrdiff_t>(begin),
                          sent[i].begin() + static_cast<std::ptrdiff_t>(end));
     }

@@ -6,7 +6,7 @@
 
 namespace shardwright::redistribution {
 
-// Every rank fills its source shards, gathers its streams, sends them message by message in the
+// Every rank fills its source shards, gathers its streams, sends them run by run in the
 // rounds of the plan, and scatters what arrived. For small tensors: holds all shards of all ranks.
 // Errors (kVerificationFailed): the first target shard that has a wrong byte.
 // Precondition: check_transfer().

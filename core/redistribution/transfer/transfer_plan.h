@@ -18,24 +18,24 @@ struct TransferPiece {
   friend bool operator==(const TransferPiece&, const TransferPiece&) = default;
 };
 
-// Messages that follow each other and are sent in one round.
+// Bytes that follow each other and are sent in one round.
 struct MessageRun {
   std::int64_t round = 0;
-  std::int64_t messages = 0;
+  std::int64_t bytes = 0;
 
   friend bool operator==(const MessageRun&, const MessageRun&) = default;
 };
 
 // All that one rank sends to another one. The pieces are one stream of bytes: piece after piece,
-// in a piece tensor after tensor, in a tensor the elements of the box in row-major order. Each
-// message has the next TransferPlan::message_bytes of the stream; the last one has the rest.
-// A rank keeps what it sends to itself: there are no messages.
+// in a piece tensor after tensor, in a tensor the elements of the box in row-major order. Each run
+// has the next bytes of the stream, in messages of TransferPlan::message_bytes; the last one of a
+// run has the rest. A rank keeps what it sends to itself: there are no messages.
 struct Transfer {
   Rank from = 0;
   Rank to = 0;
   std::int64_t bytes = 0;
   std::vector<TransferPiece> pieces;
-  std::vector<MessageRun> messages;  // in the order of the stream; rounds ascend
+  std::vector<MessageRun> runs;  // in the order of the stream; rounds ascend
 
   friend bool operator==(const Transfer&, const Transfer&) = default;
 };

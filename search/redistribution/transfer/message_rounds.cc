@@ -1,95 +1,105 @@
 #include "search/redistribution/transfer/message_rounds.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "core/redistribution/transfer/port_loads.h"
 
 namespace shardwright::redistribution {
 namespace {
 
-// The memory of a rank, round by round, in one direction.
-class Staging {
- public:
-  Staging(std::int64_t message_bytes, std::int64_t memory_bytes)
-      : message_bytes_(message_bytes), memory_bytes_(memory_bytes) {}
+// A transfer takes no less than this part of a message, unless it is the end of the transfer. Half
+// of it makes twice as many short messages; twice as much wastes more of a round's memory.
+constexpr std::int64_t kLeastPart = 8;
 
-  // No round before this one has room for a full message.
-  std::int64_t first_open() const { return first_open_; }
-  std::int64_t room(std::int64_t round) const {
-    const auto index = static_cast<std::size_t>(round);
-    return index < used_.size() ? memory_bytes_ - used_[index] : memory_bytes_;
-  }
-  void use(std::int64_t round, std::int64_t bytes) {
-    const auto index = static_cast<std::size_t>(round);
-    if (index >= used_.size()) used_.resize(index + 1, 0);
-    used_[index] += bytes;
-    while (room(first_open_) < message_bytes_)
-      ++first_open_;
-  }
-
- private:
-  std::int64_t message_bytes_;
-  std::int64_t memory_bytes_;
-  std::int64_t first_open_ = 0;
-  std::vector<std::int64_t> used_;  // by round
+struct Pending {
+  std::size_t transfer;
+  std::size_t from;
+  std::int64_t left;
 };
 
+// Fills round after round. A receiver takes from its senders in turn until its memory is full, and
+// first from the senders that have most left to send, since these decide how many rounds follow.
 class RoundPlanner {
  public:
-  RoundPlanner(std::size_t ranks, std::int64_t message_bytes, std::int64_t memory_bytes)
-      : message_bytes_(message_bytes),
-        senders_(ranks, Staging(message_bytes, memory_bytes)),
-        receivers_(ranks, Staging(message_bytes, memory_bytes)) {}
-
-  void add(Transfer& transfer, std::size_t from, std::size_t to) {
-    Staging& sender = senders_[from];
-    Staging& receiver = receivers_[to];
-    std::int64_t left = transfer.bytes;
-    for (std::int64_t round = std::max(sender.first_open(), receiver.first_open()); left > 0;
-         ++round) {
-      const std::int64_t room = std::min(sender.room(round), receiver.room(round));
-      const std::int64_t bytes = room >= left ? left : room / message_bytes_ * message_bytes_;
-      if (bytes == 0) continue;
-      sender.use(round, bytes);
-      receiver.use(round, bytes);
-      transfer.messages.push_back({round, (bytes + message_bytes_ - 1) / message_bytes_});
-      left -= bytes;
-      rounds_ = std::max(rounds_, round + 1);
+  RoundPlanner(const TransferProblem& problem, std::int64_t message_bytes,
+               std::int64_t memory_bytes, std::vector<Transfer>& transfers)
+      : least_bytes_((message_bytes + kLeastPart - 1) / kLeastPart),
+        memory_bytes_(memory_bytes),
+        transfers_(transfers),
+        pending_(problem.ranks().size()),
+        to_send_(problem.ranks().size(), 0),
+        to_receive_(problem.ranks().size(), 0) {
+    for (std::size_t i = 0; i < transfers.size(); ++i) {
+      const Transfer& transfer = transfers[i];
+      if (transfer.from == transfer.to) continue;
+      const std::size_t from = place_of(problem, transfer.from);
+      const std::size_t to = place_of(problem, transfer.to);
+      pending_[to].push_back({i, from, transfer.bytes});
+      to_send_[from] += transfer.bytes;
+      to_receive_[to] += transfer.bytes;
+    }
+    for (std::size_t to = 0; to < pending_.size(); ++to) {
+      if (!pending_[to].empty()) receivers_.push_back(to);
     }
   }
 
-  std::int64_t rounds() const { return rounds_; }
+  std::optional<std::int64_t> run(const Budget& budget) {
+    for (; !receivers_.empty(); ++round_) {
+      if (budget.interrupted()) return std::nullopt;
+      room_.assign(pending_.size(), memory_bytes_);
+      std::stable_sort(receivers_.begin(), receivers_.end(), [&](std::size_t a, std::size_t b) {
+        return to_receive_[a] > to_receive_[b];
+      });
+      for (const std::size_t to : receivers_)
+        fill(to);
+      receivers_.erase(std::remove_if(receivers_.begin(), receivers_.end(),
+                                      [&](std::size_t to) { return pending_[to].empty(); }),
+                       receivers_.end());
+    }
+    return round_;
+  }
 
  private:
-  std::int64_t message_bytes_;
-  std::vector<Staging> senders_;
-  std::vector<Staging> receivers_;
-  std::int64_t rounds_ = 0;
+  // Fills a receiver's memory of this round.
+  void fill(std::size_t to) {
+    std::vector<Pending>& pending = pending_[to];
+    std::stable_sort(pending.begin(), pending.end(), [&](const Pending& a, const Pending& b) {
+      return to_send_[a.from] > to_send_[b.from];
+    });
+    std::int64_t room = memory_bytes_;
+    for (Pending& next : pending) {
+      const std::int64_t bytes = std::min({next.left, room, room_[next.from]});
+      if (bytes == 0 || (bytes < next.left && bytes < least_bytes_)) continue;
+      room -= bytes;
+      room_[next.from] -= bytes;
+      next.left -= bytes;
+      to_send_[next.from] -= bytes;
+      to_receive_[to] -= bytes;
+      transfers_[next.transfer].runs.push_back({round_, bytes});
+      if (room == 0) break;
+    }
+    pending.erase(std::remove_if(pending.begin(), pending.end(),
+                                 [](const Pending& done) { return done.left == 0; }),
+                  pending.end());
+  }
+
+  std::int64_t least_bytes_;
+  std::int64_t memory_bytes_;
+  std::vector<Transfer>& transfers_;
+  std::vector<std::vector<Pending>> pending_;  // by receiver
+  std::vector<std::int64_t> to_send_;          // by rank: bytes that no round has yet
+  std::vector<std::int64_t> to_receive_;
+  std::vector<std::size_t> receivers_;  // that have something pending
+  std::vector<std::int64_t> room_;      // of senders in this round
+  std::int64_t round_ = 0;
 };
 
 }  // namespace
 
-std::int64_t assign_rounds(const TransferProblem& problem, std::int64_t message_bytes,
-                           std::int64_t memory_bytes, std::vector<Transfer>& transfers) {
-  const std::size_t ranks = problem.ranks().size();
-  struct Turn {
-    std::size_t distance, from, to, transfer;
-  };
-  std::vector<Turn> turns;
-  for (std::size_t i = 0; i < transfers.size(); ++i) {
-    if (transfers[i].from == transfers[i].to) continue;
-    const std::size_t from = place_of(problem, transfers[i].from);
-    const std::size_t to = place_of(problem, transfers[i].to);
-    turns.push_back({(to + ranks - from) % ranks, from, to, i});
-  }
-  std::sort(turns.begin(), turns.end(), [](const Turn& a, const Turn& b) {
-    return std::tie(a.distance, a.from) < std::tie(b.distance, b.from);
-  });
-  RoundPlanner planner(ranks, message_bytes, memory_bytes);
-  for (const Turn& turn : turns)
-    planner.add(transfers[turn.transfer], turn.from, turn.to);
-  return planner.rounds();
+std::optional<std::int64_t> assign_rounds(const TransferProblem& problem,
+                                          std::int64_t message_bytes, std::int64_t memory_bytes,
+                                          const Budget& budget, std::vector<Transfer>& transfers) {
+  return RoundPlanner(problem, message_bytes, memory_bytes, transfers).run(budget);
 }
 
 }  // namespace shardwright::redistribution

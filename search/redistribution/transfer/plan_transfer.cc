@@ -1,6 +1,8 @@
 #include "search/redistribution/transfer/plan_transfer.h"
 
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "search/budget.h"
 #include "search/redistribution/transfer/demands.h"
@@ -35,8 +37,10 @@ Result<PlannedTransfer> plan_transfer(const TransferProblem& problem, const Tran
   plan.message_bytes = limits.message_bytes;
   plan.memory_bytes = limits.memory_bytes;
   plan.transfers = cut_pieces(problem, *demands, *choice);
-  plan.rounds =
-      assign_rounds(problem, plan.message_bytes, plan.memory_bytes, plan.transfers);
+  const std::optional<std::int64_t> rounds = assign_rounds(
+      problem, plan.message_bytes, plan.memory_bytes, budget, plan.transfers);
+  if (!rounds) return stopped();
+  plan.rounds = *rounds;
   plan.bounds = std::move(choice->bounds);
   return planned;
 }
