@@ -63,9 +63,8 @@ class Balancer {
     double weight = 0;
     for (const std::uint32_t port : region.ports)
       weight += weights_[port];
-    const double level = static_cast<double>(total) / weight;
-    const BipartiteFlow flow = largest_flow(part.graph, capacities(region, level), work_);
-    if (flow.met) return settle(region, part, flow, level);
+    const BipartiteFlow flow = largest_flow(part.graph, capacities(region, total, weight), work_);
+    if (flow.met) return settle(region, part, flow, static_cast<double>(total) / weight);
     Region above;
     Region below;
     for (std::size_t d = 0; d < region.demands.size(); ++d)
@@ -97,14 +96,22 @@ class Balancer {
     return part;
   }
 
-  // Whole bytes that together are at least the demands: the sum of the weights may be off by 2^-53
-  // of it per port, and there are far fewer than 2^13 ports for each unit of this margin.
-  std::vector<std::int64_t> capacities(const Region& region, double level) const {
+  // The shares of `total`, rounded up to whole bytes.
+  std::vector<std::int64_t> capacities(const Region& region, std::int64_t total,
+                                       double weight) const {
+    // Above the error of a product of two doubles, so that a whole share stays as it is.
     constexpr double kRounding = 1e-12;
     std::vector<std::int64_t> capacity;
+    std::int64_t missing = total;
     for (const std::uint32_t port : region.ports) {
-      const double share = level * weights_[port] * (1 + kRounding);
-      capacity.push_back(static_cast<std::int64_t>(std::floor(share)) + 1);
+      const double share = static_cast<double>(total) / weight * weights_[port];
+      capacity.push_back(static_cast<std::int64_t>(std::ceil(share - share * kRounding)));
+      missing -= capacity.back();
+    }
+    // What was rounded away of large shares, so that all ports together can take all.
+    for (std::size_t i = 0; missing > 0; i = (i + 1) % capacity.size()) {
+      ++capacity[i];
+      --missing;
     }
     return capacity;
   }

@@ -12,14 +12,14 @@ namespace shardwright::redistribution {
 
 struct Balance {
   std::vector<std::int64_t> amount;  // by arc of the graph
-  // The ports with the highest load per weight, ascending. All demands that have no other ports
-  // together load them exactly so, hence no assignment has a lower maximum. Empty without demands.
+  // The ports with the highest load, ascending. The demands that have no other ports need their mean
+  // load per weight, `level`, so no assignment has a lower maximum. Empty without demands.
   std::vector<std::uint32_t> busiest_ports;
-  double level = 0;  // their load per weight
+  double level = 0;
 };
 
-// Minimises the largest load per weight, then the second largest, and so on; loads differ from that
-// by less than a byte per cut. Returns nullopt if the budget was interrupted.
+// Minimises the largest load per weight, then the second largest, and so on. Loads are whole bytes,
+// so each is up to a byte larger than that. Returns nullopt if the budget was interrupted.
 // First all ports get the mean level. If some demands cannot be met then, they and their ports have
 // a higher level than the others; the two parts share nothing and are balanced separately.
 // Preconditions: every demand with an amount has a port; weights are positive.
