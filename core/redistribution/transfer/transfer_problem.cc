@@ -105,7 +105,8 @@ Status check_tensors(const TransferSpec& spec) {
     }
     SHARDWRIGHT_ASSIGN_OR_RETURN(const std::int64_t size, bytes_of(place, tensor));
     bytes += size;
-    if (bytes > kMaxBytes) return invalid_input("/tensors", "all tensors together exceed 2^52 bytes");
+    if (bytes > kMaxBytes)
+      return invalid_input("/tensors", "all tensors together exceed 2^52 bytes; move them in parts");
     SHARDWRIGHT_RETURN_IF_ERROR(
         check_layout(place + "/source", spec.meshes, tensor.shape, tensor.source));
     SHARDWRIGHT_RETURN_IF_ERROR(

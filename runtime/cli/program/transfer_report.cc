@@ -17,7 +17,9 @@ using namespace redistribution;
 using Align = TextTable::Align;
 using Kind = TransferPort::Kind;
 
-std::string bytes_text(double bytes) { return format_bytes(Bytes(static_cast<std::int64_t>(bytes))); }
+std::string bytes_text(double bytes) {
+  return format_bytes(Bytes(static_cast<std::int64_t>(bytes)));
+}
 
 std::string time_text(const TransferProblem& problem, double time) {
   return problem.hosts() ? format_ms(time) + " ms" : bytes_text(time);

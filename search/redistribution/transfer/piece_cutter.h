@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "core/redistribution/transfer/transfer_plan.h"
-#include "search/redistribution/transfer/demands.h"
-#include "search/redistribution/transfer/sender_choice.h"
+#include "search/redistribution/transfer/demands/demands.h"
+#include "search/redistribution/transfer/senders/sender_choice.h"
 
 namespace shardwright::redistribution {
 

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "search/budget.h"
-#include "search/redistribution/transfer/demands.h"
+#include "search/redistribution/transfer/demands/demands.h"
 #include "search/redistribution/transfer/message_rounds.h"
 #include "search/redistribution/transfer/piece_cutter.h"
-#include "search/redistribution/transfer/sender_choice.h"
+#include "search/redistribution/transfer/senders/sender_choice.h"
 
 namespace shardwright::redistribution {
 namespace {

@@ -163,15 +163,16 @@ class TransferReader {
             .finish());
     out.rounding = static_cast<Rounding>(rounding);
     const RankMesh& mesh = spec.meshes[out.mesh];
-    const std::string place = value.pointer() + "/placements";
+    const auto error = [&](const std::string& axis, const std::string& message) {
+      return invalid_input(value.pointer() + "/placements" + axis, message);
+    };
     if (words.size() != mesh.shape.size()) {
-      return invalid_input(place, "mesh " + quoted(mesh.name) + " has " +
-                                      std::to_string(mesh.shape.size()) + " axes; write a " +
-                                      "placement for each, not " + std::to_string(words.size()));
+      return error("", "mesh " + quoted(mesh.name) + " has " + std::to_string(mesh.shape.size()) +
+                           " axes; write a placement for each, not " +
+                           std::to_string(words.size()));
     }
     const Result<Placement> placement = read_words(words, num_dims);
-    if (!placement.ok())
-      return invalid_input(place + placement.error().where, placement.error().message);
+    if (!placement.ok()) return error(placement.error().where, placement.error().message);
     out.placement = *placement;
     return {};
   }

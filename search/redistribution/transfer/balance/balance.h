@@ -12,8 +12,8 @@ namespace shardwright::redistribution {
 
 struct Balance {
   std::vector<std::int64_t> amount;  // by arc of the graph
-  // The ports with the highest load, ascending. The demands that have no other ports need their mean
-  // load per weight, `level`, so no assignment has a lower maximum. Empty without demands.
+  // The ports with the highest load, ascending. The demands that have no other ports need their
+  // mean load per weight, `level`, so no assignment has a lower maximum. Empty without demands.
   std::vector<std::uint32_t> busiest_ports;
   double level = 0;
 };

@@ -119,7 +119,8 @@ class Dinic {
 
   BipartiteFlow result() {
     BipartiteFlow flow;
-    flow.met = std::all_of(unmet_.begin(), unmet_.end(), [](std::int64_t left) { return left == 0; });
+    flow.met =
+        std::all_of(unmet_.begin(), unmet_.end(), [](std::int64_t left) { return left == 0; });
     flow.amount = std::move(amount_);
     if (flow.met) return flow;
     for (const std::uint32_t level : demand_level_)

@@ -89,12 +89,14 @@ TEST_CASE("check transfer: every wrong claim is refused at its place") {
   check([](Plan& p) { p.transfers[1].pieces[0].box[1] = {0, 1}; }, "/groups/0: rank 2 does not");
   check([](Plan& p) { p.transfers.erase(p.transfers.begin() + 2); }, "/groups/0: rank 1 does not");
   check([](Plan& p) { p.transfers[2].to = 0; }, "/transfers/2/runs: the runs do not carry");
-  check([](Plan& p) { p.transfers.insert(p.transfers.begin(), {0, 0, 4, p.transfers[0].pieces, {}}); },
+  const Transfer to_itself{0, 0, 4, right_plan().transfers[0].pieces, {}};
+  check([&](Plan& p) { p.transfers.insert(p.transfers.begin(), to_itself); },
         "/groups/0: rank 0 gets elements");
   check([](Plan& p) { p.transfers[0].runs[0].bytes = 3; }, "/transfers/0/runs: the runs do not");
   check([](Plan& p) { p.transfers[0].runs[0].bytes = 5; }, "/transfers/0/runs: the runs have not");
   check([](Plan& p) { p.transfers[2].runs = {{0, 4}}; }, "/transfers/2/runs: the runs have not");
-  check([](Plan& p) { p.transfers[0].runs = {{1, 2}, {0, 2}}; }, "/transfers/0/runs: rounds do not");
+  check([](Plan& p) { p.transfers[0].runs = {{1, 2}, {0, 2}}; },
+        "/transfers/0/runs: rounds do not");
   check([](Plan& p) { p.transfers[0].runs[0].round = 2; }, "/transfers/0/runs: rounds do not");
   check([](Plan& p) { p.transfers[0].runs[0].round = 1; },
         "/memory_bytes: rank 0 needs 8 bytes in round 1");

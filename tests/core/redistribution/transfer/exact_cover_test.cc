@@ -48,9 +48,9 @@ TEST_CASE("exact cover: agrees with counting every element") {
       for (std::size_t n = random.below(5); n > 0; --n) {
         Box box;
         for (int dim = 0; dim < 2; ++dim) {
-          const auto begin = static_cast<std::int64_t>(random.below(3));
-          box.push_back({begin, begin + 1 + static_cast<std::int64_t>(
-                                                random.below(static_cast<std::size_t>(3 - begin)))});
+          const std::size_t begin = random.below(3);
+          const std::size_t end = begin + 1 + random.below(3 - begin);
+          box.push_back({static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end)});
         }
         for (std::int64_t i = box[0].begin; i < box[0].end; ++i) {
           for (std::int64_t j = box[1].begin; j < box[1].end; ++j)

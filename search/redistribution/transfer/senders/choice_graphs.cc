@@ -1,4 +1,4 @@
-#include "search/redistribution/transfer/choice_graphs.h"
+#include "search/redistribution/transfer/senders/choice_graphs.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "search/redistribution/transfer/demands.h"
+#include "search/redistribution/transfer/demands/demands.h"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/redistribution/transfer/port_loads.h"
-#include "search/redistribution/transfer/shard_grid.h"
+#include "search/redistribution/transfer/demands/shard_grid.h"
 
 namespace shardwright::redistribution {
 namespace {

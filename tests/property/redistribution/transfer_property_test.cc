@@ -119,7 +119,7 @@ double best_port_bound(const TransferProblem& problem) {
 
 }  // namespace
 
-TEST_CASE("transfer: random plans are right byte by byte, and their bound is the best of all sets") {
+TEST_CASE("transfer: random plans are right byte by byte, and no set of ranks has a better bound") {
   for (const std::uint64_t seed : test_support::seeds({1, 2, 3})) {
     CAPTURE(seed);
     Random random(seed);

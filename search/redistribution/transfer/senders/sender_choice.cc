@@ -1,12 +1,12 @@
-#include "search/redistribution/transfer/sender_choice.h"
+#include "search/redistribution/transfer/senders/sender_choice.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "core/redistribution/transfer/port_loads.h"
 #include "search/redistribution/transfer/balance/balance.h"
-#include "search/redistribution/transfer/choice_graphs.h"
-#include "search/redistribution/transfer/host_senders.h"
+#include "search/redistribution/transfer/senders/choice_graphs.h"
+#include "search/redistribution/transfer/senders/host_senders.h"
 
 namespace shardwright::redistribution {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "search/redistribution/transfer/balance/balance.h"
-#include "search/redistribution/transfer/demands.h"
-#include "search/redistribution/transfer/sender_choice.h"
+#include "search/redistribution/transfer/demands/demands.h"
+#include "search/redistribution/transfer/senders/sender_choice.h"
 
 namespace shardwright::redistribution {
 

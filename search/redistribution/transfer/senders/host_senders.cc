@@ -1,4 +1,4 @@
-#include "search/redistribution/transfer/host_senders.h"
+#include "search/redistribution/transfer/senders/host_senders.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "search/redistribution/transfer/shard_grid.h"
+#include "search/redistribution/transfer/demands/shard_grid.h"
 
 #include <algorithm>
 

@@ -9,7 +9,7 @@
 
 namespace shardwright::redistribution {
 
-// Each mesh axis shards one dimension at most, so the intervals of the dimensions combine freely:
+// A mesh axis shards at most one dimension, so the intervals of the dimensions combine freely:
 // every combination is a cell, the shard of one or more ranks.
 // Thread safety: a value.
 class ShardGrid {

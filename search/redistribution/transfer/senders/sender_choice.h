@@ -7,7 +7,7 @@
 
 #include "core/redistribution/transfer/transfer_plan.h"
 #include "search/budget.h"
-#include "search/redistribution/transfer/demands.h"
+#include "search/redistribution/transfer/demands/demands.h"
 
 namespace shardwright::redistribution {
 
