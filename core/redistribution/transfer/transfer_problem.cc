@@ -44,17 +44,6 @@ Status check_rank_mesh(const RankMesh& mesh) {
   return {};
 }
 
-Status check_meshes(const std::vector<RankMesh>& meshes) {
-  std::unordered_set<std::string> names;
-  for (const RankMesh& mesh : meshes) {
-    if (!names.insert(mesh.name).second) {
-      return invalid_input("/meshes", "two meshes are called " + quoted(mesh.name));
-    }
-    SHARDWRIGHT_RETURN_IF_ERROR(check_rank_mesh(mesh));
-  }
-  return {};
-}
-
 Status check_layout(const std::string& place, const std::vector<RankMesh>& meshes,
                     const Shape& shape, const TensorLayout& layout) {
   if (layout.mesh >= meshes.size()) return invalid_input(place + "/mesh", "there is no such mesh");
@@ -156,8 +145,19 @@ std::vector<Rank> used_ranks(const TransferSpec& spec, const std::vector<TensorG
 
 }  // namespace
 
+Status check_rank_meshes(const std::vector<RankMesh>& meshes) {
+  std::unordered_set<std::string> names;
+  for (const RankMesh& mesh : meshes) {
+    if (!names.insert(mesh.name).second) {
+      return invalid_input("/meshes", "two meshes are called " + quoted(mesh.name));
+    }
+    SHARDWRIGHT_RETURN_IF_ERROR(check_rank_mesh(mesh));
+  }
+  return {};
+}
+
 Result<TransferProblem> TransferProblem::make(TransferSpec spec) {
-  SHARDWRIGHT_RETURN_IF_ERROR(check_meshes(spec.meshes));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_rank_meshes(spec.meshes));
   SHARDWRIGHT_RETURN_IF_ERROR(check_tensors(spec));
   if (spec.hosts) SHARDWRIGHT_RETURN_IF_ERROR(check_hosts(*spec.hosts));
   TransferProblem problem;

@@ -24,6 +24,9 @@ struct RankMesh {
   std::vector<Rank> ranks;  // in row-major order of the grid
 };
 
+// Errors (kInvalidInput): those of TransferProblem::make() at "/meshes". O(ranks).
+Status check_rank_meshes(const std::vector<RankMesh>& meshes);
+
 // Where the parts of a tensor are. Thread safety: a value.
 struct TensorLayout {
   std::uint32_t mesh = 0;

@@ -129,7 +129,8 @@ class TransferReader {
               .finish());
       meshes_.emplace(mesh.name, static_cast<std::uint32_t>(i));
     }
-    return {};
+    // Before layouts are read, whose errors would only follow from these.
+    return check_rank_meshes(out);
   }
 
   Status read_mesh_name(JsonValue value, std::uint32_t& out) const {
