@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/embedding/problem/placement_spec.h"
+#include "core/embedding/problem/release_checks.h"
 
 namespace shardwright::embedding {
 namespace {
@@ -197,32 +198,6 @@ Status check_reserved_bytes(const ReservationSpec& reservation) {
   return {};
 }
 
-// Devices and reservations that an older release of TorchRec does not know.
-Status check_known_to_release(const ProblemSpec& spec) {
-  using Type = ReservationSpec::Type;
-  const ReleaseRules& release = rules_of(spec.torchrec);
-  const std::string unknown =
-      " is not in TorchRec " + std::string(to_name(spec.torchrec)) + "; choose a newer release";
-  if (spec.topology.compute_device == ComputeDevice::kTpu && !release.has_tpu)
-    return invalid_input("/topology/compute_device", "tpu" + unknown);
-  const bool absolute =
-      spec.reservation.type == Type::kFixedAbsolute || spec.reservation.type == Type::kSkuAware;
-  if (absolute && !release.has_absolute_reservations)
-    return invalid_input("/reservation/type", "this reservation" + unknown);
-  const PerfEstimatorSpec& estimator = spec.perf_estimator;
-  const bool configured = estimator.config ||
-                          estimator.use_batch_inputs_for_expected_cache_fetches ||
-                          estimator.use_linear_regression_prefetch_estimate;
-  if (configured && !release.has_hardware_configs)
-    return invalid_input("/perf_estimator", "a configured estimator" + unknown);
-  if (estimator.use_linear_regression_prefetch_estimate &&
-      !(estimator.config && estimator.config->prefetch)) {
-    return invalid_input("/perf_estimator/use_linear_regression_prefetch_estimate",
-                         "needs the prefetch coefficients of a config");
-  }
-  return {};
-}
-
 Status check_planner(const ProblemSpec& spec) {
   if (spec.batch_size < 1 || spec.batch_size > kMaxBatch)
     return invalid_input("/batch_size", "must be between 1 and 2^40 samples per rank, is " +
@@ -368,6 +343,7 @@ Result<Problem> Problem::make(ProblemSpec spec) {
   Result<Topology> topology = Topology::make(spec.topology);
   if (!topology.ok())
     return invalid_input("/topology" + topology.error().where, topology.error().message);
+  SHARDWRIGHT_RETURN_IF_ERROR(check_known_to_release(*topology, spec.torchrec));
   spec.topology = topology->spec();
   for (Table& table : spec.tables) {
     // Source: the default of `module` in runtime/io/README.md. Tables of towers, and weighted,

@@ -149,7 +149,7 @@ void AllPlans::place_choice(std::size_t table, const TableChoice& choice) {
   const std::uint32_t local = ranks_.ranks_per_host();
   const std::uint32_t size = tables_[table].reach(choice, local);
   Twins twins(ranks_, level().outlook, work_);
-  for (Rank first = 0; first < ranks_.size() && !is_over(); first += size) {
+  for (Rank first = 0; first + size <= ranks_.size() && !is_over(); first += size) {
     const Step step{table, &choice, choice.width(local), 0, 0, first, first + size, 0};
     const bool is_new = size == ranks_.size() ||
                         (size == local ? twins.is_new_host(first / local) : twins.is_new(first));
