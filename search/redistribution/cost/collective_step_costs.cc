@@ -17,7 +17,7 @@ int num_copies(const Move& move) {
     case Kind::kAllReduce:
     case Kind::kPermute:
       return 0;
-    case Kind::kSlice:
+    case Kind::kSplit:
     case Kind::kToPartial:
       return 1;
   }
@@ -31,7 +31,7 @@ double CollectiveStepCosts::cost(const PricedMove& step) const {
   const double bytes = static_cast<double>(grows ? step.held_after : step.held_before) *
                        static_cast<double>(options_.itemsize);
   const double copied =
-      step.move.kind == Kind::kSlice
+      step.move.kind == Kind::kSplit
           ? static_cast<double>(step.held_after) * static_cast<double>(options_.itemsize)
           : bytes;
   const double copies_us = num_copies(step.move) * (copied / options_.copy_bytes_per_us);
@@ -46,7 +46,7 @@ double CollectiveStepCosts::cost(const PricedMove& step) const {
       return collective_us(Collective::kReduceScatter, step.move.axes, bytes) + copies_us;
     case Kind::kPermute:
       return costs_.permute_microseconds(step.move.axes, bytes);
-    case Kind::kSlice:
+    case Kind::kSplit:
     case Kind::kToPartial:
       return copies_us;
   }

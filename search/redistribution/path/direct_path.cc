@@ -65,7 +65,7 @@ class Director {
   void slice(std::size_t dim, const Placement& target) {
     const Axes wanted = target.axes_of(dim);
     for (std::size_t i = at_.num_axes(dim); i < wanted.size(); ++i)
-      add({Kind::kSlice, one(wanted[i]), 0, static_cast<std::uint8_t>(dim), ReduceOp::kSum});
+      add({Kind::kSplit, one(wanted[i]), 0, static_cast<std::uint8_t>(dim), ReduceOp::kSum});
   }
 
   void add(const Move& move) {

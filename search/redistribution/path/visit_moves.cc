@@ -63,6 +63,11 @@ bool MoveVisitor::may_slice(std::size_t axis, std::size_t dim) const {
          (wanted && dims_[dim].axes.empty());
 }
 
+// No device can make factors of a value that it holds.
+bool MoveVisitor::may_become_partial(ReduceOp op) const {
+  return op != ReduceOp::kProduct && from_.commutes(op);
+}
+
 bool MoveVisitor::joint_axes(std::uint32_t set, Move& move) const {
   if (std::popcount(set) < 2) return false;
   for (std::size_t axis = 0; axis < tensor_.mesh.size(); ++axis) {

@@ -87,6 +87,7 @@ class MoveVisitor {
   bool may_exchange(std::size_t from, std::size_t to) const;
   // Returns true if the target shards the dimension by this axis next.
   bool is_wanted(std::size_t axis, std::size_t dim) const;
+  bool may_become_partial(ReduceOp op) const;
   bool may_slice(std::size_t axis, std::size_t dim) const;
 
   template <class Visit>
@@ -143,14 +144,14 @@ class MoveVisitor {
   void visit_replicated(std::size_t axis, const Visit& visit) {
     Move move;
     move.axes.push_back(static_cast<std::uint8_t>(axis));
-    move.kind = Move::Kind::kSlice;
+    move.kind = Move::Kind::kSplit;
     for (std::size_t dim = 0; dim < tensor_.shape.size(); ++dim) {
       if (!may_slice(axis, dim) || !may_append(dim, move.axes)) continue;
       move.to = static_cast<std::uint8_t>(dim);
       visit(move, from_.with_shards(move.axes, dim, dims_[dim].axes.size()),
             held_with(dim, dims_[dim].set | std::uint32_t{1} << axis));
     }
-    if (!aim_.is_partial(axis) || !from_.commutes(aim_.reduce_op(axis))) return;
+    if (!aim_.is_partial(axis) || !may_become_partial(aim_.reduce_op(axis))) return;
     move.kind = Move::Kind::kToPartial;
     move.to = 0;
     move.reduce_op = aim_.reduce_op(axis);
