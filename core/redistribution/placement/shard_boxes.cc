@@ -7,18 +7,12 @@ namespace {
 Interval interval_of(std::int64_t size, const MeshShape& mesh, const Axes& axes,
                      std::int64_t device, Rounding rounding) {
   Interval held{0, size};
-  if (rounding == Rounding::kCeil) {
-    for (const std::uint8_t axis : axes) {
-      const Interval piece =
-          cut(held.size(), mesh[axis], coordinate(mesh, device, axis), Rounding::kCeil);
-      held = {held.begin + piece.begin, held.begin + piece.end};
-    }
-    return held;
+  for (const std::uint8_t axis : axes) {
+    const Interval piece =
+        cut(held.size(), mesh[axis], coordinate(mesh, device, axis), rounding);
+    held = {held.begin + piece.begin, held.begin + piece.end};
   }
-  std::int64_t index = 0;
-  for (const std::uint8_t axis : axes)
-    index = index * mesh[axis] + coordinate(mesh, device, axis);
-  return cut(size, devices_along(mesh, axes), index, rounding);
+  return held;
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ void write_step(JsonWriter& json, const Step& step, bool is_bool) {
     json.member("need_split", step.need_split).member("is_bool", is_bool);
   }
   if (step.kind == StepKind::kAllReduce || step.kind == StepKind::kReduceScatter) {
-    json.member("reduction", to_name(step.reduction));
+    json.member("reduction", name_of(step.reduction));
   }
   if (step.kind == StepKind::kReduceScatter) json.member("dim", static_cast<int>(step.dim));
   if (step.kind == StepKind::kAllToAll) {

@@ -103,7 +103,7 @@ class NaiveReshard {
   }
 
   std::int64_t pieces(const redistribution::Placement& now, std::size_t dim) const {
-    return devices_along(mesh_->shape(), now.axes_of(dim));
+    return redistribution::devices_along(mesh_->shape(), now.axes_of(dim));
   }
   bool divides(const redistribution::Placement& now, std::uint8_t axis, std::size_t dim) const {
     return shape_[dim] % (pieces(now, dim) * mesh_->axis_size(axis)) == 0;
