@@ -36,6 +36,20 @@ std::int64_t largest_box(const Shape& shape, const MeshShape& mesh, const Placem
   return elements;
 }
 
+Placement effective_placement(const MeshShape& mesh, const Placement& placement) {
+  Placement effective;
+  for (std::size_t axis = 0; axis < mesh.size(); ++axis) {
+    if (mesh[axis] > 1 && placement.is_partial(axis))
+      effective = effective.with_partial(axis, placement.reduce_op(axis));
+  }
+  for (std::size_t dim = 0; dim < kMaxDims; ++dim) {
+    for (const std::uint8_t axis : placement.axes_of(dim)) {
+      if (mesh[axis] > 1) effective = effective.with_shard(axis, dim);
+    }
+  }
+  return effective;
+}
+
 bool is_even(const Shape& shape, const MeshShape& mesh, const Placement& placement) {
   for (std::size_t dim = 0; dim < shape.size(); ++dim) {
     if (shape[dim] % devices_along(mesh, placement.axes_of(dim)) != 0) return false;

@@ -168,7 +168,8 @@ class Planner {
   std::optional<Waypoint> cheapest_reduced() const {
     const MeshCosts costs(cluster_, source_.mesh, shape_, type_);
     const Path path = cheapest_reduction(costs, placed(source_).placement);
-    if (!path.found) return std::nullopt;
+    // No steps: the only partial axes have one rank.
+    if (!path.found || path.steps.empty()) return std::nullopt;
     const Placement end = path.steps.back().after;
     DistAttr attr = source_;
     attr.partial.clear();

@@ -45,7 +45,7 @@ double CollectiveStepCosts::cost(const PricedMove& step) const {
     case Kind::kReduceScatter:
       return collective_us(Collective::kReduceScatter, step.move.axes, bytes) + copies_us;
     case Kind::kPermute:
-      return costs_.permute_microseconds(step.move.axes, bytes);
+      return options_.launch_us + costs_.permute_microseconds(step.move.axes, bytes);
     case Kind::kSplit:
     case Kind::kToPartial:
       return copies_us;
@@ -55,8 +55,8 @@ double CollectiveStepCosts::cost(const PricedMove& step) const {
 
 double CollectiveStepCosts::collective_us(Collective collective, const Axes& axes,
                                           double bytes) const {
-  return axes.size() == 1 ? costs_.microseconds(collective, axes.front(), bytes)
-                          : costs_.microseconds_over(collective, axes, bytes);
+  return options_.launch_us + (axes.size() == 1 ? costs_.microseconds(collective, axes.front(), bytes)
+                          : costs_.microseconds_over(collective, axes, bytes));
 }
 
 }  // namespace shardwright::redistribution

@@ -19,6 +19,11 @@ Path no_path() {
   return path;
 }
 
+// Axes of one device do nothing. ColossalAI prices them all the same.
+Placement start_of(const TensorOnMesh& tensor, const MoveRules& rules, const Placement& at) {
+  return rules.colossal ? at : effective_placement(tensor.mesh, at);
+}
+
 class PathSearch {
  public:
   PathSearch(const TensorOnMesh& tensor, const StepCosts& costs, const MoveRules& rules,
@@ -122,8 +127,10 @@ class PathSearch {
 }  // namespace
 
 Path find_path(const TensorOnMesh& tensor, const StepCosts& costs, const MoveRules& rules,
-               const Placement& source, const Placement& target, const PathLimits& limits,
-               const std::stop_token& stop) {
+               const Placement& full_source, const Placement& full_target,
+               const PathLimits& limits, const std::stop_token& stop) {
+  const Placement source = start_of(tensor, rules, full_source);
+  const Placement target = start_of(tensor, rules, full_target);
   if (auto path = PathSearch(tensor, costs, rules, &target, limits, stop).run(source)) return *path;
   if (stop.stop_requested()) return no_path();
   Path path = direct_path(tensor, costs, source, target);
@@ -138,7 +145,9 @@ Path find_reducing_path(const TensorOnMesh& tensor, const StepCosts& costs, cons
   direct.detours = false;
   const PathLimits limits;
   const std::stop_token never;
-  return PathSearch(tensor, costs, direct, nullptr, limits, never).run(source).value_or(no_path());
+  return PathSearch(tensor, costs, direct, nullptr, limits, never)
+      .run(start_of(tensor, rules, source))
+      .value_or(no_path());
 }
 
 std::vector<Path> pareto_paths(const TensorOnMesh& tensor, const StepCosts& costs,

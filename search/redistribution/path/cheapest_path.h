@@ -27,6 +27,8 @@ struct PathLimits {
 // A* over placements. Its estimate is the least cost of the axes that must communicate. Of paths of
 // equal cost, the one of less memory wins, then the one of fewer steps. If the search reaches
 // `most_expanded`, it returns direct_path(), which is marked as perhaps not optimal.
+// Axes of one device do nothing, and count as replicated in the path: it leads from
+// effective_placement() of the source to that of the target.
 // Preconditions: a checked mesh, placements of the shape. Deterministic. Stops early, without a
 // path, at a stop request. Cost: O(placements * moves).
 Path find_path(const TensorOnMesh& tensor, const StepCosts& costs, const MoveRules& rules,

@@ -50,10 +50,12 @@ CostEstimate::CostEstimate(const TensorOnMesh& tensor, const StepCosts& costs,
 void CostEstimate::fill_gathers(const StepCosts& costs) {
   const MeshShape& mesh = tensor_.mesh;
   const std::int64_t all = num_devices(mesh);
-  const std::int64_t largest_axis = *std::max_element(mesh.begin(), mesh.end());
+  std::int64_t largest_axis = 1;
   std::int64_t parts = 1;
-  for (std::size_t axis = 0; axis < mesh.size(); ++axis)
+  for (std::size_t axis = 0; axis < mesh.size(); ++axis) {
+    largest_axis = std::max(largest_axis, mesh[axis]);
     parts *= target_.is_shard(axis) ? mesh[axis] : 1;
+  }
   std::int64_t held = largest_box(tensor_.shape, mesh, target_);
   for (std::size_t count = 1; count <= mesh.size(); ++count) {
     double least = kUnbounded;

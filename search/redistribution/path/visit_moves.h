@@ -36,6 +36,7 @@ class MoveVisitor {
     for (std::size_t dim = 0; dim < tensor_.shape.size(); ++dim)
       visit_unshard(dim, visit);
     for (std::size_t axis = 0; axis < tensor_.mesh.size(); ++axis) {
+      if (tensor_.mesh[axis] == 1 && !rules_.colossal) continue;
       if (from_.is_partial(axis)) {
         visit_reduce(axis, visit);
       } else if (from_.is_replicate(axis)) {

@@ -17,6 +17,7 @@ namespace shardwright::cheapest_path_test {
 namespace {
 
 using namespace shardwright::redistribution;
+using Kind = Move::Kind;
 
 Placement placed(const std::vector<std::string>& words, std::size_t num_dims) {
   return read_words(words, num_dims).value();
@@ -36,12 +37,12 @@ std::vector<Move::Kind> kinds(const Path& path) {
 
 }  // namespace
 
-using Kind = Move::Kind;
-
 TEST_CASE("find_path: axes that leave one dimension together are gathered by one collective") {
   const TensorOnMesh tensor{{2, 4}, {64, 64}};
   const TopologyCosts links = equal_links(tensor.mesh);
-  const CollectiveStepCosts costs(links, {});
+  CollectiveStepCosts::Options options;
+  options.launch_us = 100;
+  const CollectiveStepCosts costs(links, options);
   const Path path =
       find_path(tensor, costs, {}, placed({"S(0)", "S(0)"}, 2), placed({"R", "R"}, 2));
   REQUIRE(kinds(path) == std::vector<Kind>{Kind::kAllGather});
@@ -63,6 +64,19 @@ TEST_CASE("find_path: axes of equal size change places by one message") {
                               placed({"S(0)[1]", "S(0)[0]"}, 2));
   CHECK(kinds(path) == std::vector<Kind>{Kind::kPermute});
   CHECK(path.num_collectives() == 1);
+}
+
+TEST_CASE("find_path: axes of one device do nothing and cost nothing") {
+  const TensorOnMesh tensor{{1, 4, 1}, {8, 8}};
+  const TopologyCosts links = equal_links(tensor.mesh);
+  const CollectiveStepCosts costs(links, {});
+  const Path none = find_path(tensor, costs, {}, placed({"S(0)[0]", "S(0)[1]", "P(sum)"}, 2),
+                              placed({"S(1)", "S(0)", "R"}, 2));
+  CHECK(none.steps.empty());
+  CHECK(none.cost == 0);
+  const Path gather = find_path(tensor, costs, {}, placed({"S(0)[0]", "S(0)[1]", "R"}, 2),
+                                placed({"P(sum)", "R", "S(1)"}, 2));
+  CHECK(kinds(gather) == std::vector<Kind>{Kind::kAllGather});
 }
 
 TEST_CASE("find_path: nothing is done between equal placements") {
