@@ -8,20 +8,19 @@
 #include <string_view>
 #include <vector>
 
-#include <boost/container/small_vector.hpp>
 #include <boost/container/static_vector.hpp>
 
+#include "core/redistribution/placement/placement.h"
 #include "core/status.h"
 
 namespace shardwright::program {
 
 using Rank = std::int32_t;
 
-inline constexpr std::size_t kMaxDims = 9;
-inline constexpr std::size_t kMaxMeshAxes = 8;
+using redistribution::kMaxDims;
+using redistribution::kMaxMeshAxes;
+using redistribution::Shape;
 
-// The number of elements in each dimension.
-using Shape = boost::container::static_vector<std::int64_t, kMaxDims>;
 // For each dimension the mesh axis that splits it, or -1.
 using DimsMapping = boost::container::static_vector<std::int8_t, kMaxDims>;
 

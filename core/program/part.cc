@@ -4,41 +4,6 @@
 
 namespace shardwright::program {
 
-Shape shape_of(const Part& part) {
-  Shape shape;
-  for (const Interval& interval : part)
-    shape.push_back(interval.size());
-  return shape;
-}
-
-std::int64_t num_elements(const Part& part) {
-  std::int64_t count = 1;
-  for (const Interval& interval : part)
-    count *= interval.size();
-  return count;
-}
-
-std::int64_t num_elements(const Shape& shape) {
-  std::int64_t count = 1;
-  for (const std::int64_t size : shape)
-    count *= size;
-  return count;
-}
-
-Part whole(const Shape& shape) {
-  Part part;
-  for (const std::int64_t size : shape)
-    part.push_back({0, size});
-  return part;
-}
-
-Interval cut(std::int64_t size, std::int64_t pieces, std::int64_t index) {
-  const std::int64_t base = size / pieces;
-  const std::int64_t longer = size % pieces;
-  const std::int64_t begin = index * base + std::min(index, longer);
-  return {begin, begin + base + (index < longer ? 1 : 0)};
-}
-
 Part part_at(const Shape& shape, const DistAttr& attr, std::size_t position) {
   Part part;
   for (std::size_t dim = 0; dim < shape.size(); ++dim) {
@@ -59,30 +24,6 @@ bool splits_evenly(const Shape& shape, const DistAttr& attr) {
     if (shape[dim] % attr.splits(dim) != 0) return false;
   }
   return true;
-}
-
-bool overlap(const Part& a, const Part& b) {
-  for (std::size_t dim = 0; dim < a.size(); ++dim) {
-    if (a[dim] == b[dim]) continue;
-    if (std::max(a[dim].begin, b[dim].begin) >= std::min(a[dim].end, b[dim].end)) return false;
-  }
-  return true;
-}
-
-Part intersection(const Part& a, const Part& b) {
-  Part common;
-  for (std::size_t dim = 0; dim < a.size(); ++dim) {
-    common.push_back({std::max(a[dim].begin, b[dim].begin), std::min(a[dim].end, b[dim].end)});
-  }
-  return common;
-}
-
-Part relative(const Part& inner, const Part& outer) {
-  Part part;
-  for (std::size_t dim = 0; dim < inner.size(); ++dim) {
-    part.push_back({inner[dim].begin - outer[dim].begin, inner[dim].end - outer[dim].begin});
-  }
-  return part;
 }
 
 std::optional<Join> join(const Part& first, const Part& second) {

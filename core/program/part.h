@@ -7,42 +7,31 @@
 #include <vector>
 
 #include "core/program/dist_attr.h"
+#include "core/redistribution/placement/box.h"
 
 namespace shardwright::program {
 
-struct Interval {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
+using redistribution::Interval;
+using Part = redistribution::Box;
 
-  std::int64_t size() const { return end - begin; }
-  friend bool operator==(const Interval&, const Interval&) = default;
-  friend auto operator<=>(const Interval&, const Interval&) = default;
-};
-
-// One interval per dimension, in elements of the whole tensor.
-using Part = boost::container::small_vector<Interval, 4>;
-
-Shape shape_of(const Part& part);
-std::int64_t num_elements(const Part& part);
-std::int64_t num_elements(const Shape& shape);
-Part whole(const Shape& shape);
+using redistribution::intersection;
+using redistribution::num_elements;
+using redistribution::overlap;
+using redistribution::relative;
+using redistribution::shape_of;
+using redistribution::whole;
 
 // Piece number `index` of `size` elements cut into `pieces` as evenly as possible: the first
-// size % pieces are longer by one element.
-Interval cut(std::int64_t size, std::int64_t pieces, std::int64_t index);
+// size % pieces pieces are longer by one element.
+inline Interval cut(std::int64_t size, std::int64_t pieces, std::int64_t index) {
+  return redistribution::cut(size, pieces, index, redistribution::Rounding::kBalanced);
+}
 
 // The box that the rank at `position` of the mesh holds, in elements of the whole tensor.
 Part part_at(const Shape& shape, const DistAttr& attr, std::size_t position);
 
 // Returns true if every split dimension divides into pieces of equal size.
 bool splits_evenly(const Shape& shape, const DistAttr& attr);
-
-// Returns true if the boxes have an element in common. Equal empty intervals count as overlapping,
-// so that a tensor without elements has an owner.
-bool overlap(const Part& a, const Part& b);
-Part intersection(const Part& a, const Part& b);  // precondition: overlap(a, b)
-// `inner` in coordinates relative to `outer`.
-Part relative(const Part& inner, const Part& outer);
 
 // How two boxes become one.
 struct Join {

@@ -4,9 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
-#include "core/status.h"
+#include "core/redistribution/placement/mesh_shape.h"
 
 namespace shardwright::redistribution {
 
@@ -15,16 +14,6 @@ inline constexpr std::size_t kNumCollectives = 4;
 
 // "all-gather", as error messages show it.
 const char* name_of(Collective collective);
-
-// Devices along each axis. The last axis is the innermost: its devices are closest to each other.
-using MeshShape = std::vector<std::int64_t>;
-
-// Errors (kInvalidInput at `/mesh`): no axis, an axis without devices, more than 2^31 devices.
-Status check_mesh(const MeshShape& mesh);
-
-// Returns true if the axis and those inside it have more devices than a host. Preconditions: a
-// checked mesh, axis < mesh.size().
-bool leaves_host(const MeshShape& mesh, std::size_t axis, std::int64_t devices_per_host);
 
 // The times of collectives on a mesh.
 // Thread safety: const members may be called from any thread.
@@ -38,6 +27,14 @@ class CollectiveCosts {
   // Preconditions: axis < mesh().size(), 0 <= bytes < 2^62. Pure: the same arguments give the same
   // value. Does not allocate.
   virtual double microseconds(Collective collective, std::size_t axis, double bytes) const = 0;
+
+  // The same along several axes that act as one axis of all their devices. Infinite unless the model
+  // knows such groups. Preconditions: at least two axes, each once.
+  virtual double microseconds_over(Collective collective, const Axes& axes, double bytes) const;
+
+  // The time in which every device sends `bytes` to another one that differs from it along `axes`,
+  // and receives as many. Infinite unless the model knows messages.
+  virtual double permute_microseconds(const Axes& axes, double bytes) const;
 
   const MeshShape& mesh() const { return mesh_; }
 

@@ -1,5 +1,6 @@
 #include "core/redistribution/cost/topology_costs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -10,6 +11,12 @@ namespace shardwright::redistribution {
 namespace {
 
 constexpr double kBytesPerGbUs = 1e3;  // bytes per microsecond of one GB/s
+
+double ring_us(Collective collective, const AxisLink& link, double devices, double bytes) {
+  const double us = (devices - 1) * link.latency_us +
+                    bytes * (devices - 1) / devices / (link.bandwidth_gb_per_s * kBytesPerGbUs);
+  return collective == Collective::kAllReduce ? 2 * us : us;
+}
 
 }  // namespace
 
@@ -42,14 +49,30 @@ Result<TopologyCosts> TopologyCosts::make(MeshShape mesh, std::vector<AxisLink> 
   return TopologyCosts(std::move(mesh), std::move(links));
 }
 
+AxisLink TopologyCosts::slowest_link(const Axes& axes) const {
+  AxisLink slowest = links_[axes.front()];
+  for (const std::uint8_t axis : axes) {
+    slowest.latency_us = std::max(slowest.latency_us, links_[axis].latency_us);
+    slowest.bandwidth_gb_per_s =
+        std::min(slowest.bandwidth_gb_per_s, links_[axis].bandwidth_gb_per_s);
+  }
+  return slowest;
+}
+
 double TopologyCosts::microseconds(Collective collective, std::size_t axis, double bytes) const {
   SHARDWRIGHT_DCHECK(axis < links_.size());
-  const double devices = static_cast<double>(mesh()[axis]);
-  const AxisLink& link = links_[axis];
-  const double ring_us =
-      (devices - 1) * link.latency_us +
-      bytes * (devices - 1) / devices / (link.bandwidth_gb_per_s * kBytesPerGbUs);
-  return collective == Collective::kAllReduce ? 2 * ring_us : ring_us;
+  return ring_us(collective, links_[axis], static_cast<double>(mesh()[axis]), bytes);
+}
+
+double TopologyCosts::microseconds_over(Collective collective, const Axes& axes,
+                                        double bytes) const {
+  return ring_us(collective, slowest_link(axes), static_cast<double>(devices_along(mesh(), axes)),
+                 bytes);
+}
+
+double TopologyCosts::permute_microseconds(const Axes& axes, double bytes) const {
+  const AxisLink link = slowest_link(axes);
+  return link.latency_us + bytes / (link.bandwidth_gb_per_s * kBytesPerGbUs);
 }
 
 }  // namespace shardwright::redistribution

@@ -36,9 +36,15 @@ class TopologyCosts final : public CollectiveCosts {
   static Result<TopologyCosts> make(MeshShape mesh, std::vector<AxisLink> links);
 
   double microseconds(Collective collective, std::size_t axis, double bytes) const override;
+  // The ring of all their devices on the slowest of their links: the largest latency and the
+  // smallest bandwidth.
+  double microseconds_over(Collective collective, const Axes& axes, double bytes) const override;
+  // One message on the slowest of the links.
+  double permute_microseconds(const Axes& axes, double bytes) const override;
 
  private:
   TopologyCosts(MeshShape mesh, std::vector<AxisLink> links);
+  AxisLink slowest_link(const Axes& axes) const;
 
   std::vector<AxisLink> links_;
 };

@@ -5,35 +5,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/redistribution/cost/collective_costs.h"
+#include "core/redistribution/placement/axis_placement.h"
+#include "core/redistribution/placement/mesh_shape.h"
+#include "core/status.h"
 
 namespace shardwright::redistribution {
-
-// How partial values become one.
-enum class ReduceOp { kSum, kAvg, kMin, kMax, kProduct };
-
-// What the devices along one mesh axis hold of a tensor.
-// Thread safety: a value.
-struct AxisPlacement {
-  enum class Kind {
-    kReplicate,  // all the same
-    kShard,      // the parts of dimension `dim`, of equal size but for the last ones
-    kPartial,    // values of full size, to be reduced by `reduce_op`
-  };
-
-  static AxisPlacement replicate() { return {}; }
-  static AxisPlacement shard(std::size_t dim) { return {Kind::kShard, dim, ReduceOp::kSum}; }
-  static AxisPlacement partial(ReduceOp op) { return {Kind::kPartial, 0, op}; }
-
-  bool is_replicate() const { return kind == Kind::kReplicate; }
-  bool is_shard() const { return kind == Kind::kShard; }
-  bool is_partial() const { return kind == Kind::kPartial; }
-  bool operator==(const AxisPlacement&) const = default;
-
-  Kind kind = Kind::kReplicate;
-  std::size_t dim = 0;                  // 0 unless it is a shard
-  ReduceOp reduce_op = ReduceOp::kSum;  // kSum unless it is partial
-};
 
 // Where axes of one dimension are sharded together, the first axis has the largest parts.
 struct RedistributionSpec {

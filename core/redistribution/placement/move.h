@@ -1,0 +1,54 @@
+// One step of a redistribution: what all devices of a mesh do at once.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/redistribution/placement/placement.h"
+#include "core/status.h"
+
+namespace shardwright::redistribution {
+
+// Several axes act as one axis of all their devices, the first one the slowest.
+// Thread safety: a value.
+struct Move {
+  enum class Kind : std::uint8_t {
+    kAllGather,      // the innermost axes of dimension `from` replicate
+    kAllToAll,       // the innermost axes of dimension `from` shard dimension `to` instead
+    kSplit,          // replicated axes shard dimension `to`; nothing is sent
+    kAllReduce,      // partial axes replicate
+    kReduceScatter,  // partial axes shard dimension `to`
+    kToPartial,      // a replicated axis becomes partial; nothing is sent
+    kPermute,        // two axes of equal size change places: each device sends all that it holds
+  };
+  static constexpr std::size_t kNumKinds = 7;
+
+  Kind kind = Kind::kSplit;
+  Axes axes;
+  std::uint8_t from = 0;
+  std::uint8_t to = 0;
+  ReduceOp reduce_op = ReduceOp::kSum;  // all-reduce, reduce-scatter, to partial
+
+  bool communicates() const { return kind != Kind::kSplit && kind != Kind::kToPartial; }
+  friend bool operator==(const Move&, const Move&) = default;
+};
+
+std::string_view to_name(Move::Kind kind);  // "all_gather", ...
+// "all_gather(0) of S(1)", as reports and messages show it.
+std::string to_text(const Move& move);
+
+// Errors (kInvalidInput without a place): what the move needs and the placement does not have.
+// Preconditions: a checked mesh, a placement of a tensor of `num_dims` dimensions.
+Status check_move(const MeshShape& mesh, std::size_t num_dims, const Placement& placement,
+                  const Move& move);
+
+// The placement after the move. Precondition: check_move().
+Placement after(Placement placement, const Move& move);
+
+// The elements that the largest device holds when it holds most: after an all-gather, before the
+// other moves.
+std::int64_t largest_held(const Shape& shape, const MeshShape& mesh, const Placement& before,
+                          const Move& move);
+
+}  // namespace shardwright::redistribution
