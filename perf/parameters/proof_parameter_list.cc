@@ -98,6 +98,7 @@ void add_uniform(std::vector<ProofParameter>& all) {
   group.add("most_cut_short", &Own::most_cut_short);
   group.add("node_work", &Own::node_work);
   group.add("least_width", &Own::least_width);
+  group.add("least_stuck_width", &Own::least_stuck_width);
   group.add("fullness", &Own::fullness);
 }
 

@@ -86,6 +86,7 @@ class BoundProver {
   Relaxation& relaxation();
   bool needs_aggregate_bound() const;
   bool needs_light_tree() const;
+  bool has_uniform_target() const;
   bool needs_uniform_tree() const;
   bool should_share();
   void run_alone(std::uint64_t work, Budget& budget);

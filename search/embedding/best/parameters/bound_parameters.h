@@ -211,6 +211,8 @@ struct UniformTreeParameters {
   // A node divides what a rank can hold until its parts differ by less than this part of it; then
   // it divides choices.
   double least_width = 1e-3;
+  // The same where no choice is left to divide.
+  double least_stuck_width = 1e-6;
   // Memory is divided where a rank is this full at least.
   double fullness = 0.9;
 };
