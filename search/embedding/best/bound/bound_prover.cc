@@ -320,12 +320,18 @@ void BoundProver::plant_trees() {
   }
 }
 
+// Returns true for a tree that has had its work, but may be done soon.
+bool BoundProver::is_worth_more() {
+  const double closed = relaxation().tree.closed_part(target_);
+  const double most = closed * parameters_.targets.most_extension;
+  return closed >= parameters_.targets.closed_part &&
+         static_cast<double>(tree_work_) < most * static_cast<double>(targets_.tree_work());
+}
+
 // Returns true if the tree has become too large, or takes too long for now.
 bool BoundProver::gives_up_tree() {
   if (!targets_.is_branching()) return false;
-  // A tree that is nearly done goes on.
-  if (tree_work_ >= targets_.tree_work() &&
-      relaxation().tree.closed_part(target_) < parameters_.targets.closed_part) {
+  if (tree_work_ >= targets_.tree_work() && !is_worth_more()) {
     targets_.note_cut_short();
     return true;
   }

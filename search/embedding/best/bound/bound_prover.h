@@ -100,6 +100,7 @@ class BoundProver {
   void take_from(TreeLane& lane);
   void suggest(std::vector<std::uint32_t> choices, double target);
   bool gives_up_tree();
+  bool is_worth_more();
   void share_tree();
   void deal_out();
   void prove_target();
