@@ -10,6 +10,9 @@ namespace {
 // The load limit of a class that has none, as a part of that of a whole rank.
 constexpr double kLeastPart = 1e-12;
 
+// Limits are never reached, but the most that uniform choices may use is.
+constexpr double kClosed = 1e-9;
+
 std::vector<std::uint64_t> distinct(std::vector<std::uint64_t> values) {
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
@@ -98,7 +101,7 @@ void RankClasses::set_uniform_use(std::span<const UniformUse> use, double target
       own.room = most_of(room, Storage());
     };
     set(classes_[c], limit - use[c].least_load, whole_[c].room - use[c].least_room());
-    set(classes_[uniform_class(c)], std::min(limit, use[c].most_load),
+    set(classes_[uniform_class(c)], std::min(limit, use[c].most_load * (1 + kClosed)),
         least_of(whole_[c].room, use[c].most_room()));
   }
 }
