@@ -166,7 +166,7 @@ TEST_CASE("program command: an open batch dimension takes its size from the comm
 TEST_CASE(
     "program command: help pages have examples, and misuse prints one line with a suggestion") {
   const Command run;
-  for (const char* name : {"reshard", "apply"}) {
+  for (const char* name : {"reshard", "apply", "transfer"}) {
     const CommandOutcome help = run(std::string("program ") + name + " --help");
     CHECK(help.status == 0);
     CHECK(contains(help.out, "Example"));
@@ -179,7 +179,7 @@ TEST_CASE(
     CHECK_MESSAGE(contains(outcome.err, message), outcome.err);
     CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
   };
-  check("program", "shardwright program needs a subcommand; known: reshard, apply");
+  check("program", "shardwright program needs a subcommand; known: reshard, apply, transfer");
   check("program aply x", "unknown command \"aply\"; did you mean \"apply\"?");
   check("program apply x --legacysync", "did you mean --legacy-sync?");
   check("program apply x --batch-size 0", "--batch-size: must be a whole number from 1 to");

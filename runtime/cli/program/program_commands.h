@@ -1,4 +1,4 @@
-// shardwright program ...: reshard cases, apply to programs.
+// shardwright program ...: reshard cases, apply to programs, transfer models.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,5 +9,8 @@ namespace shardwright::cli {
 
 // Adds `program` and its subcommands to `app`. Parsing one sets `chosen`, which must outlive `app`.
 void add_program_command(CLI::App& app, Action& chosen);
+
+// The same for `program transfer`; `program` is the command that it belongs to.
+void add_transfer_command(CLI::App& program, Action& chosen);
 
 }  // namespace shardwright::cli

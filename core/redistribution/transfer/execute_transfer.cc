@@ -1,0 +1,161 @@
+#include "core/redistribution/transfer/execute_transfer.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace shardwright::redistribution {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+// What a rank holds of a tensor.
+struct Shard {
+  Box box;
+  std::int64_t item_bytes = 1;
+  Bytes bytes;
+};
+
+using Shards = std::map<std::pair<Rank, std::uint32_t>, Shard>;  // by rank and tensor
+
+// Calls `function` with the indices of each element of the box, in row-major order.
+template <class Function>
+void for_each_element(const Box& box, const Function& function) {
+  if (num_elements(box) == 0) return;
+  Shape at;
+  for (const Interval& interval : box)
+    at.push_back(interval.begin);
+  for (;;) {
+    function(at);
+    std::size_t dim = box.size();
+    while (dim > 0 && ++at[dim - 1] == box[dim - 1].end) {
+      at[dim - 1] = box[dim - 1].begin;
+      --dim;
+    }
+    if (dim == 0) return;
+  }
+}
+
+std::int64_t row_major(const Box& box, const Shape& at) {
+  std::int64_t index = 0;
+  for (std::size_t dim = 0; dim < box.size(); ++dim)
+    index = index * box[dim].size() + at[dim] - box[dim].begin;
+  return index;
+}
+
+// Byte number `index` of a tensor. Source: the finalizer of SplitMix64, so that neighbours differ.
+std::uint8_t truth(std::uint32_t tensor, std::int64_t index) {
+  std::uint64_t x = (std::uint64_t{tensor} << 40) + static_cast<std::uint64_t>(index) + 1;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+  return static_cast<std::uint8_t>(x ^ (x >> 31));
+}
+
+// Calls `function` with each byte of the shard and the byte that it should be.
+template <class Function>
+void with_truth(const Shape& shape, std::uint32_t tensor, Shard& shard, const Function& function) {
+  const Box all = whole(shape);
+  std::size_t place = 0;
+  for_each_element(shard.box, [&](const Shape& at) {
+    const std::int64_t first = row_major(all, at) * shard.item_bytes;
+    for (std::int64_t i = 0; i < shard.item_bytes; ++i)
+      function(shard.bytes[place++], truth(tensor, first + i));
+  });
+}
+
+// The shards of one side. Target shards begin with bytes that are all wrong.
+Shards shards_of(const TransferProblem& problem, bool target) {
+  Shards shards;
+  for (const TensorGroup& group : problem.groups()) {
+    const TensorLayout& layout = target ? group.target : group.source;
+    const std::vector<Rank>& ranks = problem.meshes()[layout.mesh].ranks;
+    for (std::size_t device = 0; device < ranks.size(); ++device) {
+      Shard shard{problem.box(group.shape, layout, device), group.item_bytes, {}};
+      shard.bytes.resize(static_cast<std::size_t>(num_elements(shard.box) * group.item_bytes));
+      for (const std::uint32_t tensor : group.tensors) {
+        with_truth(group.shape, tensor, shard, [&](std::uint8_t& byte, std::uint8_t right) {
+          byte = target ? static_cast<std::uint8_t>(~right) : right;
+        });
+        shards[{ranks[device], tensor}] = shard;
+      }
+    }
+  }
+  return shards;
+}
+
+// Calls `function` with each byte of a rank's shards that is in the transfer's stream, in order.
+template <class Function>
+void for_each_byte(const TransferProblem& problem, const Transfer& transfer, Shards& shards,
+                   Rank rank, const Function& function) {
+  for (const TransferPiece& piece : transfer.pieces) {
+    const TensorGroup& group = problem.groups()[piece.group];
+    for (std::uint32_t i = 0; i < piece.count; ++i) {
+      Shard& shard = shards.at({rank, group.tensors[piece.first + i]});
+      for_each_element(piece.box, [&](const Shape& at) {
+        const std::int64_t first = row_major(shard.box, at) * shard.item_bytes;
+        for (std::int64_t byte = 0; byte < shard.item_bytes; ++byte)
+          function(shard.bytes[static_cast<std::size_t>(first + byte)]);
+      });
+    }
+  }
+}
+
+// Sends the runs of one round.
+void send_round(const TransferPlan& plan, std::int64_t round, const std::vector<Bytes>& sent,
+                std::vector<Bytes>& received) {
+  for (std::size_t i = 0; i < plan.transfers.size(); ++i) {
+    for (const MessageRun& run : plan.transfers[i].runs) {
+      if (run.round != round) continue;
+      const std::size_t begin = received[i].size();
+      const std::size_t end =
+          std::min(sent[i].size(), begin + static_cast<std::size_t>(run.bytes));
+      received[i].insert(received[i].end(), sent[i].begin() + static_cast<std::ptrdiff_t>(begin),
+                         sent[i].begin() + static_cast<std::ptrdiff_t>(end));
+    }
+  }
+}
+
+Status compare(const TransferProblem& problem, Shards& targets) {
+  for (auto& [key, shard] : targets) {
+    const TransferTensor& tensor = problem.tensors()[key.second];
+    bool right = true;
+    with_truth(tensor.shape, key.second, shard,
+               [&](std::uint8_t byte, std::uint8_t wanted) { right = right && byte == wanted; });
+    if (right) continue;
+    return Error{ErrorCode::kVerificationFailed,
+                 "rank " + std::to_string(key.first) + " has a wrong byte of " +
+                     quoted(tensor.name),
+                 ""};
+  }
+  return {};
+}
+
+}  // namespace
+
+Status execute_transfer(const TransferProblem& problem, const TransferPlan& plan) {
+  Shards sources = shards_of(problem, false);
+  Shards targets = shards_of(problem, true);
+  std::vector<Bytes> sent(plan.transfers.size());
+  std::vector<Bytes> received(plan.transfers.size());
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    const Transfer& transfer = plan.transfers[i];
+    for_each_byte(problem, transfer, sources, transfer.from,
+                  [&](std::uint8_t byte) { sent[i].push_back(byte); });
+    if (transfer.from == transfer.to) received[i] = sent[i];
+  }
+  for (std::int64_t round = 0; round < plan.rounds; ++round)
+    send_round(plan, round, sent, received);
+  for (std::size_t i = 0; i < received.size(); ++i) {
+    std::size_t next = 0;
+    for_each_byte(problem, plan.transfers[i], targets, plan.transfers[i].to,
+                  [&](std::uint8_t& byte) {
+                    if (next < received[i].size()) byte = received[i][next++];
+                  });
+  }
+  return compare(problem, targets);
+}
+
+}  // namespace shardwright::redistribution

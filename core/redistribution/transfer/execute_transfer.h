@@ -1,0 +1,15 @@
+// Runs a plan on bytes and compares every target shard with the tensor.
+#pragma once
+
+#include "core/redistribution/transfer/transfer_plan.h"
+#include "core/status.h"
+
+namespace shardwright::redistribution {
+
+// Every rank fills its source shards, gathers its streams, sends them run by run in the
+// rounds of the plan, and scatters what arrived. For small tensors: holds all shards of all ranks.
+// Errors (kVerificationFailed): the first target shard that has a wrong byte.
+// Precondition: check_transfer().
+Status execute_transfer(const TransferProblem& problem, const TransferPlan& plan);
+
+}  // namespace shardwright::redistribution

@@ -1,0 +1,48 @@
+// What a plan loads every rank and host with, and how long that takes at least.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/redistribution/transfer/transfer_plan.h"
+
+namespace shardwright::redistribution {
+
+// The bytes of one rank. Thread safety: a value.
+struct RankLoad {
+  std::int64_t sent = 0;
+  std::int64_t received = 0;
+  std::int64_t kept = 0;
+  std::int64_t sent_within_host = 0;  // part of `sent`; all of it without hosts
+};
+
+// The bytes of one host. Thread safety: a value.
+struct HostLoad {
+  std::int64_t host = 0;
+  std::int64_t out = 0;
+  std::int64_t in = 0;
+};
+
+// Thread safety: a value.
+struct PortLoads {
+  std::vector<RankLoad> ranks;  // in the order of TransferProblem::ranks()
+  std::vector<HostLoad> hosts;  // ascending; empty without hosts
+};
+
+// The place of a rank in TransferProblem::ranks(). Precondition: it has the rank.
+std::size_t place_of(const TransferProblem& problem, Rank rank);
+
+// Preconditions: all ranks are the problem's, and `bytes` of every transfer are right.
+PortLoads port_loads(const TransferProblem& problem, const TransferPlan& plan);
+
+// Bytes per ms with hosts. Without hosts every port counts 1, so that times are bytes.
+double bandwidth(const TransferProblem& problem, TransferPort::Kind kind);
+
+// The load of the busiest port: ms with hosts, bytes without.
+double busiest(const TransferProblem& problem, const PortLoads& loads);
+
+// What a bound proves, in the same unit; the largest of all bounds of a plan.
+double proved(const TransferProblem& problem, const TransferBound& bound);
+double proved(const TransferProblem& problem, const TransferPlan& plan);
+
+}  // namespace shardwright::redistribution

@@ -1,0 +1,78 @@
+// Who sends which parts of which tensors to whom, in which rounds.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/redistribution/transfer/transfer_problem.h"
+
+namespace shardwright::redistribution {
+
+// The same box of some tensors of a group, which follow each other. Thread safety: a value.
+struct TransferPiece {
+  std::uint32_t group = 0;
+  std::uint32_t first = 0;  // place in the group's list of tensors
+  std::uint32_t count = 0;
+  Box box;  // in elements of the whole tensor
+
+  friend bool operator==(const TransferPiece&, const TransferPiece&) = default;
+};
+
+// Bytes that follow each other and are sent in one round.
+struct MessageRun {
+  std::int64_t round = 0;
+  std::int64_t bytes = 0;
+
+  friend bool operator==(const MessageRun&, const MessageRun&) = default;
+};
+
+// All that one rank sends to another one. The pieces are one stream of bytes: piece after piece,
+// in a piece tensor after tensor, in a tensor the elements of the box in row-major order. Each run
+// has the next bytes of the stream, in messages of TransferPlan::message_bytes; the last one of a
+// run has the rest. A rank keeps what it sends to itself: there are no messages.
+struct Transfer {
+  Rank from = 0;
+  Rank to = 0;
+  std::int64_t bytes = 0;
+  std::vector<TransferPiece> pieces;
+  std::vector<MessageRun> runs;  // in the order of the stream; rounds ascend
+
+  friend bool operator==(const Transfer&, const Transfer&) = default;
+};
+
+// What is counted against a bandwidth.
+struct TransferPort {
+  enum class Kind : std::uint8_t {
+    kSend,     // what a rank sends, with hosts: to ranks of its host
+    kReceive,  // what a rank receives
+    kHostOut,  // what the ranks of a host send to other hosts
+    kHostIn,   // what they receive from other hosts
+  };
+
+  Kind kind = Kind::kSend;
+  std::int64_t number = 0;  // of the rank or host
+
+  friend bool operator==(const TransferPort&, const TransferPort&) = default;
+  friend auto operator<=>(const TransferPort&, const TransferPort&) = default;
+};
+
+// A lower bound for every plan: `bytes` pass through at least one of the ports whichever replicas
+// send them, so the ports' bandwidths together cannot carry them in less time.
+// Thread safety: a value.
+struct TransferBound {
+  std::vector<TransferPort> ports;  // ascending
+  std::int64_t bytes = 0;
+
+  friend bool operator==(const TransferBound&, const TransferBound&) = default;
+};
+
+// Thread safety: a value.
+struct TransferPlan {
+  std::int64_t message_bytes = 0;  // most bytes of a message
+  std::int64_t memory_bytes = 0;   // most bytes that a rank sends, and that it receives, in a round
+  std::int64_t rounds = 0;
+  std::vector<Transfer> transfers;    // by `from`, then `to`
+  std::vector<TransferBound> bounds;  // one or more, each proved on its own
+};
+
+}  // namespace shardwright::redistribution

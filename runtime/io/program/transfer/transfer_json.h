@@ -1,0 +1,24 @@
+// Files of transfers: tensors with two layouts each, and plans.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/redistribution/transfer/transfer_problem.h"
+#include "core/status.h"
+#include "runtime/io/text_sink.h"
+#include "runtime/program/transfer_tensors.h"
+
+namespace shardwright {
+
+// Reads {"meshes", "tensors", "hosts"}. Errors: kInvalidInput with the place.
+Result<redistribution::TransferProblem> read_transfer(std::string_view text);
+
+void write_transfer(const redistribution::TransferProblem& problem, const TransferAnswer& answer,
+                    const TextSink& sink);
+
+// "0-63,128": numbers that follow each other as ranges, in the order of the list.
+std::string ranges_text(const std::vector<std::int64_t>& numbers);
+
+}  // namespace shardwright

@@ -1,0 +1,38 @@
+// The public entry for moving all tensors of a model between two layouts.
+#pragma once
+
+#include <cstdint>
+#include <stop_token>
+
+#include "core/redistribution/transfer/port_loads.h"
+#include "core/redistribution/transfer/transfer_plan.h"
+#include "core/status.h"
+#include "search/redistribution/transfer/plan_transfer.h"
+
+namespace shardwright {
+
+struct TransferOptions {
+  redistribution::TransferLimits limits;
+  std::stop_token stop;
+};
+
+// A plan that the checker has accepted, and its figures. Times are ms with hosts, else bytes.
+struct TransferAnswer {
+  redistribution::TransferPlan plan;
+  redistribution::PortLoads loads;
+  double busiest = 0;  // time of the busiest port
+  double bound = 0;    // no plan has less
+  std::int64_t moved_bytes = 0;
+  std::int64_t kept_bytes = 0;
+  std::int64_t messages = 0;
+  std::int64_t least_rounds = 0;  // what the memory and the busiest rank's bytes require
+  std::uint64_t work = 0;
+};
+
+// Plans the transfer and checks every claim of the plan. Errors: those of
+// redistribution::plan_transfer(); kVerificationFailed if the checker refuses the plan.
+// Thread safety: may be called from any number of threads at once.
+Result<TransferAnswer> transfer_tensors(const redistribution::TransferProblem& problem,
+                                        const TransferOptions& options);
+
+}  // namespace shardwright

@@ -1,0 +1,56 @@
+// What every rank wants and does not hold, and who could send it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/redistribution/transfer/transfer_problem.h"
+#include "search/budget.h"
+
+namespace shardwright::redistribution {
+
+// The same box of all tensors of a group. Ranks are places in TransferProblem::ranks().
+struct WantedPiece {
+  std::uint32_t holders = 0;  // of Demands::holders
+  std::uint32_t to = 0;
+  std::uint32_t group = 0;
+  std::uint32_t box = 0;  // of Demands::boxes
+  std::int64_t bytes = 0;
+};
+
+// What a rank holds and wants. The box is of all tensors of the group.
+struct KeptPiece {
+  std::uint32_t rank = 0;
+  std::uint32_t group = 0;
+  std::uint32_t box = 0;
+};
+
+// Pieces that the same ranks hold and that ranks of one host want.
+struct Need {
+  std::uint32_t holders = 0;
+  std::uint32_t host = 0;
+  std::size_t first = 0;  // of Demands::wanted
+  std::size_t last = 0;   // one after
+  std::int64_t bytes = 0;
+};
+
+struct Demands {
+  // Distinct lists of ranks that hold the same elements, ascending.
+  std::vector<std::vector<std::uint32_t>> holders;
+  std::vector<Box> boxes;
+  std::vector<WantedPiece> wanted;  // by holders, host, receiver, group, box
+  std::vector<KeptPiece> kept;      // by group
+  std::vector<Need> needs;          // in the order of `wanted`
+  // By rank: the number of its host, from 0 in ascending order of hosts; all 0 without hosts.
+  std::vector<std::uint32_t> host_of;
+  std::uint32_t num_hosts = 1;
+};
+
+// Cuts every target shard where source shards end. Equal layouts of equal shapes are worked out
+// once. Returns nullopt if the budget was interrupted. `work` counts pairs of overlapping shards.
+std::optional<Demands> find_demands(const TransferProblem& problem, const Budget& budget,
+                                    std::uint64_t& work);
+
+}  // namespace shardwright::redistribution

@@ -1,0 +1,48 @@
+#include "search/redistribution/transfer/plan_transfer.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "search/budget.h"
+#include "search/redistribution/transfer/demands/demands.h"
+#include "search/redistribution/transfer/message_rounds.h"
+#include "search/redistribution/transfer/piece_cutter.h"
+#include "search/redistribution/transfer/senders/sender_choice.h"
+
+namespace shardwright::redistribution {
+namespace {
+
+Status check_limits(const TransferLimits& limits) {
+  if (limits.message_bytes < 1) return invalid_input("--message-bytes", "must be at least 1");
+  if (limits.memory_bytes >= limits.message_bytes) return {};
+  return invalid_input("--memory", "a message of " + std::to_string(limits.message_bytes) +
+                                       " bytes must fit; raise it, or lower --message-bytes");
+}
+
+Error stopped() { return Error{ErrorCode::kStopped, "the planning was cancelled", ""}; }
+
+}  // namespace
+
+Result<PlannedTransfer> plan_transfer(const TransferProblem& problem, const TransferLimits& limits,
+                                      const std::stop_token& stop) {
+  SHARDWRIGHT_RETURN_IF_ERROR(check_limits(limits));
+  const Budget budget(std::nullopt, std::nullopt, stop);
+  PlannedTransfer planned;
+  const std::optional<Demands> demands = find_demands(problem, budget, planned.work);
+  if (!demands) return stopped();
+  std::optional<SenderChoice> choice = choose_senders(problem, *demands, budget, planned.work);
+  if (!choice) return stopped();
+  TransferPlan& plan = planned.plan;
+  plan.message_bytes = limits.message_bytes;
+  plan.memory_bytes = limits.memory_bytes;
+  plan.transfers = cut_pieces(problem, *demands, *choice);
+  const std::optional<std::int64_t> rounds = assign_rounds(
+      problem, plan.message_bytes, plan.memory_bytes, budget, plan.transfers);
+  if (!rounds) return stopped();
+  plan.rounds = *rounds;
+  plan.bounds = std::move(choice->bounds);
+  return planned;
+}
+
+}  // namespace shardwright::redistribution
