@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/embedding/problem/placement_spec.h"
-#include "core/embedding/problem/release_checks.h"
 
 namespace shardwright::embedding {
 namespace {
@@ -191,9 +190,36 @@ Status check_reserved_bytes(const ReservationSpec& reservation) {
        {std::pair{reservation.hbm_reserved_bytes, "hbm_reserved_bytes"},
         std::pair{reservation.margin_bytes, "margin_bytes"},
         std::pair{reservation.runtime_overhead_bytes, "runtime_overhead_bytes"},
-        std::pair{reservation.model_base_bytes.value_or(0), "model_base_bytes"}}) {
+        std::pair{reservation.model_base_bytes.value_or(0), "model_base_bytes"},
+        std::pair{reservation.dense_tensor_estimate_bytes.value_or(0), "dense_tensor_estimate"}}) {
     if (bytes < 0 || bytes > kMaxRankBytes)
       return invalid_input(std::string("/reservation/") + key, "must be between 0 and 2^53 bytes");
+  }
+  return {};
+}
+
+// Devices and reservations that an older release of TorchRec does not know.
+Status check_known_to_release(const ProblemSpec& spec) {
+  using Type = ReservationSpec::Type;
+  const ReleaseRules& release = rules_of(spec.torchrec);
+  const std::string unknown =
+      " is not in TorchRec " + std::string(to_name(spec.torchrec)) + "; choose a newer release";
+  if (spec.topology.compute_device == ComputeDevice::kTpu && !release.has_tpu)
+    return invalid_input("/topology/compute_device", "tpu" + unknown);
+  const bool absolute =
+      spec.reservation.type == Type::kFixedAbsolute || spec.reservation.type == Type::kSkuAware;
+  if (absolute && !release.has_absolute_reservations)
+    return invalid_input("/reservation/type", "this reservation" + unknown);
+  const PerfEstimatorSpec& estimator = spec.perf_estimator;
+  const bool configured = estimator.config ||
+                          estimator.use_batch_inputs_for_expected_cache_fetches ||
+                          estimator.use_linear_regression_prefetch_estimate;
+  if (configured && !release.has_hardware_configs)
+    return invalid_input("/perf_estimator", "a configured estimator" + unknown);
+  if (estimator.use_linear_regression_prefetch_estimate &&
+      !(estimator.config && estimator.config->prefetch)) {
+    return invalid_input("/perf_estimator/use_linear_regression_prefetch_estimate",
+                         "needs the prefetch coefficients of a config");
   }
   return {};
 }
@@ -216,11 +242,6 @@ Status check_planner(const ProblemSpec& spec) {
       !(std::isfinite(*reservation.parameter_multiplier) &&
         *reservation.parameter_multiplier >= 0 && *reservation.parameter_multiplier <= 1e6)) {
     return invalid_input("/reservation/parameter_multiplier", "must be between 0 and 1e6");
-  }
-  if (reservation.dense_tensor_estimate_bytes &&
-      (*reservation.dense_tensor_estimate_bytes < 0 ||
-       *reservation.dense_tensor_estimate_bytes > kMaxRankBytes)) {
-    return invalid_input("/reservation/dense_tensor_estimate", "must be between 0 and 2^53 bytes");
   }
   SHARDWRIGHT_RETURN_IF_ERROR(check_reserved_bytes(reservation));
   if (spec.partitioner.max_search_count < 0 || spec.partitioner.max_search_count > 1'000'000)
@@ -343,7 +364,10 @@ Result<Problem> Problem::make(ProblemSpec spec) {
   Result<Topology> topology = Topology::make(spec.topology);
   if (!topology.ok())
     return invalid_input("/topology" + topology.error().where, topology.error().message);
-  SHARDWRIGHT_RETURN_IF_ERROR(check_known_to_release(*topology, spec.torchrec));
+  if (topology->has_uneven_hosts() && !rules_of(spec.torchrec).has_uneven_hosts)
+    return invalid_input("/topology/local_world_size",
+                         "must divide the number of ranks in TorchRec " +
+                             std::string(to_name(spec.torchrec)) + "; choose a newer release");
   spec.topology = topology->spec();
   for (Table& table : spec.tables) {
     // Source: the default of `module` in runtime/io/README.md. Tables of towers, and weighted,

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/program/rank_placement.h"
+#include "core/program/placed/rank_placement.h"
 #include "core/program/reshard_plan.h"
 
 namespace shardwright::program {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/program/rank_placement.h"
+#include "core/program/placed/rank_placement.h"
 #include "core/program/simulator/array.h"
 
 namespace shardwright::program {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/program/rank_placement.h"
+#include "core/program/placed/rank_placement.h"
 #include "core/program/reshard_plan.h"
 #include "core/redistribution/placement/move.h"
 

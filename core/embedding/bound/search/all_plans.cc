@@ -227,7 +227,9 @@ void AllPlans::place(const Step& step, std::size_t place, const PriceSums& left)
     next.done = 0;
     next.group += step.width;
   }
-  if (can_pay(next, level())) place_shards(next);
+  // The shards of a block were looked at one by one, and what moving them costs adds up.
+  const bool is_below = ranks_.max_load() + ranks_.charged() < target_;
+  if (is_below && can_pay(next, level())) place_shards(next);
   level().left = left;
   for (std::uint32_t i = step.width; i > 0; --i) {
     placed.pop_back();

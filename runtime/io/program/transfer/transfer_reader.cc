@@ -166,7 +166,9 @@ class TransferReader {
     const auto error = [&](const std::string& axis, const std::string& message) {
       return invalid_input(value.pointer() + "/placements" + axis, message);
     };
-    if (words.size() != mesh.shape.size()) {
+    // A mesh without axes, or with too many, is refused later, where it stands.
+    const bool is_mesh = !mesh.shape.empty() && mesh.shape.size() <= kMaxMeshAxes;
+    if (is_mesh && words.size() != mesh.shape.size()) {
       return error("", "mesh " + quoted(mesh.name) + " has " + std::to_string(mesh.shape.size()) +
                            " axes; write a placement for each, not " +
                            std::to_string(words.size()));

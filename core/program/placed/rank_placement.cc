@@ -1,4 +1,4 @@
-#include "core/program/rank_placement.h"
+#include "core/program/placed/rank_placement.h"
 
 #include "core/check.h"
 
