@@ -31,14 +31,16 @@ enum class StepKind : std::uint8_t {
 struct Step {
   StepKind kind = StepKind::kEnd;
   bool need_split = false;                // all-gather: the result is pieces, one per member
-  Reduction reduction = Reduction::kSum;  // all-reduce, reduce-scatter
+  redistribution::ReduceOp reduction = redistribution::ReduceOp::kSum;  // of a reducing collective
   std::int8_t axis = -1;                  // collectives planned on a mesh: its axis
   std::int8_t dim = -1;                   // the dimension that is gathered or scattered
   std::int8_t other_dim = -1;
   Rank src = -1;  // send, recv
   Rank dst = -1;
   std::vector<Rank> group;  // collectives, in the order of the pieces
-  // In the whole tensor for send, recv, keep and zero; in this rank's tensor for slice.
+  // In the whole tensor for send, recv, keep and zero; in this rank's tensor for slice. For
+  // reduce-scatter and all-to-all along an uneven dimension, what this rank takes of every member's
+  // tensor; empty if pieces are equal.
   Part part;
   Part local;               // send, keep: `part` in this rank's tensor; empty for all of it
   std::vector<Part> parts;  // concat

@@ -98,6 +98,7 @@ void add_uniform(std::vector<ProofParameter>& all) {
   group.add("most_cut_short", &Own::most_cut_short);
   group.add("node_work", &Own::node_work);
   group.add("least_width", &Own::least_width);
+  group.add("least_stuck_width", &Own::least_stuck_width);
   group.add("fullness", &Own::fullness);
 }
 
@@ -142,6 +143,7 @@ void add_bound_targets(std::vector<ProofParameter>& all) {
   group.add("tree_work_growth", &Own::tree_work_growth, Kind::kRatio);
   group.add("max_tree_work", &Own::max_tree_work);
   group.add("closed_part", &Own::closed_part);
+  group.add("most_extension", &Own::most_extension);
   group.add("lower_tree_part", &Own::lower_tree_part);
   group.add("tree_lanes", &Own::tree_lanes);
   group.add("alone_work", &Own::alone_work);

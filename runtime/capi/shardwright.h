@@ -1,4 +1,5 @@
-/* The C interface: plans embedding tables from C11 and from every language that can call C. */
+/* The C interface: plans embedding tables and redistributions of tensors, from C11 and from every language
+ * that can call C. */
 #ifndef SHARDWRIGHT_H
 #define SHARDWRIGHT_H
 
@@ -169,6 +170,26 @@ SHARDWRIGHT_API shardwright_status shardwright_verification_violation(
     size_t* size);
 SHARDWRIGHT_API shardwright_status
 shardwright_verification_destroy(shardwright_verification* verification);
+
+/* ---- Redistributions ---------------------------------------------------------------------------------- */
+
+/* Finds the cheapest moves of one tensor from one placement to another. If `options` is null, all take
+ * their defaults. `summary` and `steps` may be null. Errors: SHARDWRIGHT_INVALID_INPUT with a place such as
+ * "/mesh" or "/target/1" (the axis); SHARDWRIGHT_INFEASIBLE if no moves within the limits lead to the target;
+ * SHARDWRIGHT_STOPPED; SHARDWRIGHT_BUFFER_TOO_SMALL if there are more steps than `steps` has room for. */
+SHARDWRIGHT_API shardwright_status shardwright_plan_redistribution(
+    const shardwright_redistribution* redistribution,
+    const shardwright_redistribution_options* options, shardwright_redistribution_summary* summary,
+    const shardwright_redistribution_buffers* steps);
+/* Reads a placement from words that spaces separate, one per mesh axis: "R", "S(0)", "P(sum)". "S(0)[1]"
+ * cuts after "S(0)[0]"; without these indices, axes cut in ascending order. Errors:
+ * SHARDWRIGHT_INVALID_INPUT with the axis in the place, such as "/1". */
+SHARDWRIGHT_API shardwright_status shardwright_placement_from_text(
+    const char* text, size_t size, uint32_t num_dims, shardwright_placement* placement);
+/* Writes these words. */
+SHARDWRIGHT_API shardwright_status shardwright_placement_to_text(shardwright_placement placement,
+                                                                 uint32_t num_axes, char* buffer,
+                                                                 size_t capacity, size_t* size);
 
 #ifdef __cplusplus
 }

@@ -254,6 +254,81 @@ typedef struct shardwright_rank_buffers {
   int64_t* available_ssd;
 } shardwright_rank_buffers;
 
+/* A placement of a tensor on a mesh is a word with a byte per mesh axis, the first axis lowest:
+ *   0                     replicated
+ *   1, 2, 3, 4, 5         partial; values are due to be reduced by sum, avg, min, max, product
+ *   16 * (1 + dim) + i    shards dimension `dim`; `i` axes shard that dimension before this one
+ * Meshes have at most 8 axes, tensors at most 9 dimensions. */
+typedef uint64_t shardwright_placement;
+
+typedef struct shardwright_redistribution {
+  uint32_t struct_size;
+  uint32_t num_axes;
+  uint32_t num_dims;
+  uint32_t itemsize;     /* bytes of an element */
+  const int64_t* mesh;   /* devices along each axis, the last axis the innermost; num_axes elements */
+  const int64_t* shape;  /* of the whole tensor; num_dims elements */
+  shardwright_placement source;
+  shardwright_placement target;
+} shardwright_redistribution;
+
+typedef int32_t shardwright_cost_model;
+enum {
+  SHARDWRIGHT_COSTS_DTENSOR = 0, /* PyTorch DTensor's own model, by devices_per_host */
+  SHARDWRIGHT_COSTS_RINGS = 1    /* rings on links with a latency and bandwidth per axis */
+};
+
+/* Members that are 0 or null take their default. GB = 10^9 bytes. */
+typedef struct shardwright_redistribution_options {
+  uint32_t struct_size;
+  shardwright_cost_model model;
+  int64_t devices_per_host;         /* DTensor's model; 0 = 8 */
+  const double* latency_us;         /* rings; num_axes elements; null = 0 */
+  const double* bandwidth_gb_per_s; /* rings; num_axes elements */
+  double copy_gb_per_s;             /* rings; a kernel that reads and writes; 0 = copies are free */
+  /* Not 0: rings also have collectives over several axes at once, and messages between two axes. */
+  int32_t groups;
+  int32_t has_collective_limit;
+  uint32_t collective_limit; /* no more steps that communicate, if has_collective_limit is not 0 */
+  uint32_t reserved;         /* 0 */
+  /* Bytes that a device may hold in the course of a step, input and output together; 0 = no limit */
+  int64_t memory_limit;
+  const shardwright_cancel* cancel;
+} shardwright_redistribution_options;
+
+typedef int32_t shardwright_move;
+enum {
+  SHARDWRIGHT_MOVE_ALL_GATHER = 0,     /* the innermost axes of dimension `from` replicate */
+  SHARDWRIGHT_MOVE_ALL_TO_ALL = 1,     /* the innermost axes of `from` shard `to` instead */
+  SHARDWRIGHT_MOVE_SPLIT = 2,          /* replicated axes shard `to`; nothing is sent */
+  SHARDWRIGHT_MOVE_ALL_REDUCE = 3,     /* partial axes replicate */
+  SHARDWRIGHT_MOVE_REDUCE_SCATTER = 4, /* partial axes shard `to` */
+  SHARDWRIGHT_MOVE_TO_PARTIAL = 5,     /* a replicated axis becomes partial; nothing is sent */
+  SHARDWRIGHT_MOVE_PERMUTE = 6         /* two axes of equal size change places */
+};
+
+/* Arrays of the caller, to be filled with the steps of a redistribution. Null members are skipped. */
+typedef struct shardwright_redistribution_buffers {
+  uint32_t struct_size;
+  uint32_t num_steps; /* capacity of the arrays */
+  uint8_t* kind;      /* shardwright_move */
+  uint64_t* axes;     /* a byte per axis, the first lowest: 1 + its number; 0 ends them */
+  uint8_t* from;      /* dimensions */
+  uint8_t* to;
+  uint8_t* reduce_op; /* 1 to 5, as in a placement; 0 = the step reduces nothing */
+  shardwright_placement* after; /* the placement after the step */
+  double* cost_us;
+} shardwright_redistribution_buffers;
+
+typedef struct shardwright_redistribution_summary {
+  uint32_t struct_size;
+  uint32_t num_steps;
+  uint32_t num_collectives; /* steps that communicate */
+  int32_t is_optimal;       /* 0 = the search was cut short, and cheaper moves may exist */
+  double cost_us;
+  int64_t peak_bytes; /* of the largest device in a step, input and output together */
+} shardwright_redistribution_summary;
+
 #ifdef __cplusplus
 }
 #endif

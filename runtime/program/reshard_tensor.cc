@@ -102,22 +102,23 @@ std::vector<Rank> ranks_of(const ReshardCase& request) {
   return ranks;
 }
 
-void add_mesh_steps(const ReshardCase& request, const TensorReshardOptions& options,
+void add_mesh_moves(const ReshardCase& request, const TensorReshardOptions& options,
                     TensorReshard& result) {
   if (!(request.source.mesh == request.target.mesh)) return;
   if (options.compat) {
     const bool partial = request.source.has_partial() || request.target.has_partial();
     if (partial || options.mesh_steps) {
-      result.mesh_steps = compat_mesh_steps(request.source, request.target);
+      result.mesh_moves = compat_mesh_moves(request.source, request.target);
     }
     return;
   }
   const MeshCosts costs(options.cluster, request.source.mesh, request.shape, request.type);
-  const auto axes = unrefined(request.source.mesh);
-  const MeshPlacement goal = placement_of(request.target, axes);
-  if (auto chain = cheapest_chain(costs, placement_of(request.source, axes), &goal)) {
-    result.mesh_steps = std::move(chain->steps);
-  }
+  const redistribution::Path path =
+      cheapest_moves(costs, placed(request.source).placement, placed(request.target).placement);
+  if (!path.found) return;
+  std::vector<redistribution::Move>& moves = result.mesh_moves.emplace();
+  for (const redistribution::PathStep& step : path.steps)
+    moves.push_back(step.move);
 }
 
 }  // namespace
@@ -134,7 +135,7 @@ Result<TensorReshard> reshard_tensor(const ReshardCase& request,
   TensorReshard result;
   result.plan = schedule.decisions().front().entry->plan;
   result.us = plan_us(options.cluster, request.shape, request.type, request.source, result.plan);
-  add_mesh_steps(request, options, result);
+  add_mesh_moves(request, options, result);
   ReshardOptions rank_options;
   rank_options.compat = options.compat;
   rank_options.sync = options.sync;

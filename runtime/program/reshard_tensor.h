@@ -13,7 +13,7 @@
 #include "core/program/simulator/simulate.h"
 #include "core/status.h"
 #include "search/program/reshard_program.h"
-#include "search/program/tensor/placement_state.h"
+#include "search/program/tensor/cost_model.h"
 
 namespace shardwright {
 
@@ -39,7 +39,7 @@ struct TensorReshard {
   double us = 0;  // the slowest rank's time under the cost model
   // Set if both placements are on one mesh and steps along its axes suffice. Compat mode sets it
   // only for partial placements and if `mesh_steps` asks for it.
-  std::optional<std::vector<program::MeshStep>> mesh_steps;
+  std::optional<std::vector<redistribution::Move>> mesh_moves;
   std::vector<RankReshard> ranks;  // of both meshes, at least one; ascending
   // The plan run on real arrays; absent if these would be larger than asked for.
   std::optional<program::Simulation> simulation;

@@ -25,6 +25,18 @@ TEST_CASE("best: thousands of small problems with rules are solved") {
   }
 }
 
+TEST_CASE("best: so are problems whose hosts leave ranks over") {
+  for (const std::uint64_t seed : seeds({222, 223})) {
+    for (const bool rules : {false, true}) {
+      const BestCounts counts = check_uneven_plans(seed, 700, rules);
+      CHECK(counts.feasible > 250);
+      CHECK(counts.missed == 0);
+      CHECK(counts.proved == counts.feasible);
+      CHECK(counts.infeasible > 70);
+    }
+  }
+}
+
 TEST_CASE("best: so are problems on eight ranks of several hosts, with margins") {
   for (const std::uint64_t seed : seeds({219, 220, 221})) {
     const BestCounts counts = check_wide_plans(seed, 700);

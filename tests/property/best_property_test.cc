@@ -24,4 +24,13 @@ TEST_CASE("best: finds the best plan that the rules allow") {
   }
 }
 
+TEST_CASE("best: finds the best plan where hosts leave ranks over") {
+  for (const bool rules : {false, true}) {
+    const BestCounts counts = check_uneven_plans(205, 100, rules);
+    CHECK(counts.feasible > 30);
+    CHECK(counts.missed == 0);
+    CHECK(counts.infeasible > 5);
+  }
+}
+
 }  // namespace shardwright::best_property_test

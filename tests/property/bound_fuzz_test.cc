@@ -117,13 +117,29 @@ TEST_CASE("bound: never above the least rating of ten thousand small problems") 
   }
 }
 
+TEST_CASE("bound: nor where hosts leave ranks over") {
+  for (const std::uint64_t seed : seeds({1006, 1007})) {
+    BoundCounts counts;
+    Random random(seed);
+    for (int i = 0; i < 500; ++i) {
+      CAPTURE(seed);
+      CAPTURE(i);
+      check_small_problem(uneven_problem(random, i % 4 == 3), counts);
+    }
+    CHECK(counts.feasible > 250);
+    CHECK(counts.proved * 100 >= counts.feasible * 80);
+  }
+}
+
 TEST_CASE("bound: no change of a certificate makes the check accept more than the least rating") {
   for (const std::uint64_t seed : seeds({1003})) {
     Random random(seed);
     for (int i = 0; i < 2000; ++i) {
       CAPTURE(seed);
       CAPTURE(i);
-      const SmallProblem small = small_problem(random, i % 4 == 3);
+      const bool rules = i % 4 == 3;
+      const SmallProblem small =
+          i % 5 == 0 ? uneven_problem(random, rules) : small_problem(random, rules);
       const std::optional<double> least = least_rating(small);
       if (!least || *least <= 0) continue;
       BoundCertificate certificate = proved_bound(small, *least);
@@ -144,7 +160,9 @@ TEST_CASE("bound: trying all plans proves the least rating and nothing above it"
     for (int i = 0; i < 2500; ++i) {
       CAPTURE(seed);
       CAPTURE(i);
-      const SmallProblem small = small_problem(random, i % 4 != 0);
+      const bool rules = i % 4 != 0;
+      const SmallProblem small =
+          i % 5 == 0 ? uneven_problem(random, rules) : small_problem(random, rules);
       const std::optional<double> least = least_rating(small);
       const auto wrong = [&](double bound) {
         return check_bound(*small.space, small.available, searched(random, small, bound));

@@ -214,14 +214,13 @@ class Delegated(unittest.TestCase):
         self.same_plan_by_torchrec(Case(model(), EIGHT, proposers=lambda: [MyProposer()]),
                                    mode="compat")
 
-    def test_machines_whose_last_host_is_not_full(self):
-        for world_size in (4, 12):
-            case = Case(model(), {"world_size": world_size, "local_world_size": 8},
-                        constraints={f"t{i}": ParameterConstraints(
-                            sharding_types=["table_wise", "row_wise", "column_wise"])
-                            for i in range(6)})
-            for mode in ("compat", "best"):
-                self.same_plan_by_torchrec(case, mode=mode)
+    def test_less_than_half_of_a_host(self):
+        case = Case(model(), {"world_size": 3, "local_world_size": 8},
+                    constraints={f"t{i}": ParameterConstraints(
+                        sharding_types=["table_wise", "row_wise", "column_wise"])
+                        for i in range(6)})
+        for mode in ("compat", "best"):
+            self.same_plan_by_torchrec(case, mode=mode)
 
     def test_caches_to_scale_at_costs_of_the_user(self):
         class Own(EmbeddingPerfEstimator):
@@ -404,7 +403,7 @@ class PlanLoaders(unittest.TestCase):
 
 
 class Machines(unittest.TestCase):
-    """Caches that grow, SSD and pods are planned here in both modes."""
+    """Caches that grow, SSD, pods and hosts that leave ranks over are planned here in both modes."""
 
     def as_torchrec_and_better(self, case):
         peer, theirs = case.plan()
@@ -450,6 +449,26 @@ class Machines(unittest.TestCase):
     def test_pods_join_nodes_to_one_host(self):
         self.as_torchrec_and_better(
             Case(model(), {"world_size": 8, "local_world_size": 2, "pod_size": 2}))
+
+    def test_ranks_that_do_not_fill_a_host_hold_no_host_wise_tables(self):
+        types = ["table_row_wise", "table_column_wise", "table_wise"]
+        some = {f"t{i}": ParameterConstraints(sharding_types=types[i % 2:2]) for i in range(3)}
+        for machine in ({"world_size": 12, "local_world_size": 8},
+                        {"world_size": 14, "local_world_size": 4},
+                        {"world_size": 10, "local_world_size": 2, "pod_size": 2}):
+            hosted = machine["world_size"] - machine["world_size"] % (
+                machine["local_world_size"] * machine.get("pod_size", 1))
+            with self.subTest(machine):
+                best, _ = self.as_torchrec_and_better(Case(model(), machine, constraints=some))
+                for option in best._best_plan:
+                    if option.sharding_type in types[:2]:
+                        self.assertLess(max(shard.rank for shard in option.shards), hosted)
+
+    def test_a_part_of_a_host_is_planned_without_host_wise_tables(self):
+        best, plan = self.as_torchrec_and_better(
+            Case(model(), {"world_size": 4, "local_world_size": 8}))
+        self.assertFalse({"table_row_wise", "table_column_wise", "grid_shard"}
+                         & {own.sharding_type for own in plan.plan["ebc"].values()})
 
 
 class Differences(unittest.TestCase):

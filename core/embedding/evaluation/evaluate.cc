@@ -163,6 +163,7 @@ class Verifier {
     const ShardingOption& option = *assignment.option;
     const std::uint32_t local = available_.local_world_size();
     const std::uint32_t shards = option.num_shards();
+    const Rank hosted = available_.num_hosted_ranks();
     bool right = true;
     switch (option.partition_by()) {
       case PartitionBy::kDevice:
@@ -173,8 +174,9 @@ class Verifier {
           right = assignment.rank(i) == i;
         break;
       case PartitionBy::kHost:
-        for (std::uint32_t i = 1; right && i < shards; ++i) {
-          right = assignment.rank(i) / local == assignment.rank(0) / local;
+        for (std::uint32_t i = 0; right && i < shards; ++i) {
+          right = assignment.rank(i) / local == assignment.rank(0) / local &&
+                  assignment.rank(i) < hosted;
         }
         if (option.sharding_type != ShardingType::kTableRowWise) break;
         [[fallthrough]];
@@ -182,7 +184,7 @@ class Verifier {
         // Whole hosts; within a host, one shard per rank in rank order.
         right = right && shards % local == 0;
         for (std::uint32_t i = 0; right && i < shards; ++i) {
-          right = assignment.rank(i) % local == i % local &&
+          right = assignment.rank(i) % local == i % local && assignment.rank(i) < hosted &&
                   assignment.rank(i) / local == assignment.rank(i - i % local) / local;
         }
         break;

@@ -263,6 +263,8 @@ Status PlacementRules::add_groups(const std::vector<Table>& tables,
   for (std::size_t g = 0; g < groups.size(); ++g) {
     Group group{together, groups[g].on, {}, {}};
     group.place = std::string(together ? "/keep_together/" : "/keep_apart/") + std::to_string(g);
+    if (topology.has_uneven_hosts())
+      return invalid_input(group.place, "needs a machine whose ranks are all on a host");
     const std::vector<std::string>& names = groups[g].tables;
     if (names.empty()) return invalid_input(group.place, "must name at least one table");
     for (std::size_t i = 0; i < names.size(); ++i) {

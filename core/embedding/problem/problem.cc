@@ -190,7 +190,8 @@ Status check_reserved_bytes(const ReservationSpec& reservation) {
        {std::pair{reservation.hbm_reserved_bytes, "hbm_reserved_bytes"},
         std::pair{reservation.margin_bytes, "margin_bytes"},
         std::pair{reservation.runtime_overhead_bytes, "runtime_overhead_bytes"},
-        std::pair{reservation.model_base_bytes.value_or(0), "model_base_bytes"}}) {
+        std::pair{reservation.model_base_bytes.value_or(0), "model_base_bytes"},
+        std::pair{reservation.dense_tensor_estimate_bytes.value_or(0), "dense_tensor_estimate"}}) {
     if (bytes < 0 || bytes > kMaxRankBytes)
       return invalid_input(std::string("/reservation/") + key, "must be between 0 and 2^53 bytes");
   }
@@ -241,11 +242,6 @@ Status check_planner(const ProblemSpec& spec) {
       !(std::isfinite(*reservation.parameter_multiplier) &&
         *reservation.parameter_multiplier >= 0 && *reservation.parameter_multiplier <= 1e6)) {
     return invalid_input("/reservation/parameter_multiplier", "must be between 0 and 1e6");
-  }
-  if (reservation.dense_tensor_estimate_bytes &&
-      (*reservation.dense_tensor_estimate_bytes < 0 ||
-       *reservation.dense_tensor_estimate_bytes > kMaxRankBytes)) {
-    return invalid_input("/reservation/dense_tensor_estimate", "must be between 0 and 2^53 bytes");
   }
   SHARDWRIGHT_RETURN_IF_ERROR(check_reserved_bytes(reservation));
   if (spec.partitioner.max_search_count < 0 || spec.partitioner.max_search_count > 1'000'000)
@@ -368,6 +364,10 @@ Result<Problem> Problem::make(ProblemSpec spec) {
   Result<Topology> topology = Topology::make(spec.topology);
   if (!topology.ok())
     return invalid_input("/topology" + topology.error().where, topology.error().message);
+  if (topology->has_uneven_hosts() && !rules_of(spec.torchrec).has_uneven_hosts)
+    return invalid_input("/topology/local_world_size",
+                         "must divide the number of ranks in TorchRec " +
+                             std::string(to_name(spec.torchrec)) + "; choose a newer release");
   spec.topology = topology->spec();
   for (Table& table : spec.tables) {
     // Source: the default of `module` in runtime/io/README.md. Tables of towers, and weighted,

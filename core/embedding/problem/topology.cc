@@ -62,10 +62,14 @@ std::int64_t ranks_of_group(const TopologySpec& spec, std::int64_t size, std::in
   return std::max<std::int64_t>(linked / (spec.world_size / size), 1);
 }
 
+// Returns true if ranks may be on no host. Sharding groups and pods to choose from fill the machine.
+bool may_be_uneven(const TopologySpec& spec) { return !spec.groups && spec.pod_sizes.size() <= 1; }
+
 // Ranks of a sharding group on one of its hosts, or 0 if the layout does not fit the machine: on
 // every pod a group has equally many ranks, and replicas lie in the same way.
 std::int64_t ranks_per_host(const TopologySpec& spec, const MachineLayout& layout) {
   const std::int64_t size = layout.group_size;
+  if (may_be_uneven(spec)) return spec.local_world_size * layout.pod_size;
   if (size < 1 || layout.pod_size < 1 || spec.world_size % size != 0) return 0;
   const std::int64_t hosts = spec.world_size / spec.local_world_size;
   if (hosts % layout.pod_size != 0) return 0;
@@ -85,7 +89,22 @@ Status check_ascending(const std::vector<std::int64_t>& sizes, const std::string
   return {};
 }
 
+// Source: Topology.__init__, torchrec/distributed/planner/types.py of TorchRec 1.9.2.
+Status check_pod(const TopologySpec& spec) {
+  if (spec.pod_sizes.empty()) return {};
+  const std::int64_t hosts = spec.pod_sizes.front();
+  if (hosts < 1 || hosts > spec.world_size) {
+    return invalid_input("/pod_size", "must be from 1 host to as many as there are ranks (" +
+                                          std::to_string(spec.world_size) + "), is " +
+                                          std::to_string(hosts));
+  }
+  if (hosts > kMaxWorldSize / spec.local_world_size)
+    return invalid_input("/pod_size", "a pod must have at most 1048576 ranks");
+  return {};
+}
+
 Status check_pods(const TopologySpec& spec) {
+  if (may_be_uneven(spec)) return check_pod(spec);
   for (std::size_t i = 0; i < spec.pod_sizes.size(); ++i) {
     if (ranks_per_host(spec, {spec.world_size, spec.pod_sizes[i]}) == 0) {
       return invalid_input("/pod_size/" + std::to_string(i),
@@ -142,17 +161,29 @@ MachineLayout layout_of(const TopologySpec& spec) {
   return {spec.groups ? spec.groups->sizes.front() : spec.world_size, pod_sizes(spec).front()};
 }
 
+// With less than half of a host, TorchRec estimates that averaging gradients of data_parallel takes
+// less than no time. Source: DataParallelEvaluator._default_bwd_comms,
+// torchrec/distributed/planner/estimator/estimator.py of TorchRec 1.9.2.
+Status check_hosts(const TopologySpec& spec) {
+  const std::string sizes = "ranks per host (" + std::to_string(spec.local_world_size) + ")";
+  const std::string ranks = "the number of ranks (" + std::to_string(spec.world_size) + ")";
+  const std::string where = "/local_world_size";
+  if (spec.local_world_size < 1) return invalid_input(where, sizes + " must be at least 1");
+  if (spec.local_world_size > 2 * spec.world_size)
+    return invalid_input(where, sizes + " must be at most twice " + ranks);
+  if (!may_be_uneven(spec) && spec.world_size % spec.local_world_size != 0) {
+    return invalid_input(where, sizes + " must divide " + ranks +
+                                    " where there are sharding groups or pods to choose from");
+  }
+  return {};
+}
+
 Status check(const TopologySpec& spec) {
   if (spec.world_size < 1 || spec.world_size > kMaxWorldSize) {
     return invalid_input("/world_size", "must be between 1 and 1048576 ranks, is " +
                                             std::to_string(spec.world_size));
   }
-  if (spec.local_world_size < 1 || spec.world_size % spec.local_world_size != 0) {
-    return invalid_input("/local_world_size",
-                         "ranks per host (" + std::to_string(spec.local_world_size) +
-                             ") must divide the number of ranks (" +
-                             std::to_string(spec.world_size) + ")");
-  }
+  SHARDWRIGHT_RETURN_IF_ERROR(check_hosts(spec));
   SHARDWRIGHT_RETURN_IF_ERROR(
       check_bytes(spec.hbm_cap_bytes.value_or(0), spec.world_size, "/hbm_cap"));
   SHARDWRIGHT_RETURN_IF_ERROR(

@@ -37,7 +37,8 @@ struct MachineLayout {
 // A topology, not yet checked. Source of the defaults: torchrec/distributed/planner/constants.py.
 struct TopologySpec {
   std::int64_t world_size = 0;        // ranks
-  std::int64_t local_world_size = 0;  // ranks per host; 0 = world_size
+  // Ranks per host; 0 = world_size. Ranks that do not fill a host are on none.
+  std::int64_t local_world_size = 0;
   ComputeDevice compute_device = ComputeDevice::kCuda;
   std::optional<std::int64_t> hbm_cap_bytes;       // per rank; nothing = 32 GiB
   std::optional<std::int64_t> ddr_cap_bytes;       // per rank; nothing = 128 GiB
@@ -70,7 +71,9 @@ struct TopologySpec {
 };
 
 // A checked TopologySpec with the memory of every rank. Immutable. Ranks are 0 to world_size - 1;
-// host h has the ranks [h L, (h + 1) L), where L is local_world_size.
+// host h has the ranks [h L, (h + 1) L), where L is local_world_size. The ranks after the last host
+// are on no host: host-wise options do not use them, all others do. There may be no host.
+// Source: _get_host_level_devices, torchrec/distributed/planner/partitioners.py of release 1.9.2.
 //
 // With sharding groups of one size these are the ranks of a group, and lists by rank have one entry
 // for each of them. With pods of one size a host stands for a pod. As long as the layout is to be
@@ -86,6 +89,11 @@ class Topology {
   std::uint32_t world_size() const { return static_cast<std::uint32_t>(storage_.size()); }
   std::uint32_t local_world_size() const { return local_world_size_; }
   std::uint32_t num_hosts() const { return world_size() / local_world_size(); }
+  // Ranks 0 to this one, exclusive, are on a host.
+  std::uint32_t num_hosted_ranks() const { return num_hosts() * local_world_size(); }
+  bool is_one_host() const { return world_size() == local_world_size(); }
+  // Returns true if some ranks are on no host.
+  bool has_uneven_hosts() const { return num_hosted_ranks() != world_size(); }
   // Ranks on one physical host: local_world_size() without pods.
   std::uint32_t ranks_per_physical_host() const { return ranks_per_physical_host_; }
   // Sharding groups: how often every shard exists on the machine.

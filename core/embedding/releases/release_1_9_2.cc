@@ -50,6 +50,7 @@ ReleaseRules rules_of_1_9_2() {
   rules.has_tpu = true;
   rules.no_memory_is_default = false;
   rules.has_absolute_reservations = true;
+  rules.has_uneven_hosts = true;
   // Source: SSD_CAP, torchrec/distributed/planner/constants.py.
   rules.ssd_cap_bytes = std::int64_t{2} << 40;
   rules.pooled_outputs = PooledOutputs::kAtMostOnePerLookup;

@@ -51,6 +51,7 @@ struct ReleaseRules {
   bool has_tpu = false;
   bool no_memory_is_default = true;        // an hbm_cap or ddr_cap of 0 stands for the default
   bool has_absolute_reservations = false;  // fixed_absolute and sku_aware
+  bool has_uneven_hosts = false;           // hosts or pods may leave ranks over
   // SSD of a rank if the topology does not say; nothing = SSD is counted only where it is given.
   std::optional<std::int64_t> ssd_cap_bytes;
 

@@ -4,6 +4,30 @@
 #include <utility>
 
 namespace shardwright::program {
+namespace {
+
+// The dimension in which the tensors of a collective may differ; none for reductions.
+std::optional<std::size_t> joined_dim(const Step& step, const Shape& shape) {
+  switch (step.kind) {
+    case StepKind::kAllGather:
+      return step.need_split && step.dim >= 0 ? static_cast<std::size_t>(step.dim) : 0;
+    case StepKind::kConcatGather:
+      return shape.size() - 1;
+    case StepKind::kAllToAll:
+      return static_cast<std::size_t>(step.other_dim);
+    default:
+      return std::nullopt;
+  }
+}
+
+bool fits(Shape shape, const Shape& first, const Step& step) {
+  const std::optional<std::size_t> dim = joined_dim(step, first);
+  if (dim && *dim < shape.size() && shape.size() == first.size()) shape[*dim] = first[*dim];
+  return shape == first;
+}
+
+}  // namespace
+
 SimulatedRank& Execution::rank(Rank id) {
   const auto [at, fresh] = index_.try_emplace(id, ranks_.size());
   if (fresh) ranks_.emplace_back().rank = id;
@@ -145,7 +169,7 @@ std::optional<bool> Execution::meet(SimulatedRank& own, const Step& step) {
   }
   for (const SimulatedRank* member : members) {
     if (!member->tensor) return fail(*member, "has no tensor to share");
-    if (member->tensor->shape != members.front()->tensor->shape) {
+    if (!fits(member->tensor->shape, members.front()->tensor->shape, step)) {
       return fail(*member, "shares a tensor of another shape");
     }
   }
@@ -181,18 +205,28 @@ bool Execution::run_collective(const std::vector<SimulatedRank*>& members) {
 bool Execution::scatter(SimulatedRank& own, const Step& step, Collective& shared,
                         std::size_t index) {
   const auto dim = static_cast<std::size_t>(step.dim < 0 ? 0 : step.dim);
+  const std::int64_t size = shared.shape()[dim];
   const auto count = static_cast<std::int64_t>(shared.tensors().size());
-  if (shared.shape()[dim] % count != 0) return fail(own, "cuts a dimension unevenly");
-  Part piece = whole(shared.shape());
-  piece[dim] = program::cut(piece[dim].size(), count, static_cast<std::int64_t>(index));
+  if (step.part.empty() && size % count != 0) return fail(own, "cuts a dimension unevenly");
+  const Interval taken = step.part.empty()
+                             ? program::cut(size, count, static_cast<std::int64_t>(index))
+                             : step.part[dim];
+  if (taken.begin < 0 || taken.begin > taken.end || taken.end > size) {
+    return fail(own, "takes a piece beyond the members' tensors");
+  }
+  const auto piece_of = [&](const Array& array) {
+    Part piece = whole(array.shape);
+    piece[dim] = taken;
+    return slice(array, piece);
+  };
   if (step.kind == StepKind::kReduceScatter) {
-    own.tensor = slice(shared.reduced(step.reduction), piece);
+    own.tensor = piece_of(shared.reduced(step.reduction));
     return true;
   }
   std::vector<Array> pieces;
   pieces.reserve(shared.tensors().size());
   for (const Array& array : shared.tensors())
-    pieces.push_back(slice(array, piece));
+    pieces.push_back(piece_of(array));
   own.tensor = concat(pieces, static_cast<std::size_t>(step.other_dim));
   return true;
 }

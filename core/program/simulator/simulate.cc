@@ -12,14 +12,15 @@ namespace {
 
 // The positions of the ranks that hold terms of the same elements as the rank at `first`. Empty
 // unless `first` is the lowest of them.
-std::vector<std::size_t> term_holders(const DistAttr& attr, std::size_t first) {
+std::vector<std::size_t> term_holders(const RankPlacement& placed, std::size_t first) {
   std::vector<std::size_t> holders{first};
-  for (std::size_t axis = 0; axis < attr.partial.size(); ++axis) {
-    if (attr.partial[axis] == Reduction::kNone) continue;
-    if (attr.mesh.coordinate(first, axis) != 0) return {};
+  for (std::size_t axis = 0; axis < placed.mesh.axes(); ++axis) {
+    if (!placed.placement.is_partial(axis)) continue;
+    if (placed.mesh.coordinate(first, axis) != 0) return {};
     const std::size_t known = holders.size();
-    const auto stride = static_cast<std::size_t>(attr.mesh.stride(axis));
-    for (std::size_t step = 1; step < static_cast<std::size_t>(attr.mesh.axis_size(axis)); ++step) {
+    const auto stride = static_cast<std::size_t>(placed.mesh.stride(axis));
+    const auto size = static_cast<std::size_t>(placed.mesh.axis_size(axis));
+    for (std::size_t step = 1; step < size; ++step) {
       for (std::size_t i = 0; i < known; ++i)
         holders.push_back(holders[i] + step * stride);
     }
@@ -29,7 +30,7 @@ std::vector<std::size_t> term_holders(const DistAttr& attr, std::size_t first) {
 
 // Reduces the terms of every element of a part and compares them with its value. Returns false if
 // the plan left something else.
-bool check_part(const Shape& shape, const DistAttr& target, std::size_t first,
+bool check_part(const Shape& shape, const RankPlacement& target, std::size_t first,
                 const TensorValues& values, Execution& execution) {
   const Part part = part_at(shape, target, first);
   const std::vector<std::size_t> holders = term_holders(target, first);
@@ -43,7 +44,7 @@ bool check_part(const Shape& shape, const DistAttr& target, std::size_t first,
     }
     terms.push_back(&*own.tensor);
   }
-  const bool maximum = takes_maximum(target);
+  const redistribution::ReduceOp op = reduction_of(target);
   const std::int64_t divisor = average_divisor(target);
   bool is_right = true;
   std::size_t next = 0;
@@ -51,7 +52,7 @@ bool check_part(const Shape& shape, const DistAttr& target, std::size_t first,
     std::int64_t total = terms.front()->values[next];
     for (std::size_t k = 1; k < terms.size(); ++k) {
       const std::int64_t other = terms[k]->values[next];
-      total = maximum ? std::max(total, other) : total + other;
+      total = combine(total, other, op);
     }
     ++next;
     is_right = is_right && total == values.value(flat) * divisor;
@@ -62,7 +63,7 @@ bool check_part(const Shape& shape, const DistAttr& target, std::size_t first,
 
 }  // namespace
 
-Simulation simulate(const Shape& shape, const DistAttr& source, const DistAttr& target,
+Simulation simulate(const Shape& shape, const RankPlacement& source, const RankPlacement& target,
                     const ReshardPlan& plan) {
   const TensorValues values(shape, source);
   Execution execution;
@@ -76,6 +77,11 @@ Simulation simulate(const Shape& shape, const DistAttr& source, const DistAttr& 
   for (std::size_t first = 0; first < target.mesh.size() && goes_on; ++first)
     goes_on = check_part(shape, target, first, values, execution);
   return execution.result();
+}
+
+Simulation simulate(const Shape& shape, const DistAttr& source, const DistAttr& target,
+                    const ReshardPlan& plan) {
+  return simulate(shape, placed(source), placed(target), plan);
 }
 
 }  // namespace shardwright::program

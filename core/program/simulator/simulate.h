@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/program/dist_attr.h"
+#include "core/program/placed/rank_placement.h"
 #include "core/program/reshard_plan.h"
 
 namespace shardwright::program {
@@ -23,7 +23,10 @@ struct Simulation {
 // Starts from a tensor of the shape as `source` places it, runs the plan with sends that wait for
 // their receiver, and compares every rank of `target` with its part. Knows nothing of how plans are
 // made. O(ranks * elements * steps) time.
-// Preconditions: check(source), check(target) hold for the shape.
+// Preconditions: the placements are of a tensor of the shape.
+Simulation simulate(const Shape& shape, const RankPlacement& source, const RankPlacement& target,
+                    const ReshardPlan& plan);
+// The same for Paddle's placements. Preconditions: check(source), check(target) hold for the shape.
 Simulation simulate(const Shape& shape, const DistAttr& source, const DistAttr& target,
                     const ReshardPlan& plan);
 

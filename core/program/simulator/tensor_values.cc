@@ -7,44 +7,51 @@
 namespace shardwright::program {
 namespace {
 
+using redistribution::ReduceOp;
+
 // The index of a rank among those that hold terms of the same elements.
-std::int64_t term_of(const DistAttr& attr, std::size_t position) {
+std::int64_t term_of(const RankPlacement& placed, std::size_t position) {
   std::int64_t term = 0;
-  for (std::size_t axis = 0; axis < attr.partial.size(); ++axis) {
-    if (attr.partial[axis] == Reduction::kNone) continue;
-    term = term * attr.mesh.axis_size(axis) + attr.mesh.coordinate(position, axis);
+  for (std::size_t axis = 0; axis < placed.mesh.axes(); ++axis) {
+    if (!placed.placement.is_partial(axis)) continue;
+    term = term * placed.mesh.axis_size(axis) + placed.mesh.coordinate(position, axis);
   }
   return term;
 }
 
 }  // namespace
 
-std::int64_t num_terms(const DistAttr& attr) {
+std::int64_t num_terms(const RankPlacement& placed) {
   std::int64_t product = 1;
-  for (std::size_t axis = 0; axis < attr.partial.size(); ++axis) {
-    if (attr.partial[axis] != Reduction::kNone) product *= attr.mesh.axis_size(axis);
+  for (std::size_t axis = 0; axis < placed.mesh.axes(); ++axis)
+    product *= placed.placement.is_partial(axis) ? placed.mesh.axis_size(axis) : 1;
+  return product;
+}
+
+std::int64_t average_divisor(const RankPlacement& placed) {
+  std::int64_t product = 1;
+  for (std::size_t axis = 0; axis < placed.mesh.axes(); ++axis) {
+    if (placed.placement.on(axis) == redistribution::AxisPlacement::partial(ReduceOp::kAvg))
+      product *= placed.mesh.axis_size(axis);
   }
   return product;
 }
 
-std::int64_t average_divisor(const DistAttr& attr) {
-  std::int64_t product = 1;
-  for (std::size_t axis = 0; axis < attr.partial.size(); ++axis) {
-    if (attr.partial[axis] == Reduction::kAvg) product *= attr.mesh.axis_size(axis);
+ReduceOp reduction_of(const RankPlacement& placed) {
+  for (std::size_t axis = 0; axis < placed.mesh.axes(); ++axis) {
+    if (!placed.placement.is_partial(axis)) continue;
+    const ReduceOp op = placed.placement.reduce_op(axis);
+    if (op != ReduceOp::kAvg) return op;
   }
-  return product;
+  return ReduceOp::kSum;
 }
 
-bool takes_maximum(const DistAttr& attr) {
-  return std::find(attr.partial.begin(), attr.partial.end(), Reduction::kMax) != attr.partial.end();
-}
-
-TensorValues::TensorValues(const Shape& shape, const DistAttr& source)
+TensorValues::TensorValues(const Shape& shape, const RankPlacement& source)
     : shape_(shape),
       source_(source),
       scale_(average_divisor(source)),
       count_(num_terms(source)),
-      takes_maximum_(takes_maximum(source)) {}
+      op_(reduction_of(source)) {}
 
 Array TensorValues::share(std::size_t position) const {
   const Part part = part_at(shape_, source_, position);
@@ -62,12 +69,15 @@ std::int64_t TensorValues::noise(std::size_t flat, std::int64_t member) const {
                                    1000);
 }
 
-// The terms of an element add up to its value times the divisor of averages. For a maximum, one
-// term is the value and the others are smaller.
+// The terms of an element add up to its value times the divisor of averages. For a maximum or a
+// minimum, one term is the value and the others are smaller or larger; for a product, the others are
+// 1.
 std::int64_t TensorValues::term(std::size_t flat, std::int64_t member) const {
-  if (takes_maximum_) {
-    const bool holder = noise(flat, -1) % count_ == member;
-    return holder ? value(flat) : value(flat) - 1 - noise(flat, member);
+  if (op_ != ReduceOp::kSum) {
+    if (noise(flat, -1) % count_ == member) return value(flat);
+    if (op_ == ReduceOp::kProduct) return 1;
+    const std::int64_t apart = 1 + noise(flat, member);
+    return op_ == ReduceOp::kMax ? value(flat) - apart : value(flat) + apart;
   }
   if (member + 1 < count_) return noise(flat, member) * scale_;
   std::int64_t rest = value(flat) * scale_;

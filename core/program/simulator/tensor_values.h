@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/program/dist_attr.h"
+#include "core/program/placed/rank_placement.h"
 #include "core/program/simulator/array.h"
 
 namespace shardwright::program {
@@ -15,7 +15,7 @@ namespace shardwright::program {
 // Thread safety: immutable; refers to its arguments.
 class TensorValues {
  public:
-  TensorValues(const Shape& shape, const DistAttr& source);
+  TensorValues(const Shape& shape, const RankPlacement& source);
 
   // The value of the element with this flat index in the whole tensor.
   std::int64_t value(std::size_t flat) const {
@@ -29,17 +29,17 @@ class TensorValues {
   std::int64_t term(std::size_t flat, std::int64_t member) const;
 
   const Shape& shape_;
-  const DistAttr& source_;
+  const RankPlacement& source_;
   std::int64_t scale_;
   std::int64_t count_;  // terms of an element
-  bool takes_maximum_;
+  redistribution::ReduceOp op_;
 };
 
 // The number of ranks that hold terms of one element: 1 unless the placement is partial.
-std::int64_t num_terms(const DistAttr& attr);
+std::int64_t num_terms(const RankPlacement& placed);
 // What the sum of the terms must be divided by.
-std::int64_t average_divisor(const DistAttr& attr);
-// Returns true if the terms reduce to their maximum instead of their sum.
-bool takes_maximum(const DistAttr& attr);
+std::int64_t average_divisor(const RankPlacement& placed);
+// How the terms reduce to the value; a sum if there is one term, or if some are averaged.
+redistribution::ReduceOp reduction_of(const RankPlacement& placed);
 
 }  // namespace shardwright::program

@@ -38,13 +38,14 @@ Box intersection(const Box& a, const Box& b);  // precondition: overlap(a, b)
 // `inner` in coordinates relative to `outer`.
 Box relative(const Box& inner, const Box& outer);
 
-// How a dimension is cut into pieces that need not be of equal size.
+// How a dimension is cut into pieces that need not be of equal size. Of several axes, each cuts the
+// piece that the one before made.
 enum class Rounding : std::uint8_t {
-  // Pieces of ceil(size / pieces) elements; the last ones are shorter or empty. Of several axes,
-  // each cuts the piece that the one before made. Source: torch.chunk, as DTensor uses it.
+  // Pieces of ceil(size / pieces) elements; the last ones are shorter or empty. Source: torch.chunk,
+  // as DTensor uses it.
   kCeil,
-  // The first size % pieces pieces are longer by one element. Several axes cut at once. Source:
-  // Paddle's Resharder, as numpy.array_split.
+  // The first size % pieces pieces are longer by one element. Source: Paddle's Resharder, as
+  // numpy.array_split.
   kBalanced,
 };
 

@@ -12,7 +12,7 @@ namespace {
 using Kind = Move::Kind;
 
 constexpr std::array<std::string_view, Move::kNumKinds> kNames{
-    "all_gather", "all_to_all", "slice", "all_reduce", "reduce_scatter", "to_partial", "permute"};
+    "all_gather", "all_to_all", "split", "all_reduce", "reduce_scatter", "r_to_p", "permute"};
 
 Error refused(const Move& move, const std::string& reason) {
   return invalid_input("", to_text(move) + ": " + reason);
@@ -20,7 +20,7 @@ Error refused(const Move& move, const std::string& reason) {
 
 bool takes_shards(Kind kind) { return kind == Kind::kAllGather || kind == Kind::kAllToAll; }
 bool makes_shards(Kind kind) {
-  return kind == Kind::kAllToAll || kind == Kind::kSlice || kind == Kind::kReduceScatter;
+  return kind == Kind::kAllToAll || kind == Kind::kSplit || kind == Kind::kReduceScatter;
 }
 bool reduces(Kind kind) { return kind == Kind::kAllReduce || kind == Kind::kReduceScatter; }
 
@@ -72,6 +72,9 @@ Status check_replicated(const Placement& placement, const Move& move) {
     if (!placement.is_replicate(axis)) {
       return refused(move, "axis " + std::to_string(axis) + " is not replicated");
     }
+  }
+  if (move.kind == Kind::kToPartial && move.reduce_op == ReduceOp::kProduct) {
+    return refused(move, "no device makes the factors of a product from its value");
   }
   if (move.kind == Kind::kToPartial && !placement.commutes(move.reduce_op)) {
     return refused(move, "does not commute with the reductions that are due");

@@ -16,7 +16,7 @@ struct Move {
   enum class Kind : std::uint8_t {
     kAllGather,      // the innermost axes of dimension `from` replicate
     kAllToAll,       // the innermost axes of dimension `from` shard dimension `to` instead
-    kSlice,          // replicated axes shard dimension `to`; nothing is sent
+    kSplit,          // replicated axes shard dimension `to`; nothing is sent
     kAllReduce,      // partial axes replicate
     kReduceScatter,  // partial axes shard dimension `to`
     kToPartial,      // a replicated axis becomes partial; nothing is sent
@@ -24,13 +24,13 @@ struct Move {
   };
   static constexpr std::size_t kNumKinds = 7;
 
-  Kind kind = Kind::kSlice;
+  Kind kind = Kind::kSplit;
   Axes axes;
   std::uint8_t from = 0;
   std::uint8_t to = 0;
   ReduceOp reduce_op = ReduceOp::kSum;  // all-reduce, reduce-scatter, to partial
 
-  bool communicates() const { return kind != Kind::kSlice && kind != Kind::kToPartial; }
+  bool communicates() const { return kind != Kind::kSplit && kind != Kind::kToPartial; }
   friend bool operator==(const Move&, const Move&) = default;
 };
 

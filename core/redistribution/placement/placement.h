@@ -46,6 +46,13 @@ class Placement {
   std::size_t dim(std::size_t axis) const { return (byte(axis) >> 4) - 1; }
   // How many axes shard that dimension before this one does. Precondition: is_shard(axis).
   std::size_t index(std::size_t axis) const { return byte(axis) & 0xf; }
+  // Returns true if the axis is replicated, shards the same dimension as in `other`, or is partial as
+  // it is there.
+  bool is_replicate_or_as_in(const Placement& other, std::size_t axis) const {
+    const std::uint64_t own = byte(axis);
+    const std::uint64_t differing = own ^ other.byte(axis);
+    return own == 0 || differing == 0 || (own >= kShard && differing < kShard);
+  }
   // Precondition: is_partial(axis).
   ReduceOp reduce_op(std::size_t axis) const { return static_cast<ReduceOp>(byte(axis) - 1); }
 
@@ -63,6 +70,10 @@ class Placement {
   // new shard becomes the innermost one of its dimension.
   Placement with_replicate(std::size_t axis) const { return with(axis, 0); }
   Placement with_shard(std::size_t axis, std::size_t dim) const;
+  // The same for several axes, which become the innermost ones in this order. `index`: the number of
+  // other axes that shard the dimension. Precondition: no other axis shards a dimension within these.
+  Placement with_replicates(const Axes& axes) const;
+  Placement with_shards(const Axes& axes, std::size_t dim, std::size_t index) const;
   Placement with_partial(std::size_t axis, ReduceOp op) const;
   // The placement in which both axes have changed places.
   Placement swapped(std::size_t a, std::size_t b) const;

@@ -7,18 +7,12 @@ namespace {
 Interval interval_of(std::int64_t size, const MeshShape& mesh, const Axes& axes,
                      std::int64_t device, Rounding rounding) {
   Interval held{0, size};
-  if (rounding == Rounding::kCeil) {
-    for (const std::uint8_t axis : axes) {
-      const Interval piece =
-          cut(held.size(), mesh[axis], coordinate(mesh, device, axis), Rounding::kCeil);
-      held = {held.begin + piece.begin, held.begin + piece.end};
-    }
-    return held;
+  for (const std::uint8_t axis : axes) {
+    const Interval piece =
+        cut(held.size(), mesh[axis], coordinate(mesh, device, axis), rounding);
+    held = {held.begin + piece.begin, held.begin + piece.end};
   }
-  std::int64_t index = 0;
-  for (const std::uint8_t axis : axes)
-    index = index * mesh[axis] + coordinate(mesh, device, axis);
-  return cut(size, devices_along(mesh, axes), index, rounding);
+  return held;
 }
 
 }  // namespace
@@ -40,6 +34,20 @@ std::int64_t largest_box(const Shape& shape, const MeshShape& mesh, const Placem
   for (std::size_t dim = 0; dim < shape.size(); ++dim)
     elements *= (shape[dim] + pieces[dim] - 1) / pieces[dim];
   return elements;
+}
+
+Placement effective_placement(const MeshShape& mesh, const Placement& placement) {
+  Placement effective;
+  for (std::size_t axis = 0; axis < mesh.size(); ++axis) {
+    if (mesh[axis] > 1 && placement.is_partial(axis))
+      effective = effective.with_partial(axis, placement.reduce_op(axis));
+  }
+  for (std::size_t dim = 0; dim < kMaxDims; ++dim) {
+    for (const std::uint8_t axis : placement.axes_of(dim)) {
+      if (mesh[axis] > 1) effective = effective.with_shard(axis, dim);
+    }
+  }
+  return effective;
 }
 
 bool is_even(const Shape& shape, const MeshShape& mesh, const Placement& placement) {

@@ -20,6 +20,9 @@ Box box_of(const Shape& shape, const MeshShape& mesh, const Placement& placement
 // The elements of the largest box, which is that of device 0. Both roundings give the same.
 std::int64_t largest_box(const Shape& shape, const MeshShape& mesh, const Placement& placement);
 
+// The placement with axes of one device replicated: every device holds the same.
+Placement effective_placement(const MeshShape& mesh, const Placement& placement);
+
 // Returns true if the pieces of every dimension are of equal size.
 bool is_even(const Shape& shape, const MeshShape& mesh, const Placement& placement);
 

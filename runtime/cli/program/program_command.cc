@@ -151,6 +151,7 @@ void add_program_command(CLI::App& app, Action& chosen) {
               "shardwright program apply samples/data/program.json --full -o ranks.json");
   add_example(command, "shardwright program apply samples/data/program.json --full");
   apply_command.callback([apply, &chosen] { chosen = [apply] { return run_apply(*apply); }; });
+  add_redistribute_command(command, chosen);
   add_transfer_command(command, chosen);
 }
 

@@ -10,7 +10,8 @@ namespace shardwright::cli {
 // Adds `program` and its subcommands to `app`. Parsing one sets `chosen`, which must outlive `app`.
 void add_program_command(CLI::App& app, Action& chosen);
 
-// The same for `program transfer`; `program` is the command that it belongs to.
+// The same for its subcommands in files of their own; `program` is the command that they belong to.
+void add_redistribute_command(CLI::App& program, Action& chosen);
 void add_transfer_command(CLI::App& program, Action& chosen);
 
 }  // namespace shardwright::cli

@@ -69,7 +69,7 @@ void write_step(JsonWriter& json, const Step& step, bool is_bool) {
     json.member("need_split", step.need_split).member("is_bool", is_bool);
   }
   if (step.kind == StepKind::kAllReduce || step.kind == StepKind::kReduceScatter) {
-    json.member("reduction", to_name(step.reduction));
+    json.member("reduction", name_of(step.reduction));
   }
   if (step.kind == StepKind::kReduceScatter) json.member("dim", static_cast<int>(step.dim));
   if (step.kind == StepKind::kAllToAll) {
@@ -106,16 +106,16 @@ void write_inserted(JsonWriter& json, const RankReshard& rank) {
   json.end_array().end_array();
 }
 
-void write_mesh_steps(JsonWriter& json, const std::vector<MeshStep>& steps) {
-  using Kind = MeshStep::Kind;
+void write_mesh_moves(JsonWriter& json, const std::vector<redistribution::Move>& moves) {
+  using Kind = redistribution::Move::Kind;
   json.begin_array();
-  for (const MeshStep& step : steps) {
-    json.begin_array().value(to_name(step.kind)).value(static_cast<int>(step.axis));
-    const bool gathers = step.kind == Kind::kAllGather || step.kind == Kind::kAllToAll;
-    if (gathers) json.value(static_cast<int>(step.from));
-    if (step.kind == Kind::kSplit || step.kind == Kind::kReduceScatter ||
-        step.kind == Kind::kAllToAll) {
-      json.value(static_cast<int>(step.to));
+  for (const redistribution::Move& move : moves) {
+    json.begin_array().value(to_name(move.kind)).value(static_cast<int>(move.axes.front()));
+    const bool gathers = move.kind == Kind::kAllGather || move.kind == Kind::kAllToAll;
+    if (gathers) json.value(static_cast<int>(move.from));
+    if (move.kind == Kind::kSplit || move.kind == Kind::kReduceScatter ||
+        move.kind == Kind::kAllToAll) {
+      json.value(static_cast<int>(move.to));
     }
     json.end_array();
   }
@@ -143,9 +143,9 @@ void write_reshard(JsonWriter& json, const ReshardCaseDocument& document,
     write_counters(json, rank.counters);
   }
   json.end_object();
-  if (answer.mesh_steps) {
+  if (answer.mesh_moves) {
     json.key("steps");
-    write_mesh_steps(json, *answer.mesh_steps);
+    write_mesh_moves(json, *answer.mesh_moves);
   }
   json.member("cost_us", answer.us);
   if (answer.simulation) {

@@ -88,6 +88,32 @@ class RankBuffers(_Sized):
                 ("available_ssd", POINTER(c_int64))]
 
 
+class Redistribution(_Sized):
+    _fields_ = [("struct_size", c_uint32), ("num_axes", c_uint32), ("num_dims", c_uint32),
+                ("itemsize", c_uint32), ("mesh", POINTER(c_int64)), ("shape", POINTER(c_int64)),
+                ("source", c_uint64), ("target", c_uint64)]
+
+
+class RedistributionOptions(_Sized):
+    _fields_ = [("struct_size", c_uint32), ("model", c_int32), ("devices_per_host", c_int64),
+                ("latency_us", POINTER(c_double)), ("bandwidth_gb_per_s", POINTER(c_double)),
+                ("copy_gb_per_s", c_double), ("groups", c_int32),
+                ("has_collective_limit", c_int32), ("collective_limit", c_uint32),
+                ("reserved", c_uint32), ("memory_limit", c_int64), ("cancel", c_void_p)]
+
+
+class RedistributionBuffers(_Sized):
+    _fields_ = [("struct_size", c_uint32), ("num_steps", c_uint32), ("kind", POINTER(c_uint8)),
+                ("axes", POINTER(c_uint64)), ("source_dim", POINTER(c_uint8)),
+                ("target_dim", POINTER(c_uint8)), ("reduce_op", POINTER(c_uint8)),
+                ("after", POINTER(c_uint64)), ("cost_us", POINTER(c_double))]
+
+
+class RedistributionSummary(_Sized):
+    _fields_ = [("struct_size", c_uint32), ("num_steps", c_uint32), ("num_collectives", c_uint32),
+                ("is_optimal", c_int32), ("cost_us", c_double), ("peak_bytes", c_int64)]
+
+
 _HANDLE_OUT = POINTER(c_void_p)
 _TEXT_OUT = [c_char_p, c_size_t, POINTER(c_size_t)]
 _PROTOTYPES: Final[dict[str, list[Any]]] = {
@@ -119,6 +145,10 @@ _PROTOTYPES: Final[dict[str, list[Any]]] = {
     "verification_counts": [c_void_p, POINTER(c_uint64), POINTER(c_uint64)],
     "verification_violation": [c_void_p, c_uint64, *_TEXT_OUT],
     "verification_destroy": [c_void_p],
+    "plan_redistribution": [POINTER(Redistribution), POINTER(RedistributionOptions),
+                            POINTER(RedistributionSummary), POINTER(RedistributionBuffers)],
+    "placement_from_text": [c_char_p, c_size_t, c_uint32, POINTER(c_uint64)],
+    "placement_to_text": [c_uint64, c_uint32, *_TEXT_OUT],
 }
 
 _ERRORS: Final[dict[int, type[errors.ShardwrightError]]] = {

@@ -54,8 +54,7 @@ std::size_t ChoiceModel::table_of(std::uint32_t choice) const {
 }
 
 Reach ChoiceModel::reach_of(const OptionRow& row) const {
-  const bool one_host = world_size_ == local_world_size_;
-  const bool everywhere = one_host && row.num_shards == world_size_;
+  const bool everywhere = is_one_host() && row.num_shards == world_size_;
   switch (row.partition_by) {
     case PartitionBy::kDevice:
       return Reach::kDevice;
@@ -66,7 +65,8 @@ Reach ChoiceModel::reach_of(const OptionRow& row) const {
       break;
     case PartitionBy::kHost:
       if (row.sharding_type == ShardingType::kTableRowWise) break;
-      return one_host || row.num_shards == 1 ? Reach::kDevice : Reach::kHost;
+      if (is_one_host() || (row.num_shards == 1 && !has_uneven_hosts())) return Reach::kDevice;
+      return Reach::kHost;
   }
   return everywhere ? Reach::kAllRanks : Reach::kWholeHosts;
 }
@@ -82,6 +82,8 @@ void ChoiceModel::add(OptionId id, std::vector<Choice>& choices) {
   choice.num_shards = row.num_shards;
   if (choice.reach == Reach::kAllRanks && choice.num_shards != world_size_) return;
   if (choice.reach == Reach::kWholeHosts && choice.num_shards % local_world_size_ != 0) return;
+  const bool on_hosts = choice.reach == Reach::kWholeHosts || choice.reach == Reach::kHost;
+  if (on_hosts && num_hosts() == 0) return;
   const std::span<const RunCost> costs = pool_->costs(row);
   for (std::uint32_t run = 0; run < row.num_runs; ++run) {
     const double load = load_is_memory_ ? static_cast<double>(costs[run].storage.hbm.value())

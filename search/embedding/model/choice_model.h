@@ -43,7 +43,11 @@ class ChoiceModel {
   const OptionPool& pool() const { return *pool_; }
   std::uint32_t world_size() const { return world_size_; }
   std::uint32_t local_world_size() const { return local_world_size_; }
+  // As in Topology: ranks behind the last host are on none, and there may be no host.
   std::uint32_t num_hosts() const { return world_size_ / local_world_size_; }
+  std::uint32_t num_hosted_ranks() const { return num_hosts() * local_world_size_; }
+  bool is_one_host() const { return world_size_ == local_world_size_; }
+  bool has_uneven_hosts() const { return num_hosted_ranks() != world_size_; }
   // Bytes that shards may take on each rank. A rank with a negative number must stay empty.
   std::span<const Storage> room() const { return topology_.storage(); }
   std::span<const MemoryTier> tiers() const { return topology_.tiers(); }

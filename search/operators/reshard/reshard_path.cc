@@ -4,17 +4,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
-#include <queue>
+#include <optional>
 #include <span>
-#include <tuple>
-#include <unordered_map>
 #include <vector>
 
 #include <boost/container/static_vector.hpp>
 
 #include "core/check.h"
+#include "core/operators/mesh/spec_placement.h"
+#include "search/redistribution/path/cheapest_path.h"
 
 namespace shardwright::operators {
 namespace {
@@ -60,53 +59,53 @@ Moves greedy_moves(const DeviceMesh& mesh, const TensorShape& shape, const DimSp
   return moves;
 }
 
-// A spec that the exact search has reached.
-struct Reached {
-  double total = std::numeric_limits<double>::infinity();
-  std::uint32_t num_steps = 0;
-  bool settled = false;
-  std::int64_t local_elements = 0;
-  DimSpecs previous;
-  ReshardMove move;
+// ColossalAI's price of a move, forward and backward.
+class AlphaBetaCosts final : public redistribution::StepCosts {
+ public:
+  explicit AlphaBetaCosts(const DeviceMesh& mesh) : mesh_(mesh) {}
+
+  double cost(const redistribution::PricedMove& step) const override {
+    const std::optional<ReshardMove> move = reshard_move(step.move, DimSpecs());
+    if (!move) return std::numeric_limits<double>::infinity();
+    return move_cost(mesh_, *move, step.held_before).total;
+  }
+  bool is_monotone() const override { return true; }
+
+  // None if ColossalAI has no such conversion.
+  static std::optional<ReshardMove> reshard_move(const redistribution::Move& move,
+                                                 const DimSpecs& result) {
+    using Kind = redistribution::Move::Kind;
+    const std::uint8_t axis = move.axes.front();
+    switch (move.kind) {
+      case Kind::kAllGather:
+        return ReshardMove{ReshardPattern::kAllGather, move.from, move.from, axis, result};
+      case Kind::kAllToAll:
+        return ReshardMove{ReshardPattern::kAllToAll, move.from, move.to, axis, result};
+      case Kind::kSplit:
+        return ReshardMove{ReshardPattern::kShard, move.to, move.to, axis, result};
+      default:
+        return std::nullopt;
+    }
+  }
+
+ private:
+  const DeviceMesh& mesh_;
 };
 
-// Dijkstra's algorithm over the moves. Of paths of equal cost, the one of fewer steps wins, then
-// the one whose specs are reached first.
+// The cheapest conversions of those that one_step.h has.
 std::vector<ReshardMove> cheapest_moves(const DeviceMesh& mesh, const TensorShape& shape,
-                                        std::int64_t local_elements, const DimSpecs& from,
-                                        const DimSpecs& to) {
-  // By bits of the spec. Never iterated, so its order does not matter.
-  std::unordered_map<std::uint64_t, Reached> reached;
-  std::vector<DimSpecs> met{from};
-  using Open = std::tuple<double, std::uint32_t, std::size_t>;  // cost, steps, index into `met`
-  std::priority_queue<Open, std::vector<Open>, std::greater<>> open;
-  reached[from.bits()] = {0, 0, false, local_elements, from, {}};
-  open.emplace(0.0, 0, 0);
-  while (!open.empty()) {
-    const DimSpecs current = met[std::get<2>(open.top())];
-    open.pop();
-    Reached& here = reached[current.bits()];
-    if (here.settled) continue;
-    here.settled = true;
-    if (current == to) break;
-    const Reached source = here;
-    for_each_move(mesh, shape, current, [&](const ReshardMove& move) {
-      const double total = source.total + move_cost(mesh, move, source.local_elements).total;
-      const std::uint32_t num_steps = source.num_steps + 1;
-      Reached& there = reached[move.result.bits()];
-      if (there.settled || std::tie(there.total, there.num_steps) <= std::tie(total, num_steps)) {
-        return;
-      }
-      there = {total,   num_steps, false, elements_after(mesh, move, source.local_elements),
-               current, move};
-      open.emplace(total, num_steps, met.size());
-      met.push_back(move.result);
-    });
-  }
+                                        const DimSpecs& from, const DimSpecs& to) {
+  redistribution::MoveRules rules;
+  rules.colossal = true;
+  rules.uneven = false;
+  rules.groups = false;
+  const redistribution::TensorOnMesh tensor{mesh_shape_of(mesh),
+                                            {shape.dims.begin(), shape.dims.end()}};
+  const redistribution::Path path = find_path(tensor, AlphaBetaCosts(mesh), rules,
+                                              to_placement(from), to_placement(to));
   std::vector<ReshardMove> moves;
-  for (DimSpecs at = to; at != from; at = reached[at.bits()].previous)
-    moves.push_back(reached[at.bits()].move);
-  std::reverse(moves.begin(), moves.end());
+  for (const redistribution::PathStep& step : path.steps)
+    moves.push_back(*AlphaBetaCosts::reshard_move(step.move, to_dim_specs(step.after, from.rank())));
   return moves;
 }
 
@@ -189,7 +188,7 @@ ReshardPath find_reshard_path(const SpecTable& table, const TensorShape& shape,
   const DeviceMesh& mesh = table.mesh();
   const std::int64_t local_elements = table.local_elements(shape, from);
   if (mode == PathCost::kExact)
-    return price(mesh, local_elements, cheapest_moves(mesh, shape, local_elements, from, to), mode);
+    return price(mesh, local_elements, cheapest_moves(mesh, shape, from, to), mode);
   const Moves moves = greedy_moves(mesh, shape, from, to);
   if (moves.empty()) return no_path();
   return price(mesh, local_elements, {moves.data(), moves.size()}, mode);

@@ -52,7 +52,7 @@ LocalTensor CollectiveEmitter::concat_gather(const Step& step, const LocalTensor
 
 // The sum of booleans is a count, and casting it back gives their logical or.
 LocalTensor CollectiveEmitter::all_reduce(const Step& step, const LocalTensor& input) {
-  const bool is_max = step.reduction == Reduction::kMax;
+  const bool is_max = step.reduction == redistribution::ReduceOp::kMax;
   const LocalTensor sent = from_bool(input);
   const LocalTensor reduced = ops_.unary(
       is_max ? "c_allreduce_max" : "c_allreduce_sum", sent, ops_.new_layer_name("c_allreduce"),
@@ -67,19 +67,19 @@ LocalTensor CollectiveEmitter::reduce_scatter(const Step& step, const LocalTenso
   if (dim != 0) tensor = ops_.swap_with_first(tensor, dim);
   Shape shape = tensor.shape;
   shape[0] /= count;
-  const Reduction reduction = step.reduction == Reduction::kMax ? Reduction::kMax : Reduction::kSum;
+  const bool is_max = step.reduction == redistribution::ReduceOp::kMax;
   tensor = ops_.unary("c_reducescatter", tensor, ops_.new_layer_name("c_reducescatter"), shape,
                       ops_.type_of(tensor),
                       {{"ring_id", groups_.ring_id(step.group, false)},
                        {"nranks", count},
-                       {"reduce_type", std::string(to_name(reduction))}});
+                       {"reduce_type", std::string(to_name(is_max ? Reduction::kMax : Reduction::kSum))}});
   if (dim != 0) tensor = ops_.swap_with_first(tensor, dim);
   return finish_reduction(step, tensor);
 }
 
 LocalTensor CollectiveEmitter::finish_reduction(const Step& step, const LocalTensor& reduced) {
   if (ops_.site().is_bool()) return to_bool(reduced);
-  if (step.reduction != Reduction::kAvg) return reduced;
+  if (step.reduction != redistribution::ReduceOp::kAvg) return reduced;
   return ops_.unary("scale", reduced, ops_.new_layer_name("scale"), reduced.shape, ops_.site().type,
                     {{"divisor", static_cast<std::int64_t>(step.group.size())}});
 }

@@ -7,16 +7,30 @@
 
 #include "search/program/tensor/compat_checks.h"
 #include "search/program/tensor/compat_planner.h"
+#include "search/program/tensor/mesh_refinement.h"
 #include "search/program/tensor/move_parts.h"
+#include "search/redistribution/rank_steps.h"
 
 namespace shardwright::program {
 namespace {
 
-// A placement between source and target, with the mesh steps to it or from it.
+using redistribution::append_rank_steps;
+using redistribution::Move;
+using redistribution::Path;
+using redistribution::Placement;
+
+std::vector<Move> moves_of(const Path& path) {
+  std::vector<Move> moves;
+  for (const redistribution::PathStep& step : path.steps)
+    moves.push_back(step.move);
+  return moves;
+}
+
+// A placement between source and target, with the moves to it or from it.
 struct Waypoint {
   DistAttr attr;
-  std::vector<MeshStep> steps;
-  double us = 0;  // of the steps, for the slowest rank
+  std::vector<Move> moves;
+  double us = 0;  // of the moves, for the slowest rank
 };
 
 class Planner {
@@ -72,13 +86,12 @@ class Planner {
     const std::optional<Refinement> fine = refine(source_.mesh, target_.mesh);
     if (!fine) return;
     const MeshCosts costs(cluster_, fine->mesh, shape_, type_);
-    const MeshPlacement from = placement_of(source_, fine->source_axes);
-    const MeshPlacement to = placement_of(target_, fine->target_axes);
-    std::optional<MeshChain> chain = cheapest_chain(costs, from, &to);
-    if (!chain) return;
-    append_steps(shape_, fine->mesh, from, to, chain->steps, best_.plan);
+    const Placement from = placement_of(source_, fine->source_axes);
+    Path path = cheapest_moves(costs, from, placement_of(target_, fine->target_axes));
+    if (!path.found) return;
+    append_rank_steps(shape_, {fine->mesh, from}, moves_of(path), best_.plan);
     best_.us = plan_us(cluster_, shape_, type_, source_, best_.plan);
-    best_.chain = std::move(chain);
+    best_.path = std::move(path);
   }
 
   // Paddle's plan, if it is correct: one gather over several axes at once, whole parts sent to
@@ -100,24 +113,22 @@ class Planner {
     if (us >= best_.us) return;
     best_.us = us;
     best_.plan = std::move(plan).value();
-    best_.chain.reset();
+    best_.path.reset();
   }
 
-  // The cheapest chain between two placements on one mesh, if there is one.
+  // The cheapest moves between two placements on one mesh, if there are any.
   std::optional<Waypoint> chained(const DistAttr& from, const DistAttr& to,
                                   const DistAttr& waypoint) const {
     const MeshCosts costs(cluster_, from.mesh, shape_, type_);
-    const auto axes = unrefined(from.mesh);
-    const MeshPlacement goal = placement_of(to, axes);
-    std::optional<MeshChain> chain = cheapest_chain(costs, placement_of(from, axes), &goal);
-    if (!chain) return std::nullopt;
-    return timed({waypoint, std::move(chain->steps), 0}, from, to);
+    const Path path = cheapest_moves(costs, placed(from).placement, placed(to).placement);
+    if (!path.found) return std::nullopt;
+    return timed({waypoint, moves_of(path), 0}, from);
   }
 
-  // Fills in the time of the steps between two placements on one mesh.
-  Waypoint timed(Waypoint waypoint, const DistAttr& from, const DistAttr& to) const {
+  // Fills in the time of the moves, which start at `from`.
+  Waypoint timed(Waypoint waypoint, const DistAttr& from) const {
     ReshardPlan plan;
-    append(waypoint.steps, from, to, plan);
+    append(waypoint.moves, from, plan);
     waypoint.us = plan_us(cluster_, shape_, type_, from, plan);
     return waypoint;
   }
@@ -147,24 +158,27 @@ class Planner {
     Waypoint waypoint{reduced, {}, 0};
     for (std::size_t axis = 0; axis < source_.partial.size(); ++axis) {
       if (source_.partial[axis] == Reduction::kNone) continue;
-      waypoint.steps.push_back({MeshStep::Kind::kAllReduce, static_cast<std::uint8_t>(axis), 0, 0});
+      waypoint.moves.push_back({Move::Kind::kAllReduce,
+                                redistribution::Axes(1, static_cast<std::uint8_t>(axis)), 0, 0,
+                                op_of(source_.partial[axis])});
     }
-    return timed(std::move(waypoint), source_, reduced);
+    return timed(std::move(waypoint), source_);
   }
 
   std::optional<Waypoint> cheapest_reduced() const {
     const MeshCosts costs(cluster_, source_.mesh, shape_, type_);
-    std::optional<MeshChain> chain =
-        cheapest_chain(costs, placement_of(source_, unrefined(source_.mesh)), nullptr);
-    if (!chain) return std::nullopt;
+    const Path path = cheapest_reduction(costs, placed(source_).placement);
+    // No steps: the only partial axes have one rank.
+    if (!path.found || path.steps.empty()) return std::nullopt;
+    const Placement end = path.steps.back().after;
     DistAttr attr = source_;
     attr.partial.clear();
     for (std::size_t dim = 0; dim < shape_.size(); ++dim) {
-      const MeshPlacement::Axes& axes = chain->end.dims[dim];
+      const redistribution::Axes axes = end.axes_of(dim);
       if (axes.size() > 1) return std::nullopt;  // a mapping has one axis per dimension
       attr.dims_mapping[dim] = axes.empty() ? std::int8_t{-1} : static_cast<std::int8_t>(axes[0]);
     }
-    return timed({attr, std::move(chain->steps), 0}, source_, attr);
+    return timed({attr, moves_of(path), 0}, source_);
   }
 
   // Placements on the target mesh where messages may end, with the steps to the target.
@@ -213,19 +227,16 @@ class Planner {
     most_moves_ = std::max(most_moves_, count);
     if (count > kMaxMoves) return;
     ReshardPlan plan;
-    append(departure.steps, source_, departure.attr, plan);
+    append(departure.moves, source_, plan);
     if (!append_moves(cluster_, shape_, type_, departure.attr, arrival.attr, plan, stop_)) return;
-    append(arrival.steps, arrival.attr, target_, plan);
+    append(arrival.moves, arrival.attr, plan);
     const double us = plan_us(cluster_, shape_, type_, source_, plan);
     if (us >= best_.us) return;
     best_ = {std::move(plan), us, std::nullopt};
   }
 
-  void append(const std::vector<MeshStep>& steps, const DistAttr& from, const DistAttr& to,
-              ReshardPlan& plan) const {
-    if (steps.empty()) return;
-    const auto axes = unrefined(from.mesh);
-    append_steps(shape_, from.mesh, placement_of(from, axes), placement_of(to, axes), steps, plan);
+  void append(const std::vector<Move>& moves, const DistAttr& from, ReshardPlan& plan) const {
+    append_rank_steps(shape_, placed(from), moves, plan);
   }
 
   const Cluster& cluster_;

@@ -5,8 +5,11 @@
 #include <optional>
 #include <stop_token>
 
+#include "core/program/dist_attr.h"
+#include "core/program/reshard_plan.h"
 #include "core/status.h"
-#include "search/program/tensor/mesh_chain.h"
+#include "search/program/tensor/cost_model.h"
+#include "search/redistribution/path/path.h"
 
 namespace shardwright::program {
 
@@ -14,13 +17,14 @@ namespace shardwright::program {
 struct BestPlan {
   ReshardPlan plan;
   double us = 0;                   // time of the slowest rank
-  std::optional<MeshChain> chain;  // set if the plan consists of collectives on one mesh
+  // Set if the plan consists of collectives on one mesh.
+  std::optional<redistribution::Path> path;
 };
 
 // Every message is a step of two ranks, about 1.4 kB in all.
 inline constexpr std::int64_t kMaxMoves = std::int64_t{1} << 20;
 
-// Compares collectives along mesh axes (found by Dijkstra's algorithm over placements), messages
+// Compares collectives along mesh axes (found by find_path()), messages
 // from ranks that hold a part to ranks that want it, both in sequence (reductions first, then
 // messages, then collectives on the target mesh), and Paddle's plan where it is correct. Supports
 // every pair of placements that check() accepts, including uneven pieces and overlapping meshes.

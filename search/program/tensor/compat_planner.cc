@@ -3,8 +3,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "search/redistribution/rank_steps.h"
+
 namespace shardwright::program {
 namespace {
+
+using redistribution::Axes;
+using redistribution::Move;
+using redistribution::ReduceOp;
+
+Axes one(std::size_t axis) { return Axes(1, static_cast<std::uint8_t>(axis)); }
+std::uint8_t dim_of(std::size_t dim) { return static_cast<std::uint8_t>(dim); }
 
 Step concat_step(std::vector<Part> parts) {
   Step step;
@@ -141,37 +150,41 @@ Error uneven() {
 
 }  // namespace
 
-std::vector<MeshStep> compat_mesh_steps(const DistAttr& source, const DistAttr& target) {
-  using Kind = MeshStep::Kind;
-  std::vector<MeshStep> steps;
+std::vector<Move> compat_mesh_moves(const DistAttr& source, const DistAttr& target) {
+  using Kind = Move::Kind;
+  std::vector<Move> moves;
   DimsMapping now = source.dims_mapping;
   const DimsMapping& to = target.dims_mapping;
   std::size_t differing = now.size();  // one past the last dimension that differs
   while (differing > 0 && now[differing - 1] == to[differing - 1])
     --differing;
-  const auto axis_of = [](int mapped) { return static_cast<std::uint8_t>(mapped); };
+  const auto axis_of = [](int mapped) { return static_cast<std::size_t>(mapped); };
   std::vector<bool> due(source.mesh.axes(), false);
   for (std::size_t axis = 0; axis < due.size(); ++axis) {
     due[axis] = source.due_on(axis) != Reduction::kNone;
     const bool scattered = std::find(to.begin(), to.end(), static_cast<int>(axis)) != to.end();
     if (!due[axis] || scattered || target.due_on(axis) == source.due_on(axis)) continue;
-    steps.push_back({Kind::kAllReduce, static_cast<std::uint8_t>(axis), 0, 0});
+    moves.push_back({Kind::kAllReduce, one(axis), 0, 0, op_of(source.due_on(axis))});
     due[axis] = false;
   }
   for (std::size_t dim = differing; dim-- > 0;) {
     if (now[dim] < 0) continue;
-    steps.push_back({Kind::kAllGather, axis_of(now[dim]), static_cast<std::uint8_t>(dim), 0});
+    moves.push_back({Kind::kAllGather, one(axis_of(now[dim])), dim_of(dim), 0, ReduceOp::kSum});
   }
   for (std::size_t axis = 0; axis < due.size(); ++axis) {
     if (target.due_on(axis) == Reduction::kNone || due[axis]) continue;
-    steps.push_back({Kind::kToPartial, static_cast<std::uint8_t>(axis), 0, 0});
+    moves.push_back({Kind::kToPartial, one(axis), 0, 0, op_of(target.due_on(axis))});
   }
   for (std::size_t dim = differing; dim-- > 0;) {
     if (to[dim] < 0) continue;
-    const Kind kind = due[axis_of(to[dim])] ? Kind::kReduceScatter : Kind::kSplit;
-    steps.push_back({kind, axis_of(to[dim]), 0, static_cast<std::uint8_t>(dim)});
+    const std::size_t axis = axis_of(to[dim]);
+    if (due[axis]) {
+      moves.push_back({Kind::kReduceScatter, one(axis), 0, dim_of(dim), op_of(source.due_on(axis))});
+    } else {
+      moves.push_back({Kind::kSplit, one(axis), 0, dim_of(dim), ReduceOp::kSum});
+    }
   }
-  return steps;
+  return moves;
 }
 
 Result<ReshardPlan> plan_compat(const Shape& shape, const DistAttr& source,
@@ -229,10 +242,8 @@ Result<ReshardPlan> plan_compat_mesh(const Shape& shape, const DistAttr& source,
   }
   DistAttr there = target;
   there.mesh = source.mesh;
-  const auto axes = unrefined(source.mesh);
   ReshardPlan plan;
-  append_steps(shape, source.mesh, placement_of(source, axes), placement_of(there, axes),
-               compat_mesh_steps(source, there), plan);
+  redistribution::append_rank_steps(shape, placed(source), compat_mesh_moves(source, there), plan);
   if (source.mesh.ids() == target.mesh.ids()) return plan;
   // All ranks send before any of them replaces its tensor.
   std::vector<std::pair<Rank, Part>> received;

@@ -3,9 +3,10 @@
 
 #include <vector>
 
+#include "core/program/dist_attr.h"
 #include "core/program/reshard_plan.h"
+#include "core/redistribution/placement/move.h"
 #include "core/status.h"
-#include "search/program/tensor/placement_state.h"
 
 namespace shardwright::program {
 
@@ -28,7 +29,8 @@ Result<ReshardPlan> plan_compat_mesh(const Shape& shape, const DistAttr& source,
 Result<ReshardPlan> plan_compat_output(const Shape& shape, const DistAttr& source,
                                        const DistAttr& target);
 
-// The steps along mesh axes. Precondition: both attributes are on equal meshes.
-std::vector<MeshStep> compat_mesh_steps(const DistAttr& source, const DistAttr& target);
+// The moves along mesh axes. Precondition: both attributes are on equal meshes.
+std::vector<redistribution::Move> compat_mesh_moves(const DistAttr& source,
+                                                    const DistAttr& target);
 
 }  // namespace shardwright::program

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+
+#include "search/program/tensor/mesh_refinement.h"
 
 namespace shardwright::program {
 namespace {
@@ -19,6 +22,13 @@ double beta(const Cluster& cluster, GroupShape group) {
 double ring_us(const Cluster& cluster, GroupShape group) {
   return static_cast<double>(group.ranks - group.machines) * cluster.intra_ring_us +
          static_cast<double>(group.machines - 1) * inter_hop(cluster);
+}
+
+redistribution::MoveRules even_moves() {
+  redistribution::MoveRules rules;
+  rules.uneven = false;
+  rules.groups = false;
+  return rules;
 }
 
 // The tensor of one rank after some steps, and the time that they took.
@@ -170,8 +180,7 @@ double plan_us(const Cluster& cluster, const Shape& shape, DataType type, const 
 MeshCosts::MeshCosts(const Cluster& cluster, const ProcessMesh& mesh, const Shape& shape,
                      DataType type)
     : cluster_(&cluster),
-      mesh_(&mesh),
-      shape_(&shape),
+      tensor_{mesh.shape(), shape},
       element_bytes_(static_cast<double>(message_bytes(type))) {
   for (std::size_t axis = 0; axis < mesh.axes(); ++axis) {
     GroupShape worst;
@@ -184,35 +193,43 @@ MeshCosts::MeshCosts(const Cluster& cluster, const ProcessMesh& mesh, const Shap
   }
 }
 
-double MeshCosts::step_us(const MeshPlacement& placement, const MeshStep& step) const {
-  const GroupShape group = groups_[step.axis];
+double MeshCosts::cost(const redistribution::PricedMove& step) const {
+  using MoveKind = redistribution::Move::Kind;
+  const redistribution::Move& move = step.move;
+  const GroupShape group = groups_[move.axes.front()];
   if (group.ranks == 1) return 0;
-  double bytes = element_bytes_;
-  for (std::size_t dim = 0; dim < shape_->size(); ++dim) {
-    const std::int64_t count = pieces(*mesh_, placement.dims[dim]);
-    const std::int64_t largest = ((*shape_)[dim] + count - 1) / count;
-    bytes *= static_cast<double>(largest);
-  }
+  const double bytes = element_bytes_ * static_cast<double>(step.held_before);
   const auto n = static_cast<double>(group.ranks);
   const double rearranging = local_us(*cluster_, bytes);
-  switch (step.kind) {
-    case MeshStep::Kind::kAllGather: {
-      const bool middle = step.from != 0 && step.from + 1U != shape_->size();
+  switch (move.kind) {
+    case MoveKind::kAllGather: {
+      const bool middle = move.from != 0 && move.from + 1U != tensor_.shape.size();
       return all_gather_us(*cluster_, group, n * bytes) + (middle ? n * rearranging : 0);
     }
-    case MeshStep::Kind::kAllToAll:
-      return exchange_us(*cluster_, group, bytes) + (step.to != 0 ? rearranging : 0) +
-             (step.from != 0 ? rearranging : 0);
-    case MeshStep::Kind::kSplit:
-      return local_us(*cluster_, bytes);
-    case MeshStep::Kind::kAllReduce:
+    case MoveKind::kAllToAll:
+      return exchange_us(*cluster_, group, bytes) + (move.to != 0 ? rearranging : 0) +
+             (move.from != 0 ? rearranging : 0);
+    case MoveKind::kAllReduce:
       return all_reduce_us(*cluster_, group, bytes);
-    case MeshStep::Kind::kReduceScatter:
-      return exchange_us(*cluster_, group, bytes) + (step.to != 0 ? rearranging : 0);
-    case MeshStep::Kind::kToPartial:
+    case MoveKind::kReduceScatter:
+      return exchange_us(*cluster_, group, bytes) + (move.to != 0 ? rearranging : 0);
+    case MoveKind::kSplit:
+    case MoveKind::kToPartial:
       return local_us(*cluster_, bytes);
+    case MoveKind::kPermute:
+      break;
   }
-  return 0;
+  return std::numeric_limits<double>::infinity();
+}
+
+redistribution::Path cheapest_moves(const MeshCosts& costs, const redistribution::Placement& source,
+                                    const redistribution::Placement& target) {
+  return find_path(costs.tensor(), costs, even_moves(), source, target);
+}
+
+redistribution::Path cheapest_reduction(const MeshCosts& costs,
+                                        const redistribution::Placement& source) {
+  return find_reducing_path(costs.tensor(), costs, even_moves(), source);
 }
 
 }  // namespace shardwright::program

@@ -6,7 +6,8 @@
 
 #include "core/program/dist_attr.h"
 #include "core/program/reshard_plan.h"
-#include "search/program/tensor/placement_state.h"
+#include "search/redistribution/cost/step_costs.h"
+#include "search/redistribution/path/cheapest_path.h"
 
 namespace shardwright::program {
 
@@ -52,24 +53,32 @@ std::int64_t message_bytes(DataType type);
 double plan_us(const Cluster& cluster, const Shape& shape, DataType type, const DistAttr& source,
                const ReshardPlan& plan);
 
-// Times of steps along mesh axes, for one tensor. Refers to its arguments.
+// Times of moves along mesh axes, for one tensor on pieces of equal size.
 // Thread safety: const members may be called from any thread.
-class MeshCosts {
+class MeshCosts final : public redistribution::StepCosts {
  public:
+  // The cluster must outlive this.
   MeshCosts(const Cluster& cluster, const ProcessMesh& mesh, const Shape& shape, DataType type);
 
-  // Microseconds of a step that starts at `placement`, for the slowest rank.
-  double step_us(const MeshPlacement& placement, const MeshStep& step) const;
+  // Microseconds for the slowest rank; 0 along an axis of size 1.
+  double cost(const redistribution::PricedMove& step) const override;
+  bool is_monotone() const override { return true; }
 
-  const ProcessMesh& mesh() const { return *mesh_; }
-  const Shape& shape() const { return *shape_; }
+  const redistribution::TensorOnMesh& tensor() const { return tensor_; }
 
  private:
   const Cluster* cluster_;
-  const ProcessMesh* mesh_;
-  const Shape* shape_;
+  redistribution::TensorOnMesh tensor_;
   double element_bytes_;
   std::vector<GroupShape> groups_;  // by axis, the slowest group
 };
+
+// The cheapest moves between two placements on one mesh. Not found if collectives, which need pieces
+// of equal size, do not lead there.
+redistribution::Path cheapest_moves(const MeshCosts& costs, const redistribution::Placement& source,
+                                    const redistribution::Placement& target);
+// The cheapest moves to any placement without reductions due.
+redistribution::Path cheapest_reduction(const MeshCosts& costs,
+                                        const redistribution::Placement& source);
 
 }  // namespace shardwright::program

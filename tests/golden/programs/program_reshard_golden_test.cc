@@ -124,10 +124,10 @@ TEST_CASE(
     CHECK(compat.values[i].simulation->ok());
     CHECK(best.values[i].simulation->ok());
     CHECK(best.values[i].us <= compat.values[i].us + 1e-9);
-    REQUIRE(best.values[i].mesh_steps.has_value());
+    REQUIRE(best.values[i].mesh_moves.has_value());
     if (!compat.golden[i]["has_redundant_gather_split"].get<bool>()) continue;
     ++redundant;
-    CHECK(best.values[i].mesh_steps->size() < compat.golden[i]["steps"].size());
+    CHECK(best.values[i].mesh_moves->size() < compat.golden[i]["steps"].size());
   }
   CHECK(redundant == 8);
 }
@@ -139,9 +139,9 @@ TEST_CASE("reshard golden: an axis is moved by an all-to-all, not by an all-gath
   const auto answer =
       reshard_tensor({{1024, 1024}, program::DataType::kFloat32, source, target}, mode(false));
   REQUIRE(answer.ok());
-  REQUIRE(answer->mesh_steps.has_value());
-  REQUIRE(answer->mesh_steps->size() == 1);
-  CHECK(answer->mesh_steps->front().kind == program::MeshStep::Kind::kAllToAll);
+  REQUIRE(answer->mesh_moves.has_value());
+  REQUIRE(answer->mesh_moves->size() == 1);
+  CHECK(answer->mesh_moves->front().kind == redistribution::Move::Kind::kAllToAll);
   CHECK(answer->simulation->ok());
 }
 

@@ -51,6 +51,21 @@ def pods(kind):
     return wanted
 
 
+def uneven(kind):
+    """Hosts that leave ranks over, and an option of this kind in the plan."""
+    def wanted(problem, answer):
+        machine = problem["topology"]
+        return (planned(answer) and machine["world_size"] % machine.get("local_world_size", 1)
+                and any(p["sharding_type"] == kind and len(p["ranks"]) > 1 for p in answer["plan"]))
+    return wanted
+
+
+def without_hosts(problem, answer):
+    machine = problem["topology"]
+    return planned(answer) and machine["world_size"] < machine.get("local_world_size", 1) and some_shard(
+        answer, lambda o, s: o["sharding_type"] == "table_row_wise")
+
+
 def some_shard(answer, wanted):
     return any(wanted(option, shard) for option in answer.get("search_space", []) for shard in option["shards"])
 
@@ -112,7 +127,7 @@ def harmless_device_group(problem, answer):
         None, problem["topology"]["compute_device"]))
 
 
-# Theme -> what a case must show -> number of cases: 60 in all.
+# Theme -> what a case must show -> number of cases: 66 in all.
 WANTED = {
     "pooling-below-one": [(below_one, 6)],
     "declared-order": [(declared_order, 5)],
@@ -132,6 +147,8 @@ WANTED = {
                   (estimator("use_linear_regression_prefetch_estimate"), 2), (estimator("config"), 2),
                   (estimator("is_inference"), 1)],
     "input_dist_comms": [(input_dist, 2)],
+    "uneven-hosts": [(uneven("table_row_wise"), 2), (uneven("table_column_wise"), 1), (uneven("grid_shard"), 1),
+                     (uneven("data_parallel"), 1), (without_hosts, 1)],
     "validators": [(failed("missing_module_in_plan"), 2), (failed("invalid_compute_kernel"), 1),
                    (harmless_device_group, 1)],
 }
@@ -141,9 +158,10 @@ def small(answer):
     return sum(option["num_shards"] for option in answer.get("search_space", [])) <= MOST_SHARDS
 
 
-def cases(record):
-    """Yields names, problems and answers. `record` answers a problem."""
-    for theme, wishes in WANTED.items():
+def cases(record, themes=tuple(WANTED)):
+    """Yields names, problems and answers of these themes. `record` answers a problem."""
+    for theme in themes:
+        wishes = WANTED[theme]
         number, seed = 0, FIRST_SEEDS
         for wanted, count in wishes:
             found = 0

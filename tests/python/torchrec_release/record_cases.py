@@ -2,18 +2,19 @@
 """Records cases anew: what the installed TorchRec answers to problems that show what its release has changed.
 
     record_cases.py --folder tests/golden/embedding/1.9.2
+    record_cases.py --folder tests/golden/embedding/1.9.2 --theme uneven-hosts
 
-Writes cases/NAME.json.gz and answers/NAME.json.gz. The same release always writes the same bytes.
+Writes cases/NAME.json.gz and answers/NAME.json.gz. The same release and the same random problems always write the same
+bytes. Themes that are named leave the cases of the others as they are.
 """
 
 import argparse
 import gzip
 import importlib.metadata
 import json
-import shutil
 from pathlib import Path
 
-from golden_cases import cases
+from golden_cases import WANTED, cases
 from recorder import record
 
 
@@ -30,13 +31,17 @@ def write(path, content):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, required=True)
-    folder = parser.parse_args().folder
+    parser.add_argument("--theme", action="append", choices=WANTED)
+    arguments = parser.parse_args()
+    folder, themes = arguments.folder, arguments.theme or tuple(WANTED)
     release = importlib.metadata.version("torchrec")
     for part in ("cases", "answers"):
-        shutil.rmtree(folder / part, ignore_errors=True)
-        (folder / part).mkdir(parents=True)
+        (folder / part).mkdir(parents=True, exist_ok=True)
+        for theme in themes:
+            for old in (folder / part).glob(f"{theme}_*.json.gz"):
+                old.unlink()
     count = 0
-    for name, problem, answer in cases(record):
+    for name, problem, answer in cases(record, themes):
         write(folder / "cases" / f"{name}.json.gz", {"torchrec": release, **problem})
         write(folder / "answers" / f"{name}.json.gz",
               {"case": name, "torchrec": release, **without_message(answer)})

@@ -17,11 +17,14 @@
 
 namespace shardwright::test_support {
 
-// Two or three small tables on up to four ranks, with memory that is often too small.
+// Two or three small tables on up to four ranks, with memory that is often too small. Of three ranks
+// the last may be on no host.
 inline nlohmann::json random_small_problem(Random& random) {
   using nlohmann::json;
   const std::size_t ranks = 2 + random.below(3);
-  const std::size_t local = ranks == 4 && random.below(2) == 0 ? 2 : ranks;
+  Random for_hosts = random;
+  const bool uneven = ranks == 3 && for_hosts.below(2) == 0;
+  const std::size_t local = uneven || (ranks == 4 && random.below(2) == 0) ? 2 : ranks;
   json problem = {{"reservation", {{"type", "none"}}}, {"batch_size", 1}};
   json hbm = json::array();
   for (std::size_t rank = 0; rank < ranks; ++rank)
@@ -46,8 +49,9 @@ inline nlohmann::json random_small_problem(Random& random) {
     if (random.below(6) == 0) rules["shard_ranks"] = {{"0", {random.below(ranks)}}};
   }
   const json pair = {{"tables", {"t0", "t1"}}, {"on", random.below(2) == 0 ? "rank" : "host"}};
-  if (random.below(4) == 0) problem["keep_together"] = json::array({pair});
-  if (random.below(4) == 0) problem["keep_apart"] = json::array({pair});
+  for (const char* group : {"keep_together", "keep_apart"}) {
+    if (random.below(4) == 0 && !uneven) problem[group] = json::array({pair});
+  }
   return problem;
 }
 

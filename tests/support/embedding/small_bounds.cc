@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -30,7 +31,7 @@ void add_rules(Random& random, ProblemSpec& spec) {
   for (Table& table : spec.tables) {
     TablePlacement& placement = table.placement;
     if (random.below(4) == 0) placement.ranks = some_of(random, world);
-    if (random.below(5) == 0) placement.hosts = some_of(random, hosts);
+    if (random.below(5) == 0 && hosts > 0) placement.hosts = some_of(random, hosts);
     if (random.below(6) == 0) placement.shard_ranks.push_back({1, some_of(random, world)});
     if (random.below(4) == 0) placement.max_shards = 1 + static_cast<std::int64_t>(random.below(3));
     placement.distinct_ranks = random.below(4) == 0;
@@ -49,11 +50,20 @@ void add_rules(Random& random, ProblemSpec& spec) {
 using Shape = std::pair<std::uint32_t, std::uint32_t>;
 constexpr Shape kFewRanks[] = {{1, 1}, {2, 1}, {2, 2}, {3, 3}, {4, 2}, {4, 1}, {4, 4}};
 constexpr Shape kMoreRanks[] = {{6, 2}, {6, 3}, {8, 1}, {8, 2}, {8, 4}, {8, 8}};
+// Sizes divide the rows of a table.
+constexpr Shape kUnevenHosts[] = {{3, 2}, {4, 3}, {6, 4}, {8, 3}, {2, 3}, {3, 4}};
 
-ProblemSpec random_spec(Random& random, bool rules, bool wide) {
-  const auto [world, local] = wide ? kMoreRanks[random.below(std::size(kMoreRanks))]
-                                   : kFewRanks[random.below(std::size(kFewRanks))];
-  ProblemSpec spec = problem_spec(1 + random.below(wide ? 3 : 4), world, local);
+struct Machines {
+  std::span<const Shape> shapes;
+  std::uint32_t most_tables;
+};
+constexpr Machines kFew{kFewRanks, 4};
+constexpr Machines kWide{kMoreRanks, 3};
+constexpr Machines kUneven{kUnevenHosts, 3};
+
+ProblemSpec random_spec(Random& random, bool rules, const Machines& machines) {
+  const auto [world, local] = machines.shapes[random.below(machines.shapes.size())];
+  ProblemSpec spec = problem_spec(1 + random.below(machines.most_tables), world, local);
   spec.reservation.type = ReservationSpec::Type::kNone;
   if (random.below(5) == 0) spec.perf_model = PerfModel::kStorage;
   if (random.below(3) == 0) {
@@ -88,7 +98,7 @@ void add_option(Random& random, SpaceBuilder& builder, std::size_t table, std::u
                 std::uint32_t local) {
   using enum ShardingType;
   // All placements are to be tried: four blocks on four hosts are enough.
-  const std::uint32_t blocks = world > 4 && local == 1 ? 2 : world;
+  const std::uint32_t blocks = world > 4 && local == 1 ? 2 : std::max(world / local, 1U) * local;
   const std::uint32_t most = world > 4 ? 2 : 3;
   const auto few = [&] { return 1 + static_cast<std::uint32_t>(random.below(most)); };
   const std::pair<ShardingType, std::uint32_t> kinds[] = {
@@ -120,10 +130,10 @@ void add_option(Random& random, SpaceBuilder& builder, std::size_t table, std::u
   builder.add_runs(table, type, runs);
 }
 
-ProblemSpec valid_spec(Random& random, bool rules, bool wide = false) {
-  ProblemSpec spec = random_spec(random, rules, wide);
+ProblemSpec valid_spec(Random& random, bool rules, const Machines& machines = kFew) {
+  ProblemSpec spec = random_spec(random, rules, machines);
   while (!Problem::make(spec).ok())
-    spec = random_spec(random, rules, wide);
+    spec = random_spec(random, rules, machines);
   return spec;
 }
 
@@ -190,6 +200,7 @@ class EveryPlan {
   void place(const ShardingOption& option, std::vector<Rank>& ranks) {
     if (ranks.size() == option.num_shards()) return add(option, ranks);
     const std::uint32_t local = available_.local_world_size();
+    const Rank hosted = available_.world_size() / local * local;
     const auto shard = static_cast<Rank>(ranks.size());
     for (Rank rank = 0; rank < available_.world_size(); ++rank) {
       const bool in_order = shard % local == 0 ? rank % local == 0 : rank == ranks.back() + 1;
@@ -200,10 +211,11 @@ class EveryPlan {
           right = rank == shard;
           break;
         case PartitionBy::kMultiHost:
-          right = in_order;
+          right = in_order && rank < hosted;
           break;
         case PartitionBy::kHost:
-          right = same_host && (option.sharding_type != ShardingType::kTableRowWise || in_order);
+          right = same_host && rank < hosted &&
+                  (option.sharding_type != ShardingType::kTableRowWise || in_order);
           break;
         case PartitionBy::kDevice:
           break;
@@ -281,15 +293,16 @@ class EveryPlan {
 
 }  // namespace
 
-SmallProblem small_problem(Random& random, bool rules) {
-  SpaceBuilder builder(valid_spec(random, rules));
+namespace {
+
+SmallProblem with_any_memory(Random& random, ProblemSpec spec) {
+  SpaceBuilder builder(std::move(spec));
   const Topology& topology = builder.problem()->topology();
   add_options(random, builder);
   Topology available = random_memory(random, topology);
   return {builder.take(), std::move(available)};
 }
 
-namespace {
 
 void set_memory(Random& random, ProblemSpec& spec) {
   const Topology topology = Topology::make(spec.topology).value();
@@ -301,18 +314,33 @@ void set_memory(Random& random, ProblemSpec& spec) {
   }
 }
 
-}  // namespace
-
-SmallProblem small_planning_problem(Random& random, bool rules) {
-  ProblemSpec spec = valid_spec(random, rules);
+SmallProblem with_own_memory(Random& random, ProblemSpec spec) {
   set_memory(random, spec);
   SpaceBuilder builder(std::move(spec), true);
   add_options(random, builder);
   return {builder.take(), builder.problem()->topology()};
 }
 
+}  // namespace
+
+SmallProblem small_problem(Random& random, bool rules) {
+  return with_any_memory(random, valid_spec(random, rules));
+}
+
+SmallProblem small_planning_problem(Random& random, bool rules) {
+  return with_own_memory(random, valid_spec(random, rules));
+}
+
+SmallProblem uneven_problem(Random& random, bool rules) {
+  return with_any_memory(random, valid_spec(random, rules, kUneven));
+}
+
+SmallProblem uneven_planning_problem(Random& random, bool rules) {
+  return with_own_memory(random, valid_spec(random, rules, kUneven));
+}
+
 SmallProblem wide_planning_problem(Random& random) {
-  ProblemSpec spec = valid_spec(random, true, true);
+  ProblemSpec spec = valid_spec(random, true, kWide);
   set_memory(random, spec);
   spec.memory = random_margin(random);
   const MemoryLimits limits = spec.memory;

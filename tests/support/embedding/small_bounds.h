@@ -23,6 +23,11 @@ SmallProblem small_problem(Random& random, bool rules);
 // The same kind, with the memory in the problem itself, as a planner needs it.
 SmallProblem small_planning_problem(Random& random, bool rules);
 
+// Both kinds with up to three tables, on two to eight ranks of which one to three are on no host.
+// No tables are kept together or apart.
+SmallProblem uneven_problem(Random& random, bool rules);
+SmallProblem uneven_planning_problem(Random& random, bool rules);
+
 // The same kind with rules, on six or eight ranks of one to eight hosts: up to three tables, of
 // which some are alike, and memory that must stay free.
 SmallProblem wide_planning_problem(Random& random);

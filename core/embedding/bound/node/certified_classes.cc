@@ -41,13 +41,15 @@ std::optional<CertifiedClasses> CertifiedClasses::make(const ProblemSpec& spec,
     ++classes.num_ranks_[c];
     classes.room_[c] = most_of(classes.room_[c], room);
     classes.load_limit_[c] = std::max(classes.load_limit_[c], load_limit_of(spec, rank, target));
-    classes.classes_of_host_[rank / available.local_world_size()] |= std::uint32_t{1} << c;
+    if (rank < available.num_hosted_ranks())
+      classes.classes_of_host_[rank / available.local_world_size()] |= std::uint32_t{1} << c;
   }
   if (std::find(classes.num_ranks_.begin(), classes.num_ranks_.end(), 0) !=
       classes.num_ranks_.end())
     return std::nullopt;
   if (certificate.ranks_are_alike && certificate.uniform_apart) return std::nullopt;
   if (certificate.ranks_are_alike) classes.level();
+  if (certificate.uniform_apart && available.has_uneven_hosts()) return std::nullopt;
   if (certificate.uniform_apart && !classes.set_apart()) return std::nullopt;
   return classes;
 }

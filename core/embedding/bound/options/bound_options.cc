@@ -72,7 +72,10 @@ bool may_be_free(const PlacementRules& rules, const Topology& topology,
 
 bool has_form(const Topology& topology, const ShardingOption& option) {
   if (option.num_shards() == 0) return false;
-  if (fills_hosts(option, topology)) return option.num_shards() % topology.local_world_size() == 0;
+  if (fills_hosts(option, topology)) {
+    return topology.num_hosts() > 0 && option.num_shards() % topology.local_world_size() == 0;
+  }
+  if (topology.num_hosts() == 0 && option.partition_by() == PartitionBy::kHost) return false;
   return option.partition_by() != PartitionBy::kUniform || is_on_all_ranks(option, topology);
 }
 
@@ -81,8 +84,8 @@ bool has_form(const Topology& topology, const ShardingOption& option) {
 bool is_on_all_ranks(const ShardingOption& option, const Topology& topology) {
   if (option.num_shards() != topology.world_size()) return false;
   return option.partition_by() == PartitionBy::kUniform ||
-         (topology.num_hosts() == 1 && (option.partition_by() == PartitionBy::kMultiHost ||
-                                        option.sharding_type == ShardingType::kTableRowWise));
+         (topology.is_one_host() && (option.partition_by() == PartitionBy::kMultiHost ||
+                                     option.sharding_type == ShardingType::kTableRowWise));
 }
 
 bool fills_hosts(const ShardingOption& option, const Topology& topology) {
@@ -93,8 +96,8 @@ bool fills_hosts(const ShardingOption& option, const Topology& topology) {
 
 bool is_free(const ShardingOption& option, const Topology& topology) {
   if (is_on_all_ranks(option, topology) || fills_hosts(option, topology)) return false;
-  return option.partition_by() != PartitionBy::kHost || topology.num_hosts() == 1 ||
-         option.num_shards() == 1;
+  if (option.partition_by() != PartitionBy::kHost || topology.is_one_host()) return true;
+  return option.num_shards() == 1 && !topology.has_uneven_hosts();
 }
 
 double load_of(const ShardCost& cost, PerfModel model) {

@@ -149,7 +149,7 @@ void AllPlans::place_choice(std::size_t table, const TableChoice& choice) {
   const std::uint32_t local = ranks_.ranks_per_host();
   const std::uint32_t size = tables_[table].reach(choice, local);
   Twins twins(ranks_, level().outlook, work_);
-  for (Rank first = 0; first < ranks_.size() && !is_over(); first += size) {
+  for (Rank first = 0; first + size <= ranks_.size() && !is_over(); first += size) {
     const Step step{table, &choice, choice.width(local), 0, 0, first, first + size, 0};
     const bool is_new = size == ranks_.size() ||
                         (size == local ? twins.is_new_host(first / local) : twins.is_new(first));
@@ -227,7 +227,9 @@ void AllPlans::place(const Step& step, std::size_t place, const PriceSums& left)
     next.done = 0;
     next.group += step.width;
   }
-  if (can_pay(next, level())) place_shards(next);
+  // The shards of a block were looked at one by one, and what moving them costs adds up.
+  const bool is_below = ranks_.max_load() + ranks_.charged() < target_;
+  if (is_below && can_pay(next, level())) place_shards(next);
   level().left = left;
   for (std::uint32_t i = step.width; i > 0; --i) {
     placed.pop_back();

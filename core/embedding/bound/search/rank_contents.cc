@@ -140,6 +140,7 @@ bool RankContents::are_alike(Rank a, Rank b, const Outlook& outlook) const {
 }
 
 bool RankContents::are_hosts_alike(std::uint32_t a, std::uint32_t b, const Outlook& outlook) const {
+  if ((std::max(a, b) + 1) * local_ > size()) return false;  // ranks on no host
   for (std::uint32_t i = 0; i < local_; ++i) {
     if (!are_alike(a * local_ + i, b * local_ + i, outlook)) return false;
   }

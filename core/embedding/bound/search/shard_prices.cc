@@ -160,7 +160,7 @@ double ShardPrices::price_choice(const ChoicesOfTable& own, const TableChoice& c
   std::uint32_t least_ranks = ranks_.size();
   PriceSums here(prices_.size());
   std::fill(here_.begin(), here_.end(), std::uint8_t{0});
-  for (Rank first = 0; first < ranks_.size(); first += size) {
+  for (Rank first = 0; first + size <= ranks_.size(); first += size) {
     std::fill(here.begin(), here.end(), 0);
     double product = 1;
     std::uint32_t needed = 0;

@@ -43,17 +43,19 @@ TriedStates::RankKey TriedStates::key_of(Rank rank, const Outlook& outlook) cons
   return key;
 }
 
-// Hosts are few: they are sorted by insertion.
+// Hosts are few: they are sorted by insertion. Ranks on no host stay behind them.
 void TriedStates::sort_keys(const Outlook& outlook) {
   const auto size =
       static_cast<std::ptrdiff_t>(outlook.hosts_matter ? ranks_.ranks_per_host() : ranks_.size());
-  for (auto host = keys_.begin(); host != keys_.end(); host += size) {
+  auto host = keys_.begin();
+  for (; keys_.end() - host >= size; host += size) {
     std::sort(host, host + size);
     for (auto at = host; at != keys_.begin(); at -= size) {
       if (!std::lexicographical_compare(at, at + size, at - size, at)) break;
       std::swap_ranges(at, at + size, at - size);
     }
   }
+  std::sort(host, keys_.end());
 }
 
 TriedStates::State TriedStates::state(const TableSet& remaining, const Outlook& outlook) {

@@ -12,6 +12,7 @@
 #include "core/nearest_name.h"
 #include "core/redistribution/placement/placement_notation.h"
 #include "runtime/io/json/json_reader.h"
+#include "runtime/io/program/item_bytes_json.h"
 #include "runtime/io/program/transfer/transfer_json.h"
 
 namespace shardwright {
@@ -22,35 +23,7 @@ using namespace redistribution;
 // A range in a few letters may stand for any number of ranks.
 constexpr std::size_t kMaxMeshRanks = std::size_t{1} << 20;
 
-struct DataTypeBytes {
-  std::string_view name;
-  std::int64_t bytes;
-};
-// Names as in torch.
-constexpr std::array<DataTypeBytes, 18> kDataTypes{{
-    {"float32", 4},       {"float16", 2},     {"bfloat16", 2},
-    {"float64", 8},       {"float8_e4m3fn", 1}, {"float8_e5m2", 1},
-    {"float8_e4m3fnuz", 1}, {"float8_e5m2fnuz", 1}, {"float8_e8m0fnu", 1},
-    {"int64", 8},         {"int32", 4},       {"int16", 2},
-    {"int8", 1},          {"uint8", 1},       {"bool", 1},
-    {"complex64", 8},     {"complex128", 16}, {"uint16", 2},
-}};
-
 constexpr std::array<std::string_view, 2> kRoundings{"ceil", "balanced"};
-
-Status read_item_bytes(JsonValue value, std::int64_t& out) {
-  std::vector<std::string_view> names;
-  for (const DataTypeBytes& type : kDataTypes) {
-    if (value.is_string() && value.string().value() == type.name) {
-      out = type.bytes;
-      return {};
-    }
-    names.push_back(type.name);
-  }
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index, read_choice(value, "data type", names));
-  out = kDataTypes[index].bytes;
-  return {};
-}
 
 Error bad_ranks(JsonValue value, const std::string& text) {
   return value.error("\"" + text + "\" is no range of ranks; write \"0-63\" or \"0-7,16-23\"");
@@ -167,7 +140,9 @@ class TransferReader {
     const auto error = [&](const std::string& axis, const std::string& message) {
       return invalid_input(value.pointer() + "/placements" + axis, message);
     };
-    if (words.size() != mesh.shape.size()) {
+    // A mesh without axes, or with too many, is refused later, where it stands.
+    const bool is_mesh = !mesh.shape.empty() && mesh.shape.size() <= kMaxMeshAxes;
+    if (is_mesh && words.size() != mesh.shape.size()) {
       return error("", "mesh " + quoted(mesh.name) + " has " + std::to_string(mesh.shape.size()) +
                            " axes; write a placement for each, not " +
                            std::to_string(words.size()));

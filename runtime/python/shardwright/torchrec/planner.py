@@ -66,8 +66,8 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
     installed release with the given estimators, enumerator and sharders. Where TorchRec's
     EmbeddingOffloadScaleupProposer would scale caches, best mode chooses their load factors.
     In best mode, plans of custom proposers compete with the search's; in compat mode TorchRec searches
-    itself then, and in both modes given custom partitioners or performance models or machines whose
-    last host is not full; it logs a warning.
+    itself then, and in both modes given custom partitioners or performance models or a machine of
+    less than half of a host; it logs a warning.
 
     After `plan`, `result` has rating, bound and gap of the search, `seconds` the time of each stage,
     and `searched_by` is "shardwright", "torchrec", "proposers" (a custom one found a better plan) or

@@ -229,11 +229,15 @@ void BoundProver::plant_light_tree(Budget& budget) {
   light_tree_.emplace(own.rows, own.pinned(), own.branching, kinds, target, parameters_, budget);
 }
 
-bool BoundProver::needs_uniform_tree() const {
-  if (!may_be_apart_) return false;
-  return (uniform_tree_ && uniform_tree_->is_active()) ||
+bool BoundProver::has_uniform_target() const {
+  return may_be_apart_ &&
          uniform_targets_.has_next(targets_.effort(), certificate_.bound, targets_.goal(rating_),
                                    parameters_.targets.root_step * rating_);
+}
+
+bool BoundProver::needs_uniform_tree() const {
+  if (uniform_tree_ && uniform_tree_->is_active()) return true;
+  return has_uniform_target() && uniform_targets_.is_due(targets_.effort());
 }
 
 void BoundProver::grow_uniform_tree(Budget& budget) {
@@ -246,7 +250,9 @@ void BoundProver::grow_uniform_tree(Budget& budget) {
         uniform_targets_.next(targets_.effort(), certificate_.bound, targets_.goal(rating_));
     own.begin(target, uniform_targets_.work());
   }
+  const std::uint64_t before = budget.work_done();
   if (!own.has_ended()) own.step(budget);
+  uniform_targets_.note_own_work(budget.work_done() - before);
   if (!own.has_ended()) return;
   if (own.is_proved()) {
     accept(own.target(), own.classes(), own.certificate_nodes());
@@ -270,8 +276,9 @@ void BoundProver::accept(double bound, const RankClasses& classes, std::vector<B
 void BoundProver::choose_target() {
   const bool was_early = targets_.is_early();
   const std::optional<double> target = targets_.next(certificate_.bound, rating_);
+  uniform_targets_.set_others_ended(!target);
   if (!target) {
-    finished_ = true;
+    finished_ = !has_uniform_target();
     return;
   }
   target_ = *target;
@@ -288,7 +295,9 @@ void BoundProver::choose_target() {
 }
 
 void BoundProver::take_from(TreeLane& lane) {
-  tree_work_ += lane.hand_over(relaxation().tree);
+  const std::uint64_t work = lane.hand_over(relaxation().tree);
+  tree_work_ += work;
+  uniform_targets_.note_other_work(work);
   if (lane.was_cut_short()) targets_.note_cut_short();
   if (std::optional<Plan> found = lane.take_found()) found_ = std::move(found);
   if (const auto choices = lane.stuck_choices()) suggest(*choices, target_);
@@ -311,12 +320,18 @@ void BoundProver::plant_trees() {
   }
 }
 
+// Returns true for a tree that has had its work, but may be done soon.
+bool BoundProver::is_worth_more() {
+  const double closed = relaxation().tree.closed_part(target_);
+  const double most = closed * parameters_.targets.most_extension;
+  return closed >= parameters_.targets.closed_part &&
+         static_cast<double>(tree_work_) < most * static_cast<double>(targets_.tree_work());
+}
+
 // Returns true if the tree has become too large, or takes too long for now.
 bool BoundProver::gives_up_tree() {
   if (!targets_.is_branching()) return false;
-  // A tree that is nearly done goes on.
-  if (tree_work_ >= targets_.tree_work() &&
-      relaxation().tree.closed_part(target_) < parameters_.targets.closed_part) {
+  if (tree_work_ >= targets_.tree_work() && !is_worth_more()) {
     targets_.note_cut_short();
     return true;
   }

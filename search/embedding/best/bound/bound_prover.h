@@ -86,6 +86,7 @@ class BoundProver {
   Relaxation& relaxation();
   bool needs_aggregate_bound() const;
   bool needs_light_tree() const;
+  bool has_uniform_target() const;
   bool needs_uniform_tree() const;
   bool should_share();
   void run_alone(std::uint64_t work, Budget& budget);
@@ -99,6 +100,7 @@ class BoundProver {
   void take_from(TreeLane& lane);
   void suggest(std::vector<std::uint32_t> choices, double target);
   bool gives_up_tree();
+  bool is_worth_more();
   void share_tree();
   void deal_out();
   void prove_target();

@@ -138,6 +138,7 @@ void BranchAndBound::visit_choice(std::size_t depth, std::uint32_t index) {
   if (choice.reach == Reach::kWholeHosts) return visit_blocks(depth, uses, 0);
   if (choice.reach == Reach::kDevice) return visit_shards(depth, uses, 0, window_.all());
   for (const std::uint32_t host : window_.hosts()) {
+    if (host >= state_->model().num_hosts()) break;
     if (!has_earlier_twin_host(host)) visit_shards(depth, uses, 0, window_.on_host(host));
   }
 }

@@ -102,7 +102,7 @@ void NeighbourhoodLane::choose_window() {
   const std::uint32_t local = context_->model().local_world_size();
   const bool on_host = local > 1 && random_.below(parameters_.on_host_one_in) == 0;
   const std::uint32_t first = on_host ? busiest / local * local : 0;
-  const std::uint32_t count = on_host ? local : size;
+  const std::uint32_t count = on_host ? std::min(local, size - first) : size;
   const std::size_t wanted = std::min<std::size_t>(
       parameters_.least_window + random_.below(parameters_.window_spread), count);
   for (int tries = 0; tries < parameters_.window_draws && window_.size() < wanted; ++tries) {

@@ -44,7 +44,7 @@ void RankSymmetry::begin(std::span<const Rank> window, std::span<const std::uint
   for (const std::uint32_t index : choices) {
     const Choice& choice = model.choices()[index];
     if (choice.reach == Reach::kDevice) continue;
-    if (choice.reach != Reach::kAllRanks) hosts_matter_ = hosts_matter_ || model.num_hosts() > 1;
+    if (choice.reach != Reach::kAllRanks) hosts_matter_ = hosts_matter_ || !model.is_one_host();
     if (choice.num_runs == 1 || choice.reach == Reach::kHost) continue;
     if (choice.reach == Reach::kWholeHosts) {
       by_position = true;
@@ -81,6 +81,7 @@ bool RankSymmetry::are_twins(Rank a, Rank b) const {
 
 bool RankSymmetry::are_twin_hosts(std::uint32_t a, std::uint32_t b) const {
   const std::uint32_t local = loads_->model().local_world_size();
+  if (std::max(a, b) >= loads_->model().num_hosts()) return false;
   for (std::uint32_t i = 0; i < local; ++i) {
     if (!hold_the_same(a * local + i, b * local + i)) return false;
   }

@@ -184,8 +184,10 @@ struct BoundTargetParameters {
   std::uint64_t tree_work = 128'000'000;
   std::uint64_t tree_work_growth = 4;
   std::uint64_t max_tree_work = 4'000'000'000;
-  // If this part of a tree is proved, it goes on however long it takes.
+  // If at least this part of a tree is proved, it goes on, with so many times its work, times that
+  // part: the last nodes may be too hard, and other methods wait for the tree.
   double closed_part = 0.25;
+  double most_extension = 16;
   // A target below the goal gets only a part of it. Its tree may be small; what is done for one
   // that is not is of little use for the goal.
   std::uint64_t lower_tree_part = 8;
@@ -211,6 +213,8 @@ struct UniformTreeParameters {
   // A node divides what a rank can hold until its parts differ by less than this part of it; then
   // it divides choices.
   double least_width = 1e-3;
+  // The same where no choice is left to divide.
+  double least_stuck_width = 1e-6;
   // Memory is divided where a rank is this full at least.
   double fullness = 0.9;
 };

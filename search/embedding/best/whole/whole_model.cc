@@ -99,6 +99,8 @@ bool WholeModel::may_hold(const Choice& choice, const ShardUse& shard, Rank rank
   const std::uint32_t local = ranks_per_host();
   if (choice.reach == Reach::kAllRanks && rank != shard.shard) return false;
   if (choice.reach == Reach::kWholeHosts && rank % local != shard.shard % local) return false;
+  const bool on_hosts = choice.reach == Reach::kWholeHosts || choice.reach == Reach::kHost;
+  if (on_hosts && rank >= model().num_hosted_ranks()) return false;
   const RankSet* const allowed = model().rules().allowed(model().table(shard.table), shard.shard);
   if (allowed != nullptr && !allowed->contains(rank)) return false;
   // A rank that holds nothing fits, whatever its capacity is.

@@ -50,7 +50,7 @@ bool WholeOutlook::price_choice(const WholeTable& table, const WholeChoice& choi
   std::uint32_t ranks = model_->num_ranks();
   sum.fill(kInfinity);
   Priced here;
-  for (Rank first = 0; first < model_->num_ranks(); first += size) {
+  for (Rank first = 0; first + size <= model_->num_ranks(); first += size) {
     if (!price_within(table, choice, first, first + size, below, here)) continue;
     ways += places_.ways;
     ranks = std::min(ranks, places_.least_ranks);

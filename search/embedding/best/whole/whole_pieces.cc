@@ -59,7 +59,7 @@ bool WholeOutlook::price_blocks(const WholeTable& table, std::uint32_t piece, Ra
   std::uint32_t most = 1;
   most_.clear();
   looks_ += 2 + end - first;
-  for (Rank host = first; host < end; host += local) {
+  for (Rank host = first; host + local <= end; host += local) {
     Priced here{};
     std::uint32_t fit = count;
     for (std::uint32_t i = 0; i < local && fit > 0; ++i) {

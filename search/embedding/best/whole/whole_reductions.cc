@@ -31,7 +31,7 @@ bool WholeModel::has_place(const WholeTable& table, const WholeChoice& choice) c
   const std::uint32_t size = table.bond == Bond::kRank ? 1
                              : choice.on_one_host      ? ranks_per_host()
                                                        : num_ranks_;
-  for (Rank first = 0; first < num_ranks_; first += size) {
+  for (Rank first = 0; first + size <= num_ranks_; first += size) {
     if (may_be_in(table, choice, first, size)) return true;
   }
   return false;

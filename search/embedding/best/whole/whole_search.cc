@@ -115,7 +115,7 @@ void WholeSearch::visit_choice(std::uint32_t index) {
   placed_[level.table].ranks.clear();
   const std::uint32_t size = choice.on_one_host ? model_->ranks_per_host() : model_->num_ranks();
   const Priced left = left_;
-  for (Rank first = 0; first < model_->num_ranks() && !is_cut(); first += size) {
+  for (Rank first = 0; first + size <= model_->num_ranks() && !is_cut(); first += size) {
     bool twin = false;
     for (Rank other = 0; size < model_->num_ranks() && other < first && !twin; other += size)
       twin = state_.are_twin_hosts(level.future, other / size, first / size);

@@ -78,7 +78,7 @@ void WholeSearch::visit_shards(const Step& step) {
   }
   const std::size_t begin = order_.size();
   updates_ += 1 + (step.end - step.first) / 4;
-  for (Rank rank = first; rank < end; rank += step.size) {
+  for (Rank rank = first; rank + step.size <= end; rank += step.size) {
     if (may_take_all(step, rank) && !has_earlier_twin(step, rank))
       order_.emplace_back(load_with(step, rank), rank);
   }
@@ -94,7 +94,7 @@ void WholeSearch::place_last(const Step& step) {
   updates_ += 1 + (step.end - step.first) / 4;
   Rank best = step.end;
   double least = below_;
-  for (Rank rank = step.first; rank < step.end; rank += step.size) {
+  for (Rank rank = step.first; rank + step.size <= step.end; rank += step.size) {
     const double load = load_with(step, rank);
     if (load >= least || !may_take_all(step, rank)) continue;
     least = load;

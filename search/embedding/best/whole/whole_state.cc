@@ -27,7 +27,7 @@ WholeState::WholeState(const WholeModel& model)
     scale_.push_back(model.model().time_scale(rank));
   }
   tell_ranks_apart();
-  if (model.model().num_hosts() == 1) return;
+  if (model.model().is_one_host()) return;
   for (std::size_t t = 0; t < model.tables().size(); ++t) {
     const WholeTable& table = model.tables()[t];
     for (std::uint32_t c = table.first_choice; c < table.end_choice; ++c) {
@@ -110,6 +110,7 @@ bool WholeState::are_twins(const Future& future, Rank a, Rank b) const {
 // The ranks of one host match those of the other in some order.
 bool WholeState::are_twin_hosts(const Future& future, std::uint32_t a, std::uint32_t b) const {
   const std::uint32_t local = model_->ranks_per_host();
+  if (std::max(a, b) >= model_->model().num_hosts()) return false;
   std::uint64_t matched = 0;
   for (std::uint32_t i = 0; i < local; ++i) {
     bool found = false;
@@ -149,7 +150,7 @@ void WholeState::add_to(WholeDigest& digest, std::uint64_t remaining) {
   const Rank local = do_hosts_matter(remaining) ? model_->ranks_per_host() : size;
   const auto host = [&](Rank first) { return keys_.begin() + first; };
   for (Rank first = 0; first < size; first += local)
-    std::sort(host(first), host(first) + local);
+    std::sort(host(first), host(std::min(first + local, size)));
   sort_hosts(local);
   for (const RankKey& key : keys_) {
     digest.add(key.kind);
@@ -160,9 +161,9 @@ void WholeState::add_to(WholeDigest& digest, std::uint64_t remaining) {
   }
 }
 
-// By insertion: they are few.
+// By insertion: they are few. Ranks on no host stay behind them.
 void WholeState::sort_hosts(std::uint32_t local) {
-  for (auto own = keys_.begin(); own != keys_.end(); own += local) {
+  for (auto own = keys_.begin(); keys_.end() - own >= local; own += local) {
     for (auto at = own; at != keys_.begin(); at -= local) {
       if (!std::lexicographical_compare(at, at + local, at - local, at)) break;
       std::swap_ranges(at, at + local, at - local);

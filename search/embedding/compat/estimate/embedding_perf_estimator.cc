@@ -201,15 +201,15 @@ Perf ShardPerf::table_row_wise() const {
   const double lookup = inputs * world_ * dim_ * element_;
   const double fwd_output = outputs * world_ * dim_ * in_.fwd_sr_data_type_size;
   const double bwd_output = outputs * world_ * dim_ * in_.bwd_sr_data_type_size;
-  const double hosts = world_ / group_;
+  const double hosts = std::floor(world_ / group_);  // whole ones, though all ranks count above
   const double between_hosts = topology_.spec().inter_host_bw;
 
   double fwd_comms = fwd_output / group_bandwidth();
-  if (world_ > group_)
+  if (hosts > 1)
     fwd_comms += outputs * hosts * dim_ * in_.fwd_a2a_data_type_size / between_hosts;
   const double fwd_compute = forward_compute({input_read, lookup, fwd_output}, false);
   double bwd_comms = bwd_output / group_bandwidth();
-  if (world_ > group_)
+  if (hosts > 1)
     bwd_comms += outputs * hosts * dim_ * in_.bwd_a2a_data_type_size / between_hosts;
   const double bwd_batched_copy = bwd_output * kBatchedCopyPerfFactor / bandwidth_;
   return make(fwd_compute, fwd_comms,
@@ -217,12 +217,19 @@ Perf ShardPerf::table_row_wise() const {
               bwd_comms + bwd_batched_copy, prefetch(group_, inputs * world_ * index_bytes()));
 }
 
+// What a ring all-reduce of the table moves, in bytes. Table sizes are below 2^54 bytes, so that three
+// times the size is exact in a long double and the quotient by a whole number of nodes is rounded
+// once, as Python divides integers. It rounds every step with a part of a node.
+double ring_traffic(long double table_size, double nodes) {
+  if (nodes != std::floor(nodes)) return static_cast<double>(table_size) * (2 * nodes - 1) / nodes;
+  return static_cast<double>(table_size * static_cast<long double>(2 * nodes - 1) /
+                             static_cast<long double>(nodes));
+}
+
 Perf ShardPerf::data_parallel() const {
   const double inputs = in_.batch.inputs;
   const double outputs = in_.batch.outputs;
   const Moved moved{input_read_size(inputs), inputs * dim_ * element_, outputs * dim_ * element_};
-  // Table sizes are below 2^54 bytes, so that three times the size is exact in a long double and
-  // the quotient by the (whole) number of nodes is rounded once, as Python divides integers.
   const long double table_size = static_cast<long double>(rows_) *
                                  static_cast<long double>(columns_) *
                                  static_cast<long double>(in_.table_data_type_size);
@@ -233,9 +240,8 @@ Perf ShardPerf::data_parallel() const {
   const auto world = static_cast<double>(topology_.spec().world_size);
   const auto local = static_cast<double>(linked_ranks(*in_.problem));
   const double nodes = std::min(world / local, 2.0);
-  const long double traffic = table_size * static_cast<long double>(2 * nodes - 1);
   const double comms_bw = topology_.spec().inter_host_bw * local;
-  double all_reduce = static_cast<double>(traffic / static_cast<long double>(nodes)) / comms_bw;
+  double all_reduce = ring_traffic(table_size, nodes) / comms_bw;
   if (world > 2 * local) all_reduce *= 2;
 
   const double optimizer_kernels =

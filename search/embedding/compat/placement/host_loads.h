@@ -23,7 +23,7 @@ struct HostKey {
 // Thread safety: none; one per worker. Allocates in the constructor only.
 class HostLoads {
  public:
-  explicit HostLoads(std::uint32_t hosts) : tree_(hosts), perf_(hosts, 0.0), known_(hosts, 0) {
+  explicit HostLoads(std::uint32_t hosts) : tree_(hosts), perf_(hosts, 0.0), known_(hosts + 1, 0) {
     touched_.reserve(hosts);
     reset();
   }
@@ -31,11 +31,12 @@ class HostLoads {
   // All hosts have changed.
   void reset() {
     touched_.clear();
-    for (std::uint32_t host = 0; host < known_.size(); ++host) {
+    for (std::uint32_t host = 0; host < perf_.size(); ++host) {
       known_[host] = 0;
       touched_.push_back(host);
     }
   }
+  // For ranks on no host, `host` is the number of hosts.
   void touch(std::uint32_t host) {
     if (known_[host] == 0) return;
     known_[host] = 0;
@@ -45,7 +46,7 @@ class HostLoads {
   // Brings all sums up to date; `sum(host)` adds up a host's devices.
   template <class Sum>
   void refresh(const Sum& sum) {
-    const bool all = touched_.size() == known_.size();
+    const bool all = touched_.size() == perf_.size();
     for (const std::uint32_t host : touched_) {
       perf_[host] = sum(host);
       known_[host] = 1;
@@ -66,6 +67,7 @@ class HostLoads {
  private:
   DeviceTree tree_;
   std::vector<double> perf_;
+  // One more than there are hosts, for the ranks on none. It is never known, so never touched.
   // 32 bits, although a flag would do: a char may alias anything, so after each store to an array
   // of char the compiler would have to reload all other members.
   std::vector<std::uint32_t> known_;

@@ -26,7 +26,7 @@ Placement::Placement(const OptionPool& pool, const Topology& available)
     for (Rank rank = in_host; rank < devices_.size(); rank += linked, ++at) {
       device_of_rank_[rank] = at;
       rank_of_device_[at] = rank;
-      host_of_device_[at] = rank / local_;
+      host_of_device_[at] = std::min(rank / local_, hosts_);
       available_[at] = available.storage()[rank];
     }
   }
@@ -141,10 +141,17 @@ void Placement::build_tree() {
 
 // Notes that loads of this host changed, so that the next build_tree() updates its devices.
 void Placement::host_changed(std::uint32_t host) {
+  if (host == hosts_) return device_on_no_host_changed();
   host_loads_.touch(host);
   const bool tree_is_known = tree_valid_ || !changed_hosts_.empty();
   // With as many changes as hosts the tree is rebuilt, so more need not be remembered.
   if (tree_is_known && changed_hosts_.size() < hosts_) changed_hosts_.push_back(host);
+  tree_valid_ = false;
+}
+
+// The next build_tree() then updates all devices.
+void Placement::device_on_no_host_changed() {
+  changed_hosts_.clear();
   tree_valid_ = false;
 }
 

@@ -127,6 +127,7 @@ class Placement {
   void refresh_hosts();
   void sort_hosts();
   void host_changed(std::uint32_t host);
+  void device_on_no_host_changed();
 
   const OptionPool* pool_;
   std::vector<Storage> available_;  // by device
@@ -134,7 +135,7 @@ class Placement {
   std::uint32_t hosts_;
   std::vector<std::uint32_t> device_of_rank_;
   std::vector<Rank> rank_of_device_;
-  std::vector<std::uint32_t> host_of_device_;
+  std::vector<std::uint32_t> host_of_device_;  // the number of hosts if it is on none
   std::vector<DeviceState> devices_;
   std::vector<double> totals_;  // by device: its total_ms()
   std::vector<Rank> ranks_;

@@ -16,6 +16,7 @@ void Placement::refresh_hosts() {
 }
 
 bool Placement::place_on_host(std::span<const OptionId> group, Storage storage) {
+  if (hosts_ == 0) return false;
   refresh_hosts();
   const auto try_one = [&](std::uint32_t host) {
     Storage left;
@@ -141,6 +142,7 @@ bool Placement::place_on_ranks(const OptionRow& row, std::span<const Rank> ranks
 
 bool Placement::place_on_hosts(const OptionRow& row) {
   if (row.sharding_type != ShardingType::kGridShard || row.num_shards % local_ != 0) return false;
+  if (hosts_ == 0) return false;
   const std::uint32_t wanted = row.num_shards / local_;
   refresh_hosts();
   sort_hosts();

@@ -21,12 +21,14 @@ Window EnergyPlacer::new_window(std::uint32_t table, std::uint32_t choice,
                                 std::uint64_t whole_place_one_in) {
   const Window own = own_window(table);
   const ChoiceModel& model = loads_->model();
-  const bool everywhere = model.choices()[choice].reach == Reach::kAllRanks;
-  if (everywhere || own.size < model.world_size()) return own;
+  const Reach reach = model.choices()[choice].reach;
+  if (reach == Reach::kAllRanks || own.size < model.world_size()) return own;
   const ShardUse& first = loads_->context().shards(choice)[0];
   if (first.table == ShardUse::kUnruled || !draws_->one_in(whole_place_one_in)) return own;
   const std::uint32_t local = draws_->coin() ? 1 : model.local_world_size();
-  return {draw_rank(first, own) / local * local, local};
+  const Rank rank = draw_rank(first, own) / local * local;
+  const bool needs_host = local > 1 || reach != Reach::kDevice;
+  return needs_host && rank >= model.num_hosted_ranks() ? own : Window{rank, local};
 }
 
 Rank EnergyPlacer::draw_rank(const ShardUse& use, Window window) {
@@ -44,7 +46,8 @@ Rank EnergyPlacer::draw_rank(const ShardUse& use, Window window) {
 
 std::uint32_t EnergyPlacer::draw_host(const ShardUse& use) {
   if (use.table == ShardUse::kUnruled) return draws_->below(loads_->model().num_hosts());
-  return draw_rank(use, all_ranks()) / loads_->model().local_world_size();
+  const Window hosted{0, loads_->model().num_hosted_ranks()};
+  return draw_rank(use, hosted) / loads_->model().local_world_size();
 }
 
 Rank EnergyPlacer::cheapest_rank(const ShardUse& use, Window window, std::uint32_t breadth) {

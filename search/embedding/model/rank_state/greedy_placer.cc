@@ -122,7 +122,7 @@ std::vector<Rank> GreedyPlacer::place_in_window(Rank first, std::uint32_t count)
 std::vector<Rank> GreedyPlacer::place_on_best_host() {
   std::optional<Rank> best;
   Badness least;
-  for (Rank first = 0; first < world(); first += local()) {
+  for (Rank first = 0; first < available_.num_hosted_ranks(); first += local()) {
     const std::vector<Rank> ranks = place_in_window(first, local());
     if (ranks.empty()) continue;
     const Badness now = badness(ranks);
@@ -141,7 +141,7 @@ std::vector<Rank> GreedyPlacer::place_on_whole_hosts() {
   while (ranks.size() < uses_.size()) {
     std::optional<Rank> best;
     Badness least;
-    for (Rank first = 0; first < world(); first += local()) {
+    for (Rank first = 0; first < available_.num_hosted_ranks(); first += local()) {
       const std::optional<Badness> now = try_host(first, ranks);
       if (!now || (best && least <= *now)) continue;
       best = first;

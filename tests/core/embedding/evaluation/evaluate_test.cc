@@ -216,6 +216,20 @@ TEST_CASE("evaluate: table-row-wise shards are on the ranks of one host in order
   CHECK(violations(three, {4, 5, 4}) == wrong);
 }
 
+TEST_CASE("evaluate: host-wise shards are not on ranks that fill no host") {
+  OptionStore store;
+  const std::vector<Kind> wrong{Kind::kWrongPlacement};
+  const ShardingOption& rows = store.add_even(TableId(0), ShardingType::kTableRowWise, 2);
+  CHECK(violations(rows, {2, 3}, 5) == kNone);
+  CHECK(violations(rows, {4, 5}, 6) == kNone);
+  const ShardingOption& columns = store.add_even(TableId(0), ShardingType::kTableColumnWise, 1);
+  CHECK(violations(columns, {3}, 5) == kNone);
+  CHECK(violations(columns, {4}, 5) == wrong);
+  const ShardingOption& both = store.add_even(TableId(0), ShardingType::kTableColumnWise, 2);
+  CHECK(violations(both, {4, 4}, 5) == wrong);
+  CHECK(violations(store.add_even(TableId(0), ShardingType::kTableWise, 1), {4}, 5) == kNone);
+}
+
 TEST_CASE("evaluate: grid shards fill whole hosts in order") {
   OptionStore store;
   const ShardingOption& option = store.add(TableId(0), ShardingType::kGridShard,

@@ -154,6 +154,15 @@ TEST_CASE(
           spec.keep_apart = {{{"t0", "t0"}, GroupScope::kRank}};
         }) == "/keep_apart/0/tables/1");
   CHECK(refused([](ProblemSpec& spec) { spec.keep_together.resize(1); }) == "/keep_together/0");
+  // Ranks that fill no host are on none, so no host number names them and no group can be there.
+  CHECK(refused([](ProblemSpec& spec) {
+          --spec.topology.world_size;
+          spec.tables[1].placement.hosts = {2};
+        }) == t1 + "hosts/0");
+  CHECK(refused([](ProblemSpec& spec) {
+          --spec.topology.world_size;
+          spec.keep_apart = {{{"t0", "t1"}, GroupScope::kRank}};
+        }) == "/keep_apart/0");
 }
 
 TEST_CASE("placement rules: contradictions are refused before any search") {

@@ -116,6 +116,13 @@ TEST_CASE("problem: an error of the topology names its place in the problem") {
         "/topology/world_size");
 }
 
+TEST_CASE("problem: ranks may be on no host from release 1.9.2 on") {
+  ProblemSpec spec = problem_spec(1, 5, 2);
+  CHECK(Problem::make(spec).value().topology().num_hosted_ranks() == 4);
+  spec.torchrec = TorchRecRelease::kA48cef79;
+  CHECK(Problem::make(spec).error().where == "/topology/local_world_size");
+}
+
 TEST_CASE("problem: refuses tables without a name or of impossible size") {
   CHECK(refused_with([](ProblemSpec& spec) { spec.tables[1].name = ""; }) == "/tables/1/name");
   const auto rows = [](std::int64_t value) {

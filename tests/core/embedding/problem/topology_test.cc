@@ -149,9 +149,8 @@ TEST_CASE("topology: refuses numbers of ranks outside 1..2^20") {
   CHECK(refused_at(ranks(1 << 20)) == "accepted");
 }
 
-TEST_CASE("topology: refuses hosts that do not divide the ranks") {
-  CHECK(refused_at(ranks(4, 3)) == "/local_world_size");
-  CHECK(refused_at(ranks(4, 8)) == "/local_world_size");
+TEST_CASE("topology: refuses hosts of less than one rank or over twice the ranks") {
+  CHECK(refused_at(ranks(4, 9)) == "/local_world_size");
   CHECK(refused_at(ranks(4, -1)) == "/local_world_size");
   CHECK(refused_at(ranks(4, 1)) == "accepted");
 }
@@ -306,8 +305,52 @@ TEST_CASE("topology: a pod counts as one host") {
   CHECK(refused_at(spec) == "/pod_size/0");
   spec.pod_sizes = {2, 1};
   CHECK(refused_at(spec) == "/pod_size/1");
+  spec.groups.reset();
   spec.pod_sizes = {0};
-  CHECK(refused_at(spec) == "/pod_size/0");
+  CHECK(refused_at(spec) == "/pod_size");
+  spec.pod_sizes = {33};
+  CHECK(refused_at(spec) == "/pod_size");
+}
+
+TEST_CASE("topology: hosts and pods tile the sharding groups of every layout") {
+  TopologySpec spec = ranks(96, 4);
+  spec.groups.emplace();
+  spec.pod_sizes = {1, 2, 3, 8};
+  for (const bool near : {false, true}) {
+    spec.groups->use_inter_host_allreduce = near;
+    const std::vector<MachineLayout> layouts = Topology::make(spec).value().layouts();
+    CHECK(layouts.size() > 20);
+    for (const MachineLayout& layout : layouts) {
+      const Topology group = Topology::make(with_layout(spec, layout)).value();
+      CHECK_FALSE(group.has_uneven_hosts());
+      CHECK(group.num_hosts() > 0);
+    }
+  }
+}
+
+TEST_CASE("topology: ranks that do not fill a host are on none") {
+  const Topology one = Topology::make(ranks(12, 8)).value();
+  CHECK(one.world_size() == 12);
+  CHECK(one.local_world_size() == 8);
+  CHECK(one.num_hosts() == 1);
+  CHECK(one.num_hosted_ranks() == 8);
+  CHECK(one.has_uneven_hosts());
+  CHECK_FALSE(one.is_one_host());
+
+  const Topology none = Topology::make(ranks(4, 8)).value();
+  CHECK(none.num_hosts() == 0);
+  CHECK(none.has_uneven_hosts());
+  CHECK(refused_at(ranks(3, 8)) == "/local_world_size");
+
+  TopologySpec pods = ranks(16, 4);
+  pods.pod_sizes = {3};
+  CHECK(Topology::make(pods).value().num_hosted_ranks() == 12);
+  pods.pod_sizes = {1, 2};
+  pods.world_size = 14;
+  CHECK(refused_at(pods) == "/local_world_size");
+  TopologySpec groups = ranks(12, 8);
+  groups.groups.emplace().sizes = {6};
+  CHECK(refused_at(groups) == "/local_world_size");
 }
 
 TEST_CASE("topology: averaging replicas takes the link that they share") {

@@ -79,11 +79,11 @@ TEST_CASE("collective: members that ask for the same result share it") {
   CHECK(joined.shape == Shape{4});
   CHECK(joined.values == std::vector<std::int64_t>{1, 2, 5, 4});
   CHECK(&shared.joined(0) == &joined);
-  const Array& sum = shared.reduced(Reduction::kSum);
+  const Array& sum = shared.reduced(redistribution::ReduceOp::kSum);
   CHECK(sum.values == std::vector<std::int64_t>{6, 6});
-  CHECK(shared.reduced(Reduction::kMax).values == std::vector<std::int64_t>{5, 4});
-  CHECK(shared.reduced(Reduction::kAvg).values == std::vector<std::int64_t>{3, 3});
-  CHECK(&shared.reduced(Reduction::kSum) == &sum);
+  CHECK(shared.reduced(redistribution::ReduceOp::kMax).values == std::vector<std::int64_t>{5, 4});
+  CHECK(shared.reduced(redistribution::ReduceOp::kAvg).values == std::vector<std::int64_t>{3, 3});
+  CHECK(&shared.reduced(redistribution::ReduceOp::kSum) == &sum);
 }
 
 }  // namespace shardwright::simulate_memory_test

@@ -86,7 +86,7 @@ TEST_CASE("simulate: every reduction is exact") {
     Step reduce;
     reduce.kind = StepKind::kAllReduce;
     reduce.group = {0, 1};
-    reduce.reduction = due;
+    reduce.reduction = op_of(due);
     ReshardPlan plan;
     plan.at(0) = {reduce};
     plan.at(1) = {reduce};
@@ -94,7 +94,7 @@ TEST_CASE("simulate: every reduction is exact") {
     CHECK(simulate({8}, source, source, {}).ok());
     CHECK_FALSE(simulate({8}, source, target, {}).ok());
     plan.at(0)[0].reduction = plan.at(1)[0].reduction =
-        due == Reduction::kMax ? Reduction::kSum : Reduction::kMax;
+        op_of(due == Reduction::kMax ? Reduction::kSum : Reduction::kMax);
     CHECK_FALSE(simulate({8}, source, target, plan).ok());
   }
 }

@@ -7,7 +7,7 @@ from problems.tables import tables
 # What the release has changed. A theme makes what it names frequent. A problem usually has none or one.
 CHANGES = ("pooling-below-one", "declared-order", "fp-guard", "pods", "ssd-tier", "reservations",
            "option-num-poolings", "kernels-2026", "estimator", "input_dist_comms", "validators")
-# The command refuses machines whose last host or pod is not full, so these are drawn only when asked for.
+# Drawn only when asked for.
 THEMES = (*CHANGES, "uneven-hosts")
 
 

@@ -16,7 +16,7 @@ def size_of(tables):
 
 def ranks(chance, themes):
     """Returns sizes by key: world, host and perhaps pod. Hosts divide the world and pods the hosts, unless a theme
-    says otherwise."""
+    says otherwise. The world is at least half of a host, since the command refuses smaller ones."""
     local = chance.often({1: 1, 2: 5, 4: 5, 8: 4, 3: 1})
     hosts = chance.often({1: 5, 2: 6, 3: 1, 4: 2} if local < 8 else {1: 6, 2: 3})
     if "pods" in themes:
@@ -29,7 +29,7 @@ def ranks(chance, themes):
     if "pods" in themes:
         result["pod_size"] = chance.choice([size for size in range(1, hosts + 1) if hosts % size == 0])
     if "uneven-hosts" in themes:
-        result["world_size"] = max(1, result["world_size"] - chance.randint(1, local))
+        result["world_size"] = max((local + 1) // 2, result["world_size"] - chance.randint(1, local))
         if "pods" in themes:
             result["pod_size"] = chance.randint(1, hosts + 1)
     return result

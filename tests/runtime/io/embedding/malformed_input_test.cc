@@ -166,7 +166,7 @@ TEST_CASE("malformed problem: topologies out of range") {
           {R"("world_size": 0)", "/topology/world_size: "},
           {R"("world_size": -4)", "/topology/world_size: "},
           {R"("world_size": 99999999999)", "/topology/world_size: "},
-          {R"("world_size": 8, "local_world_size": 3)", "/topology/local_world_size: "},
+          {R"("world_size": 8, "local_world_size": 17)", "/topology/local_world_size: "},
           {R"("world_size": 8, "hbm_cap": -1)", "/topology/hbm_cap: "},
           {R"("world_size": 8, "hbm_mem_bw": 0)", "/topology/hbm_mem_bw: "},
           {R"("world_size": 8, "compute_device": "gpu")",

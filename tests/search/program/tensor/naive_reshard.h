@@ -10,8 +10,9 @@
 #include "core/program/simulator/simulate.h"
 #include "search/program/tensor/compat_planner.h"
 #include "search/program/tensor/cost_model.h"
+#include "search/program/tensor/mesh_refinement.h"
 #include "search/program/tensor/move_parts.h"
-#include "search/program/tensor/placement_state.h"
+#include "search/redistribution/rank_steps.h"
 
 namespace shardwright::test_support {
 
@@ -45,7 +46,7 @@ class NaiveReshard {
   std::size_t sequences() const { return sequences_; }
 
  private:
-  using Kind = program::MeshStep::Kind;
+  using Kind = redistribution::Move::Kind;
 
   // Whether upstream's plan is correct does not depend on sizes as long as parts are even.
   bool is_right_when_small() const {
@@ -59,10 +60,10 @@ class NaiveReshard {
     best_ = std::min(best_, plan_us(cluster_, shape_, type_, source_, plan));
   }
 
-  void try_all(const program::MeshPlacement& now, std::size_t left) {
+  void try_all(const redistribution::Placement& now, std::size_t left) {
     if (now == goal_) {
       program::ReshardPlan plan;
-      append_steps(shape_, *mesh_, start_, goal_, steps_, plan);
+      redistribution::append_rank_steps(shape_, {*mesh_, start_}, moves_, plan);
       consider(plan);
     }
     if (left == 0) return;
@@ -70,38 +71,42 @@ class NaiveReshard {
       try_axis(now, axis, left);
   }
 
-  void try_axis(const program::MeshPlacement& now, std::uint8_t axis, std::size_t left) {
+  void try_axis(const redistribution::Placement& now, std::uint8_t axis, std::size_t left) {
     const auto dims = static_cast<std::uint8_t>(shape_.size());
-    bool splits = false;
-    for (std::uint8_t dim = 0; dim < dims; ++dim) {
-      const auto& axes = now.dims[dim];
-      splits = splits || std::find(axes.begin(), axes.end(), axis) != axes.end();
-      if (axes.empty() || axes.back() != axis || shape_[dim] % pieces(*mesh_, axes) != 0) continue;
-      go(now, {Kind::kAllGather, axis, dim, 0}, left);
+    const redistribution::Axes one(1, axis);
+    if (now.is_shard(axis)) {
+      const auto dim = static_cast<std::uint8_t>(now.dim(axis));
+      if (!now.is_innermost(axis) || shape_[dim] % pieces(now, dim) != 0) return;
+      go(now, {Kind::kAllGather, one, dim, 0, {}}, left);
       for (std::uint8_t to = 0; to < dims; ++to) {
-        if (to != dim && divides(now, axis, to)) go(now, {Kind::kAllToAll, axis, dim, to}, left);
+        if (to != dim && divides(now, axis, to)) go(now, {Kind::kAllToAll, one, dim, to, {}}, left);
       }
+      return;
     }
-    if (splits) return;
-    const bool due = now.due[axis] != program::Reduction::kNone;
+    const bool due = now.is_partial(axis);
     for (std::uint8_t dim = 0; dim < dims; ++dim) {
       if (!divides(now, axis, dim)) continue;
-      go(now, {due ? Kind::kReduceScatter : Kind::kSplit, axis, 0, dim}, left);
+      const auto op = due ? now.reduce_op(axis) : redistribution::ReduceOp::kSum;
+      go(now, {due ? Kind::kReduceScatter : Kind::kSplit, one, 0, dim, op}, left);
     }
-    if (due) go(now, {Kind::kAllReduce, axis, 0, 0}, left);
-    if (!due && goal_.due[axis] != program::Reduction::kNone) {
-      go(now, {Kind::kToPartial, axis, 0, 0}, left);
+    if (due) go(now, {Kind::kAllReduce, one, 0, 0, now.reduce_op(axis)}, left);
+    if (!due && goal_.is_partial(axis)) {
+      go(now, {Kind::kToPartial, one, 0, 0, goal_.reduce_op(axis)}, left);
     }
   }
 
-  void go(const program::MeshPlacement& now, const program::MeshStep& step, std::size_t left) {
-    steps_.push_back(step);
-    try_all(after(now, step, goal_.due[step.axis]), left - 1);
-    steps_.pop_back();
+  void go(const redistribution::Placement& now, const redistribution::Move& move,
+          std::size_t left) {
+    moves_.push_back(move);
+    try_all(after(now, move), left - 1);
+    moves_.pop_back();
   }
 
-  bool divides(const program::MeshPlacement& now, std::uint8_t axis, std::uint8_t dim) const {
-    return shape_[dim] % (pieces(*mesh_, now.dims[dim]) * mesh_->axis_size(axis)) == 0;
+  std::int64_t pieces(const redistribution::Placement& now, std::size_t dim) const {
+    return redistribution::devices_along(mesh_->shape(), now.axes_of(dim));
+  }
+  bool divides(const redistribution::Placement& now, std::uint8_t axis, std::size_t dim) const {
+    return shape_[dim] % (pieces(now, dim) * mesh_->axis_size(axis)) == 0;
   }
 
   const program::Cluster& cluster_;
@@ -110,9 +115,9 @@ class NaiveReshard {
   const program::DistAttr& source_;
   const program::DistAttr& target_;
   const program::ProcessMesh* mesh_ = nullptr;
-  program::MeshPlacement start_;
-  program::MeshPlacement goal_;
-  std::vector<program::MeshStep> steps_;
+  redistribution::Placement start_;
+  redistribution::Placement goal_;
+  std::vector<redistribution::Move> moves_;
   double best_ = std::numeric_limits<double>::infinity();
   std::size_t sequences_ = 0;
 };

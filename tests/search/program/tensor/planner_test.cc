@@ -79,9 +79,9 @@ TEST_CASE("best planner: partial sums are scattered where the target is split") 
   target.partial.clear();
   target.dims_mapping = {0, -1};
   const BestPlan best = plan_best({}, {64, 64}, DataType::kFloat32, source, target).value();
-  REQUIRE(best.chain.has_value());
-  REQUIRE(best.chain->steps.size() == 1);
-  CHECK(best.chain->steps[0].kind == MeshStep::Kind::kReduceScatter);
+  REQUIRE(best.path.has_value());
+  REQUIRE(best.path->steps.size() == 1);
+  CHECK(best.path->steps[0].move.kind == redistribution::Move::Kind::kReduceScatter);
 }
 
 TEST_CASE("compat planner: uneven pieces are refused, overlapping ranks get an empty plan") {
@@ -127,11 +127,11 @@ TEST_CASE("best planner: large sums across machines are split before they are re
   const DistAttr target{source.mesh, {-1, -1}, {}};
   const BestPlan best =
       plan_best(cluster, {4096, 4096}, DataType::kFloat32, source, target).value();
-  REQUIRE(best.chain.has_value());
-  REQUIRE(best.chain->steps.size() >= 3);
-  CHECK(best.chain->steps.front().kind == MeshStep::Kind::kSplit);
-  CHECK(best.chain->steps.back().kind == MeshStep::Kind::kAllGather);
-  CHECK(plan_best(cluster, {8, 8}, DataType::kFloat32, source, target)->chain->steps.size() == 1);
+  REQUIRE(best.path.has_value());
+  REQUIRE(best.path->steps.size() >= 3);
+  CHECK(best.path->steps.front().move.kind == redistribution::Move::Kind::kSplit);
+  CHECK(best.path->steps.back().move.kind == redistribution::Move::Kind::kAllGather);
+  CHECK(plan_best(cluster, {8, 8}, DataType::kFloat32, source, target)->path->steps.size() == 1);
   CHECK(simulate({8, 8}, source, target,
                  plan_best(cluster, {8, 8}, DataType::kFloat32, source, target)->plan)
             .ok());

@@ -79,6 +79,17 @@ inline BestCounts check_small_plans(std::uint64_t seed, int problems, bool rules
   return counts;
 }
 
+inline BestCounts check_uneven_plans(std::uint64_t seed, int problems, bool rules) {
+  BestCounts counts;
+  Random random(seed);
+  for (int i = 0; i < problems; ++i) {
+    CAPTURE(seed);
+    CAPTURE(i);
+    check_small_plan(uneven_planning_problem(random, rules), counts);
+  }
+  return counts;
+}
+
 inline BestCounts check_wide_plans(std::uint64_t seed, int problems) {
   BestCounts counts;
   Random random(seed);

@@ -173,8 +173,10 @@ class ChoiceMaker {
     const std::uint32_t step = form == Form::kInOrder      ? available_.world_size()
                                : form == Form::kWholeHosts ? local
                                                            : 1;
+    const bool on_hosts = form == Form::kWholeHosts || form == Form::kOneHost;
+    const Rank end = on_hosts ? available_.num_hosted_ranks() : available_.world_size();
     std::vector<Rank> ranks;
-    for (Rank rank = first; rank < available_.world_size(); rank += step) {
+    for (Rank rank = first; rank < end; rank += step) {
       if (allowed != nullptr && !allowed->contains(rank)) continue;
       if (!is_within(id, rank)) continue;
       // A rank without bytes fits even if the reservation left it less than nothing.

@@ -10,6 +10,9 @@ namespace {
 // The load limit of a class that has none, as a part of that of a whole rank.
 constexpr double kLeastPart = 1e-12;
 
+// Limits are never reached, but the most that uniform choices may use is.
+constexpr double kClosed = 1e-9;
+
 std::vector<std::uint64_t> distinct(std::vector<std::uint64_t> values) {
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
@@ -66,7 +69,7 @@ bool has_smallest_shards(const ChoiceModel& model, const Choice& choice,
 }  // namespace
 
 bool RankClasses::can_be_apart(const ChoiceModel& model, const RankClassParameters& parameters) {
-  if (model.num_hosts() > parameters.max_hosts) return false;
+  if (model.num_hosts() > parameters.max_hosts || model.has_uneven_hosts()) return false;
   const RankClasses whole(model, model.num_hosts() > 1, parameters);
   const std::span<const Choice> choices = model.choices();
   if (2 * whole.size() > parameters.max_apart) return false;
@@ -98,14 +101,15 @@ void RankClasses::set_uniform_use(std::span<const UniformUse> use, double target
       own.room = most_of(room, Storage());
     };
     set(classes_[c], limit - use[c].least_load, whole_[c].room - use[c].least_room());
-    set(classes_[uniform_class(c)], std::min(limit, use[c].most_load),
+    set(classes_[uniform_class(c)], std::min(limit, use[c].most_load * (1 + kClosed)),
         least_of(whole_[c].room, use[c].most_room()));
   }
 }
 
 bool RankClasses::can_separate_hosts(const ChoiceModel& model,
                                      const RankClassParameters& parameters) {
-  return model.num_hosts() > 1 && model.num_hosts() <= parameters.max_hosts &&
+  return model.num_hosts() > 0 && !model.is_one_host() &&
+         model.num_hosts() <= parameters.max_hosts &&
          std::any_of(model.choices().begin(), model.choices().end(), [&](const Choice& choice) {
            return choice.reach == Reach::kHost || (choice.reach == Reach::kWholeHosts &&
                                                    choice.num_shards == model.local_world_size());
@@ -116,15 +120,17 @@ RankClasses::RankClasses(const ChoiceModel& model, bool separate_hosts,
                          const RankClassParameters& parameters) {
   Labels labels = label_kinds(model, parameters);
   if (separate_hosts) {
+    // Ranks on no host are a place of their own.
+    const std::uint32_t places = model.num_hosts() + (model.has_uneven_hosts() ? 1 : 0);
     for (std::size_t rank = 0; rank < labels.size(); ++rank)
-      labels[rank] = labels[rank] * model.num_hosts() + rank / model.local_world_size();
+      labels[rank] = labels[rank] * places + rank / model.local_world_size();
   }
   split_by_load(model, parameters, labels);
   make_classes(model, labels);
   for (std::size_t c = 0; c < classes_.size(); ++c)
     single_classes_.push_back(ClassSet{1} << c);
   hosts_.assign(separate_hosts ? model.num_hosts() : 0, 0);
-  for (std::size_t rank = 0; rank < labels.size() && separate_hosts; ++rank)
+  for (std::size_t rank = 0; rank < model.num_hosted_ranks() && separate_hosts; ++rank)
     hosts_[rank / model.local_world_size()] |= ClassSet{1} << class_of_rank_[rank];
 }
 

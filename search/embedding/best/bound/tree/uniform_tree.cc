@@ -51,8 +51,9 @@ void UniformTree::take(NodeAnswer answer) {
   nodes_[current_.node].proof = std::move(answer.proof);
   if (answer.kind == NodeAnswer::Kind::kExcluded) return;
   const Interval own = widest(answer.plan);
-  const double least = parameters_->uniform.least_width;
-  if (own.width > least) {
+  const UniformTreeParameters& parameters = parameters_->uniform;
+  const bool is_divided = answer.kind == NodeAnswer::Kind::kDivided;
+  if (own.width > (is_divided ? parameters.least_width : parameters.least_stuck_width)) {
     nodes_[current_.node].proof.uniform_split = own.split;
     const NodeId first = add_children();
     // The fractional plan is nearer to the second child.
@@ -63,7 +64,7 @@ void UniformTree::take(NodeAnswer answer) {
     }
     return;
   }
-  if (answer.kind != NodeAnswer::Kind::kDivided) {
+  if (!is_divided) {
     is_stuck_ = true;
     if (!answer.plan.shares.empty()) stuck_choices_ = largest_shares(rows_.model(), answer.plan);
     return;

@@ -220,7 +220,7 @@ std::vector<SteppedChange> stepped_changes(const Problem& problem) {
   const TopologySpec& topology = problem.spec().topology;
   const bool is_laid_out = topology.groups || !topology.pod_sizes.empty();
   if (!is_given_by_rank(problem) && !is_laid_out) {
-    if (problem.topology().num_hosts() == 1) changes.push_back(more_ranks(problem));
+    if (problem.topology().is_one_host()) changes.push_back(more_ranks(problem));
     changes.push_back(more_hosts(problem));
   }
   if (problem.topology().has_hbm()) changes.push_back(more_memory(problem, MemoryTier::kHbm));

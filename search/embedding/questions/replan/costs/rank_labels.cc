@@ -1,6 +1,7 @@
 #include "search/embedding/questions/replan/costs/rank_labels.h"
 
 #include <cstddef>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -91,8 +92,9 @@ Allocation relabel_ranks(const ChoiceModel& model, const MoveCosts& costs,
       cheapest_assignment(hosts, [&](std::uint32_t from, std::uint32_t to) {
         return host_cost[std::size_t{from} * hosts + to];
       });
-  std::vector<Rank> label(model.world_size());
-  std::vector<Rank> label_in_order(model.world_size());  // of blocks of whole hosts
+  std::vector<Rank> label(model.world_size());  // ranks on no host keep theirs
+  std::iota(label.begin(), label.end(), Rank{0});
+  std::vector<Rank> label_in_order = label;  // of blocks of whole hosts
   for (std::uint32_t from = 0; from < hosts; ++from) {
     double sum = 0;
     const std::vector<std::uint32_t> places = labels.ranks_between(from, host_of[from], sum);

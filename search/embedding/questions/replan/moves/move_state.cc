@@ -97,8 +97,11 @@ void MoveState::draw_hosts(std::uint32_t table, const ShardUse& use, std::uint32
     return;
   }
   const std::span<const Rank> holders = costs_->holders(table);
-  if (!holders.empty())
-    hosts_to_try_.push_back(holders[draws_->below(holders.size())] / model().local_world_size());
+  if (!holders.empty()) {
+    const Rank holder = holders[draws_->below(holders.size())];
+    if (holder < model().num_hosted_ranks())
+      hosts_to_try_.push_back(holder / model().local_world_size());
+  }
   for (std::uint32_t i = 0; i < breadth; ++i)
     hosts_to_try_.push_back(placer_.draw_host(use));
 }

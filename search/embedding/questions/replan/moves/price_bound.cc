@@ -133,7 +133,7 @@ double PriceBound::least(std::uint32_t choice, const RankPrices& prices, UseOfRa
   } else if (chosen.reach == Reach::kWholeHosts) {
     least = least_by_blocks(choice, prices, ranks_);
   } else {
-    for (Rank first = 0; first < model.world_size(); first += local) {
+    for (Rank first = 0; first < model.num_hosted_ranks(); first += local) {
       const double own = least_in(choice, first, local, prices, trial_);
       if (own >= least) continue;
       least = own;

@@ -59,13 +59,17 @@ bool is_placement(const ShardingOption& option, const std::vector<Rank>& ranks,
   const std::uint32_t local = topology.local_world_size();
   const auto on_one_host = [&] {
     return std::all_of(ranks.begin(), ranks.end(),
-                       [&](Rank rank) { return rank / local == ranks[0] / local; });
+                       [&](Rank rank) {
+                         return rank / local == ranks[0] / local &&
+                                rank < topology.num_hosted_ranks();
+                       });
   };
   const auto on_whole_hosts = [&] {
     if (ranks.size() % local != 0) return false;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       if (ranks[i] != ranks[i - i % local] + i % local) return false;
       if (i % local == 0 && ranks[i] % local != 0) return false;
+      if (ranks[i] >= topology.num_hosted_ranks()) return false;
     }
     return true;
   };

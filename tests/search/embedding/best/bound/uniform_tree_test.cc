@@ -1,5 +1,6 @@
 // Trees that divide what uniform choices use of every rank.
 #include "search/embedding/best/bound/tree/uniform_tree.h"
+#include "search/embedding/best/bound/uniform_targets.h"
 
 #include <doctest/doctest.h>
 
@@ -88,6 +89,21 @@ TEST_CASE("uniform tree: proves the least rating, and the check agrees") {
   BoundCertificate higher = certificate;
   higher.bound = 9.001;
   CHECK(check(higher) != "");
+}
+
+TEST_CASE("uniform targets: they wait until all others had as much work, or have ended") {
+  const UniformTreeParameters parameters;
+  UniformTargets targets(parameters);
+  CHECK_FALSE(targets.is_due(1));
+  targets.note_other_work(parameters.work);
+  CHECK(targets.is_due(1));
+  CHECK_FALSE(targets.is_due(2));
+  CHECK(targets.next(1, 1.0, 2.0) == 1.5);
+  CHECK(targets.work() == parameters.work);
+  targets.note_own_work(1);
+  CHECK_FALSE(targets.is_due(1));
+  targets.set_others_ended(true);
+  CHECK(targets.is_due(1));
 }
 
 TEST_CASE("uniform tree: the check refuses splits that mean nothing") {

@@ -1,0 +1,25 @@
+// Redistribution files, and the answer to one.
+#pragma once
+
+#include <string_view>
+
+#include "core/status.h"
+#include "runtime/io/text_sink.h"
+#include "runtime/redistribution/plan_redistribution.h"
+
+namespace shardwright {
+
+// A tensor with two placements, the costs and the limits under which it moves.
+struct RedistributionDocument {
+  RedistributionCase request;
+  RedistributionOptions options;
+};
+
+// Errors (kInvalidInput with the JSON pointer): text that is no JSON, unknown or missing keys, words
+// that are no placement, a list of another length than the mesh.
+Result<RedistributionDocument> read_redistribution(std::string_view text);
+
+void write_redistribution(const RedistributionDocument& document,
+                          const PlannedRedistribution& answer, const TextSink& sink);
+
+}  // namespace shardwright

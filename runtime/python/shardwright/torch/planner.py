@@ -1,0 +1,142 @@
+"""Plans the transformations of a DTensor's redistribution as torch's planner does."""
+
+from __future__ import annotations
+
+import functools
+from ctypes import byref
+from typing import Any, Callable, Iterator, Sequence
+
+from torch.distributed.tensor import _collective_utils, _redistribute
+from torch.distributed.tensor._dtensor_spec import DTensorSpec
+
+from .. import _native, errors
+from .placements import bytes_of, is_partial_byte
+from .planning import Buffers, Link, options_of, request_of
+from .specs import MeshTensor, code_of_spec, logical_shape, mesh_tensor, placement_of_byte
+from .traffic import Traffic, traffic_of
+
+Plan = list[Any]  # of torch's _TransformInfo
+# A ring whose time is the bytes that a device sends.
+_BYTES = Link(latency_us=0, bandwidth_gb_per_s=1)
+
+
+class _Request:
+    """One redistribution. `torchs` is torch's own plan, None if torch would ask its graph planner."""
+
+    def __init__(self, tensor: MeshTensor, source: Any, target: Any, codes: tuple[int, int],
+                 devices_per_host: int) -> None:
+        self._tensor = tensor
+        self._source = source
+        self._target = target
+        self._codes = codes
+        self._devices_per_host = devices_per_host
+
+    def plan(self, torchs: Plan | None) -> Plan | None:
+        """Returns None where torch's own plan is to be kept."""
+        most = None if torchs is None else self._traffic(torchs)
+        for plan in self._candidates(most):
+            if most is None:
+                return plan
+            traffic = self._traffic(plan)
+            if traffic is not None and traffic.is_no_more_than(most):
+                return plan
+        return None
+
+    def _candidates(self, most: Traffic | None) -> Iterator[Plan]:
+        """The cheapest plan, the cheapest of as few collectives, and that of the fewest bytes."""
+        limit = None if most is None else most.collectives
+        axes = len(self._tensor.mesh)
+        for options in (
+                options_of(axes, devices_per_host=self._devices_per_host),
+                options_of(axes, devices_per_host=self._devices_per_host, collective_limit=limit),
+                options_of(axes, links=[_BYTES] * axes, collective_limit=limit)):
+            codes = self._path(options)
+            if codes is not None and not self._makes_partials_again(codes):
+                yield self._infos(codes)
+
+    def _path(self, options: _native.RedistributionOptions) -> list[int] | None:
+        """The placements on the way, the first one included; None if there is no way."""
+        buffers, summary = Buffers(), _native.RedistributionSummary()
+        request = request_of(self._tensor.mesh, self._tensor.shape, self._tensor.itemsize,
+                             *self._codes)
+        try:
+            _native.call("plan_redistribution", byref(request), byref(options), byref(summary),
+                         byref(buffers.steps))
+        except (errors.InvalidInputError, errors.InfeasibleError):
+            return None
+        return [self._codes[0], *buffers.after[:summary.num_steps]]
+
+    def _makes_partials_again(self, codes: Sequence[int]) -> bool:
+        """Returns true if values are reduced that could stay as they are. Such a plan gives other
+        terms of the same sum.
+        """
+        ends = zip(*(bytes_of(code, len(self._tensor.mesh)) for code in self._codes))
+        kept = [axis for axis, (source, target) in enumerate(ends)
+                if source == target and is_partial_byte(source)]
+        return any(code >> 8 * axis & 0xff != codes[0] >> 8 * axis & 0xff
+                   for code in codes for axis in kept)
+
+    def _infos(self, codes: Sequence[int]) -> Plan:
+        axes = range(len(self._tensor.mesh))
+        infos = []
+        for before, after in zip(codes, codes[1:]):
+            old, new = bytes_of(before, len(axes)), bytes_of(after, len(axes))
+            axis = next(axis for axis in axes if old[axis] != new[axis])
+            infos.append(_redistribute._TransformInfo(
+                mesh_dim=axis,
+                src_dst_placements=(placement_of_byte(old[axis]), placement_of_byte(new[axis])),
+                logical_shape=logical_shape(self._tensor, old, axis)))
+        return infos
+
+    def _traffic(self, infos: Plan) -> Traffic | None:
+        mesh = self._source.device_mesh
+        if mesh._get_root_mesh()._flatten_mapping:
+            infos = _redistribute._optimize_transform_infos(
+                infos, mesh, self._source.placements, self._target.placements)
+        return traffic_of(self._tensor, self._source.placements, infos)
+
+
+class Planner:
+    """Stands in for torch's `_gen_transform_infos`, whose `cache_clear` and `cache_info` it has.
+
+    Thread safety: any.
+    """
+
+    def __init__(self, torchs: Callable[..., Plan], devices_per_host: int | None) -> None:
+        self._torchs = torchs
+        self._devices_per_host = devices_per_host
+        # Hits cost what they cost in torch, whose planner has the same cache.
+        self.infos = functools.cache(self._plan)
+
+    def _plan(self, source: Any, target: Any, use_graph_based_transform: bool | None = None) -> Plan:
+        request = self._request(source, target)
+        if request is None:
+            return self._torchs(source, target, use_graph_based_transform)
+        if _asks_graph(source, target, use_graph_based_transform):
+            # Torch would search the same placements at the same costs, for a second on 16 devices.
+            plan = request.plan(None)
+            return plan or self._torchs(source, target, use_graph_based_transform)
+        torchs = self._torchs(source, target, use_graph_based_transform)
+        return request.plan(torchs) or torchs
+
+    def _request(self, source: Any, target: Any) -> _Request | None:
+        tensor = mesh_tensor(source)
+        if tensor is None:
+            return None
+        codes = code_of_spec(source, tensor.mesh), code_of_spec(target, tensor.mesh)
+        if codes[0] is None or codes[1] is None:
+            return None
+        devices = self._devices_per_host
+        if devices is None:
+            devices = _collective_utils._mesh_resources.num_devices_per_host(tensor.device_type)
+        return _Request(tensor, source, target, (codes[0], codes[1]), max(1, devices))
+
+
+def _asks_graph(source: Any, target: Any, asked: bool | None) -> bool:
+    """Returns true if torch would plan by its graph.
+    Source: torch 2.13, torch/distributed/tensor/_redistribute.py, _gen_transform_infos_non_cached.
+    """
+    if not all(DTensorSpec.is_default_device_order(spec.shard_order) for spec in (source, target)):
+        return True
+    forced = _redistribute._FORCE_MIN_COST_REDISTRIBUTION_PLAN
+    return bool(asked if forced is None else forced)

@@ -1,0 +1,54 @@
+"""Puts a planner in the place of torch's, and back."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import AbstractContextManager
+from types import TracebackType
+
+try:
+    from torch.distributed.tensor import _redistribute
+    _TORCHS = _redistribute._gen_transform_infos
+    _redistribute._TransformInfo  # noqa: B018 - raises if this release has none
+except (ImportError, AttributeError) as _error:
+    raise ImportError("shardwright.torch.redistribution needs torch 2.13, or a release that plans "
+                      f"redistributions as it does: {_error}") from _error
+
+from .planner import Planner
+
+_lock = threading.Lock()
+_active: list[Planner] = []  # in the order of entering
+_replaced = _TORCHS  # what stood there before the first one was entered
+_planners: dict[int | None, Planner] = {}  # kept, so that entering again finds their plans
+
+
+def _install() -> None:
+    _redistribute._gen_transform_infos = _active[-1].infos if _active else _replaced
+
+
+class Replacement(AbstractContextManager[None]):
+    """Replaces the planner between entering and leaving. May be entered again, also while it is
+    active. Thread safety: any.
+    """
+
+    def __init__(self, devices_per_host: int | None) -> None:
+        if devices_per_host is not None and devices_per_host < 1:
+            raise ValueError(f"devices_per_host must be at least 1, not {devices_per_host}")
+        with _lock:
+            self._planner = _planners.setdefault(devices_per_host,
+                                                 Planner(_TORCHS, devices_per_host))
+
+    def __enter__(self) -> None:
+        global _replaced
+        with _lock:
+            if not _active:
+                _replaced = _redistribute._gen_transform_infos
+            _active.append(self._planner)
+            _install()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        with _lock:
+            # The last of equal ones, as with statements of one thread leave them.
+            del _active[len(_active) - 1 - _active[::-1].index(self._planner)]
+            _install()

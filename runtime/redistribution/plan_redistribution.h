@@ -1,0 +1,62 @@
+// The public entry for the redistribution of one tensor: the cheapest moves from one placement to
+// another.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <stop_token>
+#include <variant>
+#include <vector>
+
+#include "core/redistribution/cost/topology_costs.h"
+#include "core/redistribution/placement/placement.h"
+#include "core/status.h"
+#include "search/redistribution/path/path.h"
+
+namespace shardwright {
+
+// One tensor on a mesh, the placement that it has and the one that is wanted.
+struct RedistributionCase {
+  redistribution::MeshShape mesh;
+  redistribution::Shape shape;
+  std::int64_t itemsize = 4;  // bytes of an element
+  redistribution::Placement source;
+  redistribution::Placement target;
+};
+
+// DTensor's own cost model: collectives along one axis at a time; local steps are free.
+struct DTensorModel {
+  std::int64_t devices_per_host = 8;
+};
+
+// Rings on the links of the user's machine (TopologyCosts).
+struct RingModel {
+  std::vector<redistribution::AxisLink> links;  // one per axis
+  // A kernel that reads and writes a tensor; infinite: copies are free. GB = 10^9 bytes.
+  double copy_gb_per_s = std::numeric_limits<double>::infinity();
+  // Also collectives over several axes at once, and messages that let two axes change places.
+  bool groups = false;
+};
+
+struct RedistributionOptions {
+  std::variant<DTensorModel, RingModel> model;
+  // What a device may hold in the course of a step, input and output together.
+  std::optional<std::int64_t> memory_bytes;
+  std::optional<std::uint32_t> collectives;  // no more steps that communicate
+  std::stop_token stop;
+};
+
+struct PlannedRedistribution {
+  redistribution::Path path;    // found; costs are in microseconds
+  std::int64_t peak_bytes = 0;  // of the path's peak_elements
+};
+
+// Errors: kInvalidInput at "/mesh", "/shape", "/itemsize", "/source/<axis>", "/target/<axis>",
+// "/devices_per_host", "/links", "/copy_gb_per_s" or "/memory_bytes"; kInfeasible if no moves within
+// the limits lead to the target; kStopped.
+// Thread safety: may be called from any number of threads at once.
+Result<PlannedRedistribution> plan_redistribution(const RedistributionCase& request,
+                                                  const RedistributionOptions& options);
+
+}  // namespace shardwright

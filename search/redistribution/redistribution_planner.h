@@ -1,0 +1,51 @@
+// Finds redistributions of tensors of one shape on one mesh, and remembers them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+
+#include "core/interner.h"
+#include "search/once_map.h"
+#include "search/redistribution/path/cheapest_path.h"
+
+namespace shardwright::redistribution {
+
+// Searches once per source and target.
+// Thread safety: every member may be called from any thread.
+class RedistributionPlanner {
+ public:
+  RedistributionPlanner(TensorOnMesh tensor, std::shared_ptr<const StepCosts> costs,
+                        const MoveRules& rules = {}, const PathLimits& limits = {});
+
+  // Preconditions: placements of the shape. The path lives as long as the planner. Once it is known,
+  // O(1), without a lock or an allocation. Threads that ask for the same new path at once may all
+  // search; one result is kept.
+  const Path& path(const Placement& source, const Placement& target);
+
+  const TensorOnMesh& tensor() const { return tensor_; }
+  // The paths that are remembered.
+  std::size_t num_paths() const { return paths_.size(); }
+
+ private:
+  struct Question {
+    std::uint64_t source;
+    std::uint64_t target;
+
+    friend bool operator==(const Question&, const Question&) = default;
+  };
+  struct QuestionHash {
+    std::uint64_t operator()(const Question& question) const {
+      return hash_mix(question.source, question.target);
+    }
+  };
+
+  TensorOnMesh tensor_;
+  std::shared_ptr<const StepCosts> costs_;
+  MoveRules rules_;
+  PathLimits limits_;
+  OnceMap<Question, Path, QuestionHash> paths_;
+};
+
+}  // namespace shardwright::redistribution
