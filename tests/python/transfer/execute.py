@@ -78,7 +78,7 @@ def fill(plan, side, rank, shards, compare):
 def run_rank(rank, folder, plans):
     torch.set_num_threads(1)
     torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank,
-                                         world_size=PROCESSES, timeout=timedelta(seconds=120))
+                                         world_size=PROCESSES, timeout=timedelta(seconds=600))
     for name in plans:
         plan = json.loads((Path(folder) / name).read_text(encoding="utf-8"))
         sources = Shards(plan, "source", rank)
