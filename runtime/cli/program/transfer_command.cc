@@ -8,10 +8,10 @@
 #include "runtime/cli/options/interrupt.h"
 #include "runtime/cli/options/sizes.h"
 #include "runtime/cli/program/program_commands.h"
-#include "runtime/cli/program/transfer_report.h"
 #include "runtime/io/file.h"
 #include "runtime/io/program/transfer/transfer_json.h"
 #include "runtime/program/transfer_tensors.h"
+#include "runtime/report/program/transfer_text.h"
 
 namespace shardwright::cli {
 namespace {
@@ -58,7 +58,7 @@ int run_transfer(const TransferArguments& arguments) {
   return emit(
       arguments.output, kDone,
       [&](const TextSink& sink) { write_transfer(*problem, *answer, sink); },
-      [&](std::size_t width) { return transfer_report(*problem, *answer, arguments.full, width); });
+      [&](std::size_t width) { return transfer_text(*problem, *answer, arguments.full, width); });
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "runtime/cli/program/transfer_report.h"
+#include "runtime/report/program/transfer_text.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/text_table.h"
 
-namespace shardwright::cli {
+namespace shardwright {
 namespace {
 
 using namespace redistribution;
@@ -112,8 +112,8 @@ std::string rank_table(const TransferProblem& problem, const PortLoads& loads, s
 
 }  // namespace
 
-std::string transfer_report(const TransferProblem& problem, const TransferAnswer& answer, bool full,
-                            std::size_t width) {
+std::string transfer_text(const TransferProblem& problem, const TransferAnswer& answer, bool full,
+                          std::size_t width) {
   const auto size = [](std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); };
   std::string report = format_plural(problem.tensors().size(), "tensor") + " in " +
                        format_plural(problem.groups().size(), "group") + " of equal ones, " +
@@ -133,4 +133,4 @@ std::string transfer_report(const TransferProblem& problem, const TransferAnswer
   return full ? report + "\n" + rank_table(problem, answer.loads, width) : report;
 }
 
-}  // namespace shardwright::cli
+}  // namespace shardwright
