@@ -6,6 +6,7 @@
 #include "runtime/cli/options/exit_code.h"
 #include "runtime/cli/options/interrupt.h"
 #include "runtime/cli/program/program_commands.h"
+#include "runtime/cli/report/report_argument.h"
 #include "runtime/io/file.h"
 #include "runtime/io/program/redistribution/redistribution_json.h"
 #include "runtime/report/program/redistribution_text.h"
@@ -15,6 +16,7 @@ namespace {
 
 struct RedistributeArguments {
   std::string path;
+  std::string report_path;
   bool front = false;
   OutputArguments output;
 };
@@ -40,6 +42,8 @@ int run_redistribute(const RedistributeArguments& arguments) {
   const RedistributionCase& request = document->request;
   const Result<Paths> paths = find_paths(request, options, arguments.front);
   if (!paths.ok()) return fail(in_file(paths.error(), arguments.path));
+  const Status reported = write_report(arguments.report_path, request, options, *paths);
+  if (!reported.ok()) return fail(reported.error());
   return emit(
       arguments.output, kDone,
       [&](const TextSink& sink) {
@@ -63,6 +67,7 @@ void add_redistribute_command(CLI::App& program, Action& chosen) {
       ->required();
   command.add_flag("--front", redistribute->front,
                    "Also list the paths that no other one beats in both time and memory");
+  add_report_argument(command, redistribute->report_path);
   add_output_arguments(command, redistribute->output);
   add_example(command, "shardwright program redistribute samples/data/redistribution.json");
   command.callback([redistribute, &chosen] {
