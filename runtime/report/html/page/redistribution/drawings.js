@@ -1,7 +1,10 @@
 // Drawings of the mesh and of the tensor.
 
 const LINE_HEIGHT = 13;
-const CHARACTER_WIDTH = 6.4;
+const CHARACTER_WIDTH = 6.2;
+const NARROW = 20;  // pixels of a cell without room beside its text
+const LEAST_CUT = 8;  // characters of a line that may end with "…"
+const LEAST_OUTLINED = 5;  // pixels of a cell that has a line around it
 const HATCH = 7;  // between two lines that mark partial values
 
 // Colours go round the circle of hues by rank; neighbours along the last axis differ in lightness, too.
@@ -22,37 +25,40 @@ function hatch({ x, y, width, height }) {
   return svg("path", { d, class: "hatch" });
 }
 
-// Texts joined by commas, in as many lines as fit into the rectangle; the rest is "…". Nothing if not even the first one fits.
+// Texts joined by commas, in as many lines as fit into the rectangle, broken after commas and "+". What does not fit is "…"; a narrow
+// rectangle has all of its text or none.
 function labelLines(texts, { width, height }) {
-  const columns = Math.floor((width - 4) / CHARACTER_WIDTH);
+  const columns = Math.floor((width > NARROW ? width - 6 : width) / CHARACTER_WIDTH);
   const most = Math.floor((height - 2) / LINE_HEIGHT);
-  const lines = [];
-  for (const [i, text] of texts.entries()) {
-    const word = text + (i + 1 < texts.length ? "," : "");
+  const lines = [""];
+  const words = texts.flatMap((text, i) => (text + (i + 1 < texts.length ? ", " : "")).split(/(?<=\+)/));
+  for (const word of words) {
     const last = lines[lines.length - 1];
-    if (last !== undefined && last.length + 1 + word.length <= columns) {
-      lines[lines.length - 1] = `${last} ${word}`;
-    } else if (word.length <= columns && lines.length < most) {
+    if (last.length + word.trimEnd().length <= columns) {
+      lines[lines.length - 1] = last + word;
+    } else if (last !== "" && word.length <= columns && lines.length < most) {
       lines.push(word);
     } else {
-      if (lines.length > 0) lines[lines.length - 1] = lines[lines.length - 1].slice(0, columns - 1).replace(/,?$/, "") + "…";
+      if (columns < LEAST_CUT || last === "") return [];
+      lines[lines.length - 1] = last.slice(0, columns - 1).trimEnd() + "…";
       break;
     }
   }
-  return lines;
+  return most > 0 ? lines : [];
 }
 
 function labelOf(texts, rect) {
   const lines = labelLines(texts, rect);
   const top = rect.y + rect.height / 2 - ((lines.length - 1) * LINE_HEIGHT) / 2 + 4;
-  return lines.map((line, i) => svg("text", { x: rect.x + rect.width / 2, y: top + i * LINE_HEIGHT, class: "rank middle" }, line));
+  return lines.map((line, i) => svg("text", { x: rect.x + rect.width / 2, y: top + i * LINE_HEIGHT, class: "holder middle" }, line));
 }
 
 // A cell of a drawing for a box of the tensor.
 function cellOf(state, box) {
   const rect = rectOf(box);
   const ranks = ranksOf(box);
-  const shape = colour(svg("rect", { ...rect, class: "cell" }), ranks[0]);
+  const thin = Math.min(rect.width, rect.height) < LEAST_OUTLINED;
+  const shape = colour(svg("rect", { ...rect, class: thin ? "cell thin" : "cell" }), ranks[0]);
   const cell = svg("g", {}, shape);
   if (state.partial.length > 0) cell.append(hatch(rect));
   const holders = holdersOf(state, box);
@@ -66,7 +72,7 @@ function cellOf(state, box) {
 function tensorDrawing(state) {
   const { width, height } = tensorSize;
   const words = state.placement.join(" ");
-  const label = `${words}: ${plural(state.boxes.length, "box").replace("boxs", "boxes")}, listed by rank in the table below`;
+  const label = `${words}: ${formatCount(state.boxes.length)} distinct parts, listed by rank in the table below`;
   const frame = svg("svg", { viewBox: `-1 -1 ${width + 2} ${height + 2}`, class: "tensor", role: "img", "aria-label": label });
   const cells = state.boxes.map((box) => cellOf(state, box));
   frame.append(svg("rect", { x: 0, y: 0, width, height, class: "whole" }), ...cells.map(({ cell }) => cell));
@@ -93,7 +99,7 @@ function meshDrawing(choose) {
   for (let rank = 0; rank < numRanks; ++rank) {
     const { x, y } = placeOf(rank);
     const cell = svg("g", {}, colour(svg("rect", { x, y, width: square, height: square, class: "cell" }), rank));
-    if (square > 10) cell.append(svg("text", { x: x + square / 2, y: y + square / 2 + 4, class: "rank middle" }, String(rank)));
+    if (square > 10) cell.append(svg("text", { x: x + square / 2, y: y + square / 2 + 4, class: "holder middle" }, String(rank)));
     describe(cell, () => `rank ${rank}\n` + coordinates(rank).map((at, axis) => `axis ${axis}: ${at}`).join("\n"));
     cell.addEventListener("click", () => choose(rank));
     frame.append(cell);

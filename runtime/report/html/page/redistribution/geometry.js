@@ -18,15 +18,16 @@ const drawnDims = data.dims.map((dim, i) => {
   return { dim, size: data.shape[dim], across };
 });
 
+const TENSOR_WIDTH = 208;
 const NEST_GAP = 4;  // around the drawings that an outer dimension repeats
 
 // The size of a drawing of the tensor, with the proportions of a matrix within limits.
 const tensorSize = (() => {
   const across = drawnDims.findLast((drawn) => drawn.across);
   const down = drawnDims.findLast((drawn) => !drawn.across);
-  if (!down) return { width: 250, height: 84 };
-  if (!across) return { width: 250, height: 200 };
-  return { width: 250, height: Math.min(Math.max((250 * down.size) / across.size, 150), 250) };
+  if (!down) return { width: TENSOR_WIDTH, height: TENSOR_WIDTH / 3 };
+  if (!across) return { width: TENSOR_WIDTH, height: TENSOR_WIDTH };
+  return { width: TENSOR_WIDTH, height: TENSOR_WIDTH * Math.min(Math.max(down.size / across.size, 0.6), 1) };
 })();
 
 // The rectangle of a box of the data: [begin, end of each drawn dimension, ..., runs of ranks].

@@ -5,7 +5,9 @@ function formatUs(us) {
   return us >= 1e4 ? formatMs(us / 1000) + " ms" : significant(us, 4) + " µs";
 }
 
-const collectivesOf = (path) => path.steps.filter(([, , , sent]) => sent > 0).length;
+const LOCAL_MOVES = ["split", "r_to_p"];
+
+const collectivesOf = (path) => path.steps.filter(([kind]) => !LOCAL_MOVES.includes(kind)).length;
 const movesText = (path) => path.steps.map(([kind, axes]) => `${kind}(${axes.join(",")})`).join(", ") || "nothing to do";
 
 // The states of a path with the steps before them: {state, step}; the first one has no step.
@@ -45,9 +47,9 @@ function costsText() {
   const { costs, limits } = data;
   const parts = costs.model === "dtensor"
     ? [`Costs are DTensor's, on hosts of ${costs.devices_per_host}.`]
-    : ["Costs are those of rings on the given links" + (costs.groups ? ", also over several axes at once" : "") + ": " +
-        costs.links.map(([latency, bandwidth], axis) => `axis ${axis} ${latency} µs and ${bandwidth} GB/s`).join(", ") +
-        (costs.copy_gb_per_s === null ? "; copies are free." : `; copies at ${costs.copy_gb_per_s} GB/s.`)];
+    : ["Costs are those of rings on the given links" + (costs.groups ? ", also over several axes at once" : "") + " (" +
+        costs.links.map(([latency, bandwidth], axis) => `axis ${axis}: ${latency} µs, ${bandwidth} GB/s`).join("; ") +
+        (costs.copy_gb_per_s === null ? "). Copies are free." : `). Copies take place at ${costs.copy_gb_per_s} GB/s.`)];
   if (limits.memory_bytes !== null) parts.push(`A rank may hold ${formatBytes(limits.memory_bytes)} in a step.`);
   if (limits.collectives !== null) parts.push(`At most ${plural(limits.collectives, "collective")}.`);
   return parts.join(" ");
@@ -62,13 +64,13 @@ function meshSection(choose) {
 function partialText(state) {
   if (state.partial.length === 0) return null;
   const terms = state.partial.map((axis) => `axis ${axis} by ${state.placement[axis].slice(2, -1)}`);
-  return element("p", { class: "note" }, `Hatched: partial values. Terms joined by + are due to be reduced along ${terms.join(" and ")}.`);
+  return element("p", { class: "note" }, `Hatched: partial values; terms joined by + are to be reduced along ${terms.join(" and ")}`);
 }
 
 function stateItem(state, number) {
   const drawing = state.boxes.length > 0 ? tensorDrawing(state) : null;
   const readout = element("p", { class: "note held", hidden: true });
-  const node = element("li", { class: "state" },
+  const node = element("div", { class: "state" },
     element("h3", {}, number === 0 ? "Source" : `After step ${number}`), element("p", {}, element("code", {}, state.placement.join(" "))),
     drawing ? drawing.frame : element("p", { class: "note" }, isDrawn ? "No elements." : null),
     element("p", { class: "note" }, `A rank holds up to ${formatBytes(state.held)}`), readout, partialText(state));
@@ -83,7 +85,7 @@ function stateItem(state, number) {
 function stepItem([kind, axes, text, sent, us], number) {
   const along = axes.reduce((product, axis) => product * data.mesh[axis], 1);
   const how = text.slice(text.indexOf(")") + 2).replace(" to dim", " → dim");
-  return element("li", { class: "step" },
+  return element("div", { class: "step" },
     element("span", { class: "arrow", "aria-hidden": "true" }),
     element("p", {}, element("strong", {}, `${number}. ${kind}`), how ? ` ${how}` : ""),
     element("p", {}, `${axes.length === 1 ? "axis" : "axes"} ${axes.join(", ")}: ${plural(along, "rank")}${kind === "permute" ? " in pairs" : ""}`),
@@ -94,14 +96,14 @@ function stepItem([kind, axes, text, sent, us], number) {
 function stepsList(path) {
   const rows = statesOf(path).slice(1).map(({ state, step }, i) => ({ number: i + 1, state, text: step[2], sent: step[3], us: step[4] }));
   const columns = [
-    { key: "number", label: "Step", value: (r) => -r.number, cell: (r) => `${r.number}. ${r.text}` },
+    { key: "move", label: "Step", value: (r) => r.number, cell: (r) => `${r.number}. ${r.text}` },
     { key: "after", label: "After it", value: (r) => r.state.placement.join(" "), cell: (r) => element("code", {}, r.state.placement.join(" ")), optional: true },
     { key: "held", label: "Held", number: true, optional: true, value: (r) => r.state.held, cell: (r) => formatBytes(r.state.held) },
     { key: "sent", label: "Sent", number: true, value: (r) => r.sent, cell: (r) => formatBytes(r.sent) },
     { key: "time", label: "Time", value: (r) => -r.us, cell: (r) => bar([["held", r.us]], path.us, formatUs(r.us)) },
     { key: "us", label: "µs", number: true, value: (r) => r.us, cell: (r) => significant(r.us, 4) },
   ];
-  return new List({ columns, rows, sort: "number", page: 30, noun: "step", caption: "Steps of the path" }).node;
+  return new List({ columns, rows, sort: "move", ascending: true, page: 30, noun: "step", caption: "Steps of the path" }).node;
 }
 
 // What every rank holds in the states of a path, as text.
@@ -113,12 +115,12 @@ function holdingsList(path) {
     return byRank;
   });
   const columns = [
-    { key: "rank", label: "Rank", value: (rank) => -rank, cell: (rank) => String(rank) },
+    { key: "rank", label: "Rank", value: (rank) => rank, cell: (rank) => String(rank) },
     ...states.map(({ state }, i) => ({ key: `state${i}`, label: i === 0 ? "Source" : `After step ${i}`, value: (rank) => held[i][rank] ?? "",
       cell: (rank) => element("code", {}, held[i][rank] ?? "nothing") })),
   ];
   const rows = Array.from({ length: numRanks }, (_, rank) => rank);
-  return new List({ columns, rows, sort: "rank", page: 16, noun: "rank", caption: "What every rank holds" }).node;
+  return new List({ columns, rows, sort: "rank", ascending: true, page: 16, noun: "rank", caption: "What every rank holds" }).node;
 }
 
 class PathView {
@@ -136,7 +138,7 @@ class PathView {
     const items = statesOf(path).map(({ state, step }, i) => ({ step: step && stepItem(step, i), ...stateItem(state, i) }));
     this.marks = items.map(({ mark }) => mark);
     this.body.replaceChildren(path === data.paths[0] ? "" : factsOf(path),
-      element("ol", { class: "path" }, items.flatMap(({ step, node }) => [step, node])), path.steps.length > 0 ? stepsList(path) : "");
+      element("ol", { class: "path" }, items.map(({ step, node }) => element("li", {}, step, node))), path.steps.length > 0 ? stepsList(path) : "");
     this.holdings.replaceChildren(isDrawn ? holdingsList(path) : "");
     if (data.paths.length > 1) this.front.replaceChildren(frontChart(data.paths, path), this.frontList(path));
     this.follow(this.input.value);
@@ -155,7 +157,7 @@ class PathView {
 
   frontList(shown) {
     const columns = [
-      { key: "us", label: "Time", value: (path) => -path.us, cell: (path) => formatUs(path.us) },
+      { key: "us", label: "Time", value: (path) => path.us, cell: (path) => formatUs(path.us) },
       { key: "peak", label: "Most memory", number: true, value: (path) => path.peak, cell: (path) => formatBytes(path.peak) },
       { key: "sent", label: "Sent", number: true, optional: true, value: (path) => path.sent, cell: (path) => formatBytes(path.sent) },
       { key: "collectives", label: "Collectives", number: true, value: collectivesOf, cell: (path) => String(collectivesOf(path)) },
@@ -163,7 +165,7 @@ class PathView {
       { key: "show", label: "Below", value: (path) => path !== shown, cell: (path) =>
         element("button", { type: "button", class: "choice", "aria-pressed": String(path === shown), onclick: () => this.show(path) }, path === shown ? "shown" : "show") },
     ];
-    return new List({ columns, rows: data.paths, sort: "us", page: 30, noun: "path", caption: "Paths by time" }).node;
+    return new List({ columns, rows: data.paths, sort: "us", ascending: true, page: 30, noun: "path", caption: "Paths by time" }).node;
   }
 
   frontSection() {
@@ -193,7 +195,7 @@ function drawingText() {
 
 function showRedistribution() {
   const view = new PathView();
-  showPage("Redistribution", header(), [meshSection((rank) => view.choose(rank)), view.frontSection(), view.pathSection(), view.holdingsSection()]);
+  showPage(`${data.source.join(" ")} → ${data.target.join(" ")}`, header(), [meshSection((rank) => view.choose(rank)), view.frontSection(), view.pathSection(), view.holdingsSection()]);
 }
 
 showRedistribution();

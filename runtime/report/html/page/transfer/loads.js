@@ -38,10 +38,10 @@ function loadsList() {
 }
 
 // For every round, what its busiest sender and receiver carry, and the limit.
-function roundsChart() {
+function roundsChart(limited) {
   const { rounds } = data;
   const most = rounds.reduce((size, [, , , sent, received]) => Math.max(size, sent, received), 1);
-  const scale = data.memory_bytes <= 2 * most ? data.memory_bytes : most;
+  const scale = limited ? Math.max(data.memory_bytes, most) : most;
   const chart = chartFrame("Most bytes of a rank by round", byteTicks(scale, 4), scale * 1.04, formatBytes);
   const slot = Math.min(chart.spanX / rounds.length, 60);
   const thickness = Math.max(slot * 0.4, 0.5);
@@ -55,8 +55,9 @@ function roundsChart() {
     const every = Math.ceil(30 / slot);
     if (i % every === 0) chart.frame.append(svg("text", { x: x + slot / 2, y: chart.axisY, class: "tick middle" }, String(first + 1)));
   });
-  if (scale === data.memory_bytes) {
-    chart.frame.append(svg("line", { x1: CHART.left, x2: CHART.width - CHART.right, y1: chart.y(scale), y2: chart.y(scale), class: "line bound" }));
+  if (limited) {
+    const y = chart.y(data.memory_bytes);
+    chart.frame.append(svg("line", { x1: CHART.left, x2: CHART.width - CHART.right, y1: y, y2: y, class: "line bound" }));
   }
   chart.frame.append(svg("text", { x: CHART.left - 8, y: chart.axisY, class: "tick end" }, "round"));
   describe(chart.frame, (event) => {
@@ -78,6 +79,5 @@ function roundsList() {
     { key: "round", label: "Round", value: (round) => round[0], cell: (round) => roundsName(round) },
     size("bytes", "In all", 2), size("sent", "A rank sends", 3), size("received", "A rank receives", 4),
   ];
-  const list = new List({ columns, rows: data.rounds, sort: "round", ascending: true, page: 16, noun: "round", caption: "Rounds" });
-  return element("details", {}, element("summary", {}, "As a list"), list.node);
+  return new List({ columns, rows: data.rounds, sort: "round", ascending: true, page: 16, noun: "round", caption: "Rounds" });
 }

@@ -25,7 +25,7 @@ function header() {
     element("p", {}, element("strong", { class: "verdict " + kind }, text)),
     element("dl", { class: "facts" },
       fact(inMs ? "Estimated time" : "Busiest rank", formatTime(data.busiest), inMs ? "of the busiest rank or link, without latency" : "sends or receives as much"),
-      fact("Proved at least", formatTime(data.lower_bound), `${aboveText(data.busiest, data.lower_bound)} below`),
+      fact("Proved at least", formatTime(data.lower_bound), `the plan is ${aboveText(data.busiest, data.lower_bound)} above it`),
       fact("Moves", formatBytes(data.moved), `${formatBytes(data.kept)} stay where they are`),
       fact("Rounds", formatCount(data.num_rounds), data.num_rounds === data.least_rounds ? "no plan needs fewer" : `at least ${formatCount(data.least_rounds)} needed`),
       fact("Messages", formatCount(data.messages), `of at most ${formatBytes(data.message_bytes)}`)),
@@ -34,8 +34,9 @@ function header() {
 
 function flowSection() {
   if (data.flows.length === 0) return null;
+  const largest = (blocks) => plural(blocks.reduce((most, [, , ranks]) => Math.max(most, ranks), 1), "rank");
   const grouping = blocksAreRanks ? "A row and a column for every rank that sends or receives." :
-    "Ranks are shown in blocks of ranks that follow each other; a cell has the sum over both blocks.";
+    `A row stands for ${largest(data.senders)} that send, a column for ${largest(data.receivers)} that receive; a cell is their sum.`;
   const hosts = data.hosts && blocksAreRanks ? " Lines are between hosts." : "";
   const matrix = new FlowMatrix();
   return section("flows", "Who sends what to whom",
@@ -46,7 +47,7 @@ function flowSection() {
 function portsSection() {
   const most = data.ports.reduce((time, port) => Math.max(time, port.time), 0);
   const columns = [
-    { key: "name", label: "Busiest", value: (p) => -p.time, cell: (p) => p.name },
+    { key: "name", label: "Busiest", value: (p) => p.time, cell: (p) => p.name },
     { key: "number", label: "Number", number: true, value: (p) => p.number, cell: (p) => (p.number < 0 ? "–" : String(p.number)) },
     { key: "bytes", label: "Bytes", number: true, value: (p) => p.bytes, cell: (p) => formatBytes(p.bytes) },
     { key: "time", label: inMs ? "Time" : "Load", value: (p) => -p.time, cell: (p) => bar([["held", p.time]], most, formatTime(p.time)) },
@@ -72,10 +73,12 @@ function loadsSection() {
 
 function roundsSection() {
   if (data.rounds.length === 0) return null;
+  const limited = data.memory_bytes <= 2 * mostOfRounds();
+  const chart = data.rounds.length === 1 ? [roundsList().node] : [
+    legend([["fwd_compute", "most that a rank sends"], ["bwd_comms", "most that a rank receives"], ...(limited ? [["bound", "limit"]] : [])]),
+    roundsChart(limited), element("details", {}, element("summary", {}, "As a list"), roundsList().node)];
   return section("rounds", "Rounds",
-    element("p", { class: "note" }, `In a round a rank sends at most ${formatBytes(data.memory_bytes)}, and receives at most as much.`),
-    legend([["fwd_compute", "most that a rank sends"], ["bwd_comms", "most that a rank receives"], ...(data.memory_bytes <= 2 * mostOfRounds() ? [["bound", "limit"]] : [])]),
-    roundsChart(), roundsList());
+    element("p", { class: "note" }, `In a round a rank sends at most ${formatBytes(data.memory_bytes)}, and receives at most as much.`), chart);
 }
 
 function mostOfRounds() {
