@@ -7,7 +7,7 @@ function timesText(times) {
 }
 
 function timeBar(times, whole, title) {
-  const node = bar(times.map((ms, i) => [TIMES[i][0], ms]), whole, timesText(times).replaceAll("\n", ", "));
+  const node = bar(times.map((ms, i) => [TIMES[i][0], ms]), whole, timesText(times).replaceAll("\n", ", ") || "0 ms");
   describe(node, () => title + "\n" + timesText(times));
   return node;
 }

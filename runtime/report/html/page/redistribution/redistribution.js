@@ -57,7 +57,7 @@ function costsText() {
 
 function meshSection(choose) {
   return section("mesh", "The mesh", isDrawn ? meshDrawing(choose) : null,
-    element("p", { class: "note" }, isDrawn ? meshText() : `${plural(numRanks, "rank")} are too many to draw.`),
+    element("p", { class: "note" }, isDrawn ? meshText() : data.shape.includes(0) ? "The tensor has no elements." : `${plural(numRanks, "rank")} are too many to draw.`),
     element("p", { class: "note" }, costsText()));
 }
 
@@ -72,7 +72,7 @@ function stateItem(state, number) {
   const readout = element("p", { class: "note held", hidden: true });
   const node = element("div", { class: "state" },
     element("h3", {}, number === 0 ? "Source" : `After step ${number}`), element("p", {}, element("code", {}, state.placement.join(" "))),
-    drawing ? drawing.frame : element("p", { class: "note" }, isDrawn ? "No elements." : null),
+    drawing && drawing.frame,
     element("p", { class: "note" }, `A rank holds up to ${formatBytes(state.held)}`), readout, partialText(state));
   const mark = (rank) => {
     const box = drawing && drawing.mark(rank);

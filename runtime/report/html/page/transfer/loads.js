@@ -34,7 +34,7 @@ function loadsList() {
     { key: "rank", label: grouped ? "Ranks" : "Rank", value: (load) => load[0], cell: (load) => blockText(load) },
     size("sent", "Sends", 2), size("received", "Receives", 3), size("kept", "Keeps", 4),
   ];
-  return new List({ columns, rows: data.loads, sort: many ? "received" : "rank", ascending: !many, page: 16, noun: "rank", caption: "Ranks" }).node;
+  return new List({ columns, rows: data.loads, sort: many ? "received" : "rank", ascending: !many, page: 16, noun: grouped ? "row" : "rank", caption: "Ranks" }).node;
 }
 
 // For every round, what its busiest sender and receiver carry, and the limit.

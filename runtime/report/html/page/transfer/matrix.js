@@ -74,7 +74,8 @@ class FlowMatrix {
 
   drawHeads() {
     const everyRow = Math.ceil(14 / this.cellHeight);
-    const everyColumn = Math.ceil((data.receivers.some(([first, last]) => first !== last) ? 66 : 34) / this.cellWidth);
+    const longest = data.receivers.reduce((most, block) => Math.max(most, blockText(block).length), 0);
+    const everyColumn = Math.ceil((8 * longest + 8) / this.cellWidth);
     data.senders.forEach((block, row) => {
       if (row % everyRow === 0) this.text(this.left - 6, this.y(row) + this.cellHeight / 2 + 4, blockText(block), "end");
     });
