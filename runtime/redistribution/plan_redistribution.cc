@@ -54,15 +54,15 @@ Status check_request(const RedistributionCase& request) {
 
 // Calls plan(const StepCosts&) with the costs of the model.
 template <class Plan>
-Result<Path> with_costs(const RedistributionCase& request, const DTensorModel& model,
-                        const Plan& plan) {
+Result<std::vector<Path>> with_costs(const RedistributionCase& request, const DTensorModel& model,
+                                     const Plan& plan) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const DTensorCosts costs,
                                DTensorCosts::make(request.mesh, model.devices_per_host));
   return plan(DTensorStepCosts(costs, num_elements(request.shape) * request.itemsize));
 }
 template <class Plan>
-Result<Path> with_costs(const RedistributionCase& request, const RingModel& model,
-                        const Plan& plan) {
+Result<std::vector<Path>> with_costs(const RedistributionCase& request, const RingModel& model,
+                                     const Plan& plan) {
   if (!(model.copy_gb_per_s > 0)) return invalid_input("/copy_gb_per_s", "must be positive");
   SHARDWRIGHT_ASSIGN_OR_RETURN(const TopologyCosts costs,
                                TopologyCosts::make(request.mesh, model.links));
@@ -86,10 +86,11 @@ Error no_path(const RedistributionCase& request, const RedistributionOptions& op
                ""};
 }
 
-}  // namespace
-
-Result<PlannedRedistribution> plan_redistribution(const RedistributionCase& request,
-                                                  const RedistributionOptions& options) {
+// Calls find(tensor, costs, limits) for paths, which may be none or not found.
+template <class Find>
+Result<std::vector<PlannedRedistribution>> plan_paths(const RedistributionCase& request,
+                                                      const RedistributionOptions& options,
+                                                      const Find& find) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_request(request));
   PathLimits limits;
   if (options.memory_bytes) {
@@ -98,19 +99,46 @@ Result<PlannedRedistribution> plan_redistribution(const RedistributionCase& requ
   }
   limits.collectives = options.collectives;
   const TensorOnMesh tensor{request.mesh, request.shape};
-  const auto plan = [&](const StepCosts& costs) -> Result<Path> {
-    return find_path(tensor, costs, MoveRules(), request.source, request.target, limits,
-                     options.stop);
+  const auto plan = [&](const StepCosts& costs) -> Result<std::vector<Path>> {
+    return find(tensor, costs, limits);
   };
   SHARDWRIGHT_ASSIGN_OR_RETURN(
-      Path path,
+      std::vector<Path> paths,
       std::visit([&](const auto& model) { return with_costs(request, model, plan); },
                  options.model));
-  if (!path.found) return no_path(request, options);
-  PlannedRedistribution planned;
-  planned.peak_bytes = path.peak_elements * request.itemsize;
-  planned.path = std::move(path);
+  if (paths.empty() || !paths.front().found) return no_path(request, options);
+  std::vector<PlannedRedistribution> planned;
+  for (Path& path : paths) {
+    const std::int64_t peak_bytes = path.peak_elements * request.itemsize;
+    planned.push_back({std::move(path), peak_bytes});
+  }
   return planned;
+}
+
+}  // namespace
+
+Result<PlannedRedistribution> plan_redistribution(const RedistributionCase& request,
+                                                  const RedistributionOptions& options) {
+  const auto find = [&](const TensorOnMesh& tensor, const StepCosts& costs,
+                        const PathLimits& limits) -> std::vector<Path> {
+    return {find_path(tensor, costs, MoveRules(), request.source, request.target, limits,
+                      options.stop)};
+  };
+  SHARDWRIGHT_ASSIGN_OR_RETURN(std::vector<PlannedRedistribution> paths,
+                               plan_paths(request, options, find));
+  return std::move(paths.front());
+}
+
+Result<std::vector<PlannedRedistribution>> plan_redistribution_front(
+    const RedistributionCase& request, const RedistributionOptions& options) {
+  const auto find = [&](const TensorOnMesh& tensor, const StepCosts& costs,
+                        const PathLimits& limits) {
+    std::vector<Path> paths = pareto_paths(tensor, costs, MoveRules(), request.source,
+                                           request.target, limits, options.stop);
+    if (options.stop.stop_requested()) paths.clear();  // some of the front may be missing
+    return paths;
+  };
+  return plan_paths(request, options, find);
 }
 
 }  // namespace shardwright

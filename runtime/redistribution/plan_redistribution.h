@@ -59,4 +59,10 @@ struct PlannedRedistribution {
 Result<PlannedRedistribution> plan_redistribution(const RedistributionCase& request,
                                                   const RedistributionOptions& options);
 
+// The paths that no other one beats in both time and memory, from the cheapest to the one that needs
+// least memory: at least one, each with a higher cost and a lower peak than the one before. A search
+// per path. Errors and thread safety: those of plan_redistribution().
+Result<std::vector<PlannedRedistribution>> plan_redistribution_front(
+    const RedistributionCase& request, const RedistributionOptions& options);
+
 }  // namespace shardwright

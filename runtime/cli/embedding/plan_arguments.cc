@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "core/nearest_name.h"
-#include "runtime/cli/embedding/report_argument.h"
 #include "runtime/cli/options/exit_code.h"
 #include "runtime/cli/options/interrupt.h"
 #include "runtime/cli/options/progress.h"
+#include "runtime/cli/report/report_argument.h"
 #include "runtime/embedding/layouts/layout_problem.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "runtime/report/embedding/plan/text.h"

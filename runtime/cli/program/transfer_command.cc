@@ -8,10 +8,11 @@
 #include "runtime/cli/options/interrupt.h"
 #include "runtime/cli/options/sizes.h"
 #include "runtime/cli/program/program_commands.h"
-#include "runtime/cli/program/transfer_report.h"
+#include "runtime/cli/report/report_argument.h"
 #include "runtime/io/file.h"
 #include "runtime/io/program/transfer/transfer_json.h"
 #include "runtime/program/transfer_tensors.h"
+#include "runtime/report/program/transfer_text.h"
 
 namespace shardwright::cli {
 namespace {
@@ -20,6 +21,7 @@ struct TransferArguments {
   std::string path;
   std::string message_bytes;
   std::string memory;
+  std::string report_path;
   bool full = false;
   OutputArguments output;
 };
@@ -55,10 +57,12 @@ int run_transfer(const TransferArguments& arguments) {
   options.stop = interrupt.token();
   const Result<TransferAnswer> answer = transfer_tensors(*problem, options);
   if (!answer.ok()) return fail(answer.error());
+  const Status reported = write_report(arguments.report_path, *problem, *answer);
+  if (!reported.ok()) return fail(reported.error());
   return emit(
       arguments.output, kDone,
       [&](const TextSink& sink) { write_transfer(*problem, *answer, sink); },
-      [&](std::size_t width) { return transfer_report(*problem, *answer, arguments.full, width); });
+      [&](std::size_t width) { return transfer_text(*problem, *answer, arguments.full, width); });
 }
 
 }  // namespace
@@ -76,6 +80,7 @@ void add_transfer_command(CLI::App& program, Action& chosen) {
       "--memory", transfer->memory,
       "Most bytes that a rank sends, and that it receives, in a round (default: 1GiB)");
   command.add_flag("--full", transfer->full, "Show every rank in the report");
+  add_report_argument(command, transfer->report_path);
   add_output_arguments(command, transfer->output);
   add_example(command, "shardwright program transfer samples/data/transfer.json -o plan.json");
   command.callback(

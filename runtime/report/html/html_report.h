@@ -1,13 +1,25 @@
-// The report of a plan as one HTML file.
+// Reports as HTML files, each a page that loads nothing: it opens from disk, on a phone and in print.
+// Names are shown as text, whatever they contain.
 #pragma once
 
+#include <span>
+
 #include "runtime/io/text_sink.h"
+#include "runtime/program/transfer_tensors.h"
+#include "runtime/redistribution/plan_redistribution.h"
 #include "runtime/report/embedding/plan/plan_report.h"
 
 namespace shardwright {
 
-// Writes a page that loads nothing: it opens from disk, on a phone and in print.
-// Its numbers are those of `write_plan_report`. Names are shown as text, whatever they contain.
+// A plan; the numbers are those of `write_plan_report`.
 void write_html_report(const PlanReport& report, const TextSink& sink);
+
+// Paths of a redistribution, the first one being the answer. Precondition: at least one.
+void write_html_report(const RedistributionCase& request, const RedistributionOptions& options,
+                       std::span<const PlannedRedistribution> paths, const TextSink& sink);
+
+// A transfer.
+void write_html_report(const redistribution::TransferProblem& problem,
+                       const TransferAnswer& answer, const TextSink& sink);
 
 }  // namespace shardwright

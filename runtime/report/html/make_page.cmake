@@ -1,34 +1,49 @@
-# Puts the parts of the page into one, as C++ source: cmake -D PAGE_DIR=... -D OUTPUT=... -P make_page.cmake
-# report.html says where they go: a line "@name@" stands for the file of that name, "@data@" for the data.
+# Puts the parts of a page into its frame, as C++ source: cmake -D PAGE_DIR=... -D NAME=plan -D TITLE=... -D PARTS=a.css,b.js
+# -D OUTPUT=... -P make_page.cmake. In frame.html, "@text@" and "@data@" stand for what a report fills in.
 
 set(delimiter shardwright_page)
-file(READ ${PAGE_DIR}/report.html page)
-string(REGEX MATCHALL "@[a-z_]+\\.(css|js)@" parts "${page}")
-foreach(part IN LISTS parts)
-  string(REPLACE "@" "" name "${part}")
-  file(READ ${PAGE_DIR}/${name} content)
-  string(REPLACE "${part}" "${content}" page "${page}")
+file(READ ${PAGE_DIR}/frame.html page)
+string(REPLACE "," ";" PARTS "${PARTS}")
+foreach(part IN LISTS PARTS)
+  file(READ ${PAGE_DIR}/${part} content)
+  if(part MATCHES "\\.css$")
+    string(APPEND style "${content}")
+  else()
+    string(APPEND script "${content}")
+  endif()
 endforeach()
-string(FIND "${page}" "@data@" at)
-string(FIND "${page}" ")${delimiter}" clash)
-if(at EQUAL -1 OR NOT clash EQUAL -1)
-  message(FATAL_ERROR "report.html needs one @data@, and no part may contain )${delimiter}")
-endif()
-string(SUBSTRING "${page}" 0 ${at} before)
-math(EXPR at "${at} + 6")
-string(SUBSTRING "${page}" ${at} -1 after)
+foreach(place title style script)
+  string(FIND "${page}" "@${place}@" at)
+  if(at EQUAL -1)
+    message(FATAL_ERROR "frame.html has no @${place}@")
+  endif()
+endforeach()
+string(REPLACE "@title@" "${TITLE}" page "${page}")
+string(REPLACE "@style@" "${style}" page "${page}")
+string(REPLACE "@script@" "${script}" page "${page}")
 
-# One literal for each half: the compilers that we build with take them at any length.
+string(FIND "${page}" "@text@" text_at)
+string(FIND "${page}" "@data@" data_at)
+string(FIND "${page}" ")${delimiter}" clash)
+if(text_at EQUAL -1 OR NOT data_at GREATER text_at OR NOT clash EQUAL -1)
+  message(FATAL_ERROR "frame.html needs @text@ and then @data@, and no part may contain )${delimiter}")
+endif()
+string(SUBSTRING "${page}" 0 ${text_at} before_text)
+math(EXPR text_at "${text_at} + 6")
+math(EXPR length "${data_at} - ${text_at}")
+string(SUBSTRING "${page}" ${text_at} ${length} before_data)
+math(EXPR data_at "${data_at} + 6")
+string(SUBSTRING "${page}" ${data_at} -1 after_data)
+
+# One literal for each part: the compilers that we build with take them at any length.
 file(WRITE ${OUTPUT} "#include \"runtime/report/html/page.h\"
 
 namespace shardwright {
 
-std::string_view page_before_data() {
-  return R\"${delimiter}(${before})${delimiter}\";
-}
-
-std::string_view page_after_data() {
-  return R\"${delimiter}(${after})${delimiter}\";
+PageParts ${NAME}_page() {
+  return {R\"${delimiter}(${before_text})${delimiter}\",
+          R\"${delimiter}(${before_data})${delimiter}\",
+          R\"${delimiter}(${after_data})${delimiter}\"};
 }
 
 }  // namespace shardwright

@@ -1,11 +1,19 @@
-// The HTML page around the data of a report; generated from page/ by the build.
+// The HTML pages around the text and the data of reports; generated from page/ by the build.
 #pragma once
 
 #include <string_view>
 
 namespace shardwright {
 
-std::string_view page_before_data();
-std::string_view page_after_data();
+// What comes before, between and after. The text is what readers see without scripts.
+struct PageParts {
+  std::string_view before_text;
+  std::string_view before_data;
+  std::string_view after_data;
+};
+
+PageParts plan_page();
+PageParts redistribution_page();
+PageParts transfer_page();
 
 }  // namespace shardwright

@@ -10,6 +10,7 @@
 #include "runtime/io/embedding/plan/storage_json.h"
 #include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/json/json_writer.h"
+#include "runtime/report/html/markup.h"
 
 namespace shardwright {
 namespace {
@@ -19,22 +20,6 @@ using embedding::MemoryTier;
 using embedding::Perf;
 using embedding::Storage;
 using embedding::to_name;
-
-// Escapes "<", which occurs in strings only, so that no text can end the page's script.
-TextSink without_markup(const TextSink& sink) {
-  return [&sink](std::string_view text) {
-    std::string safe;
-    safe.reserve(text.size());
-    for (const char c : text) {
-      if (c == '<') {
-        safe += "\\u003c";
-      } else {
-        safe += c;
-      }
-    }
-    sink(safe);
-  };
-}
 
 void write_storage(const std::optional<Storage>& storage, JsonWriter& json) {
   storage ? write_storage(*storage, false, json) : static_cast<void>(json.null());

@@ -160,6 +160,9 @@ std::vector<Path> pareto_paths(const TensorOnMesh& tensor, const StepCosts& cost
     if (!path.found) return paths;
     const bool is_last = path.steps.empty();
     limits.elements = path.peak_elements - 1;
+    // A search that was cut short may have found less than a later one with less room.
+    while (!paths.empty() && paths.back().cost >= path.cost)
+      paths.pop_back();
     paths.push_back(std::move(path));
     if (is_last) return paths;
   }

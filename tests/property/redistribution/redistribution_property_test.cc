@@ -205,4 +205,26 @@ TEST_CASE("redistribution: Pareto paths cost more and need less, one after the o
   CHECK(several > 20);
 }
 
+TEST_CASE("redistribution: Pareto paths of searches that are cut short beat each other neither") {
+  Random random(5);
+  std::size_t several = 0;
+  for (int i = 0; i < 200; ++i) {
+    const RandomPair pair = random_pair(random);
+    CAPTURE(described(pair));
+    const TopologyCosts links = random_links(random, pair.tensor.mesh);
+    const CollectiveStepCosts costs(links, {});
+    PathLimits limits;
+    for (limits.most_expanded = 1; limits.most_expanded < 200; limits.most_expanded *= 2) {
+      const std::vector<Path> paths =
+          pareto_paths(pair.tensor, costs, {}, pair.source, pair.target, limits);
+      for (std::size_t k = 1; k < paths.size(); ++k) {
+        CHECK(paths[k].cost > paths[k - 1].cost);
+        CHECK(paths[k].peak_elements < paths[k - 1].peak_elements);
+      }
+      several += paths.size() > 1 ? 1U : 0U;
+    }
+  }
+  CHECK(several > 20);
+}
+
 }  // namespace shardwright::redistribution_property_test

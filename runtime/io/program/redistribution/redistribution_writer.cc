@@ -28,18 +28,40 @@ void write_step(JsonWriter& json, const PathStep& step, std::size_t num_axes) {
   json.end_array().member("us", step.cost).end_object();
 }
 
-}  // namespace
-
-void write_redistribution(const RedistributionDocument& document,
-                          const PlannedRedistribution& answer, const TextSink& sink) {
+void write_members(JsonWriter& json, const RedistributionDocument& document,
+                   const PlannedRedistribution& answer) {
   const Path& path = answer.path;
-  JsonWriter json(sink);
-  json.begin_object().member("cost_us", path.cost).member("is_optimal", path.is_optimal);
+  json.member("cost_us", path.cost).member("is_optimal", path.is_optimal);
   json.member("peak_bytes", answer.peak_bytes);
   json.member("collectives", static_cast<std::int64_t>(path.num_collectives()));
   json.key("steps").begin_array();
   for (const PathStep& step : path.steps)
     write_step(json, step, document.request.mesh.size());
+  json.end_array();
+}
+
+}  // namespace
+
+void write_redistribution(const RedistributionDocument& document,
+                          const PlannedRedistribution& answer, const TextSink& sink) {
+  JsonWriter json(sink);
+  json.begin_object();
+  write_members(json, document, answer);
+  json.end_object().finish();
+}
+
+void write_redistribution_front(const RedistributionDocument& document,
+                                std::span<const PlannedRedistribution> front,
+                                const TextSink& sink) {
+  JsonWriter json(sink);
+  json.begin_object();
+  write_members(json, document, front.front());
+  json.new_line().key("front").begin_array();
+  for (const PlannedRedistribution& answer : front) {
+    json.new_line().begin_object();
+    write_members(json, document, answer);
+    json.end_object();
+  }
   json.end_array().end_object().finish();
 }
 

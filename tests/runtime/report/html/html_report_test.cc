@@ -1,26 +1,33 @@
-// The page: one file that loads nothing; names cannot become markup.
+// The pages: one file each that loads nothing; names cannot become markup.
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "core/redistribution/placement/placement_notation.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/report/html/html_report.h"
+#include "tests/support/redistribution/transfer_builders.h"
 
 namespace shardwright::html_report_test {
 
 using namespace shardwright;
+using namespace shardwright::test_support;
 using embedding::Problem;
+using redistribution::read_words;
 using nlohmann::json;
 
 namespace {
 
 const std::string kHostile = "</script><img src=x onerror=\"document.title='owned'\">&amp;\x1b[31m";
 
-std::string page_of(const std::string& name, std::int64_t rows) {
+std::string plan_page(const std::string& name, std::int64_t rows) {
   embedding::ProblemSpec spec;
   spec.name = name;
   spec.topology.world_size = 2;
@@ -40,6 +47,39 @@ std::string page_of(const std::string& name, std::int64_t rows) {
   return page;
 }
 
+std::string redistribution_page(bool front) {
+  RedistributionCase request;
+  request.mesh = {2, 2, 2};
+  request.shape = {4096, 4096};
+  request.source = read_words(std::vector<std::string>{"S(0)", "S(1)", "P(sum)"}, 2).value();
+  RingModel rings;
+  rings.links = {{3, 400}, {1, 25}, {10, 200}};
+  rings.groups = true;
+  RedistributionOptions options;
+  options.model = rings;
+  const auto paths = plan_redistribution_front(request, options);
+  REQUIRE_MESSAGE(paths.ok(), paths.error().to_string());
+  REQUIRE(paths->size() > 1);
+  const std::span<const PlannedRedistribution> all(*paths);
+  std::string page;
+  write_html_report(request, options, front ? all : all.first(1),
+                    [&](std::string_view piece) { page += piece; });
+  return page;
+}
+
+std::string transfer_page(const std::string& name) {
+  redistribution::TransferSpec spec;
+  spec.meshes = {mesh_of(name, {2}, 0), mesh_of("new", {2}, 2)};
+  spec.tensors = {tensor_of(name, {64, 64}, layout_of(0, {"S(0)"}, 2), layout_of(1, {"S(1)"}, 2))};
+  spec.hosts = redistribution::TransferHosts{2, 8, 1};
+  const redistribution::TransferProblem problem = problem_of(std::move(spec));
+  const auto answer = transfer_tensors(problem, {});
+  REQUIRE_MESSAGE(answer.ok(), answer.error().to_string());
+  std::string page;
+  write_html_report(problem, *answer, [&](std::string_view piece) { page += piece; });
+  return page;
+}
+
 std::size_t count(const std::string& text, std::string_view part) {
   std::size_t found = 0;
   for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
@@ -56,15 +96,21 @@ json data_in(const std::string& page) {
 }  // namespace
 
 TEST_CASE("html report: one page, with all of its parts and its data") {
-  const std::string page = page_of("ads", 1000);
-  CHECK(page.starts_with("<!doctype html>"));
-  CHECK(page.ends_with("</html>\n"));
-  CHECK(count(page, "<script") == 2);
-  CHECK(count(page, "</script>") == 2);
-  CHECK(count(page, "<style>") == 1);
-  CHECK(count(page, ".js@") + count(page, ".css@") + count(page, "@data@") == 0);
-  for (const char* const part :
-       {"class HeatMap", "class List", "function traceChart", "@media print"})
+  for (const std::string& page :
+       {plan_page("ads", 1000), redistribution_page(true), transfer_page("old")}) {
+    CHECK(page.starts_with("<!doctype html>"));
+    CHECK(page.ends_with("</html>\n"));
+    CHECK(count(page, "<script") == 2);
+    CHECK(count(page, "</script>") == 2);
+    CHECK(count(page, "<style>") == 1);
+    CHECK(count(page, ".js@") + count(page, ".css@") == 0);
+    for (const char* const place : {"@title@", "@style@", "@script@", "@text@", "@data@"})
+      CHECK_MESSAGE(count(page, place) == 0, place);
+    for (const char* const part : {"class List", "function chartFrame", "@page"})
+      CHECK_MESSAGE(count(page, part) == 1, part);
+  }
+  const std::string page = plan_page("ads", 1000);
+  for (const char* const part : {"class HeatMap", "function traceChart"})
     CHECK_MESSAGE(count(page, part) == 1, part);
   const json data = data_in(page);
   CHECK(data["format"] == "shardwright.embedding.report/1");
@@ -72,27 +118,68 @@ TEST_CASE("html report: one page, with all of its parts and its data") {
 }
 
 TEST_CASE("html report: loads nothing from anywhere") {
-  const std::string page = page_of("ads", 1000);
-  for (const char* const way : {"src=", "@import", "url(", "fetch(", "XMLHttpRequest", "WebSocket",
-                                "sendBeacon", "import(", "innerHTML", "document.write", "eval("}) {
-    CHECK_MESSAGE(count(page, way) == 0, way);
+  for (const std::string& page :
+       {plan_page("ads", 1000), redistribution_page(true), transfer_page("old")}) {
+    for (const char* const way :
+         {"src=", "@import", "url(", "fetch(", "XMLHttpRequest", "WebSocket", "sendBeacon",
+          "import(", "innerHTML", "document.write", "eval("}) {
+      CHECK_MESSAGE(count(page, way) == 0, way);
+    }
+    CHECK(count(page, "default-src 'none'") == 1);
+    // The only address is the name of the SVG namespace, which is not loaded.
+    CHECK(count(page, "://") == count(page, "http://www.w3.org/2000/svg"));
+    CHECK(count(page, "href=\"data:,\"") == count(page, "<link"));
   }
-  CHECK(count(page, "default-src 'none'") == 1);
-  // The only address is the name of the SVG namespace, which is not loaded.
-  CHECK(count(page, "://") == count(page, "http://www.w3.org/2000/svg"));
-  CHECK(count(page, "href=\"data:,\"") == count(page, "<link"));
+}
+
+TEST_CASE("html report: a redistribution has its states, its paths, and its text without scripts") {
+  const std::string page = redistribution_page(true);
+  const json data = data_in(page);
+  CHECK(data["format"] == "shardwright.redistribution.report/1");
+  CHECK(data["mesh"] == json{2, 2, 2});
+  CHECK(data["source"] == json{"S(0)", "S(1)", "P(sum)"});
+  CHECK(data["dims"] == json{0, 1});
+  CHECK(data["states"][0]["partial"] == json{2});
+  // A box: rows, columns, and the two ranks of its terms.
+  CHECK(data["states"][0]["boxes"][1] == json::parse("[0, 2048, 2048, 4096, [2, 2]]"));
+  REQUIRE(data["paths"].size() > 1);
+  CHECK(data["paths"][0]["steps"][0][0] == "reduce_scatter");
+  const std::string noscript = page.substr(page.find("<noscript>"), page.find("</noscript>") - page.find("<noscript>"));
+  CHECK(count(noscript, "no other sequence costs less") == 1);
+  CHECK(count(noscript, "Time against memory") == 1);
+  const std::string single = redistribution_page(false);
+  CHECK(data_in(single)["paths"].size() == 1);
+  CHECK(count(single, "Time against memory: no other") == 0);
+}
+
+TEST_CASE("html report: a transfer has its flows, its ports, and its text without scripts") {
+  const std::string page = transfer_page("old");
+  const json data = data_in(page);
+  CHECK(data["format"] == "shardwright.transfer.report/1");
+  CHECK(data["unit"] == "ms");
+  CHECK(data["senders"] == json::parse("[[0, 0, 1], [1, 1, 1]]"));
+  CHECK(data["flows"] == json::parse("[[0, 0, 1024], [0, 1, 1024], [1, 0, 1024], [1, 1, 1024]]"));
+  CHECK(data["ports"][2]["name"] == "host sending to others");
+  CHECK(data["ports"][2]["bytes"] == 4096);
+  CHECK(data["groups"][0]["source"] == json{"old", "S(0)"});
+  CHECK(count(page.substr(0, page.find("</noscript>")), "host receiving from others") == 1);
 }
 
 TEST_CASE("html report: a name cannot become markup") {
-  const std::string page = page_of(kHostile, 1000);
+  const std::string page = plan_page(kHostile, 1000);
   CHECK(count(page, "</script>") == 2);
   CHECK(count(page, "<img") == 0);
   CHECK(data_in(page)["tables"][0][0] == kHostile);
   CHECK(data_in(page)["problem"]["name"] == kHostile);
+  const std::string transfer = transfer_page(kHostile);
+  CHECK(count(transfer, "</script>") == 2);
+  CHECK(count(transfer, "<img") == 0);
+  CHECK(data_in(transfer)["groups"][0]["name"] == kHostile);
+  CHECK(data_in(transfer)["meshes"][0]["name"] == kHostile);
 }
 
 TEST_CASE("html report: without a plan there is a page, too") {
-  const json data = data_in(page_of("ads", 1'000'000'000'000));
+  const json data = data_in(plan_page("ads", 1'000'000'000'000));
   CHECK(data["rating"].is_null());
   CHECK_FALSE(data["failure"]["message"].get<std::string>().empty());
   CHECK(data["needs"]["tables"].size() == 1);

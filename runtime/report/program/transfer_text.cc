@@ -1,21 +1,19 @@
-#include "runtime/cli/program/transfer_report.h"
+#include "runtime/report/program/transfer_text.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
-#include <vector>
 
 #include "core/units.h"
+#include "runtime/report/program/transfer_ports.h"
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/text_table.h"
 
-namespace shardwright::cli {
+namespace shardwright {
 namespace {
 
 using namespace redistribution;
 using Align = TextTable::Align;
-using Kind = TransferPort::Kind;
 
 std::string bytes_text(double bytes) {
   return format_bytes(Bytes(static_cast<std::int64_t>(bytes)));
@@ -33,68 +31,20 @@ std::string above_text(double value, double bound) {
   return text.data();
 }
 
-// The busiest port of a kind.
-struct Busiest {
-  std::int64_t number = -1;
-  std::int64_t bytes = 0;
-
-  void take(std::int64_t other, std::int64_t load) {
-    if (load > bytes) *this = {other, load};
-  }
-};
-
-Busiest busiest_of(const TransferProblem& problem, const PortLoads& loads, Kind kind) {
-  Busiest most;
-  for (std::size_t i = 0; i < loads.ranks.size(); ++i) {
-    const RankLoad& rank = loads.ranks[i];
-    if (kind == Kind::kSend) most.take(problem.ranks()[i], rank.sent_within_host);
-    if (kind == Kind::kReceive) most.take(problem.ranks()[i], rank.received);
-  }
-  for (const HostLoad& host : loads.hosts) {
-    if (kind == Kind::kHostOut) most.take(host.host, host.out);
-    if (kind == Kind::kHostIn) most.take(host.host, host.in);
-  }
-  return most;
-}
-
-// What is proved of the ports of this kind alone; 0 if nothing is.
-double proved_of(const TransferProblem& problem, const TransferPlan& plan, Kind kind) {
-  double best = 0;
-  for (const TransferBound& bound : plan.bounds) {
-    bool only = true;
-    for (const TransferPort& port : bound.ports)
-      only = only && port.kind == kind;
-    if (only) best = std::max(best, proved(problem, bound));
-  }
-  return best;
-}
-
 std::string port_table(const TransferProblem& problem, const TransferAnswer& answer,
                        std::size_t width) {
-  struct Row {
-    Kind kind;
-    const char* name;
-  };
   const bool hosts = problem.hosts().has_value();
-  std::vector<Row> rows{{Kind::kReceive, "receiving rank"},
-                        {Kind::kSend, hosts ? "rank sending within its host" : "sending rank"}};
-  if (hosts) {
-    rows.push_back({Kind::kHostOut, "host sending to others"});
-    rows.push_back({Kind::kHostIn, "host receiving from others"});
-  }
   TextTable table({{"busiest", Align::kLeft},
                    {"number"},
                    {"bytes"},
                    {hosts ? "at least ms" : "at least"},
                    {hosts ? "ms" : "above it"}});
-  for (const Row& row : rows) {
-    const Busiest most = busiest_of(problem, answer.loads, row.kind);
-    const double bound = proved_of(problem, answer.plan, row.kind);
-    const double time = static_cast<double>(most.bytes) / bandwidth(problem, row.kind);
-    const std::string least = bound > 0 ? (hosts ? format_ms(bound) : bytes_text(bound)) : "-";
-    table.add_row({row.name, most.number < 0 ? "-" : std::to_string(most.number),
-                   bytes_text(static_cast<double>(most.bytes)), least,
-                   hosts ? format_ms(time) : above_text(time, bound)});
+  for (const ReportedPort& port : busiest_ports(problem, answer)) {
+    const std::string least =
+        port.bound > 0 ? (hosts ? format_ms(port.bound) : bytes_text(port.bound)) : "-";
+    table.add_row({name_of(port.kind, hosts), port.number < 0 ? "-" : std::to_string(port.number),
+                   bytes_text(static_cast<double>(port.bytes)), least,
+                   hosts ? format_ms(port.time) : above_text(port.time, port.bound)});
   }
   return table.render(width);
 }
@@ -112,8 +62,8 @@ std::string rank_table(const TransferProblem& problem, const PortLoads& loads, s
 
 }  // namespace
 
-std::string transfer_report(const TransferProblem& problem, const TransferAnswer& answer, bool full,
-                            std::size_t width) {
+std::string transfer_text(const TransferProblem& problem, const TransferAnswer& answer, bool full,
+                          std::size_t width) {
   const auto size = [](std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); };
   std::string report = format_plural(problem.tensors().size(), "tensor") + " in " +
                        format_plural(problem.groups().size(), "group") + " of equal ones, " +
@@ -133,4 +83,4 @@ std::string transfer_report(const TransferProblem& problem, const TransferAnswer
   return full ? report + "\n" + rank_table(problem, answer.loads, width) : report;
 }
 
-}  // namespace shardwright::cli
+}  // namespace shardwright

@@ -1,14 +1,5 @@
 // The sections of the page. Each function returns null if its section would be empty.
 
-function section(id, title, ...content) {
-  return element("section", { id, "aria-labelledby": id + "-title" }, element("h2", { id: id + "-title" }, title), content);
-}
-
-function fact(label, value, note) {
-  return element("div", { class: "fact" }, element("dt", {}, label), element("dd", {}, value),
-    note ? element("dd", { class: "note" }, note) : null);
-}
-
 function problemText() {
   const { hosts, device, batch_size: batch } = data.problem;
   return `${plural(tables.length, "table")} on ${plural(ranks.length, "rank")} (${plural(hosts, "host")}, ${device}), ` +

@@ -1,7 +1,5 @@
 // The data of the page as objects with named members.
 
-const data = JSON.parse(document.getElementById("data").textContent);
-
 const TIMES = [
   ["fwd_compute", "Forward compute"],
   ["fwd_comms", "Forward comms"],

@@ -1,0 +1,26 @@
+// The frame of every page: its data, its sections, and how they are put together.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+
+function section(id, title, ...content) {
+  return element("section", { id, "aria-labelledby": id + "-title" }, element("h2", { id: id + "-title" }, title), content);
+}
+
+function fact(label, value, note) {
+  return element("div", { class: "fact" }, element("dt", {}, label), element("dd", {}, value),
+    note ? element("dd", { class: "note" }, note) : null);
+}
+
+// Shows a page with this title, the nodes of its header and its sections, of which some may be null.
+function showPage(title, header, sections) {
+  const shown = sections.filter(Boolean);
+  document.title = `${title} – shardwright`;
+  document.getElementById("top").replaceChildren(...header.filter(Boolean));
+  document.getElementById("sections").replaceChildren(...shown);
+  document.getElementById("contents").replaceChildren(...shown.map((node) =>
+    element("a", { href: "#" + node.id }, node.querySelector("h2").textContent)));
+  document.getElementById("colophon").textContent = `shardwright ${data.version}. This page holds all it shows and loads nothing.`;
+  document.addEventListener("keydown", (event) => event.key === "Escape" && hideTip());
+  window.addEventListener("scroll", hideTip, { passive: true });
+  document.documentElement.dataset.rendered = String(shown.length);
+}

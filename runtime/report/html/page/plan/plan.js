@@ -1,0 +1,15 @@
+// Puts the page together.
+
+function showPlan() {
+  const heat = new HeatMap([
+    { label: "time", of: msOfCost, format: (ms) => formatMs(ms) + " ms" },
+    { label: mainTierName, of: (cost) => cost[mainTier], format: formatBytes },
+  ]);
+  showPage(data.problem.name || "Sharding plan", header(), [
+    failureSection(), needsSection(), violationsSection(), ranksSection(), tablesSection(heat), heatSection(heat),
+    kindsSection(), searchSection(), migrationSection(), memorySection(), constraintsSection(), identitySection(),
+  ]);
+  if (heat.rows.length > 0) heat.fit();
+}
+
+showPlan();

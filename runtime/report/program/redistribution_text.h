@@ -1,0 +1,21 @@
+// Paths of a redistribution as text.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "runtime/redistribution/plan_redistribution.h"
+
+namespace shardwright {
+
+// The steps with their time, what a device holds after each, and a sentence on how good that is.
+std::string redistribution_text(const RedistributionCase& request,
+                                const PlannedRedistribution& answer, std::size_t width);
+
+// The first path as above, and a row for each path. Precondition: at least one.
+std::string redistribution_front_text(const RedistributionCase& request,
+                                      std::span<const PlannedRedistribution> front,
+                                      std::size_t width);
+
+}  // namespace shardwright
