@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/redistribution/placement/shard_boxes.h"
-#include "search/redistribution/path/cost_estimate.h"
 #include "search/redistribution/path/direct_path.h"
+#include "search/redistribution/path/estimate/cost_estimate.h"
 #include "search/redistribution/path/open_states.h"
 
 namespace shardwright::redistribution {
@@ -35,13 +35,13 @@ class PathSearch {
         limits_(limits),
         stop_(stop),
         visitor_(tensor, rules_, target == nullptr ? Placement() : *target) {
-    if (target != nullptr && costs.is_monotone())
-      estimate_.emplace(tensor, costs, *target, rules_.groups);
   }
 
   // Empty if the search was cut short.
   std::optional<Path> run(const Placement& source) {
     most_ = known_cost(source);
+    if (target_ != nullptr && (costs_.is_monotone() || is_even_everywhere()))
+      estimate_.emplace(tensor_, costs_, rules_.groups, source, *target_, most_);
     PathState first;
     first.at = source;
     first.peak = largest_box(tensor_.shape, tensor_.mesh, source);
@@ -76,7 +76,14 @@ class PathSearch {
     return target_ == nullptr ? !at.has_partial() : at == *target_;
   }
 
-  double left(const Placement& at) const { return estimate_ ? estimate_->left(at) : 0; }
+  // Returns true if pieces are of equal size in every placement.
+  bool is_even_everywhere() const {
+    const std::int64_t devices = num_devices(tensor_.mesh);
+    return std::all_of(tensor_.shape.begin(), tensor_.shape.end(),
+                       [devices](std::int64_t size) { return size % devices == 0; });
+  }
+
+  double left(const Placement& at) { return estimate_ ? estimate_->left(at) : 0; }
 
   void expand(std::uint32_t index) {
     const PathState from = open_[index];

@@ -7,15 +7,10 @@
 #include <vector>
 
 #include "core/redistribution/placement/move.h"
+#include "search/redistribution/cost/tensor_on_mesh.h"
 #include "search/redistribution/path/move_rules.h"
 
 namespace shardwright::redistribution {
-
-// A tensor on a mesh.
-struct TensorOnMesh {
-  MeshShape mesh;
-  Shape shape;
-};
 
 // Enumerates the moves from one placement after the other. Refers to its arguments.
 // Thread safety: one thread at a time.

@@ -1,0 +1,92 @@
+#include "search/redistribution/path/estimate/set_costs.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace shardwright::redistribution {
+namespace {
+
+using Kind = Move::Kind;
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr double kUnknown = -1;
+// Sums are rounded; a little less is a bound all the same.
+constexpr double kBelow = 1 - 1e-12;
+
+bool takes_shards(Kind kind) { return kind == Kind::kAllGather || kind == Kind::kAllToAll; }
+bool makes_shards(Kind kind) {
+  return kind == Kind::kAllToAll || kind == Kind::kSplit || kind == Kind::kReduceScatter;
+}
+
+std::size_t power_of_three(std::size_t exponent) {
+  std::size_t power = 1;
+  for (; exponent > 0; --exponent)
+    power *= 3;
+  return power;
+}
+
+}  // namespace
+
+SetCosts::SetCosts(const TensorOnMesh& tensor, const StepCosts& costs)
+    : tensor_(tensor), costs_(costs), elements_(num_elements(tensor.shape)) {}
+
+double SetCosts::least(Kind kind, AxisSet axes, AxisSet sharded) {
+  std::vector<double>& table = table_[static_cast<std::size_t>(kind)];
+  if (table.empty()) table.resize(power_of_three(tensor_.mesh.size()), kUnknown);
+  double& known = table[index_of(axes, sharded)];
+  if (known < 0) known = price(kind, axes, sharded);
+  return known;
+}
+
+double SetCosts::least_exchange(AxisSet axes, AxisSet sharded, bool groups) {
+  double least_of_all = least(Kind::kAllToAll, axes, sharded);
+  if (!groups) return least_of_all;
+  if (exchanges_.empty()) exchanges_.resize(power_of_three(tensor_.mesh.size()), kUnknown);
+  double& known = exchanges_[index_of(axes, sharded)];
+  if (known >= 0) return known;
+  for_each_part(sharded & ~axes, groups, [&](AxisSet more) {
+    least_of_all = std::min(least_of_all, least(Kind::kAllToAll, axes | more, sharded));
+  });
+  return known = least_of_all;
+}
+
+double SetCosts::permute(std::size_t a, std::size_t b, AxisSet sharded) const {
+  return price(Kind::kPermute, AxisSet{1} << a | AxisSet{1} << b, sharded);
+}
+
+double SetCosts::price(Kind kind, AxisSet axes, AxisSet sharded) const {
+  Move move;
+  move.kind = kind;
+  for (std::size_t axis = 0; axis < tensor_.mesh.size(); ++axis) {
+    if ((axes >> axis & 1) != 0) move.axes.push_back(static_cast<std::uint8_t>(axis));
+  }
+  AxisSet after = sharded;
+  if (takes_shards(kind)) after &= ~axes;
+  if (makes_shards(kind)) after |= axes;
+  if (kind == Kind::kAllToAll) {
+    if (tensor_.shape.size() < 2) return kInfinite;
+    move.to = 1;
+  }
+  return kBelow * costs_.cost({move, held(sharded), held(after), parts(sharded)});
+}
+
+std::int64_t SetCosts::parts(AxisSet sharded) const {
+  std::int64_t parts = 1;
+  for (std::size_t axis = 0; axis < tensor_.mesh.size(); ++axis)
+    parts *= (sharded >> axis & 1) != 0 ? tensor_.mesh[axis] : 1;
+  return parts;
+}
+
+std::int64_t SetCosts::held(AxisSet sharded) const {
+  const std::int64_t devices = parts(sharded);
+  return (elements_ + devices - 1) / devices;
+}
+
+std::size_t SetCosts::index_of(AxisSet axes, AxisSet sharded) const {
+  std::size_t index = 0;
+  for (std::size_t axis = tensor_.mesh.size(); axis-- > 0;)
+    index = index * 3 + ((axes >> axis & 1) != 0 ? 2 : sharded >> axis & 1);
+  return index;
+}
+
+}  // namespace shardwright::redistribution

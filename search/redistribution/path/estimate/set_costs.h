@@ -1,0 +1,61 @@
+// The least that moves cost, by the set of axes that they act on and the set that shards the tensor.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "search/redistribution/cost/step_costs.h"
+#include "search/redistribution/cost/tensor_on_mesh.h"
+#include "search/redistribution/path/estimate/patterns.h"
+
+namespace shardwright::redistribution {
+
+
+// Calls visit(set) for every non-empty part of `whole`, or for those of one axis only.
+template <class Visit>
+void for_each_part(AxisSet whole, bool groups, const Visit& visit) {
+  if (groups) {
+    for (AxisSet part = whole; part != 0; part = (part - 1) & whole)
+      visit(part);
+  } else {
+    for (AxisSet rest = whole; rest != 0; rest &= rest - 1)
+      visit(rest & (~rest + 1));
+  }
+}
+
+// Prices moves of a device that holds as little as it can where these axes shard the tensor: exactly
+// what the largest device holds if all pieces are equal, and not more otherwise. Asks the model once
+// per kind and sets.
+// Thread safety: one thread at a time.
+class SetCosts {
+ public:
+  // Refers to its arguments. O(3^axes) memory.
+  SetCosts(const TensorOnMesh& tensor, const StepCosts& costs);
+
+  // `axes` are sharded before a gather or an exchange, and not sharded before other moves. `sharded`:
+  // all that are sharded before the move.
+  double least(Move::Kind kind, AxisSet axes, AxisSet sharded);
+  // Of an exchange that moves these axes and may move other sharded ones with them.
+  double least_exchange(AxisSet axes, AxisSet sharded, bool groups);
+  // Of two axes that change places.
+  double permute(std::size_t a, std::size_t b, AxisSet sharded) const;
+
+ private:
+  static constexpr std::size_t kTabulated = 6;  // all kinds but kPermute
+
+  double price(Move::Kind kind, AxisSet axes, AxisSet sharded) const;
+  std::int64_t parts(AxisSet sharded) const;
+  std::int64_t held(AxisSet sharded) const;
+  // Each axis is a digit: not sharded, sharded and not moved, moved.
+  std::size_t index_of(AxisSet axes, AxisSet sharded) const;
+
+  const TensorOnMesh& tensor_;
+  const StepCosts& costs_;
+  std::int64_t elements_;
+  std::array<std::vector<double>, kTabulated> table_;  // by kind; below 0 is not known yet
+  std::vector<double> exchanges_;
+};
+
+}  // namespace shardwright::redistribution
