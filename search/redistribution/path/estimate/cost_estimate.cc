@@ -35,8 +35,7 @@ CostEstimate::CostEstimate(const TensorOnMesh& tensor, const StepCosts& costs, b
       most_(most),
       all_((AxisSet{1} << mesh_.size()) - 1),
       left_(space_.size(), kInfinite),
-      settled_(space_.size()),
-      permuted_(groups ? std::size_t{1} << 2 * mesh_.size() : 0) {
+      settled_(space_.size()) {
   reach(space_.pattern_of(target), 0);
 }
 
@@ -51,7 +50,6 @@ double CostEstimate::left(const Placement& at) {
 
 void CostEstimate::reach(const Pattern& from, double cost) {
   const std::size_t index = space_.index_of(from);
-  if (!(cost < left_[index]) || cost > most_) return;
   left_[index] = cost;
   heap_.push_back({cost, index, from});
   std::push_heap(heap_.begin(), heap_.end());
@@ -77,11 +75,14 @@ void CostEstimate::before_replicas(const Pattern& to, double cost, AxisSet axes)
   const AxisSet shards = space_.sharded(to);
   const double gather = cost + costs_.least(Kind::kAllGather, axes, shards | axes);
   space_.for_each_sharded(to, axes, [&](const Pattern& from) {
-    if (is_one(space_.dims(from, axes)) && space_.is_possible(from)) reach(from, gather);
+    if (is_news(from, gather) && is_one(space_.dims(from, axes)) && space_.is_possible(from))
+      reach(from, gather);
   });
   if (!any_partial_) return;
   const double reduction = cost + costs_.least(Kind::kAllReduce, axes, shards);
-  space_.for_each_partial(to, axes, [&](const Pattern& from) { reach(from, reduction); });
+  space_.for_each_partial(to, axes, [&](const Pattern& from) {
+    if (is_news(from, reduction)) reach(from, reduction);
+  });
 }
 
 // The axes were exchanged, scattered, or sliced.
@@ -95,45 +96,55 @@ void CostEstimate::before_shards(const Pattern& to, double cost, AxisSet axes) {
     const AxisSet unchanged = (from.as_target & to.as_target) | (from.as_source & to.as_source) |
                               (from.elsewhere & to.elsewhere);
     const std::uint32_t departed = space_.dims(from, axes);
-    if ((unchanged & axes) == 0 && is_one(departed) && (departed & arrived) == 0 &&
+    if (is_news(from, exchange) && (unchanged & axes) == 0 && is_one(departed) && (departed & arrived) == 0 &&
         space_.is_possible(from)) {
       reach(from, exchange);
     }
   });
   if (!space_.is_possible(rest)) return;
-  if (is_one(axes)) reach(rest, cost + costs_.least(Kind::kSplit, axes, shards & ~axes));
+  if (is_one(axes)) {
+    const double split = cost + costs_.least(Kind::kSplit, axes, shards & ~axes);
+    if (is_news(rest, split)) reach(rest, split);
+  }
   if (!any_partial_) return;
   const double scatter = cost + costs_.least(Kind::kReduceScatter, axes, shards & ~axes);
-  space_.for_each_partial(rest, axes, [&](const Pattern& from) { reach(from, scatter); });
+  space_.for_each_partial(rest, axes, [&](const Pattern& from) {
+    if (is_news(from, scatter)) reach(from, scatter);
+  });
 }
 
 // Replicas became partial.
 void CostEstimate::before_partial(const Pattern& to, double cost) {
   for_each_part(to.as_target & ~space_.sharded(to), false, [&](AxisSet axis) {
-    reach(without(to, axis), cost + costs_.least(Kind::kToPartial, axis, space_.sharded(to)));
+    const Pattern from = without(to, axis);
+    const double made = cost + costs_.least(Kind::kToPartial, axis, space_.sharded(to));
+    if (is_news(from, made)) reach(from, made);
   });
 }
 
-// Two axes changed places. That may align all others, so only shards and partial axes count.
 void CostEstimate::before_permutes(const Pattern& to, double cost) {
-  const AxisSet shards = space_.sharded(to);
-  const AxisSet partial = space_.partial(to);
-  char& done = permuted_[std::size_t{shards} << mesh_.size() | partial];
-  if (done != 0) return;
-  done = 1;
   for (std::size_t a = 0; a < mesh_.size(); ++a) {
     for (std::size_t b = a + 1; b < mesh_.size(); ++b) {
-      if (mesh_[a] != mesh_[b]) continue;
-      const AxisSet before = swapped(shards, a, b);
-      const double permuted = cost + costs_.permute(a, b, before);
-      if (permuted > most_) continue;
-      space_.for_each_sharded({}, before, [&](const Pattern& sharded) {
-        if (!space_.is_possible(sharded)) return;
-        space_.for_each_partial(sharded, swapped(partial, a, b),
-                                [&](const Pattern& from) { reach(from, permuted); });
-      });
+      if (mesh_[a] == mesh_[b]) before_permute(to, cost, a, b);
     }
   }
+}
+
+// Two axes changed places, and others that they lay below may have become as in source or target.
+void CostEstimate::before_permute(const Pattern& to, double cost, std::size_t a, std::size_t b) {
+  const AxisSet pair = AxisSet{1} << a | AxisSet{1} << b;
+  if ((pair & to.any()) == 0) return;
+  const AxisSet shards = swapped(space_.sharded(to), a, b);
+  const double permuted = cost + costs_.permute(pair, shards);
+  if (permuted > most_) return;
+  const AxisSet changed = pair | (shards & space_.inside(pair));
+  space_.for_each_sharded(without(to, changed), shards & changed, [&](const Pattern& sharded) {
+    if (!space_.is_possible(sharded)) return;
+    const AxisSet partial = swapped(space_.partial(to), a, b);
+    space_.for_each_partial(sharded, partial & pair, [&](const Pattern& from) {
+      if (is_news(from, permuted) && space_.may_permute(from, to, a, b)) reach(from, permuted);
+    });
+  });
 }
 
 }  // namespace shardwright::redistribution

@@ -34,12 +34,17 @@ class CostEstimate {
     friend bool operator<(const Entry& a, const Entry& b) { return a.cost > b.cost; }
   };
 
+  // Returns true if no way from the pattern is known that costs as little.
+  bool is_news(const Pattern& from, double cost) const {
+    return cost < left_[space_.index_of(from)] && cost <= most_;
+  }
   void settle_next();
   void reach(const Pattern& from, double cost);
   void before_replicas(const Pattern& to, double cost, AxisSet axes);
   void before_shards(const Pattern& to, double cost, AxisSet axes);
   void before_partial(const Pattern& to, double cost);
   void before_permutes(const Pattern& to, double cost);
+  void before_permute(const Pattern& to, double cost, std::size_t a, std::size_t b);
 
   const MeshShape& mesh_;
   PatternSpace space_;
@@ -50,7 +55,6 @@ class CostEstimate {
   AxisSet all_;
   std::vector<double> left_;  // by index of the pattern
   std::vector<char> settled_;
-  std::vector<char> permuted_;  // by shards and partial axes
   std::vector<Entry> heap_;
 };
 

@@ -18,7 +18,10 @@ AxisSet equal_axes(const Placement& a, const Placement& b, std::size_t num_axes)
 }  // namespace
 
 PatternSpace::End::End(const Placement& end, std::size_t num_axes)
-    : placement(end), is_closed(std::size_t{1} << num_axes), dims(is_closed.size()) {
+    : placement(end),
+      is_closed(std::size_t{1} << num_axes),
+      inside(is_closed.size()),
+      dims(is_closed.size()) {
   for (std::size_t axis = 0; axis < num_axes; ++axis) {
     if (end.is_partial(axis)) partial |= set_of(axis);
     if (!end.is_shard(axis)) continue;
@@ -35,6 +38,10 @@ PatternSpace::End::End(const Placement& end, std::size_t num_axes)
     is_closed[set] = aligned(set) == set;
     const auto axis = static_cast<std::size_t>(std::countr_zero(set));
     dims[set] = dims[set & (set - 1)];
+    inside[set] = inside[set & (set - 1)];
+    for (std::size_t other = 0; other < num_axes; ++other) {
+      if ((outside[other] >> axis & 1) != 0) inside[set] |= set_of(other);
+    }
     if (end.is_shard(axis)) dims[set] |= std::uint32_t{1} << end.dim(axis);
   }
 }
@@ -75,6 +82,22 @@ Pattern PatternSpace::pattern_of(const Placement& at) const {
     (at.is_shard(axis) ? pattern.elsewhere : pattern.partial) |= set_of(axis);
   }
   return pattern;
+}
+
+bool PatternSpace::may_permute(const Pattern& from, const Pattern& to, std::size_t a,
+                               std::size_t b) const {
+  const AxisSet pair = set_of(a) | set_of(b);
+  // Other axes stay as they are, but those inside one of the two may become as in an end.
+  const AxisSet as_target = from.as_target ^ to.as_target;
+  const AxisSet as_source = from.as_source ^ to.as_source;
+  if ((as_target & ~(pair | target_.inside[pair])) != 0) return false;
+  if ((as_source & ~(pair | source_.inside[pair] | target_.inside[pair])) != 0) return false;
+  if (!may_equal(from, a, to, b) || !may_equal(from, b, to, a)) return false;
+  for (AxisSet rest = (as_target | as_source) & ~pair; rest != 0; rest &= rest - 1) {
+    const auto axis = static_cast<std::size_t>(std::countr_zero(rest));
+    if (!may_equal(from, axis, to, axis)) return false;
+  }
+  return true;
 }
 
 }  // namespace shardwright::redistribution

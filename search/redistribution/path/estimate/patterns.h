@@ -63,6 +63,12 @@ class PatternSpace {
     return target_.dims[pattern.as_target & axes] | source_.dims[pattern.as_source & axes];
   }
 
+  // The axes that source or target have inside one of these.
+  AxisSet inside(AxisSet axes) const { return source_.inside[axes] | target_.inside[axes]; }
+  // Returns false if `to` is not what `from` becomes if `a` and `b` change places. Precondition: the
+  // same axes of both are sharded and partial then.
+  bool may_permute(const Pattern& from, const Pattern& to, std::size_t a, std::size_t b) const;
+
   // Calls visit(Pattern) for the patterns in which these axes, replicated in `rest`, are all sharded
   // or all partial. Not all of them are possible.
   template <class Visit>
@@ -87,8 +93,22 @@ class PatternSpace {
     AxisSet partial = 0;
     std::array<AxisSet, kMaxMeshAxes> outside{};  // by axis: those outside it in its dimension
     std::vector<char> is_closed;       // by set: with every axis it has those outside it
+    std::vector<AxisSet> inside;       // by set: the axes that have one of it outside
     std::vector<std::uint32_t> dims;   // by set: the dimensions that its axes shard, as bits
   };
+
+  // Returns false if what axis `a` of one pattern does is not what axis `b` of the other one does.
+  bool may_equal(const Pattern& from, std::size_t a, const Pattern& to, std::size_t b) const {
+    const std::uint64_t before = known(from, a);
+    const std::uint64_t after = known(to, b);
+    return before == 0 || after == 0 || before == after;
+  }
+  // What the axis does, as in Placement::code(); 0 if the pattern does not tell.
+  std::uint64_t known(const Pattern& pattern, std::size_t axis) const {
+    if ((pattern.as_target >> axis & 1) != 0) return target_.placement.code() >> (8 * axis) & 0xff;
+    if ((pattern.as_source >> axis & 1) != 0) return source_.placement.code() >> (8 * axis) & 0xff;
+    return 0;
+  }
 
   template <class Visit>
   static void for_each_choice(const Pattern& rest, AxisSet axes, AxisSet target, AxisSet source,

@@ -18,21 +18,25 @@ bool makes_shards(Kind kind) {
   return kind == Kind::kAllToAll || kind == Kind::kSplit || kind == Kind::kReduceScatter;
 }
 
-std::size_t power_of_three(std::size_t exponent) {
-  std::size_t power = 1;
-  for (; exponent > 0; --exponent)
-    power *= 3;
-  return power;
-}
-
 }  // namespace
 
 SetCosts::SetCosts(const TensorOnMesh& tensor, const StepCosts& costs)
-    : tensor_(tensor), costs_(costs), elements_(num_elements(tensor.shape)) {}
+    : tensor_(tensor),
+      costs_(costs),
+      elements_(num_elements(tensor.shape)),
+      digits_(std::size_t{1} << tensor.mesh.size()) {
+  std::size_t power = 1;
+  for (std::size_t axis = 0; axis < tensor.mesh.size(); ++axis, power *= 3) {
+    const std::size_t first = std::size_t{1} << axis;
+    for (std::size_t set = first; set < 2 * first; ++set)
+      digits_[set] = digits_[set ^ first] + power;
+  }
+  table_size_ = power;
+}
 
 double SetCosts::least(Kind kind, AxisSet axes, AxisSet sharded) {
   std::vector<double>& table = table_[static_cast<std::size_t>(kind)];
-  if (table.empty()) table.resize(power_of_three(tensor_.mesh.size()), kUnknown);
+  if (table.empty()) table.resize(table_size_, kUnknown);
   double& known = table[index_of(axes, sharded)];
   if (known < 0) known = price(kind, axes, sharded);
   return known;
@@ -41,7 +45,7 @@ double SetCosts::least(Kind kind, AxisSet axes, AxisSet sharded) {
 double SetCosts::least_exchange(AxisSet axes, AxisSet sharded, bool groups) {
   double least_of_all = least(Kind::kAllToAll, axes, sharded);
   if (!groups) return least_of_all;
-  if (exchanges_.empty()) exchanges_.resize(power_of_three(tensor_.mesh.size()), kUnknown);
+  if (exchanges_.empty()) exchanges_.resize(table_size_, kUnknown);
   double& known = exchanges_[index_of(axes, sharded)];
   if (known >= 0) return known;
   for_each_part(sharded & ~axes, groups, [&](AxisSet more) {
@@ -50,8 +54,12 @@ double SetCosts::least_exchange(AxisSet axes, AxisSet sharded, bool groups) {
   return known = least_of_all;
 }
 
-double SetCosts::permute(std::size_t a, std::size_t b, AxisSet sharded) const {
-  return price(Kind::kPermute, AxisSet{1} << a | AxisSet{1} << b, sharded);
+double SetCosts::permute(AxisSet pair, AxisSet sharded) {
+  const std::size_t num_axes = tensor_.mesh.size();
+  if (permutes_.empty()) permutes_.resize(std::size_t{1} << 2 * num_axes, kUnknown);
+  double& known = permutes_[pair << num_axes | sharded];
+  if (known < 0) known = price(Kind::kPermute, pair, sharded);
+  return known;
 }
 
 double SetCosts::price(Kind kind, AxisSet axes, AxisSet sharded) const {
@@ -80,13 +88,6 @@ std::int64_t SetCosts::parts(AxisSet sharded) const {
 std::int64_t SetCosts::held(AxisSet sharded) const {
   const std::int64_t devices = parts(sharded);
   return (elements_ + devices - 1) / devices;
-}
-
-std::size_t SetCosts::index_of(AxisSet axes, AxisSet sharded) const {
-  std::size_t index = 0;
-  for (std::size_t axis = tensor_.mesh.size(); axis-- > 0;)
-    index = index * 3 + ((axes >> axis & 1) != 0 ? 2 : sharded >> axis & 1);
-  return index;
 }
 
 }  // namespace shardwright::redistribution

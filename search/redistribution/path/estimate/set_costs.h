@@ -31,7 +31,7 @@ void for_each_part(AxisSet whole, bool groups, const Visit& visit) {
 // Thread safety: one thread at a time.
 class SetCosts {
  public:
-  // Refers to its arguments. O(3^axes) memory.
+  // Refers to its arguments. O(4^axes) memory.
   SetCosts(const TensorOnMesh& tensor, const StepCosts& costs);
 
   // `axes` are sharded before a gather or an exchange, and not sharded before other moves. `sharded`:
@@ -40,7 +40,7 @@ class SetCosts {
   // Of an exchange that moves these axes and may move other sharded ones with them.
   double least_exchange(AxisSet axes, AxisSet sharded, bool groups);
   // Of two axes that change places.
-  double permute(std::size_t a, std::size_t b, AxisSet sharded) const;
+  double permute(AxisSet pair, AxisSet sharded);
 
  private:
   static constexpr std::size_t kTabulated = 6;  // all kinds but kPermute
@@ -49,13 +49,18 @@ class SetCosts {
   std::int64_t parts(AxisSet sharded) const;
   std::int64_t held(AxisSet sharded) const;
   // Each axis is a digit: not sharded, sharded and not moved, moved.
-  std::size_t index_of(AxisSet axes, AxisSet sharded) const;
+  std::size_t index_of(AxisSet axes, AxisSet sharded) const {
+    return digits_[sharded | axes] + digits_[axes];
+  }
 
   const TensorOnMesh& tensor_;
   const StepCosts& costs_;
   std::int64_t elements_;
   std::array<std::vector<double>, kTabulated> table_;  // by kind; below 0 is not known yet
   std::vector<double> exchanges_;
+  std::vector<double> permutes_;     // by pair and set
+  std::vector<std::size_t> digits_;  // by set: a digit 1, to the base of 3, for each axis
+  std::size_t table_size_;
 };
 
 }  // namespace shardwright::redistribution
