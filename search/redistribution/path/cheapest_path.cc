@@ -95,8 +95,8 @@ class PathSearch {
         collectives = from.collectives + (move.communicates() ? 1 : 0);
         if (collectives > *limits_.collectives) return;
       }
-      const double step_cost = costs_.cost({move, held, held_after, visitor_.parts()});
-      const double cost = from.cost + step_cost;
+      const double cost =
+          from.cost + costs_.cost({move, held, held_after, visitor_.parts()});
       if (!(cost <= most_) || cost == kInfinite) return;
       const std::int64_t peak = std::max(from.peak, held + held_after);
       const std::size_t slot = open_.slot_of(next, collectives);
@@ -104,19 +104,29 @@ class PathSearch {
       const std::optional<double> known = open_.left(slot);
       const double rest = known ? *known : left(next);
       if (cost + rest > most_) return;
-      open_.keep(slot, {next, cost, peak, from.num_steps + 1, collectives, index, step_cost, rest,
-                        move});
+      open_.keep(slot, {next, cost, peak, from.num_steps + 1, collectives, index, rest});
     });
   }
 
-  Path path_to(std::uint32_t index) const {
+  Path path_to(std::uint32_t index) {
     Path path;
     path.cost = open_[index].cost;
     path.peak_elements = open_[index].peak;
     for (; open_[index].num_steps != 0; index = open_[index].parent)
-      path.steps.push_back({open_[index].move, open_[index].at, open_[index].step_cost});
+      path.steps.push_back(cheapest_step(open_[open_[index].parent].at, open_[index].at));
     std::reverse(path.steps.begin(), path.steps.end());
     return path;
+  }
+
+  // States do not remember their moves: they are many, and few are on the path.
+  PathStep cheapest_step(const Placement& from, const Placement& to) {
+    PathStep step{{}, to, kInfinite};
+    visitor_.visit(from, [&](const Move& move, const Placement& next, std::int64_t held_after) {
+      if (next != to) return;
+      const double cost = costs_.cost({move, visitor_.held(), held_after, visitor_.parts()});
+      if (cost < step.cost) step = {move, to, cost};
+    });
+    return step;
   }
 
   const TensorOnMesh& tensor_;
