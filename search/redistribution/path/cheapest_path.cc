@@ -40,7 +40,7 @@ class PathSearch {
   // Empty if the search was cut short.
   std::optional<Path> run(const Placement& source) {
     most_ = known_cost(source);
-    if (target_ != nullptr && (costs_.is_monotone() || is_even_everywhere()))
+    if (target_ != nullptr)
       estimate_.emplace(tensor_, costs_, rules_.groups, source, *target_, most_);
     PathState first;
     first.at = source;
@@ -74,13 +74,6 @@ class PathSearch {
 
   bool is_goal(const Placement& at) const {
     return target_ == nullptr ? !at.has_partial() : at == *target_;
-  }
-
-  // Returns true if pieces are of equal size in every placement.
-  bool is_even_everywhere() const {
-    const std::int64_t devices = num_devices(tensor_.mesh);
-    return std::all_of(tensor_.shape.begin(), tensor_.shape.end(),
-                       [devices](std::int64_t size) { return size % devices == 0; });
   }
 
   double left(const Placement& at) { return estimate_ ? estimate_->left(at) : 0; }

@@ -16,8 +16,7 @@ namespace shardwright::redistribution {
 // Thread safety: one thread at a time.
 class CostEstimate {
  public:
-  // Refers to tensor and costs. `most`: paths that cost more do not matter. Precondition: the model
-  // is monotone, or all pieces are even.
+  // Refers to tensor and costs. `most`: paths that cost more do not matter.
   CostEstimate(const TensorOnMesh& tensor, const StepCosts& costs, bool groups,
                const Placement& source, const Placement& target, double most);
 

@@ -62,7 +62,7 @@ double SetCosts::permute(AxisSet pair, AxisSet sharded) {
   return known;
 }
 
-double SetCosts::price(Kind kind, AxisSet axes, AxisSet sharded) const {
+double SetCosts::price(Kind kind, AxisSet axes, AxisSet sharded) {
   Move move;
   move.kind = kind;
   for (std::size_t axis = 0; axis < tensor_.mesh.size(); ++axis) {
@@ -75,7 +75,17 @@ double SetCosts::price(Kind kind, AxisSet axes, AxisSet sharded) const {
     if (tensor_.shape.size() < 2) return kInfinite;
     move.to = 1;
   }
-  return kBelow * costs_.cost({move, held(sharded), held(after), parts(sharded)});
+  const std::int64_t before_held = least_held(sharded);
+  const std::int64_t after_held = least_held(after);
+  if (costs_.is_monotone())
+    return kBelow * costs_.cost({move, before_held, after_held, parts(sharded)});
+  const bool grows = kind == Kind::kAllGather;
+  double least = kInfinite;
+  for (const std::int64_t most : all_held(grows ? after : sharded)) {
+    least = std::min(least, costs_.cost({move, grows ? before_held : most,
+                                         grows ? most : after_held, parts(sharded)}));
+  }
+  return kBelow * least;
 }
 
 std::int64_t SetCosts::parts(AxisSet sharded) const {
@@ -85,9 +95,40 @@ std::int64_t SetCosts::parts(AxisSet sharded) const {
   return parts;
 }
 
-std::int64_t SetCosts::held(AxisSet sharded) const {
+std::int64_t SetCosts::least_held(AxisSet sharded) const {
   const std::int64_t devices = parts(sharded);
   return (elements_ + devices - 1) / devices;
+}
+
+const std::vector<std::int64_t>& SetCosts::all_held(AxisSet sharded) {
+  if (held_.empty()) held_.resize(digits_.size());
+  std::vector<std::int64_t>& all = held_[sharded];
+  if (!all.empty()) return all;
+  add_held(0, sharded, 1, all);
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+// `left`: the axes that shard dimensions from `dim` on. `held`: the elements of the largest piece of
+// the dimensions before.
+void SetCosts::add_held(std::size_t dim, AxisSet left, std::int64_t held,
+                        std::vector<std::int64_t>& all) const {
+  if (dim == tensor_.shape.size()) {
+    if (left == 0) all.push_back(held);
+    return;
+  }
+  const bool is_last = dim + 1 == tensor_.shape.size();
+  const auto add = [&](AxisSet axes) {
+    const std::int64_t pieces = parts(axes);
+    add_held(dim + 1, left & ~axes, held * ((tensor_.shape[dim] + pieces - 1) / pieces), all);
+  };
+  if (!is_last) add(0);
+  if (is_last) {
+    add(left);
+  } else {
+    for_each_part(left, true, add);
+  }
 }
 
 }  // namespace shardwright::redistribution

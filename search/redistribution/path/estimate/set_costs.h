@@ -25,9 +25,9 @@ void for_each_part(AxisSet whole, bool groups, const Visit& visit) {
   }
 }
 
-// Prices moves of a device that holds as little as it can where these axes shard the tensor: exactly
-// what the largest device holds if all pieces are equal, and not more otherwise. Asks the model once
-// per kind and sets.
+// Knows neither the dimensions that the axes shard nor, if pieces are uneven, what the largest device
+// holds. If the model is monotone it prices the least that can be; otherwise all that can be, of which
+// there is one if pieces are even. Asks the model once per kind and sets.
 // Thread safety: one thread at a time.
 class SetCosts {
  public:
@@ -45,9 +45,12 @@ class SetCosts {
  private:
   static constexpr std::size_t kTabulated = 6;  // all kinds but kPermute
 
-  double price(Move::Kind kind, AxisSet axes, AxisSet sharded) const;
+  double price(Move::Kind kind, AxisSet axes, AxisSet sharded);
   std::int64_t parts(AxisSet sharded) const;
-  std::int64_t held(AxisSet sharded) const;
+  std::int64_t least_held(AxisSet sharded) const;
+  // What the largest device may hold, ascending.
+  const std::vector<std::int64_t>& all_held(AxisSet sharded);
+  void add_held(std::size_t dim, AxisSet left, std::int64_t held, std::vector<std::int64_t>& all) const;
   // Each axis is a digit: not sharded, sharded and not moved, moved.
   std::size_t index_of(AxisSet axes, AxisSet sharded) const {
     return digits_[sharded | axes] + digits_[axes];
@@ -59,6 +62,7 @@ class SetCosts {
   std::array<std::vector<double>, kTabulated> table_;  // by kind; below 0 is not known yet
   std::vector<double> exchanges_;
   std::vector<double> permutes_;     // by pair and set
+  std::vector<std::vector<std::int64_t>> held_;  // by set; empty is not known yet
   std::vector<std::size_t> digits_;  // by set: a digit 1, to the base of 3, for each axis
   std::size_t table_size_;
 };
