@@ -91,7 +91,7 @@ bool PatternSpace::may_permute(const Pattern& from, const Pattern& to, std::size
   const AxisSet as_target = from.as_target ^ to.as_target;
   const AxisSet as_source = from.as_source ^ to.as_source;
   if ((as_target & ~(pair | target_.inside[pair])) != 0) return false;
-  if ((as_source & ~(pair | source_.inside[pair] | target_.inside[pair])) != 0) return false;
+  if ((as_source & ~(pair | source_.inside[pair])) != 0) return false;
   if (!may_equal(from, a, to, b) || !may_equal(from, b, to, a)) return false;
   for (AxisSet rest = (as_target | as_source) & ~pair; rest != 0; rest &= rest - 1) {
     const auto axis = static_cast<std::size_t>(std::countr_zero(rest));
