@@ -9,6 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/redistribution/cost/dtensor_costs.h"
+#include "core/redistribution/cost/topology_costs.h"
+#include "core/redistribution/placement/placement_notation.h"
 #include "perf/support/workloads.h"
 #include "runtime/io/file.h"
 #include "runtime/io/operators/autoshard/autoshard_json.h"
@@ -31,6 +34,9 @@
 #include "search/operators/solve/local/block/block_solver.h"
 #include "search/operators/solve/local/first_feasible.h"
 #include "search/operators/solve/solve.h"
+#include "search/redistribution/cost/collective_step_costs.h"
+#include "search/redistribution/cost/dtensor_step_costs.h"
+#include "search/redistribution/redistribution_planner.h"
 
 namespace shardwright::perf {
 namespace {
@@ -39,6 +45,19 @@ using namespace operators;
 
 const std::string kOperators = "tests/golden/operators/";
 const std::string kPrograms = "tests/golden/programs/";
+
+using Words = std::vector<std::string>;
+// Shards in another order, dimensions in each other's way, several partial axes on either side.
+const std::vector<std::pair<Words, Words>> kColdPairs = {
+    {{"S(0)[0]", "S(0)[1]", "S(1)", "R"}, {"S(0)[1]", "S(0)[0]", "R", "S(1)"}},
+    {{"S(3)", "S(0)", "S(3)", "P(sum)"}, {"P(sum)", "S(2)", "S(3)", "S(1)"}},
+    {{"P(sum)", "P(sum)", "P(sum)", "P(sum)"}, {"R", "R", "R", "R"}},
+    {{"P(sum)", "P(sum)", "P(sum)", "P(sum)"}, {"S(2)", "P(sum)", "S(2)", "P(sum)"}},
+    {{"S(2)", "R", "R", "R"}, {"P(sum)", "P(sum)", "P(sum)", "P(sum)"}},
+    {{"S(0)", "S(2)", "S(1)", "S(3)"}, {"R", "S(3)", "S(1)[1]", "S(1)[0]"}},
+    {{"P(sum)", "R", "P(sum)", "P(sum)"}, {"S(3)", "S(3)", "S(3)", "S(1)"}},
+    {{"R", "R", "R", "R"}, {"S(0)", "S(1)", "S(2)", "S(3)"}},
+};
 
 Action build_resnet50() {
   const auto graph = std::make_shared<const OpGraph>(require(
@@ -153,6 +172,36 @@ Action apply_programs() {
   };
 }
 
+// Each pair with a planner of its own, which knows nothing yet.
+std::function<Action()> plan_cold(bool groups) {
+  using namespace redistribution;
+  struct Prepared {
+    TensorOnMesh tensor{{2, 2, 2, 2}, {64, 128, 33, 16}};
+    std::vector<std::pair<Placement, Placement>> pairs;
+    DTensorCosts dtensor = DTensorCosts::make(tensor.mesh, 8).value();
+    TopologyCosts links =
+        TopologyCosts::make(tensor.mesh, {{8, 25}, {3, 100}, {3, 100}, {2, 300}}).value();
+  };
+  return [groups]() -> Action {
+    const auto prepared = std::make_shared<Prepared>();
+    for (const auto& [source, target] : kColdPairs) {
+      prepared->pairs.emplace_back(require(read_words(source, prepared->tensor.shape.size())),
+                                   require(read_words(target, prepared->tensor.shape.size())));
+    }
+    return [prepared, groups] {
+      const std::int64_t bytes = 4 * num_elements(prepared->tensor.shape);
+      std::shared_ptr<const StepCosts> costs =
+          std::make_shared<DTensorStepCosts>(prepared->dtensor, bytes);
+      if (groups) {
+        costs = std::make_shared<CollectiveStepCosts>(prepared->links,
+                                                      CollectiveStepCosts::Options());
+      }
+      for (const auto& [source, target] : prepared->pairs)
+        keep(RedistributionPlanner(prepared->tensor, costs).path(source, target));
+    };
+  };
+}
+
 }  // namespace
 
 std::vector<Region> operator_and_program_regions() {
@@ -167,6 +216,9 @@ std::vector<Region> operator_and_program_regions() {
        find_paths(PathCost::kCompat)},
       {"operators_paths_exact", "the same pairs, the cheapest paths", find_paths(PathCost::kExact)},
       {"operators_autoshard", "9 recorded models, optima proved", autoshard_transformers},
+      {"redistribution_cold", "8 pairs on 2x2x2x2 under DTensor's costs, nothing known before",
+       plan_cold(false)},
+      {"redistribution_cold_groups", "the same pairs with groups of axes", plan_cold(true)},
       {"program_reshard", "252 recorded cases, cheapest, simulated", reshard_cases(false)},
       {"program_reshard_compat", "the same cases as Paddle has them", reshard_cases(true)},
       {"program_apply", "the 2 recorded programs on all ranks, outputs included", apply_programs},

@@ -141,26 +141,8 @@ Placement Placement::with_shard(std::size_t axis, std::size_t dim) const {
   return without.with(axis, (dim + 1) << 4 | without.num_axes(dim));
 }
 
-Placement Placement::with_replicates(const Axes& axes) const {
-  Placement placement = *this;
-  for (const std::uint8_t axis : axes)
-    placement = placement.with(axis, 0);
-  return placement;
-}
-
-Placement Placement::with_shards(const Axes& axes, std::size_t dim, std::size_t index) const {
-  Placement placement = *this;
-  for (const std::uint8_t axis : axes)
-    placement = placement.with(axis, (dim + 1) << 4 | index++);
-  return placement;
-}
-
 Placement Placement::with_partial(std::size_t axis, ReduceOp op) const {
   return with(axis, 1 + static_cast<std::uint64_t>(op));
-}
-
-Placement Placement::swapped(std::size_t a, std::size_t b) const {
-  return with(a, byte(b)).with(b, byte(a));
 }
 
 }  // namespace shardwright::redistribution

@@ -72,11 +72,23 @@ class Placement {
   Placement with_shard(std::size_t axis, std::size_t dim) const;
   // The same for several axes, which become the innermost ones in this order. `index`: the number of
   // other axes that shard the dimension. Precondition: no other axis shards a dimension within these.
-  Placement with_replicates(const Axes& axes) const;
-  Placement with_shards(const Axes& axes, std::size_t dim, std::size_t index) const;
+  Placement with_replicates(const Axes& axes) const {
+    Placement placement = *this;
+    for (const std::uint8_t axis : axes)
+      placement = placement.with(axis, 0);
+    return placement;
+  }
+  Placement with_shards(const Axes& axes, std::size_t dim, std::size_t index) const {
+    Placement placement = *this;
+    for (const std::uint8_t axis : axes)
+      placement = placement.with(axis, (dim + 1) << 4 | index++);
+    return placement;
+  }
   Placement with_partial(std::size_t axis, ReduceOp op) const;
   // The placement in which both axes have changed places.
-  Placement swapped(std::size_t a, std::size_t b) const;
+  Placement swapped(std::size_t a, std::size_t b) const {
+    return with(a, byte(b)).with(b, byte(a));
+  }
 
   // The word, and back. Precondition of of_code(): the word of a placement.
   constexpr std::uint64_t code() const { return code_; }

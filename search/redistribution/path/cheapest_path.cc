@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/redistribution/placement/shard_boxes.h"
-#include "search/redistribution/path/cost_estimate.h"
 #include "search/redistribution/path/direct_path.h"
+#include "search/redistribution/path/estimate/cost_estimate.h"
 #include "search/redistribution/path/open_states.h"
 
 namespace shardwright::redistribution {
@@ -35,13 +35,13 @@ class PathSearch {
         limits_(limits),
         stop_(stop),
         visitor_(tensor, rules_, target == nullptr ? Placement() : *target) {
-    if (target != nullptr && costs.is_monotone())
-      estimate_.emplace(tensor, costs, *target, rules_.groups);
   }
 
   // Empty if the search was cut short.
   std::optional<Path> run(const Placement& source) {
     most_ = known_cost(source);
+    if (target_ != nullptr)
+      estimate_.emplace(tensor_, costs_, rules_.groups, source, *target_, most_);
     PathState first;
     first.at = source;
     first.peak = largest_box(tensor_.shape, tensor_.mesh, source);
@@ -76,7 +76,7 @@ class PathSearch {
     return target_ == nullptr ? !at.has_partial() : at == *target_;
   }
 
-  double left(const Placement& at) const { return estimate_ ? estimate_->left(at) : 0; }
+  double left(const Placement& at) { return estimate_ ? estimate_->left(at) : 0; }
 
   void expand(std::uint32_t index) {
     const PathState from = open_[index];
@@ -88,8 +88,8 @@ class PathSearch {
         collectives = from.collectives + (move.communicates() ? 1 : 0);
         if (collectives > *limits_.collectives) return;
       }
-      const double step_cost = costs_.cost({move, held, held_after, visitor_.parts()});
-      const double cost = from.cost + step_cost;
+      const double cost =
+          from.cost + costs_.cost({move, held, held_after, visitor_.parts()});
       if (!(cost <= most_) || cost == kInfinite) return;
       const std::int64_t peak = std::max(from.peak, held + held_after);
       const std::size_t slot = open_.slot_of(next, collectives);
@@ -97,19 +97,29 @@ class PathSearch {
       const std::optional<double> known = open_.left(slot);
       const double rest = known ? *known : left(next);
       if (cost + rest > most_) return;
-      open_.keep(slot, {next, cost, peak, from.num_steps + 1, collectives, index, step_cost, rest,
-                        move});
+      open_.keep(slot, {next, cost, peak, from.num_steps + 1, collectives, index, rest});
     });
   }
 
-  Path path_to(std::uint32_t index) const {
+  Path path_to(std::uint32_t index) {
     Path path;
     path.cost = open_[index].cost;
     path.peak_elements = open_[index].peak;
     for (; open_[index].num_steps != 0; index = open_[index].parent)
-      path.steps.push_back({open_[index].move, open_[index].at, open_[index].step_cost});
+      path.steps.push_back(cheapest_step(open_[open_[index].parent].at, open_[index].at));
     std::reverse(path.steps.begin(), path.steps.end());
     return path;
+  }
+
+  // States do not remember their moves: they are many, and few are on the path.
+  PathStep cheapest_step(const Placement& from, const Placement& to) {
+    PathStep step{{}, to, kInfinite};
+    visitor_.visit(from, [&](const Move& move, const Placement& next, std::int64_t held_after) {
+      if (next != to) return;
+      const double cost = costs_.cost({move, visitor_.held(), held_after, visitor_.parts()});
+      if (cost < step.cost) step = {move, to, cost};
+    });
+    return step;
   }
 
   const TensorOnMesh& tensor_;

@@ -24,7 +24,7 @@ struct PathLimits {
   std::int64_t most_expanded = std::int64_t{1} << 18;
 };
 
-// A* over placements. Its estimate is the least cost of the axes that must communicate. Of paths of
+// A* over placements with the bound of CostEstimate. Of paths of
 // equal cost, the one of less memory wins, then the one of fewer steps. If the search reaches
 // `most_expanded`, it returns direct_path(), which is marked as perhaps not optimal.
 // Axes of one device do nothing, and count as replicated in the path: it leads from

@@ -17,10 +17,8 @@ struct PathState {
   std::int64_t peak = 0;  // elements
   std::uint32_t num_steps = 0;
   std::uint32_t collectives = 0;  // on the way, if they are limited; otherwise 0
-  std::uint32_t parent = 0;
-  double step_cost = 0;   // of the last move
-  double left = 0;        // at least what any path from here costs
-  Move move;              // from the parent; not of the first state
+  std::uint32_t parent = 0;  // the state before the last move
+  double left = 0;           // at least what any path from here costs
 };
 
 // A table of states, found by placement and number of collectives, and a queue of those to expand.

@@ -1,7 +1,6 @@
 #include "search/redistribution/path/visit_moves.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace shardwright::redistribution {
 
@@ -23,7 +22,9 @@ void MoveVisitor::load(const Placement& from) {
   parts_ = 1;
   for (std::size_t dim = 0; dim < tensor_.shape.size(); ++dim)
     dims_[dim] = {};
+  partial_ = 0;
   for (std::size_t axis = 0; axis < tensor_.mesh.size(); ++axis) {
+    partial_ |= from.is_partial(axis) ? std::uint32_t{1} << axis : 0;
     if (!from.is_shard(axis)) continue;
     Dim& own = dims_[from.dim(axis)];
     own.axes.resize(std::max(own.axes.size(), from.index(axis) + 1));
@@ -69,10 +70,8 @@ bool MoveVisitor::may_become_partial(ReduceOp op) const {
 }
 
 bool MoveVisitor::joint_axes(std::uint32_t set, Move& move) const {
-  if (std::popcount(set) < 2) return false;
   for (std::size_t axis = 0; axis < tensor_.mesh.size(); ++axis) {
     if ((set >> axis & 1) == 0) continue;
-    if (!from_.is_partial(axis)) return false;
     if (!move.axes.empty() && from_.reduce_op(axis) != move.reduce_op) return false;
     move.reduce_op = from_.reduce_op(axis);
     move.axes.push_back(static_cast<std::uint8_t>(axis));

@@ -7,15 +7,10 @@
 #include <vector>
 
 #include "core/redistribution/placement/move.h"
+#include "search/redistribution/cost/tensor_on_mesh.h"
 #include "search/redistribution/path/move_rules.h"
 
 namespace shardwright::redistribution {
-
-// A tensor on a mesh.
-struct TensorOnMesh {
-  MeshShape mesh;
-  Shape shape;
-};
 
 // Enumerates the moves from one placement after the other. Refers to its arguments.
 // Thread safety: one thread at a time.
@@ -162,8 +157,8 @@ class MoveVisitor {
   // Reductions of the same kind over every set of at least two axes; scattered in every order.
   template <class Visit>
   void visit_joint_reductions(const Visit& visit) {
-    const auto num_sets = std::uint32_t{1} << tensor_.mesh.size();
-    for (std::uint32_t set = 3; set < num_sets; ++set) {
+    for (std::uint32_t set = 3; set <= partial_; ++set) {
+      if ((set & ~partial_) != 0 || (set & (set - 1)) == 0) continue;
       Move move;
       if (!joint_axes(set, move)) continue;
       move.kind = Move::Kind::kAllReduce;
@@ -174,7 +169,7 @@ class MoveVisitor {
       } while (next_order(move.axes));
     }
   }
-  // Fills in axes and operator. Returns false if the set is no such set.
+  // Fills in axes and operator. Returns false if the reductions of these partial axes differ.
   bool joint_axes(std::uint32_t set, Move& move) const;
   static bool next_order(Axes& axes);
 
@@ -182,12 +177,14 @@ class MoveVisitor {
   void visit_permutes(const Visit& visit) {
     for (std::size_t a = 0; a < tensor_.mesh.size(); ++a) {
       for (std::size_t b = a + 1; b < tensor_.mesh.size(); ++b) {
-        if (tensor_.mesh[a] != tensor_.mesh[b] || from_.swapped(a, b) == from_) continue;
+        if (tensor_.mesh[a] != tensor_.mesh[b]) continue;
+        const Placement swapped = from_.swapped(a, b);
+        if (swapped == from_) continue;
         Move move;
         move.kind = Move::Kind::kPermute;
         move.axes.push_back(static_cast<std::uint8_t>(a));
         move.axes.push_back(static_cast<std::uint8_t>(b));
-        visit(move, from_.swapped(a, b), held_);
+        visit(move, swapped, held_);
       }
     }
   }
@@ -198,6 +195,7 @@ class MoveVisitor {
   Placement from_;
   std::vector<Pieces> pieces_;  // by dimension and set of axes
   std::array<Dim, kMaxDims> dims_;
+  std::uint32_t partial_ = 0;   // the partial axes as bits
   std::int64_t held_ = 0;
   std::int64_t parts_ = 1;
 };

@@ -11,6 +11,7 @@
 
 #include "core/program/simulator/simulate.h"
 #include "core/redistribution/cost/dtensor_costs.h"
+#include "core/redistribution/cost/nccl/nccl_costs.h"
 #include "core/redistribution/cost/tensor/dtensor_redistribution.h"
 #include "core/redistribution/cost/topology_costs.h"
 #include "core/redistribution/placement/placement_notation.h"
@@ -117,7 +118,13 @@ TEST_CASE("redistribution: no sequence of moves costs less, with and without a l
       options.launch_us = 0.1 * static_cast<double>(random.below(10));
       options.groups = random.below(2) == 0;
       options.copy_bytes_per_us = 1e3;
-      const CollectiveStepCosts costs(links, options);
+      // Times of NCCL fall for some larger tensors.
+      const NcclCosts nccl =
+          NcclCosts::make(pair.tensor.mesh, h100_nccl_config(i % 4 < 2 ? 8 : 4)).value();
+      const bool use_nccl = i % 3 == 0;
+      options.is_monotone = !use_nccl;
+      const CollectiveStepCosts costs(use_nccl ? static_cast<const CollectiveCosts&>(nccl) : links,
+                                      options);
       NaivePaths naive(pair.tensor, costs, effective_placement(pair.tensor.mesh, pair.target));
       const Placement start = effective_placement(pair.tensor.mesh, pair.source);
       PathLimits memory;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/redistribution/cost/dtensor_costs.h"
+#include "core/redistribution/cost/nccl/nccl_costs.h"
 #include "core/redistribution/cost/topology_costs.h"
 #include "core/redistribution/placement/placement_notation.h"
 #include "search/redistribution/cost/collective_step_costs.h"
@@ -54,6 +55,22 @@ TEST_CASE("find_path: axes that leave one dimension together are gathered by one
       find_path(tensor, costs, single, placed({"S(0)", "S(0)"}, 2), placed({"R", "R"}, 2));
   CHECK(two.steps.size() == 2);
   CHECK(two.cost > path.cost);
+}
+
+TEST_CASE("find_path: under NCCL's costs, too, axes are gathered and reduced together") {
+  const TensorOnMesh tensor{{2, 2, 4}, {64, 64}};
+  const NcclCosts links = NcclCosts::make(tensor.mesh, h100_nccl_config()).value();
+  CollectiveStepCosts::Options options;
+  options.is_monotone = false;
+  const CollectiveStepCosts costs(links, options);
+  const Path gather =
+      find_path(tensor, costs, {}, placed({"S(0)", "R", "S(0)"}, 2), placed({"R", "R", "R"}, 2));
+  REQUIRE(kinds(gather) == std::vector<Kind>{Kind::kAllGather});
+  CHECK(gather.steps[0].move.axes == Axes{0, 2});
+  const Path reduction = find_path(tensor, costs, {}, placed({"P(sum)", "P(sum)", "P(sum)"}, 2),
+                                   placed({"R", "R", "R"}, 2));
+  CHECK(reduction.num_collectives() == 1);
+  CHECK(reduction.steps[0].move.axes.size() == 3);
 }
 
 TEST_CASE("find_path: axes of equal size change places by one message") {

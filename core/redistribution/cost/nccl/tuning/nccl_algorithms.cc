@@ -57,9 +57,8 @@ bool is_on_plateau(const Group& group, Collective collective, Method method, std
 
 }  // namespace
 
-Group Group::make(const NcclConfig& config, const MeshShape& mesh, std::size_t axis) {
-  const NcclAxis ranks = nccl_axis(config, mesh, axis);
-  return {config, ranks, ramp_of_ring(ranks.nodes)};
+Group Group::make(const NcclConfig& config, const NcclAxis& axis) {
+  return {config, axis, ramp_of_ring(axis.nodes)};
 }
 
 double method_us(const Group& group, Collective collective, Method method, std::int64_t bytes) {

@@ -8,11 +8,10 @@
 
 namespace shardwright::redistribution::nccl {
 
-// The ranks along an axis and the machines that they are on.
+// The ranks of one communicator and the machines that they are on.
 // Thread safety: a value.
 struct Group {
-  // Precondition: the mesh and the configuration were checked.
-  static Group make(const NcclConfig& config, const MeshShape& mesh, std::size_t axis);
+  static Group make(const NcclConfig& config, const NcclAxis& axis);
 
   // Whether it has switches that reduce and multicast, which NVLS uses.
   bool has_nvls() const {

@@ -25,6 +25,24 @@ NcclConfig config_of(GpuArchitecture architecture, std::int64_t gpus_per_node, d
   return config;
 }
 
+// Along one axis.
+std::int64_t ranks_on_node(const NcclConfig& config, const MeshShape& mesh, std::size_t axis) {
+  return std::max<std::int64_t>(
+      1, std::min(config.gpus_per_node / stride(mesh, axis), mesh[axis]));
+}
+
+NcclAxis spread(const NcclConfig& config, std::int64_t ranks, std::int64_t ranks_per_node) {
+  const int channels = config.channels != 0
+                           ? config.channels
+                           : nccl::kDefaultChannels[nccl::index_of(config.architecture)];
+  return {ranks,
+          ranks / ranks_per_node,
+          ranks_per_node,
+          channels,
+          config.bw_intra_gb_per_s / channels,
+          config.bw_inter_gb_per_s / channels};
+}
+
 struct KnownDevice {
   std::string_view part;  // of the device's name
   NcclConfig config;
@@ -85,21 +103,14 @@ Status check_nccl_config(const NcclConfig& config) {
 }
 
 NcclAxis nccl_axis(const NcclConfig& config, const MeshShape& mesh, std::size_t axis) {
-  std::int64_t inner = 1;
-  for (std::size_t later = axis + 1; later < mesh.size(); ++later)
-    inner *= mesh[later];
-  const std::int64_t ranks = mesh[axis];
-  const std::int64_t ranks_per_node =
-      std::max<std::int64_t>(1, std::min(config.gpus_per_node / inner, ranks));
-  const int channels = config.channels != 0
-                           ? config.channels
-                           : nccl::kDefaultChannels[nccl::index_of(config.architecture)];
-  return {ranks,
-          ranks / ranks_per_node,
-          ranks_per_node,
-          channels,
-          config.bw_intra_gb_per_s / channels,
-          config.bw_inter_gb_per_s / channels};
+  return spread(config, mesh[axis], ranks_on_node(config, mesh, axis));
+}
+
+NcclAxis nccl_group(const NcclConfig& config, const MeshShape& mesh, const Axes& axes) {
+  std::int64_t ranks_per_node = 1;
+  for (const std::uint8_t axis : axes)
+    ranks_per_node *= ranks_on_node(config, mesh, axis);
+  return spread(config, devices_along(mesh, axes), ranks_per_node);
 }
 
 }  // namespace shardwright::redistribution

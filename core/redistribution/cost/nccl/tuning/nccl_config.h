@@ -1,4 +1,4 @@
-// The machines that NCCL's cost model prices, and the group of ranks along one axis of a mesh.
+// The machines that NCCL's cost model prices, and the groups of ranks along the axes of a mesh.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ std::optional<NcclConfig> find_nccl_config(std::string_view device_name, const M
 // not finite.
 Status check_nccl_config(const NcclConfig& config);
 
-// The ranks along one axis, spread over nodes. Bandwidths are those of one channel.
+// The ranks along one axis or several, spread over nodes. Bandwidths are those of one channel.
 struct NcclAxis {
   std::int64_t ranks;
   std::int64_t nodes;
@@ -55,5 +55,9 @@ struct NcclAxis {
 // Precondition: the mesh and the configuration were checked.
 // Source: derive_mesh_dim_topo. Ranks that do not fill a node are dropped from `nodes`.
 NcclAxis nccl_axis(const NcclConfig& config, const MeshShape& mesh, std::size_t axis);
+// The same for the communicator of several axes, which need not be adjacent; their order does not
+// matter. A node has the members whose coordinates fit on it along each of the axes. If nodes hold
+// whole steps of every axis, that is the number of members on each node.
+NcclAxis nccl_group(const NcclConfig& config, const MeshShape& mesh, const Axes& axes);
 
 }  // namespace shardwright::redistribution

@@ -3,7 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
 
 #include "core/redistribution/cost/nccl/nccl_costs.h"
@@ -27,6 +30,17 @@ void check_axis(const NcclConfig& config, const MeshShape& mesh, std::size_t axi
   CHECK(found.ranks_per_node == ranks_per_node);
 }
 
+// The members of the group of device 0 on each node that has any; -1 if nodes differ.
+std::int64_t members_per_node(const NcclConfig& config, const MeshShape& mesh, const Axes& axes) {
+  std::map<std::int64_t, std::int64_t> members;
+  for (const std::int64_t device : devices_through(mesh, axes, 0))
+    ++members[device / config.gpus_per_node];
+  for (const auto& [node, count] : members) {
+    if (count != members.begin()->second) return -1;
+  }
+  return members.begin()->second;
+}
+
 }  // namespace
 
 TEST_CASE("NCCL configuration: inner axes fill the nodes first") {
@@ -39,6 +53,31 @@ TEST_CASE("NCCL configuration: inner axes fill the nodes first") {
   // Eight devices fill a node, and the other four do not count as one.
   check_axis(config, {12}, 0, 1, 8);
   check_axis(gb200_nccl_config(), {64}, 0, 1, 64);
+}
+
+TEST_CASE("NCCL configuration: several axes are one group of all their ranks") {
+  const NcclConfig config = h100_nccl_config();
+  std::size_t groups = 0;
+  for (const MeshShape& mesh : {MeshShape{2, 2, 2, 2}, MeshShape{4, 2, 8}, MeshShape{3, 2, 4, 2},
+                                MeshShape{2, 16, 2}, MeshShape{1, 4, 4}}) {
+    for (std::uint32_t set = 1; set < std::uint32_t{1} << mesh.size(); ++set) {
+      Axes axes;
+      for (std::size_t axis = 0; axis < mesh.size(); ++axis) {
+        if ((set >> axis & 1) != 0) axes.push_back(static_cast<std::uint8_t>(axis));
+      }
+      const NcclAxis found = nccl_group(config, mesh, axes);
+      CHECK(found.ranks == devices_along(mesh, axes));
+      CHECK(found.ranks_per_node == members_per_node(config, mesh, axes));
+      CHECK(found.nodes * found.ranks_per_node == found.ranks);
+      groups += axes.size() > 1 ? 1U : 0U;
+    }
+  }
+  CHECK(groups > 20);
+  // Not adjacent: ranks 0, 1, 8 and 9.
+  CHECK(nccl_group(config, {2, 4, 2}, {0, 2}).nodes == 2);
+  CHECK(nccl_group(config, {2, 4, 2}, {0, 2}).ranks_per_node == 2);
+  // Ranks that do not fill a node are dropped, as along one axis.
+  CHECK(nccl_group(config, {3, 4}, {0, 1}).nodes == 1);
 }
 
 TEST_CASE("NCCL configuration: a channel has its share of the bandwidth") {
@@ -97,6 +136,30 @@ TEST_CASE("NCCL costs: a ring of one device has a latency and moves bytes in no 
   const double small = costs.microseconds(Collective::kAllGather, 0, 1);
   CHECK(small == 6.6);
   CHECK(costs.microseconds(Collective::kAllGather, 0, 1e12) == small);
+}
+
+TEST_CASE("NCCL costs: axes that follow each other cost what the axis of all their ranks does") {
+  for (const NcclConfig& config :
+       {a100_nccl_config(), h100_nccl_config(), h100_nccl_config(4), gb200_nccl_config(8)}) {
+    const NcclCosts costs = NcclCosts::make({4, 2, 4}, config).value();
+    const NcclCosts outer = NcclCosts::make({8, 4}, config).value();
+    const NcclCosts inner = NcclCosts::make({4, 8}, config).value();
+    const NcclCosts whole = NcclCosts::make({32}, config).value();
+    for (const Collective collective : {Collective::kAllGather, Collective::kReduceScatter,
+                                        Collective::kAllReduce, Collective::kAllToAll}) {
+      for (double bytes = 1; bytes < 1e10; bytes *= 7) {
+        const auto over = [&](const Axes& axes) {
+          return costs.microseconds_over(collective, axes, bytes);
+        };
+        CHECK(over({0}) == costs.microseconds(collective, 0, bytes));
+        CHECK(over({1}) == costs.microseconds(collective, 1, bytes));
+        CHECK(over({0, 1}) == outer.microseconds(collective, 0, bytes));
+        CHECK(over({2, 1}) == inner.microseconds(collective, 1, bytes));
+        CHECK(over({0, 1, 2}) == whole.microseconds(collective, 0, bytes));
+      }
+    }
+    CHECK(std::isinf(costs.permute_microseconds({0, 2}, 1)));
+  }
 }
 
 TEST_CASE("NCCL costs: whole bytes count") {

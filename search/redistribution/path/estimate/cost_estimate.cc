@@ -1,0 +1,150 @@
+#include "search/redistribution/path/estimate/cost_estimate.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace shardwright::redistribution {
+namespace {
+
+using Kind = Move::Kind;
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+bool is_one(std::uint32_t set) { return (set & (set - 1)) == 0; }  // or none
+
+AxisSet swapped(AxisSet set, std::size_t a, std::size_t b) {
+  const AxisSet differ = (set >> a ^ set >> b) & 1;
+  return set ^ (differ << a | differ << b);
+}
+
+Pattern without(const Pattern& pattern, AxisSet axes) {
+  return {pattern.as_target & ~axes, pattern.as_source & ~axes, pattern.elsewhere & ~axes,
+          pattern.partial & ~axes};
+}
+
+}  // namespace
+
+CostEstimate::CostEstimate(const TensorOnMesh& tensor, const StepCosts& costs, bool groups,
+                           const Placement& source, const Placement& target, double most)
+    : mesh_(tensor.mesh),
+      space_(mesh_.size(), source, target,
+             groups && (source.has_partial() || target.has_partial())),
+      costs_(tensor, costs),
+      groups_(groups),
+      any_partial_(source.has_partial() || target.has_partial()),
+      most_(most),
+      all_((AxisSet{1} << mesh_.size()) - 1),
+      left_(space_.size(), kInfinite),
+      settled_(space_.size()) {
+  reach(space_.pattern_of(target), 0);
+}
+
+double CostEstimate::left(const Placement& at) {
+  const std::size_t index = space_.index_of(space_.pattern_of(at));
+  while (settled_[index] == 0) {
+    if (heap_.empty()) return kInfinite;
+    settle_next();
+  }
+  return left_[index];
+}
+
+void CostEstimate::reach(const Pattern& from, double cost) {
+  const std::size_t index = space_.index_of(from);
+  left_[index] = cost;
+  heap_.push_back({cost, index, from});
+  std::push_heap(heap_.begin(), heap_.end());
+}
+
+void CostEstimate::settle_next() {
+  std::pop_heap(heap_.begin(), heap_.end());
+  const Entry entry = heap_.back();
+  heap_.pop_back();
+  if (settled_[entry.index] != 0) return;
+  settled_[entry.index] = 1;
+  const Pattern& to = entry.pattern;
+  for_each_part(all_ & ~to.any(), groups_,
+                [&](AxisSet axes) { before_replicas(to, entry.cost, axes); });
+  for_each_part(space_.sharded(to), groups_,
+                [&](AxisSet axes) { before_shards(to, entry.cost, axes); });
+  before_partial(to, entry.cost);
+  if (groups_) before_permutes(to, entry.cost);
+}
+
+// The axes were gathered or reduced.
+void CostEstimate::before_replicas(const Pattern& to, double cost, AxisSet axes) {
+  const AxisSet shards = space_.sharded(to);
+  const double gather = cost + costs_.least(Kind::kAllGather, axes, shards | axes);
+  space_.for_each_sharded(to, axes, [&](const Pattern& from) {
+    if (is_news(from, gather) && is_one(space_.dims(from, axes)) && space_.is_possible(from))
+      reach(from, gather);
+  });
+  if (!any_partial_) return;
+  const double reduction = cost + costs_.least(Kind::kAllReduce, axes, shards);
+  space_.for_each_partial(to, axes, [&](const Pattern& from) {
+    if (is_news(from, reduction)) reach(from, reduction);
+  });
+}
+
+// The axes were exchanged, scattered, or sliced.
+void CostEstimate::before_shards(const Pattern& to, double cost, AxisSet axes) {
+  const AxisSet shards = space_.sharded(to);
+  const std::uint32_t arrived = space_.dims(to, axes);
+  if (!is_one(arrived)) return;
+  const Pattern rest = without(to, axes);
+  const double exchange = cost + costs_.least_exchange(axes, shards, groups_);
+  space_.for_each_sharded(rest, axes, [&](const Pattern& from) {
+    const AxisSet unchanged = (from.as_target & to.as_target) | (from.as_source & to.as_source) |
+                              (from.elsewhere & to.elsewhere);
+    const std::uint32_t departed = space_.dims(from, axes);
+    if (is_news(from, exchange) && (unchanged & axes) == 0 && is_one(departed) && (departed & arrived) == 0 &&
+        space_.is_possible(from)) {
+      reach(from, exchange);
+    }
+  });
+  if (!space_.is_possible(rest)) return;
+  if (is_one(axes)) {
+    const double split = cost + costs_.least(Kind::kSplit, axes, shards & ~axes);
+    if (is_news(rest, split)) reach(rest, split);
+  }
+  if (!any_partial_) return;
+  const double scatter = cost + costs_.least(Kind::kReduceScatter, axes, shards & ~axes);
+  space_.for_each_partial(rest, axes, [&](const Pattern& from) {
+    if (is_news(from, scatter)) reach(from, scatter);
+  });
+}
+
+// Replicas became partial.
+void CostEstimate::before_partial(const Pattern& to, double cost) {
+  for_each_part(to.as_target & ~space_.sharded(to), false, [&](AxisSet axis) {
+    const Pattern from = without(to, axis);
+    const double made = cost + costs_.least(Kind::kToPartial, axis, space_.sharded(to));
+    if (is_news(from, made)) reach(from, made);
+  });
+}
+
+void CostEstimate::before_permutes(const Pattern& to, double cost) {
+  for (std::size_t a = 0; a < mesh_.size(); ++a) {
+    for (std::size_t b = a + 1; b < mesh_.size(); ++b) {
+      if (mesh_[a] == mesh_[b]) before_permute(to, cost, a, b);
+    }
+  }
+}
+
+// Two axes changed places, and others that they lay below may have become as in source or target.
+void CostEstimate::before_permute(const Pattern& to, double cost, std::size_t a, std::size_t b) {
+  const AxisSet pair = AxisSet{1} << a | AxisSet{1} << b;
+  if ((pair & to.any()) == 0) return;
+  const AxisSet shards = swapped(space_.sharded(to), a, b);
+  const double permuted = cost + costs_.permute(pair, shards);
+  if (permuted > most_) return;
+  const AxisSet changed = pair | (shards & space_.inside(pair));
+  space_.for_each_sharded(without(to, changed), shards & changed, [&](const Pattern& sharded) {
+    if (!space_.is_possible(sharded)) return;
+    const AxisSet partial = swapped(space_.partial(to), a, b);
+    space_.for_each_partial(sharded, partial & pair, [&](const Pattern& from) {
+      if (is_news(from, permuted) && space_.may_permute(from, to, a, b)) reach(from, permuted);
+    });
+  });
+}
+
+}  // namespace shardwright::redistribution

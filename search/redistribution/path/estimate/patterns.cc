@@ -1,0 +1,103 @@
+#include "search/redistribution/path/estimate/patterns.h"
+
+namespace shardwright::redistribution {
+namespace {
+
+AxisSet set_of(std::size_t axis) { return AxisSet{1} << axis; }
+
+// The axes on which two placements do the same, replicated ones left out.
+AxisSet equal_axes(const Placement& a, const Placement& b, std::size_t num_axes) {
+  const std::uint64_t differing = a.code() ^ b.code();
+  AxisSet equal = 0;
+  for (std::size_t axis = 0; axis < num_axes; ++axis) {
+    if (!a.is_replicate(axis) && (differing >> (8 * axis) & 0xff) == 0) equal |= set_of(axis);
+  }
+  return equal;
+}
+
+}  // namespace
+
+PatternSpace::End::End(const Placement& end, std::size_t num_axes)
+    : placement(end),
+      is_closed(std::size_t{1} << num_axes),
+      inside(is_closed.size()),
+      dims(is_closed.size()) {
+  for (std::size_t axis = 0; axis < num_axes; ++axis) {
+    if (end.is_partial(axis)) partial |= set_of(axis);
+    if (!end.is_shard(axis)) continue;
+    shards |= set_of(axis);
+    for (std::size_t other = 0; other < num_axes; ++other) {
+      if (end.is_shard(other) && end.dim(other) == end.dim(axis) &&
+          end.index(other) < end.index(axis)) {
+        outside[axis] |= set_of(other);
+      }
+    }
+  }
+  is_closed[0] = 1;
+  for (AxisSet set = 1; set < is_closed.size(); ++set) {
+    is_closed[set] = aligned(set) == set;
+    const auto axis = static_cast<std::size_t>(std::countr_zero(set));
+    dims[set] = dims[set & (set - 1)];
+    inside[set] = inside[set & (set - 1)];
+    for (std::size_t other = 0; other < num_axes; ++other) {
+      if ((outside[other] >> axis & 1) != 0) inside[set] |= set_of(other);
+    }
+    if (end.is_shard(axis)) dims[set] |= std::uint32_t{1} << end.dim(axis);
+  }
+}
+
+AxisSet PatternSpace::End::aligned(AxisSet equal) const {
+  AxisSet found = 0;
+  for (AxisSet rest = equal; rest != 0; rest &= rest - 1) {
+    const auto axis = static_cast<std::size_t>(std::countr_zero(rest));
+    if ((outside[axis] & ~equal) == 0) found |= set_of(axis);
+  }
+  return found;
+}
+
+PatternSpace::PatternSpace(std::size_t num_axes, const Placement& source, const Placement& target,
+                           bool moved_partial)
+    : num_axes_(num_axes),
+      target_(target, num_axes),
+      source_(source, num_axes),
+      digits_(std::size_t{1} << num_axes),
+      size_(1) {
+  const std::size_t kinds = moved_partial ? 5 : 4;
+  for (std::size_t axis = 0; axis < num_axes; ++axis) {
+    for (AxisSet set = set_of(axis); set < set_of(axis + 1); ++set)
+      digits_[set] = digits_[set ^ set_of(axis)] + size_;
+    size_ *= kinds;
+  }
+  common_ = source_.shards & target_.aligned(equal_axes(source, target, num_axes));
+  if (moved_partial) moved_partial_ = set_of(num_axes) - 1;
+}
+
+Pattern PatternSpace::pattern_of(const Placement& at) const {
+  Pattern pattern;
+  pattern.as_target = target_.aligned(equal_axes(at, target_.placement, num_axes_));
+  pattern.as_source = source_.aligned(equal_axes(at, source_.placement, num_axes_)) &
+                      ~pattern.as_target;
+  for (std::size_t axis = 0; axis < num_axes_; ++axis) {
+    if (at.is_replicate(axis) || ((pattern.any() >> axis) & 1) != 0) continue;
+    (at.is_shard(axis) ? pattern.elsewhere : pattern.partial) |= set_of(axis);
+  }
+  return pattern;
+}
+
+bool PatternSpace::may_permute(const Pattern& from, const Pattern& to, std::size_t a,
+                               std::size_t b) const {
+  const AxisSet pair = set_of(a) | set_of(b);
+  // Other axes stay as they are, but those inside one of the two may become as in an end.
+  const AxisSet as_target = from.as_target ^ to.as_target;
+  const AxisSet as_source = from.as_source ^ to.as_source;
+  if ((as_target & ~(pair | target_.inside[pair])) != 0) return false;
+  if ((as_source & ~(pair | source_.inside[pair])) != 0) return false;
+  if (!may_equal(from, a, to, b) || !may_equal(from, b, to, a)) return false;
+  for (AxisSet rest = (as_target | as_source) & ~pair; rest != 0; rest &= rest - 1) {
+    const auto axis = static_cast<std::size_t>(std::countr_zero(rest));
+    if (!may_equal(from, axis, to, axis)) return false;
+  }
+  return true;
+}
+
+}  // namespace shardwright::redistribution

@@ -1,0 +1,142 @@
+// What a lower bound knows of a placement.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/redistribution/placement/placement.h"
+
+namespace shardwright::redistribution {
+
+// Mesh axes as bits.
+using AxisSet = std::uint32_t;
+
+// Each axis is replicated (in no set), or as in the target, or otherwise as in the source, or
+// otherwise sharded or partial. An axis shards as in another placement if it cuts the same dimension
+// there and the axes outside it are the same.
+// Thread safety: a value.
+struct Pattern {
+  AxisSet as_target = 0;
+  AxisSet as_source = 0;
+  AxisSet elsewhere = 0;  // sharded
+  AxisSet partial = 0;
+
+  AxisSet any() const { return as_target | as_source | elsewhere | partial; }
+};
+
+// The patterns between two placements.
+// Thread safety: const members may be called from any thread.
+class PatternSpace {
+ public:
+  // `moved_partial`: axes may be partial that are partial in neither placement.
+  PatternSpace(std::size_t num_axes, const Placement& source, const Placement& target,
+               bool moved_partial);
+
+  // O(axes).
+  Pattern pattern_of(const Placement& at) const;
+  // Numbers from 0 to size() - 1.
+  std::size_t index_of(const Pattern& pattern) const {
+    return digits_[pattern.as_target] + 2 * digits_[pattern.as_source] +
+           3 * digits_[pattern.elsewhere] + 4 * digits_[pattern.partial];
+  }
+  std::size_t size() const { return size_; }
+
+  AxisSet sharded(const Pattern& pattern) const {
+    return pattern.elsewhere | (pattern.as_target & target_.shards) |
+           (pattern.as_source & source_.shards);
+  }
+  AxisSet partial(const Pattern& pattern) const { return pattern.any() & ~sharded(pattern); }
+
+  // Returns true unless no placement has the pattern: an axis is as in the target or the source only
+  // if those outside it are, and axes of the source lie in the way of those of the target.
+  bool is_possible(const Pattern& pattern) const {
+    const AxisSet both = pattern.as_target & common_;
+    return target_.is_closed[pattern.as_target & target_.shards] != 0 &&
+           source_.is_closed[(pattern.as_source & source_.shards) | both] != 0 &&
+           (target_.dims[pattern.as_target & ~both] & source_.dims[pattern.as_source]) == 0;
+  }
+  // The dimensions that these axes shard, as bits, as far as the pattern tells.
+  std::uint32_t dims(const Pattern& pattern, AxisSet axes) const {
+    return target_.dims[pattern.as_target & axes] | source_.dims[pattern.as_source & axes];
+  }
+
+  // The axes that source or target have inside one of these.
+  AxisSet inside(AxisSet axes) const { return source_.inside[axes] | target_.inside[axes]; }
+  // Returns false if `to` is not what `from` becomes if `a` and `b` change places. Precondition: the
+  // same axes of both are sharded and partial then.
+  bool may_permute(const Pattern& from, const Pattern& to, std::size_t a, std::size_t b) const;
+
+  // Calls visit(Pattern) for the patterns in which these axes, replicated in `rest`, are all sharded
+  // or all partial. Not all of them are possible.
+  template <class Visit>
+  void for_each_sharded(const Pattern& rest, AxisSet axes, const Visit& visit) const {
+    for_each_choice(rest, axes, target_.shards, source_.shards, axes, &Pattern::elsewhere, visit);
+  }
+  template <class Visit>
+  void for_each_partial(const Pattern& rest, AxisSet axes, const Visit& visit) const {
+    for_each_choice(rest, axes, target_.partial, source_.partial, moved_partial_,
+                    &Pattern::partial, visit);
+  }
+
+ private:
+  // One of the two placements.
+  struct End {
+    End(const Placement& placement, std::size_t num_axes);
+    // The axes, of those that are as in this placement, whose outer axes are, too.
+    AxisSet aligned(AxisSet equal) const;
+
+    Placement placement;
+    AxisSet shards = 0;
+    AxisSet partial = 0;
+    std::array<AxisSet, kMaxMeshAxes> outside{};  // by axis: those outside it in its dimension
+    std::vector<char> is_closed;       // by set: with every axis it has those outside it
+    std::vector<AxisSet> inside;       // by set: the axes that have one of it outside
+    std::vector<std::uint32_t> dims;   // by set: the dimensions that its axes shard, as bits
+  };
+
+  // Returns false if what axis `a` of one pattern does is not what axis `b` of the other one does.
+  bool may_equal(const Pattern& from, std::size_t a, const Pattern& to, std::size_t b) const {
+    const std::uint64_t before = known(from, a);
+    const std::uint64_t after = known(to, b);
+    return before == 0 || after == 0 || before == after;
+  }
+  // What the axis does, as in Placement::code(); 0 if the pattern does not tell.
+  std::uint64_t known(const Pattern& pattern, std::size_t axis) const {
+    if ((pattern.as_target >> axis & 1) != 0) return target_.placement.code() >> (8 * axis) & 0xff;
+    if ((pattern.as_source >> axis & 1) != 0) return source_.placement.code() >> (8 * axis) & 0xff;
+    return 0;
+  }
+
+  template <class Visit>
+  static void for_each_choice(const Pattern& rest, AxisSet axes, AxisSet target, AxisSet source,
+                              AxisSet others, AxisSet Pattern::*other, const Visit& visit) {
+    for (AxisSet first = axes & target;; first = (first - 1) & (axes & target)) {
+      const AxisSet open = axes & ~first & source;
+      for (AxisSet second = open;; second = (second - 1) & open) {
+        const AxisSet third = axes & ~first & ~second;
+        if ((third & ~others) == 0) {
+          Pattern pattern = rest;
+          pattern.as_target |= first;
+          pattern.as_source |= second;
+          pattern.*other |= third;
+          visit(pattern);
+        }
+        if (second == 0) break;
+      }
+      if (first == 0) break;
+    }
+  }
+
+  std::size_t num_axes_;
+  End target_;
+  End source_;
+  AxisSet common_ = 0;         // axes that shard the same way in both
+  AxisSet moved_partial_ = 0;
+  std::vector<std::size_t> digits_;  // by set: a digit 1 for each axis
+  std::size_t size_;
+};
+
+}  // namespace shardwright::redistribution
