@@ -23,6 +23,8 @@ struct RedistributionCase {
   std::int64_t itemsize = 4;  // bytes of an element
   redistribution::Placement source;
   redistribution::Placement target;
+
+  friend bool operator==(const RedistributionCase&, const RedistributionCase&) = default;
 };
 
 // DTensor's own cost model: collectives along one axis at a time; local steps are free.

@@ -7,6 +7,7 @@ import warnings
 
 import torch
 import torch.distributed
+from torch.distributed.tensor import DTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 
@@ -44,6 +45,8 @@ class Sent(TorchDispatchMode):
         self.bytes = 0
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        if DTensor in types:
+            return NotImplemented  # DTensor runs first; what it does to local tensors comes here
         result = function(*args, **(kwargs or {}))
         name = str(function)
         if "c10d_functional" in name and "wait_tensor" not in name and "wrap_tensor" not in name:

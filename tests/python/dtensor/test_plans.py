@@ -6,7 +6,7 @@ import unittest
 import torch
 import torch.distributed
 from torch.distributed.tensor import Partial, Replicate, Shard, _redistribute
-from torch.distributed.tensor._collective_utils import one_step_redistribute_cost, redistribute_cost
+from torch.distributed.tensor._collective_utils import redistribute_cost
 from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
 from torch.distributed.tensor.placement_types import _MaskPartial, _StridedShard
 from torch.testing._internal.distributed.fake_pg import FakeStore
@@ -16,6 +16,7 @@ from shardwright.torch.specs import mesh_tensor
 from shardwright.torch.traffic import traffic_of
 
 from .cases import mesh_of, random_pairs
+from .costs import cost_of
 
 TORCHS = _redistribute._gen_transform_infos
 OPS = ("sum", "avg", "min", "max", "product")
@@ -27,23 +28,6 @@ def setUpModule():
 
 def tearDownModule():
     torch.distributed.destroy_process_group()
-
-
-def cost_of(source, infos):
-    """What torch's cost model takes each step of a plan to cost."""
-    placements, order = list(source.placements), {e.tensor_dim: list(e.mesh_dims)
-                                                  for e in source.shard_order}
-    total = 0
-    for info in infos:
-        states = []
-        for step in (False, True):
-            if step:
-                _redistribute._update_shard_order_and_placements(info, placements, order)
-            states.append(DTensorSpec(
-                source.mesh, tuple(placements), source.tensor_meta,
-                shard_order=_redistribute.DTensorRedistributePlanner._dict_to_ShardOrder(order)))
-        total += one_step_redistribute_cost(*states)
-    return total
 
 
 def spec_of(mesh, placements, shape=(8, 8), **options):

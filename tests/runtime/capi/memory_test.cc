@@ -7,6 +7,7 @@
 
 #include "runtime/capi/shardwright.h"
 #include "tests/runtime/capi/handles.h"
+#include "tests/runtime/capi/redistribution/question.h"
 #include "tests/support/allocation_counter.h"
 
 namespace shardwright::memory_test {
@@ -84,6 +85,13 @@ TEST_CASE("capi: planning reports out of memory as a status, and the next call s
   CHECK_OK(shardwright_result_destroy(result));
   CHECK_OK(shardwright_search_space_destroy(space));
   CHECK_OK(shardwright_problem_destroy(problem));
+}
+
+TEST_CASE("capi: a redistribution reports out of memory as a status, and the next call succeeds") {
+  const Question question;
+  Answer answer;
+  CHECK(fail_every_allocation_of([&] { return answer.ask(question); }) > 5);
+  CHECK(answer.summary.num_steps > 0);
 }
 
 }  // namespace shardwright::memory_test

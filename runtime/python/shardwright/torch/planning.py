@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from ctypes import byref, c_double, c_int64, c_uint8, c_uint64
 from dataclasses import dataclass
 from typing import Any, Final, Sequence
@@ -17,6 +18,8 @@ _MAKES_SHARDS: Final = ("all_to_all", "split", "reduce_scatter")
 _REDUCE_OPS: Final = (None, "sum", "avg", "min", "max", "product")
 # Paths are shorter; a call says so if one is not.
 _MOST_STEPS: Final = 64
+# Answers that are kept, of about 2 KB each. A model asks hundreds of questions.
+_MOST_ANSWERS: Final = 4096
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,31 @@ def _step(buffers: Buffers, index: int, num_axes: int) -> Step:
         buffers.cost_us[index], buffers.after[index])
 
 
+@functools.lru_cache(_MOST_ANSWERS)
+def _answer(mesh: tuple[int, ...], shape: tuple[int, ...], itemsize: int, source: PlacementsLike,
+            target: PlacementsLike, devices_per_host: int, links: tuple[Link, ...] | None,
+            copy_gb_per_s: float | None, groups: bool, memory_limit: int | None,
+            collective_limit: int | None) -> RedistributionPlan:
+    codes = []
+    for name, placements in (("/source", source), ("/target", target)):
+        try:
+            codes.append(code_of(placements, mesh, len(shape)))
+        except errors.InvalidInputError as error:
+            raise errors.InvalidInputError(error.message, name + error.place) from None
+        given = len(placements.split() if isinstance(placements, str) else placements)
+        if given != len(mesh):
+            raise errors.InvalidInputError(f"has {given} entries, the mesh {len(mesh)} axes", name)
+    options = options_of(len(mesh), devices_per_host=devices_per_host, links=links,
+                         copy_gb_per_s=copy_gb_per_s, groups=groups, memory_limit=memory_limit,
+                         collective_limit=collective_limit)
+    summary, buffers = _native.RedistributionSummary(), Buffers()
+    _native.call("plan_redistribution", byref(request_of(mesh, shape, itemsize, *codes)),
+                 byref(options), byref(summary), byref(buffers.steps))
+    steps = tuple(_step(buffers, index, len(mesh)) for index in range(summary.num_steps))
+    return RedistributionPlan(steps, summary.cost_us, summary.peak_bytes, summary.num_collectives,
+                              bool(summary.is_optimal))
+
+
 def plan_redistribution(mesh_shape: Sequence[int], shape: Sequence[int], dtype: Any,
                         source: PlacementsLike, target: PlacementsLike, *,
                         devices_per_host: int = 8, links: Sequence[Link] | None = None,
@@ -145,26 +173,12 @@ def plan_redistribution(mesh_shape: Sequence[int], shape: Sequence[int], dtype: 
     holds in a step, `collective_limit` the steps that communicate.
 
     Raises InvalidInputError with the place, such as /mesh or /target/1, and InfeasibleError if no
-    steps within the limits lead to the target. Thread safety: any. Releases the GIL.
+    steps within the limits lead to the target. Thread safety: any. Releases the GIL. A question that
+    was asked before takes microseconds: the last 4,096 answers are kept.
     """
-    mesh = [int(size) for size in mesh_shape]
-    sizes = [int(size) for size in shape]
-    itemsize = int(getattr(dtype, "itemsize", dtype))
-    codes = []
-    for name, placements in (("/source", source), ("/target", target)):
-        try:
-            codes.append(code_of(placements, mesh, len(sizes)))
-        except errors.InvalidInputError as error:
-            raise errors.InvalidInputError(error.message, name + error.place) from None
-        given = len(placements.split() if isinstance(placements, str) else placements)
-        if given != len(mesh):
-            raise errors.InvalidInputError(f"has {given} entries, the mesh {len(mesh)} axes", name)
-    options = options_of(len(mesh), devices_per_host=devices_per_host, links=links,
-                         copy_gb_per_s=copy_gb_per_s, groups=groups, memory_limit=memory_limit,
-                         collective_limit=collective_limit)
-    summary, buffers = _native.RedistributionSummary(), Buffers()
-    _native.call("plan_redistribution", byref(request_of(mesh, sizes, itemsize, *codes)),
-                 byref(options), byref(summary), byref(buffers.steps))
-    steps = tuple(_step(buffers, index, len(mesh)) for index in range(summary.num_steps))
-    return RedistributionPlan(steps, summary.cost_us, summary.peak_bytes, summary.num_collectives,
-                              bool(summary.is_optimal))
+    return _answer(
+        tuple(map(int, mesh_shape)), tuple(map(int, shape)), int(getattr(dtype, "itemsize", dtype)),
+        source if isinstance(source, str) else tuple(source),
+        target if isinstance(target, str) else tuple(target), devices_per_host,
+        None if links is None else tuple(links), copy_gb_per_s, groups, memory_limit,
+        collective_limit)
