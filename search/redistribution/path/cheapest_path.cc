@@ -11,6 +11,8 @@ namespace shardwright::redistribution {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
+// What was paid and what is left are summed in another order than a whole path.
+constexpr double kAbove = 1 + 1e-12;
 
 Path no_path() {
   Path path;
@@ -69,7 +71,8 @@ class PathSearch {
                       is_even(tensor_.shape, tensor_.mesh, *target_);
     if (!rules_.uneven && !even) return kInfinite;
     const Path direct = direct_path(tensor_, costs_, source, *target_);
-    return direct.found && direct.peak_elements <= limits_.elements ? direct.cost : kInfinite;
+    if (!direct.found || direct.peak_elements > limits_.elements) return kInfinite;
+    return direct.cost * kAbove;
   }
 
   bool is_goal(const Placement& at) const {

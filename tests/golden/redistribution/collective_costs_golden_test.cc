@@ -53,6 +53,10 @@ NcclConfig config_of(const json& recorded) {
   return config;
 }
 
+nccl::Group group_of(const NcclConfig& config, const MeshShape& mesh, std::size_t axis) {
+  return nccl::Group::make(config, nccl_axis(config, mesh, axis));
+}
+
 nccl::Algorithm algorithm_of(const std::string& name) {
   static const std::map<std::string, nccl::Algorithm> by_name = {
       {"TREE", nccl::Algorithm::kTree},
@@ -98,7 +102,7 @@ TEST_CASE("golden collective costs: each of NCCL's algorithms and protocols, to 
   REQUIRE(golden["rows"].size() == 3000);
   for (const json& row : golden["rows"]) {
     INFO(row.dump());
-    const nccl::Group group = nccl::Group::make(config_of(row[0]), row[1], row[2]);
+    const nccl::Group group = group_of(config_of(row[0]), row[1], row[2]);
     const nccl::Method method = {algorithm_of(row[5]), protocol_of(row[6])};
     CHECK(nccl::method_us(group, collective_of(row[3]), method, row[4]) == microseconds_of(row[7]));
   }

@@ -18,8 +18,8 @@ AxisSet swapped(AxisSet set, std::size_t a, std::size_t b) {
 }
 
 Pattern without(const Pattern& pattern, AxisSet axes) {
-  return {pattern.as_target & ~axes, pattern.as_source & ~axes, pattern.elsewhere & ~axes,
-          pattern.partial & ~axes};
+  return {pattern.as_target & ~axes, pattern.as_source & ~axes, pattern.astray & ~axes,
+          pattern.elsewhere & ~axes, pattern.partial & ~axes};
 }
 
 }  // namespace
@@ -27,8 +27,7 @@ Pattern without(const Pattern& pattern, AxisSet axes) {
 CostEstimate::CostEstimate(const TensorOnMesh& tensor, const StepCosts& costs, bool groups,
                            const Placement& source, const Placement& target, double most)
     : mesh_(tensor.mesh),
-      space_(mesh_.size(), source, target,
-             groups && (source.has_partial() || target.has_partial())),
+      space_(mesh_.size(), source, target, groups),
       costs_(tensor, costs),
       groups_(groups),
       any_partial_(source.has_partial() || target.has_partial()),
@@ -94,7 +93,7 @@ void CostEstimate::before_shards(const Pattern& to, double cost, AxisSet axes) {
   const double exchange = cost + costs_.least_exchange(axes, shards, groups_);
   space_.for_each_sharded(rest, axes, [&](const Pattern& from) {
     const AxisSet unchanged = (from.as_target & to.as_target) | (from.as_source & to.as_source) |
-                              (from.elsewhere & to.elsewhere);
+                              (from.astray & to.astray) | (from.elsewhere & to.elsewhere);
     const std::uint32_t departed = space_.dims(from, axes);
     if (is_news(from, exchange) && (unchanged & axes) == 0 && is_one(departed) && (departed & arrived) == 0 &&
         space_.is_possible(from)) {
@@ -137,7 +136,7 @@ void CostEstimate::before_permute(const Pattern& to, double cost, std::size_t a,
   const AxisSet shards = swapped(space_.sharded(to), a, b);
   const double permuted = cost + costs_.permute(pair, shards);
   if (permuted > most_) return;
-  const AxisSet changed = pair | (shards & space_.inside(pair));
+  const AxisSet changed = pair | space_.may_change(to, pair);
   space_.for_each_sharded(without(to, changed), shards & changed, [&](const Pattern& sharded) {
     if (!space_.is_possible(sharded)) return;
     const AxisSet partial = swapped(space_.partial(to), a, b);

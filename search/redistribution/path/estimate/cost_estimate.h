@@ -21,7 +21,7 @@ class CostEstimate {
                const Placement& source, const Placement& target, double most);
 
   // At most what a path from `at` costs; infinite if that is more than `most`. O(axes) where that is
-  // known. All calls together O(4^axes * axes), with groups O(7^axes).
+  // known. All calls together O(4^axes * axes), with groups O(8^axes).
   double left(const Placement& at);
 
  private:

@@ -56,20 +56,24 @@ AxisSet PatternSpace::End::aligned(AxisSet equal) const {
 }
 
 PatternSpace::PatternSpace(std::size_t num_axes, const Placement& source, const Placement& target,
-                           bool moved_partial)
+                           bool groups)
     : num_axes_(num_axes),
       target_(target, num_axes),
       source_(source, num_axes),
       digits_(std::size_t{1} << num_axes),
       size_(1) {
-  const std::size_t kinds = moved_partial ? 5 : 4;
+  const bool any_partial = source.has_partial() || target.has_partial();
+  const std::size_t kinds = !groups ? 4 : any_partial ? 6 : 5;
   for (std::size_t axis = 0; axis < num_axes; ++axis) {
     for (AxisSet set = set_of(axis); set < set_of(axis + 1); ++set)
       digits_[set] = digits_[set ^ set_of(axis)] + size_;
     size_ *= kinds;
+    if (!groups || target_.outside[axis] == 0) continue;
+    may_be_astray_ |= set_of(axis);
+    if (source.is_shard(axis) && source.dim(axis) == target.dim(axis)) same_dim_ |= set_of(axis);
   }
   common_ = source_.shards & target_.aligned(equal_axes(source, target, num_axes));
-  if (moved_partial) moved_partial_ = set_of(num_axes) - 1;
+  if (groups && any_partial) moved_partial_ = set_of(num_axes) - 1;
 }
 
 Pattern PatternSpace::pattern_of(const Placement& at) const {
@@ -79,7 +83,13 @@ Pattern PatternSpace::pattern_of(const Placement& at) const {
                       ~pattern.as_target;
   for (std::size_t axis = 0; axis < num_axes_; ++axis) {
     if (at.is_replicate(axis) || ((pattern.any() >> axis) & 1) != 0) continue;
-    (at.is_shard(axis) ? pattern.elsewhere : pattern.partial) |= set_of(axis);
+    if (at.is_partial(axis)) {
+      pattern.partial |= set_of(axis);
+    } else if ((may_be_astray_ >> axis & 1) != 0 && at.dim(axis) == target_.placement.dim(axis)) {
+      pattern.astray |= set_of(axis);
+    } else {
+      pattern.elsewhere |= set_of(axis);
+    }
   }
   return pattern;
 }
@@ -92,6 +102,9 @@ bool PatternSpace::may_permute(const Pattern& from, const Pattern& to, std::size
   const AxisSet as_source = from.as_source ^ to.as_source;
   if ((as_target & ~(pair | target_.inside[pair])) != 0) return false;
   if ((as_source & ~(pair | source_.inside[pair])) != 0) return false;
+  // They stay in their dimension.
+  const AxisSet elsewhere = from.elsewhere ^ to.elsewhere;
+  if ((elsewhere & ~(pair | (source_.inside[pair] & ~same_dim_))) != 0) return false;
   if (!may_equal(from, a, to, b) || !may_equal(from, b, to, a)) return false;
   for (AxisSet rest = (as_target | as_source) & ~pair; rest != 0; rest &= rest - 1) {
     const auto axis = static_cast<std::size_t>(std::countr_zero(rest));

@@ -15,37 +15,40 @@ namespace shardwright::redistribution {
 using AxisSet = std::uint32_t;
 
 // Each axis is replicated (in no set), or as in the target, or otherwise as in the source, or
-// otherwise sharded or partial. An axis shards as in another placement if it cuts the same dimension
+// otherwise sharded or partial. With groups of axes a pattern also tells which axes shard the
+// dimension that the target wants and are not as there, if they have others outside there: one of
+// those may be all that is wrong. An axis shards as in another placement if it cuts the same dimension
 // there and the axes outside it are the same.
 // Thread safety: a value.
 struct Pattern {
   AxisSet as_target = 0;
   AxisSet as_source = 0;
+  AxisSet astray = 0;     // sharded in the dimension of the target
   AxisSet elsewhere = 0;  // sharded
   AxisSet partial = 0;
 
-  AxisSet any() const { return as_target | as_source | elsewhere | partial; }
+  AxisSet any() const { return as_target | as_source | astray | elsewhere | partial; }
 };
 
 // The patterns between two placements.
 // Thread safety: const members may be called from any thread.
 class PatternSpace {
  public:
-  // `moved_partial`: axes may be partial that are partial in neither placement.
-  PatternSpace(std::size_t num_axes, const Placement& source, const Placement& target,
-               bool moved_partial);
+  // `groups`: axes may change places.
+  PatternSpace(std::size_t num_axes, const Placement& source, const Placement& target, bool groups);
 
   // O(axes).
   Pattern pattern_of(const Placement& at) const;
   // Numbers from 0 to size() - 1.
   std::size_t index_of(const Pattern& pattern) const {
     return digits_[pattern.as_target] + 2 * digits_[pattern.as_source] +
-           3 * digits_[pattern.elsewhere] + 4 * digits_[pattern.partial];
+           3 * digits_[pattern.elsewhere] + 4 * digits_[pattern.astray] +
+           5 * digits_[pattern.partial];
   }
   std::size_t size() const { return size_; }
 
   AxisSet sharded(const Pattern& pattern) const {
-    return pattern.elsewhere | (pattern.as_target & target_.shards) |
+    return pattern.elsewhere | pattern.astray | (pattern.as_target & target_.shards) |
            (pattern.as_source & source_.shards);
   }
   AxisSet partial(const Pattern& pattern) const { return pattern.any() & ~sharded(pattern); }
@@ -60,11 +63,19 @@ class PatternSpace {
   }
   // The dimensions that these axes shard, as bits, as far as the pattern tells.
   std::uint32_t dims(const Pattern& pattern, AxisSet axes) const {
-    return target_.dims[pattern.as_target & axes] | source_.dims[pattern.as_source & axes];
+    return target_.dims[(pattern.as_target | pattern.astray) & axes] |
+           source_.dims[pattern.as_source & axes];
   }
 
-  // The axes that source or target have inside one of these.
-  AxisSet inside(AxisSet axes) const { return source_.inside[axes] | target_.inside[axes]; }
+  // The other sharded axes whose place in the pattern may have been another one before these axes
+  // changed places: they have one of them outside in an end, and stay in their dimension.
+  AxisSet may_change(const Pattern& to, AxisSet pair) const {
+    const AxisSet in_source = source_.inside[pair];
+    const AxisSet in_target = target_.inside[pair];
+    return ~pair & ((to.as_target & in_target) | (to.as_source & in_source) |
+                    (to.astray & (in_target | (in_source & same_dim_))) |
+                    (to.elsewhere & in_source & ~same_dim_));
+  }
   // Returns false if `to` is not what `from` becomes if `a` and `b` change places. Precondition: the
   // same axes of both are sharded and partial then.
   bool may_permute(const Pattern& from, const Pattern& to, std::size_t a, std::size_t b) const;
@@ -73,12 +84,21 @@ class PatternSpace {
   // or all partial. Not all of them are possible.
   template <class Visit>
   void for_each_sharded(const Pattern& rest, AxisSet axes, const Visit& visit) const {
-    for_each_choice(rest, axes, target_.shards, source_.shards, axes, &Pattern::elsewhere, visit);
+    for_each_choice(rest, axes, target_.shards, source_.shards, [&](Pattern pattern, AxisSet left) {
+      for_each_part_or_none(left & may_be_astray_, [&](AxisSet astray) {
+        pattern.astray = rest.astray | astray;
+        pattern.elsewhere = rest.elsewhere | (left & ~astray);
+        visit(pattern);
+      });
+    });
   }
   template <class Visit>
   void for_each_partial(const Pattern& rest, AxisSet axes, const Visit& visit) const {
-    for_each_choice(rest, axes, target_.partial, source_.partial, moved_partial_,
-                    &Pattern::partial, visit);
+    for_each_choice(rest, axes, target_.partial, source_.partial, [&](Pattern pattern, AxisSet left) {
+      if ((left & ~moved_partial_) != 0) return;
+      pattern.partial |= left;
+      visit(pattern);
+    });
   }
 
  private:
@@ -111,30 +131,34 @@ class PatternSpace {
   }
 
   template <class Visit>
-  static void for_each_choice(const Pattern& rest, AxisSet axes, AxisSet target, AxisSet source,
-                              AxisSet others, AxisSet Pattern::*other, const Visit& visit) {
-    for (AxisSet first = axes & target;; first = (first - 1) & (axes & target)) {
-      const AxisSet open = axes & ~first & source;
-      for (AxisSet second = open;; second = (second - 1) & open) {
-        const AxisSet third = axes & ~first & ~second;
-        if ((third & ~others) == 0) {
-          Pattern pattern = rest;
-          pattern.as_target |= first;
-          pattern.as_source |= second;
-          pattern.*other |= third;
-          visit(pattern);
-        }
-        if (second == 0) break;
-      }
-      if (first == 0) break;
+  static void for_each_part_or_none(AxisSet whole, const Visit& visit) {
+    for (AxisSet part = whole;; part = (part - 1) & whole) {
+      visit(part);
+      if (part == 0) return;
     }
+  }
+  // Calls visit(Pattern, axes): some of the axes are as in the target and some as in the source, and
+  // `axes` are those that are still open.
+  template <class Visit>
+  static void for_each_choice(const Pattern& rest, AxisSet axes, AxisSet target, AxisSet source,
+                              const Visit& visit) {
+    for_each_part_or_none(axes & target, [&](AxisSet first) {
+      for_each_part_or_none(axes & ~first & source, [&](AxisSet second) {
+        Pattern pattern = rest;
+        pattern.as_target |= first;
+        pattern.as_source |= second;
+        visit(pattern, axes & ~first & ~second);
+      });
+    });
   }
 
   std::size_t num_axes_;
   End target_;
   End source_;
   AxisSet common_ = 0;         // axes that shard the same way in both
-  AxisSet moved_partial_ = 0;
+  AxisSet may_be_astray_ = 0;
+  AxisSet same_dim_ = 0;       // those of these that shard the same dimension in both
+  AxisSet moved_partial_ = 0;  // axes that may be partial and in neither are so
   std::vector<std::size_t> digits_;  // by set: a digit 1 for each axis
   std::size_t size_;
 };

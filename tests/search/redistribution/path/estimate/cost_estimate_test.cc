@@ -12,6 +12,7 @@
 #include "core/redistribution/cost/nccl/nccl_costs.h"
 #include "core/redistribution/cost/topology_costs.h"
 #include "core/redistribution/placement/placement_notation.h"
+#include "core/redistribution/placement/shard_boxes.h"
 #include "search/redistribution/cost/collective_step_costs.h"
 #include "search/redistribution/cost/dtensor_step_costs.h"
 #include "search/redistribution/path/cheapest_path.h"
@@ -65,12 +66,20 @@ void check_consistent(const RandomPair& pair, const StepCosts& costs, Random& ra
   }
 }
 
-TopologyCosts random_links(Random& random) {
+TopologyCosts random_links(Random& random, const MeshShape& mesh) {
   std::vector<AxisLink> links;
-  for (int axis = 0; axis < 4; ++axis)
+  for (std::size_t axis = 0; axis < mesh.size(); ++axis)
     links.push_back({0.1 * static_cast<double>(random.below(100)),
                      static_cast<double>(1 + random.below(100))});
-  return TopologyCosts::make({2, 2, 2, 2}, std::move(links)).value();
+  return TopologyCosts::make(mesh, std::move(links)).value();
+}
+
+// The same for any mesh and shape.
+RandomPair pair_on_any_mesh(Random& random) {
+  RandomPair pair = random_pair(random);
+  pair.source = effective_placement(pair.tensor.mesh, pair.source);
+  pair.target = effective_placement(pair.tensor.mesh, pair.target);
+  return pair;
 }
 
 // Returns true if the search needs no more than `most` placements.
@@ -86,18 +95,18 @@ bool is_short(const TensorOnMesh& tensor, const StepCosts& costs,
 
 TEST_CASE("cost estimate: no move lowers the bound by more than it costs") {
   Random random(5);
-  for (int i = 0; i < 150; ++i) {
-    const RandomPair pair = pair_on_four_axes(random);
+  for (int i = 0; i < 400; ++i) {
+    const RandomPair pair = i % 2 == 0 ? pair_on_four_axes(random) : pair_on_any_mesh(random);
     CAPTURE(to_text(pair.source, 4) + " -> " + to_text(pair.target, 4));
     const DTensorCosts dtensor = DTensorCosts::make(pair.tensor.mesh, 8).value();
     check_consistent(pair, DTensorStepCosts(dtensor, 4 * num_elements(pair.tensor.shape)), random);
-    const TopologyCosts links = random_links(random);
+    const TopologyCosts links = random_links(random, pair.tensor.mesh);
     CollectiveStepCosts::Options options;
     options.launch_us = static_cast<double>(random.below(10));
     options.groups = random.below(2) == 0;
     check_consistent(pair, CollectiveStepCosts(links, options), random);
     const NcclCosts nccl =
-        NcclCosts::make(pair.tensor.mesh, h100_nccl_config(i % 2 == 0 ? 8 : 4)).value();
+        NcclCosts::make(pair.tensor.mesh, h100_nccl_config(random.below(2) == 0 ? 8 : 4)).value();
     options.is_monotone = false;
     check_consistent(pair, CollectiveStepCosts(nccl, options), random);
   }
@@ -134,6 +143,22 @@ TEST_CASE("cost estimate: the longest searches of 10,000 random pairs on 2x2x2x2
                      {"S(3)", "S(3)", "S(3)", "S(1)"}, 20));
   CHECK(with_dtensor({32, 35, 66, 7}, {"S(2)", "R", "R", "R"},
                      {"P(sum)", "P(sum)", "P(sum)", "P(sum)"}, 150));
+
+  const auto with_groups = [](const Shape& shape, const std::vector<std::string>& source,
+                              const std::vector<std::string>& target, std::int64_t most) {
+    const TensorOnMesh tensor{{2, 2, 2, 2}, shape};
+    const TopologyCosts links =
+        TopologyCosts::make(tensor.mesh, {{2.3, 84}, {2.7, 74}, {0.9, 5}, {5.4, 23}}).value();
+    CollectiveStepCosts::Options options;
+    options.launch_us = 5;
+    return is_short(tensor, CollectiveStepCosts(links, options), source, target, most);
+  };
+  CHECK(with_groups({32, 128, 16, 128}, {"S(0)", "S(2)", "S(1)", "S(3)"},
+                    {"R", "S(3)", "S(1)[1]", "S(1)[0]"}, 10));
+  CHECK(with_groups({64, 128, 128, 64}, {"S(1)", "S(0)", "P(sum)", "S(0)"},
+                    {"S(0)", "S(0)", "S(3)", "P(sum)"}, 15));
+  CHECK(with_groups({12, 35, 132, 11}, {"P(sum)", "P(sum)", "P(sum)", "R"},
+                    {"R", "S(3)[2]", "S(3)[0]", "S(3)[1]"}, 165));
 
   const auto with_nccl = [](const Shape& shape, const std::vector<std::string>& source,
                             const std::vector<std::string>& target, std::int64_t most) {
