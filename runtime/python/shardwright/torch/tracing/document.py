@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any, Iterator, Mapping
 
 import torch
 import torch.fx
@@ -73,11 +74,23 @@ def trace(model: torch.nn.Module, example_inputs: Any = (), example_kwargs: Mapp
     if not isinstance(model, torch.nn.Module):
         raise errors.InvalidInputError("must be a torch.nn.Module", "model")
     writer = _Writer(trace_joint(model, args, kwargs, train=train))
-    traced = TracedModel(writer.joint, writer.document())
+    with _one_thread():
+        traced = TracedModel(writer.joint, writer.document())
     for op, where in writer.unknown.items():
         warnings.warn(f"{where}: no rule is known for {op}, so every rank computes all of it",
                       UnknownOperatorWarning, stacklevel=2)
     return traced
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Rules are tried on tensors of a few hundred elements, where threads only wait for each other."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _listed(joint: JointGraph) -> list[torch.fx.Node]:

@@ -50,8 +50,10 @@ class _Pass:
             rewritten = self._rewritten(node)
             if rewritten is not None:
                 unflattened, lead = rewritten
-                with self.graph.inserting_before(node):
-                    back = self._call(node, _aten.view.default, unflattened, list(_value(node).shape))
+                back, shape = unflattened, _value(node).shape
+                if _value(unflattened).shape != shape:
+                    with self.graph.inserting_before(node):
+                        back = self._call(node, _aten.view.default, unflattened, list(shape))
                 node.replace_all_uses_with(back)
                 if lead >= 2:
                     self.flattened[back] = _Flattened(unflattened, lead)
