@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Iterator, Mapping
+from typing import Any, Iterable, Iterator, Mapping
 
 import torch
 import torch.fx
@@ -167,10 +167,15 @@ def _tensor_row(meta: Meta | None) -> dict[str, Any] | None:
             "dtype": str(meta.dtype).removeprefix("torch.")}
 
 
-def _reductions(rules: Mapping[Rule, int]) -> set[str]:
-    """The kinds of partial values that an operator of the graph makes of whole ones."""
-    return {word for rule in rules for entry in rule.entries for word in entry.outputs
-            if word in PARTIALS and word not in entry.inputs}
+def _reductions(rules: Iterable[Rule]) -> set[str]:
+    """The kinds of partial values that can occur: made of whole ones, or of kinds that can occur."""
+    made: set[str] = set()
+    size = -1
+    while size < len(made):
+        size = len(made)
+        made |= {word for rule in rules for entry in rule.entries for word in entry.outputs
+                 if word in PARTIALS and made.issuperset(set(PARTIALS).intersection(entry.inputs))}
+    return made
 
 
 def _rule_row(rule: Rule, reductions: set[str]) -> dict[str, Any]:

@@ -160,6 +160,7 @@ def trace_joint(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str
         joint = aot_export_joint_with_descriptors(stack, flat, tuple(fakes),
                                                   decompositions=decompositions.table())
     graph_module = joint.graph_module
+    _call_flat(graph_module)
     simplify(graph_module)
     unflatten(graph_module)
     simplify(graph_module)
@@ -174,6 +175,15 @@ def trace_joint(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str
         _backward(graph_module, placeholders), tied,
         {node.name: getattr(graph_module, node.target) for node in graph_module.graph.nodes
          if node.op == "get_attr"})
+
+
+def _call_flat(graph_module: torch.fx.GraphModule) -> None:
+    """The traced function takes (primals, tangents); the graph then takes its placeholders."""
+    graph = graph_module.graph
+    graph.set_codegen(torch.fx.graph.CodeGen())
+    output = next(iter(reversed(graph.nodes)))
+    output.args = (tuple(output.args[0]),)
+    graph_module.recompile()
 
 
 def _described(graph_module: torch.fx.GraphModule, layout: InputLayout, names: Sequence[str]
