@@ -4,15 +4,30 @@
     with shardwright.torch.redistribution():
         train()
 
-`plan_redistribution` answers for any mesh and needs no torch. `redistribution` needs torch 2.13.
+`plan_redistribution` answers for any mesh and needs no torch. `redistribution` and `trace` need
+torch 2.13.
 """
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
 
 from .placements import words_of
 from .planning import Link, RedistributionPlan, Step, plan_redistribution
+
+if TYPE_CHECKING:
+    from .tracing import TracedModel, UnknownOperatorWarning, trace
+
+_TRACING = ("TracedModel", "UnknownOperatorWarning", "trace")
+
+
+def __getattr__(name: str) -> Any:
+    """Imports what needs torch when it is first asked for."""
+    if name in _TRACING:
+        from . import tracing
+        return getattr(tracing, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def redistribution(*, devices_per_host: int | None = None) -> AbstractContextManager[None]:
@@ -33,5 +48,5 @@ def redistribution(*, devices_per_host: int | None = None) -> AbstractContextMan
     return Replacement(devices_per_host)
 
 
-__all__ = ["Link", "RedistributionPlan", "Step", "plan_redistribution", "redistribution",
-           "words_of"]
+__all__ = ["Link", "RedistributionPlan", "Step", "TracedModel", "UnknownOperatorWarning",
+           "plan_redistribution", "redistribution", "trace", "words_of"]

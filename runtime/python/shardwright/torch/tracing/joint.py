@@ -1,0 +1,246 @@
+"""The joint graph of a model: forward and backward of one training step, without weights."""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+import warnings
+from dataclasses import dataclass
+from typing import Any, Iterator, Mapping, Sequence
+
+import torch
+import torch.fx
+from torch._export.utils import _compiling_state_context
+from torch._functorch._aot_autograd import descriptors
+from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.utils import stateless
+
+from ... import errors
+from . import origins, skeleton
+from .rewriting import decompositions, simplify, unflatten
+from .values import InputLayout, OutputLayout, flatten_input, flatten_output
+
+
+@dataclass(frozen=True)
+class Placeholder:
+    node: torch.fx.Node
+    role: str  # parameter, buffer, input or tangent
+    target: str  # name of the parameter, buffer or input; of a tangent, the name of its output
+
+
+@dataclass(frozen=True)
+class Output:
+    """A value that the graph returns. Outputs that are None have no entry."""
+
+    node: torch.fx.Node
+    position: int  # in the tuple that the graph returns
+    role: str  # output, gradient, or mutation: the new value of a buffer or input
+    target: str  # name of the output; of the parameter, buffer or input otherwise
+
+
+@dataclass(frozen=True)
+class JointGraph:
+    """Forward and backward of a model in one graph.
+
+    `graph_module` takes `placeholders` in their order and returns a tuple, of which `outputs` name
+    the tensors. It has aten operators only, none of which changes its arguments. Thread safety: it
+    is not changed after it is made.
+    """
+
+    model: str  # class name
+    graph_module: torch.fx.GraphModule
+    placeholders: tuple[Placeholder, ...]
+    outputs: tuple[Output, ...]
+    inputs: InputLayout  # from a call's arguments to placeholders of role "input"
+    result: OutputLayout  # from outputs of role "output" to what the model returns
+    backward: frozenset[torch.fx.Node]  # all others are forward
+    tied: Mapping[str, str]  # name of a parameter or buffer -> the name that stands for it
+    constants: Mapping[str, torch.Tensor]  # get_attr nodes: tensors that are no buffers
+
+    def module_of(self, node: torch.fx.Node) -> str:
+        """Path of the module that called the operator, of its forward for a backward node; or ""."""
+        return origins.module_of(node)
+
+    def line_of(self, node: torch.fx.Node) -> str:
+        """"file.py:31" of the model's code; or ""."""
+        return origins.line_of(node)
+
+
+class _Flat(torch.nn.Module):  # type: ignore[misc]
+    """The model as a function from tensors to a tuple of tensors. Tied parameters are one input."""
+
+    def __init__(self, model: torch.nn.Module, layout: InputLayout, tied: Mapping[str, str]) -> None:
+        super().__init__()
+        self.model = model
+        self.layout = layout
+        self.tied = tied
+        self.names: list[str] = []
+        self.result: OutputLayout | None = None
+
+    def named_parameters(self, *args: Any, **_: Any) -> Iterator[tuple[str, torch.nn.Parameter]]:
+        yield from super().named_parameters(*args, remove_duplicate=True)
+
+    def named_buffers(self, *args: Any, **_: Any) -> Iterator[tuple[str, torch.Tensor]]:
+        yield from super().named_buffers(*args, remove_duplicate=True)
+
+    def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        args, kwargs = self.layout.rebuild(tensors)
+        same = {name: operator.attrgetter(first)(self.model) for name, first in self.tied.items()}
+        with stateless._reparametrize_module(self.model, same), origins.Lines():
+            result = self.model(*args, **kwargs)
+        found, self.names, self.result = flatten_output(result)
+        seen = {_storage(tensor) for tensor in (*tensors, *self.parameters(), *self.buffers())}
+        results = []
+        for tensor in found:
+            # An output that shares memory would be returned as a view of a base that the model
+            # does not return, and the base would have the tangent.
+            results.append(tensor.clone() if _storage(tensor) in seen else tensor)
+            seen.add(_storage(tensor))
+        return tuple(results)
+
+
+def _storage(tensor: torch.Tensor) -> int:
+    return int(tensor.untyped_storage()._cdata)
+
+
+@contextlib.contextmanager
+def _tracing_modes() -> Iterator[None]:
+    """Attention by matrix products, and no fused kernels of this machine's CPU.
+
+    A fused attention of a CPU can be sharded in torch's rules nowhere but on the batch, and has no
+    formula of flops. Its products and softmax can be sharded on batch and heads, and cost what they
+    cost. The same holds for the fast path of nn.MultiheadAttention and for oneDNN's LSTM.
+    torch.compiler.is_exporting() is true meanwhile, so that code which asks takes its way without
+    looking at values.
+    """
+    fastpath = torch.backends.mha.get_fastpath_enabled()
+    reduced = torch.backends.cuda.fp16_bf16_reduction_math_sdp_allowed()
+    torch.backends.mha.set_fastpath_enabled(False)
+    torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with (sdpa_kernel(SDPBackend.MATH), torch.backends.mkldnn.flags(enabled=False),
+                  _compiling_state_context()):
+                yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fastpath)
+        torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(reduced)
+
+
+def trace_joint(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None,
+                *, train: bool = True) -> JointGraph:
+    """Traces one call of the model, and with `train` the gradients of its parameters and inputs.
+
+    Parameters and inputs may be on any device, also on meta: only shapes, strides and dtypes are
+    read, and no memory is used for them. Arguments that are no tensors are constants of the graph.
+    The model is traced as it is, in its own training or evaluation mode, and is not changed; a copy
+    without weights is traced. A parameter gets a gradient if it requires one; so does an input.
+    Attention is traced as matrix products and a softmax, because fused attention can hardly be
+    sharded on a CPU, where this runs, and would have no cost.
+
+    Raises UnsupportedError with the model's line if its code needs values of tensors (`item()`,
+    shapes that depend on data), and InvalidInputError if there is no tensor to trace, or nothing
+    to train. Other exceptions of the model's code come as they are.
+    """
+    fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
+    copy = skeleton.without_weights(model, fake_mode)
+    names = frozenset(name for name, _ in [*copy.named_parameters(remove_duplicate=False),
+                                           *copy.named_buffers(remove_duplicate=False)])
+    tensors, layout = flatten_input(model.forward, args, kwargs or {}, names)
+    if not tensors and not names:
+        raise errors.InvalidInputError("neither the model nor the inputs have tensors", "model")
+    fakes = [skeleton.fake(tensor, fake_mode) for tensor in tensors]
+    tied = _tied(copy)
+    flat = _Flat(copy, layout, tied)
+    origins.annotate_modules(copy)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_tracing_modes())
+        stack.enter_context(torch.enable_grad() if train else torch.no_grad())
+        stack.enter_context(origins.explained())
+        joint = aot_export_joint_with_descriptors(stack, flat, tuple(fakes),
+                                                  decompositions=decompositions())
+    graph_module = joint.graph_module
+    _call_flat(graph_module)
+    simplify(graph_module)
+    unflatten(graph_module)
+    simplify(graph_module)
+    graph_module.recompile()
+    placeholders, outputs = _described(graph_module, layout, flat.names)
+    if train and not any(output.role == "gradient" for output in outputs):
+        raise errors.InvalidInputError(
+            "no output depends on a parameter or input that requires a gradient; trace with train=False",
+            "model")
+    assert flat.result is not None
+    return JointGraph(
+        type(model).__name__, graph_module, placeholders, outputs, layout, flat.result,
+        _backward(graph_module, placeholders), tied,
+        {node.name: getattr(graph_module, node.target) for node in graph_module.graph.nodes
+         if node.op == "get_attr"})
+
+
+def _call_flat(graph_module: torch.fx.GraphModule) -> None:
+    """The traced function takes (primals, tangents); the graph then takes its placeholders."""
+    graph = graph_module.graph
+    graph.set_codegen(torch.fx.graph.CodeGen())
+    output = next(iter(reversed(graph.nodes)))
+    output.args = (tuple(output.args[0]),)
+
+
+def _described(graph_module: torch.fx.GraphModule, layout: InputLayout, names: Sequence[str]
+               ) -> tuple[tuple[Placeholder, ...], tuple[Output, ...]]:
+    def source(desc: Any) -> tuple[str, str]:
+        if isinstance(desc, descriptors.ParamAOTInput):
+            return "parameter", desc.target.removeprefix("model.")
+        if isinstance(desc, descriptors.BufferAOTInput):
+            return "buffer", desc.target.removeprefix("model.")
+        if isinstance(desc, descriptors.PlainAOTInput):
+            return "input", layout.names[desc.idx - first_input]
+        if isinstance(desc, descriptors.TangentAOTInput):
+            return "tangent", result(desc.output)[1]
+        raise errors.UnsupportedError(f"an input of a kind that is not known: {desc.expr()}", "model")
+
+    def result(desc: Any) -> tuple[str, str]:
+        if isinstance(desc, descriptors.PlainAOTOutput):
+            return "output", names[desc.idx]
+        if isinstance(desc, descriptors.GradAOTOutput):
+            return "gradient", source(desc.grad_of)[1]
+        if isinstance(desc, descriptors.InputMutationAOTOutput):
+            return "mutation", source(desc.mutated_input)[1]
+        raise errors.UnsupportedError(f"an output of a kind that is not known: {desc.expr()}", "model")
+
+    nodes = list(graph_module.graph.nodes)
+    descs = [(node, node.meta["desc"]) for node in nodes if node.op == "placeholder"]
+    plain = [desc.idx for _, desc in descs if isinstance(desc, descriptors.PlainAOTInput)]
+    first_input = min(plain, default=0)
+    placeholders = tuple(Placeholder(node, *source(desc)) for node, desc in descs)
+    outputs = tuple(
+        Output(node, position, *result(desc))
+        for position, (node, desc) in enumerate(zip(nodes[-1].args[0], nodes[-1].meta["desc"]))
+        if isinstance(node, torch.fx.Node))
+    return placeholders, outputs
+
+
+def _backward(graph_module: torch.fx.GraphModule, placeholders: Sequence[Placeholder]
+              ) -> frozenset[torch.fx.Node]:
+    """What autograd ran, and what depends on it or on a tangent."""
+    found = {placeholder.node for placeholder in placeholders if placeholder.role == "tangent"}
+    for node in graph_module.graph.nodes:
+        if node.op == "call_function" and (
+                node.meta.get("partitioner_tag") == "is_backward"
+                or any(source in found for source in node.all_input_nodes)):
+            found.add(node)
+    return frozenset(found)
+
+
+def _tied(model: torch.nn.Module) -> dict[str, str]:
+    first: dict[int, str] = {}
+    tied = {}
+    for name, tensor in [*model.named_parameters(remove_duplicate=False),
+                         *model.named_buffers(remove_duplicate=False)]:
+        canonical = first.setdefault(id(tensor), name)
+        if canonical != name:
+            tied[name] = canonical
+    return tied

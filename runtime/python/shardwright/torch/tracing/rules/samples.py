@@ -1,0 +1,155 @@
+"""Small real arguments for a call, and what the call makes of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Callable, Iterator
+
+import torch
+
+from ..calls import Call, Meta, leaves, replace
+
+_aten = torch.ops.aten
+# Extents that two ranks cut evenly, and extents that three ranks cut into pieces of two lengths.
+# Distinct extents of a call map to these in order.
+POOLS = {2: (4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24), 3: (5, 7, 8, 10, 11, 13, 14, 16, 17, 19, 20)}
+# Integers below this may be dimensions, strides or paddings rather than extents.
+_SMALLEST_EXTENT = 9
+# Elements of a call that is run with its own shapes: some milliseconds for most operators.
+_MOST_ELEMENTS = 1 << 18
+_UNSPECIFIED = (_aten.empty.memory_format, _aten.empty_like.default, _aten.new_empty.default,
+                _aten.new_empty_strided.default)
+# Operators with the tensor argument, and its dimension, that bounds an index.
+_ROWS_OF = {_aten.embedding.default: (0, 0)}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A call that was run: arguments with tensors in place of Metas, and its outputs."""
+
+    op: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    tensors: tuple[torch.Tensor, ...]  # of the arguments, flattened in order
+    outputs: tuple[torch.Tensor | None, ...]
+
+
+def call_op(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[torch.Tensor | None, ...]:
+    """Runs an operator on real tensors and returns its outputs, None for those that it leaves out."""
+    with torch.no_grad():
+        result = op(*args, **kwargs)
+    parts = result if isinstance(result, (tuple, list)) else (result,)
+    return tuple(part if isinstance(part, torch.Tensor) else None for part in parts)
+
+
+def _extents(call: Call) -> list[int]:
+    metas = [*call.inputs, *(output for output in call.outputs if output is not None)]
+    return sorted({extent for meta in metas for extent in meta.shape if extent > 1})
+
+
+def _mappings(call: Call, pool: tuple[int, ...]) -> Iterator[dict[int, int]]:
+    """Ways to make a call small: all extents changed, then large ones only."""
+    extents = _extents(call)
+    for smallest in (2, _SMALLEST_EXTENT):
+        changed = [extent for extent in extents if extent >= smallest]
+        if changed and len(changed) <= len(pool):
+            yield dict(zip(changed, pool))
+
+
+def _values(meta: Meta, shape: tuple[int, ...], bound: int, generator: torch.Generator
+            ) -> torch.Tensor:
+    if meta.dtype is torch.bool:
+        return torch.rand(shape, generator=generator) < 0.5
+    if meta.dtype.is_floating_point:
+        return torch.rand(shape, generator=generator, dtype=torch.float64) + 0.25
+    if meta.dtype.is_complex:
+        return torch.randn(shape, generator=generator, dtype=torch.complex128)
+    return torch.randint(0, max(bound, 1), shape, generator=generator, dtype=meta.dtype)
+
+
+def _bound(call: Call, map_extent: Callable[[int], int]) -> int:
+    """Indices in this range are in range of every dimension that they may index."""
+    if call.op in _ROWS_OF:
+        tensor, dim = _ROWS_OF[call.op]
+        return map_extent(call.inputs[tensor].shape[dim])
+    extents = [map_extent(extent) for extent in _extents(call)]
+    numbers = [map_extent(leaf) for leaf in leaves(call.args)
+               if type(leaf) is int and leaf >= _SMALLEST_EXTENT]
+    return min([*extents, *numbers], default=2)
+
+
+def _run(call: Call, mapping: dict[int, int], seed: int) -> Sample | None:
+    generator = torch.Generator().manual_seed(seed)
+
+    def map_extent(extent: int) -> int:
+        return mapping.get(extent, extent)
+
+    bound = _bound(call, map_extent)
+    tensors: list[torch.Tensor] = []
+
+    def real(leaf: Any) -> Any:
+        if isinstance(leaf, Meta):
+            tensors.append(_values(leaf, tuple(map(map_extent, leaf.shape)), bound, generator))
+            return tensors[-1]
+        if type(leaf) is int and leaf >= _SMALLEST_EXTENT:
+            return map_extent(leaf)
+        if isinstance(leaf, torch.dtype) and leaf.is_floating_point:
+            return torch.float64
+        return leaf
+
+    args = replace(call.args, real)
+    kwargs = {name: replace(value, real) for name, value in call.kwargs}
+    if "device" in kwargs:
+        kwargs["device"] = torch.device("cpu")
+    try:
+        outputs = call_op(call.op, args, kwargs)
+    except (RuntimeError, IndexError, TypeError, ValueError, NotImplementedError):
+        return None
+    if len(outputs) != len(call.outputs):
+        return None
+    for output, meta in zip(outputs, call.outputs):
+        if (output is None) != (meta is None) or (
+                meta is not None and output is not None and output.dim() != len(meta.shape)):
+            return None
+    return Sample(call.op, args, kwargs, tuple(tensors), outputs)
+
+
+def samples_of(call: Call, seed: int = 0) -> list[tuple[Sample, int]]:
+    """Runs of the call, each with the number of ranks to cut it for: 2 into even, 3 into uneven pieces.
+
+    Extents are small ones from POOLS, or the call's own if it does not run with others and is small.
+    Floating-point numbers are positive and of 64 bits, integers in the range of all dimensions.
+    Empty if the operator has no answer to compare with, or if the call does not run small.
+    """
+    if has_no_answer(call.op):
+        return []
+    found: list[tuple[Sample, int]] = []
+    for ranks, pool in POOLS.items():
+        for mapping in _mappings(call, pool):
+            sample = _run(call, mapping, seed)
+            if sample is not None:
+                found.append((sample, ranks))
+                break
+    elements = sum(torch.Size(meta.shape).numel() for meta in
+                   [*call.inputs, *(output for output in call.outputs if output is not None)])
+    if len(found) < len(POOLS) and elements <= _MOST_ELEMENTS:
+        sample = _run(call, {}, seed)
+        if sample is not None:
+            return [*found, *((sample, ranks) for ranks in POOLS)]
+    return found
+
+
+def has_no_answer(op: Any) -> bool:
+    """Returns true for operators whose results are random, or whatever was in memory."""
+    return op in _UNSPECIFIED or torch.Tag.nondeterministic_seeded in getattr(op, "tags", ())
+
+
+def with_tensors(sample: Sample, tensors: list[torch.Tensor]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments with other tensors in their places."""
+    remaining = iter(tensors)
+
+    def other(leaf: Any) -> Any:
+        return next(remaining) if isinstance(leaf, torch.Tensor) else leaf
+
+    return replace(sample.args, other), {name: replace(value, other)
+                                         for name, value in sample.kwargs.items()}
