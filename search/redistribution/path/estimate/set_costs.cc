@@ -8,7 +8,7 @@ namespace {
 
 using Kind = Move::Kind;
 
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr double kImpossible = std::numeric_limits<double>::infinity();
 constexpr double kUnknown = -1;
 // Sums are rounded; a little less is a bound all the same.
 constexpr double kBelow = 1 - 1e-12;
@@ -72,7 +72,7 @@ double SetCosts::price(Kind kind, AxisSet axes, AxisSet sharded) {
   if (takes_shards(kind)) after &= ~axes;
   if (makes_shards(kind)) after |= axes;
   if (kind == Kind::kAllToAll) {
-    if (tensor_.shape.size() < 2) return kInfinite;
+    if (tensor_.shape.size() < 2) return kImpossible;
     move.to = 1;
   }
   const std::int64_t before_held = least_held(sharded);
@@ -80,7 +80,7 @@ double SetCosts::price(Kind kind, AxisSet axes, AxisSet sharded) {
   if (costs_.is_monotone())
     return kBelow * costs_.cost({move, before_held, after_held, parts(sharded)});
   const bool grows = kind == Kind::kAllGather;
-  double least = kInfinite;
+  double least = kImpossible;
   for (const std::int64_t most : all_held(grows ? after : sharded)) {
     least = std::min(least, costs_.cost({move, grows ? before_held : most,
                                          grows ? most : after_held, parts(sharded)}));
