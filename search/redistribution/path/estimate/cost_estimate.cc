@@ -95,8 +95,8 @@ void CostEstimate::before_shards(const Pattern& to, double cost, AxisSet axes) {
     const AxisSet unchanged = (from.as_target & to.as_target) | (from.as_source & to.as_source) |
                               (from.astray & to.astray) | (from.elsewhere & to.elsewhere);
     const std::uint32_t departed = space_.dims(from, axes);
-    if (is_news(from, exchange) && (unchanged & axes) == 0 && is_one(departed) && (departed & arrived) == 0 &&
-        space_.is_possible(from)) {
+    if (is_news(from, exchange) && (unchanged & axes) == 0 && is_one(departed) &&
+        (departed & arrived) == 0 && space_.is_possible(from)) {
       reach(from, exchange);
     }
   });

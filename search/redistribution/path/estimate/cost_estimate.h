@@ -10,9 +10,10 @@
 
 namespace shardwright::redistribution {
 
-// Solves a smaller problem exactly: of a placement it knows the pattern. Every move of the tensor is a
-// move between patterns that costs at most as much, so the cheapest way between patterns is a lower
-// bound, and a consistent one. It is found from the target backwards, as far as it is asked for.
+// Solves a smaller problem exactly: of a placement it knows the pattern. Every move of the tensor
+// is a move between patterns that costs at most as much, so the cheapest way between patterns is a
+// lower bound, and a consistent one. It is found from the target backwards, as far as it is asked
+// for.
 // Thread safety: one thread at a time.
 class CostEstimate {
  public:
@@ -20,8 +21,8 @@ class CostEstimate {
   CostEstimate(const TensorOnMesh& tensor, const StepCosts& costs, bool groups,
                const Placement& source, const Placement& target, double most);
 
-  // At most what a path from `at` costs; infinite if that is more than `most`. O(axes) where that is
-  // known. All calls together O(4^axes * axes), with groups O(8^axes).
+  // At most what a path from `at` costs; infinite if that is more than `most`. O(axes) where that
+  // is known. All calls together O(4^axes * axes), with groups O(8^axes).
   double left(const Placement& at);
 
  private:

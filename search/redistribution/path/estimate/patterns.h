@@ -17,8 +17,8 @@ using AxisSet = std::uint32_t;
 // Each axis is replicated (in no set), or as in the target, or otherwise as in the source, or
 // otherwise sharded or partial. With groups of axes a pattern also tells which axes shard the
 // dimension that the target wants and are not as there, if they have others outside there: one of
-// those may be all that is wrong. An axis shards as in another placement if it cuts the same dimension
-// there and the axes outside it are the same.
+// those may be all that is wrong. An axis shards as in another placement if it cuts the same
+// dimension there and the axes outside it are the same.
 // Thread safety: a value.
 struct Pattern {
   AxisSet as_target = 0;
@@ -53,8 +53,8 @@ class PatternSpace {
   }
   AxisSet partial(const Pattern& pattern) const { return pattern.any() & ~sharded(pattern); }
 
-  // Returns true unless no placement has the pattern: an axis is as in the target or the source only
-  // if those outside it are, and axes of the source lie in the way of those of the target.
+  // Returns true unless no placement has the pattern: an axis is as in the target or the source
+  // only if those outside it are, and axes of the source lie in the way of those of the target.
   bool is_possible(const Pattern& pattern) const {
     const AxisSet both = pattern.as_target & common_;
     return target_.is_closed[pattern.as_target & target_.shards] != 0 &&
@@ -76,29 +76,31 @@ class PatternSpace {
                     (to.astray & (in_target | (in_source & same_dim_))) |
                     (to.elsewhere & in_source & ~same_dim_));
   }
-  // Returns false if `to` is not what `from` becomes if `a` and `b` change places. Precondition: the
-  // same axes of both are sharded and partial then.
+  // Returns false if `to` is not what `from` becomes if `a` and `b` change places. Precondition:
+  // the same axes of both are sharded and partial then.
   bool may_permute(const Pattern& from, const Pattern& to, std::size_t a, std::size_t b) const;
 
-  // Calls visit(Pattern) for the patterns in which these axes, replicated in `rest`, are all sharded
-  // or all partial. Not all of them are possible.
+  // Calls visit(Pattern) for the patterns in which these axes, replicated in `rest`, are all
+  // sharded or all partial. Not all of them are possible.
   template <class Visit>
   void for_each_sharded(const Pattern& rest, AxisSet axes, const Visit& visit) const {
-    for_each_choice(rest, axes, target_.shards, source_.shards, [&](Pattern pattern, AxisSet left) {
+    const auto visit_choice = [&](Pattern pattern, AxisSet left) {
       for_each_part_or_none(left & may_be_astray_, [&](AxisSet astray) {
         pattern.astray = rest.astray | astray;
         pattern.elsewhere = rest.elsewhere | (left & ~astray);
         visit(pattern);
       });
-    });
+    };
+    for_each_choice(rest, axes, target_.shards, source_.shards, visit_choice);
   }
   template <class Visit>
   void for_each_partial(const Pattern& rest, AxisSet axes, const Visit& visit) const {
-    for_each_choice(rest, axes, target_.partial, source_.partial, [&](Pattern pattern, AxisSet left) {
+    const auto visit_choice = [&](Pattern pattern, AxisSet left) {
       if ((left & ~moved_partial_) != 0) return;
       pattern.partial |= left;
       visit(pattern);
-    });
+    };
+    for_each_choice(rest, axes, target_.partial, source_.partial, visit_choice);
   }
 
  private:
@@ -137,8 +139,8 @@ class PatternSpace {
       if (part == 0) return;
     }
   }
-  // Calls visit(Pattern, axes): some of the axes are as in the target and some as in the source, and
-  // `axes` are those that are still open.
+  // Calls visit(Pattern, axes): some of the axes are as in the target and some as in the source,
+  // and `axes` are those that are still open.
   template <class Visit>
   static void for_each_choice(const Pattern& rest, AxisSet axes, AxisSet target, AxisSet source,
                               const Visit& visit) {

@@ -110,8 +110,8 @@ const std::vector<std::int64_t>& SetCosts::all_held(AxisSet sharded) {
   return all;
 }
 
-// `left`: the axes that shard dimensions from `dim` on. `held`: the elements of the largest piece of
-// the dimensions before.
+// `left`: the axes that shard dimensions from `dim` on. `held`: the elements of the largest piece
+// of the dimensions before.
 void SetCosts::add_held(std::size_t dim, AxisSet left, std::int64_t held,
                         std::vector<std::int64_t>& all) const {
   if (dim == tensor_.shape.size()) {
@@ -123,12 +123,12 @@ void SetCosts::add_held(std::size_t dim, AxisSet left, std::int64_t held,
     const std::int64_t pieces = parts(axes);
     add_held(dim + 1, left & ~axes, held * ((tensor_.shape[dim] + pieces - 1) / pieces), all);
   };
-  if (!is_last) add(0);
   if (is_last) {
     add(left);
-  } else {
-    for_each_part(left, true, add);
+    return;
   }
+  add(0);
+  for_each_part(left, true, add);
 }
 
 }  // namespace shardwright::redistribution

@@ -1,4 +1,4 @@
-// The least that moves cost, by the set of axes that they act on and the set that shards the tensor.
+// The least that moves cost, by the set of axes that they act on and the set of sharded axes.
 #pragma once
 
 #include <array>
@@ -25,17 +25,17 @@ void for_each_part(AxisSet whole, bool groups, const Visit& visit) {
   }
 }
 
-// Knows neither the dimensions that the axes shard nor, if pieces are uneven, what the largest device
-// holds. If the model is monotone it prices the least that can be; otherwise all that can be, of which
-// there is one if pieces are even. Asks the model once per kind and sets.
+// Knows neither the dimensions that the axes shard nor, if pieces are uneven, what the largest
+// device holds. If the model is monotone it prices the least that can be; otherwise all that can
+// be, of which there is one if pieces are even. Asks the model once per kind and sets.
 // Thread safety: one thread at a time.
 class SetCosts {
  public:
   // Refers to its arguments. O(4^axes) memory.
   SetCosts(const TensorOnMesh& tensor, const StepCosts& costs);
 
-  // `axes` are sharded before a gather or an exchange, and not sharded before other moves. `sharded`:
-  // all that are sharded before the move.
+  // `axes` are sharded before a gather or an exchange, and not sharded before other moves.
+  // `sharded`: all that are sharded before the move.
   double least(Move::Kind kind, AxisSet axes, AxisSet sharded);
   // Of an exchange that moves these axes and may move other sharded ones with them.
   double least_exchange(AxisSet axes, AxisSet sharded, bool groups);
@@ -50,7 +50,8 @@ class SetCosts {
   std::int64_t least_held(AxisSet sharded) const;
   // What the largest device may hold, ascending.
   const std::vector<std::int64_t>& all_held(AxisSet sharded);
-  void add_held(std::size_t dim, AxisSet left, std::int64_t held, std::vector<std::int64_t>& all) const;
+  void add_held(std::size_t dim, AxisSet left, std::int64_t held,
+                std::vector<std::int64_t>& all) const;
   // Each axis is a digit: not sharded, sharded and not moved, moved.
   std::size_t index_of(AxisSet axes, AxisSet sharded) const {
     return digits_[sharded | axes] + digits_[axes];

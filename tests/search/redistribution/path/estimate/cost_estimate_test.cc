@@ -121,13 +121,14 @@ TEST_CASE("cost estimate: the order of shards counts, and so does what lies in t
     const double cost = find_path(tensor, costs, {}, source, target).cost;
     return estimate.left(source) == doctest::Approx(cost).epsilon(1e-9);
   };
-  CHECK(is_exact(placed({"S(0)[0]", "S(0)[1]", "R", "R"}), placed({"S(0)[1]", "S(0)[0]", "R", "R"})));
+  CHECK(is_exact(placed({"S(0)[0]", "S(0)[1]", "R", "R"}),
+                 placed({"S(0)[1]", "S(0)[0]", "R", "R"})));
   CHECK(is_exact(placed({"S(0)", "S(1)", "R", "R"}), placed({"S(1)", "S(0)", "R", "R"})));
-  CHECK(is_exact(placed({"P(sum)", "P(sum)", "P(sum)", "S(0)"}), placed({"S(3)", "S(3)", "R", "S(1)"})));
+  CHECK(is_exact(placed({"P(sum)", "P(sum)", "P(sum)", "S(0)"}),
+                 placed({"S(3)", "S(3)", "R", "S(1)"})));
 }
 
-// With the bound that this one replaced, searches took up to 2,424 placements; 1,457 without partial
-// axes is all that there are.
+// With the bound that this one replaced, searches took up to 2,424 placements.
 TEST_CASE("cost estimate: the longest searches of 10,000 random pairs on 2x2x2x2 stay short") {
   const auto with_dtensor = [](const Shape& shape, const std::vector<std::string>& source,
                                const std::vector<std::string>& target, std::int64_t most) {
