@@ -1,0 +1,168 @@
+"""The graph as the planner reads it: one JSON document."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Mapping
+
+import torch
+import torch.fx
+
+from ... import errors
+from .calls import Meta, call_of, input_nodes, output_metas, producer_of
+from .entries import PARTIALS, Rule, placeholder_rule
+from .flops import products_of
+from .joint import JointGraph, trace_joint
+from .rules import rule_of, warn_unknown
+from .views import is_view
+
+
+@dataclass(frozen=True)
+class TracedModel:
+    """A traced model with the rules of its operators. Thread safety: it is not changed."""
+
+    joint: JointGraph
+
+    @property
+    def graph_module(self) -> torch.fx.GraphModule:
+        """Forward and backward in one graph; its nodes' names are those of the document."""
+        return self.joint.graph_module
+
+    @cached_property
+    def nodes(self) -> Mapping[str, torch.fx.Node]:
+        """From the document's names to the graph's nodes. Those of getitem have no name of their own."""
+        return {node.name: node for node in _listed(self.joint)}
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The document, of format "shardwright.aten_graph"."""
+        return _Writer(self.joint).document()
+
+    def to_json(self) -> str:
+        return json.dumps(self.document, separators=(",", ":"))
+
+    def save(self, path: str | Path) -> None:
+        """Writes the document to a file. Raises OSError."""
+        Path(path).write_text(self.to_json(), encoding="utf-8")
+
+
+def trace(model: torch.nn.Module, example_inputs: Any = (), example_kwargs: Mapping[str, Any] | None = None,
+          *, train: bool = True) -> TracedModel:
+    """Traces a training step of a model, or with `train=False` its forward alone.
+
+    `example_inputs` is the tuple of positional arguments, one tensor, or a dict of arguments by
+    name; `example_kwargs` are more of the latter. Neither weights nor inputs need memory: both may
+    be on meta. Shapes, and arguments that are no tensors, hold for the plan. What is said at
+    `tracing.joint.trace_joint` holds here.
+
+    Raises InvalidInputError and UnsupportedError, with the line of the model's code where it is
+    known. Warns with UnknownOperatorWarning of operators that no rule is known for.
+    """
+    if isinstance(example_inputs, Mapping):
+        args, kwargs = (), {**example_inputs, **(example_kwargs or {})}
+    elif isinstance(example_inputs, torch.Tensor):
+        args, kwargs = (example_inputs,), dict(example_kwargs or {})
+    elif isinstance(example_inputs, (tuple, list)):
+        args, kwargs = tuple(example_inputs), dict(example_kwargs or {})
+    else:
+        raise errors.InvalidInputError("must be a tuple, a tensor or a dict", "example_inputs")
+    if not isinstance(model, torch.nn.Module):
+        raise errors.InvalidInputError("must be a torch.nn.Module", "model")
+    return TracedModel(trace_joint(model, args, kwargs, train=train))
+
+
+def _listed(joint: JointGraph) -> list[torch.fx.Node]:
+    """The nodes that the document has: those that hold a tensor, without getitem and the output."""
+    return [node for node in joint.graph_module.graph.nodes
+            if node.op != "output" and producer_of(node)[0] is node
+            and any(meta is not None for meta in output_metas(node))]
+
+
+class _Writer:
+    """Collects rows and shared rules. Thread safety: one thread."""
+
+    def __init__(self, joint: JointGraph) -> None:
+        self.joint = joint
+        self.nodes = _listed(joint)
+        self.index = {node: position for position, node in enumerate(self.nodes)}
+        self.rules: dict[Rule, int] = {}
+        self.warned: set[Any] = set()
+
+    def document(self) -> dict[str, Any]:
+        described = {each.node: (each.role, each.target) for each in self.joint.placeholders}
+        described.update({node: ("buffer", node.name) for node in self.nodes if node.op == "get_attr"})
+        rows = [self._placeholder(node, *described[node]) if node in described else self._call(node)
+                for node in self.nodes]
+        made = _reductions(self.rules)
+        return {
+            "format": "shardwright.aten_graph", "version": 1, "model": self.joint.model,
+            "torch": torch.__version__.split("+")[0],
+            "rules": [_rule_row(rule, made) for rule in self.rules], "nodes": rows,
+            "outputs": [{"node": self.index[node], "output": output, "role": each.role,
+                         "target": each.target}
+                        for each in self.joint.outputs
+                        for node, output in [producer_of(each.node)]]}
+
+    def _rule(self, rule: Rule) -> int:
+        return self.rules.setdefault(rule, len(self.rules))
+
+    def _placeholder(self, node: torch.fx.Node, role: str, target: str) -> dict[str, Any]:
+        metas = output_metas(node)
+        assert metas[0] is not None
+        return {"name": node.name, "op": "placeholder", "role": role, "target": target,
+                "rule": self._rule(placeholder_rule(metas[0].shape)),
+                "outputs": [_tensor_row(meta) for meta in metas]}
+
+    def _call(self, node: torch.fx.Node) -> dict[str, Any]:
+        if node.op != "call_function":
+            raise errors.UnsupportedError(f"a node of kind {node.op}", self.joint.line_of(node))
+        call = call_of(node)
+        rule = rule_of(call)
+        module, line = self.joint.module_of(node), self.joint.line_of(node)
+        if rule.source == "fallback" and node.target not in self.warned:
+            self.warned.add(node.target)
+            warn_unknown(node.target, module, line)
+        row: dict[str, Any] = {
+            "name": node.name, "op": str(node.target),
+            "inputs": [[self.index[producer], output]
+                       for producer, output in map(producer_of, input_nodes(node))],
+            "rule": self._rule(rule), "outputs": [_tensor_row(meta) for meta in call.outputs]}
+        if products := products_of(call):
+            row["flops"] = products
+        if is_view(call):
+            row["view"] = True
+        row["phase"] = "backward" if node in self.joint.backward else "forward"
+        if module:
+            row["module"] = module
+        if line:
+            row["line"] = line
+        return row
+
+
+def _tensor_row(meta: Meta | None) -> dict[str, Any] | None:
+    if meta is None:
+        return None
+    return {"shape": list(meta.shape), "stride": list(meta.stride),
+            "dtype": str(meta.dtype).removeprefix("torch.")}
+
+
+def _reductions(rules: Mapping[Rule, int]) -> set[str]:
+    """The kinds of partial values that an operator of the graph makes of whole ones."""
+    return {word for rule in rules for entry in rule.entries for word in entry.outputs
+            if word in PARTIALS and word not in entry.inputs}
+
+
+def _rule_row(rule: Rule, reductions: set[str]) -> dict[str, Any]:
+    """Without entries for partial values of kinds that nothing in the graph makes."""
+    strategies = []
+    for entry in rule.entries:
+        if any(word in PARTIALS and word not in reductions for word in entry.placements):
+            continue
+        row: dict[str, Any] = {"outputs": list(entry.outputs), "inputs": list(entry.inputs)}
+        if entry.divides is not None:
+            row["divides"] = entry.divides
+        strategies.append(row)
+    return {"strategies": strategies, "source": rule.source}

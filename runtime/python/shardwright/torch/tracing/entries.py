@@ -1,0 +1,54 @@
+"""Rules: the ways to run a call on one axis of a mesh."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Sequence
+
+REPLICATE, PARTIAL, ABSENT = "R", "P", "-"
+PARTIALS = ("P", "Pavg", "Pmax", "Pmin")
+
+
+def shard(dim: int) -> str:
+    return f"S{dim}"
+
+
+def dim_of(placement: str) -> int | None:
+    """The dimension that a placement shards, or None."""
+    return int(placement[1:]) if placement[0] == "S" else None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Placements of all outputs and tensor inputs on one axis.
+
+    With `divides`, only for axes that use the entry and whose product divides it.
+    """
+
+    outputs: tuple[str, ...]
+    inputs: tuple[str, ...]
+    divides: int | None = None
+
+    @property
+    def placements(self) -> tuple[str, ...]:
+        return self.outputs + self.inputs
+
+
+@dataclass(frozen=True)
+class Rule:
+    """All entries of a call. `source`: torch, view, own, or fallback (all replicated)."""
+
+    entries: tuple[Entry, ...]
+    source: str
+
+
+def replicated(num_inputs: int, outputs: Sequence[object]) -> Entry:
+    """Outputs that are None are absent."""
+    return Entry(tuple(ABSENT if output is None else REPLICATE for output in outputs),
+                 (REPLICATE,) * num_inputs)
+
+
+def placeholder_rule(shape: Sequence[int]) -> Rule:
+    """Replicated, or sharded on any dimension that has at least two elements."""
+    words = [REPLICATE, *(shard(dim) for dim, extent in enumerate(shape) if extent > 1)]
+    return Rule(tuple(Entry((word,), ()) for word in words), "own")

@@ -1,0 +1,145 @@
+"""Small real arguments for a call, and what the call makes of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Callable, Iterator
+
+import torch
+
+from .calls import Call, Meta, leaves, replace
+
+_aten = torch.ops.aten
+# Extents that 2 and 3 ranks cut evenly, and extents that 3 ranks cut into uneven pieces, the last
+# one not empty. Sorted extents of a call map to these in order; 32 distinct ones are enough.
+_EVEN = tuple(range(6, 6 * 33, 6))
+_UNEVEN = tuple(extent for extent in range(7, 120) if extent % 3 and extent > 4)
+# Integers below this may be dimensions, strides or paddings rather than extents.
+_SMALLEST_EXTENT = 9
+# Elements of a call that is run with its own shapes: some milliseconds for most operators.
+_MOST_ELEMENTS = 1 << 18
+# Operators with the position of the tensor, and the argument or dimension, that bounds an index.
+_ROWS_OF = {_aten.embedding.default: (0, 0)}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A call that was run: arguments with tensors in place of Metas, and its outputs."""
+
+    op: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    tensors: tuple[torch.Tensor, ...]  # of the arguments, flattened in order
+    outputs: tuple[torch.Tensor | None, ...]
+
+
+def call_op(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[torch.Tensor | None, ...]:
+    """Runs an operator on real tensors and returns its outputs, None for those that it leaves out."""
+    with torch.no_grad():
+        result = op(*args, **kwargs)
+    parts = result if isinstance(result, (tuple, list)) else (result,)
+    return tuple(part if isinstance(part, torch.Tensor) else None for part in parts)
+
+
+def _extents(call: Call) -> list[int]:
+    metas = [*call.inputs, *(output for output in call.outputs if output is not None)]
+    return sorted({extent for meta in metas for extent in meta.shape if extent > 1})
+
+
+def _mappings(call: Call, pool: tuple[int, ...]) -> Iterator[dict[int, int]]:
+    """Ways to make a call small: all extents changed, then large ones only."""
+    extents = _extents(call)
+    for smallest in (2, _SMALLEST_EXTENT):
+        changed = [extent for extent in extents if extent >= smallest]
+        if changed and len(changed) <= len(pool):
+            yield dict(zip(changed, pool))
+
+
+def _values(meta: Meta, shape: tuple[int, ...], bound: int, generator: torch.Generator
+            ) -> torch.Tensor:
+    if meta.dtype is torch.bool:
+        return torch.rand(shape, generator=generator) < 0.5
+    if meta.dtype.is_floating_point:
+        return torch.rand(shape, generator=generator, dtype=torch.float64) + 0.25
+    if meta.dtype.is_complex:
+        return torch.randn(shape, generator=generator, dtype=torch.complex128)
+    return torch.randint(0, max(bound, 1), shape, generator=generator, dtype=meta.dtype)
+
+
+def _bound(call: Call, map_extent: Callable[[int], int]) -> int:
+    """Indices in this range are in range of every dimension that they may index."""
+    if call.op in _ROWS_OF:
+        tensor, dim = _ROWS_OF[call.op]
+        return map_extent(call.inputs[tensor].shape[dim])
+    extents = [map_extent(extent) for extent in _extents(call)]
+    numbers = [map_extent(leaf) for leaf in leaves(call.args)
+               if type(leaf) is int and leaf >= _SMALLEST_EXTENT]
+    return min([*extents, *numbers], default=2)
+
+
+def _run(call: Call, mapping: dict[int, int], seed: int) -> Sample | None:
+    generator = torch.Generator().manual_seed(seed)
+
+    def map_extent(extent: int) -> int:
+        return mapping.get(extent, extent)
+
+    bound = _bound(call, map_extent)
+    tensors: list[torch.Tensor] = []
+
+    def real(leaf: Any) -> Any:
+        if isinstance(leaf, Meta):
+            tensors.append(_values(leaf, tuple(map(map_extent, leaf.shape)), bound, generator))
+            return tensors[-1]
+        if type(leaf) is int and leaf >= _SMALLEST_EXTENT:
+            return map_extent(leaf)
+        if isinstance(leaf, torch.dtype) and leaf.is_floating_point:
+            return torch.float64
+        return leaf
+
+    args = replace(call.args, real)
+    kwargs = {name: replace(value, real) for name, value in call.kwargs}
+    if "device" in kwargs:
+        kwargs["device"] = torch.device("cpu")
+    try:
+        outputs = call_op(call.op, args, kwargs)
+    except (RuntimeError, IndexError, TypeError, ValueError, NotImplementedError):
+        return None
+    if len(outputs) != len(call.outputs):
+        return None
+    for output, meta in zip(outputs, call.outputs):
+        if (output is None) != (meta is None) or (
+                meta is not None and output is not None and output.dim() != len(meta.shape)):
+            return None
+    return Sample(call.op, args, kwargs, tuple(tensors), outputs)
+
+
+def samples_of(call: Call, pool: str, seed: int = 0) -> Sample | None:
+    """A run of the call at small extents, "even" or "uneven", or at its own if these are small.
+
+    Floating-point numbers are positive and of 64 bits, integers in the range of all dimensions.
+    Returns None if the operator is random, or does not run with changed extents and is large.
+    """
+    if is_random(call.op):
+        return None
+    for mapping in _mappings(call, _EVEN if pool == "even" else _UNEVEN):
+        sample = _run(call, mapping, seed)
+        if sample is not None:
+            return sample
+    elements = sum(torch.Size(meta.shape).numel() for meta in
+                   [*call.inputs, *(output for output in call.outputs if output is not None)])
+    return _run(call, {}, seed) if elements <= _MOST_ELEMENTS else None
+
+
+def is_random(op: Any) -> bool:
+    return torch.Tag.nondeterministic_seeded in getattr(op, "tags", ())
+
+
+def with_tensors(sample: Sample, tensors: list[torch.Tensor]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments with other tensors in their places."""
+    remaining = iter(tensors)
+
+    def other(leaf: Any) -> Any:
+        return next(remaining) if isinstance(leaf, torch.Tensor) else leaf
+
+    return replace(sample.args, other), {name: replace(value, other)
+                                         for name, value in sample.kwargs.items()}

@@ -1,0 +1,177 @@
+"""Checks entries by running them: cut the inputs, run each rank, join the outputs, compare."""
+
+from __future__ import annotations
+
+import logging
+from math import gcd
+from typing import Sequence
+
+import torch
+
+from .calls import Call
+from .entries import PARTIALS, Entry, dim_of
+from .localise import local_arguments
+from .samples import Sample, call_op, samples_of, with_tensors
+
+_LOG = logging.getLogger(__name__)
+_RANKS = (2, 3)
+# Sums of a few hundred products of numbers of size 1, in 64 bits.
+_TOLERANCE = 1e-9
+
+
+def piece_length(extent: int, ranks: int, rank: int) -> int:
+    """Torch's pieces: all of ceil(extent / ranks) except the last ones."""
+    length = -(-extent // ranks)
+    return max(0, min(length, extent - length * rank))
+
+
+def _fits(tensors: Sequence[torch.Tensor | None], placements: Sequence[str], ranks: int) -> bool:
+    """Returns true if no rank has an empty piece."""
+    return all(tensor is None or (dim := dim_of(word)) is None or dim >= tensor.dim()
+               or piece_length(tensor.shape[dim], ranks, ranks - 1) > 0
+               for tensor, word in zip(tensors, placements))
+
+
+def _is_even(tensors: Sequence[torch.Tensor | None], placements: Sequence[str], ranks: int) -> bool:
+    return all(tensor is None or (dim := dim_of(word)) is None or tensor.shape[dim] % ranks == 0
+               for tensor, word in zip(tensors, placements))
+
+
+def _cut(tensor: torch.Tensor, placement: str, ranks: int, generator: torch.Generator
+         ) -> list[torch.Tensor]:
+    """What each rank holds. Raises ValueError if the placement is impossible for the tensor."""
+    if placement == "R":
+        return [tensor] * ranks
+    dim = dim_of(placement)
+    if dim is not None:
+        return [piece.contiguous() for piece in tensor.split(-(-tensor.shape[dim] // ranks), dim)]
+    if tensor.dtype is torch.bool:
+        raise ValueError("no part of a truth value is a truth value")
+    noise = (torch.rand((ranks, *tensor.shape), generator=generator, dtype=torch.float64)
+             if tensor.dtype.is_floating_point or tensor.dtype.is_complex else
+             torch.randint(-9, 10, (ranks, *tensor.shape), generator=generator))
+    noise = noise.to(tensor.dtype)
+    if placement in ("Pmax", "Pmin"):
+        owner = torch.randint(0, ranks, tensor.shape, generator=generator)
+        sign = 1 if placement == "Pmax" else -1
+        return [torch.where(owner == rank, tensor, tensor - sign * noise[rank].abs())
+                for rank in range(ranks)]
+    noise = noise - torch.roll(noise, 1, 0)  # of sum zero
+    whole = tensor if placement == "Pavg" else tensor / ranks
+    if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
+        whole = torch.zeros_like(tensor)
+        noise[0] += tensor * (ranks if placement == "Pavg" else 1)
+    return [(whole + noise[rank]).to(tensor.dtype) for rank in range(ranks)]
+
+
+def _close(found: torch.Tensor, wanted: torch.Tensor) -> bool:
+    if found.shape != wanted.shape:
+        return False
+    if wanted.dtype.is_floating_point or wanted.dtype.is_complex:
+        return torch.allclose(found.to(wanted.dtype), wanted, rtol=_TOLERANCE, atol=_TOLERANCE,
+                              equal_nan=True)
+    return torch.equal(found.to(wanted.dtype), wanted)
+
+
+def _joins(pieces: list[torch.Tensor], placement: str, whole: torch.Tensor) -> bool:
+    dim = dim_of(placement)
+    if dim is not None:
+        wanted = whole.split(-(-whole.shape[dim] // len(pieces)), dim)
+        return len(wanted) == len(pieces) and all(map(_close, pieces, wanted))
+    if placement == "R":
+        return all(_close(piece, whole) for piece in pieces)
+    if any(piece.shape != whole.shape for piece in pieces) or whole.dtype is torch.bool:
+        return False
+    stack = torch.stack(pieces)
+    joined = {"P": lambda: stack.sum(0), "Pavg": lambda: stack.sum(0) / len(pieces),
+              "Pmax": lambda: stack.amax(0), "Pmin": lambda: stack.amin(0)}[placement]()
+    return _close(joined, whole)
+
+
+def _local_shape(whole: torch.Tensor | None, placement: str, ranks: int, rank: int
+                 ) -> tuple[int, ...] | None:
+    if whole is None:
+        return None
+    return tuple(piece_length(extent, ranks, rank) if dim == dim_of(placement) else extent
+                 for dim, extent in enumerate(whole.shape))
+
+
+def holds(sample: Sample, entry: Entry, ranks: int, seed: int = 0) -> bool:
+    """Returns true if the entry gives what the call gives, on that many ranks."""
+    generator = torch.Generator().manual_seed(seed)
+    try:
+        cut = [_cut(tensor, word, ranks, generator)
+               for tensor, word in zip(sample.tensors, entry.inputs)]
+        results = []
+        for rank in range(ranks):
+            args, kwargs = with_tensors(sample, [pieces[rank] for pieces in cut])
+            shapes = [_local_shape(whole, word, ranks, rank)
+                      for whole, word in zip(sample.outputs, entry.outputs)]
+            args = local_arguments(sample.op, args, [tuple(pieces[rank].shape) for pieces in cut],
+                                   shapes)
+            results.append(call_op(sample.op, args, kwargs))
+    except (RuntimeError, IndexError, TypeError, ValueError, NotImplementedError):
+        return False
+    for output, (whole, word) in enumerate(zip(sample.outputs, entry.outputs)):
+        pieces = [result[output] for result in results]
+        if whole is None or word == "-":
+            continue
+        if any(piece is None for piece in pieces) or not _joins(pieces, word, whole):  # type: ignore[arg-type]
+            return False
+    return True
+
+
+def _verdict(samples: Sequence[Sample], entry: Entry) -> tuple[bool | None, bool | None]:
+    """(holds for even pieces, holds for uneven ones); None: not tried."""
+    even: bool | None = None
+    uneven: bool | None = None
+    for sample in samples:
+        tensors = [*sample.outputs, *sample.tensors]
+        for ranks in _RANKS:
+            if not _fits(tensors, entry.placements, ranks):
+                continue
+            if _is_even(tensors, entry.placements, ranks):
+                even = even is not False and holds(sample, entry, ranks)
+            elif uneven is not False:
+                uneven = holds(sample, entry, ranks)
+            if even is False:
+                return even, uneven
+    return even, uneven
+
+
+def validated(call: Call, entries: Sequence[Entry], trusted: bool) -> list[Entry]:
+    """The entries that hold when they are run, in their order.
+
+    An entry that holds only where all pieces are equal gets `divides`: the largest number that
+    divides all extents that it shards. Where a call cannot be run small, or no entry can be cut,
+    entries stay if they are `trusted` and go otherwise.
+    """
+    samples = [sample for pool in ("even", "uneven")
+               if (sample := samples_of(call, pool)) is not None]
+    kept = []
+    for entry in entries:
+        if entry.divides is not None or not samples:
+            verdict: tuple[bool | None, bool | None] = (None, None)
+        else:
+            verdict = _verdict(samples, entry)
+        if verdict[0] is False or (verdict == (None, None) and not trusted):
+            _LOG.debug("dropped for %s: %s", call.op, entry)
+            continue
+        if verdict[1] is False:
+            divisor = _common(call, entry)
+            if divisor < 2:
+                _LOG.debug("dropped for %s, uneven: %s", call.op, entry)
+                continue
+            entry = Entry(entry.outputs, entry.inputs, divisor)
+        kept.append(entry)
+    return kept
+
+
+def _common(call: Call, entry: Entry) -> int:
+    """The greatest common divisor of the extents that the entry shards."""
+    divisor = 0
+    for meta, word in zip([*call.outputs, *call.inputs], entry.placements):
+        dim = dim_of(word)
+        if meta is not None and dim is not None:
+            divisor = gcd(divisor, meta.shape[dim])
+    return divisor
