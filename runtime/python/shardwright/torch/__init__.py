@@ -4,13 +4,15 @@
     with shardwright.torch.redistribution():
         train()
 
-`plan_redistribution` answers for any mesh and needs no torch. `redistribution` needs torch 2.13.
+`plan` shards a traced model optimally. `plan_redistribution` answers for one tensor on any mesh.
+Both need no torch. `redistribution` needs torch 2.13.
 """
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
+from .model_plan import ModelPlan, NodePlan, OutputPlan, plan
 from .placements import words_of
 from .planning import Link, RedistributionPlan, Step, plan_redistribution
 
@@ -33,5 +35,5 @@ def redistribution(*, devices_per_host: int | None = None) -> AbstractContextMan
     return Replacement(devices_per_host)
 
 
-__all__ = ["Link", "RedistributionPlan", "Step", "plan_redistribution", "redistribution",
-           "words_of"]
+__all__ = ["Link", "ModelPlan", "NodePlan", "OutputPlan", "RedistributionPlan", "Step", "plan",
+           "plan_redistribution", "redistribution", "words_of"]
