@@ -118,16 +118,16 @@ class Layout:
 
 
 def layout_of(mesh: DeviceMesh, words: Sequence[str], tensor: Any) -> Layout:
-    """Of a tensor, or of anything else with shape, stride and dtype. Raises InvalidInputError for
-    another number of words than axes, and for dimensions that the tensor has not.
+    """Of a tensor, or of a Meta. Raises InvalidInputError for another number of words than axes,
+    and for dimensions that the tensor has not.
     """
     shape = tuple(int(size) for size in tensor.shape)
     if len(words) != mesh.ndim:
         raise errors.InvalidInputError(f"{list(words)} on a mesh of {mesh.ndim} axes", "plan")
     if any((shard_dim(word) or 0) >= max(1, len(shape)) for word in words):
         raise errors.InvalidInputError(f"{list(words)} of a tensor of shape {shape}", "plan")
-    return Layout(mesh, tuple(words), shape, tuple(int(step) for step in tensor.stride()),
-                  tensor.dtype)
+    stride = tensor.stride() if callable(tensor.stride) else tensor.stride
+    return Layout(mesh, tuple(words), shape, tuple(int(step) for step in stride), tensor.dtype)
 
 
 def layout_of_dtensor(tensor: DTensor) -> Layout:

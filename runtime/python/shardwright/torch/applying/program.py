@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Callable, Iterator, Mapping, Sequence
 
 import torch
@@ -27,7 +27,7 @@ class Read:
 
     value: Value
     move: Move | None
-    is_last: bool  # nothing needs the value any more
+    is_last: bool = False  # nothing needs the value any more
 
 
 @dataclass(frozen=True)
@@ -100,15 +100,14 @@ class Program:
             step.run(values)
 
 
-def last_reads(reads_of_steps: Sequence[Sequence[Value]], keeps: frozenset[Value]
-               ) -> list[list[bool]]:
-    """For each read of each step, whether it is the last one of a value that is not kept."""
+def with_last_reads(steps: Sequence[Step], keeps: frozenset[Value]) -> list[Step]:
+    """The steps, with the last read of each value marked that is not kept."""
     seen = set(keeps)
-    marks: list[list[bool]] = []
-    for reads in reversed(reads_of_steps):
-        own = []
-        for value in reversed(reads):
-            own.append(value not in seen)
-            seen.add(value)
-        marks.append(own[::-1])
-    return marks[::-1]
+    marked = []
+    for step in reversed(steps):
+        reads = []
+        for read in reversed(step.reads):
+            reads.append(replace(read, is_last=read.value not in seen))
+            seen.add(read.value)
+        marked.append(replace(step, reads=tuple(reads[::-1])))
+    return marked[::-1]

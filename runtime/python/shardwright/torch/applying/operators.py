@@ -1,0 +1,146 @@
+"""The function that stands for a node of the graph on one rank's local tensors."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace as changed
+from typing import Any, Callable, Mapping, Sequence
+
+import torch
+import torch.fx
+
+from ..tracing.calls import leaves, replace
+from ..tracing.localise import local_arguments
+from .layouts import Layout
+from .program import HOLE
+
+_aten = torch.ops.aten
+
+
+@dataclass(frozen=True)
+class LocalCall:
+    """A function, and its arguments with a HOLE for each local tensor."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    keywords: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class _Node:
+    """What is known of a node: its call, and where its tensors are. None: an output is no tensor."""
+
+    op: Any
+    call: LocalCall
+    inputs: tuple[Layout, ...]
+    outputs: tuple[Layout | None, ...]
+
+    @property
+    def output(self) -> Layout:
+        assert self.outputs[0] is not None
+        return self.outputs[0]
+
+
+def local_call(node: torch.fx.Node, inputs: Sequence[Layout], outputs: Sequence[Layout | None]
+               ) -> LocalCall:
+    """The call of a node of op "call_function" that gives the rank's part of its outputs."""
+    def hole(leaf: Any) -> Any:
+        is_tensor = isinstance(leaf, torch.fx.Node) and isinstance(leaf.meta.get("val"), torch.Tensor)
+        return HOLE if is_tensor else leaf
+
+    arguments: tuple[Any, ...] = replace(node.args, hole)
+    keywords = {key: replace(value, hole) for key, value in node.kwargs.items()}
+    device = torch.device(inputs[0].mesh.device_type) if inputs else _device_of(outputs)
+    if keywords.get("device") is not None:
+        keywords["device"] = device
+    arguments = local_arguments(node.target, arguments, [layout.local_shape for layout in inputs],
+                                [layout and layout.local_shape for layout in outputs])
+    own = _Node(node.target, LocalCall(node.target, arguments, keywords), tuple(inputs),
+                tuple(outputs))
+    special = _SPECIAL.get(node.target)
+    return own.call if special is None else special(own)
+
+
+def _device_of(outputs: Sequence[Layout | None]) -> torch.device:
+    return next(torch.device(layout.mesh.device_type) for layout in outputs if layout is not None)
+
+
+def _reshape(node: _Node) -> LocalCall:
+    """A local tensor may lack the strides that the whole one has, and a sharded dimension may be of
+    one element on this rank, which a squeeze would remove.
+    """
+    return LocalCall(_aten.reshape.default, (HOLE, node.output.local_shape), {})
+
+
+def _contiguous_first(node: _Node) -> LocalCall:
+    def call(tensor: torch.Tensor, *arguments: Any) -> Any:
+        return node.op(tensor.contiguous(), *arguments)
+    return changed(node.call, function=call)
+
+
+def _as_strided(node: _Node) -> LocalCall:
+    """Strides are those of the whole tensor, so the input is laid out as it was traced."""
+    source = node.inputs[0]
+
+    def call(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> torch.Tensor:
+        traced = torch.empty_strided(source.shape, source.stride, dtype=tensor.dtype,
+                                     device=tensor.device)
+        return node.op(traced.copy_(tensor), *arguments, **keywords)
+    return changed(node.call, function=call)
+
+
+def _empty(node: _Node) -> LocalCall:
+    """Strides do not matter, because every operator takes any."""
+    layout = node.output
+
+    def call(*_: Any) -> torch.Tensor:
+        return torch.empty(layout.local_shape, dtype=layout.dtype, device=layout.mesh.device_type)
+    return LocalCall(call, tuple(leaf for leaf in leaves(node.call.arguments) if leaf is HOLE), {})
+
+
+def _extreme(node: _Node) -> LocalCall:
+    """The extreme of no element is the one that every other beats."""
+    source, target = node.inputs[0], node.output
+    if math.prod(source.local_shape) > 0 or math.prod(target.local_shape) == 0:
+        return node.call
+    limits = torch.finfo(target.dtype) if target.dtype.is_floating_point else torch.iinfo(target.dtype)
+    is_max = node.op in (_aten.amax.default, _aten.max.default)
+    worst = limits.min if is_max else limits.max
+    if target.dtype.is_floating_point:
+        worst = -math.inf if is_max else math.inf
+
+    def call(tensor: torch.Tensor, *_: Any) -> torch.Tensor:
+        return tensor.new_full(target.local_shape, worst)
+    return LocalCall(call, (HOLE,), {})
+
+
+def _mean(node: _Node) -> LocalCall:
+    """Of pieces of unequal sizes: the sum over this rank's piece, divided so that the terms of all
+    ranks are a mean (`P`), or have the mean as their average (`Pavg`).
+    """
+    source, target = node.inputs[0], node.output
+    cut = [axis for axis, (old, new) in enumerate(zip(source.words, target.words))
+           if old[0] == "S" and new[0] == "P"]
+    if not cut:
+        return node.call
+    dims = node.call.arguments[1] if len(node.call.arguments) > 1 else None
+    dims = list(range(len(source.shape))) if dims is None or len(dims) == 0 else list(dims)
+    divisor = math.prod(source.shape[dim] for dim in dims) / math.prod(
+        source.mesh.shape[axis] for axis in cut if target.words[axis] == "Pavg")
+    keeps_dims = len(node.call.arguments) > 2 and bool(node.call.arguments[2])
+
+    def call(tensor: torch.Tensor, *_: Any, **keywords: Any) -> torch.Tensor:
+        return torch.sum(tensor, dims, keeps_dims, **keywords) / divisor
+    return changed(node.call, function=call)
+
+
+_SPECIAL: dict[Any, Callable[[_Node], LocalCall]] = {
+    _aten.view.default: _reshape, _aten._unsafe_view.default: _reshape,
+    _aten.squeeze.default: _reshape, _aten.squeeze.dim: _reshape, _aten.squeeze.dims: _reshape,
+    _aten.view_as_complex.default: _contiguous_first, _aten.view.dtype: _contiguous_first,
+    _aten.as_strided.default: _as_strided,
+    _aten.empty_strided.default: _empty, _aten.new_empty_strided.default: _empty,
+    _aten.amax.default: _extreme, _aten.amin.default: _extreme, _aten.max.default: _extreme,
+    _aten.min.default: _extreme,
+    _aten.mean.default: _mean, _aten.mean.dim: _mean,
+}
