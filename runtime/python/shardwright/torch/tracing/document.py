@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,8 +17,12 @@ from .calls import Meta, call_of, input_nodes, output_metas, producer_of
 from .entries import PARTIALS, Rule, placeholder_rule
 from .flops import products_of
 from .joint import JointGraph, trace_joint
-from .rules import rule_of, warn_unknown
+from .rules import rule_of
 from .views import is_view
+
+
+class UnknownOperatorWarning(UserWarning):
+    """An operator that no rule is known of: every rank computes all of it."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,7 @@ class TracedModel:
     """A traced model with the rules of its operators. Thread safety: it is not changed."""
 
     joint: JointGraph
+    document: dict[str, Any]  # of format "shardwright.aten_graph"
 
     @property
     def graph_module(self) -> torch.fx.GraphModule:
@@ -35,11 +41,6 @@ class TracedModel:
     def nodes(self) -> Mapping[str, torch.fx.Node]:
         """From the document's names to the graph's nodes. Those of getitem have no name of their own."""
         return {node.name: node for node in _listed(self.joint)}
-
-    @cached_property
-    def document(self) -> dict[str, Any]:
-        """The document, of format "shardwright.aten_graph"."""
-        return _Writer(self.joint).document()
 
     def to_json(self) -> str:
         return json.dumps(self.document, separators=(",", ":"))
@@ -71,7 +72,12 @@ def trace(model: torch.nn.Module, example_inputs: Any = (), example_kwargs: Mapp
         raise errors.InvalidInputError("must be a tuple, a tensor or a dict", "example_inputs")
     if not isinstance(model, torch.nn.Module):
         raise errors.InvalidInputError("must be a torch.nn.Module", "model")
-    return TracedModel(trace_joint(model, args, kwargs, train=train))
+    writer = _Writer(trace_joint(model, args, kwargs, train=train))
+    traced = TracedModel(writer.joint, writer.document())
+    for op, where in writer.unknown.items():
+        warnings.warn(f"{where}: no rule is known for {op}, so every rank computes all of it",
+                      UnknownOperatorWarning, stacklevel=2)
+    return traced
 
 
 def _listed(joint: JointGraph) -> list[torch.fx.Node]:
@@ -89,7 +95,7 @@ class _Writer:
         self.nodes = _listed(joint)
         self.index = {node: position for position, node in enumerate(self.nodes)}
         self.rules: dict[Rule, int] = {}
-        self.warned: set[Any] = set()
+        self.unknown: dict[str, str] = {}  # operators without a rule, with the first place of each
 
     def document(self) -> dict[str, Any]:
         described = {each.node: (each.role, each.target) for each in self.joint.placeholders}
@@ -122,9 +128,8 @@ class _Writer:
         call = call_of(node)
         rule = rule_of(call)
         module, line = self.joint.module_of(node), self.joint.line_of(node)
-        if rule.source == "fallback" and node.target not in self.warned:
-            self.warned.add(node.target)
-            warn_unknown(node.target, module, line)
+        if rule.source == "fallback":
+            self.unknown.setdefault(str(node.target), f"{line or 'model'} in {module or self.joint.model}")
         row: dict[str, Any] = {
             "name": node.name, "op": str(node.target),
             "inputs": [[self.index[producer], output]

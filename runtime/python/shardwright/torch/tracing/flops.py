@@ -24,6 +24,18 @@ def _matrix(first: int, batch: int) -> Callable[[Call], list[Product]]:
     return products
 
 
+def _matmul(call: Call) -> list[Product]:
+    """[*lead, m, k] times [*lead, k, n] or [k, n]."""
+    rank, last = (len(meta.shape) for meta in call.inputs)
+    return [[2, *([0, dim] for dim in range(rank)), [1, last - 1]]]
+
+
+def _tensordot(call: Call) -> list[Product]:
+    """[*lead, m] and [*lead, n], summed over `lead`."""
+    rank = len(call.inputs[0].shape)
+    return [[2, *([0, dim] for dim in range(rank)), [1, rank - 1]]]
+
+
 def _vector(call: Call) -> list[Product]:
     return [[2, *([0, dim] for dim in range(len(call.inputs[0].shape)))]]
 
@@ -70,7 +82,7 @@ def _formulas() -> dict[object, Callable[[Call], list[Product]]]:
     formulas: dict[object, Callable[[Call], list[Product]]] = {
         _aten.mm: _matrix(0, 0), _aten.addmm: _matrix(1, 0), _aten.bmm: _matrix(0, 1),
         _aten.baddbmm: _matrix(1, 1), _aten.mv: _vector, _aten.dot: _vector,
-        _aten._grouped_mm: _grouped, _aten.convolution: _convolution,
+        _aten.matmul: _matmul, _aten.tensordot: _tensordot, _aten._grouped_mm: _grouped, _aten.convolution: _convolution,
         _aten._convolution: _convolution, _aten.convolution_backward: _convolution_backward}
     for kind in ("flash", "efficient", "cudnn", "flash_for_cpu"):
         name = (f"_scaled_dot_product_{kind.removesuffix('_for_cpu')}_attention"

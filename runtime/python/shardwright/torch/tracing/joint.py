@@ -18,6 +18,7 @@ from torch.nn.utils import stateless
 
 from ... import errors
 from . import decompositions, origins, skeleton
+from .unflatten import unflatten
 from .values import InputLayout, OutputLayout, flatten_input, flatten_output
 
 
@@ -159,6 +160,7 @@ def trace_joint(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str
                                                   decompositions=decompositions.table())
     graph_module = joint.graph_module
     _simplify(graph_module)
+    unflatten(graph_module)
     placeholders, outputs = _described(graph_module, layout, flat.names)
     if train and not any(output.role == "gradient" for output in outputs):
         raise errors.InvalidInputError(

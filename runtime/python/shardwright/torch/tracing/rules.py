@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import threading
-import warnings
-from typing import Any, Iterable
+from typing import Iterable
 
 import torch
 
 from .calls import Call
 from .entries import ABSENT, Entry, Rule, dim_of, replicated
+from .own import linear_guesses, own_entries, shard_guesses
 from .registry import torch_entries
 from .validation import validated
 from .views import view_entries
 
 _cache: dict[Call, Rule] = {}
 _lock = threading.Lock()
-
-
-class UnknownOperatorWarning(UserWarning):
-    """An operator that no rule is known of is planned replicated."""
 
 
 def rule_of(call: Call) -> Rule:
@@ -44,15 +40,34 @@ def _made(call: Call) -> Rule:
     entries = view_entries(call)
     if entries is None:
         source, entries = "torch", torch_entries(call)
-    if entries is None:
-        return Rule((basis,), "fallback")
-    possible = [entry for entry in _distinct(entries) if entry.placements != basis.placements
-                and _is_possible(call, entry)]
-    return Rule((basis, *validated(call, possible, trusted=True)), source)
+    own = own_entries(call)
+    if entries is None and own is None:
+        return _discovered(call, basis)
+    ours = _possible(call, own or [], (basis,))
+    found = validated(call, ours, trusted=own is not None)
+    more = _possible(call, entries or [], (basis, *ours))
+    found += validated(call, more, trusted=True)
+    guesses = _possible(call, linear_guesses(call), (basis, *ours, *more))
+    found += validated(call, guesses, trusted=False)
+    return Rule((basis, *found), source if entries is not None else "own")
 
 
-def _distinct(entries: Iterable[Entry]) -> list[Entry]:
-    return list(dict.fromkeys(entries))
+def _discovered(call: Call, basis: Entry) -> Rule:
+    """For an operator without a rule: what holds whenever it is run. Replicated if nothing does."""
+    guesses = _possible(call, [*shard_guesses(call), *linear_guesses(call)], (basis,))
+    found = validated(call, guesses, trusted=False)
+    return Rule((basis, *found), "own" if found else "fallback")
+
+
+def _possible(call: Call, entries: Iterable[Entry], known: Iterable[Entry]) -> list[Entry]:
+    """Each entry once, without those known and those that cannot be."""
+    seen = {entry.placements for entry in known}
+    found = []
+    for entry in entries:
+        if entry.placements not in seen and _is_possible(call, entry):
+            seen.add(entry.placements)
+            found.append(entry)
+    return found
 
 
 def _is_possible(call: Call, entry: Entry) -> bool:
@@ -66,10 +81,3 @@ def _is_possible(call: Call, entry: Entry) -> bool:
         if word[0] == "P" and meta.dtype is torch.bool:
             return False
     return True
-
-
-def warn_unknown(op: Any, module: str, line: str) -> None:
-    """Says once per operator and place in a trace that all ranks compute the whole."""
-    where = " in ".join(part for part in (line, module) if part)
-    warnings.warn(f"no rule is known for {op}{f' ({where})' if where else ''}: every rank computes "
-                  "all of it", UnknownOperatorWarning, stacklevel=3)

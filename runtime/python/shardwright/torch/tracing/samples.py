@@ -10,10 +10,9 @@ import torch
 from .calls import Call, Meta, leaves, replace
 
 _aten = torch.ops.aten
-# Extents that 2 and 3 ranks cut evenly, and extents that 3 ranks cut into uneven pieces, the last
-# one not empty. Sorted extents of a call map to these in order; 32 distinct ones are enough.
-_EVEN = tuple(range(6, 6 * 33, 6))
-_UNEVEN = tuple(extent for extent in range(7, 120) if extent % 3 and extent > 4)
+# Extents that two ranks cut evenly, and extents that three ranks cut into pieces of two lengths.
+# Distinct extents of a call map to these in order.
+POOLS = {2: (4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24), 3: (5, 7, 8, 10, 11, 13, 14, 16, 17, 19, 20)}
 # Integers below this may be dimensions, strides or paddings rather than extents.
 _SMALLEST_EXTENT = 9
 # Elements of a call that is run with its own shapes: some milliseconds for most operators.
@@ -113,21 +112,29 @@ def _run(call: Call, mapping: dict[int, int], seed: int) -> Sample | None:
     return Sample(call.op, args, kwargs, tuple(tensors), outputs)
 
 
-def samples_of(call: Call, pool: str, seed: int = 0) -> Sample | None:
-    """A run of the call at small extents, "even" or "uneven", or at its own if these are small.
+def samples_of(call: Call, seed: int = 0) -> list[tuple[Sample, int]]:
+    """Runs of the call, each with the number of ranks to cut it for: 2 into even, 3 into uneven pieces.
 
+    Extents are small ones from POOLS, or the call's own if it does not run with others and is small.
     Floating-point numbers are positive and of 64 bits, integers in the range of all dimensions.
-    Returns None if the operator is random, or does not run with changed extents and is large.
+    Empty if the operator is random, or if the call does not run small.
     """
     if is_random(call.op):
-        return None
-    for mapping in _mappings(call, _EVEN if pool == "even" else _UNEVEN):
-        sample = _run(call, mapping, seed)
-        if sample is not None:
-            return sample
+        return []
+    found: list[tuple[Sample, int]] = []
+    for ranks, pool in POOLS.items():
+        for mapping in _mappings(call, pool):
+            sample = _run(call, mapping, seed)
+            if sample is not None:
+                found.append((sample, ranks))
+                break
     elements = sum(torch.Size(meta.shape).numel() for meta in
                    [*call.inputs, *(output for output in call.outputs if output is not None)])
-    return _run(call, {}, seed) if elements <= _MOST_ELEMENTS else None
+    if len(found) < len(POOLS) and elements <= _MOST_ELEMENTS:
+        sample = _run(call, {}, seed)
+        if sample is not None:
+            return [*found, *((sample, ranks) for ranks in POOLS)]
+    return found
 
 
 def is_random(op: Any) -> bool:

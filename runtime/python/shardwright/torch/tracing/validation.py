@@ -14,7 +14,6 @@ from .localise import local_arguments
 from .samples import Sample, call_op, samples_of, with_tensors
 
 _LOG = logging.getLogger(__name__)
-_RANKS = (2, 3)
 # Sums of a few hundred products of numbers of size 1, in 64 bits.
 _TOLERANCE = 1e-9
 
@@ -121,22 +120,21 @@ def holds(sample: Sample, entry: Entry, ranks: int, seed: int = 0) -> bool:
     return True
 
 
-def _verdict(samples: Sequence[Sample], entry: Entry) -> tuple[bool | None, bool | None]:
+def _verdict(samples: Sequence[tuple[Sample, int]], entry: Entry) -> tuple[bool | None, bool | None]:
     """(holds for even pieces, holds for uneven ones); None: not tried."""
-    even: bool | None = None
-    uneven: bool | None = None
-    for sample in samples:
+    verdict: dict[bool, bool] = {}
+    for sample, ranks in samples:
         tensors = [*sample.outputs, *sample.tensors]
-        for ranks in _RANKS:
-            if not _fits(tensors, entry.placements, ranks):
-                continue
-            if _is_even(tensors, entry.placements, ranks):
-                even = even is not False and holds(sample, entry, ranks)
-            elif uneven is not False:
-                uneven = holds(sample, entry, ranks)
-            if even is False:
-                return even, uneven
-    return even, uneven
+        if not _fits(tensors, entry.placements, ranks):
+            continue
+        if entry.divides is not None and entry.divides % ranks:
+            continue
+        even = _is_even(tensors, entry.placements, ranks)
+        if verdict.get(even) is not False:
+            verdict[even] = holds(sample, entry, ranks)
+        if verdict.get(True) is False:
+            break
+    return verdict.get(True), verdict.get(False)
 
 
 def validated(call: Call, entries: Sequence[Entry], trusted: bool) -> list[Entry]:
@@ -146,18 +144,14 @@ def validated(call: Call, entries: Sequence[Entry], trusted: bool) -> list[Entry
     divides all extents that it shards. Where a call cannot be run small, or no entry can be cut,
     entries stay if they are `trusted` and go otherwise.
     """
-    samples = [sample for pool in ("even", "uneven")
-               if (sample := samples_of(call, pool)) is not None]
+    samples = samples_of(call)
     kept = []
     for entry in entries:
-        if entry.divides is not None or not samples:
-            verdict: tuple[bool | None, bool | None] = (None, None)
-        else:
-            verdict = _verdict(samples, entry)
-        if verdict[0] is False or (verdict == (None, None) and not trusted):
+        even, uneven = _verdict(samples, entry)
+        if even is False or (even is None and uneven is None and not trusted):
             _LOG.debug("dropped for %s: %s", call.op, entry)
             continue
-        if verdict[1] is False:
+        if uneven is False and entry.divides is None:
             divisor = _common(call, entry)
             if divisor < 2:
                 _LOG.debug("dropped for %s, uneven: %s", call.op, entry)

@@ -1,0 +1,153 @@
+"""Products of tensors that keep their dimensions, in place of products of flattened ones.
+
+A linear layer and attention flatten [batch, tokens, width] to [batch * tokens, width], and [batch,
+heads, ...] to [batch * heads, ...], because the kernels of products have one leading dimension. Only
+the first of the flattened dimensions can then be sharded: no plan could shard tokens, or heads beside
+the batch. This pass moves the views behind the products, where they meet the views back and vanish.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, Callable
+
+import torch
+import torch.fx
+import torch.utils._pytree as pytree
+
+_aten = torch.ops.aten
+_VIEWS = (_aten.view.default, _aten._unsafe_view.default, _aten.reshape.default)
+
+
+class _Flattened:
+    """A value [prod(lead), *rest], and the node that has it as [*lead, *rest]."""
+
+    def __init__(self, node: torch.fx.Node, lead: int) -> None:
+        self.node = node
+        self.lead = lead  # number of dimensions, at least two
+
+    @property
+    def shape(self) -> torch.Size:
+        return self.node.meta["val"].shape
+
+
+def _value(node: Any) -> Any:
+    return node.meta.get("val") if isinstance(node, torch.fx.Node) else None
+
+
+class _Pass:
+    def __init__(self, graph: torch.fx.Graph) -> None:
+        self.graph = graph
+        self.flattened: dict[torch.fx.Node, _Flattened] = {}
+
+    def run(self) -> None:
+        for node in list(self.graph.nodes):
+            if node.op != "call_function":
+                continue
+            if node.target in _VIEWS:
+                self._view(node)
+                continue
+            rewritten = self._rewritten(node)
+            if rewritten is not None:
+                unflattened, lead = rewritten
+                with self.graph.inserting_before(node):
+                    back = self._call(node, _aten.view.default, unflattened, list(_value(node).shape))
+                node.replace_all_uses_with(back)
+                if lead >= 2:
+                    self.flattened[back] = _Flattened(unflattened, lead)
+
+    def _call(self, like: torch.fx.Node, op: Any, *args: Any) -> torch.fx.Node:
+        """A new node at the insertion point, with the origin of another."""
+        node = self.graph.call_function(op, args)
+        node.meta = {key: value for key, value in like.meta.items()
+                     if key in ("custom", "partitioner_tag", "seq_nr", "stack_trace")}
+        values = pytree.tree_map(
+            lambda leaf: leaf.meta["val"] if isinstance(leaf, torch.fx.Node) else leaf, args)
+        with torch.no_grad():
+            node.meta["val"] = op(*values)
+        return node
+
+    def _view(self, node: torch.fx.Node) -> None:
+        """Shortens a chain of views, and notes what is a flattened tensor."""
+        source = node.args[0]
+        origin = self.flattened[source].node if source in self.flattened else source
+        before, after = _value(origin).shape, _value(node).shape
+        if before == after:
+            node.replace_all_uses_with(origin)
+            return
+        lead = len(before) - len(after) + 1
+        if lead >= 2 and len(after) and before[lead:] == after[1:] and prod(before[:lead]) == after[0]:
+            self.flattened[node] = _Flattened(origin, lead)
+
+    def _rewritten(self, node: torch.fx.Node) -> tuple[torch.fx.Node, int] | None:
+        """The same result with its leading dimensions, and how many these are; or None."""
+        rule = _REWRITES.get(node.target)
+        if rule is None and torch.Tag.pointwise in getattr(node.target, "tags", ()):
+            rule = _Pass._pointwise
+        if rule is None or not isinstance(_value(node), torch.Tensor):
+            return None
+        with self.graph.inserting_before(node):
+            return rule(self, node)
+
+    def _product(self, node: torch.fx.Node) -> tuple[torch.fx.Node, int] | None:
+        """mm: the left is [*lead, k]; or both are, and the sum is over `lead`."""
+        left, right = node.args
+        if left in self.flattened and len(_value(left).shape) == 2:
+            flat = self.flattened[left]
+            return self._call(node, _aten.matmul.default, flat.node, right), flat.lead
+        if (left.target in (_aten.t.default, _aten.transpose.int) and left.args[0] in self.flattened
+                and right in self.flattened):
+            first, second = self.flattened[left.args[0]], self.flattened[right]
+            if first.shape[:first.lead] == second.shape[:second.lead] and first.lead == second.lead:
+                dims = list(range(first.lead))
+                return self._call(node, _aten.tensordot.default, first.node, second.node, dims, dims), 0
+        return None
+
+    def _batch_product(self, node: torch.fx.Node) -> tuple[torch.fx.Node, int] | None:
+        left, right = (self.flattened.get(arg) for arg in node.args)
+        if left is None or right is None or left.shape[:left.lead] != right.shape[:right.lead]:
+            return None
+        return self._call(node, _aten.matmul.default, left.node, right.node), left.lead
+
+    def _transpose(self, node: torch.fx.Node) -> tuple[torch.fx.Node, int] | None:
+        flat, rank = self.flattened.get(node.args[0]), len(_value(node).shape)
+        dims = {dim % rank for dim in node.args[1:]}
+        if flat is None or 0 in dims:
+            return None
+        return self._call(node, _aten.transpose.int, flat.node,
+                          *(dim + flat.lead - 1 for dim in sorted(dims))), flat.lead
+
+    def _sum(self, node: torch.fx.Node) -> tuple[torch.fx.Node, int] | None:
+        """Over the flattened dimension alone, as the gradient of a bias is."""
+        flat = self.flattened.get(node.args[0])
+        if flat is None or list(node.args[1] or ()) != [0] or node.kwargs:
+            return None
+        return self._call(node, _aten.sum.dim_IntList, flat.node, list(range(flat.lead)),
+                          *node.args[2:]), 0
+
+    def _pointwise(self, node: torch.fx.Node) -> tuple[torch.fx.Node, int] | None:
+        """All tensors are flattened alike, or have only dimensions behind the flattened ones."""
+        tensors = [arg for arg in node.args if isinstance(arg, torch.fx.Node)]
+        flat = [self.flattened[arg] for arg in tensors if arg in self.flattened]
+        if not flat or node.kwargs or any(isinstance(arg, (list, tuple)) for arg in node.args):
+            return None
+        lead, rank = flat[0].lead, len(_value(node).shape)
+        if any(each.lead != lead or each.shape[:lead] != flat[0].shape[:lead] for each in flat):
+            return None
+        if any(arg not in self.flattened and len(_value(arg).shape) >= rank for arg in tensors):
+            return None
+        args = [self.flattened[arg].node if arg in self.flattened else arg for arg in node.args]
+        return self._call(node, node.target, *args), lead
+
+
+_REWRITES: dict[Any, Callable[[_Pass, torch.fx.Node], "tuple[torch.fx.Node, int] | None"]] = {
+    _aten.mm.default: _Pass._product, _aten.bmm.default: _Pass._batch_product,
+    _aten.transpose.int: _Pass._transpose, _aten.sum.dim_IntList: _Pass._sum,
+}
+
+
+def unflatten(graph_module: torch.fx.GraphModule) -> None:
+    """Rewrites the graph in place. Its results are the same up to the order of sums."""
+    _Pass(graph_module.graph).run()
+    graph_module.graph.eliminate_dead_code()
+    graph_module.recompile()
