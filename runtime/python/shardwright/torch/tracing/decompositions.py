@@ -1,11 +1,13 @@
-"""Operators that are taken apart so that their parts can be sharded better than the whole."""
+"""Operators that are taken apart, because their parts can be sharded better than the whole."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Callable
+from math import prod
+from typing import Any, Callable, Sequence
 
 import torch
+from torch._decomp import get_decompositions
 
 _aten = torch.ops.aten
 
@@ -31,7 +33,96 @@ def _addmv(bias: torch.Tensor, matrix: torch.Tensor, vector: torch.Tensor, *, be
     return _scaled(bias, beta) + _scaled(_aten.mv(matrix, vector), alpha)
 
 
+def _mean_dim(tensor: torch.Tensor, dim: Sequence[int] | None, keepdim: bool = False, *,
+              dtype: torch.dtype | None = None) -> torch.Tensor:
+    """A sum and a factor: a sum of uneven pieces is right, an average of their averages is not."""
+    dims = list(range(tensor.dim())) if not dim else [each % tensor.dim() for each in dim]
+    count = prod(tensor.shape[each] for each in dims)
+    return _aten.sum.dim_IntList(tensor, dims, keepdim, dtype=dtype) / count
+
+
+def _mean(tensor: torch.Tensor, *, dtype: torch.dtype | None = None) -> torch.Tensor:
+    return _mean_dim(tensor, None, dtype=dtype)
+
+
+def _channels(vector: torch.Tensor, rank: int) -> torch.Tensor:
+    return vector.reshape([-1, *[1] * (rank - 2)])
+
+
+def _normalised(tensor: torch.Tensor, weight: torch.Tensor | None, bias: torch.Tensor | None,
+                mean: torch.Tensor, rstd: torch.Tensor) -> torch.Tensor:
+    """[batch, channels, ...] with the statistics [channels] of each channel."""
+    rank = tensor.dim()
+    result = (tensor - _channels(mean, rank)) * _channels(rstd, rank)
+    if weight is not None:
+        result = result * _channels(weight, rank)
+    return result if bias is None else result + _channels(bias, rank)
+
+
+def _batch_statistics(tensor: torch.Tensor, eps: float
+                      ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """(mean, variance, 1 / deviation) of each channel, of sums over the whole batch.
+
+    A sum may be partial. The one of squares is over differences, as a variance of squares minus the
+    square of the mean would lose digits.
+    """
+    rank = tensor.dim()
+    others = [dim for dim in range(rank) if dim != 1]
+    mean = _mean_dim(tensor, others)
+    difference = tensor - _channels(mean, rank)
+    variance = _mean_dim(difference * difference, others)
+    return mean, variance, torch.rsqrt(variance + eps)
+
+
+def _wide(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor
+
+
+def _batch_norm(tensor: torch.Tensor, weight: torch.Tensor | None, bias: torch.Tensor | None,
+                running_mean: torch.Tensor | None, running_var: torch.Tensor | None, training: bool,
+                momentum: float, eps: float) -> tuple[torch.Tensor, ...]:
+    wide = _wide(tensor)
+    if not training:
+        assert running_mean is not None and running_var is not None
+        empty = tensor.new_empty((0,))
+        return (_normalised(wide, weight, bias, running_mean, torch.rsqrt(running_var + eps))
+                .to(tensor.dtype), empty, empty, running_mean, running_var)
+    mean, variance, rstd = _batch_statistics(wide, eps)
+    result = [_normalised(wide, weight, bias, mean, rstd).to(tensor.dtype), mean, rstd]
+    if running_mean is not None and running_var is not None:
+        count = tensor.numel() // tensor.shape[1]
+        unbiased = variance * (count / max(count - 1, 1))
+        result += [(running_mean * (1 - momentum) + mean * momentum).to(running_mean.dtype),
+                   (running_var * (1 - momentum) + unbiased * momentum).to(running_var.dtype)]
+    return tuple(result)
+
+
+def _batch_norm_no_stats(tensor: torch.Tensor, weight: torch.Tensor | None,
+                         bias: torch.Tensor | None, training: bool, momentum: float, eps: float
+                         ) -> tuple[torch.Tensor, ...]:
+    return _batch_norm(tensor, weight, bias, None, None, True, momentum, eps)
+
+
+# Losses become elementwise operators and a sum, which may be partial; the others have no rule in
+# torch, or one for the batch alone, while their parts have one for every dimension.
+_TORCHS = (
+    _aten.nll_loss_forward, _aten.nll_loss_backward, _aten.nll_loss2d_forward,
+    _aten.nll_loss2d_backward, _aten.mse_loss, _aten.mse_loss_backward, _aten.smooth_l1_loss,
+    _aten.smooth_l1_loss_backward, _aten.huber_loss, _aten.huber_loss_backward,
+    _aten.binary_cross_entropy, _aten.binary_cross_entropy_backward,
+    _aten.binary_cross_entropy_with_logits, _aten.soft_margin_loss, _aten.glu, _aten.glu_backward,
+    _aten.log_sigmoid_forward, _aten.log_sigmoid_backward, _aten.native_batch_norm_backward,
+    _aten.native_group_norm, _aten.native_group_norm_backward,
+)
+
+
 @cache
 def table() -> dict[Any, Callable[..., Any]]:
-    return {_aten.addmm.default: _addmm, _aten.baddbmm.default: _baddbmm,
-            _aten.addmv.default: _addmv}
+    """From operators to functions of the same arguments and results."""
+    return {
+        **get_decompositions(list(_TORCHS)),
+        _aten.addmm.default: _addmm, _aten.baddbmm.default: _baddbmm,
+        _aten.addmv.default: _addmv, _aten.mean.default: _mean, _aten.mean.dim: _mean_dim,
+        _aten._native_batch_norm_legit_functional.default: _batch_norm,
+        _aten._native_batch_norm_legit.no_stats: _batch_norm_no_stats,
+    }

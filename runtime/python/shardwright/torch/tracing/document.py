@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any, Iterable, Iterator, Mapping
 
 import torch
 import torch.fx
@@ -73,11 +74,23 @@ def trace(model: torch.nn.Module, example_inputs: Any = (), example_kwargs: Mapp
     if not isinstance(model, torch.nn.Module):
         raise errors.InvalidInputError("must be a torch.nn.Module", "model")
     writer = _Writer(trace_joint(model, args, kwargs, train=train))
-    traced = TracedModel(writer.joint, writer.document())
+    with _one_thread():
+        traced = TracedModel(writer.joint, writer.document())
     for op, where in writer.unknown.items():
         warnings.warn(f"{where}: no rule is known for {op}, so every rank computes all of it",
                       UnknownOperatorWarning, stacklevel=2)
     return traced
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Rules are tried on tensors of a few hundred elements, where threads only wait for each other."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _listed(joint: JointGraph) -> list[torch.fx.Node]:
@@ -154,10 +167,15 @@ def _tensor_row(meta: Meta | None) -> dict[str, Any] | None:
             "dtype": str(meta.dtype).removeprefix("torch.")}
 
 
-def _reductions(rules: Mapping[Rule, int]) -> set[str]:
-    """The kinds of partial values that an operator of the graph makes of whole ones."""
-    return {word for rule in rules for entry in rule.entries for word in entry.outputs
-            if word in PARTIALS and word not in entry.inputs}
+def _reductions(rules: Iterable[Rule]) -> set[str]:
+    """The kinds of partial values that can occur: made of whole ones, or of kinds that can occur."""
+    made: set[str] = set()
+    size = -1
+    while size < len(made):
+        size = len(made)
+        made |= {word for rule in rules for entry in rule.entries for word in entry.outputs
+                 if word in PARTIALS and made.issuperset(set(PARTIALS).intersection(entry.inputs))}
+    return made
 
 
 def _rule_row(rule: Rule, reductions: set[str]) -> dict[str, Any]:

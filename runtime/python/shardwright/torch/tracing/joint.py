@@ -18,6 +18,7 @@ from torch.nn.utils import stateless
 
 from ... import errors
 from . import decompositions, origins, skeleton
+from .simplify import simplify
 from .unflatten import unflatten
 from .values import InputLayout, OutputLayout, flatten_input, flatten_output
 
@@ -159,8 +160,10 @@ def trace_joint(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str
         joint = aot_export_joint_with_descriptors(stack, flat, tuple(fakes),
                                                   decompositions=decompositions.table())
     graph_module = joint.graph_module
-    _simplify(graph_module)
+    _call_flat(graph_module)
+    simplify(graph_module)
     unflatten(graph_module)
+    simplify(graph_module)
     placeholders, outputs = _described(graph_module, layout, flat.names)
     if train and not any(output.role == "gradient" for output in outputs):
         raise errors.InvalidInputError(
@@ -174,15 +177,12 @@ def trace_joint(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str
          if node.op == "get_attr"})
 
 
-def _simplify(graph_module: torch.fx.GraphModule) -> None:
-    """Removes operators that return what they get: no operator of the graph changes its arguments."""
-    same = (torch.ops.aten.detach.default, torch.ops.aten.alias.default,
-            torch.ops.aten.lift_fresh_copy.default, torch.ops.aten.lift_fresh.default)
-    for node in list(graph_module.graph.nodes):
-        if node.op == "call_function" and node.target in same:
-            node.replace_all_uses_with(node.args[0])
-            graph_module.graph.erase_node(node)
-    graph_module.graph.eliminate_dead_code()
+def _call_flat(graph_module: torch.fx.GraphModule) -> None:
+    """The traced function takes (primals, tangents); the graph then takes its placeholders."""
+    graph = graph_module.graph
+    graph.set_codegen(torch.fx.graph.CodeGen())
+    output = next(iter(reversed(graph.nodes)))
+    output.args = (tuple(output.args[0]),)
     graph_module.recompile()
 
 

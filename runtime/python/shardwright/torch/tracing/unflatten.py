@@ -50,21 +50,23 @@ class _Pass:
             rewritten = self._rewritten(node)
             if rewritten is not None:
                 unflattened, lead = rewritten
-                with self.graph.inserting_before(node):
-                    back = self._call(node, _aten.view.default, unflattened, list(_value(node).shape))
+                back, shape = unflattened, _value(node).shape
+                if _value(unflattened).shape != shape:
+                    with self.graph.inserting_before(node):
+                        back = self._call(node, _aten.view.default, unflattened, list(shape))
                 node.replace_all_uses_with(back)
                 if lead >= 2:
                     self.flattened[back] = _Flattened(unflattened, lead)
 
-    def _call(self, like: torch.fx.Node, op: Any, *args: Any) -> torch.fx.Node:
+    def _call(self, like: torch.fx.Node, op: Any, *args: Any, **kwargs: Any) -> torch.fx.Node:
         """A new node at the insertion point, with the origin of another."""
-        node = self.graph.call_function(op, args)
+        node = self.graph.call_function(op, args, kwargs)
         node.meta = {key: value for key, value in like.meta.items()
                      if key in ("custom", "partitioner_tag", "seq_nr", "stack_trace")}
         values = pytree.tree_map(
             lambda leaf: leaf.meta["val"] if isinstance(leaf, torch.fx.Node) else leaf, args)
         with torch.no_grad():
-            node.meta["val"] = op(*values)
+            node.meta["val"] = op(*values, **kwargs)
         return node
 
     def _view(self, node: torch.fx.Node) -> None:
@@ -117,14 +119,6 @@ class _Pass:
         return self._call(node, _aten.transpose.int, flat.node,
                           *(dim + flat.lead - 1 for dim in sorted(dims))), flat.lead
 
-    def _sum(self, node: torch.fx.Node) -> tuple[torch.fx.Node, int] | None:
-        """Over the flattened dimension alone, as the gradient of a bias is."""
-        flat = self.flattened.get(node.args[0])
-        if flat is None or list(node.args[1] or ()) != [0] or node.kwargs:
-            return None
-        return self._call(node, _aten.sum.dim_IntList, flat.node, list(range(flat.lead)),
-                          *node.args[2:]), 0
-
     def _pointwise(self, node: torch.fx.Node) -> tuple[torch.fx.Node, int] | None:
         """All tensors are flattened alike, or have only dimensions behind the flattened ones."""
         tensors = [arg for arg in node.args if isinstance(arg, torch.fx.Node)]
@@ -139,10 +133,48 @@ class _Pass:
         args = [self.flattened[arg].node if arg in self.flattened else arg for arg in node.args]
         return self._call(node, node.target, *args), lead
 
+    def _rows(self, node: torch.fx.Node) -> tuple[torch.fx.Node, int] | None:
+        """An operator along other dimensions than the flattened ones, which its argument `dim` names."""
+        tensors = [arg for arg in node.args if isinstance(arg, torch.fx.Node)]
+        flat = [self.flattened.get(arg) for arg in tensors]
+        first = flat[0]
+        if first is None or any(each is None or each.lead != first.lead
+                                or each.shape[:each.lead] != first.shape[:first.lead] for each in flat):
+            return None
+        shift, args = first.lead - 1, list(node.args)
+        for position, described in enumerate(node.target._schema.arguments[:len(args)]):
+            if described.name == "dim":
+                rank = max(len(_value(node).shape), len(_value(tensors[0]).shape))
+                dims = args[position] if isinstance(args[position], (list, tuple)) else [args[position]]
+                moved = [dim % rank + shift for dim in dims]
+                if not moved or min(moved) == shift:
+                    return None
+                args[position] = moved if dims is args[position] else moved[0]
+        replaced = [self.flattened[arg].node if isinstance(arg, torch.fx.Node) else arg for arg in args]
+        return self._call(node, node.target, *replaced, **node.kwargs), first.lead
+
+    def _sums(self, node: torch.fx.Node) -> tuple[torch.fx.Node, int] | None:
+        """Over the flattened dimension alone, over all of them, or over others only."""
+        flat = self.flattened.get(node.args[0])
+        if flat is None:
+            return None
+        if node.target is _aten.sum.default:
+            return self._call(node, node.target, flat.node, **node.kwargs), 0
+        if list(node.args[1] or ()) != [0]:
+            return self._rows(node)
+        return self._call(node, node.target, flat.node, list(range(flat.lead)), *node.args[2:],
+                          **node.kwargs), 0
+
 
 _REWRITES: dict[Any, Callable[[_Pass, torch.fx.Node], "tuple[torch.fx.Node, int] | None"]] = {
     _aten.mm.default: _Pass._product, _aten.bmm.default: _Pass._batch_product,
-    _aten.transpose.int: _Pass._transpose, _aten.sum.dim_IntList: _Pass._sum,
+    _aten.transpose.int: _Pass._transpose, _aten.sum.dim_IntList: _Pass._sums,
+    _aten.sum.default: _Pass._sums,
+    **{op: _Pass._rows for op in (
+        _aten._log_softmax.default, _aten._log_softmax_backward_data.default,
+        _aten._softmax.default, _aten._safe_softmax.default, _aten._softmax_backward_data.default,
+        _aten.gather.default, _aten.scatter.value, _aten.scatter.src, _aten.unsqueeze.default,
+        _aten.squeeze.dim, _aten.zeros_like.default, _aten.ones_like.default)},
 }
 
 

@@ -1,0 +1,38 @@
+"""Removes operators that return what they get, and what nothing uses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.fx
+
+_aten = torch.ops.aten
+# No operator of a traced graph changes its arguments, so sharing memory or not makes no difference.
+_SAME = (_aten.detach.default, _aten.alias.default, _aten.lift_fresh_copy.default,
+         _aten.lift_fresh.default)
+_SAME_IF_ALIKE = (_aten.expand.default, _aten.view.default, _aten._unsafe_view.default,
+                  _aten.reshape.default, _aten.slice.Tensor, _aten._to_copy.default)
+
+
+def _source(node: torch.fx.Node) -> Any:
+    """The node that has the same value, or None."""
+    if node.target in _SAME:
+        return node.args[0]
+    source = node.args[0] if node.args else None
+    if node.target in _SAME_IF_ALIKE and isinstance(source, torch.fx.Node):
+        before, after = source.meta["val"], node.meta["val"]
+        return source if before.shape == after.shape and before.dtype == after.dtype else None
+    if node.target is _aten.t.default and source.target is _aten.t.default:
+        return source.args[0]
+    return None
+
+
+def simplify(graph_module: torch.fx.GraphModule) -> None:
+    """Changes the graph in place; its results stay the same."""
+    for node in list(graph_module.graph.nodes):
+        if node.op == "call_function" and (source := _source(node)) is not None:
+            node.replace_all_uses_with(source)
+            graph_module.graph.erase_node(node)
+    graph_module.graph.eliminate_dead_code()
+    graph_module.recompile()
