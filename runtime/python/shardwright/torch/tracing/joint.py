@@ -10,6 +10,7 @@ from typing import Any, Iterator, Mapping, Sequence
 
 import torch
 import torch.fx
+from torch._export.utils import _compiling_state_context
 from torch._functorch._aot_autograd import descriptors
 from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -112,6 +113,8 @@ def _tracing_modes() -> Iterator[None]:
     A fused attention of a CPU can be sharded in torch's rules nowhere but on the batch, and has no
     formula of flops. Its products and softmax can be sharded on batch and heads, and cost what they
     cost. The same holds for the fast path of nn.MultiheadAttention and for oneDNN's LSTM.
+    torch.compiler.is_exporting() is true meanwhile, so that code which asks takes its way without
+    looking at values.
     """
     fastpath = torch.backends.mha.get_fastpath_enabled()
     reduced = torch.backends.cuda.fp16_bf16_reduction_math_sdp_allowed()
@@ -120,7 +123,8 @@ def _tracing_modes() -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            with sdpa_kernel(SDPBackend.MATH), torch.backends.mkldnn.flags(enabled=False):
+            with (sdpa_kernel(SDPBackend.MATH), torch.backends.mkldnn.flags(enabled=False),
+                  _compiling_state_context()):
                 yield
     finally:
         torch.backends.mha.set_fastpath_enabled(fastpath)

@@ -14,7 +14,8 @@ _SHAPES = {
     _aten.view.default: 1, _aten._unsafe_view.default: 1, _aten.reshape.default: 1,
     _aten.expand.default: 1, _aten.slice_backward.default: 1, _aten.select_backward.default: 1,
     _aten.new_zeros.default: 1, _aten.new_ones.default: 1, _aten.new_empty.default: 1,
-    _aten.new_full.default: 1,
+    _aten.new_full.default: 1, _aten.zeros.default: 0, _aten.ones.default: 0,
+    _aten.full.default: 0, _aten.empty.memory_format: 0,
     _aten.diagonal_backward.default: 1, _aten.unfold_backward.default: 1,
     _aten.upsample_nearest2d_backward.default: 3, _aten.upsample_bilinear2d_backward.default: 3,
 }
@@ -49,14 +50,37 @@ def _with(args: tuple[Any, ...], changes: dict[int, Any]) -> tuple[Any, ...]:
     return tuple(changes.get(position, value) for position, value in enumerate(args))
 
 
+def _convolution(args: tuple[Any, ...], inputs: Shapes, outputs: Shapes) -> tuple[Any, ...]:
+    """Argument 8 is the number of groups, of as many channels each as the weight has."""
+    tensor, weight = inputs[0], inputs[1]
+    assert tensor is not None and weight is not None
+    return args if args[6] else _with(args, {8: tensor[1] // weight[1]})
+
+
 def _convolution_backward(args: tuple[Any, ...], inputs: Shapes, outputs: Shapes
                           ) -> tuple[Any, ...]:
     """Argument 3 is the shape of the bias: as many elements as the gradient has channels."""
-    if args[3] is None or inputs[0] is None:
-        return args
-    return _with(args, {3: (inputs[0][1],)})
+    gradient, tensor, weight = inputs[0], inputs[1], inputs[2]
+    assert gradient is not None and tensor is not None and weight is not None
+    changes: dict[int, Any] = {} if args[7] else {9: tensor[1] // weight[1]}
+    if args[3] is not None:
+        changes[3] = (gradient[1],)
+    return _with(args, changes)
+
+
+def _new_empty_strided(args: tuple[Any, ...], inputs: Shapes, outputs: Shapes) -> tuple[Any, ...]:
+    """The dimensions keep their order in memory, without gaps."""
+    shape = outputs[0]
+    assert shape is not None
+    strides, step = list(args[2]), 1
+    for dim in sorted(range(len(shape)), key=lambda dim: (args[2][dim], -dim)):
+        strides[dim] = step
+        step *= shape[dim]
+    return _with(args, {1: tuple(shape), 2: tuple(strides)})
 
 
 _SPECIAL: dict[Any, Callable[[tuple[Any, ...], Shapes, Shapes], tuple[Any, ...]]] = {
+    _aten.convolution.default: _convolution,
     _aten.convolution_backward.default: _convolution_backward,
+    _aten.new_empty_strided.default: _new_empty_strided,
 }

@@ -35,8 +35,72 @@ def _tensordot(call: Call) -> list[Entry]:
             Entry((PARTIAL,), (PARTIAL, REPLICATE)), Entry((PARTIAL,), (REPLICATE, PARTIAL))]
 
 
+def _convolution(call: Call) -> list[Entry]:
+    """Input [batch, in, ...], weight [out, in / groups, ...], and a bias [out] or none."""
+    groups, bias = call.argument("groups", 1), [""] * (len(call.inputs) - 2)
+    if call.argument("transposed", False):
+        return []
+    entries = [_with_bias("S0", "S0", "R", "R", bias)]
+    if groups == 1:
+        entries.append(_with_bias("S1", "R", "S0", "S0", bias))
+        if not bias:
+            entries.append(Entry((PARTIAL,), ("S1", "S1")))
+        return entries
+    whole = _with_bias("S1", "S1", "S0", "S0", bias)
+    return [*entries, Entry(whole.outputs, whole.inputs, groups)]
+
+
+def _with_bias(output: str, tensor: str, weight: str, of_bias: str, bias: list[str]) -> Entry:
+    return Entry((output,), (tensor, weight, *(of_bias for _ in bias)))
+
+
+def _convolution_backward(call: Call) -> list[Entry]:
+    """Gradient, input and weight; the gradients of input, weight and bias, as far as computed."""
+    if call.argument("transposed", False):
+        return []
+    groups = call.argument("groups", 1)
+    rows = [(("S0", PARTIAL, PARTIAL), ("S0", "S0", "R"), None)]
+    if groups == 1:
+        rows += [((PARTIAL, "S0", "S0"), ("S1", "R", "S0"), None),
+                 (("S1", "S1", "R"), ("R", "S1", "S1"), None)]
+    else:
+        rows.append((("S1", "S0", "S0"), ("S1", "S1", "S0"), groups))
+    return [Entry(tuple(ABSENT if meta is None else word for word, meta in zip(outputs, call.outputs)),
+                  inputs, divides) for outputs, inputs, divides in rows]
+
+
+def _stack(call: Call) -> list[Entry]:
+    """Tensors of equal shapes, with a new dimension between theirs."""
+    count, rank = len(call.inputs), len(call.inputs[0].shape)
+    new = call.argument("dim", 0) % (rank + 1)
+    return [Entry((shard(dim + (dim >= new)),), (shard(dim),) * count) for dim in range(rank)]
+
+
+def _factory(call: Call) -> list[Entry]:
+    """A new tensor whose elements are equal or arbitrary: each rank makes its piece.
+
+    A tensor that lends its dtype, or its shape as well, may be whole or cut like the new one.
+    """
+    entries = []
+    output = call.outputs[0]
+    for dim in range(len(output.shape) if output is not None else 0):
+        if not call.inputs or call.op in _SIZED:
+            entries.append(Entry((shard(dim),), (REPLICATE,) * len(call.inputs)))
+        if call.inputs and output is not None and call.inputs[0].shape == output.shape:
+            entries.append(Entry((shard(dim),), (shard(dim),)))
+    return entries
+
+
+# With a size among their arguments.
+_SIZED = (_aten.new_zeros.default, _aten.new_ones.default, _aten.new_full.default,
+          _aten.new_empty.default, _aten.new_empty_strided.default)
 _OWN: dict[object, Callable[[Call], list[Entry]]] = {
     _aten.matmul.default: _matmul, _aten.tensordot.default: _tensordot,
+    _aten.convolution.default: _convolution,
+    _aten.convolution_backward.default: _convolution_backward, _aten.stack.default: _stack,
+    **{op: _factory for op in (
+        *_SIZED, _aten.zeros.default, _aten.ones.default, _aten.full.default, _aten.empty.memory_format,
+        _aten.empty_like.default)},
 }
 
 

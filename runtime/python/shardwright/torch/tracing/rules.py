@@ -33,23 +33,18 @@ def rule_of(call: Call) -> Rule:
 
 
 def _made(call: Call) -> Rule:
+    """Our own entries stand in place of torch's. Entries that are guessed must have been run."""
     basis = replicated(len(call.inputs), call.outputs)
+    for source, entries_of in (("view", view_entries), ("own", own_entries), ("torch", torch_entries)):
+        entries = entries_of(call)
+        if entries is not None:
+            known = _possible(call, entries, (basis,))
+            guesses = _possible(call, linear_guesses(call), (basis, *known))
+            return Rule((basis, *validated(call, known, trusted=True),
+                         *validated(call, guesses, trusted=False)), source)
     if not call.inputs:
         return Rule((basis,), "own")  # a new tensor, which every rank makes whole
-    source = "view"
-    entries = view_entries(call)
-    if entries is None:
-        source, entries = "torch", torch_entries(call)
-    own = own_entries(call)
-    if entries is None and own is None:
-        return _discovered(call, basis)
-    ours = _possible(call, own or [], (basis,))
-    found = validated(call, ours, trusted=own is not None)
-    more = _possible(call, entries or [], (basis, *ours))
-    found += validated(call, more, trusted=True)
-    guesses = _possible(call, linear_guesses(call), (basis, *ours, *more))
-    found += validated(call, guesses, trusted=False)
-    return Rule((basis, *found), source if entries is not None else "own")
+    return _discovered(call, basis)
 
 
 def _discovered(call: Call, basis: Entry) -> Rule:
