@@ -23,7 +23,7 @@ def loss_of(result):
 
 def step(model, args, kwargs=None):
     """One step of training. Returns loss, outputs, gradients, buffers and weights after the step."""
-    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01, eps=0.001)
     result = model(*args, **(kwargs or {}))
     loss = loss_of(result)
     loss.backward()

@@ -87,8 +87,15 @@ class Layout:
     def local_bytes(self) -> int:
         return math.prod(self.local_shape) * self.dtype.itemsize
 
-    def axes_with(self, word: str) -> list[int]:
-        return [axis for axis, own in enumerate(self.words) if own == word]
+    @cached_property
+    def is_contiguous(self) -> bool:
+        """Returns true if the whole tensor's elements are in the order of its dimensions, without gaps."""
+        step = 1
+        for extent, stride in reversed(list(zip(self.shape, self.stride))):
+            if extent != 1 and stride != step:
+                return False
+            step *= extent
+        return True
 
     def coordinate(self, axis: int) -> int:
         """Of this rank."""

@@ -18,7 +18,8 @@ class Move:
 
     The collectives are DTensor's. Averages travel as sums of values that are divided before,
     because gloo has no average, and because DTensor refuses to mix averages with sums. Truth
-    values travel as bytes, because gloo has no truth values.
+    values travel as bytes, because gloo has no truth values. If the whole tensor is contiguous, so
+    is the result: an all-to-all leaves other strides, and some kernels do not look at strides.
     """
 
     def __init__(self, source: Layout, target: Layout) -> None:
@@ -31,6 +32,7 @@ class Move:
                 self._factor *= source.mesh.shape[axis]
             elif old != new and old[0] == new[0] == "P":
                 raise errors.UnsupportedError(f"{old} cannot become {new}", "plan")
+        self._is_contiguous = source.is_contiguous
         self._is_truth = source.dtype == torch.bool
         dtype = _BYTE if self._is_truth else source.dtype
         self._source = _as_sums(source, dtype)
@@ -44,6 +46,8 @@ class Move:
         if self._is_truth:
             local = local.view(_BYTE)
         moved = redistribute_local_tensor(local, self._source, self._target)
+        if self._is_contiguous:
+            moved = moved.contiguous()
         return moved.view(torch.bool) if self._is_truth else moved
 
 

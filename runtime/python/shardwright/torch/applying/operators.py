@@ -9,7 +9,7 @@ from typing import Any, Callable, Mapping, Sequence
 import torch
 import torch.fx
 
-from ..tracing.calls import leaves, replace
+from ..tracing.calls import replace
 from ..tracing.localise import local_arguments
 from .layouts import Layout
 from .program import HOLE
@@ -89,15 +89,6 @@ def _as_strided(node: _Node) -> LocalCall:
     return changed(node.call, function=call)
 
 
-def _empty(node: _Node) -> LocalCall:
-    """Strides do not matter, because every operator takes any."""
-    layout = node.output
-
-    def call(*_: Any) -> torch.Tensor:
-        return torch.empty(layout.local_shape, dtype=layout.dtype, device=layout.mesh.device_type)
-    return LocalCall(call, tuple(leaf for leaf in leaves(node.call.arguments) if leaf is HOLE), {})
-
-
 def _extreme(node: _Node) -> LocalCall:
     """The extreme of no element is the one that every other beats."""
     source, target = node.inputs[0], node.output
@@ -114,33 +105,11 @@ def _extreme(node: _Node) -> LocalCall:
     return LocalCall(call, (HOLE,), {})
 
 
-def _mean(node: _Node) -> LocalCall:
-    """Of pieces of unequal sizes: the sum over this rank's piece, divided so that the terms of all
-    ranks are a mean (`P`), or have the mean as their average (`Pavg`).
-    """
-    source, target = node.inputs[0], node.output
-    cut = [axis for axis, (old, new) in enumerate(zip(source.words, target.words))
-           if old[0] == "S" and new[0] == "P"]
-    if not cut:
-        return node.call
-    dims = node.call.arguments[1] if len(node.call.arguments) > 1 else None
-    dims = list(range(len(source.shape))) if dims is None or len(dims) == 0 else list(dims)
-    divisor = math.prod(source.shape[dim] for dim in dims) / math.prod(
-        source.mesh.shape[axis] for axis in cut if target.words[axis] == "Pavg")
-    keeps_dims = len(node.call.arguments) > 2 and bool(node.call.arguments[2])
-
-    def call(tensor: torch.Tensor, *_: Any, **keywords: Any) -> torch.Tensor:
-        return torch.sum(tensor, dims, keeps_dims, **keywords) / divisor
-    return changed(node.call, function=call)
-
-
 _SPECIAL: dict[Any, Callable[[_Node], LocalCall]] = {
     _aten.view.default: _reshape, _aten._unsafe_view.default: _reshape,
     _aten.squeeze.default: _reshape, _aten.squeeze.dim: _reshape, _aten.squeeze.dims: _reshape,
     _aten.view_as_complex.default: _contiguous_first, _aten.view.dtype: _contiguous_first,
     _aten.as_strided.default: _as_strided,
-    _aten.empty_strided.default: _empty, _aten.new_empty_strided.default: _empty,
     _aten.amax.default: _extreme, _aten.amin.default: _extreme, _aten.max.default: _extreme,
     _aten.min.default: _extreme,
-    _aten.mean.default: _mean, _aten.mean.dim: _mean,
 }

@@ -75,8 +75,10 @@ def _as_parameter(placed: DTensor, like: torch.Tensor) -> torch.Tensor:
 def _placed(tensor: torch.Tensor, layout: Layout) -> DTensor:
     if tensor.is_meta:
         return layout.wrap(torch.empty(layout.local_shape, dtype=tensor.dtype, device="meta"))
-    device = layout.mesh.device_type
-    return distribute_tensor(tensor.to(device), layout.mesh, layout.placements)
+    placed = distribute_tensor(tensor.to(layout.mesh.device_type), layout.mesh, layout.placements)
+    local = placed.to_local()
+    is_shared = local.untyped_storage()._cdata == tensor.untyped_storage()._cdata
+    return layout.wrap(local.clone()) if is_shared else placed
 
 
 def materialize(model: torch.nn.Module, init: Callable[[torch.nn.Module], Any] | None) -> None:

@@ -8,7 +8,6 @@ from typing import Any, Sequence
 
 import torch
 
-from ..tracing.samples import is_random
 from .layouts import Layout
 from .operators import LocalCall
 
@@ -34,7 +33,7 @@ class RandomState:
 def seeded(call: LocalCall, name: str, op: Any, outputs: Sequence[Layout | None],
            state: RandomState) -> LocalCall:
     """The call with a seed of its own where its operator is random."""
-    if not is_random(op):
+    if torch.Tag.nondeterministic_seeded not in op.tags:
         return call
     layout = next(layout for layout in outputs if layout is not None)
     part, device = layout.shard_index, layout.mesh.device_type
