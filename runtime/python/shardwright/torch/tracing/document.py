@@ -15,11 +15,11 @@ import torch.fx
 
 from ... import errors
 from .calls import Meta, call_of, input_nodes, output_metas, producer_of
-from .entries import PARTIALS, Rule, placeholder_rule
+from .rules.entries import PARTIALS, Rule, placeholder_rule
 from .flops import products_of
 from .joint import JointGraph, trace_joint
 from .rules import rule_of
-from .views import is_view
+from .rules.views import is_view
 
 
 class UnknownOperatorWarning(UserWarning):
@@ -63,6 +63,7 @@ def trace(model: torch.nn.Module, example_inputs: Any = (), example_kwargs: Mapp
     Raises InvalidInputError and UnsupportedError, with the line of the model's code where it is
     known. Warns with UnknownOperatorWarning of operators that no rule is known for.
     """
+    args: tuple[Any, ...]
     if isinstance(example_inputs, Mapping):
         args, kwargs = (), {**example_inputs, **(example_kwargs or {})}
     elif isinstance(example_inputs, torch.Tensor):
@@ -74,7 +75,7 @@ def trace(model: torch.nn.Module, example_inputs: Any = (), example_kwargs: Mapp
     if not isinstance(model, torch.nn.Module):
         raise errors.InvalidInputError("must be a torch.nn.Module", "model")
     writer = _Writer(trace_joint(model, args, kwargs, train=train))
-    with _one_thread():
+    with _trying_rules():
         traced = TracedModel(writer.joint, writer.document())
     for op, where in writer.unknown.items():
         warnings.warn(f"{where}: no rule is known for {op}, so every rank computes all of it",
@@ -83,12 +84,17 @@ def trace(model: torch.nn.Module, example_inputs: Any = (), example_kwargs: Mapp
 
 
 @contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    """Rules are tried on tensors of a few hundred elements, where threads only wait for each other."""
+def _trying_rules() -> Iterator[None]:
+    """Rules are tried on tensors of a few hundred elements, where threads only wait for each other.
+
+    Operators may warn of pieces of shapes that their callers would not give them.
+    """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     finally:
         torch.set_num_threads(threads)
 

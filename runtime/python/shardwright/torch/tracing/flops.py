@@ -1,6 +1,7 @@
 """Multiplications and additions of products, as factors of local extents.
 
-Source: torch.utils.flop_counter of torch 2.13, whose formulas these are.
+Source: torch.utils.flop_counter of torch 2.13, except for the gradient of a convolution's weight, where
+torch counts all pairs of channels and this the pairs within a group.
 """
 
 from __future__ import annotations
@@ -82,7 +83,8 @@ def _formulas() -> dict[object, Callable[[Call], list[Product]]]:
     formulas: dict[object, Callable[[Call], list[Product]]] = {
         _aten.mm: _matrix(0, 0), _aten.addmm: _matrix(1, 0), _aten.bmm: _matrix(0, 1),
         _aten.baddbmm: _matrix(1, 1), _aten.mv: _vector, _aten.dot: _vector,
-        _aten.matmul: _matmul, _aten.tensordot: _tensordot, _aten._grouped_mm: _grouped, _aten.convolution: _convolution,
+        _aten.matmul: _matmul, _aten.tensordot: _tensordot, _aten._grouped_mm: _grouped,
+        _aten.convolution: _convolution,
         _aten._convolution: _convolution, _aten.convolution_backward: _convolution_backward}
     for kind in ("flash", "efficient", "cudnn", "flash_for_cpu"):
         name = (f"_scaled_dot_product_{kind.removesuffix('_for_cpu')}_attention"

@@ -18,9 +18,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.utils import stateless
 
 from ... import errors
-from . import decompositions, origins, skeleton
-from .simplify import simplify
-from .unflatten import unflatten
+from . import origins, skeleton
+from .rewriting import decompositions, simplify, unflatten
 from .values import InputLayout, OutputLayout, flatten_input, flatten_output
 
 
@@ -69,7 +68,7 @@ class JointGraph:
         return origins.line_of(node)
 
 
-class _Flat(torch.nn.Module):
+class _Flat(torch.nn.Module):  # type: ignore[misc]
     """The model as a function from tensors to a tuple of tensors. Tied parameters are one input."""
 
     def __init__(self, model: torch.nn.Module, layout: InputLayout, tied: Mapping[str, str]) -> None:
@@ -81,15 +80,15 @@ class _Flat(torch.nn.Module):
         self.result: OutputLayout | None = None
 
     def named_parameters(self, *args: Any, **_: Any) -> Iterator[tuple[str, torch.nn.Parameter]]:
-        return super().named_parameters(*args, remove_duplicate=True)
+        yield from super().named_parameters(*args, remove_duplicate=True)
 
     def named_buffers(self, *args: Any, **_: Any) -> Iterator[tuple[str, torch.Tensor]]:
-        return super().named_buffers(*args, remove_duplicate=True)
+        yield from super().named_buffers(*args, remove_duplicate=True)
 
     def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         args, kwargs = self.layout.rebuild(tensors)
         same = {name: operator.attrgetter(first)(self.model) for name, first in self.tied.items()}
-        with stateless._reparametrize_module(self.model, same), origins.lines():
+        with stateless._reparametrize_module(self.model, same), origins.Lines():
             result = self.model(*args, **kwargs)
         found, self.names, self.result = flatten_output(result)
         seen = {_storage(tensor) for tensor in (*tensors, *self.parameters(), *self.buffers())}
@@ -103,7 +102,7 @@ class _Flat(torch.nn.Module):
 
 
 def _storage(tensor: torch.Tensor) -> int:
-    return tensor.untyped_storage()._cdata
+    return int(tensor.untyped_storage()._cdata)
 
 
 @contextlib.contextmanager
@@ -162,7 +161,7 @@ def trace_joint(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str
         stack.enter_context(torch.enable_grad() if train else torch.no_grad())
         stack.enter_context(origins.explained())
         joint = aot_export_joint_with_descriptors(stack, flat, tuple(fakes),
-                                                  decompositions=decompositions.table())
+                                                  decompositions=decompositions())
     graph_module = joint.graph_module
     _call_flat(graph_module)
     simplify(graph_module)

@@ -20,7 +20,8 @@ _SHAPES = {
     _aten.upsample_nearest2d_backward.default: 3, _aten.upsample_bilinear2d_backward.default: 3,
 }
 # Positions of (batch, channels, product of the other extents) of the tensor in argument 0.
-_GROUP_NORMS = {_aten.native_group_norm.default: (0, 3), _aten.native_group_norm_backward.default: (1, 5)}
+_GROUP_NORMS = {_aten.native_group_norm.default: (0, 3),
+                _aten.native_group_norm_backward.default: (1, 5)}
 
 
 def local_arguments(op: Any, args: tuple[Any, ...], inputs: Shapes, outputs: Shapes
@@ -29,7 +30,8 @@ def local_arguments(op: Any, args: tuple[Any, ...], inputs: Shapes, outputs: Sha
 
     `inputs` are the shapes of the pieces of the tensor arguments, flattened in order, `outputs`
     those that the results must have. Applies to one rank; pieces may be uneven. An extent of a whole
-    tensor that a call mentions becomes that of the piece: sizes of views and of new tensors, batch and channels of group norms.
+    tensor that a call mentions becomes that of the piece: sizes of views and of new tensors, groups of
+    convolutions, batch and channels of group norms.
     """
     position = _SHAPES.get(op)
     if position is not None and outputs[0] is not None:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 import traceback
+from types import FrameType
 from typing import Any, Iterator
 
 import torch
@@ -59,7 +60,7 @@ def line_of(node: torch.fx.Node) -> str:
     return str(node.meta.get("custom", {}).get(_LINE, ""))
 
 
-class lines(TorchFunctionMode):
+class Lines(TorchFunctionMode):  # type: ignore[misc]
     """Lets each node carry the line of the model's code that called a function of torch.
 
     Autograd's nodes get module and line from the forward node whose gradient they compute, which
@@ -67,7 +68,7 @@ class lines(TorchFunctionMode):
     """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        frame = sys._getframe(1)
+        frame: FrameType | None = sys._getframe(1)
         while frame is not None and _is_foreign(frame.f_code.co_filename):
             frame = frame.f_back
         custom = torch.fx.traceback.get_current_meta().get("custom")

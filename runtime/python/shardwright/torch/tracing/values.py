@@ -40,7 +40,7 @@ class OutputLayout:
         if isinstance(leaf, int):
             return tensors[leaf]
         if isinstance(leaf, _Record):
-            record = object.__new__(leaf.kind)
+            record: Any = object.__new__(leaf.kind)
             for name, layout in leaf.fields.items():
                 object.__setattr__(record, name, layout.rebuild(tensors))
             return record

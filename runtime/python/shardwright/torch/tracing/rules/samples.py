@@ -7,7 +7,7 @@ from typing import Any, Callable, Iterator
 
 import torch
 
-from .calls import Call, Meta, leaves, replace
+from ..calls import Call, Meta, leaves, replace
 
 _aten = torch.ops.aten
 # Extents that two ranks cut evenly, and extents that three ranks cut into pieces of two lengths.

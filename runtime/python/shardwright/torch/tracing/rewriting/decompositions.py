@@ -117,7 +117,7 @@ _TORCHS = (
 
 
 @cache
-def table() -> dict[Any, Callable[..., Any]]:
+def decompositions() -> dict[Any, Callable[..., Any]]:
     """From operators to functions of the same arguments and results."""
     return {
         **get_decompositions(list(_TORCHS)),

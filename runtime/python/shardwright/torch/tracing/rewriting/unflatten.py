@@ -174,7 +174,7 @@ _REWRITES: dict[Any, Callable[[_Pass, torch.fx.Node], "tuple[torch.fx.Node, int]
         _aten._log_softmax.default, _aten._log_softmax_backward_data.default,
         _aten._softmax.default, _aten._safe_softmax.default, _aten._softmax_backward_data.default,
         _aten.gather.default, _aten.scatter.value, _aten.scatter.src, _aten.unsqueeze.default,
-        _aten.squeeze.dim, _aten.zeros_like.default, _aten.ones_like.default)},
+        _aten.squeeze.dims, _aten.zeros_like.default, _aten.ones_like.default)},
 }
 
 

@@ -8,9 +8,9 @@ from typing import Sequence
 
 import torch
 
-from .calls import Call
-from .entries import PARTIALS, Entry, dim_of
-from .localise import local_arguments
+from ..calls import Call
+from .entries import Entry, dim_of
+from ..localise import local_arguments
 from .samples import Sample, call_op, samples_of, with_tensors
 
 _LOG = logging.getLogger(__name__)
@@ -67,9 +67,9 @@ def _close(found: torch.Tensor, wanted: torch.Tensor) -> bool:
     if found.shape != wanted.shape:
         return False
     if wanted.dtype.is_floating_point or wanted.dtype.is_complex:
-        return torch.allclose(found.to(wanted.dtype), wanted, rtol=_TOLERANCE, atol=_TOLERANCE,
-                              equal_nan=True)
-    return torch.equal(found.to(wanted.dtype), wanted)
+        return bool(torch.allclose(found.to(wanted.dtype), wanted, rtol=_TOLERANCE,
+                                   atol=_TOLERANCE, equal_nan=True))
+    return bool(torch.equal(found.to(wanted.dtype), wanted))
 
 
 def _joins(pieces: list[torch.Tensor], placement: str, whole: torch.Tensor) -> bool:
@@ -115,7 +115,7 @@ def holds(sample: Sample, entry: Entry, ranks: int, seed: int = 0) -> bool:
         pieces = [result[output] for result in results]
         if whole is None or word == "-":
             continue
-        if any(piece is None for piece in pieces) or not _joins(pieces, word, whole):  # type: ignore[arg-type]
+        if any(piece is None for piece in pieces) or not _joins(pieces, word, whole):
             return False
     return True
 

@@ -12,15 +12,18 @@ _aten = torch.ops.aten
 _SAME = (_aten.detach.default, _aten.alias.default, _aten.lift_fresh_copy.default,
          _aten.lift_fresh.default)
 _SAME_IF_ALIKE = (_aten.expand.default, _aten.view.default, _aten._unsafe_view.default,
-                  _aten.reshape.default, _aten.slice.Tensor, _aten._to_copy.default)
+                  _aten.reshape.default, _aten.slice.Tensor, _aten._to_copy.default,
+                  _aten.squeeze.dim, _aten.squeeze.dims, _aten.squeeze.default)
 
 
 def _source(node: torch.fx.Node) -> Any:
     """The node that has the same value, or None."""
     if node.target in _SAME:
         return node.args[0]
-    source = node.args[0] if node.args else None
-    if node.target in _SAME_IF_ALIKE and isinstance(source, torch.fx.Node):
+    source: Any = node.args[0] if node.args else None
+    if not isinstance(source, torch.fx.Node):
+        return None
+    if node.target in _SAME_IF_ALIKE:
         before, after = source.meta["val"], node.meta["val"]
         return source if before.shape == after.shape and before.dtype == after.dtype else None
     if node.target is _aten.t.default and source.target is _aten.t.default:
@@ -36,11 +39,23 @@ def _as_view(node: torch.fx.Node) -> None:
         node.target, node.args = _aten.view.default, (node.args[0], list(after.shape))
 
 
+def _name_dimensions(node: torch.fx.Node) -> None:
+    """A squeeze names what it removes: on a rank, other dimensions may be of one element as well."""
+    shape = node.args[0].meta["val"].shape
+    if len(shape) > len(node.meta["val"].shape):
+        named = node.args[1] if len(node.args) > 1 else range(len(shape))
+        dims = sorted({dim % len(shape) for dim in ((named,) if isinstance(named, int) else named)})
+        node.target = _aten.squeeze.dims
+        node.args = (node.args[0], [dim for dim in dims if shape[dim] == 1])
+
+
 def simplify(graph_module: torch.fx.GraphModule) -> None:
     """Changes the graph in place; its results stay the same."""
     for node in list(graph_module.graph.nodes):
         if node.target is _aten.as_strided.default:
             _as_view(node)
+        if node.target in (_aten.squeeze.default, _aten.squeeze.dim, _aten.squeeze.dims):
+            _name_dimensions(node)
         if node.op == "call_function" and (source := _source(node)) is not None:
             node.replace_all_uses_with(source)
             graph_module.graph.erase_node(node)

@@ -14,7 +14,7 @@ from torch.distributed.tensor._op_schema import OpSchema, OpSpec, OpStrategy, Tu
 from torch.distributed.tensor._ops.single_dim_strategy import _ShardingPlaceholder
 from torch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
 
-from .calls import Call, Meta, replace
+from ..calls import Call, Meta, replace
 from .entries import ABSENT, Entry
 
 _LOG = logging.getLogger(__name__)

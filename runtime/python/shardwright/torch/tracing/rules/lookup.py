@@ -7,7 +7,7 @@ from typing import Iterable
 
 import torch
 
-from .calls import Call
+from ..calls import Call
 from .entries import ABSENT, Entry, Rule, dim_of, replicated
 from .own import linear_guesses, own_entries, shard_guesses
 from .registry import torch_entries

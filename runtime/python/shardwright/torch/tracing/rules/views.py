@@ -7,7 +7,7 @@ from typing import Callable, Sequence
 
 import torch
 
-from .calls import Call, Meta
+from ..calls import Call, Meta
 from .entries import PARTIALS, REPLICATE, Entry, replicated, shard
 
 _aten = torch.ops.aten
@@ -47,6 +47,14 @@ def reshape_pairs(source: Sequence[int], target: Sequence[int]) -> list[_Pair]:
 
 def _reshape(call: Call) -> list[_Pair]:
     return reshape_pairs(call.inputs[0].shape, _first(call).shape)
+
+
+def _squeeze(call: Call) -> list[_Pair]:
+    """A dimension that is named, or any without names, must not become one element on a rank."""
+    rank = len(call.inputs[0].shape)
+    named = call.args[1] if len(call.args) > 1 else range(rank)
+    gone = {dim % rank for dim in ((named,) if isinstance(named, int) else named)} if rank else set()
+    return [pair for pair in _reshape(call) if pair[0] not in gone]
 
 
 def _first(call: Call) -> Meta:
@@ -102,7 +110,7 @@ def _removed(call: Call) -> list[_Pair]:
 _MAPS: dict[object, Callable[[Call], list[_Pair]]] = {
     _aten.view.default: _reshape, _aten._unsafe_view.default: _reshape,
     _aten.reshape.default: _reshape, _aten.unsqueeze.default: _reshape,
-    _aten.squeeze.default: _reshape, _aten.squeeze.dim: _reshape, _aten.squeeze.dims: _reshape,
+    _aten.squeeze.default: _squeeze, _aten.squeeze.dim: _squeeze, _aten.squeeze.dims: _squeeze,
     _aten.permute.default: _permute, _aten.transpose.int: _transpose, _aten.t.default: _t,
     _aten.expand.default: _expand, _aten.slice.Tensor: _kept, _aten.select.int: _removed,
     _aten.unbind.int: _removed, _aten.split.Tensor: _kept, _aten.split_with_sizes.default: _kept,

@@ -6,7 +6,7 @@ from typing import Callable
 
 import torch
 
-from .calls import Call, Meta
+from ..calls import Call, Meta
 from .entries import ABSENT, PARTIAL, REPLICATE, Entry, shard
 
 _aten = torch.ops.aten

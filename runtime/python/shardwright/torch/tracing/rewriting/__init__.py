@@ -1,0 +1,7 @@
+"""Changes of a graph that keep its values: operators taken apart, views moved, copies left out."""
+
+from .decompositions import decompositions
+from .simplify import simplify
+from .unflatten import unflatten
+
+__all__ = ["decompositions", "simplify", "unflatten"]
