@@ -70,11 +70,13 @@ Result<AtenPlanResult> plan_aten(const AtenGraph& graph, const PlanAtenOptions& 
   return result;
 }
 
-Result<AtenProblem> build_aten(const AtenGraph& graph, const PlanAtenOptions& options) {
+Result<OperatorProblem> build_aten(const AtenGraph& graph, const PlanAtenOptions& options) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(options.limits.threads, options.limits.time_limit_s));
   SHARDWRIGHT_ASSIGN_OR_RETURN(const Priced priced, price(options));
   PlanningExecutor executor(options.limits.threads);
-  return build_problem(graph, priced.request, *priced.transitions, executor);
+  SHARDWRIGHT_ASSIGN_OR_RETURN(
+      const AtenModel model, build_model(graph, priced.request, *priced.transitions, executor));
+  return lower(model, all_choices(model), options.memory_limit);
 }
 
 }  // namespace shardwright

@@ -9,6 +9,7 @@
 #include "core/operators/aten/aten_graph.h"
 #include "runtime/operators/collective_model.h"
 #include "runtime/operators/solve.h"
+#include "search/operators/aten/aten_problem.h"
 #include "search/operators/aten/solve_plan.h"
 #include "search/operators/aten/transition_model.h"
 
@@ -38,8 +39,8 @@ struct AtenPlanResult : operators::AtenSolution {
 // Thread safety: may be called from any number of threads at once.
 Result<AtenPlanResult> plan_aten(const operators::AtenGraph& graph, const PlanAtenOptions& options);
 
-// The instance that plan_aten() solves.
-Result<operators::AtenProblem> build_aten(const operators::AtenGraph& graph,
-                                          const PlanAtenOptions& options);
+// The whole problem that plan_aten() solves: its strategies, and what moving tensors between them costs.
+Result<operators::OperatorProblem> build_aten(const operators::AtenGraph& graph,
+                                              const PlanAtenOptions& options);
 
 }  // namespace shardwright

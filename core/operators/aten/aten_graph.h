@@ -58,9 +58,11 @@ struct AtenNode {
   bool is_placeholder() const { return role != AtenRole::kOperator; }
 };
 
-enum class AtenOutputRole : std::uint8_t { kOutput, kGradient };
+// A mutation is the new value of a buffer or input.
+enum class AtenOutputRole : std::uint8_t { kOutput, kGradient, kMutation };
 
-// A tensor that leaves the graph. The target of a gradient is that of its parameter or input.
+// A tensor that leaves the graph. The target of a gradient is that of its parameter or input, that of
+// a mutation the buffer's or input's.
 struct AtenOutput {
   TensorRef value;
   AtenOutputRole role = AtenOutputRole::kOutput;
@@ -75,8 +77,8 @@ struct AtenGraphSpec {
   std::vector<AtenOutput> outputs;
 };
 
-// Two tensors of the graph that must lie alike: a parameter (or input) and its gradient, an output
-// and its tangent.
+// Two tensors of the graph that must lie alike: a parameter or input and its gradient, a buffer and
+// its new value, an output and its tangent.
 struct AtenPair {
   std::uint32_t placeholder = 0;  // node
   std::uint32_t output = 0;       // of the graph
@@ -93,8 +95,8 @@ class AtenGraph {
   // empty or repeat, an input that is not an output of a node before, a rule that does not exist or
   // has another number of inputs or outputs than its node, a shard of a dimension that a tensor does
   // not have, negative extents, tensors of 2^48 elements or more, flops of extents that do not
-  // exist, a view without input, a placeholder with inputs or partial placements, a gradient or
-  // tangent whose target does not exist or that has another shape.
+  // exist, a view without input, a placeholder with inputs or partial placements, a gradient,
+  // mutation or tangent whose target does not exist or has another shape.
   static Result<AtenGraph> make(AtenGraphSpec spec);
 
   const std::string& model() const { return spec_.model; }

@@ -1,6 +1,7 @@
 #include "core/operators/aten/aten_graph_checks.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
@@ -218,32 +219,31 @@ class Pairing {
       return invalid_input(where + "/output", quoted(node.name) + " has no tensor " +
                                                   std::to_string(output.value.output));
     }
-    const bool is_gradient = output.role == AtenOutputRole::kGradient;
-    if (!(is_gradient ? gradients_ : results_).insert(output.target).second) {
+    const bool is_result = output.role == AtenOutputRole::kOutput;
+    if (!targets_[static_cast<std::size_t>(output.role)].insert(output.target).second) {
       return invalid_input(where + "/target",
                            "another output has the target " + quoted(output.target));
     }
-    auto& targets = is_gradient ? tensors_ : tangents_;
+    auto& targets = is_result ? tangents_ : tensors_;
     const auto found = targets.find(output.target);
     if (found == targets.end()) {
-      if (!is_gradient) return {};
+      if (is_result) return {};
       return invalid_input(where + "/target",
-                           "no parameter or input has the target " + quoted(output.target));
+                           "no parameter, buffer or input has the target " + quoted(output.target));
     }
     const std::uint32_t placeholder = found->second;
     if (spec_.nodes[placeholder].outputs[0]->shape != node.outputs[output.value.output]->shape) {
       return invalid_input(where, quoted(spec_.nodes[placeholder].name) + " has another shape");
     }
     pairs_.push_back({placeholder, index});
-    if (!is_gradient) tangents_.erase(found);
+    if (is_result) tangents_.erase(found);
     return {};
   }
 
   const AtenGraphSpec& spec_;
   std::unordered_map<std::string, std::uint32_t> tensors_;   // parameters, buffers and inputs
   std::unordered_map<std::string, std::uint32_t> tangents_;  // that have no output yet
-  std::unordered_set<std::string> results_;
-  std::unordered_set<std::string> gradients_;
+  std::array<std::unordered_set<std::string>, 3> targets_;  // of the outputs, by role
   std::vector<AtenPair> pairs_;
 };
 

@@ -1,6 +1,9 @@
 // What it costs to move a tensor from one placement to another: the interface of a plan's costs.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "core/operators/aten/aten_tensor.h"
 
 namespace shardwright::operators {
@@ -14,6 +17,11 @@ class TransitionCosts {
   // arguments give the same value.
   virtual double microseconds(const AtenTensor& tensor, const redistribution::Placement& source,
                               const redistribution::Placement& target) = 0;
+
+  // The same for many, by source and then by target.
+  virtual std::vector<double> table(const AtenTensor& tensor,
+                                    std::span<const redistribution::Placement> sources,
+                                    std::span<const redistribution::Placement> targets);
 
  protected:
   TransitionCosts() = default;

@@ -1,148 +1,107 @@
 #include "search/operators/aten/aten_problem.h"
 
-#include <algorithm>
+#include <map>
+#include <tuple>
 #include <utility>
-
-#include "search/operators/aten/aten_edges.h"
-#include "search/operators/aten/aten_usages.h"
-#include "search/operators/aten/shared_blocks.h"
 
 namespace shardwright::operators {
 namespace {
 
-AtenRole role_of(AtenConstraint::Of of) {
-  switch (of) {
-    case AtenConstraint::Of::kParameter:
-      return AtenRole::kParameter;
-    case AtenConstraint::Of::kBuffer:
-      return AtenRole::kBuffer;
-    case AtenConstraint::Of::kTangent:
-      return AtenRole::kTangent;
-    default:
-      return AtenRole::kInput;
-  }
-}
+// Lowers one model.
+// Thread safety: one thread at a time.
+class Lowering {
+ public:
+  Lowering(const AtenModel& model, const KeptChoices& kept) : model_(model), kept_(kept) {}
 
-// The variable that a constraint is about, or the number of variables.
-std::size_t constrained_variable(const AtenGraph& graph, const AtenVariables& variables,
-                                 const AtenConstraint& constraint) {
-  if (constraint.of == AtenConstraint::Of::kOutput) {
-    for (std::size_t o = 0; o < graph.outputs().size(); ++o) {
-      const AtenOutput& output = graph.outputs()[o];
-      if (output.role == AtenOutputRole::kOutput && output.target == constraint.target)
-        return variables.output_variable(o);
+  CostInstanceSpec run(std::optional<std::int64_t> limit) {
+    const AtenGraph& graph = model_.variables.graph();
+    for (std::size_t v = 0; v < kept_.size(); ++v) {
+      kinds_.push_back(kind_of(v));
+      CostInstanceSpec::Node& node = spec_.nodes.emplace_back();
+      node.name = v < graph.size() ? graph[v].name : graph.outputs()[v - graph.size()].target;
+      for (const std::uint32_t choice : kept_[v])
+        node.costs.push_back(model_.costs[v][choice]);
     }
-    return variables.size();
+    for (const AtenTransfers::Edge& edge : model_.transfers.edges)
+      spec_.edges.push_back({edge.first, edge.second, matrix_of(edge)});
+    if (!limit) return std::move(spec_);
+    spec_.limits.assign(model_.usages.num_time_points, *limit);
+    for (const AtenUsages::Usage& usage : model_.usages.usages) {
+      CostInstanceSpec::Usage& lowered = spec_.usages.emplace_back();
+      lowered.node = usage.variable;
+      lowered.live = usage.live;
+      for (const std::uint32_t choice : kept_[usage.variable])
+        lowered.bytes.push_back(model_.usages.bytes[usage.bytes][choice]);
+    }
+    return std::move(spec_);
   }
-  const AtenRole role = role_of(constraint.of);
-  for (std::size_t n = 0; n < graph.size(); ++n) {
-    if (graph[n].role == role && graph[n].target == constraint.target) return n;
-  }
-  return variables.size();
-}
 
-Status constrain(const AtenVariables& variables, const std::vector<AtenConstraint>& constraints,
-                 CostInstanceSpec& spec) {
-  for (std::size_t c = 0; c < constraints.size(); ++c) {
-    const std::string where = "/constraints/" + std::to_string(c);
-    const AtenConstraint& constraint = constraints[c];
-    const std::size_t variable =
-        constrained_variable(variables.graph(), variables, constraint);
-    if (variable == variables.size())
-      return invalid_input(where, "the graph has no " + quoted(constraint.target));
-    const StrategyClass& strategies = variables.strategies(variable);
-    const std::optional<PlacementColumn>& column = variable < variables.graph().size()
-                                                       ? strategies.outputs[0]
-                                                       : strategies.inputs[0];
-    bool any = false;
-    for (std::size_t s = 0; s < strategies.size(); ++s) {
-      const bool fits = column && column->of(s) == constraint.placement;
-      if (!fits) spec.nodes[variable].costs[s] = kForbidden;
-      any = any || fits;
-    }
-    if (!any) return invalid_input(where, quoted(constraint.target) + " cannot lie like that");
+ private:
+  // The number of the class with what is kept of it.
+  std::uint32_t kind_of(std::size_t variable) {
+    return kind_numbers_
+        .try_emplace({model_.variables.class_of(variable), kept_[variable]},
+                     static_cast<std::uint32_t>(kind_numbers_.size()))
+        .first->second;
   }
-  return {};
-}
 
-void add_nodes(const AtenVariables& variables, CostInstanceSpec& spec) {
-  const AtenGraph& graph = variables.graph();
-  for (std::size_t v = 0; v < variables.size(); ++v) {
-    CostInstanceSpec::Node& node = spec.nodes.emplace_back();
-    node.name = v < graph.size() ? graph[v].name : graph.outputs()[v - graph.size()].target;
-    node.costs = variables.strategies(v).compute_us;
-    if (variables.owns(variables.class_of(v))) {
-      const std::vector<double> once = node.costs;
-      node.costs.insert(node.costs.end(), once.begin(), once.end());
+  std::uint32_t matrix_of(const AtenTransfers::Edge& edge) {
+    const auto [at, is_new] = matrix_numbers_.try_emplace(
+        {edge.transfer, kinds_[edge.first], kinds_[edge.second]},
+        static_cast<std::uint32_t>(spec_.matrices.size()));
+    if (!is_new) return at->second;
+    const AtenTransfer& transfer = model_.transfers.transfers[edge.transfer];
+    const std::vector<std::uint32_t>& rows = kept_[edge.first];
+    const std::vector<std::uint32_t>& columns = kept_[edge.second];
+    CostInstanceSpec::Matrix& matrix = spec_.matrices.emplace_back();
+    matrix.rows = static_cast<std::uint32_t>(rows.size());
+    matrix.columns = static_cast<std::uint32_t>(columns.size());
+    matrix.entries.reserve(rows.size() * columns.size());
+    for (const std::uint32_t from : rows) {
+      for (const std::uint32_t to : columns)
+        matrix.entries.push_back(transfer.cost(from, to));
     }
+    return at->second;
   }
-}
+
+  const AtenModel& model_;
+  const KeptChoices& kept_;
+  CostInstanceSpec spec_;
+  std::vector<std::uint32_t> kinds_;  // by variable
+  std::map<std::pair<std::uint32_t, std::vector<std::uint32_t>>, std::uint32_t> kind_numbers_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> matrix_numbers_;
+};
 
 }  // namespace
 
-Result<AtenProblem> build_problem(const AtenGraph& graph, const AtenRequest& request,
-                                  TransitionCosts& transitions, Executor& executor) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(
-      AtenVariables variables,
-      AtenVariables::make(graph, request.mesh, request.device, request.memory_limit.has_value(),
-                          executor));
-  CostInstanceSpec spec;
-  add_nodes(variables, spec);
-  SHARDWRIGHT_RETURN_IF_ERROR(constrain(variables, request.constraints, spec));
-  AtenEdges edges = make_edges(variables, transitions, executor);
-  const std::size_t num_edges = edges.edges.size();
-  spec.edges = std::move(edges.edges);
-  spec.matrices = std::move(edges.matrices);
-  if (request.memory_limit) {
-    AtenUsages usages = make_usages(variables, request.optimizer_states);
-    spec.usages = std::move(usages.usages);
-    spec.limits.assign(usages.num_time_points, *request.memory_limit);
+KeptChoices all_choices(const AtenModel& model) {
+  KeptChoices kept(model.costs.size());
+  for (std::size_t v = 0; v < kept.size(); ++v) {
+    for (std::uint32_t choice = 0; choice < model.costs[v].size(); ++choice) {
+      if (model.costs[model.leaders[v]][choice] < kForbidden) kept[v].push_back(choice);
+    }
   }
-  if (request.blocks == BlockSharing::kFree) {
+  return kept;
+}
+
+Result<OperatorProblem> lower(const AtenModel& model, const KeptChoices& kept,
+                              std::optional<std::int64_t> limit) {
+  CostInstanceSpec spec = Lowering(model, kept).run(limit);
+  const bool is_free = [&] {
+    for (std::uint32_t v = 0; v < model.leaders.size(); ++v) {
+      if (model.leaders[v] != v) return false;
+    }
+    return true;
+  }();
+  if (is_free) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(CostInstance instance, CostInstance::make(std::move(spec)));
-    return AtenProblem{std::move(variables), OperatorProblem(LoweredInstance(std::move(instance))),
-                       num_edges};
+    return OperatorProblem(LoweredInstance(std::move(instance)));
   }
-  const std::vector<std::uint32_t> leaders = block_leaders(variables);
   SHARDWRIGHT_ASSIGN_OR_RETURN(CostInstance instance, CostInstance::make(spec));
   SHARDWRIGHT_ASSIGN_OR_RETURN(
       LoweredInstance lowered,
-      LoweredInstance::make(std::move(instance), std::move(spec), leaders));
-  return AtenProblem{std::move(variables), OperatorProblem(std::move(lowered)), num_edges};
-}
-
-AtenPlan plan_of(const AtenVariables& variables, const std::vector<std::uint32_t>& choice,
-                 TransitionCosts& transitions) {
-  const AtenGraph& graph = variables.graph();
-  AtenPlan plan;
-  plan.mesh = variables.mesh();
-  const auto placement = [](const std::optional<PlacementColumn>& column, std::uint32_t s) {
-    return column ? MaybePlacement(column->of(s)) : std::nullopt;
-  };
-  const auto transition_us = [&](const TensorRef& ref, const MaybePlacement& target) {
-    const MaybePlacement& source = plan.nodes[ref.node].outputs[ref.output];
-    if (!source || !target || *source == *target) return 0.0;
-    return transitions.microseconds(graph.tensor(ref), *source, *target);
-  };
-  for (std::uint32_t n = 0; n < graph.size(); ++n) {
-    const StrategyClass& strategies = variables.strategies(n);
-    const std::uint32_t s = variables.strategy(n, choice[n]);
-    AtenNodePlan& node = plan.nodes.emplace_back();
-    node.compute_us = strategies.compute_us[s];
-    for (const auto& column : strategies.outputs)
-      node.outputs.push_back(placement(column, s));
-    for (std::size_t i = 0; i < graph[n].inputs.size(); ++i) {
-      node.inputs.push_back(placement(strategies.inputs[i], s));
-      node.redistribute_us.push_back(transition_us(graph[n].inputs[i], node.inputs[i]));
-    }
-  }
-  for (std::uint32_t o = 0; o < graph.outputs().size(); ++o) {
-    const std::uint32_t variable = variables.output_variable(o);
-    const redistribution::Placement target =
-        variables.strategies(variable).inputs[0]->of(choice[variable]);
-    plan.outputs.push_back({target, transition_us(graph.outputs()[o].value, target)});
-  }
-  return plan;
+      LoweredInstance::make(std::move(instance), std::move(spec), model.leaders));
+  return OperatorProblem(std::move(lowered));
 }
 
 }  // namespace shardwright::operators

@@ -1,56 +1,26 @@
-// Turns a graph of PyTorch's operators on a mesh into the problem that the solver takes.
+// Turns a model of a graph into the problem that the solver takes.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
-#include "core/operators/aten/aten_plan.h"
-#include "core/operators/aten/transition_costs.h"
 #include "core/operators/instance/lowered_instance.h"
-#include "search/executor.h"
-#include "search/operators/aten/aten_variables.h"
+#include "search/operators/aten/aten_model.h"
 
 namespace shardwright::operators {
 
-// What repeated blocks of a model may do.
-enum class BlockSharing : std::uint8_t {
-  kFree,   // every block has strategies of its own
-  kEqual,  // the blocks of a list of modules run alike
-};
+// By variable: the choices that it may take, ascending.
+using KeptChoices = std::vector<std::vector<std::uint32_t>>;
 
-// A placement that the user demands.
-struct AtenConstraint {
-  enum class Of : std::uint8_t { kParameter, kBuffer, kInput, kTangent, kOutput };
-  Of of = Of::kInput;
-  std::string target;
-  redistribution::Placement placement;
-};
+// All choices that are not forbidden.
+KeptChoices all_choices(const AtenModel& model);
 
-struct AtenRequest {
-  redistribution::MeshShape mesh;
-  ComputeDevice device;
-  std::optional<std::int64_t> memory_limit;  // bytes of a device
-  std::int64_t optimizer_states = 2;         // tensors like a parameter, beside it
-  BlockSharing blocks = BlockSharing::kFree;
-  std::vector<AtenConstraint> constraints;
-};
-
-// Thread safety: a value.
-struct AtenProblem {
-  AtenVariables variables;
-  OperatorProblem problem;  // operators are the variables
-  std::size_t num_edges = 0;
-};
-
-// Errors: those of AtenVariables::make; at `/constraints/<index>`, a target that does not exist or a
-// placement that it cannot have. `graph` must outlive the result.
-Result<AtenProblem> build_problem(const AtenGraph& graph, const AtenRequest& request,
-                                  TransitionCosts& transitions, Executor& executor);
-
-// The plan of a choice by variable. The times are those of the graph and of `transitions`.
-AtenPlan plan_of(const AtenVariables& variables, const std::vector<std::uint32_t>& choice,
-                 TransitionCosts& transitions);
+// The problem of the kept choices; strategy i of an operator is its i-th kept choice. Variables of one
+// class that keep the same share their matrices. `limit` is in bytes. Errors: those of
+// CostInstance::make and LoweredInstance::make.
+// Preconditions: every variable keeps something, and the same as its leader.
+Result<OperatorProblem> lower(const AtenModel& model, const KeptChoices& kept,
+                              std::optional<std::int64_t> limit);
 
 }  // namespace shardwright::operators

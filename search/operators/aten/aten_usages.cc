@@ -9,7 +9,7 @@
 namespace shardwright::operators {
 namespace {
 
-using Kind = HeldTensor::Kind;
+using HeldKind = HeldTensor::Kind;
 using Bytes = std::vector<std::int64_t>;
 
 // By placement, and then by strategy.
@@ -31,7 +31,7 @@ Bytes bytes_of_column(const AtenTensor& tensor, const std::optional<PlacementCol
 // The bytes of one tensor, by choice of its variable.
 Bytes bytes_of_held(const AtenVariables& variables, const HeldTensor& held) {
   const AtenGraph& graph = variables.graph();
-  if (held.kind == Kind::kGraphOutput) {
+  if (held.kind == HeldKind::kGraphOutput) {
     const std::uint32_t variable = variables.output_variable(held.index);
     return bytes_of_column(graph.tensor(graph.outputs()[held.index].value),
                            variables.strategies(variable).inputs[0], held.copies, variables,
@@ -40,11 +40,12 @@ Bytes bytes_of_held(const AtenVariables& variables, const HeldTensor& held) {
   const std::uint32_t number = variables.class_of(held.index);
   const StrategyClass& strategies = variables.strategies(held.index);
   const AtenNode& node = graph[held.index];
-  const bool is_output = held.kind == Kind::kOutput;
+  const bool is_output = held.kind == HeldKind::kOutput;
   Bytes bytes = bytes_of_column(
       is_output ? *node.outputs[held.tensor] : graph.tensor(node.inputs[0]),
       is_output ? strategies.outputs[held.tensor] : strategies.inputs[0], held.copies, variables,
       number);
+  // A view holds nothing where it takes its input as it lies.
   if (!is_output) bytes.insert(bytes.begin(), bytes.size(), 0);
   return bytes;
 }
@@ -55,7 +56,7 @@ AtenUsages make_usages(const AtenVariables& variables, std::int64_t optimizer_st
   const AtenGraph& graph = variables.graph();
   std::vector<HeldTensor> held = held_tensors(graph, optimizer_states);
   std::erase_if(held, [&](const HeldTensor& tensor) {
-    return tensor.kind == Kind::kMovedInput && !variables.owns(variables.class_of(tensor.index));
+    return tensor.kind == HeldKind::kMovedInput && !variables.owns(variables.class_of(tensor.index));
   });
   std::vector<TimeInterval> intervals;
   for (const HeldTensor& tensor : held)
@@ -64,15 +65,16 @@ AtenUsages make_usages(const AtenVariables& variables, std::int64_t optimizer_st
   AtenUsages result;
   result.num_time_points = compressed.num_time_points;
   // Many tensors are alike: their bytes are worked out once.
-  std::map<std::tuple<std::uint32_t, Kind, std::uint32_t, std::int64_t>, Bytes> known;
+  std::map<std::tuple<std::uint32_t, HeldKind, std::uint32_t, std::int64_t>, std::uint32_t> known;
   for (std::size_t h = 0; h < held.size(); ++h) {
     if (compressed.intervals[h].empty()) continue;
-    const std::uint32_t variable = held[h].kind == Kind::kGraphOutput
+    const std::uint32_t variable = held[h].kind == HeldKind::kGraphOutput
                                        ? variables.output_variable(held[h].index)
                                        : held[h].index;
     const auto [at, is_new] = known.try_emplace(
-        {variables.class_of(variable), held[h].kind, held[h].tensor, held[h].copies});
-    if (is_new) at->second = bytes_of_held(variables, held[h]);
+        {variables.class_of(variable), held[h].kind, held[h].tensor, held[h].copies},
+        static_cast<std::uint32_t>(result.bytes.size()));
+    if (is_new) result.bytes.push_back(bytes_of_held(variables, held[h]));
     result.usages.push_back({variable, compressed.intervals[h], at->second});
   }
   return result;

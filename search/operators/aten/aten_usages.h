@@ -9,12 +9,19 @@
 
 namespace shardwright::operators {
 
+// Variables with the same bytes share them.
 struct AtenUsages {
-  std::vector<CostInstanceSpec::Usage> usages;
-  std::uint32_t num_time_points = 0;  // that can decide a limit
+  struct Usage {
+    std::uint32_t variable = 0;
+    LiveInterval live;
+    std::uint32_t bytes = 0;  // index
+  };
+  std::vector<Usage> usages;
+  std::vector<std::vector<std::int64_t>> bytes;  // by choice
+  std::uint32_t num_time_points = 0;             // that can decide a limit
 };
 
-// The bytes of held_tensors(). Precondition: views own what they move (AtenVariables::make).
+// What held_tensors() lists. Precondition: views own what they move (AtenVariables::make).
 AtenUsages make_usages(const AtenVariables& variables, std::int64_t optimizer_states);
 
 }  // namespace shardwright::operators

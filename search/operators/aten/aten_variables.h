@@ -31,11 +31,10 @@ class AtenVariables {
   const StrategyClass& class_strategies(std::uint32_t number) const { return classes_[number]; }
 
   bool owns(std::uint32_t number) const { return owns_[number] != 0; }
-  // With the second half of the strategies of views.
-  std::uint32_t num_strategies(std::uint32_t number) const {
+  // The choices of a variable of this class: its strategies, twice for a view that owns.
+  std::uint32_t num_choices(std::uint32_t number) const {
     return static_cast<std::uint32_t>(classes_[number].size() * (owns(number) ? 2 : 1));
   }
-  // The strategy of the class, and whether a view moves its input.
   std::uint32_t strategy(std::size_t variable, std::uint32_t choice) const {
     return choice % static_cast<std::uint32_t>(strategies(variable).size());
   }

@@ -9,7 +9,7 @@
 #include "core/operators/aten/evaluate_plan.h"
 #include "search/budget.h"
 #include "search/executor.h"
-#include "search/operators/aten/aten_problem.h"
+#include "search/operators/aten/aten_model.h"
 #include "search/operators/solve/solve_problem.h"
 
 namespace shardwright::operators {
@@ -19,8 +19,9 @@ struct AtenCounters {
   std::size_t classes = 0;     // distinct kinds of variables
   std::size_t strategies = 0;  // of all variables
   std::size_t edges = 0;
-  std::size_t matrices = 0;
-  std::size_t matrix_entries = 0;  // of the distinct matrices
+  std::size_t transfers = 0;    // distinct kinds of edges
+  std::size_t transitions = 0;  // pairs of placements, of the distinct kinds
+  std::uint64_t kept = 0;       // choices of the last problem that was solved
 };
 
 struct AtenSolution {
@@ -34,7 +35,7 @@ struct AtenSolution {
   AtenCounters counters;
 };
 
-// Errors: those of build_problem; kVerificationFailed if evaluate() disagrees with the search. The
+// Errors: those of build_model; kVerificationFailed if evaluate() disagrees with the search. The
 // result depends on the seed and the work limit, not on the number of workers, unless a deadline or a
 // stop ends the search.
 Result<AtenSolution> solve_plan(const AtenGraph& graph, const AtenRequest& request,

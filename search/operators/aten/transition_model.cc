@@ -1,46 +1,43 @@
 #include "search/operators/aten/transition_model.h"
 
-#include <limits>
+#include <algorithm>
+#include <map>
 #include <utility>
 
-#include "core/interner.h"
 #include "core/redistribution/cost/tensor/autoparallel_redistribution.h"
-#include "search/once_map.h"
+#include "core/sync.h"
+#include "search/redistribution/all_pairs/all_path_costs.h"
 #include "search/redistribution/cost/collective_step_costs.h"
-#include "search/redistribution/path/cheapest_path.h"
 
 namespace shardwright::operators {
 namespace {
 
+using redistribution::AllPathCosts;
 using redistribution::AxisPlacement;
 using redistribution::CollectiveStepCosts;
 using redistribution::MeshShape;
 using redistribution::Placement;
+using redistribution::Shape;
 
-constexpr double kForbiddenUs = std::numeric_limits<double>::infinity();
 constexpr double kTransitionUs = 1;  // Source: AutoParallel's transition term
 constexpr double kCopyEfficiency = 0.70;
 constexpr double kUsPerSecond = 1e6;
 
-bool becomes_partial(const MeshShape& mesh, const Placement& source, const Placement& target) {
-  for (std::size_t axis = 0; axis < mesh.size(); ++axis) {
-    if (target.is_partial(axis) && source.on(axis) != target.on(axis)) return true;
+// A shape with the same costs. What all devices together divide is cut into equal pieces however it
+// is sharded, so only the product of such extents matters.
+Shape canonical(const Shape& shape, std::int64_t devices) {
+  Shape result = shape;
+  std::int64_t* last = nullptr;
+  std::int64_t product = 1;
+  for (std::int64_t& extent : result) {
+    if (extent == 0 || extent % devices != 0) continue;
+    product *= extent;
+    if (last != nullptr) product /= devices;
+    extent = devices;
+    last = &extent;
   }
-  return false;
-}
-
-double shortest_us(const TransitionModelOptions& options, const AtenTensor& tensor,
-                   const Placement& source, const Placement& target) {
-  const MeshShape& mesh = options.collectives->mesh();
-  if (becomes_partial(mesh, source, target)) return kForbiddenUs;
-  CollectiveStepCosts::Options steps;
-  steps.itemsize = bytes_of(tensor.type);
-  steps.copy_bytes_per_us = options.memory_bytes_per_second * kCopyEfficiency / kUsPerSecond;
-  steps.groups = false;
-  const redistribution::Path path =
-      redistribution::find_path({mesh, tensor.shape}, CollectiveStepCosts(*options.collectives, steps),
-                                redistribution::MoveRules(), source, target);
-  return path.found ? path.cost : kForbiddenUs;
+  if (last != nullptr) *last = product;
+  return result;
 }
 
 std::vector<AxisPlacement> axes_of(const Placement& placement, std::size_t num_axes) {
@@ -52,6 +49,7 @@ std::vector<AxisPlacement> axes_of(const Placement& placement, std::size_t num_a
 
 double autoparallel_us(const TransitionModelOptions& options, const AtenTensor& tensor,
                        const Placement& source, const Placement& target) {
+  if (source == target) return 0;
   const MeshShape& mesh = options.collectives->mesh();
   redistribution::RedistributionSpec spec;
   spec.mesh = mesh;
@@ -69,49 +67,69 @@ double autoparallel_us(const TransitionModelOptions& options, const AtenTensor& 
 
 }  // namespace
 
-class TransitionModel::Memory {
+// The searches of kShortest, by kind of tensor.
+// Thread safety: every member may be called from any thread.
+class TransitionModel::Searches {
  public:
-  struct Question {
-    AtenTensor tensor;
-    std::uint64_t source;
-    std::uint64_t target;
+  struct Kind {
+    Kind(redistribution::TensorOnMesh tensor,
+         std::shared_ptr<const redistribution::StepCosts> costs)
+        : paths(std::move(tensor), std::move(costs)) {}
 
-    friend bool operator==(const Question&, const Question&) = default;
+    SharedMutex mutex;
+    AllPathCosts paths SHARDWRIGHT_GUARDED_BY(mutex);
   };
-  struct QuestionHash {
-    std::uint64_t operator()(const Question& question) const {
-      std::uint64_t hash = hash_mix(question.source, question.target);
-      for (const std::int64_t extent : question.tensor.shape)
-        hash = hash_mix(hash, static_cast<std::uint64_t>(extent));
-      for (const std::int64_t stride : question.tensor.stride)
-        hash = hash_mix(hash, static_cast<std::uint64_t>(stride));
-      return hash_mix(hash, static_cast<std::uint64_t>(question.tensor.type));
+
+  Kind& kind_of(const TransitionModelOptions& options, const AtenTensor& tensor) {
+    const MeshShape& mesh = options.collectives->mesh();
+    const Shape shape = canonical(tensor.shape, redistribution::num_devices(mesh));
+    const std::int64_t itemsize = bytes_of(tensor.type);
+    std::vector<std::int64_t> key(shape.begin(), shape.end());
+    key.push_back(itemsize);
+    WriterLock lock(mutex_);
+    std::unique_ptr<Kind>& kind = kinds_[std::move(key)];
+    if (!kind) {
+      CollectiveStepCosts::Options steps;
+      steps.itemsize = itemsize;
+      steps.copy_bytes_per_us = options.memory_bytes_per_second * kCopyEfficiency / kUsPerSecond;
+      steps.groups = false;
+      kind = std::make_unique<Kind>(
+          redistribution::TensorOnMesh{mesh, shape},
+          std::make_shared<const CollectiveStepCosts>(*options.collectives, steps));
     }
-  };
+    return *kind;
+  }
 
-  OnceMap<Question, double, QuestionHash> known;
+ private:
+  SharedMutex mutex_;
+  std::map<std::vector<std::int64_t>, std::unique_ptr<Kind>> kinds_ SHARDWRIGHT_GUARDED_BY(mutex_);
 };
 
 TransitionModel::TransitionModel(TransitionModelOptions options)
-    : options_(std::move(options)), memory_(std::make_unique<Memory>()) {}
+    : options_(std::move(options)), searches_(std::make_unique<Searches>()) {}
 
 TransitionModel::~TransitionModel() = default;
 
-double TransitionModel::search(const AtenTensor& tensor, const Placement& source,
-                               const Placement& target) const {
-  return options_.choice == RedistributionChoice::kShortest
-             ? shortest_us(options_, tensor, source, target)
-             : autoparallel_us(options_, tensor, source, target);
-}
-
 double TransitionModel::microseconds(const AtenTensor& tensor, const Placement& source,
                                      const Placement& target) {
-  if (source == target) return 0;
-  const Memory::Question question{tensor, source.code(), target.code()};
-  if (const double* known = memory_->known.find(question)) return *known;
-  return memory_->known.keep(question, search(tensor, source, target));
+  return table(tensor, {&source, 1}, {&target, 1}).front();
 }
 
-std::size_t TransitionModel::num_transitions() const { return memory_->known.size(); }
+std::vector<double> TransitionModel::table(const AtenTensor& tensor,
+                                           std::span<const Placement> sources,
+                                           std::span<const Placement> targets) {
+  if (options_.choice == RedistributionChoice::kShortest) {
+    Searches::Kind& kind = searches_->kind_of(options_, tensor);
+    WriterLock lock(kind.mutex);
+    return kind.paths.table(sources, targets);
+  }
+  std::vector<double> costs;
+  costs.reserve(sources.size() * targets.size());
+  for (const Placement& source : sources) {
+    for (const Placement& target : targets)
+      costs.push_back(autoparallel_us(options_, tensor, source, target));
+  }
+  return costs;
+}
 
 }  // namespace shardwright::operators

@@ -1,8 +1,11 @@
 // What moving a tensor between placements costs, under the model that the user chooses.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "core/operators/aten/transition_costs.h"
 #include "core/redistribution/cost/collective_costs.h"
@@ -20,9 +23,9 @@ struct TransitionModelOptions {
   double memory_bytes_per_second = 0;  // of copies
 };
 
-// Every transition is searched for once. With kShortest, nothing becomes partial that was not;
-// slices copy at 70 % of the memory's bandwidth.
-// Thread safety: microseconds() may be called from any thread.
+// With kShortest, nothing becomes partial that was not, slices copy at 70 % of the memory's bandwidth,
+// and tensors whose pieces are alike share the searches.
+// Thread safety: every member may be called from any thread.
 class TransitionModel final : public TransitionCosts {
  public:
   explicit TransitionModel(TransitionModelOptions options);
@@ -30,18 +33,15 @@ class TransitionModel final : public TransitionCosts {
 
   double microseconds(const AtenTensor& tensor, const redistribution::Placement& source,
                       const redistribution::Placement& target) override;
-
-  // The transitions that are known.
-  std::size_t num_transitions() const;
+  std::vector<double> table(const AtenTensor& tensor,
+                            std::span<const redistribution::Placement> sources,
+                            std::span<const redistribution::Placement> targets) override;
 
  private:
-  class Memory;
-
-  double search(const AtenTensor& tensor, const redistribution::Placement& source,
-                const redistribution::Placement& target) const;
+  class Searches;
 
   TransitionModelOptions options_;
-  std::unique_ptr<Memory> memory_;
+  std::unique_ptr<Searches> searches_;
 };
 
 }  // namespace shardwright::operators

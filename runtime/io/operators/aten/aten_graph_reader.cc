@@ -18,7 +18,6 @@ using namespace operators;
 constexpr std::array<std::string_view, 4> kSources{"torch", "view", "own", "fallback"};
 constexpr std::array<std::string_view, 5> kRoles{"operator", "parameter", "buffer", "input",
                                                  "tangent"};
-constexpr std::array<std::string_view, 2> kOutputRoles{"output", "gradient"};
 constexpr std::array<std::string_view, 2> kPhases{"forward", "backward"};
 
 Status read_index(JsonValue value, std::uint32_t& out) {

@@ -1,3 +1,6 @@
+#include <array>
+#include <string_view>
+
 #include "runtime/io/json/json_writer.h"
 #include "runtime/io/operators/aten/aten_plan_json.h"
 #include "runtime/io/operators/aten/placement_words.h"
@@ -6,6 +9,7 @@ namespace shardwright {
 namespace {
 
 using namespace operators;
+
 
 void write_placements(JsonWriter& json, const std::vector<MaybePlacement>& placements,
                       std::size_t num_axes) {
@@ -33,7 +37,7 @@ void write_node(JsonWriter& json, const AtenNode& node, const AtenNodePlan& plan
 void write_output(JsonWriter& json, const AtenOutput& output, const AtenOutputPlan& plan,
                   std::size_t num_axes) {
   json.new_line().begin_object();
-  json.member("role", output.role == AtenOutputRole::kOutput ? "output" : "gradient");
+  json.member("role", kOutputRoles[static_cast<std::size_t>(output.role)]);
   json.member("target", output.target).key("placement");
   write_placement(json, plan.placement, num_axes);
   json.member("redistribute_us", plan.redistribute_us).end_object();

@@ -1,7 +1,9 @@
 // The words by which graphs and plans of PyTorch's operators write placements: "R", "S0", "P".
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 
 #include "core/operators/aten/axis_rule.h"
 #include "core/operators/aten/roofline.h"
@@ -9,6 +11,9 @@
 #include "runtime/io/json/json_writer.h"
 
 namespace shardwright {
+
+// By AtenOutputRole.
+inline constexpr std::array<std::string_view, 3> kOutputRoles{"output", "gradient", "mutation"};
 
 // R, S<dim>, P (a sum), Pavg, Pmax, Pmin; "-" where there is no tensor.
 Status read_axis_word(JsonValue value, operators::MaybeAxisPlacement& out);
