@@ -10,8 +10,7 @@ import torch.utils._pytree as pytree
 from torch.distributed.device_mesh import DeviceMesh
 
 from ..model_plan import ModelPlan, plan as plan_graph
-from ..tracing.document import TracedModel
-from ..tracing.joint import trace_joint
+from ..tracing.document import TracedModel, trace
 from .building import Programs, build
 from .layouts import word_of_placement
 from .planning import plan_on_first_rank
@@ -56,7 +55,7 @@ class Graphs:
             found = self.known.get(self._key(self.model.training, with_backward, args, kwargs))
             if found is not None:
                 return found
-        traced = TracedModel(trace_joint(self.model, args, kwargs, train=train))
+        traced = trace(self.model, args, kwargs, train=train)
         placements = {**self.placements, **self._kept(traced)}
         plan = plan_on_first_rank(self.mesh, lambda: plan_graph(
             traced, tuple(self.mesh.shape), placements=placements, **self.options))
