@@ -4,7 +4,7 @@ import copy
 
 import torch
 import torch.utils._pytree as pytree
-from torch.distributed.tensor import DTensor
+from torch.distributed.tensor import DTensor, distribute_tensor
 
 
 def whole(tensor):
@@ -17,7 +17,10 @@ def loss_of(result):
     for number, tensor in enumerate(pytree.tree_leaves(result)):
         if isinstance(tensor, torch.Tensor) and tensor.is_floating_point() and tensor.requires_grad:
             weights = torch.linspace(0.5, 1.5 + number, tensor.numel(), dtype=tensor.dtype)
-            total = total + (tensor * weights.view(tensor.shape)).sum()
+            weights = weights.view(tensor.shape)
+            if isinstance(tensor, DTensor):
+                weights = distribute_tensor(weights, tensor.device_mesh, tensor.placements)
+            total = total + whole((tensor * weights).sum())
     return total
 
 
@@ -30,7 +33,7 @@ def step(model, args, kwargs=None):
     gradients = {f"gradient of {name}": whole(tensor.grad).clone()
                  for name, tensor in model.named_parameters() if tensor.grad is not None}
     optimizer.step()
-    outputs = {f"output {number}": tensor for number, tensor in enumerate(pytree.tree_leaves(result))
+    outputs = {f"output {number}": whole(tensor) for number, tensor in enumerate(pytree.tree_leaves(result))
                if isinstance(tensor, torch.Tensor)}
     state = {f"{name} after the step": whole(tensor) for name, tensor in model.state_dict().items()}
     tensors = {"loss": loss, **outputs, **gradients, **state}
