@@ -48,7 +48,7 @@ REQUIREMENTS = {
     "light": [[["scikit-build-core>=0.10", "numpy", "pandas", "matplotlib", "tqdm", "mypy"]]],
     "milp": [[["highspy==1.15.1", "numpy==2.4.6"]]],
     "paddle": [[["paddlepaddle==2.6.2", "numpy<2", "setuptools"]]],
-    "torch": [[["scikit-build-core>=0.10"]], *torchrec_steps()],
+    "torch": [[["scikit-build-core>=0.10"]], *torchrec_steps(), [["transformers==5.24.0"]]],
 }
 # An interpreter that passes this has what a stage needs, apart from the tools that build the wheel.
 INSTALLED = {"torch": "import fbgemm_gpu, torch, torchrec.distributed.planner"}

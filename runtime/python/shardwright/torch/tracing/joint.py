@@ -167,6 +167,7 @@ def trace_joint(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str
     simplify(graph_module)
     unflatten(graph_module)
     simplify(graph_module)
+    graph_module.recompile()
     placeholders, outputs = _described(graph_module, layout, flat.names)
     if train and not any(output.role == "gradient" for output in outputs):
         raise errors.InvalidInputError(
@@ -186,7 +187,6 @@ def _call_flat(graph_module: torch.fx.GraphModule) -> None:
     graph.set_codegen(torch.fx.graph.CodeGen())
     output = next(iter(reversed(graph.nodes)))
     output.args = (tuple(output.args[0]),)
-    graph_module.recompile()
 
 
 def _described(graph_module: torch.fx.GraphModule, layout: InputLayout, names: Sequence[str]

@@ -50,7 +50,7 @@ def _name_dimensions(node: torch.fx.Node) -> None:
 
 
 def simplify(graph_module: torch.fx.GraphModule) -> None:
-    """Changes the graph in place; its results stay the same."""
+    """Changes the graph in place, not its code; its results stay the same."""
     for node in list(graph_module.graph.nodes):
         if node.target is _aten.as_strided.default:
             _as_view(node)
@@ -60,4 +60,3 @@ def simplify(graph_module: torch.fx.GraphModule) -> None:
             node.replace_all_uses_with(source)
             graph_module.graph.erase_node(node)
     graph_module.graph.eliminate_dead_code()
-    graph_module.recompile()

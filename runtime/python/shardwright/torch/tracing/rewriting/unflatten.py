@@ -179,7 +179,6 @@ _REWRITES: dict[Any, Callable[[_Pass, torch.fx.Node], "tuple[torch.fx.Node, int]
 
 
 def unflatten(graph_module: torch.fx.GraphModule) -> None:
-    """Rewrites the graph in place. Its results are the same up to the order of sums."""
+    """Rewrites the graph in place, not its code. Its results are the same up to the order of sums."""
     _Pass(graph_module.graph).run()
     graph_module.graph.eliminate_dead_code()
-    graph_module.recompile()
