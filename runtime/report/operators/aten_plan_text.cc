@@ -79,7 +79,7 @@ class PlanReport {
 
  private:
   void line(const std::string& name, const std::string& value) {
-    constexpr std::size_t kNameWidth = 16;
+    constexpr std::size_t kNameWidth = 18;
     text_ += "  " + name + std::string(kNameWidth - std::min(kNameWidth, name.size()), ' ') +
              value + "\n";
   }
