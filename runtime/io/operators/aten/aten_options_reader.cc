@@ -78,8 +78,6 @@ Status read_placements(JsonValue value, std::size_t num_axes, std::vector<AtenCo
       .finish();
 }
 
-}  // namespace
-
 Status read_collectives(JsonValue value, CollectiveModel& out) {
   return ObjectReader(value)
       .required_with("model", read_word("model", kModels, out.kind))
@@ -89,7 +87,10 @@ Status read_collectives(JsonValue value, CollectiveModel& out) {
       .finish();
 }
 
-Result<PlanAtenOptions> read_aten_options(std::string_view text) {
+}  // namespace
+
+Result<PlanAtenOptions> read_aten_options(std::string_view text,
+                                          const redistribution::MeshShape& mesh) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
   PlanAtenOptions out;
   std::optional<JsonValue> placements;
@@ -97,7 +98,7 @@ Result<PlanAtenOptions> read_aten_options(std::string_view text) {
   std::int64_t seed = 0;
   SHARDWRIGHT_RETURN_IF_ERROR(
       ObjectReader(document.root())
-          .required("mesh", out.mesh)
+          .optional("mesh", out.mesh)
           .optional("device", out.device)
           .optional("memory", out.memory_limit)
           .optional("optimizer_states", out.optimizer_states)
@@ -116,6 +117,8 @@ Result<PlanAtenOptions> read_aten_options(std::string_view text) {
           .optional("work_limit", work_limit)
           .optional("seed", seed)
           .finish());
+  if (!mesh.empty()) out.mesh = mesh;
+  if (out.mesh.empty()) return document.root().error("\"mesh\" is missing");
   if (work_limit) {
     if (*work_limit < 0) return invalid_input("/work_limit", "must not be negative");
     out.limits.work_limit = static_cast<std::uint64_t>(*work_limit);

@@ -55,32 +55,56 @@ void write_plan(JsonWriter& json, const AtenGraph& graph, const AtenPlan& plan) 
   json.new_line().end_array();
 }
 
+void write_figures(JsonWriter& json, const AtenPlanResult& result) {
+  json.member("objective_us", result.evaluation.total_us());
+  json.member("lower_bound_us", result.lower_bound_us);
+  json.member("compute_us", result.evaluation.compute_us);
+  json.member("redistribute_us", result.evaluation.redistribute_us);
+  json.member("peak_bytes", result.evaluation.peak_bytes);
+  json.member("most_moved_bytes", result.evaluation.most_moved_bytes);
+}
+
+void write_mesh(JsonWriter& json, const redistribution::MeshShape& mesh) {
+  json.key("mesh").begin_object().key("shape").begin_array();
+  for (const std::int64_t devices : mesh)
+    json.value(devices);
+  json.end_array().end_object();
+}
+
+void write_shortage(JsonWriter& json, const AtenPlanResult& result) {
+  if (!result.shortage) return;
+  json.member("reason", shortage_text(*result.shortage));
+  json.member("least_bytes", result.shortage->minimum_bytes);
+}
+
 }  // namespace
 
 void write_aten_plan(const AtenGraph& graph, const PlanAtenOptions& options,
                      const AtenPlanResult& result, const TextSink& sink) {
   JsonWriter json(sink);
   json.begin_object().member("format", "shardwright.aten_plan").member("version", 1);
-  json.new_line().key("mesh").begin_object().key("shape").begin_array();
-  for (const std::int64_t devices : options.mesh)
-    json.value(devices);
-  json.end_array().end_object();
+  json.new_line();
+  write_mesh(json, options.mesh);
   json.new_line().member("status", name_of(result.status));
-  if (result.plan) {
-    json.member("objective_us", result.evaluation.total_us());
-    json.member("lower_bound_us", result.lower_bound_us);
-    json.new_line().member("compute_us", result.evaluation.compute_us);
-    json.member("redistribute_us", result.evaluation.redistribute_us);
-    json.new_line().member("peak_bytes", result.evaluation.peak_bytes);
-    json.member("most_moved_bytes", result.evaluation.most_moved_bytes);
-  }
+  if (result.plan) write_figures(json, result);
   json.member("memory_limit", options.memory_limit);
-  if (result.shortage) {
-    json.new_line().member("reason", shortage_text(*result.shortage));
-    json.member("least_bytes", result.shortage->minimum_bytes);
-  }
+  write_shortage(json, result);
   if (result.plan) write_plan(json, graph, *result.plan);
   json.end_object().finish();
+}
+
+void write_aten_sweep(const AtenSweep& sweep, const TextSink& sink) {
+  JsonWriter json(sink);
+  json.begin_object().member("devices", sweep.devices).key("meshes").begin_array();
+  for (const AtenSweep::Row& row : sweep.rows) {
+    json.new_line().begin_object();
+    write_mesh(json, row.mesh);
+    json.member("status", name_of(row.result.status));
+    if (row.result.plan) write_figures(json, row.result);
+    write_shortage(json, row.result);
+    json.end_object();
+  }
+  json.new_line().end_array().end_object().finish();
 }
 
 }  // namespace shardwright
