@@ -23,4 +23,4 @@ def make(name, seed=0):
     dtype = torch.float32 if name in IN_32_BITS else torch.float64
     arguments = {key: tensor.to(dtype) if tensor.is_floating_point() else tensor
                  for key, tensor in inputs().items()}
-    return model.to(dtype), arguments
+    return model.to(dtype).eval(), arguments

@@ -98,7 +98,7 @@ def write(local: torch.Tensor, layout: Layout, place: torch.Tensor) -> None:
     (place.to_local() if isinstance(place, DTensor) else place).copy_(moved)
 
 
-class _Run(torch.autograd.Function):
+class _Run(torch.autograd.Function):  # type: ignore[misc]
     """The programs of a training step. Values are freed at their last use in the backward."""
 
     @staticmethod

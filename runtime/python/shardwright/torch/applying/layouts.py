@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Sequence
@@ -11,7 +10,6 @@ import torch
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor
 from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
-from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
 from torch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
 
 from ... import errors
@@ -70,22 +68,15 @@ class Layout:
         return DTensorSpec(self.mesh, tuple(placements), tensor_meta=meta)
 
     @cached_property
-    def _cut(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        return compute_local_shape_and_global_offset(self.shape, self.mesh, self.placements)
-
-    @property
     def local_shape(self) -> tuple[int, ...]:
         """Of this rank. Shards are those of torch.chunk, so the last ones may be smaller or empty."""
-        return tuple(self._cut[0])
-
-    @property
-    def local_offset(self) -> tuple[int, ...]:
-        """Where this rank's part begins in the global tensor."""
-        return tuple(self._cut[1])
-
-    @property
-    def local_bytes(self) -> int:
-        return math.prod(self.local_shape) * self.dtype.itemsize
+        shape = list(self.shape)
+        for axis, word in enumerate(self.words):
+            dim = shard_dim(word)
+            if dim is not None:
+                piece = -(-shape[dim] // int(self.mesh.shape[axis]))
+                shape[dim] = max(0, min(piece, shape[dim] - piece * self.coordinate(axis)))
+        return tuple(shape)
 
     @cached_property
     def is_contiguous(self) -> bool:
@@ -109,7 +100,7 @@ class Layout:
         index = 0
         for axis, word in enumerate(self.words):
             if word[0] == "S":
-                index = index * self.mesh.shape[axis] + self.coordinate(axis)
+                index = index * int(self.mesh.shape[axis]) + self.coordinate(axis)
         return index
 
     def with_words(self, words: Sequence[str]) -> Layout:

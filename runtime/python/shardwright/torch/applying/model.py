@@ -17,7 +17,7 @@ from .graphs import Graphs, Planned
 from .parameters import materialize, tensor_places
 
 
-class ParallelModel(torch.nn.Module):
+class ParallelModel(torch.nn.Module):  # type: ignore[misc]
     """Stands for a model on the ranks of a mesh. `parallelize` makes it.
 
     Its modules, parameters and buffers have the names and types of the model's, and the parameters
@@ -41,7 +41,8 @@ class ParallelModel(torch.nn.Module):
     @property
     def plan(self) -> ModelPlan:
         """Of the inputs that `parallelize` got."""
-        return self._planned.plan
+        planned: Planned = self._planned
+        return planned.plan
 
     @property
     def device_mesh(self) -> DeviceMesh:

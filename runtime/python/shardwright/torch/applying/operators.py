@@ -54,7 +54,7 @@ def local_call(node: torch.fx.Node, inputs: Sequence[Layout], outputs: Sequence[
     if keywords.get("device") is not None:
         keywords["device"] = device
     arguments = local_arguments(node.target, arguments, [layout.local_shape for layout in inputs],
-                                [layout and layout.local_shape for layout in outputs])
+                                [None if layout is None else layout.local_shape for layout in outputs])
     own = _Node(node.target, LocalCall(node.target, arguments, keywords), tuple(inputs),
                 tuple(outputs))
     special = _SPECIAL.get(node.target)
