@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Iterable
 
 import torch
 
@@ -25,12 +26,14 @@ class _Row:
     redistribute_us: float = 0.0
 
 
-def describe(traced: TracedModel, plan: ModelPlan) -> str:
-    """A table with a line per module: the placements of its parameters and of its last result, its
+def describe(traced: TracedModel, plan: ModelPlan, modules: Iterable[str]) -> str:
+    """A table with a line per module, in their order: the placements of its parameters and of its last result, its
     operators, the microseconds that they take, redistributions and their microseconds. Forward and
     backward count together.
     """
-    rows = _rows(traced, plan)
+    found = _rows(traced, plan)
+    order = dict.fromkeys([*modules, *found])
+    rows = {name: found[name] for name in order if name in found}
     table = [("module", "parameters", "result", "operators", "us", "moves", "us of moves")]
     for name, row in rows.items():
         result = "" if row.last is None else " ".join(row.last.outputs[0])

@@ -129,10 +129,11 @@ class _Run(torch.autograd.Function):  # type: ignore[misc]
         with ctx.call.planner():
             for each in programs.enter("tangent"):
                 saved[each.value] = _tangent(given[each.target], each)
+            owners = {tensor.untyped_storage()._cdata for each in programs.entering
+                      if (tensor := saved.get(each.value)) is not None}
             programs.backward.run(saved)
         by_target = {each.target: each for each in programs.leave("gradient")}
         entering = ctx.call.given()
-        owners: set[int] = set()
         gradients: list[torch.Tensor | None] = []
         for position, kind in zip(ctx.positions, ctx.kinds):
             leaving = by_target[entering[position].target]

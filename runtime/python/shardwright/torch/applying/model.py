@@ -50,7 +50,8 @@ class ParallelModel(torch.nn.Module):  # type: ignore[misc]
 
     def describe(self) -> str:
         """A table of the plan by module."""
-        return describe(self._planned.traced, self._planned.plan)
+        return describe(self._planned.traced, self._planned.plan,
+                        [name for name, _ in self.named_modules()])
 
     def save_plan(self, path: str | os.PathLike[str]) -> None:
         """Writes the plan file, which `parallelize(plan=...)` takes. Raises OSError."""
