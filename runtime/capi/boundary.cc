@@ -30,6 +30,8 @@ const char* noun(HandleKind kind) {
       return "result";
     case HandleKind::kVerification:
       return "verification";
+    case HandleKind::kAtenPlan:
+      return "plan of a graph";
   }
   return "handle";
 }

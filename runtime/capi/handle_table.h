@@ -14,6 +14,7 @@ enum class HandleKind : std::uint8_t {
   kCancel,
   kResult,
   kVerification,
+  kAtenPlan,
 };
 
 // The parts of a handle's number: a tag for the kind in the high byte, the slot, and the number of

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "core/embedding/search_space.h"
@@ -33,6 +34,11 @@ struct PlannedResult {
 // Numbers the options of the result's plan. O(options of the plan).
 std::shared_ptr<const PlannedResult> number_options(EmbeddingPlanResult result);
 
+// The answer to a graph of PyTorch's operators, as JSON. Immutable.
+struct AtenPlanText {
+  std::string json;
+};
+
 template <class Handle>
 struct ObjectOf;
 template <>
@@ -59,6 +65,11 @@ template <>
 struct ObjectOf<shardwright_verification> {
   using Type = Verification;
   static constexpr HandleKind kKind = HandleKind::kVerification;
+};
+template <>
+struct ObjectOf<shardwright_aten_plan> {
+  using Type = AtenPlanText;
+  static constexpr HandleKind kKind = HandleKind::kAtenPlan;
 };
 
 }  // namespace shardwright::capi

@@ -171,6 +171,23 @@ SHARDWRIGHT_API shardwright_status shardwright_verification_violation(
 SHARDWRIGHT_API shardwright_status
 shardwright_verification_destroy(shardwright_verification* verification);
 
+/* ---- Graphs of PyTorch's operators ---------------------------------------------------------------------- */
+
+/* Plans how every tensor of a graph is sharded on a mesh. `graph` is the text of a graph as
+ * shardwright.torch.trace writes it, `options` one JSON object whose only required member is "mesh", such
+ * as {"mesh": [4, 2], "memory": 17179869184}; runtime/io/README.md has all members of both. `cancel` may
+ * be null. If no plan fits into the memory, or the call is stopped before it finds one, the status is
+ * SHARDWRIGHT_OK, and the plan's text says so. Errors: SHARDWRIGHT_INVALID_INPUT with a place such as
+ * "graph/nodes/3/inputs/0" or "options/mesh". */
+SHARDWRIGHT_API shardwright_status shardwright_plan_aten_graph(
+    const char* graph, size_t graph_size, const char* options, size_t options_size,
+    const shardwright_cancel* cancel, shardwright_aten_plan** plan);
+/* Writes the text of `shardwright operators plan --json`. */
+SHARDWRIGHT_API shardwright_status shardwright_aten_plan_to_json(const shardwright_aten_plan* plan,
+                                                                 char* buffer, size_t capacity,
+                                                                 size_t* size);
+SHARDWRIGHT_API shardwright_status shardwright_aten_plan_destroy(shardwright_aten_plan* plan);
+
 /* ---- Redistributions ---------------------------------------------------------------------------------- */
 
 /* Finds the cheapest moves of one tensor from one placement to another. If `options` is null, all take

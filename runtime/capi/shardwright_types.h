@@ -44,6 +44,7 @@ typedef struct shardwright_search_space shardwright_search_space;
 typedef struct shardwright_cancel shardwright_cancel;
 typedef struct shardwright_result shardwright_result;
 typedef struct shardwright_verification shardwright_verification;
+typedef struct shardwright_aten_plan shardwright_aten_plan;
 
 /* A problem as arrays. Members that may be null take the default of problem files. */
 typedef struct shardwright_problem_arrays {

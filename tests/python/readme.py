@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Runs the ten lines of the Python package's README in a new virtual environment.
+"""Runs the ten lines of two sections of the Python package's README in a new virtual environment.
 
-They install the package with TorchRec for a CPU, and plan. The wheel is packed around --library instead of being
-compiled. Exits as run.py does where something cannot be installed.
+They install the package with TorchRec for a CPU, and plan; and they train a sharded model in four processes. The wheel
+is packed around --library instead of being compiled. Exits as run.py does where something cannot be installed.
 """
 
 import argparse
@@ -26,10 +26,18 @@ print(plan)
 """
 
 
-def ten_lines():
-    """The README's commands and program for TorchRec."""
+# What the model has to be after the last line, and that it is sharded.
+TRAINED = """
+assert "site-packages" in shardwright.__file__, shardwright.__file__
+assert any(placement.is_shard() for tensor in model.parameters() for placement in tensor.placements)
+print(model.describe())
+"""
+
+
+def ten_lines(section):
+    """The commands and the program of a section of the README."""
     text = (PACKAGE / "README.md").read_text(encoding="utf-8")
-    blocks = BLOCKS.findall(text[text.index("## TorchRec's planner"):])
+    blocks = BLOCKS.findall(text[text.index(section):])
     (shell, commands), (language, program) = blocks[:2]
     if (shell, language) != ("sh", "python") or len((commands + program).splitlines()) != 10:
         raise SystemExit(f"the README does not have ten lines, but\n{commands}{program}")
@@ -76,19 +84,29 @@ def plan(program, folder, environment):
                           env=environment, cwd=folder, check=False, stdin=subprocess.DEVNULL).returncode
 
 
+def train(program, command, folder, environment):
+    """Returns the exit status of the command, which runs the program in several processes."""
+    (folder / "train.py").write_text(program + TRAINED, encoding="utf-8")
+    return subprocess.run(["bash", "-c", command], env={**environment, "OMP_NUM_THREADS": "1"}, cwd=folder, check=False,
+                          stdin=subprocess.DEVNULL).returncode
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, required=True, help="is made anew, and removed")
     parser.add_argument("--library", type=Path, required=True, help="of the wheel")
     parser.add_argument("--limit", type=float, default=600, help="seconds for each command")
     arguments = parser.parse_args()
-    commands, program = ten_lines()
+    commands, program = ten_lines("## TorchRec's planner")
+    (to_install, to_train), training = ten_lines("## From pip install")
     shutil.rmtree(arguments.folder, ignore_errors=True)
     arguments.folder.mkdir(parents=True)
     environment = variables(arguments.folder, arguments.library.resolve())
     try:
         install(commands, arguments.folder, environment, arguments.limit)
-        return plan(program, arguments.folder, environment)
+        planned = plan(program, arguments.folder, environment)
+        call(to_install, ["bash", "-c", to_install], environment, arguments.limit)
+        return planned or train(training, to_train, arguments.folder, environment)
     except CannotHave as reason:
         return nothing_tested(reason)
     finally:

@@ -10,9 +10,12 @@
 #include "runtime/cli/operators/operators_commands.h"
 #include "runtime/cli/options/exit_code.h"
 #include "runtime/io/file.h"
+#include "runtime/io/operators/aten/aten_graph_json.h"
+#include "runtime/io/operators/aten/aten_plan_json.h"
 #include "runtime/io/operators/build_json.h"
 #include "runtime/io/operators/op_graph_json.h"
 #include "runtime/operators/build.h"
+#include "runtime/operators/plan_aten.h"
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/text_table.h"
 
@@ -94,12 +97,37 @@ std::string summary(const OpGraph& graph, const BuiltOperators& built, const std
   return text;
 }
 
+// The cost instance of a graph of PyTorch's operators.
+int run_aten(const BuildArguments& arguments, const std::string& text,
+             const operators::DeviceMesh& mesh) {
+  const Result<operators::AtenGraph> graph = read_aten_graph(text);
+  if (!graph.ok()) return fail(in_file(graph.error(), arguments.graph_path));
+  PlanAtenOptions options;
+  for (std::size_t axis = 0; axis < mesh.num_axes(); ++axis)
+    options.mesh.push_back(mesh.size(axis));
+  options.limits.threads = arguments.output.threads;
+  const Result<operators::OperatorProblem> problem = build_aten(*graph, options);
+  if (!problem.ok()) return fail(in_file(problem.error(), arguments.graph_path));
+  const operators::CostInstance& instance = problem->lowered.instance();
+  return emit(
+      arguments.output, kDone,
+      [&](const TextSink& sink) { write_aten_instance(*graph, instance, sink); },
+      [&](std::size_t) {
+        return printable(graph->model()) + " on mesh " + printable(arguments.mesh) + ": " +
+               format_plural(instance.num_nodes(), "node") + ", " +
+               format_count(instance.num_strategies()) + " strategies, " +
+               format_plural(instance.edges().size(), "edge") + " with " +
+               format_count(instance.num_matrices()) + " different matrices\n";
+      });
+}
+
 int run(const BuildArguments& arguments) {
   const Log log = arguments.output.log();
   auto mesh = parse_mesh(arguments.mesh);
   if (!mesh.ok()) return fail(invalid_input("--mesh", mesh.error().message));
   const Result<std::string> text = read_file(arguments.graph_path);
   if (!text.ok()) return fail(text.error());
+  if (is_aten_graph(*text)) return run_aten(arguments, *text, **mesh);
   const Result<OpGraph> graph = read_op_graph(*text);
   if (!graph.ok()) return fail(in_file(graph.error(), arguments.graph_path));
   log.info("read " + format_plural(graph->size(), "node"));
@@ -122,7 +150,7 @@ void add_operators_build_command(CLI::App& operators, Action& chosen) {
   auto arguments = std::make_shared<BuildArguments>();
   CLI::App& command = *operators.add_subcommand(
       "build", "Lists the strategies of every operator with what resharding between them costs");
-  command.add_option("GRAPH", arguments->graph_path, "Operator graph (- = stdin)")
+  command.add_option("GRAPH", arguments->graph_path, "Operator graph, or a traced PyTorch model (- = stdin)")
       ->type_name(kFile)
       ->required();
   command.add_option("--mesh", arguments->mesh, "Devices along each axis, such as 2x4")->required();

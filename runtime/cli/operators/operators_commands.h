@@ -17,5 +17,7 @@ void add_operators_solve_command(CLI::App& operators, Action& chosen);
 void add_operators_autoshard_command(CLI::App& operators, Action& chosen);
 void add_operators_strategies_command(CLI::App& operators, Action& chosen);
 void add_operators_build_command(CLI::App& operators, Action& chosen);
+void add_operators_plan_command(CLI::App& operators, Action& chosen);
+void add_operators_sweep_command(CLI::App& operators, Action& chosen);
 
 }  // namespace shardwright::cli

@@ -1,11 +1,13 @@
-"""Plans redistributions of tensors, and replaces the planner of torch's DTensor.
+"""Shards models of PyTorch, plans redistributions, and replaces the planner of torch's DTensor.
 
     import shardwright.torch
+    model = shardwright.torch.parallelize(model, device_mesh, example_inputs)
     with shardwright.torch.redistribution():
         train()
 
-`plan_redistribution` answers for any mesh and needs no torch. `redistribution` and `trace` need
-torch 2.13.
+`parallelize` makes a model that trains sharded over a mesh: `trace` gives its graph, `plan` shards
+the graph optimally, and the model runs the plan. `plan_redistribution` answers for one tensor on any
+mesh. `plan` and `plan_redistribution` need no torch, the others need torch 2.13.
 """
 
 from __future__ import annotations
@@ -13,13 +15,16 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from .model_plan import ModelPlan, NodePlan, OutputPlan, plan
 from .placements import words_of
 from .planning import Link, RedistributionPlan, Step, plan_redistribution
 
 if TYPE_CHECKING:
+    from .applying import ParallelModel, parallelize
     from .tracing import TracedModel, UnknownOperatorWarning, trace
 
 _TRACING = ("TracedModel", "UnknownOperatorWarning", "trace")
+_APPLYING = ("ParallelModel", "parallelize")
 
 
 def __getattr__(name: str) -> Any:
@@ -27,6 +32,9 @@ def __getattr__(name: str) -> Any:
     if name in _TRACING:
         from . import tracing
         return getattr(tracing, name)
+    if name in _APPLYING:
+        from . import applying
+        return getattr(applying, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -48,5 +56,6 @@ def redistribution(*, devices_per_host: int | None = None) -> AbstractContextMan
     return Replacement(devices_per_host)
 
 
-__all__ = ["Link", "RedistributionPlan", "Step", "TracedModel", "UnknownOperatorWarning",
+__all__ = ["Link", "ModelPlan", "NodePlan", "OutputPlan", "ParallelModel", "RedistributionPlan",
+           "Step", "TracedModel", "UnknownOperatorWarning", "parallelize", "plan",
            "plan_redistribution", "redistribution", "trace", "words_of"]

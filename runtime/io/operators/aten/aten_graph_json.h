@@ -1,0 +1,21 @@
+// Reads graphs of PyTorch's operators.
+#pragma once
+
+#include <string_view>
+
+#include "core/operators/aten/aten_graph.h"
+#include "core/status.h"
+
+namespace shardwright {
+
+// The "format" that such a file names.
+inline constexpr std::string_view kAtenGraphFormat = "shardwright.aten_graph";
+
+// Returns true if the text looks like such a file, so that errors can speak of it. Does not parse it.
+bool is_aten_graph(std::string_view text);
+
+// Errors (kInvalidInput with the JSON pointer): text that is no JSON, another format or version,
+// unknown or missing keys, and those of AtenGraph::make.
+Result<operators::AtenGraph> read_aten_graph(std::string_view text);
+
+}  // namespace shardwright

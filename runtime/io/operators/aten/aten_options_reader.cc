@@ -1,0 +1,132 @@
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/io/operators/aten/aten_options_json.h"
+#include "runtime/io/operators/aten/list_reading.h"
+#include "runtime/io/operators/aten/placement_words.h"
+
+namespace shardwright {
+namespace {
+
+using namespace operators;
+using redistribution::AxisLink;
+using redistribution::Collective;
+using redistribution::MeasuredRow;
+using redistribution::MeasuredTable;
+
+constexpr std::array<std::string_view, 6> kModels{"auto",    "flat",  "nccl",
+                                                  "dtensor", "rings", "measured"};
+constexpr std::array<std::string_view, 2> kRedistributions{"shortest", "autoparallel"};
+constexpr std::array<std::string_view, 2> kBlocks{"free", "equal"};
+constexpr std::array<std::string_view, 4> kCollectives{"all_gather", "reduce_scatter", "all_reduce",
+                                                       "all_to_all"};
+
+Status read_link(JsonValue value, AxisLink& out) {
+  return ObjectReader(value)
+      .required("latency_us", out.latency_us)
+      .required("bandwidth_gb_per_s", out.bandwidth_gb_per_s)
+      .finish();
+}
+
+Status read_row(JsonValue value, MeasuredRow& out) {
+  if (!value.is_array() || value.size() != 2) return value.expected("[bytes, microseconds]");
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value[0], out.bytes));
+  return read_value(value[1], out.microseconds);
+}
+
+Status read_table(JsonValue value, MeasuredTable& out) {
+  std::int64_t axis = 0;
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      ObjectReader(value)
+          .required("axis", axis)
+          .required_with("collective", read_word("collective", kCollectives, out.collective))
+          .required_with("rows", [&](JsonValue v) { return read_list(v, out.rows, read_row); })
+          .finish());
+  if (axis < 0) return value.error("\"axis\" must not be negative");
+  out.axis = static_cast<std::size_t>(axis);
+  return {};
+}
+
+// {"<target>": [words], ...}
+Status read_constraints(JsonValue value, AtenConstraint::Of of, std::size_t num_axes,
+                        std::vector<AtenConstraint>& out) {
+  if (!value.is_object()) return value.expected("an object of placements by name");
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    AtenConstraint constraint;
+    constraint.of = of;
+    constraint.target = value[i].key();
+    SHARDWRIGHT_RETURN_IF_ERROR(read_placement(value[i], num_axes, constraint.placement));
+    out.push_back(std::move(constraint));
+  }
+  return {};
+}
+
+Status read_placements(JsonValue value, std::size_t num_axes, std::vector<AtenConstraint>& out) {
+  const auto of = [&](AtenConstraint::Of kind) {
+    return [&, kind](JsonValue v) { return read_constraints(v, kind, num_axes, out); };
+  };
+  return ObjectReader(value)
+      .optional_with("parameters", of(AtenConstraint::Of::kParameter))
+      .optional_with("buffers", of(AtenConstraint::Of::kBuffer))
+      .optional_with("inputs", of(AtenConstraint::Of::kInput))
+      .optional_with("tangents", of(AtenConstraint::Of::kTangent))
+      .optional_with("outputs", of(AtenConstraint::Of::kOutput))
+      .finish();
+}
+
+Status read_collectives(JsonValue value, CollectiveModel& out) {
+  return ObjectReader(value)
+      .required_with("model", read_word("model", kModels, out.kind))
+      .optional("devices_per_host", out.devices_per_host)
+      .optional_with("links", [&](JsonValue v) { return read_list(v, out.links, read_link); })
+      .optional_with("tables", [&](JsonValue v) { return read_list(v, out.tables, read_table); })
+      .finish();
+}
+
+}  // namespace
+
+Result<PlanAtenOptions> read_aten_options(std::string_view text,
+                                          const redistribution::MeshShape& mesh) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
+  PlanAtenOptions out;
+  std::optional<JsonValue> placements;
+  std::optional<std::int64_t> work_limit;
+  std::int64_t seed = 0;
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      ObjectReader(document.root())
+          .optional("mesh", out.mesh)
+          .optional("device", out.device)
+          .optional("memory", out.memory_limit)
+          .optional("optimizer_states", out.optimizer_states)
+          .optional_with("redistribution",
+                         read_word("redistribution", kRedistributions, out.redistribution))
+          .optional_with("collectives",
+                         [&](JsonValue v) { return read_collectives(v, out.collectives); })
+          .optional_with("blocks", read_word("kind of blocks", kBlocks, out.blocks))
+          .optional_with("placements",
+                         [&](JsonValue v) -> Status {
+                           placements = v;
+                           return {};
+                         })
+          .optional("threads", out.limits.threads)
+          .optional("time_limit_s", out.limits.time_limit_s)
+          .optional("work_limit", work_limit)
+          .optional("seed", seed)
+          .finish());
+  if (!mesh.empty()) out.mesh = mesh;
+  if (out.mesh.empty()) return document.root().error("\"mesh\" is missing");
+  if (work_limit) {
+    if (*work_limit < 0) return invalid_input("/work_limit", "must not be negative");
+    out.limits.work_limit = static_cast<std::uint64_t>(*work_limit);
+  }
+  out.limits.seed = static_cast<std::uint64_t>(seed);
+  if (placements)
+    SHARDWRIGHT_RETURN_IF_ERROR(read_placements(*placements, out.mesh.size(), out.constraints));
+  return out;
+}
+
+}  // namespace shardwright

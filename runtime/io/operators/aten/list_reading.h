@@ -1,0 +1,34 @@
+// Readers of lists and of words from a vocabulary.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "runtime/io/json/json_reader.h"
+
+namespace shardwright {
+
+// Calls read(element, out) for each element of a list.
+template <class T, class Read>
+Status read_list(JsonValue value, std::vector<T>& out, const Read& read) {
+  if (!value.is_array()) return value.expected("a list");
+  out.resize(value.size());
+  for (std::size_t i = 0; i < value.size(); ++i)
+    SHARDWRIGHT_RETURN_IF_ERROR(read(value[i], out[i]));
+  return {};
+}
+
+// A function that reads one of `names`, which are numbered like the enumeration. `what` is what
+// errors call them.
+template <class Enum, std::size_t kSize>
+auto read_word(std::string_view what, const std::array<std::string_view, kSize>& names, Enum& out) {
+  return [what, &names, &out](JsonValue v) -> Status {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index, read_choice(v, what, names));
+    out = static_cast<Enum>(index);
+    return {};
+  };
+}
+
+}  // namespace shardwright

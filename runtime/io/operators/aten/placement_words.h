@@ -1,0 +1,28 @@
+// The words by which graphs and plans of PyTorch's operators write placements: "R", "S0", "P".
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "core/operators/aten/axis_rule.h"
+#include "core/operators/aten/roofline.h"
+#include "runtime/io/json/json_document.h"
+#include "runtime/io/json/json_writer.h"
+
+namespace shardwright {
+
+// By AtenOutputRole.
+inline constexpr std::array<std::string_view, 3> kOutputRoles{"output", "gradient", "mutation"};
+
+// R, S<dim>, P (a sum), Pavg, Pmax, Pmin; "-" where there is no tensor.
+Status read_axis_word(JsonValue value, operators::MaybeAxisPlacement& out);
+std::string axis_word(const operators::MaybeAxisPlacement& placement);
+
+// A list of words, one per mesh axis; where axes shard one dimension, the earlier one cuts first.
+Status read_placement(JsonValue value, std::size_t num_axes, redistribution::Placement& out);
+// Writes ["-", ...] for none.
+void write_placement(JsonWriter& json, const operators::MaybePlacement& placement,
+                     std::size_t num_axes);
+
+}  // namespace shardwright

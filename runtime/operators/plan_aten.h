@@ -1,0 +1,46 @@
+// The public entry for graphs of PyTorch's operators: how every tensor is sharded on a mesh.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/operators/aten/aten_graph.h"
+#include "runtime/operators/collective_model.h"
+#include "runtime/operators/solve.h"
+#include "search/operators/aten/aten_problem.h"
+#include "search/operators/aten/solve_plan.h"
+#include "search/operators/aten/transition_model.h"
+
+namespace shardwright {
+
+struct PlanAtenOptions {
+  redistribution::MeshShape mesh;
+  std::string device = "H100";  // see operators::find_compute_device()
+  operators::RedistributionChoice redistribution = operators::RedistributionChoice::kShortest;
+  CollectiveModel collectives;
+  std::optional<std::int64_t> memory_limit;  // bytes of a device
+  std::int64_t optimizer_states = 2;         // tensors like a parameter, beside it
+  operators::BlockSharing blocks = operators::BlockSharing::kFree;
+  std::vector<operators::AtenConstraint> constraints;
+  OperatorsOptions limits;
+};
+
+struct AtenPlanResult : operators::AtenSolution {
+  std::uint64_t work = 0;  // strategy evaluations
+  int threads = 1;
+  double total_s = 0;
+};
+
+// Errors: kInvalidInput at "/mesh", "/device", "/collectives/...", "/memory", "/optimizer_states",
+// "/constraints/<index>", "threads"; those of operators::solve_plan(). No plan within the memory is no
+// error: the status says so.
+// Thread safety: may be called from any number of threads at once.
+Result<AtenPlanResult> plan_aten(const operators::AtenGraph& graph, const PlanAtenOptions& options);
+
+// The whole problem that plan_aten() solves: its strategies, and what moving tensors between them costs.
+Result<operators::OperatorProblem> build_aten(const operators::AtenGraph& graph,
+                                              const PlanAtenOptions& options);
+
+}  // namespace shardwright

@@ -1,0 +1,184 @@
+"""Runs programs under autograd."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, Callable, Sequence
+
+import torch
+from torch.distributed.tensor import DTensor
+
+from ... import errors
+from .building import Entering, Programs
+from .layouts import Layout, layout_of_dtensor
+from .moving import move_between
+from .program import Value
+
+Values = dict[Value, torch.Tensor]
+Planner = Callable[[], "AbstractContextManager[None]"]
+
+
+@dataclass
+class Call:
+    """One call of the model. Thread safety: one thread at a time.
+
+    `inputs` has a tensor for each placeholder of `programs.entering` that is no tangent, in order:
+    DTensors of any placement, or plain tensors that are whole on every rank.
+    """
+
+    programs: Programs
+    inputs: Sequence[torch.Tensor]
+    full_outputs: bool  # outputs are plain tensors, whole on every rank
+    planner: Planner = nullcontext
+
+    def given(self) -> list[Entering]:
+        return [each for each in self.programs.entering if each.role != "tangent"]
+
+    def run(self) -> list[torch.Tensor]:
+        """The outputs in the order of the graph. Buffers have their new values afterwards."""
+        result = self._differentiable()
+        if torch.is_grad_enabled() and result:
+            outputs = _Run.apply(self, *[self.inputs[position] for position in result])
+            return list(outputs) if isinstance(outputs, tuple) else [outputs]
+        with torch.no_grad(), self.planner():
+            values = self.entered()
+            self.programs.evaluation.run(values)
+            return self.results(values)
+
+    def _differentiable(self) -> list[int]:
+        """Positions of the inputs that the graph has gradients for and that require one."""
+        targets = {each.target for each in self.programs.leave("gradient")}
+        return [position for position, (each, tensor) in enumerate(zip(self.given(), self.inputs))
+                if each.target in targets and each.role in ("parameter", "input")
+                and tensor.requires_grad]
+
+    def entered(self) -> Values:
+        return {each.value: entered(tensor, each.layout, each.target)
+                for each, tensor in zip(self.given(), self.inputs)}
+
+    def results(self, values: Values) -> list[torch.Tensor]:
+        """Writes mutations, and returns the outputs."""
+        places = {each.target: tensor for each, tensor in zip(self.given(), self.inputs)}
+        for leaving in self.programs.leave("mutation"):
+            write(values[leaving.value], leaving.layout, places[leaving.target])
+        return [left(values[leaving.value], leaving.layout, self.full_outputs)
+                for leaving in self.programs.leave("output")]
+
+
+def entered(tensor: torch.Tensor, layout: Layout, name: str) -> torch.Tensor:
+    """This rank's part in the layout. Raises InvalidInputError if the tensor differs from the traced
+    one in shape or dtype.
+    """
+    if tuple(tensor.shape) != layout.shape or tensor.dtype != layout.dtype:
+        raise errors.InvalidInputError(
+            f"has shape {tuple(tensor.shape)} and {tensor.dtype}; planned for {layout.shape} and "
+            f"{layout.dtype}", name)
+    if isinstance(tensor, DTensor):
+        source, local = layout_of_dtensor(tensor), tensor.to_local()
+    else:
+        source, local = layout.replicated(), tensor.to(layout.mesh.device_type)
+    move = move_between(source, layout)
+    return local if move is None else move(local)
+
+
+def left(local: torch.Tensor, layout: Layout, full: bool) -> torch.Tensor:
+    """A result as the caller gets it. Scalars are plain tensors."""
+    if not full and layout.shape:
+        return layout.wrap(local)
+    move = move_between(layout, layout.replicated())
+    return local if move is None else move(local)
+
+
+def write(local: torch.Tensor, layout: Layout, place: torch.Tensor) -> None:
+    """Puts a new value into the tensor that the caller gave."""
+    target = layout_of_dtensor(place) if isinstance(place, DTensor) else layout.replicated()
+    move = move_between(layout, target)
+    moved = local if move is None else move(local)
+    (place.to_local() if isinstance(place, DTensor) else place).copy_(moved)
+
+
+class _Run(torch.autograd.Function):  # type: ignore[misc]
+    """The programs of a training step. Values are freed at their last use in the backward."""
+
+    @staticmethod
+    def forward(ctx: Any, call: Call, *_: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """The tensors are those of the call that may get a gradient."""
+        programs = call.programs
+        with call.planner():
+            values = call.entered()
+            programs.forward.run(values)
+            outputs = call.results(values)
+        ctx.set_materialize_grads(False)
+        ctx.saved = {value: values[value] for value in programs.saved}
+        ctx.versions = {value: tensor._version for value, tensor in ctx.saved.items()}
+        ctx.call = call
+        ctx.positions = call._differentiable()
+        ctx.kinds = [_kind(call.inputs[position]) for position in ctx.positions]
+        tangents = {each.target for each in programs.enter("tangent")}
+        ctx.mark_non_differentiable(*[
+            output for each, output in zip(programs.leave("output"), outputs)
+            if each.target not in tangents])
+        return tuple(outputs)
+
+    @staticmethod
+    def backward(ctx: Any, *tangents: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
+        saved = _saved(ctx)
+        programs: Programs = ctx.call.programs
+        given = dict(zip((each.target for each in programs.leave("output")), tangents))
+        with ctx.call.planner():
+            for each in programs.enter("tangent"):
+                saved[each.value] = _tangent(given[each.target], each)
+            owners = {tensor.untyped_storage()._cdata for each in programs.entering
+                      if (tensor := saved.get(each.value)) is not None}
+            programs.backward.run(saved)
+        by_target = {each.target: each for each in programs.leave("gradient")}
+        entering = ctx.call.given()
+        gradients: list[torch.Tensor | None] = []
+        for position, kind in zip(ctx.positions, ctx.kinds):
+            leaving = by_target[entering[position].target]
+            local = _own(saved[leaving.value], owners)
+            gradients.append(_gradient(local, leaving.layout, kind))
+        return None, *gradients
+
+
+def _kind(tensor: torch.Tensor) -> Layout | None:
+    """The layout that the gradient must have; None for a plain tensor."""
+    return layout_of_dtensor(tensor) if isinstance(tensor, DTensor) else None
+
+
+def _saved(ctx: Any) -> Values:
+    saved: Values | None = ctx.saved
+    if saved is None:
+        raise RuntimeError("the backward pass ran already, and what it needs was freed; "
+                           "retain_graph has no effect on a planned model")
+    ctx.saved = None
+    for value, tensor in saved.items():
+        if tensor._version != ctx.versions[value]:
+            raise RuntimeError(f"{value[0]}, which the backward pass needs, was changed in place")
+    return saved
+
+
+def _tangent(given: torch.Tensor | None, entering: Entering) -> torch.Tensor:
+    if given is None:
+        layout = entering.layout
+        return torch.zeros(layout.local_shape, dtype=layout.dtype, device=layout.mesh.device_type)
+    return entered(given, entering.layout, f"gradient of {entering.target}")
+
+
+def _own(local: torch.Tensor, owners: set[int]) -> torch.Tensor:
+    """Memory that nothing else uses, all of it, since optimizers change gradients in place."""
+    storage = local.untyped_storage()
+    if (not local.is_contiguous() or storage.nbytes() > local.nbytes or storage._cdata in owners):
+        local = local.clone(memory_format=torch.contiguous_format)
+    owners.add(local.untyped_storage()._cdata)
+    return local
+
+
+def _gradient(local: torch.Tensor, layout: Layout, kind: Layout | None) -> torch.Tensor:
+    """As the parameter or input is placed: whole for a plain tensor."""
+    target = layout.replicated() if kind is None else layout.with_words(kind.words)
+    move = move_between(layout, target)
+    moved = local if move is None else move(local)
+    return moved if kind is None else target.wrap(moved)
+

@@ -1,0 +1,81 @@
+"""The planned graphs of a model: one for each mode and shapes of inputs that it is called with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Mapping, Sequence
+
+import torch
+import torch.utils._pytree as pytree
+from torch.distributed.device_mesh import DeviceMesh
+
+from ..model_plan import ModelPlan, plan as plan_graph
+from ..tracing.document import TracedModel, trace
+from .building import Programs, build
+from .layouts import word_of_placement
+from .planning import plan_on_first_rank
+from .randomness import RandomState
+
+# Of a tensor argument: shape, strides, dtype and whether it requires a gradient.
+_Key = tuple[Any, ...]
+Placements = Mapping[str, Mapping[str, Sequence[str]]]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A graph, its plan, and the programs of this rank."""
+
+    traced: TracedModel
+    plan: ModelPlan
+    programs: Programs
+
+
+@dataclass
+class Graphs:
+    """Thread safety: one thread at a time; all ranks call it alike."""
+
+    model: torch.nn.Module  # the code that is traced
+    mesh: DeviceMesh
+    state: RandomState
+    options: Mapping[str, Any]  # of plan()
+    placements: Placements
+    known: dict[_Key, Planned] = field(default_factory=dict)
+
+    def add(self, train: bool, traced: TracedModel, plan: ModelPlan, args: Sequence[Any],
+            kwargs: Mapping[str, Any]) -> Planned:
+        planned = Planned(traced, plan, build(traced, plan, self.mesh, self.state))
+        self.known[self._key(self.model.training, train, args, kwargs)] = planned
+        return planned
+
+    def find(self, train: bool, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Planned:
+        """The graph for a call in the model's mode. A graph that is not known is traced and planned
+        with the parameters where they are. Raises what tracing and planning raise.
+        """
+        for with_backward in ((train,) if train else (False, True)):
+            found = self.known.get(self._key(self.model.training, with_backward, args, kwargs))
+            if found is not None:
+                return found
+        traced = trace(self.model, args, kwargs, train=train)
+        placements = {**self.placements, **self._kept(traced)}
+        plan = plan_on_first_rank(self.mesh, lambda: plan_graph(
+            traced, tuple(self.mesh.shape), placements=placements, **self.options))
+        return self.add(train, traced, plan, args, kwargs)
+
+    def _kept(self, traced: TracedModel) -> dict[str, dict[str, list[str]]]:
+        """Where parameters and buffers are."""
+        tensors = {**dict(self.model.named_parameters(remove_duplicate=False)),
+                   **dict(self.model.named_buffers(remove_duplicate=False))}
+        kept: dict[str, dict[str, list[str]]] = {"parameters": {}, "buffers": {}}
+        for each in traced.joint.placeholders:
+            if each.role in ("parameter", "buffer"):
+                kept[each.role + "s"][each.target] = [
+                    word_of_placement(own) for own in tensors[each.target].placements]
+        return kept
+
+    @staticmethod
+    def _key(training: bool, train: bool, args: Sequence[Any], kwargs: Mapping[str, Any]) -> _Key:
+        leaves, spec = pytree.tree_flatten((tuple(args), dict(kwargs)))
+        return (training, train, spec, *(
+            (tuple(leaf.shape), leaf.dtype, leaf.requires_grad) if isinstance(leaf, torch.Tensor)
+            else repr(leaf) for leaf in leaves))
+

@@ -1,0 +1,134 @@
+"""Placements of tensors on a mesh, and what this rank holds of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Sequence
+
+import torch
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.tensor import DTensor
+from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
+from torch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
+
+from ... import errors
+
+REPLICATE = "R"
+_REDUCE_OPS = {"P": "sum", "Pavg": "avg", "Pmax": "max", "Pmin": "min"}
+
+
+def placement_of_word(word: str) -> Placement:
+    """Torch's object of "R", "S0", "P", "Pavg", "Pmax" or "Pmin". Raises InvalidInputError."""
+    if word == REPLICATE:
+        return Replicate()
+    if word[:1] == "S" and word[1:].isdigit():
+        return Shard(int(word[1:]))
+    if word in _REDUCE_OPS:
+        return Partial(_REDUCE_OPS[word])
+    raise errors.InvalidInputError(f"{word!r} is no placement", "plan")
+
+
+def word_of_placement(placement: Placement) -> str:
+    """Raises UnsupportedError for other kinds than a plan has."""
+    if type(placement) is Shard:
+        return f"S{placement.dim}"
+    if type(placement) is Replicate:
+        return REPLICATE
+    for word, reduce_op in _REDUCE_OPS.items():
+        if type(placement) is Partial and placement.reduce_op == reduce_op:
+            return word
+    raise errors.UnsupportedError(f"{placement} is no placement of a plan", "inputs")
+
+
+def shard_dim(word: str) -> int | None:
+    return int(word[1:]) if word[0] == "S" else None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One tensor on the mesh: `words` has one placement per mesh axis; outer axes cut first."""
+
+    mesh: DeviceMesh
+    words: tuple[str, ...]
+    shape: tuple[int, ...]  # global
+    stride: tuple[int, ...]  # global
+    dtype: torch.dtype
+
+    @cached_property
+    def placements(self) -> tuple[Placement, ...]:
+        return tuple(placement_of_word(word) for word in self.words)
+
+    @cached_property
+    def spec(self) -> DTensorSpec:
+        return self.spec_with(self.placements)
+
+    def spec_with(self, placements: Sequence[Placement]) -> DTensorSpec:
+        meta = TensorMeta(torch.Size(self.shape), self.stride, self.dtype)
+        return DTensorSpec(self.mesh, tuple(placements), tensor_meta=meta)
+
+    @cached_property
+    def local_shape(self) -> tuple[int, ...]:
+        """Of this rank. Shards are those of torch.chunk, so the last ones may be smaller or empty."""
+        shape = list(self.shape)
+        for axis, word in enumerate(self.words):
+            dim = shard_dim(word)
+            if dim is not None:
+                piece = -(-shape[dim] // int(self.mesh.shape[axis]))
+                shape[dim] = max(0, min(piece, shape[dim] - piece * self.coordinate(axis)))
+        return tuple(shape)
+
+    @cached_property
+    def is_contiguous(self) -> bool:
+        """Returns true if the whole tensor's elements are in the order of its dimensions, without gaps."""
+        step = 1
+        for extent, stride in reversed(list(zip(self.shape, self.stride))):
+            if extent != 1 and stride != step:
+                return False
+            step *= extent
+        return True
+
+    def coordinate(self, axis: int) -> int:
+        """Of this rank."""
+        found = self.mesh.get_coordinate()
+        assert found is not None  # parallelize checks it
+        return int(found[axis])
+
+    @property
+    def shard_index(self) -> int:
+        """A number that ranks have in common if and only if they hold the same part."""
+        index = 0
+        for axis, word in enumerate(self.words):
+            if word[0] == "S":
+                index = index * int(self.mesh.shape[axis]) + self.coordinate(axis)
+        return index
+
+    def with_words(self, words: Sequence[str]) -> Layout:
+        return Layout(self.mesh, tuple(words), self.shape, self.stride, self.dtype)
+
+    def replicated(self) -> Layout:
+        return self.with_words([REPLICATE] * len(self.words))
+
+    def wrap(self, local: torch.Tensor) -> DTensor:
+        """The DTensor of which this rank holds `local`."""
+        return DTensor.from_local(local, self.mesh, self.placements, run_check=False,
+                                  shape=torch.Size(self.shape), stride=self.stride)
+
+
+def layout_of(mesh: DeviceMesh, words: Sequence[str], tensor: Any) -> Layout:
+    """Of a tensor, or of a Meta. Raises InvalidInputError for another number of words than axes,
+    and for dimensions that the tensor has not.
+    """
+    shape = tuple(int(size) for size in tensor.shape)
+    if len(words) != mesh.ndim:
+        raise errors.InvalidInputError(f"{list(words)} on a mesh of {mesh.ndim} axes", "plan")
+    if any((shard_dim(word) or 0) >= max(1, len(shape)) for word in words):
+        raise errors.InvalidInputError(f"{list(words)} of a tensor of shape {shape}", "plan")
+    stride = tensor.stride() if callable(tensor.stride) else tensor.stride
+    return Layout(mesh, tuple(words), shape, tuple(int(step) for step in stride), tensor.dtype)
+
+
+def layout_of_dtensor(tensor: DTensor) -> Layout:
+    """Raises UnsupportedError for placements that no plan has."""
+    return layout_of(tensor.device_mesh, [word_of_placement(own) for own in tensor.placements],
+                     tensor)

@@ -1,0 +1,104 @@
+"""A model that runs a plan."""
+
+from __future__ import annotations
+
+import os
+from contextlib import nullcontext
+from typing import Any, Callable
+
+import torch
+from torch.distributed.device_mesh import DeviceMesh
+
+from ... import errors
+from ..model_plan import ModelPlan
+from .description import describe, placements_by_name
+from .execution import Call
+from .graphs import Graphs, Planned
+from .parameters import materialize, tensor_places
+
+
+class ParallelModel(torch.nn.Module):  # type: ignore[misc]
+    """Stands for a model on the ranks of a mesh. `parallelize` makes it.
+
+    Its modules, parameters and buffers have the names and types of the model's, and the parameters
+    are DTensors, so that optimizers, `state_dict` and checkpoints work. Only the whole model can be
+    called: its modules hold parameters and take part in no call.
+
+    All ranks of the mesh call it alike. Thread safety: one thread at a time.
+    """
+
+    def __init__(self, graphs: Graphs, planned: Planned, outputs: str, redistribution: bool) -> None:
+        super().__init__()
+        root = graphs.model
+        for attribute in ("_modules", "_parameters", "_buffers", "_non_persistent_buffers_set"):
+            self.__dict__[attribute] = root.__dict__[attribute]
+        self.training = root.training
+        self.__dict__["_graphs"] = graphs
+        self.__dict__["_planned"] = planned
+        self._full_outputs = outputs == "full"
+        self._redistribution = redistribution
+
+    @property
+    def plan(self) -> ModelPlan:
+        """Of the inputs that `parallelize` got."""
+        planned: Planned = self._planned
+        return planned.plan
+
+    @property
+    def device_mesh(self) -> DeviceMesh:
+        return self._graphs.mesh
+
+    def describe(self) -> str:
+        """A table of the plan by module."""
+        return describe(self._planned.traced, self._planned.plan,
+                        [name for name, _ in self.named_modules()])
+
+    def save_plan(self, path: str | os.PathLike[str]) -> None:
+        """Writes the plan file, which `parallelize(plan=...)` takes. Raises OSError."""
+        self._planned.plan.save(path)
+
+    def autoparallel_placements(self) -> dict[str, Any]:
+        """From names of nodes, parameters, buffers and inputs to torch's placements."""
+        return placements_by_name(self._planned.traced, self._planned.plan)
+
+    def materialize(self, init: Callable[[torch.nn.Module], Any] | None = None) -> None:
+        """Gives tensors on meta memory on the mesh's device, then calls `init` with this model."""
+        materialize(self, init)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the model returns. Tensors in are DTensors, or plain and whole on every rank; tensors
+        out are DTensors, or plain if they are scalars or `outputs` is "full".
+
+        The first call in another mode, or with other shapes, traces and plans again, with the
+        parameters where they are.
+        """
+        graphs = self._graphs
+        graphs.model.training = self.training
+        planned = graphs.find(torch.is_grad_enabled(), args, kwargs)
+        joint = planned.traced.joint
+        call = Call(planned.programs, self._inputs(planned, joint.inputs.tensors_of(args, kwargs)),
+                    self._full_outputs, self._planner())
+        graphs.state.next_call()
+        return joint.result.rebuild(call.run())
+
+    def _inputs(self, planned: Planned, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+        """The tensors that enter the graph, in the order of its placeholders."""
+        joint = planned.traced.joint
+        places = {name: values[key] for name, values, key in tensor_places(self)}
+        inputs = dict(zip(joint.inputs.names, tensors))
+        found = []
+        for each in planned.programs.entering:
+            if each.role == "tangent":
+                continue
+            tensor = {"parameter": places, "buffer": places, "input": inputs,
+                      "constant": joint.constants}[each.role][each.target]
+            if tensor.is_meta:
+                raise errors.InvalidInputError("is on meta; call materialize() first", each.target)
+            found.append(tensor)
+        return found
+
+    def _planner(self) -> Callable[[], Any]:
+        if not self._redistribution:
+            return nullcontext
+        from .. import redistribution
+        return redistribution

@@ -1,0 +1,115 @@
+"""The function that stands for a node of the graph on one rank's local tensors."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace as changed
+from typing import Any, Callable, Mapping, Sequence
+
+import torch
+import torch.fx
+
+from ..tracing.calls import replace
+from ..tracing.localise import local_arguments
+from .layouts import Layout
+from .program import HOLE
+
+_aten = torch.ops.aten
+
+
+@dataclass(frozen=True)
+class LocalCall:
+    """A function, and its arguments with a HOLE for each local tensor."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    keywords: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class _Node:
+    """What is known of a node: its call, and where its tensors are. None: an output is no tensor."""
+
+    op: Any
+    call: LocalCall
+    inputs: tuple[Layout, ...]
+    outputs: tuple[Layout | None, ...]
+
+    @property
+    def output(self) -> Layout:
+        assert self.outputs[0] is not None
+        return self.outputs[0]
+
+
+def local_call(node: torch.fx.Node, inputs: Sequence[Layout], outputs: Sequence[Layout | None]
+               ) -> LocalCall:
+    """The call of a node of op "call_function" that gives the rank's part of its outputs."""
+    def hole(leaf: Any) -> Any:
+        is_tensor = isinstance(leaf, torch.fx.Node) and isinstance(leaf.meta.get("val"), torch.Tensor)
+        return HOLE if is_tensor else leaf
+
+    arguments: tuple[Any, ...] = replace(node.args, hole)
+    keywords = {key: replace(value, hole) for key, value in node.kwargs.items()}
+    device = torch.device(inputs[0].mesh.device_type) if inputs else _device_of(outputs)
+    if keywords.get("device") is not None:
+        keywords["device"] = device
+    arguments = local_arguments(node.target, arguments, [layout.local_shape for layout in inputs],
+                                [None if layout is None else layout.local_shape for layout in outputs])
+    own = _Node(node.target, LocalCall(node.target, arguments, keywords), tuple(inputs),
+                tuple(outputs))
+    special = _SPECIAL.get(node.target)
+    return own.call if special is None else special(own)
+
+
+def _device_of(outputs: Sequence[Layout | None]) -> torch.device:
+    return next(torch.device(layout.mesh.device_type) for layout in outputs if layout is not None)
+
+
+def _reshape(node: _Node) -> LocalCall:
+    """A local tensor may lack the strides that the whole one has, and a sharded dimension may be of
+    one element on this rank, which a squeeze would remove.
+    """
+    return LocalCall(_aten.reshape.default, (HOLE, node.output.local_shape), {})
+
+
+def _contiguous_first(node: _Node) -> LocalCall:
+    def call(tensor: torch.Tensor, *arguments: Any) -> Any:
+        return node.op(tensor.contiguous(), *arguments)
+    return changed(node.call, function=call)
+
+
+def _as_strided(node: _Node) -> LocalCall:
+    """Strides are those of the whole tensor, so the input is laid out as it was traced."""
+    source = node.inputs[0]
+
+    def call(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> torch.Tensor:
+        traced = torch.empty_strided(source.shape, source.stride, dtype=tensor.dtype,
+                                     device=tensor.device)
+        return node.op(traced.copy_(tensor), *arguments, **keywords)
+    return changed(node.call, function=call)
+
+
+def _extreme(node: _Node) -> LocalCall:
+    """The extreme of no element is the one that every other beats."""
+    source, target = node.inputs[0], node.output
+    if math.prod(source.local_shape) > 0 or math.prod(target.local_shape) == 0:
+        return node.call
+    limits = torch.finfo(target.dtype) if target.dtype.is_floating_point else torch.iinfo(target.dtype)
+    is_max = node.op in (_aten.amax.default, _aten.max.default)
+    worst = limits.min if is_max else limits.max
+    if target.dtype.is_floating_point:
+        worst = -math.inf if is_max else math.inf
+
+    def call(tensor: torch.Tensor, *_: Any) -> torch.Tensor:
+        return tensor.new_full(target.local_shape, worst)
+    return LocalCall(call, (HOLE,), {})
+
+
+_SPECIAL: dict[Any, Callable[[_Node], LocalCall]] = {
+    _aten.view.default: _reshape, _aten._unsafe_view.default: _reshape,
+    _aten.squeeze.default: _reshape, _aten.squeeze.dim: _reshape, _aten.squeeze.dims: _reshape,
+    _aten.view_as_complex.default: _contiguous_first, _aten.view.dtype: _contiguous_first,
+    _aten.as_strided.default: _as_strided,
+    _aten.amax.default: _extreme, _aten.amin.default: _extreme, _aten.max.default: _extreme,
+    _aten.min.default: _extreme,
+}

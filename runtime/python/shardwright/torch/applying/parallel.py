@@ -1,0 +1,73 @@
+"""From a model, a mesh and example inputs to a model that runs the best plan."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Mapping, Sequence
+
+import torch
+from torch.distributed.device_mesh import DeviceMesh
+
+from ... import errors
+from ..model_plan import ModelPlan, plan as plan_graph
+from ..tracing.document import trace
+from .graphs import Graphs
+from .model import ParallelModel
+from .parameters import copy_modules, distribute, materialize
+from .planning import check_mesh, plan_on_first_rank, seed_of_first_rank
+from .randomness import RandomState
+
+OUTPUTS = ("sharded", "full")
+
+
+def parallelize(model: torch.nn.Module, device_mesh: DeviceMesh, example_inputs: Any = (),
+                example_kwargs: Mapping[str, Any] | None = None, *, memory: int | str | None = None,
+                plan: ModelPlan | None = None,
+                placements: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
+                train: bool = True, outputs: str = "sharded",
+                init: Callable[[torch.nn.Module], Any] | None = None, redistribution: bool = True,
+                **options: Any) -> ParallelModel:
+    """Shards a model over a mesh so that a training step takes least time.
+
+    `example_inputs` and `example_kwargs` are those of `trace`: global shapes; values are not read.
+    All ranks of the mesh must call this with equal arguments. The first rank plans, with `memory`,
+    `placements` and `options` (see `plan`), unless `plan` is given; the first rank's weights count.
+    The model is not changed, and need not be kept.
+
+    - `train`: plans forward and backward, otherwise the forward alone.
+    - `outputs`: "sharded" gives DTensors, "full" plain tensors that are whole on every rank. Scalars
+      are plain always.
+    - `init`: is called with the parallel model, without gradients, after parameters on meta got
+      memory. Without it they stay on meta until `materialize`.
+    - `redistribution`: DTensor's collectives run as `shardwright.torch.redistribution` plans them.
+
+    Raises what tracing and planning raise, and InvalidInputError for a mesh without this rank.
+    """
+    if outputs not in OUTPUTS:
+        raise errors.InvalidInputError(f"must be one of {OUTPUTS}, not {outputs!r}", "outputs")
+    check_mesh(device_mesh)
+    args, kwargs = _arguments(example_inputs, example_kwargs or {})
+    traced = trace(model, args, kwargs, train=train)
+    options = {**options, "memory": memory}
+    placements = placements or {}
+    if plan is None:
+        plan = plan_on_first_rank(device_mesh, lambda: plan_graph(
+            traced, tuple(device_mesh.shape), placements=placements, **options))
+    root = copy_modules(model)
+    graphs = Graphs(root, device_mesh, RandomState(seed_of_first_rank(device_mesh)), options,
+                    placements)
+    planned = graphs.add(train, traced, plan, args, kwargs)
+    distribute(root, {each.target: each.layout for each in planned.programs.entering
+                      if each.role in ("parameter", "buffer")})
+    parallel = ParallelModel(graphs, planned, outputs, redistribution)
+    if init is not None:
+        materialize(parallel, init)
+    return parallel
+
+
+def _arguments(example_inputs: Any, example_kwargs: Mapping[str, Any]
+               ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if isinstance(example_inputs, Mapping):
+        return (), {**example_inputs, **example_kwargs}
+    if isinstance(example_inputs, (tuple, list)):
+        return tuple(example_inputs), dict(example_kwargs)
+    return (example_inputs,), dict(example_kwargs)

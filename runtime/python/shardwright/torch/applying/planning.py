@@ -1,0 +1,51 @@
+"""The plan of a traced model, equal on all ranks: one rank plans, the others get its plan."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import torch
+import torch.distributed
+from torch.distributed.device_mesh import DeviceMesh
+
+from ... import errors
+from ..model_plan import ModelPlan
+
+
+def check_mesh(mesh: DeviceMesh) -> None:
+    """Raises InvalidInputError if this rank is not part of the mesh."""
+    if mesh.get_coordinate() is None:
+        raise errors.InvalidInputError("this rank is not part of it", "device_mesh")
+
+
+def from_first_rank(mesh: DeviceMesh, make: Callable[[], Any]) -> Any:
+    """What `make` returns on the first rank of the mesh, on all of its ranks; which must all call
+    this. An exception on that rank is raised on all.
+    """
+    answer: list[Any] = [None, None]
+    error: BaseException | None = None
+    if not any(mesh.get_coordinate() or []):
+        try:
+            answer[0] = make()
+        except Exception as raised:  # noqa: BLE001 - raised below, on every rank
+            error = raised
+            answer[1] = (type(raised), str(raised))
+    for axis in range(mesh.ndim):
+        # Of the groups along an axis, those have the answer already whose later coordinates are 0.
+        torch.distributed.broadcast_object_list(answer, group=mesh.get_group(axis), group_src=0)
+    if error is not None:
+        raise error
+    if answer[1] is not None:
+        kind, message = answer[1]
+        raise kind(message)
+    return answer[0]
+
+
+def plan_on_first_rank(mesh: DeviceMesh, make: Callable[[], ModelPlan]) -> ModelPlan:
+    """What is said at `from_first_rank` holds."""
+    return ModelPlan.from_json(from_first_rank(mesh, lambda: make().to_json()))
+
+
+def seed_of_first_rank(mesh: DeviceMesh) -> int:
+    """The seed that the first rank's random numbers began with."""
+    return int(from_first_rank(mesh, torch.initial_seed))

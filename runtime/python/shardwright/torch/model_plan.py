@@ -1,0 +1,164 @@
+"""Plans how every tensor of a traced model is sharded on a mesh. Needs no torch."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from ctypes import c_size_t
+from dataclasses import dataclass
+from typing import Any, Final, Mapping, Sequence
+
+from .. import _native, errors
+from ..planning import Cancel
+
+Placement = tuple[str, ...]  # a word per mesh axis: "R", "S0", "P"; "-" where there is no tensor
+
+_UNITS: Final = {"B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40,
+                 "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+
+@dataclass(frozen=True)
+class NodePlan:
+    """How one operator runs."""
+
+    name: str
+    outputs: tuple[Placement, ...]
+    inputs: tuple[Placement, ...]  # what the operator takes; none for placeholders
+    compute_us: float
+    redistribute_us: tuple[float, ...]  # by input; 0 where nothing moves
+
+
+@dataclass(frozen=True)
+class OutputPlan:
+    """How a tensor leaves the graph. The target of a gradient is its parameter or input."""
+
+    role: str  # "output" or "gradient"
+    target: str
+    placement: Placement
+    redistribute_us: float
+
+
+@dataclass(frozen=True)
+class ModelPlan:
+    """The cheapest placements of a traced model. Thread safety: immutable."""
+
+    mesh_shape: tuple[int, ...]
+    status: str  # "optimal", or "feasible" if a limit ended the proof
+    objective_us: float
+    lower_bound_us: float  # no plan takes less
+    compute_us: float
+    redistribute_us: float
+    peak_bytes: int  # of a device
+    memory_limit: int | None
+    nodes: tuple[NodePlan, ...]  # in the order of the graph
+    outputs: tuple[OutputPlan, ...]
+    _json: str
+
+    def to_json(self) -> str:
+        """The text of a plan file."""
+        return self._json
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self._json)
+
+    def __getitem__(self, name: str) -> NodePlan:
+        """The node with this name. Raises KeyError."""
+        for node in self.nodes:
+            if node.name == name:
+                return node
+        raise KeyError(name)
+
+    @classmethod
+    def from_json(cls, text: str) -> ModelPlan:
+        """Reads the text of a plan file. Raises InfeasibleError or StoppedError if it has no plan."""
+        read = json.loads(text)
+        if read.get("format") != "shardwright.aten_plan":
+            raise errors.InvalidInputError("is no shardwright.aten_plan", "/format")
+        if read["status"] == "infeasible":
+            raise errors.InfeasibleError(read.get("reason", "no placements satisfy the request"))
+        if "nodes" not in read:
+            raise errors.StoppedError("the search was stopped before it found a plan")
+        return cls(
+            mesh_shape=tuple(read["mesh"]["shape"]), status=read["status"],
+            objective_us=read["objective_us"], lower_bound_us=read["lower_bound_us"],
+            compute_us=read["compute_us"], redistribute_us=read["redistribute_us"],
+            peak_bytes=read["peak_bytes"], memory_limit=read["memory_limit"],
+            nodes=tuple(_node(node) for node in read["nodes"]),
+            outputs=tuple(OutputPlan(output["role"], output["target"], tuple(output["placement"]),
+                                     output["redistribute_us"]) for output in read["outputs"]),
+            _json=text)
+
+
+def _node(read: Mapping[str, Any]) -> NodePlan:
+    return NodePlan(read["name"], tuple(tuple(words) for words in read["outputs"]),
+                    tuple(tuple(words) for words in read.get("inputs", ())),
+                    read.get("compute_us", 0.0), tuple(read.get("redistribute_us", ())))
+
+
+def _bytes(memory: int | str | None) -> int | None:
+    if memory is None:
+        return None
+    if isinstance(memory, int) and not isinstance(memory, bool):
+        return memory
+    if isinstance(memory, str):
+        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([A-Za-z]+)", memory.strip())
+        if match and match[2].upper() in _UNITS:
+            return int(float(match[1]) * _UNITS[match[2].upper()])
+    raise ValueError(f"memory must be bytes or a size such as '16GiB', not {memory!r}")
+
+
+def _graph_text(graph: Any) -> bytes:
+    if hasattr(graph, "to_json"):
+        graph = graph.to_json()
+    if isinstance(graph, Mapping):
+        graph = json.dumps(graph)
+    if isinstance(graph, os.PathLike):
+        with open(graph, encoding="utf-8") as file:
+            graph = file.read()
+    if isinstance(graph, str):
+        graph = graph.encode()
+    if isinstance(graph, bytes):
+        return graph
+    raise TypeError(f"graph must be traced, a dict, JSON text or a path, not {type(graph).__name__}")
+
+
+def plan(graph: Any, mesh_shape: Sequence[int], *, memory: int | str | None = None,
+         optimizer_states: int = 2, device: str = "h100", redistribution: str = "shortest",
+         collectives: Mapping[str, Any] | None = None, blocks: str = "free",
+         placements: Mapping[str, Mapping[str, Sequence[str]]] | None = None, threads: int = 0,
+         time_limit: float | None = None, work_limit: int | None = None, seed: int = 0,
+         cancel: Cancel | None = None) -> ModelPlan:
+    """Chooses a placement for every tensor of a traced model so that a step takes least time.
+
+    `graph` comes from `shardwright.torch.trace`, or is the dict, JSON text or pathlib.Path of a
+    graph file. `mesh_shape` has the devices along each axis, the last axis the innermost. `memory`
+    is what a device may hold: bytes or a text such as "16GiB"; every parameter counts with its
+    gradient and `optimizer_states` tensors like it. `device` is the GPU whose times are estimated.
+    `redistribution` is "shortest" (the cheapest moves) or "autoparallel" (AutoParallel's estimate).
+    `collectives` is a model of their times, such as {"model": "dtensor"}; by default that of NCCL
+    where AutoParallel knows it. `blocks` "equal" shards all repeated blocks alike. `placements`
+    fixes tensors: {"inputs": {"0": ["S0", "R"]}, "parameters": {...}, "outputs": {...}}.
+
+    The plan is optimal unless a limit ends the search. Raises InfeasibleError if no plan fits (the
+    message says how much memory would do), StoppedError if a limit ended the search before it found
+    a plan, InvalidInputError with the place in the graph or the options. Thread safety: any.
+    Releases the GIL.
+    """
+    options: dict[str, Any] = {
+        "mesh": [int(size) for size in mesh_shape], "device": device, "memory": _bytes(memory),
+        "optimizer_states": optimizer_states, "redistribution": redistribution, "blocks": blocks,
+        "threads": threads, "time_limit_s": time_limit, "work_limit": work_limit, "seed": seed}
+    if collectives is not None:
+        options["collectives"] = dict(collectives)
+    if placements is not None:
+        options["placements"] = {kind: {name: list(words) for name, words in by_name.items()}
+                                 for kind, by_name in placements.items()}
+    text, request = _graph_text(graph), json.dumps(options).encode()
+    handle = _native.Handle("aten_plan", "plan_aten_graph", text, c_size_t(len(text)), request,
+                            c_size_t(len(request)), None if cancel is None else cancel._handle.value)
+    try:
+        return ModelPlan.from_json(_native.text_of("aten_plan_to_json", handle.value))
+    finally:
+        handle.close()

@@ -1,0 +1,18 @@
+// Finds the repeated blocks of a model, so that all of them run alike.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "search/operators/aten/aten_variables.h"
+
+namespace shardwright::operators {
+
+// By variable, the one whose strategy it takes, mostly itself. A block is what belongs to the modules
+// below one number of a list, such as `layers.3`; placeholders and gradients belong to the module
+// that their target names. The variables of a later block take those of the first, one by one, if
+// all are of the same classes. Without module paths, blocks are runs of nodes of equal classes
+// (find_repeated_blocks).
+std::vector<std::uint32_t> block_leaders(const AtenVariables& variables);
+
+}  // namespace shardwright::operators

@@ -1,0 +1,128 @@
+#include "search/operators/aten/solve_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "search/operators/aten/aten_problem.h"
+#include "search/operators/aten/sieve/sieved_search.h"
+
+namespace shardwright::operators {
+namespace {
+
+// The solver and the verifier add the same costs in different orders.
+constexpr double kRounding = 1e-9;
+
+AtenCounters count(const AtenModel& model) {
+  AtenCounters counters;
+  counters.classes = model.variables.num_classes();
+  for (const std::vector<double>& costs : model.costs)
+    counters.strategies += costs.size();
+  counters.edges = model.transfers.edges.size();
+  counters.transfers = model.transfers.transfers.size();
+  for (const AtenTransfer& transfer : model.transfers.transfers)
+    counters.transitions += transfer.costs.size();
+  return counters;
+}
+
+Error disagreement(const std::string& what) {
+  return Error{ErrorCode::kVerificationFailed, "the verifier disagrees with the search: " + what,
+               ""};
+}
+
+Status verify(const AtenSolution& solution, double objective) {
+  const AtenEvaluation& evaluation = solution.evaluation;
+  if (!evaluation.violations.empty()) return disagreement(evaluation.violations.front());
+  if (std::abs(evaluation.total_us() - objective) > kRounding * std::max(1.0, objective)) {
+    return disagreement("the times add up to " + std::to_string(evaluation.total_us()) + ", not " +
+                        std::to_string(objective));
+  }
+  return {};
+}
+
+// Solves one request, and judges what comes out.
+// Thread safety: one thread at a time.
+class PlanSolver {
+ public:
+  PlanSolver(const AtenGraph& graph, const AtenRequest& request, TransitionCosts& transitions,
+             Executor& executor, Budget& budget, const ProblemSolveOptions& options)
+      : graph_(graph),
+        request_(request),
+        transitions_(transitions),
+        executor_(executor),
+        budget_(budget),
+        options_(options) {}
+
+  Result<AtenSolution> run() {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const AtenModel model,
+                                 build_model(graph_, request_, transitions_, executor_));
+    solution_.counters = count(model);
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const SievedSolution sieved,
+                                 sieved_search(model, executor_, budget_, options_));
+    solution_.status = sieved.status;
+    solution_.lower_bound_us = sieved.lower_bound;
+    solution_.stopped_by = sieved.stopped_by;
+    solution_.counters.kept = sieved.kept;
+    SHARDWRIGHT_RETURN_IF_ERROR(take(model, sieved.choice, sieved.objective));
+    if (request_.memory_limit && solution_.status != SolveStatus::kInfeasible && exceeds())
+      SHARDWRIGHT_RETURN_IF_ERROR(solve_within(model));
+    return std::move(solution_);
+  }
+
+ private:
+  bool exceeds() const {
+    return !solution_.plan || solution_.evaluation.peak_bytes > *request_.memory_limit;
+  }
+
+  // Judges a choice by variable, and makes it the plan.
+  Status take(const AtenModel& model, const std::vector<std::uint32_t>& choice, double objective) {
+    solution_.plan.reset();
+    solution_.evaluation = {};
+    if (choice.empty()) return {};
+    solution_.plan = plan_of(model.variables, choice, transitions_);
+    solution_.evaluation =
+        evaluate(graph_, *solution_.plan, {request_.device, transitions_, request_.optimizer_states});
+    return verify(solution_, objective);
+  }
+
+  // Without the limit, the cheapest plan holds too much.
+  Status solve_within(const AtenModel& model) {
+    const KeptChoices kept = all_choices(model);
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const OperatorProblem problem,
+                                 lower(model, kept, request_.memory_limit));
+    const ProblemSolution solved = solve_problem(problem, executor_, budget_, options_);
+    solution_.status = solved.status;
+    solution_.lower_bound_us = std::max(solution_.lower_bound_us, solved.lower_bound);
+    solution_.shortage = solved.shortage;
+    solution_.stopped_by = solved.stopped_by;
+    std::vector<std::uint32_t> choice;
+    for (std::size_t v = 0; v < solved.choice.size(); ++v)
+      choice.push_back(kept[v][solved.choice[v]]);
+    SHARDWRIGHT_RETURN_IF_ERROR(take(model, choice, solved.objective));
+    if (solution_.plan && exceeds()) {
+      return disagreement("the plan holds " + std::to_string(solution_.evaluation.peak_bytes) +
+                          " bytes");
+    }
+    return {};
+  }
+
+  const AtenGraph& graph_;
+  const AtenRequest& request_;
+  TransitionCosts& transitions_;
+  Executor& executor_;
+  Budget& budget_;
+  const ProblemSolveOptions& options_;
+  AtenSolution solution_;
+};
+
+}  // namespace
+
+Result<AtenSolution> solve_plan(const AtenGraph& graph, const AtenRequest& request,
+                                TransitionCosts& transitions, Executor& executor, Budget& budget,
+                                const ProblemSolveOptions& options) {
+  return PlanSolver(graph, request, transitions, executor, budget, options).run();
+}
+
+}  // namespace shardwright::operators

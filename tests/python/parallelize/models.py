@@ -1,0 +1,124 @@
+"""Small models of many kinds, with inputs. All numbers have 64 bits."""
+
+import torch
+from torch import nn
+
+F = nn.functional
+D = torch.float64
+
+
+class Block(nn.Module):
+    """Attention and a feed-forward part, each with a norm before it."""
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width, bias=False)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        query, key, value = (part.view(batch, length, self.heads, -1).transpose(1, 2)
+                             for part in self.qkv(self.norm1(x)).split(width, -1))
+        mixed = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+        x = x + self.out(mixed.transpose(1, 2).reshape(batch, length, width))
+        return x + self.mlp(self.norm2(x))
+
+
+class Transformer(nn.Module):
+    """Token ids and targets in; a dict of loss and logits out. The head is tied to the embedding."""
+
+    def __init__(self, tokens=24, width=16, heads=4, blocks=2, length=6):
+        super().__init__()
+        self.tokens, self.places = nn.Embedding(tokens, width), nn.Embedding(length, width)
+        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(blocks))
+        self.norm = nn.LayerNorm(width)
+        self.head = nn.Linear(width, tokens, bias=False)
+        self.head.weight = self.tokens.weight
+
+    def forward(self, ids, targets):
+        x = self.tokens(ids) + self.places(torch.arange(ids.shape[1], device=ids.device))
+        for block in self.blocks:
+            x = block(x)
+        logits = self.head(self.norm(x))
+        return {"loss": F.cross_entropy(logits.flatten(0, 1), targets.flatten()), "logits": logits}
+
+
+class Convolutions(nn.Module):
+    def __init__(self, norm):
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 3, padding=1)
+        self.norm = norm(8)
+        self.second = nn.Conv2d(8, 8, 3, stride=2, groups=4)
+        self.head = nn.Linear(8, 5)
+
+    def forward(self, image):
+        x = F.max_pool2d(F.relu(self.norm(self.first(image))), 2)
+        return self.head(self.second(x).mean((2, 3)))
+
+
+class Tables(nn.Module):
+    """Embeddings of several features, whose interactions are scored."""
+
+    def __init__(self, sizes=(12, 20, 7), width=8):
+        super().__init__()
+        self.tables = nn.ModuleList(nn.Embedding(size, width) for size in sizes)
+        self.dense = nn.Linear(4, width)
+        self.score = nn.Linear(len(sizes) + 1, 1)
+
+    def forward(self, ids, dense):
+        rows = [table(ids[:, feature]) for feature, table in enumerate(self.tables)]
+        stacked = torch.stack([*rows, self.dense(dense)], 1)
+        pairs = torch.bmm(stacked, stacked.transpose(1, 2))
+        return self.score(torch.amax(pairs, 2)).squeeze(-1).sigmoid()
+
+
+class Odds(nn.Module):
+    """Reductions and views that are easily cut in a wrong way."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(5, 8))
+        self.scale = nn.Parameter(torch.tensor(0.5))
+        self.register_buffer("calls", torch.zeros(3))
+
+    def forward(self, x):
+        self.calls.add_(1)
+        y = torch.einsum("bij,kj->bik", x, self.weight) * self.scale
+        normed = y / (y.pow(2).mean(-1, keepdim=True) + 1e-6).sqrt()
+        joined = torch.cat([normed, y.mean(1, keepdim=True)], 1).clamp(min=-1)
+        gathered = joined[:, 1:].flatten(1).log_softmax(-1)
+        padded = F.pad(gathered, (1, 2)).cumsum(1)
+        return padded.std(0), torch.var_mean(joined, dim=(0, 2)), {"n": y.abs().amax(), "m": y.mean()}
+
+
+def _floats(*shape):
+    return torch.randn(*shape, dtype=D)
+
+
+def _ids(bound, *shape):
+    return torch.randint(0, bound, shape)
+
+
+# Name: how to make the model, and how to make inputs for a batch of a size.
+CASES = {
+    "mlp": (lambda: nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 6, bias=False), nn.Tanh()),
+            lambda n: (_floats(n, 8),)),
+    "transformer": (Transformer, lambda n: (_ids(24, n, 6), _ids(24, n, 6))),
+    "convolutions": (lambda: Convolutions(lambda n: nn.Identity()), lambda n: (_floats(n, 3, 12, 12),)),
+    "batch norm": (lambda: Convolutions(nn.BatchNorm2d), lambda n: (_floats(n, 3, 12, 12),)),
+    "group norm": (lambda: Convolutions(lambda n: nn.GroupNorm(2, n)),
+                   lambda n: (_floats(n, 3, 12, 12),)),
+    "tables": (Tables, lambda n: (_ids(7, n, 3), _floats(n, 4))),
+    "odds": (Odds, lambda n: (_floats(n, 6, 8),)),
+    "recurrent": (lambda: nn.GRU(5, 6, batch_first=True), lambda n: (_floats(n, 4, 5),)),
+}
+
+
+def make(name, batch, seed=0):
+    """(model, inputs), equal in all processes."""
+    torch.manual_seed(seed)
+    model, inputs = CASES[name]
+    return model().to(D), inputs(batch)

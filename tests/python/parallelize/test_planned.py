@@ -1,0 +1,186 @@
+"""What `parallelize` plans trains as the model does, and is used as a model is."""
+
+import os
+import tempfile
+import unittest
+
+import torch
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import DTensor, Replicate, Shard
+
+from dtensor.groups import in_group
+from shardwright.torch import ModelPlan, parallelize
+
+from .models import Transformer, make
+from .training import alone, differences, loss_of, step, whole
+
+MESHES = ((4,), (2, 2))
+TOLERANCE = 1e-9  # as in test_random_plans.py
+# In 32 bits, sums of some hundred terms in another order differ by about 1e-6 of the largest term.
+TOLERANCE_32 = 2e-5
+
+
+def sharded_batch(args, shape):
+    """Placements that shard every input's batch on every axis; names are those of the traced model."""
+    return {"inputs": {name: ["S0"] * len(shape) for name in args}}
+
+
+def train_planned(name, batch, shape):
+    model, args = make(name, batch)
+    mesh = init_device_mesh("cpu", shape)
+    free = parallelize(model, mesh, args, outputs="full")
+    names = [each.target for each in free._planned.traced.joint.placeholders if each.role == "input"]
+    pinned = parallelize(model, mesh, args, outputs="full", placements=sharded_batch(names, shape))
+    want = alone(model, args)
+    answers = {"free": differences(step(free, args), want, TOLERANCE),
+               "pinned": differences(step(pinned, args), want, TOLERANCE)}
+    largest = max(free.plan.peak_bytes, 1)
+    tight = parallelize(model, mesh, args, outputs="full", memory=int(largest * 0.8))
+    answers["tight"] = differences(step(tight, args), want, TOLERANCE)
+    assert tight.plan.peak_bytes <= largest * 0.8
+    return answers
+
+
+def train_all():
+    return {(name, batch, shape): train_planned(name, batch, shape)
+            for name, batch in (("mlp", 8), ("transformer", 8), ("transformer", 5),
+                                ("convolutions", 8), ("batch norm", 5), ("tables", 8))
+            for shape in MESHES}
+
+
+def train_in_32_bits():
+    model, args = make("transformer", 8)
+    model = model.float()
+    mesh = init_device_mesh("cpu", (2, 2))
+    parallel = parallelize(model, mesh, args, placements=sharded_batch(("ids", "targets"), (2, 2)))
+    return differences(step(parallel, args), alone(model, args), TOLERANCE_32)
+
+
+def use():
+    """Facts about a parallel model, by name."""
+    model, args = make("transformer", 8)
+    mesh = init_device_mesh("cpu", (2, 2))
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    parallel = parallelize(model, mesh, args, placements=sharded_batch(("ids", "targets"), (2, 2)))
+    result = parallel(*args)
+    facts = {
+        "loss is plain": type(result["loss"]) is torch.Tensor,
+        "logits are sharded": isinstance(result["logits"], DTensor),
+        "names": list(parallel.state_dict()) == list(before),
+        "tied": parallel.get_parameter("head.weight") is parallel.get_parameter("tokens.weight"),
+        "all are DTensors": all(isinstance(tensor, DTensor) for tensor in parallel.parameters()),
+        "types": type(parallel.blocks[0].norm1) is torch.nn.LayerNorm,
+    }
+    result["loss"].backward()
+    facts["gradients are placed as parameters"] = all(
+        tensor.grad.placements == tensor.placements for tensor in parallel.parameters())
+    facts["backward runs once"] = raises(RuntimeError, result["loss"].backward)
+    torch.optim.SGD(parallel.parameters(), lr=1.0).step()
+    facts["the model is not changed"] = all(
+        torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
+    facts["a call that the model refuses"] = raises(TypeError, lambda: parallel(args[0]))
+    facts |= plans_answer(parallel, model, mesh, args)
+    facts |= inputs_and_outputs(model, mesh, args)
+    return facts
+
+
+def raises(kind, call):
+    try:
+        call()
+    except kind:
+        return True
+    return False
+
+
+def plans_answer(parallel, model, mesh, args):
+    table = parallel.describe()
+    placements = parallel.autoparallel_placements()
+    weight = parallel.get_parameter("blocks.0.qkv.weight")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "plan.json")
+        parallel.save_plan(path)
+        with open(path, encoding="utf-8") as file:
+            plan = ModelPlan.from_json(file.read())
+    again = parallelize(model, mesh, args, plan=plan)
+    return {
+        "the table has every block": "blocks.1.qkv" in table and "blocks.0.mlp.2" in table,
+        "placements are those of the parameters": placements["blocks.0.qkv.weight"] == weight.placements,
+        "inputs are placed as asked": placements["ids"] == (Shard(0), Shard(0)),
+        "a saved plan gives the same placements": again.autoparallel_placements() == placements,
+        "a plan of another mesh is refused": raises(ValueError, lambda: parallelize(
+            model, init_device_mesh("cpu", (4,)), args, plan=plan)),
+    }
+
+
+def inputs_and_outputs(model, mesh, args):
+    """DTensors in and out, other batches, evaluation, and inputs that require gradients."""
+    parallel = parallelize(model, mesh, args)
+    placed = [DTensor.from_local(torch.tensor_split(tensor, 2)[mesh.get_coordinate()[0]], mesh,
+                                 (Shard(0), Replicate())) for tensor in args]
+    want = model(*args)
+    facts = {"DTensors may come in": not differences(
+        {"logits": whole(parallel(*placed)["logits"])}, {"logits": want["logits"]}, TOLERANCE)}
+    other = [tensor[:3] for tensor in args]
+    facts["another batch is planned anew"] = not differences(
+        {"logits": whole(parallel(*other)["logits"])}, {"logits": model(*other)["logits"]}, TOLERANCE)
+    with torch.no_grad():
+        result = parallel.eval()(*args)
+    facts["evaluation"] = not result["logits"].requires_grad and not differences(
+        {"logits": whole(result["logits"])}, {"logits": want["logits"]}, TOLERANCE)
+    mlp, (numbers,) = make("mlp", 8)
+    whole_numbers, own = numbers.clone().requires_grad_(), numbers.clone().requires_grad_()
+    loss_of(mlp(whole_numbers)).backward()
+    loss_of(parallelize(mlp, mesh, (own,), outputs="full")(own)).backward()
+    facts["inputs get gradients"] = not differences(
+        {"input": own.grad}, {"input": whole_numbers.grad}, TOLERANCE)
+    return facts
+
+
+def init(module):
+    for number, tensor in enumerate(module.parameters()):
+        tensor.fill_(number / 100)
+
+
+def from_meta():
+    """Parameters that never were whole: what differs from a model with the same numbers."""
+    _, args = make("transformer", 8)
+    with torch.device("meta"):
+        model = Transformer().double()
+    mesh = init_device_mesh("cpu", (4,))
+    empty = parallelize(model, mesh, args)
+    assert raises(ValueError, lambda: empty(*args))  # no memory yet
+    parallel = parallelize(model, mesh, args, outputs="full", init=init)
+    real = Transformer().double()
+    with torch.no_grad():
+        init(real)
+    tied = parallel.get_parameter("head.weight") is parallel.get_parameter("tokens.weight")
+    return differences(step(parallel, args), alone(real, args), TOLERANCE) + ["untied"] * (not tied)
+
+
+class Planned(unittest.TestCase):
+    def test_training_is_the_same_with_free_pinned_and_tight_plans(self):
+        for answers in in_group(4, train_all):
+            self.assertEqual(len(answers), 12)
+            for case, by_kind in answers.items():
+                for kind, sentences in by_kind.items():
+                    with self.subTest(case=case, kind=kind):
+                        self.assertEqual(sentences, [])
+
+    def test_32_bits_differ_by_rounding(self):
+        for sentences in in_group(4, train_in_32_bits):
+            self.assertEqual(sentences, [])
+
+    def test_a_parallel_model_is_used_as_a_model(self):
+        for facts in in_group(4, use):
+            self.assertGreater(len(facts), 15)
+            for fact, holds in facts.items():
+                with self.subTest(fact):
+                    self.assertTrue(holds)
+
+    def test_parameters_on_meta_get_memory_and_values(self):
+        for sentences in in_group(4, from_meta):
+            self.assertEqual(sentences, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
