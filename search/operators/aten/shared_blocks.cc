@@ -72,10 +72,17 @@ std::vector<std::uint32_t> block_leaders(const AtenVariables& variables) {
   if (lists.empty()) share_runs(variables, leaders);
   for (const auto& [name, blocks] : lists) {
     const std::vector<std::uint32_t>& first = blocks.begin()->second;
+    // The backward passes the blocks in reverse, so the first variable may be of the last block.
+    std::vector<std::uint32_t> earliest = first;
     for (const auto& [number, block] : blocks) {
       if (!equal_classes(variables, first, block)) continue;
       for (std::size_t i = 0; i < block.size(); ++i)
-        leaders[block[i]] = first[i];
+        earliest[i] = std::min(earliest[i], block[i]);
+    }
+    for (const auto& [number, block] : blocks) {
+      if (!equal_classes(variables, first, block)) continue;
+      for (std::size_t i = 0; i < block.size(); ++i)
+        leaders[block[i]] = earliest[i];
     }
   }
   return leaders;
