@@ -33,23 +33,22 @@ CostEstimate::CostEstimate(const TensorOnMesh& tensor, const StepCosts& costs, b
       any_partial_(source.has_partial() || target.has_partial()),
       most_(most),
       all_((AxisSet{1} << mesh_.size()) - 1),
-      left_(space_.size(), kInfinite),
-      settled_(space_.size()) {
+      left_(space_.size()) {
   reach(space_.pattern_of(target), 0);
 }
 
 double CostEstimate::left(const Placement& at) {
   const std::size_t index = space_.index_of(space_.pattern_of(at));
-  while (settled_[index] == 0) {
+  while (!left_[index].is_settled) {
     if (heap_.empty()) return kInfinite;
     settle_next();
   }
-  return left_[index];
+  return left_[index].cost;
 }
 
 void CostEstimate::reach(const Pattern& from, double cost) {
   const std::size_t index = space_.index_of(from);
-  left_[index] = cost;
+  left_[index].cost = cost;
   heap_.push_back({cost, index, from});
   std::push_heap(heap_.begin(), heap_.end());
 }
@@ -58,8 +57,9 @@ void CostEstimate::settle_next() {
   std::pop_heap(heap_.begin(), heap_.end());
   const Entry entry = heap_.back();
   heap_.pop_back();
-  if (settled_[entry.index] != 0) return;
-  settled_[entry.index] = 1;
+  Bound& bound = left_[entry.index];
+  if (bound.is_settled) return;
+  bound.is_settled = true;
   const Pattern& to = entry.pattern;
   for_each_part(all_ & ~to.any(), groups_,
                 [&](AxisSet axes) { before_replicas(to, entry.cost, axes); });

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "search/redistribution/path/estimate/patterns.h"
@@ -34,9 +35,14 @@ class CostEstimate {
     friend bool operator<(const Entry& a, const Entry& b) { return a.cost > b.cost; }
   };
 
+  struct Bound {
+    double cost = std::numeric_limits<double>::infinity();
+    bool is_settled = false;
+  };
+
   // Returns true if no way from the pattern is known that costs as little.
   bool is_news(const Pattern& from, double cost) const {
-    return cost < left_[space_.index_of(from)] && cost <= most_;
+    return cost < left_[space_.index_of(from)].cost && cost <= most_;
   }
   void settle_next();
   void reach(const Pattern& from, double cost);
@@ -53,8 +59,7 @@ class CostEstimate {
   bool any_partial_;
   double most_;
   AxisSet all_;
-  std::vector<double> left_;  // by index of the pattern
-  std::vector<char> settled_;
+  std::vector<Bound> left_;  // by index of the pattern
   std::vector<Entry> heap_;
 };
 

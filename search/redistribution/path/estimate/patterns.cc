@@ -18,10 +18,7 @@ AxisSet equal_axes(const Placement& a, const Placement& b, std::size_t num_axes)
 }  // namespace
 
 PatternSpace::End::End(const Placement& end, std::size_t num_axes)
-    : placement(end),
-      is_closed(std::size_t{1} << num_axes),
-      inside(is_closed.size()),
-      dims(is_closed.size()) {
+    : placement(end), sets(std::size_t{1} << num_axes, SetFacts{true, 0, 0}) {
   for (std::size_t axis = 0; axis < num_axes; ++axis) {
     if (end.is_partial(axis)) partial |= set_of(axis);
     if (!end.is_shard(axis)) continue;
@@ -33,16 +30,15 @@ PatternSpace::End::End(const Placement& end, std::size_t num_axes)
       }
     }
   }
-  is_closed[0] = 1;
-  for (AxisSet set = 1; set < is_closed.size(); ++set) {
-    is_closed[set] = aligned(set) == set;
+  for (AxisSet set = 1; set < sets.size(); ++set) {
     const auto axis = static_cast<std::size_t>(std::countr_zero(set));
-    dims[set] = dims[set & (set - 1)];
-    inside[set] = inside[set & (set - 1)];
+    sets[set] = sets[set & (set - 1)];
+    sets[set].is_closed = aligned(set) == set;
+    if (!end.is_shard(axis)) continue;
+    sets[set].dims |= std::uint32_t{1} << end.dim(axis);
     for (std::size_t other = 0; other < num_axes; ++other) {
-      if ((outside[other] >> axis & 1) != 0) inside[set] |= set_of(other);
+      if ((outside[other] >> axis & 1) != 0) sets[set].inside |= set_of(other);
     }
-    if (end.is_shard(axis)) dims[set] |= std::uint32_t{1} << end.dim(axis);
   }
 }
 
@@ -100,11 +96,11 @@ bool PatternSpace::may_permute(const Pattern& from, const Pattern& to, std::size
   // Other axes stay as they are, but those inside one of the two may become as in an end.
   const AxisSet as_target = from.as_target ^ to.as_target;
   const AxisSet as_source = from.as_source ^ to.as_source;
-  if ((as_target & ~(pair | target_.inside[pair])) != 0) return false;
-  if ((as_source & ~(pair | source_.inside[pair])) != 0) return false;
+  if ((as_target & ~(pair | target_.sets[pair].inside)) != 0) return false;
+  if ((as_source & ~(pair | source_.sets[pair].inside)) != 0) return false;
   // They stay in their dimension.
   const AxisSet elsewhere = from.elsewhere ^ to.elsewhere;
-  if ((elsewhere & ~(pair | (source_.inside[pair] & ~same_dim_))) != 0) return false;
+  if ((elsewhere & ~(pair | (source_.sets[pair].inside & ~same_dim_))) != 0) return false;
   if (!may_equal(from, a, to, b) || !may_equal(from, b, to, a)) return false;
   for (AxisSet rest = (as_target | as_source) & ~pair; rest != 0; rest &= rest - 1) {
     const auto axis = static_cast<std::size_t>(std::countr_zero(rest));

@@ -57,21 +57,21 @@ class PatternSpace {
   // only if those outside it are, and axes of the source lie in the way of those of the target.
   bool is_possible(const Pattern& pattern) const {
     const AxisSet both = pattern.as_target & common_;
-    return target_.is_closed[pattern.as_target & target_.shards] != 0 &&
-           source_.is_closed[(pattern.as_source & source_.shards) | both] != 0 &&
-           (target_.dims[pattern.as_target & ~both] & source_.dims[pattern.as_source]) == 0;
+    return target_.sets[pattern.as_target & target_.shards].is_closed &&
+           source_.sets[(pattern.as_source & source_.shards) | both].is_closed &&
+           (target_.sets[pattern.as_target & ~both].dims & source_.sets[pattern.as_source].dims) == 0;
   }
   // The dimensions that these axes shard, as bits, as far as the pattern tells.
   std::uint32_t dims(const Pattern& pattern, AxisSet axes) const {
-    return target_.dims[(pattern.as_target | pattern.astray) & axes] |
-           source_.dims[pattern.as_source & axes];
+    return target_.sets[(pattern.as_target | pattern.astray) & axes].dims |
+           source_.sets[pattern.as_source & axes].dims;
   }
 
   // The other sharded axes whose place in the pattern may have been another one before these axes
   // changed places: they have one of them outside in an end, and stay in their dimension.
   AxisSet may_change(const Pattern& to, AxisSet pair) const {
-    const AxisSet in_source = source_.inside[pair];
-    const AxisSet in_target = target_.inside[pair];
+    const AxisSet in_source = source_.sets[pair].inside;
+    const AxisSet in_target = target_.sets[pair].inside;
     return ~pair & ((to.as_target & in_target) | (to.as_source & in_source) |
                     (to.astray & (in_target | (in_source & same_dim_))) |
                     (to.elsewhere & in_source & ~same_dim_));
@@ -104,6 +104,12 @@ class PatternSpace {
   }
 
  private:
+  // What a set of axes is in a placement.
+  struct SetFacts {
+    bool is_closed;      // with every axis it has those outside it
+    AxisSet inside;      // the axes that have one of it outside
+    std::uint32_t dims;  // the dimensions that its axes shard, as bits
+  };
   // One of the two placements.
   struct End {
     End(const Placement& placement, std::size_t num_axes);
@@ -114,9 +120,7 @@ class PatternSpace {
     AxisSet shards = 0;
     AxisSet partial = 0;
     std::array<AxisSet, kMaxMeshAxes> outside{};  // by axis: those outside it in its dimension
-    std::vector<char> is_closed;       // by set: with every axis it has those outside it
-    std::vector<AxisSet> inside;       // by set: the axes that have one of it outside
-    std::vector<std::uint32_t> dims;   // by set: the dimensions that its axes shard, as bits
+    std::vector<SetFacts> sets;  // by set
   };
 
   // Returns false if what axis `a` of one pattern does is not what axis `b` of the other one does.

@@ -32,12 +32,11 @@ SetCosts::SetCosts(const TensorOnMesh& tensor, const StepCosts& costs)
       digits_[set] = digits_[set ^ first] + power;
   }
   table_size_ = power;
+  table_.resize(static_cast<std::size_t>(Kind::kPermute) * power, kUnknown);
 }
 
 double SetCosts::least(Kind kind, AxisSet axes, AxisSet sharded) {
-  std::vector<double>& table = table_[static_cast<std::size_t>(kind)];
-  if (table.empty()) table.resize(table_size_, kUnknown);
-  double& known = table[index_of(axes, sharded)];
+  double& known = table_[static_cast<std::size_t>(kind) * table_size_ + index_of(axes, sharded)];
   if (known < 0) known = price(kind, axes, sharded);
   return known;
 }

@@ -1,7 +1,6 @@
 // The least that moves cost, by the set of axes that they act on and the set of sharded axes.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -43,8 +42,6 @@ class SetCosts {
   double permute(AxisSet pair, AxisSet sharded);
 
  private:
-  static constexpr std::size_t kTabulated = 6;  // all kinds but kPermute
-
   double price(Move::Kind kind, AxisSet axes, AxisSet sharded);
   std::int64_t parts(AxisSet sharded) const;
   std::int64_t least_held(AxisSet sharded) const;
@@ -60,9 +57,9 @@ class SetCosts {
   const TensorOnMesh& tensor_;
   const StepCosts& costs_;
   std::int64_t elements_;
-  std::array<std::vector<double>, kTabulated> table_;  // by kind; below 0 is not known yet
-  std::vector<double> exchanges_;
-  std::vector<double> permutes_;     // by pair and set
+  std::vector<double> table_;      // by kind and index; below 0 is not known yet
+  std::vector<double> exchanges_;  // by index
+  std::vector<double> permutes_;   // by pair and set
   std::vector<std::vector<std::int64_t>> held_;  // by set; empty is not known yet
   std::vector<std::size_t> digits_;  // by set: a digit 1, to the base of 3, for each axis
   std::size_t table_size_;
