@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "search/operators/aten/aten_model.h"
+#include "search/operators/aten/model/aten_model.h"
 
 namespace shardwright::operators {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "search/operators/aten/aten_problem.h"
-#include "search/operators/aten/shared_blocks.h"
+#include "search/operators/aten/model/aten_problem.h"
+#include "search/operators/aten/model/shared_blocks.h"
 #include "search/operators/aten/sieve/placement_messages.h"
 
 namespace shardwright::operators {

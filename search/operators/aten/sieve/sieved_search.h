@@ -7,7 +7,7 @@
 
 #include "search/budget.h"
 #include "search/executor.h"
-#include "search/operators/aten/aten_model.h"
+#include "search/operators/aten/model/aten_model.h"
 #include "search/operators/solve/solve_problem.h"
 
 namespace shardwright::operators {
