@@ -12,14 +12,11 @@ IN_32_BITS = ("mixtral", "deepseek")
 
 
 def make(name, seed=0):
-    """(model, arguments by name), equal in all processes. Nothing is dropped out."""
+    """(model, arguments by name), equal in all processes. In evaluation mode, so nothing is dropped out."""
     transformers = test_transformers.transformers
     kind, configuration, options, inputs = test_transformers.MODELS[name]
     torch.manual_seed(seed)
     model = getattr(transformers, kind)(getattr(transformers, configuration)(**options))
-    for module in model.modules():
-        if isinstance(module, torch.nn.Dropout):
-            module.p = 0.0
     dtype = torch.float32 if name in IN_32_BITS else torch.float64
     arguments = {key: tensor.to(dtype) if tensor.is_floating_point() else tensor
                  for key, tensor in inputs().items()}

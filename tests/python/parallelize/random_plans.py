@@ -1,13 +1,11 @@
 """Valid plans of a traced model whose every choice is random."""
 
 import json
-import math
 import random
 
 from shardwright.torch import ModelPlan
 
-TRIES = 20
-
+TRIES = 20  # the last one replicates
 
 
 def fits(tensor, words, mesh):

@@ -5,6 +5,8 @@ import tempfile
 import unittest
 
 import torch
+from torch.distributed.checkpoint.state_dict import (StateDictOptions, get_model_state_dict,
+                                                     set_model_state_dict)
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor, Replicate, Shard
 
@@ -18,6 +20,8 @@ MESHES = ((4,), (2, 2))
 TOLERANCE = 1e-9  # as in test_random_plans.py
 # In 32 bits, sums of some hundred terms in another order differ by about 1e-6 of the largest term.
 TOLERANCE_32 = 2e-5
+# A number of bfloat16 has 8 bits.
+TOLERANCE_16 = 2e-2
 
 
 def sharded_batch(args, shape):
@@ -54,6 +58,31 @@ def train_in_32_bits():
     mesh = init_device_mesh("cpu", (2, 2))
     parallel = parallelize(model, mesh, args, placements=sharded_batch(("ids", "targets"), (2, 2)))
     return differences(step(parallel, args), alone(model, args), TOLERANCE_32)
+
+
+def train_under_autocast():
+    """Products in 16 bits: casts are in the graph, once."""
+    model, args = make("transformer", 8)
+    model = model.float()
+    mesh = init_device_mesh("cpu", (2, 2))
+    with torch.autocast("cpu", torch.bfloat16):
+        parallel = parallelize(model, mesh, args, outputs="full",
+                               placements=sharded_batch(("ids", "targets"), (2, 2)))
+        return differences(step(parallel, args), alone(model, args), TOLERANCE_16)
+
+
+def checkpoint():
+    """Names of weights that a full checkpoint does not bring back."""
+    model, args = make("transformer", 8)
+    parallel = parallelize(model, init_device_mesh("cpu", (2, 2)), args, memory="200KiB")
+    assert any(placement.is_shard() for tensor in parallel.parameters()
+               for placement in tensor.placements)
+    weights = {name: torch.randn_like(tensor) for name, tensor in model.state_dict().items()}
+    weights["head.weight"] = weights["tokens.weight"]
+    options = StateDictOptions(full_state_dict=True)
+    set_model_state_dict(parallel, dict(weights), options=options)
+    back = get_model_state_dict(parallel, options=options)
+    return [name for name, tensor in weights.items() if not torch.equal(back[name], tensor)]
 
 
 def use():
@@ -169,6 +198,14 @@ class Planned(unittest.TestCase):
     def test_32_bits_differ_by_rounding(self):
         for sentences in in_group(4, train_in_32_bits):
             self.assertEqual(sentences, [])
+
+    def test_autocast_is_planned(self):
+        for sentences in in_group(4, train_under_autocast):
+            self.assertEqual(sentences, [])
+
+    def test_full_checkpoints_are_loaded_and_saved(self):
+        for names in in_group(4, checkpoint):
+            self.assertEqual(names, [])
 
     def test_a_parallel_model_is_used_as_a_model(self):
         for facts in in_group(4, use):

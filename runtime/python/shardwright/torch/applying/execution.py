@@ -16,7 +16,7 @@ from .moving import move_between
 from .program import Value
 
 Values = dict[Value, torch.Tensor]
-Planner = Callable[[], "AbstractContextManager[None]"]
+Context = Callable[[], "AbstractContextManager[None]"]
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Call:
     programs: Programs
     inputs: Sequence[torch.Tensor]
     full_outputs: bool  # outputs are plain tensors, whole on every rank
-    planner: Planner = nullcontext
+    context: Context = nullcontext  # while programs run
 
     def given(self) -> list[Entering]:
         return [each for each in self.programs.entering if each.role != "tangent"]
@@ -41,7 +41,7 @@ class Call:
         if torch.is_grad_enabled() and result:
             outputs = _Run.apply(self, *[self.inputs[position] for position in result])
             return list(outputs) if isinstance(outputs, tuple) else [outputs]
-        with torch.no_grad(), self.planner():
+        with torch.no_grad(), self.context():
             values = self.entered()
             self.programs.evaluation.run(values)
             return self.results(values)
@@ -105,7 +105,7 @@ class _Run(torch.autograd.Function):  # type: ignore[misc]
     def forward(ctx: Any, call: Call, *_: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """The tensors are those of the call that may get a gradient."""
         programs = call.programs
-        with call.planner():
+        with call.context():
             values = call.entered()
             programs.forward.run(values)
             outputs = call.results(values)
@@ -126,7 +126,7 @@ class _Run(torch.autograd.Function):  # type: ignore[misc]
         saved = _saved(ctx)
         programs: Programs = ctx.call.programs
         given = dict(zip((each.target for each in programs.leave("output")), tangents))
-        with ctx.call.planner():
+        with ctx.call.context():
             for each in programs.enter("tangent"):
                 saved[each.value] = _tangent(given[each.target], each)
             owners = {tensor.untyped_storage()._cdata for each in programs.entering

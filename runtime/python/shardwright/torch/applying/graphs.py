@@ -16,7 +16,7 @@ from .layouts import word_of_placement
 from .planning import plan_on_first_rank
 from .randomness import RandomState
 
-# Of a tensor argument: shape, strides, dtype and whether it requires a gradient.
+# The mode and, of each tensor argument, shape, dtype and whether it requires a gradient.
 _Key = tuple[Any, ...]
 Placements = Mapping[str, Mapping[str, Sequence[str]]]
 
@@ -44,7 +44,7 @@ class Graphs:
     def add(self, train: bool, traced: TracedModel, plan: ModelPlan, args: Sequence[Any],
             kwargs: Mapping[str, Any]) -> Planned:
         planned = Planned(traced, plan, build(traced, plan, self.mesh, self.state))
-        self.known[self._key(self.model.training, train, args, kwargs)] = planned
+        self.known[self._key(train, args, kwargs)] = planned
         return planned
 
     def find(self, train: bool, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Planned:
@@ -52,7 +52,7 @@ class Graphs:
         with the parameters where they are. Raises what tracing and planning raise.
         """
         for with_backward in ((train,) if train else (False, True)):
-            found = self.known.get(self._key(self.model.training, with_backward, args, kwargs))
+            found = self.known.get(self._key(with_backward, args, kwargs))
             if found is not None:
                 return found
         traced = trace(self.model, args, kwargs, train=train)
@@ -72,10 +72,10 @@ class Graphs:
                     word_of_placement(own) for own in tensors[each.target].placements]
         return kept
 
-    @staticmethod
-    def _key(training: bool, train: bool, args: Sequence[Any], kwargs: Mapping[str, Any]) -> _Key:
+    def _key(self, train: bool, args: Sequence[Any], kwargs: Mapping[str, Any]) -> _Key:
         leaves, spec = pytree.tree_flatten((tuple(args), dict(kwargs)))
-        return (training, train, spec, *(
+        kind = self.mesh.device_type
+        autocast = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
+        return (self.model.training, train, autocast, spec, *(
             (tuple(leaf.shape), leaf.dtype, leaf.requires_grad) if isinstance(leaf, torch.Tensor)
             else repr(leaf) for leaf in leaves))
-

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
-from typing import Any, Callable
+from contextlib import contextmanager, nullcontext
+from typing import Any, Callable, Iterator
 
 import torch
 from torch.distributed.device_mesh import DeviceMesh
@@ -69,7 +69,7 @@ class ParallelModel(torch.nn.Module):  # type: ignore[misc]
         """What the model returns. Tensors in are DTensors, or plain and whole on every rank; tensors
         out are DTensors, or plain if they are scalars or `outputs` is "full".
 
-        The first call in another mode, or with other shapes, traces and plans again, with the
+        The first call in another mode (training, gradients, autocast), or with other shapes, traces and plans again, with the
         parameters where they are.
         """
         graphs = self._graphs
@@ -77,7 +77,7 @@ class ParallelModel(torch.nn.Module):  # type: ignore[misc]
         planned = graphs.find(torch.is_grad_enabled(), args, kwargs)
         joint = planned.traced.joint
         call = Call(planned.programs, self._inputs(planned, joint.inputs.tensors_of(args, kwargs)),
-                    self._full_outputs, self._planner())
+                    self._full_outputs, self._running)
         graphs.state.next_call()
         return joint.result.rebuild(call.run())
 
@@ -97,8 +97,10 @@ class ParallelModel(torch.nn.Module):  # type: ignore[misc]
             found.append(tensor)
         return found
 
-    def _planner(self) -> Callable[[], Any]:
-        if not self._redistribution:
-            return nullcontext
+    @contextmanager
+    def _running(self) -> Iterator[None]:
+        """The graph has the casts of the autocast mode that it was traced in; more would be wrong."""
         from .. import redistribution
-        return redistribution
+        with torch.autocast(self._graphs.mesh.device_type, enabled=False):
+            with redistribution() if self._redistribution else nullcontext():
+                yield
