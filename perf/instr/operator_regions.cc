@@ -46,19 +46,6 @@ using namespace operators;
 const std::string kOperators = "tests/golden/operators/";
 const std::string kPrograms = "tests/golden/programs/";
 
-using Words = std::vector<std::string>;
-// Shards in another order, dimensions in each other's way, several partial axes on either side.
-const std::vector<std::pair<Words, Words>> kColdPairs = {
-    {{"S(0)[0]", "S(0)[1]", "S(1)", "R"}, {"S(0)[1]", "S(0)[0]", "R", "S(1)"}},
-    {{"S(3)", "S(0)", "S(3)", "P(sum)"}, {"P(sum)", "S(2)", "S(3)", "S(1)"}},
-    {{"P(sum)", "P(sum)", "P(sum)", "P(sum)"}, {"R", "R", "R", "R"}},
-    {{"P(sum)", "P(sum)", "P(sum)", "P(sum)"}, {"S(2)", "P(sum)", "S(2)", "P(sum)"}},
-    {{"S(2)", "R", "R", "R"}, {"P(sum)", "P(sum)", "P(sum)", "P(sum)"}},
-    {{"S(0)", "S(2)", "S(1)", "S(3)"}, {"R", "S(3)", "S(1)[1]", "S(1)[0]"}},
-    {{"P(sum)", "R", "P(sum)", "P(sum)"}, {"S(3)", "S(3)", "S(3)", "S(1)"}},
-    {{"R", "R", "R", "R"}, {"S(0)", "S(1)", "S(2)", "S(3)"}},
-};
-
 Action build_resnet50() {
   const auto graph = std::make_shared<const OpGraph>(require(
       read_op_graph(require(read_file(kOperators + "graphs/resnet50_b128_32x32.json.gz")))));
@@ -172,6 +159,22 @@ Action apply_programs() {
   };
 }
 
+using Words = std::vector<std::string>;
+
+// Shards in another order, dimensions in each other's way, several partial axes on either side.
+std::vector<std::pair<Words, Words>> cold_pairs() {
+  return {
+      {{"S(0)[0]", "S(0)[1]", "S(1)", "R"}, {"S(0)[1]", "S(0)[0]", "R", "S(1)"}},
+      {{"S(3)", "S(0)", "S(3)", "P(sum)"}, {"P(sum)", "S(2)", "S(3)", "S(1)"}},
+      {{"P(sum)", "P(sum)", "P(sum)", "P(sum)"}, {"R", "R", "R", "R"}},
+      {{"P(sum)", "P(sum)", "P(sum)", "P(sum)"}, {"S(2)", "P(sum)", "S(2)", "P(sum)"}},
+      {{"S(2)", "R", "R", "R"}, {"P(sum)", "P(sum)", "P(sum)", "P(sum)"}},
+      {{"S(0)", "S(2)", "S(1)", "S(3)"}, {"R", "S(3)", "S(1)[1]", "S(1)[0]"}},
+      {{"P(sum)", "R", "P(sum)", "P(sum)"}, {"S(3)", "S(3)", "S(3)", "S(1)"}},
+      {{"R", "R", "R", "R"}, {"S(0)", "S(1)", "S(2)", "S(3)"}},
+  };
+}
+
 // Each pair with a planner of its own, which knows nothing yet.
 std::function<Action()> plan_cold(bool groups) {
   using namespace redistribution;
@@ -184,7 +187,7 @@ std::function<Action()> plan_cold(bool groups) {
   };
   return [groups]() -> Action {
     const auto prepared = std::make_shared<Prepared>();
-    for (const auto& [source, target] : kColdPairs) {
+    for (const auto& [source, target] : cold_pairs()) {
       prepared->pairs.emplace_back(require(read_words(source, prepared->tensor.shape.size())),
                                    require(read_words(target, prepared->tensor.shape.size())));
     }
