@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "search/operators/aten/aten_problem.h"
+#include "search/operators/aten/model/aten_problem.h"
 #include "search/operators/aten/sieve/sieved_search.h"
 
 namespace shardwright::operators {

@@ -4,43 +4,103 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <utility>
 
 namespace shardwright::operators {
 namespace {
 
-// The least sum of two columns. Four independent minima keep the processor from waiting.
-double least_sum(const double* a, const double* b, std::size_t size) {
-  std::array<double, 4> least;
-  least.fill(kForbidden);
-  std::size_t i = 0;
-  for (; i + 4 <= size; i += 4) {
-    for (std::size_t k = 0; k < 4; ++k)
-      least[k] = std::min(least[k], a[i + k] + b[i + k]);
+// More than a sum in single precision can be rounded up by.
+constexpr double kRoundingOfSum = 0x1p-23;
+
+constexpr float kNever = std::numeric_limits<float>::infinity();
+
+// For every column, the least sum of a row's entry and what the row sends. Four rows at a time, so that
+// results are read and written less often.
+void least_rows(const std::vector<float>& sent, const std::vector<std::uint32_t>& rows,
+                const float* costs, std::vector<float>& least) {
+  const std::size_t columns = least.size();
+  float* const out = least.data();
+  std::fill(least.begin(), least.end(), kNever);
+  std::size_t r = 0;
+  for (; r + 4 <= rows.size(); r += 4) {
+    const float* const a = costs + rows[r] * columns;
+    const float* const b = costs + rows[r + 1] * columns;
+    const float* const c = costs + rows[r + 2] * columns;
+    const float* const d = costs + rows[r + 3] * columns;
+    const float at_a = sent[rows[r]];
+    const float at_b = sent[rows[r + 1]];
+    const float at_c = sent[rows[r + 2]];
+    const float at_d = sent[rows[r + 3]];
+    for (std::size_t k = 0; k < columns; ++k) {
+      const float ab = std::min(at_a + a[k], at_b + b[k]);
+      const float cd = std::min(at_c + c[k], at_d + d[k]);
+      out[k] = std::min(out[k], std::min(ab, cd));
+    }
   }
-  for (; i < size; ++i)
-    least[0] = std::min(least[0], a[i] + b[i]);
-  return std::min(std::min(least[0], least[1]), std::min(least[2], least[3]));
+  for (; r < rows.size(); ++r) {
+    const float* const row = costs + rows[r] * columns;
+    const float own = sent[rows[r]];
+    for (std::size_t k = 0; k < columns; ++k)
+      out[k] = std::min(out[k], own + row[k]);
+  }
+}
+
+float round_down(double cost) {
+  const auto rounded = static_cast<float>(cost);
+  return static_cast<double>(rounded) > cost
+             ? std::nextafter(rounded, -std::numeric_limits<float>::infinity())
+             : rounded;
 }
 
 }  // namespace
 
-PlacementMessages::PlacementMessages(const AtenModel& model) : model_(&model) {
-  make_nodes();
+// The costs of a transfer in single precision, from either end.
+struct PlacementMessages::Table {
+  explicit Table(const AtenTransfer& transfer) {
+    for (const double cost : transfer.costs)
+      forward.push_back(round_down(cost));
+    for (std::size_t column = 0; column < transfer.columns; ++column) {
+      for (std::size_t row = 0; row < transfer.rows; ++row)
+        backward.push_back(forward[row * transfer.columns + column]);
+    }
+  }
+
+  std::vector<float> forward;   // by row, then by column
+  std::vector<float> backward;  // by column, then by row
+};
+
+PlacementMessages::PlacementMessages(const AtenModel& model,
+                                     std::span<const std::uint32_t> leaders)
+    : model_(&model) {
+  auto tables = std::make_shared<std::vector<Table>>();
+  for (const AtenTransfer& transfer : model.transfers.transfers)
+    tables->emplace_back(transfer);
+  tables_ = std::move(tables);
+  make_nodes(leaders);
   make_links();
   costs_ = own_;
   slack_ = own_;
 }
 
-void PlacementMessages::make_nodes() {
-  const std::size_t size = model_->leaders.size();
-  node_of_.resize(size);
-  for (std::uint32_t v = 0; v < size; ++v) {
-    if (model_->leaders[v] == v) {
-      node_of_[v] = static_cast<std::uint32_t>(own_.size());
+PlacementMessages::PlacementMessages(const PlacementMessages& other,
+                                     std::span<const std::uint32_t> leaders)
+    : model_(other.model_), tables_(other.tables_) {
+  make_nodes(leaders);
+  make_links();
+  start_from(other);
+  costs_ = own_;
+  slack_ = own_;
+}
+
+void PlacementMessages::make_nodes(std::span<const std::uint32_t> leaders) {
+  for (std::uint32_t v = 0; v < leaders.size(); ++v) {
+    if (leaders[v] == v) {
+      node_of_.push_back(static_cast<std::uint32_t>(own_.size()));
       own_.push_back(model_->costs[v]);
       continue;
     }
-    node_of_[v] = node_of_[model_->leaders[v]];
+    node_of_.push_back(node_of_[leaders[v]]);
     std::vector<double>& costs = own_[node_of_[v]];
     for (std::size_t s = 0; s < costs.size(); ++s)
       costs[s] += model_->costs[v][s];
@@ -49,8 +109,30 @@ void PlacementMessages::make_nodes() {
 
 void PlacementMessages::make_links() {
   links_.resize(own_.size());
-  for (const AtenTransfers::Edge& edge : model_->transfers.edges)
-    add_link(edge);
+  std::map<std::array<std::uint32_t, 3>, EdgePlace> known;
+  std::vector<EdgePlace*> placed;  // by edge
+  for (const AtenTransfers::Edge& edge : model_->transfers.edges) {
+    const AtenTransfer& transfer = model_->transfers.transfers[edge.transfer];
+    const std::uint32_t first = node_of_[edge.first];
+    const std::uint32_t second = node_of_[edge.second];
+    placed.push_back(nullptr);
+    if (first == second) {
+      for (std::uint32_t s = 0; s < own_[first].size(); ++s)
+        own_[first][s] += transfer.cost(s, s);
+      continue;
+    }
+    const auto [at, is_new] = known.try_emplace({first, second, edge.transfer});
+    placed.back() = &at->second;
+    ++at->second.edges;
+    if (!is_new) continue;
+    at->second.to_first = messages_.size();
+    at->second.to_second = messages_.size() + transfer.rows;
+    messages_.resize(messages_.size() + transfer.rows + transfer.columns, 0);
+  }
+  for (const auto& [key, place] : known)
+    add_links(key[0], key[1], key[2], place);
+  for (const EdgePlace* place : placed)
+    places_.push_back(place == nullptr ? EdgePlace() : *place);
   for (std::uint32_t node = 0; node < links_.size(); ++node) {
     const auto later = std::stable_partition(links_[node].begin(), links_[node].end(),
                                              [&](const Link& link) { return link.other < node; });
@@ -58,24 +140,31 @@ void PlacementMessages::make_links() {
   }
 }
 
-void PlacementMessages::add_link(const AtenTransfers::Edge& edge) {
-  const AtenTransfer& transfer = model_->transfers.transfers[edge.transfer];
-  const std::uint32_t first = node_of_[edge.first];
-  const std::uint32_t second = node_of_[edge.second];
-  if (first == second) {
-    for (std::uint32_t s = 0; s < own_[first].size(); ++s)
-      own_[first][s] += transfer.cost(s, s);
-    return;
-  }
-  const std::size_t to_first = messages_.size();
-  const std::size_t to_second = to_first + transfer.rows;
-  messages_.resize(to_second + transfer.columns, 0);
+void PlacementMessages::add_links(std::uint32_t first, std::uint32_t second,
+                                  std::uint32_t number, const EdgePlace& place) {
+  const AtenTransfer& transfer = model_->transfers.transfers[number];
   const std::uint32_t* rows = transfer.row_of.data();
   const std::uint32_t* columns = transfer.column_of.data();
+  const Table& table = (*tables_)[number];
   links_[first].push_back({second, rows, columns, transfer.rows, transfer.columns,
-                           transfer.costs.data(), true, to_first, to_second});
+                           table.forward.data(), place.edges, place.to_first, place.to_second});
   links_[second].push_back({first, columns, rows, transfer.columns, transfer.rows,
-                            transfer.costs.data(), false, to_second, to_first});
+                            table.backward.data(), place.edges, place.to_second, place.to_first});
+}
+
+void PlacementMessages::start_from(const PlacementMessages& other) {
+  for (std::size_t e = 0; e < places_.size(); ++e) {
+    const EdgePlace& own = places_[e];
+    const EdgePlace& from = other.places_[e];
+    if (own.edges == 0 || from.edges == 0) continue;
+    const AtenTransfer& transfer =
+        model_->transfers.transfers[model_->transfers.edges[e].transfer];
+    const double share = own.edges / from.edges;
+    for (std::size_t i = 0; i < transfer.rows; ++i)
+      messages_[own.to_first + i] = share * other.messages_[from.to_first + i];
+    for (std::size_t i = 0; i < transfer.columns; ++i)
+      messages_[own.to_second + i] = share * other.messages_[from.to_second + i];
+  }
 }
 
 void PlacementMessages::set_prices(std::span<const double> prices, std::int64_t limit) {
@@ -108,29 +197,23 @@ void PlacementMessages::gather(std::uint32_t node) {
 double PlacementMessages::send(std::uint32_t node, const Link& link, double share) {
   double* to_other = messages_.data() + link.to_other;
   const double* to_own = messages_.data() + link.to_own;
-  sent_.assign(link.own_groups, kForbidden);
+  grouped_.assign(link.own_groups, kForbidden);
   for (std::size_t s = 0; s < own_[node].size(); ++s) {
-    double& least = sent_[link.own_group[s]];
+    double& least = grouped_[link.own_group[s]];
     least = std::min(least, gathered_[s]);
   }
-  for (std::size_t g = 0; g < sent_.size(); ++g) {
-    const double own = share * sent_[g] - to_own[g];
-    sent_[g] = own < kForbidden ? own : kForbidden;
+  sent_.clear();
+  sending_.clear();
+  for (std::uint32_t g = 0; g < grouped_.size(); ++g) {
+    const double own = (share * grouped_[g] - to_own[g]) / link.edges;
+    sent_.push_back(own < kForbidden ? round_down(own) : kNever);
+    if (sent_.back() < kNever) sending_.push_back(g);
   }
-  // Either way the inner loop runs along the rows of the table.
-  if (!link.own_is_row) {
-    for (std::uint32_t k = 0; k < link.other_groups; ++k)
-      to_other[k] = least_sum(sent_.data(), link.costs + std::size_t{k} * link.own_groups,
-                              link.own_groups);
-  } else {
-    std::fill(to_other, to_other + link.other_groups, kForbidden);
-    for (std::uint32_t g = 0; g < link.own_groups; ++g) {
-      const double own = sent_[g];
-      if (own == kForbidden) continue;
-      const double* row = link.costs + std::size_t{g} * link.other_groups;
-      for (std::uint32_t k = 0; k < link.other_groups; ++k)
-        to_other[k] = std::min(to_other[k], own + row[k]);
-    }
+  least_.resize(link.other_groups);
+  least_rows(sent_, sending_, link.costs, least_);
+  for (std::size_t k = 0; k < least_.size(); ++k) {
+    const auto sum = static_cast<double>(least_[k]);
+    to_other[k] = sum < kForbidden ? link.edges * (sum - kRoundingOfSum * std::abs(sum)) : kForbidden;
   }
   const double least = *std::min_element(to_other, to_other + link.other_groups);
   for (std::uint32_t k = 0; k < link.other_groups; ++k)
@@ -178,6 +261,17 @@ void PlacementMessages::sweep(int times) {
     now = pass(false);
   }
   bound_ = now;
+}
+
+void PlacementMessages::exclude_above(double cost) {
+  for (std::size_t node = 0; node < own_.size(); ++node) {
+    for (std::size_t s = 0; s < own_[node].size(); ++s) {
+      if (previous_ + slack_[node][s] <= cost) continue;
+      own_[node][s] = kForbidden;
+      costs_[node][s] = kForbidden;
+      slack_[node][s] = kForbidden;
+    }
+  }
 }
 
 std::vector<std::uint32_t> PlacementMessages::decode() const {

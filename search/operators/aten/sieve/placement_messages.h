@@ -3,23 +3,31 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
-#include "search/operators/aten/aten_model.h"
+#include "search/operators/aten/model/aten_model.h"
 
 namespace shardwright::operators {
 
 // Tree-reweighted message passing as in MessagePassing, with two differences that make it cheap on
 // many mesh axes: choices that agree about where a tensor lies share an element of its message, and
-// nothing is copied for each edge. Variables that share a leader are one node. Bytes may have prices.
-// Memory: two messages per edge, and what every choice costs.
+// nothing is copied for each edge. Variables that share a leader are one node, and equal edges
+// between two nodes one link. Bytes may have prices.
+// Transfers are added in single precision, since most of the time goes to reading them; everything is
+// rounded down, so that the bound stays one.
+// Memory: two messages per link, and what every choice costs.
 // Source: Kolmogorov, Convergent tree-reweighted message passing for energy minimization, 2006.
 // Thread safety: one thread at a time.
 class PlacementMessages {
  public:
-  // Borrows the model.
-  explicit PlacementMessages(const AtenModel& model);
+  // Borrows the model. `leaders` by variable, each its own or an earlier one of its class.
+  PlacementMessages(const AtenModel& model, std::span<const std::uint32_t> leaders);
+  // The same with other leaders, and the messages of each link of `other` divided among its edges.
+  // Where blocks repeat, messages between few nodes are found faster and are nearly right for all
+  // blocks.
+  PlacementMessages(const PlacementMessages& other, std::span<const std::uint32_t> leaders);
 
   // `prices` by time point; `limit` is what may be held at each.
   void set_prices(std::span<const double> prices, std::int64_t limit);
@@ -27,12 +35,17 @@ class PlacementMessages {
   // Passes messages forward and backward, at least twice.
   void sweep(int times);
 
+  // Leaves out the choices whose bound is above a cost. Bounds then hold for plans that cost no more.
+  void exclude_above(double cost);
+
   // No plan costs less, prices included.
   double bound() const { return bound_; }
   // No plan in which the variable takes the choice costs less, prices included.
   double bound_with(std::uint32_t variable, std::uint32_t choice) const {
     return previous_ + slack_[node_of_[variable]][choice];
   }
+  // The least of these.
+  double least_bound_with() const { return previous_; }
   // A choice by variable that follows the messages. It may take what is forbidden.
   std::vector<std::uint32_t> decode() const;
 
@@ -44,36 +57,49 @@ class PlacementMessages {
     const std::uint32_t* other_group;
     std::uint32_t own_groups;
     std::uint32_t other_groups;
-    const double* costs;
-    bool own_is_row;
+    const float* costs;  // by own group, then by the other's
+    double edges;        // that the link stands for
     std::size_t to_own;  // where the message to this node begins
     std::size_t to_other;
 
     double cost(std::uint32_t own, std::uint32_t other_choice) const {
-      const std::size_t a = own_group[own];
-      const std::size_t b = other_group[other_choice];
-      return own_is_row ? costs[a * other_groups + b] : costs[b * own_groups + a];
+      return edges * static_cast<double>(
+                         costs[std::size_t{own_group[own]} * other_groups + other_group[other_choice]]);
     }
   };
+  struct Table;
+  // Where the messages of an edge of the model begin. None within a node.
+  struct EdgePlace {
+    std::size_t to_first = 0;
+    std::size_t to_second = 0;
+    double edges = 0;
+  };
 
-  void make_nodes();
+  void start_from(const PlacementMessages& other);
+  void make_nodes(std::span<const std::uint32_t> leaders);
   void make_links();
-  void add_link(const AtenTransfers::Edge& edge);
+  void add_links(std::uint32_t first, std::uint32_t second, std::uint32_t transfer,
+                 const EdgePlace& place);
   double pass(bool forward);
   double send(std::uint32_t node, const Link& link, double share);
   void gather(std::uint32_t node);
 
   const AtenModel* model_;
+  std::shared_ptr<const std::vector<Table>> tables_;  // by transfer
   std::vector<std::uint32_t> node_of_;     // by variable
   std::vector<std::vector<double>> own_;   // by node and choice, without prices
   std::vector<std::vector<double>> costs_;  // with prices
   double granted_ = 0;                     // price times limit, over all time points
   std::vector<std::vector<Link>> links_;   // by node, earlier neighbours first
+  std::vector<EdgePlace> places_;          // by edge of the model
   std::vector<std::uint32_t> earlier_;     // by node
   std::vector<double> messages_;
   std::vector<std::vector<double>> slack_;  // as of the last pass backward
   std::vector<double> gathered_;
-  std::vector<double> sent_;  // by group
+  std::vector<double> grouped_;  // by own group
+  std::vector<float> sent_;      // by own group
+  std::vector<std::uint32_t> sending_;  // own groups that can be taken
+  std::vector<float> least_;     // by group of the other
   double bound_ = 0;
   double previous_ = 0;  // the bound of the sweep before
 };

@@ -7,7 +7,7 @@
 
 #include "search/budget.h"
 #include "search/executor.h"
-#include "search/operators/aten/aten_model.h"
+#include "search/operators/aten/model/aten_model.h"
 #include "search/operators/solve/solve_problem.h"
 
 namespace shardwright::operators {
@@ -15,20 +15,29 @@ namespace shardwright::operators {
 // Tuning numbers of sieved_search().
 // Thread safety: a value.
 struct SieveParameters {
-  // Sweeps of messages before the first look, and before each further one. The bound is mostly
-  // within a percent of the optimum after five sweeps; each costs a look at all tables.
-  int first_sweeps = 6;
-  int more_sweeps = 12;
-  // At first, choices whose bound is within this part of the bound of all. Halved while that keeps
-  // more than `first_choices` per variable: the first problem must be quick.
+  // Sweeps of messages before the first look, and before each further one. The bound is mostly tight
+  // after a dozen; each costs a look at all tables.
+  int first_sweeps = 14;
+  int more_sweeps = 3;
+  // Where blocks repeat: sweeps for one block, again while the bound rises by this part of it, in at
+  // most so many rounds. Then sweeps for all blocks.
+  int block_sweeps = 8;
+  double least_block_gain = 1e-4;
+  int most_block_rounds = 4;
+  int sweeps_from_blocks = 3;
+  // A look takes the choices whose bound is within a part of the bound of all. The part is halved
+  // while it keeps more than `first_choices` per variable: such problems must be quick. The next look
+  // begins with a part that is larger by `part_growth`.
   double first_part = 0.01;
   double first_choices = 8;
-  // Without a proof, or without a plan, the part grows by this from round to round.
   double part_growth = 4;
-  // The last problem may keep so many choices per variable. More sweeps come first otherwise, in at
-  // most so many rounds.
+  // Sweeps that close less than this part of the gap are followed by another look.
+  double least_gain = 0.1;
+  int most_looks = 4;
+  // The last problem, which proves the optimum, may keep so many choices per variable. More sweeps
+  // come first otherwise, in at most so many rounds.
   double most_choices = 24;
-  int most_rounds = 4;
+  int most_rounds = 16;
 };
 
 struct SievedSolution {

@@ -1,0 +1,32 @@
+// How every tensor of a graph lies on a mesh.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/operators/aten/graph/aten_graph.h"
+#include "core/operators/aten/plan/roofline.h"
+
+namespace shardwright::operators {
+
+// A redistribution before an operator costs its time for every consumer anew.
+struct AtenNodePlan {
+  std::vector<MaybePlacement> outputs;
+  std::vector<MaybePlacement> inputs;  // what the operator takes
+  double compute_us = 0;
+  std::vector<double> redistribute_us;  // by input; 0 where nothing moves
+};
+
+struct AtenOutputPlan {
+  redistribution::Placement placement;
+  double redistribute_us = 0;
+};
+
+// Thread safety: a value.
+struct AtenPlan {
+  redistribution::MeshShape mesh;
+  std::vector<AtenNodePlan> nodes;      // by node of the graph
+  std::vector<AtenOutputPlan> outputs;  // by output of the graph
+};
+
+}  // namespace shardwright::operators

@@ -1,0 +1,206 @@
+#include "core/operators/aten/plan/evaluate_plan.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/operators/aten/plan/held_tensors.h"
+
+namespace shardwright::operators {
+namespace {
+
+using redistribution::AxisPlacement;
+using redistribution::MeshShape;
+using redistribution::Placement;
+
+MaybeAxisPlacement on_axis(const MaybePlacement& placement, std::size_t axis) {
+  return placement ? MaybeAxisPlacement(placement->on(axis)) : std::nullopt;
+}
+
+bool matches(const std::vector<MaybeAxisPlacement>& entry,
+             const std::vector<MaybePlacement>& placements, std::size_t axis) {
+  for (std::size_t i = 0; i < entry.size(); ++i) {
+    if (entry[i] != on_axis(placements[i], axis)) return false;
+  }
+  return true;
+}
+
+// Judges one plan.
+// Thread safety: one thread at a time.
+class Evaluator {
+ public:
+  Evaluator(const AtenGraph& graph, const AtenPlan& plan, const AtenJudgement& judgement)
+      : graph_(graph), plan_(plan), judgement_(judgement) {}
+
+  AtenEvaluation run() {
+    for (std::uint32_t n = 0; n < graph_.size(); ++n) {
+      check_rule(n);
+      check_extents(n);
+      add_times(n);
+    }
+    for (std::uint32_t o = 0; o < graph_.outputs().size(); ++o)
+      add_output(o);
+    for (const AtenPair& pair : graph_.pairs())
+      check_pair(pair);
+    add_memory();
+    return std::move(result_);
+  }
+
+ private:
+  void violation(const char* list, std::size_t index, const std::string& sentence) {
+    result_.violations.push_back("/" + std::string(list) + "/" + std::to_string(index) + ": " +
+                                 sentence);
+  }
+
+  // Every axis must have an entry, and the axes of an entry must divide what it splits or joins.
+  void check_rule(std::uint32_t n) {
+    const std::vector<AxisEntry>& entries = graph_.rule_of(graph_[n]).entries;
+    std::vector<std::int64_t> devices(entries.size(), 1);
+    for (std::size_t axis = 0; axis < plan_.mesh.size(); ++axis) {
+      const auto entry =
+          std::find_if(entries.begin(), entries.end(), [&](const AxisEntry& candidate) {
+            return matches(candidate.outputs, plan_.nodes[n].outputs, axis) &&
+                   matches(candidate.inputs, plan_.nodes[n].inputs, axis);
+          });
+      if (entry == entries.end()) {
+        return violation("nodes", n, "no strategy of the rule is that of axis " +
+                                         std::to_string(axis));
+      }
+      devices[static_cast<std::size_t>(entry - entries.begin())] *= plan_.mesh[axis];
+    }
+    for (std::size_t e = 0; e < entries.size(); ++e) {
+      if (entries[e].divides != 0 && entries[e].divides % devices[e] != 0) {
+        violation("nodes", n, std::to_string(devices[e]) + " devices do not divide " +
+                                  std::to_string(entries[e].divides));
+      }
+    }
+  }
+
+  void check_extents_of(std::uint32_t n, const AtenTensor& tensor, const Placement& placement) {
+    for (std::size_t dim = 0; dim < tensor.shape.size(); ++dim) {
+      std::int64_t parts = 1;
+      for (const std::uint8_t axis : placement.axes_of(dim))
+        parts *= plan_.mesh[axis];
+      if (parts > 1 && tensor.shape[dim] < parts) {
+        violation("nodes", n, "a dimension of " + std::to_string(tensor.shape[dim]) +
+                                  " is cut into " + std::to_string(parts) + " parts");
+      }
+    }
+  }
+
+  void check_extents(std::uint32_t n) {
+    const AtenNode& node = graph_[n];
+    const AtenNodePlan& plan = plan_.nodes[n];
+    for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+      if (plan.outputs[o]) check_extents_of(n, *node.outputs[o], *plan.outputs[o]);
+    }
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (plan.inputs[i]) check_extents_of(n, graph_.tensor(node.inputs[i]), *plan.inputs[i]);
+    }
+  }
+
+  const MaybePlacement& produced(const TensorRef& ref) const {
+    return plan_.nodes[ref.node].outputs[ref.output];
+  }
+
+  // A tensor without a placement has nothing to move.
+  double transition_us(const TensorRef& ref, const MaybePlacement& target) {
+    const MaybePlacement& source = produced(ref);
+    if (!source || !target || *source == *target) return 0;
+    return judgement_.transitions.microseconds(graph_.tensor(ref), *source, *target);
+  }
+
+  void add_times(std::uint32_t n) {
+    const AtenNode& node = graph_[n];
+    const AtenNodePlan& plan = plan_.nodes[n];
+    const double us = compute_us(graph_, node, plan_.mesh, plan.outputs, plan.inputs,
+                                 judgement_.device);
+    if (us != plan.compute_us) violation("nodes", n, "compute_us is not what the graph gives");
+    result_.compute_us += us;
+    std::int64_t moved = 0;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const double moving = transition_us(node.inputs[i], plan.inputs[i]);
+      add_transition("nodes", n, moving, plan.redistribute_us[i]);
+      if (is_moved(node.inputs[i], plan.inputs[i]))
+        moved += local_bytes(graph_.tensor(node.inputs[i]), plan_.mesh, *plan.inputs[i]);
+    }
+    result_.most_moved_bytes = std::max(result_.most_moved_bytes, moved);
+  }
+
+  void add_transition(const char* list, std::size_t index, double us, double claimed) {
+    if (us == std::numeric_limits<double>::infinity()) {
+      return violation(list, index, "a tensor cannot get from its placement to what is wanted");
+    }
+    if (us != claimed) violation(list, index, "redistribute_us is not what the costs give");
+    result_.redistribute_us += us;
+  }
+
+  bool is_moved(const TensorRef& ref, const MaybePlacement& target) const {
+    const MaybePlacement& source = produced(ref);
+    return source && target && *source != *target;
+  }
+
+  void add_output(std::uint32_t o) {
+    const AtenOutputPlan& output = plan_.outputs[o];
+    if (output.placement.has_partial()) violation("outputs", o, "an output is partial");
+    add_transition("outputs", o, transition_us(graph_.outputs()[o].value, output.placement),
+                   output.redistribute_us);
+  }
+
+  void check_pair(const AtenPair& pair) {
+    const MaybePlacement& own = plan_.nodes[pair.placeholder].outputs[0];
+    if (own && *own != plan_.outputs[pair.output].placement) {
+      violation("outputs", pair.output,
+                "it does not lie like " + quoted(graph_[pair.placeholder].name));
+    }
+  }
+
+  std::int64_t bytes(const HeldTensor& held) const {
+    const auto of = [&](const AtenTensor& tensor, const MaybePlacement& placement) {
+      return local_bytes(tensor, plan_.mesh, placement.value_or(Placement()));
+    };
+    switch (held.kind) {
+      case HeldTensor::Kind::kOutput:
+        return of(*graph_[held.index].outputs[held.tensor],
+                  plan_.nodes[held.index].outputs[held.tensor]);
+      case HeldTensor::Kind::kMovedInput: {
+        const TensorRef& ref = graph_[held.index].inputs[0];
+        const MaybePlacement& taken = plan_.nodes[held.index].inputs[0];
+        return is_moved(ref, taken) ? of(graph_.tensor(ref), taken) : 0;
+      }
+      case HeldTensor::Kind::kGraphOutput:
+        return of(graph_.tensor(graph_.outputs()[held.index].value),
+                  plan_.outputs[held.index].placement);
+    }
+    return 0;
+  }
+
+  void add_memory() {
+    std::vector<std::int64_t> change(num_time_points(graph_) + 1, 0);
+    for (const HeldTensor& held : held_tensors(graph_, judgement_.optimizer_states)) {
+      const std::int64_t held_bytes = bytes(held) * held.copies;
+      change[held.live.begin] += held_bytes;
+      change[held.live.end] -= held_bytes;
+    }
+    std::int64_t sum = 0;
+    for (std::uint32_t t = 0; t < num_time_points(graph_); ++t) {
+      sum += change[t];
+      if (sum <= result_.peak_bytes) continue;
+      result_.peak_bytes = sum;
+      result_.peak_at = t;
+    }
+  }
+
+  const AtenGraph& graph_;
+  const AtenPlan& plan_;
+  const AtenJudgement& judgement_;
+  AtenEvaluation result_;
+};
+
+}  // namespace
+
+AtenEvaluation evaluate(const AtenGraph& graph, const AtenPlan& plan,
+                        const AtenJudgement& judgement) {
+  return Evaluator(graph, plan, judgement).run();
+}
+
+}  // namespace shardwright::operators

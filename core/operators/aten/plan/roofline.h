@@ -1,0 +1,43 @@
+// What an operator takes on a device: the time of its memory traffic or of its arithmetic.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/operators/aten/graph/aten_graph.h"
+
+namespace shardwright::operators {
+
+// The placement of a tensor on a mesh; none where there is no tensor, or where it does not matter.
+using MaybePlacement = std::optional<redistribution::Placement>;
+
+// Thread safety: a value.
+struct ComputeDevice {
+  std::string name;  // as AutoParallel's table has it
+  double memory_bytes_per_second = 0;
+  // 10^12 operations per second of matrix products, by AtenType; 0: not known.
+  std::array<double, kNumAtenTypes> tflops{};
+};
+
+// The device whose name is part of this one in any case, such as "h100" or "NVIDIA H100 80GB HBM3".
+// Source: DEVICE_LIMITS in AutoParallel's (meta-pytorch/autoparallel, a54c2529)
+// autoparallel/cost_models/compute_estimation.py.
+std::optional<ComputeDevice> find_compute_device(std::string_view name);
+// The names that it knows, joined by commas.
+std::string compute_device_names();
+
+// Microseconds of a node whose tensors lie so: the larger one of the time to read its inputs and
+// write its outputs and of the time of its flops, both at 70 % of what the device can; at least 7.
+// Placeholders and views cost nothing. Flops of a type whose rate is not known count as none. A
+// tensor without a placement counts whole.
+// Preconditions: a node of the graph, placements of its tensors.
+// Source: estimate_strategy_runtime_cost, in the same file; the order of operations is the same.
+double compute_us(const AtenGraph& graph, const AtenNode& node,
+                  const redistribution::MeshShape& mesh, std::span<const MaybePlacement> outputs,
+                  std::span<const MaybePlacement> inputs, const ComputeDevice& device);
+
+}  // namespace shardwright::operators

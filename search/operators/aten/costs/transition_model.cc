@@ -1,0 +1,135 @@
+#include "search/operators/aten/costs/transition_model.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/redistribution/cost/tensor/autoparallel_redistribution.h"
+#include "core/sync.h"
+#include "search/redistribution/all_pairs/all_path_costs.h"
+#include "search/redistribution/cost/collective_step_costs.h"
+
+namespace shardwright::operators {
+namespace {
+
+using redistribution::AllPathCosts;
+using redistribution::AxisPlacement;
+using redistribution::CollectiveStepCosts;
+using redistribution::MeshShape;
+using redistribution::Placement;
+using redistribution::Shape;
+
+constexpr double kTransitionUs = 1;  // Source: AutoParallel's transition term
+constexpr double kCopyEfficiency = 0.70;
+constexpr double kUsPerSecond = 1e6;
+
+// A shape with the same costs. What all devices together divide is cut into equal pieces however it
+// is sharded, so only the product of such extents matters.
+Shape canonical(const Shape& shape, std::int64_t devices) {
+  Shape result = shape;
+  std::int64_t* last = nullptr;
+  std::int64_t product = 1;
+  for (std::int64_t& extent : result) {
+    if (extent == 0 || extent % devices != 0) continue;
+    product *= extent;
+    if (last != nullptr) product /= devices;
+    extent = devices;
+    last = &extent;
+  }
+  if (last != nullptr) *last = product;
+  return result;
+}
+
+std::vector<AxisPlacement> axes_of(const Placement& placement, std::size_t num_axes) {
+  std::vector<AxisPlacement> axes;
+  for (std::size_t axis = 0; axis < num_axes; ++axis)
+    axes.push_back(placement.on(axis));
+  return axes;
+}
+
+double autoparallel_us(const TransitionModelOptions& options, const AtenTensor& tensor,
+                       const Placement& source, const Placement& target) {
+  if (source == target) return 0;
+  const MeshShape& mesh = options.collectives->mesh();
+  redistribution::RedistributionSpec spec;
+  spec.mesh = mesh;
+  spec.shape.assign(tensor.shape.begin(), tensor.shape.end());
+  spec.strides.assign(tensor.stride.begin(), tensor.stride.end());
+  spec.itemsize = bytes_of(tensor.type);
+  spec.source = axes_of(source, mesh.size());
+  spec.target = axes_of(target, mesh.size());
+  const auto made = redistribution::Redistribution::make(std::move(spec));
+  SHARDWRIGHT_CHECK(made.ok());
+  return redistribution::autoparallel_redistribution_us(*made, *options.collectives,
+                                                        options.memory_bytes_per_second) +
+         kTransitionUs;
+}
+
+}  // namespace
+
+// The searches of kShortest, by kind of tensor.
+// Thread safety: every member may be called from any thread.
+class TransitionModel::Searches {
+ public:
+  struct Kind {
+    Kind(redistribution::TensorOnMesh tensor,
+         std::shared_ptr<const redistribution::StepCosts> costs)
+        : paths(std::move(tensor), std::move(costs)) {}
+
+    SharedMutex mutex;
+    AllPathCosts paths SHARDWRIGHT_GUARDED_BY(mutex);
+  };
+
+  Kind& kind_of(const TransitionModelOptions& options, const AtenTensor& tensor) {
+    const MeshShape& mesh = options.collectives->mesh();
+    const Shape shape = canonical(tensor.shape, redistribution::num_devices(mesh));
+    const std::int64_t itemsize = bytes_of(tensor.type);
+    std::vector<std::int64_t> key(shape.begin(), shape.end());
+    key.push_back(itemsize);
+    WriterLock lock(mutex_);
+    std::unique_ptr<Kind>& kind = kinds_[std::move(key)];
+    if (!kind) {
+      CollectiveStepCosts::Options steps;
+      steps.itemsize = itemsize;
+      steps.copy_bytes_per_us = options.memory_bytes_per_second * kCopyEfficiency / kUsPerSecond;
+      steps.groups = false;
+      kind = std::make_unique<Kind>(
+          redistribution::TensorOnMesh{mesh, shape},
+          std::make_shared<const CollectiveStepCosts>(*options.collectives, steps));
+    }
+    return *kind;
+  }
+
+ private:
+  SharedMutex mutex_;
+  std::map<std::vector<std::int64_t>, std::unique_ptr<Kind>> kinds_ SHARDWRIGHT_GUARDED_BY(mutex_);
+};
+
+TransitionModel::TransitionModel(TransitionModelOptions options)
+    : options_(std::move(options)), searches_(std::make_unique<Searches>()) {}
+
+TransitionModel::~TransitionModel() = default;
+
+double TransitionModel::microseconds(const AtenTensor& tensor, const Placement& source,
+                                     const Placement& target) {
+  return table(tensor, {&source, 1}, {&target, 1}).front();
+}
+
+std::vector<double> TransitionModel::table(const AtenTensor& tensor,
+                                           std::span<const Placement> sources,
+                                           std::span<const Placement> targets) {
+  if (options_.choice == RedistributionChoice::kShortest) {
+    Searches::Kind& kind = searches_->kind_of(options_, tensor);
+    WriterLock lock(kind.mutex);
+    return kind.paths.table(sources, targets);
+  }
+  std::vector<double> costs;
+  costs.reserve(sources.size() * targets.size());
+  for (const Placement& source : sources) {
+    for (const Placement& target : targets)
+      costs.push_back(autoparallel_us(options_, tensor, source, target));
+  }
+  return costs;
+}
+
+}  // namespace shardwright::operators

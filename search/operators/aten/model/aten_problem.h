@@ -1,0 +1,26 @@
+// Turns a model of a graph into the problem that the solver takes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/operators/instance/lowered_instance.h"
+#include "search/operators/aten/model/aten_model.h"
+
+namespace shardwright::operators {
+
+// By variable: the choices that it may take, ascending.
+using KeptChoices = std::vector<std::vector<std::uint32_t>>;
+
+// All choices that are not forbidden.
+KeptChoices all_choices(const AtenModel& model);
+
+// The problem of the kept choices; strategy i of an operator is its i-th kept choice. Variables of one
+// class that keep the same share their matrices. `limit` is in bytes. Errors: those of
+// CostInstance::make and LoweredInstance::make.
+// Preconditions: every variable keeps something, and the same as its leader.
+Result<OperatorProblem> lower(const AtenModel& model, const KeptChoices& kept,
+                              std::optional<std::int64_t> limit);
+
+}  // namespace shardwright::operators

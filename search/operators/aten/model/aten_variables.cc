@@ -1,0 +1,109 @@
+#include "search/operators/aten/model/aten_variables.h"
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "core/interner.h"
+
+namespace shardwright::operators {
+namespace {
+
+using Words = std::vector<std::int64_t>;
+
+struct WordsHash {
+  std::size_t operator()(const Words& words) const {
+    std::uint64_t hash = words.size();
+    for (const std::int64_t word : words)
+      hash = hash_mix(hash, static_cast<std::uint64_t>(word));
+    return hash;
+  }
+};
+
+void append(const AtenTensor& tensor, Words& key) {
+  key.push_back(static_cast<std::int64_t>(tensor.type));
+  key.push_back(static_cast<std::int64_t>(tensor.shape.size()));
+  key.insert(key.end(), tensor.shape.begin(), tensor.shape.end());
+  key.insert(key.end(), tensor.stride.begin(), tensor.stride.end());
+}
+
+// Everything in which nodes of different classes can differ.
+Words key_of(const AtenGraph& graph, const AtenNode& node) {
+  Words key{static_cast<std::int64_t>(node.rule), node.view ? 1 : 0, node.is_placeholder() ? 1 : 0,
+            static_cast<std::int64_t>(node.inputs.size()),
+            static_cast<std::int64_t>(node.outputs.size())};
+  for (const TensorRef& ref : node.inputs)
+    append(graph.tensor(ref), key);
+  for (const std::optional<AtenTensor>& output : node.outputs) {
+    key.push_back(output ? 1 : 0);
+    if (output) append(*output, key);
+  }
+  for (const FlopTerm& term : node.flops) {
+    key.push_back(term.factor);
+    key.push_back(static_cast<std::int64_t>(term.extents.size()));
+    for (const FlopTerm::Extent& extent : term.extents) {
+      key.push_back(extent.of_output ? 1 : 0);
+      key.push_back(extent.tensor);
+      key.push_back(extent.dim);
+    }
+  }
+  return key;
+}
+
+Words key_of_output(const AtenTensor& tensor) {
+  Words key{-1};
+  append(tensor, key);
+  return key;
+}
+
+bool may_own(const AtenNode& node, const StrategyClass& strategies) {
+  return node.view && strategies.inputs[0].has_value();
+}
+
+}  // namespace
+
+Result<AtenVariables> AtenVariables::make(const AtenGraph& graph,
+                                          const redistribution::MeshShape& mesh,
+                                          const ComputeDevice& device, bool views_own,
+                                          Executor& executor) {
+  AtenVariables variables(graph, mesh);
+  std::unordered_map<Words, std::uint32_t, WordsHash> numbers;
+  std::vector<std::uint32_t> first;  // by class: its first variable
+  const auto classify = [&](Words key) {
+    const auto [at, is_new] =
+        numbers.emplace(std::move(key), static_cast<std::uint32_t>(first.size()));
+    if (is_new) first.push_back(static_cast<std::uint32_t>(variables.class_.size()));
+    variables.class_.push_back(at->second);
+  };
+  for (const AtenNode& node : graph.nodes())
+    classify(key_of(graph, node));
+  for (const AtenOutput& output : graph.outputs())
+    classify(key_of_output(graph.tensor(output.value)));
+
+  std::vector<std::optional<Result<StrategyClass>>> made(first.size());
+  executor.parallel_for(first.size(), 1, [&](unsigned, std::size_t begin, std::size_t end) {
+    for (std::size_t c = begin; c < end; ++c) {
+      made[c] = first[c] < graph.size()
+                    ? make_strategies(graph, graph[first[c]], mesh, device)
+                    : make_output_strategies(
+                          graph.tensor(graph.outputs()[first[c] - graph.size()].value), mesh);
+    }
+  });
+  for (std::size_t c = 0; c < made.size(); ++c) {
+    const bool is_node = first[c] < graph.size();
+    const std::string where = is_node ? "/nodes/" + std::to_string(first[c])
+                                      : "/outputs/" + std::to_string(first[c] - graph.size());
+    if (!made[c]->ok()) return Error{made[c]->error().code, made[c]->error().message, where};
+    if ((*made[c])->size() == 0) {
+      return Error{ErrorCode::kInfeasible,
+                   "no strategy of its rule leaves every device of the mesh with elements", where};
+    }
+    variables.classes_.push_back(*std::move(*made[c]));
+    variables.owns_.push_back(
+        views_own && is_node && may_own(graph[first[c]], variables.classes_.back()) ? 1 : 0);
+  }
+  return variables;
+}
+
+}  // namespace shardwright::operators

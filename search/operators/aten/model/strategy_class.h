@@ -1,0 +1,56 @@
+// The ways in which an operator can run on a mesh, for all operators of one kind and shape.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/operators/aten/graph/aten_graph.h"
+#include "core/operators/aten/plan/roofline.h"
+#include "core/status.h"
+
+namespace shardwright::operators {
+
+// Where one tensor lies under every strategy. Many strategies agree about a tensor, so placements
+// are numbered.
+struct PlacementColumn {
+  std::vector<redistribution::Placement> distinct;  // in order of appearance
+  std::vector<std::uint32_t> index;                 // by strategy, into `distinct`
+
+  const redistribution::Placement& of(std::size_t strategy) const {
+    return distinct[index[strategy]];
+  }
+};
+
+// Thread safety: a value.
+struct StrategyClass {
+  // By tensor; none if it is no tensor or its placement does not matter.
+  std::vector<std::optional<PlacementColumn>> outputs;
+  std::vector<std::optional<PlacementColumn>> inputs;
+  std::vector<double> compute_us;  // by strategy
+
+  std::size_t size() const { return compute_us.size(); }
+};
+
+struct StrategyLimits {
+  // Matrices of costs have as many entries as the product of two nodes' strategies.
+  std::size_t most_strategies = 20000;
+};
+
+// All combinations of the rule's entries, one per axis, that leave no device without elements and
+// respect what an entry divides; of combinations with equal placements the first. Where axes shard
+// one dimension, the earlier one cuts first. Errors: kUnsupported for more strategies than the
+// limit. The place is left to the caller.
+// O(entries^axes).
+Result<StrategyClass> make_strategies(const AtenGraph& graph, const AtenNode& node,
+                                      const redistribution::MeshShape& mesh,
+                                      const ComputeDevice& device,
+                                      const StrategyLimits& limits = {});
+
+// A tensor that leaves the graph: replicated or sharded, as its only input.
+Result<StrategyClass> make_output_strategies(const AtenTensor& tensor,
+                                             const redistribution::MeshShape& mesh,
+                                             const StrategyLimits& limits = {});
+
+}  // namespace shardwright::operators
