@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Iterable
 
-import torch
+from torch.distributed.tensor.placement_types import Placement
 
 from ..model_plan import ModelPlan, NodePlan
 from ..tracing.document import TracedModel
 from .layouts import placement_of_word
 
-Placements = tuple["torch.distributed.tensor.Placement", ...]
+Placements = tuple[Placement, ...]
 
 
 @dataclass

@@ -69,8 +69,8 @@ class ParallelModel(torch.nn.Module):  # type: ignore[misc]
         """What the model returns. Tensors in are DTensors, or plain and whole on every rank; tensors
         out are DTensors, or plain if they are scalars or `outputs` is "full".
 
-        The first call in another mode (training, gradients, autocast), or with other shapes, traces and plans again, with the
-        parameters where they are.
+        The first call in another mode (training, gradients, autocast), or with other shapes, traces
+        and plans again, with the parameters where they are.
         """
         graphs = self._graphs
         graphs.model.training = self.training
