@@ -1,6 +1,7 @@
 // Limits of a search: counted work, a deadline, a request to stop.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -39,6 +40,14 @@ class Budget {
   // Returns true if work is left after `planned` more units.
   bool work_left(std::uint64_t planned = 0) const {
     return !work_limit_ || work_done_ + planned < *work_limit_;
+  }
+
+  // The same deadline and stop request, with at most so much more work.
+  Budget with_work_left(std::uint64_t work) const {
+    Budget budget = *this;
+    const std::uint64_t end = work_done_ + work;
+    budget.work_limit_ = work_limit_ ? std::min(*work_limit_, end) : end;
+    return budget;
   }
 
   // Returns a reason if the deadline has passed or a stop was requested. Reads the clock only if

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "search/operators/aten/model/aten_problem.h"
+#include "search/operators/aten/sieve/limited_search.h"
 #include "search/operators/aten/sieve/sieved_search.h"
 
 namespace shardwright::operators {
@@ -59,52 +60,62 @@ class PlanSolver {
     SHARDWRIGHT_ASSIGN_OR_RETURN(const AtenModel model,
                                  build_model(graph_, request_, transitions_, executor_));
     solution_.counters = count(model);
+    ChoiceSieve sieve(model, {});
     SHARDWRIGHT_ASSIGN_OR_RETURN(const SievedSolution sieved,
-                                 sieved_search(model, executor_, budget_, options_));
-    solution_.status = sieved.status;
-    solution_.lower_bound_us = sieved.lower_bound;
-    solution_.stopped_by = sieved.stopped_by;
-    solution_.counters.kept = sieved.kept;
-    SHARDWRIGHT_RETURN_IF_ERROR(take(model, sieved.choice, sieved.objective));
-    if (request_.memory_limit && solution_.status != SolveStatus::kInfeasible && exceeds())
-      SHARDWRIGHT_RETURN_IF_ERROR(solve_within(model));
+                                 sieved_search(model, sieve, executor_, budget_, options_));
+    SHARDWRIGHT_RETURN_IF_ERROR(take(model, sieved));
+    if (!request_.memory_limit || !solution_.plan || !exceeds()) return std::move(solution_);
+    // Exclusions hold for plans within the cost of the cheapest one, which holds too much.
+    ChoiceSieve fresh(model, {});
+    SHARDWRIGHT_ASSIGN_OR_RETURN(
+        const std::optional<SievedSolution> limited,
+        limited_search(model, fresh, sieved, *request_.memory_limit, executor_, budget_, options_));
+    if (!limited) {
+      SHARDWRIGHT_RETURN_IF_ERROR(solve_all(model));
+    } else {
+      SHARDWRIGHT_RETURN_IF_ERROR(take(model, *limited));
+    }
+    if (solution_.plan && exceeds()) {
+      return disagreement("the plan holds " + std::to_string(solution_.evaluation.peak_bytes) +
+                          " bytes");
+    }
     return std::move(solution_);
   }
 
  private:
   bool exceeds() const {
-    return !solution_.plan || solution_.evaluation.peak_bytes > *request_.memory_limit;
+    return solution_.evaluation.peak_bytes > *request_.memory_limit;
   }
 
   // Judges a choice by variable, and makes it the plan.
-  Status take(const AtenModel& model, const std::vector<std::uint32_t>& choice, double objective) {
+  Status take(const AtenModel& model, const SievedSolution& solved) {
+    solution_.status = solved.status;
+    solution_.lower_bound_us = solved.lower_bound;
+    solution_.stopped_by = solved.stopped_by;
+    solution_.counters.kept = solved.kept;
     solution_.plan.reset();
     solution_.evaluation = {};
-    if (choice.empty()) return {};
-    solution_.plan = plan_of(model.variables, choice, transitions_);
+    if (solved.choice.empty()) return {};
+    solution_.plan = plan_of(model.variables, solved.choice, transitions_);
     solution_.evaluation =
         evaluate(graph_, *solution_.plan, {request_.device, transitions_, request_.optimizer_states});
-    return verify(solution_, objective);
+    return verify(solution_, solved.objective);
   }
 
-  // Without the limit, the cheapest plan holds too much.
-  Status solve_within(const AtenModel& model) {
+  // Finds out whether any plan is within the limit.
+  Status solve_all(const AtenModel& model) {
     const KeptChoices kept = all_choices(model);
     SHARDWRIGHT_ASSIGN_OR_RETURN(const OperatorProblem problem,
                                  lower(model, kept, request_.memory_limit));
     const ProblemSolution solved = solve_problem(problem, executor_, budget_, options_);
-    solution_.status = solved.status;
-    solution_.lower_bound_us = std::max(solution_.lower_bound_us, solved.lower_bound);
+    SievedSolution all;
+    all.status = solved.status;
+    all.objective = solved.objective;
+    all.lower_bound = std::max(solution_.lower_bound_us, solved.lower_bound);
+    all.stopped_by = solved.stopped_by;
+    if (!solved.choice.empty()) all.choice = chosen(kept, solved.choice);
+    SHARDWRIGHT_RETURN_IF_ERROR(take(model, all));
     solution_.shortage = solved.shortage;
-    solution_.stopped_by = solved.stopped_by;
-    std::vector<std::uint32_t> choice;
-    for (std::size_t v = 0; v < solved.choice.size(); ++v)
-      choice.push_back(kept[v][solved.choice[v]]);
-    SHARDWRIGHT_RETURN_IF_ERROR(take(model, choice, solved.objective));
-    if (solution_.plan && exceeds()) {
-      return disagreement("the plan holds " + std::to_string(solution_.evaluation.peak_bytes) +
-                          " bytes");
-    }
     return {};
   }
 

@@ -84,6 +84,15 @@ KeptChoices all_choices(const AtenModel& model) {
   return kept;
 }
 
+std::vector<std::uint32_t> chosen(const KeptChoices& kept,
+                                  const std::vector<std::uint32_t>& solution) {
+  std::vector<std::uint32_t> choice;
+  choice.reserve(kept.size());
+  for (std::size_t v = 0; v < kept.size(); ++v)
+    choice.push_back(kept[v][solution[v]]);
+  return choice;
+}
+
 Result<OperatorProblem> lower(const AtenModel& model, const KeptChoices& kept,
                               std::optional<std::int64_t> limit) {
   CostInstanceSpec spec = Lowering(model, kept).run(limit);

@@ -16,6 +16,10 @@ using KeptChoices = std::vector<std::vector<std::uint32_t>>;
 // All choices that are not forbidden.
 KeptChoices all_choices(const AtenModel& model);
 
+// The choice by variable of a solution of lower().
+std::vector<std::uint32_t> chosen(const KeptChoices& kept,
+                                  const std::vector<std::uint32_t>& solution);
+
 // The problem of the kept choices; strategy i of an operator is its i-th kept choice. Variables of one
 // class that keep the same share their matrices. `limit` is in bytes. Errors: those of
 // CostInstance::make and LoweredInstance::make.

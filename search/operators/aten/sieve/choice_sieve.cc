@@ -1,0 +1,107 @@
+#include "search/operators/aten/sieve/choice_sieve.h"
+
+#include <algorithm>
+
+#include "search/operators/aten/model/shared_blocks.h"
+
+namespace shardwright::operators {
+namespace {
+
+constexpr double kLeastPart = 1e-9;
+
+bool is_identity(const std::vector<std::uint32_t>& leaders) {
+  for (std::uint32_t v = 0; v < leaders.size(); ++v) {
+    if (leaders[v] != v) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+ChoiceSieve::ChoiceSieve(const AtenModel& model, const SieveParameters& parameters)
+    : model_(&model), messages_(first_messages(model, parameters)) {}
+
+PlacementMessages ChoiceSieve::first_messages(const AtenModel& model,
+                                              const SieveParameters& parameters) {
+  const std::vector<std::uint32_t> blocks = block_leaders(model.variables);
+  if (blocks == model.leaders || is_identity(blocks)) {
+    PlacementMessages messages(model, model.leaders);
+    messages.sweep(parameters.first_sweeps);
+    return messages;
+  }
+  PlacementMessages of_blocks(model, blocks);
+  double before = -kForbidden;
+  for (int round = 0; round < parameters.most_block_rounds; ++round) {
+    of_blocks.sweep(parameters.block_sweeps);
+    if (of_blocks.bound() - before < parameters.least_block_gain * of_blocks.bound()) break;
+    before = of_blocks.bound();
+  }
+  PlacementMessages messages(of_blocks, model.leaders);
+  messages.sweep(parameters.sweeps_from_blocks);
+  return messages;
+}
+
+KeptChoices ChoiceSieve::at_most(double most) const {
+  KeptChoices kept(model_->leaders.size());
+  for (std::uint32_t v = 0; v < kept.size(); ++v) {
+    if (model_->leaders[v] != v) {
+      kept[v] = kept[model_->leaders[v]];
+      continue;
+    }
+    for (std::uint32_t choice = 0; choice < model_->costs[v].size(); ++choice) {
+      if (messages_.bound_with(v, choice) <= most) kept[v].push_back(choice);
+    }
+  }
+  return kept;
+}
+
+KeptChoices ChoiceSieve::near(double& part, double choices) const {
+  const double scale = std::max(1.0, messages_.bound());
+  const auto within = [&] { return at_most(messages_.least_bound_with() + part * scale); };
+  KeptChoices kept = within();
+  while (per_variable(kept) > choices && part > kLeastPart) {
+    part /= 2;
+    kept = within();
+  }
+  return kept;
+}
+
+double ChoiceSieve::per_variable(const KeptChoices& kept) const {
+  std::size_t sum = 0;
+  std::size_t variables = 0;
+  for (std::uint32_t v = 0; v < kept.size(); ++v) {
+    if (model_->leaders[v] != v) continue;
+    sum += kept[v].size();
+    ++variables;
+  }
+  return static_cast<double>(sum) / static_cast<double>(std::max<std::size_t>(variables, 1));
+}
+
+double ChoiceSieve::least_left_out(const KeptChoices& kept) const {
+  double least = kForbidden;
+  for (std::uint32_t v = 0; v < kept.size(); ++v) {
+    if (model_->leaders[v] != v) continue;
+    auto next = kept[v].begin();
+    for (std::uint32_t choice = 0; choice < model_->costs[v].size(); ++choice) {
+      if (next != kept[v].end() && *next == choice) {
+        ++next;
+        continue;
+      }
+      least = std::min(least, messages_.bound_with(v, choice));
+    }
+  }
+  return least;
+}
+
+double ChoiceSieve::cost_of(const std::vector<std::uint32_t>& choice) const {
+  double cost = 0;
+  for (std::size_t v = 0; v < choice.size(); ++v)
+    cost += model_->costs[v][choice[v]];
+  for (const AtenTransfers::Edge& edge : model_->transfers.edges) {
+    cost += model_->transfers.transfers[edge.transfer].cost(choice[edge.first],
+                                                            choice[edge.second]);
+  }
+  return cost;
+}
+
+}  // namespace shardwright::operators

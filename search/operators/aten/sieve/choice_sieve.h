@@ -1,0 +1,71 @@
+// Sorts the choices of a model by how good a plan with them can be at best.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "search/operators/aten/model/aten_model.h"
+#include "search/operators/aten/model/aten_problem.h"
+#include "search/operators/aten/sieve/placement_messages.h"
+
+namespace shardwright::operators {
+
+// Tuning numbers of the sieve.
+// Thread safety: a value.
+struct SieveParameters {
+  // Sweeps of messages before the first look, and before each further one. The bound is mostly tight
+  // after a dozen; each costs a look at all tables.
+  int first_sweeps = 14;
+  int more_sweeps = 3;
+  // Where blocks repeat: sweeps for one block, again while the bound rises by this part of it, in at
+  // most so many rounds. Then sweeps for all blocks.
+  int block_sweeps = 8;
+  double least_block_gain = 1e-4;
+  int most_block_rounds = 4;
+  int sweeps_from_blocks = 3;
+  // A look takes the choices whose bound is within a part of the bound of all. The part is halved
+  // while it keeps more than `first_choices` per variable: such problems must be quick. The next look
+  // begins with a part that is larger by `part_growth`.
+  double first_part = 0.01;
+  double first_choices = 8;
+  double part_growth = 4;
+  // Sweeps that close less than this part of the gap are followed by another look.
+  double least_gain = 0.1;
+  int most_looks = 4;
+  // The last problem, which proves the optimum, may keep so many choices per variable. More sweeps
+  // come first otherwise, in at most so many rounds.
+  double most_choices = 24;
+  int most_rounds = 16;
+};
+
+// Messages of a model, and what they say about its choices.
+// Thread safety: one thread at a time.
+class ChoiceSieve {
+ public:
+  // Borrows the model. Sweeps: where blocks repeat, first for one block.
+  ChoiceSieve(const AtenModel& model, const SieveParameters& parameters);
+
+  PlacementMessages& messages() { return messages_; }
+  const PlacementMessages& messages() const { return messages_; }
+
+  // The choices whose bound is at most `most`, the same for all variables of a leader.
+  KeptChoices at_most(double most) const;
+  // Those whose bound is within a part of the bound of all. The part is halved while they are more
+  // than `choices` per variable, and returned.
+  KeptChoices near(double& part, double choices) const;
+
+  double per_variable(const KeptChoices& kept) const;
+  // The least bound of the choices that are not kept; kForbidden if there is none.
+  double least_left_out(const KeptChoices& kept) const;
+  // What a choice by variable costs; kForbidden if it is not allowed.
+  double cost_of(const std::vector<std::uint32_t>& choice) const;
+
+ private:
+  static PlacementMessages first_messages(const AtenModel& model,
+                                          const SieveParameters& parameters);
+
+  const AtenModel* model_;
+  PlacementMessages messages_;
+};
+
+}  // namespace shardwright::operators
