@@ -196,8 +196,8 @@ std::function<Action()> plan_cold(bool groups) {
       std::shared_ptr<const StepCosts> costs =
           std::make_shared<DTensorStepCosts>(prepared->dtensor, bytes);
       if (groups) {
-        costs = std::make_shared<CollectiveStepCosts>(prepared->links,
-                                                      CollectiveStepCosts::Options());
+        costs =
+            std::make_shared<CollectiveStepCosts>(prepared->links, CollectiveStepCosts::Options());
       }
       for (const auto& [source, target] : prepared->pairs)
         keep(RedistributionPlanner(prepared->tensor, costs).path(source, target));

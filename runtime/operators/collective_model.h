@@ -24,13 +24,13 @@ struct CollectiveModel {
     kMeasured,  // times that the user measured
   };
   Kind kind = Kind::kAuto;
-  std::int64_t devices_per_host = 8;                 // flat, DTensor
+  std::int64_t devices_per_host = 8;                  // flat, DTensor
   std::vector<redistribution::AxisLink> links;        // rings
   std::vector<redistribution::MeasuredTable> tables;  // measured
 };
 
-// Errors: those of the models' make(), below `/collectives`; kInvalidInput there for links, tables or
-// a device that do not fit the kind.
+// Errors: those of the models' make(), below `/collectives`; kInvalidInput there for links, tables
+// or a device that do not fit the kind.
 Result<std::shared_ptr<const redistribution::CollectiveCosts>> make_collectives(
     const CollectiveModel& model, const redistribution::MeshShape& mesh,
     std::string_view device_name);

@@ -37,9 +37,8 @@ Result<Priced> price(const PlanAtenOptions& options) {
   TransitionModelOptions transitions;
   transitions.choice = options.redistribution;
   transitions.memory_bytes_per_second = device->memory_bytes_per_second;
-  SHARDWRIGHT_ASSIGN_OR_RETURN(
-      transitions.collectives,
-      make_collectives(options.collectives, options.mesh, options.device));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(transitions.collectives,
+                               make_collectives(options.collectives, options.mesh, options.device));
   return Priced{{options.mesh, *device, options.memory_limit, options.optimizer_states,
                  options.blocks, options.constraints},
                 std::make_unique<TransitionModel>(std::move(transitions))};
@@ -48,7 +47,8 @@ Result<Priced> price(const PlanAtenOptions& options) {
 }  // namespace
 
 Result<AtenPlanResult> plan_aten(const AtenGraph& graph, const PlanAtenOptions& options) {
-  SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(options.limits.threads, options.limits.time_limit_s));
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      check_run_limits(options.limits.threads, options.limits.time_limit_s));
   const Stopwatch watch;
   SHARDWRIGHT_ASSIGN_OR_RETURN(const Priced priced, price(options));
   Budget budget(options.limits.work_limit, options.limits.time_limit_s, options.limits.stop);
@@ -71,11 +71,12 @@ Result<AtenPlanResult> plan_aten(const AtenGraph& graph, const PlanAtenOptions& 
 }
 
 Result<OperatorProblem> build_aten(const AtenGraph& graph, const PlanAtenOptions& options) {
-  SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(options.limits.threads, options.limits.time_limit_s));
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      check_run_limits(options.limits.threads, options.limits.time_limit_s));
   SHARDWRIGHT_ASSIGN_OR_RETURN(const Priced priced, price(options));
   PlanningExecutor executor(options.limits.threads);
-  SHARDWRIGHT_ASSIGN_OR_RETURN(
-      const AtenModel model, build_model(graph, priced.request, *priced.transitions, executor));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const AtenModel model,
+                               build_model(graph, priced.request, *priced.transitions, executor));
   return lower(model, all_choices(model), options.memory_limit);
 }
 

@@ -34,12 +34,12 @@ struct AtenPlanResult : operators::AtenSolution {
 };
 
 // Errors: kInvalidInput at "/mesh", "/device", "/collectives/...", "/memory", "/optimizer_states",
-// "/constraints/<index>", "threads"; those of operators::solve_plan(). No plan within the memory is no
-// error: the status says so.
-// Thread safety: may be called from any number of threads at once.
+// "/constraints/<index>", "threads"; those of operators::solve_plan(). No plan within the memory is
+// no error: the status says so. Thread safety: may be called from any number of threads at once.
 Result<AtenPlanResult> plan_aten(const operators::AtenGraph& graph, const PlanAtenOptions& options);
 
-// The whole problem that plan_aten() solves: its strategies, and what moving tensors between them costs.
+// The whole problem that plan_aten() solves: its strategies, and what moving tensors between them
+// costs.
 Result<operators::OperatorProblem> build_aten(const operators::AtenGraph& graph,
                                               const PlanAtenOptions& options);
 

@@ -55,15 +55,15 @@ struct PlannedRedistribution {
 };
 
 // Errors: kInvalidInput at "/mesh", "/shape", "/itemsize", "/source/<axis>", "/target/<axis>",
-// "/devices_per_host", "/links", "/copy_gb_per_s" or "/memory_bytes"; kInfeasible if no moves within
-// the limits lead to the target; kStopped.
-// Thread safety: may be called from any number of threads at once.
+// "/devices_per_host", "/links", "/copy_gb_per_s" or "/memory_bytes"; kInfeasible if no moves
+// within the limits lead to the target; kStopped. Thread safety: may be called from any number of
+// threads at once.
 Result<PlannedRedistribution> plan_redistribution(const RedistributionCase& request,
                                                   const RedistributionOptions& options);
 
-// The paths that no other one beats in both time and memory, from the cheapest to the one that needs
-// least memory: at least one, each with a higher cost and a lower peak than the one before. A search
-// per path. Errors and thread safety: those of plan_redistribution().
+// The paths that no other one beats in both time and memory, from the cheapest to the one that
+// needs least memory: at least one, each with a higher cost and a lower peak than the one before. A
+// search per path. Errors and thread safety: those of plan_redistribution().
 Result<std::vector<PlannedRedistribution>> plan_redistribution_front(
     const RedistributionCase& request, const RedistributionOptions& options);
 

@@ -127,7 +127,8 @@ TEST_CASE("report command: the page of a redistribution has the paths of the ans
       CHECK(step[0] == front[i]["steps"][k]["move"]);
       CHECK(step[1] == front[i]["steps"][k]["axes"]);
       CHECK(step[4] == front[i]["steps"][k]["us"]);
-      CHECK(page["states"][step[5].get<std::size_t>()]["placement"] == front[i]["steps"][k]["after"]);
+      CHECK(page["states"][step[5].get<std::size_t>()]["placement"] ==
+            front[i]["steps"][k]["after"]);
     }
   }
   REQUIRE(run(command + run.path("again.html")).status == 0);

@@ -74,8 +74,7 @@ Result<Placement> Placement::make(std::span<const AxisPlacement> axes, std::size
   SHARDWRIGHT_RETURN_IF_ERROR(check_axes(axes, num_dims));
   Placement placement;
   for (std::size_t axis = 0; axis < axes.size(); ++axis) {
-    if (axes[axis].is_partial())
-      placement = placement.with_partial(axis, axes[axis].reduce_op);
+    if (axes[axis].is_partial()) placement = placement.with_partial(axis, axes[axis].reduce_op);
   }
   for (std::size_t dim = 0; dim < num_dims; ++dim) {
     Axes sharding = sharding_axes(axes, dim);

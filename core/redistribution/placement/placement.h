@@ -1,5 +1,5 @@
-// How a tensor lies on a mesh: for each axis replicated, sharded or partial, with the order in which
-// axes shard a dimension.
+// How a tensor lies on a mesh: for each axis replicated, sharded or partial, with the order in
+// which axes shard a dimension.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace shardwright::redistribution {
 
-// The axes that shard a dimension, outermost first: the first one cuts the whole dimension, the next
-// one each of its pieces.
+// The axes that shard a dimension, outermost first: the first one cuts the whole dimension, the
+// next one each of its pieces.
 struct ShardOrder {
   std::size_t dim = 0;
   Axes axes;
@@ -33,8 +33,8 @@ class Placement {
 
   // `axes`: one per mesh axis. `order`: the dimensions whose axes do not shard in ascending order.
   // Errors (kInvalidInput): over kMaxMeshAxes axes (no place); a dimension that the tensor does not
-  // have or over kMaxDims (at "/<axis>"); reductions that do not commute (at "/<axis>"); an order of
-  // other axes than those that shard the dimension (at "/order/<index>").
+  // have or over kMaxDims (at "/<axis>"); reductions that do not commute (at "/<axis>"); an order
+  // of other axes than those that shard the dimension (at "/order/<index>").
   static Result<Placement> make(std::span<const AxisPlacement> axes, std::size_t num_dims,
                                 std::span<const ShardOrder> order = {});
 
@@ -46,8 +46,8 @@ class Placement {
   std::size_t dim(std::size_t axis) const { return (byte(axis) >> 4) - 1; }
   // How many axes shard that dimension before this one does. Precondition: is_shard(axis).
   std::size_t index(std::size_t axis) const { return byte(axis) & 0xf; }
-  // Returns true if the axis is replicated, shards the same dimension as in `other`, or is partial as
-  // it is there.
+  // Returns true if the axis is replicated, shards the same dimension as in `other`, or is partial
+  // as it is there.
   bool is_replicate_or_as_in(const Placement& other, std::size_t axis) const {
     const std::uint64_t own = byte(axis);
     const std::uint64_t differing = own ^ other.byte(axis);
@@ -70,8 +70,9 @@ class Placement {
   // new shard becomes the innermost one of its dimension.
   Placement with_replicate(std::size_t axis) const { return with(axis, 0); }
   Placement with_shard(std::size_t axis, std::size_t dim) const;
-  // The same for several axes, which become the innermost ones in this order. `index`: the number of
-  // other axes that shard the dimension. Precondition: no other axis shards a dimension within these.
+  // The same for several axes, which become the innermost ones in this order. `index`: the number
+  // of other axes that shard the dimension. Precondition: no other axis shards a dimension within
+  // these.
   Placement with_replicates(const Axes& axes) const {
     Placement placement = *this;
     for (const std::uint8_t axis : axes)
@@ -105,8 +106,8 @@ class Placement {
     return Placement((code_ & ~(std::uint64_t{0xff} << (8 * axis))) | byte << (8 * axis));
   }
 
-  // Per byte, the first axis lowest: 0 is replicated, 1 + op is partial, (1 + dim) * 16 + index is a
-  // shard.
+  // Per byte, the first axis lowest: 0 is replicated, 1 + op is partial, (1 + dim) * 16 + index is
+  // a shard.
   std::uint64_t code_ = 0;
 };
 

@@ -20,8 +20,9 @@ void add_aten_arguments(CLI::App& command, AtenArguments& arguments) {
                   "File with placements, the model of collectives and what flags say")
       ->type_name(kFile);
   command.add_option("--memory", arguments.memory, "Memory of a device, such as 80GiB");
-  command.add_option("--optimizer-states", arguments.optimizer_states,
-                     "Tensors that the optimizer keeps for each parameter (default: 2)")
+  command
+      .add_option("--optimizer-states", arguments.optimizer_states,
+                  "Tensors that the optimizer keeps for each parameter (default: 2)")
       ->transform(whole_number(0, 100));
   command.add_option("--device", arguments.device, "GPU whose times are estimated (default: H100)");
   command
@@ -29,8 +30,7 @@ void add_aten_arguments(CLI::App& command, AtenArguments& arguments) {
                   "Moves of tensors: the cheapest, or as AutoParallel estimates them")
       ->check(CLI::IsMember({"shortest", "autoparallel"}).description(""))
       ->type_name("shortest|autoparallel");
-  command
-      .add_option("--blocks", arguments.blocks, "Whether repeated blocks must be sharded alike")
+  command.add_option("--blocks", arguments.blocks, "Whether repeated blocks must be sharded alike")
       ->check(CLI::IsMember({"free", "equal"}).description(""))
       ->type_name("free|equal");
   command

@@ -23,8 +23,8 @@ struct AtenArguments {
 // All arguments but the mesh.
 void add_aten_arguments(CLI::App& command, AtenArguments& arguments);
 
-// The options of the file, with the flags in their place. `mesh` takes the place of the file's unless
-// it is empty. Errors: kInvalidInput with the flag, or the file and the place in it.
+// The options of the file, with the flags in their place. `mesh` takes the place of the file's
+// unless it is empty. Errors: kInvalidInput with the flag, or the file and the place in it.
 Result<PlanAtenOptions> aten_options(const AtenArguments& arguments, std::string_view mesh);
 
 // The extents of "4x2". Errors: kInvalidInput at "--mesh".

@@ -28,7 +28,6 @@ using operators::MergedGraph;
 using operators::NodeStrategies;
 using operators::OpGraph;
 
-
 struct BuildArguments {
   std::string graph_path;
   std::string mesh;
@@ -67,7 +66,8 @@ std::string node_table(const OpGraph& graph, const CostGraph& costs, std::size_t
   }
   std::string text = table.render(width);
   if (graph.size() > kMostReportRows)
-    text += "  and " + format_plural(graph.size() - kMostReportRows, "node") + " more, in the JSON\n";
+    text +=
+        "  and " + format_plural(graph.size() - kMostReportRows, "node") + " more, in the JSON\n";
   return text;
 }
 
@@ -150,7 +150,9 @@ void add_operators_build_command(CLI::App& operators, Action& chosen) {
   auto arguments = std::make_shared<BuildArguments>();
   CLI::App& command = *operators.add_subcommand(
       "build", "Lists the strategies of every operator with what resharding between them costs");
-  command.add_option("GRAPH", arguments->graph_path, "Operator graph, or a traced PyTorch model (- = stdin)")
+  command
+      .add_option("GRAPH", arguments->graph_path,
+                  "Operator graph, or a traced PyTorch model (- = stdin)")
       ->type_name(kFile)
       ->required();
   command.add_option("--mesh", arguments->mesh, "Devices along each axis, such as 2x4")->required();

@@ -47,9 +47,9 @@ int run_plan(const AtenPlanArguments& arguments) {
   asked.limits.stop = interrupt.token();
   if (log.enabled()) {
     asked.limits.on_progress = [&](const OperatorsProgress& progress) {
-      log.info((progress.choice.empty() ? "nothing yet"
-                                        : std::to_string(progress.objective) + " us") +
-               ", at least " + std::to_string(progress.lower_bound));
+      log.info(
+          (progress.choice.empty() ? "nothing yet" : std::to_string(progress.objective) + " us") +
+          ", at least " + std::to_string(progress.lower_bound));
     };
   }
   const Result<AtenPlanResult> result = plan_aten(*graph, asked);
@@ -70,8 +70,7 @@ int run_sweep(const AtenSweepArguments& arguments) {
   const InterruptGuard interrupt;
   PlanAtenOptions asked = std::move(options).value();
   asked.limits.stop = interrupt.token();
-  const Result<AtenSweep> sweep =
-      sweep_aten(*graph, arguments.devices, arguments.most_axes, asked);
+  const Result<AtenSweep> sweep = sweep_aten(*graph, arguments.devices, arguments.most_axes, asked);
   if (!sweep.ok()) return fail(in_file(sweep.error(), common.graph_path));
   return emit(
       common.output, sweep->any_fits() ? kDone : kNoPlan,

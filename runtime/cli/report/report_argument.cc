@@ -52,8 +52,7 @@ Status write_report(const std::string& path, const RedistributionCase& request,
 
 Status write_report(const std::string& path, const redistribution::TransferProblem& problem,
                     const TransferAnswer& answer) {
-  return write_page(path,
-                    [&](const TextSink& sink) { write_html_report(problem, answer, sink); });
+  return write_page(path, [&](const TextSink& sink) { write_html_report(problem, answer, sink); });
 }
 
 #else

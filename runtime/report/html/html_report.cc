@@ -45,8 +45,8 @@ void write_html_report(const RedistributionCase& request, const RedistributionOp
   sink(page.after_data);
 }
 
-void write_html_report(const redistribution::TransferProblem& problem,
-                       const TransferAnswer& answer, const TextSink& sink) {
+void write_html_report(const redistribution::TransferProblem& problem, const TransferAnswer& answer,
+                       const TextSink& sink) {
   const PageParts page = transfer_page();
   sink(page.before_text);
   write_text(transfer_text(problem, answer, false, kTextWidth), sink);

@@ -1,5 +1,5 @@
-// Reports as HTML files, each a page that loads nothing: it opens from disk, on a phone and in print.
-// Names are shown as text, whatever they contain.
+// Reports as HTML files, each a page that loads nothing: it opens from disk, on a phone and in
+// print. Names are shown as text, whatever they contain.
 #pragma once
 
 #include <span>
@@ -19,7 +19,7 @@ void write_html_report(const RedistributionCase& request, const RedistributionOp
                        std::span<const PlannedRedistribution> paths, const TextSink& sink);
 
 // A transfer.
-void write_html_report(const redistribution::TransferProblem& problem,
-                       const TransferAnswer& answer, const TextSink& sink);
+void write_html_report(const redistribution::TransferProblem& problem, const TransferAnswer& answer,
+                       const TextSink& sink);
 
 }  // namespace shardwright

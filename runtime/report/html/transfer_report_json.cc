@@ -17,12 +17,12 @@ using namespace redistribution;
 
 constexpr std::size_t kMostMeshes = 100;
 
-void write_figures(const TransferProblem& problem, const TransferAnswer& answer,
-                   JsonWriter& json) {
+void write_figures(const TransferProblem& problem, const TransferAnswer& answer, JsonWriter& json) {
   json.member("unit", problem.hosts() ? "ms" : "bytes");
   json.member("busiest", answer.busiest).member("lower_bound", answer.bound);
   json.member("moved", answer.moved_bytes).member("kept", answer.kept_bytes).new_line();
-  json.member("tensors", problem.tensors().size()).member("groups_of_equal", problem.groups().size());
+  json.member("tensors", problem.tensors().size())
+      .member("groups_of_equal", problem.groups().size());
   json.member("ranks", problem.ranks().size()).member("messages", answer.messages);
   json.member("message_bytes", answer.plan.message_bytes);
   json.member("memory_bytes", answer.plan.memory_bytes);

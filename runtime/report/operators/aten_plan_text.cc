@@ -73,7 +73,9 @@ class PlanReport {
     write_outcome();
     if (!result_.plan) return text_;
     text_ += "\n" + tensor_table() + "\n" + module_table();
-    text_ += "\nR: replicated, S0: sharded in dimension 0, P: sums that are still to be added; one word per mesh axis.\n";
+    text_ +=
+        "\nR: replicated, S0: sharded in dimension 0, P: sums that are still to be added; one word "
+        "per mesh axis.\n";
     return text_;
   }
 
@@ -114,10 +116,10 @@ class PlanReport {
       line("at least", ms_text(result_.lower_bound_us) + " ms");
     const std::string limit =
         options_.memory_limit ? " of " + format_bytes(Bytes(*options_.memory_limit)) : "";
-    line("memory", format_bytes(Bytes(evaluation.peak_bytes)) + limit + " per device, at " +
-                       (evaluation.peak_at < graph_.size()
-                            ? printable(graph_[evaluation.peak_at].name)
-                            : std::string("the end")));
+    line("memory",
+         format_bytes(Bytes(evaluation.peak_bytes)) + limit + " per device, at " +
+             (evaluation.peak_at < graph_.size() ? printable(graph_[evaluation.peak_at].name)
+                                                 : std::string("the end")));
     line("  while moving", format_bytes(Bytes(evaluation.most_moved_bytes)) + " more");
   }
 
@@ -134,8 +136,8 @@ class PlanReport {
     FoldedRows<TensorRow> rows;
     for (std::size_t n = 0; n < graph_.size(); ++n) {
       if (!graph_[n].is_placeholder()) continue;
-      rows.add(graph_[n].target, row_of(name_of(graph_[n].role), *graph_[n].outputs[0],
-                                        plan.nodes[n].outputs[0]));
+      rows.add(graph_[n].target,
+               row_of(name_of(graph_[n].role), *graph_[n].outputs[0], plan.nodes[n].outputs[0]));
     }
     for (std::size_t o = 0; o < graph_.outputs().size(); ++o) {
       const AtenOutput& output = graph_.outputs()[o];
@@ -240,15 +242,15 @@ std::string aten_sweep_report(const AtenSweep& sweep, std::size_t width) {
     const AtenPlanResult& result = row.result;
     if (!result.plan) {
       table.add_row({mesh_text(row.mesh), "", "", "", "",
-                     result.shortage ? "needs " + format_bytes(Bytes(result.shortage->minimum_bytes))
-                                     : shardwright::name_of(result.status)});
+                     result.shortage
+                         ? "needs " + format_bytes(Bytes(result.shortage->minimum_bytes))
+                         : shardwright::name_of(result.status)});
       continue;
     }
-    table.add_row({mesh_text(row.mesh), ms_text(result.evaluation.total_us()),
-                   ms_text(result.evaluation.compute_us),
-                   ms_text(result.evaluation.redistribute_us),
-                   format_bytes(Bytes(result.evaluation.peak_bytes)),
-                   shardwright::name_of(result.status)});
+    table.add_row(
+        {mesh_text(row.mesh), ms_text(result.evaluation.total_us()),
+         ms_text(result.evaluation.compute_us), ms_text(result.evaluation.redistribute_us),
+         format_bytes(Bytes(result.evaluation.peak_bytes)), shardwright::name_of(result.status)});
   }
   return format_count(static_cast<std::uint64_t>(sweep.devices)) + " devices, " +
          format_plural(sweep.rows.size(), "mesh shape") + "\n\n" + table.render(width);

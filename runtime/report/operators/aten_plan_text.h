@@ -10,9 +10,9 @@
 
 namespace shardwright {
 
-// Totals with the bound and the memory, how parameters, inputs and outputs lie, and what every module
-// takes; or why there is no plan. Modules that differ only in a number, as repeated blocks do, share a
-// row if they are sharded alike.
+// Totals with the bound and the memory, how parameters, inputs and outputs lie, and what every
+// module takes; or why there is no plan. Modules that differ only in a number, as repeated blocks
+// do, share a row if they are sharded alike.
 std::string aten_plan_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,
                              const AtenPlanResult& result, std::size_t width);
 

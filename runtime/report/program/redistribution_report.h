@@ -23,8 +23,8 @@ struct ReportedBox {
 struct ReportedState {
   redistribution::Placement placement;
   std::int64_t held_bytes = 0;  // by the largest rank
-  // Distinct, in row-major order of the tensor; boxes without elements are left out. None if the mesh
-  // has more than kMostDrawnRanks.
+  // Distinct, in row-major order of the tensor; boxes without elements are left out. None if the
+  // mesh has more than kMostDrawnRanks.
   std::vector<ReportedBox> boxes;
 };
 

@@ -24,7 +24,8 @@ std::string us_text(double us) {
 }
 
 std::string held_text(const RedistributionCase& request, const Placement& placement) {
-  return format_bytes(Bytes(largest_box(request.shape, request.mesh, placement) * request.itemsize));
+  return format_bytes(
+      Bytes(largest_box(request.shape, request.mesh, placement) * request.itemsize));
 }
 
 // "all_gather(0), split(1)".
@@ -43,10 +44,8 @@ std::string redistribution_text(const RedistributionCase& request,
                                 const PlannedRedistribution& answer, std::size_t width) {
   const Path& path = answer.path;
   const std::size_t axes = request.mesh.size();
-  TextTable table({{"step", Align::kLeft},
-                   {"placement after it", Align::kLeft},
-                   {"largest device"},
-                   {"us"}});
+  TextTable table(
+      {{"step", Align::kLeft}, {"placement after it", Align::kLeft}, {"largest device"}, {"us"}});
   table.add_row({"", to_text(request.source, axes), held_text(request, request.source), ""});
   for (const PathStep& step : path.steps) {
     table.add_row({to_text(step.move), to_text(step.after, axes), held_text(request, step.after),

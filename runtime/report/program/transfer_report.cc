@@ -30,16 +30,17 @@ std::vector<RankBlock> blocks_of(const std::vector<Rank>& ranks, std::int64_t wi
 std::vector<RankBlock> few_blocks(const TransferProblem& problem, const std::vector<Rank>& ranks,
                                   std::size_t most) {
   std::vector<RankBlock> blocks = blocks_of(ranks, 1);
-  std::int64_t width = problem.hosts() ? std::max<std::int64_t>(problem.hosts()->ranks_per_host, 1) : 2;
+  std::int64_t width =
+      problem.hosts() ? std::max<std::int64_t>(problem.hosts()->ranks_per_host, 1) : 2;
   for (; blocks.size() > most; width *= 2)
     blocks = blocks_of(ranks, width);
   return blocks;
 }
 
 std::size_t block_of(const std::vector<RankBlock>& blocks, Rank rank) {
-  const auto found = std::lower_bound(
-      blocks.begin(), blocks.end(), rank,
-      [](const RankBlock& block, Rank wanted) { return block.last < wanted; });
+  const auto found =
+      std::lower_bound(blocks.begin(), blocks.end(), rank,
+                       [](const RankBlock& block, Rank wanted) { return block.last < wanted; });
   return static_cast<std::size_t>(found - blocks.begin());
 }
 
@@ -116,7 +117,9 @@ void fill_rounds(const TransferPlan& plan, TransferReport& report) {
       received.add(run.round, transfer.to, run.bytes);
     }
   }
-  const auto raise = [](std::int64_t& value, std::int64_t other) { value = std::max(value, other); };
+  const auto raise = [](std::int64_t& value, std::int64_t other) {
+    value = std::max(value, other);
+  };
   sent.for_each_most(
       [&](std::int64_t round, std::int64_t bytes) { raise(rounds_at(round).most_sent, bytes); });
   received.for_each_most([&](std::int64_t round, std::int64_t bytes) {
@@ -124,8 +127,7 @@ void fill_rounds(const TransferPlan& plan, TransferReport& report) {
   });
 }
 
-void fill_groups(const TransferProblem& problem, const TransferPlan& plan,
-                 TransferReport& report) {
+void fill_groups(const TransferProblem& problem, const TransferPlan& plan, TransferReport& report) {
   std::vector<ReportedGroup>& groups = report.groups;
   for (std::size_t i = 0; i < problem.groups().size(); ++i) {
     const TensorGroup& group = problem.groups()[i];
@@ -135,13 +137,14 @@ void fill_groups(const TransferProblem& problem, const TransferPlan& plan,
   for (const Transfer& transfer : plan.transfers) {
     if (transfer.from == transfer.to) continue;
     for (const TransferPiece& piece : transfer.pieces) {
-      groups[piece.group].moved_bytes += num_elements(piece.box) * piece.count *
-                                         problem.groups()[piece.group].item_bytes;
+      groups[piece.group].moved_bytes +=
+          num_elements(piece.box) * piece.count * problem.groups()[piece.group].item_bytes;
     }
   }
-  std::stable_sort(groups.begin(), groups.end(), [](const ReportedGroup& a, const ReportedGroup& b) {
-    return std::tie(a.moved_bytes, a.bytes) > std::tie(b.moved_bytes, b.bytes);
-  });
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const ReportedGroup& a, const ReportedGroup& b) {
+                     return std::tie(a.moved_bytes, a.bytes) > std::tie(b.moved_bytes, b.bytes);
+                   });
   if (groups.size() > TransferReport::kMostGroups) groups.resize(TransferReport::kMostGroups);
 }
 

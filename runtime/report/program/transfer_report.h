@@ -48,7 +48,8 @@ struct ReportedGroup {
   std::int64_t moved_bytes = 0;  // that one rank sends to another one
 };
 
-// A transfer as reports show it, of a size that does not grow with the plan. Thread safety: a value.
+// A transfer as reports show it, of a size that does not grow with the plan. Thread safety: a
+// value.
 struct TransferReport {
   static constexpr std::size_t kMostBlocks = 64;  // of senders, and of receivers
   static constexpr std::size_t kMostLoads = 1024;

@@ -74,11 +74,10 @@ std::string transfer_text(const TransferProblem& problem, const TransferAnswer& 
             time_text(problem, answer.busiest) + ", proved at least " +
             time_text(problem, answer.bound) + " (" + above_text(answer.busiest, answer.bound) +
             " above)\n";
-  report += format_plural(static_cast<std::uint64_t>(answer.messages), "message") +
-            " of at most " + size(answer.plan.message_bytes) + " in " +
+  report += format_plural(static_cast<std::uint64_t>(answer.messages), "message") + " of at most " +
+            size(answer.plan.message_bytes) + " in " +
             format_plural(static_cast<std::uint64_t>(answer.plan.rounds), "round") +
-            " of at most " + size(answer.plan.memory_bytes) +
-            " per rank and direction (at least " +
+            " of at most " + size(answer.plan.memory_bytes) + " per rank and direction (at least " +
             format_plural(static_cast<std::uint64_t>(answer.least_rounds), "round") + ")\n";
   return full ? report + "\n" + rank_table(problem, answer.loads, width) : report;
 }

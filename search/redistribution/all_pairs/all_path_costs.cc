@@ -45,13 +45,12 @@ bool AllPathCosts::is_cut_well(const Placement& placement) const {
 const std::vector<AllPathCosts::Arc>& AllPathCosts::arcs_of(std::uint32_t state) {
   if (states_[state].is_expanded) return states_[state].arcs;
   std::vector<Arc> arcs;
-  visitor_.visit(states_[state].placement,
-                 [&](const Move& move, const Placement& next, std::int64_t held_after) {
-                   if (!is_cut_well(next)) return;
-                   const double cost =
-                       costs_->cost({move, visitor_.held(), held_after, visitor_.parts()});
-                   if (cost < kNoPath) arcs.push_back({state_of(next), cost});
-                 });
+  visitor_.visit(states_[state].placement, [&](const Move& move, const Placement& next,
+                                               std::int64_t held_after) {
+    if (!is_cut_well(next)) return;
+    const double cost = costs_->cost({move, visitor_.held(), held_after, visitor_.parts()});
+    if (cost < kNoPath) arcs.push_back({state_of(next), cost});
+  });
   states_[state].arcs = std::move(arcs);
   states_[state].is_expanded = true;
   return states_[state].arcs;

@@ -21,13 +21,14 @@ class StepCosts {
   virtual ~StepCosts() = default;
 
   // Not negative; infinite if the model forbids the move. Pure, and does not allocate. The unit is
-  // that of the model, usually microseconds. Moves of dimension 0, and exchanges of dimensions 0 and
-  // 1, cost no more than the same moves of others. Of what devices hold, the larger one of before and
-  // after the move may count in any way; the smaller one makes no move cheaper as it grows.
+  // that of the model, usually microseconds. Moves of dimension 0, and exchanges of dimensions 0
+  // and 1, cost no more than the same moves of others. Of what devices hold, the larger one of
+  // before and after the move may count in any way; the smaller one makes no move cheaper as it
+  // grows.
   virtual double cost(const PricedMove& step) const = 0;
 
-  // Returns true if no move costs less when devices hold more elements, the tensor being spread over
-  // fewer devices. The search then asks for fewer costs.
+  // Returns true if no move costs less when devices hold more elements, the tensor being spread
+  // over fewer devices. The search then asks for fewer costs.
   virtual bool is_monotone() const { return false; }
 
   // Returns true if collectives over several axes at once, or messages between two axes, have a

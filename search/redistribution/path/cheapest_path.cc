@@ -36,8 +36,7 @@ class PathSearch {
         target_(target),
         limits_(limits),
         stop_(stop),
-        visitor_(tensor, rules_, target == nullptr ? Placement() : *target) {
-  }
+        visitor_(tensor, rules_, target == nullptr ? Placement() : *target) {}
 
   // Empty if the search was cut short.
   std::optional<Path> run(const Placement& source) {
@@ -91,8 +90,7 @@ class PathSearch {
         collectives = from.collectives + (move.communicates() ? 1 : 0);
         if (collectives > *limits_.collectives) return;
       }
-      const double cost =
-          from.cost + costs_.cost({move, held, held_after, visitor_.parts()});
+      const double cost = from.cost + costs_.cost({move, held, held_after, visitor_.parts()});
       if (!(cost <= most_) || cost == kInfinite) return;
       const std::int64_t peak = std::max(from.peak, held + held_after);
       const std::size_t slot = open_.slot_of(next, collectives);
@@ -140,8 +138,8 @@ class PathSearch {
 }  // namespace
 
 Path find_path(const TensorOnMesh& tensor, const StepCosts& costs, const MoveRules& rules,
-               const Placement& full_source, const Placement& full_target,
-               const PathLimits& limits, const std::stop_token& stop) {
+               const Placement& full_source, const Placement& full_target, const PathLimits& limits,
+               const std::stop_token& stop) {
   const Placement source = start_of(tensor, rules, full_source);
   const Placement target = start_of(tensor, rules, full_target);
   if (auto path = PathSearch(tensor, costs, rules, &target, limits, stop).run(source)) return *path;

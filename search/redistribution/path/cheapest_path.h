@@ -19,8 +19,8 @@ struct PathLimits {
   std::int64_t elements = std::numeric_limits<std::int64_t>::max();
   // No more steps that communicate.
   std::optional<std::uint32_t> collectives;
-  // Placements that a search expands before it gives up. A search expands about a million a second; a
-  // 2x2x2x2 mesh with 4 dimensions has 1,457 placements without partial axes.
+  // Placements that a search expands before it gives up. A search expands about a million a second;
+  // a 2x2x2x2 mesh with 4 dimensions has 1,457 placements without partial axes.
   std::int64_t most_expanded = std::int64_t{1} << 18;
 };
 
@@ -40,8 +40,8 @@ Path find_path(const TensorOnMesh& tensor, const StepCosts& costs, const MoveRul
 Path find_reducing_path(const TensorOnMesh& tensor, const StepCosts& costs, const MoveRules& rules,
                         const Placement& source);
 
-// The paths that no other one beats in both cost and memory, from the cheapest to the one that needs
-// least memory.
+// The paths that no other one beats in both cost and memory, from the cheapest to the one that
+// needs least memory.
 std::vector<Path> pareto_paths(const TensorOnMesh& tensor, const StepCosts& costs,
                                const MoveRules& rules, const Placement& source,
                                const Placement& target, PathLimits limits = {},

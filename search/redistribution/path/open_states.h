@@ -17,8 +17,8 @@ struct PathState {
   std::int64_t peak = 0;  // elements
   std::uint32_t num_steps = 0;
   std::uint32_t collectives = 0;  // on the way, if they are limited; otherwise 0
-  std::uint32_t parent = 0;  // the state before the last move
-  double left = 0;           // at least what any path from here costs
+  std::uint32_t parent = 0;       // the state before the last move
+  double left = 0;                // at least what any path from here costs
 };
 
 // A table of states, found by placement and number of collectives, and a queue of those to expand.
@@ -27,11 +27,11 @@ class OpenStates {
  public:
   OpenStates();
 
-  // The place of a placement, for wants() and keep(), until the next keep(). Placements on the way to
-  // which another number of collectives was needed have another place.
+  // The place of a placement, for wants() and keep(), until the next keep(). Placements on the way
+  // to which another number of collectives was needed have another place.
   std::size_t slot_of(const Placement& at, std::uint32_t collectives) const;
-  // Returns true unless a way is known that is at least as good: it costs less, or as much with less
-  // memory, or as much of both with fewer steps.
+  // Returns true unless a way is known that is at least as good: it costs less, or as much with
+  // less memory, or as much of both with fewer steps.
   bool wants(std::size_t slot, double cost, std::int64_t peak, std::uint32_t num_steps) const {
     if (slots_[slot].index == 0) return true;
     const PathState& known = states_[slots_[slot].index - 1];

@@ -22,9 +22,9 @@ class MoveVisitor {
   MoveVisitor(const TensorOnMesh& tensor, const MoveRules& rules, const Placement& aim);
 
   // Calls visit(const Move&, const Placement& after, held_after) for each move, in a fixed order:
-  // gathers and exchanges by dimension, then reductions, slices and new partial values by axis, then
-  // axes that change places. `held_after`: the elements of the largest device after it. Allocates
-  // nothing.
+  // gathers and exchanges by dimension, then reductions, slices and new partial values by axis,
+  // then axes that change places. `held_after`: the elements of the largest device after it.
+  // Allocates nothing.
   template <class Visit>
   void visit(const Placement& from, const Visit& visit) {
     load(from);
@@ -42,8 +42,8 @@ class MoveVisitor {
     visit_joint_reductions(visit);
     visit_permutes(visit);
   }
-  // Of the placement that was visited last: the elements of the largest device, and the devices that
-  // a whole tensor is spread over.
+  // Of the placement that was visited last: the elements of the largest device, and the devices
+  // that a whole tensor is spread over.
   std::int64_t held() const { return held_; }
   std::int64_t parts() const { return parts_; }
 
@@ -51,8 +51,8 @@ class MoveVisitor {
   // A dimension of the placement that is visited.
   struct Dim {
     Axes axes;
-    std::uint32_t set = 0;       // the same axes as bits
-    std::int64_t others = 0;     // of the largest box, the product of the other dimensions
+    std::uint32_t set = 0;    // the same axes as bits
+    std::int64_t others = 0;  // of the largest box, the product of the other dimensions
   };
   // The pieces that a set of axes makes of a dimension.
   struct Pieces {
@@ -195,7 +195,7 @@ class MoveVisitor {
   Placement from_;
   std::vector<Pieces> pieces_;  // by dimension and set of axes
   std::array<Dim, kMaxDims> dims_;
-  std::uint32_t partial_ = 0;   // the partial axes as bits
+  std::uint32_t partial_ = 0;  // the partial axes as bits
   std::int64_t held_ = 0;
   std::int64_t parts_ = 1;
 };

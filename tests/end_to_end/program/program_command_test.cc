@@ -179,7 +179,8 @@ TEST_CASE(
     CHECK_MESSAGE(contains(outcome.err, message), outcome.err);
     CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
   };
-  check("program", "shardwright program needs a subcommand; known: reshard, apply, redistribute, transfer");
+  check("program",
+        "shardwright program needs a subcommand; known: reshard, apply, redistribute, transfer");
   check("program aply x", "unknown command \"aply\"; did you mean \"apply\"?");
   check("program apply x --legacysync", "did you mean --legacy-sync?");
   check("program apply x --batch-size 0", "--batch-size: must be a whole number from 1 to");

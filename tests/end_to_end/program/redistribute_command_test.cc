@@ -30,9 +30,13 @@ TEST_CASE("redistribute command: the report has every step, and says how good th
   const Command run;
   const CommandOutcome outcome = run("program redistribute " + kSample, "COLUMNS=100 ");
   REQUIRE_MESSAGE(outcome.status == 0, outcome.err);
-  CHECK(contains(outcome.out, "  all_gather(1) of dim 1             S(1) R S(0)               16.0 MiB  42.94\n"));
-  CHECK(contains(outcome.out, "459.6 us in 4 steps, 4 collectives; a device holds at most 24.0 MiB during a step\n"
-                              "no other sequence costs less\n"));
+  CHECK(
+      contains(outcome.out,
+               "  all_gather(1) of dim 1             S(1) R S(0)               16.0 MiB  42.94\n"));
+  CHECK(
+      contains(outcome.out,
+               "459.6 us in 4 steps, 4 collectives; a device holds at most 24.0 MiB during a step\n"
+               "no other sequence costs less\n"));
   CHECK_FALSE(contains(outcome.out, "Time against memory"));
 }
 
@@ -56,7 +60,8 @@ TEST_CASE("redistribute command: --front lists paths of more time and less memor
     json limited = kTradeOff;
     limited["memory_bytes"] = front[i]["peak_bytes"];
     REQUIRE(write_file(run.path("limited.json"), limited.dump()).ok());
-    CHECK(json::parse(run("program redistribute --json " + run.path("limited.json")).out) == front[i]);
+    CHECK(json::parse(run("program redistribute --json " + run.path("limited.json")).out) ==
+          front[i]);
   }
   const std::string text = run(command + " --front", "COLUMNS=100 ").out;
   CHECK(contains(text, "Time against memory: no other path beats one of these in both\n"));
@@ -72,7 +77,8 @@ TEST_CASE("redistribute command: a limit that no path keeps is an error of the f
     const CommandOutcome outcome =
         run(std::string("program redistribute ") + flag + run.path("case.json"));
     CHECK(outcome.status == 3);
-    CHECK(contains(outcome.err, "case.json: no moves within the limits lead from S(0) S(1) P(sum) to R R R"));
+    CHECK(contains(outcome.err,
+                   "case.json: no moves within the limits lead from S(0) S(1) P(sum) to R R R"));
   }
 }
 

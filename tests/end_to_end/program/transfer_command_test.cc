@@ -25,8 +25,9 @@ TEST_CASE("transfer command: the report says what the busiest ports carry, and w
   const Command run;
   const CommandOutcome outcome = run("program transfer " + kSample);
   CHECK(outcome.status == 0);
-  CHECK(contains(outcome.out, "16 tensors in 8 groups of equal ones, 8 ranks: 224 MiB move, "
-                              "96.0 MiB stay where they are"));
+  CHECK(contains(outcome.out,
+                 "16 tensors in 8 groups of equal ones, 8 ranks: 224 MiB move, "
+                 "96.0 MiB stay where they are"));
   CHECK(contains(outcome.out, "estimated time 3.355 ms, proved at least 3.355 ms (0.00 % above)"));
   CHECK(contains(outcome.out, "of at most 64.0 MiB in 1 round of at most 1.00 GiB per rank"));
   CHECK_FALSE(contains(outcome.out, "keeps"));

@@ -1,4 +1,5 @@
-// Random redistributions: the moves lead to the right arrays on every rank, and no others cost less.
+// Random redistributions: the moves lead to the right arrays on every rank, and no others cost
+// less.
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -44,8 +45,7 @@ std::string problem_of(const RandomPair& pair, const Path& path, Rounding roundi
   Placement at = effective_placement(pair.tensor.mesh, pair.source);
   const Placement first = at;
   for (const PathStep& step : path.steps) {
-    const Status allowed =
-        check_move(pair.tensor.mesh, pair.tensor.shape.size(), at, step.move);
+    const Status allowed = check_move(pair.tensor.mesh, pair.tensor.shape.size(), at, step.move);
     if (!allowed.ok()) return allowed.error().message;
     at = after(at, step.move);
     if (at != step.after) return "a step ends elsewhere than it says";
@@ -148,7 +148,9 @@ TEST_CASE("redistribution: no sequence of moves costs less, with and without a l
   }
 }
 
-TEST_CASE("redistribution: under DTensor's costs no detour by a third placement is cheaper, nor is DTensor's way") {
+TEST_CASE(
+    "redistribution: under DTensor's costs no detour by a third placement is cheaper, nor is "
+    "DTensor's way") {
   for (const std::uint64_t seed : seeds({3})) {
     CAPTURE(seed);
     Random random(seed);
@@ -199,8 +201,7 @@ TEST_CASE("redistribution: Pareto paths cost more and need less, one after the o
     CAPTURE(described(pair));
     const TopologyCosts links = random_links(random, pair.tensor.mesh);
     const CollectiveStepCosts costs(links, {});
-    const std::vector<Path> paths =
-        pareto_paths(pair.tensor, costs, {}, pair.source, pair.target);
+    const std::vector<Path> paths = pareto_paths(pair.tensor, costs, {}, pair.source, pair.target);
     REQUIRE(!paths.empty());
     for (std::size_t k = 1; k < paths.size(); ++k) {
       CHECK(paths[k].cost > paths[k - 1].cost);

@@ -61,8 +61,8 @@ struct AtenNode {
 // A mutation is the new value of a buffer or input.
 enum class AtenOutputRole : std::uint8_t { kOutput, kGradient, kMutation };
 
-// A tensor that leaves the graph. The target of a gradient is that of its parameter or input, that of
-// a mutation the buffer's or input's.
+// A tensor that leaves the graph. The target of a gradient is that of its parameter or input, that
+// of a mutation the buffer's or input's.
 struct AtenOutput {
   TensorRef value;
   AtenOutputRole role = AtenOutputRole::kOutput;
@@ -93,8 +93,8 @@ class AtenGraph {
 
   // Errors (kInvalidInput with the place, such as `/nodes/3/inputs/0`): no nodes, names that are
   // empty or repeat, an input that is not an output of a node before, a rule that does not exist or
-  // has another number of inputs or outputs than its node, a shard of a dimension that a tensor does
-  // not have, negative extents, tensors of 2^48 elements or more, flops of extents that do not
+  // has another number of inputs or outputs than its node, a shard of a dimension that a tensor
+  // does not have, negative extents, tensors of 2^48 elements or more, flops of extents that do not
   // exist, a view without input, a placeholder with inputs or partial placements, a gradient,
   // mutation or tangent whose target does not exist or has another shape.
   static Result<AtenGraph> make(AtenGraphSpec spec);

@@ -64,13 +64,13 @@ class NodeCheck {
       const TensorRef& ref = node_.inputs[i];
       const std::string where = at(where_ + "/inputs", i);
       if (ref.node >= index_) {
-        return invalid_input(where, "node " + std::to_string(ref.node) + " is not before " +
-                                        quoted(node_.name));
+        return invalid_input(
+            where, "node " + std::to_string(ref.node) + " is not before " + quoted(node_.name));
       }
       const AtenNode& producer = spec_.nodes[ref.node];
       if (ref.output >= producer.outputs.size() || !producer.outputs[ref.output]) {
-        return invalid_input(where, quoted(producer.name) + " has no tensor " +
-                                        std::to_string(ref.output));
+        return invalid_input(
+            where, quoted(producer.name) + " has no tensor " + std::to_string(ref.output));
       }
     }
     return {};
@@ -99,8 +99,8 @@ class NodeCheck {
     for (std::size_t i = 0; i < placements.size(); ++i) {
       if (!placements[i]) continue;
       if (outputs && !node_.outputs[i]) {
-        return invalid_input(at(where, i), "that output of " + quoted(node_.name) +
-                                               " is no tensor; write \"-\"");
+        return invalid_input(at(where, i),
+                             "that output of " + quoted(node_.name) + " is no tensor; write \"-\"");
       }
       const AtenTensor& tensor = outputs ? *node_.outputs[i] : input(i);
       if (placements[i]->is_shard() && placements[i]->dim >= tensor.shape.size()) {
@@ -129,9 +129,10 @@ class NodeCheck {
       };
       if (!std::equal(entries[e].outputs.begin(), entries[e].outputs.end(),
                       entries[0].outputs.begin(), entries[0].outputs.end(), same_gaps) ||
-          !std::equal(entries[e].inputs.begin(), entries[e].inputs.end(),
-                      entries[0].inputs.begin(), entries[0].inputs.end(), same_gaps)) {
-        return invalid_input(entry, "a tensor has a placement in all strategies of a rule or in none");
+          !std::equal(entries[e].inputs.begin(), entries[e].inputs.end(), entries[0].inputs.begin(),
+                      entries[0].inputs.end(), same_gaps)) {
+        return invalid_input(entry,
+                             "a tensor has a placement in all strategies of a rule or in none");
       }
       if (entries[e].divides < 0) return invalid_input(entry + "/divides", "must be positive");
       SHARDWRIGHT_RETURN_IF_ERROR(check_placements(entries[e].outputs, entry + "/outputs", true));
@@ -212,7 +213,8 @@ class Pairing {
     const AtenOutput& output = spec_.outputs[index];
     const std::string where = at("/outputs", index);
     if (output.value.node >= spec_.nodes.size()) {
-      return invalid_input(where + "/node", "there is no node " + std::to_string(output.value.node));
+      return invalid_input(where + "/node",
+                           "there is no node " + std::to_string(output.value.node));
     }
     const AtenNode& node = spec_.nodes[output.value.node];
     if (output.value.output >= node.outputs.size() || !node.outputs[output.value.output]) {
@@ -243,7 +245,7 @@ class Pairing {
   const AtenGraphSpec& spec_;
   std::unordered_map<std::string, std::uint32_t> tensors_;   // parameters, buffers and inputs
   std::unordered_map<std::string, std::uint32_t> tangents_;  // that have no output yet
-  std::array<std::unordered_set<std::string>, 3> targets_;  // of the outputs, by role
+  std::array<std::unordered_set<std::string>, 3> targets_;   // of the outputs, by role
   std::vector<AtenPair> pairs_;
 };
 

@@ -51,14 +51,13 @@ std::span<const std::string_view> aten_type_names() { return kNames; }
 std::int64_t bytes_of(AtenType type) { return kTypes[static_cast<std::size_t>(type)].bytes; }
 
 Shape local_shape(const AtenTensor& tensor, const MeshShape& mesh, const Placement& placement) {
-  return redistribution::shape_of(redistribution::box_of(tensor.shape, mesh, placement, 0,
-                                                         redistribution::Rounding::kCeil));
+  return redistribution::shape_of(
+      redistribution::box_of(tensor.shape, mesh, placement, 0, redistribution::Rounding::kCeil));
 }
 
 std::int64_t local_bytes(const AtenTensor& tensor, const MeshShape& mesh,
                          const Placement& placement) {
-  return redistribution::num_elements(local_shape(tensor, mesh, placement)) *
-         bytes_of(tensor.type);
+  return redistribution::num_elements(local_shape(tensor, mesh, placement)) * bytes_of(tensor.type);
 }
 
 }  // namespace shardwright::operators

@@ -62,15 +62,16 @@ class Evaluator {
                    matches(candidate.inputs, plan_.nodes[n].inputs, axis);
           });
       if (entry == entries.end()) {
-        return violation("nodes", n, "no strategy of the rule is that of axis " +
-                                         std::to_string(axis));
+        return violation("nodes", n,
+                         "no strategy of the rule is that of axis " + std::to_string(axis));
       }
       devices[static_cast<std::size_t>(entry - entries.begin())] *= plan_.mesh[axis];
     }
     for (std::size_t e = 0; e < entries.size(); ++e) {
       if (entries[e].divides != 0 && entries[e].divides % devices[e] != 0) {
-        violation("nodes", n, std::to_string(devices[e]) + " devices do not divide " +
-                                  std::to_string(entries[e].divides));
+        violation("nodes", n,
+                  std::to_string(devices[e]) + " devices do not divide " +
+                      std::to_string(entries[e].divides));
       }
     }
   }
@@ -81,8 +82,9 @@ class Evaluator {
       for (const std::uint8_t axis : placement.axes_of(dim))
         parts *= plan_.mesh[axis];
       if (parts > 1 && tensor.shape[dim] < parts) {
-        violation("nodes", n, "a dimension of " + std::to_string(tensor.shape[dim]) +
-                                  " is cut into " + std::to_string(parts) + " parts");
+        violation("nodes", n,
+                  "a dimension of " + std::to_string(tensor.shape[dim]) + " is cut into " +
+                      std::to_string(parts) + " parts");
       }
     }
   }
@@ -112,8 +114,8 @@ class Evaluator {
   void add_times(std::uint32_t n) {
     const AtenNode& node = graph_[n];
     const AtenNodePlan& plan = plan_.nodes[n];
-    const double us = compute_us(graph_, node, plan_.mesh, plan.outputs, plan.inputs,
-                                 judgement_.device);
+    const double us =
+        compute_us(graph_, node, plan_.mesh, plan.outputs, plan.inputs, judgement_.device);
     if (us != plan.compute_us) violation("nodes", n, "compute_us is not what the graph gives");
     result_.compute_us += us;
     std::int64_t moved = 0;

@@ -10,8 +10,8 @@
 
 namespace shardwright::operators {
 
-// A tensor that is held during time points, `copies` times. Time point t is when node t runs; a last
-// one follows all nodes.
+// A tensor that is held during time points, `copies` times. Time point t is when node t runs; a
+// last one follows all nodes.
 struct HeldTensor {
   enum class Kind : std::uint8_t {
     kOutput,       // output `tensor` of node `index`
@@ -26,10 +26,10 @@ struct HeldTensor {
 };
 
 // Parameters and buffers are held all the time, a parameter with `optimizer_states` more copies of
-// it. Other placeholders are held from the start, outputs of operators from when they are made, both
-// to their last use. A view holds nothing and prolongs the life of what it views, but an input that
-// was redistributed for it is held like the view's own output. Outputs of the graph are moved to
-// their placement as soon as they are made, and held to the end, unless they are placeholders.
+// it. Other placeholders are held from the start, outputs of operators from when they are made,
+// both to their last use. A view holds nothing and prolongs the life of what it views, but an input
+// that was redistributed for it is held like the view's own output. Outputs of the graph are moved
+// to their placement as soon as they are made, and held to the end, unless they are placeholders.
 // What a redistribution needs while an operator runs is not counted. By node, then by output of the
 // graph.
 std::vector<HeldTensor> held_tensors(const AtenGraph& graph, std::int64_t optimizer_states);

@@ -117,8 +117,8 @@ double compute_us(const AtenGraph& graph, const AtenNode& node, const MeshShape&
     local.outputs.back() = held(*node.outputs[o], mesh, outputs[o]);
     bytes += redistribution::num_elements(local.outputs.back()) * bytes_of(node.outputs[o]->type);
   }
-  const double traffic = redistribution::read_write_us(static_cast<double>(bytes),
-                                                       device.memory_bytes_per_second);
+  const double traffic =
+      redistribution::read_write_us(static_cast<double>(bytes), device.memory_bytes_per_second);
   const std::int64_t flops = flops_of(node, local);
   if (flops == 0) return traffic;
   const AtenType type =

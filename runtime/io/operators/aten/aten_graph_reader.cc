@@ -43,7 +43,8 @@ Status read_entry(JsonValue value, AxisEntry& out) {
 
 Status read_rule(JsonValue value, AxisRule& out) {
   return ObjectReader(value)
-      .required_with("strategies", [&](JsonValue v) { return read_list(v, out.entries, read_entry); })
+      .required_with("strategies",
+                     [&](JsonValue v) { return read_list(v, out.entries, read_entry); })
       .optional_with("source", read_word("source", kSources, out.source))
       .ignore({"note"})
       .finish();
@@ -68,8 +69,8 @@ Status read_tensor(JsonValue value, std::optional<AtenTensor>& out) {
       .required_with("stride", [&](JsonValue v) { return read_extents(v, tensor.stride); })
       .required_with("dtype",
                      [&](JsonValue v) -> Status {
-                       SHARDWRIGHT_ASSIGN_OR_RETURN(
-                           const std::size_t index, read_choice(v, "dtype", aten_type_names()));
+                       SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index,
+                                                    read_choice(v, "dtype", aten_type_names()));
                        tensor.type = static_cast<AtenType>(index);
                        return {};
                      })
@@ -111,8 +112,7 @@ Status read_node(JsonValue value, AtenNode& out) {
       .required_with("rule", [&](JsonValue v) { return read_index(v, out.rule); })
       .optional_with("inputs", [&](JsonValue v) { return read_list(v, out.inputs, read_ref); })
       .required_with("outputs", [&](JsonValue v) { return read_list(v, out.outputs, read_tensor); })
-      .optional_with("flops",
-                     [&](JsonValue v) { return read_list(v, out.flops, read_flop_term); })
+      .optional_with("flops", [&](JsonValue v) { return read_list(v, out.flops, read_flop_term); })
       .optional("view", out.view)
       .optional_with("phase", read_word("phase", kPhases, out.backward))
       .optional("module", out.module)

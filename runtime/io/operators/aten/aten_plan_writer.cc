@@ -10,7 +10,6 @@ namespace {
 
 using namespace operators;
 
-
 void write_placements(JsonWriter& json, const std::vector<MaybePlacement>& placements,
                       std::size_t num_axes) {
   json.begin_array();

@@ -16,8 +16,8 @@ struct RedistributionDocument {
   RedistributionOptions options;
 };
 
-// Errors (kInvalidInput with the JSON pointer): text that is no JSON, unknown or missing keys, words
-// that are no placement, a list of another length than the mesh.
+// Errors (kInvalidInput with the JSON pointer): text that is no JSON, unknown or missing keys,
+// words that are no placement, a list of another length than the mesh.
 Result<RedistributionDocument> read_redistribution(std::string_view text);
 
 void write_redistribution(const RedistributionDocument& document,
@@ -25,7 +25,6 @@ void write_redistribution(const RedistributionDocument& document,
 
 // The same of the first path, and all paths under "front". Precondition: at least one.
 void write_redistribution_front(const RedistributionDocument& document,
-                                std::span<const PlannedRedistribution> front,
-                                const TextSink& sink);
+                                std::span<const PlannedRedistribution> front, const TextSink& sink);
 
 }  // namespace shardwright

@@ -23,9 +23,9 @@ struct TransitionModelOptions {
   double memory_bytes_per_second = 0;  // of copies
 };
 
-// With kShortest, nothing becomes partial that was not, slices copy at 70 % of the memory's bandwidth,
-// and tensors whose pieces are alike share the searches.
-// Thread safety: every member may be called from any thread.
+// With kShortest, nothing becomes partial that was not, slices copy at 70 % of the memory's
+// bandwidth, and tensors whose pieces are alike share the searches. Thread safety: every member may
+// be called from any thread.
 class TransitionModel final : public TransitionCosts {
  public:
   explicit TransitionModel(TransitionModelOptions options);

@@ -44,14 +44,12 @@ Status constrain(const AtenVariables& variables, const std::vector<AtenConstrain
   for (std::size_t c = 0; c < constraints.size(); ++c) {
     const std::string where = "/constraints/" + std::to_string(c);
     const AtenConstraint& constraint = constraints[c];
-    const std::size_t variable =
-        constrained_variable(variables.graph(), variables, constraint);
+    const std::size_t variable = constrained_variable(variables.graph(), variables, constraint);
     if (variable == variables.size())
       return invalid_input(where, "the graph has no " + quoted(constraint.target));
     const StrategyClass& strategies = variables.strategies(variable);
-    const std::optional<PlacementColumn>& column = variable < variables.graph().size()
-                                                       ? strategies.outputs[0]
-                                                       : strategies.inputs[0];
+    const std::optional<PlacementColumn>& column =
+        variable < variables.graph().size() ? strategies.outputs[0] : strategies.inputs[0];
     bool any = false;
     for (std::size_t s = 0; s < strategies.size(); ++s) {
       const bool fits = column && column->of(s) == constraint.placement;
@@ -79,10 +77,9 @@ std::vector<std::vector<double>> compute_costs(const AtenVariables& variables) {
 
 Result<AtenModel> build_model(const AtenGraph& graph, const AtenRequest& request,
                               TransitionCosts& transitions, Executor& executor) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(
-      AtenVariables variables,
-      AtenVariables::make(graph, request.mesh, request.device, request.memory_limit.has_value(),
-                          executor));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(AtenVariables variables,
+                               AtenVariables::make(graph, request.mesh, request.device,
+                                                   request.memory_limit.has_value(), executor));
   std::vector<std::vector<double>> costs = compute_costs(variables);
   SHARDWRIGHT_RETURN_IF_ERROR(constrain(variables, request.constraints, costs));
   AtenTransfers transfers = make_transfers(variables, transitions, executor);
@@ -91,8 +88,8 @@ Result<AtenModel> build_model(const AtenGraph& graph, const AtenRequest& request
   std::vector<std::uint32_t> leaders(variables.size());
   std::iota(leaders.begin(), leaders.end(), 0U);
   if (request.blocks == BlockSharing::kEqual) leaders = block_leaders(variables);
-  return AtenModel{std::move(variables), std::move(costs), std::move(transfers),
-                   std::move(usages), std::move(leaders)};
+  return AtenModel{std::move(variables), std::move(costs), std::move(transfers), std::move(usages),
+                   std::move(leaders)};
 }
 
 AtenPlan plan_of(const AtenVariables& variables, const std::vector<std::uint32_t>& choice,

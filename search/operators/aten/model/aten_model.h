@@ -1,4 +1,5 @@
-// A graph of PyTorch's operators on a mesh as variables with costs: what every way to solve it reads.
+// A graph of PyTorch's operators on a mesh as variables with costs: what every way to solve it
+// reads.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +49,8 @@ struct AtenModel {
   std::vector<std::uint32_t> leaders;  // by variable, mostly itself
 };
 
-// Errors: those of AtenVariables::make; at `/constraints/<index>`, a target that does not exist or a
-// placement that it cannot have. `graph` must outlive the result.
+// Errors: those of AtenVariables::make; at `/constraints/<index>`, a target that does not exist or
+// a placement that it cannot have. `graph` must outlive the result.
 Result<AtenModel> build_model(const AtenGraph& graph, const AtenRequest& request,
                               TransitionCosts& transitions, Executor& executor);
 

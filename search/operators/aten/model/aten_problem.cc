@@ -46,9 +46,9 @@ class Lowering {
   }
 
   std::uint32_t matrix_of(const AtenTransfers::Edge& edge) {
-    const auto [at, is_new] = matrix_numbers_.try_emplace(
-        {edge.transfer, kinds_[edge.first], kinds_[edge.second]},
-        static_cast<std::uint32_t>(spec_.matrices.size()));
+    const auto [at, is_new] =
+        matrix_numbers_.try_emplace({edge.transfer, kinds_[edge.first], kinds_[edge.second]},
+                                    static_cast<std::uint32_t>(spec_.matrices.size()));
     if (!is_new) return at->second;
     const AtenTransfer& transfer = model_.transfers.transfers[edge.transfer];
     const std::vector<std::uint32_t>& rows = kept_[edge.first];

@@ -20,8 +20,8 @@ KeptChoices all_choices(const AtenModel& model);
 std::vector<std::uint32_t> chosen(const KeptChoices& kept,
                                   const std::vector<std::uint32_t>& solution);
 
-// The problem of the kept choices; strategy i of an operator is its i-th kept choice. Variables of one
-// class that keep the same share their matrices. `limit` is in bytes. Errors: those of
+// The problem of the kept choices; strategy i of an operator is its i-th kept choice. Variables of
+// one class that keep the same share their matrices. `limit` is in bytes. Errors: those of
 // CostInstance::make and LoweredInstance::make.
 // Preconditions: every variable keeps something, and the same as its leader.
 Result<OperatorProblem> lower(const AtenModel& model, const KeptChoices& kept,

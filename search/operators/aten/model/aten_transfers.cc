@@ -88,10 +88,10 @@ class TransferMaker {
   void add(const TensorRef& ref, std::uint32_t consumer, std::uint32_t input) {
     if (!variables_.strategies(ref.node).outputs[ref.output]) return;
     if (!variables_.strategies(consumer).inputs[input]) return;
-    add_edge(ref.node, consumer,
-             {variables_.class_of(ref.node), ref.output, variables_.class_of(consumer), input,
-              false},
-             ref);
+    add_edge(
+        ref.node, consumer,
+        {variables_.class_of(ref.node), ref.output, variables_.class_of(consumer), input, false},
+        ref);
   }
 
   void add_pair(const AtenPair& pair) {
@@ -118,9 +118,9 @@ class TransferMaker {
     AtenTransfer transfer;
     transfer.rows = static_cast<std::uint32_t>(source.distinct.size());
     transfer.columns = static_cast<std::uint32_t>(target.distinct.size());
-    transfer.costs = kind.equal ? equality(source, target)
-                                : costs_.table(variables_.graph().tensor(ref), source.distinct,
-                                               target.distinct);
+    transfer.costs =
+        kind.equal ? equality(source, target)
+                   : costs_.table(variables_.graph().tensor(ref), source.distinct, target.distinct);
     transfer.row_of = repeated(source.index, variables_.num_choices(kind.from));
     transfer.column_of = repeated(target.index, variables_.num_choices(kind.to));
     if (variables_.owns(kind.to) && kind.input == 0) split_owned(source, target, transfer);
@@ -130,8 +130,8 @@ class TransferMaker {
   const AtenVariables& variables_;
   TransitionCosts& costs_;
   std::map<TransferKind, std::uint32_t> numbers_;
-  std::vector<TransferKind> kinds_;         // by transfer
-  std::vector<TensorRef> tensors_;  // by transfer
+  std::vector<TransferKind> kinds_;  // by transfer
+  std::vector<TensorRef> tensors_;   // by transfer
   AtenTransfers result_;
 };
 

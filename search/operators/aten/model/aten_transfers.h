@@ -10,15 +10,14 @@
 
 namespace shardwright::operators {
 
-// A tensor on its way between variables of two classes. Choices that agree about where it lies share
-// a row or column.
-// Thread safety: a value.
+// A tensor on its way between variables of two classes. Choices that agree about where it lies
+// share a row or column. Thread safety: a value.
 struct AtenTransfer {
   std::uint32_t rows = 0;
   std::uint32_t columns = 0;
-  std::vector<double> costs;              // row-major; kForbidden where it cannot be
-  std::vector<std::uint32_t> row_of;      // by choice of the producer
-  std::vector<std::uint32_t> column_of;   // by choice of the consumer
+  std::vector<double> costs;             // row-major; kForbidden where it cannot be
+  std::vector<std::uint32_t> row_of;     // by choice of the producer
+  std::vector<std::uint32_t> column_of;  // by choice of the consumer
 
   double cost(std::uint32_t from, std::uint32_t to) const {
     return costs[std::size_t{row_of[from]} * columns + column_of[to]];
@@ -37,9 +36,9 @@ struct AtenTransfers {
   std::vector<Edge> edges;
 };
 
-// A transfer is made once for all edges between the same classes. Tensors without a placement have no
-// edge. A view that owns memory takes its input where it is in the first half of its choices, and
-// moves it in the second half. The result does not depend on `executor`.
+// A transfer is made once for all edges between the same classes. Tensors without a placement have
+// no edge. A view that owns memory takes its input where it is in the first half of its choices,
+// and moves it in the second half. The result does not depend on `executor`.
 AtenTransfers make_transfers(const AtenVariables& variables, TransitionCosts& costs,
                              Executor& executor);
 

@@ -41,10 +41,10 @@ Bytes bytes_of_held(const AtenVariables& variables, const HeldTensor& held) {
   const StrategyClass& strategies = variables.strategies(held.index);
   const AtenNode& node = graph[held.index];
   const bool is_output = held.kind == HeldKind::kOutput;
-  Bytes bytes = bytes_of_column(
-      is_output ? *node.outputs[held.tensor] : graph.tensor(node.inputs[0]),
-      is_output ? strategies.outputs[held.tensor] : strategies.inputs[0], held.copies, variables,
-      number);
+  Bytes bytes =
+      bytes_of_column(is_output ? *node.outputs[held.tensor] : graph.tensor(node.inputs[0]),
+                      is_output ? strategies.outputs[held.tensor] : strategies.inputs[0],
+                      held.copies, variables, number);
   // A view holds nothing where it takes its input as it lies.
   if (!is_output) bytes.insert(bytes.begin(), bytes.size(), 0);
   return bytes;
@@ -56,7 +56,8 @@ AtenUsages make_usages(const AtenVariables& variables, std::int64_t optimizer_st
   const AtenGraph& graph = variables.graph();
   std::vector<HeldTensor> held = held_tensors(graph, optimizer_states);
   std::erase_if(held, [&](const HeldTensor& tensor) {
-    return tensor.kind == HeldKind::kMovedInput && !variables.owns(variables.class_of(tensor.index));
+    return tensor.kind == HeldKind::kMovedInput &&
+           !variables.owns(variables.class_of(tensor.index));
   });
   std::vector<TimeInterval> intervals;
   for (const HeldTensor& tensor : held)

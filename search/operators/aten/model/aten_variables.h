@@ -1,4 +1,5 @@
-// The variables of a plan: the nodes of a graph and what leaves it, each with a class of strategies.
+// The variables of a plan: the nodes of a graph and what leaves it, each with a class of
+// strategies.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +11,9 @@
 
 namespace shardwright::operators {
 
-// Nodes come first, then the outputs of the graph. Variables with equal rules, tensors and flops share
-// a class, whose strategies are made once.
-// Thread safety: const members may be called from any thread.
+// Nodes come first, then the outputs of the graph. Variables with equal rules, tensors and flops
+// share a class, whose strategies are made once. Thread safety: const members may be called from
+// any thread.
 class AtenVariables {
  public:
   // If `views_own`: a view has each strategy twice. The first half takes its input where it is, the

@@ -119,14 +119,13 @@ PlacementColumn column_of(const std::vector<std::vector<Placement>>& found, std:
 
 Error too_many(std::size_t most) {
   return Error{ErrorCode::kUnsupported,
-               "more than " + std::to_string(most) +
-                   " strategies on this mesh; use fewer axes",
+               "more than " + std::to_string(most) + " strategies on this mesh; use fewer axes",
                ""};
 }
 
 std::vector<std::optional<PlacementColumn>> columns_of(
-    const std::vector<std::vector<Placement>>& found,
-    const std::vector<const AtenTensor*>& tensors, std::size_t begin, std::size_t end) {
+    const std::vector<std::vector<Placement>>& found, const std::vector<const AtenTensor*>& tensors,
+    std::size_t begin, std::size_t end) {
   std::vector<std::optional<PlacementColumn>> columns(end - begin);
   for (std::size_t t = begin; t < end; ++t) {
     if (tensors[t] != nullptr) columns[t - begin] = column_of(found, t);

@@ -75,8 +75,8 @@ PatternSpace::PatternSpace(std::size_t num_axes, const Placement& source, const 
 Pattern PatternSpace::pattern_of(const Placement& at) const {
   Pattern pattern;
   pattern.as_target = target_.aligned(equal_axes(at, target_.placement, num_axes_));
-  pattern.as_source = source_.aligned(equal_axes(at, source_.placement, num_axes_)) &
-                      ~pattern.as_target;
+  pattern.as_source =
+      source_.aligned(equal_axes(at, source_.placement, num_axes_)) & ~pattern.as_target;
   for (std::size_t axis = 0; axis < num_axes_; ++axis) {
     if (at.is_replicate(axis) || ((pattern.any() >> axis) & 1) != 0) continue;
     if (at.is_partial(axis)) {

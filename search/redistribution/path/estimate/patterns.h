@@ -59,7 +59,8 @@ class PatternSpace {
     const AxisSet both = pattern.as_target & common_;
     return target_.sets[pattern.as_target & target_.shards].is_closed &&
            source_.sets[(pattern.as_source & source_.shards) | both].is_closed &&
-           (target_.sets[pattern.as_target & ~both].dims & source_.sets[pattern.as_source].dims) == 0;
+           (target_.sets[pattern.as_target & ~both].dims & source_.sets[pattern.as_source].dims) ==
+               0;
   }
   // The dimensions that these axes shard, as bits, as far as the pattern tells.
   std::uint32_t dims(const Pattern& pattern, AxisSet axes) const {
@@ -120,7 +121,7 @@ class PatternSpace {
     AxisSet shards = 0;
     AxisSet partial = 0;
     std::array<AxisSet, kMaxMeshAxes> outside{};  // by axis: those outside it in its dimension
-    std::vector<SetFacts> sets;  // by set
+    std::vector<SetFacts> sets;                   // by set
   };
 
   // Returns false if what axis `a` of one pattern does is not what axis `b` of the other one does.
@@ -161,10 +162,10 @@ class PatternSpace {
   std::size_t num_axes_;
   End target_;
   End source_;
-  AxisSet common_ = 0;         // axes that shard the same way in both
+  AxisSet common_ = 0;  // axes that shard the same way in both
   AxisSet may_be_astray_ = 0;
-  AxisSet same_dim_ = 0;       // those of these that shard the same dimension in both
-  AxisSet moved_partial_ = 0;  // axes that may be partial and in neither are so
+  AxisSet same_dim_ = 0;             // those of these that shard the same dimension in both
+  AxisSet moved_partial_ = 0;        // axes that may be partial and in neither are so
   std::vector<std::size_t> digits_;  // by set: a digit 1 for each axis
   std::size_t size_;
 };

@@ -11,7 +11,6 @@
 
 namespace shardwright::redistribution {
 
-
 // Calls visit(set) for every non-empty part of `whole`, or for those of one axis only.
 template <class Visit>
 void for_each_part(AxisSet whole, bool groups, const Visit& visit) {
@@ -57,9 +56,9 @@ class SetCosts {
   const TensorOnMesh& tensor_;
   const StepCosts& costs_;
   std::int64_t elements_;
-  std::vector<double> table_;      // by kind and index; below 0 is not known yet
-  std::vector<double> exchanges_;  // by index
-  std::vector<double> permutes_;   // by pair and set
+  std::vector<double> table_;                    // by kind and index; below 0 is not known yet
+  std::vector<double> exchanges_;                // by index
+  std::vector<double> permutes_;                 // by pair and set
   std::vector<std::vector<std::int64_t>> held_;  // by set; empty is not known yet
   std::vector<std::size_t> digits_;  // by set: a digit 1, to the base of 3, for each axis
   std::size_t table_size_;

@@ -20,8 +20,8 @@ namespace shardwright::html_report_test {
 using namespace shardwright;
 using namespace shardwright::test_support;
 using embedding::Problem;
-using redistribution::read_words;
 using nlohmann::json;
+using redistribution::read_words;
 
 namespace {
 
@@ -144,7 +144,8 @@ TEST_CASE("html report: a redistribution has its states, its paths, and its text
   CHECK(data["states"][0]["boxes"][1] == json::parse("[0, 2048, 2048, 4096, [2, 2]]"));
   REQUIRE(data["paths"].size() > 1);
   CHECK(data["paths"][0]["steps"][0][0] == "reduce_scatter");
-  const std::string noscript = page.substr(page.find("<noscript>"), page.find("</noscript>") - page.find("<noscript>"));
+  const std::string noscript =
+      page.substr(page.find("<noscript>"), page.find("</noscript>") - page.find("<noscript>"));
   CHECK(count(noscript, "no other sequence costs less") == 1);
   CHECK(count(noscript, "Time against memory") == 1);
   const std::string single = redistribution_page(false);

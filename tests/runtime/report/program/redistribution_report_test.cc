@@ -76,8 +76,7 @@ TEST_CASE("redistribution report: every rank is in the box that it holds, in eac
 }
 
 TEST_CASE("redistribution report: paths lead through the states, and their figures add up") {
-  const RedistributionCase request =
-      case_of({2, 4}, {64, 64}, {"P(sum)", "S(0)"}, {"S(1)", "R"});
+  const RedistributionCase request = case_of({2, 4}, {64, 64}, {"P(sum)", "S(0)"}, {"S(1)", "R"});
   const auto paths = plan_redistribution_front(request, {});
   REQUIRE(paths.ok());
   const RedistributionReport report = make_redistribution_report(request, {}, *paths);
@@ -107,8 +106,9 @@ TEST_CASE("redistribution report: what a rank sends in a collective") {
   const auto sent = [&](Kind kind, const Axes& axes) {
     return sent_elements(request, request.source, move_of(kind, axes));
   };
-  CHECK(sent(Kind::kAllGather, {0}) == 3 * 16);  // its own part to three others, one after the other
-  CHECK(sent(Kind::kAllToAll, {0}) == 12);       // all but the quarter that it keeps
+  CHECK(sent(Kind::kAllGather, {0}) ==
+        3 * 16);                            // its own part to three others, one after the other
+  CHECK(sent(Kind::kAllToAll, {0}) == 12);  // all but the quarter that it keeps
   CHECK(sent(Kind::kReduceScatter, {1}) == 8);
   CHECK(sent(Kind::kAllReduce, {1}) == 16);
   CHECK(sent(Kind::kPermute, {0, 1}) == 16);
@@ -117,8 +117,7 @@ TEST_CASE("redistribution report: what a rank sends in a collective") {
 }
 
 TEST_CASE("redistribution report: large meshes have states without boxes") {
-  const RedistributionReport report =
-      report_of(case_of({2048}, {4096, 4096}, {"S(0)"}, {"S(1)"}));
+  const RedistributionReport report = report_of(case_of({2048}, {4096, 4096}, {"S(0)"}, {"S(1)"}));
   REQUIRE(report.states.size() >= 2);
   for (const ReportedState& state : report.states) {
     CHECK(state.boxes.empty());

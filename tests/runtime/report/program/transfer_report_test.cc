@@ -138,7 +138,8 @@ TEST_CASE("transfer report: equal tensors are one group, and those that move mos
   CHECK(report.groups[1].moved_bytes == 1024 * 1024);
 }
 
-TEST_CASE("transfer report: the busiest ports have the loads of the plan, and none is below its bound") {
+TEST_CASE(
+    "transfer report: the busiest ports have the loads of the plan, and none is below its bound") {
   const TransferProblem problem = rows_to_columns(4, 4, 2);
   const TransferAnswer answer = answer_of(problem, 1 << 30);
   const std::vector<ReportedPort> ports = busiest_ports(problem, answer);

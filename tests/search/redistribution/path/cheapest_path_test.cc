@@ -146,7 +146,9 @@ TEST_CASE("find_path: fewer collectives may be asked for than the cheapest path 
   CHECK_FALSE(find_path(tensor, costs, {}, source, target, limits).found);
 }
 
-TEST_CASE("find_path: a search that is cut short still has a path, and says that it may not be the cheapest") {
+TEST_CASE(
+    "find_path: a search that is cut short still has a path, and says that it may not be the "
+    "cheapest") {
   const TensorOnMesh tensor{{2, 2, 2, 2}, {16, 16, 16, 16}};
   const DTensorCosts links = DTensorCosts::make(tensor.mesh, 8).value();
   const DTensorStepCosts costs(links, 4 * 16 * 16 * 16 * 16);
@@ -172,7 +174,8 @@ TEST_CASE("find_path: DTensor's own example of a nested shard takes what its cos
   const DTensorStepCosts costs(links, 4 * 1024 * 1024);
   const Path path =
       find_path(tensor, costs, {}, placed({"S(0)", "S(0)"}, 2), placed({"R", "S(0)"}, 2));
-  // Both axes are gathered, or the inner one goes to another dimension meanwhile; then it is cut again.
+  // Both axes are gathered, or the inner one goes to another dimension meanwhile; then it is cut
+  // again.
   REQUIRE(path.found);
   CHECK(path.num_collectives() == 2);
   CHECK(path.steps.back().after == placed({"R", "S(0)"}, 2));

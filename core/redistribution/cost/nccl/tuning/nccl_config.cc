@@ -27,8 +27,7 @@ NcclConfig config_of(GpuArchitecture architecture, std::int64_t gpus_per_node, d
 
 // Along one axis.
 std::int64_t ranks_on_node(const NcclConfig& config, const MeshShape& mesh, std::size_t axis) {
-  return std::max<std::int64_t>(
-      1, std::min(config.gpus_per_node / stride(mesh, axis), mesh[axis]));
+  return std::max<std::int64_t>(1, std::min(config.gpus_per_node / stride(mesh, axis), mesh[axis]));
 }
 
 NcclAxis spread(const NcclConfig& config, std::int64_t ranks, std::int64_t ranks_per_node) {

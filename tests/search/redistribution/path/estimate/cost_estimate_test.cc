@@ -69,8 +69,8 @@ void check_consistent(const RandomPair& pair, const StepCosts& costs, Random& ra
 TopologyCosts random_links(Random& random, const MeshShape& mesh) {
   std::vector<AxisLink> links;
   for (std::size_t axis = 0; axis < mesh.size(); ++axis)
-    links.push_back({0.1 * static_cast<double>(random.below(100)),
-                     static_cast<double>(1 + random.below(100))});
+    links.push_back(
+        {0.1 * static_cast<double>(random.below(100)), static_cast<double>(1 + random.below(100))});
   return TopologyCosts::make(mesh, std::move(links)).value();
 }
 
@@ -121,8 +121,8 @@ TEST_CASE("cost estimate: the order of shards counts, and so does what lies in t
     const double cost = find_path(tensor, costs, {}, source, target).cost;
     return estimate.left(source) == doctest::Approx(cost).epsilon(1e-9);
   };
-  CHECK(is_exact(placed({"S(0)[0]", "S(0)[1]", "R", "R"}),
-                 placed({"S(0)[1]", "S(0)[0]", "R", "R"})));
+  CHECK(
+      is_exact(placed({"S(0)[0]", "S(0)[1]", "R", "R"}), placed({"S(0)[1]", "S(0)[0]", "R", "R"})));
   CHECK(is_exact(placed({"S(0)", "S(1)", "R", "R"}), placed({"S(1)", "S(0)", "R", "R"})));
   CHECK(is_exact(placed({"P(sum)", "P(sum)", "P(sum)", "S(0)"}),
                  placed({"S(3)", "S(3)", "R", "S(1)"})));
