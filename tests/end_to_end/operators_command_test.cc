@@ -324,9 +324,9 @@ TEST_CASE("operators plan: a traced model is planned, reported, and refused if m
   CHECK(contains(report.out, "Optimal: no plan takes less time."));
   CHECK(contains(report.out, "parameter"));
   const json none =
-      answer(run("operators plan " + model + " --mesh 2 --memory 1MiB --json"), 3);
+      answer(run("operators plan " + model + " --mesh 2 --memory 100KiB --json"), 3);
   CHECK(none["status"] == "infeasible");
-  CHECK(none["least_bytes"] > 1 << 20);
+  CHECK(none["least_bytes"] > 100 << 10);
   const CommandOutcome without = run("operators plan " + model);
   CHECK(without.status == 2);
   CHECK(contains(without.err, "--mesh"));
