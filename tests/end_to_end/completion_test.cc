@@ -92,7 +92,7 @@ TEST_CASE("completion: bash offers subcommands, options, choices and files") {
   const Command run;
   std::system(("touch '" + run.path("problem one.json") + "'").c_str());
   CHECK(offered(run, {"shardwright", "pl"}) == Words{"plan"});
-  CHECK(offered(run, {"shardwright", "operators", "s"}) == Words{"solve", "strategies"});
+  CHECK(offered(run, {"shardwright", "operators", "s"}) == Words{"solve", "strategies", "sweep"});
   CHECK(offered(run, {"shardwright", "plan", "x.json", "--reu"}) == Words{"--reuse"});
   CHECK(offered(run, {"shardwright", "plan", "--mode", ""}) == Words{"best", "compat"});
   CHECK(offered(run, {"shardwright", "plan", "--mode", "=", "co"}) == Words{"compat"});

@@ -311,4 +311,41 @@ TEST_CASE("operators command: misuse prints one line with a suggestion") {
         "--devices: must be a whole number from 1");
 }
 
+TEST_CASE("operators plan: a traced model is planned, reported, and refused if memory is short") {
+  const Command run;
+  const std::string model = "samples/data/traced_mlp.json";
+  const json plan = answer(run("operators plan " + model + " --mesh 4x2 --json"));
+  CHECK(plan["format"] == "shardwright.aten_plan");
+  CHECK(plan["status"] == "optimal");
+  CHECK(plan["mesh"]["shape"] == json({4, 2}));
+  CHECK(plan["objective_us"] == plan["lower_bound_us"]);
+  const CommandOutcome report = run("operators plan " + model + " --mesh 4x2");
+  CHECK(report.status == 0);
+  CHECK(contains(report.out, "Optimal: no plan takes less time."));
+  CHECK(contains(report.out, "parameter"));
+  const json none =
+      answer(run("operators plan " + model + " --mesh 2 --memory 100KiB --json"), 3);
+  CHECK(none["status"] == "infeasible");
+  CHECK(none["least_bytes"] > 100 << 10);
+  const CommandOutcome without = run("operators plan " + model);
+  CHECK(without.status == 2);
+  CHECK(contains(without.err, "--mesh"));
+}
+
+TEST_CASE("operators sweep: meshes are ranked; operators build writes what operators solve proves") {
+  const Command run;
+  const std::string model = "samples/data/traced_mlp.json";
+  const json sweep = answer(run("operators sweep " + model + " --devices 8 --json"));
+  REQUIRE(sweep["meshes"].size() == 4);
+  for (std::size_t i = 1; i < sweep["meshes"].size(); ++i)
+    CHECK(sweep["meshes"][i - 1]["objective_us"] <= sweep["meshes"][i]["objective_us"]);
+  const std::string path = run.path("instance.json");
+  CHECK(run("operators build " + model + " --mesh 2x2 -o " + path).status == 0);
+  const json solved = answer(run("operators solve " + path + " --json"));
+  const json plan = answer(run("operators plan " + model + " --mesh 2x2 --json"));
+  CHECK(solved["status"] == "optimal");
+  CHECK(solved["objective"].get<double>() ==
+        doctest::Approx(plan["objective_us"].get<double>() * 1e9).epsilon(1e-9));
+}
+
 }  // namespace shardwright::operators_command_test

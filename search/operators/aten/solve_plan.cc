@@ -16,6 +16,12 @@ namespace {
 // The solver and the verifier add the same costs in different orders.
 constexpr double kRounding = 1e-9;
 
+// With a memory limit, the problem of all choices is solved as a whole if its matrices have at most so
+// many entries. That proves more than the search by prices, but needs memory for every entry.
+constexpr double kMostEntries = 3e7;
+// The same where the search by prices has found no plan.
+constexpr double kMostEntriesWithoutPlan = 3e8;
+
 AtenCounters count(const AtenModel& model) {
   AtenCounters counters;
   counters.classes = model.variables.num_classes();
@@ -26,6 +32,16 @@ AtenCounters count(const AtenModel& model) {
   for (const AtenTransfer& transfer : model.transfers.transfers)
     counters.transitions += transfer.costs.size();
   return counters;
+}
+
+// Of the matrices of all choices.
+double num_entries(const AtenModel& model) {
+  double sum = 0;
+  for (const AtenTransfers::Edge& edge : model.transfers.edges) {
+    sum += static_cast<double>(model.costs[edge.first].size()) *
+           static_cast<double>(model.costs[edge.second].size());
+  }
+  return sum;
 }
 
 Error disagreement(const std::string& what) {
@@ -60,29 +76,49 @@ class PlanSolver {
     SHARDWRIGHT_ASSIGN_OR_RETURN(const AtenModel model,
                                  build_model(graph_, request_, transitions_, executor_));
     solution_.counters = count(model);
+    if (request_.memory_limit) {
+      const std::int64_t least = least_peak(model.usages);
+      if (least > *request_.memory_limit) {
+        solution_.status = SolveStatus::kInfeasible;
+        solution_.shortage = MemoryShortage{*request_.memory_limit, least, false};
+        return std::move(solution_);
+      }
+    }
     ChoiceSieve sieve(model, {});
     SHARDWRIGHT_ASSIGN_OR_RETURN(const SievedSolution sieved,
                                  sieved_search(model, sieve, executor_, budget_, options_));
     SHARDWRIGHT_RETURN_IF_ERROR(take(model, sieved));
     if (!request_.memory_limit || !solution_.plan || !exceeds()) return std::move(solution_);
+    if (num_entries(model) <= kMostEntries) {
+      SHARDWRIGHT_RETURN_IF_ERROR(solve_all(model));
+      return check_limit();
+    }
     // Exclusions hold for plans within the cost of the cheapest one, which holds too much.
     ChoiceSieve fresh(model, {});
     SHARDWRIGHT_ASSIGN_OR_RETURN(
         const std::optional<SievedSolution> limited,
         limited_search(model, fresh, sieved, *request_.memory_limit, executor_, budget_, options_));
-    if (!limited) {
-      SHARDWRIGHT_RETURN_IF_ERROR(solve_all(model));
-    } else {
+    if (limited) {
       SHARDWRIGHT_RETURN_IF_ERROR(take(model, *limited));
+      return check_limit();
     }
-    if (solution_.plan && exceeds()) {
-      return disagreement("the plan holds " + std::to_string(solution_.evaluation.peak_bytes) +
-                          " bytes");
+    if (num_entries(model) <= kMostEntriesWithoutPlan && !budget_.interrupted()) {
+      SHARDWRIGHT_RETURN_IF_ERROR(solve_all(model));
+      return check_limit();
     }
+    solution_.status = SolveStatus::kUnknown;
+    solution_.plan.reset();
+    solution_.stopped_by = budget_.interrupted().value_or(StopReason::kWorkLimit);
     return std::move(solution_);
   }
 
  private:
+  Result<AtenSolution> check_limit() {
+    if (!solution_.plan || !exceeds()) return std::move(solution_);
+    return disagreement("the plan holds " + std::to_string(solution_.evaluation.peak_bytes) +
+                        " bytes");
+  }
+
   bool exceeds() const {
     return solution_.evaluation.peak_bytes > *request_.memory_limit;
   }

@@ -57,7 +57,7 @@ class ProblemSolver {
     if (options_.on_progress) {
       options.on_progress = [&](const SolveResult& found) { report(instance, found, other_bound); };
     }
-    SolveResult found = solve(instance, executor_, budget_, options);
+    SolveResult found = solve(instance, executor_, budget_, options, options_.parameters);
     solution_.stopped_by = found.stopped_by;
     return found;
   }

@@ -41,6 +41,7 @@ struct SolutionProgress {
 struct ProblemSolveOptions {
   std::uint64_t seed = 0;
   std::function<void(const SolutionProgress&)> on_progress;  // called on the calling thread
+  SolverParameters parameters;
 };
 
 // Solves a soft budget as a sequence of instances with falling hard limits. Every returned choice

@@ -1,5 +1,6 @@
 #include "search/operators/aten/model/aten_usages.h"
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 
@@ -79,6 +80,23 @@ AtenUsages make_usages(const AtenVariables& variables, std::int64_t optimizer_st
     result.usages.push_back({variable, compressed.intervals[h], at->second});
   }
   return result;
+}
+
+std::int64_t least_peak(const AtenUsages& usages) {
+  std::vector<std::int64_t> change(usages.num_time_points + 1, 0);
+  for (const AtenUsages::Usage& usage : usages.usages) {
+    const std::vector<std::int64_t>& bytes = usages.bytes[usage.bytes];
+    const std::int64_t least = *std::min_element(bytes.begin(), bytes.end());
+    change[usage.live.begin] += least;
+    change[usage.live.end] -= least;
+  }
+  std::int64_t held = 0;
+  std::int64_t peak = 0;
+  for (const std::int64_t each : change) {
+    held += each;
+    peak = std::max(peak, held);
+  }
+  return peak;
 }
 
 }  // namespace shardwright::operators

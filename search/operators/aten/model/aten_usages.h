@@ -24,4 +24,8 @@ struct AtenUsages {
 // What held_tensors() lists. Precondition: views own what they move (AtenVariables::make).
 AtenUsages make_usages(const AtenVariables& variables, std::int64_t optimizer_states);
 
+// Every choice holds at least this much at some time point: the largest sum over all tensors of the
+// least that a choice holds. Some choices hold more than that by need.
+std::int64_t least_peak(const AtenUsages& usages);
+
 }  // namespace shardwright::operators

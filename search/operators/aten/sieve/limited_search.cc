@@ -43,6 +43,7 @@ class LimitedSearch {
         budget_(budget),
         options_(options),
         parameters_(parameters) {
+    options_.parameters.stages.most_labels = parameters.most_labels;
     best_.lower_bound = cheapest.lower_bound;
   }
 
@@ -54,14 +55,15 @@ class LimitedSearch {
       solve(problem, kept_, budget);
       if (!has_choice()) return std::optional<SievedSolution>();
       find_prices(problem);
-      const KeptChoices open = sieve_.at_most(best_.objective);
-      if (sieve_.per_variable(open) <= parameters_.most_choices) return prove(open);
       const double before = sieve_.per_variable(kept_);
       add_near();
       if (sieve_.per_variable(kept_) == before) break;
     }
     if (!has_choice()) return std::optional<SievedSolution>();
     best_.status = SolveStatus::kFeasible;
+    const KeptChoices open = sieve_.at_most(best_.objective);
+    if (!is_over() && entries(open) <= parameters_.most_entries)
+      SHARDWRIGHT_RETURN_IF_ERROR(prove(open));
     best_.lower_bound = std::min(best_.lower_bound, best_.objective);
     if (const auto reason = budget_.interrupted()) best_.stopped_by = *reason;
     return std::optional<SievedSolution>(std::move(best_));
@@ -102,8 +104,8 @@ class LimitedSearch {
     add(sieve_.near(part, parameters_.choices_per_prices), kept_);
   }
 
-  // Returns true if the problem was solved to the end.
-  bool solve(const OperatorProblem& problem, const KeptChoices& kept, Budget& budget) {
+  // Returns what every plan of the kept choices costs at least.
+  double solve(const OperatorProblem& problem, const KeptChoices& kept, Budget& budget) {
     const ProblemSolution solved = solve_problem(problem, executor_, budget, options_);
     best_.stopped_by = solved.stopped_by;
     best_.kept = 0;
@@ -113,7 +115,8 @@ class LimitedSearch {
       best_.objective = solved.objective;
       best_.choice = chosen(kept, solved.choice);
     }
-    return solved.status == SolveStatus::kOptimal || solved.status == SolveStatus::kInfeasible;
+    if (solved.status == SolveStatus::kInfeasible) return kForbidden;
+    return solved.status == SolveStatus::kOptimal ? solved.objective : solved.lower_bound;
   }
 
   // The prices of the kept choices, which are good ones for all.
@@ -125,14 +128,22 @@ class LimitedSearch {
     sieve_.messages().exclude_above(best_.objective);
   }
 
-  // All choices that a better plan could take are kept.
-  Result<std::optional<SievedSolution>> prove(const KeptChoices& open) {
+  // Of all matrices.
+  double entries(const KeptChoices& kept) const {
+    double sum = 0;
+    for (const AtenTransfers::Edge& edge : model_.transfers.edges)
+      sum += static_cast<double>(kept[edge.first].size() * kept[edge.second].size());
+    return sum;
+  }
+
+  // `open` has all choices that a better plan could take.
+  Status prove(const KeptChoices& open) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(const OperatorProblem problem, lower(model_, open, limit_));
-    const bool is_solved = solve(problem, open, budget_);
-    best_.status = is_solved ? SolveStatus::kOptimal : SolveStatus::kFeasible;
-    best_.lower_bound =
-        is_solved ? best_.objective : std::min(best_.lower_bound, best_.objective);
-    return std::optional<SievedSolution>(std::move(best_));
+    Budget budget = budget_.with_work_left(parameters_.work_of_proof);
+    const double bound = solve(problem, open, budget);
+    if (bound >= best_.objective) best_.status = SolveStatus::kOptimal;
+    best_.lower_bound = std::max(best_.lower_bound, bound);
+    return {};
   }
 
   const AtenModel& model_;
@@ -141,7 +152,7 @@ class LimitedSearch {
   std::int64_t limit_;
   Executor& executor_;
   Budget& budget_;
-  const ProblemSolveOptions& options_;
+  ProblemSolveOptions options_;
   const LimitedParameters& parameters_;
   KeptChoices kept_;
   SievedSolution best_;

@@ -25,12 +25,16 @@ struct LimitedParameters {
   int price_sweeps = 2;
   // Work of the problem of a round, in strategy evaluations: a good plan, not a proof.
   std::uint64_t work_of_round = 400'000'000;
-  // The last problem, which proves the optimum, may keep so many choices per variable.
-  double most_choices = 24;
+  // Labels of an exact search; each has the bytes of many time points.
+  std::size_t most_labels = 100'000;
+  // The last problem, which proves the optimum or raises the bound, may have matrices of so many
+  // entries together, and so much work.
+  double most_entries = 3e6;
+  std::uint64_t work_of_proof = 4'000'000'000;
 };
 
 // `cheapest` is the plan without a limit, which the sieve has just found; its cost bounds all others.
-// The result is proved if the bound leaves few enough choices, otherwise it has a bound. Returns
+// The result is proved if the bounds leave few enough choices, otherwise it has a bound. Returns
 // nullopt if no plan was found: there may be none. Deterministic and budgeted as solve_problem().
 // Preconditions: the model has usages; `sieve` is of the model.
 Result<std::optional<SievedSolution>> limited_search(const AtenModel& model, ChoiceSieve& sieve,

@@ -1,0 +1,249 @@
+#include "search/operators/aten/solve_plan.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "search/operators/aten/model/aten_problem.h"
+#include "search/operators/aten/model/shared_blocks.h"
+#include "search/operators/aten/sieve/limited_search.h"
+#include "tests/search/operators/aten/aten_fixture.h"
+#include "tests/support/operators/aten_builder.h"
+#include "tests/support/operators/naive_cost_solver.h"
+#include "tests/support/random.h"
+#include "tests/support/shuffling_executor.h"
+
+namespace shardwright::solve_plan_test {
+
+namespace {
+
+using namespace shardwright::operators;
+using redistribution::MeshShape;
+using test_support::AtenBuilder;
+using test_support::aten_request;
+using test_support::flat_transitions;
+using test_support::Random;
+
+AtenSolution planned(const AtenGraph& graph, const AtenRequest& request) {
+  TransitionModel transitions = flat_transitions(request);
+  InlineExecutor executor;
+  Budget budget;
+  return solve_plan(graph, request, transitions, executor, budget).value();
+}
+
+double combinations(const CostInstance& instance) {
+  double product = 1;
+  for (std::size_t n = 0; n < instance.num_nodes(); ++n)
+    product *= instance.num_strategies(n);
+  return product;
+}
+
+// The problem of all choices, to be solved by trying everything.
+OperatorProblem whole_problem(const AtenGraph& graph, const AtenRequest& request) {
+  TransitionModel transitions = flat_transitions(request);
+  InlineExecutor executor;
+  const AtenModel model = build_model(graph, request, transitions, executor).value();
+  return lower(model, all_choices(model), request.memory_limit).value();
+}
+
+void check_equals_naive(const AtenGraph& graph, const AtenRequest& request) {
+  const OperatorProblem problem = whole_problem(graph, request);
+  const auto naive = test_support::solve_naively(problem.lowered.instance());
+  const AtenSolution solution = planned(graph, request);
+  if (!naive) {
+    CHECK(solution.status == SolveStatus::kInfeasible);
+    return;
+  }
+  REQUIRE(solution.status == SolveStatus::kOptimal);
+  CHECK(std::abs(solution.evaluation.total_us() - naive->cost) <= 1e-9 * naive->cost);
+  CHECK(solution.lower_bound_us <= solution.evaluation.total_us() * (1 + 1e-9));
+  if (request.memory_limit) CHECK(solution.evaluation.peak_bytes <= *request.memory_limit);
+}
+
+}  // namespace
+
+TEST_CASE("solve plan: tiny random graphs cost what trying everything finds, at falling limits") {
+  constexpr double kMost = 3e6;
+  int tried = 0;
+  for (const std::uint64_t seed : test_support::seeds({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})) {
+    CAPTURE(seed);
+    Random random(seed);
+    for (const MeshShape& mesh : {MeshShape{2}, MeshShape{4}, MeshShape{2, 2}}) {
+      const AtenGraph graph =
+          AtenGraph::make(test_support::random_aten_graph(random, mesh.size() == 1 ? 4 : 1)).value();
+      AtenRequest request = aten_request(mesh);
+      if (combinations(whole_problem(graph, request).lowered.instance()) > kMost) continue;
+      check_equals_naive(graph, request);
+      ++tried;
+      // The limit is halved three times.
+      request.memory_limit = planned(graph, request).evaluation.peak_bytes;
+      for (int halving = 0; halving < 4; ++halving) {
+        if (combinations(whole_problem(graph, request).lowered.instance()) <= kMost)
+          check_equals_naive(graph, request);
+        *request.memory_limit /= 2;
+      }
+    }
+  }
+  CHECK(tried >= 1);
+}
+
+TEST_CASE("solve plan: the instance costs and holds what the verifier finds, for any choice") {
+  for (const std::uint64_t seed : test_support::seeds({21, 22, 23, 24})) {
+    CAPTURE(seed);
+    Random random(seed);
+    const AtenGraph graph = AtenGraph::make(test_support::random_aten_graph(random, 8)).value();
+    AtenRequest request = aten_request({2, 2});
+    request.memory_limit = std::int64_t{1} << 40;
+    TransitionModel transitions = flat_transitions(request);
+    InlineExecutor executor;
+    const AtenModel model = build_model(graph, request, transitions, executor).value();
+    const KeptChoices kept = all_choices(model);
+    const OperatorProblem problem = lower(model, kept, request.memory_limit).value();
+    const CostInstance& instance = problem.lowered.instance();
+    int compared = 0;
+    for (int i = 0; i < 2000; ++i) {
+      std::vector<std::uint32_t> choice;
+      for (std::size_t v = 0; v < kept.size(); ++v)
+        choice.push_back(static_cast<std::uint32_t>(random.below(kept[v].size())));
+      const CostEvaluation costs = evaluate(instance, choice);
+      if (!(costs.total() < kForbidden)) continue;
+      const AtenPlan plan = plan_of(model.variables, chosen(kept, choice), transitions);
+      const AtenEvaluation found = evaluate(
+          graph, plan, {request.device, transitions, request.optimizer_states});
+      CHECK(found.violations.empty());
+      CHECK(std::abs(found.total_us() - costs.total()) <= 1e-9 * costs.total());
+      CHECK(found.peak_bytes == costs.peak_bytes);
+      ++compared;
+    }
+    MESSAGE(compared << " choices compared");
+  }
+}
+
+TEST_CASE("solve plan: large products are sharded, and a memory limit shards parameters") {
+  const AtenGraph graph = AtenGraph::make(test_support::two_layer_training(8192, 4096)).value();
+  AtenRequest request = aten_request({4, 2});
+  const AtenSolution free = planned(graph, request);
+  REQUIRE(free.status == SolveStatus::kOptimal);
+  request.memory_limit = free.evaluation.peak_bytes * 3 / 4;
+  const AtenSolution limited = planned(graph, request);
+  REQUIRE(limited.status == SolveStatus::kOptimal);
+  CHECK(limited.evaluation.peak_bytes <= *request.memory_limit);
+  CHECK(limited.evaluation.total_us() >= free.evaluation.total_us());
+  request.memory_limit = 1000;
+  const AtenSolution none = planned(graph, request);
+  CHECK(none.status == SolveStatus::kInfeasible);
+  REQUIRE(none.shortage);
+  CHECK(none.shortage->minimum_bytes > 1000);
+}
+
+TEST_CASE("solve plan: the search by prices finds valid plans with a bound") {
+  const AtenGraph graph = AtenGraph::make(test_support::two_layer_training(8192, 4096)).value();
+  AtenRequest request = aten_request({4, 2});
+  const AtenSolution free = planned(graph, request);
+  request.memory_limit = free.evaluation.peak_bytes * 3 / 4;
+  const AtenSolution exact = planned(graph, request);
+  TransitionModel transitions = flat_transitions(request);
+  InlineExecutor executor;
+  Budget budget;
+  const AtenModel model = build_model(graph, request, transitions, executor).value();
+  ChoiceSieve first(model, {});
+  const SievedSolution cheapest = sieved_search(model, first, executor, budget, {}).value();
+  ChoiceSieve sieve(model, {});
+  const auto found =
+      limited_search(model, sieve, cheapest, *request.memory_limit, executor, budget, {}).value();
+  REQUIRE(found);
+  CHECK(found->objective >= exact.evaluation.total_us() * (1 - 1e-9));
+  CHECK(found->lower_bound <= exact.evaluation.total_us() * (1 + 1e-9));
+  CHECK(evaluate(graph, plan_of(model.variables, found->choice, transitions),
+                 {request.device, transitions, request.optimizer_states})
+            .peak_bytes <= *request.memory_limit);
+}
+
+TEST_CASE("solve plan: placements that the user demands are kept, impossible ones are errors") {
+  const AtenGraph graph = AtenGraph::make(test_support::two_layer_training()).value();
+  AtenRequest request = aten_request({2, 2});
+  const redistribution::Placement rows = redistribution::Placement().with_shard(0, 0);
+  request.constraints = {{AtenConstraint::Of::kInput, "x", rows},
+                         {AtenConstraint::Of::kParameter, "layers.0.weight", rows},
+                         {AtenConstraint::Of::kOutput, "0", rows}};
+  const AtenSolution solution = planned(graph, request);
+  REQUIRE(solution.plan);
+  CHECK(*solution.plan->nodes[2].outputs[0] == rows);
+  CHECK(*solution.plan->nodes[0].outputs[0] == rows);
+  CHECK(solution.plan->outputs[0].placement == rows);
+  CHECK(*solution.plan->nodes[3].outputs[0] == rows);       // the tangent
+  CHECK(solution.plan->outputs[2].placement == rows);       // the gradient
+  InlineExecutor executor;
+  Budget budget;
+  TransitionModel transitions = flat_transitions(request);
+  request.constraints[0].target = "y";
+  const auto unknown = solve_plan(graph, request, transitions, executor, budget);
+  REQUIRE_FALSE(unknown.ok());
+  CHECK(unknown.error().to_string() == "/constraints/0: the graph has no \"y\"");
+  request.constraints[0] = {AtenConstraint::Of::kInput, "x", rows.with_shard(1, 5)};
+  const auto impossible = solve_plan(graph, request, transitions, executor, budget);
+  REQUIRE_FALSE(impossible.ok());
+  CHECK(impossible.error().to_string() == "/constraints/0: \"x\" cannot lie like that");
+}
+
+TEST_CASE("solve plan: equal blocks run alike and cost at least as much as free ones") {
+  AtenBuilder b;
+  std::vector<std::uint32_t> weights;
+  for (int block = 0; block < 4; ++block) {
+    weights.push_back(b.placeholder(AtenRole::kParameter,
+                                    "layers." + std::to_string(block) + ".weight", {1024, 1024}));
+  }
+  std::uint32_t x = b.placeholder(AtenRole::kInput, "x", {4096, 1024});
+  for (int block = 0; block < 4; ++block) {
+    x = b.mm(x, weights[static_cast<std::size_t>(block)]);
+    b.last().module = "layers." + std::to_string(block);
+  }
+  b.output(x, AtenOutputRole::kOutput, "0");
+  const AtenGraph graph = b.make();
+  AtenRequest request = aten_request({4});
+  const AtenSolution free = planned(graph, request);
+  request.blocks = BlockSharing::kEqual;
+  const AtenSolution equal = planned(graph, request);
+  REQUIRE(equal.status == SolveStatus::kOptimal);
+  CHECK(equal.evaluation.total_us() >= free.evaluation.total_us() * (1 - 1e-9));
+  for (std::uint32_t block = 1; block < 4; ++block) {
+    CHECK(equal.plan->nodes[block].outputs == equal.plan->nodes[0].outputs);
+    CHECK(equal.plan->nodes[5 + block].inputs == equal.plan->nodes[5].inputs);
+  }
+}
+
+TEST_CASE("solve plan: the plan does not depend on the order of tasks") {
+  Random random(77);
+  const AtenGraph graph = AtenGraph::make(test_support::random_aten_graph(random, 12)).value();
+  const AtenRequest request = aten_request({2, 2});
+  const AtenSolution expected = planned(graph, request);
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    TransitionModel transitions = flat_transitions(request);
+    test_support::ShufflingExecutor executor(4, seed);
+    Budget budget;
+    const AtenSolution found = solve_plan(graph, request, transitions, executor, budget).value();
+    CHECK(found.evaluation.total_us() == expected.evaluation.total_us());
+    for (std::size_t n = 0; n < graph.size(); ++n)
+      CHECK(found.plan->nodes[n].outputs == expected.plan->nodes[n].outputs);
+  }
+}
+
+TEST_CASE("solve plan: with AutoParallel's estimate every move costs 1 more") {
+  AtenBuilder b;
+  const auto x = b.placeholder(AtenRole::kInput, "x", {8, 8});
+  const auto y = b.node("op", {x}, {8, 8}, {{{"S0"}, {"S0"}}});
+  b.output(y, AtenOutputRole::kOutput, "0");
+  const AtenGraph graph = b.make();
+  AtenRequest request = aten_request({2});
+  request.constraints = {{AtenConstraint::Of::kInput, "x", {}}};
+  TransitionModel transitions = flat_transitions(request, RedistributionChoice::kAutoParallel);
+  InlineExecutor executor;
+  Budget budget;
+  const AtenSolution solution = solve_plan(graph, request, transitions, executor, budget).value();
+  REQUIRE(solution.plan);
+  CHECK(solution.plan->nodes[1].redistribute_us[0] == 1);  // a slice is free, the transition is not
+}
+
+}  // namespace shardwright::solve_plan_test

@@ -1,0 +1,57 @@
+// Builds small graphs of PyTorch's operators for tests.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/operators/aten/graph/aten_graph.h"
+#include "tests/support/random.h"
+
+namespace shardwright::test_support {
+
+// Thread safety: one thread at a time.
+class AtenBuilder {
+ public:
+  using Words = std::vector<std::string>;
+  struct Entry {
+    Words outputs;
+    Words inputs;
+    std::int64_t divides = 0;
+  };
+
+  static operators::AtenTensor tensor(std::vector<std::int64_t> shape,
+                                      operators::AtenType type = operators::AtenType::kFloat32);
+
+  // "R", "S1", "P", "Pavg", "Pmax", "-".
+  static operators::MaybeAxisPlacement word(const std::string& text);
+
+  std::uint32_t rule(const std::vector<Entry>& entries);
+  // Rule: R and a shard of every dimension.
+  std::uint32_t placeholder(operators::AtenRole role, const std::string& target,
+                            std::vector<std::int64_t> shape);
+  std::uint32_t node(const std::string& op, std::vector<std::uint32_t> inputs,
+                     std::vector<std::int64_t> shape, const std::vector<Entry>& entries);
+  // The last node that was added.
+  operators::AtenNode& last() { return spec.nodes.back(); }
+  void output(std::uint32_t node, operators::AtenOutputRole role, const std::string& target);
+
+  std::uint32_t mm(std::uint32_t a, std::uint32_t b);
+  // Of one or two tensors of equal shapes; sums pass through one.
+  std::uint32_t pointwise(std::vector<std::uint32_t> inputs);
+  std::uint32_t transpose(std::uint32_t matrix);  // a view
+
+  operators::AtenGraph make() const { return operators::AtenGraph::make(spec).value(); }
+
+  operators::AtenGraphSpec spec;
+};
+
+// y = x w1 w2 with the gradients of both weights: 12 nodes.
+operators::AtenGraphSpec two_layer_training(std::int64_t batch = 8, std::int64_t width = 4);
+
+// A chain of products and pointwise operators with at most `most_nodes` operators, whose sizes are
+// small powers of two; sometimes with views, several consumers and gradients.
+operators::AtenGraphSpec random_aten_graph(Random& random, std::size_t most_nodes);
+
+}  // namespace shardwright::test_support
