@@ -44,8 +44,8 @@ void plan(const operators::AtenGraph& graph, PlanAtenOptions options) {
     expect(!options.memory_limit || evaluation.peak_bytes <= *options.memory_limit,
            "plans keep the memory limit");
   }
-  const std::string text = written_by(
-      [&](const TextSink& sink) { write_aten_plan(graph, options, *result, sink); });
+  const std::string text =
+      written_by([&](const TextSink& sink) { write_aten_plan(graph, options, *result, sink); });
   expect(JsonDocument::parse(text).ok(), "a plan is JSON");
 }
 
