@@ -9,7 +9,7 @@ from torch.distributed.device_mesh import DeviceMesh
 
 from ... import errors
 from ..model_plan import ModelPlan, plan as plan_graph
-from ..tracing.document import trace
+from ..tracing.document import TracedModel, trace
 from .graphs import Graphs
 from .model import ParallelModel
 from .parameters import copy_modules, distribute, materialize

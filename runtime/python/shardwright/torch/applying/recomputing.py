@@ -40,16 +40,16 @@ def fastest_recomputation(traced: TracedModel, blocks: Sequence[str],
     the number of blocks as memory becomes free, and then rises with the work; it plans about
     2 log2(blocks) times. Raises InfeasibleError if no number of blocks makes the step fit.
     """
-    plans: dict[int, ModelPlan | errors.InfeasibleError] = {}
+    plans: dict[int, ModelPlan] = {}
+    refused: dict[int, errors.InfeasibleError] = {}
 
     def microseconds(count: int) -> float:
-        if count not in plans:
+        if count not in plans and count not in refused:
             try:
                 plans[count] = plan_of(traced.recomputed(blocks[:count]))
             except errors.InfeasibleError as error:
-                plans[count] = error
-        found = plans[count]
-        return math.inf if isinstance(found, errors.InfeasibleError) else found.objective_us
+                refused[count] = error
+        return plans[count].objective_us if count in plans else math.inf
 
     low, high = 0, len(blocks)
     if microseconds(0) <= unlimited_us():
@@ -60,8 +60,7 @@ def fastest_recomputation(traced: TracedModel, blocks: Sequence[str],
             high = middle
         else:
             low = middle + 1
-    best = min(plans, key=lambda count: (microseconds(count), count))
-    plan = plans[best]
-    if isinstance(plan, errors.InfeasibleError):
-        raise plans[max(plans)]  # says how much memory would do
-    return tuple(blocks[:best]), plan
+    if not plans:
+        raise refused[max(refused)]  # says how much memory would do
+    best = min(plans, key=lambda count: (plans[count].objective_us, count))
+    return tuple(blocks[:best]), plans[best]
