@@ -109,6 +109,8 @@ class Recomputation(unittest.TestCase):
         for recompute in ("all", ["blocks.7"]):
             with self.assertRaisesRegex(errors.InvalidInputError, "recompute"):
                 blocks_to_recompute(model, recompute)
+        with self.assertRaisesRegex(errors.InvalidInputError, "device_mesh: must be torch's DeviceMesh"):
+            parallelize(model, (2, 2), recompute=True)
         self.assertEqual(blocks_to_recompute(model, True), ("blocks.0", "blocks.1"))
         self.assertEqual(blocks_to_recompute(nn.Linear(2, 2), "auto"), ())
 

@@ -13,7 +13,11 @@ from ..model_plan import ModelPlan
 
 
 def check_mesh(mesh: DeviceMesh) -> None:
-    """Raises InvalidInputError if this rank is not part of the mesh."""
+    """Raises InvalidInputError if it is no mesh, or this rank is not part of it."""
+    if not isinstance(mesh, DeviceMesh):
+        raise errors.InvalidInputError(
+            "must be torch's DeviceMesh, such as init_device_mesh(\"cuda\", (4, 2)), "
+            f"not {type(mesh).__name__}", "device_mesh")
     if mesh.get_coordinate() is None:
         raise errors.InvalidInputError("this rank is not part of it", "device_mesh")
 
