@@ -29,10 +29,18 @@ Result<Priced> price(const PlanAtenOptions& options) {
     return invalid_input("/memory", "must not be negative");
   if (options.optimizer_states < 0 || options.optimizer_states > kMostOptimizerStates)
     return invalid_input("/optimizer_states", "must be between 0 and 100");
-  const std::optional<ComputeDevice> device = find_compute_device(options.device);
+  std::optional<ComputeDevice> device = find_compute_device(options.device);
   if (!device) {
     return invalid_input("/device", "unknown device " + quoted(options.device) + "; known are " +
                                         compute_device_names());
+  }
+  if (!options.operator_times.empty()) {
+    auto times = OperatorTimes::make(options.operator_times);
+    if (!times.ok()) {
+      return Error{times.error().code, times.error().message,
+                   "/operator_times" + times.error().where};
+    }
+    device->measured = std::make_shared<const OperatorTimes>(*std::move(times));
   }
   TransitionModelOptions transitions;
   transitions.choice = options.redistribution;

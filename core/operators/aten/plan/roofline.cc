@@ -105,11 +105,17 @@ double compute_us(const AtenGraph& graph, const AtenNode& node, const MeshShape&
                   const ComputeDevice& device) {
   if (node.is_placeholder() || node.view) return 0;
   LocalShapes local;
+  const AtenType type =
+      node.inputs.empty() ? AtenType::kFloat32 : graph.tensor(node.inputs[0]).type;
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const AtenTensor& tensor = graph.tensor(node.inputs[i]);
     local.inputs.push_back(held(tensor, mesh, inputs[i]));
     bytes += redistribution::num_elements(local.inputs.back()) * bytes_of(tensor.type);
+  }
+  if (device.measured) {
+    const std::optional<double> us = device.measured->microseconds(node.op, local.inputs, type);
+    if (us) return *us;
   }
   for (std::size_t o = 0; o < node.outputs.size(); ++o) {
     local.outputs.emplace_back();
@@ -121,8 +127,6 @@ double compute_us(const AtenGraph& graph, const AtenNode& node, const MeshShape&
       redistribution::read_write_us(static_cast<double>(bytes), device.memory_bytes_per_second);
   const std::int64_t flops = flops_of(node, local);
   if (flops == 0) return traffic;
-  const AtenType type =
-      node.inputs.empty() ? AtenType::kFloat32 : graph.tensor(node.inputs[0]).type;
   const double tflops = device.tflops[static_cast<std::size_t>(type)];
   if (tflops == 0) return traffic;
   const double arithmetic =

@@ -3,12 +3,14 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "core/operators/aten/graph/aten_graph.h"
+#include "core/operators/aten/plan/operator_times.h"
 
 namespace shardwright::operators {
 
@@ -21,6 +23,7 @@ struct ComputeDevice {
   double memory_bytes_per_second = 0;
   // 10^12 operations per second of matrix products, by AtenType; 0: not known.
   std::array<double, kNumAtenTypes> tflops{};
+  std::shared_ptr<const OperatorTimes> measured;  // takes precedence; may be null
 };
 
 // The device whose name is part of this one in any case, such as "h100" or "NVIDIA H100 80GB HBM3".
@@ -30,7 +33,7 @@ std::optional<ComputeDevice> find_compute_device(std::string_view name);
 // The names that it knows, joined by commas.
 std::string compute_device_names();
 
-// Microseconds of a node whose tensors lie so: the larger one of the time to read its inputs and
+// Microseconds of a node whose tensors lie so: what was measured, or else the larger one of the time to read its inputs and
 // write its outputs and of the time of its flops, both at 70 % of what the device can; at least 7.
 // Placeholders and views cost nothing. Flops of a type whose rate is not known count as none. A
 // tensor without a placement counts whole.

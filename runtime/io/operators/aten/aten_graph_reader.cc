@@ -50,23 +50,12 @@ Status read_rule(JsonValue value, AxisRule& out) {
       .finish();
 }
 
-Status read_extents(JsonValue value, redistribution::Shape& out) {
-  std::vector<std::int64_t> extents;
-  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, extents));
-  if (extents.size() > redistribution::kMaxDims) {
-    return value.error("a tensor has at most " + std::to_string(redistribution::kMaxDims) +
-                       " dimensions");
-  }
-  out.assign(extents.begin(), extents.end());
-  return {};
-}
-
 Status read_tensor(JsonValue value, std::optional<AtenTensor>& out) {
   if (value.is_null()) return {};
   AtenTensor& tensor = out.emplace();
   return ObjectReader(value)
-      .required_with("shape", [&](JsonValue v) { return read_extents(v, tensor.shape); })
-      .required_with("stride", [&](JsonValue v) { return read_extents(v, tensor.stride); })
+      .required_with("shape", [&](JsonValue v) { return read_shape(v, tensor.shape); })
+      .required_with("stride", [&](JsonValue v) { return read_shape(v, tensor.stride); })
       .required_with("dtype",
                      [&](JsonValue v) -> Status {
                        SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index,

@@ -78,6 +78,22 @@ Status read_placements(JsonValue value, std::size_t num_axes, std::vector<AtenCo
       .finish();
 }
 
+Status read_operator_time(JsonValue value, OperatorTime& out) {
+  return ObjectReader(value)
+      .required("op", out.op)
+      .required_with("inputs",
+                     [&](JsonValue v) { return read_list(v, out.inputs, read_shape); })
+      .required_with("dtype",
+                     [&](JsonValue v) -> Status {
+                       SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index,
+                                                    read_choice(v, "dtype", aten_type_names()));
+                       out.type = static_cast<AtenType>(index);
+                       return {};
+                     })
+      .required("us", out.microseconds)
+      .finish();
+}
+
 Status read_collectives(JsonValue value, CollectiveModel& out) {
   return ObjectReader(value)
       .required_with("model", read_word("model", kModels, out.kind))
@@ -106,6 +122,10 @@ Result<PlanAtenOptions> read_aten_options(std::string_view text,
                          read_word("redistribution", kRedistributions, out.redistribution))
           .optional_with("collectives",
                          [&](JsonValue v) { return read_collectives(v, out.collectives); })
+          .optional_with("operator_times",
+                         [&](JsonValue v) {
+                           return read_list(v, out.operator_times, read_operator_time);
+                         })
           .optional_with("blocks", read_word("kind of blocks", kBlocks, out.blocks))
           .optional_with("placements",
                          [&](JsonValue v) -> Status {

@@ -1,11 +1,14 @@
-// Readers of lists and of words from a vocabulary.
+// Readers of lists, shapes and words from a vocabulary.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/redistribution/placement/box.h"
 #include "runtime/io/json/json_reader.h"
 
 namespace shardwright {
@@ -17,6 +20,18 @@ Status read_list(JsonValue value, std::vector<T>& out, const Read& read) {
   out.resize(value.size());
   for (std::size_t i = 0; i < value.size(); ++i)
     SHARDWRIGHT_RETURN_IF_ERROR(read(value[i], out[i]));
+  return {};
+}
+
+// A list of extents or strides, of at most kMaxDims entries.
+inline Status read_shape(JsonValue value, redistribution::Shape& out) {
+  std::vector<std::int64_t> extents;
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, extents));
+  if (extents.size() > redistribution::kMaxDims) {
+    return value.error("a tensor has at most " + std::to_string(redistribution::kMaxDims) +
+                       " dimensions");
+  }
+  out.assign(extents.begin(), extents.end());
   return {};
 }
 

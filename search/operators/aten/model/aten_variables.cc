@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -28,9 +29,11 @@ void append(const AtenTensor& tensor, Words& key) {
   key.insert(key.end(), tensor.stride.begin(), tensor.stride.end());
 }
 
-// Everything in which nodes of different classes can differ.
-Words key_of(const AtenGraph& graph, const AtenNode& node) {
-  Words key{static_cast<std::int64_t>(node.rule), node.view ? 1 : 0, node.is_placeholder() ? 1 : 0,
+// Everything in which nodes of different classes can differ. `op` is a number of the operator, or 0
+// where operators that are alike take the same time.
+Words key_of(const AtenGraph& graph, const AtenNode& node, std::int64_t op) {
+  Words key{op,
+            static_cast<std::int64_t>(node.rule), node.view ? 1 : 0, node.is_placeholder() ? 1 : 0,
             static_cast<std::int64_t>(node.inputs.size()),
             static_cast<std::int64_t>(node.outputs.size())};
   for (const TensorRef& ref : node.inputs)
@@ -76,8 +79,12 @@ Result<AtenVariables> AtenVariables::make(const AtenGraph& graph,
     if (is_new) first.push_back(static_cast<std::uint32_t>(variables.class_.size()));
     variables.class_.push_back(at->second);
   };
-  for (const AtenNode& node : graph.nodes())
-    classify(key_of(graph, node));
+  std::unordered_map<std::string_view, std::int64_t> ops;
+  for (const AtenNode& node : graph.nodes()) {
+    const std::int64_t op =
+        device.measured ? ops.emplace(node.op, static_cast<std::int64_t>(ops.size())).first->second : 0;
+    classify(key_of(graph, node, op));
+  }
   for (const AtenOutput& output : graph.outputs())
     classify(key_of_output(graph.tensor(output.value)));
 
