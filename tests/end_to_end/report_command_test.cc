@@ -161,6 +161,37 @@ TEST_CASE("report command: the page of a transfer says what the plan says") {
   }
 }
 
+TEST_CASE("report command: the page of a model says what the plan says") {
+  const Command run;
+  const std::string command =
+      "operators plan --json --mesh 4x2 --memory 16GiB samples/data/traced_mlp.json --report ";
+  const CommandOutcome outcome = run(command + run.path("model.html"));
+  REQUIRE_MESSAGE(outcome.status == 0, outcome.err);
+  const json plan = json::parse(outcome.out);
+  const json page = data_in(run.path("model.html"));
+  CHECK(page["compute"] == plan["compute_us"]);
+  CHECK(page["moving"] == plan["redistribute_us"]);
+  CHECK(page["peak"] == plan["peak_bytes"]);
+  CHECK(page["memory_limit"] == plan["memory_limit"]);
+  CHECK(page["lower_bound"] == plan["lower_bound_us"]);
+  CHECK(page["nodes"] == plan["nodes"].size());
+  std::size_t moves = 0, moved = 0;
+  for (const json& move : page["moves"])
+    moves += move["count"].get<std::size_t>();
+  for (const json& node : plan["nodes"]) {
+    for (const json& us : node["redistribute_us"])
+      moved += us > 0 ? 1U : 0U;
+  }
+  for (const json& output : plan["outputs"])
+    moved += output["redistribute_us"] > 0 ? 1U : 0U;
+  CHECK(moves >= moved);  // a slice may be free
+  const CommandOutcome none =
+      run("operators plan --mesh 4x2 --memory 1KiB samples/data/traced_mlp.json --report " +
+          run.path("none.html"));
+  CHECK(none.status == 3);
+  CHECK(data_in(run.path("none.html"))["has_plan"] == false);
+}
+
 TEST_CASE("report command: a page that cannot be written is an error, and leaves nothing") {
   const Command run;
   const std::string plan = "plan " + kSample + kOneHost + "--work-limit 100000 --report ";
@@ -169,7 +200,8 @@ TEST_CASE("report command: a page that cannot be written is an error, and leaves
   CHECK(contains(nowhere.err, "no_such_folder/plan.html: cannot write"));
   for (const std::string& command :
        {plan, std::string("program redistribute samples/data/redistribution.json --report "),
-        std::string("program transfer samples/data/transfer.json --report ")}) {
+        std::string("program transfer samples/data/transfer.json --report "),
+        std::string("operators plan samples/data/traced_mlp.json --mesh 4x2 --report ")}) {
     const CommandOutcome dash = run(command + "-");
     CHECK(dash.status == 2);
     CHECK(contains(dash.err, "--report: needs the name of a file"));
