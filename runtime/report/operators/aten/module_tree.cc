@@ -145,7 +145,7 @@ class TreeBuilder {
     modules = std::move(joined);
   }
 
-  // Modules in numbered ones have no number of their own in common with others, so names count.
+  // But for their own names.
   bool are_alike(const ReportedModule& a, const ReportedModule& b) const {
     const auto all = [](const auto& left, const auto& right, const auto& equal) {
       return std::equal(left.begin(), left.end(), right.begin(), right.end(), equal);
@@ -177,6 +177,7 @@ class TreeBuilder {
     const bool is_single = module.modules.size() == 1 && module.tensors.empty() &&
                            module.operators.empty() && module.numbers.empty();
     if (!is_single || module.name.empty() || !module.modules.front().numbers.empty()) return module;
+    if (is_number(module.name)) return module;  // it may be equal to others
     ReportedModule inner = std::move(module.modules.front());
     inner.name = module.name + "." + inner.name;
     return inner;

@@ -41,8 +41,9 @@ struct ReportedModule {
 
 // Parameters and buffers belong to the innermost module in whose path they are and that has
 // operators; inputs and tangents to the model. Siblings that are numbers are one if they have
-// equal operators, times, shapes and placements. A module that holds only one other is joined with
-// it. `moves`: those of the plan. Precondition: the result has a plan.
+// equal operators, times, shapes and placements. A module without a number that
+// holds only one other is joined with it. `moves`: those of the plan. Precondition: the result has
+// a plan.
 ReportedModule make_module_tree(const operators::AtenGraph& graph, const operators::AtenPlan& plan,
                                 std::span<const operators::AtenMove> moves);
 

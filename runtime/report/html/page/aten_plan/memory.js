@@ -87,13 +87,14 @@ function heldList() {
 function memorySection() {
   const peak = data.memory[data.peak_point];
   const limit = data.memory_limit === null ? "" : limitIsNear() ? " The dashed line is the limit." : ` The limit of ${formatBytes(data.memory_limit)} is far above.`;
+  const moving = data.most_moved === 0 ? "" : ` While tensors move, one operator's inputs take up to ${formatBytes(data.most_moved)} more.`;
   const code = (text) => element("code", {}, text);
   const when = data.peak_operator === "" ? [", at the end of the step."] :
     [`, at ${formatMs(peak[0] / 1000)} ms, when `, code(data.peak_name), data.peak_module ? [" of ", code(data.peak_module)] : "",
       data.peak_line ? ` (${data.peak_line})` : "", " runs."];
   return section("memory", "Memory over time",
     element("p", {}, `The peak is ${formatBytes(data.peak)}`, when),
-    element("p", { class: "note" }, `Of one device. While tensors move, one operator's inputs take up to ${formatBytes(data.most_moved)} more.${limit}`),
+    element("p", { class: "note" }, `Of one device.${moving}${limit}`),
     legend(HELD.filter((_, k) => data.memory.some((point) => point[k + 1] > 0))), memoryChart(),
     element("h3", {}, "What is held at the peak"), heldList());
 }
