@@ -46,6 +46,17 @@ def plan_on_first_rank(mesh: DeviceMesh, make: Callable[[], ModelPlan]) -> Model
     return ModelPlan.from_json(from_first_rank(mesh, lambda: make().to_json()))
 
 
+def choice_of_first_rank(mesh: DeviceMesh, make: Callable[[], tuple[tuple[str, ...], ModelPlan]]
+                         ) -> tuple[tuple[str, ...], ModelPlan]:
+    """Blocks, and the plan of the graph in which they are computed again."""
+    def sent() -> tuple[tuple[str, ...], str]:
+        blocks, plan = make()
+        return blocks, plan.to_json()
+
+    blocks, text = from_first_rank(mesh, sent)
+    return blocks, ModelPlan.from_json(text)
+
+
 def seed_of_first_rank(mesh: DeviceMesh) -> int:
     """The seed that the first rank's random numbers began with."""
     return int(from_first_rank(mesh, torch.initial_seed))
