@@ -78,6 +78,12 @@ Result<AtenPlanResult> plan_aten(const AtenGraph& graph, const PlanAtenOptions& 
   return result;
 }
 
+Result<std::vector<AtenMove>> aten_moves(const AtenGraph& graph, const PlanAtenOptions& options,
+                                         const AtenPlan& plan) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const Priced priced, price(options));
+  return moves_of(graph, plan, *priced.transitions);
+}
+
 Result<OperatorProblem> build_aten(const AtenGraph& graph, const PlanAtenOptions& options) {
   SHARDWRIGHT_RETURN_IF_ERROR(
       check_run_limits(options.limits.threads, options.limits.time_limit_s));

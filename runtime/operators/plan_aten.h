@@ -11,6 +11,7 @@
 #include "runtime/operators/solve.h"
 #include "search/operators/aten/costs/transition_model.h"
 #include "search/operators/aten/model/aten_problem.h"
+#include "search/operators/aten/plan_moves.h"
 #include "search/operators/aten/solve_plan.h"
 
 namespace shardwright {
@@ -39,6 +40,12 @@ struct AtenPlanResult : operators::AtenSolution {
 // "/placements/<kind>/<target>", "threads"; those of operators::solve_plan(). No plan within the memory is
 // no error: the status says so. Thread safety: may be called from any number of threads at once.
 Result<AtenPlanResult> plan_aten(const operators::AtenGraph& graph, const PlanAtenOptions& options);
+
+// Which collectives move the tensors of a plan. Preconditions: a plan that these options led to.
+// Errors: those of plan_aten().
+Result<std::vector<operators::AtenMove>> aten_moves(const operators::AtenGraph& graph,
+                                                    const PlanAtenOptions& options,
+                                                    const operators::AtenPlan& plan);
 
 // The whole problem that plan_aten() solves: its strategies, and what moving tensors between them
 // costs.

@@ -161,6 +161,35 @@ TEST_CASE("report command: the page of a transfer says what the plan says") {
   }
 }
 
+TEST_CASE("report command: the page of a model says what the plan says") {
+  const Command run;
+  REQUIRE(write_file(run.path("options.json"),
+                     R"({"mesh": [4, 2], "placements": {"inputs": {"x": ["S1", "R"]}}})")
+              .ok());
+  const CommandOutcome outcome =
+      run("operators plan --json --memory 16GiB samples/data/traced_mlp.json --options " +
+          run.path("options.json") + " --report " + run.path("model.html"));
+  REQUIRE_MESSAGE(outcome.status == 0, outcome.err);
+  const json plan = json::parse(outcome.out);
+  const json page = data_in(run.path("model.html"));
+  CHECK(page["compute"] == plan["compute_us"]);
+  CHECK(page["moving"] == plan["redistribute_us"]);
+  CHECK(page["peak"] == plan["peak_bytes"]);
+  CHECK(page["memory_limit"] == plan["memory_limit"]);
+  CHECK(page["lower_bound"] == plan["lower_bound_us"]);
+  CHECK(page["nodes"] == plan["nodes"].size());
+  CHECK(page["moves"].size() > 0);
+  double us = 0;
+  for (const json& move : page["moves"])
+    us += move["us"].get<double>() * move["count"].get<double>();
+  CHECK(us == doctest::Approx(plan["redistribute_us"].get<double>()));
+  const CommandOutcome none =
+      run("operators plan --mesh 4x2 --memory 1KiB samples/data/traced_mlp.json --report " +
+          run.path("none.html"));
+  CHECK(none.status == 3);
+  CHECK(data_in(run.path("none.html"))["has_plan"] == false);
+}
+
 TEST_CASE("report command: a page that cannot be written is an error, and leaves nothing") {
   const Command run;
   const std::string plan = "plan " + kSample + kOneHost + "--work-limit 100000 --report ";
@@ -169,7 +198,8 @@ TEST_CASE("report command: a page that cannot be written is an error, and leaves
   CHECK(contains(nowhere.err, "no_such_folder/plan.html: cannot write"));
   for (const std::string& command :
        {plan, std::string("program redistribute samples/data/redistribution.json --report "),
-        std::string("program transfer samples/data/transfer.json --report ")}) {
+        std::string("program transfer samples/data/transfer.json --report "),
+        std::string("operators plan samples/data/traced_mlp.json --mesh 4x2 --report ")}) {
     const CommandOutcome dash = run(command + "-");
     CHECK(dash.status == 2);
     CHECK(contains(dash.err, "--report: needs the name of a file"));

@@ -49,8 +49,8 @@ Status check_taken(const Placement& placement, const Move& move) {
   const Axes sharding = placement.axes_of(move.from);
   const std::size_t kept = sharding.size() - std::min(sharding.size(), move.axes.size());
   if (Axes(sharding.begin() + static_cast<std::ptrdiff_t>(kept), sharding.end()) != move.axes) {
-    return refused(move, "these are not the innermost axes of dimension " +
-                             std::to_string(move.from));
+    return refused(move,
+                   "these are not the innermost axes of dimension " + std::to_string(move.from));
   }
   if (move.kind == Kind::kAllToAll && move.from == move.to) {
     return refused(move, "exchanges a dimension with itself");
@@ -129,6 +129,27 @@ std::int64_t largest_held(const Shape& shape, const MeshShape& mesh, const Place
                           const Move& move) {
   const bool grows = move.kind == Kind::kAllGather;
   return largest_box(shape, mesh, grows ? after(before, move) : before);
+}
+
+std::int64_t sent_elements(const Shape& shape, const MeshShape& mesh, const Placement& before,
+                           const Move& move) {
+  const std::int64_t held = largest_box(shape, mesh, before);
+  const std::int64_t devices = devices_along(mesh, move.axes);
+  switch (move.kind) {
+    case Kind::kAllGather:
+      return held * (devices - 1);
+    case Kind::kAllToAll:
+    case Kind::kReduceScatter:
+      return held - held / devices;
+    case Kind::kAllReduce:
+      return 2 * (held - held / devices);
+    case Kind::kPermute:
+      return held;
+    case Kind::kSplit:
+    case Kind::kToPartial:
+      return 0;
+  }
+  return 0;
 }
 
 }  // namespace shardwright::redistribution

@@ -51,4 +51,10 @@ Placement after(Placement placement, const Move& move);
 std::int64_t largest_held(const Shape& shape, const MeshShape& mesh, const Placement& before,
                           const Move& move);
 
+// The elements that the device that sends most sends in the course of a move: every collective
+// passes parts round a ring of the devices along its axes. Precondition: check_move().
+// Source: Thakur, Rabenseifner, Gropp, as core/redistribution/cost/topology_costs.h names them.
+std::int64_t sent_elements(const Shape& shape, const MeshShape& mesh, const Placement& before,
+                           const Move& move);
+
 }  // namespace shardwright::redistribution

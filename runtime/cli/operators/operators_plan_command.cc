@@ -8,9 +8,10 @@
 #include "runtime/cli/operators/operators_commands.h"
 #include "runtime/cli/options/exit_code.h"
 #include "runtime/cli/options/interrupt.h"
+#include "runtime/cli/report/report_argument.h"
 #include "runtime/io/operators/aten/aten_plan_json.h"
 #include "runtime/operators/sweep_aten.h"
-#include "runtime/report/operators/aten_plan_text.h"
+#include "runtime/report/operators/aten/aten_plan_text.h"
 
 namespace shardwright::cli {
 namespace {
@@ -21,6 +22,7 @@ using operators::SolveStatus;
 struct AtenPlanArguments {
   AtenArguments common;
   std::string mesh;
+  std::string report_path;
 };
 
 struct AtenSweepArguments {
@@ -54,6 +56,8 @@ int run_plan(const AtenPlanArguments& arguments) {
   }
   const Result<AtenPlanResult> result = plan_aten(*graph, asked);
   if (!result.ok()) return fail(in_file(result.error(), common.graph_path));
+  const Status reported = write_report(arguments.report_path, *graph, asked, *result);
+  if (!reported.ok()) return fail(reported.error());
   return emit(
       common.output, exit_code(*result),
       [&](const TextSink& sink) { write_aten_plan(*graph, asked, *result, sink); },
@@ -85,6 +89,7 @@ void add_operators_plan_command(CLI::App& operators, Action& chosen) {
   CLI::App& command = *operators.add_subcommand(
       "plan", "Shards a traced PyTorch model over a mesh, and proves that no plan is faster");
   command.add_option("--mesh", arguments->mesh, "Devices along each axis, such as 4x2");
+  add_report_argument(command, arguments->report_path);
   add_aten_arguments(command, arguments->common);
   add_example(command,
               "shardwright operators plan samples/data/traced_mlp.json --mesh 4x2 --memory 16GiB");

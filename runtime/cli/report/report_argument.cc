@@ -1,6 +1,7 @@
 #include "runtime/cli/report/report_argument.h"
 
 #include <utility>
+#include <vector>
 
 #ifdef SHARDWRIGHT_HTML_REPORT
 #include "runtime/cli/options/arguments.h"
@@ -55,6 +56,16 @@ Status write_report(const std::string& path, const redistribution::TransferProbl
   return write_page(path, [&](const TextSink& sink) { write_html_report(problem, answer, sink); });
 }
 
+Status write_report(const std::string& path, const operators::AtenGraph& graph,
+                    const PlanAtenOptions& options, const AtenPlanResult& result) {
+  std::vector<operators::AtenMove> moves;
+  if (!path.empty() && result.plan) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(moves, aten_moves(graph, options, *result.plan));
+  }
+  return write_page(
+      path, [&](const TextSink& sink) { write_html_report(graph, options, result, moves, sink); });
+}
+
 #else
 
 void add_report_argument(CLI::App&, std::string&) {}
@@ -69,6 +80,10 @@ Status write_report(const std::string&, const RedistributionCase&, const Redistr
 }
 Status write_report(const std::string&, const redistribution::TransferProblem&,
                     const TransferAnswer&) {
+  return {};
+}
+Status write_report(const std::string&, const operators::AtenGraph&, const PlanAtenOptions&,
+                    const AtenPlanResult&) {
   return {};
 }
 

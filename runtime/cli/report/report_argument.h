@@ -9,6 +9,7 @@
 #include "core/embedding/problem/problem.h"
 #include "core/status.h"
 #include "runtime/embedding/planner.h"
+#include "runtime/operators/plan_aten.h"
 #include "runtime/program/transfer_tensors.h"
 #include "runtime/redistribution/plan_redistribution.h"
 
@@ -25,5 +26,7 @@ Status write_report(const std::string& path, const RedistributionCase& request,
                     std::span<const PlannedRedistribution> paths);
 Status write_report(const std::string& path, const redistribution::TransferProblem& problem,
                     const TransferAnswer& answer);
+Status write_report(const std::string& path, const operators::AtenGraph& graph,
+                    const PlanAtenOptions& options, const AtenPlanResult& result);
 
 }  // namespace shardwright::cli

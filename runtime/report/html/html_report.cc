@@ -4,11 +4,13 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/report/html/aten_plan_report_json.h"
 #include "runtime/report/html/markup.h"
 #include "runtime/report/html/page.h"
 #include "runtime/report/html/plan_report_json.h"
 #include "runtime/report/html/redistribution_report_json.h"
 #include "runtime/report/html/transfer_report_json.h"
+#include "runtime/report/operators/aten/aten_plan_text.h"
 #include "runtime/report/program/redistribution_text.h"
 #include "runtime/report/program/transfer_text.h"
 
@@ -52,6 +54,18 @@ void write_html_report(const redistribution::TransferProblem& problem, const Tra
   write_text(transfer_text(problem, answer, false, kTextWidth), sink);
   sink(page.before_data);
   write_transfer_report(problem, answer, make_transfer_report(problem, answer), sink);
+  sink(page.after_data);
+}
+
+void write_html_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,
+                       const AtenPlanResult& result, std::span<const operators::AtenMove> moves,
+                       const TextSink& sink) {
+  const PageParts page = aten_plan_page();
+  sink(page.before_text);
+  write_text(aten_plan_report(graph, options, result, kTextWidth), sink);
+  sink(page.before_data);
+  write_aten_plan_report(graph, options, result,
+                         make_aten_plan_report(graph, options, result, moves), sink);
   sink(page.after_data);
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "runtime/io/text_sink.h"
+#include "runtime/operators/plan_aten.h"
 #include "runtime/program/transfer_tensors.h"
 #include "runtime/redistribution/plan_redistribution.h"
 #include "runtime/report/embedding/plan/plan_report.h"
@@ -20,6 +21,11 @@ void write_html_report(const RedistributionCase& request, const RedistributionOp
 
 // A transfer.
 void write_html_report(const redistribution::TransferProblem& problem, const TransferAnswer& answer,
+                       const TextSink& sink);
+
+// A plan for a graph of PyTorch's operators, or why there is none. `moves`: those of the plan.
+void write_html_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,
+                       const AtenPlanResult& result, std::span<const operators::AtenMove> moves,
                        const TextSink& sink);
 
 }  // namespace shardwright

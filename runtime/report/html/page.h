@@ -12,6 +12,7 @@ struct PageParts {
   std::string_view after_data;
 };
 
+PageParts aten_plan_page();
 PageParts plan_page();
 PageParts redistribution_page();
 PageParts transfer_page();

@@ -10,7 +10,6 @@ namespace shardwright {
 namespace {
 
 using namespace redistribution;
-using Kind = Move::Kind;
 
 std::vector<ReportedBox> boxes_of(const RedistributionCase& request, const Placement& placement) {
   const std::int64_t ranks = num_devices(request.mesh);
@@ -46,8 +45,9 @@ ReportedPath path_of(const PlannedRedistribution& planned, RedistributionReport&
   path.peak_bytes = planned.peak_bytes;
   Placement at = report.states.front().placement;
   for (const PathStep& step : planned.path.steps) {
+    const RedistributionCase& request = report.request;
     const std::int64_t sent =
-        sent_elements(report.request, at, step.move) * report.request.itemsize;
+        sent_elements(request.shape, request.mesh, at, step.move) * request.itemsize;
     path.sent_bytes += sent;
     path.steps.push_back({step.move, sent, step.cost, state_of(step.after, report)});
     at = step.after;
@@ -56,27 +56,6 @@ ReportedPath path_of(const PlannedRedistribution& planned, RedistributionReport&
 }
 
 }  // namespace
-
-std::int64_t sent_elements(const RedistributionCase& request, const Placement& before,
-                           const Move& move) {
-  const std::int64_t held = largest_box(request.shape, request.mesh, before);
-  const std::int64_t ranks = devices_along(request.mesh, move.axes);
-  switch (move.kind) {
-    case Kind::kAllGather:
-      return held * (ranks - 1);
-    case Kind::kAllToAll:
-    case Kind::kReduceScatter:
-      return held - held / ranks;
-    case Kind::kAllReduce:
-      return 2 * (held - held / ranks);
-    case Kind::kPermute:
-      return held;
-    case Kind::kSplit:
-    case Kind::kToPartial:
-      return 0;
-  }
-  return 0;
-}
 
 RedistributionReport make_redistribution_report(const RedistributionCase& request,
                                                 const RedistributionOptions& options,

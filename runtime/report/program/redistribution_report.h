@@ -54,13 +54,6 @@ struct RedistributionReport {
   std::vector<ReportedPath> paths;
 };
 
-// What the rank that sends most sends in the course of a move: every collective passes parts round
-// a ring of the ranks along its axes.
-// Source: Thakur, Rabenseifner, Gropp, as core/redistribution/cost/topology_costs.h names them.
-std::int64_t sent_elements(const RedistributionCase& request,
-                           const redistribution::Placement& before,
-                           const redistribution::Move& move);
-
 // Preconditions: paths of the request. O(states * ranks * log ranks), at most kMostDrawnRanks.
 RedistributionReport make_redistribution_report(const RedistributionCase& request,
                                                 const RedistributionOptions& options,

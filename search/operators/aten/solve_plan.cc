@@ -16,8 +16,8 @@ namespace {
 // The solver and the verifier add the same costs in different orders.
 constexpr double kRounding = 1e-9;
 
-// With a memory limit, the problem of all choices is solved as a whole if its matrices have at most so
-// many entries. That proves more than the search by prices, but needs memory for every entry.
+// With a memory limit, the problem of all choices is solved as a whole if its matrices have at most
+// so many entries. That proves more than the search by prices, but needs memory for every entry.
 constexpr double kMostEntries = 3e7;
 // The same where the search by prices has found no plan.
 constexpr double kMostEntriesWithoutPlan = 3e8;
@@ -89,6 +89,7 @@ class PlanSolver {
                                  sieved_search(model, sieve, executor_, budget_, options_));
     SHARDWRIGHT_RETURN_IF_ERROR(take(model, sieved));
     if (!request_.memory_limit || !solution_.plan || !exceeds()) return std::move(solution_);
+    solution_.without_limit_us = solution_.evaluation.total_us();
     if (num_entries(model) <= kMostEntries) {
       SHARDWRIGHT_RETURN_IF_ERROR(solve_all(model));
       return check_limit();
@@ -119,9 +120,7 @@ class PlanSolver {
                         " bytes");
   }
 
-  bool exceeds() const {
-    return solution_.evaluation.peak_bytes > *request_.memory_limit;
-  }
+  bool exceeds() const { return solution_.evaluation.peak_bytes > *request_.memory_limit; }
 
   // Judges a choice by variable, and makes it the plan.
   Status take(const AtenModel& model, const SievedSolution& solved) {
@@ -133,8 +132,8 @@ class PlanSolver {
     solution_.evaluation = {};
     if (solved.choice.empty()) return {};
     solution_.plan = plan_of(model.variables, solved.choice, transitions_);
-    solution_.evaluation =
-        evaluate(graph_, *solution_.plan, {request_.device, transitions_, request_.optimizer_states});
+    solution_.evaluation = evaluate(graph_, *solution_.plan,
+                                    {request_.device, transitions_, request_.optimizer_states});
     return verify(solution_, solved.objective);
   }
 

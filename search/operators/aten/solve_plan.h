@@ -30,14 +30,16 @@ struct AtenSolution {
   std::optional<AtenPlan> plan;
   AtenEvaluation evaluation;
   double lower_bound_us = 0;
+  // Time of the plan that was found without the memory limit, if it exceeds it.
+  std::optional<double> without_limit_us;
   std::optional<MemoryShortage> shortage;  // only if infeasible, and memory is the reason
   StopReason stopped_by = StopReason::kFinished;
   AtenCounters counters;
 };
 
 // Errors: those of build_model; kVerificationFailed if evaluate() disagrees with the search. The
-// result depends on the seed and the work limit, not on the number of workers, unless a deadline or a
-// stop ends the search.
+// result depends on the seed and the work limit, not on the number of workers, unless a deadline or
+// a stop ends the search.
 Result<AtenSolution> solve_plan(const AtenGraph& graph, const AtenRequest& request,
                                 TransitionCosts& transitions, Executor& executor, Budget& budget,
                                 const ProblemSolveOptions& options = {});

@@ -5,6 +5,7 @@ Usage: check_report.py COMMAND. If no Chromium is installed, it exits 77 (skippe
 it fails.
 """
 
+import argparse
 import html
 import json
 import os
@@ -89,6 +90,34 @@ if (document.querySelector(".matrix")) {
   seen.tensors = [...document.querySelectorAll("#tensors tbody th")].map((node) => node.textContent);
   seen.meshes = [...document.querySelectorAll("#meshes tbody th")].map((node) => node.textContent);
 }
+const tree = document.querySelector("table.tree");
+if (tree) {
+  const rows = () => [...tree.querySelectorAll("tbody tr")].map((row) => row.querySelector("th").textContent);
+  const type = (selector, words) => {
+    const input = document.querySelector(selector);
+    input.value = words;
+    input.dispatchEvent(new Event("input"));
+  };
+  seen.lead = text(".lead");
+  seen.limits = text(".limits");
+  seen.modules = rows();
+  seen.areas = document.querySelectorAll("#memory .area").length;
+  seen.peak = text("#memory .mark");
+  seen.moves = [...document.querySelectorAll("#moves tbody tr")].map((row) => row.textContent);
+  tree.querySelector('button[aria-expanded="true"]').click();
+  seen.modulesFolded = rows();
+  tree.querySelector('button[aria-expanded="false"]').click();
+  type("#modules input[type=search]", "weight parameter");
+  seen.modulesFound = rows();
+  type("#modules input[type=search]", "no module has this name");
+  seen.modulesNotFound = rows();
+  type("#modules input[type=search]", "");
+  seen.modulesAgain = rows();
+  if (seen.moves.length > 0) {
+    type("#moves input[type=search]", "backward");
+    seen.movesFound = [...document.querySelectorAll("#moves tbody tr")].map((row) => row.textContent);
+  }
+}
 // Drawings say in words what they show.
 seen.unnamed = [...document.querySelectorAll("svg, canvas, [role=img]")].filter((node) => !node.getAttribute("aria-label")).length;
 document.documentElement.dataset.seen = JSON.stringify(seen);
@@ -111,6 +140,13 @@ class Reports:
         """Plans with a report. Returns its path."""
         path = os.path.join(self.folder, name + ".html")
         run = subprocess.run([self.command, "plan", problem, *flags, "--report", path], capture_output=True, text=True)
+        check(run.returncode == status, f"{name}: exit status {run.returncode}: {run.stderr}")
+        return path
+
+    def operators(self, name, graph, *flags, status=0):
+        """Plans a traced model with a report. Returns its path."""
+        path = os.path.join(self.folder, name + ".html")
+        run = subprocess.run([self.command, "operators", "plan", graph, *flags, "--report", path], capture_output=True, text=True)
         check(run.returncode == status, f"{name}: exit status {run.returncode}: {run.stderr}")
         return path
 
@@ -281,6 +317,58 @@ def check_hostile_transfer(reports):
     check(seen["tensors"] == [HOSTILE] and HOSTILE in seen["meshes"], "a name was changed")
 
 
+def transformer(**sizes):
+    """A graph of tests/support/operators, with the sizes of Llama unless told."""
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support", "operators"))
+    import aten_transformer
+    llama = {"blocks": 32, "width": 4096, "hidden": 14336, "heads": 32, "batch": 16, "tokens": 4096, "vocabulary": 128256,
+             "dtype": "bfloat16"}
+    return aten_transformer.document(argparse.Namespace(**{**llama, **sizes}))
+
+
+def check_model(reports):
+    path = reports.operators("model", "samples/data/traced_mlp.json", "--mesh", "4x2", "--memory", "16GiB")
+    for width in (500, 1200):
+        seen = reports.read(path, width)
+        check(seen["overflow"] <= 0, f"wider than a window of {width}")
+        check(seen["sections"] == ["modules", "memory", "moves"], seen["sections"])
+        check(seen["verdict"] == "Proved optimal" and "proved: no plan takes less time" in seen["lead"], seen["lead"])
+        check("limits the step" in seen["limits"], seen["limits"])
+        check(seen["areas"] == 5 and seen["peak"].startswith("peak "), "memory is not drawn")
+        check(len(seen["modulesFolded"]) < len(seen["modules"]) == len(seen["modulesAgain"]), "modules do not fold")
+        check(any("weightparameter" in row for row in seen["modulesFound"]), seen["modulesFound"])
+        check(seen["modulesNotFound"] == [], "the filter does not filter")
+
+
+def check_large_model(reports):
+    """Equal blocks are one row, so that a page is small and quickly drawn."""
+    graph = reports.write("llama.json", transformer())
+    path = reports.operators("llama", graph, "--mesh", "4x2")
+    check(os.path.getsize(path) < 1_000_000, f"the report has {os.path.getsize(path)} bytes")
+    seen = reports.read(path)
+    check(seen["drawn_ms"] < 10_000, f"drawn after {seen['drawn_ms']} ms")  # under 1 s on an idle machine
+    check(any("equal blocks" in row for row in seen["modules"]) and len(seen["modules"]) < 40, seen["modules"])
+    check(len(seen["moves"]) > 3 and len(seen["movesFound"]) > 0, seen["moves"])
+
+
+def check_no_model(reports):
+    path = reports.operators("no_model", "samples/data/traced_mlp.json", "--mesh", "4x2", "--memory", "1KiB", status=3)
+    seen = reports.read(path)
+    check(seen["verdict"] == "No plan" and "No plan fits" in seen["message"], seen["message"])
+    check(seen["sections"] == ["failure"], seen["sections"])
+
+
+def check_hostile_model(reports):
+    graph = transformer(blocks=1, width=64, hidden=64, heads=2, batch=4, tokens=8, vocabulary=64)
+    graph["model"] = HOSTILE
+    for node in graph["nodes"]:
+        if node.get("module") == "output":
+            node["module"] = HOSTILE
+    seen = reports.read(reports.operators("hostile_model", reports.write("hostile_model.json", graph), "--mesh", "2"))
+    check(seen["images"] == 0 and seen["title"] != "owned", "a name became markup")
+    check(seen["heading"] == HOSTILE, "a name was changed")
+
+
 def main(command):
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
@@ -289,7 +377,8 @@ def main(command):
     with tempfile.TemporaryDirectory() as folder:
         reports = Reports(command, browser, folder)
         for part in (check_small, check_long_names, check_hostile, check_large, check_no_plan, check_redistribution, check_front,
-                     check_large_meshes, check_transfer, check_large_transfer, check_hostile_transfer):
+                     check_large_meshes, check_transfer, check_large_transfer, check_hostile_transfer, check_model, check_large_model, check_no_model,
+                     check_hostile_model):
             part(reports)
             print("ok:", part.__name__)
     return 0

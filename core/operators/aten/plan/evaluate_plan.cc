@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/operators/aten/plan/held_tensors.h"
+#include "core/operators/aten/plan/plan_memory.h"
 
 namespace shardwright::operators {
 namespace {
@@ -114,15 +114,17 @@ class Evaluator {
   void add_times(std::uint32_t n) {
     const AtenNode& node = graph_[n];
     const AtenNodePlan& plan = plan_.nodes[n];
-    const double us =
-        compute_us(graph_, node, plan_.mesh, plan.outputs, plan.inputs, judgement_.device);
+    const RooflineTimes times =
+        roofline_times(graph_, node, plan_.mesh, plan.outputs, plan.inputs, judgement_.device);
+    const double us = times.us();
     if (us != plan.compute_us) violation("nodes", n, "compute_us is not what the graph gives");
     result_.compute_us += us;
+    if (times.arithmetic_us > times.traffic_us) result_.arithmetic_us += us;
     std::int64_t moved = 0;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const double moving = transition_us(node.inputs[i], plan.inputs[i]);
       add_transition("nodes", n, moving, plan.redistribute_us[i]);
-      if (is_moved(node.inputs[i], plan.inputs[i]))
+      if (is_moved(plan_, node.inputs[i], plan.inputs[i]))
         moved += local_bytes(graph_.tensor(node.inputs[i]), plan_.mesh, *plan.inputs[i]);
     }
     result_.most_moved_bytes = std::max(result_.most_moved_bytes, moved);
@@ -134,11 +136,6 @@ class Evaluator {
     }
     if (us != claimed) violation(list, index, "redistribute_us is not what the costs give");
     result_.redistribute_us += us;
-  }
-
-  bool is_moved(const TensorRef& ref, const MaybePlacement& target) const {
-    const MaybePlacement& source = produced(ref);
-    return source && target && *source != *target;
   }
 
   void add_output(std::uint32_t o) {
@@ -156,38 +153,12 @@ class Evaluator {
     }
   }
 
-  std::int64_t bytes(const HeldTensor& held) const {
-    const auto of = [&](const AtenTensor& tensor, const MaybePlacement& placement) {
-      return local_bytes(tensor, plan_.mesh, placement.value_or(Placement()));
-    };
-    switch (held.kind) {
-      case HeldTensor::Kind::kOutput:
-        return of(*graph_[held.index].outputs[held.tensor],
-                  plan_.nodes[held.index].outputs[held.tensor]);
-      case HeldTensor::Kind::kMovedInput: {
-        const TensorRef& ref = graph_[held.index].inputs[0];
-        const MaybePlacement& taken = plan_.nodes[held.index].inputs[0];
-        return is_moved(ref, taken) ? of(graph_.tensor(ref), taken) : 0;
-      }
-      case HeldTensor::Kind::kGraphOutput:
-        return of(graph_.tensor(graph_.outputs()[held.index].value),
-                  plan_.outputs[held.index].placement);
-    }
-    return 0;
-  }
-
   void add_memory() {
-    std::vector<std::int64_t> change(num_time_points(graph_) + 1, 0);
-    for (const HeldTensor& held : held_tensors(graph_, judgement_.optimizer_states)) {
-      const std::int64_t held_bytes = bytes(held) * held.copies;
-      change[held.live.begin] += held_bytes;
-      change[held.live.end] -= held_bytes;
-    }
-    std::int64_t sum = 0;
-    for (std::uint32_t t = 0; t < num_time_points(graph_); ++t) {
-      sum += change[t];
-      if (sum <= result_.peak_bytes) continue;
-      result_.peak_bytes = sum;
+    const std::vector<AtenMemory> memory =
+        memory_over_time(graph_, plan_, judgement_.optimizer_states);
+    for (std::uint32_t t = 0; t < memory.size(); ++t) {
+      if (memory[t].total() <= result_.peak_bytes) continue;
+      result_.peak_bytes = memory[t].total();
       result_.peak_at = t;
     }
   }

@@ -20,6 +20,7 @@ struct AtenJudgement {
 
 struct AtenEvaluation {
   double compute_us = 0;
+  double arithmetic_us = 0;  // of it, in operators whose flops take longer than their traffic
   double redistribute_us = 0;
   double total_us() const { return compute_us + redistribute_us; }
   std::int64_t peak_bytes = 0;

@@ -100,10 +100,10 @@ std::string compute_device_names() {
   return names;
 }
 
-double compute_us(const AtenGraph& graph, const AtenNode& node, const MeshShape& mesh,
-                  std::span<const MaybePlacement> outputs, std::span<const MaybePlacement> inputs,
-                  const ComputeDevice& device) {
-  if (node.is_placeholder() || node.view) return 0;
+RooflineTimes roofline_times(const AtenGraph& graph, const AtenNode& node, const MeshShape& mesh,
+                             std::span<const MaybePlacement> outputs,
+                             std::span<const MaybePlacement> inputs, const ComputeDevice& device) {
+  if (node.is_placeholder() || node.view) return {};
   LocalShapes local;
   const AtenType type =
       node.inputs.empty() ? AtenType::kFloat32 : graph.tensor(node.inputs[0]).type;
@@ -113,25 +113,29 @@ double compute_us(const AtenGraph& graph, const AtenNode& node, const MeshShape&
     local.inputs.push_back(held(tensor, mesh, inputs[i]));
     bytes += redistribution::num_elements(local.inputs.back()) * bytes_of(tensor.type);
   }
-  if (device.measured) {
-    const std::optional<double> us = device.measured->microseconds(node.op, local.inputs, type);
-    if (us) return *us;
-  }
   for (std::size_t o = 0; o < node.outputs.size(); ++o) {
     local.outputs.emplace_back();
     if (!node.outputs[o]) continue;
     local.outputs.back() = held(*node.outputs[o], mesh, outputs[o]);
     bytes += redistribution::num_elements(local.outputs.back()) * bytes_of(node.outputs[o]->type);
   }
-  const double traffic =
+  RooflineTimes times;
+  if (device.measured)
+    times.measured_us = device.measured->microseconds(node.op, local.inputs, type);
+  times.traffic_us =
       redistribution::read_write_us(static_cast<double>(bytes), device.memory_bytes_per_second);
   const std::int64_t flops = flops_of(node, local);
-  if (flops == 0) return traffic;
+  if (flops == 0) return times;
   const double tflops = device.tflops[static_cast<std::size_t>(type)];
-  if (tflops == 0) return traffic;
-  const double arithmetic =
-      static_cast<double>(flops) / (tflops * kTera) * kUsPerSecond / kEfficiency;
-  return std::max(arithmetic, traffic);
+  if (tflops == 0) return times;
+  times.arithmetic_us = static_cast<double>(flops) / (tflops * kTera) * kUsPerSecond / kEfficiency;
+  return times;
+}
+
+double compute_us(const AtenGraph& graph, const AtenNode& node, const MeshShape& mesh,
+                  std::span<const MaybePlacement> outputs, std::span<const MaybePlacement> inputs,
+                  const ComputeDevice& device) {
+  return roofline_times(graph, node, mesh, outputs, inputs, device).us();
 }
 
 }  // namespace shardwright::operators

@@ -1,6 +1,7 @@
 // What an operator takes on a device: the time of its memory traffic or of its arithmetic.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -33,12 +34,27 @@ std::optional<ComputeDevice> find_compute_device(std::string_view name);
 // The names that it knows, joined by commas.
 std::string compute_device_names();
 
-// Microseconds of a node whose tensors lie so: what was measured, or else the larger one of the time to read its inputs and
-// write its outputs and of the time of its flops, both at 70 % of what the device can; at least 7.
+// Microseconds. Thread safety: a value.
+struct RooflineTimes {
+  double traffic_us = 0;
+  double arithmetic_us = 0;  // 0 if there are no flops, or their rate is not known
+  std::optional<double> measured_us;
+
+  double us() const { return measured_us.value_or(std::max(traffic_us, arithmetic_us)); }
+};
+
+// The times of a node whose tensors lie so: what was measured, or else the larger one of the time to read its inputs and
+// write its outputs, at least 7, and of the time of its flops, both at 70 % of what the device can.
 // Placeholders and views cost nothing. Flops of a type whose rate is not known count as none. A
 // tensor without a placement counts whole.
 // Preconditions: a node of the graph, placements of its tensors.
 // Source: estimate_strategy_runtime_cost, in the same file; the order of operations is the same.
+RooflineTimes roofline_times(const AtenGraph& graph, const AtenNode& node,
+                             const redistribution::MeshShape& mesh,
+                             std::span<const MaybePlacement> outputs,
+                             std::span<const MaybePlacement> inputs, const ComputeDevice& device);
+
+// The larger one of both.
 double compute_us(const AtenGraph& graph, const AtenNode& node,
                   const redistribution::MeshShape& mesh, std::span<const MaybePlacement> outputs,
                   std::span<const MaybePlacement> inputs, const ComputeDevice& device);

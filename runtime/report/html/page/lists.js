@@ -89,3 +89,10 @@ class List {
       element("button", { type: "button", onclick: show(Infinity) }, "Show all"));
   }
 }
+
+// Calls `onWords` with the words of what was typed, in lower case.
+function searchBox(hint, label, onWords) {
+  const input = element("input", { type: "search", placeholder: hint, "aria-label": label,
+    oninput: () => onWords(input.value.toLowerCase().split(/\s+/).filter(Boolean)) });
+  return input;
+}

@@ -8,6 +8,7 @@
 #include "core/sync.h"
 #include "search/redistribution/all_pairs/all_path_costs.h"
 #include "search/redistribution/cost/collective_step_costs.h"
+#include "search/redistribution/path/cheapest_path.h"
 
 namespace shardwright::operators {
 namespace {
@@ -45,6 +46,14 @@ std::vector<AxisPlacement> axes_of(const Placement& placement, std::size_t num_a
   for (std::size_t axis = 0; axis < num_axes; ++axis)
     axes.push_back(placement.on(axis));
   return axes;
+}
+
+CollectiveStepCosts step_costs(const TransitionModelOptions& options, std::int64_t itemsize) {
+  CollectiveStepCosts::Options steps;
+  steps.itemsize = itemsize;
+  steps.copy_bytes_per_us = options.memory_bytes_per_second * kCopyEfficiency / kUsPerSecond;
+  steps.groups = false;
+  return {*options.collectives, steps};
 }
 
 double autoparallel_us(const TransitionModelOptions& options, const AtenTensor& tensor,
@@ -89,13 +98,9 @@ class TransitionModel::Searches {
     WriterLock lock(mutex_);
     std::unique_ptr<Kind>& kind = kinds_[std::move(key)];
     if (!kind) {
-      CollectiveStepCosts::Options steps;
-      steps.itemsize = itemsize;
-      steps.copy_bytes_per_us = options.memory_bytes_per_second * kCopyEfficiency / kUsPerSecond;
-      steps.groups = false;
       kind = std::make_unique<Kind>(
           redistribution::TensorOnMesh{mesh, shape},
-          std::make_shared<const CollectiveStepCosts>(*options.collectives, steps));
+          std::make_shared<const CollectiveStepCosts>(step_costs(options, itemsize)));
     }
     return *kind;
   }
@@ -113,6 +118,15 @@ TransitionModel::~TransitionModel() = default;
 double TransitionModel::microseconds(const AtenTensor& tensor, const Placement& source,
                                      const Placement& target) {
   return table(tensor, {&source, 1}, {&target, 1}).front();
+}
+
+redistribution::Path TransitionModel::path(const AtenTensor& tensor, const Placement& source,
+                                           const Placement& target) const {
+  redistribution::MoveRules rules;
+  rules.groups = false;
+  return redistribution::find_path({options_.collectives->mesh(), tensor.shape},
+                                   step_costs(options_, bytes_of(tensor.type)), rules, source,
+                                   target);
 }
 
 std::vector<double> TransitionModel::table(const AtenTensor& tensor,

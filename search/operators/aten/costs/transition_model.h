@@ -9,6 +9,7 @@
 
 #include "core/operators/aten/plan/transition_costs.h"
 #include "core/redistribution/cost/collective_costs.h"
+#include "search/redistribution/path/path.h"
 
 namespace shardwright::operators {
 
@@ -36,6 +37,11 @@ class TransitionModel final : public TransitionCosts {
   std::vector<double> table(const AtenTensor& tensor,
                             std::span<const redistribution::Placement> sources,
                             std::span<const redistribution::Placement> targets) override;
+
+  // The moves of kShortest, whatever the choice is. A search of its own. Precondition: such moves
+  // lead there.
+  redistribution::Path path(const AtenTensor& tensor, const redistribution::Placement& source,
+                            const redistribution::Placement& target) const;
 
  private:
   class Searches;

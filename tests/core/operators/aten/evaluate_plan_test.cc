@@ -4,7 +4,9 @@
 
 #include <limits>
 #include <string>
+#include <vector>
 
+#include "core/operators/aten/plan/plan_memory.h"
 #include "tests/support/operators/aten_builder.h"
 
 namespace shardwright::evaluate_plan_test {
@@ -78,6 +80,27 @@ TEST_CASE("evaluate plan: moved tensors cost time and memory") {
   CHECK(evaluation.violations.empty());
   CHECK(evaluation.redistribute_us == 30);
   CHECK(evaluation.most_moved_bytes == 128);
+}
+
+TEST_CASE("evaluate plan: memory over time is what is held, by what it is for") {
+  Judged judged;
+  const std::vector<AtenMemory> memory = memory_over_time(judged.graph, judged.plan, 2);
+  REQUIRE(memory.size() == num_time_points(judged.graph));
+  const AtenEvaluation evaluation = judged.evaluation();
+  CHECK(memory[evaluation.peak_at].total() == evaluation.peak_bytes);
+  for (std::size_t t = 0; t < memory.size(); ++t) {
+    CHECK(memory[t].total() <= evaluation.peak_bytes);
+    CHECK(memory[t].parameters == 2 * 64);
+    CHECK(memory[t].optimizer_states == 2 * 2 * 64);
+    std::int64_t held = 0;
+    for (const HeldTensor& tensor : held_tensors(judged.graph, 2)) {
+      if (tensor.live.begin <= t && t < tensor.live.end)
+        held += held_bytes(judged.graph, judged.plan, tensor) * tensor.copies;
+    }
+    CHECK(memory[t].total() == held);
+  }
+  CHECK(memory.front().gradients == 0);
+  CHECK(memory.back().gradients == 2 * 64);
 }
 
 TEST_CASE("evaluate plan: every false claim and broken rule is found") {

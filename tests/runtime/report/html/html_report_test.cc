@@ -13,6 +13,7 @@
 #include "core/redistribution/placement/placement_notation.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/report/html/html_report.h"
+#include "tests/support/operators/aten_builder.h"
 #include "tests/support/redistribution/transfer_builders.h"
 
 namespace shardwright::html_report_test {
@@ -80,6 +81,28 @@ std::string transfer_page(const std::string& name) {
   return page;
 }
 
+// A traced model whose blocks have this name. Without `fits`, no plan does.
+std::string aten_plan_page(const std::string& name, bool fits = true) {
+  AtenBuilder b;
+  const auto x = b.placeholder(operators::AtenRole::kInput, "x", {64, 64});
+  const auto w = b.placeholder(operators::AtenRole::kParameter, name + ".weight", {64, 64});
+  const auto y = b.mm(x, w);
+  b.last().module = name;
+  b.output(y, operators::AtenOutputRole::kOutput, "0");
+  b.spec.model = name;
+  const operators::AtenGraph graph = b.make();
+  PlanAtenOptions options;
+  options.mesh = {2, 2};
+  if (!fits) options.memory_limit = 16;
+  const auto result = plan_aten(graph, options);
+  REQUIRE_MESSAGE(result.ok(), result.error().to_string());
+  std::vector<operators::AtenMove> moves;
+  if (result->plan) moves = aten_moves(graph, options, *result->plan).value();
+  std::string page;
+  write_html_report(graph, options, *result, moves, [&](std::string_view piece) { page += piece; });
+  return page;
+}
+
 std::size_t count(const std::string& text, std::string_view part) {
   std::size_t found = 0;
   for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
@@ -96,8 +119,8 @@ json data_in(const std::string& page) {
 }  // namespace
 
 TEST_CASE("html report: one page, with all of its parts and its data") {
-  for (const std::string& page :
-       {plan_page("ads", 1000), redistribution_page(true), transfer_page("old")}) {
+  for (const std::string& page : {plan_page("ads", 1000), redistribution_page(true),
+                                  transfer_page("old"), aten_plan_page("layers.0")}) {
     CHECK(page.starts_with("<!doctype html>"));
     CHECK(page.ends_with("</html>\n"));
     CHECK(count(page, "<script") == 2);
@@ -118,8 +141,8 @@ TEST_CASE("html report: one page, with all of its parts and its data") {
 }
 
 TEST_CASE("html report: loads nothing from anywhere") {
-  for (const std::string& page :
-       {plan_page("ads", 1000), redistribution_page(true), transfer_page("old")}) {
+  for (const std::string& page : {plan_page("ads", 1000), redistribution_page(true),
+                                  transfer_page("old"), aten_plan_page("layers.0")}) {
     for (const char* const way :
          {"src=", "@import", "url(", "fetch(", "XMLHttpRequest", "WebSocket", "sendBeacon",
           "import(", "innerHTML", "document.write", "eval("}) {
@@ -166,6 +189,22 @@ TEST_CASE("html report: a transfer has its flows, its ports, and its text withou
   CHECK(count(page.substr(0, page.find("</noscript>")), "host receiving from others") == 1);
 }
 
+TEST_CASE(
+    "html report: a plan of a model has its modules, its memory, and its text without scripts") {
+  const std::string page = aten_plan_page("layers.0");
+  const json data = data_in(page);
+  CHECK(data["format"] == "shardwright.aten_plan.report/1");
+  CHECK(data["mesh"] == "2x2");
+  CHECK(data["status"] == "optimal");
+  CHECK(data["modules"]["modules"][0]["name"] == "layers.0");
+  CHECK(data["modules"]["modules"][0]["tensors"][0][0] == "weight");
+  CHECK(data["modules"]["modules"][0]["operators"][0][0] == "mm");
+  CHECK(data["modules"]["costs"][0] == 1);
+  CHECK(data["memory"].size() == 4);
+  CHECK(data["peak_name"].is_string());
+  CHECK(count(page.substr(0, page.find("</noscript>")), "no plan takes less time") == 1);
+}
+
 TEST_CASE("html report: a name cannot become markup") {
   const std::string page = plan_page(kHostile, 1000);
   CHECK(count(page, "</script>") == 2);
@@ -177,6 +216,10 @@ TEST_CASE("html report: a name cannot become markup") {
   CHECK(count(transfer, "<img") == 0);
   CHECK(data_in(transfer)["groups"][0]["name"] == kHostile);
   CHECK(data_in(transfer)["meshes"][0]["name"] == kHostile);
+  const std::string model = aten_plan_page(kHostile);
+  CHECK(count(model, "</script>") == 2);
+  CHECK(count(model, "<img") == 0);
+  CHECK(data_in(model)["model"] == kHostile);
 }
 
 TEST_CASE("html report: without a plan there is a page, too") {
@@ -184,6 +227,10 @@ TEST_CASE("html report: without a plan there is a page, too") {
   CHECK(data["rating"].is_null());
   CHECK_FALSE(data["failure"]["message"].get<std::string>().empty());
   CHECK(data["needs"]["tables"].size() == 1);
+  const json model = data_in(aten_plan_page("layers.0", false));
+  CHECK(model["has_plan"] == false);
+  CHECK(model["least_bytes"].get<std::int64_t>() > 16);
+  CHECK(model["outcome"].get<std::string>().starts_with("No plan fits"));
 }
 
 }  // namespace shardwright::html_report_test

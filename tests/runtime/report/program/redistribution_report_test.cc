@@ -104,7 +104,7 @@ TEST_CASE("redistribution report: what a rank sends in a collective") {
   const RedistributionCase request = case_of({4, 2}, {8, 8}, {"S(0)", "P(sum)"}, {"R", "R"});
   using Kind = Move::Kind;
   const auto sent = [&](Kind kind, const Axes& axes) {
-    return sent_elements(request, request.source, move_of(kind, axes));
+    return sent_elements(request.shape, request.mesh, request.source, move_of(kind, axes));
   };
   CHECK(sent(Kind::kAllGather, {0}) ==
         3 * 16);                            // its own part to three others, one after the other

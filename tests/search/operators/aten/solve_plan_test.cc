@@ -8,6 +8,7 @@
 
 #include "search/operators/aten/model/aten_problem.h"
 #include "search/operators/aten/model/shared_blocks.h"
+#include "search/operators/aten/plan_moves.h"
 #include "search/operators/aten/sieve/limited_search.h"
 #include "tests/search/operators/aten/aten_fixture.h"
 #include "tests/support/operators/aten_builder.h"
@@ -21,8 +22,9 @@ namespace {
 
 using namespace shardwright::operators;
 using redistribution::MeshShape;
-using test_support::AtenBuilder;
+using redistribution::Placement;
 using test_support::aten_request;
+using test_support::AtenBuilder;
 using test_support::flat_transitions;
 using test_support::Random;
 
@@ -72,7 +74,8 @@ TEST_CASE("solve plan: tiny random graphs cost what trying everything finds, at 
     Random random(seed);
     for (const MeshShape& mesh : {MeshShape{2}, MeshShape{4}, MeshShape{2, 2}}) {
       const AtenGraph graph =
-          AtenGraph::make(test_support::random_aten_graph(random, mesh.size() == 1 ? 4 : 1)).value();
+          AtenGraph::make(test_support::random_aten_graph(random, mesh.size() == 1 ? 4 : 1))
+              .value();
       AtenRequest request = aten_request(mesh);
       if (combinations(whole_problem(graph, request).lowered.instance()) > kMost) continue;
       check_equals_naive(graph, request);
@@ -110,8 +113,8 @@ TEST_CASE("solve plan: the instance costs and holds what the verifier finds, for
       const CostEvaluation costs = evaluate(instance, choice);
       if (!(costs.total() < kForbidden)) continue;
       const AtenPlan plan = plan_of(model.variables, chosen(kept, choice), transitions);
-      const AtenEvaluation found = evaluate(
-          graph, plan, {request.device, transitions, request.optimizer_states});
+      const AtenEvaluation found =
+          evaluate(graph, plan, {request.device, transitions, request.optimizer_states});
       CHECK(found.violations.empty());
       CHECK(std::abs(found.total_us() - costs.total()) <= 1e-9 * costs.total());
       CHECK(found.peak_bytes == costs.peak_bytes);
@@ -173,8 +176,8 @@ TEST_CASE("solve plan: placements that the user demands are kept, impossible one
   CHECK(*solution.plan->nodes[2].outputs[0] == rows);
   CHECK(*solution.plan->nodes[0].outputs[0] == rows);
   CHECK(solution.plan->outputs[0].placement == rows);
-  CHECK(*solution.plan->nodes[3].outputs[0] == rows);       // the tangent
-  CHECK(solution.plan->outputs[2].placement == rows);       // the gradient
+  CHECK(*solution.plan->nodes[3].outputs[0] == rows);  // the tangent
+  CHECK(solution.plan->outputs[2].placement == rows);  // the gradient
   InlineExecutor executor;
   Budget budget;
   TransitionModel transitions = flat_transitions(request);
@@ -245,6 +248,50 @@ TEST_CASE("solve plan: with AutoParallel's estimate every move costs 1 more") {
   const AtenSolution solution = solve_plan(graph, request, transitions, executor, budget).value();
   REQUIRE(solution.plan);
   CHECK(solution.plan->nodes[1].redistribute_us[0] == 1);  // a slice is free, the transition is not
+}
+
+TEST_CASE("solve plan: the moves of a plan take the time that it says, step by step") {
+  const AtenGraph graph = AtenGraph::make(test_support::two_layer_training(1024, 512)).value();
+  for (const RedistributionChoice choice :
+       {RedistributionChoice::kShortest, RedistributionChoice::kAutoParallel}) {
+    const Placement columns = Placement().with_shard(0, 1).with_shard(1, 1);
+    AtenRequest request = aten_request({2, 2});
+    request.constraints = {{AtenConstraint::Of::kInput, "x", columns},
+                           {AtenConstraint::Of::kParameter, "layers.0.weight", columns},
+                           {AtenConstraint::Of::kParameter, "layers.1.weight", columns},
+                           {AtenConstraint::Of::kOutput, "0", {}}};
+    TransitionModel transitions = flat_transitions(request, choice);
+    InlineExecutor executor;
+    Budget budget;
+    const AtenSolution solution = solve_plan(graph, request, transitions, executor, budget).value();
+    REQUIRE(solution.plan);
+    double sum = 0;
+    const std::vector<AtenMove> moves = moves_of(graph, *solution.plan, transitions);
+    CHECK(moves.size() > 2);
+    for (const AtenMove& move : moves) {
+      REQUIRE(move.path.found);
+      if (choice == RedistributionChoice::kShortest)
+        CHECK(move.path.cost == doctest::Approx(move.us));
+      CHECK((move.sent_bytes > 0) == (move.path.num_collectives() > 0));
+      const MaybePlacement target = move.to_output
+                                        ? solution.plan->outputs[move.index].placement
+                                        : solution.plan->nodes[move.index].inputs[move.input];
+      CHECK(move.path.steps.back().after == *target);
+      sum += move.us;
+    }
+    CHECK(sum == doctest::Approx(solution.evaluation.redistribute_us));
+  }
+}
+
+TEST_CASE("solve plan: a limit that binds leaves the time without it") {
+  const AtenGraph graph = AtenGraph::make(test_support::two_layer_training(64, 64)).value();
+  AtenRequest request = aten_request({4});
+  const AtenSolution free = planned(graph, request);
+  CHECK_FALSE(free.without_limit_us);
+  request.memory_limit = free.evaluation.peak_bytes - 1;
+  const AtenSolution limited = planned(graph, request);
+  REQUIRE(limited.without_limit_us);
+  CHECK(*limited.without_limit_us == free.evaluation.total_us());
 }
 
 }  // namespace shardwright::solve_plan_test

@@ -166,11 +166,9 @@ const MEMORY_LEGEND = [["aside", "Set aside"], ["held", "Tables"], ["room", "Fre
 
 // Accepts tables whose text contains every word; "rank:3" requires a shard on rank 3.
 function searchable(list, textOf, hint) {
-  const input = element("input", { type: "search", placeholder: hint, "aria-label": "Search tables", oninput: () => {
-    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-    list.filter((table) => words.every((word) => matches(table, word, textOf)));
-  } });
-  return element("div", {}, element("div", { class: "controls" }, input), list.node);
+  const box = searchBox(hint, "Search tables", (words) =>
+    list.filter((table) => words.every((word) => matches(table, word, textOf))));
+  return element("div", {}, element("div", { class: "controls" }, box), list.node);
 }
 
 function matches(table, word, textOf) {

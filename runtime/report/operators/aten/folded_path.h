@@ -1,6 +1,7 @@
 // Rows of a report whose paths differ only in a number become one.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -42,8 +43,11 @@ class FoldedRows {
   void for_each(const Visit& visit) const {
     constexpr std::size_t kWidth = 16;
     for (const Group& group : groups_) {
+      std::vector<std::uint32_t> numbers = group.numbers;
+      std::sort(numbers.begin(), numbers.end());
+      numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
       const std::string number =
-          group.path.has_number ? format_ranges(group.numbers, kWidth) : std::string();
+          group.path.has_number ? format_ranges(numbers, kWidth) : std::string();
       visit(group.path.before + number + group.path.after, group.row, group.numbers.size());
     }
   }

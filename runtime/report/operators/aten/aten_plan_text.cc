@@ -1,9 +1,6 @@
-#include "runtime/report/operators/aten_plan_text.h"
+#include "runtime/report/operators/aten/aten_plan_text.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
-#include <cstdio>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -11,7 +8,8 @@
 
 #include "core/text/printable.h"
 #include "core/units.h"
-#include "runtime/report/operators/folded_path.h"
+#include "runtime/report/operators/aten/aten_words.h"
+#include "runtime/report/operators/aten/folded_path.h"
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/text_table.h"
 
@@ -24,39 +22,6 @@ using Align = TextTable::Align;
 constexpr double kUsPerMs = 1000;
 
 std::string ms_text(double us) { return format_ms(us / kUsPerMs); }
-
-std::string mesh_text(const redistribution::MeshShape& mesh) {
-  std::string text;
-  for (const std::int64_t devices : mesh)
-    text += (text.empty() ? "" : "x") + std::to_string(devices);
-  return text;
-}
-
-std::string shape_text(const AtenTensor& tensor) {
-  std::string text;
-  for (const std::int64_t extent : tensor.shape)
-    text += (text.empty() ? "" : "x") + std::to_string(extent);
-  return text.empty() ? "scalar" : text;
-}
-
-std::string axis_text(const redistribution::AxisPlacement& placement) {
-  if (placement.is_replicate()) return "R";
-  if (placement.is_shard()) return "S" + std::to_string(placement.dim);
-  return "P";
-}
-
-std::string placement_text(const MaybePlacement& placement, std::size_t num_axes) {
-  if (!placement) return "-";
-  std::string text;
-  for (std::size_t axis = 0; axis < num_axes; ++axis)
-    text += (text.empty() ? "" : " ") + axis_text(placement->on(axis));
-  return text;
-}
-
-const char* name_of(AtenRole role) {
-  constexpr std::array<const char*, 5> kNames{"", "parameter", "buffer", "input", "tangent"};
-  return kNames[static_cast<std::size_t>(role)];
-}
 
 // Writes the report on one plan.
 // Thread safety: one thread at a time.
@@ -87,21 +52,7 @@ class PlanReport {
   }
 
   void write_outcome() {
-    switch (result_.status) {
-      case SolveStatus::kOptimal:
-        text_ += "Optimal: no plan takes less time.\n";
-        break;
-      case SolveStatus::kFeasible:
-        text_ += "Stopped before the proof that no plan takes less time.\n";
-        break;
-      case SolveStatus::kInfeasible:
-        text_ += result_.shortage ? "No plan fits: " + shortage_text(*result_.shortage) + ".\n"
-                                  : "No plan satisfies the placements that were asked for.\n";
-        break;
-      case SolveStatus::kUnknown:
-        text_ += "Stopped before any plan was found.\n";
-        break;
-    }
+    text_ += outcome_text(result_) + "\n";
     if (result_.plan) write_totals();
     line("planned in", format_seconds(result_.total_s) + " on " +
                            format_plural(static_cast<std::uint64_t>(result_.threads), "thread"));
@@ -116,10 +67,8 @@ class PlanReport {
       line("at least", ms_text(result_.lower_bound_us) + " ms");
     const std::string limit =
         options_.memory_limit ? " of " + format_bytes(Bytes(*options_.memory_limit)) : "";
-    line("memory",
-         format_bytes(Bytes(evaluation.peak_bytes)) + limit + " per device, at " +
-             (evaluation.peak_at < graph_.size() ? printable(graph_[evaluation.peak_at].name)
-                                                 : std::string("the end")));
+    line("memory", format_bytes(Bytes(evaluation.peak_bytes)) + limit + " per device, at " +
+                       printable(time_point_text(graph_, evaluation.peak_at)));
     line("  while moving", format_bytes(Bytes(evaluation.most_moved_bytes)) + " more");
   }
 
@@ -137,7 +86,7 @@ class PlanReport {
     for (std::size_t n = 0; n < graph_.size(); ++n) {
       if (!graph_[n].is_placeholder()) continue;
       rows.add(graph_[n].target,
-               row_of(name_of(graph_[n].role), *graph_[n].outputs[0], plan.nodes[n].outputs[0]));
+               row_of(role_text(graph_[n].role), *graph_[n].outputs[0], plan.nodes[n].outputs[0]));
     }
     for (std::size_t o = 0; o < graph_.outputs().size(); ++o) {
       const AtenOutput& output = graph_.outputs()[o];
@@ -156,35 +105,35 @@ class PlanReport {
     return table.render(width_);
   }
 
-  TensorRow row_of(const char* role, const AtenTensor& tensor,
+  TensorRow row_of(std::string_view role, const AtenTensor& tensor,
                    const MaybePlacement& placement) const {
-    return {role, shape_text(tensor), placement_text(placement, options_.mesh.size()),
+    return {std::string(role), shape_text(tensor), placement_text(placement, options_.mesh.size()),
             local_bytes(tensor, options_.mesh, placement.value_or(redistribution::Placement()))};
   }
 
   // What a module takes, forward and backward.
-  struct ModuleCosts {
+  struct ModuleRow {
     std::size_t operators = 0;
     double compute_us = 0;
     double redistribute_us = 0;
     std::size_t moved = 0;
     std::string outputs;  // of the forward's last operator
 
-    bool operator==(const ModuleCosts& other) const {
+    bool operator==(const ModuleRow& other) const {
       return operators == other.operators && compute_us == other.compute_us &&
              redistribute_us == other.redistribute_us && outputs == other.outputs;
     }
   };
 
-  std::vector<std::pair<std::string, ModuleCosts>> costs_by_module() const {
-    std::vector<std::pair<std::string, ModuleCosts>> modules;
+  std::vector<std::pair<std::string, ModuleRow>> costs_by_module() const {
+    std::vector<std::pair<std::string, ModuleRow>> modules;
     std::map<std::string, std::size_t> numbers;
     for (std::size_t n = 0; n < graph_.size(); ++n) {
       const AtenNode& node = graph_[n];
       if (node.is_placeholder()) continue;
       const auto [at, is_new] = numbers.emplace(node.module, modules.size());
-      if (is_new) modules.emplace_back(node.module, ModuleCosts());
-      ModuleCosts& costs = modules[at->second].second;
+      if (is_new) modules.emplace_back(node.module, ModuleRow());
+      ModuleRow& costs = modules[at->second].second;
       const AtenNodePlan& plan = result_.plan->nodes[n];
       ++costs.operators;
       costs.compute_us += plan.compute_us;
@@ -199,7 +148,7 @@ class PlanReport {
   }
 
   std::string module_table() const {
-    FoldedRows<ModuleCosts> rows;
+    FoldedRows<ModuleRow> rows;
     for (auto& [path, costs] : costs_by_module())
       rows.add(path.empty() ? "(no module)" : path, costs);
     TextTable table({{"module", Align::kLeft},
@@ -208,7 +157,7 @@ class PlanReport {
                      {"ms"},
                      {"moving ms"},
                      {"moved", Align::kRight, 1}});
-    rows.for_each([&](const std::string& path, const ModuleCosts& costs, std::size_t count) {
+    rows.for_each([&](const std::string& path, const ModuleRow& costs, std::size_t count) {
       const auto times = static_cast<double>(count);
       table.add_row({path, format_count(costs.operators * count), costs.outputs,
                      ms_text(costs.compute_us * times), ms_text(costs.redistribute_us * times),

@@ -1,4 +1,4 @@
-#include "runtime/report/operators/folded_path.h"
+#include "runtime/report/operators/aten/folded_path.h"
 
 #include <algorithm>
 #include <charconv>

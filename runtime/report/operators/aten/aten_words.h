@@ -1,0 +1,30 @@
+// The words of reports on plans for graphs of PyTorch's operators.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "core/operators/aten/graph/aten_graph.h"
+#include "core/operators/aten/plan/aten_plan.h"
+#include "runtime/operators/plan_aten.h"
+
+namespace shardwright {
+
+std::string mesh_text(const redistribution::MeshShape& mesh);     // "4x2"
+std::string shape_text(const operators::AtenTensor& tensor);      // "64x32", "scalar"
+std::string_view type_text(const operators::AtenTensor& tensor);  // "bfloat16"
+std::string_view operator_text(const operators::AtenNode& node);  // "mm", "add.Tensor"
+std::string_view role_text(operators::AtenRole role);             // "parameter"; "" of operators
+std::string_view module_text(const operators::AtenNode& node);    // "(no module)" if it has none
+
+// "S0 R", one word per mesh axis; "-" without a placement. P is any reduction.
+std::string placement_text(const operators::MaybePlacement& placement, std::size_t num_axes);
+
+// One sentence: what is known of the plan, or why there is none.
+std::string outcome_text(const AtenPlanResult& result);
+
+// The operator at the time point, or "the end".
+std::string time_point_text(const operators::AtenGraph& graph, std::size_t time_point);
+
+}  // namespace shardwright
