@@ -5,7 +5,8 @@ import math
 
 import torch
 
-from shardwright.torch.tracing.localise import local_arguments
+from shardwright.torch.tracing.localise import localised
+from shardwright.torch.tracing.pieces import Piece
 
 
 def cut_once(tensor, word, size, generator):
@@ -31,6 +32,21 @@ def cut(tensor, words, mesh, generator):
     for word, size in zip(words, mesh):
         pieces = [part for piece in pieces for part in cut_once(piece, word, size, generator)]
     return pieces
+
+
+def described(tensor, words, mesh):
+    """The Piece of every rank, read off pieces of the positions in each dimension."""
+    words = ["R" if word == "P" else word for word in words]
+    positions = [cut(torch.arange(extent).view([-1 if dim == own else 1 for own in range(tensor.dim())])
+                     .expand(tensor.shape), words, mesh, None)
+                 for dim, extent in enumerate(tensor.shape)]
+    shape = tuple(tensor.shape)
+    found = []
+    for rank in range(math.prod(mesh)):
+        own = [each[rank] for each in positions]
+        start = tuple(int(each.min()) if each.numel() else 0 for each in own)
+        found.append(Piece(shape, start, tuple(own[0].shape) if own else ()))
+    return found
 
 
 def joined(pieces, words, mesh):
@@ -96,14 +112,17 @@ def run(op, args, kwargs, inputs, outputs, chosen, mesh, seed):
               for whole, words in zip(outputs, words_out)]
     if any(map(has_empty, pieces)) or any(each is not None and has_empty(each) for each in wanted):
         return None
+    given = [described(tensor, words, mesh) for tensor, words in zip(inputs, words_in)]
+    made = [None if whole is None else described(whole, words, mesh)
+            for whole, words in zip(outputs, words_out)]
     results = []
     for rank in range(math.prod(mesh)):
         remaining = iter(each[rank] for each in pieces)
         local = replaced(args, lambda leaf: next(remaining) if torch.is_tensor(leaf) else leaf)
         named = replaced(kwargs, lambda leaf: next(remaining) if torch.is_tensor(leaf) else leaf)
-        local = local_arguments(op, local, [tuple(each[rank].shape) for each in pieces],
-                                [None if each is None else tuple(each[rank].shape) for each in wanted])
-        result = op(*local, **named)
+        function, local = localised(op, local, [each[rank] for each in given],
+                                    [None if each is None else each[rank] for each in made])
+        result = function(*local, **named)
         results.append(result if isinstance(result, (tuple, list)) else (result,))
     return [None if outputs[index] is None else
             joined([result[index] for result in results], words, mesh)

@@ -8,6 +8,7 @@ import torch
 
 from ..calls import Call, Meta
 from .entries import ABSENT, PARTIAL, REPLICATE, Entry, shard
+from .positions import POSITIONS
 
 _aten = torch.ops.aten
 
@@ -98,6 +99,7 @@ _OWN: dict[object, Callable[[Call], list[Entry]]] = {
     _aten.matmul.default: _matmul, _aten.tensordot.default: _tensordot,
     _aten.convolution.default: _convolution,
     _aten.convolution_backward.default: _convolution_backward, _aten.stack.default: _stack,
+    **POSITIONS,
     **{op: _factory for op in (
         *_SIZED, _aten.zeros.default, _aten.ones.default, _aten.full.default, _aten.empty.memory_format,
         _aten.empty_like.default)},

@@ -19,8 +19,8 @@ _SMALLEST_EXTENT = 9
 _MOST_ELEMENTS = 1 << 18
 _UNSPECIFIED = (_aten.empty.memory_format, _aten.empty_like.default, _aten.new_empty.default,
                 _aten.new_empty_strided.default)
-# Operators with the tensor argument, and its dimension, that bounds an index.
-_ROWS_OF = {_aten.embedding.default: (0, 0)}
+# Operators whose indices count in a dimension of tensor argument 0, and the argument that names it.
+_COUNT_IN = {_aten.gather.default: 1, _aten.scatter_add.default: 1}
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,13 @@ def _values(meta: Meta, shape: tuple[int, ...], bound: int, generator: torch.Gen
 
 def _bound(call: Call, map_extent: Callable[[int], int]) -> int:
     """Indices in this range are in range of every dimension that they may index."""
-    if call.op in _ROWS_OF:
-        tensor, dim = _ROWS_OF[call.op]
-        return map_extent(call.inputs[tensor].shape[dim])
+    if call.op is _aten.embedding.default:
+        return map_extent(call.inputs[0].shape[0])
+    if call.op is _aten.embedding_dense_backward.default:
+        rows = call.args[2]
+        return map_extent(rows) if rows >= _SMALLEST_EXTENT else rows
+    if call.op in _COUNT_IN and call.inputs[0].shape:
+        return map_extent(call.inputs[0].shape[call.args[_COUNT_IN[call.op]]])
     extents = [map_extent(extent) for extent in _extents(call)]
     numbers = [map_extent(leaf) for leaf in leaves(call.args)
                if type(leaf) is int and leaf >= _SMALLEST_EXTENT]
