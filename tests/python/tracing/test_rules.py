@@ -149,6 +149,56 @@ class Positions(unittest.TestCase):
         self.assertGreater(tried, 300)
 
 
+class Experts(unittest.TestCase):
+    """Products of groups of rows, each group with the matrix of an expert."""
+
+    @staticmethod
+    def calls():
+        """Four experts with 5, 0, 12 and 7 rows."""
+        ends = torch.tensor([5, 5, 17, 24], dtype=torch.int32)
+        rows, more, matrices = numbers(24, 32), numbers(24, 64), numbers(4, 32, 64)
+        narrow = [tensor.float() for tensor in (rows, more, matrices)]
+        yield aten._grouped_mm.default, (narrow[0], narrow[2], ends), [("P",), ("S1",), ("P",)]
+        yield aten._grouped_mm.default, (narrow[0].t(), narrow[1], ends), [("S0",), ("S1",), ("S2",)]
+        try:
+            import transformers.integrations.moe  # noqa: F401 - registers operators
+        except ImportError:
+            return
+        own = torch.ops.transformers
+        yield own.grouped_mm_fallback.default, (rows, matrices, ends), [("P",), ("S1",), ("P",)]
+        yield (own.grouped_mm_fallback_backward.default, (rows, matrices, ends, more),
+               [("P", "S0"), ("P", "S2"), ("S1", "S1")])
+
+    def test_experts_rows_and_columns_can_be_cut(self):
+        for op, args, wanted in self.calls():
+            with self.subTest(op):
+                found = [entry.outputs for entry in rule_of(called(op, *args)[0]).entries]
+                for outputs in wanted:
+                    self.assertIn(outputs, found)
+
+    def test_all_entries_on_meshes(self):
+        tried = 0
+        for op, args, _ in self.calls():
+            call, outputs = called(op, *args)
+            rule = {"strategies": [{"outputs": entry.outputs, "inputs": entry.inputs,
+                                    **({} if entry.divides is None else {"divides": entry.divides})}
+                                   for entry in rule_of(call).entries]}
+            for shape in ((2,), (3,), (4,), (2, 2)):
+                for chosen in meshes.tuples(rule, [each.shape for each in [*outputs, *args]], shape):
+                    found = meshes.run(op, args, {}, args, outputs, chosen, shape, 3)
+                    for result, wanted in zip(found or (), outputs):
+                        torch.testing.assert_close(result, wanted, rtol=1e-4, atol=1e-4, msg=lambda text: (
+                            f"{call} {chosen} on {shape}: {text}"))
+                        tried += 1
+        self.assertGreater(tried, 100)
+
+    def test_ranks_share_the_flops_of_the_experts(self):
+        for op, args, _ in self.calls():
+            call, outputs = called(op, *args)
+            times = 2 if len(args) == 4 else 1
+            self.assertEqual(Flops.total(call, outputs), times * 2 * 24 * 32 * 64, op)
+
+
 class Views(unittest.TestCase):
     def test_pairs(self):
         self.assertEqual(reshape_pairs((4, 6, 5), (24, 5)), [(0, 0, 4), (2, 1, None)])

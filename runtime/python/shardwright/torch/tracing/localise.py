@@ -6,6 +6,7 @@ from typing import Any, Callable, Sequence
 
 import torch
 
+from .grouped import grouped
 from .indexing import indexed
 from .pieces import Piece
 
@@ -34,11 +35,12 @@ def localised(op: Any, args: tuple[Any, ...], inputs: Sequence[Piece], outputs: 
     `inputs` are the pieces of the tensor arguments, flattened in order, `outputs` those that the
     results must have. An extent of a whole tensor that a call mentions becomes that of the piece:
     sizes of views and of new tensors, groups of convolutions, batch and channels of group norms.
-    The function is the operator, except where indices count in a dimension that is cut.
+    The function is the operator, except where indices or offsets count in a dimension that is cut.
     """
     arguments = _arguments(op, args, [piece.shape for piece in inputs],
                            [None if piece is None else piece.shape for piece in outputs])
-    return indexed(op, args, inputs, outputs) or op, arguments
+    function = indexed(op, args, inputs, outputs) or grouped(op, inputs, outputs) or op
+    return function, arguments
 
 
 def _arguments(op: Any, args: tuple[Any, ...], inputs: Shapes, outputs: Shapes) -> tuple[Any, ...]:
