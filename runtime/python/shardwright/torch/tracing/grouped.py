@@ -27,6 +27,23 @@ def is_rows_times_groups(shapes: Sequence[Sequence[int]]) -> bool:
     return [len(shape) for shape in shapes[:2]] == [2, 3]
 
 
+def _aligned(matrix: torch.Tensor) -> torch.Tensor:
+    """The same numbers, with rows or columns that begin where torch's kernel takes them."""
+    def fits(tensor: torch.Tensor) -> bool:
+        return any(tensor.stride(near) == 1 and tensor.stride(far) * tensor.itemsize % ALIGNMENT == 0
+                   for near, far in ((-1, -2), (-2, -1)))
+
+    if fits(matrix):
+        return matrix
+    by_rows = matrix.contiguous()
+    return by_rows if fits(by_rows) else matrix.mT.contiguous().mT
+
+
+def _torchs(left: torch.Tensor, right: torch.Tensor, *rest: Any, **keywords: Any) -> torch.Tensor:
+    """Torch's operator. A piece that was moved may lack the strides that the whole tensor has."""
+    return _aten._grouped_mm.default(_aligned(left), _aligned(right), *rest, **keywords)
+
+
 class _Rows:
     """The rows of the groups of a piece. `rows` are those of all groups."""
 
@@ -48,7 +65,7 @@ class _Rows:
         return tensor[self._back].masked_fill(self._is_other, 0)
 
 
-def _product(op: Any, groups: Piece) -> Function:
+def _product(op: Function, groups: Piece) -> Function:
     def function(tensor: torch.Tensor, weight: torch.Tensor, offsets: torch.Tensor, *rest: Any
                  ) -> torch.Tensor:
         if weight.shape[0] == 0:
@@ -58,18 +75,17 @@ def _product(op: Any, groups: Piece) -> Function:
     return function
 
 
-def _weights_gradient(op: Any, groups: Piece) -> Function:
-    """A transposed tensor keeps its strides, which the kernel has demands on."""
+def _weights_gradient(op: Function, groups: Piece) -> Function:
     def function(left: torch.Tensor, right: torch.Tensor, offsets: torch.Tensor, *rest: Any
                  ) -> torch.Tensor:
         if groups.shape[0] == 0:
             return left.new_zeros((0, left.shape[0], right.shape[1]))
         own = _Rows(offsets, groups, right.shape[0])
-        return op(own.first(left.t()).t(), own.first(right), own.offsets, *rest)
+        return op(own.first(left.mT).mT, own.first(right), own.offsets, *rest)
     return function
 
 
-def _fallback_backward(op: Any, groups: Piece) -> Function:
+def _fallback_backward(op: Function, groups: Piece) -> Function:
     def function(tensor: torch.Tensor, weight: torch.Tensor, offsets: torch.Tensor,
                  gradient: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         if weight.shape[0] == 0:
@@ -85,11 +101,12 @@ def is_grouped(op: Any) -> bool:
 
 
 def grouped(op: Any, inputs: Pieces, outputs: Pieces) -> Function | None:
-    """The function with the operator's arguments for a rank that has some of the groups; None if it has
-    all of them, or for other operators.
+    """The function with the operator's arguments for a rank that may have some of the groups only; None
+    where it is the operator itself, and for other operators.
     """
     if not is_grouped(op):
         return None
+    call = _torchs if op is _aten._grouped_mm.default else op
     shapes = [piece.shape for piece in inputs if piece is not None]
     if str(op) == FALLBACK_BACKWARD:
         function_of, groups = _fallback_backward, inputs[1]
@@ -97,4 +114,6 @@ def grouped(op: Any, inputs: Pieces, outputs: Pieces) -> Function | None:
         function_of, groups = _product, inputs[1]
     else:
         function_of, groups = _weights_gradient, outputs[0]
-    return function_of(op, groups) if groups is not None and groups.is_cut(0) else None
+    if groups is not None and groups.is_cut(0):
+        return function_of(call, groups)
+    return None if call is op else call

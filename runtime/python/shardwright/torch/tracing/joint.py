@@ -19,7 +19,7 @@ from torch.nn.utils import stateless
 
 from ... import errors
 from . import origins, skeleton
-from .rewriting import ShardableCrossEntropy, decompositions, simplify, unflatten
+from .rewriting import ShardableCrossEntropy, SplitExperts, decompositions, simplify, unflatten
 from .values import InputLayout, OutputLayout, flatten_input, flatten_output
 
 
@@ -89,7 +89,7 @@ class _Flat(torch.nn.Module):  # type: ignore[misc]
         args, kwargs = self.layout.rebuild(tensors)
         same = {name: operator.attrgetter(first)(self.model) for name, first in self.tied.items()}
         with (stateless._reparametrize_module(self.model, same), origins.Lines(),
-              ShardableCrossEntropy()):
+              ShardableCrossEntropy(), SplitExperts()):
             result = self.model(*args, **kwargs)
         found, self.names, self.result = flatten_output(result)
         seen = {_storage(tensor) for tensor in (*tensors, *self.parameters(), *self.buffers())}

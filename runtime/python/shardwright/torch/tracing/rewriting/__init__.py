@@ -3,6 +3,7 @@
 from .cross_entropy import ShardableCrossEntropy
 from .decompositions import decompositions
 from .simplify import simplify
+from .split_experts import SplitExperts
 from .unflatten import unflatten
 
-__all__ = ["ShardableCrossEntropy", "decompositions", "simplify", "unflatten"]
+__all__ = ["ShardableCrossEntropy", "SplitExperts", "decompositions", "simplify", "unflatten"]
