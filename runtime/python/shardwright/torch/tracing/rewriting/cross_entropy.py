@@ -11,7 +11,7 @@ from torch.overrides import TorchFunctionMode
 _REDUCTIONS = ("none", "sum", "mean")
 
 
-class _NegativeLogLikelihood(torch.autograd.Function):
+class _NegativeLogLikelihood(torch.autograd.Function):  # type: ignore[misc]
     """Of classes [batch, 1, ...], given logits [batch, classes, ...].
 
     It reads and writes as many numbers as torch's log_softmax, nll_loss and their gradients, and
