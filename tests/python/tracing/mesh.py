@@ -8,6 +8,8 @@ import torch
 from shardwright.torch.tracing.localise import localised
 from shardwright.torch.tracing.pieces import Piece
 
+EXTREMES = {"Pmax": torch.amax, "Pmin": torch.amin}
+
 
 def cut_once(tensor, word, size, generator):
     if word in ("R", "-"):
@@ -18,6 +20,11 @@ def cut_once(tensor, word, size, generator):
         return [tensor.narrow(dim, min(rank * length, tensor.shape[dim]),
                               max(0, min(length, tensor.shape[dim] - rank * length))).clone()
                 for rank in range(size)]
+    if word in EXTREMES:
+        owner = torch.randint(0, size, tensor.shape, generator=generator)
+        less = torch.randint(0, 5, (size, *tensor.shape), generator=generator).to(tensor.dtype)
+        return [torch.where(owner == rank, tensor, tensor - less[rank] if word == "Pmax"
+                            else tensor + less[rank]) for rank in range(size)]
     assert word == "P", word
     parts = [torch.rand(tensor.shape, generator=generator).to(tensor.dtype) * 4 - 2
              if tensor.is_floating_point()
@@ -36,7 +43,7 @@ def cut(tensor, words, mesh, generator):
 
 def described(tensor, words, mesh):
     """The Piece of every rank, read off pieces of the positions in each dimension."""
-    words = ["R" if word == "P" else word for word in words]
+    words = ["R" if word[0] == "P" else word for word in words]
     positions = [cut(torch.arange(extent).view([-1 if dim == own else 1 for own in range(tensor.dim())])
                      .expand(tensor.shape), words, mesh, None)
                  for dim, extent in enumerate(tensor.shape)]
@@ -57,6 +64,8 @@ def joined(pieces, words, mesh):
             pieces = [torch.cat(group, int(word[1:])) for group in groups]
         elif word == "P":
             pieces = [sum(group[1:], group[0]) for group in groups]
+        elif word in EXTREMES:
+            pieces = [EXTREMES[word](torch.stack(group), 0) for group in groups]
         else:
             tolerance = 1e-4 if pieces[0].dtype is torch.float32 else 1e-9
             for group in groups:
@@ -110,7 +119,7 @@ def run(op, args, kwargs, inputs, outputs, chosen, mesh, seed):
     words_out = list(zip(*(entry["outputs"] for entry in chosen)))
     pieces = [cut(tensor, words, mesh, generator) for tensor, words in zip(inputs, words_in)]
     wanted = [None if whole is None else
-              cut(whole, ["R" if word == "P" else word for word in words], mesh, generator)
+              cut(whole, ["R" if word[0] == "P" else word for word in words], mesh, generator)
               for whole, words in zip(outputs, words_out)]
     if any(map(has_empty, pieces)) or any(each is not None and has_empty(each) for each in wanted):
         return None
