@@ -2,8 +2,11 @@
 
 from .cross_entropy import ShardableCrossEntropy
 from .decompositions import decompositions
+from .recompute import recompute
+from .sharing import share
 from .simplify import simplify
 from .split_experts import SplitExperts
 from .unflatten import unflatten
 
-__all__ = ["ShardableCrossEntropy", "SplitExperts", "decompositions", "simplify", "unflatten"]
+__all__ = ["ShardableCrossEntropy", "SplitExperts", "decompositions", "recompute", "share", "simplify",
+           "unflatten"]
