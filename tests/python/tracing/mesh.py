@@ -5,7 +5,10 @@ import math
 
 import torch
 
-from shardwright.torch.tracing.localise import local_arguments
+from shardwright.torch.tracing.localise import localised
+from shardwright.torch.tracing.pieces import Piece
+
+EXTREMES = {"Pmax": torch.amax, "Pmin": torch.amin}
 
 
 def cut_once(tensor, word, size, generator):
@@ -17,6 +20,11 @@ def cut_once(tensor, word, size, generator):
         return [tensor.narrow(dim, min(rank * length, tensor.shape[dim]),
                               max(0, min(length, tensor.shape[dim] - rank * length))).clone()
                 for rank in range(size)]
+    if word in EXTREMES:
+        owner = torch.randint(0, size, tensor.shape, generator=generator)
+        less = torch.randint(0, 5, (size, *tensor.shape), generator=generator).to(tensor.dtype)
+        return [torch.where(owner == rank, tensor, tensor - less[rank] if word == "Pmax"
+                            else tensor + less[rank]) for rank in range(size)]
     assert word == "P", word
     parts = [torch.rand(tensor.shape, generator=generator).to(tensor.dtype) * 4 - 2
              if tensor.is_floating_point()
@@ -33,6 +41,21 @@ def cut(tensor, words, mesh, generator):
     return pieces
 
 
+def described(tensor, words, mesh):
+    """The Piece of every rank, read off pieces of the positions in each dimension."""
+    words = ["R" if word[0] == "P" else word for word in words]
+    positions = [cut(torch.arange(extent).view([-1 if dim == own else 1 for own in range(tensor.dim())])
+                     .expand(tensor.shape), words, mesh, None)
+                 for dim, extent in enumerate(tensor.shape)]
+    shape = tuple(tensor.shape)
+    found = []
+    for rank in range(math.prod(mesh)):
+        own = [each[rank] for each in positions]
+        start = tuple(int(each.min()) if each.numel() else 0 for each in own)
+        found.append(Piece(shape, start, tuple(own[0].shape) if own else ()))
+    return found
+
+
 def joined(pieces, words, mesh):
     """The whole tensor. Raises AssertionError if replicas differ."""
     for word, size in reversed(list(zip(words, mesh))):
@@ -41,10 +64,14 @@ def joined(pieces, words, mesh):
             pieces = [torch.cat(group, int(word[1:])) for group in groups]
         elif word == "P":
             pieces = [sum(group[1:], group[0]) for group in groups]
+        elif word in EXTREMES:
+            pieces = [EXTREMES[word](torch.stack(group), 0) for group in groups]
         else:
+            tolerance = 1e-4 if pieces[0].dtype is torch.float32 else 1e-9
             for group in groups:
                 for piece in group[1:]:
-                    torch.testing.assert_close(piece, group[0], rtol=1e-9, atol=1e-9, equal_nan=True)
+                    torch.testing.assert_close(piece, group[0], rtol=tolerance, atol=tolerance,
+                                               equal_nan=True)
             pieces = [group[0] for group in groups]
     return pieces[0]
 
@@ -92,18 +119,21 @@ def run(op, args, kwargs, inputs, outputs, chosen, mesh, seed):
     words_out = list(zip(*(entry["outputs"] for entry in chosen)))
     pieces = [cut(tensor, words, mesh, generator) for tensor, words in zip(inputs, words_in)]
     wanted = [None if whole is None else
-              cut(whole, ["R" if word == "P" else word for word in words], mesh, generator)
+              cut(whole, ["R" if word[0] == "P" else word for word in words], mesh, generator)
               for whole, words in zip(outputs, words_out)]
     if any(map(has_empty, pieces)) or any(each is not None and has_empty(each) for each in wanted):
         return None
+    given = [described(tensor, words, mesh) for tensor, words in zip(inputs, words_in)]
+    made = [None if whole is None else described(whole, words, mesh)
+            for whole, words in zip(outputs, words_out)]
     results = []
     for rank in range(math.prod(mesh)):
         remaining = iter(each[rank] for each in pieces)
         local = replaced(args, lambda leaf: next(remaining) if torch.is_tensor(leaf) else leaf)
         named = replaced(kwargs, lambda leaf: next(remaining) if torch.is_tensor(leaf) else leaf)
-        local = local_arguments(op, local, [tuple(each[rank].shape) for each in pieces],
-                                [None if each is None else tuple(each[rank].shape) for each in wanted])
-        result = op(*local, **named)
+        function, local = localised(op, local, [each[rank] for each in given],
+                                    [None if each is None else each[rank] for each in made])
+        result = function(*local, **named)
         results.append(result if isinstance(result, (tuple, list)) else (result,))
     return [None if outputs[index] is None else
             joined([result[index] for result in results], words, mesh)

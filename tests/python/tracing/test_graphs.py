@@ -98,8 +98,21 @@ class Documents(unittest.TestCase):
                 entries = document["rules"][row["rule"]]["strategies"]
                 self.assertIn("S1", [entry["outputs"][0] for entry in entries], row)
         self.assertFalse([row for row in document["nodes"] if row["op"] == "aten.bmm.default"])
-        losses = [row for row in document["nodes"] if row["op"] == "aten._log_softmax.default"]
-        self.assertEqual([row["outputs"][0]["shape"] for row in losses], [[4, 12, 24]])
+
+    def test_the_vocabulary_can_be_sharded(self):
+        document = trace(Transformer(), (ids(4, 12, below=24),), {"labels": ids(4, 12, below=24)}).document
+        self.assertFalse([row for row in document["nodes"] if "softmax" in row["op"] and not row.get("module")])
+        seen = 0
+        for row in document["nodes"]:
+            entries = document["rules"][row["rule"]]["strategies"]
+            if [4, 12, 24] in [each["shape"] for each in row["outputs"]]:
+                self.assertIn("S2", [entry["outputs"][0] for entry in entries], row)
+                seen += row["op"] != "placeholder"
+            if row["op"] == "aten.embedding.default":
+                self.assertIn({"outputs": ["P"], "inputs": ["S0", "R"]}, entries)
+            if row["op"] == "aten.embedding_dense_backward.default":
+                self.assertIn({"outputs": ["S0"], "inputs": ["R", "R"]}, entries)
+        self.assertGreater(seen, 4)
 
     def test_products_of_one_pass_read_an_alias(self):
         """Keys and queries read the same activations; backward, products read gradients and activations."""

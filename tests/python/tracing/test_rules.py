@@ -74,7 +74,7 @@ class Validation(unittest.TestCase):
 
     def test_masked_and_strided_placements_of_torch_are_left_out(self):
         call, _ = called(aten.embedding.default, numbers(20, 6), torch.randint(0, 20, (4, 5)))
-        self.assertNotIn("S0", [entry.inputs[0] for entry in rule_of(call).entries])
+        self.assertNotIn("S0", [entry.inputs[0] for entry in torch_entries(call)])
         self.assertTrue(all(len(entry.inputs) == 2 for entry in torch_entries(call)))
 
     def test_an_operator_without_a_rule_gets_what_holds(self):
@@ -100,6 +100,103 @@ class Convolutions(unittest.TestCase):
         self.assertEqual(found["S0", "R"], (("S0",), None))
         self.assertEqual(self.outputs(4)["S1", "S0"], (("S1",), 4))
         self.assertNotIn(("S1", "S1", "R"), self.outputs(1, numbers(12)))
+
+
+class Positions(unittest.TestCase):
+    """Operators with indices that count in a dimension which is cut."""
+
+    @staticmethod
+    def calls():
+        ids = torch.randint(0, 13, (4, 6), generator=torch.Generator().manual_seed(2))
+        column = ids[:, :1]
+        yield aten.embedding.default, (numbers(13, 6), ids, 3)
+        for padding, by_frequency in ((-1, False), (0, False), (12, False), (5, True)):
+            yield aten.embedding_dense_backward.default, (numbers(4, 6, 8), ids, 13, padding, by_frequency)
+        yield aten.gather.default, (numbers(4, 13), 1, column)
+        yield aten.gather.default, (numbers(13, 6), -2, ids)
+        yield aten.scatter_add.default, (numbers(4, 13), -1, column, numbers(4, 1))
+        yield aten.scatter_add.default, (numbers(13, 6), 0, ids, numbers(4, 6))
+
+    def test_every_dimension_can_be_cut(self):
+        found = [[(entry.outputs, entry.inputs, entry.divides) for entry in rule_of(called(op, *args)[0]).entries]
+                 for op, args in self.calls()]
+        lookup, *gradients = found[:5]
+        self.assertIn((("P",), ("S0", "R"), None), lookup)
+        self.assertIn((("S2",), ("S1", "R"), None), lookup)
+        for entries in gradients:
+            self.assertIn((("S0",), ("R", "R"), None), entries)
+        self.assertIn((("P",), ("S1", "S1"), None), gradients[0])
+        self.assertNotIn((("P",), ("S1", "S1"), None), gradients[-1])
+        self.assertIn((("P",), ("S1", "R"), None), found[5])
+        self.assertIn((("P",), ("S0", "R"), None), found[6])
+        self.assertIn((("S1",), ("S1", "R", "R"), None), found[7])
+        self.assertIn((("S0",), ("S0", "R", "R"), None), found[8])
+
+    def test_all_entries_on_meshes(self):
+        tried = 0
+        for op, args in self.calls():
+            call, outputs = called(op, *args)
+            rule = {"strategies": [{"outputs": entry.outputs, "inputs": entry.inputs}
+                                   for entry in rule_of(call).entries]}
+            inputs = [leaf for leaf in torch.utils._pytree.tree_leaves(args) if torch.is_tensor(leaf)]
+            for shape in ((2,), (4,), (2, 2), (3, 2)):
+                for chosen in meshes.tuples(rule, [each.shape for each in [*outputs, *inputs]], shape):
+                    found = meshes.run(op, args, {}, inputs, outputs, chosen, shape, 3)
+                    if found is not None:
+                        torch.testing.assert_close(
+                            found[0], outputs[0], msg=lambda text: f"{call} {chosen} on {shape}: {text}")
+                        tried += 1
+        self.assertGreater(tried, 300)
+
+
+class Experts(unittest.TestCase):
+    """Products of groups of rows, each group with the matrix of an expert."""
+
+    @staticmethod
+    def calls():
+        """Four experts with 5, 0, 12 and 7 rows."""
+        ends = torch.tensor([5, 5, 17, 24], dtype=torch.int32)
+        rows, more, matrices = numbers(24, 32), numbers(24, 64), numbers(4, 32, 64)
+        narrow = [tensor.float() for tensor in (rows, more, matrices)]
+        yield aten._grouped_mm.default, (narrow[0], narrow[2], ends), [("P",), ("S1",), ("P",)]
+        yield aten._grouped_mm.default, (narrow[0].t(), narrow[1], ends), [("S0",), ("S1",), ("S2",)]
+        try:
+            import transformers.integrations.moe  # noqa: F401 - registers operators
+        except ImportError:
+            return
+        own = torch.ops.transformers
+        yield own.grouped_mm_fallback.default, (rows, matrices, ends), [("P",), ("S1",), ("P",)]
+        yield (own.grouped_mm_fallback_backward.default, (rows, matrices, ends, more),
+               [("P", "S0"), ("P", "S2"), ("S1", "S1")])
+
+    def test_experts_rows_and_columns_can_be_cut(self):
+        for op, args, wanted in self.calls():
+            with self.subTest(op):
+                found = [entry.outputs for entry in rule_of(called(op, *args)[0]).entries]
+                for outputs in wanted:
+                    self.assertIn(outputs, found)
+
+    def test_all_entries_on_meshes(self):
+        tried = 0
+        for op, args, _ in self.calls():
+            call, outputs = called(op, *args)
+            rule = {"strategies": [{"outputs": entry.outputs, "inputs": entry.inputs,
+                                    **({} if entry.divides is None else {"divides": entry.divides})}
+                                   for entry in rule_of(call).entries]}
+            for shape in ((2,), (3,), (4,), (2, 2)):
+                for chosen in meshes.tuples(rule, [each.shape for each in [*outputs, *args]], shape):
+                    found = meshes.run(op, args, {}, args, outputs, chosen, shape, 3)
+                    for result, wanted in zip(found or (), outputs):
+                        torch.testing.assert_close(result, wanted, rtol=1e-4, atol=1e-4, msg=lambda text: (
+                            f"{call} {chosen} on {shape}: {text}"))
+                        tried += 1
+        self.assertGreater(tried, 100)
+
+    def test_ranks_share_the_flops_of_the_experts(self):
+        for op, args, _ in self.calls():
+            call, outputs = called(op, *args)
+            times = 2 if len(args) == 4 else 1
+            self.assertEqual(Flops.total(call, outputs), times * 2 * 24 * 32 * 64, op)
 
 
 class Views(unittest.TestCase):

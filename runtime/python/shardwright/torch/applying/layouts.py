@@ -13,6 +13,7 @@ from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
 from torch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
 
 from ... import errors
+from ..tracing.pieces import Piece, piece_of
 
 REPLICATE = "R"
 _REDUCE_OPS = {"P": "sum", "Pavg": "avg", "Pmax": "max", "Pmin": "min"}
@@ -68,15 +69,15 @@ class Layout:
         return DTensorSpec(self.mesh, tuple(placements), tensor_meta=meta)
 
     @cached_property
+    def piece(self) -> Piece:
+        """Of this rank."""
+        return piece_of(self.shape, self.words, tuple(self.mesh.shape),
+                        [self.coordinate(axis) for axis in range(len(self.words))])
+
+    @property
     def local_shape(self) -> tuple[int, ...]:
         """Of this rank. Shards are those of torch.chunk, so the last ones may be smaller or empty."""
-        shape = list(self.shape)
-        for axis, word in enumerate(self.words):
-            dim = shard_dim(word)
-            if dim is not None:
-                piece = -(-shape[dim] // int(self.mesh.shape[axis]))
-                shape[dim] = max(0, min(piece, shape[dim] - piece * self.coordinate(axis)))
-        return tuple(shape)
+        return self.piece.shape
 
     @cached_property
     def is_contiguous(self) -> bool:

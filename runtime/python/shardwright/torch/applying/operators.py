@@ -10,7 +10,7 @@ import torch
 import torch.fx
 
 from ..tracing.calls import replace
-from ..tracing.localise import local_arguments
+from ..tracing.localise import localised
 from .layouts import Layout
 from .program import HOLE
 
@@ -53,10 +53,10 @@ def local_call(node: torch.fx.Node, inputs: Sequence[Layout], outputs: Sequence[
     device = torch.device(inputs[0].mesh.device_type) if inputs else _device_of(outputs)
     if keywords.get("device") is not None:
         keywords["device"] = device
-    arguments = local_arguments(node.target, arguments, [layout.local_shape for layout in inputs],
-                                [None if layout is None else layout.local_shape for layout in outputs])
-    own = _Node(node.target, LocalCall(node.target, arguments, keywords), tuple(inputs),
-                tuple(outputs))
+    function, arguments = localised(
+        node.target, arguments, [layout.piece for layout in inputs],
+        [None if layout is None else layout.piece for layout in outputs])
+    own = _Node(node.target, LocalCall(function, arguments, keywords), tuple(inputs), tuple(outputs))
     special = _SPECIAL.get(node.target)
     return own.call if special is None else special(own)
 

@@ -11,6 +11,7 @@ from typing import Callable
 import torch
 
 from .calls import Call
+from .grouped import FALLBACK, FALLBACK_BACKWARD, is_rows_times_groups
 
 _aten = torch.ops.aten
 # A factor, then extents: (tensor argument, dimension); argument -1-k is output k.
@@ -41,11 +42,27 @@ def _vector(call: Call) -> list[Product]:
     return [[2, *([0, dim] for dim in range(len(call.inputs[0].shape)))]]
 
 
+def _per_group(rows: int, groups: int) -> int:
+    """Factors are integers."""
+    return -(-rows // groups)
+
+
 def _grouped(call: Call) -> list[Product]:
-    """Rows [m, k] in groups, each with a matrix of [groups, k, n]."""
-    if [len(meta.shape) for meta in call.inputs[:2]] == [2, 3]:
-        return [[2, [0, 0], [0, 1], [1, 2]]]
-    return []
+    """Rows [m, k] in groups, each with a matrix of [groups, k, n]; or its gradient, from [k, m] and
+    [m, n]. All groups have all rows, which are not cut, so some of the groups have their share of them.
+    """
+    tensor, weight = call.inputs[:2]
+    if is_rows_times_groups((tensor.shape, weight.shape)):
+        groups, extents = weight.shape[0], [[1, 0], [0, 1], [1, 2]]
+        rows = tensor.shape[0]
+    elif len(tensor.shape) == len(weight.shape) == 2:
+        output = call.outputs[0]
+        assert output is not None
+        groups, extents = output.shape[0], [[-1, 0], [0, 0], [1, 1]]
+        rows = weight.shape[0]
+    else:
+        return []
+    return [[_per_group(2 * rows, groups), *extents]]
 
 
 def _kernel(call: Call, weight: int) -> list["int | list[int]"]:
@@ -94,10 +111,18 @@ def _formulas() -> dict[object, Callable[[Call], list[Product]]]:
     return formulas
 
 
+def _grouped_backward(call: Call) -> list[Product]:
+    """Rows [m, k], matrices [groups, k, n], offsets, gradient [m, n]. Two gradients of as many flops."""
+    rows, groups = call.inputs[0].shape[0], call.inputs[1].shape[0]
+    return [[_per_group(4 * rows, groups), [1, 0], [0, 1], [3, 1]]]
+
+
 _FORMULAS = _formulas()
+_FORMULAS_BY_NAME = {FALLBACK: _grouped, FALLBACK_BACKWARD: _grouped_backward}
 
 
 def products_of(call: Call) -> list[Product]:
     """A sum of products; empty for an operator that only moves and combines elements."""
-    formula = _FORMULAS.get(getattr(call.op, "overloadpacket", None))
+    formula = (_FORMULAS.get(getattr(call.op, "overloadpacket", None))
+               or _FORMULAS_BY_NAME.get(str(call.op)))
     return [] if formula is None else formula(call)

@@ -19,7 +19,8 @@ from torch.nn.utils import stateless
 
 from ... import errors
 from . import origins, skeleton
-from .rewriting import decompositions, share, simplify, unflatten
+from .rewriting import (ShardableCrossEntropy, SplitExperts, decompositions, share, simplify,
+                        unflatten)
 from .values import InputLayout, OutputLayout, flatten_input, flatten_output
 
 
@@ -88,7 +89,8 @@ class _Flat(torch.nn.Module):  # type: ignore[misc]
     def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         args, kwargs = self.layout.rebuild(tensors)
         same = {name: operator.attrgetter(first)(self.model) for name, first in self.tied.items()}
-        with stateless._reparametrize_module(self.model, same), origins.Lines():
+        with (stateless._reparametrize_module(self.model, same), origins.Lines(),
+              ShardableCrossEntropy(), SplitExperts()):
             result = self.model(*args, **kwargs)
         found, self.names, self.result = flatten_output(result)
         seen = {_storage(tensor) for tensor in (*tensors, *self.parameters(), *self.buffers())}

@@ -1,10 +1,14 @@
-"""Arguments of a call that mention extents of whole tensors, for a call on pieces of these."""
+"""A call of an operator, for a rank that has pieces of the tensors: what to call, and with what."""
 
 from __future__ import annotations
 
 from typing import Any, Callable, Sequence
 
 import torch
+
+from .grouped import grouped
+from .indexing import indexed
+from .pieces import Piece
 
 _aten = torch.ops.aten
 Shapes = Sequence["tuple[int, ...] | None"]
@@ -24,15 +28,22 @@ _GROUP_NORMS = {_aten.native_group_norm.default: (0, 3),
                 _aten.native_group_norm_backward.default: (1, 5)}
 
 
-def local_arguments(op: Any, args: tuple[Any, ...], inputs: Shapes, outputs: Shapes
-                    ) -> tuple[Any, ...]:
-    """Returns the positional arguments for pieces of these shapes.
+def localised(op: Any, args: tuple[Any, ...], inputs: Sequence[Piece], outputs: Sequence[Piece | None]
+              ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Returns the function to call and its positional arguments, for one rank; pieces may be uneven.
 
-    `inputs` are the shapes of the pieces of the tensor arguments, flattened in order, `outputs`
-    those that the results must have. Applies to one rank; pieces may be uneven. An extent of a whole
-    tensor that a call mentions becomes that of the piece: sizes of views and of new tensors, groups of
-    convolutions, batch and channels of group norms.
+    `inputs` are the pieces of the tensor arguments, flattened in order, `outputs` those that the
+    results must have. An extent of a whole tensor that a call mentions becomes that of the piece:
+    sizes of views and of new tensors, groups of convolutions, batch and channels of group norms.
+    The function is the operator, except where indices or offsets count in a dimension that is cut.
     """
+    arguments = _arguments(op, args, [piece.shape for piece in inputs],
+                           [None if piece is None else piece.shape for piece in outputs])
+    function = indexed(op, args, inputs, outputs) or grouped(op, inputs, outputs) or op
+    return function, arguments
+
+
+def _arguments(op: Any, args: tuple[Any, ...], inputs: Shapes, outputs: Shapes) -> tuple[Any, ...]:
     position = _SHAPES.get(op)
     if position is not None and outputs[0] is not None:
         return _with(args, {position: tuple(outputs[0])})

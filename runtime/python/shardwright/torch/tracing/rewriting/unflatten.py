@@ -120,7 +120,9 @@ class _Pass:
                           *(dim + flat.lead - 1 for dim in sorted(dims))), flat.lead
 
     def _pointwise(self, node: torch.fx.Node) -> tuple[torch.fx.Node, int] | None:
-        """All tensors are flattened alike, or have only dimensions behind the flattened ones."""
+        """All tensors are flattened alike, or have only dimensions behind the flattened ones, or had
+        before they were expanded.
+        """
         tensors = [arg for arg in node.args if isinstance(arg, torch.fx.Node)]
         flat = [self.flattened[arg] for arg in tensors if arg in self.flattened]
         if not flat or node.kwargs or any(isinstance(arg, (list, tuple)) for arg in node.args):
@@ -128,10 +130,22 @@ class _Pass:
         lead, rank = flat[0].lead, len(_value(node).shape)
         if any(each.lead != lead or each.shape[:lead] != flat[0].shape[:lead] for each in flat):
             return None
-        if any(arg not in self.flattened and len(_value(arg).shape) >= rank for arg in tensors):
+        others = [arg for arg in tensors
+                  if arg not in self.flattened and len(_value(arg).shape) >= rank]
+        if not all(self._is_expanded(arg, rank) for arg in others):
             return None
-        args = [self.flattened[arg].node if arg in self.flattened else arg for arg in node.args]
+        nodes = {arg: self.flattened[arg].node for arg in tensors if arg in self.flattened}
+        for arg in others:
+            shape = [*flat[0].shape[:lead], *_value(arg).shape[1:]]
+            nodes[arg] = self._call(arg, _aten.expand.default, arg.args[0], shape)
+        args = [nodes.get(arg, arg) if isinstance(arg, torch.fx.Node) else arg for arg in node.args]
         return self._call(node, node.target, *args), lead
+
+    @staticmethod
+    def _is_expanded(node: torch.fx.Node, rank: int) -> bool:
+        """Returns true if the node repeats a tensor of fewer dimensions than `rank`, which it has."""
+        return (node.target is _aten.expand.default and len(_value(node).shape) == rank
+                and len(_value(node.args[0]).shape) < rank)
 
     def _rows(self, node: torch.fx.Node) -> tuple[torch.fx.Node, int] | None:
         """An operator along other dimensions than the flattened ones, which its argument `dim` names."""
@@ -173,8 +187,9 @@ _REWRITES: dict[Any, Callable[[_Pass, torch.fx.Node], "tuple[torch.fx.Node, int]
     **{op: _Pass._rows for op in (
         _aten._log_softmax.default, _aten._log_softmax_backward_data.default,
         _aten._softmax.default, _aten._safe_softmax.default, _aten._softmax_backward_data.default,
-        _aten.gather.default, _aten.scatter.value, _aten.scatter.src, _aten.unsqueeze.default,
-        _aten.squeeze.dims, _aten.zeros_like.default, _aten.ones_like.default)},
+        _aten.amax.default, _aten.gather.default, _aten.scatter.value, _aten.scatter.src,
+        _aten.scatter_add.default, _aten.unsqueeze.default, _aten.squeeze.dims,
+        _aten.zeros_like.default, _aten.ones_like.default)},
 }
 
 

@@ -7,7 +7,10 @@ from typing import Callable
 import torch
 
 from ..calls import Call, Meta
+from ..grouped import FALLBACK, FALLBACK_BACKWARD
+from . import experts
 from .entries import ABSENT, PARTIAL, REPLICATE, Entry, shard
+from .positions import POSITIONS
 
 _aten = torch.ops.aten
 
@@ -94,19 +97,26 @@ def _factory(call: Call) -> list[Entry]:
 # With a size among their arguments.
 _SIZED = (_aten.new_zeros.default, _aten.new_ones.default, _aten.new_full.default,
           _aten.new_empty.default, _aten.new_empty_strided.default)
-_OWN: dict[object, Callable[[Call], list[Entry]]] = {
+_OWN: dict[object, Callable[[Call], "list[Entry] | None"]] = {
     _aten.matmul.default: _matmul, _aten.tensordot.default: _tensordot,
     _aten.convolution.default: _convolution,
     _aten.convolution_backward.default: _convolution_backward, _aten.stack.default: _stack,
+    **POSITIONS, _aten._grouped_mm.default: experts.grouped_mm,
     **{op: _factory for op in (
         *_SIZED, _aten.zeros.default, _aten.ones.default, _aten.full.default, _aten.empty.memory_format,
         _aten.empty_like.default)},
 }
 
 
+# By name, since the package that has them need not be there.
+_OWN_BY_NAME: dict[str, Callable[[Call], list[Entry]]] = {
+    FALLBACK: experts.fallback, FALLBACK_BACKWARD: experts.fallback_backward,
+}
+
+
 def own_entries(call: Call) -> list[Entry] | None:
     """The entries of an operator that torch has no rule of, or none that is good enough."""
-    function = _OWN.get(call.op)
+    function = _OWN.get(call.op) or _OWN_BY_NAME.get(str(call.op))
     return None if function is None else function(call)
 
 

@@ -8,6 +8,7 @@ from typing import Any, Callable, Iterator
 import torch
 
 from ..calls import Call, Meta, leaves, replace
+from ..grouped import is_grouped, is_rows_times_groups
 
 _aten = torch.ops.aten
 # Extents that two ranks cut evenly, and extents that three ranks cut into pieces of two lengths.
@@ -15,12 +16,14 @@ _aten = torch.ops.aten
 POOLS = {2: (4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24), 3: (5, 7, 8, 10, 11, 13, 14, 16, 17, 19, 20)}
 # Integers below this may be dimensions, strides or paddings rather than extents.
 _SMALLEST_EXTENT = 9
+# Torch's products of groups take multiples of this, and no numbers of 64 bits.
+_ALIGNED = 8
 # Elements of a call that is run with its own shapes: some milliseconds for most operators.
 _MOST_ELEMENTS = 1 << 18
 _UNSPECIFIED = (_aten.empty.memory_format, _aten.empty_like.default, _aten.new_empty.default,
                 _aten.new_empty_strided.default)
-# Operators with the tensor argument, and its dimension, that bounds an index.
-_ROWS_OF = {_aten.embedding.default: (0, 0)}
+# Operators whose indices count in a dimension of tensor argument 0, and the argument that names it.
+_COUNT_IN = {_aten.gather.default: 1, _aten.scatter_add.default: 1}
 
 
 @dataclass(frozen=True)
@@ -50,10 +53,26 @@ def _extents(call: Call) -> list[int]:
 def _mappings(call: Call, pool: tuple[int, ...]) -> Iterator[dict[int, int]]:
     """Ways to make a call small: all extents changed, then large ones only."""
     extents = _extents(call)
+    if call.op is _aten._grouped_mm.default:
+        pool = tuple(extent * _ALIGNED for extent in pool)
     for smallest in (2, _SMALLEST_EXTENT):
         changed = [extent for extent in extents if extent >= smallest]
         if changed and len(changed) <= len(pool):
             yield dict(zip(changed, pool))
+
+
+def _float_of(call: Call) -> torch.dtype:
+    return torch.float32 if call.op is _aten._grouped_mm.default else torch.float64
+
+
+def _offsets(call: Call, groups: int, map_extent: Callable[[int], int], generator: torch.Generator
+             ) -> torch.Tensor:
+    """Where groups of rows end; the last group ends with the last row."""
+    tensor, other = call.inputs[:2]
+    rows = map_extent((tensor if is_rows_times_groups((tensor.shape, other.shape)) else other).shape[0])
+    ends = torch.randint(0, rows + 1, (groups,), generator=generator, dtype=torch.int32).sort().values
+    ends[-1] = rows
+    return ends
 
 
 def _values(meta: Meta, shape: tuple[int, ...], bound: int, generator: torch.Generator
@@ -69,9 +88,13 @@ def _values(meta: Meta, shape: tuple[int, ...], bound: int, generator: torch.Gen
 
 def _bound(call: Call, map_extent: Callable[[int], int]) -> int:
     """Indices in this range are in range of every dimension that they may index."""
-    if call.op in _ROWS_OF:
-        tensor, dim = _ROWS_OF[call.op]
-        return map_extent(call.inputs[tensor].shape[dim])
+    if call.op is _aten.embedding.default:
+        return map_extent(call.inputs[0].shape[0])
+    if call.op is _aten.embedding_dense_backward.default:
+        rows = call.args[2]
+        return map_extent(rows) if rows >= _SMALLEST_EXTENT else rows
+    if call.op in _COUNT_IN and call.inputs[0].shape:
+        return map_extent(call.inputs[0].shape[call.args[_COUNT_IN[call.op]]])
     extents = [map_extent(extent) for extent in _extents(call)]
     numbers = [map_extent(leaf) for leaf in leaves(call.args)
                if type(leaf) is int and leaf >= _SMALLEST_EXTENT]
@@ -84,17 +107,24 @@ def _run(call: Call, mapping: dict[int, int], seed: int) -> Sample | None:
     def map_extent(extent: int) -> int:
         return mapping.get(extent, extent)
 
-    bound = _bound(call, map_extent)
+    bound, floating = _bound(call, map_extent), _float_of(call)
     tensors: list[torch.Tensor] = []
+
+    def values(meta: Meta) -> torch.Tensor:
+        shape = tuple(map(map_extent, meta.shape))
+        if is_grouped(call.op) and not meta.dtype.is_floating_point:
+            return _offsets(call, shape[0], map_extent, generator)
+        found = _values(meta, shape, bound, generator)
+        return found.to(floating) if meta.dtype.is_floating_point else found
 
     def real(leaf: Any) -> Any:
         if isinstance(leaf, Meta):
-            tensors.append(_values(leaf, tuple(map(map_extent, leaf.shape)), bound, generator))
+            tensors.append(values(leaf))
             return tensors[-1]
         if type(leaf) is int and leaf >= _SMALLEST_EXTENT:
             return map_extent(leaf)
         if isinstance(leaf, torch.dtype) and leaf.is_floating_point:
-            return torch.float64
+            return floating
         return leaf
 
     args = replace(call.args, real)
