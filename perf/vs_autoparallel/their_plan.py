@@ -79,11 +79,9 @@ def solved(optimizer, built, begin):
         solution = None
     end = Used.now()
     found = solution and optimizer.prob.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
-    proved = optimizer.prob.sol_status == pulp.LpSolutionOptimal
-    figures = {"cbc": end.children_cpu - built.children_cpu, "peak_bytes": end.peak_bytes - begin.peak_bytes,
-               "proved": proved}
-    if proved:
-        figures.update(solve=end.since(built), total=end.since(begin))
+    figures = {"solve": end.since(built), "cbc": end.children_cpu - built.children_cpu, "total": end.since(begin),
+               "peak_bytes": end.peak_bytes - begin.peak_bytes,
+               "proved": optimizer.prob.sol_status == pulp.LpSolutionOptimal}
     if found:
         cost = optimizer._compute_solution_cost(optimizer._to_concrete_solution(solution))
         figures.update(objective_us=pulp.value(optimizer.prob.objective), transitions=int(cost["transition"]))
