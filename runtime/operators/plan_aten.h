@@ -34,7 +34,7 @@ struct AtenPlanResult : operators::AtenSolution {
 };
 
 // Errors: kInvalidInput at "/mesh", "/device", "/collectives/...", "/memory", "/optimizer_states",
-// "/constraints/<index>", "threads"; those of operators::solve_plan(). No plan within the memory is
+// "/placements/<kind>/<target>", "threads"; those of operators::solve_plan(). No plan within the memory is
 // no error: the status says so. Thread safety: may be called from any number of threads at once.
 Result<AtenPlanResult> plan_aten(const operators::AtenGraph& graph, const PlanAtenOptions& options);
 

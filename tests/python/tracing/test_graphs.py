@@ -101,6 +101,30 @@ class Documents(unittest.TestCase):
         losses = [row for row in document["nodes"] if row["op"] == "aten._log_softmax.default"]
         self.assertEqual([row["outputs"][0]["shape"] for row in losses], [[4, 12, 24]])
 
+    def test_products_of_one_pass_read_an_alias(self):
+        """Keys and queries read the same activations; backward, products read gradients and activations."""
+        class Scores(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.query, self.key = nn.Linear(16, 16), nn.Linear(16, 16)
+
+            def forward(self, x):
+                x = x.relu()
+                return self.query(x) * self.key(x)
+
+        nodes = trace(Scores(), torch.randn(8, 4, 16, requires_grad=True)).document["nodes"]
+        products = [row for row in nodes if row["op"] in ("aten.matmul.default", "aten.tensordot.default")]
+        forward = [row for row in products if row["phase"] == "forward"]
+        self.assertEqual(len(forward), 2)
+        shared = {row["inputs"][0][0] for row in forward}
+        self.assertEqual({nodes[node]["op"] for node in shared}, {"aten.alias.default"})
+        self.assertEqual(len(shared), 1)
+        read = [producer for row in products for producer, _ in row["inputs"]
+                if row["phase"] == "backward" and nodes[producer]["op"] == "aten.alias.default"]
+        self.assertEqual(len(read), 6)  # the activations and two gradients, by two products each
+        self.assertEqual(len(set(read)), 3)
+        self.assertTrue(shared.isdisjoint(read))
+
     def test_tied_weights_are_one_parameter_with_one_gradient(self):
         traced = trace(Transformer(), (ids(4, 12, below=24),))
         names = [row["target"] for row in traced.document["nodes"] if row.get("role") == "parameter"]
@@ -222,8 +246,12 @@ class Errors(unittest.TestCase):
             def forward(self, x):
                 return self.up(x)[x[:, 0] > 0]
 
-        for model in (Branch(), Rows()):
-            self.refused(shardwright.UnsupportedError, r"^test_graphs.py:\d+: .*value", model,
+        class Outside(Mlp):
+            def forward(self, x):
+                return super().forward(x).detach().numpy().sum()  # values leave torch
+
+        for model in (Branch(), Rows(), Outside()):
+            self.refused(shardwright.UnsupportedError, r"^test_graphs.py:\d+: .*(value|numpy)", model,
                          torch.randn(4, 12))
 
     def test_nothing_to_trace_or_to_train(self):

@@ -1,8 +1,12 @@
 #include "search/operators/aten/model/aten_model.h"
 
+#include <algorithm>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
+#include "core/nearest_name.h"
+#include "core/redistribution/placement/placement_notation.h"
 #include "search/operators/aten/model/shared_blocks.h"
 
 namespace shardwright::operators {
@@ -21,42 +25,100 @@ AtenRole role_of(AtenConstraint::Of of) {
   }
 }
 
-// The variable that a constraint is about, or the number of variables.
-std::size_t constrained_variable(const AtenGraph& graph, const AtenVariables& variables,
-                                 const AtenConstraint& constraint) {
-  if (constraint.of == AtenConstraint::Of::kOutput) {
+std::string_view word_of(AtenConstraint::Of of) {
+  switch (of) {
+    case AtenConstraint::Of::kParameter:
+      return "parameter";
+    case AtenConstraint::Of::kBuffer:
+      return "buffer";
+    case AtenConstraint::Of::kInput:
+      return "input";
+    case AtenConstraint::Of::kTangent:
+      return "tangent";
+    case AtenConstraint::Of::kOutput:
+      return "output";
+  }
+  return "";
+}
+
+// A tensor that a constraint may name: its target, and the variable that places it.
+struct Named {
+  std::string_view target;
+  std::size_t variable = 0;
+};
+
+std::vector<Named> named_tensors(const AtenGraph& graph, const AtenVariables& variables,
+                                 AtenConstraint::Of of) {
+  std::vector<Named> named;
+  if (of == AtenConstraint::Of::kOutput) {
     for (std::size_t o = 0; o < graph.outputs().size(); ++o) {
       const AtenOutput& output = graph.outputs()[o];
-      if (output.role == AtenOutputRole::kOutput && output.target == constraint.target)
-        return variables.output_variable(o);
+      if (output.role == AtenOutputRole::kOutput)
+        named.push_back({output.target, variables.output_variable(o)});
     }
-    return variables.size();
+    return named;
   }
-  const AtenRole role = role_of(constraint.of);
+  const AtenRole role = role_of(of);
   for (std::size_t n = 0; n < graph.size(); ++n) {
-    if (graph[n].role == role && graph[n].target == constraint.target) return n;
+    if (graph[n].role == role) named.push_back({graph[n].target, n});
   }
-  return variables.size();
+  return named;
+}
+
+Error unknown_target(const std::string& where, const AtenConstraint& constraint,
+                     const std::vector<Named>& named) {
+  const std::string kind(word_of(constraint.of));
+  if (named.empty()) return invalid_input(where, "the graph has no " + kind + "s");
+  std::vector<std::string_view> known;
+  for (const Named& each : named)
+    known.push_back(each.target);
+  return invalid_input(where, "unknown " + kind + " " + quoted(constraint.target) +
+                                  suggestion(constraint.target, known));
+}
+
+Error impossible_placement(const std::string& where, const AtenConstraint& constraint,
+                           const AtenTensor& tensor, std::size_t num_axes) {
+  std::string words;
+  for (const std::string& word : redistribution::to_words(constraint.placement, num_axes))
+    words += (words.empty() ? "" : ", ") + word;
+  std::erase_if(words, [](char c) { return c == '(' || c == ')'; });  // S0, as in graphs
+  std::string shape;
+  for (const std::int64_t extent : tensor.shape)
+    shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
+  return invalid_input(where, "a tensor of shape [" + shape + "] cannot be placed as [" + words +
+                                  "] on this mesh");
+}
+
+const AtenTensor& placed_tensor(const AtenGraph& graph, std::size_t variable) {
+  return variable < graph.size() ? *graph[variable].outputs[0]
+                                 : graph.tensor(graph.outputs()[variable - graph.size()].value);
 }
 
 Status constrain(const AtenVariables& variables, const std::vector<AtenConstraint>& constraints,
                  std::vector<std::vector<double>>& costs) {
-  for (std::size_t c = 0; c < constraints.size(); ++c) {
-    const std::string where = "/constraints/" + std::to_string(c);
-    const AtenConstraint& constraint = constraints[c];
-    const std::size_t variable = constrained_variable(variables.graph(), variables, constraint);
-    if (variable == variables.size())
-      return invalid_input(where, "the graph has no " + quoted(constraint.target));
+  const AtenGraph& graph = variables.graph();
+  for (const AtenConstraint& constraint : constraints) {
+    const std::string where =
+        "/placements/" + std::string(word_of(constraint.of)) + "s/" + constraint.target;
+    const std::vector<Named> named = named_tensors(graph, variables, constraint.of);
+    const auto found = std::find_if(named.begin(), named.end(), [&](const Named& each) {
+      return each.target == constraint.target;
+    });
+    if (found == named.end()) return unknown_target(where, constraint, named);
+    const std::size_t variable = found->variable;
     const StrategyClass& strategies = variables.strategies(variable);
     const std::optional<PlacementColumn>& column =
-        variable < variables.graph().size() ? strategies.outputs[0] : strategies.inputs[0];
+        variable < graph.size() ? strategies.outputs[0] : strategies.inputs[0];
     bool any = false;
     for (std::size_t s = 0; s < strategies.size(); ++s) {
       const bool fits = column && column->of(s) == constraint.placement;
       if (!fits) costs[variable][s] = kForbidden;
       any = any || fits;
     }
-    if (!any) return invalid_input(where, quoted(constraint.target) + " cannot lie like that");
+    if (!any) {
+      return impossible_placement(where, constraint, placed_tensor(graph, variable),
+                                  variables.mesh().size());
+    }
   }
   return {};
 }

@@ -39,6 +39,7 @@ class Graphs:
     state: RandomState
     options: Mapping[str, Any]  # of plan()
     placements: Placements
+    recomputed: tuple[str, ...]  # blocks whose forward is computed again in the backward
     known: dict[_Key, Planned] = field(default_factory=dict)
 
     def add(self, train: bool, traced: TracedModel, plan: ModelPlan, args: Sequence[Any],
@@ -56,6 +57,8 @@ class Graphs:
             if found is not None:
                 return found
         traced = trace(self.model, args, kwargs, train=train)
+        if train:
+            traced = traced.recomputed(self.recomputed)
         placements = {**self.placements, **self._kept(traced)}
         plan = plan_on_first_rank(self.mesh, lambda: plan_graph(
             traced, tuple(self.mesh.shape), placements=placements, **self.options))

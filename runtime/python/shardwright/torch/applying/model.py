@@ -45,6 +45,12 @@ class ParallelModel(torch.nn.Module):  # type: ignore[misc]
         return planned.plan
 
     @property
+    def recomputed(self) -> tuple[str, ...]:
+        """Modules, by path, whose forward is computed again in the backward."""
+        blocks: tuple[str, ...] = self._graphs.recomputed
+        return blocks
+
+    @property
     def device_mesh(self) -> DeviceMesh:
         return self._graphs.mesh
 

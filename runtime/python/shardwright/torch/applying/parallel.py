@@ -9,12 +9,13 @@ from torch.distributed.device_mesh import DeviceMesh
 
 from ... import errors
 from ..model_plan import ModelPlan, plan as plan_graph
-from ..tracing.document import trace
+from ..tracing.document import TracedModel, trace
 from .graphs import Graphs
 from .model import ParallelModel
 from .parameters import copy_modules, distribute, materialize
-from .planning import check_mesh, plan_on_first_rank, seed_of_first_rank
+from .planning import check_mesh, choice_of_first_rank, plan_on_first_rank, seed_of_first_rank
 from .randomness import RandomState
+from .recomputing import blocks_to_recompute, fastest_recomputation
 
 OUTPUTS = ("sharded", "full")
 
@@ -23,7 +24,7 @@ def parallelize(model: torch.nn.Module, device_mesh: DeviceMesh, example_inputs:
                 example_kwargs: Mapping[str, Any] | None = None, *, memory: int | str | None = None,
                 plan: ModelPlan | None = None,
                 placements: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
-                train: bool = True, outputs: str = "sharded",
+                train: bool = True, recompute: bool | str | Sequence[str] = (), outputs: str = "sharded",
                 init: Callable[[torch.nn.Module], Any] | None = None, redistribution: bool = True,
                 **options: Any) -> ParallelModel:
     """Shards a model over a mesh so that a training step takes least time.
@@ -34,6 +35,9 @@ def parallelize(model: torch.nn.Module, device_mesh: DeviceMesh, example_inputs:
     The model is not changed, and need not be kept.
 
     - `train`: plans forward and backward, otherwise the forward alone.
+    - `recompute`: modules, by path, whose forward is computed again in the backward instead of kept;
+      True for all modules of the model's lists. "auto" takes as many of these, from the first, as make
+      the step fastest within `memory`.
     - `outputs`: "sharded" gives DTensors, "full" plain tensors that are whole on every rank. Scalars
       are plain always.
     - `init`: is called with the parallel model, without gradients, after parameters on meta got
@@ -49,12 +53,24 @@ def parallelize(model: torch.nn.Module, device_mesh: DeviceMesh, example_inputs:
     traced = trace(model, args, kwargs, train=train)
     options = {**options, "memory": memory}
     placements = placements or {}
+
+    def planned_within(traced: TracedModel, memory: int | str | None) -> ModelPlan:
+        return plan_graph(traced, tuple(device_mesh.shape), placements=placements,
+                          **{**options, "memory": memory})
+
+    blocks = blocks_to_recompute(model, recompute) if train else ()
+    if recompute == "auto" and plan is not None:
+        raise errors.InvalidInputError("must name the plan's blocks where a plan is given", "recompute")
+    if recompute == "auto" and blocks:
+        blocks, plan = choice_of_first_rank(device_mesh, lambda: fastest_recomputation(
+            traced, blocks, lambda each: planned_within(each, memory),
+            lambda: planned_within(traced, None).objective_us))
+    traced = traced.recomputed(blocks)
     if plan is None:
-        plan = plan_on_first_rank(device_mesh, lambda: plan_graph(
-            traced, tuple(device_mesh.shape), placements=placements, **options))
+        plan = plan_on_first_rank(device_mesh, lambda: planned_within(traced, memory))
     root = copy_modules(model)
     graphs = Graphs(root, device_mesh, RandomState(seed_of_first_rank(device_mesh)), options,
-                    placements)
+                    placements, blocks)
     planned = graphs.add(train, traced, plan, args, kwargs)
     distribute(root, {each.target: each.layout for each in planned.programs.entering
                       if each.role in ("parameter", "buffer")})

@@ -13,7 +13,11 @@ from ..model_plan import ModelPlan
 
 
 def check_mesh(mesh: DeviceMesh) -> None:
-    """Raises InvalidInputError if this rank is not part of the mesh."""
+    """Raises InvalidInputError if it is no mesh, or this rank is not part of it."""
+    if not isinstance(mesh, DeviceMesh):
+        raise errors.InvalidInputError(
+            "must be torch's DeviceMesh, such as init_device_mesh(\"cuda\", (4, 2)), "
+            f"not {type(mesh).__name__}", "device_mesh")
     if mesh.get_coordinate() is None:
         raise errors.InvalidInputError("this rank is not part of it", "device_mesh")
 
@@ -44,6 +48,17 @@ def from_first_rank(mesh: DeviceMesh, make: Callable[[], Any]) -> Any:
 def plan_on_first_rank(mesh: DeviceMesh, make: Callable[[], ModelPlan]) -> ModelPlan:
     """What is said at `from_first_rank` holds."""
     return ModelPlan.from_json(from_first_rank(mesh, lambda: make().to_json()))
+
+
+def choice_of_first_rank(mesh: DeviceMesh, make: Callable[[], tuple[tuple[str, ...], ModelPlan]]
+                         ) -> tuple[tuple[str, ...], ModelPlan]:
+    """Blocks, and the plan of the graph in which they are computed again."""
+    def sent() -> tuple[tuple[str, ...], str]:
+        blocks, plan = make()
+        return blocks, plan.to_json()
+
+    blocks, text = from_first_rank(mesh, sent)
+    return blocks, ModelPlan.from_json(text)
 
 
 def seed_of_first_rank(mesh: DeviceMesh) -> int:

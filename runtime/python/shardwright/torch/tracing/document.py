@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Iterable, Iterator, Mapping
+from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 import torch
 import torch.fx
@@ -18,6 +18,7 @@ from .calls import Meta, call_of, input_nodes, output_metas, producer_of
 from .rules.entries import PARTIALS, Rule, placeholder_rule
 from .flops import products_of
 from .joint import JointGraph, trace_joint
+from .recomputation import recomputed
 from .rules import rule_of
 from .rules.views import is_view
 
@@ -42,6 +43,13 @@ class TracedModel:
     def nodes(self) -> Mapping[str, torch.fx.Node]:
         """From the document's names to the graph's nodes. Those of getitem have no name of their own."""
         return {node.name: node for node in _listed(self.joint)}
+
+    def recomputed(self, blocks: Sequence[str]) -> TracedModel:
+        """The same step, keeping less for the backward: each block, a path of a module such as
+        "layers.3", is computed again there from what enters it. Memory for time. Raises
+        InvalidInputError for a path without operators.
+        """
+        return _Writer(recomputed(self.joint, blocks)).traced() if blocks else self
 
     def to_json(self) -> str:
         return json.dumps(self.document, separators=(",", ":"))
@@ -75,8 +83,7 @@ def trace(model: torch.nn.Module, example_inputs: Any = (), example_kwargs: Mapp
     if not isinstance(model, torch.nn.Module):
         raise errors.InvalidInputError("must be a torch.nn.Module", "model")
     writer = _Writer(trace_joint(model, args, kwargs, train=train))
-    with _trying_rules():
-        traced = TracedModel(writer.joint, writer.document())
+    traced = writer.traced()
     for op, where in writer.unknown.items():
         warnings.warn(f"{where}: no rule is known for {op}, so every rank computes all of it",
                       UnknownOperatorWarning, stacklevel=2)
@@ -115,6 +122,10 @@ class _Writer:
         self.index = {node: position for position, node in enumerate(self.nodes)}
         self.rules: dict[Rule, int] = {}
         self.unknown: dict[str, str] = {}  # operators without a rule, with the first place of each
+
+    def traced(self) -> TracedModel:
+        with _trying_rules():
+            return TracedModel(self.joint, self.document())
 
     def document(self) -> dict[str, Any]:
         described = {each.node: (each.role, each.target) for each in self.joint.placeholders}

@@ -19,7 +19,7 @@ from torch.nn.utils import stateless
 
 from ... import errors
 from . import origins, skeleton
-from .rewriting import decompositions, simplify, unflatten
+from .rewriting import decompositions, share, simplify, unflatten
 from .values import InputLayout, OutputLayout, flatten_input, flatten_output
 
 
@@ -167,16 +167,17 @@ def trace_joint(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str
     simplify(graph_module)
     unflatten(graph_module)
     simplify(graph_module)
-    graph_module.recompile()
     placeholders, outputs = _described(graph_module, layout, flat.names)
     if train and not any(output.role == "gradient" for output in outputs):
         raise errors.InvalidInputError(
             "no output depends on a parameter or input that requires a gradient; trace with train=False",
             "model")
     assert flat.result is not None
+    backward = _backward(graph_module, placeholders)
+    backward |= share(graph_module, backward)
+    graph_module.recompile()
     return JointGraph(
-        type(model).__name__, graph_module, placeholders, outputs, layout, flat.result,
-        _backward(graph_module, placeholders), tied,
+        type(model).__name__, graph_module, placeholders, outputs, layout, flat.result, backward, tied,
         {node.name: getattr(graph_module, node.target) for node in graph_module.graph.nodes
          if node.op == "get_attr"})
 

@@ -101,3 +101,8 @@ def explained() -> Iterator[None]:
     except UnsupportedOperatorException as error:
         raise errors.UnsupportedError(f"{error.func} cannot run without values",
                                       _line_of_error(error)) from error
+    except RuntimeError as error:
+        if ".numpy() is not supported" not in str(error):
+            raise
+        raise errors.UnsupportedError("the code leaves torch (numpy()), where a graph cannot follow",
+                                      _line_of_error(error)) from error

@@ -109,7 +109,7 @@ def _removed(call: Call) -> list[_Pair]:
 
 _MAPS: dict[object, Callable[[Call], list[_Pair]]] = {
     _aten.view.default: _reshape, _aten._unsafe_view.default: _reshape,
-    _aten.reshape.default: _reshape, _aten.unsqueeze.default: _reshape,
+    _aten.reshape.default: _reshape, _aten.alias.default: _reshape, _aten.unsqueeze.default: _reshape,
     _aten.squeeze.default: _squeeze, _aten.squeeze.dim: _squeeze, _aten.squeeze.dims: _squeeze,
     _aten.permute.default: _permute, _aten.transpose.int: _transpose, _aten.t.default: _t,
     _aten.expand.default: _expand, _aten.slice.Tensor: _kept, _aten.select.int: _removed,
