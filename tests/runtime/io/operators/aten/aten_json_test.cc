@@ -129,6 +129,29 @@ TEST_CASE("aten plan: options, plan, sweep and instance pass through JSON") {
   CHECK(read->num_strategies() == problem->lowered.instance().num_strategies());
 }
 
+TEST_CASE("aten options: measured times take the place of estimates") {
+  const operators::AtenGraph graph = read_aten_graph(kGraph).value();
+  const auto us_with = [&](const std::string& times) {
+    const auto options =
+        read_aten_options(R"({"mesh": [2], "threads": 1, "operator_times": )" + times + "}");
+    REQUIRE(options.ok());
+    const auto result = plan_aten(graph, *options);
+    REQUIRE(result.ok());
+    REQUIRE(result->plan);
+    return result->plan->nodes[2].compute_us;
+  };
+  const double estimated = us_with("[]");
+  CHECK(estimated >= 7);
+  const auto row = [](const char* first, const char* us) {
+    return R"({"op": "aten.mm.default", "dtype": "float32", "inputs": [)" + std::string(first) +
+           R"(, [8, 8]], "us": )" + us + "}";
+  };
+  // The plan with halves of the rows takes 3 us, and is chosen over the whole product.
+  CHECK(us_with("[" + row("[4, 8]", "3") + ", " + row("[8, 8]", "1000") + "]") == 3);
+  CHECK(us_with("[" + row("[4, 8]", "1000") + ", " + row("[8, 8]", "2") + "]") == 2);
+  CHECK(us_with("[" + row("[5, 8]", "1") + "]") == estimated);  // no device holds this shape
+}
+
 TEST_CASE("aten options: what is wrong is named") {
   const auto error_in = [](const char* text) {
     const auto options = read_aten_options(text);
@@ -146,6 +169,15 @@ TEST_CASE("aten options: what is wrong is named") {
     const auto result = plan_aten(graph, read_aten_options(text).value());
     return result.ok() ? std::string() : result.error().to_string();
   };
+  CHECK(error_in(R"({"mesh": [2], "operator_times": [{"op": "a", "inputs": [], "dtype": "int3",
+                     "us": 1}]})")
+            .find("/operator_times/0/dtype: unknown dtype") == 0);
+  const std::string twice = R"({"op": "a", "inputs": [[2]], "dtype": "int8", "us": 1})";
+  CHECK(planning_error((R"({"mesh": [2], "operator_times": [)" + twice + "," + twice + "]}").c_str()) ==
+        "/operator_times/1: \"a\" has a row with these shapes before");
+  CHECK(planning_error(
+            R"({"mesh": [2], "operator_times": [{"op": "a", "inputs": [[2]], "dtype": "int8", "us": -1}]})")
+            .find("/operator_times/0: a time must") == 0);
   CHECK(planning_error(R"({"mesh": [0]})").find("/mesh") == 0);
   CHECK(planning_error(R"({"mesh": [2], "device": "abacus"})").find("/device") == 0);
   CHECK(planning_error(R"({"mesh": [2], "collectives": {"model": "rings"}})").find("/collectives") == 0);
