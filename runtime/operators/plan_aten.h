@@ -36,9 +36,8 @@ struct AtenPlanResult : operators::AtenSolution {
 };
 
 // Errors: kInvalidInput at "/mesh", "/device", "/collectives/...", "/memory", "/optimizer_states",
-// "/operator_times/<row>",
-// "/placements/<kind>/<target>", "threads"; those of operators::solve_plan(). No plan within the memory is
-// no error: the status says so. Thread safety: may be called from any number of threads at once.
+// "/operator_times/<row>", "/placements/<kind>/<target>", "threads"; those of
+// operators::solve_plan(). No plan within the memory is no error: the status says so. Thread safety: may be called from any number of threads at once.
 Result<AtenPlanResult> plan_aten(const operators::AtenGraph& graph, const PlanAtenOptions& options);
 
 // Which collectives move the tensors of a plan. Preconditions: a plan that these options led to.

@@ -17,9 +17,9 @@ namespace shardwright::operators {
 
 // What an operator took whose tensors had these local shapes.
 struct OperatorTime {
-  std::string op;                           // such as "aten.mm.default"
+  std::string op;                             // such as "aten.mm.default"
   std::vector<redistribution::Shape> inputs;  // tensors only, in order of the arguments
-  AtenType type = AtenType::kFloat32;       // of the first input
+  AtenType type = AtenType::kFloat32;         // of the first input
   double microseconds = 0;
 };
 

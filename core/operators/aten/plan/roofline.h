@@ -43,8 +43,9 @@ struct RooflineTimes {
   double us() const { return measured_us.value_or(std::max(traffic_us, arithmetic_us)); }
 };
 
-// The times of a node whose tensors lie so: what was measured, or else the larger one of the time to read its inputs and
-// write its outputs, at least 7, and of the time of its flops, both at 70 % of what the device can.
+// The times of a node whose tensors lie so: what was measured, or else the larger one of the time
+// to read its inputs and write its outputs, at least 7, and of the time of its flops, both at 70 %
+// of what the device can.
 // Placeholders and views cost nothing. Flops of a type whose rate is not known count as none. A
 // tensor without a placement counts whole.
 // Preconditions: a node of the graph, placements of its tensors.
@@ -54,7 +55,7 @@ RooflineTimes roofline_times(const AtenGraph& graph, const AtenNode& node,
                              std::span<const MaybePlacement> outputs,
                              std::span<const MaybePlacement> inputs, const ComputeDevice& device);
 
-// The larger one of both.
+// roofline_times().us().
 double compute_us(const AtenGraph& graph, const AtenNode& node,
                   const redistribution::MeshShape& mesh, std::span<const MaybePlacement> outputs,
                   std::span<const MaybePlacement> inputs, const ComputeDevice& device);

@@ -56,13 +56,7 @@ Status read_tensor(JsonValue value, std::optional<AtenTensor>& out) {
   return ObjectReader(value)
       .required_with("shape", [&](JsonValue v) { return read_shape(v, tensor.shape); })
       .required_with("stride", [&](JsonValue v) { return read_shape(v, tensor.stride); })
-      .required_with("dtype",
-                     [&](JsonValue v) -> Status {
-                       SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index,
-                                                    read_choice(v, "dtype", aten_type_names()));
-                       tensor.type = static_cast<AtenType>(index);
-                       return {};
-                     })
+      .required_with("dtype", [&](JsonValue v) { return read_type(v, tensor.type); })
       .finish();
 }
 

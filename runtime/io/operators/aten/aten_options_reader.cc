@@ -81,15 +81,8 @@ Status read_placements(JsonValue value, std::size_t num_axes, std::vector<AtenCo
 Status read_operator_time(JsonValue value, OperatorTime& out) {
   return ObjectReader(value)
       .required("op", out.op)
-      .required_with("inputs",
-                     [&](JsonValue v) { return read_list(v, out.inputs, read_shape); })
-      .required_with("dtype",
-                     [&](JsonValue v) -> Status {
-                       SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index,
-                                                    read_choice(v, "dtype", aten_type_names()));
-                       out.type = static_cast<AtenType>(index);
-                       return {};
-                     })
+      .required_with("inputs", [&](JsonValue v) { return read_list(v, out.inputs, read_shape); })
+      .required_with("dtype", [&](JsonValue v) { return read_type(v, out.type); })
       .required("us", out.microseconds)
       .finish();
 }

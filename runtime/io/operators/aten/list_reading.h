@@ -1,4 +1,4 @@
-// Readers of lists, shapes and words from a vocabulary.
+// Readers of lists, shapes, element types and words from a vocabulary.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/redistribution/placement/box.h"
+#include "core/operators/aten/graph/aten_tensor.h"
 #include "runtime/io/json/json_reader.h"
 
 namespace shardwright {
@@ -32,6 +32,14 @@ inline Status read_shape(JsonValue value, redistribution::Shape& out) {
                        " dimensions");
   }
   out.assign(extents.begin(), extents.end());
+  return {};
+}
+
+// A torch type without "torch.".
+inline Status read_type(JsonValue value, operators::AtenType& out) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index,
+                               read_choice(value, "dtype", operators::aten_type_names()));
+  out = static_cast<operators::AtenType>(index);
   return {};
 }
 

@@ -49,8 +49,9 @@ struct AtenModel {
   std::vector<std::uint32_t> leaders;  // by variable, mostly itself
 };
 
-// Errors: those of AtenVariables::make; at `/placements/<kind>/<target>`, such as `/placements/inputs/x`, a
-// target that does not exist or a placement that it cannot have. `graph` must outlive the result.
+// Errors: those of AtenVariables::make; at `/placements/<kind>/<target>`, such as
+// `/placements/inputs/x`, a target that does not exist or a placement that it cannot have. `graph`
+// must outlive the result.
 Result<AtenModel> build_model(const AtenGraph& graph, const AtenRequest& request,
                               TransitionCosts& transitions, Executor& executor);
 

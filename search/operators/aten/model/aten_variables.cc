@@ -33,7 +33,9 @@ void append(const AtenTensor& tensor, Words& key) {
 // where operators that are alike take the same time.
 Words key_of(const AtenGraph& graph, const AtenNode& node, std::int64_t op) {
   Words key{op,
-            static_cast<std::int64_t>(node.rule), node.view ? 1 : 0, node.is_placeholder() ? 1 : 0,
+            static_cast<std::int64_t>(node.rule),
+            node.view ? 1 : 0,
+            node.is_placeholder() ? 1 : 0,
             static_cast<std::int64_t>(node.inputs.size()),
             static_cast<std::int64_t>(node.outputs.size())};
   for (const TensorRef& ref : node.inputs)
@@ -81,9 +83,8 @@ Result<AtenVariables> AtenVariables::make(const AtenGraph& graph,
   };
   std::unordered_map<std::string_view, std::int64_t> ops;
   for (const AtenNode& node : graph.nodes()) {
-    const std::int64_t op =
-        device.measured ? ops.emplace(node.op, static_cast<std::int64_t>(ops.size())).first->second : 0;
-    classify(key_of(graph, node, op));
+    const auto number = static_cast<std::int64_t>(ops.size());
+    classify(key_of(graph, node, device.measured ? ops.emplace(node.op, number).first->second : 0));
   }
   for (const AtenOutput& output : graph.outputs())
     classify(key_of_output(graph.tensor(output.value)));

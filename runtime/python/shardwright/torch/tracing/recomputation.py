@@ -10,7 +10,7 @@ import torch.fx
 
 from ... import errors
 from .joint import JointGraph
-from .rewriting import recompute
+from .rewriting import is_in, recompute
 
 
 def repeated_blocks(model: torch.nn.Module) -> tuple[str, ...]:
@@ -20,7 +20,7 @@ def repeated_blocks(model: torch.nn.Module) -> tuple[str, ...]:
     found: list[str] = []
     for path, module in model.named_modules():
         is_list = isinstance(module, (torch.nn.ModuleList, torch.nn.Sequential)) and len(module) > 1
-        if is_list and not any(path == block or path.startswith(block + ".") for block in found):
+        if is_list and not any(is_in(path, block) for block in found):
             found += [f"{path}.{name}" if path else name for name, _ in module.named_children()]
     return tuple(found)
 
@@ -35,8 +35,7 @@ def recomputed(joint: JointGraph, blocks: Sequence[str]) -> JointGraph:
         to[node] = graph.node_copy(node, to.__getitem__)
     backward = {to[node] for node in joint.backward}
     for block in blocks:
-        if not any(joint.module_of(node) == block or joint.module_of(node).startswith(block + ".")
-                   for node in to):
+        if not any(is_in(joint.module_of(node), block) for node in to):
             raise errors.InvalidInputError(f"no module {block!r} with operators", "recompute")
         recompute(graph, backward, block, joint.module_of)
     graph.eliminate_dead_code()

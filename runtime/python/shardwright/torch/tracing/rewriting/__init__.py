@@ -2,11 +2,11 @@
 
 from .cross_entropy import ShardableCrossEntropy
 from .decompositions import decompositions
-from .recompute import recompute
+from .recompute import is_in, recompute
 from .sharing import share
 from .simplify import simplify
 from .split_experts import SplitExperts
 from .unflatten import unflatten
 
-__all__ = ["ShardableCrossEntropy", "SplitExperts", "decompositions", "recompute", "share", "simplify",
+__all__ = ["ShardableCrossEntropy", "SplitExperts", "decompositions", "is_in", "recompute", "share", "simplify",
            "unflatten"]

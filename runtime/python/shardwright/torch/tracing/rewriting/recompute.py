@@ -17,7 +17,7 @@ def recompute(graph: torch.fx.Graph, backward: set[torch.fx.Node], block: str,
     numbers, which would not be the same again where another part of them lies on a rank.
     """
     inside = {node for node in graph.nodes
-              if node.op == "call_function" and _is_in(module_of(node), block)}
+              if node.op == "call_function" and is_in(module_of(node), block)}
     forward = inside - backward
     readers = [node for node in graph.nodes if node in inside and node in backward]
     again = _needed(readers, inside, forward)
@@ -38,7 +38,8 @@ def recompute(graph: torch.fx.Graph, backward: set[torch.fx.Node], block: str,
     backward.update(copies.values())
 
 
-def _is_in(module: str, block: str) -> bool:
+def is_in(module: str, block: str) -> bool:
+    """Whether the path of a module is that of the block, or of one of its modules."""
     return module == block or module.startswith(block + ".")
 
 
