@@ -49,14 +49,12 @@ void add_memory_prices(std::vector<SolverParameter>& all) {
   const Group<Own> group(all, "memory_prices", [](SolverParameters& solver) -> Own& {
     return solver.exact.memory_prices;
   });
-  group.add("times_at_once", &Own::times_at_once);
-  group.add("stretches", &Own::stretches);
   group.add("most_single_steps", &Own::most_single_steps);
   group.add("first_price", &Own::first_price);
   group.add("price_growth", &Own::price_growth, Kind::kRatio);
   group.add("most_steps", &Own::most_steps);
-  group.add("patience", &Own::patience);
-  group.add("least_step", &Own::least_step);
+  group.add("stretch", &Own::stretch);
+  group.add("progress", &Own::progress);
   group.add("blind_target", &Own::blind_target);
 }
 
@@ -67,7 +65,7 @@ void add_labels(std::vector<SolverParameter>& all) {
   group.add("comparisons_per_combination", &Own::comparisons_per_combination);
   group.add("combinations_per_label", &Own::combinations_per_label);
   group.add("first_step_parts", &Own::first_step_parts);
-  group.add("blind_first_step_parts", &Own::blind_first_step_parts);
+  group.add("beam_width", &Own::beam_width);
   group.add("step_growth", &Own::step_growth, Kind::kRatio);
 }
 

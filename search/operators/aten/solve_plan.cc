@@ -16,11 +16,9 @@ namespace {
 // The solver and the verifier add the same costs in different orders.
 constexpr double kRounding = 1e-9;
 
-// With a memory limit, the problem of all choices is solved as a whole if its matrices have at most
-// so many entries. That proves more than the search by prices, but needs memory for every entry.
-constexpr double kMostEntries = 3e7;
-// The same where the search by prices has found no plan.
-constexpr double kMostEntriesWithoutPlan = 3e8;
+// Where the search by prices finds no plan within the memory limit, the problem of all choices is
+// solved as a whole if its matrices have at most so many entries.
+constexpr double kMostEntries = 3e8;
 
 AtenCounters count(const AtenModel& model) {
   AtenCounters counters;
@@ -90,20 +88,14 @@ class PlanSolver {
     SHARDWRIGHT_RETURN_IF_ERROR(take(model, sieved));
     if (!request_.memory_limit || !solution_.plan || !exceeds()) return std::move(solution_);
     solution_.without_limit_us = solution_.evaluation.total_us();
-    if (num_entries(model) <= kMostEntries) {
-      SHARDWRIGHT_RETURN_IF_ERROR(solve_all(model));
-      return check_limit();
-    }
-    // Exclusions hold for plans within the cost of the cheapest one, which holds too much.
-    ChoiceSieve fresh(model, {});
     SHARDWRIGHT_ASSIGN_OR_RETURN(
         const std::optional<SievedSolution> limited,
-        limited_search(model, fresh, sieved, *request_.memory_limit, executor_, budget_, options_));
+        limited_search(model, sieved, *request_.memory_limit, executor_, budget_, options_));
     if (limited) {
       SHARDWRIGHT_RETURN_IF_ERROR(take(model, *limited));
       return check_limit();
     }
-    if (num_entries(model) <= kMostEntriesWithoutPlan && !budget_.interrupted()) {
+    if (num_entries(model) <= kMostEntries && !budget_.interrupted()) {
       SHARDWRIGHT_RETURN_IF_ERROR(solve_all(model));
       return check_limit();
     }

@@ -36,11 +36,12 @@ class Solver {
   SolveResult run() {
     reduction_ = reduce(*instance_, *budget_, {}, parameters_->reduce);
     if (reduction_.infeasible) return end(SolveStatus::kInfeasible);
+    core_cost_ = options_->cutoff - reduction_.constant;
     raise_bound(0);
     if (is_interrupted()) return end(SolveStatus::kUnknown);
     if (solve_by_tables()) return end_proved();
     if (is_interrupted()) return end(best_ ? SolveStatus::kFeasible : SolveStatus::kUnknown);
-    relax();
+    if (!is_bounded() || is_large()) relax();
     if (is_proved()) return end_proved();
     if (!is_large()) {
       if (branch()) return end_proved();
@@ -54,6 +55,9 @@ class Solver {
  private:
   const CostInstance& core() const { return *reduction_.core; }
 
+  // A cost to stay below is known, so that branch and bound needs no choice to start from.
+  bool is_bounded() const { return options_->cutoff < kForbidden; }
+
   bool is_large() const { return core().num_strategies() > stages().most_branched_strategies; }
 
   const StageParameters& stages() const { return parameters_->stages; }
@@ -62,14 +66,17 @@ class Solver {
   bool solve_by_tables() {
     const auto tree =
         BucketTree::make(core(), stages().most_table_entries, parameters_->order, *budget_);
-    return tree && take(search_exactly(*tree, std::nullopt, stages().most_labels, *budget_,
-                                       parameters_->exact));
+    if (!tree) return false;
+    const ExactResult exact =
+        search_exactly(*tree, known(), stages().most_labels, *budget_, parameters_->exact);
+    report_prices(exact.prices);
+    return take(exact);
   }
 
   // Returns true if the core is solved.
   bool branch() {
     return take(branch_and_bound(
-        core(), best_, ~std::size_t{0}, *executor_, *budget_,
+        core(), known(), ~std::size_t{0}, *executor_, *budget_,
         [this](const ExactResult& result) { (void)take(result); }, *parameters_));
   }
 
@@ -94,8 +101,18 @@ class Solver {
       if (is_proved()) break;
     }
     prices_ = dual.prices();
+    report_prices(prices_);
     // The local search never leaves a choice that takes something forbidden.
     if (evaluate(core(), dual.choice()).total() < kForbidden) relaxed_ = dual.choice();
+  }
+
+  // About the core.
+  KnownSolution known() const {
+    KnownSolution known{best_, core_cost_, {}};
+    if (options_->prices.empty()) return known;
+    for (const std::uint32_t time : reduction_.times)
+      known.prices.push_back(options_->prices[time]);
+    return known;
   }
 
   int worthwhile_rounds(std::uint64_t work_per_round) const {
@@ -150,6 +167,13 @@ class Solver {
     started_ = true;
     result_.lower_bound = std::max(0.0, bound);
     report();
+  }
+
+  // `prices` by time point of the core.
+  void report_prices(const std::vector<double>& prices) {
+    result_.prices.assign(instance_->limits().size(), 0);
+    for (std::size_t t = 0; t < prices.size(); ++t)
+      result_.prices[reduction_.times[t]] = prices[t];
   }
 
   void offer(Choice core_choice) {

@@ -24,11 +24,19 @@ struct SolveResult {
   std::vector<std::uint32_t> choice;  // by node; empty unless optimal or feasible
   double objective = 0;
   double lower_bound = 0;  // no choice is cheaper
+  // By time point with a limit, what a byte there is worth: prices that gave a good bound. Empty if
+  // none was sought.
+  std::vector<double> prices;
   StopReason stopped_by = StopReason::kFinished;
 };
 
 struct SolveOptions {
   std::uint64_t seed = 0;
+  // Only choices that cost less are sought: kInfeasible then means that there is none. For those
+  // who know a choice of this cost.
+  double cutoff = kForbidden;
+  // By time point with a limit, prices to start from; empty if none are known.
+  std::vector<double> prices;
   // Called on the calling thread with every better choice and bound.
   std::function<void(const SolveResult&)> on_progress;
 };

@@ -59,6 +59,7 @@ class ProblemSolver {
     }
     SolveResult found = solve(instance, executor_, budget_, options, options_.parameters);
     solution_.stopped_by = found.stopped_by;
+    solution_.prices = found.prices;
     return found;
   }
 

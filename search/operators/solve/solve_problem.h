@@ -26,6 +26,7 @@ struct ProblemSolution {
   double objective = 0;               // includes `overbudget_cost`
   double overbudget_cost = 0;         // the price of exceeding the soft budget
   double lower_bound = 0;
+  std::vector<double> prices;  // as of SolveResult, of the last instance that was solved
   std::optional<MemoryShortage> shortage;  // only if infeasible, and memory is the reason
   std::int64_t peak_bytes = 0;             // over the memory time points
   StopReason stopped_by = StopReason::kFinished;

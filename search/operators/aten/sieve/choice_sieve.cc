@@ -1,6 +1,7 @@
 #include "search/operators/aten/sieve/choice_sieve.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "search/operators/aten/model/shared_blocks.h"
 
@@ -18,8 +19,12 @@ bool is_identity(const std::vector<std::uint32_t>& leaders) {
 
 }  // namespace
 
+ChoiceSieve::ChoiceSieve(const AtenModel& model, std::vector<std::uint32_t> leaders,
+                         PlacementMessages messages)
+    : model_(&model), leaders_(std::move(leaders)), messages_(std::move(messages)) {}
+
 ChoiceSieve::ChoiceSieve(const AtenModel& model, const SieveParameters& parameters)
-    : model_(&model), messages_(first_messages(model, parameters)) {}
+    : ChoiceSieve(model, model.leaders, first_messages(model, parameters)) {}
 
 PlacementMessages ChoiceSieve::first_messages(const AtenModel& model,
                                               const SieveParameters& parameters) {
@@ -29,23 +34,44 @@ PlacementMessages ChoiceSieve::first_messages(const AtenModel& model,
     messages.sweep(parameters.first_sweeps);
     return messages;
   }
-  PlacementMessages of_blocks(model, blocks);
+  ChoiceSieve sieve = of_blocks(model, parameters).spread();
+  sieve.messages_.sweep(parameters.sweeps_from_blocks);
+  return std::move(sieve.messages_);
+}
+
+ChoiceSieve ChoiceSieve::of_blocks(const AtenModel& model, const SieveParameters& parameters) {
+  std::vector<std::uint32_t> leaders = block_leaders(model.variables);
+  if (is_identity(leaders)) leaders = model.leaders;
+  PlacementMessages messages(model, leaders);
+  ChoiceSieve sieve(model, std::move(leaders), std::move(messages));
+  sieve.settle(parameters);
+  return sieve;
+}
+
+ChoiceSieve ChoiceSieve::spread() const {
+  return {*model_, model_->leaders, PlacementMessages(messages_, model_->leaders)};
+}
+
+void ChoiceSieve::settle(const SieveParameters& parameters) {
   double before = -kForbidden;
   for (int round = 0; round < parameters.most_block_rounds; ++round) {
-    of_blocks.sweep(parameters.block_sweeps);
-    if (of_blocks.bound() - before < parameters.least_block_gain * of_blocks.bound()) break;
-    before = of_blocks.bound();
+    messages_.sweep(parameters.block_sweeps);
+    if (messages_.bound() - before < parameters.least_block_gain * messages_.bound()) break;
+    before = messages_.bound();
   }
-  PlacementMessages messages(of_blocks, model.leaders);
-  messages.sweep(parameters.sweeps_from_blocks);
-  return messages;
+}
+
+void ChoiceSieve::settle_at(std::span<const double> prices, std::int64_t limit,
+                            const SieveParameters& parameters) {
+  messages_.set_prices(prices, limit);
+  settle(parameters);
 }
 
 KeptChoices ChoiceSieve::at_most(double most) const {
-  KeptChoices kept(model_->leaders.size());
+  KeptChoices kept(leaders_.size());
   for (std::uint32_t v = 0; v < kept.size(); ++v) {
-    if (model_->leaders[v] != v) {
-      kept[v] = kept[model_->leaders[v]];
+    if (leaders_[v] != v) {
+      kept[v] = kept[leaders_[v]];
       continue;
     }
     for (std::uint32_t choice = 0; choice < model_->costs[v].size(); ++choice) {
@@ -70,7 +96,7 @@ double ChoiceSieve::per_variable(const KeptChoices& kept) const {
   std::size_t sum = 0;
   std::size_t variables = 0;
   for (std::uint32_t v = 0; v < kept.size(); ++v) {
-    if (model_->leaders[v] != v) continue;
+    if (leaders_[v] != v) continue;
     sum += kept[v].size();
     ++variables;
   }
@@ -80,7 +106,7 @@ double ChoiceSieve::per_variable(const KeptChoices& kept) const {
 double ChoiceSieve::least_left_out(const KeptChoices& kept) const {
   double least = kForbidden;
   for (std::uint32_t v = 0; v < kept.size(); ++v) {
-    if (model_->leaders[v] != v) continue;
+    if (leaders_[v] != v) continue;
     auto next = kept[v].begin();
     for (std::uint32_t choice = 0; choice < model_->costs[v].size(); ++choice) {
       if (next != kept[v].end() && *next == choice) {
@@ -98,8 +124,8 @@ double ChoiceSieve::cost_of(const std::vector<std::uint32_t>& choice) const {
   for (std::size_t v = 0; v < choice.size(); ++v)
     cost += model_->costs[v][choice[v]];
   for (const AtenTransfers::Edge& edge : model_->transfers.edges) {
-    cost += model_->transfers.transfers[edge.transfer].cost(choice[edge.first],
-                                                            choice[edge.second]);
+    cost +=
+        model_->transfers.transfers[edge.transfer].cost(choice[edge.first], choice[edge.second]);
   }
   return cost;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "search/operators/aten/model/aten_model.h"
@@ -13,19 +14,19 @@ namespace shardwright::operators {
 // Tuning numbers of the sieve.
 // Thread safety: a value.
 struct SieveParameters {
-  // Sweeps of messages before the first look, and before each further one. The bound is mostly tight
-  // after a dozen; each costs a look at all tables.
+  // Sweeps of messages before the first look, and before each further one. The bound is mostly
+  // tight after a dozen; each costs a look at all tables.
   int first_sweeps = 14;
   int more_sweeps = 3;
-  // Where blocks repeat: sweeps for one block, again while the bound rises by this part of it, in at
-  // most so many rounds. Then sweeps for all blocks.
+  // Where blocks repeat: sweeps for one block, again while the bound rises by this part of it, in
+  // at most so many rounds. Then sweeps for all blocks.
   int block_sweeps = 8;
   double least_block_gain = 1e-4;
   int most_block_rounds = 4;
   int sweeps_from_blocks = 3;
   // A look takes the choices whose bound is within a part of the bound of all. The part is halved
-  // while it keeps more than `first_choices` per variable: such problems must be quick. The next look
-  // begins with a part that is larger by `part_growth`.
+  // while it keeps more than `first_choices` per variable: such problems must be quick. The next
+  // look begins with a part that is larger by `part_growth`.
   double first_part = 0.01;
   double first_choices = 8;
   double part_growth = 4;
@@ -44,6 +45,15 @@ class ChoiceSieve {
  public:
   // Borrows the model. Sweeps: where blocks repeat, first for one block.
   ChoiceSieve(const AtenModel& model, const SieveParameters& parameters);
+  // Repeated blocks as one, which takes a fraction of the time. Its bounds hold for plans whose
+  // blocks are equal; the messages are a start for all plans. Without repetition all plans.
+  static ChoiceSieve of_blocks(const AtenModel& model, const SieveParameters& parameters);
+  // The same for all plans, with the messages divided among the blocks. Without prices.
+  ChoiceSieve spread() const;
+
+  // `prices` by time point; `limit` is what may be held at each. Sweeps until the bound settles.
+  void settle_at(std::span<const double> prices, std::int64_t limit,
+                 const SieveParameters& parameters);
 
   PlacementMessages& messages() { return messages_; }
   const PlacementMessages& messages() const { return messages_; }
@@ -61,10 +71,14 @@ class ChoiceSieve {
   double cost_of(const std::vector<std::uint32_t>& choice) const;
 
  private:
+  ChoiceSieve(const AtenModel& model, std::vector<std::uint32_t> leaders,
+              PlacementMessages messages);
   static PlacementMessages first_messages(const AtenModel& model,
                                           const SieveParameters& parameters);
+  void settle(const SieveParameters& parameters);
 
   const AtenModel* model_;
+  std::vector<std::uint32_t> leaders_;  // by variable; those of the model, or of its blocks
   PlacementMessages messages_;
 };
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <utility>
 #include <vector>
 
 #include "search/operators/aten/model/aten_problem.h"
-#include "search/operators/solve/exact/dual/dual_ascent.h"
 
 namespace shardwright::operators {
 namespace {
@@ -28,42 +28,53 @@ KeptChoices only(const std::vector<std::uint32_t>& choice) {
   return kept;
 }
 
+std::size_t size(const KeptChoices& kept) {
+  std::size_t sum = 0;
+  for (const std::vector<std::uint32_t>& own : kept)
+    sum += own.size();
+  return sum;
+}
+
 // One search.
 // Thread safety: one thread at a time.
 class LimitedSearch {
  public:
-  LimitedSearch(const AtenModel& model, ChoiceSieve& sieve, const SievedSolution& cheapest,
-                std::int64_t limit, Executor& executor, Budget& budget,
-                const ProblemSolveOptions& options, const LimitedParameters& parameters)
+  LimitedSearch(const AtenModel& model, const SievedSolution& cheapest, std::int64_t limit,
+                Executor& executor, Budget& budget, const ProblemSolveOptions& options,
+                const LimitedParameters& parameters)
       : model_(model),
-        sieve_(sieve),
         cheapest_(cheapest),
         limit_(limit),
         executor_(executor),
         budget_(budget),
         options_(options),
-        parameters_(parameters) {
+        parameters_(parameters),
+        choices_(parameters.choices_per_prices),
+        limits_(model.usages.num_time_points, std::numeric_limits<std::int64_t>::max()),
+        prices_(limits_.size(), 0) {
     options_.parameters.stages.most_labels = parameters.most_labels;
     best_.lower_bound = cheapest.lower_bound;
   }
 
   Result<std::optional<SievedSolution>> run() {
-    first_choices();
-    for (int round = 0; round < parameters_.most_rounds && !is_over(); ++round) {
-      SHARDWRIGHT_ASSIGN_OR_RETURN(const OperatorProblem problem, lower(model_, kept_, limit_));
-      Budget budget = budget_.with_work_left(parameters_.work_of_round);
-      solve(problem, kept_, budget);
+    ChoiceSieve blocks = ChoiceSieve::of_blocks(model_, parameters_.sieve);
+    first_choices(blocks);
+    for (int round = 1; !is_over(); ++round) {
+      SHARDWRIGHT_RETURN_IF_ERROR(solve_kept());
       if (!has_choice()) return std::optional<SievedSolution>();
-      find_prices(problem);
-      const double before = sieve_.per_variable(kept_);
-      add_near();
-      if (sieve_.per_variable(kept_) == before) break;
+      find_messages(blocks);
+      const KeptChoices open = sharpen();
+      report();
+      const bool last = round == parameters_.most_rounds;
+      if (entries(open) <= (last ? parameters_.most_last_entries : parameters_.most_entries)) {
+        SHARDWRIGHT_RETURN_IF_ERROR(prove(open));
+        break;
+      }
+      if (last) break;
+      add_more();
     }
     if (!has_choice()) return std::optional<SievedSolution>();
-    best_.status = SolveStatus::kFeasible;
-    const KeptChoices open = sieve_.at_most(best_.objective);
-    if (!is_over() && entries(open) <= parameters_.most_entries)
-      SHARDWRIGHT_RETURN_IF_ERROR(prove(open));
+    if (best_.status != SolveStatus::kOptimal) best_.status = SolveStatus::kFeasible;
     best_.lower_bound = std::min(best_.lower_bound, best_.objective);
     if (const auto reason = budget_.interrupted()) best_.stopped_by = *reason;
     return std::optional<SievedSolution>(std::move(best_));
@@ -73,59 +84,112 @@ class LimitedSearch {
   bool has_choice() const { return !best_.choice.empty(); }
   bool is_over() const { return budget_.interrupted() || !budget_.work_left(); }
 
+  void report() const {
+    if (!options_.on_progress) return;
+    options_.on_progress(
+        {best_.choice, best_.objective, std::min(best_.lower_bound, best_.objective)});
+  }
+
   // Choices that are good at prices from low to high.
-  void first_choices() {
+  void first_choices(ChoiceSieve& blocks) {
     kept_ = only(cheapest_.choice);
     for (std::size_t v = 0; v < kept_.size(); ++v)
       kept_[v] = kept_[model_.leaders[v]];
-    add_near();
+    add_near(blocks);
     double byte_times = 0;
     for (const AtenUsages::Usage& usage : model_.usages.usages) {
-      const std::int64_t bytes =
-          model_.usages.bytes[usage.bytes][cheapest_.choice[usage.variable]];
-      byte_times += static_cast<double>(bytes) *
-                    static_cast<double>(usage.live.end - usage.live.begin);
+      const std::int64_t bytes = model_.usages.bytes[usage.bytes][cheapest_.choice[usage.variable]];
+      byte_times +=
+          static_cast<double>(bytes) * static_cast<double>(usage.live.end - usage.live.begin);
     }
     const double price = cheapest_.objective / std::max(byte_times, 1.0);
     for (const double part : parameters_.first_prices) {
-      set_prices(std::vector<double>(model_.usages.num_time_points, part * price));
-      add_near();
+      blocks.settle_at(std::vector<double>(model_.usages.num_time_points, part * price), limit_,
+                       parameters_.sieve);
+      add_near(blocks);
     }
   }
 
-  void set_prices(const std::vector<double>& prices) {
-    sieve_.messages().set_prices(prices, limit_);
-    sieve_.messages().sweep(parameters_.sweeps);
-    best_.lower_bound = std::max(best_.lower_bound, sieve_.messages().bound());
+  // Bounds at the prices of the last problem. Messages are first found for repeated blocks as one.
+  void find_messages(ChoiceSieve& blocks) {
+    if (!sieve_) {
+      blocks.settle_at(prices_, limit_, parameters_.sieve);
+      sieve_ = blocks.spread();
+    }
+    sieve_->messages().set_prices(prices_, limit_);
+    sweep(parameters_.sweeps);
   }
 
-  void add_near() {
+  void sweep(int times) {
+    sieve_->messages().sweep(times);
+    best_.lower_bound = std::max(best_.lower_bound, sieve_->messages().bound());
+  }
+
+  void add_near(const ChoiceSieve& sieve) {
     double part = 1;
-    add(sieve_.near(part, parameters_.choices_per_prices), kept_);
+    add(sieve.near(part, choices_), kept_);
   }
 
-  // Returns what every plan of the kept choices costs at least.
-  double solve(const OperatorProblem& problem, const KeptChoices& kept, Budget& budget) {
-    const ProblemSolution solved = solve_problem(problem, executor_, budget, options_);
-    best_.stopped_by = solved.stopped_by;
-    best_.kept = 0;
-    for (const auto& own : kept)
-      best_.kept += own.size();
-    if (!solved.choice.empty() && (!has_choice() || solved.objective < best_.objective)) {
-      best_.objective = solved.objective;
-      best_.choice = chosen(kept, solved.choice);
+  // Adds choices that are good at the prices of now, and more of them if few are new.
+  void add_more() {
+    const auto before = static_cast<double>(size(kept_));
+    add_near(*sieve_);
+    while (static_cast<double>(size(kept_)) < before * parameters_.least_growth &&
+           choices_ < parameters_.most_choices) {
+      choices_ *= 2;
+      add_near(*sieve_);
     }
-    if (solved.status == SolveStatus::kInfeasible) return kForbidden;
-    return solved.status == SolveStatus::kOptimal ? solved.objective : solved.lower_bound;
   }
 
-  // The prices of the kept choices, which are good ones for all.
-  void find_prices(const OperatorProblem& problem) {
-    DualAscent dual(problem.lowered.instance());
-    for (int round = 0; round < parameters_.price_rounds && !is_over(); ++round)
-      dual.round(parameters_.price_sweeps, best_.objective, budget_);
-    set_prices(dual.prices());
-    sieve_.messages().exclude_above(best_.objective);
+  Status solve_kept() {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const OperatorProblem problem, lower(model_, kept_, limit_));
+    SolveOptions options;
+    options.seed = options_.seed;
+    (void)solve(problem, kept_, options, parameters_.work_of_round);
+    return {};
+  }
+
+  // Finds the best plan of the kept choices, if the work suffices. Returns what every such plan
+  // costs at least. Of the time points, only those are limited at which a plan was found to exceed
+  // the limit: few bind, and the others would be in the way of simplifications.
+  double solve(const OperatorProblem& problem, const KeptChoices& kept, const SolveOptions& options,
+               std::uint64_t work) {
+    best_.kept = size(kept);
+    const CostInstance& instance = problem.lowered.instance();
+    for (;;) {
+      Budget budget = budget_.with_work_left(work);
+      const SolveResult found = operators::solve(instance.with_limits(limits_), executor_, budget,
+                                                 options, options_.parameters);
+      budget_.spend(budget.work_done() - budget_.work_done());
+      best_.stopped_by = found.stopped_by;
+      if (!found.prices.empty()) prices_ = found.prices;
+      if (found.status == SolveStatus::kInfeasible) return kForbidden;
+      if (found.choice.empty()) return found.lower_bound;
+      const std::vector<std::int64_t> held = held_bytes(instance, found.choice);
+      const auto worst = std::max_element(held.begin(), held.end());
+      if (*worst > limit_) {
+        limits_[static_cast<std::size_t>(worst - held.begin())] = limit_;
+        continue;
+      }
+      if (!has_choice() || found.objective < best_.objective) {
+        best_.objective = found.objective;
+        best_.choice = chosen(kept, problem.lowered.operator_choice(found.choice));
+      }
+      return found.status == SolveStatus::kOptimal ? found.objective : found.lower_bound;
+    }
+  }
+
+  // Improves the messages while that excludes choices. Returns those that a better plan could take.
+  KeptChoices sharpen() {
+    for (int i = 0;; ++i) {
+      sieve_->messages().exclude_above(best_.objective);
+      KeptChoices open = sieve_->at_most(best_.objective);
+      if (i == parameters_.most_sharpenings || is_over()) return open;
+      const double before = sieve_->messages().bound();
+      sweep(parameters_.sweeps);
+      const double gain = sieve_->messages().bound() - before;
+      if (gain < parameters_.least_gain * (best_.objective - before)) return open;
+    }
   }
 
   // Of all matrices.
@@ -139,32 +203,40 @@ class LimitedSearch {
   // `open` has all choices that a better plan could take.
   Status prove(const KeptChoices& open) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(const OperatorProblem problem, lower(model_, open, limit_));
-    Budget budget = budget_.with_work_left(parameters_.work_of_proof);
-    const double bound = solve(problem, open, budget);
+    const bool is_close =
+        best_.objective - best_.lower_bound <= parameters_.close * best_.objective;
+    SolveOptions options;
+    options.seed = options_.seed;
+    options.cutoff = best_.objective;
+    options.prices = prices_;
+    const double bound = solve(problem, open, options,
+                               is_close ? parameters_.work_if_close : parameters_.work_of_proof);
     if (bound >= best_.objective) best_.status = SolveStatus::kOptimal;
     best_.lower_bound = std::max(best_.lower_bound, bound);
     return {};
   }
 
   const AtenModel& model_;
-  ChoiceSieve& sieve_;
   const SievedSolution& cheapest_;
   std::int64_t limit_;
   Executor& executor_;
   Budget& budget_;
   ProblemSolveOptions options_;
   const LimitedParameters& parameters_;
+  double choices_;                    // per variable, that a set of prices adds
+  std::vector<std::int64_t> limits_;  // by time point
   KeptChoices kept_;
+  std::vector<double> prices_;        // of the last problem that was solved
+  std::optional<ChoiceSieve> sieve_;  // of all plans, at the last prices
   SievedSolution best_;
 };
 
 }  // namespace
 
 Result<std::optional<SievedSolution>> limited_search(
-    const AtenModel& model, ChoiceSieve& sieve, const SievedSolution& cheapest, std::int64_t limit,
-    Executor& executor, Budget& budget, const ProblemSolveOptions& options,
-    const LimitedParameters& parameters) {
-  return LimitedSearch(model, sieve, cheapest, limit, executor, budget, options, parameters).run();
+    const AtenModel& model, const SievedSolution& cheapest, std::int64_t limit, Executor& executor,
+    Budget& budget, const ProblemSolveOptions& options, const LimitedParameters& parameters) {
+  return LimitedSearch(model, cheapest, limit, executor, budget, options, parameters).run();
 }
 
 }  // namespace shardwright::operators

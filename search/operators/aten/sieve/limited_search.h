@@ -12,36 +12,43 @@ namespace shardwright::operators {
 // Tuning numbers of limited_search().
 // Thread safety: a value.
 struct LimitedParameters {
-  // Prices of bytes before any are known, as parts of what a step costs per byte and time point that
-  // the cheapest plan holds. They bring choices of less memory into the first problem.
+  // Prices of bytes before any are known, as parts of what a step costs per byte and time point
+  // that the cheapest plan holds. They bring choices of less memory into the first problem.
   std::array<double, 4> first_prices{0.03, 0.3, 3, 30};
-  // Choices per variable that a set of prices adds.
+  // Choices per variable that a set of prices adds. If these make the problem of a round less than
+  // `least_growth` times as large, twice as many are added, up to `most_choices`.
   double choices_per_prices = 3;
-  // Rounds: solve, find prices, add choices that are good at these prices. Sweeps at new prices.
+  double least_growth = 1.05;
+  double most_choices = 24;
+  // Rounds: solve, find prices, add choices that are good at these prices.
   int most_rounds = 6;
-  int sweeps = 6;
-  // Rounds of dual ascent on the kept choices for prices, and passes in each.
-  int price_rounds = 120;
-  int price_sweeps = 2;
-  // Work of the problem of a round, in strategy evaluations: a good plan, not a proof.
-  std::uint64_t work_of_round = 400'000'000;
-  // Labels of an exact search; each has the bytes of many time points.
+  // Messages at the prices of a round: for repeated blocks as one, then sweeps for all blocks. More
+  // sweeps follow, in at most so many turns, as long as one closes this part of the gap.
+  SieveParameters sieve;
+  int sweeps = 3;
+  int most_sharpenings = 20;
+  double least_gain = 0.05;
+  // Work of the problem of a round, in strategy evaluations: a good plan, not a proof. About a
+  // second.
+  std::uint64_t work_of_round = 60'000'000;
+  // Labels of an exact search.
   std::size_t most_labels = 100'000;
-  // The last problem, which proves the optimum or raises the bound, may have matrices of so many
-  // entries together, and so much work.
+  // The last problem proves the optimum or raises the bound. It follows as soon as its matrices
+  // have at most so many entries together; after the last round it may have `most_last_entries`.
+  // Its work, and that if the plan is within the part `close` of the bound.
   double most_entries = 3e6;
+  double most_last_entries = 3e7;
   std::uint64_t work_of_proof = 4'000'000'000;
+  double close = 1e-3;
+  std::uint64_t work_if_close = 400'000'000;
 };
 
-// `cheapest` is the plan without a limit, which the sieve has just found; its cost bounds all others.
+// `cheapest` is the plan without a limit; its cost bounds all others.
 // The result is proved if the bounds leave few enough choices, otherwise it has a bound. Returns
 // nullopt if no plan was found: there may be none. Deterministic and budgeted as solve_problem().
-// Preconditions: the model has usages; `sieve` is of the model.
-Result<std::optional<SievedSolution>> limited_search(const AtenModel& model, ChoiceSieve& sieve,
-                                                     const SievedSolution& cheapest,
-                                                     std::int64_t limit, Executor& executor,
-                                                     Budget& budget,
-                                                     const ProblemSolveOptions& options,
-                                                     const LimitedParameters& parameters = {});
+// Precondition: the model has usages.
+Result<std::optional<SievedSolution>> limited_search(
+    const AtenModel& model, const SievedSolution& cheapest, std::int64_t limit, Executor& executor,
+    Budget& budget, const ProblemSolveOptions& options, const LimitedParameters& parameters = {});
 
 }  // namespace shardwright::operators

@@ -15,8 +15,8 @@ constexpr double kRoundingOfSum = 0x1p-23;
 
 constexpr float kNever = std::numeric_limits<float>::infinity();
 
-// For every column, the least sum of a row's entry and what the row sends. Four rows at a time, so that
-// results are read and written less often.
+// For every column, the least sum of a row's entry and what the row sends. Four rows at a time, so
+// that results are read and written less often.
 void least_rows(const std::vector<float>& sent, const std::vector<std::uint32_t>& rows,
                 const float* costs, std::vector<float>& least) {
   const std::size_t columns = least.size();
@@ -70,8 +70,7 @@ struct PlacementMessages::Table {
   std::vector<float> backward;  // by column, then by row
 };
 
-PlacementMessages::PlacementMessages(const AtenModel& model,
-                                     std::span<const std::uint32_t> leaders)
+PlacementMessages::PlacementMessages(const AtenModel& model, std::span<const std::uint32_t> leaders)
     : model_(&model) {
   auto tables = std::make_shared<std::vector<Table>>();
   for (const AtenTransfer& transfer : model.transfers.transfers)
@@ -140,8 +139,8 @@ void PlacementMessages::make_links() {
   }
 }
 
-void PlacementMessages::add_links(std::uint32_t first, std::uint32_t second,
-                                  std::uint32_t number, const EdgePlace& place) {
+void PlacementMessages::add_links(std::uint32_t first, std::uint32_t second, std::uint32_t number,
+                                  const EdgePlace& place) {
   const AtenTransfer& transfer = model_->transfers.transfers[number];
   const std::uint32_t* rows = transfer.row_of.data();
   const std::uint32_t* columns = transfer.column_of.data();
@@ -157,8 +156,7 @@ void PlacementMessages::start_from(const PlacementMessages& other) {
     const EdgePlace& own = places_[e];
     const EdgePlace& from = other.places_[e];
     if (own.edges == 0 || from.edges == 0) continue;
-    const AtenTransfer& transfer =
-        model_->transfers.transfers[model_->transfers.edges[e].transfer];
+    const AtenTransfer& transfer = model_->transfers.transfers[model_->transfers.edges[e].transfer];
     const double share = own.edges / from.edges;
     for (std::size_t i = 0; i < transfer.rows; ++i)
       messages_[own.to_first + i] = share * other.messages_[from.to_first + i];
@@ -213,7 +211,8 @@ double PlacementMessages::send(std::uint32_t node, const Link& link, double shar
   least_rows(sent_, sending_, link.costs, least_);
   for (std::size_t k = 0; k < least_.size(); ++k) {
     const auto sum = static_cast<double>(least_[k]);
-    to_other[k] = sum < kForbidden ? link.edges * (sum - kRoundingOfSum * std::abs(sum)) : kForbidden;
+    to_other[k] =
+        sum < kForbidden ? link.edges * (sum - kRoundingOfSum * std::abs(sum)) : kForbidden;
   }
   const double least = *std::min_element(to_other, to_other + link.other_groups);
   for (std::uint32_t k = 0; k < link.other_groups; ++k)

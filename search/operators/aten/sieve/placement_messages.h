@@ -15,11 +15,10 @@ namespace shardwright::operators {
 // many mesh axes: choices that agree about where a tensor lies share an element of its message, and
 // nothing is copied for each edge. Variables that share a leader are one node, and equal edges
 // between two nodes one link. Bytes may have prices.
-// Transfers are added in single precision, since most of the time goes to reading them; everything is
-// rounded down, so that the bound stays one.
-// Memory: two messages per link, and what every choice costs.
-// Source: Kolmogorov, Convergent tree-reweighted message passing for energy minimization, 2006.
-// Thread safety: one thread at a time.
+// Transfers are added in single precision, since most of the time goes to reading them; everything
+// is rounded down, so that the bound stays one. Memory: two messages per link, and what every
+// choice costs. Source: Kolmogorov, Convergent tree-reweighted message passing for energy
+// minimization, 2006. Thread safety: one thread at a time.
 class PlacementMessages {
  public:
   // Borrows the model. `leaders` by variable, each its own or an earlier one of its class.
@@ -35,7 +34,8 @@ class PlacementMessages {
   // Passes messages forward and backward, at least twice.
   void sweep(int times);
 
-  // Leaves out the choices whose bound is above a cost. Bounds then hold for plans that cost no more.
+  // Leaves out the choices whose bound is above a cost. Bounds then hold for plans that cost no
+  // more.
   void exclude_above(double cost);
 
   // No plan costs less, prices included.
@@ -63,8 +63,9 @@ class PlacementMessages {
     std::size_t to_other;
 
     double cost(std::uint32_t own, std::uint32_t other_choice) const {
-      return edges * static_cast<double>(
-                         costs[std::size_t{own_group[own]} * other_groups + other_group[other_choice]]);
+      return edges *
+             static_cast<double>(
+                 costs[std::size_t{own_group[own]} * other_groups + other_group[other_choice]]);
     }
   };
   struct Table;
@@ -86,20 +87,20 @@ class PlacementMessages {
 
   const AtenModel* model_;
   std::shared_ptr<const std::vector<Table>> tables_;  // by transfer
-  std::vector<std::uint32_t> node_of_;     // by variable
-  std::vector<std::vector<double>> own_;   // by node and choice, without prices
-  std::vector<std::vector<double>> costs_;  // with prices
-  double granted_ = 0;                     // price times limit, over all time points
-  std::vector<std::vector<Link>> links_;   // by node, earlier neighbours first
-  std::vector<EdgePlace> places_;          // by edge of the model
-  std::vector<std::uint32_t> earlier_;     // by node
+  std::vector<std::uint32_t> node_of_;                // by variable
+  std::vector<std::vector<double>> own_;              // by node and choice, without prices
+  std::vector<std::vector<double>> costs_;            // with prices
+  double granted_ = 0;                                // price times limit, over all time points
+  std::vector<std::vector<Link>> links_;              // by node, earlier neighbours first
+  std::vector<EdgePlace> places_;                     // by edge of the model
+  std::vector<std::uint32_t> earlier_;                // by node
   std::vector<double> messages_;
   std::vector<std::vector<double>> slack_;  // as of the last pass backward
   std::vector<double> gathered_;
-  std::vector<double> grouped_;  // by own group
-  std::vector<float> sent_;      // by own group
+  std::vector<double> grouped_;         // by own group
+  std::vector<float> sent_;             // by own group
   std::vector<std::uint32_t> sending_;  // own groups that can be taken
-  std::vector<float> least_;     // by group of the other
+  std::vector<float> least_;            // by group of the other
   double bound_ = 0;
   double previous_ = 0;  // the bound of the sweep before
 };

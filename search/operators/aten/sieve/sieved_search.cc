@@ -80,8 +80,7 @@ class SievedSearch {
     last_status_ = SolveStatus::kInfeasible;
     if (std::any_of(kept.begin(), kept.end(), [](const auto& own) { return own.empty(); }))
       return {};
-    SHARDWRIGHT_ASSIGN_OR_RETURN(const OperatorProblem problem,
-                                 lower(model_, kept, std::nullopt));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const OperatorProblem problem, lower(model_, kept, std::nullopt));
     const ProblemSolution solved = solve_problem(problem, executor_, budget_, options_);
     last_status_ = solved.status;
     best_.stopped_by = solved.stopped_by;
@@ -124,7 +123,7 @@ class SievedSearch {
   const ProblemSolveOptions& options_;
   const SieveParameters& parameters_;
   ChoiceSieve& sieve_;
-  double part_;                   // of the bound; how near choices were at the last look
+  double part_;  // of the bound; how near choices were at the last look
   int looks_ = 0;
   double left_out_ = kForbidden;  // the least bound of choices that the last problem did not have
   SolveStatus last_status_ = SolveStatus::kUnknown;

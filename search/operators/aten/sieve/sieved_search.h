@@ -15,7 +15,8 @@ namespace shardwright::operators {
 
 struct SievedSolution {
   SolveStatus status = SolveStatus::kUnknown;
-  std::vector<std::uint32_t> choice;  // by variable, of its choices; empty unless optimal or feasible
+  std::vector<std::uint32_t>
+      choice;  // by variable, of its choices; empty unless optimal or feasible
   double objective = 0;
   double lower_bound = 0;
   StopReason stopped_by = StopReason::kFinished;

@@ -52,19 +52,19 @@ class OpenList {
 
 }  // namespace
 
-ExactResult branch_and_bound(const CostInstance& instance,
-                             const std::optional<std::vector<std::uint32_t>>& start,
+ExactResult branch_and_bound(const CostInstance& instance, const KnownSolution& known,
                              std::size_t max_nodes, Executor& executor, Budget& budget,
                              const std::function<void(const ExactResult&)>& on_better,
                              const SolverParameters& parameters) {
   ExactResult result;
-  if (start) {
-    result.choice = start;
-    result.cost = evaluate(instance, *start).total();
-  }
+  result.choice = known.choice;
+  result.cost = known.cost;
   const SubproblemProcessor processor(instance, budget, parameters);
   Subproblem root;
   root.kept.assign(instance.num_strategies(), 1);
+  for (std::uint32_t time = 0; time < known.prices.size(); ++time) {
+    if (known.prices[time] > 0) root.prices.push_back({time, known.prices[time]});
+  }
   OpenList open(std::move(root));
   std::size_t processed = 0;
   while (!open.empty() && processed < max_nodes && budget.work_left() && !budget.interrupted()) {

@@ -19,10 +19,8 @@ namespace shardwright::operators {
 // one whose strategies near the bound differ most in priced bytes. Batches of subproblems, lowest
 // bound first, are processed on the executor and taken in in order, so the search is the same for
 // any number of workers. Ends unfinished when the budget ends or after `max_nodes` subproblems.
-// `start` is a feasible choice. `on_better` is called on the calling thread with every better
-// choice or bound.
-ExactResult branch_and_bound(const CostInstance& instance,
-                             const std::optional<std::vector<std::uint32_t>>& start,
+// `on_better` is called on the calling thread with every better choice or bound.
+ExactResult branch_and_bound(const CostInstance& instance, const KnownSolution& known,
                              std::size_t max_nodes, Executor& executor, Budget& budget,
                              const std::function<void(const ExactResult&)>& on_better,
                              const SolverParameters& parameters = {});

@@ -12,19 +12,28 @@
 
 namespace shardwright::operators {
 
+// What is known before an exact search.
+struct KnownSolution {
+  std::optional<std::vector<std::uint32_t>> choice;  // feasible
+  // Only cheaper choices are sought. That of `choice`, if there is one.
+  double cost = kForbidden;
+  std::vector<double> prices;  // of bytes, by time point; may be empty
+};
+
 // What an exact search found and proved.
 struct ExactResult {
-  bool finished = false;  // `choice` is optimal; without a choice, none is feasible
+  // `choice` is optimal; without a choice, none that is feasible costs less than was known.
+  bool finished = false;
   std::optional<std::vector<std::uint32_t>> choice;  // the best found, within all limits
   double cost = kForbidden;                          // of `choice`
   double lower_bound = 0;                            // no feasible choice is cheaper
+  std::vector<double> prices;  // of bytes, by time point; those of the best bound by prices
 };
 
 // Prices bytes at the time points that bind (Lagrangian relaxation, minimised exactly by the bucket
 // tree), then closes the gap that is left with a LabelSearch. Gives up if that needs more than
-// `max_labels` partial choices. `start` is a feasible choice. Work is counted in table entries.
-ExactResult search_exactly(const BucketTree& tree,
-                           const std::optional<std::vector<std::uint32_t>>& start,
+// `max_labels` partial choices. Work is counted in table entries.
+ExactResult search_exactly(const BucketTree& tree, const KnownSolution& known,
                            std::size_t max_labels, Budget& budget,
                            const ExactParameters& parameters = {});
 

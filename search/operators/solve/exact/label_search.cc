@@ -31,6 +31,17 @@ LabelSearch::LabelSearch(const BucketTree& tree, const MemoryPrices& memory, std
 }
 
 LabelSearch::End LabelSearch::run(double cutoff, Budget& budget) {
+  width_ = 0;
+  return list_all(cutoff, budget);
+}
+
+LabelSearch::End LabelSearch::run_beam(double cutoff, std::size_t width, Budget& budget) {
+  width_ = width;
+  combinations_ = 0;
+  return list_all(cutoff, budget);
+}
+
+LabelSearch::End LabelSearch::list_all(double cutoff, Budget& budget) {
   cutoff_ = cutoff;
   labels_.clear();
   bool fits = true;
@@ -68,6 +79,7 @@ bool LabelSearch::list_entry(std::uint32_t b, std::size_t entry, std::span<const
     append(partial_, entry_, bucket.num_children);
   }
   remove_dominated(entry_, bucket.num_children);
+  cut(entry_, bucket.num_children);
   const auto begin = static_cast<std::uint32_t>(labels_.list.size());
   append(entry_, labels_, bucket.num_children);
   lists_[b][entry] = {begin, static_cast<std::uint32_t>(labels_.list.size())};
@@ -103,6 +115,7 @@ bool LabelSearch::combine_all(double outside) {
   for (std::size_t c = 0; c < children_.size() && !partial_.list.empty(); ++c) {
     if (!combine(c, outside)) return false;
     if (c > 0) remove_dominated(partial_, c + 1);
+    cut(partial_, c + 1);
   }
   return true;
 }
@@ -181,6 +194,14 @@ void LabelSearch::remove_dominated(Labels& labels, std::size_t num_parts) {
     return std::pair(labels.list[a].priced, a) < std::pair(labels.list[b].priced, b);
   });
   keep(labels, num_parts);
+}
+
+// Keeps the first labels if there is a beam. They ascend by priced cost.
+void LabelSearch::cut(Labels& labels, std::size_t num_parts) {
+  if (width_ == 0 || labels.list.size() <= width_) return;
+  labels.list.resize(width_);
+  labels.bytes.resize(width_ * rows_);
+  labels.parts.resize(width_ * num_parts);
 }
 
 void LabelSearch::append(const Labels& from, Labels& to, std::size_t num_parts) const {

@@ -37,6 +37,9 @@ class LabelSearch {
   // points with prices. Every choice within these limits that costs less than the cutoff has such a
   // priced cost. Work is counted in combinations of partial choices.
   End run(double cutoff, Budget& budget);
+  // The same with lists of at most so many labels, those of the least priced cost. Proves nothing:
+  // what is found may not be the cheapest, and nothing may be found although there is something.
+  End run_beam(double cutoff, std::size_t width, Budget& budget);
 
   // After kFound.
   const std::vector<std::uint32_t>& choice() const { return choice_; }
@@ -66,6 +69,8 @@ class LabelSearch {
     double least;  // priced
   };
 
+  End list_all(double cutoff, Budget& budget);
+  void cut(Labels& labels, std::size_t num_parts);
   bool affordable(std::size_t num_labels) const;
   bool list_entry(std::uint32_t bucket, std::size_t entry, std::span<const double> sums);
   void begin_label(std::uint32_t bucket, std::uint32_t strategy, double sum);
@@ -87,6 +92,7 @@ class LabelSearch {
   std::vector<double> costs_;         // priced
   BucketTables tables_;
   double cutoff_ = 0;
+  std::size_t width_ = 0;           // of the beam; 0 = none
   std::uint64_t combinations_ = 0;  // in all calls
   std::vector<std::uint32_t> choice_;
   double cost_ = 0;

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
+
+#include "search/operators/solve/exact/dual/price_bundle.h"
 
 namespace shardwright::operators {
 
@@ -37,15 +41,25 @@ double MemoryPrices::granted(std::span<const double> prices) const {
   return sum;
 }
 
-// Returns the least priced cost, a lower bound, and a choice that has it.
-double MemoryPrices::evaluate(std::span<const double> prices, std::vector<std::uint32_t>& choice) {
+double MemoryPrices::Line::at(std::span<const double> prices) const {
+  double sum = cost;
+  for (std::size_t i = 0; i < excess.size(); ++i)
+    sum += prices[i] * excess[i];
+  return sum;
+}
+
+// Finds a choice of the least priced cost, which is a lower bound.
+MemoryPrices::Line MemoryPrices::evaluate(std::span<const double> prices) {
   const std::vector<double> costs = priced_costs(prices);
-  const double bound = tables_.minimize(costs, choice) - granted(prices);
+  Line line;
+  const double bound = tables_.minimize(costs, line.choice) - granted(prices);
   if (bound > bound_ || best_prices_.size() < times_.size()) {
     bound_ = std::max(bound_, bound);
     best_prices_.assign(prices.begin(), prices.end());
   }
-  return bound;
+  line.cost = operators::evaluate(tree_->instance(), line.choice).total();
+  line.excess = excess(line.choice);
+  return line;
 }
 
 // Keeps the choice if it is within all limits and cheaper than the best.
@@ -57,42 +71,50 @@ void MemoryPrices::offer(const std::vector<std::uint32_t>& choice) {
 }
 
 bool MemoryPrices::take_in(std::span<const std::uint32_t> choice) {
+  Line line;
+  line.choice.assign(choice.begin(), choice.end());
+  line.weight = 1;
+  return take_in_mean({&line, 1});
+}
+
+bool MemoryPrices::take_in_mean(std::span<const Line> lines) {
+  const auto limits = tree_->instance().limits();
+  std::vector<double> excess;
+  for (const std::int64_t limit : limits)
+    excess.push_back(-static_cast<double>(limit));
+  for (const Line& line : lines) {
+    if (line.weight == 0) continue;
+    const std::vector<std::int64_t> held = held_bytes(tree_->instance(), line.choice);
+    for (std::size_t t = 0; t < held.size(); ++t)
+      excess[t] += line.weight * static_cast<double>(held[t]);
+  }
+  return take_in_worst(excess);
+}
+
+bool MemoryPrices::take_in_worst(std::span<const double> excess) {
+  // Means are rounded; whole bytes are not.
+  constexpr double kRounding = 0.5;
+  std::optional<std::uint32_t> worst;
+  for (std::uint32_t t = 0; t < excess.size(); ++t) {
+    if (excess[t] < kRounding || (worst && excess[t] <= excess[*worst])) continue;
+    if (std::find(times_.begin(), times_.end(), t) == times_.end()) worst = t;
+  }
+  if (worst) add_time(*worst);
+  return worst.has_value();
+}
+
+void MemoryPrices::add_time(std::uint32_t time) {
   const CostInstance& instance = tree_->instance();
-  const std::size_t size = instance.limits().size();
-  const std::vector<std::int64_t> held = held_bytes(instance, choice);
-  std::vector<std::pair<std::int64_t, std::uint32_t>> over;
-  for (std::uint32_t t = 0; t < size; ++t) {
-    if (held[t] > instance.limits()[t]) over.emplace_back(instance.limits()[t] - held[t], t);
-  }
-  std::sort(over.begin(), over.end());
-  bool any = false;
-  std::vector<std::uint32_t> near;
-  for (const auto& [excess, time] : over) {
-    if (std::find(times_.begin(), times_.end(), time) != times_.end()) continue;
-    // Neighbouring time points hold much the same; one of them will do for now.
-    const auto distance = static_cast<std::uint32_t>(size / parameters_.stretches);
-    const std::uint32_t at = time;
-    if (std::any_of(near.begin(), near.end(), [&](std::uint32_t other) {
-          return (other > at ? other - at : at - other) <= distance;
-        })) {
-      continue;
+  times_.push_back(time);
+  best_prices_.push_back(0);
+  std::vector<std::int64_t>& bytes = bytes_.emplace_back(tree_->num_costs(), 0);
+  for (std::uint32_t node = 0; node < instance.num_nodes(); ++node) {
+    for (const CostInstance::Usage& usage : instance.usages(node)) {
+      if (time < usage.live.begin || time >= usage.live.end) continue;
+      for (std::uint32_t s = 0; s < instance.num_strategies(node); ++s)
+        bytes[tree_->first_cost(node) + s] += instance.bytes(usage, s);
     }
-    near.push_back(time);
-    times_.push_back(time);
-    auto& bytes = bytes_.emplace_back(tree_->num_costs(), 0);
-    for (std::uint32_t node = 0; node < instance.num_nodes(); ++node) {
-      for (const CostInstance::Usage& usage : instance.usages(node)) {
-        if (time < usage.live.begin || time >= usage.live.end) continue;
-        for (std::uint32_t s = 0; s < instance.num_strategies(node); ++s) {
-          bytes[tree_->first_cost(node) + s] += instance.bytes(usage, s);
-        }
-      }
-    }
-    best_prices_.push_back(0);
-    any = true;
-    if (near.size() == parameters_.times_at_once) break;
   }
-  return any;
 }
 
 std::vector<double> MemoryPrices::excess(std::span<const std::uint32_t> choice) const {
@@ -107,96 +129,84 @@ std::vector<double> MemoryPrices::excess(std::span<const std::uint32_t> choice) 
 }
 
 void MemoryPrices::raise(Budget& budget) {
-  std::vector<std::uint32_t> choice;
-  if (times_.empty()) {
-    best_prices_.clear();
-    evaluate(best_prices_, choice);
-    budget.spend(tree_->num_costs());
-    offer(choice);
-    if (bound_ == kForbidden || !take_in(choice)) return;
+  while (!budget.interrupted()) {
+    const std::vector<Line> lines =
+        times_.size() == 1 ? raise_single(budget) : raise_several(budget);
+    if (bound_ >= best_->cost || !take_in_mean(lines)) return;
   }
-  if (times_.size() == 1) {
-    raise_single(budget);
-    if (times_.size() == 1) return;  // the best single price is known
-  }
-  raise_all(budget);
 }
 
 // The bound is concave and piecewise linear in one price. Each choice gives a line; the lines of a
-// choice over and one under the limit meet at the next price to try. Ends at the maximum, or when
-// another time point is added.
-void MemoryPrices::raise_single(Budget& budget) {
-  std::vector<std::uint32_t> choice;
-  double over_cost = 0;
-  double over_bytes = 0;
-  bool have_under = false;
-  double under_cost = 0;
-  double under_bytes = 0;
-  std::vector<double> price{0};
+// choice over and one under the limit meet at the next price to try. Ends at the maximum, with
+// these two lines.
+std::vector<MemoryPrices::Line> MemoryPrices::raise_single(Budget& budget) {
+  std::optional<Line> over;
+  std::optional<Line> under;
+  std::vector<double> price = best_prices_;
   for (int i = 0; i < parameters_.most_single_steps && !budget.interrupted(); ++i) {
-    evaluate(price, choice);
-    offer(choice);
+    Line line = evaluate(price);
     budget.spend(tree_->num_costs());
-    const double bytes = excess(choice)[0];
-    const double cost = operators::evaluate(tree_->instance(), choice).total();
-    if (bytes <= 0 && take_in(choice)) return;
-    if (bytes > 0) {
-      if (i > 0 && have_under && cost == over_cost && bytes == over_bytes) return;
-      over_cost = cost;
-      over_bytes = bytes;
+    if (!(line.cost < kForbidden)) break;
+    offer(line.choice);
+    std::optional<Line>& side = line.excess[0] > 0 ? over : under;
+    const bool known = side && side->cost == line.cost && side->excess == line.excess;
+    side = std::move(line);
+    if ((known && over && under) || (under && price[0] == 0)) break;
+    if (over && under) {
+      price[0] = std::max(0.0, (under->cost - over->cost) / (over->excess[0] - under->excess[0]));
+    } else if (under) {
+      price[0] = 0;
     } else {
-      if (have_under && cost == under_cost && bytes == under_bytes) return;
-      have_under = true;
-      under_cost = cost;
-      under_bytes = bytes;
-      if (price[0] == 0) return;
-    }
-    if (have_under) {
-      price[0] = (under_cost - over_cost) / (over_bytes - under_bytes);
-    } else {
-      if (bound_ > best_->cost) return;  // even the lightest choice exceeds the limit
+      if (bound_ > best_->cost) break;  // even the lightest choice exceeds the limit
       price[0] = std::max(price[0] * parameters_.price_growth,
-                          parameters_.first_price * std::max(over_cost, 1.0) / over_bytes);
+                          parameters_.first_price * std::max(over->cost, 1.0) / over->excess[0]);
     }
   }
+  std::vector<Line> lines;
+  if (over && under) {
+    over->weight = -under->excess[0] / (over->excess[0] - under->excess[0]);
+    under->weight = 1 - over->weight;
+  } else if (under) {
+    under->weight = 1;
+  }
+  for (std::optional<Line>* line : {&over, &under}) {
+    if (*line) lines.push_back(*std::move(*line));
+  }
+  return lines;
 }
 
-// Subgradient steps towards the best known cost (Polyak), shortened when the bound stops rising.
-void MemoryPrices::raise_all(Budget& budget) {
-  std::vector<std::uint32_t> choice;
-  std::vector<double> prices = best_prices_;
-  prices.resize(times_.size(), 0);
-  double scale = 1;
-  int idle = 0;
-  for (int i = 0; i < parameters_.most_steps && scale > parameters_.least_step; ++i) {
-    if (budget.interrupted()) return;
-    const double before = bound_;
-    const double bound = evaluate(prices, choice);
+// Ends when a stretch of steps closes little of the gap. Returns the lines of the last step.
+std::vector<MemoryPrices::Line> MemoryPrices::raise_several(Budget& budget) {
+  PriceBundle bundle(best_prices_, parameters_.bundle);
+  std::vector<Line> lines;
+  double before = bound_;
+  for (int i = 0; i < parameters_.most_steps && !budget.interrupted(); ++i) {
+    Line line = evaluate(bundle.prices());
     budget.spend(tree_->num_costs());
-    offer(choice);
-    if (take_in(choice)) prices.resize(times_.size(), 0);
-    if (bound_ >= best_->cost) return;
-    const std::vector<double> over = excess(choice);
-    double norm = 0;
-    for (std::size_t k = 0; k < over.size(); ++k) {
-      if (over[k] > 0 || prices[k] > 0) norm += over[k] * over[k];
+    if (!(line.cost < kForbidden)) return {};
+    offer(line.choice);
+    if (times_.empty()) {
+      line.weight = 1;
+      lines.push_back(std::move(line));
+      return lines;
     }
-    if (norm == 0) return;  // the choice is optimal for these time points
-    idle = bound_ > before * (1 + 1e-9) ? 0 : idle + 1;
-    if (idle >= parameters_.patience) {
-      scale /= 2;
-      idle = 0;
-      prices = best_prices_;
-      prices.resize(times_.size(), 0);
-      continue;
-    }
-    const double blind = bound + std::max(std::abs(bound) * parameters_.blind_target, 1.0);
-    const double target = best_->cost < kForbidden ? best_->cost : blind;
-    const double step = scale * std::max(target - bound, std::abs(target) * 1e-9) / norm;
-    for (std::size_t k = 0; k < over.size(); ++k) {
-      prices[k] = std::max(0.0, prices[k] + step * over[k]);
-    }
+    if (bound_ >= best_->cost) break;
+    const std::size_t at = bundle.add(line.at(bundle.prices()), line.excess);
+    if (at == lines.size()) lines.emplace_back();
+    lines[at] = std::move(line);
+    std::vector<double> values;
+    for (const Line& each : lines)
+      values.push_back(each.at(bundle.prices()));
+    const double blind = bound_ + std::max(std::abs(bound_) * parameters_.blind_target, 1.0);
+    const double target = best_->choice ? best_->cost : blind;
+    budget.spend(bundle.move(values, target));
+    if ((i + 1) % parameters_.stretch != 0) continue;
+    if (bound_ - before < parameters_.progress * (target - before)) break;
+    before = bound_;
   }
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    lines[i].weight = bundle.weight(i);
+  return lines;
 }
 
 }  // namespace shardwright::operators

@@ -13,7 +13,9 @@
 namespace shardwright::operators {
 
 // Maximises the least priced cost over the prices, which is the best lower bound that prices can
-// give. A time point gets a price once a choice exceeds its limit.
+// give. Choices that are cheapest at the best prices make a mean that keeps the limits of all time
+// points with prices. A time point gets a price if the mean exceeds its limit, the one that is
+// exceeded most first: mostly one or two bind.
 // Thread safety: one thread at a time.
 class MemoryPrices {
  public:
@@ -23,8 +25,8 @@ class MemoryPrices {
   // Improves the bound and the prices until they no longer move, the budget ends or optimality is
   // proved. Better choices within the limits are kept in `best`.
   void raise(Budget& budget);
-  // Adds some of the time points without a price whose limit the choice exceeds. Returns false if
-  // there is none.
+  // Adds the time point without a price whose limit the choice exceeds most. Returns false if there
+  // is none.
   bool take_in(std::span<const std::uint32_t> choice);
 
   // The time points with a price, and the prices that gave the bound, by index of times().
@@ -39,10 +41,23 @@ class MemoryPrices {
   BucketTables& tables() { return tables_; }
 
  private:
-  double evaluate(std::span<const double> prices, std::vector<std::uint32_t>& choice);
+  // A choice that is cheapest at some prices, and how its priced cost depends on them.
+  struct Line {
+    std::vector<std::uint32_t> choice;
+    double cost = 0;
+    std::vector<double> excess;  // by index of times_
+    double weight = 0;           // in the mean
+
+    double at(std::span<const double> prices) const;
+  };
+
+  Line evaluate(std::span<const double> prices);
   void offer(const std::vector<std::uint32_t>& choice);
-  void raise_single(Budget& budget);
-  void raise_all(Budget& budget);
+  std::vector<Line> raise_single(Budget& budget);
+  std::vector<Line> raise_several(Budget& budget);
+  bool take_in_mean(std::span<const Line> lines);
+  bool take_in_worst(std::span<const double> excess);
+  void add_time(std::uint32_t time);
   std::vector<double> excess(std::span<const std::uint32_t> choice) const;
 
   const BucketTree* tree_;

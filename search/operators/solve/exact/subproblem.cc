@@ -140,8 +140,10 @@ bool SubproblemProcessor::close_by_tables(const Reduction& reduction,
   if (!tree) return false;
   Budget budget = *budget_;
   const std::uint64_t before = budget.work_done();
+  KnownSolution known;
+  if (result.cost < kForbidden) known.cost = cutoff(result.cost) - reduction.constant;
   const ExactResult exact =
-      search_exactly(*tree, std::nullopt, branch.most_labels, budget, parameters_->exact);
+      search_exactly(*tree, known, branch.most_labels, budget, parameters_->exact);
   result.work += budget.work_done() - before;
   if (exact.choice) offer(reduction, *exact.choice, result);
   return exact.finished;

@@ -51,21 +51,17 @@ struct DualAscentParameters {
 // Parameters of MemoryPrices.
 // Thread safety: a value.
 struct MemoryPriceParameters {
-  // Exceeded time points that get a price at once, and the least distance between them, as one part
-  // in so many of all time points: each makes every evaluation dearer, and neighbours hold much the
-  // same.
-  std::size_t times_at_once = 4;
-  std::size_t stretches = 64;
   // A single price is found by intersecting lines: steps at most, the first price as a part of the
   // cost per byte, and its factor while the limit is still exceeded.
   int most_single_steps = 60;
   double first_price = 1e-6;
   double price_growth = 8;
-  // Several prices take subgradient steps: at most so many, halved after `patience` steps without a
-  // better bound, until shorter than `least_step` (the first is 1).
-  int most_steps = 200;
-  int patience = 6;
-  double least_step = 1e-4;
+  // Several prices take steps by a bundle of lines: at most so many, until a stretch of `stretch`
+  // steps closes less than `progress` of the gap.
+  PriceBundleParameters bundle;
+  int most_steps = 300;
+  int stretch = 20;
+  double progress = 1e-3;
   // Steps aim at the best known cost; while there is none, this part above the bound.
   double blind_target = 0.01;
 };
@@ -82,8 +78,9 @@ struct LabelParameters {
   // none is known. The first step is one part in so many of the way, and each is `step_growth`
   // times the one before: lists grow steeply with the cutoff, and a cheap choice is proved by short
   // ones.
-  double first_step_parts = 16;
-  double blind_first_step_parts = 4096;
+  double first_step_parts = 4096;
+  // If lists become too long, they keep so many labels each in search of a good choice.
+  std::size_t beam_width = 32;
   double step_growth = 2;
 };
 

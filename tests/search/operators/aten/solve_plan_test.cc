@@ -153,9 +153,8 @@ TEST_CASE("solve plan: the search by prices finds valid plans with a bound") {
   const AtenModel model = build_model(graph, request, transitions, executor).value();
   ChoiceSieve first(model, {});
   const SievedSolution cheapest = sieved_search(model, first, executor, budget, {}).value();
-  ChoiceSieve sieve(model, {});
   const auto found =
-      limited_search(model, sieve, cheapest, *request.memory_limit, executor, budget, {}).value();
+      limited_search(model, cheapest, *request.memory_limit, executor, budget, {}).value();
   REQUIRE(found);
   CHECK(found->objective >= exact.evaluation.total_us() * (1 - 1e-9));
   CHECK(found->lower_bound <= exact.evaluation.total_us() * (1 + 1e-9));

@@ -161,7 +161,7 @@ TEST_CASE("exact search: finds and proves the optimum, memory included") {
       const auto tree = BucketTree::make(instance, 1e9);
       REQUIRE(tree.has_value());
       Budget budget;
-      const ExactResult result = search_exactly(*tree, std::nullopt, 1'000'000, budget);
+      const ExactResult result = search_exactly(*tree, {}, 1'000'000, budget);
       CHECK(result.finished);
       REQUIRE(result.choice.has_value() == optimum.has_value());
       if (!optimum) return;
@@ -191,7 +191,8 @@ TEST_CASE("exact search: equal layers under tight limits, where prices do not de
       REQUIRE(tree.has_value());
       for (const bool known : {false, true}) {
         // Starts from nothing, and from the optimum itself.
-        const auto start = known ? std::optional(optimum->choice) : std::nullopt;
+        KnownSolution start;
+        if (known) start = {optimum->choice, optimum->cost, {}};
         Budget budget;
         const ExactResult result = search_exactly(*tree, start, 1'000'000, budget);
         CHECK(result.finished);
@@ -214,9 +215,9 @@ TEST_CASE("exact search: too few labels leave a bound and no proof") {
     const auto tree = BucketTree::make(instance, 1e7);
     if (!tree) continue;
     Budget budget;
-    const ExactResult whole = search_exactly(*tree, std::nullopt, 1'000'000, budget);
+    const ExactResult whole = search_exactly(*tree, {}, 1'000'000, budget);
     REQUIRE(whole.finished);
-    const ExactResult part = search_exactly(*tree, std::nullopt, 40, budget);
+    const ExactResult part = search_exactly(*tree, {}, 40, budget);
     CHECK(part.lower_bound <= whole.cost * (1 + 1e-9));
     if (part.choice) CHECK(part.cost >= whole.cost * (1 - 1e-9));
     unfinished += part.finished ? 0 : 1;
@@ -258,7 +259,7 @@ TEST_CASE("branch and bound: finds and proves the optimum") {
       InlineExecutor executor;
       Budget budget;
       const ExactResult result =
-          branch_and_bound(instance, std::nullopt, 100'000, executor, budget, [](const auto&) {});
+          branch_and_bound(instance, {}, 100'000, executor, budget, [](const auto&) {});
       CHECK(result.finished);
       REQUIRE(result.choice.has_value() == optimum.has_value());
       if (optimum) CHECK(same_cost(result.cost, optimum->cost));
@@ -273,7 +274,7 @@ TEST_CASE("branch and bound: proves the optimum without tables, by bounds and di
     InlineExecutor executor;
     Budget budget;
     const ExactResult result = branch_and_bound(
-        instance, std::nullopt, 100'000, executor, budget, [](const auto&) {}, parameters);
+        instance, {}, 100'000, executor, budget, [](const auto&) {}, parameters);
     CHECK(result.finished);
     REQUIRE(result.choice.has_value() == optimum.has_value());
     if (optimum) CHECK(same_cost(result.cost, optimum->cost));

@@ -29,6 +29,8 @@ class PriceBundle {
   // Those with the best bound.
   const std::vector<double>& best_prices() const { return best_prices_; }
   double best_bound() const { return best_bound_; }
+  // The part of the line in the mean whose slope the last move followed.
+  double weight(std::size_t line) const { return lines_[line].weight; }
 
   // Takes in the line that was found at prices(): the bound there, and the excess by time point.
   // Returns its number; it replaces the line of that number, if there is one.
