@@ -23,6 +23,7 @@ void add_stages(std::vector<SolverParameter>& all) {
   group.add("most_relaxation_work", &Own::most_relaxation_work);
   group.add("least_rounds", &Own::least_rounds);
   group.add("blind_target", &Own::blind_target);
+  group.add("near_strategies", &Own::near_strategies);
   group.add("patience", &Own::patience);
 }
 

@@ -102,14 +102,44 @@ class Solver {
     }
     prices_ = dual.prices();
     report_prices(prices_);
+    if (!is_large() && !is_proved()) search_near(dual);
     // The local search never leaves a choice that takes something forbidden.
     if (evaluate(core(), dual.choice()).total() < kForbidden) relaxed_ = dual.choice();
   }
 
+  // Solves the problem of the strategies whose bounds are lowest by tables, for a good choice
+  // before branch and bound: it excludes the more, the better the choice that is known.
+  void search_near(const DualAscent& dual) {
+    std::vector<double> bounds;
+    for (std::uint32_t node = 0; node < core().num_nodes(); ++node) {
+      for (std::uint32_t s = 0; s < core().num_strategies(node); ++s)
+        bounds.push_back(dual.bound_with(node, s));
+    }
+    const std::size_t count = stages().near_strategies * core().num_nodes();
+    if (count >= bounds.size()) return;
+    std::vector<double> sorted = bounds;
+    const auto last = sorted.begin() + static_cast<std::ptrdiff_t>(count);
+    std::nth_element(sorted.begin(), last, sorted.end());
+    std::vector<char> kept;
+    for (const double bound : bounds)
+      kept.push_back(bound <= *last ? 1 : 0);
+    const Reduction near = reduce(core(), *budget_, kept, parameters_->reduce);
+    if (near.infeasible) return;
+    const auto tree = BucketTree::make(*near.core, parameters_->branch.most_table_entries,
+                                       parameters_->order, *budget_);
+    if (!tree) return;
+    KnownSolution known;
+    known.cost = core_cost_ - near.constant;
+    const ExactResult exact =
+        search_exactly(*tree, known, parameters_->branch.most_labels, *budget_, parameters_->exact);
+    if (exact.choice) offer(near.expand(*exact.choice));
+  }
+
   // About the core.
   KnownSolution known() const {
-    KnownSolution known{best_, core_cost_, {}};
+    KnownSolution known{best_, core_cost_, prices_};
     if (options_->prices.empty()) return known;
+    known.prices.clear();
     for (const std::uint32_t time : reduction_.times)
       known.prices.push_back(options_->prices[time]);
     return known;

@@ -39,6 +39,9 @@ struct StageParameters {
   int least_rounds = 60;
   // The ascent aims at the best known cost; while there is none, this part above the bound.
   double blind_target = 0.05;
+  // Strategies per node of the problem that is solved for a good choice before branch and bound:
+  // those with the lowest bounds.
+  std::size_t near_strategies = 6;
   // Batches without a better choice after which the local search ends.
   std::size_t patience = 2000;
 };
