@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "runtime/io/json/json_document.h"
 #include "runtime/io/json/json_number.h"
@@ -208,6 +210,25 @@ TEST_CASE("json writer: escapes, nests and breaks lines") {
   REQUIRE(document.ok());
   CHECK(document->root()[0].key() == "a\"\\");
   CHECK(document->root()[0].string().value() == "x\ty\n");
+}
+
+TEST_CASE("json writer: arrays of numbers of every length, longer than a piece") {
+  std::vector<std::uint32_t> numbers{0, 9, 10, 99, 100, 999, 1000, 9999, 10'000, 4'294'967'295};
+  for (std::uint32_t i = 0; i < 30'000; ++i)
+    numbers.push_back(i * 143'165);
+  std::string text;
+  JsonWriter json([&](std::string_view piece) { text += piece; });
+  json.begin_object().key("none").numbers({}).key("many").numbers(numbers).end_object().finish();
+  CHECK(text.starts_with(
+      R"({"none":[],"many":[0,9,10,99,100,999,1000,9999,10000,4294967295,0,143165,)"));
+  const auto document = JsonDocument::parse(text);
+  REQUIRE(document.ok());
+  const JsonValue many = document->root()[1];
+  REQUIRE(many.size() == numbers.size());
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    wrong += many[i].integer().value() != numbers[i] ? 1 : 0;
+  CHECK(wrong == 0);
 }
 
 }  // namespace shardwright::json_document_test
