@@ -9,6 +9,7 @@
 #include <stop_token>
 
 #include "core/embedding/plan_mode.h"
+#include "search/embedding/best/parameters/best_parameters.h"
 
 namespace shardwright {
 
@@ -40,6 +41,9 @@ struct PlanOptions {
   std::optional<double> time_limit_s;       // not deterministic if it ends the search
   std::optional<std::uint64_t> work_limit;  // steps of work; deterministic
   std::uint64_t seed = 0;
+  // Searches of best mode that run side by side. They decide what is searched; threads and
+  // processes only decide where.
+  std::uint32_t lanes = embedding::kDefaultLanes;
   bool trace = false;  // keep every proposal with its rating and ranks
   // Replaces parts that the problem names; see search/embedding/compat/search_parts.h. Best mode
   // starts from the plan that they find and refuses a rating model.
@@ -54,9 +58,9 @@ struct PlanOptions {
   std::function<void(const embedding::Plan&)> on_better_plan;
   // Ends the search, from any thread, with the best plan so far; not deterministic either.
   std::stop_token stop;
-  // The other processes of best mode, which get the same problem, space, seed and work limit. All
-  // find the same plan; process 0 also has the proof. Null if there is one. Used on the thread that
-  // plans.
+  // The other processes, which get the same problem, space, mode, seed, lanes and work limit. All
+  // find the same plan; process 0 also has the proof and, of compat mode, the trace. Null if there
+  // is one. Used on the thread that plans.
   Exchange* exchange = nullptr;
   // Called on the thread that plans after every batch of proposals; no lock is held. An exception
   // that it throws ends the planning and reaches the caller.

@@ -8,6 +8,8 @@
 
 #include "runtime/cli/embedding/commands.h"
 #include "runtime/cli/embedding/plan_arguments.h"
+#include "runtime/cli/options/exit_code.h"
+#include "runtime/cli/processes/crew.h"
 #include "runtime/embedding/reuse.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "runtime/io/file.h"
@@ -21,10 +23,11 @@ struct ReusingPlanArguments : PlanArguments {
 
 // The plan of the --reuse file as an answer. Warns and returns nothing if it does not hold.
 Result<std::optional<EmbeddingPlanResult>> reused(const ReusingPlanArguments& arguments,
-                                                  const LoadedProblem& loaded, PlanMode mode) {
+                                                  const LoadedProblem& loaded, PlanMode mode,
+                                                  const FileReader& read) {
   const auto none = std::optional<EmbeddingPlanResult>();
   if (arguments.reuse_path.empty()) return none;
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, read_file(arguments.reuse_path));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, read(arguments.reuse_path));
   const Result<PlanDocument> document = read_plan(text);
   if (!document.ok()) return in_file(document.error(), arguments.reuse_path);
   SHARDWRIGHT_ASSIGN_OR_RETURN(Reuse reuse,
@@ -42,22 +45,38 @@ Status check_inputs(const ReusingPlanArguments& arguments) {
   return {};
 }
 
-int run(const ReusingPlanArguments& arguments) {
+// One process chooses the layout of a machine; the others have nothing to do meanwhile.
+bool is_shared(const Crew& crew, const LoadedProblem& loaded) {
+  return !crew.is_alone() && loaded.problem->topology().layouts().empty();
+}
+
+int plan(const ReusingPlanArguments& arguments, const Crew& crew) {
   const Log log = arguments.output.log();
+  const FileReader read = [&](const std::string& path) { return crew.read(path); };
   const Result<PlanOptions> options = plan_options(arguments);
   if (!options.ok()) return fail(options.error());
   if (const Status inputs = check_inputs(arguments); !inputs.ok()) return fail(inputs.error());
-  const Result<LoadedProblem> loaded = load_problem(arguments.problem, log);
+  const Result<LoadedProblem> loaded = load_problem(arguments.problem, log, read);
   if (!loaded.ok()) return fail(loaded.error());
-  const Result<std::optional<EmbeddingPlanResult>> old = reused(arguments, *loaded, options->mode);
+  const Result<std::optional<EmbeddingPlanResult>> old = reused(arguments, *loaded, options->mode, read);
   if (!old.ok()) return fail(old.error());
   if (*old) return emit_plan(arguments, *loaded, **old, log);
+  if (!crew.is_alone() && !is_first_process() && !is_shared(crew, *loaded)) return kDone;
   const Result<EmbeddingPlanResult> result =
-      plan_interruptibly(*options, log, [&](const PlanOptions& watched) {
+      plan_interruptibly(*options, log, [&](PlanOptions watched) {
+        crew.heed(watched.stop);
+        if (is_shared(crew, *loaded)) watched.exchange = crew.exchange();
         return plan_embedding(loaded->problem, watched, loaded->search_space);
       });
   if (!result.ok()) return fail(in_file(result.error(), arguments.problem.problem_path));
   return emit_plan(arguments, *loaded, *result, log);
+}
+
+int run(const ReusingPlanArguments& arguments) {
+  Result<Crew> joined = Crew::join();
+  if (!joined.ok()) return fail(joined.error());
+  Crew crew = std::move(joined).value();
+  return crew.finish(plan(arguments, crew));
 }
 
 }  // namespace

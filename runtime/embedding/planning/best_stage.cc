@@ -90,7 +90,7 @@ Status search_best(Planning& planning, embedding::OptionPool& pool) {
   if (!has_start && prove_absence_first(planning, pool)) return {};
   const PlanOptions& options = planning.options;
   auto answer = find_best_plan(
-      pool, planning.available(), options.seed,
+      pool, planning.available(), {options.seed, options.lanes},
       {start, options.start.get(), options.on_better_plan, options.to_beat}, planning.group,
       planning.executor, planning.budget, [&](const auto& at) { report_progress(planning, at); });
   if (!answer.ok()) {

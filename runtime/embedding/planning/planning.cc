@@ -14,7 +14,7 @@ std::optional<std::uint64_t> work_limit_of(const PlanOptions& options) {
 
 Planning::Planning(std::shared_ptr<const embedding::Problem> asked, const PlanOptions& how,
                    std::shared_ptr<const embedding::SearchSpace> given,
-                   embedding::ProcessGroup& processes)
+                   SearchGroup& processes)
     : problem(std::move(asked)),
       options(how),
       space(std::move(given)),

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/hash/sha256.h"
-#include "search/embedding/best/processes/message.h"
+#include "search/message.h"
 
 namespace shardwright::embedding {
 namespace {
@@ -156,10 +156,11 @@ void put_rules(const ChoiceModel& model, MessageWriter& to) {
 
 }  // namespace
 
-std::string fingerprint_of(const ChoiceModel& model, std::uint64_t seed,
+std::string fingerprint_of(const ChoiceModel& model, const BestSettings& settings,
                            std::optional<std::uint64_t> work_limit) {
   MessageWriter all;
-  all.put(seed);
+  all.put(settings.seed);
+  all.put(settings.lanes);
   all.put(work_limit.value_or(0));
   all.put(model.local_world_size());
   const auto put_storage = [&](const Storage& storage) {

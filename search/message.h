@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace shardwright::embedding {
+namespace shardwright {
 
 // Thread safety: one thread at a time.
 class MessageWriter {
@@ -71,4 +71,4 @@ class MessageReader {
   bool good_ = true;
 };
 
-}  // namespace shardwright::embedding
+}  // namespace shardwright

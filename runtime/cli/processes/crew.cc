@@ -1,0 +1,142 @@
+#include "runtime/cli/processes/crew.h"
+
+#include <limits.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+#include <utility>
+
+#include "core/text/printable.h"
+#include "core/version.h"
+#include "runtime/cli/options/arguments.h"
+#include "runtime/cli/options/exit_code.h"
+#include "runtime/execution/processes/launch.h"
+#include "runtime/io/file.h"
+#include "search/message.h"
+
+namespace shardwright::cli {
+namespace {
+
+// For the first process to write its answer and to end all.
+constexpr std::chrono::seconds kLastAnswerTakes{60};
+
+std::string own_place() {
+  std::array<char, HOST_NAME_MAX + 1> host{};
+  gethostname(host.data(), host.size() - 1);
+  return "pid " + std::to_string(getpid()) + " on " + host.data();
+}
+
+std::vector<char> characters_of(std::string_view text) { return {text.begin(), text.end()}; }
+
+std::string text_of(MessageReader& from) {
+  const std::vector<char> read = from.get_all<char>();
+  return {read.begin(), read.end()};
+}
+
+std::string to_message(const Result<std::string>& text) {
+  MessageWriter to;
+  to.put_flag(text.ok());
+  if (text.ok()) {
+    to.put_all(characters_of(*text));
+  } else {
+    to.put(static_cast<std::uint8_t>(text.error().code));
+    to.put_all(characters_of(text.error().message));
+    to.put_all(characters_of(text.error().where));
+  }
+  return to.take();
+}
+
+Result<std::string> file_of(const std::string& message) {
+  MessageReader from(message);
+  if (from.get_flag()) return text_of(from);
+  Error error;
+  error.code = static_cast<ErrorCode>(from.get<std::uint8_t>());
+  error.message = text_of(from);
+  error.where = text_of(from);
+  return error;
+}
+
+}  // namespace
+
+Result<Crew> Crew::join() {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(std::unique_ptr<ProcessLink> link, link_processes(current_launch()));
+  Crew crew(std::move(link));
+  if (!crew.is_alone()) SHARDWRIGHT_RETURN_IF_ERROR(crew.greet());
+  return crew;
+}
+
+Crew::~Crew() {
+  if (link_ != nullptr && !link_->lost()) link_->all_gather(std::string(1, char{kCrashed}));
+}
+
+// All processes must be of one version: they must decide alike.
+Status Crew::greet() {
+  MessageWriter greeting;
+  greeting.put_all(characters_of(library_version()));
+  greeting.put_all(characters_of(own_place()));
+  const auto all = link_->all_gather(greeting.take());
+  if (!all) return loss();
+  for (std::size_t process = 0; process < all->size(); ++process) {
+    MessageReader from((*all)[process]);
+    const std::string version = text_of(from);
+    places_.push_back(text_of(from));
+    if (version == library_version() && from.is_complete()) continue;
+    return Error{ErrorCode::kUnsupported,
+                 "process " + std::to_string(process) + " (" + places_.back() +
+                     ") is of version " + version + ", and process " +
+                     std::to_string(link_->process()) + " of " + std::string(library_version()),
+                 ""};
+  }
+  return {};
+}
+
+void Crew::heed(std::stop_token stop) const {
+  if (link_ != nullptr) link_->heed(std::move(stop));
+}
+
+Result<std::string> Crew::read(const std::string& path) const {
+  if (link_ == nullptr) return read_file(path);
+  const bool reads = link_->process() == 0;
+  const auto all = link_->all_gather(reads ? to_message(read_file(path)) : std::string());
+  if (!all) return loss();
+  return file_of(all->front());
+}
+
+Error Crew::loss() const {
+  const std::uint32_t lost = link_->lost().value_or(0);
+  const std::string place = lost < places_.size() ? " (" + places_[lost] + ")" : "";
+  return Error{ErrorCode::kMachineLimit,
+               "process " + std::to_string(lost) + " of " + std::to_string(link_->processes()) +
+                   place + " does not answer: it has died or hangs",
+               ""};
+}
+
+// The first process that is left says so and ends all, after the first one has written its answer.
+int Crew::end_after_loss() {
+  const bool speaks = link_->process() == (link_->lost() == 0U ? 1U : 0U);
+  if (!speaks) std::this_thread::sleep_for(kLastAnswerTakes);
+  std::fprintf(stderr, "shardwright: %s\n", printable(loss().to_string()).c_str());
+  std::fflush(stdout);
+  link_->abort(kMachineLimit);
+  return kMachineLimit;
+}
+
+int Crew::finish(int status) {
+  if (link_ == nullptr) return status;
+  const auto all = link_->all_gather(std::string(1, static_cast<char>(status)));
+  if (!all) return end_after_loss();
+  if (link_->process() != 0) status = kDone;
+  for (std::size_t process = 1; process < all->size(); ++process) {
+    const int other = (*all)[process].front();
+    if (other != kDone && other != static_cast<int>(all->front().front()))
+      warn("process " + std::to_string(process) + " (" + places_[process] +
+           ") did not take part to the end, and would have exited with " + std::to_string(other));
+  }
+  link_.reset();
+  return status;
+}
+
+}  // namespace shardwright::cli

@@ -1,0 +1,54 @@
+// The processes that a launcher started to run one command together.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/status.h"
+#include "runtime/execution/processes/process_link.h"
+
+namespace shardwright::cli {
+
+// One process if no launcher started several. Otherwise the others run the same command on what the
+// first one reads, and their answers are dropped.
+// Thread safety: one thread at a time.
+class Crew {
+ public:
+  // Errors: as link_processes(); kUnsupported if processes are of different versions.
+  static Result<Crew> join();
+
+  Crew(Crew&&) = default;
+  Crew& operator=(Crew&&) = delete;
+  // Tells the others that this process failed, unless finish() was called.
+  ~Crew();
+
+  bool is_alone() const { return link_ == nullptr; }
+  // Null if this process is alone.
+  Exchange* exchange() const { return link_.get(); }
+  void heed(std::stop_token stop) const;
+
+  // The contents of a file, which the first process reads. Errors: as read_file(), in all processes;
+  // kMachineLimit if a process was lost.
+  Result<std::string> read(const std::string& path) const;
+
+  // Waits for the others. Returns the exit status of this process, which in the first one is
+  // `status`. If a process was lost, says which and ends all.
+  int finish(int status);
+
+ private:
+  explicit Crew(std::unique_ptr<ProcessLink> link) : link_(std::move(link)) {}
+
+  Status greet();
+  Error loss() const;
+  int end_after_loss();
+
+  std::unique_ptr<ProcessLink> link_;  // null if alone
+  std::vector<std::string> places_;    // of the processes: "pid 7 on host"
+};
+
+}  // namespace shardwright::cli

@@ -1,0 +1,162 @@
+#include "runtime/execution/mpi/mpi_link.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <utility>
+
+namespace shardwright {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kBeatInterval = 100ms;
+constexpr auto kSilence = 5s;
+// Open MPI ends a process by SIGKILL one second after SIGTERM (odls_base_sigkill_timeout).
+constexpr auto kSilenceAfterStop = 500ms;
+// This process was stopped itself if it has not served for so long.
+constexpr auto kOwnPause = 1s;
+// While messages are awaited: this often at once, then after such a pause. On busy cores the
+// processes that are awaited need the time.
+constexpr unsigned kTurnsAtOnce = 64;
+constexpr auto kPause = 50us;
+// While the search computes: messages can wait.
+constexpr auto kLongPause = 2ms;
+constexpr auto kAbortTakes = 3s;
+
+// Starts a thread that receives no signals, nor do threads that it starts.
+template <class Body>
+std::thread start_without_signals(const Body& body) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    std::thread thread(body);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return thread;
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
+  }
+}
+
+}  // namespace
+
+MpiLink::MpiLink() : thread_(start_without_signals([this] { serve(); })) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  from_thread_.wait(lock, [&] { return shared_.has_started; });
+}
+
+MpiLink::~MpiLink() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    shared_.is_closing = true;
+  }
+  to_thread_.notify_one();
+  thread_.join();
+}
+
+std::optional<std::vector<std::string>> MpiLink::all_gather(const std::string& message) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (shared_.lost) return std::nullopt;
+  shared_.outgoing = message;
+  shared_.is_gathering = true;
+  to_thread_.notify_one();
+  from_thread_.wait(lock, [&] { return !shared_.is_gathering || shared_.lost; });
+  shared_.is_gathering = false;
+  return std::exchange(shared_.gathered, std::nullopt);
+}
+
+void MpiLink::heed(std::stop_token stop) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  shared_.stop = std::move(stop);
+}
+
+std::optional<std::uint32_t> MpiLink::lost() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return shared_.lost;
+}
+
+void MpiLink::abort(int status) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    shared_.abort_status = status;
+  }
+  to_thread_.notify_one();
+  std::this_thread::sleep_for(kAbortTakes);
+  _exit(status);
+}
+
+void MpiLink::serve() {
+  Mailbox mail;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    processes_ = mail.processes();
+    process_ = mail.process();
+    shared_.has_started = true;
+  }
+  from_thread_.notify_one();
+  if (!mail.is_open()) return;
+  last_served_ = Clock::now();
+  while (!has_ended(mail))
+    rest(serve_once(mail));
+  if (!lost()) mail.end();
+}
+
+// Returns true if anything was sent or arrived.
+bool MpiLink::serve_once(Mailbox& mail) {
+  std::optional<std::string> outgoing;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (shared_.abort_status) MPI_Abort(MPI_COMM_WORLD, *shared_.abort_status);
+    outgoing = std::exchange(shared_.outgoing, std::nullopt);
+  }
+  bool has_moved = outgoing.has_value();
+  if (outgoing) mail.send(*std::move(outgoing));
+  has_moved |= mail.receive();
+  mail.is_sent();
+  keep_alive(mail, Clock::now());
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!shared_.is_gathering || shared_.outgoing || !mail.has_all()) return has_moved;
+  shared_.gathered = mail.take_all();
+  shared_.is_gathering = false;
+  from_thread_.notify_one();
+  return true;
+}
+
+void MpiLink::keep_alive(Mailbox& mail, Clock::time_point now) {
+  if (now - last_beat_ >= kBeatInterval) {
+    mail.beat();
+    last_beat_ = now;
+  }
+  if (now - last_served_ > kOwnPause) mail.forgive(now);
+  last_served_ = now;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (shared_.lost) return;
+  const Clock::duration limit = shared_.stop.stop_requested() ? kSilenceAfterStop : kSilence;
+  shared_.lost = mail.silent_since(now - limit);
+  if (shared_.lost) from_thread_.notify_one();
+}
+
+// Returns true if there is nothing left to do. What was sent must leave first.
+bool MpiLink::has_ended(Mailbox& mail) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return shared_.is_closing && (shared_.lost || (!shared_.outgoing && mail.is_sent()));
+}
+
+void MpiLink::rest(bool has_moved) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  const bool is_awaited = shared_.is_gathering && !shared_.lost;
+  idle_turns_ = has_moved ? 0 : idle_turns_ + 1;
+  if (is_awaited && idle_turns_ < kTurnsAtOnce) {
+    lock.unlock();
+    std::this_thread::yield();
+    return;
+  }
+  to_thread_.wait_for(lock, is_awaited ? Clock::duration(kPause) : Clock::duration(kLongPause),
+                      [&] { return shared_.outgoing || shared_.is_closing || shared_.abort_status; });
+}
+
+}  // namespace shardwright
