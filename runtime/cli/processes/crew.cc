@@ -114,11 +114,21 @@ Error Crew::loss() const {
                ""};
 }
 
-// The first process that is left says so and ends all, after the first one has written its answer.
-int Crew::end_after_loss() {
-  const bool speaks = link_->process() == (link_->lost() == 0U ? 1U : 0U);
-  if (!speaks) std::this_thread::sleep_for(kLastAnswerTakes);
+// The first process that is left.
+bool Crew::speaks_after_loss() const {
+  const std::optional<std::uint32_t> lost = link_->lost();
+  return lost && link_->process() == (*lost == 0 ? 1U : 0U);
+}
+
+void Crew::tell_loss() const {
+  if (link_ == nullptr || !speaks_after_loss() || std::exchange(has_told_, true)) return;
   std::fprintf(stderr, "shardwright: %s\n", printable(loss().to_string()).c_str());
+}
+
+// The first process has written its answer when it comes here.
+int Crew::end_after_loss() const {
+  if (!speaks_after_loss()) std::this_thread::sleep_for(kLastAnswerTakes);
+  tell_loss();
   std::fflush(stdout);
   link_->abort(kMachineLimit);
   return kMachineLimit;

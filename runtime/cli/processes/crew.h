@@ -36,8 +36,10 @@ class Crew {
   // kMachineLimit if a process was lost.
   Result<std::string> read(const std::string& path) const;
 
+  // If a process was lost, the first one that is left says which.
+  void tell_loss() const;
   // Waits for the others. Returns the exit status of this process, which in the first one is
-  // `status`. If a process was lost, says which and ends all.
+  // `status`. If a process was lost, ends all.
   int finish(int status);
 
  private:
@@ -45,10 +47,12 @@ class Crew {
 
   Status greet();
   Error loss() const;
-  int end_after_loss();
+  bool speaks_after_loss() const;
+  int end_after_loss() const;
 
   std::unique_ptr<ProcessLink> link_;  // null if alone
   std::vector<std::string> places_;    // of the processes: "pid 7 on host"
+  mutable bool has_told_ = false;
 };
 
 }  // namespace shardwright::cli
