@@ -128,7 +128,8 @@ int run(std::span<char*> arguments) {
   try {
     app.parse(static_cast<int>(arguments.size()), arguments.data());
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    if (error.get_exit_code() == 0)  // --help, --version
+      return is_first_process() ? app.exit(error) : kDone;
     const std::string message = usage_message(app, error, arguments.subspan(1));
     return fail({ErrorCode::kInvalidInput, message, ""});
   }

@@ -95,6 +95,7 @@ bool is_shared(const Crew& crew, const LoadedProblem& loaded) {
 }
 
 int fail_of(const Error& error, const PlanCommandArguments& arguments) {
+  if (error.where == "--resume") return fail(error);
   const bool in_checkpoint = !arguments.resume_path.empty() && (error.where.starts_with("/plan") ||
                                                                 error.where == "/problem_hash");
   return fail(
@@ -112,9 +113,9 @@ int plan(const PlanCommandArguments& arguments, const Crew& crew) {
   const Result<std::optional<EmbeddingPlanResult>> old = reused(arguments, *loaded, options->mode, read);
   if (!old.ok()) return fail(old.error());
   if (*old) return emit_plan(arguments, *loaded, **old, log);
-  if (!crew.is_alone() && !is_first_process() && !is_shared(crew, *loaded)) return kDone;
   const auto checkpoint = read_checkpoint(arguments.resume_path, read);
   if (!checkpoint.ok()) return fail(checkpoint.error());
+  if (!is_first_process() && !is_shared(crew, *loaded)) return kDone;
   CheckpointFile kept(arguments.checkpoint_path, loaded->read_s);
   const Result<EmbeddingPlanResult> result =
       plan_interruptibly(*options, log, [&](PlanOptions watched) {
