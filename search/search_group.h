@@ -36,8 +36,8 @@ class SearchGroup {
   // The messages of all processes, by process. Nothing if a process has left or the exchange
   // failed. Preconditions: the message is not empty; the process is not alone.
   std::optional<std::vector<std::string>> all_gather(const std::string& message);
-  // Compares what the processes are about to search. Does nothing if this one is alone, or turns out
-  // to be. Errors: kInvalidInput if a fingerprint differs.
+  // Compares what the processes are about to search. Does nothing if this one is alone, or turns
+  // out to be. Errors: kInvalidInput if a fingerprint differs.
   Status agree_on(const std::string& fingerprint);
   // The error that another process searches something else.
   Error searches_otherwise(std::size_t other) const;

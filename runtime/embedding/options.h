@@ -57,9 +57,9 @@ struct PlanOptions {
   double to_beat = std::numeric_limits<double>::infinity();
   // Called on the thread that plans with every better plan that best mode finds.
   std::function<void(const embedding::Plan&)> on_better_plan;
-  // Called on the thread that plans after every round of best mode that found a better plan, with an
-  // answer that holds it: what to keep in case the call never returns (checkpoint/resume.h). It has
-  // no bound.
+  // Called on the thread that plans after every round of best mode that found a better plan, with
+  // an answer that holds it: what to keep in case the call never returns (checkpoint/resume.h). It
+  // has no bound.
   std::function<void(const EmbeddingPlanResult&)> on_checkpoint;
   // Ends the search, from any thread, with the best plan so far; not deterministic either.
   std::stop_token stop;

@@ -130,8 +130,9 @@ TEST_CASE("determinism: lanes decide what is found, and processes with threads w
     };
     found.push_back(answer_of(nullptr, 1));
     for (const auto& [processes, threads] : {std::pair(2U, 2), std::pair(4U, 1)}) {
-      const auto answers = run_processes(
-          processes, [&, n = threads](ThreadExchange& exchange) { return answer_of(&exchange, n); });
+      const auto answers = run_processes(processes, [&, n = threads](ThreadExchange& exchange) {
+        return answer_of(&exchange, n);
+      });
       const bool same = answers[0] == found.back();
       CHECK(same);
     }
@@ -142,11 +143,9 @@ TEST_CASE("determinism: lanes decide what is found, and processes with threads w
 
 TEST_CASE("determinism: compat mode of any number of processes writes the bytes of one") {
   // Enumerated proposals, a proposer that waits for feedback, one that adds options.
-  for (const char* const name :
-       {kHard, "16_sequence_and_pooled_8r", "26_offload_scaleup_10t_4r"}) {
-    for (const auto& [trace, work] :
-         {std::pair(true, std::optional<std::uint64_t>()),
-          std::pair(false, std::optional<std::uint64_t>(20'000))}) {
+  for (const char* const name : {kHard, "16_sequence_and_pooled_8r", "26_offload_scaleup_10t_4r"}) {
+    for (const auto& [trace, work] : {std::pair(true, std::optional<std::uint64_t>()),
+                                      std::pair(false, std::optional<std::uint64_t>(20'000))}) {
       INFO(std::string(name));
       CAPTURE(trace);
       const auto problem = golden_problem(name);
@@ -176,7 +175,8 @@ TEST_CASE("determinism: compat mode of any number of processes writes the bytes 
   }
 }
 
-TEST_CASE("determinism: compat mode ends in all processes if one is stopped or has another problem") {
+TEST_CASE(
+    "determinism: compat mode ends in all processes if one is stopped or has another problem") {
   const auto problem = golden_problem(kHard);
   const auto other = golden_problem("16_sequence_and_pooled_8r");
   const auto stopped = run_processes(2, [&](ThreadExchange& exchange) {

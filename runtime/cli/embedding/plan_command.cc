@@ -96,8 +96,8 @@ bool is_shared(const Crew& crew, const LoadedProblem& loaded) {
 
 int fail_of(const Error& error, const PlanCommandArguments& arguments) {
   if (error.where == "--resume") return fail(error);
-  const bool in_checkpoint = !arguments.resume_path.empty() && (error.where.starts_with("/plan") ||
-                                                                error.where == "/problem_hash");
+  const bool in_checkpoint = !arguments.resume_path.empty() &&
+                             (error.where.starts_with("/plan") || error.where == "/problem_hash");
   return fail(
       in_file(error, in_checkpoint ? arguments.resume_path : arguments.problem.problem_path));
 }
@@ -110,7 +110,8 @@ int plan(const PlanCommandArguments& arguments, const Crew& crew) {
   if (const Status inputs = check_inputs(arguments); !inputs.ok()) return fail(inputs.error());
   const Result<LoadedProblem> loaded = load_problem(arguments.problem, log, read);
   if (!loaded.ok()) return fail(loaded.error());
-  const Result<std::optional<EmbeddingPlanResult>> old = reused(arguments, *loaded, options->mode, read);
+  const Result<std::optional<EmbeddingPlanResult>> old =
+      reused(arguments, *loaded, options->mode, read);
   if (!old.ok()) return fail(old.error());
   if (*old) return emit_plan(arguments, *loaded, **old, log);
   const auto checkpoint = read_checkpoint(arguments.resume_path, read);

@@ -161,8 +161,9 @@ void add_layout_arguments(CLI::App& command, ProblemArguments& arguments, const 
 
 void add_search_space_argument(CLI::App& command, ProblemArguments& arguments) {
   command
-      .add_option("--search-space", arguments.search_space_path,
-                  "Use the options and costs of this file (an answer with a `search_space` will do)")
+      .add_option(
+          "--search-space", arguments.search_space_path,
+          "Use the options and costs of this file (an answer with a `search_space` will do)")
       ->type_name(kFile);
 }
 

@@ -85,9 +85,9 @@ Status Crew::greet() {
     places_.push_back(text_of(from));
     if (version == library_version() && from.is_complete()) continue;
     return Error{ErrorCode::kUnsupported,
-                 "process " + std::to_string(process) + " (" + places_.back() +
-                     ") is of version " + version + ", and process " +
-                     std::to_string(link_->process()) + " of " + std::string(library_version()),
+                 "process " + std::to_string(process) + " (" + places_.back() + ") is of version " +
+                     version + ", and process " + std::to_string(link_->process()) + " of " +
+                     std::string(library_version()),
                  ""};
   }
   return {};

@@ -32,8 +32,8 @@ class Crew {
   Exchange* exchange() const { return link_.get(); }
   void heed(std::stop_token stop) const;
 
-  // The contents of a file, which the first process reads. Errors: as read_file(), in all processes;
-  // kMachineLimit if a process was lost.
+  // The contents of a file, which the first process reads. Errors: as read_file(), in all
+  // processes; kMachineLimit if a process was lost.
   Result<std::string> read(const std::string& path) const;
 
   // If a process was lost, the first one that is left says which.

@@ -34,9 +34,9 @@ Status check_origin(const Problem& problem, const SearchSpace* given,
   if (!checkpoint.plan) return invalid_input("/plan", "there is no plan to go on from");
   const ProblemIdentity identity = identify(problem, given);
   if (checkpoint.problem_hash == identity.hash) return {};
-  return invalid_input("/problem_hash", "made for another problem, which differs in " +
-                                            differing_parts(checkpoint.problem_parts,
-                                                            identity.parts));
+  return invalid_input("/problem_hash",
+                       "made for another problem, which differs in " +
+                           differing_parts(checkpoint.problem_parts, identity.parts));
 }
 
 // The plan in terms of the space.
@@ -55,9 +55,9 @@ Result<Plan> plan_of(const PlanDocument& checkpoint,
 }
 
 // What best mode chooses from.
-Result<std::shared_ptr<const SearchSpace>> options_of(
-    const std::shared_ptr<const Problem>& problem, const PlanOptions& options,
-    std::shared_ptr<const SearchSpace> space) {
+Result<std::shared_ptr<const SearchSpace>> options_of(const std::shared_ptr<const Problem>& problem,
+                                                      const PlanOptions& options,
+                                                      std::shared_ptr<const SearchSpace> space) {
   const embedding::CostModel* const cost_model =
       options.parts == nullptr ? nullptr : options.parts->cost_model.get();
   PlanningExecutor executor(options.threads);

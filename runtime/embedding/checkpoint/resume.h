@@ -19,6 +19,7 @@ namespace shardwright {
 // Thread safety: may be called from any number of threads at once.
 Result<EmbeddingPlanResult> resume_embedding(
     std::shared_ptr<const embedding::Problem> problem, const PlanDocument& checkpoint,
-    const PlanOptions& options, std::shared_ptr<const embedding::SearchSpace> search_space = nullptr);
+    const PlanOptions& options,
+    std::shared_ptr<const embedding::SearchSpace> search_space = nullptr);
 
 }  // namespace shardwright

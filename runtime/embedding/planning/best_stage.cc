@@ -107,12 +107,13 @@ Status search_best(Planning& planning, embedding::OptionPool& pool) {
   const bool has_start = (result.plan && result.evaluation.valid()) || planning.options.start;
   if (!has_start && prove_absence_first(planning, pool)) return {};
   const PlanOptions& options = planning.options;
-  const std::function<void(const embedding::Plan&)> on_better =
-      [&](const embedding::Plan& plan) { tell_better(planning, plan); };
-  auto answer = find_best_plan(
-      pool, planning.available(), {options.seed, options.lanes},
-      {start, options.start.get(), on_better, options.to_beat}, planning.group, planning.executor,
-      planning.budget, [&](const auto& at) { report_progress(planning, at); });
+  const std::function<void(const embedding::Plan&)> on_better = [&](const embedding::Plan& plan) {
+    tell_better(planning, plan);
+  };
+  auto answer = find_best_plan(pool, planning.available(), {options.seed, options.lanes},
+                               {start, options.start.get(), on_better, options.to_beat},
+                               planning.group, planning.executor, planning.budget,
+                               [&](const auto& at) { report_progress(planning, at); });
   if (!answer.ok()) {
     if (answer.error().code != ErrorCode::kInfeasible) return answer.error();
     result.failure = no_option_left(answer.error());

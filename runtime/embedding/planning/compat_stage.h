@@ -19,8 +19,8 @@ Status check_compat_mode(const embedding::Problem& problem);
 // of a list of load factors.
 Status check_listed_load_factors(const embedding::Problem& problem);
 
-// Compares what the processes of the group are about to search. Errors: kInvalidInput if another one
-// searches something else.
+// Compares what the processes of the group are about to search. Errors: kInvalidInput if another
+// one searches something else.
 Status agree_on_compat(Planning& planning);
 
 // Leaves the plan that TorchRec would choose, or why there is none, and the trace if it was asked

@@ -12,8 +12,8 @@
 #include "runtime/execution/planning_executor.h"
 #include "runtime/execution/stopwatch.h"
 #include "search/budget.h"
-#include "search/search_group.h"
 #include "search/embedding/compat/search_parts.h"
+#include "search/search_group.h"
 
 namespace shardwright {
 

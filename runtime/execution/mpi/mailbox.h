@@ -67,11 +67,11 @@ class Mailbox {
 
   std::uint32_t processes_ = 0;
   std::uint32_t process_ = 0;
-  std::shared_ptr<const std::string> own_;        // the last message sent
-  std::vector<std::deque<Incoming>> inbox_;       // by process; the first may be on their way
-  std::list<Outgoing> outbox_;                    // what has not left
-  std::vector<MPI_Request> beats_;                // by process
-  std::vector<Clock::time_point> heard_;          // by process
+  std::shared_ptr<const std::string> own_;   // the last message sent
+  std::vector<std::deque<Incoming>> inbox_;  // by process; the first may be on their way
+  std::list<Outgoing> outbox_;               // what has not left
+  std::vector<MPI_Request> beats_;           // by process
+  std::vector<Clock::time_point> heard_;     // by process
 };
 
 }  // namespace shardwright

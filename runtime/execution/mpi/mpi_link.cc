@@ -155,8 +155,9 @@ void MpiLink::rest(bool has_moved) {
     std::this_thread::yield();
     return;
   }
-  to_thread_.wait_for(lock, is_awaited ? Clock::duration(kPause) : Clock::duration(kLongPause),
-                      [&] { return shared_.outgoing || shared_.is_closing || shared_.abort_status; });
+  to_thread_.wait_for(
+      lock, is_awaited ? Clock::duration(kPause) : Clock::duration(kLongPause),
+      [&] { return shared_.outgoing || shared_.is_closing || shared_.abort_status; });
 }
 
 }  // namespace shardwright

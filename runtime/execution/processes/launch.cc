@@ -59,7 +59,8 @@ Result<std::unique_ptr<ProcessLink>> link_processes(const Launch& launch) {
   auto* const version = symbol<LinkVersion>(library, kLinkVersion);
   auto* const open = symbol<OpenLink>(library, kOpenLink);
   if (version == nullptr || open == nullptr || version() != library_version())
-    return no_link(launch, std::string(kLinkLibrary) + " belongs to another version of shardwright");
+    return no_link(launch,
+                   std::string(kLinkLibrary) + " belongs to another version of shardwright");
   std::unique_ptr<ProcessLink> link(open());
   if (link == nullptr) {
     return Error{ErrorCode::kMachineLimit, "MPI cannot start, or cannot serve one thread of many",

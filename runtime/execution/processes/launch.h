@@ -18,13 +18,14 @@ struct Launch {
 
 // Reads the environment; one process if no launcher did.
 Launch current_launch();
-// Returns true for the process that reads, writes and prints: the only one, or the first of several.
+// Returns true for the process that reads, writes and prints: the only one, or the first of
+// several.
 bool is_first_process();
 
 // Links the processes of the launch; null if there is one. The code that knows MPI is a library of
-// its own, which is loaded here: programs need MPI neither to be built nor to start. Starts a thread
-// that receives no signals. Errors: kUnsupported if this build has no such library, or one of
-// another version; kMachineLimit if the processes cannot be linked.
+// its own, which is loaded here: programs need MPI neither to be built nor to start. Starts a
+// thread that receives no signals. Errors: kUnsupported if this build has no such library, or one
+// of another version; kMachineLimit if the processes cannot be linked.
 Result<std::unique_ptr<ProcessLink>> link_processes(const Launch& launch);
 
 }  // namespace shardwright

@@ -9,8 +9,9 @@
 
 namespace shardwright {
 
-// An exchange that notices when another process dies or hangs. Implementation: runtime/execution/mpi.
-// Thread safety: as Exchange. Destroying it waits for the other processes, unless one was lost.
+// An exchange that notices when another process dies or hangs. Implementation:
+// runtime/execution/mpi. Thread safety: as Exchange. Destroying it waits for the other processes,
+// unless one was lost.
 class ProcessLink : public Exchange {
  public:
   // Whoever asks this process to stop may have ended another one, so from the request on less
@@ -18,8 +19,8 @@ class ProcessLink : public Exchange {
   virtual void heed(std::stop_token stop) = 0;
   // The process that did not answer, if one was lost. All later exchanges fail.
   virtual std::optional<std::uint32_t> lost() const = 0;
-  // Ends all processes of the launch, this one and those that hang included, with this exit status. For after a
-  // loss: nobody could wait for the others.
+  // Ends all processes of the launch, this one and those that hang included, with this exit status.
+  // For after a loss: nobody could wait for the others.
   virtual void abort(int status) = 0;
 };
 

@@ -70,7 +70,8 @@ std::vector<const Plan*> starts_of(const BestStart& start) {
 
 Opening own_opening(const ChoiceModel& model, const BestSettings& settings, bool prove,
                     const BestStart& start, const Budget& budget) {
-  Opening opening{fingerprint_of(model, settings, budget.work_limit()), budget.work_done(), prove, {}};
+  Opening opening{
+      fingerprint_of(model, settings, budget.work_limit()), budget.work_done(), prove, {}};
   for (const Plan* const plan : starts_of(start)) {
     if (auto allocation = to_allocation(model, *plan))
       opening.starts.push_back(*std::move(allocation));
@@ -98,8 +99,7 @@ Result<std::optional<Opening>> open_together(const ChoiceModel& model, const Ope
 
 Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& available,
                                 const BestSettings& settings, const BestStart& start,
-                                SearchGroup& group,
-                                Executor& executor, Budget& budget,
+                                SearchGroup& group, Executor& executor, Budget& budget,
                                 const std::function<void(const BestSearch&)>& observe) {
   const ChoiceModel model(pool, available, budget);
   if (!model.status().ok()) {

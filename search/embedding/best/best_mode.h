@@ -13,9 +13,9 @@
 #include "search/budget.h"
 #include "search/embedding/best/best_search.h"
 #include "search/embedding/best/parameters/best_parameters.h"
-#include "search/search_group.h"
 #include "search/embedding/model/option_pool.h"
 #include "search/executor.h"
+#include "search/search_group.h"
 
 namespace shardwright {
 
@@ -50,9 +50,8 @@ struct BestPlan {
 // kInvalidInput if another process searches something else.
 Result<BestPlan> find_best_plan(const embedding::OptionPool& pool,
                                 const embedding::Topology& available,
-                                const embedding::BestSettings& settings,
-                                const BestStart& start, SearchGroup& group,
-                                Executor& executor, Budget& budget,
+                                const embedding::BestSettings& settings, const BestStart& start,
+                                SearchGroup& group, Executor& executor, Budget& budget,
                                 const std::function<void(const embedding::BestSearch&)>& observe);
 
 }  // namespace shardwright

@@ -18,9 +18,9 @@
 #include "search/embedding/best/incumbent/rated.h"
 #include "search/embedding/best/local/annealing_lane.h"
 #include "search/embedding/best/parameters/best_parameters.h"
-#include "search/search_group.h"
 #include "search/embedding/best/processes/round_report.h"
 #include "search/embedding/model/choice_model.h"
+#include "search/search_group.h"
 
 namespace shardwright::embedding {
 

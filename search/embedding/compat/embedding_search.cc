@@ -36,9 +36,8 @@ std::size_t EmbeddingSearch::propose(std::size_t slot, const Budget& budget) {
   batch.clear_best();
   if (keep_trace_) batch.ranks_sha1.assign(batch.candidates.size(), std::string());
   const std::size_t candidates = batch.candidates.size();
-  own_[slot] = is_shared(candidates)
-                   ? part_of(candidates, group_->process(), group_->processes())
-                   : CandidateRange{0, candidates};
+  own_[slot] = is_shared(candidates) ? part_of(candidates, group_->process(), group_->processes())
+                                     : CandidateRange{0, candidates};
   return candidates;
 }
 
@@ -78,8 +77,7 @@ void EmbeddingSearch::exchange_outcomes(CandidateBatch& batch, const Budget& bud
   const std::uint32_t processes = group_->processes();
   const auto part = [&](std::uint32_t process) { return part_of(candidates, process, processes); };
   stopped_by_ = budget.interrupted();
-  const auto messages =
-      group_->all_gather(to_message(batch, part(group_->process()), stopped_by_));
+  const auto messages = group_->all_gather(to_message(batch, part(group_->process()), stopped_by_));
   for (std::uint32_t process = 0; messages && process < processes; ++process) {
     if (process == group_->process()) continue;
     if (take_outcomes((*messages)[process], part(process), batch, stopped_by_)) continue;

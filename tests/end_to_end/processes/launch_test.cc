@@ -47,8 +47,7 @@ TEST_CASE("launch: a build that cannot link processes refuses to be started twic
   const std::string answer = run.path("answer.json");
   for (const int process : {0, 1}) {
     CAPTURE(process);
-    const CommandOutcome refused =
-        run("plan " + kProblem + " -o " + answer, launched(process));
+    const CommandOutcome refused = run("plan " + kProblem + " -o " + answer, launched(process));
     CHECK(refused.status == 2);
     CHECK_FALSE(std::filesystem::exists(answer));
     CHECK(contains(refused.err, "started 2 processes, but") == (process == 0));

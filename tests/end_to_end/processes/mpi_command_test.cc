@@ -1,4 +1,5 @@
-// The command as mpirun starts it: the bytes of one process, and what happens when one dies or hangs.
+// The command as mpirun starts it: the bytes of one process, and what happens when one dies or
+// hangs.
 #include <signal.h>
 #include <unistd.h>
 
@@ -100,8 +101,8 @@ Fault fault(const Command& run, int process, int signal) {
 
 TEST_CASE("mpi: any number of processes writes the bytes of one") {
   const Command run;
-  for (const std::string mode :
-       {"--lanes 8 --work-limit 6000000", "--seed 5 --work-limit 6000000", "--mode compat --trace"}) {
+  for (const std::string mode : {"--lanes 8 --work-limit 6000000", "--seed 5 --work-limit 6000000",
+                                 "--mode compat --trace"}) {
     CAPTURE(mode);
     const std::string arguments = "plan - " + mode + " --threads ";
     const std::string input = "cat " + kProblem + " | ";
@@ -132,9 +133,10 @@ TEST_CASE("mpi: what is wrong is said once") {
 
 TEST_CASE("mpi: one process chooses the layout of a machine, with the bytes of one") {
   const Command run;
-  const std::string arguments = "plan samples/data/mlperf_dlrm_dcnv2.json --ranks 16 "
-                                "--ranks-per-host 8 --hbm 80GiB --sharding-group-size any "
-                                "--work-limit 2000000 --threads 1 -o ";
+  const std::string arguments =
+      "plan samples/data/mlperf_dlrm_dcnv2.json --ranks 16 "
+      "--ranks-per-host 8 --hbm 80GiB --sharding-group-size any "
+      "--work-limit 2000000 --threads 1 -o ";
   REQUIRE(run(arguments + run.path("alone.json")).status == 0);
   REQUIRE(run(arguments + run.path("answer.json"), mpirun(2)).status == 0);
   const bool same = lasting(run.path("answer.json")) == lasting(run.path("alone.json"));
@@ -154,8 +156,8 @@ TEST_CASE("mpi: a process that is killed or hangs ends all, and the best plan is
       CHECK(contains(found.outcome.err, "does not answer: it has died or hangs"));
       const json kept = json::parse(*read_file(found.checkpoint));
       CHECK(run("verify " + kLong + " " + found.checkpoint).status == 0);
-      const CommandOutcome resumed = run("plan " + kLong + " --work-limit 100000 --resume " +
-                                         found.checkpoint + " --json");
+      const CommandOutcome resumed =
+          run("plan " + kLong + " --work-limit 100000 --resume " + found.checkpoint + " --json");
       REQUIRE(resumed.status == 0);
       CHECK(rating_of(json::parse(resumed.out)) <= rating_of(kept));
       if (process == 0) continue;

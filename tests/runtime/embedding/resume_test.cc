@@ -77,8 +77,8 @@ TEST_CASE("resume: an answer from a checkpoint is not worse than it, at once or 
     const EmbeddingPlanResult& last = kept.back();
     REQUIRE(last.plan.has_value());
     for (const std::uint64_t work : {std::uint64_t{1}, kWork}) {
-      const auto resumed = resume_embedding(golden_problem(name), written_and_read(last),
-                                            options_for(work));
+      const auto resumed =
+          resume_embedding(golden_problem(name), written_and_read(last), options_for(work));
       REQUIRE(resumed.ok());
       REQUIRE(resumed->plan.has_value());
       CHECK(*resumed->best_rating <= *last.best_rating);
