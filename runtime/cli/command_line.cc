@@ -106,7 +106,9 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error, Arg
 }
 
 // Of the processes that a launcher started, the first one alone runs any other command.
-bool runs_in_processes(const CLI::App& app) { return app.got_subcommand("plan"); }
+bool runs_in_processes(const CLI::App& app) {
+  return app.got_subcommand("plan") || app.got_subcommand("sweep");
+}
 
 int run(std::span<char*> arguments) {
   Action chosen;

@@ -29,11 +29,6 @@ Result<PlanMode> mode_of(const std::string& name) {
                        "unknown mode \"" + name + "\"" + suggestion(name, kPlanModeNames));
 }
 
-int status_of(const EmbeddingPlanResult& result) {
-  if (result.plan) return kDone;
-  return result.stopped_by == StopReason::kFinished ? kNoPlan : kStoppedByBudget;
-}
-
 // What to ask next if there is no plan.
 std::string next_hint(const PlanArguments& arguments, const EmbeddingPlanResult& result) {
   if (result.stopped_by != StopReason::kFinished) {
@@ -131,6 +126,11 @@ Result<LoadedProblem> load_problem_of(const ProblemArguments& arguments,
   if (!problem.ok()) return in_file(problem.error(), arguments.problem_path);
   loaded.problem = std::move(problem).value();
   return loaded;
+}
+
+int status_of(const EmbeddingPlanResult& result) {
+  if (result.plan) return kDone;
+  return result.stopped_by == StopReason::kFinished ? kNoPlan : kStoppedByBudget;
 }
 
 int emit_plan(const PlanArguments& arguments, const LoadedProblem& loaded,

@@ -4,9 +4,11 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include "runtime/cli/embedding/batch.h"
 #include "runtime/cli/embedding/commands.h"
 #include "runtime/cli/embedding/plan_arguments.h"
 #include "runtime/cli/options/exit_code.h"
@@ -21,6 +23,7 @@ namespace {
 
 // Paths are empty if there is none.
 struct PlanCommandArguments : PlanArguments {
+  std::vector<std::string> batch_paths;
   std::string reuse_path;
   std::string checkpoint_path;
   std::string resume_path;
@@ -43,6 +46,13 @@ Result<std::optional<EmbeddingPlanResult>> reused(const PlanCommandArguments& ar
 
 Status check_inputs(const PlanCommandArguments& arguments) {
   const ProblemArguments& problem = arguments.problem;
+  if (!arguments.batch_paths.empty()) {
+    const bool keeps = !arguments.reuse_path.empty() || !arguments.checkpoint_path.empty() ||
+                       !arguments.resume_path.empty();
+    if (keeps) return invalid_input("--batch", "goes with no plan file");
+    return check_batch(arguments, arguments.batch_paths);
+  }
+  if (problem.problem_path.empty()) return invalid_input("PROBLEM", "or --batch is needed");
   const bool is_taken = problem.problem_path == "-" || problem.search_space_path == "-";
   if (arguments.reuse_path == "-" && is_taken)
     return invalid_input("--reuse", "only one input can come from standard input");
@@ -102,12 +112,13 @@ int fail_of(const Error& error, const PlanCommandArguments& arguments) {
       in_file(error, in_checkpoint ? arguments.resume_path : arguments.problem.problem_path));
 }
 
-int plan(const PlanCommandArguments& arguments, const Crew& crew) {
+int plan(const PlanCommandArguments& arguments, Crew& crew) {
   const Log log = arguments.output.log();
   const FileReader read = [&](const std::string& path) { return crew.read(path); };
   const Result<PlanOptions> options = plan_options(arguments);
   if (!options.ok()) return fail(options.error());
   if (const Status inputs = check_inputs(arguments); !inputs.ok()) return fail(inputs.error());
+  if (!arguments.batch_paths.empty()) return plan_batch(arguments, arguments.batch_paths, crew);
   const Result<LoadedProblem> loaded = load_problem(arguments.problem, log, read);
   if (!loaded.ok()) return fail(loaded.error());
   const Result<std::optional<EmbeddingPlanResult>> old =
@@ -146,6 +157,12 @@ void add_plan_command(CLI::App& app, Action& chosen) {
   CLI::App& command =
       *app.add_subcommand("plan", "Chooses sharding, kernel and ranks of every table");
   add_problem_arguments(command, arguments->problem);
+  command.get_option("PROBLEM")->required(false);
+  command
+      .add_option("--batch", arguments->batch_paths,
+                  "Problem files; writes one line of JSON for each, in their order")
+      ->type_name(kFile)
+      ->expected(1, CLI::detail::expected_max_vector_size);
   add_search_space_argument(command, arguments->problem);
   add_search_arguments(command, *arguments);
   command

@@ -28,9 +28,10 @@ std::vector<NamedFile> named_files(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     if (option->get_type_name() != kFile || option->count() == 0) continue;
     const std::string name = option->get_name();
-    files.push_back({name, option->results().front(),
-                     option->check_lname("output") || option->check_lname("report") ||
-                         option->check_lname("checkpoint")});
+    const bool written = option->check_lname("output") || option->check_lname("report") ||
+                         option->check_lname("checkpoint");
+    for (const std::string& path : option->results())
+      files.push_back({name, path, written});
   }
   return files;
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <thread>
 #include <utility>
 
@@ -29,34 +30,58 @@ std::string own_place() {
   return "pid " + std::to_string(getpid()) + " on " + host.data();
 }
 
-std::vector<char> characters_of(std::string_view text) { return {text.begin(), text.end()}; }
-
-std::string text_of(MessageReader& from) {
-  const std::vector<char> read = from.get_all<char>();
-  return {read.begin(), read.end()};
-}
-
 std::string to_message(const Result<std::string>& text) {
   MessageWriter to;
   to.put_flag(text.ok());
   if (text.ok()) {
-    to.put_all(characters_of(*text));
+    to.put_text(*text);
   } else {
     to.put(static_cast<std::uint8_t>(text.error().code));
-    to.put_all(characters_of(text.error().message));
-    to.put_all(characters_of(text.error().where));
+    to.put_text(text.error().message);
+    to.put_text(text.error().where);
   }
   return to.take();
 }
 
 Result<std::string> file_of(const std::string& message) {
   MessageReader from(message);
-  if (from.get_flag()) return text_of(from);
+  if (from.get_flag()) return from.get_text();
   Error error;
   error.code = static_cast<ErrorCode>(from.get<std::uint8_t>());
-  error.message = text_of(from);
-  error.where = text_of(from);
+  error.message = from.get_text();
+  error.where = from.get_text();
   return error;
+}
+
+// Takes answers in the order of their tasks, whatever the order in which they come.
+// Thread safety: one thread at a time. Refers to the function.
+class OrderedAnswers {
+ public:
+  explicit OrderedAnswers(const std::function<void(std::size_t, const std::string&)>& take)
+      : take_(take) {}
+
+  // `letter` is the number of the task and its answer.
+  void add(const std::string& letter) {
+    MessageReader from(letter);
+    const auto task = static_cast<std::size_t>(from.get<std::uint64_t>());
+    waiting_[task] = letter.substr(sizeof(std::uint64_t));
+    for (auto next = waiting_.find(taken_); next != waiting_.end(); next = waiting_.find(taken_)) {
+      take_(taken_++, next->second);
+      waiting_.erase(next);
+    }
+  }
+  std::size_t taken() const { return taken_; }
+
+ private:
+  const std::function<void(std::size_t, const std::string&)>& take_;
+  std::map<std::size_t, std::string> waiting_;
+  std::size_t taken_ = 0;
+};
+
+std::string to_letter(std::uint64_t task, const std::string& answer) {
+  MessageWriter to;
+  to.put(task);
+  return to.take() + answer;
 }
 
 }  // namespace
@@ -75,14 +100,14 @@ Crew::~Crew() {
 // All processes must be of one version: they must decide alike.
 Status Crew::greet() {
   MessageWriter greeting;
-  greeting.put_all(characters_of(library_version()));
-  greeting.put_all(characters_of(own_place()));
+  greeting.put_text(library_version());
+  greeting.put_text(own_place());
   const auto all = link_->all_gather(greeting.take());
   if (!all) return loss();
   for (std::size_t process = 0; process < all->size(); ++process) {
     MessageReader from((*all)[process]);
-    const std::string version = text_of(from);
-    places_.push_back(text_of(from));
+    const std::string version = from.get_text();
+    places_.push_back(from.get_text());
     if (version == library_version() && from.is_complete()) continue;
     return Error{ErrorCode::kUnsupported,
                  "process " + std::to_string(process) + " (" + places_.back() + ") is of version " +
@@ -112,6 +137,31 @@ Error Crew::loss() const {
                "process " + std::to_string(lost) + " of " + std::to_string(link_->processes()) +
                    place + " does not answer: it has died or hangs",
                ""};
+}
+
+bool Crew::deal(std::size_t count, const std::function<std::string(std::size_t)>& work,
+                const std::function<void(std::size_t, const std::string&)>& take) {
+  if (link_ == nullptr) {
+    for (std::size_t i = 0; i < count; ++i)
+      take(i, work(i));
+    return true;
+  }
+  OrderedAnswers answers(take);
+  const auto add_letters = [&](bool waits) {
+    const std::vector<std::string> letters = link_->letters(waits);
+    for (const std::string& letter : letters)
+      answers.add(letter);
+    return !letters.empty();
+  };
+  std::optional<std::uint64_t> next;
+  while ((next = link_->next_number()) && *next < count) {
+    link_->post(to_letter(*next, work(static_cast<std::size_t>(*next))));
+    if (link_->process() == 0) add_letters(false);
+  }
+  if (link_->process() != 0) return !link_->lost();
+  while (answers.taken() < count && add_letters(true)) {
+  }
+  return answers.taken() == count;
 }
 
 // The first process that is left.

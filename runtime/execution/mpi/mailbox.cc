@@ -35,11 +35,19 @@ Mailbox::Mailbox() {
 void Mailbox::send(std::string message) {
   own_ = std::make_shared<const std::string>(std::move(message));
   for (std::uint32_t to = 0; to < processes_; ++to) {
-    if (to == process_) continue;
-    Outgoing& sent = outbox_.emplace_back(Outgoing{own_});
-    MPI_Isend(own_->data(), static_cast<int>(own_->size()), MPI_BYTE, static_cast<int>(to),
-              kMessage, MPI_COMM_WORLD, &sent.request);
+    if (to != process_) start_to_send(to, kMessage, own_);
   }
+}
+
+void Mailbox::send_letter(std::uint32_t to, Letter::Kind kind, std::string text) {
+  start_to_send(to, kind, std::make_shared<const std::string>(std::move(text)));
+}
+
+void Mailbox::start_to_send(std::uint32_t to, int tag, std::shared_ptr<const std::string> text) {
+  Outgoing& sent = outbox_.emplace_back();
+  sent.bytes = std::move(text);
+  MPI_Isend(sent.bytes->data(), static_cast<int>(sent.bytes->size()), MPI_BYTE,
+            static_cast<int>(to), tag, MPI_COMM_WORLD, &sent.request);
 }
 
 void Mailbox::beat() {
@@ -58,11 +66,20 @@ void Mailbox::accept(const MPI_Status& found) {
   }
   int size = 0;
   MPI_Get_count(&found, MPI_BYTE, &size);
-  Incoming& next = inbox_[from].emplace_back();
-  next.bytes.resize(static_cast<std::size_t>(size));
   // A long message arrives while others are taken in: its sender may die meanwhile.
-  MPI_Irecv(next.bytes.data(), size, MPI_BYTE, found.MPI_SOURCE, kMessage, MPI_COMM_WORLD,
-            &next.request);
+  const auto start = [&](std::string& bytes, MPI_Request& request) {
+    bytes.resize(static_cast<std::size_t>(size));
+    MPI_Irecv(bytes.data(), size, MPI_BYTE, found.MPI_SOURCE, found.MPI_TAG, MPI_COMM_WORLD,
+              &request);
+  };
+  if (found.MPI_TAG == kMessage) {
+    Incoming& next = inbox_[from].emplace_back();
+    start(next.bytes, next.request);
+  } else {
+    ComingLetter& next = letters_.emplace_back();
+    next.letter = {from, found.MPI_TAG, ""};
+    start(next.letter.text, next.request);
+  }
 }
 
 bool Mailbox::take_next() {
@@ -110,6 +127,19 @@ std::vector<std::string> Mailbox::take_all() {
     inbox_[from].pop_front();
   }
   return all;
+}
+
+std::vector<Letter> Mailbox::take_letters() {
+  std::vector<Letter> arrived;
+  for (auto next = letters_.begin(); next != letters_.end();) {
+    if (!is_done(next->request)) {
+      ++next;
+      continue;
+    }
+    arrived.push_back(std::move(next->letter));
+    next = letters_.erase(next);
+  }
+  return arrived;
 }
 
 std::optional<std::uint32_t> Mailbox::silent_since(Clock::time_point since) const {

@@ -58,13 +58,21 @@ MpiLink::~MpiLink() {
   thread_.join();
 }
 
+// Has the thread work until `is_there`, or until a process is lost.
+template <class IsThere>
+void MpiLink::wait(std::unique_lock<std::mutex>& lock, const IsThere& is_there) {
+  shared_.is_awaited = true;
+  to_thread_.notify_one();
+  from_thread_.wait(lock, [&] { return is_there() || shared_.lost; });
+  shared_.is_awaited = false;
+}
+
 std::optional<std::vector<std::string>> MpiLink::all_gather(const std::string& message) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (shared_.lost) return std::nullopt;
   shared_.outgoing = message;
   shared_.is_gathering = true;
-  to_thread_.notify_one();
-  from_thread_.wait(lock, [&] { return !shared_.is_gathering || shared_.lost; });
+  wait(lock, [&] { return !shared_.is_gathering; });
   shared_.is_gathering = false;
   return std::exchange(shared_.gathered, std::nullopt);
 }
@@ -72,6 +80,27 @@ std::optional<std::vector<std::string>> MpiLink::all_gather(const std::string& m
 void MpiLink::heed(std::stop_token stop) {
   const std::lock_guard<std::mutex> lock(mutex_);
   shared_.stop = std::move(stop);
+}
+
+std::optional<std::uint64_t> MpiLink::next_number() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (shared_.lost) return std::nullopt;
+  if (process_ == 0) return shared_.numbers_given++;
+  shared_.asks_for_number = true;
+  wait(lock, [&] { return shared_.number.has_value(); });
+  return std::exchange(shared_.number, std::nullopt);
+}
+
+void MpiLink::post(std::string letter) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  (process_ == 0 ? shared_.letters : shared_.posts).push_back(std::move(letter));
+  to_thread_.notify_one();
+}
+
+std::vector<std::string> MpiLink::letters(bool waits) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (waits) wait(lock, [&] { return !shared_.letters.empty(); });
+  return std::exchange(shared_.letters, {});
 }
 
 std::optional<std::uint32_t> MpiLink::lost() const {
@@ -107,19 +136,51 @@ void MpiLink::serve() {
 
 // Returns true if anything was sent or arrived.
 bool MpiLink::serve_once(Mailbox& mail) {
+  bool has_moved = send(mail);
+  has_moved |= mail.receive();
+  has_moved |= take_letters(mail);
+  mail.is_sent();
+  keep_alive(mail, Clock::now());
+  return complete_exchange(mail) || has_moved;
+}
+
+bool MpiLink::send(Mailbox& mail) {
   std::optional<std::string> outgoing;
+  std::vector<std::string> posts;
+  bool asks = false;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (shared_.abort_status) MPI_Abort(MPI_COMM_WORLD, *shared_.abort_status);
     outgoing = std::exchange(shared_.outgoing, std::nullopt);
+    posts = std::exchange(shared_.posts, {});
+    asks = std::exchange(shared_.asks_for_number, false);
   }
-  bool has_moved = outgoing.has_value();
+  if (asks) mail.send_letter(0, Letter::kAskNumber, "");
+  for (std::string& post : posts)
+    mail.send_letter(0, Letter::kPost, std::move(post));
   if (outgoing) mail.send(*std::move(outgoing));
-  has_moved |= mail.receive();
-  mail.is_sent();
-  keep_alive(mail, Clock::now());
+  return asks || !posts.empty() || outgoing;
+}
+
+bool MpiLink::take_letters(Mailbox& mail) {
+  std::vector<Letter> letters = mail.take_letters();
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (!shared_.is_gathering || shared_.outgoing || !mail.has_all()) return has_moved;
+  for (Letter& letter : letters) {
+    if (letter.kind == Letter::kAskNumber) {
+      mail.send_letter(letter.from, Letter::kNumber, std::to_string(shared_.numbers_given++));
+    } else if (letter.kind == Letter::kNumber) {
+      shared_.number = std::stoull(letter.text);
+    } else {
+      shared_.letters.push_back(std::move(letter.text));
+    }
+  }
+  if (!letters.empty()) from_thread_.notify_one();
+  return !letters.empty();
+}
+
+bool MpiLink::complete_exchange(Mailbox& mail) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!shared_.is_gathering || shared_.outgoing || !mail.has_all()) return false;
   shared_.gathered = mail.take_all();
   shared_.is_gathering = false;
   from_thread_.notify_one();
@@ -143,21 +204,21 @@ void MpiLink::keep_alive(Mailbox& mail, Clock::time_point now) {
 // Returns true if there is nothing left to do. What was sent must leave first.
 bool MpiLink::has_ended(Mailbox& mail) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return shared_.is_closing && (shared_.lost || (!shared_.outgoing && mail.is_sent()));
+  const bool has_sent = !shared_.outgoing && shared_.posts.empty() && mail.is_sent();
+  return shared_.is_closing && (shared_.lost || has_sent);
 }
 
 void MpiLink::rest(bool has_moved) {
   std::unique_lock<std::mutex> lock(mutex_);
-  const bool is_awaited = shared_.is_gathering && !shared_.lost;
+  const bool is_awaited = shared_.is_awaited && !shared_.lost;
   idle_turns_ = has_moved ? 0 : idle_turns_ + 1;
   if (is_awaited && idle_turns_ < kTurnsAtOnce) {
     lock.unlock();
     std::this_thread::yield();
     return;
   }
-  to_thread_.wait_for(
-      lock, is_awaited ? Clock::duration(kPause) : Clock::duration(kLongPause),
-      [&] { return shared_.outgoing || shared_.is_closing || shared_.abort_status; });
+  to_thread_.wait_for(lock, is_awaited ? Clock::duration(kPause) : Clock::duration(kLongPause),
+                      [&] { return shared_.has_work(); });
 }
 
 }  // namespace shardwright

@@ -30,6 +30,9 @@ class MpiLink final : public ProcessLink {
   std::uint32_t process() const override { return process_; }
   std::optional<std::vector<std::string>> all_gather(const std::string& message) override;
   void heed(std::stop_token stop) override;
+  std::optional<std::uint64_t> next_number() override;
+  void post(std::string letter) override;
+  std::vector<std::string> letters(bool waits) override;
   std::optional<std::uint32_t> lost() const override;
   void abort(int status) override;
 
@@ -40,16 +43,31 @@ class MpiLink final : public ProcessLink {
   struct Shared {
     bool has_started = false;
     std::optional<std::string> outgoing;
+    bool is_awaited = false;  // the other thread waits for something
     bool is_gathering = false;
     std::optional<std::vector<std::string>> gathered;
+    std::uint64_t numbers_given = 0;  // in process 0
+    bool asks_for_number = false;
+    std::optional<std::uint64_t> number;
+    std::vector<std::string> posts;    // to be sent
+    std::vector<std::string> letters;  // in process 0
     std::optional<std::uint32_t> lost;
     std::stop_token stop;
     std::optional<int> abort_status;
     bool is_closing = false;
+
+    bool has_work() const {
+      return outgoing || asks_for_number || !posts.empty() || abort_status || is_closing;
+    }
   };
 
+  template <class IsThere>
+  void wait(std::unique_lock<std::mutex>& lock, const IsThere& is_there);
   void serve();
   bool serve_once(Mailbox& mail);
+  bool send(Mailbox& mail);
+  bool take_letters(Mailbox& mail);
+  bool complete_exchange(Mailbox& mail);
   void keep_alive(Mailbox& mail, Clock::time_point now);
   bool has_ended(Mailbox& mail);
   void rest(bool has_moved);

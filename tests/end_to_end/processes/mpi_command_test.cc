@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -118,6 +119,35 @@ TEST_CASE("mpi: any number of processes writes the bytes of one") {
       const bool same = lasting(answer) == lasting(alone);
       CHECK(same);
       CHECK(contains(outcome.err, "bytes to other processes in ") == (processes > 1));
+    }
+  }
+}
+
+TEST_CASE("mpi: problems of a batch and machines of a sweep are dealt out, with the bytes of one") {
+  const Command run;
+  const std::string cases = "tests/golden/embedding/cases/";
+  const std::string batch = "plan --batch " + kProblem + " " + cases +
+                            "11_nofit_insufficient_2r.json.gz nowhere.json " + cases +
+                            "03_tw_only_12t_8r.json.gz --work-limit 1000000 --threads 1";
+  const std::string sweep =
+      "sweep samples/data/mlperf_dlrm_dcnv2.json --ranks 2,8,16 "
+      "--hbm 20GiB,80GiB --work-limit 300000 --threads 1 --json";
+  const auto without_times = [](const std::string& text) {
+    std::string lasting;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);)
+      lasting += line.substr(0, line.find("\"timing\":")) + "\n";
+    return lasting;
+  };
+  for (const std::string& command : {batch, sweep}) {
+    const CommandOutcome alone = run(command);
+    REQUIRE(alone.out.size() > 1000);
+    for (const int processes : {2, 4}) {
+      CAPTURE(processes);
+      const CommandOutcome outcome = run(command, mpirun(processes));
+      CHECK(outcome.status == alone.status);
+      const bool same = without_times(outcome.out) == without_times(alone.out);
+      CHECK(same);
     }
   }
 }

@@ -190,7 +190,7 @@ std::string fingerprint_of(const ChoiceModel& model, const BestSettings& setting
 std::string to_message(const Opening& opening) {
   MessageWriter to;
   to.put(kOpening);
-  to.put_all(std::vector<char>(opening.fingerprint.begin(), opening.fingerprint.end()));
+  to.put_text(opening.fingerprint);
   to.put(opening.work_done);
   to.put_flag(opening.prove);
   to.put(static_cast<std::uint32_t>(opening.starts.size()));
@@ -218,8 +218,7 @@ std::optional<Opening> opening_of(const ChoiceModel& model, std::string_view mes
   MessageReader from(message);
   if (from.get<std::uint8_t>() != kOpening) return std::nullopt;
   Opening opening;
-  const auto fingerprint = from.get_all<char>();
-  opening.fingerprint.assign(fingerprint.begin(), fingerprint.end());
+  opening.fingerprint = from.get_text();
   opening.work_done = from.get<std::uint64_t>();
   opening.prove = from.get_flag();
   const auto starts = from.get<std::uint32_t>();

@@ -1,7 +1,5 @@
 #include "search/embedding/compat/processes/outcome_message.h"
 
-#include <vector>
-
 #include "search/message.h"
 
 namespace shardwright::embedding {
@@ -33,9 +31,7 @@ std::string to_message(const CandidateBatch& batch, const CandidateRange& part,
     to.put(static_cast<std::uint8_t>(fits ? kFits : candidate.done ? kDoesNotFit : kNotDone));
     if (!fits) continue;
     to.put(candidate.outcome.rating);
-    if (batch.ranks_sha1.empty()) continue;
-    const std::string& digest = batch.ranks_sha1[i];
-    to.put_all(std::vector<char>(digest.begin(), digest.end()));
+    if (!batch.ranks_sha1.empty()) to.put_text(batch.ranks_sha1[i]);
   }
   return to.take();
 }
@@ -56,10 +52,7 @@ bool take_outcomes(std::string_view message, const CandidateRange& part, Candida
     ProposalOutcome outcome;
     outcome.feasible = answer == kFits;
     if (outcome.feasible) outcome.rating = from.get<double>();
-    if (outcome.feasible && !batch.ranks_sha1.empty()) {
-      const auto digest = from.get_all<char>();
-      batch.ranks_sha1[i].assign(digest.begin(), digest.end());
-    }
+    if (outcome.feasible && !batch.ranks_sha1.empty()) batch.ranks_sha1[i] = from.get_text();
     candidate.outcome = outcome;
     candidate.done = answer != kNotDone && from.good();
   }
