@@ -252,6 +252,11 @@ Error in_file(Error error, const std::string& path) {
 }
 
 Result<LoadedProblem> load_problem(const ProblemArguments& arguments, const Log& log) {
+  return load_problem(arguments, log, [](const std::string& path) { return read_file(path); });
+}
+
+Result<LoadedProblem> load_problem(const ProblemArguments& arguments, const Log& log,
+                                   const FileReader& read) {
   const Stopwatch watch;
   if (arguments.problem_path == "-" && arguments.search_space_path == "-") {
     return invalid_input("--search-space", "only one input can come from standard input");
@@ -259,7 +264,7 @@ Result<LoadedProblem> load_problem(const ProblemArguments& arguments, const Log&
   SHARDWRIGHT_ASSIGN_OR_RETURN(const ProblemOverrides overrides, overrides_of(arguments));
   LoadedProblem loaded;
   {
-    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, read_file(arguments.problem_path));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, read(arguments.problem_path));
     Result<embedding::ProblemSpec> spec = read_problem(text, overrides);
     if (!spec.ok()) return in_file(spec.error(), arguments.problem_path);
     note_guessed_hosts(spec->topology);
@@ -270,7 +275,7 @@ Result<LoadedProblem> load_problem(const ProblemArguments& arguments, const Log&
   log.info("read " + std::to_string(loaded.problem->tables().size()) + " tables, " +
            std::to_string(loaded.problem->topology().world_size()) + " ranks");
   if (!arguments.search_space_path.empty()) {
-    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, read_file(arguments.search_space_path));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, read(arguments.search_space_path));
     auto space = read_search_space(text, loaded.problem);
     if (!space.ok()) return in_file(space.error(), arguments.search_space_path);
     loaded.search_space = std::move(space).value();
@@ -283,6 +288,7 @@ Result<LoadedProblem> load_problem(const ProblemArguments& arguments, const Log&
 int emit(const OutputArguments& arguments, int status,
          const std::function<void(const TextSink&)>& write_json,
          const std::function<std::string(std::size_t width)>& report, const std::string& summary) {
+  if (!is_first_process()) return status;
   const bool json = arguments.json || !arguments.path.empty();
   Result<OutputFile> file = OutputFile::open(arguments.path.empty() ? "-" : arguments.path);
   if (!file.ok()) return fail(file.error());
@@ -307,15 +313,18 @@ bool wants_colours() {
 }
 
 void warn(const std::string& message) {
+  if (!is_first_process()) return;
   std::fprintf(stderr, "shardwright: warning: %s\n", printable(message).c_str());
 }
 
 void note(const std::string& message) {
+  if (!is_first_process()) return;
   std::fprintf(stderr, "shardwright: %s\n", printable(message).c_str());
 }
 
 int fail(const Error& error) {
-  std::fprintf(stderr, "shardwright: %s\n", printable(error.to_string()).c_str());
+  if (is_first_process())
+    std::fprintf(stderr, "shardwright: %s\n", printable(error.to_string()).c_str());
   return exit_code(error.code);
 }
 
