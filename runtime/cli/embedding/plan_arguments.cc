@@ -29,11 +29,6 @@ Result<PlanMode> mode_of(const std::string& name) {
                        "unknown mode \"" + name + "\"" + suggestion(name, kPlanModeNames));
 }
 
-int status_of(const EmbeddingPlanResult& result) {
-  if (result.plan) return kDone;
-  return result.stopped_by == StopReason::kFinished ? kNoPlan : kStoppedByBudget;
-}
-
 // What to ask next if there is no plan.
 std::string next_hint(const PlanArguments& arguments, const EmbeddingPlanResult& result) {
   if (result.stopped_by != StopReason::kFinished) {
@@ -63,6 +58,12 @@ void add_search_arguments(CLI::App& command, PlanArguments& arguments) {
       ->transform(whole_number(0));
   command.add_option("--seed", arguments.options.seed, "Seed of everything random")
       ->transform(whole_number(0));
+  command
+      .add_option("--lanes", arguments.options.lanes,
+                  "Searches of best mode that run side by side, on any number of threads and "
+                  "processes; they decide the result")
+      ->transform(whole_number(embedding::kLeastLanes, embedding::kMostLanes))
+      ->capture_default_str();
 }
 
 void add_json_arguments(CLI::App& command, PlanArguments& arguments) {
@@ -109,6 +110,13 @@ void log_copies(const embedding::PlanCopies& copies, const Log& log) {
            std::to_string(copies.options_added) + " options added");
 }
 
+void log_exchange(const ExchangeTraffic& traffic, const Log& log) {
+  if (!log.enabled() || traffic.rounds == 0) return;
+  log.info("sent " + std::to_string(traffic.bytes) + " bytes to other processes in " +
+           std::to_string(traffic.rounds) + " rounds, at most " +
+           std::to_string(traffic.most_bytes) + " in one");
+}
+
 }  // namespace
 
 Result<LoadedProblem> load_problem_of(const ProblemArguments& arguments,
@@ -120,8 +128,14 @@ Result<LoadedProblem> load_problem_of(const ProblemArguments& arguments,
   return loaded;
 }
 
+int status_of(const EmbeddingPlanResult& result) {
+  if (result.plan) return kDone;
+  return result.stopped_by == StopReason::kFinished ? kNoPlan : kStoppedByBudget;
+}
+
 int emit_plan(const PlanArguments& arguments, const LoadedProblem& loaded,
               const EmbeddingPlanResult& result, const Log& log) {
+  if (!is_first_process()) return status_of(result);
   // Compat mode keeps TorchRec's plan even if it breaks a rule.
   for (const embedding::Violation& violation : result.evaluation.violations) {
     warn(violation.message);
@@ -131,6 +145,7 @@ int emit_plan(const PlanArguments& arguments, const LoadedProblem& loaded,
   log.info("evaluated " + std::to_string(result.num_proposals) + " proposals, " +
            std::to_string(result.num_plans) + " fit");
   log_copies(result.work.plans, log);
+  log_exchange(result.work.exchange, log);
   const embedding::Problem& problem = *result.problem;
   const Status reported = write_report(arguments.report_path, problem, result, loaded.read_s);
   if (!reported.ok()) return fail(reported.error());
@@ -152,7 +167,8 @@ int emit_plan(const PlanArguments& arguments, const LoadedProblem& loaded,
         if (!arguments.stats || !result.reservation) return text;
         const PlanStats stats = plan_stats(problem, *result.reservation, *result.plan);
         return text + stats_section(problem, stats, report);
-      });
+      },
+      summary_text(problem, result));
 }
 
 }  // namespace shardwright::cli

@@ -42,6 +42,9 @@ Result<EmbeddingPlanResult> plan_interruptibly(
 Result<LoadedProblem> load_problem_of(const ProblemArguments& arguments,
                                       const PlanDocument& document, const Log& log);
 
+// The exit status of an answer.
+int status_of(const EmbeddingPlanResult& result);
+
 // Writes an answer as the arguments ask. Returns the exit status.
 int emit_plan(const PlanArguments& arguments, const LoadedProblem& loaded,
               const EmbeddingPlanResult& result, const Log& log);

@@ -10,11 +10,11 @@
 #include "runtime/cli/embedding/plan_arguments.h"
 #include "runtime/cli/options/exit_code.h"
 #include "runtime/cli/options/interrupt.h"
-#include "runtime/cli/options/sizes.h"
+#include "runtime/cli/processes/crew.h"
 #include "runtime/embedding/sweep.h"
 #include "runtime/io/embedding/answers/sweep_json.h"
 #include "runtime/io/embedding/problem/problem_json.h"
-#include "runtime/io/file.h"
+#include "runtime/io/sizes.h"
 #include "runtime/report/embedding/questions/sweep_text.h"
 
 namespace shardwright::cli {
@@ -50,7 +50,7 @@ Status read_batch_sizes(const SweepArguments& arguments, const std::string& text
   return {};
 }
 
-int run(const SweepArguments& arguments) {
+int sweep(const SweepArguments& arguments, Crew& crew) {
   const Result<PlanOptions> asked = plan_options(arguments.plan);
   if (!asked.ok()) return fail(asked.error());
   SweepGrid grid = arguments.grid;
@@ -60,7 +60,7 @@ int run(const SweepArguments& arguments) {
     grid.hbm_bytes.push_back(*bytes);
   }
   const std::string& path = arguments.plan.problem.problem_path;
-  const Result<std::string> text = read_file(path);
+  const Result<std::string> text = crew.read(path);
   if (!text.ok()) return fail(text.error());
   const Result<embedding::ProblemSpec> spec = read_for(
       arguments, *text, grid.ranks.empty() ? std::nullopt : std::optional(grid.ranks.front()));
@@ -70,12 +70,23 @@ int run(const SweepArguments& arguments) {
   const InterruptGuard interrupt;
   PlanOptions options = *asked;
   options.stop = interrupt.token();
-  const Result<Sweep> sweep = sweep_embedding(*spec, grid, options);
+  crew.heed(options.stop);
+  const Result<Sweep> sweep =
+      sweep_embedding(*spec, grid, options, crew.is_alone() ? nullptr : &crew);
+  crew.tell_loss();
   if (!sweep.ok()) return fail(in_file(sweep.error(), path));
+  if (!is_first_process()) return kDone;
   return emit(
       arguments.plan.output, sweep->any_fits() ? kDone : kNoPlan,
       [&](const TextSink& sink) { write_sweep(*spec, *sweep, sink); },
       [&](std::size_t width) { return sweep_report(*spec, *sweep, width); });
+}
+
+int run(const SweepArguments& arguments) {
+  Result<Crew> joined = Crew::join();
+  if (!joined.ok()) return fail(joined.error());
+  Crew crew = std::move(joined).value();
+  return crew.finish(sweep(arguments, crew));
 }
 
 void add_grid_arguments(CLI::App& command, SweepArguments& arguments) {

@@ -13,6 +13,7 @@
 #include "core/embedding/search_space.h"
 #include "core/status.h"
 #include "runtime/execution/log.h"
+#include "runtime/execution/processes/launch.h"
 #include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/text_sink.h"
 
@@ -36,7 +37,7 @@ struct OutputArguments {
   int threads = 0;  // 0 = all
   bool verbose = false;
 
-  Log log() const { return verbose ? Log::to_stderr() : Log(); }
+  Log log() const { return verbose && is_first_process() ? Log::to_stderr() : Log(); }
 };
 
 // A problem file, read.
@@ -87,15 +88,24 @@ Status check_given_values(const CLI::App& app);
 Result<ProblemOverrides> overrides_of(const ProblemArguments& arguments);
 
 Result<LoadedProblem> load_problem(const ProblemArguments& arguments, const Log& log);
+// The same, with another way to read a file.
+using FileReader = std::function<Result<std::string>(const std::string& path)>;
+Result<LoadedProblem> load_problem(const ProblemArguments& arguments, const Log& log,
+                                   const FileReader& read);
 
 // The same error, with the file before its place.
 Error in_file(Error error, const std::string& path);
 
+// Of several processes that a launcher started, only the first one prints and writes with the
+// functions below.
+
 // Writes JSON to the file or standard output if the user asked for it, else the report to standard
-// output. Returns `status`, or the status of a failure to write.
+// output. What is written to a file is said on standard error, in one line with the `summary`.
+// Returns `status`, or the status of a failure to write.
 int emit(const OutputArguments& arguments, int status,
          const std::function<void(const TextSink&)>& write_json,
-         const std::function<std::string(std::size_t width)>& report);
+         const std::function<std::string(std::size_t width)>& report,
+         const std::string& summary = "");
 
 // Returns true if standard output is a terminal and NO_COLOR is unset (https://no-color.org).
 bool wants_colours();

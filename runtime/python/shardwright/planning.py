@@ -31,6 +31,7 @@ class Cancel(_Closable):
 
 _MOST_THREADS = 2**31 - 1
 _MOST_WORK = 2**64 - 1
+_LEAST_LANES, _MOST_LANES = 3, 4096
 
 
 def _number(value: object, name: str, least: float, most: float) -> float:
@@ -50,7 +51,7 @@ def _integer(value: object, name: str, least: int, most: int) -> int:
 
 
 def _options(mode: str, threads: int, time_limit: float | None, work_limit: int | None, seed: int,
-             cancel: Cancel | None) -> _native.PlanOptions:
+             lanes: int | None, cancel: Cancel | None) -> _native.PlanOptions:
     if mode not in _native.MODES:
         raise ValueError(f"mode must be 'best' or 'compat', not {mode!r}")
     if cancel is not None and not isinstance(cancel, Cancel):
@@ -58,6 +59,8 @@ def _options(mode: str, threads: int, time_limit: float | None, work_limit: int 
     options = _native.PlanOptions(mode=_native.MODES[mode])
     options.threads = _integer(threads, "threads", 0, _MOST_THREADS)
     options.seed = _integer(seed, "seed", 0, _MOST_WORK)
+    if lanes is not None:
+        options.lanes = _integer(lanes, "lanes", _LEAST_LANES, _MOST_LANES)
     if time_limit is not None:
         # The library takes 0 as "no limit"; here it means "stop at once".
         options.time_limit_s = _number(time_limit, "time_limit", 0, sys.float_info.max) or 1e-9
@@ -79,20 +82,22 @@ def _space_value(search_space: SearchSpace | None) -> int | None:
 
 def plan(problem: ProblemLike, *, mode: str = "best", search_space: SearchSpace | None = None,
          threads: int = 0, time_limit: float | None = None, work_limit: int | None = None,
-         seed: int = 0, progress: ProgressLike = None, cancel: Cancel | None = None,
-         exchange: Exchange | None = None) -> PlanResult:
+         seed: int = 0, lanes: int | None = None, progress: ProgressLike = None,
+         cancel: Cancel | None = None, exchange: Exchange | None = None) -> PlanResult:
     """Chooses sharding, kernel and ranks of every table.
 
     `problem` is a Problem, a dict, JSON text or the path of a file. `mode` is "best" (search for
     the best plan, with a lower bound on every plan) or "compat" (make TorchRec's decisions).
     `search_space` replaces the enumerated options and their estimated costs. `threads` 0 means all
     cores. `time_limit` is in seconds, `work_limit` in work steps, which do not depend on the
-    machine. Best mode without any limit stops after about two seconds of work.
+    machine. Best mode without any limit stops after about two seconds of work. `lanes` is the number
+    of searches of best mode that run side by side (32 by default), on any number of threads and
+    processes; it decides what is found.
     `progress` is True for a tqdm bar, if tqdm is installed, or a function that takes a Progress. If
     it raises, planning stops and the exception is raised again; the same holds for Ctrl-C. `cancel`
-    stops the search with the best plan so far. With an `exchange`, best mode searches in several
-    processes, which call this with equal arguments other than `threads`; all find the same plan,
-    and the proof of its bound is in the result of process 0.
+    stops the search with the best plan so far. With an `exchange`, several processes search
+    together, which call this with equal arguments other than `threads`; all find the same plan, and
+    the proof of its bound is in the result of process 0.
 
     If no plan is found, `has_plan` is False and `failure` says why. Raises InvalidInputError with
     the place in the problem, and TypeError or ValueError for other arguments. Releases the GIL.
@@ -101,7 +106,7 @@ def plan(problem: ProblemLike, *, mode: str = "best", search_space: SearchSpace 
     try:
         read = as_problem(problem)
         space = _space_value(search_space)
-        options = _options(mode, threads, time_limit, work_limit, seed, cancel)
+        options = _options(mode, threads, time_limit, work_limit, seed, lanes, cancel)
         with Watch(progress, session) as watch:
             watch.attach(options)
             handle = watch.run("result", "plan", read._handle.value, space, byref(options))
@@ -115,7 +120,8 @@ def replan(problem: ProblemLike, old_plan: PlanResult | Mapping[str, Any] | str 
            migration_weight: float = 0.0, mode: str = "best",
            search_space: SearchSpace | None = None, threads: int = 0,
            time_limit: float | None = None, work_limit: int | None = None, seed: int = 0,
-           progress: ProgressLike = None, cancel: Cancel | None = None) -> PlanResult:
+           lanes: int | None = None, progress: ProgressLike = None,
+           cancel: Cancel | None = None) -> PlanResult:
     """Plans again from a plan in use.
 
     `old_plan` is a result, or the dict or JSON text of a plan file. Moving one GiB must lower the
@@ -124,7 +130,7 @@ def replan(problem: ProblemLike, old_plan: PlanResult | Mapping[str, Any] | str 
     read = as_problem(problem)
     old = _plan_text(old_plan)
     space = _space_value(search_space)
-    options = _options(mode, threads, time_limit, work_limit, seed, cancel)
+    options = _options(mode, threads, time_limit, work_limit, seed, lanes, cancel)
     weight = _number(migration_weight, "migration_weight", 0, sys.float_info.max)
     with Watch(progress) as watch:
         watch.attach(options)
