@@ -137,9 +137,8 @@ class Solver {
 
   // About the core.
   KnownSolution known() const {
-    KnownSolution known{best_, core_cost_, prices_};
+    KnownSolution known{best_, core_cost_, {}};
     if (options_->prices.empty()) return known;
-    known.prices.clear();
     for (const std::uint32_t time : reduction_.times)
       known.prices.push_back(options_->prices[time]);
     return known;

@@ -209,6 +209,7 @@ TEST_CASE("exact search: too few labels leave a bound and no proof") {
   style.functional_share = 0;
   style.layer_width = 2;
   int unfinished = 0;
+  int by_beam = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     CAPTURE(seed);
     const CostInstance instance = made(random_cost_instance(seed, style));
@@ -219,10 +220,14 @@ TEST_CASE("exact search: too few labels leave a bound and no proof") {
     REQUIRE(whole.finished);
     const ExactResult part = search_exactly(*tree, {}, 40, budget);
     CHECK(part.lower_bound <= whole.cost * (1 + 1e-9));
-    if (part.choice) CHECK(part.cost >= whole.cost * (1 - 1e-9));
     unfinished += part.finished ? 0 : 1;
+    if (!part.choice) continue;
+    CHECK(evaluate(instance, *part.choice).feasible());
+    CHECK(part.cost >= whole.cost * (1 - 1e-9));
+    by_beam += part.finished ? 0 : 1;
   }
   CHECK(unfinished > 0);
+  CHECK(by_beam > 0);
 }
 
 TEST_CASE("bucket tree: refuses tables beyond the limit") {
@@ -278,6 +283,28 @@ TEST_CASE("branch and bound: proves the optimum without tables, by bounds and di
     CHECK(result.finished);
     REQUIRE(result.choice.has_value() == optimum.has_value());
     if (optimum) CHECK(same_cost(result.cost, optimum->cost));
+  });
+}
+
+TEST_CASE("solve: with a cutoff, finds what is cheaper or proves that nothing is") {
+  for_tiny_instances(23, 500, [](const CostInstance& instance, const auto& optimum) {
+    if (!optimum) return;
+    const double margin = 1e-9 * (1 + optimum->cost);
+    for (const double difference : {-margin, margin}) {
+      InlineExecutor executor;
+      Budget budget;
+      SolveOptions options;
+      options.cutoff = optimum->cost + difference;
+      options.prices.assign(instance.limits().size(), 1e-3);
+      const SolveResult result = solve(instance, executor, budget, options);
+      if (difference < 0) {
+        CHECK(result.status == SolveStatus::kInfeasible);
+      } else {
+        REQUIRE(result.status == SolveStatus::kOptimal);
+        CHECK(same_cost(result.objective, optimum->cost));
+        CHECK((result.prices.empty() || result.prices.size() == instance.limits().size()));
+      }
+    }
   });
 }
 
