@@ -57,6 +57,7 @@ class LimitedSearch {
   }
 
   Result<std::optional<SievedSolution>> run() {
+    if (is_over()) return std::optional<SievedSolution>();
     ChoiceSieve blocks = ChoiceSieve::of_blocks(model_, parameters_.sieve);
     first_choices(blocks);
     for (int round = 1; !is_over(); ++round) {
@@ -104,6 +105,7 @@ class LimitedSearch {
     }
     const double price = cheapest_.objective / std::max(byte_times, 1.0);
     for (const double part : parameters_.first_prices) {
+      if (is_over()) return;
       blocks.settle_at(std::vector<double>(model_.usages.num_time_points, part * price), limit_,
                        parameters_.sieve);
       add_near(blocks);
