@@ -130,7 +130,7 @@ int run(std::span<char*> arguments) {
     return kBadInput;
   }
   if (const Status given = check_given_values(app); !given.ok()) return fail(given.error());
-  const Status paths = check_output_paths(app);
+  const Status paths = check_paths(app);
   return paths.ok() ? chosen() : fail(paths.error());
 }
 

@@ -1,16 +1,12 @@
 // shardwright plan PROBLEM
 #include <memory>
-#include <optional>
 #include <string>
-#include <utility>
 
 #include <CLI/CLI.hpp>
 
 #include "runtime/cli/embedding/commands.h"
 #include "runtime/cli/embedding/plan_arguments.h"
-#include "runtime/embedding/reuse.h"
-#include "runtime/io/embedding/plan/plan_json.h"
-#include "runtime/io/file.h"
+#include "runtime/cli/options/answering.h"
 
 namespace shardwright::cli {
 namespace {
@@ -19,51 +15,18 @@ struct ReusingPlanArguments : PlanArguments {
   std::string reuse_path;  // empty = none
 };
 
-// The plan of the --reuse file as an answer. Warns and returns nothing if it does not hold.
-Result<std::optional<EmbeddingPlanResult>> reused(const ReusingPlanArguments& arguments,
-                                                  const LoadedProblem& loaded, PlanMode mode) {
-  const auto none = std::optional<EmbeddingPlanResult>();
-  if (arguments.reuse_path.empty()) return none;
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, read_file(arguments.reuse_path));
-  const Result<PlanDocument> document = read_plan(text);
-  if (!document.ok()) return in_file(document.error(), arguments.reuse_path);
-  SHARDWRIGHT_ASSIGN_OR_RETURN(Reuse reuse,
-                               reuse_plan(loaded.problem, *document, mode, loaded.search_space));
-  if (!reuse.result) warn(arguments.reuse_path + " is not reused: " + reuse.why_not);
-  return std::move(reuse.result);
-}
-
-Status check_inputs(const ReusingPlanArguments& arguments) {
-  const ProblemArguments& problem = arguments.problem;
-  if (arguments.reuse_path == "-" &&
-      (problem.problem_path == "-" || problem.search_space_path == "-")) {
-    return invalid_input("--reuse", "only one input can come from standard input");
-  }
-  return {};
-}
-
-int run(const ReusingPlanArguments& arguments) {
-  const Log log = arguments.output.log();
-  const Result<PlanOptions> options = plan_options(arguments);
-  if (!options.ok()) return fail(options.error());
-  if (const Status inputs = check_inputs(arguments); !inputs.ok()) return fail(inputs.error());
-  const Result<LoadedProblem> loaded = load_problem(arguments.problem, log);
-  if (!loaded.ok()) return fail(loaded.error());
-  const Result<std::optional<EmbeddingPlanResult>> old = reused(arguments, *loaded, options->mode);
-  if (!old.ok()) return fail(old.error());
-  if (*old) return emit_plan(arguments, *loaded, **old, log);
-  const Result<EmbeddingPlanResult> result =
-      plan_interruptibly(*options, log, [&](const PlanOptions& watched) {
-        return plan_embedding(loaded->problem, watched, loaded->search_space);
-      });
-  if (!result.ok()) return fail(in_file(result.error(), arguments.problem.problem_path));
-  return emit_plan(arguments, *loaded, *result, log);
+Result<commands::PlanRequest> request_of(const ReusingPlanArguments& arguments) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(PlanOptions options, plan_options(arguments));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(commands::ProblemRequest problem, request_of(arguments.problem));
+  return commands::PlanRequest{std::move(problem), std::move(options), arguments.contents,
+                               commands::Input::file(arguments.reuse_path)};
 }
 
 }  // namespace
 
 void add_plan_command(CLI::App& app, Action& chosen) {
   auto arguments = std::make_shared<ReusingPlanArguments>();
+  arguments->output.progress_line = true;
   CLI::App& command =
       *app.add_subcommand("plan", "Chooses sharding, kernel and ranks of every table");
   add_problem_arguments(command, arguments->problem);
@@ -76,7 +39,9 @@ void add_plan_command(CLI::App& app, Action& chosen) {
   add_json_arguments(command, *arguments);
   add_output_arguments(command, arguments->output);
   add_example(command, "shardwright plan my_tables.json --ranks 16 --hbm 80GiB -o plan.json");
-  command.callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
+  command.callback([arguments, &chosen] {
+    chosen = [arguments] { return respond(arguments->output, request_of(*arguments)); };
+  });
 }
 
 }  // namespace shardwright::cli

@@ -19,7 +19,16 @@ struct ScannedNumber {
 };
 
 // The type of the next value, as its first byte shows.
-enum class JsonToken : std::uint8_t { kObject, kArray, kString, kNumber, kTrue, kFalse, kNull, kNone };
+enum class JsonToken : std::uint8_t {
+  kObject,
+  kArray,
+  kString,
+  kNumber,
+  kTrue,
+  kFalse,
+  kNull,
+  kNone
+};
 
 // Reads strict RFC 8259 in one pass and stores no values. JsonDocument builds a tree from it;
 // readers of files with 10^8 bytes of numbers use it directly. Skips a leading byte order mark.
@@ -48,6 +57,8 @@ class JsonScanner {
   bool read_literal(JsonToken literal);
   // Skips a null. Returns false without an error if another value follows.
   bool skip_null() { return peek() == JsonToken::kNull && read_literal(JsonToken::kNull); }
+  // Reads a value of any type and returns its text. Does not check what is between its brackets.
+  bool read_raw(std::string_view& raw);
   // Succeeds if only white space follows.
   bool finish();
 
@@ -59,6 +70,7 @@ class JsonScanner {
 
  private:
   bool expect(char bracket, const char* what);
+  bool skip_container();
   void skip_space();
   bool read_multibyte(std::string& text);
   bool read_escape(std::string& text);

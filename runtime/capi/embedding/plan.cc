@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/capi/boundary.h"
+#include "runtime/capi/call_watch.h"
 #include "runtime/capi/objects.h"
 #include "runtime/capi/shardwright.h"
 #include "runtime/embedding/layouts/layout_problem.h"
@@ -57,35 +58,29 @@ class CallerExchange final : public Exchange {
 };
 
 // The caller's options as the planner takes them. Must outlive the planning call.
-class PlanRequest {
+class CallerOptions {
  public:
-  explicit PlanRequest(const shardwright_plan_options* options) {
-    if (options != nullptr) given_ = read_struct(options, "options");
+  explicit CallerOptions(const shardwright_plan_options* options)
+      : given_(options == nullptr ? shardwright_plan_options{} : read_struct(options, "options")),
+        watch_(given_.cancel, given_.progress, given_.user_data) {
     check();
     options_.mode = given_.mode == SHARDWRIGHT_MODE_COMPAT ? PlanMode::kCompat : PlanMode::kBest;
     options_.threads = given_.threads;
     if (given_.time_limit_s > 0) options_.time_limit_s = given_.time_limit_s;
     if (given_.work_limit > 0) options_.work_limit = given_.work_limit;
     options_.seed = given_.seed;
-    options_.stop = stop_.get_token();
-    if (given_.progress != nullptr) {
-      options_.on_progress = [this](const PlanProgress& progress) { report(progress); };
+    options_.stop = watch_.token();
+    if (watch_.reports()) {
+      options_.on_progress = [this](const PlanProgress& progress) {
+        watch_.report(progress, given_.work_limit);
+      };
     }
     if (given_.processes > 1) options_.exchange = &exchange_.emplace(given_);
-    if (given_.cancel == nullptr) return;
-    cancel_ = object_of(given_.cancel, "options.cancel");
-    forward_.emplace(cancel_->source.get_token(), Forward{&stop_});
   }
 
   const PlanOptions& options() const { return options_; }
 
  private:
-  // Forwards a request to stop to the planning call.
-  struct Forward {
-    std::stop_source* stop;
-    void operator()() const noexcept { stop->request_stop(); }
-  };
-
   void check() const {
     const auto refuse = [](const char* message, const char* place) {
       fail(SHARDWRIGHT_INVALID_ARGUMENT, message, place);
@@ -108,26 +103,10 @@ class PlanRequest {
     }
   }
 
-  void report(const PlanProgress& progress) {
-    shardwright_progress told{};
-    told.struct_size = sizeof(told);
-    told.has_rating = progress.best_rating ? 1 : 0;
-    told.work_steps = progress.work_steps;
-    told.work_limit = progress.work_limit.value_or(given_.work_limit);
-    told.proposals = progress.proposals;
-    told.proposals_at_most = progress.proposals_at_most;
-    told.rating = progress.best_rating.value_or(0);
-    told.lower_bound = progress.lower_bound.value_or(0);
-    told.elapsed_s = progress.elapsed_s;
-    if (given_.progress(given_.user_data, &told) != 0) stop_.request_stop();
-  }
-
-  shardwright_plan_options given_{};
-  std::stop_source stop_;
+  shardwright_plan_options given_;
+  CallWatch watch_;
   PlanOptions options_;
   std::optional<CallerExchange> exchange_;
-  std::shared_ptr<const CancelToken> cancel_;
-  std::optional<std::stop_callback<Forward>> forward_;
 };
 
 // The plan of a caller's arrays. Options are numbers in `space`.
@@ -187,8 +166,8 @@ shardwright_status shardwright_plan(const shardwright_problem* problem,
   return guarded([&] {
     HandleOutput out(result, "result");
     const Inputs inputs(problem, space);
-    const PlanRequest request(options);
-    out.set(number_options(take(plan_embedding(inputs.problem, request.options(), inputs.space))));
+    const CallerOptions given(options);
+    out.set(number_options(take(plan_embedding(inputs.problem, given.options(), inputs.space))));
   });
 }
 
@@ -200,13 +179,13 @@ shardwright_status shardwright_replan(const shardwright_problem* problem,
   return guarded([&] {
     HandleOutput out(result, "result");
     const Inputs inputs(problem, space);
-    const PlanRequest request(options);
+    const CallerOptions given(options);
     if (!(migration_weight >= 0) || !std::isfinite(migration_weight)) {
       fail(SHARDWRIGHT_INVALID_ARGUMENT, "must be a finite number, 0 or above", "migration_weight");
     }
     const PlanDocument old = take(read_plan(given_text(old_plan, old_plan_size, "old_plan")));
     if (!old.plan) fail(SHARDWRIGHT_INVALID_INPUT, "holds no plan to begin with", "old_plan");
-    ReplanOptions replan{request.options(), migration_weight, std::nullopt};
+    ReplanOptions replan{given.options(), migration_weight, std::nullopt};
     const auto asked = take(problem_of_plan(inputs.problem, old));
     replan.best_mode_rating = best_mode_rating(*asked, inputs.space.get(), old);
     out.set(number_options(take(replan_embedding(asked, *old.plan, replan, inputs.space))));

@@ -6,6 +6,7 @@
 
 #include "runtime/capi/boundary.h"
 #include "runtime/capi/shardwright.h"
+#include "runtime/commands/embedding/plan_answer.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 
 using namespace shardwright;
@@ -72,6 +73,14 @@ const embedding::Plan& plan_of(const PlannedResult& planned) {
   const auto& failure = planned.result.failure;
   fail(SHARDWRIGHT_NO_PLAN, failure ? failure->message : "the search was stopped before any plan",
        "result");
+}
+
+AnswerTexts answer_of(const shardwright_result* result, shardwright_contents contents = 0) {
+  const auto planned = object_of(result, "result");
+  PlanJsonOptions options;
+  options.search_space = (contents & SHARDWRIGHT_WITH_SEARCH_SPACE) != 0;
+  options.stats = (contents & SHARDWRIGHT_WITH_STATS) != 0;
+  return AnswerTexts(commands::plan_answer({planned, &planned->result}, options, "PROBLEM"));
 }
 
 }  // namespace
@@ -163,17 +172,24 @@ shardwright_status shardwright_result_search_space(const shardwright_result* res
 }
 
 shardwright_status shardwright_result_to_json(const shardwright_result* result,
-                                              int32_t with_search_space, char* buffer,
+                                              shardwright_contents contents, char* buffer,
                                               size_t capacity, size_t* size) {
   return guarded([&] {
-    const auto planned = object_of(result, "result");
-    PlanJsonOptions options;
-    options.search_space = with_search_space != 0;
-    std::string text;
-    write_plan(*planned->result.problem, planned->result, options,
-               [&](std::string_view piece) { text += piece; });
-    put_text(text, buffer, capacity, size);
+    constexpr shardwright_contents kKnown = SHARDWRIGHT_WITH_SEARCH_SPACE | SHARDWRIGHT_WITH_STATS;
+    if ((contents & ~kKnown) != 0)
+      fail(SHARDWRIGHT_INVALID_ARGUMENT, "has a flag that does not exist", "contents");
+    put_text(answer_of(result, contents).json(), buffer, capacity, size);
   });
+}
+
+shardwright_status shardwright_result_to_text(const shardwright_result* result, uint32_t width,
+                                              char* buffer, size_t capacity, size_t* size) {
+  return guarded([&] { put_text(answer_of(result).text(width), buffer, capacity, size); });
+}
+
+shardwright_status shardwright_result_to_html(const shardwright_result* result, char* buffer,
+                                              size_t capacity, size_t* size) {
+  return guarded([&] { put_text(answer_of(result).page(), buffer, capacity, size); });
 }
 
 shardwright_status shardwright_result_destroy(shardwright_result* result) {

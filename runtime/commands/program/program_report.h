@@ -10,9 +10,14 @@
 #include "runtime/program/reshard_program.h"
 #include "runtime/program/reshard_tensor.h"
 
-namespace shardwright::cli {
+namespace shardwright::commands {
 
-// A row per case, at most kMostReportRows, `width` columns wide. Precondition: one answer per case.
+// How often ranks synchronise with the program that they are made of.
+inline program::SyncMode sync_mode(bool legacy) {
+  return legacy ? program::SyncMode::kPerInsert : program::SyncMode::kPerCommit;
+}
+
+// A row per case, at most kMostTextRows, `width` columns wide. Precondition: one answer per case.
 std::string reshard_report(const std::vector<ReshardCaseDocument>& cases,
                            const std::vector<TensorReshard>& answers, std::size_t width);
 
@@ -20,4 +25,4 @@ std::string reshard_report(const std::vector<ReshardCaseDocument>& cases,
 std::string apply_report(const std::vector<std::pair<ProgramDocument, program::ReshardResult>>& all,
                          std::size_t width);
 
-}  // namespace shardwright::cli
+}  // namespace shardwright::commands

@@ -1,13 +1,13 @@
-#include "runtime/cli/program/program_report.h"
+#include "runtime/commands/program/program_report.h"
 
 #include <algorithm>
 
 #include "core/text/printable.h"
-#include "runtime/cli/options/arguments.h"
+#include "runtime/commands/answer.h"
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/text_table.h"
 
-namespace shardwright::cli {
+namespace shardwright::commands {
 namespace {
 
 template <class List>
@@ -77,7 +77,7 @@ std::string reshard_report(const std::vector<ReshardCaseDocument>& cases,
     const auto& simulation = answers[i].simulation;
     const bool ok = !simulation || simulation->ok();
     wrong += ok ? 0U : 1U;
-    if (i >= kMostReportRows) continue;
+    if (i >= kMostTextRows) continue;
     table.add_row({list_text(request.shape), placement_text(request.source),
                    placement_text(request.target), format_ms(answers[i].us),
                    !simulation ? "-"
@@ -90,9 +90,9 @@ std::string reshard_report(const std::vector<ReshardCaseDocument>& cases,
       "the\n"
       "reductions that are due, each with its axis. Times are in microseconds.\n\n" +
       table.render(width);
-  if (cases.size() > kMostReportRows)
+  if (cases.size() > kMostTextRows)
     report +=
-        "  and " + format_plural(cases.size() - kMostReportRows, "case") + " more, in the JSON\n";
+        "  and " + format_plural(cases.size() - kMostTextRows, "case") + " more, in the JSON\n";
   return report + "\n" + format_plural(cases.size(), "case") + ", " + std::to_string(wrong) +
          " wrong by simulation\n";
 }
@@ -130,4 +130,4 @@ std::string apply_report(const std::vector<std::pair<ProgramDocument, program::R
   return report;
 }
 
-}  // namespace shardwright::cli
+}  // namespace shardwright::commands
