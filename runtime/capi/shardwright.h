@@ -52,6 +52,10 @@ SHARDWRIGHT_API shardwright_status shardwright_problem_from_json(const char* tex
 /* The same for a file, which may be compressed with gzip. */
 SHARDWRIGHT_API shardwright_status shardwright_problem_from_file(const char* path,
                                                                  shardwright_problem** problem);
+/* The same from the member `problem` of a request (see shardwright_ask), whose other members take the place
+ * of what it says of the machine, such as {"problem": "my_tables.json", "ranks": 16}. */
+SHARDWRIGHT_API shardwright_status shardwright_problem_from_request(const char* request, size_t size,
+                                                                    shardwright_problem** problem);
 /* The same from arrays, which are copied. */
 SHARDWRIGHT_API shardwright_status shardwright_problem_from_arrays(
     const shardwright_problem_arrays* arrays, shardwright_problem** problem);
@@ -108,6 +112,12 @@ SHARDWRIGHT_API shardwright_status shardwright_replan(
     const shardwright_problem* problem, const shardwright_search_space* space, const char* old_plan,
     size_t old_plan_size, double migration_weight, const shardwright_plan_options* options,
     shardwright_result** result);
+/* Reads a plan file, as shardwright_result_to_json writes it, and recomputes what it claims. If `space` is
+ * null, options are enumerated. Errors: SHARDWRIGHT_VERIFICATION_FAILED if the plan was made for another
+ * problem or something does not hold. */
+SHARDWRIGHT_API shardwright_status shardwright_result_from_json(
+    const shardwright_problem* problem, const shardwright_search_space* space, const char* plan,
+    size_t size, shardwright_result** result);
 /* Rates and checks a plan given as arrays. The result has the rating, time and memory of every rank, and
  * the violations. Options are indices into `space`. */
 SHARDWRIGHT_API shardwright_status shardwright_evaluate(const shardwright_problem* problem,

@@ -121,6 +121,17 @@ shardwright_status shardwright_ask(const char* command, const char* request, siz
   });
 }
 
+shardwright_status shardwright_problem_from_request(const char* request, size_t size,
+                                                    shardwright_problem** problem) {
+  return guarded([&] {
+    HandleOutput out(problem, "problem");
+    Request json = take_answer(Request::parse(given_text(request, size, "request")));
+    commands::ProblemRequest asked;
+    take(read(json, asked));
+    out.set(take(load(asked, Log())).problem);
+  });
+}
+
 shardwright_status shardwright_answer_summary(const shardwright_answer* answer,
                                               shardwright_outcome* outcome, uint64_t* warnings) {
   return guarded([&] {

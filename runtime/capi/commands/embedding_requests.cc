@@ -73,6 +73,11 @@ void read_contents(Request& json, PlanOptions& options, commands::PlanContents& 
 
 }  // namespace
 
+Status read(Request& json, commands::ProblemRequest& request) {
+  read_problem(json, request);
+  return json.finish();
+}
+
 Status read(Request& json, commands::PlanRequest& request) {
   read_problem(json, request.problem);
   json.document("search_space", request.problem.search_space).document("reuse", request.reuse);

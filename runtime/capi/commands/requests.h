@@ -14,6 +14,7 @@ namespace shardwright::capi {
 
 // The members are those of the command: its files and flags, with `_` for `-`. Errors:
 // kInvalidInput at the member.
+Status read(Request& json, commands::ProblemRequest& request);  // without a search space
 Status read(Request& json, commands::PlanRequest& request);
 Status read(Request& json, commands::ReplanRequest& request);
 Status read(Request& json, commands::VerifyRequest& request);

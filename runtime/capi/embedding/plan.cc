@@ -192,6 +192,22 @@ shardwright_status shardwright_replan(const shardwright_problem* problem,
   });
 }
 
+shardwright_status shardwright_result_from_json(const shardwright_problem* problem,
+                                                const shardwright_search_space* space,
+                                                const char* plan, size_t size,
+                                                shardwright_result** result) {
+  return guarded([&] {
+    HandleOutput out(result, "result");
+    const Inputs inputs(problem, space);
+    const PlanDocument document = take(read_plan(given_text(plan, size, "plan")));
+    const auto asked = take(problem_of_plan(inputs.problem, document));
+    Reuse reuse =
+        take(reuse_plan(asked, document, document.mode.value_or(PlanMode::kBest), inputs.space));
+    if (!reuse.result) fail(SHARDWRIGHT_VERIFICATION_FAILED, std::move(reuse.why_not), "plan");
+    out.set(number_options(std::move(*reuse.result)));
+  });
+}
+
 shardwright_status shardwright_evaluate(const shardwright_problem* problem,
                                         const shardwright_search_space* space,
                                         const shardwright_plan_arrays* plan,

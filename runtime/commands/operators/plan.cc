@@ -1,4 +1,6 @@
 // shardwright operators plan and shardwright operators sweep
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -77,6 +79,17 @@ PlanAtenOptions watched_plan(PlanAtenOptions options, const Watch& watch) {
   return options;
 }
 
+// What is wrong with an option has no place in the graph.
+Error located(const Error& error, const Input& graph) {
+  constexpr std::array<std::string_view, 8> kOptions{
+      "/mesh",   "/device",           "/collectives",    "/memory",
+      "threads", "/optimizer_states", "/operator_times", "/placements"};
+  const bool of_option = std::any_of(kOptions.begin(), kOptions.end(), [&](std::string_view name) {
+    return error.where.starts_with(name);
+  });
+  return of_option ? error : graph.locate(error);
+}
+
 Outcome outcome_of(const AtenPlanResult& result) {
   if (result.plan) return Outcome::kDone;
   return result.status == SolveStatus::kInfeasible ? Outcome::kNoPlan : Outcome::kStopped;
@@ -91,7 +104,7 @@ Result<Answer> answer(const AtenPlanRequest& request, const Watch& watch) {
   watch.log.info("read " + std::to_string(read.size()) + " operators");
   asked = watched_plan(std::move(asked), watch);
   Result<AtenPlanResult> planned = plan_aten(read, asked);
-  if (!planned.ok()) return request.graph.locate(planned.error());
+  if (!planned.ok()) return located(planned.error(), request.graph);
   // The caller's function must not outlive the search.
   asked.limits.on_progress = nullptr;
   const auto graph = std::make_shared<const AtenGraph>(std::move(read));
@@ -116,7 +129,7 @@ Result<Answer> answer(const AtenSweepRequest& request, const Watch& watch) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const AtenGraph graph, load_graph(request.graph));
   options = watched_plan(std::move(options), watch);
   Result<AtenSweep> swept = sweep_aten(graph, request.devices, request.most_axes, options);
-  if (!swept.ok()) return request.graph.locate(swept.error());
+  if (!swept.ok()) return located(swept.error(), request.graph);
   const auto sweep = std::make_shared<const AtenSweep>(std::move(swept).value());
   Answer answer;
   answer.outcome = sweep->any_fits() ? Outcome::kDone : Outcome::kNoPlan;
