@@ -1,6 +1,7 @@
 // The seam between algorithms and processes: what lanes of several processes tell each other.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -8,8 +9,24 @@
 
 namespace shardwright {
 
-// An all-gather of byte messages. A search calls it between rounds only and sends what changed.
-// Implementations: a callback of the C API, torch.distributed (runtime/python), threads (tests).
+// What a process sent in a search: the same for any machine, and for any number of threads.
+// Thread safety: a value.
+struct ExchangeTraffic {
+  std::uint64_t rounds = 0;  // in which all exchanged messages
+  std::uint64_t bytes = 0;
+  std::uint64_t most_bytes = 0;  // in one round
+
+  void add_round(std::uint64_t sent) {
+    ++rounds;
+    bytes += sent;
+    most_bytes = std::max(most_bytes, sent);
+  }
+};
+
+// An all-gather of byte messages. A search calls it between rounds only and sends what changed: an
+// edit of the plan that all know, choices, a bound. No exchange (a null pointer) is one process.
+// Implementations: threads that stand for processes (runtime/execution/processes), MPI
+// (runtime/execution/mpi), and a callback of the C API, on which those in Python stand.
 // Thread safety: all_gather() belongs to the thread of the search.
 class Exchange {
  public:

@@ -8,9 +8,11 @@ shardwright_packages=(
   libboost-dev
   libcli11-dev
   libmimalloc-dev
+  libopenmpi-dev
   libspdlog-dev
   libtbb-dev
   nlohmann-json3-dev
+  openmpi-bin
   python3-venv
   zlib1g-dev
 )
@@ -70,5 +72,10 @@ shardwright_configure() {
     export CMAKE_C_COMPILER_LAUNCHER="${CMAKE_C_COMPILER_LAUNCHER-ccache}"
     export CMAKE_CXX_COMPILER_LAUNCHER="${CMAKE_CXX_COMPILER_LAUNCHER-ccache}"
   fi
-  cmake --preset "${1-release}"
+  # With sanitizers, and where Open MPI is not installed, processes cannot be linked.
+  local mpi=OFF
+  case ${1-release} in
+    release | ci-*) pkg-config --exists ompi-c 2>/dev/null && mpi=ON ;;
+  esac
+  cmake --preset "${1-release}" -D SHARDWRIGHT_BUILD_MPI="$mpi"
 }

@@ -166,15 +166,15 @@ typedef struct shardwright_plan_options {
   uint32_t struct_size;
   shardwright_mode mode;
   int32_t threads;      /* 0 = all cores */
-  uint32_t reserved;    /* 0 */
+  uint32_t lanes;       /* of best mode: how many searches run side by side, whatever threads; 0 = 32 */
   double time_limit_s;  /* 0 = none; the plan then depends on the machine */
   uint64_t work_limit;  /* 0 = none; best mode without any limit stops after about two seconds of work */
   uint64_t seed;
   const shardwright_cancel* cancel;
   shardwright_progress_callback progress;
   void* user_data; /* for the callbacks */
-  /* Best mode of several processes, which call shardwright_plan for the same problem with the same
-   * seed and work limit; threads, time_limit_s and cancel may differ. All find the same plan, and
+  /* Several processes, which call shardwright_plan for the same problem with the same mode, seed,
+   * lanes and work limit; threads, time_limit_s and cancel may differ. All find the same plan, and
    * the proof is in the result of process 0. A process that stops ends the search of all. If a call
    * returns an error without having called `gather`, its process gathers an empty message itself,
    * or the others wait for it. Problems whose layout is open, and shardwright_replan, take one

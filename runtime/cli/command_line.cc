@@ -20,6 +20,7 @@
 #include "runtime/cli/options/machine_limits.h"
 #include "runtime/cli/options/output_paths.h"
 #include "runtime/cli/program/program_commands.h"
+#include "runtime/execution/processes/launch.h"
 #include "runtime/report/text/format.h"
 
 namespace shardwright::cli {
@@ -104,6 +105,11 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error, Arg
   return unknown_option_message(understood).value_or(error.what());
 }
 
+// Of the processes that a launcher started, the first one alone runs any other command.
+bool runs_in_processes(const CLI::App& app) {
+  return app.got_subcommand("plan") || app.got_subcommand("sweep");
+}
+
 int run(std::span<char*> arguments) {
   Action chosen;
   CLI::App app{"Plans how to shard models across accelerators.", "shardwright"};
@@ -124,14 +130,15 @@ int run(std::span<char*> arguments) {
   try {
     app.parse(static_cast<int>(arguments.size()), arguments.data());
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    if (error.get_exit_code() == 0)  // --help, --version
+      return is_first_process() ? app.exit(error) : kDone;
     const std::string message = usage_message(app, error, arguments.subspan(1));
-    std::fprintf(stderr, "shardwright: %s\n", printable(message).c_str());
-    return kBadInput;
+    return fail({ErrorCode::kInvalidInput, message, ""});
   }
   if (const Status given = check_given_values(app); !given.ok()) return fail(given.error());
   const Status paths = check_paths(app);
-  return paths.ok() ? chosen() : fail(paths.error());
+  if (!paths.ok()) return fail(paths.error());
+  return is_first_process() || runs_in_processes(app) ? chosen() : kDone;
 }
 
 }  // namespace

@@ -8,10 +8,14 @@
 #include <vector>
 
 #include "core/status.h"
+#include "runtime/commands/input.h"
 #include "runtime/embedding/options.h"
 #include "runtime/execution/log.h"
+#include "runtime/execution/processes/task_dealer.h"
+#include "runtime/io/file.h"
 #include "runtime/io/text_sink.h"
 #include "runtime/operators/solve.h"
+#include "search/exchange.h"
 
 namespace shardwright::commands {
 
@@ -38,7 +42,8 @@ struct Answer {
   std::function<std::string(const TextForm&)> text;
   std::function<Status(const TextSink&)> write_page;  // one HTML page; empty if there is none
   std::vector<std::string> warnings;
-  std::string hint;  // what to ask next; part of the text, not of the JSON
+  std::string hint;     // what to ask next; part of the text, not of the JSON
+  std::string summary;  // half a line: what an answer that went to a file says
 };
 
 // How a command is watched and stopped.
@@ -47,7 +52,17 @@ struct Watch {
   // Called when the inputs have been read, before the search. The token stops the search with the
   // best answer so far.
   std::function<std::stop_token()> begin = [] { return std::stop_token(); };
+  // How files are read.
+  FileReader read = [](const std::string& path) { return read_file(path); };
+  // The other processes that run the same command; null if there are none. Only the first one's
+  // answer counts; the others' may have no functions.
+  Exchange* exchange = nullptr;
+  TaskDealer* dealer = nullptr;
+  bool is_first_process = true;
   // Called on the thread of the command, without a lock held. Each may be empty.
+  std::function<void(const std::string&)> note;  // what else is worth knowing
+  // A better plan of best mode, and the seconds that reading took; see PlanOptions::on_checkpoint.
+  std::function<void(const EmbeddingPlanResult&, double)> on_checkpoint;
   std::function<void(const PlanProgress&)> on_plan;
   std::function<void(const OperatorsProgress&)> on_operators;
 };

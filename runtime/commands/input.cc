@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "runtime/io/file.h"
-
 namespace shardwright::commands {
 
 Input Input::file(std::string path) {
@@ -20,9 +18,9 @@ Input Input::text(std::string text, std::string place) {
   return input;
 }
 
-Result<std::string> Input::read() const {
+Result<std::string> Input::read(const FileReader& reader) const {
   if (path_.empty()) return text_;
-  return read_file(path_);
+  return reader(path_);
 }
 
 Error Input::locate(Error error) const {

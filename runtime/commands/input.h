@@ -1,11 +1,15 @@
 // A document that a request names.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "core/status.h"
 
 namespace shardwright::commands {
+
+// Reads a whole file, such as read_file().
+using FileReader = std::function<Result<std::string>(const std::string& path)>;
 
 // A file, a text that the caller has, or nothing.
 // Thread safety: a value.
@@ -21,8 +25,8 @@ class Input {
   // The path, "standard input", or the place.
   const std::string& name() const { return name_; }
 
-  // Errors: those of read_file().
-  Result<std::string> read() const;
+  // Errors: those of the reader.
+  Result<std::string> read(const FileReader& reader) const;
   // The same error, with this input before its place.
   Error locate(Error error) const;
 

@@ -9,10 +9,12 @@
 #include <stop_token>
 
 #include "core/embedding/plan_mode.h"
+#include "search/embedding/best/parameters/best_parameters.h"
 
 namespace shardwright {
 
 class Exchange;
+struct EmbeddingPlanResult;
 
 namespace embedding {
 class Plan;
@@ -40,6 +42,9 @@ struct PlanOptions {
   std::optional<double> time_limit_s;       // not deterministic if it ends the search
   std::optional<std::uint64_t> work_limit;  // steps of work; deterministic
   std::uint64_t seed = 0;
+  // Searches of best mode that run side by side. They decide what is searched; threads and
+  // processes only decide where.
+  std::uint32_t lanes = embedding::kDefaultLanes;
   bool trace = false;  // keep every proposal with its rating and ranks
   // Replaces parts that the problem names; see search/embedding/compat/search_parts.h. Best mode
   // starts from the plan that they find and refuses a rating model.
@@ -52,11 +57,15 @@ struct PlanOptions {
   double to_beat = std::numeric_limits<double>::infinity();
   // Called on the thread that plans with every better plan that best mode finds.
   std::function<void(const embedding::Plan&)> on_better_plan;
+  // Called on the thread that plans after every round of best mode that found a better plan, with
+  // an answer that holds it: what to keep in case the call never returns (checkpoint/resume.h). It
+  // has no bound.
+  std::function<void(const EmbeddingPlanResult&)> on_checkpoint;
   // Ends the search, from any thread, with the best plan so far; not deterministic either.
   std::stop_token stop;
-  // The other processes of best mode, which get the same problem, space, seed and work limit. All
-  // find the same plan; process 0 also has the proof. Null if there is one. Used on the thread that
-  // plans.
+  // The other processes, which get the same problem, space, mode, seed, lanes and work limit. All
+  // find the same plan; process 0 also has the proof and, of compat mode, the trace. Null if there
+  // is one. Used on the thread that plans.
   Exchange* exchange = nullptr;
   // Called on the thread that plans after every batch of proposals; no lock is held. An exception
   // that it throws ends the planning and reaches the caller.

@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "runtime/embedding/result/memory_parts.h"
+#include "runtime/execution/processes/task_dealer.h"
 #include "runtime/execution/stopwatch.h"
 #include "search/embedding/questions/sweep/memory_chain.h"
+#include "search/message.h"
 
 namespace shardwright {
 namespace {
@@ -131,6 +133,102 @@ Status plan_size(const ProblemSpec& problem, const SweepGrid& grid, const Machin
   return {};
 }
 
+void put(MessageWriter& to, const SweepPoint& point) {
+  for (const std::int64_t number : {point.ranks, point.ranks_per_host, point.batch_size,
+                                    point.peak_hbm_bytes, point.peak_ddr_bytes})
+    to.put(number);
+  for (const std::optional<std::int64_t>& number :
+       {point.hbm_bytes, point.sharding_group_size, point.pod_size, point.peak_ssd_bytes})
+    to.put_if(number);
+  to.put_if(point.rating);
+  to.put_if(point.lower_bound);
+  to.put(static_cast<std::uint8_t>(point.stopped_by));
+  to.put_flag(point.failure.has_value());
+  if (!point.failure) return;
+  to.put(static_cast<std::uint8_t>(point.failure->type));
+  to.put(static_cast<std::uint8_t>(point.failure->reason));
+  to.put_text(point.failure->message);
+  to.put_flag(point.failure->proof.has_value());
+  if (point.failure->proof) to.put(static_cast<std::uint8_t>(*point.failure->proof));
+}
+
+SweepPoint get_point(MessageReader& from) {
+  SweepPoint point;
+  for (std::int64_t* const number : {&point.ranks, &point.ranks_per_host, &point.batch_size,
+                                     &point.peak_hbm_bytes, &point.peak_ddr_bytes})
+    *number = from.get<std::int64_t>();
+  for (std::optional<std::int64_t>* const number :
+       {&point.hbm_bytes, &point.sharding_group_size, &point.pod_size, &point.peak_ssd_bytes})
+    *number = from.get_if<std::int64_t>();
+  point.rating = from.get_if<double>();
+  point.lower_bound = from.get_if<double>();
+  point.stopped_by = static_cast<StopReason>(from.get<std::uint8_t>());
+  if (!from.get_flag()) return point;
+  PlanFailure& failure = point.failure.emplace();
+  failure.type = static_cast<FailureType>(from.get<std::uint8_t>());
+  failure.reason = static_cast<FailureReason>(from.get<std::uint8_t>());
+  failure.message = from.get_text();
+  if (from.get_flag()) failure.proof = static_cast<AbsenceProof>(from.get<std::uint8_t>());
+  return point;
+}
+
+// The points of one size, or why they could not be planned.
+std::string to_message(const Status& status, const Sweep& points) {
+  MessageWriter to;
+  to.put_flag(status.ok());
+  if (!status.ok()) {
+    to.put(static_cast<std::uint8_t>(status.error().code));
+    to.put_text(status.error().message);
+    to.put_text(status.error().where);
+    return to.take();
+  }
+  to.put(points.threads);
+  to.put(static_cast<std::uint32_t>(points.points.size()));
+  for (const SweepPoint& point : points.points)
+    put(to, point);
+  return to.take();
+}
+
+// Adds the points of a message of another process of this build.
+Status add_points(const std::string& message, Sweep& sweep) {
+  MessageReader from(message);
+  if (!from.get_flag()) {
+    Error error;
+    error.code = static_cast<ErrorCode>(from.get<std::uint8_t>());
+    error.message = from.get_text();
+    error.where = from.get_text();
+    return error;
+  }
+  sweep.threads = from.get<int>();
+  for (auto left = from.get<std::uint32_t>(); left > 0; --left)
+    sweep.points.push_back(get_point(from));
+  return {};
+}
+
+// Sizes are planned by processes as they become free.
+Status deal_sizes(const ProblemSpec& problem, const SweepGrid& grid, const PlanOptions& options,
+                  TaskDealer& dealer, Sweep& sweep) {
+  const std::vector<MachineSize> sizes = machine_sizes(problem, grid);
+  Status first_error;
+  std::size_t taken = 0;
+  const auto work = [&](std::size_t i) {
+    Sweep points;
+    const Status status = plan_size(problem, grid, sizes[i], options, points);
+    return to_message(status, points);
+  };
+  const auto take = [&](std::size_t, const std::string& message) {
+    ++taken;
+    Status added = add_points(message, sweep);
+    if (first_error.ok()) first_error = std::move(added);
+  };
+  if (dealer.deal(sizes.size(), work, take)) return first_error;
+  for (; taken < sizes.size(); ++taken) {
+    for (std::size_t memory = 0; memory < by_memory(grid).size(); ++memory)
+      sweep.points.push_back(left_out(problem, grid, sizes[taken], memory));
+  }
+  return first_error;
+}
+
 }  // namespace
 
 bool Sweep::any_fits() const {
@@ -181,12 +279,16 @@ std::vector<std::size_t> best_by_ranks(const Sweep& sweep) {
 }
 
 Result<Sweep> sweep_embedding(const ProblemSpec& problem, const SweepGrid& grid,
-                              const PlanOptions& options) {
+                              const PlanOptions& options, TaskDealer* dealer) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_grid(grid));
   const Stopwatch watch;
   Sweep sweep;
-  for (const MachineSize& size : machine_sizes(problem, grid))
-    SHARDWRIGHT_RETURN_IF_ERROR(plan_size(problem, grid, size, options, sweep));
+  if (dealer != nullptr) {
+    SHARDWRIGHT_RETURN_IF_ERROR(deal_sizes(problem, grid, options, *dealer, sweep));
+  } else {
+    for (const MachineSize& size : machine_sizes(problem, grid))
+      SHARDWRIGHT_RETURN_IF_ERROR(plan_size(problem, grid, size, options, sweep));
+  }
   sweep.total_s = watch.seconds();
   return sweep;
 }

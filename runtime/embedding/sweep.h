@@ -14,6 +14,8 @@
 
 namespace shardwright {
 
+class TaskDealer;
+
 // What was found for one combination.
 struct SweepPoint {
   std::int64_t ranks = 0;
@@ -27,7 +29,7 @@ struct SweepPoint {
   std::int64_t peak_hbm_bytes = 0;    // of the fullest rank, reservation included
   std::int64_t peak_ddr_bytes = 0;
   std::optional<std::int64_t> peak_ssd_bytes;  // where the problem counts SSD
-  std::optional<PlanFailure> failure;  // why nothing fits
+  std::optional<PlanFailure> failure;          // why nothing fits
   StopReason stopped_by = StopReason::kFinished;
   std::optional<embedding::Plan> plan;
 
@@ -63,8 +65,13 @@ std::vector<std::size_t> best_by_ranks(const Sweep& sweep);
 // starts from the plan of the one with less memory, so more memory never fits less nor rates worse,
 // and its bound holds for less memory, too. Errors: kInvalidInput for an invalid combination (hosts
 // do not divide the ranks, a number below 1) and as plan_embedding().
+//
+// With a dealer, processes plan the points, those that differ in memory alone in one process. The
+// first process has the answer; in the others it has no points. Points have no plans then. If a
+// process was lost, what it planned counts as left out by a stop.
 // Thread safety: may be called from any number of threads at once.
 Result<Sweep> sweep_embedding(const embedding::ProblemSpec& problem,
-                              const embedding::SweepGrid& grid, const PlanOptions& options);
+                              const embedding::SweepGrid& grid, const PlanOptions& options,
+                              TaskDealer* dealer = nullptr);
 
 }  // namespace shardwright

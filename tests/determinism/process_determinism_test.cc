@@ -12,11 +12,11 @@
 
 #include "core/embedding/evaluation/evaluate.h"
 #include "runtime/embedding/planner.h"
+#include "runtime/execution/processes/thread_exchange.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/file.h"
 #include "tests/support/sanitized.h"
-#include "tests/support/thread_exchange.h"
 
 namespace shardwright::process_determinism_test {
 
@@ -24,8 +24,6 @@ namespace {
 
 using namespace shardwright;
 using namespace shardwright::embedding;
-using test_support::run_processes;
-using test_support::ThreadExchange;
 
 constexpr std::uint64_t kWork = test_support::kSanitized ? 2'000'000 : 30'000'000;
 // More than the searches need that lose their exchange.
@@ -47,6 +45,25 @@ PlanOptions options_of(Exchange* exchange, std::optional<std::uint64_t> work) {
   options.exchange = exchange;
   return options;
 }
+
+// Fails in all processes at once, as a broken network does.
+class FailingExchange final : public Exchange {
+ public:
+  FailingExchange(ThreadExchange& exchange, std::size_t messages)
+      : exchange_(&exchange), left_(messages) {}
+
+  std::uint32_t processes() const override { return exchange_->processes(); }
+  std::uint32_t process() const override { return exchange_->process(); }
+  std::optional<std::vector<std::string>> all_gather(const std::string& message) override {
+    if (left_ == 0) return std::nullopt;
+    --left_;
+    return exchange_->all_gather(message);
+  }
+
+ private:
+  ThreadExchange* exchange_;
+  std::size_t left_;
+};
 
 std::string lasting_json(const Problem& problem, EmbeddingPlanResult result) {
   result.timing = {};
@@ -78,9 +95,7 @@ TEST_CASE("determinism: any number of processes writes the bytes of one") {
     for (const std::uint32_t processes : {1U, 2U, 4U}) {
       CAPTURE(processes);
       const auto answers = run_processes(processes, [&](ThreadExchange& exchange) {
-        auto result = plan_embedding(problem, options_of(&exchange, kWork));
-        CHECK(exchange.most_bytes() < 100'000);
-        return result;
+        return plan_embedding(problem, options_of(&exchange, kWork));
       });
       REQUIRE(answers[0].ok());
       const bool same = lasting_json(*problem, *answers[0]) == expected;
@@ -91,8 +106,100 @@ TEST_CASE("determinism: any number of processes writes the bytes of one") {
         CHECK(*answer->best_rating == *alone->best_rating);
         CHECK(ranks_of(*answer->plan) == ranks_of(*alone->plan));
         CHECK(answer->work.work_steps == alone->work.work_steps);
+        CHECK(answer->work.exchange.most_bytes < 100'000);
+        CHECK((answer->work.exchange.rounds > 1) == (processes > 1));
       }
     }
+  }
+}
+
+TEST_CASE("determinism: lanes decide what is found, and processes with threads where") {
+  const auto problem = golden_problem(kHard);
+  std::vector<std::string> found;
+  for (const std::uint32_t lanes : {3U, 8U, 32U}) {
+    CAPTURE(lanes);
+    const auto answer_of = [&](Exchange* exchange, int threads) {
+      PlanOptions options = options_of(exchange, kWork / 4);
+      options.lanes = lanes;
+      options.threads = threads;
+      auto result = plan_embedding(problem, options);
+      REQUIRE(result.ok());
+      EmbeddingPlanResult found_here = std::move(result).value();
+      found_here.threads = 1;
+      return lasting_json(*problem, std::move(found_here));
+    };
+    found.push_back(answer_of(nullptr, 1));
+    for (const auto& [processes, threads] : {std::pair(2U, 2), std::pair(4U, 1)}) {
+      const auto answers = run_processes(processes, [&, n = threads](ThreadExchange& exchange) {
+        return answer_of(&exchange, n);
+      });
+      const bool same = answers[0] == found.back();
+      CHECK(same);
+    }
+  }
+  CHECK(found[0] != found[1]);
+  CHECK(found[1] != found[2]);
+}
+
+TEST_CASE("determinism: compat mode of any number of processes writes the bytes of one") {
+  // Enumerated proposals, a proposer that waits for feedback, one that adds options.
+  for (const char* const name : {kHard, "16_sequence_and_pooled_8r", "26_offload_scaleup_10t_4r"}) {
+    for (const auto& [trace, work] : {std::pair(true, std::optional<std::uint64_t>()),
+                                      std::pair(false, std::optional<std::uint64_t>(20'000))}) {
+      INFO(std::string(name));
+      CAPTURE(trace);
+      const auto problem = golden_problem(name);
+      const auto answer_of = [&, traced = trace, limit = work](Exchange* exchange) {
+        PlanOptions options = options_of(exchange, limit);
+        options.mode = PlanMode::kCompat;
+        options.trace = traced;
+        return plan_embedding(problem, options);
+      };
+      const auto alone = answer_of(nullptr);
+      REQUIRE(alone.ok());
+      const std::string expected = lasting_json(*problem, *alone);
+      for (const std::uint32_t processes : {2U, 3U, 4U}) {
+        CAPTURE(processes);
+        const auto answers = run_processes(
+            processes, [&](ThreadExchange& exchange) { return answer_of(&exchange); });
+        for (const auto& answer : answers) {
+          REQUIRE(answer.ok());
+          const bool same = lasting_json(*problem, *answer) == expected;
+          CHECK(same);
+          // The scale-up waits for feedback, so its batches are too short to share.
+          CHECK((answer->work.exchange.rounds > 1 || std::string(name) != kHard));
+          CHECK(answer->work.exchange.most_bytes < 100'000);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE(
+    "determinism: compat mode ends in all processes if one is stopped or has another problem") {
+  const auto problem = golden_problem(kHard);
+  const auto other = golden_problem("16_sequence_and_pooled_8r");
+  const auto stopped = run_processes(2, [&](ThreadExchange& exchange) {
+    PlanOptions options = options_of(&exchange, std::nullopt);
+    options.mode = PlanMode::kCompat;
+    std::stop_source stop;
+    options.stop = stop.get_token();
+    if (exchange.process() == 1)
+      options.on_progress = [&](const PlanProgress&) { stop.request_stop(); };
+    return plan_embedding(problem, options);
+  });
+  for (const auto& answer : stopped) {
+    REQUIRE(answer.ok());
+    CHECK(answer->stopped_by == StopReason::kCancelled);
+  }
+  const auto refused = run_processes(2, [&](ThreadExchange& exchange) {
+    PlanOptions options = options_of(&exchange, std::nullopt);
+    options.mode = PlanMode::kCompat;
+    return plan_embedding(exchange.process() == 0 ? problem : other, options);
+  });
+  for (const auto& answer : refused) {
+    REQUIRE(!answer.ok());
+    CHECK(answer.error().where == "exchange");
   }
 }
 
@@ -170,8 +277,8 @@ TEST_CASE("determinism: an exchange that fails leaves every process its best pla
   for (const std::size_t messages : {0U, 1U, 4U}) {
     CAPTURE(messages);
     const auto answers = run_processes(2, [&](ThreadExchange& exchange) {
-      exchange.fail_after(messages);
-      return plan_embedding(problem, options_of(&exchange, messages == 0 ? kWork : kAmpleWork));
+      FailingExchange failing(exchange, messages);
+      return plan_embedding(problem, options_of(&failing, messages == 0 ? kWork : kAmpleWork));
     });
     for (const auto& answer : answers) {
       REQUIRE(answer.ok());

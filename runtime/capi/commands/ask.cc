@@ -116,8 +116,12 @@ shardwright_status shardwright_ask(const char* command, const char* request, siz
       watch.on_plan = [&](const PlanProgress& progress) { call.report(progress, 0); };
       watch.on_operators = [&](const OperatorsProgress& progress) { call.report(progress); };
     }
+    std::vector<std::string> notes;
+    watch.note = [&](const std::string& note) { notes.push_back(note); };
     Request json = take_answer(Request::parse(given_text(request, size, "request")));
-    out.set(std::make_shared<const AnswerTexts>(take_answer(asked.ask(json, watch))));
+    Answer found = take_answer(asked.ask(json, watch));
+    found.warnings.insert(found.warnings.begin(), notes.begin(), notes.end());
+    out.set(std::make_shared<const AnswerTexts>(std::move(found)));
   });
 }
 
@@ -128,7 +132,7 @@ shardwright_status shardwright_problem_from_request(const char* request, size_t 
     Request json = take_answer(Request::parse(given_text(request, size, "request")));
     commands::ProblemRequest asked;
     take(read(json, asked));
-    out.set(take(load(asked, Log())).problem);
+    out.set(take(load(asked, Watch())).problem);
   });
 }
 

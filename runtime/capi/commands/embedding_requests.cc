@@ -61,7 +61,8 @@ void read_options(Request& json, PlanOptions& out) {
       .count("threads", out.threads, 0, kMostThreads)
       .measure("time_limit", out.time_limit_s)
       .count("work_limit", out.work_limit, 0, kMostSteps)
-      .count("seed", out.seed, 0, kMostSteps);
+      .count("seed", out.seed, 0, kMostSteps)
+      .count("lanes", out.lanes, embedding::kLeastLanes, embedding::kMostLanes);
   if (mode) out.mode = static_cast<PlanMode>(*mode);
 }
 
@@ -80,7 +81,9 @@ Status read(Request& json, commands::ProblemRequest& request) {
 
 Status read(Request& json, commands::PlanRequest& request) {
   read_problem(json, request.problem);
-  json.document("search_space", request.problem.search_space).document("reuse", request.reuse);
+  json.document("search_space", request.problem.search_space)
+      .document("reuse", request.reuse)
+      .document("resume", request.resume);
   read_options(json, request.options);
   read_contents(json, request.options, request.contents);
   return json.finish();

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "core/embedding/problem/storage.h"
-#include "runtime/commands/sizes.h"
 #include "runtime/io/json/json_scanner.h"
 #include "runtime/io/json/json_writer.h"
+#include "runtime/io/sizes.h"
 
 namespace shardwright::capi {
 namespace {
@@ -15,10 +15,10 @@ namespace {
 using commands::Input;
 
 // Members that are documents in some command.
-constexpr std::array<std::string_view, 16> kDocuments{
-    "problem", "search_space", "plan",           "old_plan", "plan_a", "plan_b",
-    "reuse",   "graph",        "instance",       "file",     "cases",  "program",
-    "startup", "options",      "redistribution", "transfer"};
+constexpr std::array<std::string_view, 17> kDocuments{
+    "problem", "search_space", "plan",    "old_plan",       "plan_a",  "plan_b",
+    "reuse",   "resume",       "graph",   "instance",       "file",    "cases",
+    "program", "startup",      "options", "redistribution", "transfer"};
 
 bool is_document(std::string_view key) {
   return std::find(kDocuments.begin(), kDocuments.end(), key) != kDocuments.end();
@@ -27,7 +27,7 @@ bool is_document(std::string_view key) {
 Result<std::int64_t> read_bytes_of(JsonValue value, std::int64_t least) {
   if (!value.is_string()) return read_count(value, least, embedding::kMaxRankBytes);
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string_view text, value.string());
-  const Result<std::int64_t> size = commands::parse_bytes(text);
+  const Result<std::int64_t> size = parse_bytes(text);
   if (!size.ok()) return value.error(size.error().message);
   return size;
 }

@@ -69,6 +69,7 @@ class CallerOptions {
     if (given_.time_limit_s > 0) options_.time_limit_s = given_.time_limit_s;
     if (given_.work_limit > 0) options_.work_limit = given_.work_limit;
     options_.seed = given_.seed;
+    if (given_.lanes > 0) options_.lanes = given_.lanes;
     options_.stop = watch_.token();
     if (watch_.reports()) {
       options_.on_progress = [this](const PlanProgress& progress) {
@@ -91,7 +92,10 @@ class CallerOptions {
     if (given_.threads < 0 || given_.threads > 4096) {
       refuse("must be between 0 (all cores) and 4096", "options.threads");
     }
-    if (given_.reserved != 0) refuse("must be 0", "options.reserved");
+    if (given_.lanes != 0 &&
+        (given_.lanes < embedding::kLeastLanes || given_.lanes > embedding::kMostLanes)) {
+      refuse("must be 0 (the default) or between 3 and 4096", "options.lanes");
+    }
     if (!(given_.time_limit_s >= 0)) {
       refuse("must be a number of seconds, 0 = none", "options.time_limit_s");
     }

@@ -38,6 +38,12 @@ void add_search_arguments(CLI::App& command, PlanArguments& arguments) {
       ->transform(whole_number(0));
   command.add_option("--seed", arguments.options.seed, "Seed of everything random")
       ->transform(whole_number(0));
+  command
+      .add_option("--lanes", arguments.options.lanes,
+                  "Searches of best mode that run side by side, on any number of threads and "
+                  "processes; they decide the result")
+      ->transform(whole_number(embedding::kLeastLanes, embedding::kMostLanes))
+      ->capture_default_str();
 }
 
 void add_json_arguments(CLI::App& command, PlanArguments& arguments) {

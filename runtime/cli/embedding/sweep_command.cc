@@ -33,6 +33,17 @@ Result<commands::SweepRequest> request_of(const SweepArguments& arguments) {
   return commands::SweepRequest{std::move(problem), std::move(options), std::move(grid)};
 }
 
+int run(const SweepArguments& arguments) {
+  Result<Crew> joined = Crew::join();
+  if (!joined.ok()) return fail(joined.error());
+  Crew crew = std::move(joined).value();
+  const Result<commands::SweepRequest> request = request_of(arguments);
+  if (!request.ok()) return crew.finish(fail(request.error()));
+  return crew.finish(respond_with(arguments.plan.output, &crew, [&](const commands::Watch& watch) {
+    return answer(*request, watch);
+  }));
+}
+
 void add_grid_arguments(CLI::App& command, SweepArguments& arguments) {
   const char* const group = "Machines, every combination of these lists";
   command.add_option("--ranks", arguments.grid.ranks, "Ranks, such as 8,16,32")
@@ -82,9 +93,7 @@ void add_sweep_command(CLI::App& app, Action& chosen) {
   add_example(command,
               "shardwright sweep my_tables.json --ranks 8,16,32 --ranks-per-host 8 "
               "--hbm 40GiB,80GiB --batch-size 512,1024");
-  command.callback([arguments, &chosen] {
-    chosen = [arguments] { return respond(arguments->plan.output, request_of(*arguments)); };
-  });
+  command.callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }
 
 }  // namespace shardwright::cli

@@ -16,9 +16,10 @@
 #include "runtime/cli/options/exit_code.h"
 #include "runtime/cli/options/interrupt.h"
 #include "runtime/commands/operators/operators_commands.h"
-#include "runtime/commands/sizes.h"
 #include "runtime/execution/stopwatch.h"
+#include "runtime/io/file.h"
 #include "runtime/io/operators/instance/contest_json.h"
+#include "runtime/io/sizes.h"
 #include "runtime/operators/solve.h"
 
 namespace shardwright::cli {
@@ -47,7 +48,7 @@ Result<std::int64_t> budget_of(const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto converted = std::from_chars(text.data(), end, bytes);
   if (converted.ec == std::errc{} && converted.ptr == end && bytes >= 0) return bytes;
-  Result<std::int64_t> size = commands::parse_bytes(text);
+  Result<std::int64_t> size = parse_bytes(text);
   if (!size.ok()) return invalid_input("--budget", size.error().message);
   return size;
 }
@@ -73,7 +74,8 @@ Result<commands::SolveRequest> request_of(const SolveArguments& arguments) {
 Result<OperatorProblem> load_contest(const SolveArguments& arguments) {
   const commands::Input input = commands::Input::file(arguments.path);
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::optional<std::int64_t> budget, given_budget(arguments));
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, input.read());
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text,
+                               input.read([](const std::string& path) { return read_file(path); }));
   Result<operators::CostInstance> instance = read_contest_instance(text, budget);
   if (!instance.ok()) return input.locate(instance.error());
   return OperatorProblem(operators::LoweredInstance(std::move(instance).value()));

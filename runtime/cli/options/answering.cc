@@ -48,34 +48,31 @@ bool wants_colours() {
          terminal != nullptr && std::string_view(terminal) != "dumb";
 }
 
-int exit_code_of(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kDone:
-      return kDone;
-    case Outcome::kNoPlan:
-      return kNoPlan;
-    case Outcome::kStopped:
-      return kStoppedByBudget;
-    case Outcome::kViolation:
-      return kViolation;
-    case Outcome::kNotVerified:
-      return kNotVerified;
-  }
-  return kCrashed;
-}
-
 // The answer, during whose search the user sees progress and may press Ctrl-C.
-Result<Answer> ask_interruptibly(const OutputArguments& arguments,
+Result<Answer> ask_interruptibly(const OutputArguments& arguments, Crew* crew,
                                  const std::function<Result<Answer>(const Watch&)>& ask) {
   std::optional<InterruptGuard> interrupt;
   ProgressLine line;
   Watch watch;
   watch.log = arguments.log();
   // Until then, Ctrl-C ends a command that waits for its input.
-  watch.begin = [&] { return interrupt.emplace().token(); };
+  watch.begin = [&] {
+    const std::stop_token stop = interrupt.emplace().token();
+    if (crew != nullptr) crew->heed(stop);
+    return stop;
+  };
+  watch.note = [](const std::string& message) { note(message); };
+  watch.is_first_process = is_first_process();
+  if (crew != nullptr) {
+    watch.read = [&](const std::string& path) { return crew->read(path); };
+    watch.exchange = crew->exchange();
+    watch.dealer = crew->is_alone() ? nullptr : crew;
+  }
   if (arguments.progress_line)
     watch.on_plan = [&](const PlanProgress& progress) { line.show(progress); };
-  return ask(watch);
+  Result<Answer> answer = ask(watch);
+  if (crew != nullptr) crew->tell_loss();  // at once: a launcher may end this process soon
+  return answer;
 }
 
 Status write_page(const std::string& path, const Answer& answer) {
@@ -109,17 +106,37 @@ void add_report_argument(CLI::App& command, OutputArguments& arguments) {
       ->type_name(kFile);
 }
 
-int respond_with(const OutputArguments& output,
+int exit_code_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kDone:
+      return kDone;
+    case Outcome::kNoPlan:
+      return kNoPlan;
+    case Outcome::kStopped:
+      return kStoppedByBudget;
+    case Outcome::kViolation:
+      return kViolation;
+    case Outcome::kNotVerified:
+      return kNotVerified;
+  }
+  return kCrashed;
+}
+
+int respond_with(const OutputArguments& output, Crew* crew,
                  const std::function<Result<Answer>(const Watch&)>& ask) {
-  const Result<Answer> answer = ask_interruptibly(output, ask);
+  const Result<Answer> answer = ask_interruptibly(output, crew, ask);
   if (!answer.ok()) return fail(answer.error());
+  if (!is_first_process()) return exit_code_of(answer->outcome);
   for (const std::string& warning : answer->warnings)
     warn(warning);
   if (const Status page = write_page(output.report_path, *answer); !page.ok())
     return fail(page.error());
   if (!answer->hint.empty() && output.wants_json()) note(answer->hint);
   const Status written = write_answer(output, *answer);
-  return written.ok() ? exit_code_of(answer->outcome) : fail(written.error());
+  if (!written.ok()) return fail(written.error());
+  if (!output.path.empty() && output.path != "-")
+    note("wrote " + output.path + (answer->summary.empty() ? "" : ": " + answer->summary));
+  return exit_code_of(answer->outcome);
 }
 
 }  // namespace shardwright::cli

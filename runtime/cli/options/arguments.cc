@@ -14,12 +14,14 @@
 #include "core/nearest_name.h"
 #include "core/text/printable.h"
 #include "runtime/cli/options/exit_code.h"
-#include "runtime/commands/sizes.h"
+#include "runtime/io/sizes.h"
 
 namespace shardwright::cli {
 namespace {
 
 constexpr int kMaxThreads = 4096;
+// Messages do not name limits this far away.
+constexpr std::uint64_t kAnyNumber = std::uint64_t{1} << 40;
 template <class Enum>
 Result<std::optional<Enum>> name_flag(const char* flag, const std::string& what,
                                       const std::string& name) {
@@ -51,7 +53,7 @@ Result<std::vector<std::int64_t>> group_sizes_of(const std::vector<std::string>&
 
 Result<std::optional<std::int64_t>> size_flag(const char* flag, const std::string& text) {
   if (text.empty()) return std::optional<std::int64_t>();
-  const Result<std::int64_t> bytes = commands::parse_bytes(text);
+  const Result<std::int64_t> bytes = parse_bytes(text);
   if (!bytes.ok()) return invalid_input(flag, bytes.error().message);
   return std::optional<std::int64_t>(*bytes);
 }
@@ -176,8 +178,10 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
         const auto converted = std::from_chars(text.data(), end, value);
         const bool number = converted.ec == std::errc{} && converted.ptr == end;
         if (!number || value < least || value > most) {
-          return "must be a whole number from " + std::to_string(least) + " to " +
-                 std::to_string(most) + ", not \"" + text + "\"";
+          const std::string range =
+              most < kAnyNumber ? "from " + std::to_string(least) + " to " + std::to_string(most)
+                                : "of at least " + std::to_string(least);
+          return "must be a whole number " + range + ", not \"" + text + "\"";
         }
         text = std::to_string(value);  // CLI11 reads a leading zero as octal
         return "";
@@ -185,7 +189,7 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
       "");
 }
 
-CLI::Validator positive_number() { return whole_number(1, std::uint64_t{1} << 40); }
+CLI::Validator positive_number() { return whole_number(1, kAnyNumber); }
 
 CLI::Validator decimal_number(const std::string& what, bool zero_allowed) {
   return CLI::Validator(
@@ -217,15 +221,18 @@ Status check_given_values(const CLI::App& app) {
 }
 
 void warn(const std::string& message) {
+  if (!is_first_process()) return;
   std::fprintf(stderr, "shardwright: warning: %s\n", printable(message).c_str());
 }
 
 void note(const std::string& message) {
+  if (!is_first_process()) return;
   std::fprintf(stderr, "shardwright: %s\n", printable(message).c_str());
 }
 
 int fail(const Error& error) {
-  std::fprintf(stderr, "shardwright: %s\n", printable(error.to_string()).c_str());
+  if (is_first_process())
+    std::fprintf(stderr, "shardwright: %s\n", printable(error.to_string()).c_str());
   return exit_code(error.code);
 }
 

@@ -13,6 +13,7 @@
 #include "core/status.h"
 #include "runtime/commands/embedding/problem_request.h"
 #include "runtime/execution/log.h"
+#include "runtime/execution/processes/launch.h"
 #include "runtime/io/embedding/problem/problem_json.h"
 
 namespace shardwright::cli {
@@ -39,7 +40,7 @@ struct OutputArguments {
 
   bool wants_json() const { return json || !path.empty(); }
 
-  Log log() const { return verbose ? Log::to_stderr() : Log(); }
+  Log log() const { return verbose && is_first_process() ? Log::to_stderr() : Log(); }
 };
 
 // The problem file and the flags that override it.
@@ -84,6 +85,8 @@ Result<commands::ProblemRequest> request_of(const ProblemArguments& arguments);
 
 // The bytes of a size; absent if the text is empty. Errors: kInvalidInput at `flag`.
 Result<std::optional<std::int64_t>> size_flag(const char* flag, const std::string& text);
+
+// Of several processes that a launcher started, only the first one prints with the functions below.
 
 // Prints a warning about an answer to standard error.
 void warn(const std::string& message);

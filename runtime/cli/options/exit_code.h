@@ -15,7 +15,7 @@ enum ExitCode : int {
   kStoppedByBudget = 4,
   kViolation = 5,
   kNotVerified = 6,
-  kMachineLimit = 7,  // memory, threads, disk
+  kMachineLimit = 7,  // memory, threads, disk, other processes
 };
 
 struct ExitStatus {
@@ -32,7 +32,7 @@ inline constexpr std::array<ExitStatus, 8> kExitStatuses{{
     {kStoppedByBudget, "stopped by a budget before anything was found"},
     {kViolation, "verification found a violation"},
     {kNotVerified, "verification found nothing false, but could not check everything"},
-    {kMachineLimit, "memory, threads or disk space ran out"},
+    {kMachineLimit, "memory, threads or disk space ran out, or another process was lost"},
 }};
 
 constexpr int exit_code(ErrorCode code) {

@@ -28,8 +28,10 @@ std::vector<NamedFile> named_files(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     if (option->get_type_name() != kFile || option->count() == 0) continue;
     const std::string name = option->get_name();
-    files.push_back({name, option->results().front(),
-                     option->check_lname("output") || option->check_lname("report")});
+    const bool written = option->check_lname("output") || option->check_lname("report") ||
+                         option->check_lname("checkpoint");
+    for (const std::string& path : option->results())
+      files.push_back({name, path, written});
   }
   return files;
 }
@@ -44,6 +46,13 @@ bool is_same_file(const std::string& a, const std::string& b) {
     return false;
   if (std::filesystem::equivalent(a, b, error)) return true;
   return first == std::filesystem::weakly_canonical(written_file(b), error) && !error;
+}
+
+// Returns true if the answer takes the place of a plan that was read before, or of the plan so far.
+bool may_replace(const std::string& output, const std::string& other) {
+  const bool is_answer = output == "--output" || output == "--checkpoint";
+  return is_answer && (other == "--reuse" || other == "--resume" || other == "--output" ||
+                       other == "--checkpoint");
 }
 
 Status check_standard_input(const std::vector<NamedFile>& files) {
@@ -64,8 +73,8 @@ Status check_paths(const CLI::App& app) {
   for (const NamedFile& output : files) {
     if (!output.written) continue;
     for (const NamedFile& other : files) {
-      const bool cache = other.name == "--reuse" && output.name == "--output";
-      if (&other == &output || cache || !is_same_file(output.path, other.path)) continue;
+      if (&other == &output || may_replace(output.name, other.name)) continue;
+      if (!is_same_file(output.path, other.path)) continue;
       return invalid_input(output.name, output.path + " is " + other.name +
                                             ", too, and would be lost; name another file");
     }

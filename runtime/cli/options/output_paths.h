@@ -8,8 +8,8 @@
 namespace shardwright::cli {
 
 // Checks the command that was parsed. Errors: kInvalidInput if two inputs are standard input, or if
-// the answer or the report would replace an input or each other. The answer may replace the plan of
-// --reuse, which is then a cache.
+// the answer or the report would replace an input or each other. The answer and its checkpoint may
+// be one file, and may replace the plan of --reuse, which is then a cache, or that of --resume.
 Status check_paths(const CLI::App& app);
 
 }  // namespace shardwright::cli

@@ -6,6 +6,8 @@
 
 #include <unistd.h>
 
+#include "runtime/execution/processes/launch.h"
+
 namespace shardwright::cli {
 namespace {
 
@@ -21,7 +23,7 @@ std::string bar(double share) {
 
 }  // namespace
 
-ProgressLine::ProgressLine() : terminal_(isatty(STDERR_FILENO) != 0) {}
+ProgressLine::ProgressLine() : terminal_(is_first_process() && isatty(STDERR_FILENO) != 0) {}
 
 ProgressLine::~ProgressLine() {
   if (drawn_) std::fputs("\r\x1b[K", stderr);

@@ -20,8 +20,8 @@ struct Side {
 };
 
 // A document with `tables` is a problem, any other one a plan.
-Result<Side> read_side(const Input& input) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(std::string text, input.read());
+Result<Side> read_side(const Input& input, const Watch& watch) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(std::string text, input.read(watch.read));
   const Result<JsonDocument> document = JsonDocument::parse(text);
   if (!document.ok()) return input.locate(document.error());
   const bool is_problem =
@@ -69,9 +69,9 @@ Answer answer_of(Diff found) {
 
 }  // namespace
 
-Result<Answer> answer(const DiffRequest& request, const Watch&) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const Side from, read_side(request.from));
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const Side to, read_side(request.to));
+Result<Answer> answer(const DiffRequest& request, const Watch& watch) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const Side from, read_side(request.from, watch));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const Side to, read_side(request.to, watch));
   if (from.is_problem != to.is_problem) {
     return invalid_input(request.to.name(), "is " + kind_of(to) + ", and " + request.from.name() +
                                                 " is " + kind_of(from) + "; compare two of a kind");

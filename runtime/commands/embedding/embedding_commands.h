@@ -32,7 +32,8 @@ struct PlanRequest {
   ProblemRequest problem;
   PlanOptions options;
   PlanContents contents;
-  Input reuse;  // a plan to answer with if it still holds; may be absent
+  Input reuse;   // a plan to answer with if it still holds; may be absent
+  Input resume;  // a checkpoint or answer of best mode to go on from; may be absent
 };
 
 // shardwright replan

@@ -9,7 +9,7 @@
 namespace shardwright::commands {
 
 Result<Answer> answer(const EnumerateRequest& request, const Watch& watch) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const LoadedProblem loaded, load(request.problem, watch.log));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const LoadedProblem loaded, load(request.problem, watch));
   const auto enumerated = enumerate_embedding(loaded.problem);
   if (!enumerated.ok()) return request.problem.problem.locate(enumerated.error());
   const std::shared_ptr<const embedding::SearchSpace> space = *enumerated;

@@ -68,6 +68,11 @@ void log_work(const EmbeddingPlanResult& result, const Log& log) {
            std::to_string(copies.assignments_shared) + " shared, " +
            std::to_string(copies.nodes_copied) + " tree nodes copied, " +
            std::to_string(copies.options_added) + " options added");
+  const ExchangeTraffic& traffic = result.work.exchange;
+  if (traffic.rounds == 0) return;
+  log.info("sent " + std::to_string(traffic.bytes) + " bytes to other processes in " +
+           std::to_string(traffic.rounds) + " rounds, at most " +
+           std::to_string(traffic.most_bytes) + " in one");
 }
 
 Answer plan_answer(std::shared_ptr<const EmbeddingPlanResult> result, const PlanJsonOptions& json,
@@ -87,6 +92,7 @@ Answer plan_answer(std::shared_ptr<const EmbeddingPlanResult> result, const Plan
   answer.text = [result, json, hint](const TextForm& form) {
     return plan_text(*result, json.stats, json.read_s, hint, form);
   };
+  answer.summary = summary_text(*result->problem, *result);
   answer.write_page = page_of(std::move(result), json.read_s);
   return answer;
 }

@@ -7,8 +7,8 @@
 #include "core/embedding/problem/problem.h"
 #include "core/embedding/search_space.h"
 #include "core/status.h"
+#include "runtime/commands/answer.h"
 #include "runtime/commands/input.h"
-#include "runtime/execution/log.h"
 #include "runtime/io/embedding/problem/problem_json.h"
 
 namespace shardwright::commands {
@@ -27,14 +27,14 @@ struct LoadedProblem {
 };
 
 // Errors: those of reading, with the input.
-Result<LoadedProblem> load(const ProblemRequest& request, const Log& log);
+Result<LoadedProblem> load(const ProblemRequest& request, const Watch& watch);
 
 // The same for a problem for which there is a plan. If it leaves the layout of its machine open,
 // takes that of the plan.
 Result<LoadedProblem> load_for(const ProblemRequest& request, const PlanDocument& document,
-                               const Log& log);
+                               const Watch& watch);
 
 // Reads a plan file. Errors: those of reading, with the input.
-Result<PlanDocument> load_plan(const Input& input);
+Result<PlanDocument> load_plan(const Input& input, const Watch& watch);
 
 }  // namespace shardwright::commands

@@ -11,13 +11,12 @@
 namespace shardwright::commands {
 
 Result<Answer> answer(const ReplanRequest& request, const Watch& watch) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const PlanDocument old, load_plan(request.plan));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const PlanDocument old, load_plan(request.plan, watch));
   if (!old.plan) {
     return request.plan.locate(
         invalid_input("", "the file holds no plan to begin with; use `shardwright plan`"));
   }
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const LoadedProblem loaded,
-                               load_for(request.problem, old, watch.log));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const LoadedProblem loaded, load_for(request.problem, old, watch));
   ReplanOptions options{request.options, request.migration_weight, std::nullopt};
   options.best_mode_rating = best_mode_rating(*loaded.problem, loaded.search_space.get(), old);
   options.plan = watched(request.options, watch);

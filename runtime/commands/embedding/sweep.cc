@@ -39,7 +39,7 @@ Status read_batch_sizes(const ProblemRequest& request, const std::string& text, 
 
 Result<Answer> answer(const SweepRequest& request, const Watch& watch) {
   SweepGrid grid = request.grid;
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.problem.problem.read());
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.problem.problem.read(watch.read));
   SHARDWRIGHT_ASSIGN_OR_RETURN(
       ProblemSpec spec,
       read_for(request.problem, text,
@@ -48,8 +48,9 @@ Result<Answer> answer(const SweepRequest& request, const Watch& watch) {
   PlanOptions options = request.options;
   options.stop = watch.begin();
   options.on_progress = watch.on_plan;
-  Result<Sweep> swept = sweep_embedding(spec, grid, options);
+  Result<Sweep> swept = sweep_embedding(spec, grid, options, watch.dealer);
   if (!swept.ok()) return request.problem.problem.locate(swept.error());
+  if (!watch.is_first_process) return Answer();
   const auto problem = std::make_shared<const ProblemSpec>(std::move(spec));
   const auto sweep = std::make_shared<const Sweep>(std::move(swept).value());
   Answer answer;

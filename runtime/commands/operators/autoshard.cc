@@ -52,8 +52,8 @@ Result<std::vector<AutoshardAnswer>> answer_all(const AutoshardFile& file,
 
 }  // namespace
 
-Result<Answer> answer(const AutoshardRequest& request, const Watch&) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.graph.read());
+Result<Answer> answer(const AutoshardRequest& request, const Watch& watch) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.graph.read(watch.read));
   const Result<AutoshardFile> file = read_autoshard(text);
   if (!file.ok()) return request.graph.locate(file.error());
   Result<std::vector<AutoshardAnswer>> found = answer_all(*file, request);

@@ -126,7 +126,7 @@ Result<Answer> build_traced(const BuildRequest& request, const std::string& text
 Result<Answer> answer(const BuildRequest& request, const Watch& watch) {
   auto mesh = parse_mesh(request.mesh);
   if (!mesh.ok()) return invalid_input("--mesh", mesh.error().message);
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.graph.read());
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.graph.read(watch.read));
   if (is_aten_graph(text)) return build_traced(request, text, **mesh);
   Result<OpGraph> read = read_op_graph(text);
   if (!read.ok()) return request.graph.locate(read.error());

@@ -107,7 +107,7 @@ std::string table_text(const std::vector<ReshardQuestions>& questions,
 }  // namespace
 
 Result<Answer> answer(const PathsRequest& request, const Watch& watch) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.file.read());
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.file.read(watch.read));
   auto questions = read_reshard_questions(text);
   if (!questions.ok()) return request.file.locate(questions.error());
   const auto answered = std::make_shared<AnsweredQuestions>();

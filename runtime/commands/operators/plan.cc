@@ -38,13 +38,14 @@ void override_limits(const OperatorsOptions& given, OperatorsOptions& limits) {
 }
 
 // The options of the file, with the overrides in their place.
-Result<PlanAtenOptions> options_of(const Input& file, const AtenOverrides& overrides) {
+Result<PlanAtenOptions> options_of(const Input& file, const AtenOverrides& overrides,
+                                   const Watch& watch) {
   PlanAtenOptions options;
   if (overrides.mesh) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(options.mesh, mesh_of(*overrides.mesh));
   }
   if (file.given()) {
-    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, file.read());
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, file.read(watch.read));
     Result<PlanAtenOptions> read = read_aten_options(text, options.mesh);
     if (!read.ok()) return file.locate(read.error());
     options = std::move(read).value();
@@ -59,8 +60,8 @@ Result<PlanAtenOptions> options_of(const Input& file, const AtenOverrides& overr
   return options;
 }
 
-Result<AtenGraph> load_graph(const Input& input) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, input.read());
+Result<AtenGraph> load_graph(const Input& input, const Watch& watch) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, input.read(watch.read));
   Result<AtenGraph> graph = read_aten_graph(text);
   if (!graph.ok()) return input.locate(graph.error());
   return graph;
@@ -99,8 +100,8 @@ Outcome outcome_of(const AtenPlanResult& result) {
 
 Result<Answer> answer(const AtenPlanRequest& request, const Watch& watch) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(PlanAtenOptions asked,
-                               options_of(request.options, request.overrides));
-  SHARDWRIGHT_ASSIGN_OR_RETURN(AtenGraph read, load_graph(request.graph));
+                               options_of(request.options, request.overrides, watch));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(AtenGraph read, load_graph(request.graph, watch));
   watch.log.info("read " + std::to_string(read.size()) + " operators");
   asked = watched_plan(std::move(asked), watch);
   Result<AtenPlanResult> planned = plan_aten(read, asked);
@@ -125,8 +126,9 @@ Result<Answer> answer(const AtenPlanRequest& request, const Watch& watch) {
 Result<Answer> answer(const AtenSweepRequest& request, const Watch& watch) {
   AtenOverrides overrides = request.overrides;
   overrides.mesh = std::to_string(request.devices);  // every mesh takes the place of this one
-  SHARDWRIGHT_ASSIGN_OR_RETURN(PlanAtenOptions options, options_of(request.options, overrides));
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const AtenGraph graph, load_graph(request.graph));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(PlanAtenOptions options,
+                               options_of(request.options, overrides, watch));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const AtenGraph graph, load_graph(request.graph, watch));
   options = watched_plan(std::move(options), watch);
   Result<AtenSweep> swept = sweep_aten(graph, request.devices, request.most_axes, options);
   if (!swept.ok()) return located(swept.error(), request.graph);

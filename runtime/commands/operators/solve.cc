@@ -16,11 +16,11 @@ namespace {
 using operators::OperatorProblem;
 using operators::SolveStatus;
 
-Result<OperatorProblem> load(const SolveRequest& request) {
+Result<OperatorProblem> load(const SolveRequest& request, const Watch& watch) {
   CostInstanceOptions options;
   options.unmerged = request.unmerged;
   options.budget = request.budget;
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.instance.read());
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.instance.read(watch.read));
   Result<OperatorProblem> problem = read_cost_instance(text, options);
   if (!problem.ok()) return request.instance.locate(problem.error());
   return problem;
@@ -57,7 +57,7 @@ OperatorsOptions watched(OperatorsOptions options, std::stop_token stop, const W
 Result<Answer> answer(const SolveRequest& request, const Watch& watch) {
   const Stopwatch clock;
   std::stop_token stop = watch.begin();  // large instances are read by several threads
-  SHARDWRIGHT_ASSIGN_OR_RETURN(OperatorProblem read, load(request));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(OperatorProblem read, load(request, watch));
   const double read_s = clock.seconds();
   watch.log.info("read " + std::to_string(read.lowered.graph().num_nodes()) + " operators in " +
                  std::to_string(read_s) + " s");

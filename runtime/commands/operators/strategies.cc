@@ -95,7 +95,7 @@ Result<NamedStrategies> strategies_of(const StrategyRecord& record) {
 }  // namespace
 
 Result<Answer> answer(const StrategiesRequest& request, const Watch& watch) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.file.read());
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.file.read(watch.read));
   const auto records = read_strategy_records(text);
   if (!records.ok()) return request.file.locate(records.error());
   const auto answers = std::make_shared<std::vector<NamedStrategies>>();

@@ -16,10 +16,11 @@ using Results = std::vector<std::pair<ProgramDocument, program::ReshardResult>>;
 
 // Returns one startup program for each program; a file with one serves for all. Empty without a
 // startup program.
-Result<std::vector<program::Program>> read_startups(const Input& input, std::size_t programs) {
+Result<std::vector<program::Program>> read_startups(const Input& input, std::size_t programs,
+                                                    const Watch& watch) {
   std::vector<program::Program> startups;
   if (!input.given()) return startups;
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, input.read());
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, input.read(watch.read));
   Result<std::vector<ProgramDocument>> documents = read_programs(text);
   if (!documents.ok()) return input.locate(documents.error());
   if (documents->size() != 1 && documents->size() != programs) {
@@ -50,11 +51,11 @@ Result<Answer> answer(const ApplyRequest& request, const Watch& watch) {
   if (request.startup.given() && !request.full) {
     return invalid_input("--startup", "needs --full");
   }
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.program.read());
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.program.read(watch.read));
   Result<std::vector<ProgramDocument>> programs = read_programs(text);
   if (!programs.ok()) return request.program.locate(programs.error());
   SHARDWRIGHT_ASSIGN_OR_RETURN(const auto startups,
-                               read_startups(request.startup, programs->size()));
+                               read_startups(request.startup, programs->size(), watch));
   const std::stop_token stop = watch.begin();
   const auto results = std::make_shared<Results>();
   for (const ProgramDocument& document : *programs) {

@@ -25,7 +25,7 @@ Result<Paths> find_paths(const RedistributionCase& request, const Redistribution
 }  // namespace
 
 Result<Answer> answer(const RedistributeRequest& request, const Watch& watch) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.redistribution.read());
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.redistribution.read(watch.read));
   Result<RedistributionDocument> read = read_redistribution(text);
   if (!read.ok()) return request.redistribution.locate(read.error());
   const auto document = std::make_shared<const RedistributionDocument>(std::move(read).value());

@@ -11,8 +11,8 @@
 
 namespace shardwright::commands {
 
-Result<Answer> answer(const ReshardRequest& request, const Watch&) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.cases.read());
+Result<Answer> answer(const ReshardRequest& request, const Watch& watch) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.cases.read(watch.read));
   Result<std::vector<ReshardCaseDocument>> read = read_reshard_cases(text);
   if (!read.ok()) return request.cases.locate(read.error());
   const auto cases =

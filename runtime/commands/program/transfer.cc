@@ -25,7 +25,7 @@ redistribution::TransferLimits limits_of(const TransferRequest& request) {
 
 Result<Answer> answer(const TransferRequest& request, const Watch& watch) {
   using redistribution::TransferProblem;
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.transfer.read());
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.transfer.read(watch.read));
   Result<TransferProblem> read = read_transfer(text);
   if (!read.ok()) return request.transfer.locate(read.error());
   const TransferOptions options{limits_of(request), watch.begin()};

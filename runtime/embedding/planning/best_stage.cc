@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -63,6 +64,23 @@ void report_progress(const Planning& planning, const embedding::BestSearch& sear
   planning.options.on_progress(progress);
 }
 
+// Hands on a better plan, as an edit and as an answer that is stopped here.
+void tell_better(const Planning& planning, const embedding::Plan& plan) {
+  const PlanOptions& options = planning.options;
+  if (options.on_better_plan) options.on_better_plan(plan);
+  if (!options.on_checkpoint) return;
+  EmbeddingPlanResult at = planning.result;
+  at.failure.reset();
+  at.plan = plan;
+  at.evaluation = embedding::evaluate(*planning.problem, planning.available(), plan);
+  at.best_rating = at.evaluation.rating;
+  at.stopped_by = StopReason::kCancelled;
+  at.threads = static_cast<int>(planning.executor.workers());
+  at.work.work_steps = planning.budget.work_done();
+  at.timing.total_s = planning.total.seconds();
+  options.on_checkpoint(at);
+}
+
 void take_plan(BestPlan best, EmbeddingPlanResult& result) {
   result.failure.reset();
   result.plan = std::move(best.plan);
@@ -89,10 +107,13 @@ Status search_best(Planning& planning, embedding::OptionPool& pool) {
   const bool has_start = (result.plan && result.evaluation.valid()) || planning.options.start;
   if (!has_start && prove_absence_first(planning, pool)) return {};
   const PlanOptions& options = planning.options;
-  auto answer = find_best_plan(
-      pool, planning.available(), options.seed,
-      {start, options.start.get(), options.on_better_plan, options.to_beat}, planning.group,
-      planning.executor, planning.budget, [&](const auto& at) { report_progress(planning, at); });
+  const std::function<void(const embedding::Plan&)> on_better = [&](const embedding::Plan& plan) {
+    tell_better(planning, plan);
+  };
+  auto answer = find_best_plan(pool, planning.available(), {options.seed, options.lanes},
+                               {start, options.start.get(), on_better, options.to_beat},
+                               planning.group, planning.executor, planning.budget,
+                               [&](const auto& at) { report_progress(planning, at); });
   if (!answer.ok()) {
     if (answer.error().code != ErrorCode::kInfeasible) return answer.error();
     result.failure = no_option_left(answer.error());

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/embedding/problem/placement_spec.h"
+#include "runtime/embedding/identity/identity.h"
 #include "runtime/embedding/planning/failures.h"
 #include "search/embedding/compat/embedding_search.h"
 #include "search/embedding/compat/validation/plan_validation.h"
@@ -62,13 +63,26 @@ Status check_compat_mode(const embedding::Problem& problem) {
   return unsupported("/calibration/ranks/time", "measured times of ranks");
 }
 
+Status agree_on_compat(Planning& planning) {
+  if (planning.group.is_alone()) return {};
+  const embedding::SearchSpace* const given =
+      planning.result.given_search_space ? planning.space.get() : nullptr;
+  return planning.group.agree_on(identify(*planning.problem, given).hash + " " +
+                                 search_hash(*planning.problem) + " " +
+                                 std::to_string(planning.budget.work_limit().value_or(0)) + " " +
+                                 std::to_string(planning.options.trace));
+}
+
 void search_compat(Planning& planning, OptionPool& pool, Budget& budget,
                    const embedding::ProposalWork& work) {
+  // Best mode's start is short, and every process makes it for itself.
+  SearchGroup* const group = planning.options.mode == PlanMode::kCompat ? &planning.group : nullptr;
   EmbeddingSearch search(pool, planning.available(), planning.executor.workers(),
-                         planning.options.trace, planning.parts(), work);
-  const StopReason reason =
-      explore(search, planning.executor, budget,
-              [&](const EmbeddingSearch& at) { report_progress(planning, at, budget); });
+                         planning.options.trace, planning.parts(), work, group);
+  StopReason reason = explore(search, planning.executor, budget, [&](const EmbeddingSearch& at) {
+    report_progress(planning, at, budget);
+  });
+  if (search.stopped_by()) reason = *search.stopped_by();
   planning.result.stopped_by = reason;
   take_statistics(search, pool, planning.options.trace, planning.result);
   if (search.has_plan() && planning.options.mode == PlanMode::kCompat)

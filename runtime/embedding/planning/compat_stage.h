@@ -19,6 +19,10 @@ Status check_compat_mode(const embedding::Problem& problem);
 // of a list of load factors.
 Status check_listed_load_factors(const embedding::Problem& problem);
 
+// Compares what the processes of the group are about to search. Errors: kInvalidInput if another
+// one searches something else.
+Status agree_on_compat(Planning& planning);
+
 // Leaves the plan that TorchRec would choose, or why there is none, and the trace if it was asked
 // for. Scale-up adds options to `pool`. `budget` is the whole one, or best mode's share of it,
 // in which a proposal counts as other work.

@@ -26,6 +26,10 @@ using embedding::SearchSpace;
 // Refuses what the mode cannot honour.
 Status check_request(const Problem& problem, const PlanOptions& options) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(options.threads, options.time_limit_s));
+  if (options.lanes < embedding::kLeastLanes || options.lanes > embedding::kMostLanes) {
+    return invalid_input("--lanes", "must be between " + std::to_string(embedding::kLeastLanes) +
+                                        " and " + std::to_string(embedding::kMostLanes));
+  }
   if (options.mode == PlanMode::kCompat) {
     SHARDWRIGHT_RETURN_IF_ERROR(check_listed_load_factors(problem));
     return check_compat_mode(problem);
@@ -98,6 +102,7 @@ Status search_plans(Planning& planning) {
   if (planning.space->size() == 0) {
     planning.keep(embedding::Plan(), 0);  // nothing to shard is a plan
   } else if (planning.options.mode == PlanMode::kCompat) {
+    SHARDWRIGHT_RETURN_IF_ERROR(agree_on_compat(planning));
     search_compat(planning, pool, planning.budget);
   } else {
     SHARDWRIGHT_RETURN_IF_ERROR(search_best(planning, pool));
@@ -105,6 +110,7 @@ Status search_plans(Planning& planning) {
   planning.result.timing.explore_s = watch.seconds();
   planning.result.work.work_steps = planning.budget.work_done();
   planning.result.work.plans.options_added = pool.num_added();
+  planning.result.work.exchange = planning.group.traffic();
   return {};
 }
 
@@ -113,7 +119,7 @@ Status search_plans(Planning& planning) {
 Result<EmbeddingPlanResult> plan_embedding(std::shared_ptr<const Problem> problem,
                                            const PlanOptions& options,
                                            std::shared_ptr<const SearchSpace> search_space) {
-  embedding::ProcessGroup group(options.exchange);
+  SearchGroup group(options.exchange);
   SHARDWRIGHT_RETURN_IF_ERROR(check_request(*problem, options));
   if (!problem->topology().layouts().empty() && search_space == nullptr) {
     if (options.exchange != nullptr) {

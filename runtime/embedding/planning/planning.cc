@@ -13,8 +13,7 @@ std::optional<std::uint64_t> work_limit_of(const PlanOptions& options) {
 }
 
 Planning::Planning(std::shared_ptr<const embedding::Problem> asked, const PlanOptions& how,
-                   std::shared_ptr<const embedding::SearchSpace> given,
-                   embedding::ProcessGroup& processes)
+                   std::shared_ptr<const embedding::SearchSpace> given, SearchGroup& processes)
     : problem(std::move(asked)),
       options(how),
       space(std::move(given)),

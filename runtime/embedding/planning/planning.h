@@ -12,8 +12,8 @@
 #include "runtime/execution/planning_executor.h"
 #include "runtime/execution/stopwatch.h"
 #include "search/budget.h"
-#include "search/embedding/best/processes/process_group.h"
 #include "search/embedding/compat/search_parts.h"
+#include "search/search_group.h"
 
 namespace shardwright {
 
@@ -27,7 +27,7 @@ std::optional<std::uint64_t> work_limit_of(const PlanOptions& options);
 struct Planning {
   // `given` is the caller's search space, or null.
   Planning(std::shared_ptr<const embedding::Problem> asked, const PlanOptions& how,
-           std::shared_ptr<const embedding::SearchSpace> given, embedding::ProcessGroup& processes);
+           std::shared_ptr<const embedding::SearchSpace> given, SearchGroup& processes);
 
   // The caller's parts; empty if there are none.
   const embedding::SearchParts& parts() const;
@@ -43,7 +43,7 @@ struct Planning {
   Stopwatch total;
   Budget budget;
   PlanningExecutor executor;
-  embedding::ProcessGroup& group;  // leaves at the end of the call, wherever that is
+  SearchGroup& group;  // leaves at the end of the call, wherever that is
   EmbeddingPlanResult result;
 };
 

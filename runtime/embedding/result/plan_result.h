@@ -21,6 +21,7 @@
 #include "core/stop_reason.h"
 #include "search/embedding/compat/proposals/proposal_record.h"
 #include "search/embedding/compat/storage_reservations.h"
+#include "search/exchange.h"
 
 namespace shardwright {
 
@@ -47,6 +48,7 @@ struct PlanWork {
   std::uint64_t span_steps = 0;
   std::uint64_t proposals_evaluated = 0;
   embedding::PlanCopies plans;  // what publishing plans copied and shared
+  ExchangeTraffic exchange;     // what this process sent to others
 };
 
 struct EmbeddingPlanResult {

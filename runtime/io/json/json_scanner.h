@@ -67,6 +67,8 @@ class JsonScanner {
   bool fail(Error error);
   // Records an error such as "expected a value" at the current position. Returns false.
   bool syntax_error(const std::string& message);
+  // Records why no value can begin here, and what was probably meant. Returns false.
+  bool no_value();
 
  private:
   bool expect(char bracket, const char* what);

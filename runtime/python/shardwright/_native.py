@@ -60,7 +60,7 @@ GatherCallback = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, c_uint64, Message
 
 class PlanOptions(_Sized):
     _fields_ = [("struct_size", c_uint32), ("mode", c_int32), ("threads", c_int32),
-                ("reserved", c_uint32), ("time_limit_s", c_double), ("work_limit", c_uint64),
+                ("lanes", c_uint32), ("time_limit_s", c_double), ("work_limit", c_uint64),
                 ("seed", c_uint64), ("cancel", c_void_p), ("progress", ProgressCallback),
                 ("user_data", c_void_p), ("process", c_uint32), ("processes", c_uint32),
                 ("gather", GatherCallback)]

@@ -45,6 +45,7 @@ class Machine(TypedDict, total=False):
 MOST_THREADS = 4096
 MOST_WORK = 2**64 - 1
 MOST_COUNT = 2**40
+LANES = (3, 4096)
 MODES: tuple[Mode, ...] = ("best", "compat")
 
 

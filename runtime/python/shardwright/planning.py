@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 
 from . import _native
 from .answer import Cancel, ProgressLike, cancel_value
-from .arguments import (MODES, MOST_THREADS, MOST_WORK, Document, Machine, Mode, choice, integer,
+from .arguments import (LANES, MODES, MOST_THREADS, MOST_WORK, Document, Machine, Mode, choice, integer,
                         number)
 from .problem import ProblemLike, SearchSpace, as_problem
 from .progress import Exchange, Session, Watch
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 
 def _options(mode: Mode, threads: SupportsIndex, time_limit: float | None,
              work_limit: SupportsIndex | None, seed: SupportsIndex,
-             cancel: Cancel | None) -> _native.PlanOptions:
+             lanes: SupportsIndex | None, cancel: Cancel | None) -> _native.PlanOptions:
     options = _native.PlanOptions(mode=_native.MODES[choice(mode, "mode", MODES)])
     options.threads = integer(threads, "threads", 0, MOST_THREADS)
     options.seed = integer(seed, "seed", 0, MOST_WORK)
+    if lanes is not None:
+        options.lanes = integer(lanes, "lanes", *LANES)
     if time_limit is not None:
         # The library takes 0 as "no limit"; here it means "stop at once".
         options.time_limit_s = number(time_limit, "time_limit", 0, sys.float_info.max) or 1e-9
@@ -45,6 +47,7 @@ def _space_value(search_space: SearchSpace | None) -> int | None:
 def plan(problem: ProblemLike, *, mode: Mode = "best", search_space: SearchSpace | None = None,
          threads: SupportsIndex = 0, time_limit: float | None = None,
          work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
+         lanes: SupportsIndex | None = None,
          progress: ProgressLike = None, cancel: Cancel | None = None,
          exchange: Exchange | None = None, **machine: Unpack[Machine]) -> PlanResult:
     """Chooses sharding, kernel and ranks of every table.
@@ -54,12 +57,14 @@ def plan(problem: ProblemLike, *, mode: Mode = "best", search_space: SearchSpace
     `machine` takes the place of what the problem says, as in `Problem`: `ranks=16, hbm="80GiB"`.
     `search_space` replaces the enumerated options and their estimated costs. `threads` 0 means all
     cores. `time_limit` is in seconds, `work_limit` in work steps, which do not depend on the
-    machine. Best mode without any limit stops after about two seconds of work.
+    machine. Best mode without any limit stops after about two seconds of work. `lanes` is the number
+    of searches of best mode that run side by side (32 by default), on any number of threads and
+    processes; it decides what is found.
     `progress` is True for a tqdm bar, if tqdm is installed, or a function that takes a Progress. If
     it raises, planning stops and the exception is raised again; the same holds for Ctrl-C. `cancel`
-    stops the search with the best plan so far. With an `exchange`, best mode searches in several
-    processes, which call this with equal arguments other than `threads`; all find the same plan,
-    and the proof of its bound is in the result of process 0.
+    stops the search with the best plan so far. With an `exchange`, several processes search
+    together, which call this with equal arguments other than `threads`; all find the same plan, and
+    the proof of its bound is in the result of process 0.
 
     If no plan is found, `has_plan` is False and `failure` says why. Raises InvalidInputError with
     the place in the problem, and TypeError or ValueError for other arguments. Releases the GIL.
@@ -68,7 +73,7 @@ def plan(problem: ProblemLike, *, mode: Mode = "best", search_space: SearchSpace
     try:
         read = as_problem(problem, **machine)
         space = _space_value(search_space)
-        options = _options(mode, threads, time_limit, work_limit, seed, cancel)
+        options = _options(mode, threads, time_limit, work_limit, seed, lanes, cancel)
         with Watch(progress, session) as watch:
             watch.attach(options)
             handle = watch.run("result", "plan", read._handle.value, space, byref(options))
@@ -82,6 +87,7 @@ def replan(problem: ProblemLike, old_plan: Document, *, migration_weight: float 
            mode: Mode = "best", search_space: SearchSpace | None = None,
            threads: SupportsIndex = 0, time_limit: float | None = None,
            work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
+           lanes: SupportsIndex | None = None,
            progress: ProgressLike = None, cancel: Cancel | None = None,
            **machine: Unpack[Machine]) -> PlanResult:
     """Plans again from a plan in use.
@@ -92,7 +98,7 @@ def replan(problem: ProblemLike, old_plan: Document, *, migration_weight: float 
     read = as_problem(problem, **machine)
     old = plan_text(old_plan, "old_plan")
     space = _space_value(search_space)
-    options = _options(mode, threads, time_limit, work_limit, seed, cancel)
+    options = _options(mode, threads, time_limit, work_limit, seed, lanes, cancel)
     weight = number(migration_weight, "migration_weight", 0, sys.float_info.max)
     with Watch(progress) as watch:
         watch.attach(options)

@@ -16,13 +16,13 @@ namespace {
 
 using embedding::Allocation;
 using embedding::BestSearch;
+using embedding::BestSettings;
 using embedding::BoundCertificate;
 using embedding::ChoiceModel;
 using embedding::Evaluation;
 using embedding::Opening;
 using embedding::OptionPool;
 using embedding::Plan;
-using embedding::ProcessGroup;
 using embedding::Topology;
 
 // Work limits of a certificate's check: a fraction of a second, and a tenth of one after a stop.
@@ -68,9 +68,10 @@ std::vector<const Plan*> starts_of(const BestStart& start) {
   return plans;
 }
 
-Opening own_opening(const ChoiceModel& model, std::uint64_t seed, bool prove,
+Opening own_opening(const ChoiceModel& model, const BestSettings& settings, bool prove,
                     const BestStart& start, const Budget& budget) {
-  Opening opening{fingerprint_of(model, seed, budget.work_limit()), budget.work_done(), prove, {}};
+  Opening opening{
+      fingerprint_of(model, settings, budget.work_limit()), budget.work_done(), prove, {}};
   for (const Plan* const plan : starts_of(start)) {
     if (auto allocation = to_allocation(model, *plan))
       opening.starts.push_back(*std::move(allocation));
@@ -81,19 +82,14 @@ Opening own_opening(const ChoiceModel& model, std::uint64_t seed, bool prove,
 // What process 0 says. Nothing if the group has ended. Precondition: this process is not alone.
 // Errors: kInvalidInput if the processes do not search the same.
 Result<std::optional<Opening>> open_together(const ChoiceModel& model, const Opening& own,
-                                             ProcessGroup& group) {
+                                             SearchGroup& group) {
   const auto messages = group.all_gather(to_message(own));
   if (!messages) return std::optional<Opening>();
   std::optional<Opening> first;
   for (std::size_t process = 0; process < messages->size(); ++process) {
     std::optional<Opening> opening = opening_of(model, (*messages)[process]);
-    if (!opening || opening->fingerprint != own.fingerprint) {
-      return Error{ErrorCode::kInvalidInput,
-                   "process " + std::to_string(process) + " and process " +
-                       std::to_string(group.process()) +
-                       " plan different problems, or with different seeds or work limits",
-                   "exchange"};
-    }
+    if (!opening || opening->fingerprint != own.fingerprint)
+      return group.searches_otherwise(process);
     if (process == 0) first = std::move(opening);
   }
   return first;
@@ -102,8 +98,8 @@ Result<std::optional<Opening>> open_together(const ChoiceModel& model, const Ope
 }  // namespace
 
 Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& available,
-                                std::uint64_t seed, const BestStart& start, ProcessGroup& group,
-                                Executor& executor, Budget& budget,
+                                const BestSettings& settings, const BestStart& start,
+                                SearchGroup& group, Executor& executor, Budget& budget,
                                 const std::function<void(const BestSearch&)>& observe) {
   const ChoiceModel model(pool, available, budget);
   if (!model.status().ok()) {
@@ -115,7 +111,7 @@ Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& availabl
   std::optional<Opening> opening;
   if (!group.is_alone()) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(
-        opening, open_together(model, own_opening(model, seed, prove, start, budget), group));
+        opening, open_together(model, own_opening(model, settings, prove, start, budget), group));
   }
   const bool helps = group.process() != 0;
   if (helps && !opening) return stopped_before(pool, available, start, budget);
@@ -124,7 +120,8 @@ Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& availabl
     prove = opening->prove;
     budget.set_work_done(opening->work_done);
   }
-  BestSearch search(model, seed, prove, {}, budget, &group);
+  BestSearch search(model, settings.seed, prove, embedding::parameters_for(settings.lanes), budget,
+                    &group);
   search.set_to_beat(start.to_beat);
   if (helps) {
     for (const Allocation& allocation : opening->starts)

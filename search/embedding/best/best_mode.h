@@ -12,9 +12,10 @@
 #include "core/status.h"
 #include "search/budget.h"
 #include "search/embedding/best/best_search.h"
-#include "search/embedding/best/processes/process_group.h"
+#include "search/embedding/best/parameters/best_parameters.h"
 #include "search/embedding/model/option_pool.h"
 #include "search/executor.h"
+#include "search/search_group.h"
 
 namespace shardwright {
 
@@ -48,9 +49,9 @@ struct BestPlan {
 // searches alone. Errors: kInfeasible if the placement rules leave a table without an option;
 // kInvalidInput if another process searches something else.
 Result<BestPlan> find_best_plan(const embedding::OptionPool& pool,
-                                const embedding::Topology& available, std::uint64_t seed,
-                                const BestStart& start, embedding::ProcessGroup& group,
-                                Executor& executor, Budget& budget,
+                                const embedding::Topology& available,
+                                const embedding::BestSettings& settings, const BestStart& start,
+                                SearchGroup& group, Executor& executor, Budget& budget,
                                 const std::function<void(const embedding::BestSearch&)>& observe);
 
 }  // namespace shardwright

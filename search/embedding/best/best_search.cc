@@ -37,7 +37,7 @@ bool in_model_order(const ChoiceModel& model, const Plan& plan) {
 }  // namespace
 
 BestSearch::BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
-                       const BestParameters& parameters, const Budget& budget, ProcessGroup* group)
+                       const BestParameters& parameters, const Budget& budget, SearchGroup* group)
     : parameters_(parameters),
       seed_(seed),
       context_(model, parameters.pricing, budget),

@@ -18,9 +18,9 @@
 #include "search/embedding/best/incumbent/rated.h"
 #include "search/embedding/best/local/annealing_lane.h"
 #include "search/embedding/best/parameters/best_parameters.h"
-#include "search/embedding/best/processes/process_group.h"
 #include "search/embedding/best/processes/round_report.h"
 #include "search/embedding/model/choice_model.h"
+#include "search/search_group.h"
 
 namespace shardwright::embedding {
 
@@ -47,7 +47,7 @@ class BestSearch {
   // `group` is null if this process is alone.
   BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
              const BestParameters& parameters = {}, const Budget& budget = {},
-             ProcessGroup* group = nullptr);
+             SearchGroup* group = nullptr);
 
   // Starts the search from a plan, if it has the model's tables and options and is feasible. If
   // ratings tie, tables return to where the first such plan has them.
@@ -122,7 +122,7 @@ class BestSearch {
   std::uint64_t seed_;
   SearchContext context_;
   bool hopeless_;  // a table has no choice whose shards fit on any rank
-  ProcessGroup* group_;
+  SearchGroup* group_;
   bool proves_;                          // in some process
   std::unique_ptr<BoundProver> prover_;  // null in other processes
   double to_beat_ = std::numeric_limits<double>::infinity();

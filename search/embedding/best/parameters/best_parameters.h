@@ -48,6 +48,20 @@ struct LaneParameters {
   std::uint64_t recent_parts = 4;            // halved, doubled: 0
 };
 
+// A tree of the proof, the neighbourhoods and annealing need a lane each. More lanes than a search
+// of ordinary length has rounds would do nothing but begin.
+inline constexpr std::uint32_t kLeastLanes = 3;
+inline constexpr std::uint32_t kMostLanes = 4096;
+inline constexpr std::uint32_t kDefaultLanes = 32;
+
+// What a caller chooses of a search. With the same settings and work limit the answer is the same
+// for any number of threads and processes.
+// Thread safety: a value.
+struct BestSettings {
+  std::uint64_t seed = 0;
+  std::uint32_t lanes = kDefaultLanes;  // from kLeastLanes to kMostLanes
+};
+
 // Thread safety: a value.
 struct BestParameters {
   PricingParameters pricing;
@@ -56,5 +70,14 @@ struct BestParameters {
   NeighbourhoodParameters neighbourhoods;
   BoundParameters bound;
 };
+
+// The parameters for a number of lanes: half of them prove, one solves neighbourhoods, the others
+// anneal. Precondition: `lanes` is at least kLeastLanes.
+inline BestParameters parameters_for(std::uint32_t lanes) {
+  BestParameters parameters;
+  parameters.bound.targets.tree_lanes = lanes / 2;
+  parameters.lanes.annealing_lanes = lanes - lanes / 2 - 1;
+  return parameters;
+}
 
 }  // namespace shardwright::embedding

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/hash/sha256.h"
-#include "search/embedding/best/processes/message.h"
+#include "search/message.h"
 
 namespace shardwright::embedding {
 namespace {
@@ -156,10 +156,11 @@ void put_rules(const ChoiceModel& model, MessageWriter& to) {
 
 }  // namespace
 
-std::string fingerprint_of(const ChoiceModel& model, std::uint64_t seed,
+std::string fingerprint_of(const ChoiceModel& model, const BestSettings& settings,
                            std::optional<std::uint64_t> work_limit) {
   MessageWriter all;
-  all.put(seed);
+  all.put(settings.seed);
+  all.put(settings.lanes);
   all.put(work_limit.value_or(0));
   all.put(model.local_world_size());
   const auto put_storage = [&](const Storage& storage) {
@@ -189,7 +190,7 @@ std::string fingerprint_of(const ChoiceModel& model, std::uint64_t seed,
 std::string to_message(const Opening& opening) {
   MessageWriter to;
   to.put(kOpening);
-  to.put_all(std::vector<char>(opening.fingerprint.begin(), opening.fingerprint.end()));
+  to.put_text(opening.fingerprint);
   to.put(opening.work_done);
   to.put_flag(opening.prove);
   to.put(static_cast<std::uint32_t>(opening.starts.size()));
@@ -217,8 +218,7 @@ std::optional<Opening> opening_of(const ChoiceModel& model, std::string_view mes
   MessageReader from(message);
   if (from.get<std::uint8_t>() != kOpening) return std::nullopt;
   Opening opening;
-  const auto fingerprint = from.get_all<char>();
-  opening.fingerprint.assign(fingerprint.begin(), fingerprint.end());
+  opening.fingerprint = from.get_text();
   opening.work_done = from.get<std::uint64_t>();
   opening.prove = from.get_flag();
   const auto starts = from.get<std::uint32_t>();

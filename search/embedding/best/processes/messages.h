@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "search/embedding/best/parameters/best_parameters.h"
 #include "search/embedding/best/processes/round_report.h"
 #include "search/embedding/model/allocation.h"
 #include "search/embedding/model/choice_model.h"
@@ -23,9 +24,9 @@ struct Opening {
   std::vector<Allocation> starts;
 };
 
-// A digest of all that a search reads: choices with their costs, memory, placement rules, seed and
-// limit.
-std::string fingerprint_of(const ChoiceModel& model, std::uint64_t seed,
+// A digest of all that a search reads: choices with their costs, memory, placement rules, settings
+// and limit.
+std::string fingerprint_of(const ChoiceModel& model, const BestSettings& settings,
                            std::optional<std::uint64_t> work_limit);
 
 std::string to_message(const Opening& opening);

@@ -84,7 +84,7 @@ TEST_CASE("messages: a report is read as it was written") {
 
 TEST_CASE("messages: an opening is read as it was written") {
   const Model model(forty_tables(60));
-  const Opening opening{fingerprint_of(model.choices, 3, 1000),
+  const Opening opening{fingerprint_of(model.choices, {3}, 1000),
                         77,
                         true,
                         {found_allocation(model, 1), found_allocation(model, 2)}};
@@ -97,13 +97,14 @@ TEST_CASE("messages: an opening is read as it was written") {
   CHECK(same(read->starts[1], opening.starts[1]));
 }
 
-TEST_CASE("messages: the fingerprint tells models, seeds and limits apart") {
+TEST_CASE("messages: the fingerprint tells models, seeds, lanes and limits apart") {
   const Model model(forty_tables(60));
-  const std::string print = fingerprint_of(model.choices, 1, 1000);
-  CHECK(print == fingerprint_of(Model(forty_tables(60)).choices, 1, 1000));
-  CHECK(print != fingerprint_of(Model(forty_tables(61)).choices, 1, 1000));
-  CHECK(print != fingerprint_of(model.choices, 2, 1000));
-  CHECK(print != fingerprint_of(model.choices, 1, 1001));
+  const std::string print = fingerprint_of(model.choices, {1}, 1000);
+  CHECK(print == fingerprint_of(Model(forty_tables(60)).choices, {1}, 1000));
+  CHECK(print != fingerprint_of(Model(forty_tables(61)).choices, {1}, 1000));
+  CHECK(print != fingerprint_of(model.choices, {2}, 1000));
+  CHECK(print != fingerprint_of(model.choices, {1, 16}, 1000));
+  CHECK(print != fingerprint_of(model.choices, {1}, 1001));
 }
 
 TEST_CASE("messages: what is cut short or belongs to another model is refused") {

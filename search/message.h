@@ -1,16 +1,17 @@
-// Numbers in a row of bytes. For processes of one program on machines of one byte order.
+// Numbers and texts in a row of bytes. For processes of one program on machines of one byte order.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-namespace shardwright::embedding {
+namespace shardwright {
 
 // Thread safety: one thread at a time.
 class MessageWriter {
@@ -27,7 +28,16 @@ class MessageWriter {
     for (const Number number : numbers)
       put(number);
   }
+  void put_text(std::string_view text) {
+    put(static_cast<std::uint32_t>(text.size()));
+    bytes_ += text;
+  }
   void put_flag(bool flag) { put(static_cast<std::uint8_t>(flag)); }
+  template <class Number>
+  void put_if(const std::optional<Number>& number) {
+    put_flag(number.has_value());
+    if (number) put(*number);
+  }
   std::string take() { return std::move(bytes_); }
 
  private:
@@ -60,7 +70,19 @@ class MessageReader {
       numbers.push_back(get<Number>());
     return numbers;
   }
+  std::string get_text() {
+    const auto size = get<std::uint32_t>();
+    good_ &= rest_.size() >= size;
+    if (!good_) return {};
+    std::string text(rest_.substr(0, size));
+    rest_.remove_prefix(size);
+    return text;
+  }
   bool get_flag() { return get<std::uint8_t>() != 0; }
+  template <class Number>
+  std::optional<Number> get_if() {
+    return get_flag() ? std::optional(get<Number>()) : std::nullopt;
+  }
   // Everything that was read was there.
   bool good() const { return good_; }
   // ... and nothing is left.
@@ -71,4 +93,4 @@ class MessageReader {
   bool good_ = true;
 };
 
-}  // namespace shardwright::embedding
+}  // namespace shardwright

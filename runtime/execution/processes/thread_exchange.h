@@ -1,7 +1,6 @@
-// Processes that are threads of one test.
+// Processes that are threads of one program: for tests, and to count what many processes would do.
 #pragma once
 
-#include <algorithm>
 #include <barrier>
 #include <cstddef>
 #include <cstdint>
@@ -13,9 +12,10 @@
 
 #include "search/exchange.h"
 
-namespace shardwright::test_support {
+namespace shardwright {
 
 // Where the threads put their messages.
+// Thread safety: each process calls all_gather() on a thread of its own.
 class MessageBoard {
  public:
   explicit MessageBoard(std::uint32_t processes)
@@ -35,7 +35,8 @@ class MessageBoard {
   std::barrier<> barrier_;
 };
 
-// One of the processes. Thread safety: one thread.
+// One of the processes.
+// Thread safety: one thread. Refers to the board.
 class ThreadExchange final : public Exchange {
  public:
   ThreadExchange(MessageBoard& board, std::uint32_t process) : board_(&board), process_(process) {}
@@ -43,26 +44,16 @@ class ThreadExchange final : public Exchange {
   std::uint32_t processes() const override { return board_->processes(); }
   std::uint32_t process() const override { return process_; }
   std::optional<std::vector<std::string>> all_gather(const std::string& message) override {
-    if (gathered_ == fail_after_) return std::nullopt;
-    ++gathered_;
-    most_bytes_ = std::max(most_bytes_, message.size());
     return board_->all_gather(process_, message);
   }
-
-  // Fails in all processes at once, as a broken network does.
-  void fail_after(std::size_t messages) { fail_after_ = messages; }
-  std::size_t gathered() const { return gathered_; }
-  std::size_t most_bytes() const { return most_bytes_; }
 
  private:
   MessageBoard* board_;
   std::uint32_t process_;
-  std::size_t gathered_ = 0;
-  std::size_t most_bytes_ = 0;
-  std::optional<std::size_t> fail_after_;
 };
 
-// Calls body(exchange) in one thread per process and returns the answers by process.
+// Calls body(exchange) in one thread per process and returns the answers by process. A body must
+// not throw, because the others would wait for it.
 template <class Body>
 auto run_processes(std::uint32_t processes, const Body& body) {
   using Answer = decltype(body(std::declval<ThreadExchange&>()));
@@ -82,4 +73,4 @@ auto run_processes(std::uint32_t processes, const Body& body) {
   return answers;
 }
 
-}  // namespace shardwright::test_support
+}  // namespace shardwright

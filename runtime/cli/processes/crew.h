@@ -1,0 +1,65 @@
+// The processes that a launcher started to run one command together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/status.h"
+#include "runtime/execution/processes/process_link.h"
+#include "runtime/execution/processes/task_dealer.h"
+
+namespace shardwright::cli {
+
+// One process if no launcher started several. Otherwise the others run the same command on what the
+// first one reads, and their answers are dropped.
+// Thread safety: one thread at a time.
+class Crew final : public TaskDealer {
+ public:
+  // Errors: as link_processes(); kUnsupported if processes are of different versions.
+  static Result<Crew> join();
+
+  Crew(Crew&&) = default;
+  Crew& operator=(Crew&&) = delete;
+  // Tells the others that this process failed, unless finish() was called.
+  ~Crew() override;
+
+  bool is_alone() const { return link_ == nullptr; }
+  // Null if this process is alone.
+  Exchange* exchange() const { return link_.get(); }
+  void heed(std::stop_token stop) const;
+
+  // The contents of a file, which the first process reads. Errors: as read_file(), in all
+  // processes; kMachineLimit if a process was lost.
+  Result<std::string> read(const std::string& path) const;
+
+  // Alone, each answer is taken at once.
+  bool deal(std::size_t count, const std::function<std::string(std::size_t)>& work,
+            const std::function<void(std::size_t, const std::string&)>& take) override;
+
+  // If a process was lost, the first one that is left says which.
+  void tell_loss() const;
+  // Waits for the others. Returns the exit status of this process, which in the first one is
+  // `status`. If a process was lost, ends all.
+  int finish(int status);
+
+ private:
+  explicit Crew(std::unique_ptr<ProcessLink> link) : link_(std::move(link)) {}
+
+  Status greet();
+  Error loss() const;
+  bool speaks_after_loss() const;
+  int end_after_loss() const;
+
+  std::unique_ptr<ProcessLink> link_;  // null if alone
+  std::vector<std::string> places_;    // of the processes: "pid 7 on host"
+  mutable bool has_told_ = false;
+};
+
+}  // namespace shardwright::cli

@@ -1,0 +1,224 @@
+#include "runtime/execution/mpi/mpi_link.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <utility>
+
+namespace shardwright {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kBeatInterval = 100ms;
+constexpr auto kSilence = 5s;
+// Open MPI ends a process by SIGKILL one second after SIGTERM (odls_base_sigkill_timeout).
+constexpr auto kSilenceAfterStop = 500ms;
+// This process was stopped itself if it has not served for so long.
+constexpr auto kOwnPause = 1s;
+// While messages are awaited: this often at once, then after such a pause. On busy cores the
+// processes that are awaited need the time.
+constexpr unsigned kTurnsAtOnce = 64;
+constexpr auto kPause = 50us;
+// While the search computes: messages can wait.
+constexpr auto kLongPause = 2ms;
+constexpr auto kAbortTakes = 3s;
+
+// Starts a thread that receives no signals, nor do threads that it starts.
+template <class Body>
+std::thread start_without_signals(const Body& body) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    std::thread thread(body);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return thread;
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
+  }
+}
+
+}  // namespace
+
+MpiLink::MpiLink() : thread_(start_without_signals([this] { serve(); })) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  from_thread_.wait(lock, [&] { return shared_.has_started; });
+}
+
+MpiLink::~MpiLink() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    shared_.is_closing = true;
+  }
+  to_thread_.notify_one();
+  thread_.join();
+}
+
+// Has the thread work until `is_there`, or until a process is lost.
+template <class IsThere>
+void MpiLink::wait(std::unique_lock<std::mutex>& lock, const IsThere& is_there) {
+  shared_.is_awaited = true;
+  to_thread_.notify_one();
+  from_thread_.wait(lock, [&] { return is_there() || shared_.lost; });
+  shared_.is_awaited = false;
+}
+
+std::optional<std::vector<std::string>> MpiLink::all_gather(const std::string& message) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (shared_.lost) return std::nullopt;
+  shared_.outgoing = message;
+  shared_.is_gathering = true;
+  wait(lock, [&] { return !shared_.is_gathering; });
+  shared_.is_gathering = false;
+  return std::exchange(shared_.gathered, std::nullopt);
+}
+
+void MpiLink::heed(std::stop_token stop) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  shared_.stop = std::move(stop);
+}
+
+std::optional<std::uint64_t> MpiLink::next_number() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (shared_.lost) return std::nullopt;
+  if (process_ == 0) return shared_.numbers_given++;
+  shared_.asks_for_number = true;
+  wait(lock, [&] { return shared_.number.has_value(); });
+  return std::exchange(shared_.number, std::nullopt);
+}
+
+void MpiLink::post(std::string letter) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  (process_ == 0 ? shared_.letters : shared_.posts).push_back(std::move(letter));
+  to_thread_.notify_one();
+}
+
+std::vector<std::string> MpiLink::letters(bool waits) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (waits) wait(lock, [&] { return !shared_.letters.empty(); });
+  return std::exchange(shared_.letters, {});
+}
+
+std::optional<std::uint32_t> MpiLink::lost() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return shared_.lost;
+}
+
+void MpiLink::abort(int status) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    shared_.abort_status = status;
+  }
+  to_thread_.notify_one();
+  std::this_thread::sleep_for(kAbortTakes);
+  _exit(status);
+}
+
+void MpiLink::serve() {
+  Mailbox mail;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    processes_ = mail.processes();
+    process_ = mail.process();
+    shared_.has_started = true;
+  }
+  from_thread_.notify_one();
+  if (!mail.is_open()) return;
+  last_served_ = Clock::now();
+  while (!has_ended(mail))
+    rest(serve_once(mail));
+  if (!lost()) mail.end();
+}
+
+// Returns true if anything was sent or arrived.
+bool MpiLink::serve_once(Mailbox& mail) {
+  bool has_moved = send(mail);
+  has_moved |= mail.receive();
+  has_moved |= take_letters(mail);
+  mail.is_sent();
+  keep_alive(mail, Clock::now());
+  return complete_exchange(mail) || has_moved;
+}
+
+bool MpiLink::send(Mailbox& mail) {
+  std::optional<std::string> outgoing;
+  std::vector<std::string> posts;
+  bool asks = false;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (shared_.abort_status) MPI_Abort(MPI_COMM_WORLD, *shared_.abort_status);
+    outgoing = std::exchange(shared_.outgoing, std::nullopt);
+    posts = std::exchange(shared_.posts, {});
+    asks = std::exchange(shared_.asks_for_number, false);
+  }
+  if (asks) mail.send_letter(0, Letter::kAskNumber, "");
+  for (std::string& post : posts)
+    mail.send_letter(0, Letter::kPost, std::move(post));
+  if (outgoing) mail.send(*std::move(outgoing));
+  return asks || !posts.empty() || outgoing;
+}
+
+bool MpiLink::take_letters(Mailbox& mail) {
+  std::vector<Letter> letters = mail.take_letters();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (Letter& letter : letters) {
+    if (letter.kind == Letter::kAskNumber) {
+      mail.send_letter(letter.from, Letter::kNumber, std::to_string(shared_.numbers_given++));
+    } else if (letter.kind == Letter::kNumber) {
+      shared_.number = std::stoull(letter.text);
+    } else {
+      shared_.letters.push_back(std::move(letter.text));
+    }
+  }
+  if (!letters.empty()) from_thread_.notify_one();
+  return !letters.empty();
+}
+
+bool MpiLink::complete_exchange(Mailbox& mail) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!shared_.is_gathering || shared_.outgoing || !mail.has_all()) return false;
+  shared_.gathered = mail.take_all();
+  shared_.is_gathering = false;
+  from_thread_.notify_one();
+  return true;
+}
+
+void MpiLink::keep_alive(Mailbox& mail, Clock::time_point now) {
+  if (now - last_beat_ >= kBeatInterval) {
+    mail.beat();
+    last_beat_ = now;
+  }
+  if (now - last_served_ > kOwnPause) mail.forgive(now);
+  last_served_ = now;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (shared_.lost) return;
+  const Clock::duration limit = shared_.stop.stop_requested() ? kSilenceAfterStop : kSilence;
+  shared_.lost = mail.silent_since(now - limit);
+  if (shared_.lost) from_thread_.notify_one();
+}
+
+// Returns true if there is nothing left to do. What was sent must leave first.
+bool MpiLink::has_ended(Mailbox& mail) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const bool has_sent = !shared_.outgoing && shared_.posts.empty() && mail.is_sent();
+  return shared_.is_closing && (shared_.lost || has_sent);
+}
+
+void MpiLink::rest(bool has_moved) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  const bool is_awaited = shared_.is_awaited && !shared_.lost;
+  idle_turns_ = has_moved ? 0 : idle_turns_ + 1;
+  if (is_awaited && idle_turns_ < kTurnsAtOnce) {
+    lock.unlock();
+    std::this_thread::yield();
+    return;
+  }
+  to_thread_.wait_for(lock, is_awaited ? Clock::duration(kPause) : Clock::duration(kLongPause),
+                      [&] { return shared_.has_work(); });
+}
+
+}  // namespace shardwright

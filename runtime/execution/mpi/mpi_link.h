@@ -1,0 +1,88 @@
+// Processes that mpirun started, linked by messages of MPI.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/execution/mpi/mailbox.h"
+#include "runtime/execution/processes/process_link.h"
+
+namespace shardwright {
+
+// A thread of its own makes all calls of MPI; the members hand it work and wait.
+// Thread safety: as ProcessLink.
+class MpiLink final : public ProcessLink {
+ public:
+  // Returns when MPI has started.
+  MpiLink();
+  ~MpiLink() override;
+
+  // Returns false if MPI could not start; then nothing else may be called.
+  bool is_open() const { return processes_ > 0; }
+  std::uint32_t processes() const override { return processes_; }
+  std::uint32_t process() const override { return process_; }
+  std::optional<std::vector<std::string>> all_gather(const std::string& message) override;
+  void heed(std::stop_token stop) override;
+  std::optional<std::uint64_t> next_number() override;
+  void post(std::string letter) override;
+  std::vector<std::string> letters(bool waits) override;
+  std::optional<std::uint32_t> lost() const override;
+  void abort(int status) override;
+
+ private:
+  using Clock = Mailbox::Clock;
+
+  // Of the two threads, under the lock.
+  struct Shared {
+    bool has_started = false;
+    std::optional<std::string> outgoing;
+    bool is_awaited = false;  // the other thread waits for something
+    bool is_gathering = false;
+    std::optional<std::vector<std::string>> gathered;
+    std::uint64_t numbers_given = 0;  // in process 0
+    bool asks_for_number = false;
+    std::optional<std::uint64_t> number;
+    std::vector<std::string> posts;    // to be sent
+    std::vector<std::string> letters;  // in process 0
+    std::optional<std::uint32_t> lost;
+    std::stop_token stop;
+    std::optional<int> abort_status;
+    bool is_closing = false;
+
+    bool has_work() const {
+      return outgoing || asks_for_number || !posts.empty() || abort_status || is_closing;
+    }
+  };
+
+  template <class IsThere>
+  void wait(std::unique_lock<std::mutex>& lock, const IsThere& is_there);
+  void serve();
+  bool serve_once(Mailbox& mail);
+  bool send(Mailbox& mail);
+  bool take_letters(Mailbox& mail);
+  bool complete_exchange(Mailbox& mail);
+  void keep_alive(Mailbox& mail, Clock::time_point now);
+  bool has_ended(Mailbox& mail);
+  void rest(bool has_moved);
+
+  std::uint32_t processes_ = 0;
+  std::uint32_t process_ = 0;
+  mutable std::mutex mutex_;
+  std::condition_variable to_thread_;
+  std::condition_variable from_thread_;
+  Shared shared_;
+  // Of the thread.
+  Clock::time_point last_served_;
+  Clock::time_point last_beat_;
+  unsigned idle_turns_ = 0;
+  std::thread thread_;  // last: it uses the others
+};
+
+}  // namespace shardwright

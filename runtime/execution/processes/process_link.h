@@ -1,0 +1,37 @@
+// What connects the processes that a launcher such as mpirun started.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "search/exchange.h"
+
+namespace shardwright {
+
+// An exchange that notices when another process dies or hangs. Implementation:
+// runtime/execution/mpi. Thread safety: as Exchange. Destroying it waits for the other processes,
+// unless one was lost.
+class ProcessLink : public Exchange {
+ public:
+  // Whoever asks this process to stop may have ended another one, so from the request on less
+  // silence counts as a loss.
+  virtual void heed(std::stop_token stop) = 0;
+  // The next of the numbers 0, 1, 2, ..., of which each goes to one process: whoever is free takes
+  // one. Nothing after a loss.
+  virtual std::optional<std::uint64_t> next_number() = 0;
+  // Sends a letter to process 0, which may be this one. Does not wait for it.
+  virtual void post(std::string letter) = 0;
+  // In process 0, the letters that have come, in any order. Waits for one if `waits`; then nothing
+  // means that a process was lost.
+  virtual std::vector<std::string> letters(bool waits) = 0;
+  // The process that did not answer, if one was lost. All later exchanges fail.
+  virtual std::optional<std::uint32_t> lost() const = 0;
+  // Ends all processes of the launch, this one and those that hang included, with this exit status.
+  // For after a loss: nobody could wait for the others.
+  virtual void abort(int status) = 0;
+};
+
+}  // namespace shardwright

@@ -1,0 +1,203 @@
+// The command as mpirun starts it: the bytes of one process, and what happens when one dies or
+// hangs.
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/command.h"
+
+namespace shardwright::mpi_command_test {
+
+namespace {
+
+using nlohmann::json;
+using test_support::Command;
+using test_support::CommandOutcome;
+using test_support::contains;
+using test_support::cut_member;
+
+const std::string kProblem = "tests/golden/embedding/cases/09_mixed_default_20t_16r_2h.json.gz";
+// Not proved for a long time.
+const std::string kLong = "tests/golden/embedding/cases/36_mid_100t_16r_2h_default.json.gz";
+
+// Runs on one host, also in a container: as root, without ssh, with more processes than cores.
+std::string mpirun(int processes) {
+  return "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm=isolated "
+         "OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none "
+         "mpirun --oversubscribe --bind-to none -n " +
+         std::to_string(processes) + " ";
+}
+
+// The answer without what differs from run to run.
+std::string lasting(const std::string& path) {
+  std::string text = *read_file(path);
+  text.erase(text.find("\"timing\""));
+  cut_member(text, "threads");
+  return text;
+}
+
+// Processes whose environment names the file, by number.
+std::vector<pid_t> pids_of(const std::string& tag, int processes) {
+  std::vector<pid_t> found(static_cast<std::size_t>(processes), 0);
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    std::ifstream file(entry.path() / "environ");
+    const std::string environment((std::istreambuf_iterator<char>(file)), {});
+    if (!contains(environment, "SHARDWRIGHT_TEST_TAG=" + tag)) continue;
+    for (int process = 0; process < processes; ++process) {
+      const std::string rank = "OMPI_COMM_WORLD_RANK=" + std::to_string(process);
+      if (contains(environment, rank + '\0'))
+        found[static_cast<std::size_t>(process)] = std::atoi(entry.path().filename().c_str());
+    }
+  }
+  return found;
+}
+
+double rating_of(const json& answer) { return answer["best_rating"].get<double>(); }
+
+struct Fault {
+  CommandOutcome outcome;
+  double seconds = 0;  // from the signal to the end
+  std::string checkpoint;
+};
+
+// Sends the signal to a process of three, once there is a checkpoint.
+Fault fault(const Command& run, int process, int signal) {
+  const std::string checkpoint = run.path("checkpoint.json");
+  std::filesystem::remove(checkpoint);
+  const std::string tag = run.folder().filename().string() + "_" + std::to_string(signal);
+  std::chrono::steady_clock::time_point sent;
+  std::jthread killer([&](const std::stop_token& done) {
+    while (!std::filesystem::exists(checkpoint) && !done.stop_requested())
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const pid_t pid = pids_of(tag, 3)[static_cast<std::size_t>(process)];
+    sent = std::chrono::steady_clock::now();
+    if (pid > 0) kill(pid, signal);
+  });
+  Fault found;
+  found.outcome = run("plan " + kLong + " --time-limit 100 --threads 1 --checkpoint " + checkpoint +
+                          " -o " + run.path("answer.json"),
+                      "SHARDWRIGHT_TEST_TAG=" + tag + " " + mpirun(3));
+  const auto ended = std::chrono::steady_clock::now();
+  killer.request_stop();
+  killer.join();
+  found.seconds = std::chrono::duration<double>(ended - sent).count();
+  found.checkpoint = checkpoint;
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("mpi: any number of processes writes the bytes of one") {
+  const Command run;
+  for (const std::string mode : {"--lanes 8 --work-limit 6000000", "--seed 5 --work-limit 6000000",
+                                 "--mode compat --trace"}) {
+    CAPTURE(mode);
+    const std::string arguments = "plan - " + mode + " --threads ";
+    const std::string input = "cat " + kProblem + " | ";
+    const std::string alone = run.path("alone.json");
+    REQUIRE(run(arguments + "1 -o " + alone, input).status == 0);
+    for (const int processes : {1, 2, 4}) {
+      CAPTURE(processes);
+      const std::string answer = run.path("answer.json");
+      const std::string threads = std::to_string(1 + processes % 2);
+      const CommandOutcome outcome =
+          run(arguments + threads + " -v -o " + answer, input + mpirun(processes));
+      REQUIRE(outcome.status == 0);
+      const bool same = lasting(answer) == lasting(alone);
+      CHECK(same);
+      CHECK(contains(outcome.err, "bytes to other processes in ") == (processes > 1));
+    }
+  }
+}
+
+TEST_CASE("mpi: problems of a batch and machines of a sweep are dealt out, with the bytes of one") {
+  const Command run;
+  const std::string cases = "tests/golden/embedding/cases/";
+  const std::string batch = "plan --batch " + kProblem + " " + cases +
+                            "11_nofit_insufficient_2r.json.gz nowhere.json " + cases +
+                            "03_tw_only_12t_8r.json.gz --work-limit 1000000 --threads 1";
+  const std::string sweep =
+      "sweep samples/data/mlperf_dlrm_dcnv2.json --ranks 2,8,16 "
+      "--hbm 20GiB,80GiB --work-limit 300000 --threads 1 --json";
+  const auto without_times = [](const std::string& text) {
+    std::string lasting;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);)
+      lasting += line.substr(0, line.find("\"timing\":")) + "\n";
+    return lasting;
+  };
+  for (const std::string& command : {batch, sweep}) {
+    const CommandOutcome alone = run(command);
+    REQUIRE(alone.out.size() > 1000);
+    for (const int processes : {2, 4}) {
+      CAPTURE(processes);
+      const CommandOutcome outcome = run(command, mpirun(processes));
+      CHECK(outcome.status == alone.status);
+      const bool same = without_times(outcome.out) == without_times(alone.out);
+      CHECK(same);
+    }
+  }
+}
+
+TEST_CASE("mpi: what is wrong is said once") {
+  const Command run;
+  const CommandOutcome outcome = run("plan nowhere.json", mpirun(4));
+  CHECK(outcome.status == 2);
+  const std::size_t first = outcome.err.find("nowhere.json: cannot open");
+  REQUIRE(first != std::string::npos);
+  CHECK(outcome.err.find("nowhere.json: cannot open", first + 1) == std::string::npos);
+}
+
+TEST_CASE("mpi: one process chooses the layout of a machine, with the bytes of one") {
+  const Command run;
+  const std::string arguments =
+      "plan samples/data/mlperf_dlrm_dcnv2.json --ranks 16 "
+      "--ranks-per-host 8 --hbm 80GiB --sharding-group-size any "
+      "--work-limit 2000000 --threads 1 -o ";
+  REQUIRE(run(arguments + run.path("alone.json")).status == 0);
+  REQUIRE(run(arguments + run.path("answer.json"), mpirun(2)).status == 0);
+  const bool same = lasting(run.path("answer.json")) == lasting(run.path("alone.json"));
+  CHECK(same);
+}
+
+TEST_CASE("mpi: a process that is killed or hangs ends all, and the best plan is kept") {
+  const Command run;
+  for (const int process : {0, 1}) {
+    for (const int signal : {SIGKILL, SIGSTOP}) {
+      CAPTURE(process);
+      CAPTURE(signal);
+      const Fault found = fault(run, process, signal);
+      CHECK(found.outcome.status != 0);
+      CHECK(found.seconds < 10);
+      CHECK(contains(found.outcome.err, "process " + std::to_string(process) + " of 3 (pid "));
+      CHECK(contains(found.outcome.err, "does not answer: it has died or hangs"));
+      const json kept = json::parse(*read_file(found.checkpoint));
+      CHECK(run("verify " + kLong + " " + found.checkpoint).status == 0);
+      const CommandOutcome resumed =
+          run("plan " + kLong + " --work-limit 100000 --resume " + found.checkpoint + " --json");
+      REQUIRE(resumed.status == 0);
+      CHECK(rating_of(json::parse(resumed.out)) <= rating_of(kept));
+      if (process == 0) continue;
+      // The first process is left, and writes the best plan so far.
+      const json answer = json::parse(*read_file(run.path("answer.json")));
+      CHECK(answer["stopped_by"] == "cancelled");
+      CHECK(rating_of(answer) <= rating_of(kept));
+      CHECK(run("verify " + kLong + " " + run.path("answer.json")).status == 0);
+    }
+  }
+}
+
+}  // namespace shardwright::mpi_command_test

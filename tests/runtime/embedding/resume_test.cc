@@ -1,0 +1,113 @@
+// Checkpoints of best mode, and going on from them.
+#include "runtime/embedding/checkpoint/resume.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/io/embedding/plan/plan_json.h"
+#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/io/file.h"
+
+namespace shardwright::resume_test {
+
+namespace {
+
+using namespace shardwright;
+using embedding::Problem;
+
+constexpr const char* kHard = "09_mixed_default_20t_16r_2h";
+constexpr std::uint64_t kWork = 10'000'000;
+
+std::shared_ptr<const Problem> golden_problem(const std::string& name) {
+  const auto spec = read_problem(*read_file("tests/golden/embedding/cases/" + name + ".json.gz"));
+  REQUIRE(spec.ok());
+  return std::make_shared<const Problem>(*Problem::make(*spec));
+}
+
+PlanOptions options_for(std::uint64_t work) {
+  PlanOptions options;
+  options.threads = 1;
+  options.work_limit = work;
+  return options;
+}
+
+PlanDocument written_and_read(const EmbeddingPlanResult& result) {
+  std::string text;
+  write_plan(*result.problem, result, {}, [&](std::string_view piece) { text += piece; });
+  auto document = read_plan(text);
+  REQUIRE(document.ok());
+  return std::move(document).value();
+}
+
+// The checkpoints of a search, and its answer at the end.
+std::vector<EmbeddingPlanResult> checkpoints(const std::string& name) {
+  std::vector<EmbeddingPlanResult> kept;
+  PlanOptions options = options_for(kWork);
+  options.on_checkpoint = [&](const EmbeddingPlanResult& at) { kept.push_back(at); };
+  auto answer = plan_embedding(golden_problem(name), options);
+  REQUIRE(answer.ok());
+  kept.push_back(std::move(answer).value());
+  return kept;
+}
+
+}  // namespace
+
+TEST_CASE("resume: checkpoints get better up to the answer, and are plans that hold") {
+  const std::vector<EmbeddingPlanResult> kept = checkpoints(kHard);
+  REQUIRE(kept.size() > 2);
+  for (std::size_t i = 0; i + 1 < kept.size(); ++i) {
+    CHECK(kept[i].evaluation.valid());
+    CHECK(kept[i].stopped_by == StopReason::kCancelled);
+    CHECK_FALSE(kept[i].lower_bound.has_value());
+    if (i > 0) CHECK(*kept[i].best_rating < *kept[i - 1].best_rating);
+  }
+  CHECK(*kept.back().best_rating == *kept[kept.size() - 2].best_rating);
+}
+
+TEST_CASE("resume: an answer from a checkpoint is not worse than it, at once or later") {
+  for (const char* const name : {kHard, "26_offload_scaleup_10t_4r"}) {
+    INFO(std::string(name));
+    const std::vector<EmbeddingPlanResult> kept = checkpoints(name);
+    const EmbeddingPlanResult& last = kept.back();
+    REQUIRE(last.plan.has_value());
+    for (const std::uint64_t work : {std::uint64_t{1}, kWork}) {
+      const auto resumed =
+          resume_embedding(golden_problem(name), written_and_read(last), options_for(work));
+      REQUIRE(resumed.ok());
+      REQUIRE(resumed->plan.has_value());
+      CHECK(*resumed->best_rating <= *last.best_rating);
+      CHECK(resumed->evaluation.valid());
+      CHECK_FALSE(resumed->given_search_space);
+    }
+  }
+}
+
+TEST_CASE("resume: what is no checkpoint of this search is refused") {
+  const PlanDocument good = written_and_read(checkpoints(kHard).back());
+  const auto refusal = [&](const PlanDocument& document, const char* name, PlanMode mode) {
+    PlanOptions options = options_for(1);
+    options.mode = mode;
+    const auto result = resume_embedding(golden_problem(name), document, options);
+    REQUIRE_FALSE(result.ok());
+    return result.error();
+  };
+  CHECK(refusal(good, "16_sequence_and_pooled_8r", PlanMode::kBest).where == "/problem_hash");
+  CHECK(refusal(good, kHard, PlanMode::kCompat).code == ErrorCode::kUnsupported);
+  PlanDocument without = good;
+  without.plan.reset();
+  CHECK(refusal(without, kHard, PlanMode::kBest).where == "/plan");
+  PlanDocument gap = good;
+  gap.plan->pop_back();
+  CHECK(refusal(gap, kHard, PlanMode::kBest).where == "/plan");
+  PlanDocument elsewhere = good;
+  elsewhere.plan->front().ranks.front() = 999;
+  CHECK(refusal(elsewhere, kHard, PlanMode::kBest).where == "/plan");
+}
+
+}  // namespace shardwright::resume_test
