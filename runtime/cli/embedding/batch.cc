@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "runtime/cli/options/answering.h"
+#include "runtime/cli/answering/answering.h"
 #include "runtime/cli/options/exit_code.h"
 #include "runtime/cli/options/interrupt.h"
 #include "runtime/io/file.h"

@@ -4,8 +4,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "runtime/cli/answering/answering.h"
 #include "runtime/cli/embedding/commands.h"
-#include "runtime/cli/options/answering.h"
 #include "runtime/commands/embedding/embedding_commands.h"
 
 namespace shardwright::cli {

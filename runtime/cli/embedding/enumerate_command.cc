@@ -1,8 +1,8 @@
 // shardwright enumerate PROBLEM
 #include <memory>
 
+#include "runtime/cli/answering/answering.h"
 #include "runtime/cli/embedding/commands.h"
-#include "runtime/cli/options/answering.h"
 #include "runtime/commands/embedding/embedding_commands.h"
 
 namespace shardwright::cli {

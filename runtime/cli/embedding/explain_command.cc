@@ -5,9 +5,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "runtime/cli/answering/answering.h"
 #include "runtime/cli/embedding/commands.h"
 #include "runtime/cli/embedding/plan_arguments.h"
-#include "runtime/cli/options/answering.h"
 
 namespace shardwright::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "core/nearest_name.h"
-#include "runtime/cli/options/answering.h"
+#include "runtime/cli/answering/answering.h"
 
 namespace shardwright::cli {
 namespace {

@@ -7,10 +7,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include "runtime/cli/answering/answering.h"
 #include "runtime/cli/embedding/batch.h"
 #include "runtime/cli/embedding/commands.h"
 #include "runtime/cli/embedding/plan_arguments.h"
-#include "runtime/cli/options/answering.h"
 #include "runtime/cli/processes/crew.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "runtime/io/file.h"

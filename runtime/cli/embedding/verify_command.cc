@@ -2,8 +2,8 @@
 #include <memory>
 #include <string>
 
+#include "runtime/cli/answering/answering.h"
 #include "runtime/cli/embedding/commands.h"
-#include "runtime/cli/options/answering.h"
 #include "runtime/commands/embedding/embedding_commands.h"
 
 namespace shardwright::cli {

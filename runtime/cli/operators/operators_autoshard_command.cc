@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "runtime/cli/answering/answering.h"
 #include "runtime/cli/operators/operators_commands.h"
-#include "runtime/cli/options/answering.h"
 #include "runtime/commands/operators/operators_commands.h"
 
 namespace shardwright::cli {

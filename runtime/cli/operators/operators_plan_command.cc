@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
+#include "runtime/cli/answering/answering.h"
 #include "runtime/cli/operators/aten_arguments.h"
 #include "runtime/cli/operators/operators_commands.h"
-#include "runtime/cli/options/answering.h"
 
 namespace shardwright::cli {
 namespace {

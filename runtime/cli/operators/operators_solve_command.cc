@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/cli/answering/answering.h"
 #include "runtime/cli/operators/operators_commands.h"
-#include "runtime/cli/options/answering.h"
 #include "runtime/cli/options/exit_code.h"
 #include "runtime/cli/options/interrupt.h"
 #include "runtime/commands/operators/operators_commands.h"

@@ -2,7 +2,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/cli/options/answering.h"
+#include "runtime/cli/answering/answering.h"
 #include "runtime/cli/program/program_commands.h"
 #include "runtime/commands/program/program_commands.h"
 

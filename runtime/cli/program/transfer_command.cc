@@ -1,7 +1,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/cli/options/answering.h"
+#include "runtime/cli/answering/answering.h"
 #include "runtime/cli/program/program_commands.h"
 #include "runtime/commands/program/program_commands.h"
 

@@ -220,6 +220,9 @@ class Request:
                 raise TypeError(f"there is no argument {name!r}")
         return self
 
+    def lanes(self, lanes: object) -> Request:
+        return self.count("lanes", lanes, *LANES)
+
     def limits(self, threads: object, time_limit: object, work_limit: object,
                seed: object) -> Request:
         self.count("threads", threads, 0, MOST_THREADS)

@@ -187,6 +187,7 @@ def explain(problem: ProblemLike, plan: Document | None = None, *, table: str | 
             mode: Mode = "best", search_space: Options | None = None,
             threads: SupportsIndex = 0, time_limit: float | None = None,
             work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
+            lanes: SupportsIndex | None = None,
             progress: ProgressLike = None, cancel: Cancel | None = None,
             **machine: Unpack[Machine]) -> Explanation:
     """Says why every table is sharded as it is, or why nothing fits and what would help.
@@ -195,7 +196,7 @@ def explain(problem: ProblemLike, plan: Document | None = None, *, table: str | 
     """
     request = problem_request(problem, machine).document("plan", plan).value("table", table)
     request.document("search_space", search_space).choice("mode", mode, MODES)
-    request.limits(threads, time_limit, work_limit, seed)
+    request.limits(threads, time_limit, work_limit, seed).lanes(lanes)
     return ask_for(Explanation, "explain", request, progress=progress, cancel=cancel)
 
 
@@ -205,6 +206,7 @@ def sweep(problem: ProblemLike, *, ranks: Counts | None = None,
           ssd: Size | None = None, device: Literal["cuda", "cpu", "mtia", "tpu"] | None = None,
           mode: Mode = "best", threads: SupportsIndex = 0, time_limit: float | None = None,
           work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
+          lanes: SupportsIndex | None = None,
           progress: ProgressLike = None, cancel: Cancel | None = None) -> Sweep:
     """Plans for every combination of these lists: what fits, how fast, which is the smallest.
 
@@ -213,7 +215,8 @@ def sweep(problem: ProblemLike, *, ranks: Counts | None = None,
     request = problem_request(problem, {}).counts("ranks", ranks).sizes("hbm", hbm)
     request.counts("batch_size", batch_size).counts("ranks_per_host", ranks_per_host)
     request.size("ddr", ddr).size("ssd", ssd).value("device", device)
-    request.choice("mode", mode, MODES).limits(threads, time_limit, work_limit, seed)
+    request.choice("mode", mode, MODES).lanes(lanes)
+    request.limits(threads, time_limit, work_limit, seed)
     return ask_for(Sweep, "sweep", request, progress=progress, cancel=cancel)
 
 

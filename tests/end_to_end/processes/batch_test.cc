@@ -73,7 +73,7 @@ TEST_CASE("batch: the file of -o has the lines, and flags hold for all problems"
 TEST_CASE("batch: what it cannot do is refused") {
   const Command run;
   for (const std::string wrong :
-       {"plan --batch -", "plan " + kSmall + " --batch " + kMixed, std::string("plan"),
+       {std::string("plan --batch -"), "plan " + kSmall + " --batch " + kMixed, std::string("plan"),
         "plan --batch " + kSmall + " --reuse x.json", "plan --batch " + kSmall + " --resume x.json",
         "plan --batch " + kSmall + " --checkpoint x.json",
         "plan --batch " + kSmall + " -o " + kSmall,

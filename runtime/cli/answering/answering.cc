@@ -1,4 +1,4 @@
-#include "runtime/cli/options/answering.h"
+#include "runtime/cli/answering/answering.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
