@@ -143,6 +143,8 @@ Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& availabl
   best.steps = search.steps();
   best.copies += search.copies();
   best.span = search.span();
+  best.own_work = search.own_work();
+  best.process_span = search.process_span();
   best.none_exists = search.none_exists();
   if (search.best()) keep_if_better(pool, available, search.best()->plan, best);
   if (start.plan) keep_if_better(pool, available, *start.plan, best);
