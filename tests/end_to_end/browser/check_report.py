@@ -55,14 +55,42 @@ if (search) {
   seen.rowsNotFound = firstCells();
   search.value = "";
   search.dispatchEvent(new Event("input"));
+  const find = (words) => {
+    search.value = words;
+    search.dispatchEvent(new Event("input"));
+    return firstCells();
+  };
+  seen.rowsOfRank = find("rank:3");
+  seen.found = text("#tables .count");
+  seen.rowsOfRanks = find("rank:2-3");
+  seen.rowsOfHost = find("host:1");
+  find("");
+  seen.tiles = document.querySelectorAll("#machine .tile").length;
+  const tile = document.querySelectorAll("#machine .tile")[3];
+  if (tile) {
+    tile.click();
+    seen.rowsOfTile = firstCells();
+    seen.address = location.hash;
+    seen.pressed = [...document.querySelectorAll("#machine .tile")].map((node) => node.getAttribute("aria-pressed"));
+    seen.about = text("#machine .about");
+    tile.click();
+    seen.rowsAgain = firstCells();
+  }
+  seen.csv = csvText(TABLE_COLUMNS_OF_CSV, tables.slice(0, 2));
+  seen.limits = text(".limits");
+  seen.rankRows = [...document.querySelectorAll("#ranks tbody th")].map((cell) => cell.textContent);
+  const time = document.querySelector("#tables thead th.time");
+  time.querySelector("button").click();
+  seen.sortOfTime = time.getAttribute("aria-sort");
+  seen.rowsByTime = firstCells();
   press("ArrowDown");
   const pixels = canvas.getContext("2d");
   const image = pixels.getImageData(0, 0, pixels.canvas.width, pixels.canvas.height).data;
   seen.colours = new Set(new Uint32Array(image.buffer)).size;
-  seen.readout = text("output");
+  seen.readout = text(".readout");
   press("+");
   press("ArrowRight");
-  seen.readoutAfter = text("output");
+  seen.readoutAfter = text(".readout");
 }
 const follow = document.querySelector("#path input");
 if (follow) {
@@ -163,7 +191,7 @@ class Reports:
             json.dump(problem, file)
         return path
 
-    def read(self, path, width=1200):
+    def read(self, path, width=1200, address=""):
         """Opens a copy that contains the reader script. Returns what the script noted."""
         with open(path, encoding="utf-8") as file:
             page = file.read()
@@ -173,7 +201,7 @@ class Reports:
         run = subprocess.run(
             [self.browser, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + self.folder + "/profile",
              "--enable-logging=stderr", "--v=0", "--virtual-time-budget=5000", f"--window-size={width},900",
-             "--dump-dom", "file://" + copy],
+             "--dump-dom", "file://" + copy + address],
             capture_output=True, text=True, timeout=120)
         console = [line for line in run.stderr.splitlines() if "CONSOLE" in line]
         check(not console, f"{path}: the console is not empty: {console}")
@@ -200,6 +228,26 @@ def check_small(reports):
     check(" on rank 0" in seen["readout"] and " on rank 1" in seen["readoutAfter"], "the cursor does not move")
     for width in (500, 1200):
         check(reports.read(path, width)["overflow"] <= 0, f"wider than a window of {width}")
+
+
+def check_machine(reports):
+    """A click on a rank finds its tables, and the address can be passed on."""
+    path = reports.plan("machine", SAMPLE, "--ranks", "16", "--ranks-per-host", "8", "--hbm", "80GiB")
+    seen = reports.read(path)
+    check(seen["tiles"] == 16, f"{seen['tiles']} tiles for 16 ranks")
+    check(0 < len(seen["rowsOfRank"]) < 26, "rank:3 does not search")
+    check(seen["found"] == f"{len(seen['rowsOfRank'])} of 26 tables", seen["found"])
+    check(set(seen["rowsOfRank"]) < set(seen["rowsOfRanks"]) and len(seen["rowsOfHost"]) < 26, "ranges or hosts do not search")
+    check(seen["rowsOfTile"] == seen["rowsOfRank"] and len(seen["rowsAgain"]) == 26, "a tile does not search")
+    check(seen["address"] == "#find=rank%3A3" and seen["pressed"].index("true") == 3 and seen["pressed"].count("true") == 1, seen["address"])
+    check(seen["about"].startswith("Rank 3: Forward compute"), seen["about"])
+    check(seen["limits"].startswith("Rank ") and "communication" in seen["limits"], seen["limits"])
+    check("8–15" in seen["rankRows"], f"equal ranks are not one row: {seen['rankRows']}")
+    head, first, _ = seen["csv"].split("\n", 2)
+    check(head.startswith("table,module,rows,columns,sharding_type,") and first.startswith("cat_0,ebc,40000000,128,"), seen["csv"])
+    check(seen["sortOfTime"] == "descending" and seen["rowsByTime"] == seen["rows"], "time does not sort the largest first")
+    found = reports.read(path, address=seen["address"])["rows"]
+    check(sorted(found) == sorted(seen["rowsOfRank"]), "the address does not search")
 
 
 def check_long_names(reports):
@@ -376,7 +424,7 @@ def main(command):
         return 1 if os.environ.get("CI") == "true" else SKIPPED
     with tempfile.TemporaryDirectory() as folder:
         reports = Reports(command, browser, folder)
-        for part in (check_small, check_long_names, check_hostile, check_large, check_no_plan, check_redistribution, check_front,
+        for part in (check_small, check_machine, check_long_names, check_hostile, check_large, check_no_plan, check_redistribution, check_front,
                      check_large_meshes, check_transfer, check_large_transfer, check_hostile_transfer, check_model, check_large_model, check_no_model,
                      check_hostile_model):
             part(reports)

@@ -3,8 +3,8 @@
 // Longer names may be broken anywhere, to leave room for the figures beside them.
 const LONG_NAME = 14;
 
-// A column: {key, label, value(row), cell(row) -> node or text, number, optional}. `optional`
-// columns are left out on narrow screens.
+// A column: {key, label, value(row), cell(row) -> node or text, number, largestFirst, optional}. Numbers, and what is drawn as bars,
+// are sorted largest first. `optional` columns are left out on narrow screens.
 class List {
   constructor({ columns, rows, sort, ascending = false, page, noun, caption, onChange = () => {} }) {
     Object.assign(this, { columns, rows, sort, ascending, page, noun, onChange });
@@ -31,9 +31,9 @@ class List {
     return [column.number ? "number" : "", column.optional ? "optional" : "", column.key].filter(Boolean).join(" ");
   }
 
-  // A second click on a column reverses the order. Numbers begin with the largest.
+  // A second click on a column reverses the order.
   sortBy(column) {
-    this.ascending = this.sort === column.key ? !this.ascending : !column.number;
+    this.ascending = this.sort === column.key ? !this.ascending : !(column.number || column.largestFirst);
     this.sort = column.key;
     this.update();
   }
@@ -88,6 +88,23 @@ class List {
     this.more.append(
       element("button", { type: "button", onclick: show(Infinity) }, "Show all"));
   }
+}
+
+// Rows as comma-separated values with a head; a column is [name, value(row)].
+function csvText(columns, rows) {
+  const quoted = (value) => (/[",\n]/.test(value) ? `"${String(value).replaceAll('"', '""')}"` : String(value));
+  const lines = [columns.map(([name]) => name), ...rows.map((row) => columns.map(([, value]) => quoted(value(row))))];
+  return lines.map((line) => line.join(",") + "\n").join("");
+}
+
+// Offers a text to be saved as a file.
+function saveText(name, type, text) {
+  const address = URL.createObjectURL(new Blob([text], { type }));
+  const link = element("a", { href: address, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  URL.revokeObjectURL(address);
 }
 
 // Calls `onWords` with the words of what was typed, in lower case.

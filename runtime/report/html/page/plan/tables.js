@@ -1,0 +1,53 @@
+// The tables: what each costs and where it is.
+
+const TABLE_COLUMNS_OF_CSV = [
+  ["table", (t) => t.name], ["module", (t) => t.module], ["rows", (t) => t.rows], ["columns", (t) => t.columns],
+  ["sharding_type", (t) => t.sharding], ["compute_kernel", (t) => t.kernel], ["load_factor", (t) => t.loadFactor ?? ""],
+  ["shards", (t) => t.numShards], ["ranks", (t) => formatRanges(t.shards, Infinity).replaceAll("–", "-")],
+  ["hbm_bytes", (t) => t.hbm], ["ddr_bytes", (t) => t.ddr], ["ssd_bytes", (t) => t.ssd], ["ms", (t) => t.ms],
+];
+
+// The tables that cost a rank the most, as {table, ms}.
+function dearestOn(rank, most) {
+  const found = [];
+  for (const table of tables) {
+    const cell = table.cellOn(rank);
+    if (cell) found.push({ table, ms: msOfCost(cell.cost) });
+  }
+  return found.sort((a, b) => b.ms - a.ms).slice(0, most);
+}
+
+// The section and its search; null without tables in places.
+function makeTables(heat) {
+  const placed = tables.filter((table) => table.placed);
+  if (placed.length === 0) return null;
+  const dearest = placed.reduce((most, table) => Math.max(most, table.ms), 0);
+  const columns = [
+    { key: "name", label: "Table", value: (t) => t.label, cell: (t) => t.label },
+    { key: "sharding", label: "Sharding", value: (t) => t.sharding, cell: (t) => breakable(t.sharding) },
+    { key: "kernel", label: "Kernel", optional: true, value: (t) => t.kernelText, cell: (t) => breakable(t.kernelText) },
+    { key: "places", label: "Ranks", value: (t) => t.shards[0]?.first ?? -1, cell: (t) => formatRanges(t.shards, 4) },
+    { key: "shards", label: "Shards", optional: true, value: (t) => t.numShards, cell: (t) => t.shardsText },
+    { key: "rows", label: "Rows", number: true, optional: true, value: (t) => t.rows, cell: (t) => formatCount(t.rows) },
+    ...["hbm", "ddr", "ssd"].map((tier) => ({
+      key: tier, label: tier.toUpperCase(), number: true, optional: tier === "ssd" || (tier === "ddr" && hasHbm),
+      value: (t) => t[tier], cell: (t) => formatBytes(t[tier]), used: placed.some((t) => t[tier] > 0),
+    })),
+    { key: "time", label: "Time", largestFirst: true, value: (t) => t.ms, cell: (t) => timeBar(t.times, dearest, t.label) },
+    { key: "ms", label: "ms", number: true, value: (t) => t.ms, cell: (t) => formatMs(t.ms) },
+  ].filter((column) => column.used !== false);
+  const list = new List({ columns, rows: placed, sort: "ms", page: 30, noun: "table", caption: "Tables, the most expensive first", onChange: (order) => heat.setRows(order) });
+  const search = new TableSearch(list, (table) => `${table.label} ${table.module} ${table.sharding} ${table.kernel} ${table.type}`,
+    "Search: name, kind, rank:0-3, host:1", { inAddress: true });
+  search.node.append(element("button", { type: "button", onclick: () => saveText("tables.csv", "text/csv", csvText(TABLE_COLUMNS_OF_CSV, list.sorted())) }, "Save as CSV"));
+  const node = section("tables", "Tables", element("p", { class: "note" }, "Memory and times are sums over all shards of a table."),
+    timeLegend(), search.node, list.node);
+  return { node, search };
+}
+
+function heatSection(heat) {
+  if (!tables.some((table) => table.placed)) return null;
+  return section("heat", "Where everything is",
+    element("p", { class: "note" }, "Tables by ranks, sorted and searched as above. A pixel that stands for several cells shows the most expensive one. Drag to move; pinch, or Ctrl and the wheel, to zoom."),
+    heat.node);
+}
