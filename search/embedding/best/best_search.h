@@ -78,6 +78,11 @@ class BestSearch {
   // Steps of the longest lane of every round, summed: with unlimited threads the rounds take as
   // long as these steps.
   std::uint64_t span() const { return span_; }
+  // Steps of the lanes of this process.
+  std::uint64_t own_work() const { return own_work_; }
+  // Steps of the process with most of them in every round, summed: with one thread each, the rounds
+  // take as long as these steps.
+  std::uint64_t process_span() const { return process_span_; }
   // What was copied to make the plans that lanes hand to each other.
   const PlanCopies& copies() const { return copies_; }
 
@@ -100,7 +105,9 @@ class BestSearch {
   bool is_proved() const;
   void certify_search(const Budget& budget);
   bool is_done() const;
+  std::uint32_t process_of(std::size_t lane) const;
   bool is_own(std::size_t lane) const;
+  void count_by_process(const std::vector<std::uint64_t>& lane_work);
   FoundAllocation best_of_own_lanes() const;
   ProofReport report_of_proof(const Budget& budget);
   RoundReport report_of_round(const Budget& budget);
@@ -143,6 +150,8 @@ class BestSearch {
   std::size_t first_lane_ = 0;            // that looks for plans, after those of the proof
   std::vector<std::uint64_t> lane_work_;  // in this round
   std::uint64_t span_ = 0;
+  std::uint64_t own_work_ = 0;
+  std::uint64_t process_span_ = 0;
   std::optional<Plan> known_;  // the plan that all lanes know: the best one, or the start
   std::optional<RatedPlan> best_;
   std::uint64_t best_since_ = 0;                 // work done when it was found
