@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/operators/aten/plan/plan_memory.h"
 #include "search/operators/aten/model/aten_problem.h"
 #include "search/operators/aten/sieve/limited_search.h"
 #include "search/operators/aten/sieve/sieved_search.h"
@@ -73,57 +75,108 @@ class PlanSolver {
         options_(options) {}
 
   Result<AtenSolution> run() {
-    SHARDWRIGHT_ASSIGN_OR_RETURN(const AtenModel model,
+    SHARDWRIGHT_ASSIGN_OR_RETURN(AtenModel model,
                                  build_model(graph_, request_, transitions_, executor_));
-    solution_.counters = count(model);
     if (request_.memory_limit) {
       const std::int64_t least = least_peak(model.usages);
       if (least > *request_.memory_limit) {
+        solution_.counters = count(model);
         solution_.status = SolveStatus::kInfeasible;
         solution_.shortage = MemoryShortage{*request_.memory_limit, least, false};
         return std::move(solution_);
       }
     }
     ChoiceSieve sieve(model, {});
-    SHARDWRIGHT_ASSIGN_OR_RETURN(const SievedSolution sieved,
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const SievedSolution cheapest,
                                  sieved_search(model, sieve, executor_, budget_, options_));
-    SHARDWRIGHT_RETURN_IF_ERROR(take(model, sieved));
+    SHARDWRIGHT_RETURN_IF_ERROR(take(model, cheapest));
     if (!request_.memory_limit || !solution_.plan || !exceeds()) return std::move(solution_);
     solution_.without_limit_us = solution_.evaluation.total_us();
-    if (num_entries(model) <= kMostEntries) {
-      SHARDWRIGHT_RETURN_IF_ERROR(solve_all(model));
-      return check_limit();
-    }
-    // Exclusions hold for plans within the cost of the cheapest one, which holds too much.
-    ChoiceSieve fresh(model, {});
-    SHARDWRIGHT_ASSIGN_OR_RETURN(
-        const std::optional<SievedSolution> limited,
-        limited_search(model, fresh, sieved, *request_.memory_limit, executor_, budget_, options_));
-    if (limited) {
-      SHARDWRIGHT_RETURN_IF_ERROR(take(model, *limited));
-      return check_limit();
-    }
-    if (num_entries(model) <= kMostEntriesWithoutPlan && !budget_.interrupted()) {
-      SHARDWRIGHT_RETURN_IF_ERROR(solve_all(model));
-      return check_limit();
-    }
-    solution_.status = SolveStatus::kUnknown;
-    solution_.plan.reset();
-    solution_.stopped_by = budget_.interrupted().value_or(StopReason::kWorkLimit);
-    return std::move(solution_);
-  }
-
- private:
-  Result<AtenSolution> check_limit() {
+    // Few of the tensors that move do so where memory is short, so the others have no movers, and
+    // what they hold does not count. A plan that is within the limit with all of them is no worse
+    // than the best one if none is cheaper with some.
+    do {
+      if (add_movers(model.variables)) {
+        SHARDWRIGHT_ASSIGN_OR_RETURN(
+            model, build_model(graph_, request_, transitions_, executor_, movers_));
+      }
+      SievedSolution known = cheapest;
+      choose_movers(model.variables, known.choice);
+      SHARDWRIGHT_RETURN_IF_ERROR(solve_within_limit(model, known));
+    } while (solution_.plan && exceeds() && has_uncounted());
     if (!solution_.plan || !exceeds()) return std::move(solution_);
     return disagreement("the plan holds " + std::to_string(solution_.evaluation.peak_bytes) +
                         " bytes");
+  }
+
+ private:
+  Status solve_within_limit(const AtenModel& model, const SievedSolution& cheapest) {
+    if (num_entries(model) <= kMostEntries) return solve_all(model);
+    // Exclusions hold for plans within the cost of the cheapest one, which holds too much.
+    ChoiceSieve fresh(model, {});
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::optional<SievedSolution> limited,
+                                 limited_search(model, fresh, cheapest, *request_.memory_limit,
+                                                executor_, budget_, options_));
+    if (limited) return take(model, *limited);
+    if (num_entries(model) <= kMostEntriesWithoutPlan && !budget_.interrupted())
+      return solve_all(model);
+    solution_.status = SolveStatus::kUnknown;
+    solution_.plan.reset();
+    solution_.stopped_by = budget_.interrupted().value_or(StopReason::kWorkLimit);
+    return {};
+  }
+
+  // The tensors without movers that move where the plan exceeds the limit.
+  std::vector<TakenTensor> uncounted() const {
+    const std::vector<AtenMemory> memory =
+        memory_by_moment(graph_, *solution_.plan, request_.optimizer_states);
+    // By moment: how many of these and of the earlier ones exceed the limit.
+    std::vector<std::uint32_t> exceeding{0};
+    for (const AtenMemory& each : memory)
+      exceeding.push_back(exceeding.back() + (each.total() > *request_.memory_limit ? 1 : 0));
+    std::vector<TakenTensor> found;
+    for (const HeldTensor& held : held_tensors(graph_, request_.optimizer_states)) {
+      if (!held.is_taken() || exceeding[held.live.end] == exceeding[held.live.begin]) continue;
+      if (std::binary_search(movers_.begin(), movers_.end(), held.taken())) continue;
+      if (held_bytes(graph_, *solution_.plan, held) > 0) found.push_back(held.taken());
+    }
+    return found;
+  }
+
+  bool has_uncounted() const { return !uncounted().empty(); }
+
+  // Adds these tensors to those with movers, and the same inputs of all consumers of their classes:
+  // what is short in one block will be so in others. Returns true if there are new ones.
+  bool add_movers(const AtenVariables& variables) {
+    std::set<std::pair<std::uint32_t, std::uint32_t>> kinds;  // class and input
+    for (const TakenTensor& taken : uncounted())
+      kinds.emplace(variables.class_of(taken.consumer), taken.input);
+    std::vector<TakenTensor> with;
+    for (std::uint32_t c = 0; c < variables.num_consumers(); ++c) {
+      for (const TakenTensor& taken : taken_by(c)) {
+        if (std::binary_search(movers_.begin(), movers_.end(), taken) ||
+            kinds.contains({variables.class_of(c), taken.input}))
+          with.push_back(taken);
+      }
+    }
+    const bool is_new = with.size() > movers_.size();
+    movers_ = std::move(with);
+    return is_new;
+  }
+
+  std::vector<TakenTensor> taken_by(std::uint32_t consumer) const {
+    const std::size_t inputs = consumer < graph_.size() ? graph_[consumer].inputs.size() : 1;
+    std::vector<TakenTensor> taken;
+    for (std::uint32_t i = 0; i < inputs; ++i)
+      taken.push_back({consumer, i});
+    return taken;
   }
 
   bool exceeds() const { return solution_.evaluation.peak_bytes > *request_.memory_limit; }
 
   // Judges a choice by variable, and makes it the plan.
   Status take(const AtenModel& model, const SievedSolution& solved) {
+    solution_.counters = count(model);
     solution_.status = solved.status;
     solution_.lower_bound_us = solved.lower_bound;
     solution_.stopped_by = solved.stopped_by;
@@ -151,6 +204,8 @@ class PlanSolver {
     if (!solved.choice.empty()) all.choice = chosen(kept, solved.choice);
     SHARDWRIGHT_RETURN_IF_ERROR(take(model, all));
     solution_.shortage = solved.shortage;
+    // Where this much is enough for what counts, moving tensors may need more.
+    if (solution_.shortage) solution_.shortage->minimum_is_exact = false;
     return {};
   }
 
@@ -160,6 +215,7 @@ class PlanSolver {
   Executor& executor_;
   Budget& budget_;
   const ProblemSolveOptions& options_;
+  std::vector<TakenTensor> movers_;  // ascending
   AtenSolution solution_;
 };
 

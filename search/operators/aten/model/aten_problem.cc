@@ -14,11 +14,10 @@ class Lowering {
   Lowering(const AtenModel& model, const KeptChoices& kept) : model_(model), kept_(kept) {}
 
   CostInstanceSpec run(std::optional<std::int64_t> limit) {
-    const AtenGraph& graph = model_.variables.graph();
-    for (std::size_t v = 0; v < kept_.size(); ++v) {
+    for (std::uint32_t v = 0; v < kept_.size(); ++v) {
       kinds_.push_back(kind_of(v));
       CostInstanceSpec::Node& node = spec_.nodes.emplace_back();
-      node.name = v < graph.size() ? graph[v].name : graph.outputs()[v - graph.size()].target;
+      node.name = model_.variables.name(v);
       for (const std::uint32_t choice : kept_[v])
         node.costs.push_back(model_.costs[v][choice]);
     }

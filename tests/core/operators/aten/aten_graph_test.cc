@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "core/operators/aten/plan/held_tensors.h"
+#include "core/operators/aten/memory/held_tensors.h"
 #include "core/operators/aten/plan/roofline.h"
 #include "tests/support/operators/aten_builder.h"
 
