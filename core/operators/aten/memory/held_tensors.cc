@@ -159,8 +159,7 @@ class Holder {
   void add_graph_output(std::uint32_t o) {
     const TensorRef& value = graph_.outputs()[o].value;
     const TakenTensor taken{consumer_of(graph_, o), 0};
-    if (graph_[owner(graph_, value).node].is_placeholder())
-      return add_taken(taken, time_.size());
+    if (graph_[owner(graph_, value).node].is_placeholder()) return add_taken(taken, time_.size());
     const std::uint32_t end = lives_.end(value);
     add_taken(taken, end);
     add({Kind::kGraphOutput, o, 0, {end, time_.size()}, 1});

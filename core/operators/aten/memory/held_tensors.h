@@ -68,10 +68,10 @@ struct HeldTensor {
 // it. Inputs are held from the start, tangents from the first operator of the backward, outputs of
 // operators from when they run, all to the end of their last use. A view holds nothing and prolongs
 // the life of what it views. An input that is moved for an operator has a copy until the operator
-// has run, or as long as a view of it lives; what nothing else uses is freed as soon as it has moved
-// (kLastTaken). Outputs of the graph are moved to their placement as
-// soon as they are made, and held to the end, unless they share the storage of placeholders.
-// By node, then by output of the graph.
+// has run, or as long as a view of it lives; what nothing else uses is freed as soon as it has
+// moved (kLastTaken). Outputs of the graph are moved to their placement as soon as they are made,
+// and held to the end, unless they share the storage of placeholders. By node, then by output of
+// the graph.
 std::vector<HeldTensor> held_tensors(const AtenGraph& graph, std::int64_t optimizer_states);
 
 // For reports: time point t is all moments of node t; a last one follows all nodes.

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/operators/aten/plan/aten_plan.h"
 #include "core/operators/aten/memory/held_tensors.h"
+#include "core/operators/aten/plan/aten_plan.h"
 
 namespace shardwright::operators {
 

@@ -86,8 +86,8 @@ Error impossible_placement(const std::string& where, const AtenConstraint& const
   std::string shape;
   for (const std::int64_t extent : tensor.shape)
     shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
-  return invalid_input(where, "a tensor of shape [" + shape + "] cannot be placed as [" + words +
-                                  "] on this mesh");
+  return invalid_input(
+      where, "a tensor of shape [" + shape + "] cannot be placed as [" + words + "] on this mesh");
 }
 
 const AtenTensor& placed_tensor(const AtenGraph& graph, std::size_t variable) {

@@ -37,8 +37,8 @@ struct AtenTransfers {
 };
 
 // A transfer is made once for all edges between the same classes. Tensors without a placement have
-// no edge. A tensor with a mover has two: to the mover, where it moves, and on to the consumer, where
-// different placements are forbidden. The result does not depend on `executor`.
+// no edge. A tensor with a mover has two: to the mover, where it moves, and on to the consumer,
+// where different placements are forbidden. The result does not depend on `executor`.
 AtenTransfers make_transfers(const AtenVariables& variables, TransitionCosts& costs,
                              Executor& executor);
 

@@ -120,8 +120,7 @@ void AtenVariables::add_movers(std::span<const TakenTensor> moved) {
     const std::optional<PlacementColumn>& source = classes_[key[0]].outputs[ref.output];
     const std::optional<PlacementColumn>& target = classes_[key[2]].inputs[taken.input];
     if (!source || !target) continue;
-    const auto [at, is_new] =
-        numbers.try_emplace(key, static_cast<std::uint32_t>(classes_.size()));
+    const auto [at, is_new] = numbers.try_emplace(key, static_cast<std::uint32_t>(classes_.size()));
     if (is_new)
       classes_.push_back(make_mover_strategies(graph_->tensor(ref), *source, *target, mesh_));
     class_.push_back(at->second);

@@ -15,8 +15,8 @@
 
 namespace shardwright::operators {
 
-// Nodes come first, then the outputs of the graph, then movers: a mover is a tensor on its way to one
-// consumer, and knows whether it moves and what it holds meanwhile. Variables with equal rules,
+// Nodes come first, then the outputs of the graph, then movers: a mover is a tensor on its way to
+// one consumer, and knows whether it moves and what it holds meanwhile. Variables with equal rules,
 // tensors and flops share a class, whose strategies are made once. Thread safety: const members may
 // be called from any thread.
 class AtenVariables {

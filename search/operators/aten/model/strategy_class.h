@@ -50,8 +50,8 @@ Result<StrategyClass> make_strategies(const AtenGraph& graph, const AtenNode& no
                                       const ComputeDevice& device,
                                       const StrategyLimits& limits = {});
 
-// The ways of a tensor from placements of `source` to those of `target`: for each of the latter, one
-// for each number of bytes that moving it can take. Input and output both lie like the target.
+// The ways of a tensor from placements of `source` to those of `target`: for each of the latter,
+// one for each number of bytes that moving it can take. Input and output both lie like the target.
 StrategyClass make_mover_strategies(const AtenTensor& tensor, const PlacementColumn& source,
                                     const PlacementColumn& target,
                                     const redistribution::MeshShape& mesh);
