@@ -1,6 +1,7 @@
 #include "core/nearest_name.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,18 @@ namespace {
 
 // Longer names are cut, which bounds the running time. All known names are shorter.
 constexpr std::size_t kLongest = 64;
+
+// What other tools call things, and what this one does.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kOtherNames{{
+    {"float32", "FP32"},
+    {"float", "FP32"},
+    {"float16", "FP16"},
+    {"half", "FP16"},
+    {"bfloat16", "BF16"},
+    {"qint8", "INT8"},
+    {"gpu", "cuda"},
+    {"rowwise_adagrad", "RowWiseAdagrad"},
+}};
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
@@ -36,6 +49,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known) {
+  for (const auto& [other, own] : kOtherNames) {
+    if (edit_distance(name, other) == 0 &&
+        std::find(known.begin(), known.end(), own) != known.end())
+      return own;
+  }
   std::string_view best;
   std::size_t least = kLongest;
   for (const std::string_view candidate : known) {

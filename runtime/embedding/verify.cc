@@ -9,6 +9,7 @@
 #include "runtime/embedding/absence_claim.h"
 #include "runtime/embedding/claim_checker.h"
 #include "runtime/embedding/identity/identity.h"
+#include "runtime/embedding/identity/other_machine.h"
 #include "runtime/embedding/result/memory_parts.h"
 #include "runtime/io/json/json_number.h"
 #include "search/embedding/model/shard_layout.h"
@@ -99,8 +100,12 @@ class Verifier {
     result_.given_search_space = given != nullptr;
     const ProblemIdentity found = given != nullptr ? identify(*problem_, given) : own;
     if (*document_.problem_hash == found.hash) return;
-    claims_.report("/problem_hash", "the plan was made for another problem, which differs in " +
-                                        differing_parts(document_.problem_parts, found.parts));
+    const auto machine = other_machine(document_, problem_->topology());
+    const std::string parts = differing_parts(document_.problem_parts, found.parts);
+    claims_.report("/problem_hash",
+                   machine ? "the problem differs in " + parts + ": " + *machine
+                           : "the plan was made for another problem, which differs in " + parts);
+    result_.other_machine = machine.has_value();
   }
 
   void check_reservation(const Result<embedding::Reservation>& reservation) {

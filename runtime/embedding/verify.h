@@ -29,6 +29,8 @@ struct Verification {
   std::vector<std::string> not_checked;
   std::size_t claims = 0;  // how many were compared
   bool has_plan = false;
+  // The first violation is that the plan was made for another machine; others may follow from it.
+  bool other_machine = false;
   bool given_search_space = false;  // the problem's hash covers the caller's search space
   // What was recomputed; absent or empty if it could not be.
   std::shared_ptr<const embedding::SearchSpace> search_space;

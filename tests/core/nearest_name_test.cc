@@ -29,4 +29,13 @@ TEST_CASE("nearest name: finds what was meant and nothing far away") {
   CHECK(suggestion("xyzzy", kNames) == "; known: table_wise, row_wise, column_wise, data");
 }
 
+TEST_CASE("nearest name: knows what other tools call a name, where this one is known") {
+  constexpr std::array<std::string_view, 3> kTypes{"FP32", "FP16", "BF16"};
+  CHECK(nearest_name("bfloat16", kTypes) == "BF16");
+  CHECK(nearest_name("Float", kTypes) == "FP32");
+  constexpr std::array<std::string_view, 2> kDevices{"cpu", "cuda"};
+  CHECK(nearest_name("gpu", kDevices) == "cuda");
+  CHECK(nearest_name("bfloat16", kDevices).empty());
+}
+
 }  // namespace shardwright::nearest_name_test

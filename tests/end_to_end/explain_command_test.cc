@@ -300,6 +300,28 @@ TEST_CASE("explain: says if a plan was made for another problem") {
   CHECK(contains(other.err, "was made for another problem, which differs in batch_size; "));
 }
 
+TEST_CASE("explain, verify: a forgotten flag is named") {
+  const Command run;
+  const std::string plan = run.path("plan.json");
+  const std::string problem = kCases + "01_small_2t_2r_default.json.gz";
+  const std::string flags = " --ranks 4 --hbm 20GiB";
+  REQUIRE(run("plan " + problem + flags + " -o " + plan).status == 0);
+  CHECK(run("verify " + problem + " " + plan + flags).status == 0);
+  const std::string asked = problem + " " + plan;
+  const CommandOutcome explained = run("explain " + asked);
+  CHECK(explained.status == 2);
+  const CommandOutcome verified = run("verify " + asked);
+  CHECK(verified.status == 5);
+  CHECK(contains(verified.out, " other violations, which may follow from that"));
+  CHECK(std::count(verified.out.begin(), verified.out.end(), '\n') == 2);
+  for (const std::string& text : {explained.err, verified.out}) {
+    CHECK(contains(text, "the plan was made for 4 ranks and 20GiB of HBM per rank"));
+    CHECK(contains(text, "the flags that the plan was made with: --ranks 4 --hbm 20GiB\n"));
+  }
+  CHECK(contains(run("explain " + asked + " --ranks 4").err, "with: --hbm 20GiB\n"));
+  CHECK(contains(run("verify " + asked + " --hbm 20GiB").out, "with: --ranks 4\n"));
+}
+
 TEST_CASE("explain: a failed plan suggests explain, and the number of threads changes nothing") {
   const Command run;
   const std::string problem = kCases + "12_nofit_strict_constraints_4r.json.gz";

@@ -12,6 +12,7 @@
 #include "runtime/cli/options/interrupt.h"
 #include "runtime/embedding/explain/explain.h"
 #include "runtime/embedding/identity/identity.h"
+#include "runtime/embedding/identity/other_machine.h"
 #include "runtime/io/embedding/answers/explain_json.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "runtime/io/file.h"
@@ -48,9 +49,11 @@ void warn_of_other_problem(const PlanDocument& document, const LoadedProblem& lo
   const ProblemIdentity identity = identify(*loaded.problem, loaded.search_space.get());
   if (*document.problem_hash == identity.hash) return;
   if (*document.problem_hash == identify(*loaded.problem).hash) return;
+  const auto machine = other_machine(document, loaded.problem->topology());
   warn(path + " was made for another problem, which differs in " +
        differing_parts(document.problem_parts, identity.parts) +
-       "; it is explained as a plan of this one. Are all flags the same?");
+       "; it is explained as a plan of this one" +
+       (machine ? ", although " + *machine : ". Are all flags the same?"));
 }
 
 int status_of(const Explanation& explanation) {
@@ -77,6 +80,10 @@ int run(const ExplainArguments& arguments) {
       loaded->problem, has_plan ? (*document)->plan : std::nullopt, explain, loaded->search_space);
   if (!explanation.ok()) {
     const std::string& where = explanation.error().where;
+    const auto machine =
+        has_plan ? other_machine(**document, loaded->problem->topology()) : std::nullopt;
+    if (machine && where.starts_with("/plan"))
+      return fail(in_file(invalid_input("", *machine), arguments.plan_path));
     if (where.starts_with("--")) return fail(explanation.error());
     return fail(in_file(explanation.error(), where.starts_with("/plan")
                                                  ? arguments.plan_path

@@ -152,7 +152,8 @@ int emit_plan(const PlanArguments& arguments, const LoadedProblem& loaded,
         if (!arguments.stats || !result.reservation) return text;
         const PlanStats stats = plan_stats(problem, *result.reservation, *result.plan);
         return text + stats_section(problem, stats, report);
-      });
+      },
+      summary_text(problem, result));
 }
 
 }  // namespace shardwright::cli

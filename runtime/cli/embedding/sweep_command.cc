@@ -10,11 +10,11 @@
 #include "runtime/cli/embedding/plan_arguments.h"
 #include "runtime/cli/options/exit_code.h"
 #include "runtime/cli/options/interrupt.h"
-#include "runtime/cli/options/sizes.h"
 #include "runtime/embedding/sweep.h"
 #include "runtime/io/embedding/answers/sweep_json.h"
 #include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/file.h"
+#include "runtime/io/sizes.h"
 #include "runtime/report/embedding/questions/sweep_text.h"
 
 namespace shardwright::cli {

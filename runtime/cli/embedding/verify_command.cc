@@ -82,7 +82,17 @@ std::string not_checked_line(const Verification& verification) {
   return text.empty() ? "" : text + "\n";
 }
 
+// On another machine nearly every claim is false, and only the machine is worth a line.
+std::string other_machine_text(const Verification& verification) {
+  std::string text = lines("violation", {verification.violations.front()});
+  const std::size_t others = verification.violations.size() - 1;
+  if (others == 0) return text;
+  return text + format_plural(others, "other violation") +
+         ", which may follow from that; --json lists them\n";
+}
+
 std::string report(const Verification& verification) {
+  if (verification.other_machine) return other_machine_text(verification);
   std::string text = lines("violation", verification.violations) +
                      lines("not verified", verification.not_verified);
   if (!verification.valid()) {

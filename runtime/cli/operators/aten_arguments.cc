@@ -3,10 +3,10 @@
 #include <memory>
 #include <utility>
 
-#include "runtime/cli/options/sizes.h"
 #include "runtime/io/file.h"
 #include "runtime/io/operators/aten/aten_graph_json.h"
 #include "runtime/io/operators/aten/aten_options_json.h"
+#include "runtime/io/sizes.h"
 #include "runtime/operators/build.h"
 
 namespace shardwright::cli {

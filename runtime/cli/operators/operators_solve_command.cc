@@ -14,12 +14,12 @@
 #include "runtime/cli/operators/operators_commands.h"
 #include "runtime/cli/options/exit_code.h"
 #include "runtime/cli/options/interrupt.h"
-#include "runtime/cli/options/sizes.h"
 #include "runtime/execution/stopwatch.h"
 #include "runtime/io/file.h"
 #include "runtime/io/operators/instance/contest_json.h"
 #include "runtime/io/operators/instance/cost_instance_json.h"
 #include "runtime/io/operators/instance/solve_json.h"
+#include "runtime/io/sizes.h"
 #include "runtime/operators/solve.h"
 #include "runtime/report/operators/operators_text.h"
 

@@ -19,15 +19,17 @@
 #include "core/nearest_name.h"
 #include "core/text/printable.h"
 #include "runtime/cli/options/exit_code.h"
-#include "runtime/cli/options/sizes.h"
 #include "runtime/io/embedding/search_space/search_space_json.h"
 #include "runtime/io/file.h"
+#include "runtime/io/sizes.h"
 #include "runtime/report/text/style.h"
 
 namespace shardwright::cli {
 namespace {
 
 constexpr int kMaxThreads = 4096;
+// Messages do not name limits this far away.
+constexpr std::uint64_t kAnyNumber = std::uint64_t{1} << 40;
 constexpr std::size_t kDefaultWidth = 100;
 constexpr std::size_t kNarrowest = 40;
 constexpr std::size_t kWidest = 10000;
@@ -76,6 +78,14 @@ Result<std::vector<std::int64_t>> group_sizes_of(const std::vector<std::string>&
   }
   std::sort(sizes.begin(), sizes.end());
   return sizes;
+}
+
+// Hosts matter for what collectives cost, and few have more than eight accelerators.
+void note_guessed_hosts(const embedding::TopologySpec& topology) {
+  constexpr std::int64_t kUsualHost = 8;
+  if (topology.local_world_size != 0 || topology.world_size <= kUsualHost) return;
+  note("neither the file nor --ranks-per-host says how many ranks a host has: all " +
+       std::to_string(topology.world_size) + " count as one host");
 }
 
 }  // namespace
@@ -161,8 +171,9 @@ void add_layout_arguments(CLI::App& command, ProblemArguments& arguments, const 
 
 void add_search_space_argument(CLI::App& command, ProblemArguments& arguments) {
   command
-      .add_option("--search-space", arguments.search_space_path,
-                  "Use the options and costs of this file (an answer with a `search_space` will do)")
+      .add_option(
+          "--search-space", arguments.search_space_path,
+          "Use the options and costs of this file (an answer with a `search_space` will do)")
       ->type_name(kFile);
 }
 
@@ -192,8 +203,10 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
         const auto converted = std::from_chars(text.data(), end, value);
         const bool number = converted.ec == std::errc{} && converted.ptr == end;
         if (!number || value < least || value > most) {
-          return "must be a whole number from " + std::to_string(least) + " to " +
-                 std::to_string(most) + ", not \"" + text + "\"";
+          const std::string range =
+              most < kAnyNumber ? "from " + std::to_string(least) + " to " + std::to_string(most)
+                                : "of at least " + std::to_string(least);
+          return "must be a whole number " + range + ", not \"" + text + "\"";
         }
         text = std::to_string(value);  // CLI11 reads a leading zero as octal
         return "";
@@ -201,7 +214,7 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
       "");
 }
 
-CLI::Validator positive_number() { return whole_number(1, std::uint64_t{1} << 40); }
+CLI::Validator positive_number() { return whole_number(1, kAnyNumber); }
 
 CLI::Validator decimal_number(const std::string& what, bool zero_allowed) {
   return CLI::Validator(
@@ -249,6 +262,7 @@ Result<LoadedProblem> load_problem(const ProblemArguments& arguments, const Log&
     SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, read_file(arguments.problem_path));
     Result<embedding::ProblemSpec> spec = read_problem(text, overrides);
     if (!spec.ok()) return in_file(spec.error(), arguments.problem_path);
+    note_guessed_hosts(spec->topology);
     Result<embedding::Problem> problem = embedding::Problem::make(std::move(spec).value());
     if (!problem.ok()) return in_file(problem.error(), arguments.problem_path);
     loaded.problem = std::make_shared<const embedding::Problem>(std::move(problem).value());
@@ -268,7 +282,7 @@ Result<LoadedProblem> load_problem(const ProblemArguments& arguments, const Log&
 
 int emit(const OutputArguments& arguments, int status,
          const std::function<void(const TextSink&)>& write_json,
-         const std::function<std::string(std::size_t width)>& report) {
+         const std::function<std::string(std::size_t width)>& report, const std::string& summary) {
   const bool json = arguments.json || !arguments.path.empty();
   Result<OutputFile> file = OutputFile::open(arguments.path.empty() ? "-" : arguments.path);
   if (!file.ok()) return fail(file.error());
@@ -279,7 +293,10 @@ int emit(const OutputArguments& arguments, int status,
     output.write(printable(report(report_width()), wants_colours()));
   }
   const Status written = output.commit();
-  return written.ok() ? status : fail(written.error());
+  if (!written.ok()) return fail(written.error());
+  if (!arguments.path.empty() && arguments.path != "-")
+    note("wrote " + arguments.path + (summary.empty() ? "" : ": " + summary));
+  return status;
 }
 
 bool wants_colours() {

@@ -92,10 +92,12 @@ Result<LoadedProblem> load_problem(const ProblemArguments& arguments, const Log&
 Error in_file(Error error, const std::string& path);
 
 // Writes JSON to the file or standard output if the user asked for it, else the report to standard
-// output. Returns `status`, or the status of a failure to write.
+// output. What is written to a file is said on standard error, in one line with the `summary`.
+// Returns `status`, or the status of a failure to write.
 int emit(const OutputArguments& arguments, int status,
          const std::function<void(const TextSink&)>& write_json,
-         const std::function<std::string(std::size_t width)>& report);
+         const std::function<std::string(std::size_t width)>& report,
+         const std::string& summary = "");
 
 // Returns true if standard output is a terminal and NO_COLOR is unset (https://no-color.org).
 bool wants_colours();

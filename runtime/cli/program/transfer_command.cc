@@ -6,11 +6,11 @@
 
 #include "runtime/cli/options/exit_code.h"
 #include "runtime/cli/options/interrupt.h"
-#include "runtime/cli/options/sizes.h"
 #include "runtime/cli/program/program_commands.h"
 #include "runtime/cli/report/report_argument.h"
 #include "runtime/io/file.h"
 #include "runtime/io/program/transfer/transfer_json.h"
+#include "runtime/io/sizes.h"
 #include "runtime/program/transfer_tensors.h"
 #include "runtime/report/program/transfer_text.h"
 

@@ -7,7 +7,9 @@
 #include <limits>
 #include <utility>
 
+#include "runtime/io/json/json_number.h"
 #include "runtime/io/json/json_store.h"
+#include "runtime/io/sizes.h"
 
 namespace shardwright {
 namespace {
@@ -16,6 +18,25 @@ constexpr std::size_t kShownText = 40;
 
 const internal::JsonNode& node_of(const internal::JsonStore* store, std::uint32_t index) {
   return store->nodes[index];
+}
+
+// How to write the number that a text means: "80GiB", "5%", "16".
+std::string number_meant(std::string_view text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [after, failure] = std::from_chars(text.data(), end, number);
+  if (failure != std::errc()) return "";
+  if (after == end) return "; write it without quotes";
+  if (std::string_view(after, static_cast<std::size_t>(end - after)) == "%")
+    return "; write " + json_number(number / 100);
+  const Result<std::int64_t> bytes = parse_bytes(text);
+  return bytes.ok() ? "; in bytes that is " + std::to_string(*bytes) : "";
+}
+
+Error not_a_number(const JsonValue& value, std::string_view what) {
+  Error error = value.expected(what);
+  if (value.is_string()) error.message += number_meant(value.string().value());
+  return error;
 }
 
 }  // namespace
@@ -40,7 +61,7 @@ Result<std::int64_t> JsonValue::integer() const {
     default:
       break;
   }
-  return expected("an integer");
+  return not_a_number(*this, "an integer");
 }
 
 Result<double> JsonValue::number() const {
@@ -48,7 +69,7 @@ Result<double> JsonValue::number() const {
   if (node.type == JsonType::kFloat) return node.payload.number;
   if (node.type == JsonType::kInteger) return static_cast<double>(node.payload.integer);
   if (node.type == JsonType::kUnsigned) return static_cast<double>(node.payload.natural);
-  return expected("a number");
+  return not_a_number(*this, "a number");
 }
 
 Result<bool> JsonValue::boolean() const {

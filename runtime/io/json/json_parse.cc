@@ -59,7 +59,7 @@ class Builder {
       case JsonToken::kNone:
         break;
     }
-    return scanner_.syntax_error("expected a value");
+    return scanner_.no_value();
   }
 
   // Closes the containers that end here. Returns true if a value follows, and false at the end of

@@ -2,6 +2,7 @@
 #include "runtime/io/json/json_scanner.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -64,6 +65,11 @@ void append_utf8(std::string& text, std::uint32_t code) {
   put(0x80 | (code & 0x3F));
 }
 
+constexpr std::size_t kShownWord = 40;
+// Python's words.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOtherWords{
+    {{"None", "null"}, {"True", "true"}, {"False", "false"}}};
+
 constexpr std::string_view text_of(JsonToken literal) {
   if (literal == JsonToken::kNull) return "null";
   return literal == JsonToken::kTrue ? "true" : "false";
@@ -103,10 +109,29 @@ bool JsonScanner::read_literal(JsonToken literal) {
   if (!status_.ok()) return false;
   const std::string_view text = text_of(literal);
   if (!std::string_view(at_, static_cast<std::size_t>(end_ - at_)).starts_with(text)) {
-    return syntax_error("expected " + std::string(text));
+    return no_value();
   }
   at_ += text.size();
   return true;
+}
+
+bool JsonScanner::no_value() {
+  const std::string_view rest(at_, static_cast<std::size_t>(end_ - at_));
+  const std::string_view word =
+      rest.substr(0, std::min(rest.find_first_of(" \t\r\n,:;[]{}\""), kShownWord));
+  const bool is_first = std::all_of(begin_, at_, [](char c) { return c <= ' '; });
+  if (is_first && !word.empty())
+    return syntax_error("expected '{' (CSV and YAML have to be rewritten as JSON)");
+  const std::string_view number = word.substr(word.starts_with('-') ? 1 : 0);
+  for (const std::string_view none : {"NaN", "nan", "Infinity", "inf"}) {
+    if (number == none) return syntax_error("JSON has no " + std::string(number));
+  }
+  for (const auto& [other, own] : kOtherWords) {
+    if (word == other)
+      return syntax_error("write " + std::string(own) + " for " + std::string(other));
+  }
+  return syntax_error(word.empty() ? "expected a value"
+                                   : "a text needs quotes: \"" + std::string(word) + "\"");
 }
 
 void JsonScanner::skip_space() {

@@ -19,7 +19,16 @@ struct ScannedNumber {
 };
 
 // The type of the next value, as its first byte shows.
-enum class JsonToken : std::uint8_t { kObject, kArray, kString, kNumber, kTrue, kFalse, kNull, kNone };
+enum class JsonToken : std::uint8_t {
+  kObject,
+  kArray,
+  kString,
+  kNumber,
+  kTrue,
+  kFalse,
+  kNull,
+  kNone
+};
 
 // Reads strict RFC 8259 in one pass and stores no values. JsonDocument builds a tree from it;
 // readers of files with 10^8 bytes of numbers use it directly. Skips a leading byte order mark.
@@ -56,6 +65,8 @@ class JsonScanner {
   bool fail(Error error);
   // Records an error such as "expected a value" at the current position. Returns false.
   bool syntax_error(const std::string& message);
+  // Records why no value can begin here, and what was probably meant. Returns false.
+  bool no_value();
 
  private:
   bool expect(char bracket, const char* what);

@@ -1,7 +1,10 @@
 #include "runtime/io/json/json_writer.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
+#include <cstring>
 
 #include "runtime/io/json/json_number.h"
 
@@ -17,22 +20,43 @@ void append_number(std::string& text, Number number) {
   text.append(digits.data(), static_cast<std::size_t>(end - digits.data()));
 }
 
+// Writes a number to `end`, which has room for ten digits, and returns what follows it.
+// Ranks have few digits and come by the million: those below 10,000 are looked up.
+char* put_number(char* end, std::uint32_t number) {
+  constexpr std::uint32_t kLookedUp = 10'000;
+  static const auto kDigits = [] {
+    std::array<std::array<char, 4>, kLookedUp> digits{};
+    for (std::uint32_t i = 0; i < kLookedUp; ++i)
+      std::to_chars(digits[i].data(), digits[i].data() + 4, i);
+    return digits;
+  }();
+  if (number >= kLookedUp) return std::to_chars(end, end + 10, number).ptr;
+  std::memcpy(end, kDigits[number].data(), 4);
+  return end + 1 + (number > 9 ? 1 : 0) + (number > 99 ? 1 : 0) + (number > 999 ? 1 : 0);
+}
+
+bool is_escaped(char c) { return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20; }
+
 void append_escaped(std::string& text, std::string_view raw) {
   constexpr std::string_view kHex = "0123456789abcdef";
   text += '"';
-  for (const char c : raw) {
+  while (!raw.empty()) {
+    const auto plain =
+        static_cast<std::size_t>(std::find_if(raw.begin(), raw.end(), is_escaped) - raw.begin());
+    text.append(raw.substr(0, plain));
+    if (plain == raw.size()) break;
+    const char c = raw[plain];
     if (c == '"' || c == '\\') {
       text += '\\';
       text += c;
     } else if (c == '\n') {
       text += "\\n";
-    } else if (static_cast<unsigned char>(c) < 0x20) {
+    } else {
       text += "\\u00";
       text += kHex[static_cast<unsigned char>(c) >> 4];
       text += kHex[static_cast<unsigned char>(c) & 15];
-    } else {
-      text += c;
     }
+    raw.remove_prefix(plain + 1);
   }
   text += '"';
 }
@@ -121,6 +145,27 @@ JsonWriter& JsonWriter::integer(std::int64_t number) {
 JsonWriter& JsonWriter::natural(std::uint64_t number) {
   separate();
   append_number(text_, number);
+  flush_if_full();
+  return *this;
+}
+
+JsonWriter& JsonWriter::numbers(std::span<const std::uint32_t> numbers) {
+  constexpr std::ptrdiff_t kLongest = 11;  // ten digits and a comma
+  separate();
+  std::array<char, 4096> piece;
+  char* end = piece.data();
+  *end++ = '[';
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (piece.data() + piece.size() - end < kLongest) {
+      text_.append(piece.data(), end);
+      flush_if_full();
+      end = piece.data();
+    }
+    if (i > 0) *end++ = ',';
+    end = put_number(end, numbers[i]);
+  }
+  text_.append(piece.data(), end);
+  text_ += ']';
   flush_if_full();
   return *this;
 }

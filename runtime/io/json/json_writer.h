@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,6 +53,9 @@ class JsonWriter {
     key(name);
     return value(content);
   }
+
+  // Writes an array of numbers, several times as fast as one call per number.
+  JsonWriter& numbers(std::span<const std::uint32_t> numbers);
 
   // Writes a value that is already JSON text.
   JsonWriter& raw(std::string_view json);

@@ -183,7 +183,7 @@ TEST_CASE(
         "shardwright program needs a subcommand; known: reshard, apply, redistribute, transfer");
   check("program aply x", "unknown command \"aply\"; did you mean \"apply\"?");
   check("program apply x --legacysync", "did you mean --legacy-sync?");
-  check("program apply x --batch-size 0", "--batch-size: must be a whole number from 1 to");
+  check("program apply x --batch-size 0", "--batch-size: must be a whole number of at least 1");
   check("program reshard", "CASES");
   check("program reshard x --full", "see shardwright program reshard --help");
 }

@@ -84,10 +84,7 @@ void write_option(const Problem& problem, const OptionCost& cost, JsonWriter& js
       .member("ddr", cost.storage.ddr.value());
   if (problem.topology().counts_ssd() || cost.storage.ssd != Bytes())
     json.member("ssd", cost.storage.ssd.value());
-  json.key("ranks").begin_array();
-  for (const embedding::Rank rank : cost.ranks)
-    json.value(rank);
-  json.end_array().key("lacks");
+  json.key("ranks").numbers(cost.ranks).key("lacks");
   if (cost.lack) {
     json.begin_object()
         .member("rank", cost.lack->rank)

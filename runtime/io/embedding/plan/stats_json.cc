@@ -14,13 +14,6 @@ using embedding::Problem;
 using embedding::ShardingType;
 using embedding::to_name;
 
-void write_ranks(const std::vector<embedding::Rank>& ranks, JsonWriter& json) {
-  json.key("ranks").begin_array();
-  for (const embedding::Rank rank : ranks)
-    json.value(rank);
-  json.end_array();
-}
-
 template <class Counts>
 void write_types(std::string_view key, const Counts& counts, JsonWriter& json) {
   json.key(key).begin_object();
@@ -71,7 +64,7 @@ void write_times(const PlanStats& stats, JsonWriter& json) {
                                   std::pair{"max_bwd_comms", &stats.max_bwd_comms},
                                   std::pair{"max_prefetch_compute", &stats.max_prefetch_compute}}) {
     json.key(key).begin_object().member("ms", time->ms);
-    write_ranks(time->ranks, json);
+    json.key("ranks").numbers(time->ranks);
     json.end_object();
   }
   json.new_line()
@@ -88,7 +81,7 @@ void write_times(const PlanStats& stats, JsonWriter& json) {
 
 void write_level(const HbmLevel& level, JsonWriter& json) {
   json.begin_object().member("bytes", level.bytes);
-  write_ranks(level.ranks, json);
+  json.key("ranks").numbers(level.ranks);
   json.end_object();
 }
 

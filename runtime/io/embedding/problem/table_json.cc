@@ -59,6 +59,12 @@ Status read_optimizer(JsonValue value, Optimizer& out) {
   return {};
 }
 
+Status read_pooling_factor(JsonValue value, std::optional<double>& out) {
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, out));
+  if (out && *out < 0) return value.error("must not be negative");
+  return {};
+}
+
 // Reads features. Each is a name, or an object with a name and a pooling factor.
 Status read_features(JsonValue list, Table& table,
                      std::vector<std::optional<double>>& pooling_factors) {
@@ -68,10 +74,13 @@ Status read_features(JsonValue list, Table& table,
     std::string name;
     std::optional<double> pooling_factor;
     if (list[i].is_object()) {
-      SHARDWRIGHT_RETURN_IF_ERROR(ObjectReader(list[i])
-                                      .required("name", name)
-                                      .optional("pooling_factor", pooling_factor)
-                                      .finish());
+      SHARDWRIGHT_RETURN_IF_ERROR(
+          ObjectReader(list[i])
+              .required("name", name)
+              .optional_with(
+                  "pooling_factor",
+                  [&](JsonValue factor) { return read_pooling_factor(factor, pooling_factor); })
+              .finish());
     } else if (list[i].is_string()) {
       SHARDWRIGHT_RETURN_IF_ERROR(read_value(list[i], name));
     } else {
@@ -121,7 +130,8 @@ Status read_table(JsonValue value, Table& table) {
           .optional("dependency", table.dependency)
           .optional("use_virtual_table", table.use_virtual_table)
           .optional("total_num_buckets", table.total_num_buckets)
-          .optional("pooling_factor", total)
+          .optional_with("pooling_factor",
+                         [&](JsonValue factor) { return read_pooling_factor(factor, total); })
           .ignore({"note", "group"})
           .finish());
   apply_pooling(total, by_feature, table);

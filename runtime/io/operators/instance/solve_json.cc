@@ -16,14 +16,7 @@ void write_solution(const operators::OperatorProblem& problem, const OperatorsRe
   json.begin_object().member("status", name_of(result.status)).new_line().key("objective");
   found ? json.value(result.objective) : json.null();
   json.new_line().key("choice");
-  if (found) {
-    json.begin_array();
-    for (const std::uint32_t strategy : result.choice)
-      json.value(strategy);
-    json.end_array();
-  } else {
-    json.null();
-  }
+  found ? json.numbers(result.choice) : json.null();
   if (found && !problem.strategy_names.empty()) {
     json.new_line().key("names").begin_array();
     for (std::size_t n = 0; n < result.choice.size(); ++n)

@@ -261,4 +261,17 @@ std::string text_report(const SearchSpace& space, const TextReportOptions& optio
   return text;
 }
 
+std::string summary_text(const Problem& problem, const EmbeddingPlanResult& result) {
+  std::string text = "no plan";
+  if (result.plan && result.best_rating) {
+    text = rating_text(problem, *result.best_rating);
+    std::string bound = bound_text(problem, result);
+    if (!bound.empty()) bound.pop_back();  // the line break
+    if (!bound.empty()) text += "; " + bound;
+  }
+  const bool early =
+      result.stopped_by == StopReason::kTimeLimit || result.stopped_by == StopReason::kCancelled;
+  return early ? text + "; stopped by " + std::string(text_of(result.stopped_by)) : text;
+}
+
 }  // namespace shardwright

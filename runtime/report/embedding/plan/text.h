@@ -25,4 +25,8 @@ std::string text_report(const embedding::Problem& problem, const EmbeddingPlanRe
 // The number of options of every table, and the fastest one.
 std::string text_report(const embedding::SearchSpace& space, const TextReportOptions& options = {});
 
+// One line on an answer: rating and bound, or that there is no plan, and what ended the search
+// before its time.
+std::string summary_text(const embedding::Problem& problem, const EmbeddingPlanResult& result);
+
 }  // namespace shardwright

@@ -149,7 +149,7 @@ TEST_CASE("malformed problem: tables out of range") {
           {R"({"name": "a", "num_embeddings": 5, "embedding_dim": 8, "features": [{"pooling_factor": 1}]})",
            "/tables/0/features/0: the key \"name\" is missing"},
           {R"({"name": "a", "num_embeddings": 5, "embedding_dim": 8, "pooling_factor": -1})",
-           "/constraints/a/pooling_factors/0: "},
+           "/tables/0/pooling_factor: must not be negative"},
           {R"({"name": "a", "num_embeddings": 5, "embedding_dim": 8, "optimizer": "Adamm"})",
            "/tables/0/optimizer: unknown optimizer \"Adamm\"; did you mean \"Adam\"?"},
           {R"({"name": "a", "num_embeddings": 5, "embedding_dim": 8, "name": "b"})",

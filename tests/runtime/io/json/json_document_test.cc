@@ -2,8 +2,12 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "runtime/io/json/json_document.h"
 #include "runtime/io/json/json_number.h"
@@ -127,6 +131,44 @@ TEST_CASE("json document: text that is not strict JSON is an error with line and
   }
 }
 
+TEST_CASE("json document: errors say what was probably meant") {
+  for (const auto& [text, meant] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"name,rows\na,3", "expected '{' (CSV and YAML"},
+           {"\n tables:\n  - a", "line 2, column 2: not valid JSON: expected '{' (CSV"},
+           {"[NaN]", "JSON has no NaN, found 'N'"},
+           {"[Infinity]", "JSON has no Infinity"},
+           {"[True]", "write true for True"},
+           {R"({"a": None})", "write null for None"},
+           {"[nul]", "a text needs quotes: \"nul\""},
+           {R"({"a": FP16, "b": 1})", "a text needs quotes: \"FP16\""},
+           {"[]]", "expected the end of the text"},
+           {"[,]", "expected a value"}}) {
+    CAPTURE(text);
+    CHECK_MESSAGE(contains(error_of(text), meant), error_of(text));
+  }
+}
+
+TEST_CASE("json document: numbers as texts are refused with the number to write") {
+  const auto document =
+      JsonDocument::parse(R"(["80GiB", "1.5 KB", "5%", "16", "many", "", [], "-3%"])");
+  REQUIRE(document.ok());
+  const auto integer = [&](std::size_t i) {
+    return document->root()[i].integer().error().to_string();
+  };
+  CHECK(integer(0) ==
+        "/0: expected an integer, found the text \"80GiB\"; in bytes that is 85899345920");
+  CHECK(integer(1) == "/1: expected an integer, found the text \"1.5 KB\"; in bytes that is 1500");
+  CHECK(integer(3) == "/3: expected an integer, found the text \"16\"; write it without quotes");
+  CHECK(integer(4) == "/4: expected an integer, found the text \"many\"");
+  CHECK(integer(5) == "/5: expected an integer, found the text \"\"");
+  CHECK(integer(6) == "/6: expected an integer, found a list");
+  const auto number = [&](std::size_t i) {
+    return document->root()[i].number().error().to_string();
+  };
+  CHECK(number(2) == "/2: expected a number, found the text \"5%\"; write 0.05");
+  CHECK(number(7) == "/7: expected a number, found the text \"-3%\"; write -0.03");
+}
+
 TEST_CASE("json document: a key that occurs twice is an error with its place") {
   CHECK(error_of(R"({"a": [0, {"b": 1, "c": 2, "b": 3}]})") ==
         "/a/1/b: the key \"b\" occurs twice");
@@ -208,6 +250,25 @@ TEST_CASE("json writer: escapes, nests and breaks lines") {
   REQUIRE(document.ok());
   CHECK(document->root()[0].key() == "a\"\\");
   CHECK(document->root()[0].string().value() == "x\ty\n");
+}
+
+TEST_CASE("json writer: arrays of numbers of every length, longer than a piece") {
+  std::vector<std::uint32_t> numbers{0, 9, 10, 99, 100, 999, 1000, 9999, 10'000, 4'294'967'295};
+  for (std::uint32_t i = 0; i < 30'000; ++i)
+    numbers.push_back(i * 143'165);
+  std::string text;
+  JsonWriter json([&](std::string_view piece) { text += piece; });
+  json.begin_object().key("none").numbers({}).key("many").numbers(numbers).end_object().finish();
+  CHECK(text.starts_with(
+      R"({"none":[],"many":[0,9,10,99,100,999,1000,9999,10000,4294967295,0,143165,)"));
+  const auto document = JsonDocument::parse(text);
+  REQUIRE(document.ok());
+  const JsonValue many = document->root()[1];
+  REQUIRE(many.size() == numbers.size());
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    wrong += many[i].integer().value() != numbers[i] ? 1U : 0U;
+  CHECK(wrong == 0);
 }
 
 }  // namespace shardwright::json_document_test

@@ -1,4 +1,4 @@
-#include "runtime/cli/options/sizes.h"
+#include "runtime/io/sizes.h"
 
 #include <array>
 #include <charconv>
@@ -7,7 +7,7 @@
 
 #include "core/embedding/problem/storage.h"
 
-namespace shardwright::cli {
+namespace shardwright {
 namespace {
 
 struct Unit {
@@ -56,4 +56,4 @@ Result<std::int64_t> parse_bytes(std::string_view text) {
   return bad("units are B, KiB, MiB, GiB, TiB, KB, MB, GB and TB");
 }
 
-}  // namespace shardwright::cli
+}  // namespace shardwright

@@ -1,0 +1,75 @@
+#include "runtime/embedding/identity/other_machine.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/units.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::MemoryTier;
+using embedding::Topology;
+
+// "80GiB", exact.
+std::string size_flag(std::int64_t bytes) {
+  if (bytes % kGibibyte == 0) return std::to_string(bytes / kGibibyte) + "GiB";
+  if (bytes % kMebibyte == 0) return std::to_string(bytes / kMebibyte) + "MiB";
+  return std::to_string(bytes) + "B";
+}
+
+// The bytes of a tier that the file says every rank has; nothing if it does not say, or if ranks
+// differ.
+std::optional<std::int64_t> claimed_capacity(const PlanDocument& document, std::size_t tier) {
+  std::optional<std::int64_t> all;
+  for (const ClaimedMemory& memory : document.memory_parts_by_rank) {
+    if (tier >= memory.capacity.size()) return std::nullopt;
+    if (all && *all != memory.capacity[tier]) return std::nullopt;
+    all = memory.capacity[tier];
+  }
+  return all;
+}
+
+std::optional<std::int64_t> capacity_of(const Topology& topology, MemoryTier tier) {
+  const std::int64_t first = topology.storage().front()[tier].value();
+  for (const embedding::Storage& storage : topology.storage()) {
+    if (storage[tier].value() != first) return std::nullopt;
+  }
+  return first;
+}
+
+}  // namespace
+
+std::optional<std::string> other_machine(const PlanDocument& document, const Topology& topology) {
+  std::string made_for, instead, flags;
+  const auto add = [&](const std::string& was, const std::string& is, const std::string& flag) {
+    made_for += (made_for.empty() ? "" : " and ") + was;
+    instead += (instead.empty() ? "" : " and ") + is;
+    flags += " " + flag;
+  };
+  const std::int64_t ranks = topology.world_size();
+  const auto claimed = document.reserved_topology ? document.reserved_topology->world_size
+                                                  : std::optional<std::int64_t>();
+  if (claimed && *claimed != ranks) {
+    add(std::to_string(*claimed) + " ranks", std::to_string(ranks),
+        "--ranks " + std::to_string(*claimed));
+  }
+  for (const MemoryTier tier : embedding::kMemoryTiers) {
+    const std::string name(embedding::to_name(tier));
+    const auto was = claimed_capacity(document, static_cast<std::size_t>(tier));
+    const auto is = capacity_of(topology, tier);
+    if (!was || !is || *was == *is) continue;
+    const std::string upper = tier == MemoryTier::kHbm   ? "HBM"
+                              : tier == MemoryTier::kDdr ? "DDR"
+                                                         : "SSD";
+    add(size_flag(*was) + " of " + upper + " per rank", size_flag(*is),
+        "--" + name + " " + size_flag(*was));
+  }
+  if (flags.empty()) return std::nullopt;
+  return "the plan was made for " + made_for + ", the problem as it is given has " + instead +
+         "; give the flags that the plan was made with:" + flags;
+}
+
+}  // namespace shardwright
