@@ -24,6 +24,11 @@ constexpr double kMostEntries = 3e7;
 // The same where the search by prices has found no plan.
 constexpr double kMostEntriesWithoutPlan = 3e8;
 
+// Work to find out where moving tensors makes memory short, in strategy evaluations: a plan, not a
+// proof. Half as much finds worse plans, which move other tensors; twice as much costs time where
+// the proof follows anyway.
+constexpr std::uint64_t kWorkOfMovers = 100'000'000;
+
 AtenCounters count(const AtenModel& model) {
   AtenCounters counters;
   counters.classes = model.variables.num_classes();
@@ -92,42 +97,85 @@ class PlanSolver {
     SHARDWRIGHT_RETURN_IF_ERROR(take(model, cheapest));
     if (!request_.memory_limit || !solution_.plan || !exceeds()) return std::move(solution_);
     solution_.without_limit_us = solution_.evaluation.total_us();
-    // Few of the tensors that move do so where memory is short, so the others have no movers, and
-    // what they hold does not count. A plan that is within the limit with all of them is no worse
-    // than the best one if none is cheaper with some.
-    do {
+    return within_limit(std::move(model), cheapest);
+  }
+
+ private:
+  // Few of the tensors that move do so where memory is short, so the others have no movers, and
+  // what they hold does not count: no plan looks dearer than it is. Little work finds out which
+  // ones matter; then the problem with these is solved. What it gives is the best plan if that
+  // holds no more than it may with all tensors.
+  Result<AtenSolution> within_limit(AtenModel model, const SievedSolution& cheapest) {
+    std::optional<AtenSolution> fitting;
+    for (bool is_quick = true;;) {
       if (add_movers(model.variables)) {
         SHARDWRIGHT_ASSIGN_OR_RETURN(
             model, build_model(graph_, request_, transitions_, executor_, movers_));
       }
       SievedSolution known = cheapest;
       choose_movers(model.variables, known.choice);
-      SHARDWRIGHT_RETURN_IF_ERROR(solve_within_limit(model, known));
-    } while (solution_.plan && exceeds() && has_uncounted());
-    if (!solution_.plan || !exceeds()) return std::move(solution_);
-    return disagreement("the plan holds " + std::to_string(solution_.evaluation.peak_bytes) +
-                        " bytes");
+      Budget little = budget_.with_work_left(kWorkOfMovers);
+      Budget& budget = is_quick ? little : budget_;
+      SHARDWRIGHT_RETURN_IF_ERROR(solve_within_limit(model, known, budget));
+      const bool is_found = solution_.plan.has_value();
+      if (!is_found && solution_.status == SolveStatus::kInfeasible) break;
+      if (is_found && !exceeds()) {
+        if (!fitting || solution_.evaluation.total_us() < fitting->evaluation.total_us())
+          fitting = solution_;
+        if (!is_quick || solution_.status == SolveStatus::kOptimal) break;
+        is_quick = false;
+      } else if (is_found && uncounted().empty()) {
+        return disagreement("the plan holds " + std::to_string(solution_.evaluation.peak_bytes) +
+                            " bytes");
+      } else if (!is_found) {
+        if (!is_quick) break;
+        is_quick = false;
+      }
+      if (budget_.interrupted()) break;
+    }
+    return best_of(fitting);
   }
 
- private:
-  Status solve_within_limit(const AtenModel& model, const SievedSolution& cheapest) {
-    if (num_entries(model) <= kMostEntries) return solve_all(model);
+  // The last solution, or the best plan that fits, with the last bound.
+  AtenSolution best_of(std::optional<AtenSolution>& fitting) {
+    const bool fits = solution_.plan && !exceeds();
+    const bool is_worse =
+        fitting && (!fits || fitting->evaluation.total_us() < solution_.evaluation.total_us());
+    if (!is_worse) {
+      if (!fits && solution_.plan) {
+        solution_.plan.reset();
+        solution_.evaluation = {};
+        solution_.status = SolveStatus::kUnknown;
+      }
+      return std::move(solution_);
+    }
+    fitting->lower_bound_us =
+        std::max(fitting->lower_bound_us,
+                 std::min(solution_.lower_bound_us, fitting->evaluation.total_us()));
+    fitting->stopped_by = solution_.stopped_by;
+    return *std::move(fitting);
+  }
+
+  Status solve_within_limit(const AtenModel& model, const SievedSolution& cheapest,
+                            Budget& budget) {
+    if (num_entries(model) <= kMostEntries) return solve_all(model, budget);
     // Exclusions hold for plans within the cost of the cheapest one, which holds too much.
     ChoiceSieve fresh(model, {});
     SHARDWRIGHT_ASSIGN_OR_RETURN(const std::optional<SievedSolution> limited,
                                  limited_search(model, fresh, cheapest, *request_.memory_limit,
-                                                executor_, budget_, options_));
+                                                executor_, budget, options_));
     if (limited) return take(model, *limited);
-    if (num_entries(model) <= kMostEntriesWithoutPlan && !budget_.interrupted())
-      return solve_all(model);
+    if (num_entries(model) <= kMostEntriesWithoutPlan && !budget.interrupted())
+      return solve_all(model, budget);
     solution_.status = SolveStatus::kUnknown;
     solution_.plan.reset();
-    solution_.stopped_by = budget_.interrupted().value_or(StopReason::kWorkLimit);
+    solution_.stopped_by = budget.interrupted().value_or(StopReason::kWorkLimit);
     return {};
   }
 
-  // The tensors without movers that move where the plan exceeds the limit.
+  // The tensors without movers that move where the plan, if there is one, exceeds the limit.
   std::vector<TakenTensor> uncounted() const {
+    if (!solution_.plan) return {};
     const std::vector<AtenMemory> memory =
         memory_by_moment(graph_, *solution_.plan, request_.optimizer_states);
     // By moment: how many of these and of the earlier ones exceed the limit.
@@ -142,8 +190,6 @@ class PlanSolver {
     }
     return found;
   }
-
-  bool has_uncounted() const { return !uncounted().empty(); }
 
   // Adds these tensors to those with movers, and the same inputs of all consumers of their classes:
   // what is short in one block will be so in others. Returns true if there are new ones.
@@ -191,11 +237,11 @@ class PlanSolver {
   }
 
   // Finds out whether any plan is within the limit.
-  Status solve_all(const AtenModel& model) {
+  Status solve_all(const AtenModel& model, Budget& budget) {
     const KeptChoices kept = all_choices(model);
     SHARDWRIGHT_ASSIGN_OR_RETURN(const OperatorProblem problem,
                                  lower(model, kept, request_.memory_limit));
-    const ProblemSolution solved = solve_problem(problem, executor_, budget_, options_);
+    const ProblemSolution solved = solve_problem(problem, executor_, budget, options_);
     SievedSolution all;
     all.status = solved.status;
     all.objective = solved.objective;

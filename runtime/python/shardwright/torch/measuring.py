@@ -91,11 +91,11 @@ def measure_operators(traced: TracedModel, mesh_shape: Sequence[int], *, plan: M
     return list(rows.values())
 
 
-def _known(file: str | os.PathLike[str] | None) -> Sequence[Mapping[str, Any]]:
+def _known(file: str | os.PathLike[str] | None) -> Sequence[dict[str, Any]]:
     if file is None or not os.path.exists(file):
         return ()
     with open(file, encoding="utf-8") as stream:
-        rows: Sequence[Mapping[str, Any]] = json.load(stream)["operator_times"]
+        rows: list[dict[str, Any]] = json.load(stream)["operator_times"]
     return rows
 
 

@@ -55,7 +55,7 @@ class Move:
 
 
 def _is_small_part(tensor: torch.Tensor) -> bool:
-    return tensor.untyped_storage().nbytes() >= 2 * max(tensor.nbytes, 1)
+    return bool(tensor.untyped_storage().nbytes() >= 2 * max(tensor.nbytes, 1))
 
 
 def _share_storage(a: torch.Tensor, b: torch.Tensor) -> bool:
