@@ -11,7 +11,7 @@
 #include "runtime/cli/options/exit_code.h"
 #include "runtime/cli/options/interrupt.h"
 #include "runtime/cli/processes/crew.h"
-#include "runtime/embedding/sweep.h"
+#include "runtime/embedding/sweep/sweep.h"
 #include "runtime/io/embedding/answers/sweep_json.h"
 #include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/sizes.h"
