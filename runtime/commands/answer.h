@@ -41,6 +41,7 @@ struct Answer {
   std::function<void(const TextSink&)> write_json;
   std::function<std::string(const TextForm&)> text;
   std::function<Status(const TextSink&)> write_page;  // one HTML page; empty if there is none
+  std::function<void(const TextSink&)> write_csv;     // a table; empty if there is none
   std::vector<std::string> warnings;
   std::string hint;     // what to ask next; part of the text, not of the JSON
   std::string summary;  // half a line: what an answer that went to a file says

@@ -124,6 +124,7 @@ Status read(Request& json, commands::SweepRequest& request) {
       .counts("ranks", request.grid.ranks)
       .bytes_list("hbm", request.grid.hbm_bytes)
       .counts("batch_size", request.grid.batch_sizes)
+      .measures("price", request.grid.rank_prices)
       .count("ranks_per_host", request.grid.ranks_per_host, 1, kMostCount);
   read_machine(json, request.problem.overrides);
   read_options(json, request.options);

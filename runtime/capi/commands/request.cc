@@ -41,6 +41,12 @@ Status for_each(JsonValue value, const Read& read) {
   return {};
 }
 
+Result<double> read_measure(JsonValue value) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const double number, value.number());
+  if (!(number >= 0)) return value.error("must be a number, zero or above");
+  return number;
+}
+
 }  // namespace
 
 Result<std::int64_t> read_count(JsonValue value, std::int64_t least, std::int64_t most) {
@@ -146,10 +152,18 @@ Request& Request::mesh(std::string_view key, std::optional<std::string>& out) {
 
 Request& Request::measure(std::string_view key, std::optional<double>& out) {
   return member(key, [&](JsonValue value) -> Status {
-    SHARDWRIGHT_ASSIGN_OR_RETURN(const double number, value.number());
-    if (!(number >= 0)) return value.error("must be a number, zero or above");
-    out = number;
+    SHARDWRIGHT_ASSIGN_OR_RETURN(out, read_measure(value));
     return {};
+  });
+}
+
+Request& Request::measures(std::string_view key, std::vector<double>& out) {
+  return member(key, [&](JsonValue value) {
+    return for_each(value, [&](JsonValue one) -> Status {
+      SHARDWRIGHT_ASSIGN_OR_RETURN(const double number, read_measure(one));
+      out.push_back(number);
+      return {};
+    });
   });
 }
 

@@ -45,6 +45,8 @@ class Request {
   Request& mesh(std::string_view key, std::optional<std::string>& out);
   // A finite number, 0 or above.
   Request& measure(std::string_view key, std::optional<double>& out);
+  // One such number or a list of them.
+  Request& measures(std::string_view key, std::vector<double>& out);
   Request& flag(std::string_view key, bool& out);
   Request& text(std::string_view key, std::optional<std::string>& out);
   // The number of a word in `words`.

@@ -86,7 +86,18 @@ Status write_page(const std::string& path, const Answer& answer) {
   return output.commit();
 }
 
+// Standard output has the table instead of the text.
+Status write_csv(const OutputArguments& arguments, const Answer& answer) {
+  if (arguments.csv_path.empty()) return {};
+  if (arguments.csv_path == "-" && arguments.json && arguments.path.empty())
+    return invalid_input("--csv", "needs the name of a file; standard output has the JSON");
+  SHARDWRIGHT_ASSIGN_OR_RETURN(OutputFile output, OutputFile::open(arguments.csv_path));
+  answer.write_csv([&](std::string_view text) { output.write(text); });
+  return output.commit();
+}
+
 Status write_answer(const OutputArguments& arguments, const Answer& answer) {
+  if (arguments.csv_path == "-" && !arguments.wants_json()) return {};
   SHARDWRIGHT_ASSIGN_OR_RETURN(OutputFile output,
                                OutputFile::open(arguments.path.empty() ? "-" : arguments.path));
   if (arguments.wants_json()) {
@@ -131,6 +142,7 @@ int respond_with(const OutputArguments& output, Crew* crew,
     warn(warning);
   if (const Status page = write_page(output.report_path, *answer); !page.ok())
     return fail(page.error());
+  if (const Status table = write_csv(output, *answer); !table.ok()) return fail(table.error());
   if (!answer->hint.empty() && output.wants_json()) note(answer->hint);
   const Status written = write_answer(output, *answer);
   if (!written.ok()) return fail(written.error());

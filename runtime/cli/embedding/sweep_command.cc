@@ -9,6 +9,7 @@
 #include "runtime/cli/answering/answering.h"
 #include "runtime/cli/embedding/commands.h"
 #include "runtime/cli/embedding/plan_arguments.h"
+#include "runtime/cli/options/count_list.h"
 
 namespace shardwright::cli {
 namespace {
@@ -18,7 +19,7 @@ using embedding::SweepGrid;
 struct SweepArguments {
   PlanArguments plan;
   SweepGrid grid;
-  std::vector<std::string> hbm;
+  std::vector<std::string> ranks, batch_sizes, hbm;
 };
 
 Result<commands::SweepRequest> request_of(const SweepArguments& arguments) {
@@ -26,6 +27,8 @@ Result<commands::SweepRequest> request_of(const SweepArguments& arguments) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(commands::ProblemRequest problem,
                                request_of(arguments.plan.problem));
   SweepGrid grid = arguments.grid;
+  SHARDWRIGHT_ASSIGN_OR_RETURN(grid.ranks, count_list("--ranks", arguments.ranks));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(grid.batch_sizes, count_list("--batch-size", arguments.batch_sizes));
   for (const std::string& size : arguments.hbm) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(const auto bytes, size_flag("--hbm", size));
     grid.hbm_bytes.push_back(*bytes);
@@ -46,19 +49,26 @@ int run(const SweepArguments& arguments) {
 
 void add_grid_arguments(CLI::App& command, SweepArguments& arguments) {
   const char* const group = "Machines, every combination of these lists";
-  command.add_option("--ranks", arguments.grid.ranks, "Ranks, such as 8,16,32")
+  command.add_option("--ranks", arguments.ranks, "Ranks, such as 8,16,32 or 8..64:8 or 8..64:x2")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->transform(positive_number())
+      ->type_name("N[,N...]")
       ->group(group);
   command.add_option("--hbm", arguments.hbm, "HBM per rank, such as 40GiB,80GiB")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->group(group);
-  command.add_option("--batch-size", arguments.grid.batch_sizes, "Samples per rank and step")
+  command.add_option("--batch-size", arguments.batch_sizes, "Samples per rank and step")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->transform(positive_number())
+      ->type_name("N[,N...]")
+      ->group(group);
+  command
+      .add_option("--price", arguments.grid.rank_prices,
+                  "Price of a rank for an hour: one, or one for every size of --hbm")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(decimal_number("", false))
       ->group(group);
   command
       .add_option("--ranks-per-host", arguments.grid.ranks_per_host,
@@ -90,9 +100,13 @@ void add_sweep_command(CLI::App& app, Action& chosen) {
   add_grid_arguments(command, *arguments);
   add_search_arguments(command, arguments->plan);
   add_output_arguments(command, arguments->plan.output);
+  command
+      .add_option("--csv", arguments->plan.output.csv_path,
+                  "Write the machines as comma-separated values to this file (- = stdout)")
+      ->type_name(kFile);
   add_example(command,
-              "shardwright sweep my_tables.json --ranks 8,16,32 --ranks-per-host 8 "
-              "--hbm 40GiB,80GiB --batch-size 512,1024");
+              "shardwright sweep my_tables.json --ranks 8..32:x2 --ranks-per-host 8 "
+              "--hbm 40GiB,80GiB --batch-size 512,1024 --price 1.80,2.90");
   command.callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }
 

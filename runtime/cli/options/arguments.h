@@ -33,6 +33,7 @@ struct ProblemArguments {
 struct OutputArguments {
   std::string path;         // empty = none
   std::string report_path;  // of an HTML page; empty = none
+  std::string csv_path;     // of a table; empty = none
   bool json = false;
   int threads = 0;  // 0 = all
   bool verbose = false;

@@ -29,7 +29,7 @@ std::vector<NamedFile> named_files(const CLI::App& command) {
     if (option->get_type_name() != kFile || option->count() == 0) continue;
     const std::string name = option->get_name();
     const bool written = option->check_lname("output") || option->check_lname("report") ||
-                         option->check_lname("checkpoint");
+                         option->check_lname("csv") || option->check_lname("checkpoint");
     for (const std::string& path : option->results())
       files.push_back({name, path, written});
   }

@@ -11,7 +11,7 @@
 #include "runtime/commands/embedding/problem_request.h"
 #include "runtime/commands/input.h"
 #include "runtime/embedding/options.h"
-#include "runtime/embedding/sweep.h"
+#include "runtime/embedding/sweep/sweep.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 
 namespace shardwright::commands {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/commands/embedding/embedding_commands.h"
+#include "runtime/io/embedding/answers/sweep_csv.h"
 #include "runtime/io/embedding/answers/sweep_json.h"
 #include "runtime/report/embedding/questions/sweep_text.h"
 
@@ -57,6 +58,9 @@ Result<Answer> answer(const SweepRequest& request, const Watch& watch) {
   answer.outcome = sweep->any_fits() ? Outcome::kDone : Outcome::kNoPlan;
   answer.write_json = [problem, sweep](const TextSink& sink) {
     write_sweep(*problem, *sweep, sink);
+  };
+  answer.write_csv = [problem, sweep](const TextSink& sink) {
+    write_sweep_csv(*problem, *sweep, sink);
   };
   answer.text = [problem, sweep](const TextForm& form) {
     return sweep_report(*problem, *sweep, form.width);

@@ -198,6 +198,12 @@ class Request:
             return self
         return self.value(name, number(value, name, 0, 1.7976931348623157e308))
 
+    def measures(self, name: str, value: object) -> Request:
+        """A number or a list of numbers."""
+        if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+            return self.value(name, [number(one, name, 0, 1.7976931348623157e308) for one in value])
+        return self.measure(name, value)
+
     def choice(self, name: str, value: object, words: Sequence[str]) -> Request:
         return self if value is None else self.value(name, choice(value, name, words))
 

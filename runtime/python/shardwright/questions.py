@@ -121,6 +121,10 @@ class SweepPoint:
     rating: float | None
     lower_bound: float | None
     why: str | None  # nothing fits
+    samples_per_second: float | None  # of all ranks, by the rating
+    price_per_hour: float | None  # of all ranks
+    price_per_billion_samples: float | None
+    pareto: bool  # no other machine is as fast for as little
 
 
 class Sweep(Answer):
@@ -131,7 +135,9 @@ class Sweep(Answer):
         """Every machine, by ranks, batch size and memory."""
         return tuple(SweepPoint(read["ranks"], read["ranks_per_host"], read["hbm"],
                                 read["batch_size"], read["fits"], read["best_rating"],
-                                read["lower_bound"], read.get("why"))
+                                read["lower_bound"], read.get("why"),
+                                read.get("samples_per_second"), read.get("price_per_hour"),
+                                read.get("price_per_billion_samples"), read.get("pareto", False))
                      for read in self.data["points"])
 
     def _rows(self) -> list[Row]:
@@ -202,7 +208,8 @@ def explain(problem: ProblemLike, plan: Document | None = None, *, table: str | 
 
 def sweep(problem: ProblemLike, *, ranks: Counts | None = None,
           hbm: Size | Sequence[Size] | None = None, batch_size: Counts | None = None,
-          ranks_per_host: SupportsIndex | None = None, ddr: Size | None = None,
+          ranks_per_host: SupportsIndex | None = None,
+          price: float | Sequence[float] | None = None, ddr: Size | None = None,
           ssd: Size | None = None, device: Literal["cuda", "cpu", "mtia", "tpu"] | None = None,
           mode: Mode = "best", threads: SupportsIndex = 0, time_limit: float | None = None,
           work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
@@ -210,10 +217,12 @@ def sweep(problem: ProblemLike, *, ranks: Counts | None = None,
           progress: ProgressLike = None, cancel: Cancel | None = None) -> Sweep:
     """Plans for every combination of these lists: what fits, how fast, which is the smallest.
 
-    `sweep(problem, ranks=[8, 16], hbm=["40GiB", "80GiB"])`. Limits hold for each of them.
+    `sweep(problem, ranks=[8, 16], hbm=["40GiB", "80GiB"])`. Limits hold for each of them. `price` is
+    that of a rank for an hour: one number, or one for every size of `hbm`.
     """
     request = problem_request(problem, {}).counts("ranks", ranks).sizes("hbm", hbm)
     request.counts("batch_size", batch_size).counts("ranks_per_host", ranks_per_host)
+    request.measures("price", price)
     request.size("ddr", ddr).size("ssd", ssd).value("device", device)
     request.choice("mode", mode, MODES).lanes(lanes)
     request.limits(threads, time_limit, work_limit, seed)

@@ -32,6 +32,8 @@ struct SweepPoint {
   std::optional<PlanFailure> failure;          // why nothing fits
   StopReason stopped_by = StopReason::kFinished;
   std::optional<embedding::Plan> plan;
+  std::optional<double> price_per_hour;  // of all ranks; absent without prices
+  std::optional<Error> invalid;          // why there can be no such machine, with the place
 
   bool fits() const { return rating.has_value(); }
 };
@@ -44,27 +46,12 @@ struct Sweep {
   bool any_fits() const;
 };
 
-// The first clause of why a point does not fit; empty if it fits.
-std::string why_not(const SweepPoint& point);
-
-// The smallest number of ranks that fits for one memory and batch size.
-struct SmallestMachine {
-  std::optional<std::int64_t> hbm_bytes;
-  std::int64_t batch_size = 0;
-  std::optional<std::int64_t> ranks;  // absent if none fits
-};
-// In the order of the points.
-std::vector<SmallestMachine> smallest_machines(const Sweep& sweep);
-
-// Indices of the best-rated points, one for every number of ranks and batch size that fits at all,
-// in the order of the points.
-std::vector<std::size_t> best_by_ranks(const Sweep& sweep);
-
 // Plans every combination, one after the other, each with `options`: a work limit is per point.
 // Points that differ in memory alone share options and costs. In best mode each of these points
 // starts from the plan of the one with less memory, so more memory never fits less nor rates worse,
-// and its bound holds for less memory, too. Errors: kInvalidInput for an invalid combination (hosts
-// do not divide the ranks, a number below 1) and as plan_embedding().
+// and its bound holds for less memory, too. A combination that
+// there cannot be is a point that says why. Errors: as check_grid(); as plan_embedding(), if no
+// combination is valid.
 //
 // With a dealer, processes plan the points, those that differ in memory alone in one process. The
 // first process has the answer; in the others it has no points. Points have no plans then. If a

@@ -1,4 +1,4 @@
-#include "runtime/embedding/sweep.h"
+#include "runtime/embedding/sweep/sweep.h"
 
 #include <algorithm>
 #include <memory>
@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "runtime/embedding/result/memory_parts.h"
+#include "runtime/embedding/sweep/point_message.h"
 #include "runtime/execution/processes/task_dealer.h"
 #include "runtime/execution/stopwatch.h"
 #include "search/embedding/questions/sweep/memory_chain.h"
-#include "search/message.h"
 
 namespace shardwright {
 namespace {
@@ -18,6 +18,7 @@ using embedding::by_memory;
 using embedding::check_grid;
 using embedding::evaluate_if_better;
 using embedding::Evaluation;
+using embedding::hourly_price;
 using embedding::machine_sizes;
 using embedding::MachineSize;
 using embedding::MemoryChain;
@@ -98,110 +99,47 @@ class ChainPlanner {
   MemoryChain chain_;
 };
 
-// A machine that a stop left out.
-SweepPoint left_out(const ProblemSpec& problem, const SweepGrid& grid, const MachineSize& size,
-                    std::size_t memory) {
+// A machine as a stop leaves it.
+SweepPoint unplanned(const ProblemSpec& problem, const SweepGrid& grid, const MachineSize& size,
+                     std::size_t memory) {
   const std::int64_t per_host = grid.ranks_per_host.value_or(problem.topology.local_world_size);
   SweepPoint point;
   point.ranks = size.ranks;
   point.ranks_per_host = per_host == 0 ? size.ranks : std::min(per_host, size.ranks);
   if (!grid.hbm_bytes.empty()) point.hbm_bytes = grid.hbm_bytes[memory];
   point.batch_size = size.batch_size;
+  point.price_per_hour = hourly_price(grid, size.ranks, memory);
   point.stopped_by = StopReason::kCancelled;
   return point;
 }
 
-// Adds one point per memory, in the order of the grid.
+// Adds one point per memory, in the order of the grid. Errors: those that are not about the
+// machine.
 Status plan_size(const ProblemSpec& problem, const SweepGrid& grid, const MachineSize& size,
                  const PlanOptions& options, Sweep& sweep) {
   const std::vector<std::size_t> order = by_memory(grid);
   const std::size_t first = sweep.points.size();
   sweep.points.resize(first + order.size());
+  std::vector<std::size_t> planned;
   ChainPlanner planner(options);
   for (const std::size_t i : order) {
-    if (options.stop.stop_requested()) {
-      sweep.points[first + i] = left_out(problem, grid, size, i);
-      continue;
+    SweepPoint& point = sweep.points[first + i];
+    point = unplanned(problem, grid, size, i);
+    if (options.stop.stop_requested()) continue;
+    const Result<int> threads = planner.plan(problem_for(problem, grid, size, i), point);
+    if (threads.ok()) {
+      planned.push_back(first + i);
+      sweep.threads = *threads;
+    } else if (threads.error().code == ErrorCode::kInvalidInput) {
+      point.stopped_by = StopReason::kFinished;
+      point.invalid = threads.error();
+    } else {
+      return threads.error();
     }
-    SHARDWRIGHT_ASSIGN_OR_RETURN(
-        sweep.threads, planner.plan(problem_for(problem, grid, size, i), sweep.points[first + i]));
   }
   const std::vector<std::optional<double>> bounds = planner.chain().lower_bounds();
-  // Machines that were left out are the last ones.
   for (std::size_t i = 0; i < bounds.size(); ++i)
-    sweep.points[first + order[i]].lower_bound = bounds[i];
-  return {};
-}
-
-void put(MessageWriter& to, const SweepPoint& point) {
-  for (const std::int64_t number : {point.ranks, point.ranks_per_host, point.batch_size,
-                                    point.peak_hbm_bytes, point.peak_ddr_bytes})
-    to.put(number);
-  for (const std::optional<std::int64_t>& number :
-       {point.hbm_bytes, point.sharding_group_size, point.pod_size, point.peak_ssd_bytes})
-    to.put_if(number);
-  to.put_if(point.rating);
-  to.put_if(point.lower_bound);
-  to.put(static_cast<std::uint8_t>(point.stopped_by));
-  to.put_flag(point.failure.has_value());
-  if (!point.failure) return;
-  to.put(static_cast<std::uint8_t>(point.failure->type));
-  to.put(static_cast<std::uint8_t>(point.failure->reason));
-  to.put_text(point.failure->message);
-  to.put_flag(point.failure->proof.has_value());
-  if (point.failure->proof) to.put(static_cast<std::uint8_t>(*point.failure->proof));
-}
-
-SweepPoint get_point(MessageReader& from) {
-  SweepPoint point;
-  for (std::int64_t* const number : {&point.ranks, &point.ranks_per_host, &point.batch_size,
-                                     &point.peak_hbm_bytes, &point.peak_ddr_bytes})
-    *number = from.get<std::int64_t>();
-  for (std::optional<std::int64_t>* const number :
-       {&point.hbm_bytes, &point.sharding_group_size, &point.pod_size, &point.peak_ssd_bytes})
-    *number = from.get_if<std::int64_t>();
-  point.rating = from.get_if<double>();
-  point.lower_bound = from.get_if<double>();
-  point.stopped_by = static_cast<StopReason>(from.get<std::uint8_t>());
-  if (!from.get_flag()) return point;
-  PlanFailure& failure = point.failure.emplace();
-  failure.type = static_cast<FailureType>(from.get<std::uint8_t>());
-  failure.reason = static_cast<FailureReason>(from.get<std::uint8_t>());
-  failure.message = from.get_text();
-  if (from.get_flag()) failure.proof = static_cast<AbsenceProof>(from.get<std::uint8_t>());
-  return point;
-}
-
-// The points of one size, or why they could not be planned.
-std::string to_message(const Status& status, const Sweep& points) {
-  MessageWriter to;
-  to.put_flag(status.ok());
-  if (!status.ok()) {
-    to.put(static_cast<std::uint8_t>(status.error().code));
-    to.put_text(status.error().message);
-    to.put_text(status.error().where);
-    return to.take();
-  }
-  to.put(points.threads);
-  to.put(static_cast<std::uint32_t>(points.points.size()));
-  for (const SweepPoint& point : points.points)
-    put(to, point);
-  return to.take();
-}
-
-// Adds the points of a message of another process of this build.
-Status add_points(const std::string& message, Sweep& sweep) {
-  MessageReader from(message);
-  if (!from.get_flag()) {
-    Error error;
-    error.code = static_cast<ErrorCode>(from.get<std::uint8_t>());
-    error.message = from.get_text();
-    error.where = from.get_text();
-    return error;
-  }
-  sweep.threads = from.get<int>();
-  for (auto left = from.get<std::uint32_t>(); left > 0; --left)
-    sweep.points.push_back(get_point(from));
+    sweep.points[planned[i]].lower_bound = bounds[i];
   return {};
 }
 
@@ -224,7 +162,7 @@ Status deal_sizes(const ProblemSpec& problem, const SweepGrid& grid, const PlanO
   if (dealer.deal(sizes.size(), work, take)) return first_error;
   for (; taken < sizes.size(); ++taken) {
     for (std::size_t memory = 0; memory < by_memory(grid).size(); ++memory)
-      sweep.points.push_back(left_out(problem, grid, sizes[taken], memory));
+      sweep.points.push_back(unplanned(problem, grid, sizes[taken], memory));
   }
   return first_error;
 }
@@ -233,49 +171,6 @@ Status deal_sizes(const ProblemSpec& problem, const SweepGrid& grid, const PlanO
 
 bool Sweep::any_fits() const {
   return std::any_of(points.begin(), points.end(), [](const SweepPoint& p) { return p.fits(); });
-}
-
-std::string why_not(const SweepPoint& point) {
-  if (point.fits()) return "";
-  if (!point.failure)
-    return "stopped by " + std::string(text_of(point.stopped_by)) + " before anything was found";
-  const std::string& message = point.failure->message;
-  std::size_t end = std::min(message.find(". "), message.find("; "));
-  if (end == std::string::npos) end = message.size();
-  while (end > 0 && message[end - 1] == '.')
-    --end;
-  return message.substr(0, end);
-}
-
-std::vector<SmallestMachine> smallest_machines(const Sweep& sweep) {
-  std::vector<SmallestMachine> machines;
-  for (const SweepPoint& point : sweep.points) {
-    auto at = std::find_if(machines.begin(), machines.end(), [&](const SmallestMachine& machine) {
-      return machine.hbm_bytes == point.hbm_bytes && machine.batch_size == point.batch_size;
-    });
-    if (at == machines.end())
-      at = machines.insert(at, {point.hbm_bytes, point.batch_size, std::nullopt});
-    if (point.fits()) at->ranks = std::min(at->ranks.value_or(point.ranks), point.ranks);
-  }
-  return machines;
-}
-
-std::vector<std::size_t> best_by_ranks(const Sweep& sweep) {
-  std::vector<std::size_t> best;
-  for (std::size_t i = 0; i < sweep.points.size(); ++i) {
-    const SweepPoint& point = sweep.points[i];
-    if (!point.fits()) continue;
-    const auto known = std::find_if(best.begin(), best.end(), [&](std::size_t other) {
-      return sweep.points[other].ranks == point.ranks &&
-             sweep.points[other].batch_size == point.batch_size;
-    });
-    if (known == best.end()) {
-      best.push_back(i);
-    } else if (*point.rating < *sweep.points[*known].rating) {
-      *known = i;
-    }
-  }
-  return best;
 }
 
 Result<Sweep> sweep_embedding(const ProblemSpec& problem, const SweepGrid& grid,
@@ -289,6 +184,10 @@ Result<Sweep> sweep_embedding(const ProblemSpec& problem, const SweepGrid& grid,
     for (const MachineSize& size : machine_sizes(problem, grid))
       SHARDWRIGHT_RETURN_IF_ERROR(plan_size(problem, grid, size, options, sweep));
   }
+  const bool none_is_valid =
+      std::all_of(sweep.points.begin(), sweep.points.end(),
+                  [](const SweepPoint& point) { return point.invalid.has_value(); });
+  if (none_is_valid && !sweep.points.empty()) return *sweep.points.front().invalid;
   sweep.total_s = watch.seconds();
   return sweep;
 }
