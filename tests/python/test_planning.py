@@ -278,6 +278,19 @@ class SeveralProcesses(unittest.TestCase):
                                  [table.ranks for table in alone.tables])
             self.assertTrue(shardwright.verify(SAMPLE, plans[0]))
 
+    def test_lanes_decide_what_is_found_in_any_number_of_processes(self):
+        limits = {"work_limit": 2_000_000, "threads": 1, "lanes": 8}
+        alone = shardwright.plan(SAMPLE, **limits)
+        self.assertNotEqual(alone.work_steps,
+                            shardwright.plan(SAMPLE, **{**limits, "lanes": 3}).work_steps)
+        exchanges = self.Board(2).exchanges()
+        with ThreadPoolExecutor(2) as pool:
+            plans = list(pool.map(lambda own: shardwright.plan(
+                SAMPLE, exchange=own, **limits), exchanges))
+        self.assertEqual(plans[0].work_steps, alone.work_steps)
+        with self.assertRaises(ValueError):
+            shardwright.plan(SAMPLE, lanes=2)
+
     def test_a_process_that_is_refused_keeps_nobody_waiting(self):
         exchanges = self.Board(2).exchanges()
 
