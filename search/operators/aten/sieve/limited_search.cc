@@ -50,6 +50,7 @@ class LimitedSearch {
   Result<std::optional<SievedSolution>> run() {
     first_choices();
     for (int round = 0; round < parameters_.most_rounds && !is_over(); ++round) {
+      keep_movers(model_, kept_);
       SHARDWRIGHT_ASSIGN_OR_RETURN(const OperatorProblem problem, lower(model_, kept_, limit_));
       Budget budget = budget_.with_work_left(parameters_.work_of_round);
       solve(problem, kept_, budget);
