@@ -155,15 +155,26 @@ void BestSearch::choose_proof_work(std::uint64_t work) {
     round_proof_share_ = std::min<std::uint64_t>(round_proof_share_, lanes_.annealing.size() + 1);
 }
 
+// Lanes that anneal in process 0, beside the proof and the neighbourhoods. The proof counts as many
+// as it takes once plans get no better; with many lanes it is less than an equal share of the work.
+std::size_t BestSearch::lanes_beside_proof() const {
+  const std::size_t annealing = lanes_.annealing.size();
+  const std::size_t taken =
+      proves_ ? std::min<std::size_t>(parameters_.lanes.settled_proof_share, annealing + 1) + 1 : 1;
+  const std::size_t fair = (annealing + taken) / group_->processes();
+  return fair - std::min(fair, taken);
+}
+
 // The proof and the neighbourhoods belong to process 0, and so does everything if it is alone. The
-// lanes that anneal are dealt out to the others, and to it as well if nothing is to be proved.
+// lanes that anneal are dealt out such that all have about as much to do.
 std::uint32_t BestSearch::process_of(std::size_t lane) const {
   if (group_ == nullptr || group_->is_alone()) return 0;
   const bool anneals = lane >= first_lane_ && lane + 1 < lane_work_.size();
   if (!anneals) return 0;
-  const std::uint32_t first = proves_ ? 1 : 0;
-  const auto number = static_cast<std::uint32_t>(lane - first_lane_);
-  return first + number % (group_->processes() - first);
+  const std::size_t number = lane - first_lane_;
+  const std::size_t beside = lanes_beside_proof();
+  if (number < beside) return 0;
+  return static_cast<std::uint32_t>(1 + (number - beside) % (group_->processes() - 1));
 }
 
 bool BestSearch::is_own(std::size_t lane) const {

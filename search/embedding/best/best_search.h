@@ -36,7 +36,7 @@ namespace shardwright::embedding {
 // what is to be beaten, or when the budget is used up.
 //
 // The lanes may be dealt out to several processes, each with a BestSearch of the same model, seed
-// and starts. Process 0 has the proof and its certificate, the others have lanes that anneal. All
+// and starts. Process 0 has the proof and its certificate, the others most lanes that anneal. All
 // take in the same reports of a round, so all have the same best plan and bound, and the number of
 // processes changes nothing in them.
 // Thread safety: as explore() calls the members; everything else on one thread. Refers to the
@@ -105,6 +105,7 @@ class BestSearch {
   bool is_proved() const;
   void certify_search(const Budget& budget);
   bool is_done() const;
+  std::size_t lanes_beside_proof() const;
   std::uint32_t process_of(std::size_t lane) const;
   bool is_own(std::size_t lane) const;
   void count_by_process(const std::vector<std::uint64_t>& lane_work);

@@ -397,6 +397,9 @@ TEST_CASE("capi: limits, cancelling and the callback end a search with the best 
     options.threads = -1;
     refused("options.threads");
     options.threads = 1;
+    options.lanes = 2;
+    refused("options.lanes");
+    options.lanes = 0;
     options.mode = 2;
     refused("options.mode");
     options.mode = SHARDWRIGHT_MODE_BEST;
