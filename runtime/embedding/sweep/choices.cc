@@ -51,7 +51,7 @@ std::vector<bool> pareto_front(const ProblemSpec& problem, const Sweep& sweep) {
 
 std::string why_not(const SweepPoint& point) {
   if (point.fits()) return "";
-  if (point.invalid) return point.invalid->message;
+  if (point.invalid) return point.invalid->to_string();
   if (!point.failure)
     return "stopped by " + std::string(text_of(point.stopped_by)) + " before anything was found";
   const std::string& message = point.failure->message;

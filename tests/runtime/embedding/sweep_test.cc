@@ -171,7 +171,7 @@ TEST_CASE("sweep: a machine that there cannot be is a point that says why") {
     if (point.ranks != 6) continue;
     CHECK_FALSE(point.fits());
     CHECK(point.invalid->where == "/topology/local_world_size");
-    CHECK(why_not(point) == point.invalid->message);
+    CHECK(why_not(point) == point.invalid->to_string());
     CHECK(point.stopped_by == StopReason::kFinished);
   }
   CHECK(sweep->any_fits());
