@@ -21,19 +21,17 @@ LastError& last_error() noexcept {
 const char* noun(HandleKind kind) {
   switch (kind) {
     case HandleKind::kProblem:
-      return "problem";
+      return "a problem";
     case HandleKind::kSearchSpace:
-      return "search space";
+      return "a search space";
     case HandleKind::kCancel:
-      return "cancel token";
+      return "a cancel token";
     case HandleKind::kResult:
-      return "result";
-    case HandleKind::kVerification:
-      return "verification";
-    case HandleKind::kAtenPlan:
-      return "plan of a graph";
+      return "a result";
+    case HandleKind::kAnswer:
+      return "an answer";
   }
-  return "handle";
+  return "an object";
 }
 
 void check_struct_size(std::size_t given_size, std::size_t known_size, std::size_t least_size,
@@ -81,7 +79,7 @@ shardwright_status status_of(ErrorCode code) {
 }
 
 void fail_handle(HandleTable::Fault fault, HandleKind kind, const char* name) {
-  std::string message = "not a handle of a " + std::string(noun(kind)) + ": ";
+  std::string message = "not a handle of " + std::string(noun(kind)) + ": ";
   switch (fault) {
     case HandleTable::Fault::kNull:
       message += "it is null";

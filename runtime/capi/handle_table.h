@@ -13,8 +13,7 @@ enum class HandleKind : std::uint8_t {
   kSearchSpace,
   kCancel,
   kResult,
-  kVerification,
-  kAtenPlan,
+  kAnswer,
 };
 
 // The parts of a handle's number: a tag for the kind in the high byte, the slot, and the number of

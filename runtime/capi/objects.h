@@ -4,14 +4,13 @@
 #include <cstdint>
 #include <memory>
 #include <stop_token>
-#include <string>
 #include <vector>
 
 #include "core/embedding/search_space.h"
+#include "runtime/capi/answer_texts.h"
 #include "runtime/capi/handle_table.h"
 #include "runtime/capi/shardwright_types.h"
 #include "runtime/embedding/planner.h"
-#include "runtime/embedding/verify.h"
 
 namespace shardwright::capi {
 
@@ -33,11 +32,6 @@ struct PlannedResult {
 
 // Numbers the options of the result's plan. O(options of the plan).
 std::shared_ptr<const PlannedResult> number_options(EmbeddingPlanResult result);
-
-// The answer to a graph of PyTorch's operators, as JSON. Immutable.
-struct AtenPlanText {
-  std::string json;
-};
 
 template <class Handle>
 struct ObjectOf;
@@ -62,14 +56,9 @@ struct ObjectOf<shardwright_result> {
   static constexpr HandleKind kKind = HandleKind::kResult;
 };
 template <>
-struct ObjectOf<shardwright_verification> {
-  using Type = Verification;
-  static constexpr HandleKind kKind = HandleKind::kVerification;
-};
-template <>
-struct ObjectOf<shardwright_aten_plan> {
-  using Type = AtenPlanText;
-  static constexpr HandleKind kKind = HandleKind::kAtenPlan;
+struct ObjectOf<shardwright_answer> {
+  using Type = AnswerTexts;
+  static constexpr HandleKind kKind = HandleKind::kAnswer;
 };
 
 }  // namespace shardwright::capi

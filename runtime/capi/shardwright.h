@@ -1,5 +1,5 @@
-/* The C interface: plans embedding tables and redistributions of tensors, from C11 and from every language
- * that can call C. */
+/* The C interface: every command of shardwright, from C11 and from every language that can call C; plans of
+ * embedding tables and of redistributions also as arrays. */
 #ifndef SHARDWRIGHT_H
 #define SHARDWRIGHT_H
 
@@ -52,6 +52,10 @@ SHARDWRIGHT_API shardwright_status shardwright_problem_from_json(const char* tex
 /* The same for a file, which may be compressed with gzip. */
 SHARDWRIGHT_API shardwright_status shardwright_problem_from_file(const char* path,
                                                                  shardwright_problem** problem);
+/* The same from the member `problem` of a request (see shardwright_ask), whose other members take the place
+ * of what it says of the machine, such as {"problem": "my_tables.json", "ranks": 16}. */
+SHARDWRIGHT_API shardwright_status shardwright_problem_from_request(const char* request, size_t size,
+                                                                    shardwright_problem** problem);
 /* The same from arrays, which are copied. */
 SHARDWRIGHT_API shardwright_status shardwright_problem_from_arrays(
     const shardwright_problem_arrays* arrays, shardwright_problem** problem);
@@ -108,6 +112,12 @@ SHARDWRIGHT_API shardwright_status shardwright_replan(
     const shardwright_problem* problem, const shardwright_search_space* space, const char* old_plan,
     size_t old_plan_size, double migration_weight, const shardwright_plan_options* options,
     shardwright_result** result);
+/* Reads a plan file, as shardwright_result_to_json writes it, and recomputes what it claims. If `space` is
+ * null, options are enumerated. Errors: SHARDWRIGHT_VERIFICATION_FAILED if the plan was made for another
+ * problem or something does not hold. */
+SHARDWRIGHT_API shardwright_status shardwright_result_from_json(
+    const shardwright_problem* problem, const shardwright_search_space* space, const char* plan,
+    size_t size, shardwright_result** result);
 /* Rates and checks a plan given as arrays. The result has the rating, time and memory of every rank, and
  * the violations. Options are indices into `space`. */
 SHARDWRIGHT_API shardwright_status shardwright_evaluate(const shardwright_problem* problem,
@@ -140,53 +150,57 @@ SHARDWRIGHT_API shardwright_status shardwright_result_ranks(const shardwright_re
  * those that a proposer added and the plan uses (scaled caches). The caller must destroy it. */
 SHARDWRIGHT_API shardwright_status shardwright_result_search_space(
     const shardwright_result* result, shardwright_search_space** space);
-/* Writes the text of `shardwright plan --json`, including the options if `with_search_space` is not 0. */
+/* Writes the text of `shardwright plan --json`. `contents`: what it has in addition. */
 SHARDWRIGHT_API shardwright_status shardwright_result_to_json(const shardwright_result* result,
-                                                              int32_t with_search_space,
+                                                              shardwright_contents contents,
+                                                              char* buffer, size_t capacity,
+                                                              size_t* size);
+/* Writes the text of `shardwright plan` without --json, and its HTML page; see shardwright_answer_to_text
+ * and shardwright_answer_to_html. */
+SHARDWRIGHT_API shardwright_status shardwright_result_to_text(const shardwright_result* result,
+                                                              uint32_t width, char* buffer,
+                                                              size_t capacity, size_t* size);
+SHARDWRIGHT_API shardwright_status shardwright_result_to_html(const shardwright_result* result,
                                                               char* buffer, size_t capacity,
                                                               size_t* size);
 SHARDWRIGHT_API shardwright_status shardwright_result_destroy(shardwright_result* result);
 
-/* ---- Verification ----------------------------------------------------------------------------------- */
+/* ---- Commands --------------------------------------------------------------------------------------- */
 
-/* Recomputes what a plan's JSON text claims, as `shardwright verify` does. If `space` is null,
- * options are enumerated. If a claim is false, or one that matters cannot be checked ("not
- * verified: ..."), the status is SHARDWRIGHT_OK and the verification has violations. */
-SHARDWRIGHT_API shardwright_status shardwright_verify(const shardwright_problem* problem,
-                                                      const shardwright_search_space* space,
-                                                      const char* plan, size_t size,
-                                                      shardwright_verification** verification);
-/* The same for an answer of shardwright_replan, whose `migration` is checked against the plan in
- * use. */
-SHARDWRIGHT_API shardwright_status shardwright_verify_replan(
-    const shardwright_problem* problem, const shardwright_search_space* space, const char* plan,
-    size_t size, const char* old_plan, size_t old_size, shardwright_verification** verification);
-/* The number of claims compared, and of violations found. Either output may be null. */
-SHARDWRIGHT_API shardwright_status shardwright_verification_counts(
-    const shardwright_verification* verification, uint64_t* claims, uint64_t* violations);
-/* Violation `index`, a number below the count, as "place: sentence". */
-SHARDWRIGHT_API shardwright_status shardwright_verification_violation(
-    const shardwright_verification* verification, uint64_t index, char* buffer, size_t capacity,
-    size_t* size);
-SHARDWRIGHT_API shardwright_status
-shardwright_verification_destroy(shardwright_verification* verification);
-
-/* ---- Graphs of PyTorch's operators ---------------------------------------------------------------------- */
-
-/* Plans how every tensor of a graph is sharded on a mesh. `graph` is the text of a graph as
- * shardwright.torch.trace writes it, `options` one JSON object whose only required member is "mesh", such
- * as {"mesh": [4, 2], "memory": 17179869184}; runtime/io/README.md has all members of both. `cancel` may
- * be null. If no plan fits into the memory, or the call is stopped before it finds one, the status is
- * SHARDWRIGHT_OK, and the plan's text says so. Errors: SHARDWRIGHT_INVALID_INPUT with a place such as
- * "graph/nodes/3/inputs/0" or "options/mesh". */
-SHARDWRIGHT_API shardwright_status shardwright_plan_aten_graph(
-    const char* graph, size_t graph_size, const char* options, size_t options_size,
-    const shardwright_cancel* cancel, shardwright_aten_plan** plan);
-/* Writes the text of `shardwright operators plan --json`. */
-SHARDWRIGHT_API shardwright_status shardwright_aten_plan_to_json(const shardwright_aten_plan* plan,
-                                                                 char* buffer, size_t capacity,
-                                                                 size_t* size);
-SHARDWRIGHT_API shardwright_status shardwright_aten_plan_destroy(shardwright_aten_plan* plan);
+/* Answers what the command `shardwright <command> --json` answers, byte for byte but for times. `command`
+ * is a name such as "plan", "verify", "operators solve" or "program transfer"; `request` is one JSON object
+ * whose members are the command's arguments, such as
+ *   {"problem": {...}, "plan": "plan.json", "ranks": 16, "hbm": "80GiB", "time_limit": 5}
+ * Files and flags have their names with `_` for `-`. A file is an object, the text of one, or a path. What
+ * the command takes with commas is a list. runtime/capi/README.md has all members. If `options` is null,
+ * all take their defaults. "No plan" and "not verified" are answers; see shardwright_answer_summary.
+ * Errors: SHARDWRIGHT_INVALID_INPUT with a place such as "/problem/tables/0" or "plan.json: /plan/3". */
+SHARDWRIGHT_API shardwright_status shardwright_ask(const char* command, const char* request,
+                                                   size_t size,
+                                                   const shardwright_ask_options* options,
+                                                   shardwright_answer** answer);
+/* What became of the request, and how many warnings there are. Either output may be null. */
+SHARDWRIGHT_API shardwright_status shardwright_answer_summary(const shardwright_answer* answer,
+                                                              shardwright_outcome* outcome,
+                                                              uint64_t* warnings);
+/* Warning `index`, a number below the count, as one sentence. */
+SHARDWRIGHT_API shardwright_status shardwright_answer_warning(const shardwright_answer* answer,
+                                                              uint64_t index, char* buffer,
+                                                              size_t capacity, size_t* size);
+/* Writes the text of `shardwright <command> --json`. */
+SHARDWRIGHT_API shardwright_status shardwright_answer_to_json(const shardwright_answer* answer,
+                                                              char* buffer, size_t capacity,
+                                                              size_t* size);
+/* Writes the text of `shardwright <command>` without --json, `width` columns wide (0 = 100, at least 40). */
+SHARDWRIGHT_API shardwright_status shardwright_answer_to_text(const shardwright_answer* answer,
+                                                              uint32_t width, char* buffer,
+                                                              size_t capacity, size_t* size);
+/* Writes the HTML page of `shardwright <command> --report`. Errors: SHARDWRIGHT_UNSUPPORTED if the command
+ * or this build has none. */
+SHARDWRIGHT_API shardwright_status shardwright_answer_to_html(const shardwright_answer* answer,
+                                                              char* buffer, size_t capacity,
+                                                              size_t* size);
+SHARDWRIGHT_API shardwright_status shardwright_answer_destroy(shardwright_answer* answer);
 
 /* ---- Redistributions ---------------------------------------------------------------------------------- */
 

@@ -16,7 +16,7 @@
 
 /* Increases with every change that breaks compiled programs. New functions, and new members at the end of
  * structures, do not. */
-#define SHARDWRIGHT_ABI_VERSION 1u
+#define SHARDWRIGHT_ABI_VERSION 2u
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,8 +43,7 @@ typedef struct shardwright_problem shardwright_problem;
 typedef struct shardwright_search_space shardwright_search_space;
 typedef struct shardwright_cancel shardwright_cancel;
 typedef struct shardwright_result shardwright_result;
-typedef struct shardwright_verification shardwright_verification;
-typedef struct shardwright_aten_plan shardwright_aten_plan;
+typedef struct shardwright_answer shardwright_answer;
 
 /* A problem as arrays. Members that may be null take the default of problem files. */
 typedef struct shardwright_problem_arrays {
@@ -184,6 +183,34 @@ typedef struct shardwright_plan_options {
   uint32_t processes;                 /* 0 or 1 = one process */
   shardwright_gather_callback gather; /* needed by several processes */
 } shardwright_plan_options;
+
+/* What the options of a command have beside the members of its request. Members that are null take their
+ * default. */
+typedef struct shardwright_ask_options {
+  uint32_t struct_size;
+  uint32_t reserved; /* 0 */
+  const shardwright_cancel* cancel;
+  /* Of operator graphs, the rating is the cost, and there are no work steps and proposals. */
+  shardwright_progress_callback progress;
+  void* user_data; /* for the callback */
+} shardwright_ask_options;
+
+/* What became of a request that could be answered, as the exit status of the command says. */
+typedef int32_t shardwright_outcome;
+enum {
+  SHARDWRIGHT_DONE = 0,
+  SHARDWRIGHT_NOTHING_FITS = 1,  /* nothing satisfies the request; the answer says why */
+  SHARDWRIGHT_NOTHING_FOUND = 2, /* a limit ended the search before anything was found */
+  SHARDWRIGHT_VIOLATION = 3,     /* a claim that was verified is false */
+  SHARDWRIGHT_NOT_VERIFIED = 4   /* nothing false was found, but not everything could be checked */
+};
+
+/* What the JSON of a plan has in addition; flags. */
+typedef uint32_t shardwright_contents;
+enum {
+  SHARDWRIGHT_WITH_SEARCH_SPACE = 1, /* all options */
+  SHARDWRIGHT_WITH_STATS = 2         /* TorchRec's statistics */
+};
 
 typedef int32_t shardwright_stop;
 enum {

@@ -136,7 +136,7 @@ int run(std::span<char*> arguments) {
     return fail({ErrorCode::kInvalidInput, message, ""});
   }
   if (const Status given = check_given_values(app); !given.ok()) return fail(given.error());
-  const Status paths = check_output_paths(app);
+  const Status paths = check_paths(app);
   if (!paths.ok()) return fail(paths.error());
   return is_first_process() || runs_in_processes(app) ? chosen() : kDone;
 }

@@ -116,7 +116,7 @@ TEST_CASE("determinism: any number of processes writes the bytes of one") {
 TEST_CASE("determinism: lanes decide what is found, and processes with threads where") {
   const auto problem = golden_problem(kHard);
   std::vector<std::string> found;
-  for (const std::uint32_t lanes : {3U, 8U, 32U}) {
+  for (const std::uint32_t lanes : {3U, 8U, 128U}) {
     CAPTURE(lanes);
     const auto answer_of = [&](Exchange* exchange, int threads) {
       PlanOptions options = options_of(exchange, kWork / 4);

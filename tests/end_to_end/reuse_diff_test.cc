@@ -258,7 +258,7 @@ TEST_CASE("diff: a problem and a plan cannot be compared, and bad files are name
   write_json(bad, twice);
   const CommandOutcome outcome = run("diff " + plan + " " + bad);
   CHECK(outcome.status == 2);
-  CHECK(contains(outcome.err, "PLAN_B: /plan/20: table"));
+  CHECK(contains(outcome.err, bad + ": /plan/20: table"));
   CHECK(run("diff " + kProblem + " " + kOther).status == 0);
 }
 

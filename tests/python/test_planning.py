@@ -278,6 +278,20 @@ class SeveralProcesses(unittest.TestCase):
                                  [table.ranks for table in alone.tables])
             self.assertTrue(shardwright.verify(SAMPLE, plans[0]))
 
+    def test_lanes_decide_what_is_found_in_any_number_of_processes(self):
+        limits = {"work_limit": 2_000_000, "threads": 1, "lanes": 8}
+        exchanges = self.Board(2).exchanges()
+        with ThreadPoolExecutor(2) as pool:
+            plans = list(pool.map(lambda own: shardwright.plan(
+                SAMPLE, exchange=own, **limits), exchanges))
+        steps = [plan.to_dict()["work"]["work_steps"] for plan in (
+            shardwright.plan(SAMPLE, **limits), plans[0],
+            shardwright.plan(SAMPLE, **{**limits, "lanes": 3}))]
+        self.assertEqual(steps[1], steps[0])
+        self.assertNotEqual(steps[2], steps[0])
+        with self.assertRaises(ValueError):
+            shardwright.plan(SAMPLE, lanes=2)
+
     def test_a_process_that_is_refused_keeps_nobody_waiting(self):
         exchanges = self.Board(2).exchanges()
 

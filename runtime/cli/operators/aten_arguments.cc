@@ -1,14 +1,5 @@
 #include "runtime/cli/operators/aten_arguments.h"
 
-#include <memory>
-#include <utility>
-
-#include "runtime/io/file.h"
-#include "runtime/io/operators/aten/aten_graph_json.h"
-#include "runtime/io/operators/aten/aten_options_json.h"
-#include "runtime/io/sizes.h"
-#include "runtime/operators/build.h"
-
 namespace shardwright::cli {
 
 void add_aten_arguments(CLI::App& command, AtenArguments& arguments) {
@@ -46,55 +37,23 @@ void add_aten_arguments(CLI::App& command, AtenArguments& arguments) {
   add_output_arguments(command, arguments.output);
 }
 
-Result<redistribution::MeshShape> mesh_of(std::string_view text) {
-  const auto mesh = parse_mesh(text);
-  if (!mesh.ok()) return invalid_input("--mesh", mesh.error().message);
-  redistribution::MeshShape shape;
-  for (std::size_t axis = 0; axis < (*mesh)->num_axes(); ++axis)
-    shape.push_back((*mesh)->size(axis));
-  return shape;
-}
-
-Result<PlanAtenOptions> aten_options(const AtenArguments& arguments, std::string_view mesh) {
-  PlanAtenOptions options;
-  if (!mesh.empty()) {
-    SHARDWRIGHT_ASSIGN_OR_RETURN(options.mesh, mesh_of(mesh));
-  }
-  if (!arguments.options_path.empty()) {
-    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, read_file(arguments.options_path));
-    Result<PlanAtenOptions> read = read_aten_options(text, options.mesh);
-    if (!read.ok()) return in_file(read.error(), arguments.options_path);
-    options = std::move(read).value();
-  }
-  if (options.mesh.empty()) return invalid_input("--mesh", "is needed, such as --mesh 4x2");
-  if (!arguments.memory.empty()) {
-    const Result<std::int64_t> bytes = parse_bytes(arguments.memory);
-    if (!bytes.ok()) return invalid_input("--memory", bytes.error().message);
-    options.memory_limit = *bytes;
-  }
-  if (arguments.device) options.device = *arguments.device;
-  if (arguments.optimizer_states) options.optimizer_states = *arguments.optimizer_states;
+Result<commands::AtenOverrides> aten_overrides(const AtenArguments& arguments) {
+  commands::AtenOverrides overrides;
+  SHARDWRIGHT_ASSIGN_OR_RETURN(overrides.memory, size_flag("--memory", arguments.memory));
+  overrides.optimizer_states = arguments.optimizer_states;
+  overrides.device = arguments.device;
   if (arguments.redistribution) {
-    options.redistribution = *arguments.redistribution == "shortest"
-                                 ? operators::RedistributionChoice::kShortest
-                                 : operators::RedistributionChoice::kAutoParallel;
+    overrides.redistribution = *arguments.redistribution == "shortest"
+                                   ? operators::RedistributionChoice::kShortest
+                                   : operators::RedistributionChoice::kAutoParallel;
   }
   if (arguments.blocks) {
-    options.blocks = *arguments.blocks == "free" ? operators::BlockSharing::kFree
-                                                 : operators::BlockSharing::kEqual;
+    overrides.blocks = *arguments.blocks == "free" ? operators::BlockSharing::kFree
+                                                   : operators::BlockSharing::kEqual;
   }
-  if (arguments.limits.time_limit_s) options.limits.time_limit_s = arguments.limits.time_limit_s;
-  if (arguments.limits.work_limit) options.limits.work_limit = arguments.limits.work_limit;
-  if (arguments.limits.seed != 0) options.limits.seed = arguments.limits.seed;
-  if (arguments.output.threads != 0) options.limits.threads = arguments.output.threads;
-  return options;
-}
-
-Result<operators::AtenGraph> load_aten_graph(const std::string& path) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, read_file(path));
-  Result<operators::AtenGraph> graph = read_aten_graph(text);
-  if (!graph.ok()) return in_file(graph.error(), path);
-  return graph;
+  overrides.limits = arguments.limits;
+  overrides.limits.threads = arguments.output.threads;
+  return overrides;
 }
 
 }  // namespace shardwright::cli

@@ -3,10 +3,9 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "runtime/cli/options/arguments.h"
-#include "runtime/operators/plan_aten.h"
+#include "runtime/commands/operators/operators_commands.h"
 
 namespace shardwright::cli {
 
@@ -23,14 +22,7 @@ struct AtenArguments {
 // All arguments but the mesh.
 void add_aten_arguments(CLI::App& command, AtenArguments& arguments);
 
-// The options of the file, with the flags in their place. `mesh` takes the place of the file's
-// unless it is empty. Errors: kInvalidInput with the flag, or the file and the place in it.
-Result<PlanAtenOptions> aten_options(const AtenArguments& arguments, std::string_view mesh);
-
-// The extents of "4x2". Errors: kInvalidInput at "--mesh".
-Result<redistribution::MeshShape> mesh_of(std::string_view text);
-
-// The graph of the file. Errors: kInvalidInput with the file and the place in it.
-Result<operators::AtenGraph> load_aten_graph(const std::string& path);
+// What the flags say, but the mesh. Errors: kInvalidInput with the flag.
+Result<commands::AtenOverrides> aten_overrides(const AtenArguments& arguments);
 
 }  // namespace shardwright::cli

@@ -4,25 +4,16 @@
 #include <string>
 #include <utility>
 
+#include "runtime/cli/answering/answering.h"
 #include "runtime/cli/operators/aten_arguments.h"
 #include "runtime/cli/operators/operators_commands.h"
-#include "runtime/cli/options/exit_code.h"
-#include "runtime/cli/options/interrupt.h"
-#include "runtime/cli/report/report_argument.h"
-#include "runtime/io/operators/aten/aten_plan_json.h"
-#include "runtime/operators/sweep_aten.h"
-#include "runtime/report/operators/aten/aten_plan_text.h"
 
 namespace shardwright::cli {
 namespace {
 
-using operators::AtenGraph;
-using operators::SolveStatus;
-
 struct AtenPlanArguments {
   AtenArguments common;
   std::string mesh;
-  std::string report_path;
 };
 
 struct AtenSweepArguments {
@@ -31,55 +22,19 @@ struct AtenSweepArguments {
   std::size_t most_axes = 3;
 };
 
-int exit_code(const AtenPlanResult& result) {
-  if (result.plan) return kDone;
-  return result.status == SolveStatus::kInfeasible ? kNoPlan : kStoppedByBudget;
+Result<commands::AtenPlanRequest> request_of(const AtenPlanArguments& arguments) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(commands::AtenOverrides overrides, aten_overrides(arguments.common));
+  if (!arguments.mesh.empty()) overrides.mesh = arguments.mesh;
+  return commands::AtenPlanRequest{commands::Input::file(arguments.common.graph_path),
+                                   commands::Input::file(arguments.common.options_path),
+                                   std::move(overrides)};
 }
 
-int run_plan(const AtenPlanArguments& arguments) {
-  const AtenArguments& common = arguments.common;
-  const Log log = common.output.log();
-  Result<PlanAtenOptions> options = aten_options(common, arguments.mesh);
-  if (!options.ok()) return fail(options.error());
-  const Result<AtenGraph> graph = load_aten_graph(common.graph_path);
-  if (!graph.ok()) return fail(graph.error());
-  log.info("read " + std::to_string(graph->size()) + " operators");
-  const InterruptGuard interrupt;
-  PlanAtenOptions asked = std::move(options).value();
-  asked.limits.stop = interrupt.token();
-  if (log.enabled()) {
-    asked.limits.on_progress = [&](const OperatorsProgress& progress) {
-      log.info(
-          (progress.choice.empty() ? "nothing yet" : std::to_string(progress.objective) + " us") +
-          ", at least " + std::to_string(progress.lower_bound));
-    };
-  }
-  const Result<AtenPlanResult> result = plan_aten(*graph, asked);
-  if (!result.ok()) return fail(in_file(result.error(), common.graph_path));
-  const Status reported = write_report(arguments.report_path, *graph, asked, *result);
-  if (!reported.ok()) return fail(reported.error());
-  return emit(
-      common.output, exit_code(*result),
-      [&](const TextSink& sink) { write_aten_plan(*graph, asked, *result, sink); },
-      [&](std::size_t width) { return aten_plan_report(*graph, asked, *result, width); });
-}
-
-int run_sweep(const AtenSweepArguments& arguments) {
-  const AtenArguments& common = arguments.common;
-  // Every mesh takes the place of this one.
-  Result<PlanAtenOptions> options = aten_options(common, std::to_string(arguments.devices));
-  if (!options.ok()) return fail(options.error());
-  const Result<AtenGraph> graph = load_aten_graph(common.graph_path);
-  if (!graph.ok()) return fail(graph.error());
-  const InterruptGuard interrupt;
-  PlanAtenOptions asked = std::move(options).value();
-  asked.limits.stop = interrupt.token();
-  const Result<AtenSweep> sweep = sweep_aten(*graph, arguments.devices, arguments.most_axes, asked);
-  if (!sweep.ok()) return fail(in_file(sweep.error(), common.graph_path));
-  return emit(
-      common.output, sweep->any_fits() ? kDone : kNoPlan,
-      [&](const TextSink& sink) { write_aten_sweep(*sweep, sink); },
-      [&](std::size_t width) { return aten_sweep_report(*sweep, width); });
+Result<commands::AtenSweepRequest> request_of(const AtenSweepArguments& arguments) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(commands::AtenOverrides overrides, aten_overrides(arguments.common));
+  return commands::AtenSweepRequest{commands::Input::file(arguments.common.graph_path),
+                                    commands::Input::file(arguments.common.options_path),
+                                    std::move(overrides), arguments.devices, arguments.most_axes};
 }
 
 }  // namespace
@@ -89,11 +44,13 @@ void add_operators_plan_command(CLI::App& operators, Action& chosen) {
   CLI::App& command = *operators.add_subcommand(
       "plan", "Shards a traced PyTorch model over a mesh, and proves that no plan is faster");
   command.add_option("--mesh", arguments->mesh, "Devices along each axis, such as 4x2");
-  add_report_argument(command, arguments->report_path);
+  add_report_argument(command, arguments->common.output);
   add_aten_arguments(command, arguments->common);
   add_example(command,
               "shardwright operators plan samples/data/traced_mlp.json --mesh 4x2 --memory 16GiB");
-  command.callback([arguments, &chosen] { chosen = [arguments] { return run_plan(*arguments); }; });
+  command.callback([arguments, &chosen] {
+    chosen = [arguments] { return respond(arguments->common.output, request_of(*arguments)); };
+  });
 }
 
 void add_operators_sweep_command(CLI::App& operators, Action& chosen) {
@@ -107,8 +64,9 @@ void add_operators_sweep_command(CLI::App& operators, Action& chosen) {
       ->transform(whole_number(1, 8));
   add_aten_arguments(command, arguments->common);
   add_example(command, "shardwright operators sweep samples/data/traced_mlp.json --devices 8");
-  command.callback(
-      [arguments, &chosen] { chosen = [arguments] { return run_sweep(*arguments); }; });
+  command.callback([arguments, &chosen] {
+    chosen = [arguments] { return respond(arguments->common.output, request_of(*arguments)); };
+  });
 }
 
 }  // namespace shardwright::cli

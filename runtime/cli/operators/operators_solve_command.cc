@@ -11,17 +11,16 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/cli/answering/answering.h"
 #include "runtime/cli/operators/operators_commands.h"
 #include "runtime/cli/options/exit_code.h"
 #include "runtime/cli/options/interrupt.h"
+#include "runtime/commands/operators/operators_commands.h"
 #include "runtime/execution/stopwatch.h"
 #include "runtime/io/file.h"
 #include "runtime/io/operators/instance/contest_json.h"
-#include "runtime/io/operators/instance/cost_instance_json.h"
-#include "runtime/io/operators/instance/solve_json.h"
 #include "runtime/io/sizes.h"
 #include "runtime/operators/solve.h"
-#include "runtime/report/operators/operators_text.h"
 
 namespace shardwright::cli {
 namespace {
@@ -54,34 +53,32 @@ Result<std::int64_t> budget_of(const std::string& text) {
   return size;
 }
 
-Result<OperatorProblem> load(const SolveArguments& arguments) {
-  CostInstanceOptions options;
-  options.unmerged = arguments.unmerged;
-  if (!arguments.budget.empty()) {
-    SHARDWRIGHT_ASSIGN_OR_RETURN(options.budget, budget_of(arguments.budget));
-  }
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, read_file(arguments.path));
-  if (arguments.contest()) {
-    Result<operators::CostInstance> instance = read_contest_instance(text, options.budget);
-    if (!instance.ok()) return in_file(instance.error(), arguments.path);
-    return OperatorProblem(operators::LoweredInstance(std::move(instance).value()));
-  }
-  Result<OperatorProblem> problem = read_cost_instance(text, options);
-  if (!problem.ok()) return in_file(problem.error(), arguments.path);
-  return problem;
+Result<std::optional<std::int64_t>> given_budget(const SolveArguments& arguments) {
+  if (arguments.budget.empty()) return std::optional<std::int64_t>();
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::int64_t budget, budget_of(arguments.budget));
+  return std::optional(budget);
 }
 
-int status_of(const OperatorsResult& result) {
-  switch (result.status) {
-    case SolveStatus::kOptimal:
-    case SolveStatus::kFeasible:
-      return kDone;
-    case SolveStatus::kInfeasible:
-      return kNoPlan;
-    case SolveStatus::kUnknown:
-      return kStoppedByBudget;
-  }
-  return kCrashed;
+OperatorsOptions options_of(const SolveArguments& arguments) {
+  OperatorsOptions options = arguments.options;
+  options.threads = arguments.output.threads;
+  return options;
+}
+
+Result<commands::SolveRequest> request_of(const SolveArguments& arguments) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::optional<std::int64_t> budget, given_budget(arguments));
+  return commands::SolveRequest{commands::Input::file(arguments.path), budget, arguments.unmerged,
+                                options_of(arguments)};
+}
+
+Result<OperatorProblem> load_contest(const SolveArguments& arguments) {
+  const commands::Input input = commands::Input::file(arguments.path);
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::optional<std::int64_t> budget, given_budget(arguments));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text,
+                               input.read([](const std::string& path) { return read_file(path); }));
+  Result<operators::CostInstance> instance = read_contest_instance(text, budget);
+  if (!instance.ok()) return input.locate(instance.error());
+  return OperatorProblem(operators::LoweredInstance(std::move(instance).value()));
 }
 
 void print_choice(const std::vector<std::uint32_t>& choice) {
@@ -130,14 +127,19 @@ double contest_seconds(double timeout_s, double elapsed_s) {
   return std::max(0.0, timeout_s - elapsed_s - reserve_s);
 }
 
-int run_contest(const SolveArguments& arguments, const OperatorProblem& problem,
-                OperatorsOptions options, const Stopwatch& watch) {
+int run_contest(const SolveArguments& arguments) {
+  const Stopwatch watch;
+  const InterruptGuard interrupt;
+  const Result<OperatorProblem> problem = load_contest(arguments);
+  if (!problem.ok()) return fail(problem.error());
   ChoiceLines lines;
+  OperatorsOptions options = options_of(arguments);
+  options.stop = interrupt.token();
   options.on_progress = [&](const OperatorsProgress& progress) { lines.show(progress); };
   if (arguments.timeout_s) {
     options.time_limit_s = contest_seconds(*arguments.timeout_s, watch.seconds());
   }
-  const Result<OperatorsResult> result = solve_operators(problem, options);
+  const Result<OperatorsResult> result = solve_operators(*problem, options);
   if (!result.ok()) return fail(result.error());
   lines.finish(result->choice);
   if (result->choice.empty()) {
@@ -152,40 +154,11 @@ int run_contest(const SolveArguments& arguments, const OperatorProblem& problem,
 }
 
 int run(const SolveArguments& arguments) {
-  const Stopwatch watch;
-  const Log log = arguments.output.log();
-  if (arguments.timeout_s && !arguments.contest()) {
+  if (arguments.contest()) return run_contest(arguments);
+  if (arguments.timeout_s) {
     return fail(invalid_input("TIMEOUT", "belongs to --format iopddl-contest; use --time-limit"));
   }
-  const InterruptGuard interrupt;
-  const Result<OperatorProblem> problem = load(arguments);
-  if (!problem.ok()) return fail(problem.error());
-  const double read_s = watch.seconds();
-  log.info("read " + std::to_string(problem->lowered.graph().num_nodes()) + " operators in " +
-           std::to_string(read_s) + " s");
-  OperatorsOptions options = arguments.options;
-  options.threads = arguments.output.threads;
-  options.stop = interrupt.token();
-  if (arguments.contest()) return run_contest(arguments, *problem, std::move(options), watch);
-  if (log.enabled()) {
-    options.on_progress = [&](const OperatorsProgress& progress) {
-      log.info(
-          (progress.choice.empty() ? "nothing yet" : "cost " + std::to_string(progress.objective)) +
-          ", at least " + std::to_string(progress.lower_bound));
-    };
-  }
-  const Result<OperatorsResult> result = solve_operators(*problem, options);
-  if (!result.ok()) return fail(result.error());
-  const double seconds = watch.seconds();
-  return emit(
-      arguments.output, status_of(*result),
-      [&](const TextSink& sink) { write_solution(*problem, *result, seconds, sink); },
-      [&](std::size_t width) {
-        OperatorsReportOptions report;
-        report.width = width;
-        report.read_s = read_s;
-        return text_report(*problem, *result, report);
-      });
+  return respond(arguments.output, request_of(arguments));
 }
 
 }  // namespace

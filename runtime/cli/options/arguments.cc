@@ -1,14 +1,9 @@
 #include "runtime/cli/options/arguments.h"
-#include "runtime/execution/stopwatch.h"
-
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -19,10 +14,7 @@
 #include "core/nearest_name.h"
 #include "core/text/printable.h"
 #include "runtime/cli/options/exit_code.h"
-#include "runtime/io/embedding/search_space/search_space_json.h"
-#include "runtime/io/file.h"
 #include "runtime/io/sizes.h"
-#include "runtime/report/text/style.h"
 
 namespace shardwright::cli {
 namespace {
@@ -30,29 +22,6 @@ namespace {
 constexpr int kMaxThreads = 4096;
 // Messages do not name limits this far away.
 constexpr std::uint64_t kAnyNumber = std::uint64_t{1} << 40;
-constexpr std::size_t kDefaultWidth = 100;
-constexpr std::size_t kNarrowest = 40;
-constexpr std::size_t kWidest = 10000;
-
-// Width of the terminal. For a pipe or a file: COLUMNS.
-std::size_t report_width() {
-  winsize size = {};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= kNarrowest) return size.ws_col;
-  const char* const said = std::getenv("COLUMNS");
-  const std::string_view text = said == nullptr ? "" : said;
-  std::size_t columns = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), columns);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole && columns >= kNarrowest && columns <= kWidest ? columns : kDefaultWidth;
-}
-
-Result<std::optional<std::int64_t>> size_flag(const char* flag, const std::string& text) {
-  if (text.empty()) return std::optional<std::int64_t>();
-  const Result<std::int64_t> bytes = parse_bytes(text);
-  if (!bytes.ok()) return invalid_input(flag, bytes.error().message);
-  return std::optional<std::int64_t>(*bytes);
-}
-
 template <class Enum>
 Result<std::optional<Enum>> name_flag(const char* flag, const std::string& what,
                                       const std::string& name) {
@@ -80,15 +49,14 @@ Result<std::vector<std::int64_t>> group_sizes_of(const std::vector<std::string>&
   return sizes;
 }
 
-// Hosts matter for what collectives cost, and few have more than eight accelerators.
-void note_guessed_hosts(const embedding::TopologySpec& topology) {
-  constexpr std::int64_t kUsualHost = 8;
-  if (topology.local_world_size != 0 || topology.world_size <= kUsualHost) return;
-  note("neither the file nor --ranks-per-host says how many ranks a host has: all " +
-       std::to_string(topology.world_size) + " count as one host");
-}
-
 }  // namespace
+
+Result<std::optional<std::int64_t>> size_flag(const char* flag, const std::string& text) {
+  if (text.empty()) return std::optional<std::int64_t>();
+  const Result<std::int64_t> bytes = parse_bytes(text);
+  if (!bytes.ok()) return invalid_input(flag, bytes.error().message);
+  return std::optional<std::int64_t>(*bytes);
+}
 
 Result<ProblemOverrides> overrides_of(const ProblemArguments& arguments) {
   ProblemOverrides overrides = arguments.overrides;
@@ -109,6 +77,13 @@ Result<ProblemOverrides> overrides_of(const ProblemArguments& arguments) {
       overrides.torchrec, name_flag<embedding::TorchRecRelease>("--torchrec", "release of TorchRec",
                                                                 arguments.torchrec));
   return overrides;
+}
+
+Result<commands::ProblemRequest> request_of(const ProblemArguments& arguments) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(ProblemOverrides overrides, overrides_of(arguments));
+  return commands::ProblemRequest{commands::Input::file(arguments.problem_path),
+                                  commands::Input::file(arguments.search_space_path),
+                                  std::move(overrides)};
 }
 
 void add_problem_arguments(CLI::App& command, ProblemArguments& arguments) {
@@ -243,73 +218,6 @@ Status check_given_values(const CLI::App& app) {
     }
   }
   return {};
-}
-
-Error in_file(Error error, const std::string& path) {
-  const std::string name = path == "-" ? "standard input" : path;
-  error.where = error.where.empty() ? name : name + ": " + error.where;
-  return error;
-}
-
-Result<LoadedProblem> load_problem(const ProblemArguments& arguments, const Log& log) {
-  return load_problem(arguments, log, [](const std::string& path) { return read_file(path); });
-}
-
-Result<LoadedProblem> load_problem(const ProblemArguments& arguments, const Log& log,
-                                   const FileReader& read) {
-  const Stopwatch watch;
-  if (arguments.problem_path == "-" && arguments.search_space_path == "-") {
-    return invalid_input("--search-space", "only one input can come from standard input");
-  }
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const ProblemOverrides overrides, overrides_of(arguments));
-  LoadedProblem loaded;
-  {
-    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, read(arguments.problem_path));
-    Result<embedding::ProblemSpec> spec = read_problem(text, overrides);
-    if (!spec.ok()) return in_file(spec.error(), arguments.problem_path);
-    note_guessed_hosts(spec->topology);
-    Result<embedding::Problem> problem = embedding::Problem::make(std::move(spec).value());
-    if (!problem.ok()) return in_file(problem.error(), arguments.problem_path);
-    loaded.problem = std::make_shared<const embedding::Problem>(std::move(problem).value());
-  }
-  log.info("read " + std::to_string(loaded.problem->tables().size()) + " tables, " +
-           std::to_string(loaded.problem->topology().world_size()) + " ranks");
-  if (!arguments.search_space_path.empty()) {
-    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, read(arguments.search_space_path));
-    auto space = read_search_space(text, loaded.problem);
-    if (!space.ok()) return in_file(space.error(), arguments.search_space_path);
-    loaded.search_space = std::move(space).value();
-    log.info("read " + std::to_string(loaded.search_space->size()) + " sharding options");
-  }
-  loaded.read_s = watch.seconds();
-  return loaded;
-}
-
-int emit(const OutputArguments& arguments, int status,
-         const std::function<void(const TextSink&)>& write_json,
-         const std::function<std::string(std::size_t width)>& report, const std::string& summary) {
-  if (!is_first_process()) return status;
-  const bool json = arguments.json || !arguments.path.empty();
-  Result<OutputFile> file = OutputFile::open(arguments.path.empty() ? "-" : arguments.path);
-  if (!file.ok()) return fail(file.error());
-  OutputFile output = std::move(file).value();
-  if (json) {
-    write_json([&](std::string_view text) { output.write(text); });
-  } else {
-    output.write(printable(report(report_width()), wants_colours()));
-  }
-  const Status written = output.commit();
-  if (!written.ok()) return fail(written.error());
-  if (!arguments.path.empty() && arguments.path != "-")
-    note("wrote " + arguments.path + (summary.empty() ? "" : ": " + summary));
-  return status;
-}
-
-bool wants_colours() {
-  const char* const refusal = std::getenv("NO_COLOR");
-  const char* const terminal = std::getenv("TERM");
-  return isatty(STDOUT_FILENO) != 0 && (refusal == nullptr || *refusal == '\0') &&
-         terminal != nullptr && std::string_view(terminal) != "dumb";
 }
 
 void warn(const std::string& message) {

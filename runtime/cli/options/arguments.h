@@ -4,18 +4,17 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
-#include "core/embedding/problem/problem.h"
-#include "core/embedding/search_space.h"
 #include "core/status.h"
+#include "runtime/commands/embedding/problem_request.h"
 #include "runtime/execution/log.h"
 #include "runtime/execution/processes/launch.h"
 #include "runtime/io/embedding/problem/problem_json.h"
-#include "runtime/io/text_sink.h"
 
 namespace shardwright::cli {
 
@@ -32,19 +31,17 @@ struct ProblemArguments {
 };
 
 struct OutputArguments {
-  std::string path;  // empty = none
+  std::string path;         // empty = none
+  std::string report_path;  // of an HTML page; empty = none
+  std::string csv_path;     // of a table; empty = none
   bool json = false;
   int threads = 0;  // 0 = all
   bool verbose = false;
+  bool progress_line = false;  // show the progress of planning on a terminal
+
+  bool wants_json() const { return json || !path.empty(); }
 
   Log log() const { return verbose && is_first_process() ? Log::to_stderr() : Log(); }
-};
-
-// A problem file, read.
-struct LoadedProblem {
-  std::shared_ptr<const embedding::Problem> problem;
-  std::shared_ptr<const embedding::SearchSpace> search_space;  // null if none was given
-  double read_s = 0;
 };
 
 // The problem file and the flags that override it.
@@ -60,9 +57,6 @@ void add_output_arguments(CLI::App& command, OutputArguments& arguments);
 // The type name of an argument that is a file. Choices have a type name such as "one|two". Help,
 // completion and the manual page rely on both.
 inline constexpr const char* kFile = "FILE";
-
-// Most rows of a list in a report; the JSON has all rows.
-inline constexpr std::size_t kMostReportRows = 400;
 
 // Puts an example below the help text of a command, above the footer of all commands.
 void add_example(CLI::App& command, const std::string& example);
@@ -87,28 +81,13 @@ Status check_given_values(const CLI::App& app);
 // The values that the flags put in place of the file's. Errors: kInvalidInput with the flag.
 Result<ProblemOverrides> overrides_of(const ProblemArguments& arguments);
 
-Result<LoadedProblem> load_problem(const ProblemArguments& arguments, const Log& log);
-// The same, with another way to read a file.
-using FileReader = std::function<Result<std::string>(const std::string& path)>;
-Result<LoadedProblem> load_problem(const ProblemArguments& arguments, const Log& log,
-                                   const FileReader& read);
+// The problem that the arguments name. Errors: kInvalidInput with the flag.
+Result<commands::ProblemRequest> request_of(const ProblemArguments& arguments);
 
-// The same error, with the file before its place.
-Error in_file(Error error, const std::string& path);
+// The bytes of a size; absent if the text is empty. Errors: kInvalidInput at `flag`.
+Result<std::optional<std::int64_t>> size_flag(const char* flag, const std::string& text);
 
-// Of several processes that a launcher started, only the first one prints and writes with the
-// functions below.
-
-// Writes JSON to the file or standard output if the user asked for it, else the report to standard
-// output. What is written to a file is said on standard error, in one line with the `summary`.
-// Returns `status`, or the status of a failure to write.
-int emit(const OutputArguments& arguments, int status,
-         const std::function<void(const TextSink&)>& write_json,
-         const std::function<std::string(std::size_t width)>& report,
-         const std::string& summary = "");
-
-// Returns true if standard output is a terminal and NO_COLOR is unset (https://no-color.org).
-bool wants_colours();
+// Of several processes that a launcher started, only the first one prints with the functions below.
 
 // Prints a warning about an answer to standard error.
 void warn(const std::string& message);

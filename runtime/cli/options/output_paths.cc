@@ -29,7 +29,7 @@ std::vector<NamedFile> named_files(const CLI::App& command) {
     if (option->get_type_name() != kFile || option->count() == 0) continue;
     const std::string name = option->get_name();
     const bool written = option->check_lname("output") || option->check_lname("report") ||
-                         option->check_lname("checkpoint");
+                         option->check_lname("csv") || option->check_lname("checkpoint");
     for (const std::string& path : option->results())
       files.push_back({name, path, written});
   }
@@ -55,10 +55,21 @@ bool may_replace(const std::string& output, const std::string& other) {
                        other == "--checkpoint");
 }
 
+Status check_standard_input(const std::vector<NamedFile>& files) {
+  bool taken = false;
+  for (const NamedFile& input : files) {
+    if (input.written || input.path != "-") continue;
+    if (taken) return invalid_input(input.name, "only one input can come from standard input");
+    taken = true;
+  }
+  return {};
+}
+
 }  // namespace
 
-Status check_output_paths(const CLI::App& app) {
+Status check_paths(const CLI::App& app) {
   const std::vector<NamedFile> files = named_files(parsed_command(app));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_standard_input(files));
   for (const NamedFile& output : files) {
     if (!output.written) continue;
     for (const NamedFile& other : files) {

@@ -1,4 +1,4 @@
-// Refuses to write a file that the same command reads.
+// Refuses to write a file that the same command reads, and to read standard input twice.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,9 +7,9 @@
 
 namespace shardwright::cli {
 
-// Checks the command that was parsed. Errors: kInvalidInput if the answer or the report would
-// replace an input or each other. The answer and its checkpoint may be one file, and may replace
-// the plan of --reuse, which is then a cache, or that of --resume.
-Status check_output_paths(const CLI::App& app);
+// Checks the command that was parsed. Errors: kInvalidInput if two inputs are standard input, or if
+// the answer or the report would replace an input or each other. The answer and its checkpoint may
+// be one file, and may replace the plan of --reuse, which is then a cache, or that of --resume.
+Status check_paths(const CLI::App& app);
 
 }  // namespace shardwright::cli

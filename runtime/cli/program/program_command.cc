@@ -1,111 +1,45 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "runtime/cli/options/exit_code.h"
-#include "runtime/cli/options/interrupt.h"
+#include "runtime/cli/answering/answering.h"
 #include "runtime/cli/program/program_commands.h"
-#include "runtime/cli/program/program_report.h"
-#include "runtime/io/file.h"
-#include "runtime/io/program/program_json.h"
-#include "runtime/program/reshard_program.h"
-#include "runtime/program/reshard_tensor.h"
+#include "runtime/commands/program/program_commands.h"
 
 namespace shardwright::cli {
 namespace {
 
-struct ProgramArguments {
+struct ReshardArguments {
   std::string path;
-  OutputArguments output;
   bool compat = false;
   bool legacy_sync = false;
-  bool whole = false;
+  OutputArguments output;
+};
+
+struct ApplyArguments : ReshardArguments {
+  bool full = false;
   std::string startup_path;
   std::optional<std::int64_t> batch_size;
 };
 
-program::SyncMode sync_mode(const ProgramArguments& arguments) {
-  return arguments.legacy_sync ? program::SyncMode::kPerInsert : program::SyncMode::kPerCommit;
+Result<commands::ReshardRequest> request_of(const ReshardArguments& arguments) {
+  return commands::ReshardRequest{commands::Input::file(arguments.path), arguments.compat,
+                                  arguments.legacy_sync};
 }
 
-int run_reshard(const ProgramArguments& arguments) {
-  const Result<std::string> text = read_file(arguments.path);
-  if (!text.ok()) return fail(text.error());
-  const Result<std::vector<ReshardCaseDocument>> cases = read_reshard_cases(*text);
-  if (!cases.ok()) return fail(in_file(cases.error(), arguments.path));
-  std::vector<TensorReshard> answers;
-  for (std::size_t i = 0; i < cases->size(); ++i) {
-    TensorReshardOptions options;
-    options.compat = arguments.compat;
-    options.mesh_steps = (*cases)[i].on_mesh;
-    options.sync = sync_mode(arguments);
-    Result<TensorReshard> answer = reshard_tensor((*cases)[i].request, options);
-    if (!answer.ok()) {
-      Error error = answer.error();
-      error.where = "/" + std::to_string(i) + error.where;
-      return fail(in_file(std::move(error), arguments.path));
-    }
-    answers.push_back(std::move(answer).value());
-  }
-  return emit(
-      arguments.output, kDone, [&](const TextSink& sink) { write_reshards(*cases, answers, sink); },
-      [&](std::size_t width) { return reshard_report(*cases, answers, width); });
+Result<commands::ApplyRequest> request_of(const ApplyArguments& arguments) {
+  commands::ApplyRequest request;
+  request.program = commands::Input::file(arguments.path);
+  request.startup = commands::Input::file(arguments.startup_path);
+  request.compat = arguments.compat;
+  request.legacy_sync = arguments.legacy_sync;
+  request.full = arguments.full;
+  request.batch_size = arguments.batch_size;
+  request.threads = arguments.output.threads;
+  return request;
 }
 
-// Returns one startup program for each program; a file with one serves for all. Empty without
-// --startup.
-Result<std::vector<program::Program>> read_startups(const ProgramArguments& arguments,
-                                                    std::size_t programs) {
-  std::vector<program::Program> startups;
-  if (arguments.startup_path.empty()) return startups;
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, read_file(arguments.startup_path));
-  Result<std::vector<ProgramDocument>> documents = read_programs(text);
-  if (!documents.ok()) return in_file(documents.error(), arguments.startup_path);
-  if (documents->size() != 1 && documents->size() != programs) {
-    return invalid_input("/programs",
-                         "must have one program, or as many as there are main programs");
-  }
-  for (std::size_t i = 0; i < programs; ++i) {
-    startups.push_back((*documents)[documents->size() == 1 ? 0 : i].program);
-  }
-  return startups;
-}
-
-int run_apply(const ProgramArguments& arguments) {
-  const Result<std::string> text = read_file(arguments.path);
-  if (!text.ok()) return fail(text.error());
-  Result<std::vector<ProgramDocument>> programs = read_programs(*text);
-  if (!programs.ok()) return fail(in_file(programs.error(), arguments.path));
-  const auto startups = read_startups(arguments, programs->size());
-  if (!startups.ok()) return fail(startups.error());
-  const InterruptGuard interrupt;
-  std::vector<std::pair<ProgramDocument, program::ReshardResult>> results;
-  for (const ProgramDocument& document : *programs) {
-    program::ReshardOptions options;
-    options.compat = arguments.compat;
-    options.sync = sync_mode(arguments);
-    options.whole = arguments.whole;
-    options.batch_size = arguments.batch_size;
-    options.ranks = document.ranks;
-    if (!startups->empty()) options.startup = (*startups)[results.size()];
-    options.stop = interrupt.token();
-    Result<program::ReshardResult> result =
-        reshard_program(document.program, options, arguments.output.threads);
-    if (!result.ok()) {
-      Error error = result.error();
-      error.where = document.place + error.where;
-      return fail(in_file(std::move(error), arguments.path));
-    }
-    results.emplace_back(document, std::move(result).value());
-  }
-  return emit(
-      arguments.output, kDone, [&](const TextSink& sink) { write_programs(results, sink); },
-      [&](std::size_t width) { return apply_report(results, width); });
-}
-
-void add_common(CLI::App& command, ProgramArguments& arguments) {
+void add_common(CLI::App& command, ReshardArguments& arguments) {
   command.add_flag("--compat", arguments.compat,
                    "Plan as Paddle does, instead of the cheapest way known");
   command.add_flag("--legacy-sync", arguments.legacy_sync,
@@ -120,7 +54,7 @@ void add_program_command(CLI::App& app, Action& chosen) {
       "program", "Inserts the communication that a program's placements require");
   command.require_subcommand(1);
 
-  auto reshard = std::make_shared<ProgramArguments>();
+  auto reshard = std::make_shared<ReshardArguments>();
   CLI::App& reshard_command = *command.add_subcommand(
       "reshard", "Plans how a tensor gets from one placement to another, rank by rank");
   reshard_command.add_option("CASES", reshard->path, "List of cases (- = stdin)")
@@ -128,16 +62,17 @@ void add_program_command(CLI::App& app, Action& chosen) {
       ->required();
   add_common(reshard_command, *reshard);
   add_example(reshard_command, "shardwright program reshard samples/data/reshard.json");
-  reshard_command.callback(
-      [reshard, &chosen] { chosen = [reshard] { return run_reshard(*reshard); }; });
+  reshard_command.callback([reshard, &chosen] {
+    chosen = [reshard] { return respond(reshard->output, request_of(*reshard)); };
+  });
 
-  auto apply = std::make_shared<ProgramArguments>();
+  auto apply = std::make_shared<ApplyArguments>();
   CLI::App& apply_command = *command.add_subcommand("apply", "Makes the program of every rank");
   apply_command.add_option("PROGRAM", apply->path, "Program file (- = stdin)")
       ->type_name(kFile)
       ->required();
   CLI::Option* const full = apply_command.add_flag(
-      "--full", apply->whole, "Also reshard outputs, and remove what a rank does not need");
+      "--full", apply->full, "Also reshard outputs, and remove what a rank does not need");
   apply_command
       .add_option("--startup", apply->startup_path,
                   "Startup program; a rank keeps what its main program needs")
@@ -150,7 +85,9 @@ void add_program_command(CLI::App& app, Action& chosen) {
   add_example(apply_command,
               "shardwright program apply samples/data/program.json --full -o ranks.json");
   add_example(command, "shardwright program apply samples/data/program.json --full");
-  apply_command.callback([apply, &chosen] { chosen = [apply] { return run_apply(*apply); }; });
+  apply_command.callback([apply, &chosen] {
+    chosen = [apply] { return respond(apply->output, request_of(*apply)); };
+  });
   add_redistribute_command(command, chosen);
   add_transfer_command(command, chosen);
 }

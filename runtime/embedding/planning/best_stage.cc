@@ -124,6 +124,8 @@ Status search_best(Planning& planning, embedding::OptionPool& pool) {
   result.stopped_by = best.reason;
   result.work.plans += best.copies;
   result.work.span_steps = best.span;
+  result.work.own_steps = best.own_work;
+  result.work.process_span_steps = best.process_span;
   if (is_worse_than(best, result)) return {};
   result.improvements = std::move(best.steps);
   if (best.plan) {

@@ -46,6 +46,10 @@ struct PlanWork {
   // Of the steps that best mode takes after TorchRec's proposals, those on the longest chain: with
   // unlimited threads they take as long as these.
   std::uint64_t span_steps = 0;
+  // Of the same steps, those that this process took, and those on the longest chain if every process
+  // has one thread.
+  std::uint64_t own_steps = 0;
+  std::uint64_t process_span_steps = 0;
   std::uint64_t proposals_evaluated = 0;
   embedding::PlanCopies plans;  // what publishing plans copied and shared
   ExchangeTraffic exchange;     // what this process sent to others

@@ -325,6 +325,51 @@ bool JsonScanner::read_code_unit(std::uint32_t& unit) {
   return true;
 }
 
+bool JsonScanner::skip_container() {
+  std::string text;
+  std::size_t depth = 0;
+  do {
+    if (at_ == end_) return syntax_error("the list or object has no end");
+    const char c = *at_;
+    if (c == '"') {
+      if (!read_string(text)) return false;
+      continue;
+    }
+    if (c == '{' || c == '[') ++depth;
+    if (c == '}' || c == ']') --depth;
+    ++at_;
+  } while (depth > 0);
+  return true;
+}
+
+bool JsonScanner::read_raw(std::string_view& raw) {
+  const JsonToken token = peek();
+  const char* const begin = at_;
+  std::string text;
+  ScannedNumber number;
+  switch (token) {
+    case JsonToken::kObject:
+    case JsonToken::kArray:
+      if (!skip_container()) return false;
+      break;
+    case JsonToken::kString:
+      if (!read_string(text)) return false;
+      break;
+    case JsonToken::kNumber:
+      if (!read_number(number)) return false;
+      break;
+    case JsonToken::kTrue:
+    case JsonToken::kFalse:
+    case JsonToken::kNull:
+      if (!read_literal(token)) return false;
+      break;
+    case JsonToken::kNone:
+      return syntax_error("expected a value");
+  }
+  raw = {begin, static_cast<std::size_t>(at_ - begin)};
+  return true;
+}
+
 bool JsonScanner::finish() {
   if (!status_.ok()) return false;
   skip_space();

@@ -57,6 +57,8 @@ class JsonScanner {
   bool read_literal(JsonToken literal);
   // Skips a null. Returns false without an error if another value follows.
   bool skip_null() { return peek() == JsonToken::kNull && read_literal(JsonToken::kNull); }
+  // Reads a value of any type and returns its text. Does not check what is between its brackets.
+  bool read_raw(std::string_view& raw);
   // Succeeds if only white space follows.
   bool finish();
 
@@ -70,6 +72,7 @@ class JsonScanner {
 
  private:
   bool expect(char bracket, const char* what);
+  bool skip_container();
   void skip_space();
   bool read_multibyte(std::string& text);
   bool read_escape(std::string& text);

@@ -1,27 +1,34 @@
-"""Plans how to shard embedding tables across accelerators, and proves a bound on every plan.
+"""Plans how to shard models across accelerators, and proves how good every plan is.
 
     import shardwright
-    result = shardwright.plan("problem.json")
-    print(result, result.tables[0].ranks)
+    result = shardwright.plan("problem.json", ranks=16, hbm="80GiB")
+    print(result)
 
-`shardwright.torchrec` replaces TorchRec's planner.
+The functions have the names of the commands: those for embedding tables are here, the others in
+`shardwright.operators` and `shardwright.program`. `shardwright.torchrec` replaces TorchRec's planner,
+`shardwright.torch` shards models of PyTorch.
 """
 
+from . import operators, program
 from ._native import COMPUTE_KERNELS, SHARDING_TYPES, version
+from .answer import Answer, Cancel, ask
 from .errors import (InfeasibleError, InternalError, InvalidHandleError, InvalidInputError,
                      NoPlanError, ShardwrightError, StoppedError, UnsupportedError,
                      VerificationError)
-from .planning import Cancel, Verification, enumerate_options, plan, replan, verify
+from .planning import plan, replan
 from .problem import Problem, SearchSpace
 from .progress import Exchange, Progress
+from .questions import (Diff, Explanation, OptionInPlan, Sweep, SweepPoint, Verification, diff,
+                        enumerate_options, explain, sweep, verify)
 from .result import Failure, PlanResult, RankLoad, Shard, TablePlan
 
 __version__ = version()
 
 __all__ = [
-    "COMPUTE_KERNELS", "Cancel", "Exchange", "Failure", "InfeasibleError", "InternalError",
-    "InvalidHandleError", "InvalidInputError", "NoPlanError", "PlanResult", "Problem", "Progress",
-    "RankLoad", "SHARDING_TYPES", "SearchSpace", "Shard", "ShardwrightError", "StoppedError",
-    "TablePlan", "UnsupportedError", "Verification", "VerificationError", "enumerate_options",
-    "plan", "replan", "verify", "version",
+    "Answer", "COMPUTE_KERNELS", "Cancel", "Diff", "Exchange", "Explanation", "Failure",
+    "InfeasibleError", "InternalError", "InvalidHandleError", "InvalidInputError", "NoPlanError",
+    "OptionInPlan", "PlanResult", "Problem", "Progress", "RankLoad", "SHARDING_TYPES", "SearchSpace",
+    "Shard", "ShardwrightError", "StoppedError", "Sweep", "SweepPoint", "TablePlan",
+    "UnsupportedError", "Verification", "VerificationError", "ask", "diff", "enumerate_options",
+    "explain", "operators", "plan", "program", "replan", "sweep", "verify", "version",
 ]

@@ -12,8 +12,9 @@ from typing import Any, Callable, Final
 
 from . import errors
 
-ABI_VERSION: Final = 1
+ABI_VERSION: Final = 2
 MODES: Final = {"best": 0, "compat": 1}
+WITH_SEARCH_SPACE, WITH_STATS = 1, 2
 STOPS: Final = ("", "work_limit", "time_limit", "cancelled")
 FAILURE, FAILURE_TYPE, FAILURE_REASON = 0, 1, 2
 
@@ -63,6 +64,11 @@ class PlanOptions(_Sized):
                 ("seed", c_uint64), ("cancel", c_void_p), ("progress", ProgressCallback),
                 ("user_data", c_void_p), ("process", c_uint32), ("processes", c_uint32),
                 ("gather", GatherCallback)]
+
+
+class AskOptions(_Sized):
+    _fields_ = [("struct_size", c_uint32), ("reserved", c_uint32), ("cancel", c_void_p),
+                ("progress", ProgressCallback), ("user_data", c_void_p)]
 
 
 class PlanSummary(_Sized):
@@ -117,8 +123,7 @@ class RedistributionSummary(_Sized):
 _HANDLE_OUT = POINTER(c_void_p)
 _TEXT_OUT = [c_char_p, c_size_t, POINTER(c_size_t)]
 _PROTOTYPES: Final[dict[str, list[Any]]] = {
-    "problem_from_json": [c_char_p, c_size_t, _HANDLE_OUT],
-    "problem_from_file": [c_char_p, _HANDLE_OUT],
+    "problem_from_request": [c_char_p, c_size_t, _HANDLE_OUT],
     "problem_sizes": [c_void_p, POINTER(ProblemInfo)],
     "problem_table_name": [c_void_p, c_uint32, *_TEXT_OUT],
     "problem_destroy": [c_void_p],
@@ -138,16 +143,18 @@ _PROTOTYPES: Final[dict[str, list[Any]]] = {
     "result_plan": [c_void_p, POINTER(PlanBuffers)],
     "result_ranks": [c_void_p, POINTER(RankBuffers)],
     "result_search_space": [c_void_p, _HANDLE_OUT],
-    "result_to_json": [c_void_p, c_int32, *_TEXT_OUT],
+    "result_to_json": [c_void_p, c_uint32, *_TEXT_OUT],
     "result_destroy": [c_void_p],
-    "verify": [c_void_p, c_void_p, c_char_p, c_size_t, _HANDLE_OUT],
-    "verify_replan": [c_void_p, c_void_p, c_char_p, c_size_t, c_char_p, c_size_t, _HANDLE_OUT],
-    "verification_counts": [c_void_p, POINTER(c_uint64), POINTER(c_uint64)],
-    "verification_violation": [c_void_p, c_uint64, *_TEXT_OUT],
-    "verification_destroy": [c_void_p],
-    "plan_aten_graph": [c_char_p, c_size_t, c_char_p, c_size_t, c_void_p, _HANDLE_OUT],
-    "aten_plan_to_json": [c_void_p, *_TEXT_OUT],
-    "aten_plan_destroy": [c_void_p],
+    "result_from_json": [c_void_p, c_void_p, c_char_p, c_size_t, _HANDLE_OUT],
+    "result_to_text": [c_void_p, c_uint32, *_TEXT_OUT],
+    "result_to_html": [c_void_p, *_TEXT_OUT],
+    "ask": [c_char_p, c_char_p, c_size_t, POINTER(AskOptions), _HANDLE_OUT],
+    "answer_summary": [c_void_p, POINTER(c_int32), POINTER(c_uint64)],
+    "answer_warning": [c_void_p, c_uint64, *_TEXT_OUT],
+    "answer_to_json": [c_void_p, *_TEXT_OUT],
+    "answer_to_text": [c_void_p, c_uint32, *_TEXT_OUT],
+    "answer_to_html": [c_void_p, *_TEXT_OUT],
+    "answer_destroy": [c_void_p],
     "plan_redistribution": [POINTER(Redistribution), POINTER(RedistributionOptions),
                             POINTER(RedistributionSummary), POINTER(RedistributionBuffers)],
     "placement_from_text": [c_char_p, c_size_t, c_uint32, POINTER(c_uint64)],

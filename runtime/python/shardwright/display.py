@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib
 from html import escape
-from typing import TYPE_CHECKING, Any, Iterable
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence
 
 if TYPE_CHECKING:
     from .result import PlanResult
 
 _MOST_TABLES = 20
+_MOST_ROWS = 100
 _PART_LABELS = ("forward compute", "forward comms", "backward compute", "backward comms",
                 "prefetch")
 
@@ -25,6 +26,15 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
         lines.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>")
     lines.append("</tbody></table>")
     return "".join(lines)
+
+
+def table(rows: Sequence[Mapping[str, object]]) -> str:
+    """Rows with equal keys as HTML, the first `_MOST_ROWS` of them."""
+    head = list(rows[0]) if rows else []
+    cells = ([f"{row[name]:.6g}" if isinstance(row.get(name), float) else str(row.get(name, ""))
+              for name in head] for row in rows[:_MOST_ROWS])
+    more = len(rows) - _MOST_ROWS
+    return _table(head, cells) + (f"<p>and {more} more</p>" if more > 0 else "")
 
 
 def html(result: PlanResult) -> str:

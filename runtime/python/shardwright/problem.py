@@ -3,37 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 from ctypes import byref
 from os import PathLike
-from typing import Any, Mapping, Sequence, Union
+from typing import TYPE_CHECKING, Any, Mapping, Union
 
 from . import _native
+from .arguments import Machine, Request, decoded, document, path_text, text_of_document
+from .errors import InvalidHandleError, InvalidInputError
 
-JsonValue = Union[None, bool, int, float, str, Sequence[Any], Mapping[str, Any]]
-
-
-def _json_text(value: object, what: str) -> bytes:
-    if isinstance(value, bytes):
-        return value
-    if isinstance(value, str):
-        return value.encode()
-    if isinstance(value, Mapping):
-        try:
-            return json.dumps(value, default=_plain).encode()
-        except (TypeError, ValueError) as error:
-            raise TypeError(f"{what} holds a value that JSON cannot represent: {error}") from error
-    raise TypeError(f"{what} must be a dict or JSON text, not {type(value).__name__}")
-
-
-def _plain(value: object) -> object:
-    """Converts mappings and NumPy numbers and arrays to types that JSON supports."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    for method in ("tolist", "item"):
-        if hasattr(value, method):
-            return getattr(value, method)()
-    raise TypeError(f"{type(value).__name__} is not a number, text, list or dict")
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class _Closable:
@@ -55,24 +34,35 @@ class _Closable:
 class Problem(_Closable):
     """A checked problem: tables, machine and constraints.
 
-    Takes a dict or JSON text in the format of problem files (runtime/io/README.md). Raises
-    InvalidInputError with the place in the problem. Thread safety: any.
+    Takes a dict or JSON text in the format of problem files (runtime/io/README.md). `machine` takes
+    the place of what the problem says, by the names of the command: `ranks`, `ranks_per_host`,
+    `hbm`, `ddr`, `ssd`, `device`, `batch_size`, `sharding_group_size`, `sync_interval`, `pod_size`,
+    `torchrec`. Raises InvalidInputError with the place in the problem. Thread safety: any.
     """
 
-    def __init__(self, problem: Mapping[str, Any] | str | bytes) -> None:
-        text = _json_text(problem, "problem")
-        self._handle = _native.Handle("problem", "problem_from_json", text, len(text))
+    def __init__(self, problem: Mapping[str, Any] | str | bytes, **machine: Unpack[Machine]) -> None:
+        if not isinstance(problem, (Mapping, str, bytes)):
+            raise TypeError(f"problem must be a dict or JSON text, not {type(problem).__name__}")
+        if isinstance(problem, (str, bytes)):
+            problem = decoded(problem, "problem")
+        if isinstance(problem, str) and not problem.lstrip().startswith("{"):
+            raise InvalidInputError("is no JSON object; Problem.from_file reads files", "problem")
+        self._read(document(problem, "problem"), machine)
+
+    def _read(self, fragment: str, machine: Machine) -> None:
+        self._fragment = fragment  # of requests
+        self._machine = machine
+        text = Request().fragment("problem", fragment).machine(machine).text()
+        self._handle = _native.Handle("problem", "problem_from_request", text, len(text))
 
     @classmethod
-    def from_file(cls, path: str | PathLike[str]) -> Problem:
-        """Reads a problem file, which may be compressed with gzip. Raises InvalidInputError."""
-        name = os.fspath(path)
-        if not isinstance(name, str):
-            raise TypeError(f"path must be a text, not {type(name).__name__}")
-        if "\0" in name:
-            raise ValueError("path holds a NUL character")
+    def from_file(cls, path: str | PathLike[str], **machine: Unpack[Machine]) -> Problem:
+        """Reads a problem file, which may be compressed with gzip. Raises InvalidInputError.
+
+        Questions other than `plan` and `replan` read the file again.
+        """
         problem = cls.__new__(cls)
-        problem._handle = _native.Handle("problem", "problem_from_file", os.fsencode(name))
+        problem._read(json.dumps(path_text(path, "path")), machine)
         return problem
 
     def _info(self) -> _native.ProblemInfo:
@@ -125,7 +115,7 @@ class SearchSpace(_Closable):
             self._handle = _native.Handle("search_space", "search_space_enumerate",
                                           problem._handle.value)
         else:
-            text = _json_text(options, "options")
+            text = text_of_document(options, "options")
             self._handle = _native.Handle("search_space", "search_space_from_json",
                                           problem._handle.value, text, len(text))
 
@@ -160,15 +150,30 @@ class SearchSpace(_Closable):
 ProblemLike = Union[Problem, Mapping[str, Any], str, bytes, "PathLike[str]"]
 
 
-def as_problem(problem: ProblemLike) -> Problem:
+def as_problem(problem: ProblemLike, **machine: Unpack[Machine]) -> Problem:
     """Makes a Problem from a dict, JSON text (which begins with a brace) or the path of a file."""
     if isinstance(problem, Problem):
+        if machine:
+            raise TypeError("give the machine to shardwright.Problem, or a problem that is none yet")
         return problem
     if isinstance(problem, (Mapping, bytes)):
-        return Problem(problem)
-    if isinstance(problem, str):
-        return Problem(problem) if problem.lstrip().startswith("{") else Problem.from_file(problem)
-    if isinstance(problem, PathLike):
-        return Problem.from_file(problem)
+        return Problem(problem, **machine)
+    if isinstance(problem, str) and problem.lstrip().startswith("{"):
+        return Problem(problem, **machine)
+    if isinstance(problem, (str, PathLike)):
+        return Problem.from_file(problem, **machine)
     raise TypeError("problem must be a shardwright.Problem, a dict, JSON text or a path, "
                     f"not {type(problem).__name__}")
+
+
+def problem_request(problem: ProblemLike, machine: Machine) -> Request:
+    """A request about a problem."""
+    if not isinstance(problem, Problem):
+        if not isinstance(problem, (Mapping, str, bytes, PathLike)):
+            raise TypeError("problem must be a shardwright.Problem, a dict, JSON text or a path, "
+                            f"not {type(problem).__name__}")
+        return Request().document("problem", problem).machine(machine)
+    if problem._handle.closed:
+        raise InvalidHandleError("this problem is closed")
+    both: Machine = {**problem._machine, **machine}
+    return Request().fragment("problem", problem._fragment).machine(both)

@@ -164,6 +164,10 @@ class Watch:
         options.process, options.processes = self._exchange.process, self._exchange.processes
         options.gather = self._gather
 
+    def attach_ask(self, options: _native.AskOptions) -> None:
+        """Sets the callback of a command's call."""
+        options.progress = self._callback
+
     def run(self, kind: str, name: str, *arguments: Any) -> _native.Handle:
         """Calls shardwright_<name> and returns its handle. Raises as `_native.call`."""
         with self._signals():

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib
 import json
 import math
 from collections.abc import Iterator, Sequence
-from ctypes import byref, c_double, c_int64, c_uint8, c_uint32, c_uint64
+from ctypes import byref, c_double, c_size_t, c_int64, c_uint8, c_uint32, c_uint64
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from . import _native
+from .arguments import Machine, Mode, text_of_document
 from .errors import NoPlanError
-from .problem import Problem, _Closable
+from .problem import Problem, ProblemLike, SearchSpace, _Closable, as_problem
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from typing_extensions import Unpack
 
 PERF_PARTS = ("fwd_compute", "fwd_comms", "bwd_compute", "bwd_comms", "prefetch_compute")
+_GZIP = b"\x1f\x8b"
 _RANK_MEMORY = ("hbm", "ddr", "available_hbm", "available_ddr", "ssd", "available_ssd")
 
 
@@ -103,6 +107,17 @@ class Failure:
     message: str  # a few sentences
 
 
+def plan_text(plan: object, name: str) -> bytes:
+    """The text of a plan: a result, a plan file's path, dict or text."""
+    if isinstance(plan, PlanResult):
+        return plan.to_json().encode()
+    if isinstance(plan, PathLike) or isinstance(plan, str) and not plan.lstrip().startswith("{"):
+        with open(plan, "rb") as file:
+            found = file.read()
+        return gzip.decompress(found) if found.startswith(_GZIP) else found
+    return text_of_document(plan, name)
+
+
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
@@ -125,7 +140,7 @@ class PlanResult(_Closable):
         return bool(self._summary.has_plan)
 
     @property
-    def mode(self) -> str:
+    def mode(self) -> Mode:
         """"best" or "compat"."""
         return "compat" if self._summary.mode else "best"
 
@@ -221,19 +236,49 @@ class PlanResult(_Closable):
                               **{name: values[rank] for name, values in memory.items()})
                      for rank in range(count))
 
-    def to_json(self, search_space: bool = False) -> str:
-        """The text of `shardwright plan --json`, with the options if `search_space` is true."""
-        return _native.text_of("result_to_json", self._handle.value, int(bool(search_space)))
+    @classmethod
+    def load(cls, path: str | PathLike[str], problem: ProblemLike, *,
+             search_space: SearchSpace | None = None, **machine: Unpack[Machine]) -> PlanResult:
+        """Reads a plan that `save` or `shardwright plan -o` wrote, and recomputes it.
 
-    def to_dict(self, search_space: bool = False) -> dict[str, Any]:
+        The file has the plan, the problem its tables and machine, given as to `plan`. Raises
+        VerificationError if the plan was made for another problem or a claim of it does not hold.
+        """
+        read = as_problem(problem, **machine)
+        text = plan_text(path, "path")
+        space = None if search_space is None else search_space._handle.value
+        return cls(read, _native.Handle("result", "result_from_json", read._handle.value, space,
+                                        text, c_size_t(len(text))))
+
+    def to_json(self, search_space: bool = False, stats: bool = False) -> str:
+        """The text of `shardwright plan --json`, with all options or the statistics if asked for."""
+        contents = ((_native.WITH_SEARCH_SPACE if search_space else 0)
+                    | (_native.WITH_STATS if stats else 0))
+        return _native.text_of("result_to_json", self._handle.value, contents)
+
+    def to_dict(self, search_space: bool = False, stats: bool = False) -> dict[str, Any]:
         """The same as a dict."""
-        found: dict[str, Any] = json.loads(self.to_json(search_space))
+        found: dict[str, Any] = json.loads(self.to_json(search_space, stats))
         return found
 
-    def save(self, path: str | Path) -> None:
-        """Writes a plan file, which `shardwright verify` and `shardwright replan` can read."""
+    def stats(self) -> dict[str, Any]:
+        """TorchRec's statistics of the plan: every rank, critical path, imbalance. Raises
+        NoPlanError.
+        """
+        self._require_plan()
+        found: dict[str, Any] = self.to_dict(stats=True)["stats"]
+        return found
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes a plan file, which `load` and the command can read."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.to_json())
+
+    def report(self, path: str | PathLike[str]) -> None:
+        """Writes the HTML page of `shardwright plan --report`."""
+        page = _native.text_of("result_to_html", self._handle.value)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(page)
 
     def to_pandas(self, what: str = "shards") -> Any:
         """A pandas.DataFrame with a row per shard ("shards"), table ("tables") or rank ("ranks").
@@ -258,6 +303,12 @@ class PlanResult(_Closable):
     def _repr_html_(self) -> str:
         from .display import html
         return html(self)
+
+    def __str__(self) -> str:
+        """The text of `shardwright plan`."""
+        if self._handle.closed:
+            return repr(self)
+        return _native.text_of("result_to_text", self._handle.value, 0)
 
     def __repr__(self) -> str:
         if self._handle.closed:

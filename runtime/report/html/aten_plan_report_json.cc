@@ -172,7 +172,7 @@ class AtenPlanWriter {
       const AtenMemory& memory = point.memory;
       json_.begin_array().value(point.us).value(memory.parameters);
       json_.value(memory.optimizer_states).value(memory.gradients).value(memory.inputs);
-      json_.value(memory.activations).end_array();
+      json_.value(memory.activations).value(memory.moved).end_array();
     }
     const std::uint32_t peak = result_.evaluation.peak_at;
     json_.end_array().new_line().member("backward_at", report_.backward_at_us);

@@ -79,6 +79,15 @@ Opening own_opening(const ChoiceModel& model, const BestSettings& settings, bool
   return opening;
 }
 
+void take_counts(const BestSearch& search, BestPlan& best) {
+  best.steps = search.steps();
+  best.copies += search.copies();
+  best.span = search.span();
+  best.own_work = search.own_work();
+  best.process_span = search.process_span();
+  best.none_exists = search.none_exists();
+}
+
 // What process 0 says. Nothing if the group has ended. Precondition: this process is not alone.
 // Errors: kInvalidInput if the processes do not search the same.
 Result<std::optional<Opening>> open_together(const ChoiceModel& model, const Opening& own,
@@ -140,10 +149,7 @@ Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& availabl
   });
   group.leave();
   if (search.stopped_by()) best.reason = *search.stopped_by();
-  best.steps = search.steps();
-  best.copies += search.copies();
-  best.span = search.span();
-  best.none_exists = search.none_exists();
+  take_counts(search, best);
   if (search.best()) keep_if_better(pool, available, search.best()->plan, best);
   if (start.plan) keep_if_better(pool, available, *start.plan, best);
   if (best.plan && search.bound() > 0 && search.certificate() != nullptr) {

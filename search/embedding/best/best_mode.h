@@ -38,8 +38,10 @@ struct BestPlan {
   std::string refusal;
   std::vector<embedding::ImprovementStep> steps;
   embedding::PlanCopies copies;
-  std::uint64_t span = 0;    // of the rounds: BestSearch::span()
-  bool none_exists = false;  // every choice and place was tried, and no plan is valid
+  std::uint64_t span = 0;          // of the rounds: BestSearch::span()
+  std::uint64_t own_work = 0;      // BestSearch::own_work()
+  std::uint64_t process_span = 0;  // BestSearch::process_span()
+  bool none_exists = false;        // every choice and place was tried, and no plan is valid
   StopReason reason = StopReason::kFinished;
 };
 

@@ -155,14 +155,39 @@ void BestSearch::choose_proof_work(std::uint64_t work) {
     round_proof_share_ = std::min<std::uint64_t>(round_proof_share_, lanes_.annealing.size() + 1);
 }
 
+// Lanes that anneal in process 0, beside the proof and the neighbourhoods. The proof counts as many
+// as it takes once plans get no better; with many lanes it is less than an equal share of the work.
+std::size_t BestSearch::lanes_beside_proof() const {
+  const std::size_t annealing = lanes_.annealing.size();
+  const std::size_t taken =
+      proves_ ? std::min<std::size_t>(parameters_.lanes.settled_proof_share, annealing + 1) + 1 : 1;
+  const std::size_t fair = (annealing + taken) / group_->processes();
+  return fair - std::min(fair, taken);
+}
+
 // The proof and the neighbourhoods belong to process 0, and so does everything if it is alone. The
-// lanes that anneal are dealt out to the others, and to it as well if nothing is to be proved.
-bool BestSearch::is_own(std::size_t lane) const {
-  if (group_ == nullptr || group_->is_alone()) return true;
+// lanes that anneal are dealt out such that all have about as much to do.
+std::uint32_t BestSearch::process_of(std::size_t lane) const {
+  if (group_ == nullptr || group_->is_alone()) return 0;
   const bool anneals = lane >= first_lane_ && lane + 1 < lane_work_.size();
-  if (!anneals) return group_->process() == 0;
-  const std::size_t first = proves_ ? 1 : 0;
-  return group_->process() == first + (lane - first_lane_) % (group_->processes() - first);
+  if (!anneals) return 0;
+  const std::size_t number = lane - first_lane_;
+  const std::size_t beside = lanes_beside_proof();
+  if (number < beside) return 0;
+  return static_cast<std::uint32_t>(1 + (number - beside) % (group_->processes() - 1));
+}
+
+bool BestSearch::is_own(std::size_t lane) const {
+  return group_ == nullptr || group_->is_alone() || process_of(lane) == group_->process();
+}
+
+void BestSearch::count_by_process(const std::vector<std::uint64_t>& lane_work) {
+  std::vector<std::uint64_t> work(group_ == nullptr ? 1 : group_->processes());
+  for (std::size_t lane = 0; lane < lane_work.size(); ++lane)
+    work[process_of(lane)] += lane_work[lane];
+  process_span_ += *std::max_element(work.begin(), work.end());
+  if (group_ == nullptr || group_->process() < work.size())
+    own_work_ += work[group_ == nullptr ? 0 : group_->process()];
 }
 
 template <class Lane>
@@ -324,6 +349,7 @@ bool BestSearch::synchronize(std::size_t, Budget& budget) {
   for (const std::uint64_t work : round.lane_work)
     budget.spend(work);
   span_ += *std::max_element(round.lane_work.begin(), round.lane_work.end());
+  count_by_process(round.lane_work);
   const double bound_before = bound_;
   const RatedAllocation* found = round.found.rated;
   if (round.proof) {

@@ -36,7 +36,7 @@ namespace shardwright::embedding {
 // what is to be beaten, or when the budget is used up.
 //
 // The lanes may be dealt out to several processes, each with a BestSearch of the same model, seed
-// and starts. Process 0 has the proof and its certificate, the others have lanes that anneal. All
+// and starts. Process 0 has the proof and its certificate, the others most lanes that anneal. All
 // take in the same reports of a round, so all have the same best plan and bound, and the number of
 // processes changes nothing in them.
 // Thread safety: as explore() calls the members; everything else on one thread. Refers to the
@@ -78,6 +78,11 @@ class BestSearch {
   // Steps of the longest lane of every round, summed: with unlimited threads the rounds take as
   // long as these steps.
   std::uint64_t span() const { return span_; }
+  // Steps of the lanes of this process.
+  std::uint64_t own_work() const { return own_work_; }
+  // Steps of the process with most of them in every round, summed: with one thread each, the rounds
+  // take as long as these steps.
+  std::uint64_t process_span() const { return process_span_; }
   // What was copied to make the plans that lanes hand to each other.
   const PlanCopies& copies() const { return copies_; }
 
@@ -100,7 +105,10 @@ class BestSearch {
   bool is_proved() const;
   void certify_search(const Budget& budget);
   bool is_done() const;
+  std::size_t lanes_beside_proof() const;
+  std::uint32_t process_of(std::size_t lane) const;
   bool is_own(std::size_t lane) const;
+  void count_by_process(const std::vector<std::uint64_t>& lane_work);
   FoundAllocation best_of_own_lanes() const;
   ProofReport report_of_proof(const Budget& budget);
   RoundReport report_of_round(const Budget& budget);
@@ -143,6 +151,8 @@ class BestSearch {
   std::size_t first_lane_ = 0;            // that looks for plans, after those of the proof
   std::vector<std::uint64_t> lane_work_;  // in this round
   std::uint64_t span_ = 0;
+  std::uint64_t own_work_ = 0;
+  std::uint64_t process_span_ = 0;
   std::optional<Plan> known_;  // the plan that all lanes know: the best one, or the start
   std::optional<RatedPlan> best_;
   std::uint64_t best_since_ = 0;                 // work done when it was found

@@ -1,6 +1,7 @@
 // `plan --batch`, `--checkpoint` and `--resume` as a user runs them.
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -72,12 +73,15 @@ TEST_CASE("batch: the file of -o has the lines, and flags hold for all problems"
 
 TEST_CASE("batch: what it cannot do is refused") {
   const Command run;
-  for (const std::string wrong :
-       {"plan --batch -", "plan " + kSmall + " --batch " + kMixed, std::string("plan"),
-        "plan --batch " + kSmall + " --reuse x.json", "plan --batch " + kSmall + " --resume x.json",
-        "plan --batch " + kSmall + " --checkpoint x.json",
-        "plan --batch " + kSmall + " -o " + kSmall,
-        "plan --batch " + kSmall + " --search-space x.json"}) {
+  const std::vector<std::string> wrong_uses{"plan",
+                                            "plan --batch -",
+                                            "plan " + kSmall + " --batch " + kMixed,
+                                            "plan --batch " + kSmall + " --reuse x.json",
+                                            "plan --batch " + kSmall + " --resume x.json",
+                                            "plan --batch " + kSmall + " --checkpoint x.json",
+                                            "plan --batch " + kSmall + " -o " + kSmall,
+                                            "plan --batch " + kSmall + " --search-space x.json"};
+  for (const std::string& wrong : wrong_uses) {
     CAPTURE(wrong);
     const CommandOutcome refused = run(wrong);
     CHECK(refused.status == 2);
@@ -95,12 +99,13 @@ TEST_CASE("checkpoint: an answer may take its place, and another command goes on
   CHECK(run("verify " + kMixed + " " + plan).status == 0);
   REQUIRE(run("plan " + kMixed + keep + " --resume " + plan).status == 0);
   CHECK(json::parse(*read_file(plan))["best_rating"].get<double>() <= first);
-  for (const auto& [arguments, said] :
-       {std::pair(kSmall + " --resume " + plan, "made for another problem"),
-        std::pair(kMixed + " --mode compat --resume " + plan, "compat mode"),
-        std::pair(kMixed + " --resume nowhere.json", "nowhere.json: cannot open"),
-        std::pair(kMixed + " --checkpoint -", "needs the name of a file"),
-        std::pair(kMixed + " --checkpoint " + kMixed, "would be lost")}) {
+  const std::vector<std::pair<std::string, std::string>> refusals{
+      {kSmall + " --resume " + plan, "made for another problem"},
+      {kMixed + " --mode compat --resume " + plan, "compat mode"},
+      {kMixed + " --resume nowhere.json", "nowhere.json: cannot open"},
+      {kMixed + " --checkpoint -", "needs the name of a file"},
+      {kMixed + " --checkpoint " + kMixed, "would be lost"}};
+  for (const auto& [arguments, said] : refusals) {
     CAPTURE(arguments);
     const CommandOutcome refused = run("plan " + arguments);
     CHECK(refused.status == 2);

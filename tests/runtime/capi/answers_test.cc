@@ -326,15 +326,16 @@ TEST_CASE("capi: verification reports what a changed plan violates") {
   const std::size_t rating = text.find("\"best_rating\":");
   REQUIRE(rating != std::string::npos);
   text.insert(text.find_first_of("0123456789", rating), "1");
-  shardwright_verification* verification = nullptr;
-  REQUIRE_OK(shardwright_verify(problem, nullptr, text.data(), text.size(), &verification));
-  std::uint64_t violations = 0;
-  REQUIRE_OK(shardwright_verification_counts(verification, nullptr, &violations));
-  REQUIRE(violations == 1);
-  char found[400] = "";
-  REQUIRE_OK(shardwright_verification_violation(verification, 0, found, sizeof(found), nullptr));
-  CHECK(std::string(found).starts_with("/best_rating: "));
-  CHECK_OK(shardwright_verification_destroy(verification));
+  const std::string request = R"({"problem": )" + kSmallProblem + R"(, "plan": )" + text + "}";
+  shardwright_answer* answer = nullptr;
+  REQUIRE_OK(shardwright_ask("verify", request.data(), request.size(), nullptr, &answer));
+  shardwright_outcome outcome = SHARDWRIGHT_DONE;
+  REQUIRE_OK(shardwright_answer_summary(answer, &outcome, nullptr));
+  CHECK(outcome == SHARDWRIGHT_VIOLATION);
+  char found[2000] = "";
+  REQUIRE_OK(shardwright_answer_to_text(answer, 0, found, sizeof(found), nullptr));
+  CHECK(std::string(found).starts_with("violation: /best_rating: "));
+  CHECK_OK(shardwright_answer_destroy(answer));
   CHECK_OK(shardwright_result_destroy(result));
   CHECK_OK(shardwright_problem_destroy(problem));
 }
@@ -396,6 +397,9 @@ TEST_CASE("capi: limits, cancelling and the callback end a search with the best 
     options.threads = -1;
     refused("options.threads");
     options.threads = 1;
+    options.lanes = 2;
+    refused("options.lanes");
+    options.lanes = 0;
     options.mode = 2;
     refused("options.mode");
     options.mode = SHARDWRIGHT_MODE_BEST;

@@ -96,6 +96,27 @@ static char* to_json(const shardwright_result* result, size_t* size) {
   return text;
 }
 
+/* `shardwright verify` finds that all claims of a plan hold. */
+static void check_claims(const shardwright_search_space* space, const char* plan) {
+  size_t space_size = 0;
+  OK(shardwright_search_space_to_json(space, NULL, 0, &space_size));
+  char* options_text = room(space_size + 1, 1);
+  OK(shardwright_search_space_to_json(space, options_text, space_size + 1, NULL));
+  const char* form = "{\"problem\": %s, \"search_space\": %s, \"plan\": %s}";
+  const size_t most = strlen(form) + strlen(kProblem) + space_size + strlen(plan);
+  char* request = room(most, 1);
+  const int size = snprintf(request, most, form, kProblem, options_text, plan);
+  const shardwright_ask_options options = {.struct_size = sizeof(options)};
+  shardwright_answer* answer = NULL;
+  OK(shardwright_ask("verify", request, (size_t)size, &options, &answer));
+  shardwright_outcome outcome = SHARDWRIGHT_VIOLATION;
+  OK(shardwright_answer_summary(answer, &outcome, NULL));
+  CHECK(outcome == SHARDWRIGHT_DONE);
+  OK(shardwright_answer_destroy(answer));
+  free(request);
+  free(options_text);
+}
+
 /* The plan as arrays has the rating that the planner says. */
 static void check_plan(const shardwright_problem* problem, const shardwright_search_space* space,
                        const shardwright_result* result) {
@@ -152,17 +173,12 @@ int main(void) {
 
   size_t size = 0;
   char* text = to_json(result, &size);
-  shardwright_verification* verification = NULL;
-  OK(shardwright_verify(problem, space, text, size, &verification));
-  uint64_t claims = 0, violations = 1;
-  OK(shardwright_verification_counts(verification, &claims, &violations));
-  CHECK(claims > 10 && violations == 0);
+  check_claims(space, text);
   shardwright_result* again = NULL;
   OK(shardwright_replan(problem, space, text, size, 0, &options, &again));
   free(text);
 
   OK(shardwright_result_destroy(again));
-  OK(shardwright_verification_destroy(verification));
   OK(shardwright_result_destroy(result));
   OK(shardwright_search_space_destroy(copy));
   OK(shardwright_search_space_destroy(space));

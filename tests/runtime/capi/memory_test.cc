@@ -87,6 +87,20 @@ TEST_CASE("capi: planning reports out of memory as a status, and the next call s
   CHECK_OK(shardwright_problem_destroy(problem));
 }
 
+TEST_CASE("capi: a command reports out of memory as a status, and the next call succeeds") {
+  const std::string request = R"({"problem": )" + kSmallProblem + "}";
+  shardwright_answer* answer = nullptr;
+  CHECK(fail_every_allocation_of([&] {
+          if (answer != nullptr) shardwright_answer_destroy(answer);
+          return shardwright_ask("enumerate", request.data(), request.size(), nullptr, &answer);
+        }) > 20);
+  std::size_t size = 0;
+  CHECK(fail_every_allocation_of(
+            [&] { return shardwright_answer_to_json(answer, nullptr, 0, &size); }) > 0);
+  CHECK(size > 0);
+  CHECK_OK(shardwright_answer_destroy(answer));
+}
+
 TEST_CASE("capi: a redistribution reports out of memory as a status, and the next call succeeds") {
   const Question question;
   Answer answer;

@@ -24,7 +24,7 @@ struct Outputs {
   shardwright_search_space* space = nullptr;
   shardwright_cancel* cancel = nullptr;
   shardwright_result* result = nullptr;
-  shardwright_verification* verification = nullptr;
+  shardwright_answer* answer = nullptr;
   shardwright_problem_info problem_info{};
   shardwright_search_space_info space_info{};
   shardwright_plan_summary summary{};
@@ -36,6 +36,7 @@ struct Outputs {
   char text[64] = "";
   std::size_t size = 0;
   std::uint64_t count = 0;
+  shardwright_outcome outcome = 0;
 
   Outputs() {
     problem_info.struct_size = sizeof(problem_info);
@@ -65,7 +66,7 @@ std::vector<Entry> entries() {
   using P = shardwright_problem;
   using S = shardwright_search_space;
   using R = shardwright_result;
-  using V = shardwright_verification;
+  using A = shardwright_answer;
   return {
       {"problem_sizes",
        [](void* h, Outputs& o) { return shardwright_problem_sizes(as<P>(h), &o.problem_info); }},
@@ -130,25 +131,36 @@ std::vector<Entry> entries() {
        [](void* h, Outputs& o) {
          return shardwright_result_to_json(as<R>(h), 0, o.text, 64, &o.size);
        }},
+      {"result_to_text",
+       [](void* h, Outputs& o) {
+         return shardwright_result_to_text(as<R>(h), 0, o.text, 64, &o.size);
+       }},
+      {"result_to_html",
+       [](void* h, Outputs& o) {
+         return shardwright_result_to_html(as<R>(h), o.text, 64, &o.size);
+       }},
       {"result_destroy", [](void* h, Outputs&) { return shardwright_result_destroy(as<R>(h)); }},
-      {"verify",
+      {"answer_summary",
        [](void* h, Outputs& o) {
-         return shardwright_verify(as<P>(h), nullptr, "{}", 2, &o.verification);
+         return shardwright_answer_summary(as<A>(h), &o.outcome, &o.count);
        }},
-      {"verify_replan",
+      {"answer_warning",
        [](void* h, Outputs& o) {
-         return shardwright_verify_replan(as<P>(h), nullptr, "{}", 2, "{}", 2, &o.verification);
+         return shardwright_answer_warning(as<A>(h), 0, o.text, 64, &o.size);
        }},
-      {"verification_counts",
+      {"answer_to_json",
        [](void* h, Outputs& o) {
-         return shardwright_verification_counts(as<V>(h), &o.count, &o.count);
+         return shardwright_answer_to_json(as<A>(h), o.text, 64, &o.size);
        }},
-      {"verification_violation",
+      {"answer_to_text",
        [](void* h, Outputs& o) {
-         return shardwright_verification_violation(as<V>(h), 0, o.text, 64, &o.size);
+         return shardwright_answer_to_text(as<A>(h), 0, o.text, 64, &o.size);
        }},
-      {"verification_destroy",
-       [](void* h, Outputs&) { return shardwright_verification_destroy(as<V>(h)); }},
+      {"answer_to_html",
+       [](void* h, Outputs& o) {
+         return shardwright_answer_to_html(as<A>(h), o.text, 64, &o.size);
+       }},
+      {"answer_destroy", [](void* h, Outputs&) { return shardwright_answer_destroy(as<A>(h)); }},
   };
 }
 
@@ -158,24 +170,21 @@ struct Handles {
   shardwright_search_space* space = space_of(problem);
   shardwright_cancel* cancel = nullptr;
   shardwright_result* result = plan_of(problem, space, exact_options());
-  shardwright_verification* verification = nullptr;
+  shardwright_answer* answer = nullptr;
 
   Handles() {
     REQUIRE_OK(shardwright_cancel_create(&cancel));
-    std::size_t size = 0;
-    REQUIRE_OK(shardwright_result_to_json(result, 0, nullptr, 0, &size));
-    std::string text(size, ' ');
-    REQUIRE_OK(shardwright_result_to_json(result, 0, text.data(), size + 1, nullptr));
-    REQUIRE_OK(shardwright_verify(problem, space, text.data(), size, &verification));
+    const std::string request = R"({"problem": )" + kSmallProblem + "}";
+    REQUIRE_OK(shardwright_ask("enumerate", request.data(), request.size(), nullptr, &answer));
   }
   void destroy() const {
     CHECK_OK(shardwright_problem_destroy(problem));
     CHECK_OK(shardwright_search_space_destroy(space));
     CHECK_OK(shardwright_cancel_destroy(cancel));
     CHECK_OK(shardwright_result_destroy(result));
-    CHECK_OK(shardwright_verification_destroy(verification));
+    CHECK_OK(shardwright_answer_destroy(answer));
   }
-  std::vector<void*> all() const { return {problem, space, cancel, result, verification}; }
+  std::vector<void*> all() const { return {problem, space, cancel, result, answer}; }
 };
 
 // Checks that the entry refuses the handle, says why, and returns nothing.
@@ -186,7 +195,7 @@ void check_refused(const Entry& entry, void* handle, const char* why) {
   CHECK(std::string(shardwright_last_error_message()).find(why) != std::string::npos);
   CHECK(std::string(shardwright_last_error_place()) != "");
   CHECK((out.problem == nullptr && out.space == nullptr && out.cancel == nullptr &&
-         out.result == nullptr && out.verification == nullptr && out.size == 0));
+         out.result == nullptr && out.answer == nullptr && out.size == 0));
 }
 
 }  // namespace
@@ -214,18 +223,18 @@ TEST_CASE("capi: a handle of another kind is refused by every entry and stays va
     for (void* handle : handles.all()) {
       const std::string name = entry.name;
       // The kind of handle that the entry takes. Another test destroys handles.
-      const char* own = name.starts_with("cancel_")         ? "cancel"
-                        : name.starts_with("result_")       ? "result"
-                        : name.starts_with("verification_") ? "verification"
+      const char* own = name.starts_with("cancel_")   ? "cancel"
+                        : name.starts_with("result_") ? "result"
+                        : name.starts_with("answer_") ? "answer"
                         : name == "search_space_sizes" || name.starts_with("search_space_to") ||
                                 name == "search_space_destroy"
                             ? "space"
                             : "problem";
-      void* taken = own == std::string("cancel")         ? handles.all()[2]
-                    : own == std::string("result")       ? handles.all()[3]
-                    : own == std::string("verification") ? handles.all()[4]
-                    : own == std::string("space")        ? handles.all()[1]
-                                                         : handles.all()[0];
+      void* taken = own == std::string("cancel")   ? handles.all()[2]
+                    : own == std::string("result") ? handles.all()[3]
+                    : own == std::string("answer") ? handles.all()[4]
+                    : own == std::string("space")  ? handles.all()[1]
+                                                   : handles.all()[0];
       if (handle == taken) {
         ++accepted;
       } else {
@@ -321,10 +330,16 @@ TEST_CASE("capi: a missing argument is refused by name") {
   refused(shardwright_result_violation(handles.result, 0, nullptr, 0, nullptr), "index");
   refused(shardwright_result_plan(handles.result, nullptr), "plan");
   refused(shardwright_result_ranks(handles.result, nullptr), "ranks");
-  refused(shardwright_verify(handles.problem, nullptr, "{}", 2, nullptr), "verification");
-  refused(shardwright_verification_violation(handles.verification, 0, nullptr, 0, nullptr),
-          "index");
-  CHECK_OK(shardwright_verification_counts(handles.verification, nullptr, nullptr));
+  refused(shardwright_result_to_json(handles.result, 4, nullptr, 0, nullptr), "contents");
+  shardwright_answer* answer = nullptr;
+  refused(shardwright_ask(nullptr, "{}", 2, nullptr, &answer), "command");
+  refused(shardwright_ask("plam", "{}", 2, nullptr, &answer), "command");
+  refused(shardwright_ask("plan", nullptr, 2, nullptr, &answer), "request");
+  refused(shardwright_ask("plan", "{}", 2, nullptr, nullptr), "answer");
+  refused(shardwright_answer_warning(handles.answer, 0, nullptr, 0, nullptr), "index");
+  refused(shardwright_answer_to_text(handles.answer, 39, nullptr, 0, nullptr), "width");
+  CHECK(shardwright_answer_to_html(handles.answer, nullptr, 0, nullptr) == SHARDWRIGHT_UNSUPPORTED);
+  CHECK_OK(shardwright_answer_summary(handles.answer, nullptr, nullptr));
   handles.destroy();
 }
 

@@ -17,7 +17,7 @@
 #include "runtime/embedding/layouts/layout_problem.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/embedding/replan.h"
-#include "runtime/embedding/sweep.h"
+#include "runtime/embedding/sweep/sweep.h"
 #include "runtime/io/embedding/claims/verify_file.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "runtime/io/embedding/problem/problem_json.h"

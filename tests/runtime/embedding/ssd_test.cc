@@ -16,7 +16,7 @@
 #include "runtime/embedding/identity/identity.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/embedding/replan.h"
-#include "runtime/embedding/sweep.h"
+#include "runtime/embedding/sweep/sweep.h"
 #include "runtime/embedding/verify.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "runtime/io/embedding/problem/problem_json.h"

@@ -1,5 +1,8 @@
-#include "runtime/embedding/sweep.h"
+#include "runtime/embedding/sweep/sweep.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -7,6 +10,7 @@
 
 #include <doctest/doctest.h>
 
+#include "runtime/embedding/sweep/choices.h"
 #include "tests/support/embedding/embedding_builders.h"
 
 namespace shardwright::sweep_test {
@@ -152,6 +156,85 @@ TEST_CASE("sweep: invalid combinations are refused") {
   CHECK_FALSE(sweep_embedding(old, odd, quick()).ok());
   odd.ranks = {0};
   CHECK(sweep_embedding(large_tables(2), odd, quick()).error().where == "--ranks");
+}
+
+TEST_CASE("sweep: a machine that there cannot be is a point that says why") {
+  SweepGrid odd = grid();
+  odd.ranks = {4, 6};  // of hosts of 4
+  embedding::ProblemSpec old = large_tables(2);
+  old.torchrec = embedding::TorchRecRelease::kA48cef79;
+  const auto sweep = sweep_embedding(old, odd, quick());
+  REQUIRE(sweep.ok());
+  REQUIRE(sweep->points.size() == 12);
+  for (const SweepPoint& point : sweep->points) {
+    CHECK(point.invalid.has_value() == (point.ranks == 6));
+    if (point.ranks != 6) continue;
+    CHECK_FALSE(point.fits());
+    CHECK(point.invalid->where == "/topology/local_world_size");
+    CHECK(why_not(point) == point.invalid->to_string());
+    CHECK(point.stopped_by == StopReason::kFinished);
+  }
+  CHECK(sweep->any_fits());
+}
+
+TEST_CASE("sweep: speeds and prices, by hand") {
+  embedding::ProblemSpec problem;
+  SweepPoint point;
+  point.ranks = 16;
+  point.batch_size = 512;
+  CHECK_FALSE(samples_per_second(problem, point).has_value());
+  point.rating = 8;  // ms
+  CHECK(samples_per_second(problem, point) == 16 * 512 / 0.008);
+  CHECK_FALSE(price_per_billion(problem, point).has_value());
+  point.price_per_hour = 32;
+  CHECK(*price_per_billion(problem, point) ==
+        doctest::Approx(1e9 / (16 * 512 / 0.008) / 3600 * 32));
+  problem.perf_model = embedding::PerfModel::kStorage;
+  CHECK_FALSE(samples_per_second(problem, point).has_value());
+}
+
+TEST_CASE("sweep: the Pareto front of ranks, memory and speed, and of price and speed") {
+  const embedding::ProblemSpec problem;
+  Sweep sweep;
+  const auto add = [&](std::int64_t ranks, std::int64_t gib, std::optional<double> rating) {
+    SweepPoint& point = sweep.points.emplace_back();
+    point.ranks = ranks;
+    point.hbm_bytes = gib * kGiB;
+    point.batch_size = 1024 / ranks;
+    point.rating = rating;
+    point.price_per_hour = std::nullopt;
+  };
+  add(2, 40, 8);
+  add(2, 80, 7);
+  add(4, 40, 7.5);
+  add(4, 80, 7);             // as fast as two ranks with as much memory
+  add(8, 40, std::nullopt);  // does not fit
+  add(8, 80, 9);
+  CHECK(pareto_front(problem, sweep) == std::vector{true, true, true, false, false, false});
+  const double prices[] = {4, 6, 4, 9, 9, 9};
+  for (std::size_t i = 0; i < sweep.points.size(); ++i)
+    sweep.points[i].price_per_hour = prices[i];
+  CHECK(pareto_front(problem, sweep) == std::vector{false, true, true, false, false, false});
+}
+
+TEST_CASE("sweep: prices are one for all, or one per size of memory") {
+  SweepGrid priced = grid();
+  priced.rank_prices = {2};
+  const auto one = sweep_embedding(large_tables(8), priced, quick());
+  REQUIRE(one.ok());
+  for (const SweepPoint& point : one->points)
+    CHECK(point.price_per_hour == 2.0 * static_cast<double>(point.ranks));
+  priced.rank_prices = {4, 1, 2};  // of 40, 8 and 16 GiB
+  const auto each = sweep_embedding(large_tables(8), priced, quick());
+  REQUIRE(each.ok());
+  for (const SweepPoint& point : each->points) {
+    const double price = point.hbm_bytes == 40 * kGiB ? 4 : point.hbm_bytes == 8 * kGiB ? 1 : 2;
+    CHECK(point.price_per_hour == price * static_cast<double>(point.ranks));
+  }
+  priced.rank_prices = {4, 1};
+  CHECK(sweep_embedding(large_tables(8), priced, quick()).error().where == "--price");
+  priced.rank_prices = {-1};
+  CHECK(sweep_embedding(large_tables(8), priced, quick()).error().where == "--price");
 }
 
 TEST_CASE("sweep: a stop leaves the machines that were not planned, with their sizes") {

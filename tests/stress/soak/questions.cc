@@ -12,7 +12,7 @@
 #include "runtime/embedding/explain/explain.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/embedding/replan.h"
-#include "runtime/embedding/sweep.h"
+#include "runtime/embedding/sweep/sweep.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "tests/stress/soak/scarce_memory.h"
 #include "tests/support/embedding/embedding_builders.h"

@@ -155,12 +155,13 @@ class Evaluator {
 
   void add_memory() {
     const std::vector<AtenMemory> memory =
-        memory_over_time(graph_, plan_, judgement_.optimizer_states);
-    for (std::uint32_t t = 0; t < memory.size(); ++t) {
-      if (memory[t].total() <= result_.peak_bytes) continue;
-      result_.peak_bytes = memory[t].total();
-      result_.peak_at = t;
+        memory_by_moment(graph_, plan_, judgement_.optimizer_states);
+    for (std::uint32_t m = 0; m < memory.size(); ++m) {
+      if (memory[m].total() <= result_.peak_bytes) continue;
+      result_.peak_bytes = memory[m].total();
+      result_.peak_moment = m;
     }
+    result_.peak_at = TimeLine(graph_).node_at(result_.peak_moment);
   }
 
   const AtenGraph& graph_;

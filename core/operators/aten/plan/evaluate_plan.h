@@ -24,8 +24,9 @@ struct AtenEvaluation {
   double redistribute_us = 0;
   double total_us() const { return compute_us + redistribute_us; }
   std::int64_t peak_bytes = 0;
-  std::uint32_t peak_at = 0;  // the time point
-  // The most that one operator's redistributed inputs take beside what is held.
+  std::uint32_t peak_at = 0;      // the time point
+  std::uint32_t peak_moment = 0;  // of it, by the TimeLine
+  // The most that one operator's redistributed inputs take; they are part of the peak.
   std::int64_t most_moved_bytes = 0;
   std::vector<std::string> violations;  // "/nodes/3: ..."; empty if the plan is valid
 };

@@ -1,5 +1,11 @@
 #include "runtime/io/embedding/answers/sweep_json.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "runtime/embedding/sweep/choices.h"
 #include "runtime/io/json/json_writer.h"
 #include "runtime/io/json/stop_json.h"
 
@@ -14,7 +20,22 @@ void write_rating(const embedding::ProblemSpec& problem, double rating, JsonWrit
   }
 }
 
-void write_point(const embedding::ProblemSpec& problem, const SweepPoint& point, JsonWriter& json) {
+// Speed and price, for what can be timed.
+void write_worth(const embedding::ProblemSpec& problem, const SweepPoint& point, bool on_front,
+                 JsonWriter& json) {
+  const std::optional<double> speed = samples_per_second(problem, point);
+  if (!speed) return;
+  json.member("samples_per_second", *speed)
+      .member("samples_per_second_per_rank", *speed / static_cast<double>(point.ranks));
+  if (point.price_per_hour) {
+    json.member("price_per_hour", *point.price_per_hour)
+        .member("price_per_billion_samples", price_per_billion(problem, point));
+  }
+  json.member("pareto", on_front);
+}
+
+void write_point(const embedding::ProblemSpec& problem, const SweepPoint& point, bool on_front,
+                 JsonWriter& json) {
   json.begin_object()
       .member("ranks", point.ranks)
       .member("ranks_per_host", point.ranks_per_host)
@@ -46,6 +67,15 @@ void write_point(const embedding::ProblemSpec& problem, const SweepPoint& point,
         .member("reason", name_of(point.failure->reason))
         .end_object();
   }
+  if (point.invalid) {
+    json.key("error")
+        .begin_object()
+        .member("type", "invalid_input")
+        .member("message", point.invalid->message)
+        .member("where", point.invalid->where)
+        .end_object();
+  }
+  write_worth(problem, point, on_front, json);
   json.key("stopped_by");
   write_stop(point.stopped_by, json);
   json.end_object();
@@ -58,9 +88,10 @@ void write_sweep(const embedding::ProblemSpec& problem, const Sweep& sweep, cons
   json.begin_object().new_line().member("format", "shardwright.embedding.sweep/1");
   if (!problem.name.empty()) json.member("name", problem.name);
   json.new_line().key("points").begin_array();
-  for (const SweepPoint& point : sweep.points) {
+  const std::vector<bool> front = pareto_front(problem, sweep);
+  for (std::size_t i = 0; i < front.size(); ++i) {
     json.new_line();
-    write_point(problem, point, json);
+    write_point(problem, sweep.points[i], front[i], json);
   }
   json.new_line().end_array().new_line().key("smallest_ranks").begin_array();
   for (const SmallestMachine& machine : smallest_machines(sweep)) {

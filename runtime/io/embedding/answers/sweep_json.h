@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/embedding/problem/problem.h"
-#include "runtime/embedding/sweep.h"
+#include "runtime/embedding/sweep/sweep.h"
 #include "runtime/io/text_sink.h"
 
 namespace shardwright {

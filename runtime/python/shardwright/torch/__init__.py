@@ -7,7 +7,8 @@
 
 `parallelize` makes a model that trains sharded over a mesh: `trace` gives its graph, `plan` shards
 the graph optimally, and the model runs the plan. `plan_redistribution` answers for one tensor on any
-mesh. `plan` and `plan_redistribution` need no torch, the others need torch 2.13.
+mesh, `measure_operators` measures what the operators of a graph take. `plan` and
+`plan_redistribution` need no torch, the others need torch 2.13.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ from .planning import Link, RedistributionPlan, Step, plan_redistribution
 
 if TYPE_CHECKING:
     from .applying import ParallelModel, parallelize
+    from .measuring import UnmeasuredOperatorWarning, measure_operators
     from .tracing import TracedModel, UnknownOperatorWarning, trace
 
 _TRACING = ("TracedModel", "UnknownOperatorWarning", "trace")
 _APPLYING = ("ParallelModel", "parallelize")
+_MEASURING = ("UnmeasuredOperatorWarning", "measure_operators")
 
 
 def __getattr__(name: str) -> Any:
@@ -35,6 +38,9 @@ def __getattr__(name: str) -> Any:
     if name in _APPLYING:
         from . import applying
         return getattr(applying, name)
+    if name in _MEASURING:
+        from . import measuring
+        return getattr(measuring, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -57,5 +63,6 @@ def redistribution(*, devices_per_host: int | None = None) -> AbstractContextMan
 
 
 __all__ = ["Link", "ModelPlan", "NodePlan", "OutputPlan", "ParallelModel", "RedistributionPlan",
-           "Step", "TracedModel", "UnknownOperatorWarning", "parallelize", "plan",
-           "plan_redistribution", "redistribution", "trace", "words_of"]
+           "Step", "TracedModel", "UnknownOperatorWarning", "UnmeasuredOperatorWarning",
+           "measure_operators", "parallelize", "plan", "plan_redistribution", "redistribution", "trace",
+           "words_of"]

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from ctypes import c_size_t
 from dataclasses import dataclass
-from typing import Any, Final, Mapping, Sequence
+from typing import Any, Literal, Mapping, Sequence, SupportsIndex
 
-from .. import _native, errors
-from ..planning import Cancel
+from .. import errors, operators
+from ..answer import Cancel
+from ..arguments import Document, Size
 
 Placement = tuple[str, ...]  # a word per mesh axis: "R", "S0", "P"; "-" where there is no tensor
-
-_UNITS: Final = {"B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40,
-                 "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
 @dataclass(frozen=True)
@@ -97,43 +93,17 @@ def _node(read: Mapping[str, Any]) -> NodePlan:
                     read.get("compute_us", 0.0), tuple(read.get("redistribute_us", ())))
 
 
-def _bytes(memory: int | str | None) -> int | None:
-    if memory is None:
-        return None
-    if isinstance(memory, int) and not isinstance(memory, bool):
-        return memory
-    if isinstance(memory, str):
-        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([A-Za-z]+)", memory.strip())
-        if match and match[2].upper() in _UNITS:
-            return int(float(match[1]) * _UNITS[match[2].upper()])
-    raise ValueError(f"memory must be bytes or a size such as '16GiB', not {memory!r}")
-
-
-def _graph_text(graph: Any) -> bytes:
-    if hasattr(graph, "to_json"):
-        graph = graph.to_json()
-    if isinstance(graph, Mapping):
-        graph = json.dumps(graph)
-    if isinstance(graph, os.PathLike):
-        with open(graph, encoding="utf-8") as file:
-            graph = file.read()
-    if isinstance(graph, str):
-        graph = graph.encode()
-    if isinstance(graph, bytes):
-        return graph
-    raise TypeError(f"graph must be traced, a dict, JSON text or a path, not {type(graph).__name__}")
-
-
-def plan(graph: Any, mesh_shape: Sequence[int], *, memory: int | str | None = None,
-         optimizer_states: int = 2, device: str = "h100", redistribution: str = "shortest",
-         collectives: Mapping[str, Any] | None = None, blocks: str = "free",
+def plan(graph: Document, mesh_shape: Sequence[SupportsIndex], *, memory: Size | None = None,
+         optimizer_states: SupportsIndex = 2, device: str = "h100",
+         redistribution: Literal["shortest", "autoparallel"] = "shortest",
+         collectives: Mapping[str, Any] | None = None, blocks: Literal["free", "equal"] = "free",
          placements: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
-         operator_times: Sequence[Mapping[str, Any]] | None = None, threads: int = 0,
-         time_limit: float | None = None, work_limit: int | None = None, seed: int = 0,
-         cancel: Cancel | None = None) -> ModelPlan:
+         operator_times: Sequence[Mapping[str, Any]] | None = None, threads: SupportsIndex = 0,
+         time_limit: float | None = None, work_limit: SupportsIndex | None = None,
+         seed: SupportsIndex = 0, cancel: Cancel | None = None) -> ModelPlan:
     """Chooses a placement for every tensor of a traced model so that a step takes least time.
 
-    `graph` comes from `shardwright.torch.trace`, or is the dict, JSON text or pathlib.Path of a
+    `graph` comes from `shardwright.torch.trace`, or is the dict, JSON text or path of a
     graph file. `mesh_shape` has the devices along each axis, the last axis the innermost. `memory`
     is what a device may hold: bytes or a text such as "16GiB"; every parameter counts with its
     gradient and `optimizer_states` tensors like it. `device` is the GPU whose times are estimated.
@@ -149,10 +119,7 @@ def plan(graph: Any, mesh_shape: Sequence[int], *, memory: int | str | None = No
     a plan, InvalidInputError with the place in the graph or the options. Thread safety: any.
     Releases the GIL.
     """
-    options: dict[str, Any] = {
-        "mesh": [int(size) for size in mesh_shape], "device": device, "memory": _bytes(memory),
-        "optimizer_states": optimizer_states, "redistribution": redistribution, "blocks": blocks,
-        "threads": threads, "time_limit_s": time_limit, "work_limit": work_limit, "seed": seed}
+    options: dict[str, Any] = {"mesh": [int(size) for size in mesh_shape]}
     if collectives is not None:
         options["collectives"] = dict(collectives)
     if operator_times is not None:
@@ -160,10 +127,7 @@ def plan(graph: Any, mesh_shape: Sequence[int], *, memory: int | str | None = No
     if placements is not None:
         options["placements"] = {kind: {name: list(words) for name, words in by_name.items()}
                                  for kind, by_name in placements.items()}
-    text, request = _graph_text(graph), json.dumps(options).encode()
-    handle = _native.Handle("aten_plan", "plan_aten_graph", text, c_size_t(len(text)), request,
-                            c_size_t(len(request)), None if cancel is None else cancel._handle.value)
-    try:
-        return ModelPlan.from_json(_native.text_of("aten_plan_to_json", handle.value))
-    finally:
-        handle.close()
+    return ModelPlan.from_json(operators.plan(
+        graph, options=options, memory=memory, optimizer_states=optimizer_states, device=device,
+        redistribution=redistribution, blocks=blocks, threads=threads, time_limit=time_limit,
+        work_limit=work_limit, seed=seed, cancel=cancel).to_json())

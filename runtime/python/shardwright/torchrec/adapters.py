@@ -8,6 +8,7 @@ from torchrec.distributed.planner.types import (Enumerator, Partitioner, Planner
                                                 PlannerErrorType, Proposer, ShardingOption,
                                                 Topology)
 
+from ..arguments import Mode
 from .candidates import GivenOptions, check_options
 from .machine import Unsupported
 from .search import Search, SearchSettings, default_proposers
@@ -28,7 +29,7 @@ class ShardwrightProposer(Proposer):
     shardwright does not support. Thread safety: one thread at a time, as in TorchRec.
     """
 
-    def __init__(self, *, mode: str = "best", threads: int = 0, time_limit: float | None = None,
+    def __init__(self, *, mode: Mode = "best", threads: int = 0, time_limit: float | None = None,
                  work_limit: int | None = None, seed: int = 0) -> None:
         self._settings = SearchSettings(mode=mode, threads=threads, time_limit=time_limit,
                                         work_limit=work_limit, seed=seed)
@@ -78,7 +79,7 @@ class ShardwrightPartitioner(Partitioner):
     Raises ValueError for an unknown `sort_by`. Thread safety: any.
     """
 
-    def __init__(self, *, mode: str = "compat", threads: int = 0,
+    def __init__(self, *, mode: Mode = "compat", threads: int = 0,
                  work_limit: int | None = None, sort_by: str = "storage",
                  balance_modules: bool = False) -> None:
         if sort_by not in ("storage", "perf"):

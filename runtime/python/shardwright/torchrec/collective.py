@@ -12,8 +12,9 @@ from typing import Any, Callable, Mapping, Sequence, TypeVar, cast
 import torch.distributed as dist
 from torchrec.distributed.types import ShardingPlan
 
-from ..planning import Cancel, plan
-from ..problem import _json_text
+from ..answer import Cancel
+from ..arguments import text_of_document
+from ..planning import plan
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +61,7 @@ class Leader:
 
     def call(self, problem: Mapping[str, Any], **limits: Any) -> None:
         """Makes the others plan this, too. They then take part in the exchange."""
-        text = _json_text(problem, "problem").decode()
+        text = text_of_document(problem, "problem").decode()
         self.exchange.all_gather(json.dumps({"problem": text, **limits}).encode())
 
     def dismiss(self) -> None:

@@ -22,7 +22,8 @@ from torchrec.distributed.types import (EmbeddingModuleShardingPlan, EnumerableS
                                         ModuleSharder, ParameterSharding, ShardingPlan,
                                         ShardingType, ShardMetadata)
 
-from ..planning import Cancel, ProgressLike
+from ..answer import Cancel, ProgressLike
+from ..arguments import MODES, Mode, choice
 from ..result import PlanResult
 from .candidates import Candidates
 from .collective import Leader, plan_on_leader
@@ -92,15 +93,14 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
         timeout_seconds: int | None = None,
         plan_loader: PlanLoader | None = None,
         *,
-        mode: str = "best",
+        mode: Mode = "best",
         threads: int = 0,
         work_limit: int | None = None,
         seed: int = 0,
         progress: ProgressLike = None,
         cancel: Cancel | None = None,
     ) -> None:
-        if mode not in ("best", "compat"):
-            raise ValueError(f"mode must be 'best' or 'compat', not {mode!r}")
+        choice(mode, "mode", MODES)
         if topology is not None and not isinstance(topology, Topology):
             raise TypeError(f"topology must be a Topology, not {type(topology).__name__}")
         if constraints is not None and not isinstance(constraints, dict):

@@ -18,7 +18,9 @@ from torchrec.distributed.planner.types import (Partitioner, PerfModel, PlannerE
                                                 PlannerErrorType, Proposer, Topology)
 
 from ..errors import InvalidInputError
-from ..planning import Cancel, ProgressLike, plan
+from ..answer import Cancel, ProgressLike
+from ..arguments import Mode
+from ..planning import plan
 from ..problem import Problem
 from ..progress import Exchange
 from ..result import PlanResult
@@ -79,7 +81,7 @@ def perf_model_name(model: PerfModel) -> str:
 class SearchSettings:
     """Arguments of `shardwright.plan` other than the problem."""
 
-    mode: str = "best"
+    mode: Mode = "best"
     threads: int = 0
     time_limit: float | None = None
     work_limit: int | None = None

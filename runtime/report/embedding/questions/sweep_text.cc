@@ -1,9 +1,13 @@
 #include "runtime/report/embedding/questions/sweep_text.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "core/text/printable.h"
+#include "runtime/embedding/sweep/choices.h"
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/text_table.h"
 
@@ -41,6 +45,20 @@ std::string reasons(const Sweep& sweep, std::size_t width) {
   return text.empty() ? "" : "\nWhat does not fit, and why\n" + text;
 }
 
+std::string rounded(double number) { return format_count(static_cast<std::uint64_t>(number)); }
+
+// In the user's currency.
+std::string price_text(double price) {
+  const auto cents = static_cast<std::uint64_t>(std::llround(price * 100));
+  const std::string rest = std::to_string(cents % 100);
+  return format_count(cents / 100) + "." + (rest.size() < 2 ? "0" : "") + rest;
+}
+
+std::string fits_text(const SweepPoint& point, bool on_front) {
+  if (point.invalid) return "not valid";
+  return point.fits() ? (on_front ? "yes *" : "yes") : "no";
+}
+
 std::string points_table(const embedding::ProblemSpec& problem, const Sweep& sweep,
                          std::size_t width) {
   const bool perf = problem.perf_model == embedding::PerfModel::kPerf;
@@ -52,12 +70,28 @@ std::string points_table(const embedding::ProblemSpec& problem, const Sweep& swe
                    {"bound", Align::kRight, 2},
                    {"gap", Align::kRight, 1},
                    {"peak HBM", Align::kRight, 3},
+                   {"samples/s", Align::kRight, 0},
+                   {"per rank", Align::kRight, 2},
+                   {"price/h", Align::kRight, 1},
+                   {"per 1e9", Align::kRight, 0},
                    {"fits", Align::kLeft, 0}});
   const auto has_group = [](const SweepPoint& point) {
     return point.sharding_group_size.has_value();
   };
   if (std::none_of(sweep.points.begin(), sweep.points.end(), has_group)) table.hide(1);
-  for (const SweepPoint& point : sweep.points) {
+  const bool priced =
+      std::any_of(sweep.points.begin(), sweep.points.end(),
+                  [](const SweepPoint& point) { return point.price_per_hour.has_value(); });
+  for (const std::size_t column : {8, 9}) {
+    if (!perf) table.hide(column);
+  }
+  for (const std::size_t column : {10, 11}) {
+    if (!perf || !priced) table.hide(column);
+  }
+  const std::vector<bool> front = pareto_front(problem, sweep);
+  for (std::size_t i = 0; i < sweep.points.size(); ++i) {
+    const SweepPoint& point = sweep.points[i];
+    const std::optional<double> speed = samples_per_second(problem, point);
     const bool bounded = point.fits() && point.lower_bound;
     table.add_row({format_count(static_cast<std::uint64_t>(point.ranks)), group_text(point),
                    hbm_text(point.hbm_bytes),
@@ -66,9 +100,24 @@ std::string points_table(const embedding::ProblemSpec& problem, const Sweep& swe
                    bounded ? rating_text(problem, *point.lower_bound) : "-",
                    bounded ? share_text(gap(*point.rating, *point.lower_bound)) : "-",
                    point.fits() ? format_bytes(Bytes(point.peak_hbm_bytes)) : "-",
-                   point.fits() ? "yes" : "no"});
+                   speed ? rounded(*speed) : "-",
+                   speed ? rounded(*speed / static_cast<double>(point.ranks)) : "-",
+                   point.price_per_hour ? price_text(*point.price_per_hour) : "-",
+                   speed && priced ? price_text(*price_per_billion(problem, point)) : "-",
+                   fits_text(point, front[i])});
   }
   return table.render(width);
+}
+
+std::string front_note(const embedding::ProblemSpec& problem, const Sweep& sweep,
+                       std::size_t width) {
+  if (problem.perf_model != embedding::PerfModel::kPerf || !sweep.any_fits()) return "";
+  const bool priced = sweep.points.front().price_per_hour.has_value();
+  return wrap(std::string("* no other machine here is as fast for ") +
+                  (priced ? "as low a price" : "as few ranks with as little memory") +
+                  ". Samples per second are those of the embedding tables alone, at the rating" +
+                  (priced ? "; per 1e9 is the price of a billion samples." : "."),
+              width, 2);
 }
 
 }  // namespace
@@ -79,8 +128,8 @@ std::string sweep_report(const embedding::ProblemSpec& problem, const Sweep& swe
                      format_plural(problem.tables.size(), "table") + ", " +
                      format_plural(sweep.points.size(), "machine") + " in " +
                      format_seconds(sweep.total_s) + "\n\n";
-  text += points_table(problem, sweep, width) + reasons(sweep, width) +
-          "\nSmallest number of ranks that fits\n";
+  text += points_table(problem, sweep, width) + front_note(problem, sweep, width) +
+          reasons(sweep, width) + "\nSmallest number of ranks that fits\n";
   TextTable smallest(
       {{"HBM", Align::kRight, 0}, {"batch", Align::kRight, 0}, {"ranks", Align::kRight, 0}});
   for (const SmallestMachine& machine : smallest_machines(sweep)) {

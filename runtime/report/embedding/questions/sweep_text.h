@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/embedding/problem/problem.h"
-#include "runtime/embedding/sweep.h"
+#include "runtime/embedding/sweep/sweep.h"
 
 namespace shardwright {
 

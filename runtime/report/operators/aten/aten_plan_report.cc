@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/operators/aten/plan/held_tensors.h"
+#include "core/operators/aten/memory/held_tensors.h"
 #include "runtime/report/operators/aten/aten_words.h"
 #include "runtime/report/operators/aten/folded_path.h"
 
@@ -50,34 +50,50 @@ std::optional<double> backward_at(const AtenGraph& graph, const std::vector<doub
   return std::nullopt;
 }
 
+// An output of the graph, or the copy that was moved to be one.
+void describe_output(const AtenGraph& graph, const AtenPlan& plan, std::size_t output,
+                     ReportedHeld& row) {
+  row.name = graph.outputs()[output].target;
+  row.kind = graph.outputs()[output].role == AtenOutputRole::kGradient ? "gradient" : "output";
+  row.whole = graph.tensor(graph.outputs()[output].value);
+  row.placement = plan.outputs[output].placement;
+}
+
 // A held tensor in the words of the report, without its bytes.
 ReportedHeld described(const AtenGraph& graph, const AtenPlan& plan, const HeldTensor& held) {
   ReportedHeld row;
   if (held.kind == HeldTensor::Kind::kGraphOutput) {
-    const AtenOutput& output = graph.outputs()[held.index];
-    row.name = output.target;
-    row.kind = output.role == AtenOutputRole::kGradient ? "gradient" : "output";
-    row.whole = graph.tensor(output.value);
-    row.placement = plan.outputs[held.index].placement;
+    describe_output(graph, plan, held.index, row);
+    return row;
+  }
+  if (held.is_taken() && held.index >= graph.size()) {
+    describe_output(graph, plan, held.index - graph.size(), row);
+    if (held.kind == HeldTensor::Kind::kMoving) row.kind = "moving";
     return row;
   }
   const AtenNode& node = graph[held.index];
-  const bool is_copy = held.kind == HeldTensor::Kind::kMovedInput;
-  row.kind = node.is_placeholder() ? std::string(role_text(node.role)) : "activation";
   row.name = node.is_placeholder()
                  ? node.target
                  : std::string(operator_text(node)) + " in " + std::string(module_text(node));
-  row.whole = is_copy ? graph.tensor(node.inputs[0]) : *node.outputs[held.tensor];
-  row.placement =
-      is_copy ? plan.nodes[held.index].inputs[0] : plan.nodes[held.index].outputs[held.tensor];
+  if (held.is_taken() || held.kind == HeldTensor::Kind::kLastTaken) {
+    row.kind = held.kind == HeldTensor::Kind::kMoving ? "moving" : "moved copy";
+    const bool moves = held.is_taken() && !(node.view && held.kind == HeldTensor::Kind::kMoved);
+    if (!moves) row.kind = "activation";
+    row.whole = graph.tensor(node.inputs[held.tensor]);
+    row.placement = plan.nodes[held.index].inputs[held.tensor];
+    return row;
+  }
+  row.kind = node.is_placeholder() ? std::string(role_text(node.role)) : "activation";
+  row.whole = *node.outputs[held.tensor];
+  row.placement = plan.nodes[held.index].outputs[held.tensor];
   return row;
 }
 
 std::vector<ReportedHeld> held_at(const AtenGraph& graph, const AtenPlan& plan,
-                                  std::int64_t optimizer_states, std::uint32_t time_point) {
+                                  std::int64_t optimizer_states, std::uint32_t moment) {
   FoldedRows<ReportedHeld> folded;
   for (const HeldTensor& held : held_tensors(graph, optimizer_states)) {
-    if (held.live.begin > time_point || held.live.end <= time_point) continue;
+    if (held.live.begin > moment || held.live.end <= moment) continue;
     ReportedHeld row = described(graph, plan, held);
     row.bytes = held_bytes(graph, plan, held);
     if (row.bytes == 0) continue;
@@ -113,7 +129,7 @@ AtenPlanReport make_aten_plan_report(const AtenGraph& graph, const PlanAtenOptio
   const std::vector<double> begins = begins_us(graph, plan);
   report.memory = reported_memory(memory_over_time(graph, plan, options.optimizer_states), begins);
   report.backward_at_us = backward_at(graph, begins);
-  report.held = held_at(graph, plan, options.optimizer_states, result.evaluation.peak_at);
+  report.held = held_at(graph, plan, options.optimizer_states, result.evaluation.peak_moment);
   report.held_rows = report.held.size();
   if (report.held.size() > AtenPlanReport::kMostHeld) report.held.resize(AtenPlanReport::kMostHeld);
   return report;

@@ -69,7 +69,7 @@ class PlanReport {
         options_.memory_limit ? " of " + format_bytes(Bytes(*options_.memory_limit)) : "";
     line("memory", format_bytes(Bytes(evaluation.peak_bytes)) + limit + " per device, at " +
                        printable(time_point_text(graph_, evaluation.peak_at)));
-    line("  while moving", format_bytes(Bytes(evaluation.most_moved_bytes)) + " more");
+    line("  moved inputs", format_bytes(Bytes(evaluation.most_moved_bytes)) + " at most");
   }
 
   // A tensor at the border of the graph. Equal rows of repeated blocks become one.

@@ -1,6 +1,7 @@
 #include "search/embedding/questions/sweep/sweep_grid.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -16,7 +17,18 @@ Status check_grid(const SweepGrid& grid) {
   }
   if (grid.ranks_per_host && *grid.ranks_per_host < 1)
     return invalid_input("--ranks-per-host", "must be above zero");
+  for (const double price : grid.rank_prices) {
+    if (!(std::isfinite(price) && price > 0)) return invalid_input("--price", "must be above zero");
+  }
+  if (grid.rank_prices.size() > 1 && grid.rank_prices.size() != grid.hbm_bytes.size())
+    return invalid_input("--price", "give one price, or one for every size of --hbm");
   return {};
+}
+
+std::optional<double> hourly_price(const SweepGrid& grid, std::int64_t ranks, std::size_t memory) {
+  if (grid.rank_prices.empty()) return std::nullopt;
+  const double price = grid.rank_prices[grid.rank_prices.size() == 1 ? 0 : memory];
+  return price * static_cast<double>(ranks);
 }
 
 std::vector<MachineSize> machine_sizes(const ProblemSpec& problem, const SweepGrid& grid) {

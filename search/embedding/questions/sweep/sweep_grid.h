@@ -19,6 +19,8 @@ struct SweepGrid {
   std::vector<std::int64_t> batch_sizes;       // samples per rank
   // One per entry of `ranks`, if `batch_sizes` is empty.
   std::vector<std::int64_t> batch_size_of_ranks;
+  // Of one rank for an hour: none, one, or one per entry of `hbm_bytes`.
+  std::vector<double> rank_prices;
 };
 
 // A combination without its memory.
@@ -27,7 +29,8 @@ struct MachineSize {
   std::int64_t batch_size = 0;
 };
 
-// Errors: kInvalidInput with the flag, for a value below 1.
+// Errors: kInvalidInput with the flag, for a value below 1, a price that is not above zero, or
+// prices that are not as many as sizes of memory.
 Status check_grid(const SweepGrid& grid);
 
 // By ranks, then by batch size, in the order of the grid.
@@ -35,6 +38,9 @@ std::vector<MachineSize> machine_sizes(const ProblemSpec& problem, const SweepGr
 
 // Indices into `grid.hbm_bytes` from little memory to much; one index if the list is empty.
 std::vector<std::size_t> by_memory(const SweepGrid& grid);
+
+// The price of all ranks for an hour, with the memory that `memory` stands for in by_memory().
+std::optional<double> hourly_price(const SweepGrid& grid, std::int64_t ranks, std::size_t memory);
 
 // The problem for a machine of this size, with the memory that `memory` stands for in by_memory().
 ProblemSpec problem_for(const ProblemSpec& problem, const SweepGrid& grid, const MachineSize& size,

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/nearest_name.h"
+#include "core/operators/aten/memory/moving_bytes.h"
 #include "core/redistribution/placement/placement_notation.h"
 #include "search/operators/aten/model/shared_blocks.h"
 
@@ -85,8 +86,8 @@ Error impossible_placement(const std::string& where, const AtenConstraint& const
   std::string shape;
   for (const std::int64_t extent : tensor.shape)
     shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
-  return invalid_input(where, "a tensor of shape [" + shape + "] cannot be placed as [" + words +
-                                  "] on this mesh");
+  return invalid_input(
+      where, "a tensor of shape [" + shape + "] cannot be placed as [" + words + "] on this mesh");
 }
 
 const AtenTensor& placed_tensor(const AtenGraph& graph, std::size_t variable) {
@@ -126,22 +127,19 @@ Status constrain(const AtenVariables& variables, const std::vector<AtenConstrain
 std::vector<std::vector<double>> compute_costs(const AtenVariables& variables) {
   std::vector<std::vector<double>> costs;
   costs.reserve(variables.size());
-  for (std::size_t v = 0; v < variables.size(); ++v) {
-    const std::vector<double>& once = variables.strategies(v).compute_us;
-    costs.push_back(once);
-    if (variables.owns(variables.class_of(v)))
-      costs.back().insert(costs.back().end(), once.begin(), once.end());
-  }
+  for (std::size_t v = 0; v < variables.size(); ++v)
+    costs.push_back(variables.strategies(v).compute_us);
   return costs;
 }
 
 }  // namespace
 
 Result<AtenModel> build_model(const AtenGraph& graph, const AtenRequest& request,
-                              TransitionCosts& transitions, Executor& executor) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(AtenVariables variables,
-                               AtenVariables::make(graph, request.mesh, request.device,
-                                                   request.memory_limit.has_value(), executor));
+                              TransitionCosts& transitions, Executor& executor,
+                              std::span<const TakenTensor> moved) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(
+      AtenVariables variables,
+      AtenVariables::make(graph, request.mesh, request.device, moved, executor));
   std::vector<std::vector<double>> costs = compute_costs(variables);
   SHARDWRIGHT_RETURN_IF_ERROR(constrain(variables, request.constraints, costs));
   AtenTransfers transfers = make_transfers(variables, transitions, executor);
@@ -152,6 +150,24 @@ Result<AtenModel> build_model(const AtenGraph& graph, const AtenRequest& request
   if (request.blocks == BlockSharing::kEqual) leaders = block_leaders(variables);
   return AtenModel{std::move(variables), std::move(costs), std::move(transfers), std::move(usages),
                    std::move(leaders)};
+}
+
+void choose_movers(const AtenVariables& variables, std::vector<std::uint32_t>& choice) {
+  const AtenGraph& graph = variables.graph();
+  for (std::uint32_t v = variables.num_consumers(); v < variables.size(); ++v) {
+    const TakenTensor& taken = variables.moved()[v - variables.num_consumers()];
+    const TensorRef ref = taken_value(graph, taken);
+    const redistribution::Placement& source =
+        variables.strategies(ref.node).outputs[ref.output]->of(choice[ref.node]);
+    const redistribution::Placement& target =
+        variables.strategies(taken.consumer).inputs[taken.input]->of(choice[taken.consumer]);
+    const std::int64_t bytes = moving_bytes(graph.tensor(ref), variables.mesh(), source, target);
+    const StrategyClass& mover = variables.strategies(v);
+    std::uint32_t s = 0;
+    while (mover.outputs[0]->of(s) != target || mover.moving_bytes[s] != bytes)
+      ++s;
+    choice.push_back(s);
+  }
 }
 
 AtenPlan plan_of(const AtenVariables& variables, const std::vector<std::uint32_t>& choice,
@@ -169,7 +185,7 @@ AtenPlan plan_of(const AtenVariables& variables, const std::vector<std::uint32_t
   };
   for (std::uint32_t n = 0; n < graph.size(); ++n) {
     const StrategyClass& strategies = variables.strategies(n);
-    const std::uint32_t s = variables.strategy(n, choice[n]);
+    const std::uint32_t s = choice[n];
     AtenNodePlan& node = plan.nodes.emplace_back();
     node.compute_us = strategies.compute_us[s];
     for (const auto& column : strategies.outputs)

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,9 +52,14 @@ struct AtenModel {
 
 // Errors: those of AtenVariables::make; at `/placements/<kind>/<target>`, such as
 // `/placements/inputs/x`, a target that does not exist or a placement that it cannot have. `graph`
-// must outlive the result.
+// must outlive the result. Tensors that move for a consumer count in its memory if they are among
+// `moved`, ascending.
 Result<AtenModel> build_model(const AtenGraph& graph, const AtenRequest& request,
-                              TransitionCosts& transitions, Executor& executor);
+                              TransitionCosts& transitions, Executor& executor,
+                              std::span<const TakenTensor> moved = {});
+
+// Adds those of the movers to a choice by node and output of the graph, where it has none yet.
+void choose_movers(const AtenVariables& variables, std::vector<std::uint32_t>& choice);
 
 // The plan of a choice by variable. The times are those of the graph and of `transitions`.
 AtenPlan plan_of(const AtenVariables& variables, const std::vector<std::uint32_t>& choice,

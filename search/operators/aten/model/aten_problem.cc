@@ -1,5 +1,7 @@
 #include "search/operators/aten/model/aten_problem.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -14,11 +16,10 @@ class Lowering {
   Lowering(const AtenModel& model, const KeptChoices& kept) : model_(model), kept_(kept) {}
 
   CostInstanceSpec run(std::optional<std::int64_t> limit) {
-    const AtenGraph& graph = model_.variables.graph();
-    for (std::size_t v = 0; v < kept_.size(); ++v) {
+    for (std::uint32_t v = 0; v < kept_.size(); ++v) {
       kinds_.push_back(kind_of(v));
       CostInstanceSpec::Node& node = spec_.nodes.emplace_back();
-      node.name = v < graph.size() ? graph[v].name : graph.outputs()[v - graph.size()].target;
+      node.name = model_.variables.name(v);
       for (const std::uint32_t choice : kept_[v])
         node.costs.push_back(model_.costs[v][choice]);
     }
@@ -82,6 +83,31 @@ KeptChoices all_choices(const AtenModel& model) {
     }
   }
   return kept;
+}
+
+void keep_movers(const AtenModel& model, KeptChoices& kept) {
+  const AtenVariables& variables = model.variables;
+  for (const AtenTransfers::Edge& edge : model.transfers.edges) {
+    if (edge.second < variables.num_consumers()) continue;
+    const TakenTensor& taken = variables.moved()[edge.second - variables.num_consumers()];
+    const AtenTransfer& transfer = model.transfers.transfers[edge.transfer];
+    const PlacementColumn& column = *variables.strategies(edge.second).inputs[0];
+    const PlacementColumn& wanted = *variables.strategies(taken.consumer).inputs[taken.input];
+    std::vector<char> is_wanted(column.distinct.size(), 0);
+    for (const std::uint32_t choice : kept[taken.consumer])
+      is_wanted[wanted.index[choice]] = 1;
+    std::vector<std::uint32_t> with;
+    for (std::uint32_t s = 0; s < column.index.size(); ++s) {
+      if (is_wanted[column.index[s]] &&
+          std::any_of(kept[edge.first].begin(), kept[edge.first].end(),
+                      [&](std::uint32_t from) { return transfer.cost(from, s) < kForbidden; }))
+        with.push_back(s);
+    }
+    std::vector<std::uint32_t> both;
+    std::set_union(kept[edge.second].begin(), kept[edge.second].end(), with.begin(), with.end(),
+                   std::back_inserter(both));
+    kept[edge.second] = std::move(both);
+  }
 }
 
 std::vector<std::uint32_t> chosen(const KeptChoices& kept,

@@ -1,8 +1,11 @@
 #include "search/operators/aten/model/aten_transfers.h"
 
 #include <map>
+#include <numeric>
+#include <optional>
 #include <utility>
 
+#include "core/operators/aten/memory/moving_bytes.h"
 #include "core/operators/instance/cost_instance.h"
 
 namespace shardwright::operators {
@@ -30,33 +33,26 @@ std::vector<double> equality(const PlacementColumn& source, const PlacementColum
   return costs;
 }
 
-// The choices that stay get columns of their own, before those that move.
-void split_owned(const PlacementColumn& source, const PlacementColumn& target,
-                 AtenTransfer& transfer) {
-  const std::uint32_t half = transfer.columns;
+// Every choice of a mover gets a column of its own. It takes the placements from which moving takes
+// the bytes that it says.
+void split_by_bytes(const AtenTensor& tensor, const redistribution::MeshShape& mesh,
+                    const PlacementColumn& source, const StrategyClass& mover,
+                    AtenTransfer& transfer) {
+  const PlacementColumn& target = *mover.inputs[0];
+  const std::size_t targets = target.distinct.size();
   std::vector<double> costs;
-  for (std::uint32_t row = 0; row < transfer.rows; ++row) {
-    for (const bool moves : {false, true}) {
-      for (std::uint32_t column = 0; column < half; ++column) {
-        const bool stays = source.distinct[row] == target.distinct[column];
-        costs.push_back(stays != moves ? transfer.costs[std::size_t{row} * half + column]
-                                       : kForbidden);
-      }
+  for (std::size_t from = 0; from < source.distinct.size(); ++from) {
+    for (std::size_t s = 0; s < mover.size(); ++s) {
+      const std::int64_t bytes = moving_bytes(tensor, mesh, source.distinct[from], target.of(s));
+      costs.push_back(bytes == mover.moving_bytes[s]
+                          ? transfer.costs[from * targets + target.index[s]]
+                          : kForbidden);
     }
   }
   transfer.costs = std::move(costs);
-  transfer.columns = 2 * half;
-  const std::size_t strategies = target.index.size();
-  for (std::size_t s = strategies; s < transfer.column_of.size(); ++s)
-    transfer.column_of[s] += half;
-}
-
-std::vector<std::uint32_t> repeated(const std::vector<std::uint32_t>& index, std::size_t size) {
-  std::vector<std::uint32_t> result;
-  result.reserve(size);
-  for (std::size_t i = 0; i < size; ++i)
-    result.push_back(index[i % index.size()]);
-  return result;
+  transfer.columns = static_cast<std::uint32_t>(mover.size());
+  transfer.column_of.resize(mover.size());
+  std::iota(transfer.column_of.begin(), transfer.column_of.end(), 0U);
 }
 
 // Collects the distinct transfers of a graph, and prices them.
@@ -70,10 +66,10 @@ class TransferMaker {
     const AtenGraph& graph = variables_.graph();
     for (std::uint32_t n = 0; n < graph.size(); ++n) {
       for (std::uint32_t i = 0; i < graph[n].inputs.size(); ++i)
-        add(graph[n].inputs[i], n, i);
+        add({n, i});
     }
     for (std::uint32_t o = 0; o < graph.outputs().size(); ++o)
-      add(graph.outputs()[o].value, variables_.output_variable(o), 0);
+      add({variables_.output_variable(o), 0});
     for (const AtenPair& pair : graph.pairs())
       add_pair(pair);
     result_.transfers.resize(kinds_.size());
@@ -85,13 +81,19 @@ class TransferMaker {
   }
 
  private:
-  void add(const TensorRef& ref, std::uint32_t consumer, std::uint32_t input) {
+  void add(const TakenTensor& taken) {
+    const TensorRef ref = taken_value(variables_.graph(), taken);
     if (!variables_.strategies(ref.node).outputs[ref.output]) return;
-    if (!variables_.strategies(consumer).inputs[input]) return;
-    add_edge(
-        ref.node, consumer,
-        {variables_.class_of(ref.node), ref.output, variables_.class_of(consumer), input, false},
-        ref);
+    if (!variables_.strategies(taken.consumer).inputs[taken.input]) return;
+    const std::uint32_t from = variables_.class_of(ref.node);
+    const std::uint32_t to = variables_.class_of(taken.consumer);
+    const std::optional<std::uint32_t> mover = variables_.mover_of(taken);
+    if (!mover) {
+      return add_edge(ref.node, taken.consumer, {from, ref.output, to, taken.input, false}, ref);
+    }
+    const std::uint32_t way = variables_.class_of(*mover);
+    add_edge(ref.node, *mover, {from, ref.output, way, 0, false}, ref);
+    add_edge(*mover, taken.consumer, {way, 0, to, taken.input, true}, ref);
   }
 
   void add_pair(const AtenPair& pair) {
@@ -121,9 +123,12 @@ class TransferMaker {
     transfer.costs =
         kind.equal ? equality(source, target)
                    : costs_.table(variables_.graph().tensor(ref), source.distinct, target.distinct);
-    transfer.row_of = repeated(source.index, variables_.num_choices(kind.from));
-    transfer.column_of = repeated(target.index, variables_.num_choices(kind.to));
-    if (variables_.owns(kind.to) && kind.input == 0) split_owned(source, target, transfer);
+    transfer.row_of = source.index;
+    transfer.column_of = target.index;
+    const StrategyClass& consumer = variables_.class_strategies(kind.to);
+    if (!consumer.moving_bytes.empty()) {
+      split_by_bytes(variables_.graph().tensor(ref), variables_.mesh(), source, consumer, transfer);
+    }
     return transfer;
   }
 

@@ -32,13 +32,13 @@ struct AtenTransfers {
   };
   std::vector<AtenTransfer> transfers;
   // By consumer, then by input; then the outputs of the graph; then one per AtenPair, which forbids
-  // different placements.
+  // different placements. A mover's own edge comes before the one to its consumer.
   std::vector<Edge> edges;
 };
 
 // A transfer is made once for all edges between the same classes. Tensors without a placement have
-// no edge. A view that owns memory takes its input where it is in the first half of its choices,
-// and moves it in the second half. The result does not depend on `executor`.
+// no edge. A tensor with a mover has two: to the mover, where it moves, and on to the consumer,
+// where different placements are forbidden. The result does not depend on `executor`.
 AtenTransfers make_transfers(const AtenVariables& variables, TransitionCosts& costs,
                              Executor& executor);
 

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 
-#include "core/operators/aten/plan/held_tensors.h"
+#include "core/operators/aten/memory/held_tensors.h"
 #include "core/operators/instance/live_intervals.h"
 
 namespace shardwright::operators {
@@ -29,26 +30,43 @@ Bytes bytes_of_column(const AtenTensor& tensor, const std::optional<PlacementCol
   return bytes;
 }
 
-// The bytes of one tensor, by choice of its variable.
-Bytes bytes_of_held(const AtenVariables& variables, const HeldTensor& held) {
+// The choice that decides about a tensor. None: a tensor without a mover.
+std::optional<std::uint32_t> variable_of(const AtenVariables& variables, const HeldTensor& held) {
+  if (held.is_taken()) return variables.mover_of(held.taken());
+  return held.kind == HeldKind::kGraphOutput ? variables.output_variable(held.index) : held.index;
+}
+
+// The bytes of a tensor on its way, by choice of its mover: none where it stays.
+Bytes bytes_of_moved(const AtenVariables& variables, const HeldTensor& held,
+                     std::uint32_t class_number) {
+  const StrategyClass& mover = variables.class_strategies(class_number);
+  if (held.kind == HeldKind::kMoving) return mover.moving_bytes;
   const AtenGraph& graph = variables.graph();
-  if (held.kind == HeldKind::kGraphOutput) {
-    const std::uint32_t variable = variables.output_variable(held.index);
-    return bytes_of_column(graph.tensor(graph.outputs()[held.index].value),
-                           variables.strategies(variable).inputs[0], held.copies, variables,
-                           variables.class_of(variable));
+  Bytes bytes = bytes_of_column(graph.tensor(taken_value(graph, held.taken())), mover.outputs[0], 1,
+                                variables, class_number);
+  for (std::size_t s = 0; s < bytes.size(); ++s) {
+    if (mover.moving_bytes[s] == 0) bytes[s] = 0;
   }
-  const std::uint32_t number = variables.class_of(held.index);
-  const StrategyClass& strategies = variables.strategies(held.index);
-  const AtenNode& node = graph[held.index];
-  const bool is_output = held.kind == HeldKind::kOutput;
-  Bytes bytes =
-      bytes_of_column(is_output ? *node.outputs[held.tensor] : graph.tensor(node.inputs[0]),
-                      is_output ? strategies.outputs[held.tensor] : strategies.inputs[0],
-                      held.copies, variables, number);
-  // A view holds nothing where it takes its input as it lies.
-  if (!is_output) bytes.insert(bytes.begin(), bytes.size(), 0);
   return bytes;
+}
+
+// The bytes of one tensor, by choice of its variable.
+Bytes bytes_of_held(const AtenVariables& variables, const HeldTensor& held,
+                    std::uint32_t variable) {
+  const AtenGraph& graph = variables.graph();
+  const std::uint32_t number = variables.class_of(variable);
+  if (held.is_taken()) return bytes_of_moved(variables, held, number);
+  const StrategyClass& strategies = variables.strategies(variable);
+  if (held.kind == HeldKind::kGraphOutput) {
+    return bytes_of_column(graph.tensor(graph.outputs()[held.index].value), strategies.inputs[0],
+                           held.copies, variables, number);
+  }
+  if (held.kind == HeldKind::kLastTaken) {
+    return bytes_of_column(graph.tensor(graph[held.index].inputs[held.tensor]),
+                           strategies.inputs[held.tensor], held.copies, variables, number);
+  }
+  return bytes_of_column(*graph[held.index].outputs[held.tensor], strategies.outputs[held.tensor],
+                         held.copies, variables, number);
 }
 
 }  // namespace
@@ -56,10 +74,7 @@ Bytes bytes_of_held(const AtenVariables& variables, const HeldTensor& held) {
 AtenUsages make_usages(const AtenVariables& variables, std::int64_t optimizer_states) {
   const AtenGraph& graph = variables.graph();
   std::vector<HeldTensor> held = held_tensors(graph, optimizer_states);
-  std::erase_if(held, [&](const HeldTensor& tensor) {
-    return tensor.kind == HeldKind::kMovedInput &&
-           !variables.owns(variables.class_of(tensor.index));
-  });
+  std::erase_if(held, [&](const HeldTensor& tensor) { return !variable_of(variables, tensor); });
   std::vector<TimeInterval> intervals;
   for (const HeldTensor& tensor : held)
     intervals.push_back({tensor.live.begin, tensor.live.end});
@@ -70,13 +85,11 @@ AtenUsages make_usages(const AtenVariables& variables, std::int64_t optimizer_st
   std::map<std::tuple<std::uint32_t, HeldKind, std::uint32_t, std::int64_t>, std::uint32_t> known;
   for (std::size_t h = 0; h < held.size(); ++h) {
     if (compressed.intervals[h].empty()) continue;
-    const std::uint32_t variable = held[h].kind == HeldKind::kGraphOutput
-                                       ? variables.output_variable(held[h].index)
-                                       : held[h].index;
+    const std::uint32_t variable = *variable_of(variables, held[h]);
     const auto [at, is_new] = known.try_emplace(
         {variables.class_of(variable), held[h].kind, held[h].tensor, held[h].copies},
         static_cast<std::uint32_t>(result.bytes.size()));
-    if (is_new) result.bytes.push_back(bytes_of_held(variables, held[h]));
+    if (is_new) result.bytes.push_back(bytes_of_held(variables, held[h], variable));
     result.usages.push_back({variable, compressed.intervals[h], at->second});
   }
   return result;

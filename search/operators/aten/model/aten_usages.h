@@ -21,7 +21,7 @@ struct AtenUsages {
   std::uint32_t num_time_points = 0;             // that can decide a limit
 };
 
-// What held_tensors() lists. Precondition: views own what they move (AtenVariables::make).
+// What held_tensors() lists, without the tensors that move for a consumer and have no mover.
 AtenUsages make_usages(const AtenVariables& variables, std::int64_t optimizer_states);
 
 // Every choice holds at least this much at some time point: the largest sum over all tensors of the

@@ -1,7 +1,8 @@
 #include "search/operators/aten/model/aten_variables.h"
 
-#include <optional>
-#include <string>
+#include <algorithm>
+#include <array>
+#include <map>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -62,16 +63,12 @@ Words key_of_output(const AtenTensor& tensor) {
   return key;
 }
 
-bool may_own(const AtenNode& node, const StrategyClass& strategies) {
-  return node.view && strategies.inputs[0].has_value();
-}
-
 }  // namespace
 
 Result<AtenVariables> AtenVariables::make(const AtenGraph& graph,
                                           const redistribution::MeshShape& mesh,
-                                          const ComputeDevice& device, bool views_own,
-                                          Executor& executor) {
+                                          const ComputeDevice& device,
+                                          std::span<const TakenTensor> moved, Executor& executor) {
   AtenVariables variables(graph, mesh);
   std::unordered_map<Words, std::uint32_t, WordsHash> numbers;
   std::vector<std::uint32_t> first;  // by class: its first variable
@@ -108,10 +105,40 @@ Result<AtenVariables> AtenVariables::make(const AtenGraph& graph,
                    "no strategy of its rule leaves every device of the mesh with elements", where};
     }
     variables.classes_.push_back(*std::move(*made[c]));
-    variables.owns_.push_back(
-        views_own && is_node && may_own(graph[first[c]], variables.classes_.back()) ? 1 : 0);
   }
+  variables.add_movers(moved);
   return variables;
+}
+
+void AtenVariables::add_movers(std::span<const TakenTensor> moved) {
+  // Producer's class and output, consumer's class and input.
+  std::map<std::array<std::uint32_t, 4>, std::uint32_t> numbers;
+  for (const TakenTensor& taken : moved) {
+    const TensorRef ref = taken_value(*graph_, taken);
+    const std::array<std::uint32_t, 4> key{class_[ref.node], ref.output, class_[taken.consumer],
+                                           taken.input};
+    const std::optional<PlacementColumn>& source = classes_[key[0]].outputs[ref.output];
+    const std::optional<PlacementColumn>& target = classes_[key[2]].inputs[taken.input];
+    if (!source || !target) continue;
+    const auto [at, is_new] = numbers.try_emplace(key, static_cast<std::uint32_t>(classes_.size()));
+    if (is_new)
+      classes_.push_back(make_mover_strategies(graph_->tensor(ref), *source, *target, mesh_));
+    class_.push_back(at->second);
+    moved_.push_back(taken);
+  }
+}
+
+std::optional<std::uint32_t> AtenVariables::mover_of(const TakenTensor& taken) const {
+  const auto found = std::lower_bound(moved_.begin(), moved_.end(), taken);
+  if (found == moved_.end() || *found != taken) return std::nullopt;
+  return num_consumers() + static_cast<std::uint32_t>(found - moved_.begin());
+}
+
+std::string AtenVariables::name(std::uint32_t variable) const {
+  if (variable < graph_->size()) return (*graph_)[variable].name;
+  if (variable < num_consumers()) return graph_->outputs()[variable - graph_->size()].target;
+  const TakenTensor& taken = moved_[variable - num_consumers()];
+  return name(taken_value(*graph_, taken).node) + " for " + name(taken.consumer);
 }
 
 }  // namespace shardwright::operators

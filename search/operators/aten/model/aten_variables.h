@@ -1,26 +1,31 @@
-// The variables of a plan: the nodes of a graph and what leaves it, each with a class of
-// strategies.
+// The variables of a plan: the nodes of a graph, what leaves it, and tensors on their way between
+// these, each with a class of strategies.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
+#include "core/operators/aten/memory/held_tensors.h"
 #include "search/executor.h"
 #include "search/operators/aten/model/strategy_class.h"
 
 namespace shardwright::operators {
 
-// Nodes come first, then the outputs of the graph. Variables with equal rules, tensors and flops
-// share a class, whose strategies are made once. Thread safety: const members may be called from
-// any thread.
+// Nodes come first, then the outputs of the graph, then movers: a mover is a tensor on its way to
+// one consumer, and knows whether it moves and what it holds meanwhile. Variables with equal rules,
+// tensors and flops share a class, whose strategies are made once. Thread safety: const members may
+// be called from any thread.
 class AtenVariables {
  public:
-  // If `views_own`: a view has each strategy twice. The first half takes its input where it is, the
-  // second half moves it, and then holds memory of its own. `graph` must outlive this.
-  // Errors: those of make_strategies, at `/nodes/<node>`; kInfeasible there if no strategy is left.
+  // `moved`, ascending: the tensors that get movers, if they have a placement. `graph` must outlive
+  // this. Errors: those of make_strategies, at `/nodes/<node>`; kInfeasible there if no strategy is
+  // left.
   static Result<AtenVariables> make(const AtenGraph& graph, const redistribution::MeshShape& mesh,
-                                    const ComputeDevice& device, bool views_own,
+                                    const ComputeDevice& device, std::span<const TakenTensor> moved,
                                     Executor& executor);
 
   const AtenGraph& graph() const { return *graph_; }
@@ -31,14 +36,13 @@ class AtenVariables {
   const StrategyClass& strategies(std::size_t variable) const { return classes_[class_[variable]]; }
   const StrategyClass& class_strategies(std::uint32_t number) const { return classes_[number]; }
 
-  bool owns(std::uint32_t number) const { return owns_[number] != 0; }
-  // The choices of a variable of this class: its strategies, twice for a view that owns.
-  std::uint32_t num_choices(std::uint32_t number) const {
-    return static_cast<std::uint32_t>(classes_[number].size() * (owns(number) ? 2 : 1));
-  }
-  std::uint32_t strategy(std::size_t variable, std::uint32_t choice) const {
-    return choice % static_cast<std::uint32_t>(strategies(variable).size());
-  }
+  // The number of nodes and outputs of the graph.
+  std::uint32_t num_consumers() const { return output_variable(graph_->outputs().size()); }
+  // By mover, ascending: the tensor that it moves.
+  std::span<const TakenTensor> moved() const { return moved_; }
+  // None if the tensor has no mover.
+  std::optional<std::uint32_t> mover_of(const TakenTensor& taken) const;
+  std::string name(std::uint32_t variable) const;
   std::uint32_t output_variable(std::size_t output) const {
     return static_cast<std::uint32_t>(graph_->size() + output);
   }
@@ -47,11 +51,13 @@ class AtenVariables {
   AtenVariables(const AtenGraph& graph, redistribution::MeshShape mesh)
       : graph_(&graph), mesh_(std::move(mesh)) {}
 
+  void add_movers(std::span<const TakenTensor> moved);
+
   const AtenGraph* graph_;
   redistribution::MeshShape mesh_;
   std::vector<std::uint32_t> class_;  // by variable
   std::vector<StrategyClass> classes_;
-  std::vector<char> owns_;  // by class
+  std::vector<TakenTensor> moved_;
 };
 
 }  // namespace shardwright::operators

@@ -41,7 +41,7 @@ std::string_view path_of(const AtenGraph& graph, std::size_t variable) {
 std::map<std::string, std::map<std::int64_t, std::vector<std::uint32_t>>> blocks_by_module(
     const AtenVariables& variables) {
   std::map<std::string, std::map<std::int64_t, std::vector<std::uint32_t>>> lists;
-  for (std::uint32_t v = 0; v < variables.size(); ++v) {
+  for (std::uint32_t v = 0; v < variables.num_consumers(); ++v) {
     if (std::optional<Place> place = place_of(path_of(variables.graph(), v)))
       lists[place->first][place->second].push_back(v);
   }

@@ -1,11 +1,13 @@
 #include "search/operators/aten/model/strategy_class.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
 #include "core/interner.h"
+#include "core/operators/aten/memory/moving_bytes.h"
 
 namespace shardwright::operators {
 namespace {
@@ -183,6 +185,24 @@ Result<StrategyClass> make_output_strategies(const AtenTensor& tensor, const Mes
   StrategyClass result;
   result.inputs = columns_of(combinations.found(), tensors, 0, 1);
   result.compute_us.assign(combinations.found().size(), 0);
+  return result;
+}
+
+StrategyClass make_mover_strategies(const AtenTensor& tensor, const PlacementColumn& source,
+                                    const PlacementColumn& target, const MeshShape& mesh) {
+  PlacementColumn column;
+  column.distinct = target.distinct;
+  StrategyClass result;
+  for (std::uint32_t to = 0; to < target.distinct.size(); ++to) {
+    std::set<std::int64_t> bytes;
+    for (const Placement& from : source.distinct)
+      bytes.insert(moving_bytes(tensor, mesh, from, target.distinct[to]));
+    column.index.insert(column.index.end(), bytes.size(), to);
+    result.moving_bytes.insert(result.moving_bytes.end(), bytes.begin(), bytes.end());
+  }
+  result.compute_us.assign(column.index.size(), 0);
+  result.outputs = {column};
+  result.inputs = {std::move(column)};
   return result;
 }
 

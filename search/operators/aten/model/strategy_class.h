@@ -29,6 +29,8 @@ struct StrategyClass {
   std::vector<std::optional<PlacementColumn>> outputs;
   std::vector<std::optional<PlacementColumn>> inputs;
   std::vector<double> compute_us;  // by strategy
+  // Of the class of a mover only (AtenVariables), by strategy: bytes while it moves, 0 if it stays.
+  std::vector<std::int64_t> moving_bytes;
 
   std::size_t size() const { return compute_us.size(); }
 };
@@ -47,6 +49,12 @@ Result<StrategyClass> make_strategies(const AtenGraph& graph, const AtenNode& no
                                       const redistribution::MeshShape& mesh,
                                       const ComputeDevice& device,
                                       const StrategyLimits& limits = {});
+
+// The ways of a tensor from placements of `source` to those of `target`: for each of the latter,
+// one for each number of bytes that moving it can take. Input and output both lie like the target.
+StrategyClass make_mover_strategies(const AtenTensor& tensor, const PlacementColumn& source,
+                                    const PlacementColumn& target,
+                                    const redistribution::MeshShape& mesh);
 
 // A tensor that leaves the graph: replicated or sharded, as its only input.
 Result<StrategyClass> make_output_strategies(const AtenTensor& tensor,

@@ -144,6 +144,7 @@ class LimitedSearch {
   }
 
   Status solve_kept() {
+    keep_movers(model_, kept_);
     SHARDWRIGHT_ASSIGN_OR_RETURN(const OperatorProblem problem, lower(model_, kept_, limit_));
     SolveOptions options;
     options.seed = options_.seed;

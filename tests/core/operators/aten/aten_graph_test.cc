@@ -5,7 +5,8 @@
 #include <functional>
 #include <string>
 
-#include "core/operators/aten/plan/held_tensors.h"
+#include "core/operators/aten/memory/held_tensors.h"
+#include "core/operators/aten/memory/moving_bytes.h"
 #include "core/operators/aten/plan/roofline.h"
 #include "tests/support/operators/aten_builder.h"
 
@@ -44,11 +45,12 @@ TEST_CASE("aten graph: what does not fit together is refused with its place") {
         "/nodes/4/inputs/0: node 5 is not before \"aten.mm.default4\"");
   CHECK(error_of([](Spec& s) { s.nodes[4].inputs[0].output = 1; }) ==
         "/nodes/4/inputs/0: \"placeholder2\" has no tensor 1");
-  CHECK(error_of([](Spec& s) { s.nodes[4].rule = 99; }) ==
-        "/nodes/4/rule: there is no rule 99");
+  CHECK(error_of([](Spec& s) { s.nodes[4].rule = 99; }) == "/nodes/4/rule: there is no rule 99");
   CHECK(error_of([](Spec& s) { s.rules[s.nodes[4].rule].entries[1].inputs.pop_back(); }) ==
         "/rules/4/strategies/1: a tensor has a placement in all strategies of a rule or in none");
-  CHECK(error_of([](Spec& s) { s.rules[s.nodes[4].rule].entries[1].outputs = {AtenBuilder::word("S2")}; }) ==
+  CHECK(error_of([](Spec& s) {
+          s.rules[s.nodes[4].rule].entries[1].outputs = {AtenBuilder::word("S2")};
+        }) ==
         "/rules/4/strategies/1/outputs/0: that tensor of \"aten.mm.default4\" has no dimension 2");
   CHECK(error_of([](Spec& s) { s.rules[0].entries[0].outputs = {AtenBuilder::word("P")}; }) ==
         "/rules/0/strategies/0/outputs/0: a placeholder is never partial");
@@ -76,30 +78,112 @@ TEST_CASE("aten graph: what does not fit together is refused with its place") {
         "/outputs/2/target: another output has the target \"layers.1.weight\"");
 }
 
-TEST_CASE("held tensors: parameters stay, activations end with their last use, views prolong lives") {
-  const AtenGraph graph = AtenGraph::make(test_support::two_layer_training()).value();
+TEST_CASE(
+    "held tensors: parameters stay, activations end with their last use, views prolong lives") {
+  AtenGraphSpec spec = test_support::two_layer_training();
+  for (std::size_t n = 6; n < spec.nodes.size(); ++n)
+    spec.nodes[n].backward = true;
+  const AtenGraph graph = AtenGraph::make(std::move(spec)).value();
+  const TimeLine time(graph);
   const std::vector<HeldTensor> held = held_tensors(graph, 2);
-  const auto find = [&](HeldTensor::Kind kind, std::uint32_t index) {
-    for (const HeldTensor& tensor : held) {
-      if (tensor.kind == kind && tensor.index == index) return tensor;
+  const auto find = [&](HeldTensor::Kind kind, std::uint32_t index, std::uint32_t tensor = 0) {
+    for (const HeldTensor& each : held) {
+      if (each.kind == kind && each.index == index && each.tensor == tensor) return each;
     }
     return HeldTensor();
   };
+  const auto run = [&](std::uint32_t node) { return time.run_of(node); };
   using Kind = HeldTensor::Kind;
-  const std::uint32_t end = num_time_points(graph);
-  CHECK(find(Kind::kOutput, 0).live == LiveInterval{0, end});
+  CHECK(find(Kind::kOutput, 0).live == LiveInterval{0, time.size()});
   CHECK(find(Kind::kOutput, 0).copies == 3);
-  // h = node 4 is viewed by node 6, which node 7 reads.
-  CHECK(find(Kind::kOutput, 4).live == LiveInterval{4, 8});
-  CHECK(find(Kind::kMovedInput, 6).live == LiveInterval{6, 8});
-  // x is viewed by node 10, which node 11 reads.
-  CHECK(find(Kind::kOutput, 2).live == LiveInterval{0, 12});
-  CHECK(find(Kind::kOutput, 5).live == LiveInterval{5, 6});
-  CHECK(find(Kind::kGraphOutput, 0).live == LiveInterval{6, end});
-  CHECK(find(Kind::kGraphOutput, 2).live == LiveInterval{12, end});
+  // The tangent, node 3, comes with the backward, whose first operator is node 6.
+  CHECK(find(Kind::kOutput, 3).live.begin == time.begin_of(6));
+  // h = node 4 is viewed by node 6, whose view node 7 alone reads: it is freed once it has moved.
+  CHECK(find(Kind::kOutput, 4).live == LiveInterval{run(4), time.move_of({7, 0}) + 1});
+  CHECK(find(Kind::kLastTaken, 7, 0).live == LiveInterval{time.move_of({7, 0}) + 1, run(7) + 1});
+  CHECK(find(Kind::kMoving, 7, 0).live ==
+        LiveInterval{time.move_of({7, 0}), time.move_of({7, 0}) + 1});
+  CHECK(find(Kind::kMoved, 6).live == LiveInterval{time.move_of({6, 0}) + 1, run(7) + 1});
+  CHECK(find(Kind::kMoved, 7, 1).live == LiveInterval{time.move_of({7, 1}) + 1, run(7) + 1});
+  // x is viewed by node 10, which node 11 reads. The caller has x, so it is not freed before.
+  CHECK(find(Kind::kOutput, 2).live == LiveInterval{0, run(11) + 1});
+  // Node 5 makes output 0 of the graph, number 12 of the consumers.
+  CHECK(find(Kind::kOutput, 5).live == LiveInterval{run(5), time.move_of({12, 0}) + 1});
+  CHECK(find(Kind::kMoving, 12).live == LiveInterval{run(5) + 1, run(5) + 2});
+  CHECK(find(Kind::kGraphOutput, 0).live == LiveInterval{time.end_of(5), time.size()});
+  CHECK(find(Kind::kGraphOutput, 2).live == LiveInterval{time.end_of(11), time.size()});
 }
 
-TEST_CASE("roofline: the larger of traffic and arithmetic, at 70 %, at least 7 us; views are free") {
+TEST_CASE("held tensors: an output that is used on is held once, and moved from the start") {
+  AtenBuilder b;
+  const auto x = b.placeholder(AtenRole::kInput, "x", {8, 4});
+  const auto y = b.pointwise({x});
+  const auto z = b.pointwise({y, y});
+  b.output(y, AtenOutputRole::kOutput, "0");
+  b.output(z, AtenOutputRole::kOutput, "1");
+  const AtenGraph graph = b.make();
+  const TimeLine time(graph);
+  std::vector<LiveInterval> own, moved, kept;
+  for (const HeldTensor& held : held_tensors(graph, 0)) {
+    using Kind = HeldTensor::Kind;
+    if (held.kind == Kind::kOutput && held.index == y) own.push_back(held.live);
+    if (held.kind == Kind::kMoved && held.index == 3) moved.push_back(held.live);
+    if (held.kind == Kind::kGraphOutput && held.index == 0) kept.push_back(held.live);
+    CHECK(held.kind != Kind::kLastTaken);  // y is read twice, and held by the caller
+  }
+  const std::uint32_t end = time.run_of(z) + 1;
+  CHECK(own == std::vector{LiveInterval{time.run_of(y), end}});
+  CHECK(moved == std::vector{LiveInterval{time.move_of({3, 0}) + 1, end}});
+  CHECK(kept == std::vector{LiveInterval{end, time.size()}});
+}
+
+TEST_CASE("held tensors: a part of a storage keeps the whole until the part was used") {
+  AtenBuilder b;
+  const auto x = b.placeholder(AtenRole::kInput, "x", {8, 4});
+  const auto y = b.pointwise({x});
+  const auto part = b.node("aten.slice.Tensor", {y}, {2, 4}, {{{"R"}, {"R"}}});
+  b.last().view = true;
+  const auto z = b.pointwise({part});
+  b.output(z, AtenOutputRole::kOutput, "0");
+  const AtenGraph graph = b.make();
+  const TimeLine time(graph);
+  for (const HeldTensor& held : held_tensors(graph, 0)) {
+    CHECK(held.kind != HeldTensor::Kind::kLastTaken);
+    if (held.kind == HeldTensor::Kind::kOutput && held.index == y)
+      CHECK(held.live == LiveInterval{time.run_of(y), time.run_of(z) + 1});
+  }
+}
+
+TEST_CASE(
+    "moving bytes: what is made, what was gathered along another dimension, what is in between") {
+  using redistribution::Placement;
+  using redistribution::ReduceOp;
+  const AtenTensor tensor = AtenBuilder::tensor({8, 8});  // 256 bytes
+  const Placement whole;
+  const Placement rows = whole.with_shard(0, 0);
+  const Placement columns = whole.with_shard(0, 1);
+  const Placement sums = whole.with_partial(0, ReduceOp::kSum);
+  const auto bytes = [&](const Placement& source, const Placement& target) {
+    return moving_bytes(tensor, {2}, source, target);
+  };
+  CHECK(bytes(rows, rows) == 0);
+  CHECK(bytes(whole, rows) == 128);
+  CHECK(bytes(rows, whole) == 256);
+  CHECK(bytes(columns, whole) == 2 * 256);
+  CHECK(bytes(rows, columns) == 256 + 128);
+  CHECK(bytes(columns, rows) == 2 * 256);
+  CHECK(bytes(sums, whole) == 256);
+  CHECK(bytes(sums, rows) == 128);
+  CHECK(bytes(sums, columns) == 256 + 128);
+  const redistribution::MeshShape mesh{2, 2};
+  // Sums of halves, then gathered: 128 and then 256 more.
+  CHECK(moving_bytes(tensor, mesh, sums.with_shard(1, 0), whole) == 128 + 256);
+  // Inner axes are gathered before outer ones are cut, and cut again: 256, then 128 of it, then 64.
+  CHECK(moving_bytes(tensor, mesh, whole.with_shard(1, 0), rows.with_shard(1, 0)) == 256 + 128);
+}
+
+TEST_CASE(
+    "roofline: the larger of traffic and arithmetic, at 70 %, at least 7 us; views are free") {
   AtenBuilder b;
   const auto x = b.placeholder(AtenRole::kInput, "x", {8192, 4096});
   const auto w = b.placeholder(AtenRole::kInput, "w", {4096, 4096});
@@ -120,8 +204,7 @@ TEST_CASE("roofline: the larger of traffic and arithmetic, at 70 %, at least 7 u
   CHECK(us(y, {whole}, {whole, whole}) == flops / 494e12 * 1e6 / 0.70);
   CHECK(us(y, {rows}, {rows, whole}) == flops / 4 / 494e12 * 1e6 / 0.70);
   const double bytes = 2.0 * 8192 * 4096 * 4;
-  CHECK(us(z, {whole}, {whole}) ==
-        bytes / (3.35 * 1024 * 1024 * 1024 * 1024) * 1e6 / 0.70);
+  CHECK(us(z, {whole}, {whole}) == bytes / (3.35 * 1024 * 1024 * 1024 * 1024) * 1e6 / 0.70);
   CHECK(us(t, {whole}, {whole}) == 0);
   CHECK(us(x, {whole}, {}) == 0);
   CHECK_FALSE(find_compute_device("abacus"));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/operators/aten/memory/held_tensors.h"
 #include "core/operators/aten/plan/plan_memory.h"
 #include "tests/support/operators/aten_builder.h"
 
@@ -84,23 +85,44 @@ TEST_CASE("evaluate plan: moved tensors cost time and memory") {
 
 TEST_CASE("evaluate plan: memory over time is what is held, by what it is for") {
   Judged judged;
+  const TimeLine time(judged.graph);
+  const std::vector<AtenMemory> moments = memory_by_moment(judged.graph, judged.plan, 2);
+  REQUIRE(moments.size() == time.size());
+  const AtenEvaluation evaluation = judged.evaluation();
+  CHECK(moments[evaluation.peak_moment].total() == evaluation.peak_bytes);
   const std::vector<AtenMemory> memory = memory_over_time(judged.graph, judged.plan, 2);
   REQUIRE(memory.size() == num_time_points(judged.graph));
-  const AtenEvaluation evaluation = judged.evaluation();
   CHECK(memory[evaluation.peak_at].total() == evaluation.peak_bytes);
-  for (std::size_t t = 0; t < memory.size(); ++t) {
-    CHECK(memory[t].total() <= evaluation.peak_bytes);
-    CHECK(memory[t].parameters == 2 * 64);
-    CHECK(memory[t].optimizer_states == 2 * 2 * 64);
+  for (std::uint32_t m = 0; m < moments.size(); ++m) {
+    CHECK(moments[m].total() <= memory[time.node_at(m)].total());
+    CHECK(moments[m].parameters == 2 * 64);
+    CHECK(moments[m].optimizer_states == 2 * 2 * 64);
+    CHECK(moments[m].moved == 0);
     std::int64_t held = 0;
     for (const HeldTensor& tensor : held_tensors(judged.graph, 2)) {
-      if (tensor.live.begin <= t && t < tensor.live.end)
+      if (tensor.live.begin <= m && m < tensor.live.end)
         held += held_bytes(judged.graph, judged.plan, tensor) * tensor.copies;
     }
-    CHECK(memory[t].total() == held);
+    CHECK(moments[m].total() == held);
   }
   CHECK(memory.front().gradients == 0);
   CHECK(memory.back().gradients == 2 * 64);
+}
+
+TEST_CASE(
+    "evaluate plan: a moved input lies beside its source, and a gathered one twice meanwhile") {
+  Judged judged;
+  const Placement columns = Placement().with_shard(0, 1);
+  // The product of node 4 takes all of a weight of 64 bytes that lies in columns.
+  judged.plan.nodes[0].outputs[0] = columns;
+  judged.plan.nodes[4].redistribute_us[1] = 10;
+  const std::vector<AtenMemory> moments = memory_by_moment(judged.graph, judged.plan, 2);
+  const TimeLine time(judged.graph);
+  CHECK(moments[time.move_of({4, 0})].moved == 0);
+  CHECK(moments[time.move_of({4, 1})].moved == 2 * 64);
+  CHECK(moments[time.run_of(4)].moved == 64);
+  CHECK(moments[time.run_of(4)].parameters == 64 + 32);
+  CHECK(moments[time.end_of(4)].moved == 0);
 }
 
 TEST_CASE("evaluate plan: every false claim and broken rule is found") {

@@ -19,7 +19,8 @@ class Move:
     The collectives are DTensor's. Averages travel as sums of values that are divided before,
     because gloo has no average, and because DTensor refuses to mix averages with sums. Truth
     values travel as bytes, because gloo has no truth values. If the whole tensor is contiguous, so
-    is the result: an all-to-all leaves other strides, and some kernels do not look at strides.
+    is the result: an all-to-all leaves other strides, and some kernels do not look at strides. The
+    result is no small part of what was gathered for it: with gloo, an all-to-all gathers and cuts.
     """
 
     def __init__(self, source: Layout, target: Layout) -> None:
@@ -48,7 +49,17 @@ class Move:
         moved = redistribute_local_tensor(local, self._source, self._target)
         if self._is_contiguous:
             moved = moved.contiguous()
+        if _is_small_part(moved) and not _share_storage(moved, local):
+            moved = moved.clone()
         return moved.view(torch.bool) if self._is_truth else moved
+
+
+def _is_small_part(tensor: torch.Tensor) -> bool:
+    return bool(tensor.untyped_storage().nbytes() >= 2 * max(tensor.nbytes, 1))
+
+
+def _share_storage(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return bool(a.untyped_storage()._cdata == b.untyped_storage()._cdata)
 
 
 def _as_sums(layout: Layout, dtype: torch.dtype) -> DTensorSpec:

@@ -1,6 +1,6 @@
 // What a device holds over time.
 
-const HELD = [["parameters", "parameters and buffers"], ["states", "optimizer states"], ["gradients", "gradients"], ["inputs", "inputs"], ["activations", "activations"]];
+const HELD = [["parameters", "parameters and buffers"], ["states", "optimizer states"], ["gradients", "gradients"], ["inputs", "inputs"], ["activations", "activations"], ["moved", "moved tensors and buffers"]];
 
 const stepUs = data.has_plan ? data.compute + data.moving : 0;
 
@@ -87,7 +87,7 @@ function heldList() {
 function memorySection() {
   const peak = data.memory[data.peak_point];
   const limit = data.memory_limit === null ? "" : limitIsNear() ? " The dashed line is the limit." : ` The limit of ${formatBytes(data.memory_limit)} is far above.`;
-  const moving = data.most_moved === 0 ? "" : ` While tensors move, one operator's inputs take up to ${formatBytes(data.most_moved)} more.`;
+  const moving = data.most_moved === 0 ? "" : ` Inputs that are moved for one operator take up to ${formatBytes(data.most_moved)} of it.`;
   const code = (text) => element("code", {}, text);
   const when = data.peak_operator === "" ? [", at the end of the step."] :
     [`, at ${formatMs(peak[0] / 1000)} ms, when `, code(data.peak_name), data.peak_module ? [" of ", code(data.peak_module)] : "",

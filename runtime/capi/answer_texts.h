@@ -1,0 +1,36 @@
+// An answer whose texts are written when they are asked for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "runtime/commands/answer.h"
+
+namespace shardwright::capi {
+
+// A caller asks for the size of a text first and then for the text, so it is kept.
+// Thread safety: may be used from any thread.
+class AnswerTexts {
+ public:
+  explicit AnswerTexts(commands::Answer answer) : answer_(std::move(answer)) {}
+
+  const commands::Answer& answer() const { return answer_; }
+
+  const std::string& json() const;
+  // `width`: in columns, 0 = 100. Throws CallFailure for a width below 40.
+  std::string text(std::uint32_t width) const;
+  // Throws CallFailure if the answer has no page.
+  const std::string& page() const;
+
+ private:
+  commands::Answer answer_;
+  mutable std::mutex writing_;
+  mutable std::optional<std::string> json_;
+  mutable std::optional<std::string> page_;
+};
+
+}  // namespace shardwright::capi

@@ -1,0 +1,93 @@
+// The commands for embedding tables: a request of each, and its answer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "runtime/commands/answer.h"
+#include "runtime/commands/embedding/problem_request.h"
+#include "runtime/commands/input.h"
+#include "runtime/embedding/options.h"
+#include "runtime/embedding/sweep/sweep.h"
+#include "runtime/io/embedding/plan/plan_json.h"
+
+namespace shardwright::commands {
+
+// What the JSON and the text have in addition.
+struct PlanContents {
+  bool search_space = false;
+  bool stats = false;
+};
+
+inline PlanJsonOptions json_options(const PlanContents& contents, const PlanOptions& options,
+                                    const LoadedProblem& loaded) {
+  return {contents.search_space, contents.stats, options.trace, loaded.read_s};
+}
+
+// shardwright plan. The planning options' stop and progress are the watch's here and below.
+struct PlanRequest {
+  ProblemRequest problem;
+  PlanOptions options;
+  PlanContents contents;
+  Input reuse;   // a plan to answer with if it still holds; may be absent
+  Input resume;  // a checkpoint or answer of best mode to go on from; may be absent
+};
+
+// shardwright replan
+struct ReplanRequest {
+  ProblemRequest problem;
+  PlanOptions options;
+  PlanContents contents;
+  Input plan;  // in use
+  double migration_weight = 0;
+};
+
+// shardwright verify
+struct VerifyRequest {
+  ProblemRequest problem;
+  Input plan;
+  Input old_plan;  // that a replan began with; may be absent
+  bool stats = false;
+};
+
+// shardwright explain
+struct ExplainRequest {
+  ProblemRequest problem;
+  PlanOptions options;
+  Input plan;                        // absent: the problem is planned first
+  std::optional<std::string> table;  // absent: all
+};
+
+// shardwright sweep. The overrides have no ranks, HBM and batch size: these are lists of the grid.
+struct SweepRequest {
+  ProblemRequest problem;  // without a search space
+  PlanOptions options;
+  embedding::SweepGrid grid;
+};
+
+// shardwright diff
+struct DiffRequest {
+  Input from, to;              // two plans, or two problems
+  ProblemOverrides overrides;  // of both problems
+};
+
+// shardwright enumerate
+struct EnumerateRequest {
+  ProblemRequest problem;  // without a search space
+  bool runs = false;       // equal neighbouring shards as one entry
+};
+
+// Errors: those of reading the inputs and of the entries (runtime/embedding), with the input that
+// each is about.
+Result<Answer> answer(const PlanRequest& request, const Watch& watch);
+Result<Answer> answer(const ReplanRequest& request, const Watch& watch);
+Result<Answer> answer(const VerifyRequest& request, const Watch& watch);
+Result<Answer> answer(const ExplainRequest& request, const Watch& watch);
+Result<Answer> answer(const SweepRequest& request, const Watch& watch);
+Result<Answer> answer(const DiffRequest& request, const Watch& watch);
+Result<Answer> answer(const EnumerateRequest& request, const Watch& watch);
+
+}  // namespace shardwright::commands

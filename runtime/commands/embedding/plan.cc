@@ -1,0 +1,84 @@
+// shardwright plan
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "runtime/commands/embedding/embedding_commands.h"
+#include "runtime/commands/embedding/plan_answer.h"
+#include "runtime/embedding/checkpoint/resume.h"
+#include "runtime/embedding/planner.h"
+#include "runtime/embedding/reuse.h"
+
+namespace shardwright::commands {
+namespace {
+
+// The plan of the request's `reuse`, if that holds. Otherwise `why_not` says why not.
+Result<std::optional<EmbeddingPlanResult>> reused(const PlanRequest& request,
+                                                  const LoadedProblem& loaded, const Watch& watch,
+                                                  std::string& why_not) {
+  if (!request.reuse.given()) return std::optional<EmbeddingPlanResult>();
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const PlanDocument document, load_plan(request.reuse, watch));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(
+      Reuse reuse, reuse_plan(loaded.problem, document, request.options.mode, loaded.search_space));
+  if (!reuse.result) why_not = request.reuse.name() + " is not reused: " + reuse.why_not;
+  return std::move(reuse.result);
+}
+
+// The checkpoint to go on from, if there is one.
+Result<std::optional<PlanDocument>> checkpoint_of(const PlanRequest& request, const Watch& watch) {
+  if (!request.resume.given()) return std::optional<PlanDocument>();
+  SHARDWRIGHT_ASSIGN_OR_RETURN(PlanDocument document, load_plan(request.resume, watch));
+  return std::optional(std::move(document));
+}
+
+// One process chooses the layout of a machine; the others have nothing to do meanwhile.
+bool is_shared(const LoadedProblem& loaded, const Watch& watch) {
+  return watch.exchange != nullptr && loaded.problem->topology().layouts().empty();
+}
+
+Error located(const Error& error, const PlanRequest& request) {
+  if (error.where == "--resume") return error;
+  const bool in_checkpoint = request.resume.given() &&
+                             (error.where.starts_with("/plan") || error.where == "/problem_hash");
+  return (in_checkpoint ? request.resume : request.problem.problem).locate(error);
+}
+
+Result<EmbeddingPlanResult> search(const PlanRequest& request, const LoadedProblem& loaded,
+                                   const std::optional<PlanDocument>& checkpoint,
+                                   const Watch& watch) {
+  PlanOptions options = watched(request.options, watch);
+  if (is_shared(loaded, watch)) options.exchange = watch.exchange;
+  if (watch.on_checkpoint) {
+    options.on_checkpoint = [&](const EmbeddingPlanResult& at) {
+      watch.on_checkpoint(at, loaded.read_s);
+    };
+  }
+  Result<EmbeddingPlanResult> result =
+      checkpoint ? resume_embedding(loaded.problem, *checkpoint, options, loaded.search_space)
+                 : plan_embedding(loaded.problem, options, loaded.search_space);
+  if (!result.ok()) return located(result.error(), request);
+  return result;
+}
+
+}  // namespace
+
+Result<Answer> answer(const PlanRequest& request, const Watch& watch) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const LoadedProblem loaded, load(request.problem, watch));
+  std::string why_not;
+  SHARDWRIGHT_ASSIGN_OR_RETURN(std::optional<EmbeddingPlanResult> result,
+                               reused(request, loaded, watch, why_not));
+  if (!result) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const auto checkpoint, checkpoint_of(request, watch));
+    if (!watch.is_first_process && !is_shared(loaded, watch)) return Answer();
+    SHARDWRIGHT_ASSIGN_OR_RETURN(result, search(request, loaded, checkpoint, watch));
+  }
+  log_work(*result, watch.log);
+  Answer planned = plan_answer(std::make_shared<const EmbeddingPlanResult>(std::move(*result)),
+                               json_options(request.contents, request.options, loaded),
+                               request.problem.problem.name());
+  if (!why_not.empty()) planned.warnings.insert(planned.warnings.begin(), why_not);
+  return planned;
+}
+
+}  // namespace shardwright::commands

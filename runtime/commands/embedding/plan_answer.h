@@ -1,0 +1,23 @@
+// What planning and replanning share.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/commands/answer.h"
+#include "runtime/embedding/planner.h"
+#include "runtime/io/embedding/plan/plan_json.h"
+
+namespace shardwright::commands {
+
+// The options with the watch's stop and progress.
+PlanOptions watched(PlanOptions options, const Watch& watch);
+
+// Tells the log how much the search did.
+void log_work(const EmbeddingPlanResult& result, const Log& log);
+
+// `problem_name`: what the hint calls the problem.
+Answer plan_answer(std::shared_ptr<const EmbeddingPlanResult> result, const PlanJsonOptions& json,
+                   const std::string& problem_name);
+
+}  // namespace shardwright::commands

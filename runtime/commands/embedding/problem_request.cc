@@ -1,0 +1,66 @@
+#include "runtime/commands/embedding/problem_request.h"
+
+#include <string>
+#include <utility>
+
+#include "runtime/embedding/layouts/layout_problem.h"
+#include "runtime/execution/stopwatch.h"
+#include "runtime/io/embedding/plan/plan_json.h"
+#include "runtime/io/embedding/search_space/search_space_json.h"
+
+namespace shardwright::commands {
+namespace {
+
+// Hosts matter for what collectives cost, and few have more than eight accelerators.
+void note_guessed_hosts(const embedding::TopologySpec& topology, const Watch& watch) {
+  constexpr std::int64_t kUsualHost = 8;
+  const bool guessed = topology.local_world_size == 0 && topology.world_size > kUsualHost;
+  if (!guessed || !watch.note) return;
+  watch.note("neither the file nor --ranks-per-host says how many ranks a host has: all " +
+             std::to_string(topology.world_size) + " count as one host");
+}
+
+}  // namespace
+
+Result<LoadedProblem> load(const ProblemRequest& request, const Watch& watch) {
+  const Stopwatch clock;
+  LoadedProblem loaded;
+  {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.problem.read(watch.read));
+    Result<embedding::ProblemSpec> spec = read_problem(text, request.overrides);
+    if (!spec.ok()) return request.problem.locate(spec.error());
+    note_guessed_hosts(spec->topology, watch);
+    Result<embedding::Problem> problem = embedding::Problem::make(std::move(spec).value());
+    if (!problem.ok()) return request.problem.locate(problem.error());
+    loaded.problem = std::make_shared<const embedding::Problem>(std::move(problem).value());
+  }
+  watch.log.info("read " + std::to_string(loaded.problem->tables().size()) + " tables, " +
+                 std::to_string(loaded.problem->topology().world_size()) + " ranks");
+  if (request.search_space.given()) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.search_space.read(watch.read));
+    auto space = read_search_space(text, loaded.problem);
+    if (!space.ok()) return request.search_space.locate(space.error());
+    loaded.search_space = std::move(space).value();
+    watch.log.info("read " + std::to_string(loaded.search_space->size()) + " sharding options");
+  }
+  loaded.read_s = clock.seconds();
+  return loaded;
+}
+
+Result<LoadedProblem> load_for(const ProblemRequest& request, const PlanDocument& document,
+                               const Watch& watch) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(LoadedProblem loaded, load(request, watch));
+  auto problem = problem_of_plan(loaded.problem, document);
+  if (!problem.ok()) return request.problem.locate(problem.error());
+  loaded.problem = std::move(problem).value();
+  return loaded;
+}
+
+Result<PlanDocument> load_plan(const Input& input, const Watch& watch) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, input.read(watch.read));
+  Result<PlanDocument> document = read_plan(text);
+  if (!document.ok()) return input.locate(document.error());
+  return document;
+}
+
+}  // namespace shardwright::commands

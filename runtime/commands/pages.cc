@@ -1,0 +1,76 @@
+#include "runtime/commands/pages.h"
+
+#include <utility>
+
+#ifdef SHARDWRIGHT_HTML_REPORT
+#include "runtime/report/embedding/plan/plan_report.h"
+#include "runtime/report/html/html_report.h"
+#endif
+
+namespace shardwright::commands {
+
+#ifdef SHARDWRIGHT_HTML_REPORT
+
+bool has_pages() { return true; }
+
+Page page_of(std::shared_ptr<const EmbeddingPlanResult> result, double read_s) {
+  return [result = std::move(result), read_s](const TextSink& sink) {
+    write_html_report(make_plan_report(*result->problem, *result, read_s), sink);
+    return Status();
+  };
+}
+
+Page page_of(std::shared_ptr<const RedistributionCase> request,
+             std::shared_ptr<const RedistributionOptions> options,
+             std::shared_ptr<const std::vector<PlannedRedistribution>> paths) {
+  return [request = std::move(request), options = std::move(options),
+          paths = std::move(paths)](const TextSink& sink) {
+    write_html_report(*request, *options, *paths, sink);
+    return Status();
+  };
+}
+
+Page page_of(std::shared_ptr<const redistribution::TransferProblem> problem,
+             std::shared_ptr<const TransferAnswer> answer) {
+  return [problem = std::move(problem), answer = std::move(answer)](const TextSink& sink) {
+    write_html_report(*problem, *answer, sink);
+    return Status();
+  };
+}
+
+Page page_of(std::shared_ptr<const operators::AtenGraph> graph,
+             std::shared_ptr<const PlanAtenOptions> options,
+             std::shared_ptr<const AtenPlanResult> result) {
+  return [graph = std::move(graph), options = std::move(options),
+          result = std::move(result)](const TextSink& sink) -> Status {
+    std::vector<operators::AtenMove> moves;
+    if (result->plan) {
+      SHARDWRIGHT_ASSIGN_OR_RETURN(moves, aten_moves(*graph, *options, *result->plan));
+    }
+    write_html_report(*graph, *options, *result, moves, sink);
+    return {};
+  };
+}
+
+#else
+
+bool has_pages() { return false; }
+
+Page page_of(std::shared_ptr<const EmbeddingPlanResult>, double) { return {}; }
+Page page_of(std::shared_ptr<const RedistributionCase>,
+             std::shared_ptr<const RedistributionOptions>,
+             std::shared_ptr<const std::vector<PlannedRedistribution>>) {
+  return {};
+}
+Page page_of(std::shared_ptr<const redistribution::TransferProblem>,
+             std::shared_ptr<const TransferAnswer>) {
+  return {};
+}
+Page page_of(std::shared_ptr<const operators::AtenGraph>, std::shared_ptr<const PlanAtenOptions>,
+             std::shared_ptr<const AtenPlanResult>) {
+  return {};
+}
+
+#endif
+
+}  // namespace shardwright::commands

@@ -1,0 +1,33 @@
+// The HTML pages of answers, if the library is built with them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "core/embedding/problem/problem.h"
+#include "core/status.h"
+#include "runtime/embedding/planner.h"
+#include "runtime/io/text_sink.h"
+#include "runtime/operators/plan_aten.h"
+#include "runtime/program/transfer_tensors.h"
+#include "runtime/redistribution/plan_redistribution.h"
+
+namespace shardwright::commands {
+
+using Page = std::function<Status(const TextSink&)>;
+
+// Returns true if the library is built with HTML pages. Otherwise every page is empty.
+bool has_pages();
+
+Page page_of(std::shared_ptr<const EmbeddingPlanResult> result, double read_s);
+Page page_of(std::shared_ptr<const RedistributionCase> request,
+             std::shared_ptr<const RedistributionOptions> options,
+             std::shared_ptr<const std::vector<PlannedRedistribution>> paths);
+Page page_of(std::shared_ptr<const redistribution::TransferProblem> problem,
+             std::shared_ptr<const TransferAnswer> answer);
+Page page_of(std::shared_ptr<const operators::AtenGraph> graph,
+             std::shared_ptr<const PlanAtenOptions> options,
+             std::shared_ptr<const AtenPlanResult> result);
+
+}  // namespace shardwright::commands

@@ -1,0 +1,79 @@
+// shardwright program apply
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/commands/program/program_commands.h"
+#include "runtime/commands/program/program_report.h"
+#include "runtime/io/program/program_json.h"
+#include "runtime/program/reshard_program.h"
+
+namespace shardwright::commands {
+namespace {
+
+using Results = std::vector<std::pair<ProgramDocument, program::ReshardResult>>;
+
+// Returns one startup program for each program; a file with one serves for all. Empty without a
+// startup program.
+Result<std::vector<program::Program>> read_startups(const Input& input, std::size_t programs,
+                                                    const Watch& watch) {
+  std::vector<program::Program> startups;
+  if (!input.given()) return startups;
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, input.read(watch.read));
+  Result<std::vector<ProgramDocument>> documents = read_programs(text);
+  if (!documents.ok()) return input.locate(documents.error());
+  if (documents->size() != 1 && documents->size() != programs) {
+    return input.locate(
+        invalid_input("/programs", "must have one program, or as many as there are main programs"));
+  }
+  for (std::size_t i = 0; i < programs; ++i) {
+    startups.push_back((*documents)[documents->size() == 1 ? 0 : i].program);
+  }
+  return startups;
+}
+
+program::ReshardOptions options_of(const ApplyRequest& request, const ProgramDocument& document,
+                                   const std::stop_token& stop) {
+  program::ReshardOptions options;
+  options.compat = request.compat;
+  options.sync = sync_mode(request.legacy_sync);
+  options.whole = request.full;
+  options.batch_size = request.batch_size;
+  options.ranks = document.ranks;
+  options.stop = stop;
+  return options;
+}
+
+}  // namespace
+
+Result<Answer> answer(const ApplyRequest& request, const Watch& watch) {
+  if (request.startup.given() && !request.full) {
+    return invalid_input("--startup", "needs --full");
+  }
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.program.read(watch.read));
+  Result<std::vector<ProgramDocument>> programs = read_programs(text);
+  if (!programs.ok()) return request.program.locate(programs.error());
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const auto startups,
+                               read_startups(request.startup, programs->size(), watch));
+  const std::stop_token stop = watch.begin();
+  const auto results = std::make_shared<Results>();
+  for (const ProgramDocument& document : *programs) {
+    program::ReshardOptions options = options_of(request, document, stop);
+    if (!startups.empty()) options.startup = startups[results->size()];
+    Result<program::ReshardResult> result =
+        reshard_program(document.program, options, request.threads);
+    if (!result.ok()) {
+      Error error = result.error();
+      error.where = document.place + error.where;
+      return request.program.locate(std::move(error));
+    }
+    results->emplace_back(document, std::move(result).value());
+  }
+  Answer answer;
+  answer.write_json = [results](const TextSink& sink) { write_programs(*results, sink); };
+  answer.text = [results](const TextForm& form) { return apply_report(*results, form.width); };
+  return answer;
+}
+
+}  // namespace shardwright::commands

@@ -1,0 +1,28 @@
+// The reports of the program commands as text.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/io/program/program_json.h"
+#include "runtime/program/reshard_program.h"
+#include "runtime/program/reshard_tensor.h"
+
+namespace shardwright::commands {
+
+// How often ranks synchronise with the program that they are made of.
+inline program::SyncMode sync_mode(bool legacy) {
+  return legacy ? program::SyncMode::kPerInsert : program::SyncMode::kPerCommit;
+}
+
+// A row per case, at most kMostTextRows, `width` columns wide. Precondition: one answer per case.
+std::string reshard_report(const std::vector<ReshardCaseDocument>& cases,
+                           const std::vector<TensorReshard>& answers, std::size_t width);
+
+// A table per program with a row per rank, `width` columns wide.
+std::string apply_report(const std::vector<std::pair<ProgramDocument, program::ReshardResult>>& all,
+                         std::size_t width);
+
+}  // namespace shardwright::commands

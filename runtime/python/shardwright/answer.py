@@ -1,0 +1,178 @@
+"""Answers of commands: their JSON, the text and the page that the command would write, their rows."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+from ctypes import byref, c_int32, c_size_t, c_uint64
+from functools import cached_property
+from html import escape
+from typing import Any, Callable, Literal, Mapping, TypeVar, Union
+
+from . import _native
+from .arguments import Request
+from .errors import UnsupportedError
+from .progress import Progress, Watch
+
+Outcome = Literal["done", "nothing fits", "nothing found", "violation", "not verified"]
+_OUTCOMES: tuple[Outcome, ...] = ("done", "nothing fits", "nothing found", "violation",
+                                  "not verified")
+ProgressLike = Union[bool, Callable[[Progress], object], None]
+AnswerType = TypeVar("AnswerType", bound="Answer")
+Row = Mapping[str, Any]
+
+
+class Cancel:
+    """Stops calls from any thread. They end with the best answer so far.
+
+    Thread safety: any.
+    """
+
+    def __init__(self) -> None:
+        self._handle = _native.Handle("cancel", "cancel_create")
+
+    def request(self) -> None:
+        """Stops all calls that were given this object, now and later."""
+        _native.call("cancel_request", self._handle.value)
+
+    def close(self) -> None:
+        """Frees the native memory now. Later uses raise InvalidHandleError."""
+        self._handle.close()
+
+    def __enter__(self) -> Cancel:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def cancel_value(cancel: object) -> int | None:
+    """The handle for a call. Raises TypeError."""
+    if cancel is None:
+        return None
+    if not isinstance(cancel, Cancel):
+        raise TypeError(f"cancel must be a shardwright.Cancel, not {type(cancel).__name__}")
+    return cancel._handle.value
+
+
+class Answer:
+    """What a command answered. `str` gives the command's text; a notebook shows the rows.
+
+    Thread safety: any.
+    """
+
+    def __init__(self, text: str | None, handle: _native.Handle | None = None) -> None:
+        self._handle = handle
+        self._text = text
+
+    @classmethod
+    def load(cls: type[AnswerType], path: str | os.PathLike[str]) -> AnswerType:
+        """Reads what `save` or `shardwright ... -o` wrote. Has the data, but not the text and page.
+
+        Raises OSError, and ValueError for a file that is no JSON.
+        """
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        json.loads(text)
+        return cls(text)
+
+    def to_json(self) -> str:
+        """The text of `shardwright ... --json`."""
+        if self._text is None:
+            assert self._handle is not None
+            self._text = _native.text_of("answer_to_json", self._handle.value)
+        return self._text
+
+    @cached_property
+    def data(self) -> Any:
+        """The same as dicts and lists; runtime/io/README.md describes them."""
+        return json.loads(self.to_json())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the JSON to a file, which the command can read."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.to_json())
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the exit status of the command says. "done" for a loaded answer."""
+        return _OUTCOMES[self._summary()[0]]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the command would print to standard error, a sentence each."""
+        return tuple(_native.text_of("answer_warning", self._handle.value, index)
+                     for index in range(self._summary()[1])) if self._handle is not None else ()
+
+    def _summary(self) -> tuple[int, int]:
+        outcome, warnings = c_int32(), c_uint64()
+        if self._handle is not None:
+            _native.call("answer_summary", self._handle.value, byref(outcome), byref(warnings))
+        return outcome.value, warnings.value
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Writes the HTML page of `shardwright ... --report`. Raises UnsupportedError if the
+        command has none, or the answer was loaded.
+        """
+        if self._handle is None:
+            raise UnsupportedError("a loaded answer has no page; ask again")
+        page = _native.text_of("answer_to_html", self._handle.value)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(page)
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame with the rows of the answer. Raises ImportError without pandas."""
+        return importlib.import_module("pandas").DataFrame(self._rows())
+
+    def _rows(self) -> list[Row]:
+        """The rows of `to_pandas`."""
+        return list(self.data) if isinstance(self.data, list) else [self.data]
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+    def __str__(self) -> str:
+        return repr(self) if self._handle is None else _native.text_of(
+            "answer_to_text", self._handle.value, 0)
+
+    def __repr__(self) -> str:
+        return f"<shardwright.{type(self).__name__}: {self.outcome}>"
+
+
+def ask_for(kind: type[AnswerType], command: str, request: Request, *,
+            progress: ProgressLike = None, cancel: Cancel | None = None) -> AnswerType:
+    """Answers a command as an object of type `kind`."""
+    text = request.text()
+    options = _native.AskOptions(cancel=cancel_value(cancel))
+    with Watch(progress) as watch:
+        watch.attach_ask(options)
+        handle = watch.run("answer", "ask", command.encode(), text, c_size_t(len(text)),
+                           byref(options))
+    return kind(None, handle)
+
+
+def ask(command: str, request: Mapping[str, Any] | str | bytes, *, progress: ProgressLike = None,
+        cancel: Cancel | None = None) -> Answer:
+    """Answers any command: `ask("operators solve", {"instance": "instance.json"})`.
+
+    The members of the request are the command's files and flags, with `_` for `-`; runtime/capi has
+    a table. The functions of this package do the same with types. Raises as they do.
+    """
+    return ask_for(Answer, command, _Given(request), progress=progress, cancel=cancel)
+
+
+class _Given(Request):
+    """A request that the caller made."""
+
+    def __init__(self, request: Mapping[str, Any] | str | bytes) -> None:
+        from .arguments import json_of
+        super().__init__()
+        if isinstance(request, Mapping):
+            request = json_of(request, "request")
+        self._given = request.encode() if isinstance(request, str) else request
+        if not isinstance(self._given, bytes):
+            raise TypeError(f"request must be a dict or JSON text, not {type(request).__name__}")
+
+    def text(self) -> bytes:
+        return self._given

@@ -1,0 +1,215 @@
+"""Operator graphs: which strategy every operator takes, how a traced model lies on a mesh.
+
+The functions are the commands `shardwright operators ...`. `shardwright.torch` traces models and
+runs plans.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, SupportsIndex
+
+from .answer import Answer, Cancel, ProgressLike, Row, ask_for
+from .arguments import MOST_COUNT, MOST_THREADS, Document, Mesh, Request, Size
+from .display import table
+
+Status = Literal["optimal", "feasible", "infeasible", "unknown"]
+_REDISTRIBUTIONS = ("shortest", "autoparallel")
+_BLOCKS = ("free", "equal")
+_COSTS = ("compat", "sum", "exact")
+_MODELS = ("v1", "v2")
+
+
+class CostInstance(Answer):
+    """The answer of `build`: every strategy of every operator, and what resharding costs."""
+
+
+class Solution(Answer):
+    """The answer of `solve`."""
+
+    @property
+    def status(self) -> Status:
+        """"optimal" if proved, "feasible" if a limit ended the proof."""
+        found: Status = self.data["status"]
+        return found
+
+    @property
+    def objective(self) -> float | None:
+        """The cost of the choice; None without one."""
+        found: float | None = self.data.get("objective")
+        return found
+
+    @property
+    def lower_bound(self) -> float | None:
+        """No choice costs less."""
+        found: float | None = self.data.get("lower_bound")
+        return found
+
+    @property
+    def choice(self) -> tuple[int, ...]:
+        """By operator: the number of its strategy. Empty without a choice."""
+        return tuple(self.data.get("choice") or ())
+
+    def _rows(self) -> list[Row]:
+        names = self.data.get("names") or [""] * len(self.choice)
+        return [{"operator": number, "strategy": strategy, "name": name}
+                for number, (strategy, name) in enumerate(zip(self.choice, names))]
+
+
+class Strategies(Answer):
+    """The answer of `strategies`."""
+
+    def _rows(self) -> list[Row]:
+        return [{"operator": record["id"], "strategy": strategy["name"], **strategy["specs"],
+                 "comm_cost": strategy["comm_cost"][-1],
+                 "compute_cost": strategy["compute_cost"][-1]}
+                for record in self.data["records"] for strategy in record["strategies"]]
+
+
+class Paths(Answer):
+    """The answer of `paths`: how tensors get from one sharding to another."""
+
+    def _rows(self) -> list[Row]:
+        return [{"mesh": tuple(asked["mesh"]), "shape": tuple(asked["shape"]),
+                 **dict(zip(asked["columns"], pair))}
+                for asked in self.data for pair in asked["pairs"]]
+
+
+class Autoshard(Answer):
+    """The answer of `autoshard`."""
+
+    def _rows(self) -> list[Row]:
+        answers = self.data if isinstance(self.data, list) else [self.data]
+        return [{"answer": number, "node": row[0], "spec": row[1], "result": row[2],
+                 "cost": row[3]}
+                for number, answer in enumerate(answers) for row in answer["table"]]
+
+
+class MeshPlan(Answer):
+    """The answer of `plan`: how every tensor of a traced model lies on a mesh."""
+
+    @property
+    def status(self) -> Status:
+        """"optimal" if proved, "feasible" if a limit ended the proof, "infeasible" if none fits."""
+        found: Status = self.data["status"]
+        return found
+
+    @property
+    def objective_us(self) -> float | None:
+        """The time of a step; None without a plan."""
+        found: float | None = self.data.get("objective_us")
+        return found
+
+    @property
+    def lower_bound_us(self) -> float | None:
+        """No plan takes less time."""
+        found: float | None = self.data.get("lower_bound_us")
+        return found
+
+    @property
+    def peak_bytes(self) -> int | None:
+        """What a device needs; None without a plan."""
+        found: int | None = self.data.get("peak_bytes")
+        return found
+
+    def _rows(self) -> list[Row]:
+        return list(self.data.get("nodes", ()))
+
+
+class MeshSweep(Answer):
+    """The answer of `sweep`: every mesh, the fastest first."""
+
+    def _rows(self) -> list[Row]:
+        return [{**found, "mesh": tuple(found["mesh"]["shape"])} for found in self.data["meshes"]]
+
+    def _repr_html_(self) -> str:
+        return table(self._rows())
+
+
+def build(graph: Document, mesh: Mesh, *, threads: SupportsIndex = 0) -> CostInstance:
+    """Lists the strategies of every operator with what resharding between them costs."""
+    request = Request().document("graph", graph, required=True).mesh("mesh", mesh)
+    return ask_for(CostInstance, "operators build", request.count("threads", threads, 0, MOST_THREADS))
+
+
+def solve(instance: Document, *, budget: Size | None = None, unmerged: bool = False,
+          threads: SupportsIndex = 0, time_limit: float | None = None,
+          work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
+          progress: ProgressLike = None, cancel: Cancel | None = None) -> Solution:
+    """Finds the cheapest choice of strategies within the memory `budget`.
+
+    `instance` is an answer of `build`, or a cost instance in ColossalAI's, XLA's or the contest's
+    form.
+    """
+    request = Request().document("instance", instance, required=True).size("budget", budget)
+    request.flag("unmerged", unmerged).limits(threads, time_limit, work_limit, seed)
+    return ask_for(Solution, "operators solve", request, progress=progress, cancel=cancel)
+
+
+def strategies(file: Document) -> Strategies:
+    """Lists the ways in which single operators can be sharded, with their costs."""
+    return ask_for(Strategies, "operators strategies", Request().document("file", file, required=True))
+
+
+def paths(file: Document, *, cost: Literal["compat", "sum", "exact"] = "compat") -> Paths:
+    """Finds how tensors are converted from one sharding to another, and the cost."""
+    request = Request().document("file", file, required=True).choice("cost", cost, _COSTS)
+    return ask_for(Paths, "operators paths", request)
+
+
+def autoshard(graph: Document, *, devices: SupportsIndex | None = None,
+              cost_model: Literal["v1", "v2"] | None = None, iterations: bool = False,
+              threads: SupportsIndex = 0) -> Autoshard:
+    """Shards the tensors of a graph over devices at the least printed cost, as Slapo does.
+
+    With `iterations` the text has the table of costs of every improvement.
+    """
+    request = Request().document("graph", graph, required=True)
+    request.count("devices", devices, 1, MOST_COUNT).choice("cost_model", cost_model, _MODELS)
+    request.flag("iterations", iterations).count("threads", threads, 0, MOST_THREADS)
+    return ask_for(Autoshard, "operators autoshard", request)
+
+
+def plan(graph: Document, mesh: Mesh | None = None, *,
+         options: Document | None = None, memory: Size | None = None,
+         optimizer_states: SupportsIndex | None = None, device: str | None = None,
+         redistribution: Literal["shortest", "autoparallel"] | None = None,
+         blocks: Literal["free", "equal"] | None = None, threads: SupportsIndex = 0,
+         time_limit: float | None = None, work_limit: SupportsIndex | None = None,
+         seed: SupportsIndex = 0, progress: ProgressLike = None,
+         cancel: Cancel | None = None) -> MeshPlan:
+    """Shards a traced PyTorch model over a mesh, and proves that no plan is faster.
+
+    `options` has placements, a model of collectives and what other arguments say; runtime/io
+    describes it. What is given here takes its place.
+    """
+    request = _traced(graph, options, memory, optimizer_states, device, redistribution, blocks)
+    request.limits(threads, time_limit, work_limit, seed)
+    return ask_for(MeshPlan, "operators plan", request if mesh is None else request.mesh("mesh", mesh),
+                   progress=progress, cancel=cancel)
+
+
+def sweep(graph: Document, devices: SupportsIndex, *, axes: SupportsIndex = 3,
+          options: Document | None = None, memory: Size | None = None,
+          optimizer_states: SupportsIndex | None = None, device: str | None = None,
+          redistribution: Literal["shortest", "autoparallel"] | None = None,
+          blocks: Literal["free", "equal"] | None = None, threads: SupportsIndex = 0,
+          time_limit: float | None = None, work_limit: SupportsIndex | None = None,
+          seed: SupportsIndex = 0, progress: ProgressLike = None,
+          cancel: Cancel | None = None) -> MeshSweep:
+    """Plans a traced PyTorch model on every mesh of so many devices with at most `axes` axes."""
+    request = _traced(graph, options, memory, optimizer_states, device, redistribution, blocks)
+    request.count("devices", devices, 1, MOST_COUNT).count("axes", axes, 1, 8)
+    request.limits(threads, time_limit, work_limit, seed)
+    return ask_for(MeshSweep, "operators sweep", request, progress=progress, cancel=cancel)
+
+
+def _traced(graph: object, options: object, memory: object, optimizer_states: object,
+            device: object, redistribution: object, blocks: object) -> Request:
+    request = Request().document("graph", graph, required=True).document("options", options)
+    request.size("memory", memory).count("optimizer_states", optimizer_states, 0, 100)
+    request.value("device", device).choice("redistribution", redistribution, _REDISTRIBUTIONS)
+    return request.choice("blocks", blocks, _BLOCKS)
+
+
+__all__ = ["Autoshard", "CostInstance", "MeshPlan", "MeshSweep", "Paths", "Solution", "Strategies",
+           "autoshard", "build", "paths", "plan", "solve", "strategies", "sweep"]

@@ -1,0 +1,132 @@
+"""Programs, single tensors and whole models: which communication their placements require.
+
+The functions are the commands `shardwright program ...`.
+"""
+
+from __future__ import annotations
+
+from typing import SupportsIndex
+
+from .answer import Answer, Cancel, Row, ask_for
+from .arguments import MOST_COUNT, MOST_THREADS, Document, Request, Size
+from .display import table
+
+
+class Reshards(Answer):
+    """The answer of `reshard`: by case, the operators of every rank."""
+
+    def _rows(self) -> list[Row]:
+        return [{"case": number, "rank": int(rank), "operators": [step["op"] for step in steps]}
+                for number, case in enumerate(self.data)
+                for rank, steps in (case.get("seq") or {}).items()]
+
+
+class Programs(Answer):
+    """The answer of `apply`: the program of every rank."""
+
+    def _rows(self) -> list[Row]:
+        return [{"program": program["name"], "rank": rank["rank"], "operators": len(rank["ops"]),
+                 **rank["counters"]}
+                for program in self.data["programs"] for rank in program["ranks"]]
+
+    def _repr_html_(self) -> str:
+        return table(self._rows())
+
+
+class Redistribution(Answer):
+    """The answer of `redistribute`: the cheapest sequence of collectives."""
+
+    @property
+    def cost_us(self) -> float:
+        """The time of all steps."""
+        return float(self._path["cost_us"])
+
+    @property
+    def is_optimal(self) -> bool:
+        """True if it is proved that no path costs less."""
+        return bool(self._path["is_optimal"])
+
+    @property
+    def _path(self) -> Row:
+        found: Row = self.data["front"][0] if "front" in self.data else self.data
+        return found
+
+    def _rows(self) -> list[Row]:
+        return list(self.data["front"] if "front" in self.data else self.data["steps"])
+
+
+class Transfer(Answer):
+    """The answer of `transfer`: who sends what to whom, in which rounds."""
+
+    @property
+    def busiest(self) -> float:
+        """What the busiest rank or link needs: ms with hosts, else bytes."""
+        return float(self.data["busiest"])
+
+    @property
+    def lower_bound(self) -> float:
+        """No plan has less."""
+        return float(self.data["lower_bound"])
+
+    @property
+    def moved_bytes(self) -> int:
+        """Bytes sent from rank to rank."""
+        return int(self.data["moved_bytes"])
+
+    def _rows(self) -> list[Row]:
+        return [dict(zip(("rank", "sent", "received", "kept"), row)) for row in self.data["ranks"]]
+
+    def _repr_html_(self) -> str:
+        return table(self._rows())
+
+
+def reshard(cases: Document, *, compat: bool = False, legacy_sync: bool = False) -> Reshards:
+    """Plans how tensors get from one placement to another, rank by rank.
+
+    With `compat` as Paddle plans, instead of the cheapest way known; with `legacy_sync`, counts a
+    synchronisation before every inserted operator, as in Paddle.
+    """
+    request = Request().document("cases", cases, required=True)
+    request.flag("compat", compat).flag("legacy_sync", legacy_sync)
+    return ask_for(Reshards, "program reshard", request)
+
+
+def apply(program: Document, *, full: bool = False, startup: Document | None = None,
+          batch_size: SupportsIndex | None = None, compat: bool = False, legacy_sync: bool = False,
+          threads: SupportsIndex = 0, cancel: Cancel | None = None) -> Programs:
+    """Makes the program of every rank.
+
+    With `full`, also reshards outputs and removes what a rank does not need; `startup` is then the
+    startup program. `batch_size` is the size of batch dimensions written as -1. Others as `reshard`.
+    """
+    request = Request().document("program", program, required=True).document("startup", startup)
+    request.flag("full", full).flag("compat", compat).flag("legacy_sync", legacy_sync)
+    request.count("batch_size", batch_size, 1, MOST_COUNT).count("threads", threads, 0, MOST_THREADS)
+    return ask_for(Programs, "program apply", request, cancel=cancel)
+
+
+def redistribute(redistribution: Document, *, front: bool = False,
+                 cancel: Cancel | None = None) -> Redistribution:
+    """Finds the cheapest way of one tensor from one placement to another.
+
+    With `front`, also the paths that no other one beats in both time and memory.
+    """
+    request = Request().document("redistribution", redistribution, required=True)
+    return ask_for(Redistribution, "program redistribute", request.flag("front", front),
+                   cancel=cancel)
+
+
+def transfer(transfer: Document, *, memory: Size | None = None, message_bytes: Size | None = None,
+             full: bool = False, cancel: Cancel | None = None) -> Transfer:
+    """Plans how all tensors of a model move from one layout to another.
+
+    `memory` is what a rank may send, and receive, in a round; `message_bytes` the most of a message.
+    With `full`, the text has a row for every rank.
+    """
+    request = Request().document("transfer", transfer, required=True).size("memory", memory)
+    request.size("message_bytes", message_bytes).flag("full", full)
+    return ask_for(Transfer, "program transfer", request, cancel=cancel)
+
+
+__all__ = ["Programs", "Redistribution", "Reshards", "Transfer", "apply", "redistribute", "reshard",
+           "transfer"]

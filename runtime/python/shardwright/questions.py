@@ -1,0 +1,244 @@
+"""What is asked of plans and problems: verify, explain, sweep, diff, enumerate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Mapping, Sequence, SupportsIndex, Union
+
+from .answer import Answer, Cancel, ProgressLike, Row, ask_for
+from .arguments import MODES, Counts, Document, Machine, Mode, Request, Size
+from .display import table
+from .problem import ProblemLike, SearchSpace, as_problem, problem_request
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+Options = Union[SearchSpace, Document]  # what somebody else computed
+
+
+class Verification(Answer):
+    """The answer of `verify`. True if every claim of the plan that matters was checked and holds."""
+
+    @property
+    def claims(self) -> int:
+        """Number of claims compared."""
+        return int(self.data["claims_checked"])
+
+    @property
+    def violations(self) -> tuple[str, ...]:
+        """Claims that are false, and, as "not verified: ...", those that could not be checked."""
+        return (*(_finding(found) for found in self.data["violations"]),
+                *(f"not verified: {_finding(found)}" for found in self.data["not_verified"]))
+
+    @property
+    def stats(self) -> Mapping[str, Any] | None:
+        """TorchRec's statistics of the recomputed plan, if they were asked for."""
+        found: Mapping[str, Any] | None = self.data.get("stats")
+        return found
+
+    def __bool__(self) -> bool:
+        return bool(self.data["valid"])
+
+    def __repr__(self) -> str:
+        return (f"<shardwright.Verification: {self.claims} claims recomputed, "
+                f"{len(self.violations)} do not hold or were not verified>")
+
+
+def _finding(found: Mapping[str, str]) -> str:
+    return f"{found['where']}: {found['message']}" if found["where"] else found["message"]
+
+
+@dataclass(frozen=True)
+class OptionInPlan:
+    """An option of a table in the place of the chosen one, everything else as in the plan."""
+
+    table: str
+    standing: str  # "chosen", "possible", or why not: "too_large", "excluded", ...
+    sharding_type: str
+    compute_kernel: str
+    load_factor: float | None
+    rating: float | None  # of the plan with it
+    rating_change: float | None
+    busiest_rank: int | None
+    hbm: int  # bytes; ddr likewise
+    ddr: int
+    ranks: tuple[int, ...]
+
+
+class Explanation(Answer):
+    """The answer of `explain`: why every table is sharded as it is, or why nothing fits."""
+
+    @property
+    def feasible(self) -> bool:
+        """False if nothing fits; `reason` and `remedies` then say more."""
+        return bool(self.data["feasible"])
+
+    @property
+    def options(self) -> tuple[OptionInPlan, ...]:
+        """All options of all tables. Empty if nothing fits."""
+        return tuple(_option_in_plan(one["table"], option) for one in self.data.get("tables", ())
+                     for option in one["options"])
+
+    @property
+    def reasons(self) -> dict[str, tuple[str, ...]]:
+        """By table: why its other options are not better."""
+        return {one["table"]: tuple(one["reasons"]) for one in self.data.get("tables", ())}
+
+    @property
+    def reason(self) -> str | None:
+        """Why nothing fits, in a few sentences; None if there is a plan."""
+        found = self.data.get("infeasible")
+        return None if found is None else str(found["message"])
+
+    @property
+    def remedies(self) -> tuple[Mapping[str, Any], ...]:
+        """The smallest single changes that would do: `kind`, `from`, `to`, `flags`, ..."""
+        return tuple(self.data.get("remedies", ()))
+
+    def _rows(self) -> list[Row]:
+        return [vars(option) for option in self.options] if self.feasible else list(self.remedies)
+
+    def _repr_html_(self) -> str:
+        return table(self._rows())
+
+
+def _option_in_plan(name: str, read: Mapping[str, Any]) -> OptionInPlan:
+    return OptionInPlan(
+        name, read["standing"], read["sharding_type"], read["compute_kernel"],
+        read["load_factor"], read["rating"], read["rating_change"], read["busiest_rank"],
+        read["hbm"], read["ddr"], tuple(read["ranks"] or ()))
+
+
+@dataclass(frozen=True)
+class SweepPoint:
+    """A machine, and the plan that was found for it."""
+
+    ranks: int
+    ranks_per_host: int
+    hbm: int | None  # bytes per rank
+    batch_size: int
+    fits: bool
+    rating: float | None
+    lower_bound: float | None
+    why: str | None  # nothing fits
+    samples_per_second: float | None  # of all ranks, by the rating
+    price_per_hour: float | None  # of all ranks
+    price_per_billion_samples: float | None
+    pareto: bool  # no other machine is as fast for as little
+
+
+class Sweep(Answer):
+    """The answer of `sweep`."""
+
+    @property
+    def points(self) -> tuple[SweepPoint, ...]:
+        """Every machine, by ranks, batch size and memory."""
+        return tuple(SweepPoint(read["ranks"], read["ranks_per_host"], read["hbm"],
+                                read["batch_size"], read["fits"], read["best_rating"],
+                                read["lower_bound"], read.get("why"),
+                                read.get("samples_per_second"), read.get("price_per_hour"),
+                                read.get("price_per_billion_samples"), read.get("pareto", False))
+                     for read in self.data["points"])
+
+    def _rows(self) -> list[Row]:
+        return [vars(point) for point in self.points]
+
+    def _repr_html_(self) -> str:
+        return table(self._rows())
+
+
+class Diff(Answer):
+    """The answer of `diff`. True if there is a difference."""
+
+    @property
+    def kind(self) -> Literal["plans", "problems"]:
+        """What was compared."""
+        return "plans" if self.data["kind"] == "plans" else "problems"
+
+    @property
+    def same(self) -> bool:
+        """True if nothing differs."""
+        return bool(self.data["same"])
+
+    @property
+    def moved_bytes(self) -> int | None:
+        """Of tables that both plans have; None for problems, and if a size is not known."""
+        found: int | None = self.data.get("moved_bytes")
+        return found
+
+    def __bool__(self) -> bool:
+        return not self.same
+
+    def _rows(self) -> list[Row]:
+        return list(self.data["tables" if self.kind == "plans" else "differences"])
+
+
+def verify(problem: ProblemLike, plan: Document, *, old_plan: Document | None = None,
+           search_space: Options | None = None, stats: bool = False,
+           **machine: Unpack[Machine]) -> Verification:
+    """Recomputes what a plan claims, including the proof of its bound.
+
+    `plan` is a result, or a plan file: its path, dict or JSON text. An answer of `replan` also needs
+    the `old_plan` that it began with. A claim that is false, or that matters and cannot be checked,
+    is a violation of the result, not an exception. Raises InvalidInputError if the problem or a plan
+    cannot be read.
+    """
+    request = problem_request(problem, machine)
+    request.document("plan", plan, required=True).document("old_plan", old_plan)
+    request.document("search_space", search_space).flag("stats", stats)
+    return ask_for(Verification, "verify", request)
+
+
+def explain(problem: ProblemLike, plan: Document | None = None, *, table: str | None = None,
+            mode: Mode = "best", search_space: Options | None = None,
+            threads: SupportsIndex = 0, time_limit: float | None = None,
+            work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
+            lanes: SupportsIndex | None = None,
+            progress: ProgressLike = None, cancel: Cancel | None = None,
+            **machine: Unpack[Machine]) -> Explanation:
+    """Says why every table is sharded as it is, or why nothing fits and what would help.
+
+    Without a `plan` the problem is planned first. `table` is the name of the only one to explain.
+    """
+    request = problem_request(problem, machine).document("plan", plan).value("table", table)
+    request.document("search_space", search_space).choice("mode", mode, MODES)
+    request.limits(threads, time_limit, work_limit, seed).lanes(lanes)
+    return ask_for(Explanation, "explain", request, progress=progress, cancel=cancel)
+
+
+def sweep(problem: ProblemLike, *, ranks: Counts | None = None,
+          hbm: Size | Sequence[Size] | None = None, batch_size: Counts | None = None,
+          ranks_per_host: SupportsIndex | None = None,
+          price: float | Sequence[float] | None = None, ddr: Size | None = None,
+          ssd: Size | None = None, device: Literal["cuda", "cpu", "mtia", "tpu"] | None = None,
+          mode: Mode = "best", threads: SupportsIndex = 0, time_limit: float | None = None,
+          work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
+          lanes: SupportsIndex | None = None,
+          progress: ProgressLike = None, cancel: Cancel | None = None) -> Sweep:
+    """Plans for every combination of these lists: what fits, how fast, which is the smallest.
+
+    `sweep(problem, ranks=[8, 16], hbm=["40GiB", "80GiB"])`. Limits hold for each of them. `price` is
+    that of a rank for an hour: one number, or one for every size of `hbm`.
+    """
+    request = problem_request(problem, {}).counts("ranks", ranks).sizes("hbm", hbm)
+    request.counts("batch_size", batch_size).counts("ranks_per_host", ranks_per_host)
+    request.measures("price", price)
+    request.size("ddr", ddr).size("ssd", ssd).value("device", device)
+    request.choice("mode", mode, MODES).lanes(lanes)
+    request.limits(threads, time_limit, work_limit, seed)
+    return ask_for(Sweep, "sweep", request, progress=progress, cancel=cancel)
+
+
+def diff(before: Document, after: Document, **machine: Unpack[Machine]) -> Diff:
+    """Says what differs between two plans, or between two problems on the same `machine`."""
+    request = Request().document("plan_a", before, required=True)
+    request.document("plan_b", after, required=True).machine(machine)
+    return ask_for(Diff, "diff", request)
+
+
+def enumerate_options(problem: ProblemLike, **machine: Unpack[Machine]) -> SearchSpace:
+    """Returns all sharding options of a problem with their estimated costs.
+
+    Raises InvalidInputError with the place in the problem.
+    """
+    return SearchSpace(as_problem(problem, **machine))

@@ -1,0 +1,233 @@
+"""Measures what a traced model's operators take on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any, Iterable, Iterator, Mapping, Sequence
+
+import torch
+import torch.fx
+
+from .. import errors
+from .model_plan import ModelPlan
+from .tracing.calls import Meta, input_nodes, output_metas, replace
+from .tracing.document import TracedModel
+from .tracing.localise import localised
+from .tracing.pieces import piece_of
+
+Shape = tuple[int, ...]
+# Placements of the outputs and the inputs, each a word per mesh axis.
+_Words = tuple[tuple[Sequence[str], ...], tuple[Sequence[str], ...]]
+
+
+_HOLE = object()  # the place of a tensor in arguments
+
+
+class UnmeasuredOperatorWarning(UserWarning):
+    """An operator that failed on local tensors of values that mean nothing. Estimates stay."""
+
+
+@dataclass(frozen=True)
+class _Key:
+    """What the planner finds a time by."""
+
+    op: str
+    inputs: tuple[Shape, ...]  # local
+    dtype: str  # of the first input
+
+    def row(self, us: float) -> dict[str, Any]:
+        return {"op": self.op, "inputs": [list(shape) for shape in self.inputs],
+                "dtype": self.dtype, "us": us}
+
+
+def _key_of_row(row: Mapping[str, Any]) -> _Key:
+    return _Key(row["op"], tuple(map(tuple, row["inputs"])), row["dtype"])
+
+
+def measure_operators(traced: TracedModel, mesh_shape: Sequence[int], *, plan: ModelPlan | None = None,
+                      device: str | torch.device | None = None,
+                      file: str | os.PathLike[str] | None = None, warmup: int = 2,
+                      runs: int = 7) -> list[dict[str, Any]]:
+    """Returns rows for `plan(operator_times=...)`: the median time of every operator, on the local
+    shapes of every placement that its rule allows on the mesh, or of those of `plan` alone.
+
+    `device` is "cuda" where there is one, otherwise "cpu". After `warmup` runs, the operator runs
+    `runs` times, on values that mean nothing: what depends on values, such as where indices point,
+    is not measured. Nodes that differ only in arguments that are no tensors have one time, that of
+    the first. Views, and operators without tensors to read, are not measured.
+
+    `file` keeps the rows: those that it has are not measured again, and it is written with them and
+    the new ones, as options that `shardwright operators plan --options` reads. A file is of one kind
+    of device.
+
+    Warns with UnmeasuredOperatorWarning of operators that fail. Raises InvalidInputError for a plan
+    of another graph or mesh, OSError for a file that cannot be read or written. Thread safety: any,
+    but other work in the process makes times longer.
+    """
+    if runs < 1 or warmup < 0:
+        raise errors.InvalidInputError("must be at least 1 run, and no less than 0 before", "runs")
+    mesh = tuple(map(int, mesh_shape))
+    if plan is not None and plan.mesh_shape != mesh:
+        raise errors.InvalidInputError(f"is for the mesh {plan.mesh_shape}, not {mesh}", "plan")
+    where = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    rows = {_key_of_row(row): row for row in _known(file)}
+    failed: dict[str, str] = {}
+    with torch.no_grad():
+        for key, call in _calls(traced, mesh, plan, where, rows):
+            try:
+                rows[key] = key.row(_median_us(call, where, warmup, runs))
+            except (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError) as error:
+                failed.setdefault(key.op, str(error).split("\n")[0])
+    for op, sentence in failed.items():
+        warnings.warn(f"{op} was not measured: {sentence}", UnmeasuredOperatorWarning, stacklevel=2)
+    if file is not None:
+        with open(file, "w", encoding="utf-8") as stream:
+            json.dump({"operator_times": list(rows.values())}, stream, indent=1)
+    return list(rows.values())
+
+
+def _known(file: str | os.PathLike[str] | None) -> Sequence[dict[str, Any]]:
+    if file is None or not os.path.exists(file):
+        return ()
+    with open(file, encoding="utf-8") as stream:
+        rows: list[dict[str, Any]] = json.load(stream)["operator_times"]
+    return rows
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A node on the tensors of one device."""
+
+    node: torch.fx.Node
+    words: _Words
+    mesh: tuple[int, ...]
+    device: torch.device
+
+    def prepare(self) -> Any:
+        """Makes the tensors, and returns what runs the operator on them."""
+        inputs = [_meta(node) for node in input_nodes(self.node)]
+        first = [0] * len(self.mesh)
+        pieces = [piece_of(meta.shape, words, self.mesh, first)
+                  for meta, words in zip(inputs, self.words[1])]
+        outputs = [None if meta is None else piece_of(meta.shape, words, self.mesh, first)
+                   for meta, words in zip(output_metas(self.node), self.words[0])]
+        tensors = iter([_tensor(meta, piece.shape, self.device)
+                        for meta, piece in zip(inputs, pieces)])
+
+        def filled(leaf: Any) -> Any:
+            return next(tensors) if leaf is _HOLE else leaf
+
+        function, arguments = localised(self.node.target, replace(self.node.args, _hole), pieces,
+                                        outputs)
+        arguments = replace(arguments, filled)
+        keywords = {key: replace(replace(value, _hole), filled)
+                    for key, value in self.node.kwargs.items()}
+        if keywords.get("device") is not None:
+            keywords["device"] = self.device
+        return lambda: function(*arguments, **keywords)
+
+
+def _hole(leaf: Any) -> Any:
+    is_tensor = isinstance(leaf, torch.fx.Node) and isinstance(leaf.meta.get("val"), torch.Tensor)
+    return _HOLE if is_tensor else leaf
+
+
+def _meta(node: torch.fx.Node) -> Meta:
+    value = node.meta["val"]
+    return Meta(tuple(map(int, value.shape)), tuple(map(int, value.stride())), value.dtype)
+
+
+def _tensor(meta: Meta, shape: Shape, device: torch.device) -> torch.Tensor:
+    """With the dimensions in the order in which the whole tensor has them in memory."""
+    order = sorted(range(len(shape)), key=lambda dim: -meta.stride[dim])
+    place = sorted(range(len(shape)), key=lambda dim: order[dim])
+    tensor = torch.zeros([shape[dim] for dim in order], dtype=meta.dtype, device=device).permute(place)
+    if meta.dtype.is_floating_point and meta.dtype.itemsize > 1:
+        tensor.uniform_(0.5, 1.5)  # zeros of sums are quicker on some devices
+    return tensor
+
+
+def _calls(traced: TracedModel, mesh: tuple[int, ...], plan: ModelPlan | None, device: torch.device,
+           known: Mapping[_Key, Any]) -> Iterator[tuple[_Key, _Call]]:
+    """Each operator with local shapes that is not known."""
+    seen = set(known)
+    planned = None if plan is None else {row.name: row for row in plan.nodes}
+    rules = traced.document["rules"]
+    for row in traced.document["nodes"]:
+        node = traced.nodes[row["name"]]
+        if node.op != "call_function" or row.get("view") or not row["inputs"]:
+            continue
+        inputs = [_meta(each) for each in input_nodes(node)]
+        if planned is None:
+            allowed = _allowed(rules[row["rule"]]["strategies"], output_metas(node), inputs, mesh)
+        elif row["name"] in planned:
+            own = planned[row["name"]]
+            allowed = [(own.outputs, own.inputs)]
+        else:
+            raise errors.InvalidInputError(f"has no node {row['name']}", "plan")
+        for words in allowed:
+            key = _Key(row["op"], tuple(
+                piece_of(meta.shape, own_words, mesh, [0] * len(mesh)).shape
+                for meta, own_words in zip(inputs, words[1])),
+                str(inputs[0].dtype).removeprefix("torch."))
+            if key not in seen:
+                seen.add(key)
+                yield key, _Call(node, words, mesh, device)
+
+
+def _allowed(strategies: Sequence[Mapping[str, Any]], outputs: Sequence[Meta | None],
+             inputs: Sequence[Meta], mesh: tuple[int, ...]) -> Iterable[_Words]:
+    """The placements of an operator on the mesh: a strategy for each axis, so that no device is left
+    without elements.
+    """
+    shapes = [None if meta is None else meta.shape for meta in (*outputs, *inputs)]
+    entries = [((*entry["outputs"], *entry["inputs"]), entry.get("divides")) for entry in strategies]
+
+    def extend(axis: int, words: tuple[Shape | tuple[str, ...], ...], devices: list[int]
+               ) -> Iterator[_Words]:
+        if axis == len(mesh):
+            yield words[:len(outputs)], words[len(outputs):]  # type: ignore[misc]
+            return
+        for number, (entry, divides) in enumerate(entries):
+            longer = tuple((*own, word) for own, word in zip(words, entry))
+            more = [count * mesh[axis] if index == number else count
+                    for index, count in enumerate(devices)]
+            if (divides is None or divides % more[number] == 0) and all(
+                    _has_elements(shape, own, mesh) for shape, own in zip(shapes, longer)):
+                yield from extend(axis + 1, longer, more)
+
+    return extend(0, ((),) * len(shapes), [1] * len(entries))
+
+
+def _has_elements(shape: Shape | None, words: Sequence[str], mesh: tuple[int, ...]) -> bool:
+    parts: dict[int, int] = {}
+    for word, size in zip(words, mesh):
+        if word[0] == "S":
+            parts[int(word[1:])] = parts.get(int(word[1:]), 1) * size
+    return shape is None or all(count == 1 or shape[dim] >= count for dim, count in parts.items())
+
+
+def _median_us(call: _Call, device: torch.device, warmup: int, runs: int) -> float:
+    run = call.prepare()
+    for _ in range(warmup):
+        run()
+    return statistics.median(_once_us(run, device) for _ in range(runs))
+
+
+def _once_us(run: Any, device: torch.device) -> float:
+    if device.type == "cuda":
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        torch.cuda.synchronize(device)
+        begin.record()
+        run()
+        end.record()
+        torch.cuda.synchronize(device)
+        return float(begin.elapsed_time(end)) * 1e3
+    begin_ns = time.perf_counter_ns()
+    run()
+    return (time.perf_counter_ns() - begin_ns) / 1e3
