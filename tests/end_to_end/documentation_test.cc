@@ -54,8 +54,8 @@ std::string arguments_of(const std::string& line, const Command& run) {
   for (std::size_t at = line.find(' '); at != std::string::npos;) {
     const std::size_t end = line.find(' ', at + 1);
     const std::string word = line.substr(at + 1, end - at - 1);
-    const bool own_file =
-        word.find('/') == std::string::npos && (word.ends_with(".json") || word.ends_with(".html"));
+    const bool named = word.ends_with(".json") || word.ends_with(".html") || word.ends_with(".csv");
+    const bool own_file = named && word.find('/') == std::string::npos;
     arguments += (own_file ? run.path(word.c_str()) : word) + " ";
     at = end;
   }

@@ -1,7 +1,10 @@
 // `replan` and `sweep` as a user runs them, on recorded problems.
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -249,6 +252,62 @@ TEST_CASE("sweep: whatever fits also fits with more memory, and threads change n
       last = point;
     }
   }
+}
+
+TEST_CASE("sweep: ranges, prices, and a table of values beside the report and the JSON") {
+  const Command run;
+  const std::string line =
+      "sweep samples/data/mlperf_dlrm_dcnv2.json --ranks 8..32:x2,12..20:8 "
+      "--ranks-per-host 4 --hbm 80GiB --price 2.5 --work-limit 100000";
+  const std::string table = run.path("machines.csv"), file = run.path("sweep.json");
+  const CommandOutcome written = run(line + " --csv " + table + " -o " + file);
+  REQUIRE(written.status == 0);
+  const json sweep = json::parse(*read_file(file));
+  std::vector<std::int64_t> ranks;
+  std::string csv = *read_file(table);
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 6);
+  CHECK(csv.starts_with("ranks,ranks_per_host,hbm_bytes,batch_size,"));
+  for (const json& point : sweep["points"]) {
+    ranks.push_back(point["ranks"]);
+    const double speed = point["samples_per_second"];
+    CHECK(speed ==
+          doctest::Approx(1000.0 * point["ranks"].get<double>() *
+                          point["batch_size"].get<double>() / point["best_rating"].get<double>()));
+    CHECK(point["price_per_hour"] == 2.5 * point["ranks"].get<double>());
+    CHECK(point["pareto"].is_boolean());
+    CHECK(contains(csv, "\n" + std::to_string(point["ranks"].get<std::int64_t>()) + ",4,"));
+  }
+  CHECK(ranks == std::vector<std::int64_t>{8, 16, 32, 12, 20});
+  const CommandOutcome printed = run(line + " --csv -");
+  CHECK(printed.out == csv);
+  CHECK(contains(run(line).out, "price/h"));
+  CHECK(run(line + " --csv - --json").status == 2);
+  for (const char* const wrong : {"8..x", "8..64", "8..64:0", "64..8:8", "8..64:x1", "0"}) {
+    CAPTURE(wrong);
+    const CommandOutcome refused =
+        run("sweep samples/data/mlperf_dlrm_dcnv2.json --ranks " + std::string(wrong));
+    CHECK(refused.status == 2);
+    CHECK(contains(refused.err, "--ranks: "));
+  }
+}
+
+TEST_CASE("sweep: a machine that there cannot be is a row") {
+  const Command run;
+  const std::string line =
+      "sweep samples/data/mlperf_dlrm_dcnv2.json --torchrec a48cef79 "
+      "--ranks-per-host 8 --work-limit 100000 --ranks ";
+  const CommandOutcome some = run(line + "8,15 --json");
+  CHECK(some.status == 0);
+  const json points = json::parse(some.out)["points"];
+  REQUIRE(points.size() == 2);
+  CHECK(points[0]["fits"] == true);
+  CHECK(points[1]["fits"] == false);
+  CHECK(points[1]["error"]["type"] == "invalid_input");
+  CHECK(points[1]["error"]["where"] == "/topology/local_world_size");
+  CHECK(contains(run(line + "8,15").out, "not valid"));
+  const CommandOutcome none = run(line + "15");
+  CHECK(none.status == 2);
+  CHECK(contains(none.err, "/topology/local_world_size"));
 }
 
 TEST_CASE("sweep: exits 3 if no machine fits, and says why") {

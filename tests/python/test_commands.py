@@ -99,6 +99,17 @@ class Questions(InFolder):
             self.assertEqual(point.fits, point.why is None)
         self.assertIn("ranks_per_host", swept._repr_html_())
 
+    def test_sweep_says_what_machines_are_worth(self):
+        swept = shardwright.sweep(SAMPLE, ranks=[8, 16], hbm=["40GiB", "80GiB"], price=[1.5, 2.5], work_limit=1000)
+        self.assertEqual([point.price_per_hour for point in swept.points], [12, 20, 24, 40])
+        for point in swept.points:
+            speed = 1000 * point.ranks * point.batch_size / point.rating
+            self.assertAlmostEqual(point.samples_per_second / speed, 1)
+            self.assertAlmostEqual(point.price_per_billion_samples, 1e9 / speed / 3600 * point.price_per_hour)
+        self.assertTrue(any(point.pareto for point in swept.points))
+        with self.assertRaisesRegex(shardwright.InvalidInputError, "--price|price"):
+            shardwright.sweep(SAMPLE, ranks=[8], hbm=["40GiB", "80GiB"], price=[1, 2, 3])
+
     def test_diff_of_plans_and_of_problems(self):
         other = shardwright.plan(SAMPLE, ranks=16, mode="compat")
         found = shardwright.diff(self.result, other)
