@@ -1,6 +1,7 @@
 #include "search/operators/aten/model/shared_blocks.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -63,6 +64,21 @@ void share_runs(const AtenVariables& variables, std::vector<std::uint32_t>& lead
     leaders[alias.node] = alias.of;
 }
 
+// What a mover does follows from where the producer has its tensor and the consumer takes it:
+// movers between variables of the same leaders are alike.
+void share_movers(const AtenVariables& variables, std::vector<std::uint32_t>& leaders) {
+  std::map<std::array<std::uint32_t, 5>, std::uint32_t> first;
+  for (std::uint32_t m = variables.num_consumers(); m < variables.size(); ++m) {
+    const TakenTensor& taken = variables.moved()[m - variables.num_consumers()];
+    const TensorRef ref = taken_value(variables.graph(), taken);
+    leaders[m] = first
+                     .try_emplace({leaders[ref.node], ref.output, leaders[taken.consumer],
+                                   taken.input, variables.class_of(m)},
+                                  m)
+                     .first->second;
+  }
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> block_leaders(const AtenVariables& variables) {
@@ -85,6 +101,7 @@ std::vector<std::uint32_t> block_leaders(const AtenVariables& variables) {
         leaders[block[i]] = earliest[i];
     }
   }
+  share_movers(variables, leaders);
   return leaders;
 }
 
