@@ -382,7 +382,7 @@ def check_model(reports):
         check(seen["sections"] == ["modules", "memory", "moves"], seen["sections"])
         check(seen["verdict"] == "Proved optimal" and "proved: no plan takes less time" in seen["lead"], seen["lead"])
         check("limits the step" in seen["limits"], seen["limits"])
-        check(seen["areas"] == 5 and seen["peak"].startswith("peak "), "memory is not drawn")
+        check(seen["areas"] == 6 and seen["peak"].startswith("peak "), "memory is not drawn")
         check(len(seen["modulesFolded"]) < len(seen["modules"]) == len(seen["modulesAgain"]), "modules do not fold")
         check(any("weightparameter" in row for row in seen["modulesFound"]), seen["modulesFound"])
         check(seen["modulesNotFound"] == [], "the filter does not filter")
