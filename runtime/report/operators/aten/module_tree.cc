@@ -50,14 +50,15 @@ class TreeBuilder {
     for (std::uint32_t n = 0; n < graph_.size(); ++n) {
       if (graph_[n].is_placeholder()) innermost(graph_[n]).tensors.push_back(n);
     }
-    return finished(root_, "", 0);
+    return finished(root_, 0);
   }
 
  private:
   struct Draft {
+    std::string name;  // in the module around it
     std::vector<std::uint32_t> tensors;
     std::vector<std::uint32_t> operators;
-    std::vector<std::pair<std::string, Draft>> modules;
+    std::vector<Draft> modules;
     std::map<std::string, std::size_t, std::less<>> places;  // in modules
   };
 
@@ -74,8 +75,8 @@ class TreeBuilder {
     for (std::size_t depth = 0; !path.empty(); ++depth) {
       const std::string_view part = next_part(path, depth);
       const auto [place, is_new] = at->places.emplace(part, at->modules.size());
-      if (is_new) at->modules.emplace_back(part, Draft());
-      at = &at->modules[place->second].second;
+      if (is_new) at->modules.emplace_back().name = part;
+      at = &at->modules[place->second];
     }
     return *at;
   }
@@ -87,14 +88,14 @@ class TreeBuilder {
     for (std::size_t depth = 0; !path.empty(); ++depth) {
       const auto place = at->places.find(next_part(path, depth));
       if (place == at->places.end()) break;
-      at = &at->modules[place->second].second;
+      at = &at->modules[place->second];
     }
     return *at;
   }
 
-  ReportedModule finished(Draft& draft, std::string name, std::size_t path_length) {
+  ReportedModule finished(Draft& draft, std::size_t path_length) {
     ReportedModule module;
-    module.name = std::move(name);
+    module.name = std::move(draft.name);
     module.path_length = path_length;
     module.tensors = std::move(draft.tensors);
     module.operators = std::move(draft.operators);
@@ -109,8 +110,8 @@ class TreeBuilder {
     for (const std::uint32_t n : module.operators)
       module.costs += node_costs_[n];
     const std::size_t begin = path_length + (path_length > 0 ? 1 : 0);
-    for (auto& [part, inner] : draft.modules)
-      module.modules.push_back(finished(inner, part, begin + part.size()));
+    for (Draft& inner : draft.modules)
+      module.modules.push_back(finished(inner, begin + inner.name.size()));
     for (const ReportedModule& inner : module.modules)
       module.costs += inner.costs;
     join_equal(module.modules);
