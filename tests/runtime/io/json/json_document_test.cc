@@ -132,7 +132,7 @@ TEST_CASE("json document: text that is not strict JSON is an error with line and
 }
 
 TEST_CASE("json document: errors say what was probably meant") {
-  for (const auto& [text, meant] : std::initializer_list<std::pair<const char*, const char*>>{
+  for (const auto& example : std::initializer_list<std::pair<const char*, const char*>>{
            {"name,rows\na,3", "expected '{' (CSV and YAML"},
            {"\n tables:\n  - a", "line 2, column 2: not valid JSON: expected '{' (CSV"},
            {"[NaN]", "JSON has no NaN, found 'N'"},
@@ -143,6 +143,7 @@ TEST_CASE("json document: errors say what was probably meant") {
            {R"({"a": FP16, "b": 1})", "a text needs quotes: \"FP16\""},
            {"[]]", "expected the end of the text"},
            {"[,]", "expected a value"}}) {
+    const std::string_view text = example.first, meant = example.second;
     CAPTURE(text);
     CHECK_MESSAGE(contains(error_of(text), meant), error_of(text));
   }
