@@ -21,7 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tracking import repository  # noqa: E402
+from tracking import measured_table, repository  # noqa: E402
 from tracking.errors import TrackError  # noqa: E402
 
 CASES = ("36", "40", "41", "42", "43", "ads_bootstrap_1000t@128")
@@ -102,10 +102,7 @@ def main(arguments: list[str]) -> int:
         return 2
     print(text)
     if options.write:
-        page = options.write.read_text(encoding="utf-8")
-        begin, end = (re.escape(mark) for mark in MARKS)
-        page = re.sub(f"({begin}\n).*?({end})", lambda match: match[1] + text + "\n" + match[2], page, flags=re.DOTALL)
-        options.write.write_text(page, encoding="utf-8")
+        measured_table.rewrite(options.write, MARKS, text)
     return 0
 
 

@@ -7,10 +7,13 @@ one program; what is counted does not depend on that.
 
 import argparse
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tracking import measured_table  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 MARKS = ("<!-- measured: processes -->", "<!-- end -->")
@@ -64,10 +67,7 @@ def main():
     text = table((options.build / "perf/processes/perf_processes").resolve())
     print(text)
     if options.write:
-        page = options.write.read_text(encoding="utf-8")
-        begin, end = (re.escape(mark) for mark in MARKS)
-        page = re.sub(f"({begin}\n).*?({end})", lambda match: match[1] + text + "\n" + match[2], page, flags=re.DOTALL)
-        options.write.write_text(page, encoding="utf-8")
+        measured_table.rewrite(options.write, MARKS, text)
     return 0
 
 

@@ -320,6 +320,13 @@ TEST_CASE("explain, verify: a forgotten flag is named") {
   }
   CHECK(contains(run("explain " + asked + " --ranks 4").err, "with: --hbm 20GiB\n"));
   CHECK(contains(run("verify " + asked + " --hbm 20GiB").out, "with: --ranks 4\n"));
+
+  // Of sharding groups the file has the ranks of one, which --ranks would not set.
+  const std::string grouped = run.path("grouped.json");
+  REQUIRE(run("plan " + problem + " --ranks 4 --sharding-group-size 2 -o " + grouped).status == 0);
+  const CommandOutcome whole = run("verify " + problem + " " + grouped + " --ranks 4");
+  CHECK(whole.status == 5);
+  CHECK_FALSE(contains(whole.out, "--ranks 2"));
 }
 
 TEST_CASE("explain: a failed plan suggests explain, and the number of threads changes nothing") {

@@ -50,8 +50,10 @@ std::optional<std::string> other_machine(const PlanDocument& document, const Top
     flags += " " + flag;
   };
   const std::int64_t ranks = topology.world_size();
-  const auto claimed = document.reserved_topology ? document.reserved_topology->world_size
-                                                  : std::optional<std::int64_t>();
+  // With sharding groups the file has the ranks of one group, which --ranks does not set.
+  const bool is_whole = document.reserved_topology && !document.sharding_group_size;
+  const auto claimed =
+      is_whole ? document.reserved_topology->world_size : std::optional<std::int64_t>();
   if (claimed && *claimed != ranks) {
     add(std::to_string(*claimed) + " ranks", std::to_string(ranks),
         "--ranks " + std::to_string(*claimed));
@@ -61,11 +63,8 @@ std::optional<std::string> other_machine(const PlanDocument& document, const Top
     const auto was = claimed_capacity(document, static_cast<std::size_t>(tier));
     const auto is = capacity_of(topology, tier);
     if (!was || !is || *was == *is) continue;
-    const std::string upper = tier == MemoryTier::kHbm   ? "HBM"
-                              : tier == MemoryTier::kDdr ? "DDR"
-                                                         : "SSD";
-    add(size_flag(*was) + " of " + upper + " per rank", size_flag(*is),
-        "--" + name + " " + size_flag(*was));
+    add(size_flag(*was) + " of " + std::string(embedding::label_of(tier)) + " per rank",
+        size_flag(*is), "--" + name + " " + size_flag(*was));
   }
   if (flags.empty()) return std::nullopt;
   return "the plan was made for " + made_for + ", the problem as it is given has " + instead +

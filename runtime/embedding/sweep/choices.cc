@@ -39,12 +39,18 @@ std::vector<bool> pareto_front(const ProblemSpec& problem, const Sweep& sweep) {
     }
     return better;
   };
-  std::vector<bool> front(sweep.points.size());
-  for (std::size_t i = 0; i < front.size(); ++i) {
+  std::vector<std::size_t> timed;
+  std::vector<std::array<double, 3>> costs_of_timed;
+  for (std::size_t i = 0; i < sweep.points.size(); ++i) {
     if (!samples_per_second(problem, sweep.points[i])) continue;
-    front[i] = std::none_of(sweep.points.begin(), sweep.points.end(), [&](const SweepPoint& other) {
-      return samples_per_second(problem, other) && dominates(costs(other), costs(sweep.points[i]));
-    });
+    timed.push_back(i);
+    costs_of_timed.push_back(costs(sweep.points[i]));
+  }
+  std::vector<bool> front(sweep.points.size());
+  for (std::size_t t = 0; t < timed.size(); ++t) {
+    front[timed[t]] =
+        std::none_of(costs_of_timed.begin(), costs_of_timed.end(),
+                     [&](const auto& other) { return dominates(other, costs_of_timed[t]); });
   }
   return front;
 }
