@@ -41,6 +41,7 @@ Outcome outcome_of(const OperatorsResult& result) {
 
 OperatorsOptions watched(OperatorsOptions options, std::stop_token stop, const Watch& watch) {
   options.stop = std::move(stop);
+  options.exchange = watch.exchange;
   options.on_progress = [on_operators = watch.on_operators,
                          log = watch.log](const OperatorsProgress& progress) {
     if (on_operators) on_operators(progress);
@@ -50,6 +51,13 @@ OperatorsOptions watched(OperatorsOptions options, std::stop_token stop, const W
         ", at least " + std::to_string(progress.lower_bound));
   };
   return options;
+}
+
+void log_exchange(const OperatorsResult& result, const Watch& watch) {
+  watch.log.info("sent " + std::to_string(result.exchange.bytes) + " bytes to other processes in " +
+                 std::to_string(result.exchange.rounds) + " rounds, at most " +
+                 std::to_string(result.exchange.most_bytes) + " in one; did " +
+                 std::to_string(result.own_work) + " of " + std::to_string(result.work) + " steps");
 }
 
 }  // namespace
@@ -66,6 +74,7 @@ Result<Answer> answer(const SolveRequest& request, const Watch& watch) {
       solve_operators(read, watched(request.options, std::move(stop), watch)));
   const auto problem = std::make_shared<const OperatorProblem>(std::move(read));
   const auto result = std::make_shared<const OperatorsResult>(std::move(solved));
+  if (result->exchange.rounds > 0) log_exchange(*result, watch);
   Answer answer;
   answer.outcome = outcome_of(*result);
   answer.write_json = [problem, result, seconds = clock.seconds()](const TextSink& sink) {

@@ -4,15 +4,31 @@
 #include <iterator>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "core/embedding/bound/check_bound.h"
 #include "core/embedding/caches/check_load_factors.h"
 #include "search/embedding/best/processes/messages.h"
+#include "search/embedding/best/processes/tree_message.h"
 #include "search/embedding/model/rank_state/allocation_state.h"
+#include "search/message.h"
 
 namespace shardwright::embedding {
 namespace {
+
+// What a process says that hears what the proof does.
+constexpr char kListens = 1;
+
+// A longer start of a tree is not sent: its lanes then stay in process 0. What a process sends in a
+// round stays below a megabyte.
+constexpr std::size_t kMostStartBytes = 750'000;
+
+bool is_short(const TreeStart& start, const ChoiceModel& model) {
+  MessageWriter to;
+  put(to, start, model);
+  return to.take().size() <= kMostStartBytes;
+}
 
 // Returns true if a table has no choice whose shards fit on any rank.
 bool is_hopeless(const SearchContext& context) {
@@ -51,6 +67,23 @@ BestSearch::BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
   lanes_.annealing.resize(parameters_.lanes.annealing_lanes);
   first_lane_ = proves_ ? parameters_.bound.targets.tree_lanes : 0;
   lane_work_.resize(first_lane_ + lanes_.annealing.size() + 1);
+  if (is_alone()) return;
+  if (prover_) prover_->keep_starts();
+  if (proves_ && group_->process() != 0)
+    follower_ = std::make_unique<TreeFollower>(model, parameters_.bound);
+  dealing_ = deal_lanes();
+}
+
+// The model of the proof's tree.
+const ChoiceModel& BestSearch::tree_model() const {
+  if (prover_) return prover_->model();
+  return follower_ ? follower_->model() : context_.model();
+}
+
+// Null if no tree is shared, or if its lanes are not dealt out and this is not process 0.
+TreeView* BestSearch::shared_tree() {
+  if (prover_) return prover_->shared();
+  return follower_ ? follower_->shared() : nullptr;
 }
 
 void BestSearch::offer(const Plan& start) {
@@ -103,17 +136,14 @@ bool BestSearch::is_done() const {
 // own comes after the one in which the search ended, because another lane, of any process, may have
 // found the best plan in that one.
 void BestSearch::certify_search(const Budget& budget) {
-  const NeighbourhoodLane& lane = *lanes_.neighbourhoods;
-  if (!prover_ || !lane.proof() || !best_) return;
   BoundCertificate certificate;
   certificate.by_search = true;
   certificate.bound = best_->rating * (1 - parameters_.lanes.search_proof_gap);
   certificate.class_of_rank.resize(context_.model().world_size());
   std::iota(certificate.class_of_rank.begin(), certificate.class_of_rank.end(), 0U);
-  certificate.nodes = *lane.proof();
+  certificate.nodes = *search_proof_;
   const ChoiceModel& model = context_.model();
   certificate.load_factors = load_factors_of(model.pool().space());
-  lane_work_.back() += parameters_.lanes.search_check_work;
   if (certificate.bound > prover_->bound() &&
       !check_bound(model.pool().space(), model.available(), certificate,
                    parameters_.lanes.search_check_steps,
@@ -137,57 +167,67 @@ std::uint64_t BestSearch::proof_share(std::uint64_t work) const {
   return is_calm && is_rising ? lanes.calm_proof_share : lanes.settled_proof_share;
 }
 
-std::size_t BestSearch::propose(std::size_t, const Budget& budget) {
+std::size_t BestSearch::propose(std::size_t, const Budget&) {
   if (hopeless_ || is_done()) return 0;
   round_bound_ = bound();
-  round_proof_lanes_ = 0;
-  if (prover_) choose_proof_work(budget.work_done());
   return lane_work_.size();
 }
 
-// Only one lane of the proof works until its tree is shared, with no more work than all others.
-void BestSearch::choose_proof_work(std::uint64_t work) {
-  if (best_) prover_->begin_round(aim());
-  round_proof_share_ = proof_share(work);
-  if (best_ && !prover_->finished())
-    round_proof_lanes_ = prover_->is_shared() ? prover_->num_lanes() : 1;
-  if (round_proof_lanes_ == 1)
-    round_proof_share_ = std::min<std::uint64_t>(round_proof_share_, lanes_.annealing.size() + 1);
+// In process 0. Only one lane of the proof works until its tree is shared, with no more work than
+// all others.
+ProofOrder BestSearch::next_order(std::uint64_t work) {
+  const LaneParameters& lanes = parameters_.lanes;
+  ProofOrder next;
+  if (!prover_ || !best_ || is_done()) return next;
+  prover_->begin_round(aim());
+  if (prover_->finished()) return next;
+  next.share = proof_share(work);
+  if (prover_->shared() == nullptr) {
+    next.lanes = 1;
+    next.share = std::min<std::uint64_t>(
+        {next.share, lanes.alone_proof_share, lanes_.annealing.size() + 1});
+    return next;
+  }
+  next.lanes = static_cast<std::uint32_t>(prover_->num_lanes());
+  next.transfers = prover_->transfers();
+  if (is_alone()) return next;
+  next.start = prover_->take_start();
+  if (!next.start) {
+    next.processes = order_.processes;
+  } else if (is_short(*next.start, tree_model())) {
+    next.processes = dealing_.deal_tree(static_cast<double>(lanes.calm_proof_share));
+  } else {
+    next.start.reset();
+  }
+  return next;
 }
 
-// Lanes that anneal in process 0, beside the proof and the neighbourhoods. The proof counts as many
-// as it takes once plans get no better; with many lanes it is less than an equal share of the work.
-std::size_t BestSearch::lanes_beside_proof() const {
-  const std::size_t annealing = lanes_.annealing.size();
-  const std::size_t taken =
-      proves_ ? std::min<std::size_t>(parameters_.lanes.settled_proof_share, annealing + 1) + 1 : 1;
-  const std::size_t fair = (annealing + taken) / group_->processes();
-  return fair - std::min(fair, taken);
+// A proof without trees takes next to no work.
+LaneDealing BestSearch::deal_lanes() const {
+  const std::size_t lanes = lanes_.annealing.size() + 1;
+  const bool has_trees = prover_     ? !prover_->is_only_aggregate()
+                         : follower_ ? !follower_->is_only_aggregate()
+                                     : false;
+  const std::size_t weight =
+      has_trees ? std::min<std::size_t>(parameters_.lanes.alone_proof_share, lanes) : 0;
+  return {group_->processes(), first_lane_, lanes, weight};
 }
 
-// The proof and the neighbourhoods belong to process 0, and so does everything if it is alone. The
-// lanes that anneal are dealt out such that all have about as much to do.
 std::uint32_t BestSearch::process_of(std::size_t lane) const {
-  if (group_ == nullptr || group_->is_alone()) return 0;
-  const bool anneals = lane >= first_lane_ && lane + 1 < lane_work_.size();
-  if (!anneals) return 0;
-  const std::size_t number = lane - first_lane_;
-  const std::size_t beside = lanes_beside_proof();
-  if (number < beside) return 0;
-  return static_cast<std::uint32_t>(1 + (number - beside) % (group_->processes() - 1));
+  if (lane >= first_lane_) return dealing_.process_of(lane);
+  return order_.is_dealt() ? order_.processes[lane] : 0;
 }
 
 bool BestSearch::is_own(std::size_t lane) const {
-  return group_ == nullptr || group_->is_alone() || process_of(lane) == group_->process();
+  return is_alone() || process_of(lane) == group_->process();
 }
 
 void BestSearch::count_by_process(const std::vector<std::uint64_t>& lane_work) {
-  std::vector<std::uint64_t> work(group_ == nullptr ? 1 : group_->processes());
+  std::vector<std::uint64_t> work(dealing_.processes());
   for (std::size_t lane = 0; lane < lane_work.size(); ++lane)
     work[process_of(lane)] += lane_work[lane];
   process_span_ += *std::max_element(work.begin(), work.end());
-  if (group_ == nullptr || group_->process() < work.size())
-    own_work_ += work[group_ == nullptr ? 0 : group_->process()];
+  own_work_ += work[group_ == nullptr ? 0 : group_->process()];
 }
 
 template <class Lane>
@@ -199,9 +239,14 @@ void BestSearch::run_lane(Lane& lane, const Budget& budget, std::uint64_t& work)
 
 // The proof starts once there is a rating.
 void BestSearch::run_proof(std::size_t lane, Budget& budget) {
-  if (lane >= round_proof_lanes_) return;
-  const std::uint64_t parts = round_proof_lanes_ * parameters_.lanes.proof_step_work;
-  prover_->run_lane(lane, round_proof_share_ * round_work_ / parts, budget);
+  if (lane >= order_.lanes) return;
+  const std::uint64_t work =
+      order_.share * round_work_ / (order_.lanes * parameters_.lanes.proof_step_work);
+  if (prover_) {
+    prover_->run_lane(lane, work, budget);
+  } else {
+    follower_->shared()->lanes()[lane]->run(work, budget);
+  }
 }
 
 // The lanes of the proof come first. The last lane solves neighbourhoods.
@@ -286,16 +331,13 @@ std::optional<RatedAllocation> BestSearch::found_by_proof() {
   return found;
 }
 
+// In process 0.
 ProofReport BestSearch::report_of_proof(const Budget& budget) {
   ProofReport proof;
-  if (prover_ && best_) prover_->end_round();
-  if (lanes_.neighbourhoods) {
-    proof.is_solving = lanes_.neighbourhoods->is_solving();
-    proof.is_solved = lanes_.neighbourhoods->solved();
-    if (certifies_) certify_search(budget);
-  }
-  proof.is_certified = by_search_.has_value();
   if (!prover_) return proof;
+  if (best_) prover_->end_round();
+  if (certifies_ && search_proof_ && best_) certify_search(budget);
+  proof.is_certified = by_search_.has_value();
   proof.bound = by_search_ ? by_search_->bound : prover_->bound();
   proof.is_finished = prover_->finished();
   proof.suggestions = prover_->take_suggestions();
@@ -306,57 +348,84 @@ ProofReport BestSearch::report_of_proof(const Budget& budget) {
 RoundReport BestSearch::report_of_round(const Budget& budget) {
   RoundReport report;
   report.found = best_of_own_lanes();
-  if (group_ == nullptr || group_->process() == 0) report.proof = report_of_proof(budget);
   report.lane_work = lane_work_;
   report.stopped = budget.interrupted();
+  if (const auto& own = lanes_.neighbourhoods) {
+    report.neighbourhoods = {own->is_solving(), own->solved(), std::nullopt};
+    if (own->solved() && !solved_) report.neighbourhoods->proof = own->proof();
+  }
+  for (std::uint32_t lane = 0; order_.is_dealt() && lane < order_.lanes; ++lane) {
+    if (is_own(lane)) report.tree_lanes.push_back({lane, shared_tree()->lanes()[lane]->report()});
+  }
   return report;
 }
 
 // The report of all processes. If one has left, the search ends with what this one found.
-RoundReport BestSearch::join_reports(RoundReport own) {
-  if (group_ == nullptr || group_->is_alone()) return own;
-  const ChoiceModel& model = context_.model();
-  std::optional<Allocation> known;
-  if (known_) known = to_allocation(model, *known_);
-  const Allocation* const base = known ? &*known : nullptr;
-  const auto messages = group_->all_gather(to_message(own, base));
+RoundReport BestSearch::join_reports(RoundReport own, const Allocation* known) {
+  if (is_alone()) return own;
+  const auto messages = group_->all_gather(to_message(own, known, tree_model()));
   for (std::size_t process = 0; messages && process < messages->size(); ++process) {
     if (process == group_->process()) continue;
-    std::optional<RoundReport> other = report_of(model, (*messages)[process], base);
+    std::optional<RoundReport> other =
+        report_of(context_.model(), (*messages)[process], known, tree_model());
     if (!other || other->lane_work.size() != lane_work_.size()) {
       group_->leave();
       break;
     }
     add_report(*std::move(other), own);
   }
-  if (group_->is_alone() && !own.stopped) own.stopped = StopReason::kCancelled;
+  if (is_alone() && !own.stopped) own.stopped = StopReason::kCancelled;
   return own;
 }
 
-void BestSearch::take_in(const ProofReport& proof) {
-  bound_ = proof.bound;
-  proof_finished_ = proof.is_finished;
-  solving_ = proof.is_solving;
-  certifies_ = proves_ && proof.is_solved && !solved_;
-  solved_ = proof.is_solved;
-  certified_ = proof.is_certified;
+// What the lanes of the proof did in other processes, and what follows from all in the tree.
+void BestSearch::take_in_lanes(RoundReport& round) {
+  if (!order_.is_dealt() || is_alone()) return;
+  for (TreeLaneReport& other : round.tree_lanes) {
+    if (other.lane < order_.lanes && !is_own(other.lane))
+      shared_tree()->lanes()[other.lane]->stand_for(std::move(other.report));
+  }
+  if (follower_) follower_->end_round();
 }
 
-bool BestSearch::synchronize(std::size_t, Budget& budget) {
-  round_work_ = std::min(2 * round_work_, parameters_.lanes.most_round_work);
-  starts_.clear();  // every lane has them
-  RoundReport round = join_reports(report_of_round(budget));
-  for (const std::uint64_t work : round.lane_work)
-    budget.spend(work);
-  span_ += *std::max_element(round.lane_work.begin(), round.lane_work.end());
-  count_by_process(round.lane_work);
-  const double bound_before = bound_;
-  const RatedAllocation* found = round.found.rated;
-  if (round.proof) {
-    take_in(*round.proof);
-    const std::optional<RatedAllocation>& by_proof = round.proof->found;
-    if (by_proof && (found == nullptr || is_better(*by_proof, *found))) found = &*by_proof;
+// Tells the others, or hears from process 0. Returns false if a process has left.
+bool BestSearch::exchange_verdict(Verdict& verdict, const Allocation* known) {
+  if (is_alone() || !proves_) return true;
+  const bool speaks = group_->process() == 0;
+  const auto messages = group_->all_gather(speaks ? to_message(verdict, known, tree_model())
+                                                  : std::string(1, kListens));
+  if (!messages) return false;
+  if (speaks) return true;
+  auto heard = verdict_of(context_.model(), messages->front(), known, tree_model());
+  if (!heard) {
+    group_->leave();
+    return false;
   }
+  verdict = *std::move(heard);
+  return true;
+}
+
+// Does with the shared tree what process 0 did.
+void BestSearch::follow() {
+  if (!follower_) return;
+  if (!order_.is_dealt()) return follower_->end();
+  if (std::optional<TreeStart> start = std::exchange(order_.start, std::nullopt))
+    follower_->begin(*std::move(start));
+  follower_->shared()->transfer(order_.transfers);
+}
+
+// Takes in what all processes found and what the proof says.
+void BestSearch::take_in(const ProofReport& proof, const RoundReport& round, Budget& budget) {
+  const double bound_before = bound_;
+  bound_ = std::max(bound_, proof.bound);
+  proof_finished_ = proof.is_finished;
+  certified_ = proof.is_certified;
+  solving_ = round.neighbourhoods && round.neighbourhoods->is_solving;
+  const bool is_solved = round.neighbourhoods && round.neighbourhoods->is_solved;
+  certifies_ = proves_ && is_solved && !solved_;
+  solved_ = is_solved;
+  const RatedAllocation* found = round.found.rated;
+  if (proof.found && (found == nullptr || is_better(*proof.found, *found))) found = &*proof.found;
   if (found != nullptr) {
     publish(*found);
     best_since_ = budget.work_done();
@@ -365,10 +434,39 @@ bool BestSearch::synchronize(std::size_t, Budget& budget) {
   if (best_ && (found != nullptr || bound_ > bound_before))
     steps_.push_back({budget.work_done(), best_->rating, bound_});
   if (found != nullptr) offer_to_lanes();
-  suggest_to_lane(round.proof ? std::move(round.proof->suggestions)
-                              : std::vector<SuggestedChoices>());
+  suggest_to_lane(proof.suggestions);
+}
+
+bool BestSearch::synchronize(std::size_t, Budget& budget) {
+  round_work_ = std::min(2 * round_work_, parameters_.lanes.most_round_work);
+  starts_.clear();  // every lane has them
+  const std::optional<Allocation> known =
+      known_ && !is_alone() ? to_allocation(context_.model(), *known_) : std::nullopt;
+  const Allocation* const base = known ? &*known : nullptr;
+  RoundReport round = join_reports(report_of_round(budget), base);
+  if (round.neighbourhoods && round.neighbourhoods->proof)
+    search_proof_ = std::move(round.neighbourhoods->proof);
+  if (certifies_ && search_proof_ && best_)
+    round.lane_work.back() += parameters_.lanes.search_check_work;
+  for (const std::uint64_t work : round.lane_work)
+    budget.spend(work);
+  span_ += *std::max_element(round.lane_work.begin(), round.lane_work.end());
+  count_by_process(round.lane_work);
+  take_in_lanes(round);
+  Verdict verdict;
+  const bool decides = group_ == nullptr || group_->process() == 0;
+  if (decides) {
+    verdict.proof = report_of_proof(budget);
+    take_in(verdict.proof, round, budget);
+    if (!round.stopped) verdict.next = next_order(budget.work_done());
+  }
+  const bool heard = exchange_verdict(verdict, base);
+  if (!decides) take_in(verdict.proof, round, budget);
+  order_ = std::move(verdict.next);
+  follow();
   if (is_done()) return false;
   stopped_by_ = round.stopped;
+  if (!heard && !stopped_by_) stopped_by_ = StopReason::kCancelled;
   return !stopped_by_;
 }
 

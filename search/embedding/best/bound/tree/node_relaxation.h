@@ -57,8 +57,8 @@ class NodeRelaxation {
   const Domain& domain() const { return answered_; }
 
   const ColumnGeneration& columns() const { return columns_; }
-  // Takes over the patterns that another relaxation of the same rows knows.
-  void learn(const NodeRelaxation& other) { columns_.learn(other.columns_); }
+  // Takes over what another relaxation of the same rows knows.
+  void learn(const PricingKnowledge& other) { columns_.learn(other); }
 
  private:
   std::optional<NodeAnswer> reduce(Budget& budget);
