@@ -181,7 +181,7 @@ int main(int argument_count, char** arguments) {
   all.processes = static_cast<std::uint32_t>(std::stoul(given[2]));
   if (!solves) all.lanes = static_cast<std::uint32_t>(std::stoul(given[3]));
   all.work = std::stoull(given.back());
-  const nlohmann::json found = solves              ? count_solve(all)
+  const nlohmann::json found = solves               ? count_solve(all)
                                : all.what == "plan" ? count_plan(all)
                                                     : count_sweep(all);
   std::printf("%s\n", found.dump().c_str());

@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include "runtime/execution/planning_executor.h"
 #include "runtime/execution/run_limits.h"
 #include "runtime/execution/stopwatch.h"
-#include "runtime/execution/planning_executor.h"
 #include "search/budget.h"
 #include "search/search_group.h"
 

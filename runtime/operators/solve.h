@@ -47,9 +47,9 @@ const char* name_of(operators::SolveStatus status);
 // "the memory limit is 1000 bytes, but every choice needs at least 2000": one clause.
 std::string shortage_text(const operators::MemoryShortage& shortage);
 
-// Solves `problem` with operators::solve_problem(). Errors: kInvalidInput for options out of range, or
-// if another process solves something else.
-// Thread safety: may be called from any number of threads at once.
+// Solves `problem` with operators::solve_problem(). Errors: kInvalidInput for options out of range,
+// or if another process solves something else. Thread safety: may be called from any number of
+// threads at once.
 Result<OperatorsResult> solve_operators(const operators::OperatorProblem& problem,
                                         const OperatorsOptions& options = {});
 

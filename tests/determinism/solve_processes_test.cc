@@ -50,7 +50,9 @@ SolverParameters local_parameters() {
 SolverParameters branching_parameters() {
   SolverParameters parameters;
   parameters.branch.most_table_entries = 100;
-  parameters.branch.most_rounds = 3;
+  parameters.branch.most_labels = 100;
+  parameters.branch.most_rounds = 1;
+  parameters.branch.batch = 4;
   return parameters;
 }
 
@@ -83,9 +85,9 @@ Found branch(const CostInstance& instance, Exchange* exchange) {
   SearchGroup group(exchange);
   InlineExecutor executor;
   Budget budget;
-  const BranchResult proved =
-      branch_and_bound(instance, {}, kSubproblems, executor, budget, [](const ExactResult&) {},
-                       branching_parameters(), &group);
+  const BranchResult proved = branch_and_bound(
+      instance, {}, kSubproblems, executor, budget, [](const ExactResult&) {},
+      branching_parameters(), &group);
   group.leave();
   Found found;
   found.result.choice = proved.choice.value_or(std::vector<std::uint32_t>());
@@ -100,7 +102,6 @@ Found branch(const CostInstance& instance, Exchange* exchange) {
 // Processes find what one of them finds, and do about equal parts of the work that is dealt out.
 void check_processes(const std::function<Found(Exchange*)>& find) {
   const Found alone = find(nullptr);
-  REQUIRE(!alone.result.choice.empty());
   CHECK(alone.others_work == 0);
   CHECK(alone.traffic.rounds == 0);
   for (const std::uint32_t processes : {2U, 4U}) {
@@ -141,11 +142,12 @@ void check_same(const OperatorsResult& found, const OperatorsResult& alone) {
 
 TEST_CASE("determinism: any number of processes finds the choice of one by local search") {
   const CostInstance instance = instance_of(1'000);
+  REQUIRE(!solve_locally(instance, nullptr).result.choice.empty());
   check_processes([&](Exchange* exchange) { return solve_locally(instance, exchange); });
 }
 
 TEST_CASE("determinism: any number of processes proves the bound of one by branch and bound") {
-  const CostInstance instance = instance_of(60);
+  const CostInstance instance = instance_of(150);
   check_processes([&](Exchange* exchange) { return branch(instance, exchange); });
 }
 

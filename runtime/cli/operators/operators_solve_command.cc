@@ -75,8 +75,8 @@ Result<commands::SolveRequest> request_of(const SolveArguments& arguments) {
 Result<OperatorProblem> load_contest(const SolveArguments& arguments, const Crew& crew) {
   const commands::Input input = commands::Input::file(arguments.path);
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::optional<std::int64_t> budget, given_budget(arguments));
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text,
-                               input.read([&](const std::string& path) { return crew.read(path); }));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(
+      const std::string text, input.read([&](const std::string& path) { return crew.read(path); }));
   Result<operators::CostInstance> instance = read_contest_instance(text, budget);
   if (!instance.ok()) return input.locate(instance.error());
   return OperatorProblem(operators::LoweredInstance(std::move(instance).value()));
@@ -166,9 +166,8 @@ int solve_with(const SolveArguments& arguments, Crew& crew) {
   }
   const Result<commands::SolveRequest> request = request_of(arguments);
   if (!request.ok()) return fail(request.error());
-  return respond_with(arguments.output, &crew, [&](const commands::Watch& watch) {
-    return answer(*request, watch);
-  });
+  return respond_with(arguments.output, &crew,
+                      [&](const commands::Watch& watch) { return answer(*request, watch); });
 }
 
 int run(const SolveArguments& arguments) {

@@ -53,13 +53,6 @@ OperatorsOptions watched(OperatorsOptions options, std::stop_token stop, const W
   return options;
 }
 
-void log_exchange(const OperatorsResult& result, const Watch& watch) {
-  watch.log.info("sent " + std::to_string(result.exchange.bytes) + " bytes to other processes in " +
-                 std::to_string(result.exchange.rounds) + " rounds, at most " +
-                 std::to_string(result.exchange.most_bytes) + " in one; did " +
-                 std::to_string(result.own_work) + " of " + std::to_string(result.work) + " steps");
-}
-
 }  // namespace
 
 Result<Answer> answer(const SolveRequest& request, const Watch& watch) {
@@ -74,7 +67,8 @@ Result<Answer> answer(const SolveRequest& request, const Watch& watch) {
       solve_operators(read, watched(request.options, std::move(stop), watch)));
   const auto problem = std::make_shared<const OperatorProblem>(std::move(read));
   const auto result = std::make_shared<const OperatorsResult>(std::move(solved));
-  if (result->exchange.rounds > 0) log_exchange(*result, watch);
+  if (result->exchange.rounds > 0)
+    watch.log.info(exchange_text(result->exchange, result->own_work, result->work));
   Answer answer;
   answer.outcome = outcome_of(*result);
   answer.write_json = [problem, result, seconds = clock.seconds()](const TextSink& sink) {

@@ -184,8 +184,8 @@ ProofOrder BestSearch::next_order(std::uint64_t work) {
   next.share = proof_share(work);
   if (prover_->shared() == nullptr) {
     next.lanes = 1;
-    next.share = std::min<std::uint64_t>(
-        {next.share, lanes.alone_proof_share, lanes_.annealing.size() + 1});
+    next.share =
+        std::min<std::uint64_t>({next.share, lanes.alone_proof_share, lanes_.annealing.size() + 1});
     return next;
   }
   next.lanes = static_cast<std::uint32_t>(prover_->num_lanes());

@@ -39,11 +39,10 @@ namespace shardwright::embedding {
 //
 // The lanes may be dealt out to several processes, each with a BestSearch of the same model, seed
 // and starts. Process 0 has the proof and its certificate; when the proof's tree is shared, its
-// lanes are dealt out, too. All take in the same reports of a round, and then what process 0 says of
-// the proof, so all have the same best plan and bound, and the number of processes changes nothing
-// in them.
-// Thread safety: as explore() calls the members; everything else on one thread. Refers to the
-// model.
+// lanes are dealt out, too. All take in the same reports of a round, and then what process 0 says
+// of the proof, so all have the same best plan and bound, and the number of processes changes
+// nothing in them. Thread safety: as explore() calls the members; everything else on one thread.
+// Refers to the model.
 class BestSearch {
  public:
   // Without `prove` there is no lower bound. `budget` is only asked whether it was interrupted.
@@ -147,7 +146,7 @@ class BestSearch {
   SearchContext context_;
   bool hopeless_;  // a table has no choice whose shards fit on any rank
   SearchGroup* group_;
-  bool proves_;                          // in some process
+  bool proves_;                             // in some process
   std::unique_ptr<BoundProver> prover_;     // null in other processes than the first
   std::unique_ptr<TreeFollower> follower_;  // null in the first one
   LaneDealing dealing_;
@@ -165,7 +164,7 @@ class BestSearch {
   std::optional<std::vector<BoundNode>> search_proof_;  // leaves
   std::optional<BoundCertificate> by_search_;
   std::optional<StopReason> stopped_by_;
-  double round_bound_ = 0;  // the bound at the start of the round, which lanes see
+  double round_bound_ = 0;                // the bound at the start of the round, which lanes see
   std::size_t first_lane_ = 0;            // that looks for plans, after those of the proof
   std::vector<std::uint64_t> lane_work_;  // in this round
   std::uint64_t span_ = 0;

@@ -42,14 +42,14 @@ struct SolveOptions {
   std::vector<double> prices;
   // Called on the calling thread with every better choice and bound.
   std::function<void(const SolveResult&)> on_progress;
-  // Processes that solve the same with the same budget and find the same. Blocks of the local search
-  // and subproblems of branch and bound are dealt out to them; each does all the rest itself. Null
-  // if this process is alone.
+  // Processes that solve the same with the same budget and find the same. Blocks of the local
+  // search and subproblems of branch and bound are dealt out to them; each does all the rest
+  // itself. Null if this process is alone.
   SearchGroup* group = nullptr;
 };
 
-// The result depends on seed and work limit, not on the number of workers or processes, unless a deadline or a
-// stop ends the search. Work is counted in strategy evaluations.
+// The result depends on seed and work limit, not on the number of workers or processes, unless a
+// deadline or a stop ends the search. Work is counted in strategy evaluations.
 SolveResult solve(const CostInstance& instance, Executor& executor, Budget& budget,
                   const SolveOptions& options = {}, const SolverParameters& parameters = {});
 

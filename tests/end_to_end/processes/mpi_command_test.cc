@@ -69,7 +69,8 @@ std::vector<pid_t> pids_of(const std::string& tag, int processes) {
 
 double rating_of(const json& answer) { return answer["best_rating"].get<double>(); }
 
-// A search that takes long, and the file that it has begun to write once there is something to lose.
+// A search that takes long, and the file that it has begun to write once there is something to
+// lose.
 struct LongRun {
   std::string arguments;
   std::string sign;

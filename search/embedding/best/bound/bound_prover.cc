@@ -108,8 +108,7 @@ void BoundProver::end_round() {
 // lanes did would be lost.
 bool BoundProver::should_share() {
   return target_ != 0 && !finished_ && targets_.is_branching() &&
-         tree_work_ >= parameters_.targets.alone_work &&
-         relaxation().first_lane().has_closed_any();
+         tree_work_ >= parameters_.targets.alone_work && relaxation().first_lane().has_closed_any();
 }
 
 // Stops where a tree is to be shared.
@@ -215,7 +214,8 @@ void BoundProver::plant_light_tree(Budget& budget) {
   if (certificate_.bound >= target) return;
   TreeView& own = joint();
   const TableKinds& kinds = own.first_lane().relaxation().columns().kinds();
-  light_tree_.emplace(own.rows(), own.pinned(), own.branching(), kinds, target, parameters_, budget);
+  light_tree_.emplace(own.rows(), own.pinned(), own.branching(), kinds, target, parameters_,
+                      budget);
 }
 
 bool BoundProver::has_uniform_target() const {

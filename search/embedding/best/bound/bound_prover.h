@@ -116,9 +116,9 @@ class BoundProver {
   BoundParameters parameters_;
   std::unique_ptr<const ChoiceModel> own_model_;  // only with placement rules
   const ChoiceModel* model_;
-  std::unique_ptr<TreeView> joint_;       // all hosts count as equal
-  std::unique_ptr<TreeView> pinned_;      // the same with pins; null if there are none
-  std::unique_ptr<TreeView> separate_;    // hosts are classes; null until it is needed
+  std::unique_ptr<TreeView> joint_;     // all hosts count as equal
+  std::unique_ptr<TreeView> pinned_;    // the same with pins; null if there are none
+  std::unique_ptr<TreeView> separate_;  // hosts are classes; null until it is needed
   BoundCertificate certificate_;
   TargetSchedule targets_;
   UniformTargets uniform_targets_;
@@ -131,14 +131,14 @@ class BoundProver {
   double pin_rating_ = std::numeric_limits<double>::infinity();    // when pins were looked for
   double light_rating_ = std::numeric_limits<double>::infinity();  // of the last light tree
   std::optional<LightTree> light_tree_;                            // in progress
-  double light_ceiling_ = 0;            // the lowest target at which such a tree failed
-  std::uint32_t light_trees_left_ = 0;  // for this rating
-  bool may_be_apart_ = false;           // uniform choices
-  std::unique_ptr<UniformTree> uniform_tree_;                     // null until it is needed
+  double light_ceiling_ = 0;                   // the lowest target at which such a tree failed
+  std::uint32_t light_trees_left_ = 0;         // for this rating
+  bool may_be_apart_ = false;                  // uniform choices
+  std::unique_ptr<UniformTree> uniform_tree_;  // null until it is needed
   double tree_rating_ = std::numeric_limits<double>::infinity();  // when the trees were planted
-  double target_ = 0;            // being proved; 0 = none
-  std::uint64_t tree_work_ = 0;  // for this target
-  bool is_shared_ = false;       // the open leaves of this target are dealt out to all lanes
+  double target_ = 0;                                             // being proved; 0 = none
+  std::uint64_t tree_work_ = 0;                                   // for this target
+  bool is_shared_ = false;  // the open leaves of this target are dealt out to all lanes
   bool keeps_starts_ = false;
   bool is_new_ = false;  // shared, and no round has begun since
   std::optional<TreeStart> start_;

@@ -74,9 +74,8 @@ Branch get_branch(MessageReader& from) {
 bool fits(const ChoiceModel& model, const Branch& branch) {
   return std::all_of(branch.tables.begin(), branch.tables.end(),
                      [&](std::uint32_t table) { return table < model.num_tables(); }) &&
-         std::all_of(branch.first_child.begin(), branch.first_child.end(), [&](const auto& choice) {
-           return choice.first < model.choices().size();
-         });
+         std::all_of(branch.first_child.begin(), branch.first_child.end(),
+                     [&](const auto& choice) { return choice.first < model.choices().size(); });
 }
 
 void put(MessageWriter& to, const NodeLimits& limits) {

@@ -125,7 +125,8 @@ BranchResult branch_and_bound(const CostInstance& instance, const KnownSolution&
   }
   OpenList open(std::move(root));
   std::size_t processed = 0;
-  while (!result.was_ended && !open.empty() && processed < max_nodes && budget.work_left() && !budget.interrupted()) {
+  while (!result.was_ended && !open.empty() && processed < max_nodes && budget.work_left() &&
+         !budget.interrupted()) {
     const double before = result.cost;
     std::vector<Subproblem> batch = open.take(parameters.branch.batch, processor.cutoff(before));
     std::vector<ProcessedSubproblem> done(batch.size());
@@ -135,14 +136,13 @@ BranchResult branch_and_bound(const CostInstance& instance, const KnownSolution&
       }
     });
     processed += batch.size();
-    result.was_ended =
-        !batches.gather(
-            batch.size(), budget.interrupted().has_value(),
-            [&](std::size_t i, MessageWriter& to) { put(to, done[i]); },
-            [&](std::size_t i, MessageReader& from) {
-              done[i] = get_processed(from);
-              result.others_work += done[i].work;
-            });
+    result.was_ended = !batches.gather(
+        batch.size(), budget.interrupted().has_value(),
+        [&](std::size_t i, MessageWriter& to) { put(to, done[i]); },
+        [&](std::size_t i, MessageReader& from) {
+          done[i] = get_processed(from);
+          result.others_work += done[i].work;
+        });
     const bool interrupted = result.was_ended || budget.interrupted().has_value();
     for (std::size_t i = 0; i < batch.size(); ++i) {
       budget.spend(done[i].work);

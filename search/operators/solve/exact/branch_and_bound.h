@@ -32,6 +32,7 @@ struct BranchResult : ExactResult {
 BranchResult branch_and_bound(const CostInstance& instance, const KnownSolution& known,
                               std::size_t max_nodes, Executor& executor, Budget& budget,
                               const std::function<void(const ExactResult&)>& on_better,
-                              const SolverParameters& parameters = {}, SearchGroup* group = nullptr);
+                              const SolverParameters& parameters = {},
+                              SearchGroup* group = nullptr);
 
 }  // namespace shardwright::operators

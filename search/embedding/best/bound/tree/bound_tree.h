@@ -72,12 +72,12 @@ class BoundTree {
   struct Node {
     NodeId parent = kNone;
     NodeId first_child = kNone;
-    double part = 1;    // of the tree
-    Branch branch;      // of an inner node
-    MultiplierList fixing;  // of an inner node, for `divided` and lower targets
-    double divided = 0;     // of an inner node: the target then
-    double proved = 0;  // of a leaf: the highest target
-    BoundNode proof;    // of a leaf, for that target
+    double part = 1;                 // of the tree
+    Branch branch;                   // of an inner node
+    MultiplierList fixing;           // of an inner node, for `divided` and lower targets
+    double divided = 0;              // of an inner node: the target then
+    double proved = 0;               // of a leaf: the highest target
+    BoundNode proof;                 // of a leaf, for that target
     std::uint64_t search_steps = 0;  // of that proof
   };
 

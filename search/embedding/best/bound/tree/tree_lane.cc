@@ -36,7 +36,8 @@ void TreeLane::take_half(TreeLane& other) {
 }
 
 NodeRelaxation& TreeLane::relaxation() {
-  if (!relaxation_) relaxation_ = std::make_unique<NodeRelaxation>(*rows_, *branching_, *parameters_);
+  if (!relaxation_)
+    relaxation_ = std::make_unique<NodeRelaxation>(*rows_, *branching_, *parameters_);
   return *relaxation_;
 }
 
@@ -48,7 +49,7 @@ void TreeLane::visit_next(Budget& budget) {
   if (!next.domain) next.domain = tree_->domain(next.node, target_, budget);
   const std::uint64_t search_steps = current_ == 0 ? limits_.root_search_steps : search_steps_;
   relaxation().begin(target_, std::move(*next.domain), limits_.column_work,
-                    limits_.may_divide ? std::optional(search_steps) : std::nullopt);
+                     limits_.may_divide ? std::optional(search_steps) : std::nullopt);
 }
 
 void TreeLane::step(Budget& budget) {
@@ -73,8 +74,7 @@ void TreeLane::take(NodeAnswer answer) {
   if (answer.kind == NodeAnswer::Kind::kStuck || (is_divided && !limits_.may_divide)) {
     is_stuck_ = true;
     // The largest share of every table.
-    if (!answer.plan.shares.empty())
-      stuck_choices_ = largest_shares(tree_->model(), answer.plan);
+    if (!answer.plan.shares.empty()) stuck_choices_ = largest_shares(tree_->model(), answer.plan);
     found_ = std::move(answer.found);
     return;
   }
@@ -89,6 +89,7 @@ void TreeLane::take(NodeAnswer answer) {
     }
   }
   has_closed_any_ |= !is_divided;
+  answer.plan = {};  // nobody needs it any more
   answered_.push_back({current_, std::move(answer)});
 }
 
@@ -120,8 +121,7 @@ std::uint64_t TreeLane::hand_over(BoundTree& tree) {
 }
 
 LaneReport TreeLane::report() const {
-  LaneReport report{{},        {},        is_busy(),        is_stuck_,
-                    was_cut_short_, stuck_choices_, found_, work_};
+  LaneReport report{{}, {}, is_busy(), is_stuck_, was_cut_short_, stuck_choices_, found_, work_};
   for (const Answered& own : answered_)
     report.answered.push_back({own.node, own.answer});
   for (const Open& open : open_)

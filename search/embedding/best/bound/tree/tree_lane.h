@@ -33,7 +33,7 @@ struct NodeLimits {
 struct LaneReport {
   struct Answered {
     BoundTree::NodeId node;
-    NodeAnswer answer;  // without its fractional plan
+    NodeAnswer answer;  // without a fractional plan
   };
   std::vector<Answered> answered;
   std::vector<BoundTree::NodeId> open;  // the last is next
@@ -123,12 +123,12 @@ class TreeLane {
   const Branching* branching_;
   const BoundParameters* parameters_;
   const NodeSearchParameters* search_;
-  std::unique_ptr<NodeRelaxation> relaxation_;  // null until needed
+  std::unique_ptr<NodeRelaxation> relaxation_;      // null until needed
   std::shared_ptr<const PricingKnowledge> lesson_;  // null if there is nothing to learn
   double target_ = 0;
   NodeLimits limits_;
   std::uint64_t search_steps_ = 0;  // for the next node
-  std::vector<Open> open_;  // the last is next
+  std::vector<Open> open_;          // the last is next
   NodeId current_ = 0;
   NodeId num_own_ = 0;
   std::uint64_t work_ = 0;  // since the last hand_over()
