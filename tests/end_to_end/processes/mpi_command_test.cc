@@ -92,7 +92,7 @@ std::string hard_instance(const Command& run, std::size_t nodes) {
   style.functional_share = 0;
   style.long_lived_share = 0.02;
   const std::string path = run.path("instance.json");
-  const std::string text = contest_text(test_support::random_cost_instance(3, style));
+  const std::string text = test_support::contest_text(test_support::random_cost_instance(3, style));
   REQUIRE(write_file(path, text).ok());
   return path;
 }
