@@ -34,9 +34,9 @@ struct OperatorsOptions {
 };
 
 struct OperatorsResult : operators::ProblemSolution {
-  std::uint64_t work = 0;      // strategy evaluations, of all processes
-  std::uint64_t own_work = 0;  // of this process
-  ExchangeTraffic exchange;    // what this process sent to others
+  std::uint64_t work = 0;         // strategy evaluations, of all processes
+  std::uint64_t own_work = 0;     // of this process
+  ExchangeTraffic exchange = {};  // what this process sent to others
   int threads = 1;
   double solve_s = 0;
 };

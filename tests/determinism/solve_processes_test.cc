@@ -67,7 +67,7 @@ struct Found {
 Found solve_locally(const CostInstance& instance, Exchange* exchange) {
   SearchGroup group(exchange);
   InlineExecutor executor;
-  Budget budget(4'000'000, std::nullopt);
+  Budget budget(30'000'000, std::nullopt);
   SolveOptions options;
   options.group = &group;
   Found found;

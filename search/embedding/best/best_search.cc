@@ -10,25 +10,13 @@
 #include "core/embedding/bound/check_bound.h"
 #include "core/embedding/caches/check_load_factors.h"
 #include "search/embedding/best/processes/messages.h"
-#include "search/embedding/best/processes/tree_message.h"
 #include "search/embedding/model/rank_state/allocation_state.h"
-#include "search/message.h"
 
 namespace shardwright::embedding {
 namespace {
 
 // What a process says that hears what the proof does.
 constexpr char kListens = 1;
-
-// A longer start of a tree is not sent: its lanes then stay in process 0. What a process sends in a
-// round stays below a megabyte.
-constexpr std::size_t kMostStartBytes = 750'000;
-
-bool is_short(const TreeStart& start, const ChoiceModel& model) {
-  MessageWriter to;
-  put(to, start, model);
-  return to.take().size() <= kMostStartBytes;
-}
 
 // Returns true if a table has no choice whose shards fit on any rank.
 bool is_hopeless(const SearchContext& context) {
@@ -60,30 +48,11 @@ BestSearch::BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
       hopeless_(is_hopeless(context_)),
       group_(group),
       proves_(prove),
-      prover_(prove && (group == nullptr || group->process() == 0) && !budget.interrupted()
-                  ? std::make_unique<BoundProver>(model, parameters.bound)
-                  : nullptr),
+      proof_(model, prove, parameters, budget, group),
       round_work_(parameters_.lanes.first_round_work) {
   lanes_.annealing.resize(parameters_.lanes.annealing_lanes);
   first_lane_ = proves_ ? parameters_.bound.targets.tree_lanes : 0;
   lane_work_.resize(first_lane_ + lanes_.annealing.size() + 1);
-  if (is_alone()) return;
-  if (prover_) prover_->keep_starts();
-  if (proves_ && group_->process() != 0)
-    follower_ = std::make_unique<TreeFollower>(model, parameters_.bound);
-  dealing_ = deal_lanes();
-}
-
-// The model of the proof's tree.
-const ChoiceModel& BestSearch::tree_model() const {
-  if (prover_) return prover_->model();
-  return follower_ ? follower_->model() : context_.model();
-}
-
-// Null if no tree is shared, or if its lanes are not dealt out and this is not process 0.
-TreeView* BestSearch::shared_tree() {
-  if (prover_) return prover_->shared();
-  return follower_ ? follower_->shared() : nullptr;
 }
 
 void BestSearch::offer(const Plan& start) {
@@ -144,7 +113,7 @@ void BestSearch::certify_search(const Budget& budget) {
   certificate.nodes = *search_proof_;
   const ChoiceModel& model = context_.model();
   certificate.load_factors = load_factors_of(model.pool().space());
-  if (certificate.bound > prover_->bound() &&
+  if (certificate.bound > proof_.prover()->bound() &&
       !check_bound(model.pool().space(), model.available(), certificate,
                    parameters_.lanes.search_check_steps,
                    [&] { return budget.interrupted().has_value(); }))
@@ -173,61 +142,12 @@ std::size_t BestSearch::propose(std::size_t, const Budget&) {
   return lane_work_.size();
 }
 
-// In process 0. Only one lane of the proof works until its tree is shared, with no more work than
-// all others.
-ProofOrder BestSearch::next_order(std::uint64_t work) {
-  const LaneParameters& lanes = parameters_.lanes;
-  ProofOrder next;
-  if (!prover_ || !best_ || is_done()) return next;
-  prover_->begin_round(aim());
-  if (prover_->finished()) return next;
-  next.share = proof_share(work);
-  if (prover_->shared() == nullptr) {
-    next.lanes = 1;
-    next.share =
-        std::min<std::uint64_t>({next.share, lanes.alone_proof_share, lanes_.annealing.size() + 1});
-    return next;
-  }
-  next.lanes = static_cast<std::uint32_t>(prover_->num_lanes());
-  next.transfers = prover_->transfers();
-  if (is_alone()) return next;
-  next.start = prover_->take_start();
-  if (!next.start) {
-    next.processes = order_.processes;
-  } else if (is_short(*next.start, tree_model())) {
-    next.processes = dealing_.deal_tree(static_cast<double>(lanes.calm_proof_share));
-  } else {
-    next.start.reset();
-  }
-  return next;
-}
-
-// A proof without trees takes next to no work.
-LaneDealing BestSearch::deal_lanes() const {
-  const std::size_t lanes = lanes_.annealing.size() + 1;
-  const bool has_trees = prover_     ? !prover_->is_only_aggregate()
-                         : follower_ ? !follower_->is_only_aggregate()
-                                     : false;
-  const std::size_t weight =
-      has_trees ? std::min<std::size_t>(parameters_.lanes.alone_proof_share, lanes) : 0;
-  return {group_->processes(), first_lane_, lanes, weight};
-}
-
-std::uint32_t BestSearch::process_of(std::size_t lane) const {
-  if (lane >= first_lane_) return dealing_.process_of(lane);
-  return order_.is_dealt() ? order_.processes[lane] : 0;
-}
-
-bool BestSearch::is_own(std::size_t lane) const {
-  return is_alone() || process_of(lane) == group_->process();
-}
-
 void BestSearch::count_by_process(const std::vector<std::uint64_t>& lane_work) {
-  std::vector<std::uint64_t> work(dealing_.processes());
+  std::vector<std::uint64_t> work(proof_.processes());
   for (std::size_t lane = 0; lane < lane_work.size(); ++lane)
-    work[process_of(lane)] += lane_work[lane];
+    work[proof_.process_of(lane)] += lane_work[lane];
   process_span_ += *std::max_element(work.begin(), work.end());
-  own_work_ += work[group_ == nullptr ? 0 : group_->process()];
+  own_work_ += work[proof_.own_process()];
 }
 
 template <class Lane>
@@ -237,28 +157,16 @@ void BestSearch::run_lane(Lane& lane, const Budget& budget, std::uint64_t& work)
   work = lane.work() - before;
 }
 
-// The proof starts once there is a rating.
-void BestSearch::run_proof(std::size_t lane, Budget& budget) {
-  if (lane >= order_.lanes) return;
-  const std::uint64_t work =
-      order_.share * round_work_ / (order_.lanes * parameters_.lanes.proof_step_work);
-  if (prover_) {
-    prover_->run_lane(lane, work, budget);
-  } else {
-    follower_->shared()->lanes()[lane]->run(work, budget);
-  }
-}
-
 // The lanes of the proof come first. The last lane solves neighbourhoods.
 void BestSearch::evaluate(std::size_t, unsigned, std::size_t begin, std::size_t end,
                           const Budget& budget) {
   const std::size_t last = first_lane_ + lanes_.annealing.size();
   for (std::size_t lane = begin; lane < end; ++lane) {
     lane_work_[lane] = 0;
-    if (certifies_ || !is_own(lane) || budget.interrupted()) continue;
+    if (certifies_ || !proof_.is_own(lane) || budget.interrupted()) continue;
     if (lane < first_lane_) {
       Budget own = budget;
-      run_proof(lane, own);
+      proof_.run_lane(lane, round_work_, own);
       lane_work_[lane] = parameters_.lanes.proof_step_work * (own.work_done() - budget.work_done());
     } else if (lane < last) {
       run_lane(annealing_lane(static_cast<std::uint32_t>(lane - first_lane_)), budget,
@@ -320,7 +228,7 @@ void BestSearch::suggest_to_lane(std::vector<SuggestedChoices> suggestions) {
 // A plan that the proof found below its target, if it is better than the best one.
 std::optional<RatedAllocation> BestSearch::found_by_proof() {
   std::optional<Plan> plan;
-  if (prover_) plan = prover_->take_found();
+  if (proof_.prover() != nullptr) plan = proof_.prover()->take_found();
   if (!plan) return std::nullopt;
   std::optional<Allocation> allocation = to_allocation(context_.model(), *plan);
   if (!allocation) return std::nullopt;
@@ -334,13 +242,13 @@ std::optional<RatedAllocation> BestSearch::found_by_proof() {
 // In process 0.
 ProofReport BestSearch::report_of_proof(const Budget& budget) {
   ProofReport proof;
-  if (!prover_) return proof;
-  if (best_) prover_->end_round();
+  if (proof_.prover() == nullptr) return proof;
+  if (best_) proof_.prover()->end_round();
   if (certifies_ && search_proof_ && best_) certify_search(budget);
   proof.is_certified = by_search_.has_value();
-  proof.bound = by_search_ ? by_search_->bound : prover_->bound();
-  proof.is_finished = prover_->finished();
-  proof.suggestions = prover_->take_suggestions();
+  proof.bound = by_search_ ? by_search_->bound : proof_.prover()->bound();
+  proof.is_finished = proof_.prover()->finished();
+  proof.suggestions = proof_.prover()->take_suggestions();
   proof.found = found_by_proof();
   return proof;
 }
@@ -354,20 +262,18 @@ RoundReport BestSearch::report_of_round(const Budget& budget) {
     report.neighbourhoods = {own->is_solving(), own->solved(), std::nullopt};
     if (own->solved() && !solved_) report.neighbourhoods->proof = own->proof();
   }
-  for (std::uint32_t lane = 0; order_.is_dealt() && lane < order_.lanes; ++lane) {
-    if (is_own(lane)) report.tree_lanes.push_back({lane, shared_tree()->lanes()[lane]->report()});
-  }
+  proof_.report(report);
   return report;
 }
 
 // The report of all processes. If one has left, the search ends with what this one found.
 RoundReport BestSearch::join_reports(RoundReport own, const Allocation* known) {
   if (is_alone()) return own;
-  const auto messages = group_->all_gather(to_message(own, known, tree_model()));
+  const auto messages = group_->all_gather(to_message(own, known, proof_.tree_model()));
   for (std::size_t process = 0; messages && process < messages->size(); ++process) {
     if (process == group_->process()) continue;
     std::optional<RoundReport> other =
-        report_of(context_.model(), (*messages)[process], known, tree_model());
+        report_of(context_.model(), (*messages)[process], known, proof_.tree_model());
     if (!other || other->lane_work.size() != lane_work_.size()) {
       group_->leave();
       break;
@@ -378,40 +284,21 @@ RoundReport BestSearch::join_reports(RoundReport own, const Allocation* known) {
   return own;
 }
 
-// What the lanes of the proof did in other processes, and what follows from all in the tree.
-void BestSearch::take_in_lanes(RoundReport& round) {
-  if (!order_.is_dealt() || is_alone()) return;
-  for (TreeLaneReport& other : round.tree_lanes) {
-    if (other.lane < order_.lanes && !is_own(other.lane))
-      shared_tree()->lanes()[other.lane]->stand_for(std::move(other.report));
-  }
-  if (follower_) follower_->end_round();
-}
-
 // Tells the others, or hears from process 0. Returns false if a process has left.
 bool BestSearch::exchange_verdict(Verdict& verdict, const Allocation* known) {
   if (is_alone() || !proves_) return true;
   const bool speaks = group_->process() == 0;
-  const auto messages = group_->all_gather(speaks ? to_message(verdict, known, tree_model())
+  const auto messages = group_->all_gather(speaks ? to_message(verdict, known, proof_.tree_model())
                                                   : std::string(1, kListens));
   if (!messages) return false;
   if (speaks) return true;
-  auto heard = verdict_of(context_.model(), messages->front(), known, tree_model());
+  auto heard = verdict_of(context_.model(), messages->front(), known, proof_.tree_model());
   if (!heard) {
     group_->leave();
     return false;
   }
   verdict = *std::move(heard);
   return true;
-}
-
-// Does with the shared tree what process 0 did.
-void BestSearch::follow() {
-  if (!follower_) return;
-  if (!order_.is_dealt()) return follower_->end();
-  if (std::optional<TreeStart> start = std::exchange(order_.start, std::nullopt))
-    follower_->begin(*std::move(start));
-  follower_->shared()->transfer(order_.transfers);
 }
 
 // Takes in what all processes found and what the proof says.
@@ -452,18 +339,18 @@ bool BestSearch::synchronize(std::size_t, Budget& budget) {
     budget.spend(work);
   span_ += *std::max_element(round.lane_work.begin(), round.lane_work.end());
   count_by_process(round.lane_work);
-  take_in_lanes(round);
+  proof_.take_in(round);
   Verdict verdict;
-  const bool decides = group_ == nullptr || group_->process() == 0;
+  const bool decides = proof_.own_process() == 0;
   if (decides) {
     verdict.proof = report_of_proof(budget);
     take_in(verdict.proof, round, budget);
-    if (!round.stopped) verdict.next = next_order(budget.work_done());
+    if (best_ && !round.stopped && !is_done())
+      verdict.next = proof_.next_order(aim(), proof_share(budget.work_done()));
   }
   const bool heard = exchange_verdict(verdict, base);
   if (!decides) take_in(verdict.proof, round, budget);
-  order_ = std::move(verdict.next);
-  follow();
+  proof_.follow(std::move(verdict.next));
   if (is_done()) return false;
   stopped_by_ = round.stopped;
   if (!heard && !stopped_by_) stopped_by_ = StopReason::kCancelled;

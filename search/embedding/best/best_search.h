@@ -14,13 +14,12 @@
 #include "core/embedding/plan_edit.h"
 #include "search/budget.h"
 #include "search/embedding/best/bound/bound_prover.h"
-#include "search/embedding/best/bound/shared/tree_follower.h"
 #include "search/embedding/best/exact/neighbourhood_lane.h"
 #include "search/embedding/best/incumbent/rated.h"
 #include "search/embedding/best/local/annealing_lane.h"
 #include "search/embedding/best/parameters/best_parameters.h"
-#include "search/embedding/best/processes/lane_dealing.h"
 #include "search/embedding/best/processes/round_report.h"
+#include "search/embedding/best/proof_part.h"
 #include "search/embedding/model/choice_model.h"
 #include "search/search_group.h"
 
@@ -59,7 +58,7 @@ class BestSearch {
   void set_proved(double bound) { bound_ = bound; }
   void set_proved(const BoundCertificate& certificate) {
     set_proved(certificate.bound);
-    if (prover_) prover_->begin_from(certificate);
+    if (proof_.prover() != nullptr) proof_.prover()->begin_from(certificate);
   }
   // Lets the search end once it is proved that no plan rates below this.
   void set_to_beat(double rating) { to_beat_ = rating; }
@@ -81,7 +80,7 @@ class BestSearch {
   // Null without a proof, and in processes other than the first.
   const BoundCertificate* certificate() const {
     if (by_search_) return &*by_search_;
-    return prover_ ? &prover_->certificate() : nullptr;
+    return proof_.prover() != nullptr ? &proof_.prover()->certificate() : nullptr;
   }
   const std::vector<ImprovementStep>& steps() const { return steps_; }
   // Steps of the longest lane of every round, summed: with unlimited threads the rounds take as
@@ -115,21 +114,13 @@ class BestSearch {
   void certify_search(const Budget& budget);
   bool is_done() const;
   bool is_alone() const { return group_ == nullptr || group_->is_alone(); }
-  const ChoiceModel& tree_model() const;
-  TreeView* shared_tree();
-  LaneDealing deal_lanes() const;
-  std::uint32_t process_of(std::size_t lane) const;
-  bool is_own(std::size_t lane) const;
   void count_by_process(const std::vector<std::uint64_t>& lane_work);
   FoundAllocation best_of_own_lanes() const;
   ProofReport report_of_proof(const Budget& budget);
   RoundReport report_of_round(const Budget& budget);
   RoundReport join_reports(RoundReport own, const Allocation* known);
-  void take_in_lanes(RoundReport& round);
   void take_in(const ProofReport& proof, const RoundReport& round, Budget& budget);
-  ProofOrder next_order(std::uint64_t work);
   bool exchange_verdict(Verdict& verdict, const Allocation* known);
-  void follow();
   void publish(const RatedAllocation& found);
   void offer_to_lanes();
   void suggest_to_lane(std::vector<SuggestedChoices> suggestions);
@@ -138,7 +129,6 @@ class BestSearch {
   NeighbourhoodLane& neighbourhood_lane();
   template <class Lane>
   void run_lane(Lane& lane, const Budget& budget, std::uint64_t& work);
-  void run_proof(std::size_t lane, Budget& budget);
   std::uint64_t proof_share(std::uint64_t work) const;
 
   BestParameters parameters_;
@@ -146,11 +136,8 @@ class BestSearch {
   SearchContext context_;
   bool hopeless_;  // a table has no choice whose shards fit on any rank
   SearchGroup* group_;
-  bool proves_;                             // in some process
-  std::unique_ptr<BoundProver> prover_;     // null in other processes than the first
-  std::unique_ptr<TreeFollower> follower_;  // null in the first one
-  LaneDealing dealing_;
-  ProofOrder order_;  // of this round
+  bool proves_;  // in some process
+  ProofPart proof_;
   double to_beat_ = std::numeric_limits<double>::infinity();
   Lanes lanes_;
   std::vector<RatedPlan> starts_;  // offered so far; lanes get them when they are made
