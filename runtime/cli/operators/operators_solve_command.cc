@@ -135,8 +135,7 @@ int run_contest(const SolveArguments& arguments, Crew& crew) {
   if (!problem.ok()) return fail(problem.error());
   ChoiceLines lines;
   OperatorsOptions options = options_of(arguments);
-  options.stop = interrupt.token();
-  crew.heed(options.stop);
+  options.stop = crew.heed(interrupt.token());
   options.exchange = crew.exchange();
   if (is_first_process())
     options.on_progress = [&](const OperatorsProgress& progress) { lines.show(progress); };

@@ -43,7 +43,7 @@ LaneDealing ProofPart::deal_lanes(std::size_t first) const {
   bool has_trees = false;
   if (prover_) has_trees = !prover_->is_only_aggregate();
   if (follower_) has_trees = !follower_->is_only_aggregate();
-  const std::size_t weight = has_trees ? std::min<std::size_t>(lanes_.alone_proof_share, lanes) : 0;
+  const std::size_t weight = has_trees ? std::min<std::size_t>(lanes_.usual_proof_share, lanes) : 0;
   return {group_->processes(), first, lanes, weight};
 }
 

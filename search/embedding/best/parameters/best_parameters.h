@@ -32,6 +32,10 @@ struct LaneParameters {
   // The most while one lane of the proof works alone, as all other lanes have with the default
   // number of lanes. With more lanes, others can take part until the tree is shared.
   std::uint64_t alone_proof_share = 16;
+  // What that lane has on average, between the proof's first share and the most: its process is
+  // dealt so many other lanes fewer. Half and double leave process 0 40 % above or below the others
+  // in eight processes with 256 lanes.
+  std::uint64_t usual_proof_share = 8;
   // If the bound has not risen for so much work either, the lanes share the work as before.
   std::uint64_t stuck_work = 256'000'000;
   // A step of the proof takes as long as so many steps of the other lanes.
