@@ -28,16 +28,14 @@ PROCESSES = (1, 2, 4, 8, 16, 32, 64)
 WORK = 40_000_000
 
 # Of eight processes: the program's arguments but for the number of processes, in two parts.
+CONTEST = Path(os.environ.get("SHARDWRIGHT_IOPDDL", "shared/iopddl"))
 SHARES = (
-    (("plan", "ads_bootstrap_5384t@1024"), ("32", "400000000")),
+    (("plan", "ads_bootstrap_5384t@1024"), ("32", "40000000")),
     (("plan", "ads_bootstrap_5384t@1024"), ("256", "400000000")),
-    (("plan", "hugectr_510table_110B_hotness5@64"), ("32", "400000000")),
     (("plan", "hugectr_510table_110B_hotness5@64"), ("256", "400000000")),
     (("plan", "09"), ("256", "400000000")),
-    (("plan", "43"), ("256", "400000000")),
-    (("solve", "shared/iopddl/asplos-2025-iopddl-N.json.gz"), ("4000000000",)),
-    (("solve", "shared/iopddl/asplos-2025-iopddl-K.json.gz"), ("2000000000",)),
-    (("sweep", "09"), ("32", "4000000")),
+    (("solve", str(CONTEST / "asplos-2025-iopddl-N.json.gz")), ("500000000",)),
+    (("sweep", "09"), ("32", "2000000")),
 )
 SHARING_PROCESSES = 8
 

@@ -33,8 +33,8 @@ struct LaneParameters {
   // number of lanes. With more lanes, others can take part until the tree is shared.
   std::uint64_t alone_proof_share = 16;
   // What that lane has on average, between the proof's first share and the most: its process is
-  // dealt so many other lanes fewer. Half and double leave process 0 40 % above or below the others
-  // in eight processes with 256 lanes.
+  // dealt so many other lanes fewer. With twice as many, process 0 of eight did half of what the
+  // others did with 256 lanes.
   std::uint64_t usual_proof_share = 8;
   // If the bound has not risen for so much work either, the lanes share the work as before.
   std::uint64_t stuck_work = 256'000'000;
