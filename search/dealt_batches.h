@@ -13,8 +13,8 @@
 namespace shardwright {
 
 // All processes have the same batches of candidates and the same state. Each works on some of the
-// candidates and hears from the others what theirs gave. A batch begins to deal where the one
-// before it ended, so that the first candidates, which may take longer, come to all in turn.
+// candidates and hears from the others what theirs gave. Every batch begins with the next process,
+// so that the first candidates, which may take longer, come to all in turn.
 // Thread safety: const members may be called from any thread between two calls of others. Refers to
 // the group.
 class DealtBatches {
@@ -51,19 +51,19 @@ class DealtBatches {
       }
       goes_on &= from.is_complete();
     }
-    dealt_ += count;
+    ++batches_;
     return goes_on;
   }
 
  private:
   std::uint32_t process_of(std::size_t candidate) const {
-    return static_cast<std::uint32_t>((dealt_ + candidate) % processes_);
+    return static_cast<std::uint32_t>((batches_ + candidate) % processes_);
   }
 
   SearchGroup* group_;
   std::uint32_t processes_;
   std::uint32_t process_;
-  std::size_t dealt_ = 0;
+  std::size_t batches_ = 0;
 };
 
 }  // namespace shardwright
