@@ -61,8 +61,8 @@ bool Placement::place_uniform(std::span<const OptionId> proposal) {
   DeviceState common;
   bool any = false;
   for (const OptionId id : proposal) {
+    if (pool_->partition_by(id) != PartitionBy::kUniform) continue;
     const OptionRow& row = pool_->row(id);
-    if (row.partition_by != PartitionBy::kUniform) continue;
     if (row.num_shards != devices_.size()) return false;
     if (!row.equal_perf) return place_unequal_uniform(proposal);
     if (!any) {
