@@ -22,7 +22,6 @@ OptionPool::OptionPool(std::shared_ptr<const SearchSpace> space, Executor& execu
   const auto options = space_->options();
   options_.resize(options.size());
   rows_.resize(options.size());
-  partition_by_.resize(options.size());
   canonical_.resize(options.size());
   std::size_t runs = 0;
   for (std::size_t i = 0; i < options.size(); ++i) {
@@ -44,7 +43,6 @@ void OptionPool::append(const ShardingOption& option) {
   OptionRow row;
   row.first_run = static_cast<std::uint32_t>(costs_.size());
   rows_.push_back(row);
-  partition_by_.emplace_back();
   options_.emplace_back();
   canonical_.emplace_back();
   costs_.resize(costs_.size() + option.costs.size());
@@ -58,7 +56,7 @@ void OptionPool::fill(std::size_t index, const ShardingOption& option) {
   row.table = option.table.value();
   row.num_runs = static_cast<std::uint32_t>(option.costs.size());
   row.num_shards = option.num_shards();
-  row.partition_by = partition_by_[index] = option.partition_by();
+  row.partition_by = option.partition_by();
   row.sharding_type = option.sharding_type;
   row.distinct_ranks = problem().release().spreads_key_value_columns &&
                        option.sharding_type == ShardingType::kColumnWise &&

@@ -81,8 +81,6 @@ class OptionPool {
 
   const ShardingOption& option(OptionId id) const { return *options_[id.index()]; }
   const OptionRow& row(OptionId id) const { return rows_[id.index()]; }
-  // The same as of the row, in a column that stays in the cache.
-  PartitionBy partition_by(OptionId id) const { return partition_by_[id.index()]; }
   std::span<const RunCost> costs(const OptionRow& row) const {
     return {costs_.data() + row.first_run, row.num_runs};
   }
@@ -128,7 +126,6 @@ class OptionPool {
   boost::container::flat_map<const ShardingOption*, OptionId> added_ids_;  // in the layer
   std::vector<const ShardingOption*> options_;
   std::vector<OptionRow> rows_;
-  std::vector<PartitionBy> partition_by_;
   std::vector<RunCost> costs_;
   std::vector<std::uint32_t> counts_;     // shards per run
   std::vector<std::uint32_t> canonical_;  // the first option of equal content

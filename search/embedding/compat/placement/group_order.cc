@@ -109,7 +109,7 @@ void GroupOrder::change_many(std::span<const OptionId> proposal,
   for (const std::uint32_t position : positions) {
     is_changed_[position] = 1;
     keys_[position] = key_of(proposal[position]);
-    if (pool_->partition_by(proposal[position]) != PartitionBy::kUniform) {
+    if (pool_->row(proposal[position]).partition_by != PartitionBy::kUniform) {
       changed_.push_back(group_of(position, proposal[position]));
     }
   }
@@ -133,8 +133,8 @@ void GroupOrder::change(std::span<const OptionId> proposal, std::uint32_t positi
                         OptionId before_id) {
   if (has_dependencies_) return reset(proposal);
   const OptionId after_id = proposal[position];
-  const bool was_in = pool_->partition_by(before_id) != PartitionBy::kUniform;
-  const bool is_in = pool_->partition_by(after_id) != PartitionBy::kUniform;
+  const bool was_in = pool_->row(before_id).partition_by != PartitionBy::kUniform;
+  const bool is_in = pool_->row(after_id).partition_by != PartitionBy::kUniform;
   const Key key = key_of(after_id);
   const auto from =
       groups_.begin() + static_cast<std::ptrdiff_t>(was_in ? find(keys_[position], position) : 0);

@@ -55,14 +55,25 @@ void Placement::reset(std::int64_t hbm_per_device) {
   tree_valid_ = false;
 }
 
+// Rows and costs of thousands of tables are not in the cache, and a loop over them would wait for
+// each.
+void Placement::fetch_ahead(std::span<const OptionId> proposal, std::size_t at) const {
+  constexpr std::size_t kRows = 16;
+  constexpr std::size_t kCosts = 8;
+  if (at + kRows >= proposal.size()) return;
+  __builtin_prefetch(&pool_->row(proposal[at + kRows]));
+  __builtin_prefetch(pool_->costs(pool_->row(proposal[at + kCosts])).data());
+}
+
 // All devices start out equal and uniform shards of equal time keep them equal, so one sum of times
 // stands for all. Storage is summed as differences at the borders of runs.
 bool Placement::place_uniform(std::span<const OptionId> proposal) {
   DeviceState common;
   bool any = false;
-  for (const OptionId id : proposal) {
-    if (pool_->partition_by(id) != PartitionBy::kUniform) continue;
-    const OptionRow& row = pool_->row(id);
+  for (std::size_t at = 0; at < proposal.size(); ++at) {
+    fetch_ahead(proposal, at);
+    const OptionRow& row = pool_->row(proposal[at]);
+    if (row.partition_by != PartitionBy::kUniform) continue;
     if (row.num_shards != devices_.size()) return false;
     if (!row.equal_perf) return place_unequal_uniform(proposal);
     if (!any) {

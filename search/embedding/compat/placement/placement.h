@@ -110,6 +110,7 @@ class Placement {
     devices_[device] = before;
     totals_[device] = before.total_ms();
   }
+  void fetch_ahead(std::span<const OptionId> proposal, std::size_t at) const;
   void add_uniform_storage(const OptionRow& row);
   bool settle_uniform_storage();
   bool place_unequal_uniform(std::span<const OptionId> proposal);

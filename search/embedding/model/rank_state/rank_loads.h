@@ -91,13 +91,15 @@ class RankLoads {
   double remove(Rank rank, const ShardUse& use) { return change(rank, -1, use); }
   double add_everywhere(const Choice& choice) { return change_everywhere(1, choice); }
   double remove_everywhere(const Choice& choice) { return change_everywhere(-1, choice); }
-  // Adds choices that are on all ranks, in this order; not tentatively. Returns false if it was
-  // stopped, with an undefined state. Precondition: nothing is tentative.
+  // Adds choices that are on all ranks, in this order; not tentatively. Returns false if `stopped`,
+  // which is given the work so far, says so; the state is undefined then. Precondition: nothing is
+  // tentative.
   template <class Stopped>
   bool hold_everywhere(std::span<const std::uint32_t> choices, Stopped& stopped) {
     begin_filling();
+    std::uint64_t work = 0;
     for (const std::uint32_t choice : choices) {
-      if (stopped()) return false;
+      if (stopped(work += ranks_.size())) return false;
       fill_everywhere(model().choices()[choice]);
     }
     end_filling();
