@@ -107,6 +107,8 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error, Arg
 
 // Of the processes that a launcher started, the first one alone runs any other command.
 bool runs_in_processes(const CLI::App& app) {
+  if (app.got_subcommand("operators"))
+    return app.get_subcommand("operators")->got_subcommand("solve");
   return app.got_subcommand("plan") || app.got_subcommand("sweep");
 }
 

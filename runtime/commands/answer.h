@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <stop_token>
 #include <string>
@@ -46,6 +47,17 @@ struct Answer {
   std::string hint;     // what to ask next; part of the text, not of the JSON
   std::string summary;  // half a line: what an answer that went to a file says
 };
+
+// What a process sent to others, and did itself of all steps, if that was counted: for a log.
+inline std::string exchange_text(const ExchangeTraffic& traffic, std::uint64_t own_steps,
+                                 std::uint64_t steps) {
+  return "sent " + std::to_string(traffic.bytes) + " bytes to other processes in " +
+         std::to_string(traffic.rounds) + " rounds, at most " + std::to_string(traffic.most_bytes) +
+         " in one" +
+         (own_steps == 0
+              ? ""
+              : "; did " + std::to_string(own_steps) + " of " + std::to_string(steps) + " steps");
+}
 
 // How a command is watched and stopped.
 struct Watch {

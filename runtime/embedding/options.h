@@ -8,6 +8,7 @@
 #include <optional>
 #include <stop_token>
 
+#include "core/embedding/bound/certificate/bound_certificate.h"
 #include "core/embedding/plan_mode.h"
 #include "search/embedding/best/parameters/best_parameters.h"
 
@@ -53,13 +54,16 @@ struct PlanOptions {
   // exceed memory but break no other rule. Precondition: its options belong to the search space
   // that the caller gives.
   std::shared_ptr<const embedding::Plan> start;
+  // Best mode goes on from the bound that this proves, if the check of core accepts it.
+  // Precondition: as of `start`.
+  std::shared_ptr<const embedding::BoundCertificate> proved;
   // Best mode may end once it has proved that no plan rates below this.
   double to_beat = std::numeric_limits<double>::infinity();
   // Called on the thread that plans with every better plan that best mode finds.
   std::function<void(const embedding::Plan&)> on_better_plan;
-  // Called on the thread that plans after every round of best mode that found a better plan, with
-  // an answer that holds it: what to keep in case the call never returns (checkpoint/resume.h). It
-  // has no bound.
+  // Called on the thread that plans after every round of best mode that found a better plan or
+  // raised the bound, with an answer that holds both: what to keep in case the call never returns
+  // (checkpoint/resume.h). The proof of its bound was not checked.
   std::function<void(const EmbeddingPlanResult&)> on_checkpoint;
   // Ends the search, from any thread, with the best plan so far; not deterministic either.
   std::stop_token stop;

@@ -9,6 +9,7 @@
 
 #include "core/operators/instance/lowered_instance.h"
 #include "core/status.h"
+#include "search/exchange.h"
 #include "search/operators/solve/solve_problem.h"
 
 namespace shardwright {
@@ -27,10 +28,15 @@ struct OperatorsOptions {
   std::stop_token stop;
   // Called on the thread that plans; no lock is held.
   std::function<void(const OperatorsProgress&)> on_progress;
+  // The other processes, which solve the same problem with the same seed and work limit. All find
+  // the same, and the same as one process. Null if there are none.
+  Exchange* exchange = nullptr;
 };
 
 struct OperatorsResult : operators::ProblemSolution {
-  std::uint64_t work = 0;  // strategy evaluations
+  std::uint64_t work = 0;         // strategy evaluations, of all processes
+  std::uint64_t own_work = 0;     // of this process
+  ExchangeTraffic exchange = {};  // what this process sent to others
   int threads = 1;
   double solve_s = 0;
 };
@@ -41,8 +47,9 @@ const char* name_of(operators::SolveStatus status);
 // "the memory limit is 1000 bytes, but every choice needs at least 2000": one clause.
 std::string shortage_text(const operators::MemoryShortage& shortage);
 
-// Solves `problem` with operators::solve_problem(). Errors: kInvalidInput for options out of range.
-// Thread safety: may be called from any number of threads at once.
+// Solves `problem` with operators::solve_problem(). Errors: kInvalidInput for options out of range,
+// or if another process solves something else. Thread safety: may be called from any number of
+// threads at once.
 Result<OperatorsResult> solve_operators(const operators::OperatorProblem& problem,
                                         const OperatorsOptions& options = {});
 

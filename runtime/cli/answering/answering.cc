@@ -58,8 +58,7 @@ Result<Answer> ask_interruptibly(const OutputArguments& arguments, Crew* crew,
   // Until then, Ctrl-C ends a command that waits for its input.
   watch.begin = [&] {
     const std::stop_token stop = interrupt.emplace().token();
-    if (crew != nullptr) crew->heed(stop);
-    return stop;
+    return crew != nullptr ? crew->heed(stop) : stop;
   };
   watch.note = [](const std::string& message) { note(message); };
   watch.is_first_process = is_first_process();

@@ -84,8 +84,7 @@ int plan_batch(const commands::PlanRequest& request, const OutputArguments& outp
   if (!opened.ok()) return fail(opened.error());
   OutputFile file = std::move(opened).value();
   const InterruptGuard interrupt;
-  const std::stop_token stop = interrupt.token();
-  crew.heed(stop);
+  const std::stop_token stop = crew.heed(interrupt.token());
   int first_status = kDone;
   const auto work = [&](std::size_t i) {
     const BatchAnswer answer = plan_one(request, stop, paths[i], texts[i]);

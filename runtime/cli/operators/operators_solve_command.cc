@@ -15,9 +15,10 @@
 #include "runtime/cli/operators/operators_commands.h"
 #include "runtime/cli/options/exit_code.h"
 #include "runtime/cli/options/interrupt.h"
+#include "runtime/cli/processes/crew.h"
 #include "runtime/commands/operators/operators_commands.h"
+#include "runtime/execution/processes/launch.h"
 #include "runtime/execution/stopwatch.h"
-#include "runtime/io/file.h"
 #include "runtime/io/operators/instance/contest_json.h"
 #include "runtime/io/sizes.h"
 #include "runtime/operators/solve.h"
@@ -71,11 +72,11 @@ Result<commands::SolveRequest> request_of(const SolveArguments& arguments) {
                                 options_of(arguments)};
 }
 
-Result<OperatorProblem> load_contest(const SolveArguments& arguments) {
+Result<OperatorProblem> load_contest(const SolveArguments& arguments, const Crew& crew) {
   const commands::Input input = commands::Input::file(arguments.path);
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::optional<std::int64_t> budget, given_budget(arguments));
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text,
-                               input.read([](const std::string& path) { return read_file(path); }));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(
+      const std::string text, input.read([&](const std::string& path) { return crew.read(path); }));
   Result<operators::CostInstance> instance = read_contest_instance(text, budget);
   if (!instance.ok()) return input.locate(instance.error());
   return OperatorProblem(operators::LoweredInstance(std::move(instance).value()));
@@ -127,20 +128,24 @@ double contest_seconds(double timeout_s, double elapsed_s) {
   return std::max(0.0, timeout_s - elapsed_s - reserve_s);
 }
 
-int run_contest(const SolveArguments& arguments) {
+int run_contest(const SolveArguments& arguments, Crew& crew) {
   const Stopwatch watch;
   const InterruptGuard interrupt;
-  const Result<OperatorProblem> problem = load_contest(arguments);
+  const Result<OperatorProblem> problem = load_contest(arguments, crew);
   if (!problem.ok()) return fail(problem.error());
   ChoiceLines lines;
   OperatorsOptions options = options_of(arguments);
-  options.stop = interrupt.token();
-  options.on_progress = [&](const OperatorsProgress& progress) { lines.show(progress); };
+  options.stop = crew.heed(interrupt.token());
+  options.exchange = crew.exchange();
+  if (is_first_process())
+    options.on_progress = [&](const OperatorsProgress& progress) { lines.show(progress); };
   if (arguments.timeout_s) {
     options.time_limit_s = contest_seconds(*arguments.timeout_s, watch.seconds());
   }
   const Result<OperatorsResult> result = solve_operators(*problem, options);
+  crew.tell_loss();  // at once: a launcher may end this process soon
   if (!result.ok()) return fail(result.error());
+  if (!is_first_process()) return kDone;
   lines.finish(result->choice);
   if (result->choice.empty()) {
     return fail(Error{
@@ -153,12 +158,22 @@ int run_contest(const SolveArguments& arguments) {
   return kDone;
 }
 
-int run(const SolveArguments& arguments) {
-  if (arguments.contest()) return run_contest(arguments);
+int solve_with(const SolveArguments& arguments, Crew& crew) {
+  if (arguments.contest()) return run_contest(arguments, crew);
   if (arguments.timeout_s) {
     return fail(invalid_input("TIMEOUT", "belongs to --format iopddl-contest; use --time-limit"));
   }
-  return respond(arguments.output, request_of(arguments));
+  const Result<commands::SolveRequest> request = request_of(arguments);
+  if (!request.ok()) return fail(request.error());
+  return respond_with(arguments.output, &crew,
+                      [&](const commands::Watch& watch) { return answer(*request, watch); });
+}
+
+int run(const SolveArguments& arguments) {
+  Result<Crew> joined = Crew::join();
+  if (!joined.ok()) return fail(joined.error());
+  Crew crew = std::move(joined).value();
+  return crew.finish(solve_with(arguments, crew));
 }
 
 }  // namespace

@@ -86,6 +86,19 @@ std::string to_letter(std::uint64_t task, const std::string& answer) {
 
 }  // namespace
 
+struct Crew::StopOnLoss {
+  StopOnLoss(const std::stop_token& stop, const std::stop_token& loss)
+      : on_stop(stop, [this] { either.request_stop(); }),
+        on_loss(loss, [this] { either.request_stop(); }) {}
+
+  std::stop_source either;
+  std::stop_callback<std::function<void()>> on_stop;
+  std::stop_callback<std::function<void()>> on_loss;
+};
+
+Crew::Crew(std::unique_ptr<ProcessLink> link) : link_(std::move(link)) {}
+Crew::Crew(Crew&&) noexcept = default;
+
 Result<Crew> Crew::join() {
   SHARDWRIGHT_ASSIGN_OR_RETURN(std::unique_ptr<ProcessLink> link, link_processes(current_launch()));
   Crew crew(std::move(link));
@@ -118,8 +131,11 @@ Status Crew::greet() {
   return {};
 }
 
-void Crew::heed(std::stop_token stop) const {
-  if (link_ != nullptr) link_->heed(std::move(stop));
+std::stop_token Crew::heed(std::stop_token stop) {
+  if (link_ == nullptr) return stop;
+  link_->heed(stop);
+  stop_on_loss_ = std::make_unique<StopOnLoss>(stop, link_->loss());
+  return stop_on_loss_->either.get_token();
 }
 
 Result<std::string> Crew::read(const std::string& path) const {

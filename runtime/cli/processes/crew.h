@@ -25,7 +25,7 @@ class Crew final : public TaskDealer {
   // Errors: as link_processes(); kUnsupported if processes are of different versions.
   static Result<Crew> join();
 
-  Crew(Crew&&) = default;
+  Crew(Crew&&) noexcept;
   Crew& operator=(Crew&&) = delete;
   // Tells the others that this process failed, unless finish() was called.
   ~Crew() override;
@@ -33,7 +33,9 @@ class Crew final : public TaskDealer {
   bool is_alone() const { return link_ == nullptr; }
   // Null if this process is alone.
   Exchange* exchange() const { return link_.get(); }
-  void heed(std::stop_token stop) const;
+  // The link then expects processes to end. Returns a token that is also requested when a process
+  // is lost. Call it once.
+  std::stop_token heed(std::stop_token stop);
 
   // The contents of a file, which the first process reads. Errors: as read_file(), in all
   // processes; kMachineLimit if a process was lost.
@@ -50,15 +52,19 @@ class Crew final : public TaskDealer {
   int finish(int status);
 
  private:
-  explicit Crew(std::unique_ptr<ProcessLink> link) : link_(std::move(link)) {}
+  explicit Crew(std::unique_ptr<ProcessLink> link);
 
   Status greet();
   Error loss() const;
   bool speaks_after_loss() const;
   int end_after_loss() const;
 
-  std::unique_ptr<ProcessLink> link_;  // null if alone
-  std::vector<std::string> places_;    // of the processes: "pid 7 on host"
+  // Passes on whichever comes first, the user's request or the loss of a process.
+  struct StopOnLoss;
+
+  std::unique_ptr<ProcessLink> link_;         // null if alone
+  std::unique_ptr<StopOnLoss> stop_on_loss_;  // null until needed
+  std::vector<std::string> places_;           // of the processes: "pid 7 on host"
   mutable bool has_told_ = false;
 };
 

@@ -68,11 +68,8 @@ void log_work(const EmbeddingPlanResult& result, const Log& log) {
            std::to_string(copies.assignments_shared) + " shared, " +
            std::to_string(copies.nodes_copied) + " tree nodes copied, " +
            std::to_string(copies.options_added) + " options added");
-  const ExchangeTraffic& traffic = result.work.exchange;
-  if (traffic.rounds == 0) return;
-  log.info("sent " + std::to_string(traffic.bytes) + " bytes to other processes in " +
-           std::to_string(traffic.rounds) + " rounds, at most " +
-           std::to_string(traffic.most_bytes) + " in one");
+  if (result.work.exchange.rounds > 0)
+    log.info(exchange_text(result.work.exchange, result.work.own_steps, result.work.work_steps));
 }
 
 Answer plan_answer(std::shared_ptr<const EmbeddingPlanResult> result, const PlanJsonOptions& json,

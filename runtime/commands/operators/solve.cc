@@ -41,6 +41,7 @@ Outcome outcome_of(const OperatorsResult& result) {
 
 OperatorsOptions watched(OperatorsOptions options, std::stop_token stop, const Watch& watch) {
   options.stop = std::move(stop);
+  options.exchange = watch.exchange;
   options.on_progress = [on_operators = watch.on_operators,
                          log = watch.log](const OperatorsProgress& progress) {
     if (on_operators) on_operators(progress);
@@ -66,6 +67,8 @@ Result<Answer> answer(const SolveRequest& request, const Watch& watch) {
       solve_operators(read, watched(request.options, std::move(stop), watch)));
   const auto problem = std::make_shared<const OperatorProblem>(std::move(read));
   const auto result = std::make_shared<const OperatorsResult>(std::move(solved));
+  if (result->exchange.rounds > 0)
+    watch.log.info(exchange_text(result->exchange, result->own_work, result->work));
   Answer answer;
   answer.outcome = outcome_of(*result);
   answer.write_json = [problem, result, seconds = clock.seconds()](const TextSink& sink) {

@@ -1,6 +1,9 @@
 #include "runtime/embedding/checkpoint/resume.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -80,6 +83,9 @@ Result<EmbeddingPlanResult> resume_embedding(std::shared_ptr<const Problem> prob
   SHARDWRIGHT_ASSIGN_OR_RETURN(Plan start, plan_of(checkpoint, search_space));
   PlanOptions resumed = options;
   resumed.start = std::make_shared<const Plan>(std::move(start));
+  const std::optional<std::int64_t>& size = checkpoint.search_space_size;
+  if (checkpoint.certificate && size == static_cast<std::int64_t>(search_space->size()))
+    resumed.proved = std::make_shared<const embedding::BoundCertificate>(*checkpoint.certificate);
   SHARDWRIGHT_ASSIGN_OR_RETURN(
       EmbeddingPlanResult result,
       plan_embedding(std::move(problem), resumed, std::move(search_space)));

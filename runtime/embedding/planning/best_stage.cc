@@ -64,11 +64,9 @@ void report_progress(const Planning& planning, const embedding::BestSearch& sear
   planning.options.on_progress(progress);
 }
 
-// Hands on a better plan, as an edit and as an answer that is stopped here.
-void tell_better(const Planning& planning, const embedding::Plan& plan) {
-  const PlanOptions& options = planning.options;
-  if (options.on_better_plan) options.on_better_plan(plan);
-  if (!options.on_checkpoint) return;
+// Hands on what was found so far, as an answer that is stopped here.
+void keep_checkpoint(const Planning& planning, const embedding::Plan& plan,
+                     const embedding::BoundCertificate* certificate) {
   EmbeddingPlanResult at = planning.result;
   at.failure.reset();
   at.plan = plan;
@@ -78,7 +76,11 @@ void tell_better(const Planning& planning, const embedding::Plan& plan) {
   at.threads = static_cast<int>(planning.executor.workers());
   at.work.work_steps = planning.budget.work_done();
   at.timing.total_s = planning.total.seconds();
-  options.on_checkpoint(at);
+  if (certificate != nullptr) {
+    at.lower_bound = certificate->bound;
+    at.certificate = *certificate;
+  }
+  planning.options.on_checkpoint(at);
 }
 
 void take_plan(BestPlan best, EmbeddingPlanResult& result) {
@@ -107,11 +109,16 @@ Status search_best(Planning& planning, embedding::OptionPool& pool) {
   const bool has_start = (result.plan && result.evaluation.valid()) || planning.options.start;
   if (!has_start && prove_absence_first(planning, pool)) return {};
   const PlanOptions& options = planning.options;
-  const std::function<void(const embedding::Plan&)> on_better = [&](const embedding::Plan& plan) {
-    tell_better(planning, plan);
-  };
-  auto answer = find_best_plan(pool, planning.available(), {options.seed, options.lanes},
-                               {start, options.start.get(), on_better, options.to_beat},
+  BestStart from{start, options.start.get(), options.on_better_plan};
+  from.to_beat = options.to_beat;
+  from.proved = options.proved.get();
+  if (options.on_checkpoint) {
+    from.on_checkpoint = [&](const embedding::Plan& plan,
+                             const embedding::BoundCertificate* certificate) {
+      keep_checkpoint(planning, plan, certificate);
+    };
+  }
+  auto answer = find_best_plan(pool, planning.available(), {options.seed, options.lanes}, from,
                                planning.group, planning.executor, planning.budget,
                                [&](const auto& at) { report_progress(planning, at); });
   if (!answer.ok()) {

@@ -194,11 +194,15 @@ void MpiLink::keep_alive(Mailbox& mail, Clock::time_point now) {
   }
   if (now - last_served_ > kOwnPause) mail.forgive(now);
   last_served_ = now;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (shared_.lost) return;
-  const Clock::duration limit = shared_.stop.stop_requested() ? kSilenceAfterStop : kSilence;
-  shared_.lost = mail.silent_since(now - limit);
-  if (shared_.lost) from_thread_.notify_one();
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (shared_.lost) return;
+    const Clock::duration limit = shared_.stop.stop_requested() ? kSilenceAfterStop : kSilence;
+    shared_.lost = mail.silent_since(now - limit);
+    if (!shared_.lost) return;
+    from_thread_.notify_one();
+  }
+  loss_.request_stop();
 }
 
 // Returns true if there is nothing left to do. What was sent must leave first.

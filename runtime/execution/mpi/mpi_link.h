@@ -34,6 +34,7 @@ class MpiLink final : public ProcessLink {
   void post(std::string letter) override;
   std::vector<std::string> letters(bool waits) override;
   std::optional<std::uint32_t> lost() const override;
+  std::stop_token loss() const override { return loss_.get_token(); }
   void abort(int status) override;
 
  private:
@@ -78,6 +79,7 @@ class MpiLink final : public ProcessLink {
   std::condition_variable to_thread_;
   std::condition_variable from_thread_;
   Shared shared_;
+  std::stop_source loss_;
   // Of the thread.
   Clock::time_point last_served_;
   Clock::time_point last_beat_;

@@ -29,6 +29,8 @@ class ProcessLink : public Exchange {
   virtual std::vector<std::string> letters(bool waits) = 0;
   // The process that did not answer, if one was lost. All later exchanges fail.
   virtual std::optional<std::uint32_t> lost() const = 0;
+  // Requests a stop when a process is lost: a search need not wait for its next exchange.
+  virtual std::stop_token loss() const = 0;
   // Ends all processes of the launch, this one and those that hang included, with this exit status.
   // For after a loss: nobody could wait for the others.
   virtual void abort(int status) = 0;

@@ -69,9 +69,9 @@ std::vector<const Plan*> starts_of(const BestStart& start) {
 }
 
 Opening own_opening(const ChoiceModel& model, const BestSettings& settings, bool prove,
-                    const BestStart& start, const Budget& budget) {
+                    const BestStart& start, double bound, const Budget& budget) {
   Opening opening{
-      fingerprint_of(model, settings, budget.work_limit()), budget.work_done(), prove, {}};
+      fingerprint_of(model, settings, budget.work_limit()), budget.work_done(), prove, bound, {}};
   for (const Plan* const plan : starts_of(start)) {
     if (auto allocation = to_allocation(model, *plan))
       opening.starts.push_back(*std::move(allocation));
@@ -86,6 +86,37 @@ void take_counts(const BestSearch& search, BestPlan& best) {
   best.own_work = search.own_work();
   best.process_span = search.process_span();
   best.none_exists = search.none_exists();
+}
+
+// Tells the caller what is new after a round.
+// Thread safety: one thread at a time. Refers to the callbacks.
+class BestNews {
+ public:
+  explicit BestNews(const BestStart& start)
+      : start_(&start), bound_(start.proved != nullptr ? start.proved->bound : 0) {}
+
+  void tell(const BestSearch& at) {
+    if (!at.best()) return;
+    const bool is_better = !rating_ || at.best()->rating < *rating_;
+    const bool is_raised = at.bound() > bound_;
+    rating_ = at.best()->rating;
+    bound_ = at.bound();
+    if (is_better && start_->on_better) start_->on_better(at.best()->plan);
+    if ((is_better || is_raised) && start_->on_checkpoint)
+      start_->on_checkpoint(at.best()->plan, bound_ > 0 ? at.certificate() : nullptr);
+  }
+
+ private:
+  const BestStart* start_;
+  std::optional<double> rating_;
+  double bound_ = 0;
+};
+
+// The proof to go on from, if there is one and it holds.
+const BoundCertificate* proved_before(const OptionPool& pool, const Topology& available,
+                                      const BestStart& start, const Budget& budget) {
+  if (start.proved == nullptr || start.proved->excludes_all_plans()) return nullptr;
+  return check_within(budget, pool, available, *start.proved) ? nullptr : start.proved;
 }
 
 // What process 0 says. Nothing if the group has ended. Precondition: this process is not alone.
@@ -117,12 +148,16 @@ Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& availabl
   }
   // A proof covers the options of the space only.
   bool prove = pool.num_added() == 0;
+  const bool helps = group.process() != 0;
+  const BoundCertificate* const proved =
+      prove && !helps ? proved_before(pool, available, start, budget) : nullptr;
   std::optional<Opening> opening;
   if (!group.is_alone()) {
+    const double bound = proved != nullptr ? proved->bound : 0;
     SHARDWRIGHT_ASSIGN_OR_RETURN(
-        opening, open_together(model, own_opening(model, settings, prove, start, budget), group));
+        opening,
+        open_together(model, own_opening(model, settings, prove, start, bound, budget), group));
   }
-  const bool helps = group.process() != 0;
   if (helps && !opening) return stopped_before(pool, available, start, budget);
   BestPlan best;
   if (helps) {
@@ -132,19 +167,18 @@ Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& availabl
   BestSearch search(model, settings.seed, prove, embedding::parameters_for(settings.lanes), budget,
                     &group);
   search.set_to_beat(start.to_beat);
+  if (proved != nullptr) search.set_proved(*proved);
   if (helps) {
+    search.set_proved(opening->bound);
     for (const Allocation& allocation : opening->starts)
       search.offer(to_plan(model, allocation, best.copies));
   } else {
     for (const Plan* const plan : starts_of(start))
       search.offer(*plan);
   }
-  std::optional<double> last;
+  BestNews news(start);
   best.reason = explore(search, executor, budget, [&](const BestSearch& at) {
-    if (start.on_better && at.best() && (!last || at.best()->rating < *last)) {
-      last = at.best()->rating;
-      start.on_better(at.best()->plan);
-    }
+    news.tell(at);
     observe(at);
   });
   group.leave();

@@ -25,6 +25,12 @@ struct BestStart {
   const embedding::Plan* near = nullptr;       // the answer stays close to this if ratings tie
   // Called with every better plan, on the calling thread. Each is an edit of the one before.
   const std::function<void(const embedding::Plan&)>& on_better;
+  // Called on the calling thread after a round with a better plan or a higher bound, with the best
+  // plan and the proof of the bound, which may be null.
+  std::function<void(const embedding::Plan&, const embedding::BoundCertificate*)> on_checkpoint =
+      nullptr;
+  // A proof to go on from; null if there is none. Dropped if the check of core refuses it.
+  const embedding::BoundCertificate* proved = nullptr;
   // The search may end once it is proved that no plan rates below this.
   double to_beat = std::numeric_limits<double>::infinity();
 };

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "core/embedding/bound/check_bound.h"
@@ -13,6 +14,9 @@
 
 namespace shardwright::embedding {
 namespace {
+
+// What a process says that hears what the proof does.
+constexpr char kListens = 1;
 
 // Returns true if a table has no choice whose shards fit on any rank.
 bool is_hopeless(const SearchContext& context) {
@@ -44,9 +48,7 @@ BestSearch::BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
       hopeless_(is_hopeless(context_)),
       group_(group),
       proves_(prove),
-      prover_(prove && (group == nullptr || group->process() == 0) && !budget.interrupted()
-                  ? std::make_unique<BoundProver>(model, parameters.bound)
-                  : nullptr),
+      proof_(model, prove, parameters, budget, group),
       round_work_(parameters_.lanes.first_round_work) {
   lanes_.annealing.resize(parameters_.lanes.annealing_lanes);
   first_lane_ = proves_ ? parameters_.bound.targets.tree_lanes : 0;
@@ -103,18 +105,15 @@ bool BestSearch::is_done() const {
 // own comes after the one in which the search ended, because another lane, of any process, may have
 // found the best plan in that one.
 void BestSearch::certify_search(const Budget& budget) {
-  const NeighbourhoodLane& lane = *lanes_.neighbourhoods;
-  if (!prover_ || !lane.proof() || !best_) return;
   BoundCertificate certificate;
   certificate.by_search = true;
   certificate.bound = best_->rating * (1 - parameters_.lanes.search_proof_gap);
   certificate.class_of_rank.resize(context_.model().world_size());
   std::iota(certificate.class_of_rank.begin(), certificate.class_of_rank.end(), 0U);
-  certificate.nodes = *lane.proof();
+  certificate.nodes = *search_proof_;
   const ChoiceModel& model = context_.model();
   certificate.load_factors = load_factors_of(model.pool().space());
-  lane_work_.back() += parameters_.lanes.search_check_work;
-  if (certificate.bound > prover_->bound() &&
+  if (certificate.bound > proof_.prover()->bound() &&
       !check_bound(model.pool().space(), model.available(), certificate,
                    parameters_.lanes.search_check_steps,
                    [&] { return budget.interrupted().has_value(); }))
@@ -137,57 +136,18 @@ std::uint64_t BestSearch::proof_share(std::uint64_t work) const {
   return is_calm && is_rising ? lanes.calm_proof_share : lanes.settled_proof_share;
 }
 
-std::size_t BestSearch::propose(std::size_t, const Budget& budget) {
+std::size_t BestSearch::propose(std::size_t, const Budget&) {
   if (hopeless_ || is_done()) return 0;
   round_bound_ = bound();
-  round_proof_lanes_ = 0;
-  if (prover_) choose_proof_work(budget.work_done());
   return lane_work_.size();
 }
 
-// Only one lane of the proof works until its tree is shared, with no more work than all others.
-void BestSearch::choose_proof_work(std::uint64_t work) {
-  if (best_) prover_->begin_round(aim());
-  round_proof_share_ = proof_share(work);
-  if (best_ && !prover_->finished())
-    round_proof_lanes_ = prover_->is_shared() ? prover_->num_lanes() : 1;
-  if (round_proof_lanes_ == 1)
-    round_proof_share_ = std::min<std::uint64_t>(round_proof_share_, lanes_.annealing.size() + 1);
-}
-
-// Lanes that anneal in process 0, beside the proof and the neighbourhoods. The proof counts as many
-// as it takes once plans get no better; with many lanes it is less than an equal share of the work.
-std::size_t BestSearch::lanes_beside_proof() const {
-  const std::size_t annealing = lanes_.annealing.size();
-  const std::size_t taken =
-      proves_ ? std::min<std::size_t>(parameters_.lanes.settled_proof_share, annealing + 1) + 1 : 1;
-  const std::size_t fair = (annealing + taken) / group_->processes();
-  return fair - std::min(fair, taken);
-}
-
-// The proof and the neighbourhoods belong to process 0, and so does everything if it is alone. The
-// lanes that anneal are dealt out such that all have about as much to do.
-std::uint32_t BestSearch::process_of(std::size_t lane) const {
-  if (group_ == nullptr || group_->is_alone()) return 0;
-  const bool anneals = lane >= first_lane_ && lane + 1 < lane_work_.size();
-  if (!anneals) return 0;
-  const std::size_t number = lane - first_lane_;
-  const std::size_t beside = lanes_beside_proof();
-  if (number < beside) return 0;
-  return static_cast<std::uint32_t>(1 + (number - beside) % (group_->processes() - 1));
-}
-
-bool BestSearch::is_own(std::size_t lane) const {
-  return group_ == nullptr || group_->is_alone() || process_of(lane) == group_->process();
-}
-
 void BestSearch::count_by_process(const std::vector<std::uint64_t>& lane_work) {
-  std::vector<std::uint64_t> work(group_ == nullptr ? 1 : group_->processes());
+  std::vector<std::uint64_t> work(proof_.processes());
   for (std::size_t lane = 0; lane < lane_work.size(); ++lane)
-    work[process_of(lane)] += lane_work[lane];
+    work[proof_.process_of(lane)] += lane_work[lane];
   process_span_ += *std::max_element(work.begin(), work.end());
-  if (group_ == nullptr || group_->process() < work.size())
-    own_work_ += work[group_ == nullptr ? 0 : group_->process()];
+  own_work_ += work[proof_.own_process()];
 }
 
 template <class Lane>
@@ -197,23 +157,16 @@ void BestSearch::run_lane(Lane& lane, const Budget& budget, std::uint64_t& work)
   work = lane.work() - before;
 }
 
-// The proof starts once there is a rating.
-void BestSearch::run_proof(std::size_t lane, Budget& budget) {
-  if (lane >= round_proof_lanes_) return;
-  const std::uint64_t parts = round_proof_lanes_ * parameters_.lanes.proof_step_work;
-  prover_->run_lane(lane, round_proof_share_ * round_work_ / parts, budget);
-}
-
 // The lanes of the proof come first. The last lane solves neighbourhoods.
 void BestSearch::evaluate(std::size_t, unsigned, std::size_t begin, std::size_t end,
                           const Budget& budget) {
   const std::size_t last = first_lane_ + lanes_.annealing.size();
   for (std::size_t lane = begin; lane < end; ++lane) {
     lane_work_[lane] = 0;
-    if (certifies_ || !is_own(lane) || budget.interrupted()) continue;
+    if (certifies_ || !proof_.is_own(lane) || budget.interrupted()) continue;
     if (lane < first_lane_) {
       Budget own = budget;
-      run_proof(lane, own);
+      proof_.run_lane(lane, round_work_, own);
       lane_work_[lane] = parameters_.lanes.proof_step_work * (own.work_done() - budget.work_done());
     } else if (lane < last) {
       run_lane(annealing_lane(static_cast<std::uint32_t>(lane - first_lane_)), budget,
@@ -275,7 +228,7 @@ void BestSearch::suggest_to_lane(std::vector<SuggestedChoices> suggestions) {
 // A plan that the proof found below its target, if it is better than the best one.
 std::optional<RatedAllocation> BestSearch::found_by_proof() {
   std::optional<Plan> plan;
-  if (prover_) plan = prover_->take_found();
+  if (proof_.prover() != nullptr) plan = proof_.prover()->take_found();
   if (!plan) return std::nullopt;
   std::optional<Allocation> allocation = to_allocation(context_.model(), *plan);
   if (!allocation) return std::nullopt;
@@ -286,19 +239,16 @@ std::optional<RatedAllocation> BestSearch::found_by_proof() {
   return found;
 }
 
+// In process 0.
 ProofReport BestSearch::report_of_proof(const Budget& budget) {
   ProofReport proof;
-  if (prover_ && best_) prover_->end_round();
-  if (lanes_.neighbourhoods) {
-    proof.is_solving = lanes_.neighbourhoods->is_solving();
-    proof.is_solved = lanes_.neighbourhoods->solved();
-    if (certifies_) certify_search(budget);
-  }
+  if (proof_.prover() == nullptr) return proof;
+  if (best_) proof_.prover()->end_round();
+  if (certifies_ && search_proof_ && best_) certify_search(budget);
   proof.is_certified = by_search_.has_value();
-  if (!prover_) return proof;
-  proof.bound = by_search_ ? by_search_->bound : prover_->bound();
-  proof.is_finished = prover_->finished();
-  proof.suggestions = prover_->take_suggestions();
+  proof.bound = by_search_ ? by_search_->bound : proof_.prover()->bound();
+  proof.is_finished = proof_.prover()->finished();
+  proof.suggestions = proof_.prover()->take_suggestions();
   proof.found = found_by_proof();
   return proof;
 }
@@ -306,57 +256,63 @@ ProofReport BestSearch::report_of_proof(const Budget& budget) {
 RoundReport BestSearch::report_of_round(const Budget& budget) {
   RoundReport report;
   report.found = best_of_own_lanes();
-  if (group_ == nullptr || group_->process() == 0) report.proof = report_of_proof(budget);
   report.lane_work = lane_work_;
   report.stopped = budget.interrupted();
+  if (const auto& own = lanes_.neighbourhoods) {
+    report.neighbourhoods = {own->is_solving(), own->solved(), std::nullopt};
+    if (own->solved() && !solved_) report.neighbourhoods->proof = own->proof();
+  }
+  proof_.report(report);
   return report;
 }
 
 // The report of all processes. If one has left, the search ends with what this one found.
-RoundReport BestSearch::join_reports(RoundReport own) {
-  if (group_ == nullptr || group_->is_alone()) return own;
-  const ChoiceModel& model = context_.model();
-  std::optional<Allocation> known;
-  if (known_) known = to_allocation(model, *known_);
-  const Allocation* const base = known ? &*known : nullptr;
-  const auto messages = group_->all_gather(to_message(own, base));
+RoundReport BestSearch::join_reports(RoundReport own, const Allocation* known) {
+  if (is_alone()) return own;
+  const auto messages = group_->all_gather(to_message(own, known, proof_.tree_model()));
   for (std::size_t process = 0; messages && process < messages->size(); ++process) {
     if (process == group_->process()) continue;
-    std::optional<RoundReport> other = report_of(model, (*messages)[process], base);
+    std::optional<RoundReport> other =
+        report_of(context_.model(), (*messages)[process], known, proof_.tree_model());
     if (!other || other->lane_work.size() != lane_work_.size()) {
       group_->leave();
       break;
     }
     add_report(*std::move(other), own);
   }
-  if (group_->is_alone() && !own.stopped) own.stopped = StopReason::kCancelled;
+  if (is_alone() && !own.stopped) own.stopped = StopReason::kCancelled;
   return own;
 }
 
-void BestSearch::take_in(const ProofReport& proof) {
-  bound_ = proof.bound;
-  proof_finished_ = proof.is_finished;
-  solving_ = proof.is_solving;
-  certifies_ = proves_ && proof.is_solved && !solved_;
-  solved_ = proof.is_solved;
-  certified_ = proof.is_certified;
+// Tells the others, or hears from process 0. Returns false if a process has left.
+bool BestSearch::exchange_verdict(Verdict& verdict, const Allocation* known) {
+  if (is_alone() || !proves_) return true;
+  const bool speaks = group_->process() == 0;
+  const auto messages = group_->all_gather(speaks ? to_message(verdict, known, proof_.tree_model())
+                                                  : std::string(1, kListens));
+  if (!messages) return false;
+  if (speaks) return true;
+  auto heard = verdict_of(context_.model(), messages->front(), known, proof_.tree_model());
+  if (!heard) {
+    group_->leave();
+    return false;
+  }
+  verdict = *std::move(heard);
+  return true;
 }
 
-bool BestSearch::synchronize(std::size_t, Budget& budget) {
-  round_work_ = std::min(2 * round_work_, parameters_.lanes.most_round_work);
-  starts_.clear();  // every lane has them
-  RoundReport round = join_reports(report_of_round(budget));
-  for (const std::uint64_t work : round.lane_work)
-    budget.spend(work);
-  span_ += *std::max_element(round.lane_work.begin(), round.lane_work.end());
-  count_by_process(round.lane_work);
+// Takes in what all processes found and what the proof says.
+void BestSearch::take_in(const ProofReport& proof, const RoundReport& round, Budget& budget) {
   const double bound_before = bound_;
+  bound_ = std::max(bound_, proof.bound);
+  proof_finished_ = proof.is_finished;
+  certified_ = proof.is_certified;
+  solving_ = round.neighbourhoods && round.neighbourhoods->is_solving;
+  const bool is_solved = round.neighbourhoods && round.neighbourhoods->is_solved;
+  certifies_ = proves_ && is_solved && !solved_;
+  solved_ = is_solved;
   const RatedAllocation* found = round.found.rated;
-  if (round.proof) {
-    take_in(*round.proof);
-    const std::optional<RatedAllocation>& by_proof = round.proof->found;
-    if (by_proof && (found == nullptr || is_better(*by_proof, *found))) found = &*by_proof;
-  }
+  if (proof.found && (found == nullptr || is_better(*proof.found, *found))) found = &*proof.found;
   if (found != nullptr) {
     publish(*found);
     best_since_ = budget.work_done();
@@ -365,10 +321,39 @@ bool BestSearch::synchronize(std::size_t, Budget& budget) {
   if (best_ && (found != nullptr || bound_ > bound_before))
     steps_.push_back({budget.work_done(), best_->rating, bound_});
   if (found != nullptr) offer_to_lanes();
-  suggest_to_lane(round.proof ? std::move(round.proof->suggestions)
-                              : std::vector<SuggestedChoices>());
+  suggest_to_lane(proof.suggestions);
+}
+
+bool BestSearch::synchronize(std::size_t, Budget& budget) {
+  round_work_ = std::min(2 * round_work_, parameters_.lanes.most_round_work);
+  starts_.clear();  // every lane has them
+  const std::optional<Allocation> known =
+      known_ && !is_alone() ? to_allocation(context_.model(), *known_) : std::nullopt;
+  const Allocation* const base = known ? &*known : nullptr;
+  RoundReport round = join_reports(report_of_round(budget), base);
+  if (round.neighbourhoods && round.neighbourhoods->proof)
+    search_proof_ = std::move(round.neighbourhoods->proof);
+  if (certifies_ && search_proof_ && best_)
+    round.lane_work.back() += parameters_.lanes.search_check_work;
+  for (const std::uint64_t work : round.lane_work)
+    budget.spend(work);
+  span_ += *std::max_element(round.lane_work.begin(), round.lane_work.end());
+  count_by_process(round.lane_work);
+  proof_.take_in(round);
+  Verdict verdict;
+  const bool decides = proof_.own_process() == 0;
+  if (decides) {
+    verdict.proof = report_of_proof(budget);
+    take_in(verdict.proof, round, budget);
+    if (best_ && !round.stopped && !is_done())
+      verdict.next = proof_.next_order(aim(), proof_share(budget.work_done()));
+  }
+  const bool heard = exchange_verdict(verdict, base);
+  if (!decides) take_in(verdict.proof, round, budget);
+  proof_.follow(std::move(verdict.next));
   if (is_done()) return false;
   stopped_by_ = round.stopped;
+  if (!heard && !stopped_by_) stopped_by_ = StopReason::kCancelled;
   return !stopped_by_;
 }
 

@@ -19,6 +19,7 @@
 #include "search/embedding/best/local/annealing_lane.h"
 #include "search/embedding/best/parameters/best_parameters.h"
 #include "search/embedding/best/processes/round_report.h"
+#include "search/embedding/best/proof_part.h"
 #include "search/embedding/model/choice_model.h"
 #include "search/search_group.h"
 
@@ -36,11 +37,11 @@ namespace shardwright::embedding {
 // what is to be beaten, or when the budget is used up.
 //
 // The lanes may be dealt out to several processes, each with a BestSearch of the same model, seed
-// and starts. Process 0 has the proof and its certificate, the others most lanes that anneal. All
-// take in the same reports of a round, so all have the same best plan and bound, and the number of
-// processes changes nothing in them.
-// Thread safety: as explore() calls the members; everything else on one thread. Refers to the
-// model.
+// and starts. Process 0 has the proof and its certificate; when the proof's tree is shared, its
+// lanes are dealt out, too. All take in the same reports of a round, and then what process 0 says
+// of the proof, so all have the same best plan and bound, and the number of processes changes
+// nothing in them. Thread safety: as explore() calls the members; everything else on one thread.
+// Refers to the model.
 class BestSearch {
  public:
   // Without `prove` there is no lower bound. `budget` is only asked whether it was interrupted.
@@ -52,6 +53,13 @@ class BestSearch {
   // Starts the search from a plan, if it has the model's tables and options and is feasible. If
   // ratings tie, tables return to where the first such plan has them.
   void offer(const Plan& start);
+  // Goes on from a bound that is proved. In process 0 with its proof, which the check of core has
+  // accepted. Call both before the search begins.
+  void set_proved(double bound) { bound_ = bound; }
+  void set_proved(const BoundCertificate& certificate) {
+    set_proved(certificate.bound);
+    if (proof_.prover() != nullptr) proof_.prover()->begin_from(certificate);
+  }
   // Lets the search end once it is proved that no plan rates below this.
   void set_to_beat(double rating) { to_beat_ = rating; }
 
@@ -72,7 +80,7 @@ class BestSearch {
   // Null without a proof, and in processes other than the first.
   const BoundCertificate* certificate() const {
     if (by_search_) return &*by_search_;
-    return prover_ ? &prover_->certificate() : nullptr;
+    return proof_.prover() != nullptr ? &proof_.prover()->certificate() : nullptr;
   }
   const std::vector<ImprovementStep>& steps() const { return steps_; }
   // Steps of the longest lane of every round, summed: with unlimited threads the rounds take as
@@ -105,16 +113,14 @@ class BestSearch {
   bool is_proved() const;
   void certify_search(const Budget& budget);
   bool is_done() const;
-  std::size_t lanes_beside_proof() const;
-  std::uint32_t process_of(std::size_t lane) const;
-  bool is_own(std::size_t lane) const;
+  bool is_alone() const { return group_ == nullptr || group_->is_alone(); }
   void count_by_process(const std::vector<std::uint64_t>& lane_work);
   FoundAllocation best_of_own_lanes() const;
   ProofReport report_of_proof(const Budget& budget);
   RoundReport report_of_round(const Budget& budget);
-  RoundReport join_reports(RoundReport own);
-  void take_in(const ProofReport& proof);
-  void choose_proof_work(std::uint64_t work);
+  RoundReport join_reports(RoundReport own, const Allocation* known);
+  void take_in(const ProofReport& proof, const RoundReport& round, Budget& budget);
+  bool exchange_verdict(Verdict& verdict, const Allocation* known);
   void publish(const RatedAllocation& found);
   void offer_to_lanes();
   void suggest_to_lane(std::vector<SuggestedChoices> suggestions);
@@ -123,7 +129,6 @@ class BestSearch {
   NeighbourhoodLane& neighbourhood_lane();
   template <class Lane>
   void run_lane(Lane& lane, const Budget& budget, std::uint64_t& work);
-  void run_proof(std::size_t lane, Budget& budget);
   std::uint64_t proof_share(std::uint64_t work) const;
 
   BestParameters parameters_;
@@ -131,8 +136,8 @@ class BestSearch {
   SearchContext context_;
   bool hopeless_;  // a table has no choice whose shards fit on any rank
   SearchGroup* group_;
-  bool proves_;                          // in some process
-  std::unique_ptr<BoundProver> prover_;  // null in other processes
+  bool proves_;  // in some process
+  ProofPart proof_;
   double to_beat_ = std::numeric_limits<double>::infinity();
   Lanes lanes_;
   std::vector<RatedPlan> starts_;  // offered so far; lanes get them when they are made
@@ -143,11 +148,10 @@ class BestSearch {
   bool solved_ = false;     // every plan was tried
   bool certifies_ = false;  // ... in the last round; this one only tries to make that the proof
   bool certified_ = false;  // ... which is the proof
+  std::optional<std::vector<BoundNode>> search_proof_;  // leaves
   std::optional<BoundCertificate> by_search_;
   std::optional<StopReason> stopped_by_;
-  double round_bound_ = 0;  // the bound at the start of the round, which lanes see
-  std::uint64_t round_proof_share_ = 0;
-  std::size_t round_proof_lanes_ = 0;
+  double round_bound_ = 0;                // the bound at the start of the round, which lanes see
   std::size_t first_lane_ = 0;            // that looks for plans, after those of the proof
   std::vector<std::uint64_t> lane_work_;  // in this round
   std::uint64_t span_ = 0;

@@ -75,9 +75,12 @@ class Solver {
 
   // Returns true if the core is solved.
   bool branch() {
-    return take(branch_and_bound(
+    const BranchResult found = branch_and_bound(
         core(), known(), ~std::size_t{0}, *executor_, *budget_,
-        [this](const ExactResult& result) { (void)take(result); }, *parameters_));
+        [this](const ExactResult& result) { (void)take(result); }, *parameters_, options_->group);
+    result_.others_work += found.others_work;
+    was_ended_ |= found.was_ended;
+    return take(found);
   }
 
   // Finds a first choice, then bounds whose messages suggest better ones.
@@ -169,14 +172,17 @@ class Solver {
   void search_locally(LocalSearchOptions options) {
     if (!best_) return;
     options.seed = options_->seed;
+    options.group = options_->group;
     LocalSearch search(*graph_, *best_, executor_->workers(), std::move(options),
                        parameters_->local);
     explore(search, *executor_, *budget_, [this](const LocalSearch& at) {
       if (at.best_cost() < core_cost_) offer({at.best().begin(), at.best().end()});
     });
+    result_.others_work += search.others_work();
+    was_ended_ |= search.was_ended();
   }
 
-  bool is_interrupted() const { return budget_->interrupted().has_value(); }
+  bool is_interrupted() const { return was_ended_ || budget_->interrupted().has_value(); }
   bool is_over() const { return is_interrupted() || !budget_->work_left(); }
   bool is_proved() const {
     constexpr double kRounding = 1e-9;
@@ -232,6 +238,8 @@ class Solver {
       result_.lower_bound = std::min(result_.lower_bound, best_ ? result_.objective : kForbidden);
       if (const auto reason = budget_->interrupted()) {
         result_.stopped_by = *reason;
+      } else if (was_ended_) {
+        result_.stopped_by = StopReason::kCancelled;
       } else if (!budget_->work_left()) {
         result_.stopped_by = StopReason::kWorkLimit;
       }
@@ -251,6 +259,7 @@ class Solver {
   std::vector<double> prices_;
   Choice relaxed_;  // suggested by the messages of the dual ascent; may exceed limits
   bool started_ = false;
+  bool was_ended_ = false;  // by another process
   SolveResult result_;
 };
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +18,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/command.h"
+#include "tests/support/operators/random_cost_instance.h"
 
 namespace shardwright::mpi_command_test {
 
@@ -66,36 +68,77 @@ std::vector<pid_t> pids_of(const std::string& tag, int processes) {
 }
 
 double rating_of(const json& answer) { return answer["best_rating"].get<double>(); }
+double bound_of(const json& answer) {
+  return answer["lower_bound"].is_number() ? answer["lower_bound"].get<double>() : 0;
+}
+
+// A search that takes long, and the file that has a line once there is something to lose.
+struct LongRun {
+  std::string arguments;
+  std::string sign;
+};
+
+LongRun long_plan(const Command& run) {
+  const std::string checkpoint = run.path("checkpoint.json");
+  return {"plan " + kLong + " --time-limit 100 --threads 1 --checkpoint " + checkpoint + " -o " +
+              run.path("answer.json"),
+          checkpoint};
+}
+
+// Limits that bind, and no functional edges: neither tables nor bounds prove anything soon.
+std::string hard_instance(const Command& run, std::size_t nodes) {
+  test_support::RandomCostInstanceStyle style;
+  style.num_nodes = nodes;
+  style.min_strategies = 4;
+  style.max_strategies = 16;
+  style.functional_share = 0;
+  style.long_lived_share = 0.02;
+  const std::string path = run.path("instance.json");
+  const std::string text = test_support::contest_text(test_support::random_cost_instance(3, style));
+  REQUIRE(write_file(path, text).ok());
+  return path;
+}
+
+LongRun long_solve(const Command& run) {
+  return {"operators solve --format iopddl-contest " + hard_instance(run, 6'000) + " 100",
+          run.path("out")};
+}
 
 struct Fault {
   CommandOutcome outcome;
   double seconds = 0;  // from the signal to the end
-  std::string checkpoint;
 };
 
-// Sends the signal to a process of three, once there is a checkpoint.
-Fault fault(const Command& run, int process, int signal) {
-  const std::string checkpoint = run.path("checkpoint.json");
-  std::filesystem::remove(checkpoint);
+// Sends the signal to a process of three, once there is the sign.
+Fault fault(const Command& run, const LongRun& command, int process, int signal) {
+  std::filesystem::remove(command.sign);
   const std::string tag = run.folder().filename().string() + "_" + std::to_string(signal);
   std::chrono::steady_clock::time_point sent;
   std::jthread killer([&](const std::stop_token& done) {
-    while (!std::filesystem::exists(checkpoint) && !done.stop_requested())
+    const auto has_line = [&] {
+      std::ifstream file(command.sign);
+      return contains(std::string(std::istreambuf_iterator<char>(file), {}), "\n");
+    };
+    while (!has_line() && !done.stop_requested())
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     const pid_t pid = pids_of(tag, 3)[static_cast<std::size_t>(process)];
     sent = std::chrono::steady_clock::now();
     if (pid > 0) kill(pid, signal);
   });
   Fault found;
-  found.outcome = run("plan " + kLong + " --time-limit 100 --threads 1 --checkpoint " + checkpoint +
-                          " -o " + run.path("answer.json"),
-                      "SHARDWRIGHT_TEST_TAG=" + tag + " " + mpirun(3));
+  found.outcome = run(command.arguments, "SHARDWRIGHT_TEST_TAG=" + tag + " " + mpirun(3));
   const auto ended = std::chrono::steady_clock::now();
   killer.request_stop();
   killer.join();
   found.seconds = std::chrono::duration<double>(ended - sent).count();
-  found.checkpoint = checkpoint;
   return found;
+}
+
+void check_ended(const Fault& found, int process) {
+  CHECK(found.outcome.status != 0);
+  CHECK(found.seconds < 10);
+  CHECK(contains(found.outcome.err, "process " + std::to_string(process) + " of 3 (pid "));
+  CHECK(contains(found.outcome.err, "does not answer: it has died or hangs"));
 }
 
 }  // namespace
@@ -179,23 +222,63 @@ TEST_CASE("mpi: a process that is killed or hangs ends all, and the best plan is
     for (const int signal : {SIGKILL, SIGSTOP}) {
       CAPTURE(process);
       CAPTURE(signal);
-      const Fault found = fault(run, process, signal);
-      CHECK(found.outcome.status != 0);
-      CHECK(found.seconds < 10);
-      CHECK(contains(found.outcome.err, "process " + std::to_string(process) + " of 3 (pid "));
-      CHECK(contains(found.outcome.err, "does not answer: it has died or hangs"));
-      const json kept = json::parse(*read_file(found.checkpoint));
-      CHECK(run("verify " + kLong + " " + found.checkpoint).status == 0);
+      const LongRun command = long_plan(run);
+      check_ended(fault(run, command, process, signal), process);
+      const json kept = json::parse(*read_file(command.sign));
+      CHECK(run("verify " + kLong + " " + command.sign).status == 0);
       const CommandOutcome resumed =
-          run("plan " + kLong + " --work-limit 100000 --resume " + found.checkpoint + " --json");
+          run("plan " + kLong + " --work-limit 100000 --resume " + command.sign + " --json");
       REQUIRE(resumed.status == 0);
-      CHECK(rating_of(json::parse(resumed.out)) <= rating_of(kept));
+      const json answer_then = json::parse(resumed.out);
+      CHECK(rating_of(answer_then) <= rating_of(kept));
+      CHECK(bound_of(answer_then) >= bound_of(kept));
       if (process == 0) continue;
       // The first process is left, and writes the best plan so far.
       const json answer = json::parse(*read_file(run.path("answer.json")));
       CHECK(answer["stopped_by"] == "cancelled");
       CHECK(rating_of(answer) <= rating_of(kept));
       CHECK(run("verify " + kLong + " " + run.path("answer.json")).status == 0);
+    }
+  }
+}
+
+TEST_CASE("mpi: any number of processes solves an instance with the bytes of one") {
+  const Command run;
+  const std::string instance = hard_instance(run, 4'000);
+  const std::string arguments = "operators solve " + instance + " --work-limit 40000000 --threads ";
+  const auto lasting_solution = [&](const std::string& path) {
+    json found = json::parse(*read_file(path));
+    for (const char* const own : {"solve_seconds", "seconds", "threads"})
+      found.erase(own);
+    return found.dump();
+  };
+  REQUIRE(run(arguments + "1 -o " + run.path("alone.json")).status == 0);
+  const std::string alone = lasting_solution(run.path("alone.json"));
+  for (const int processes : {1, 2, 4}) {
+    CAPTURE(processes);
+    const std::string threads = std::to_string(1 + processes % 2);
+    const CommandOutcome outcome =
+        run(arguments + threads + " -v -o " + run.path("answer.json"), mpirun(processes));
+    REQUIRE(outcome.status == 0);
+    const bool same = lasting_solution(run.path("answer.json")) == alone;
+    CHECK(same);
+    CHECK(contains(outcome.err, "bytes to other processes in ") == (processes > 1));
+  }
+}
+
+TEST_CASE("mpi: a solver that is killed or hangs ends all, and the choices so far were printed") {
+  const Command run;
+  for (const int process : {0, 1}) {
+    for (const int signal : {SIGKILL, SIGSTOP}) {
+      CAPTURE(process);
+      CAPTURE(signal);
+      const Fault found = fault(run, long_solve(run), process, signal);
+      check_ended(found, process);
+      const std::string& out = found.outcome.out;
+      REQUIRE(contains(out, "]\n"));
+      const std::size_t end = out.rfind("]\n");
+      const std::size_t begin = out.rfind('[', end);
+      CHECK(json::parse(out.substr(begin, end + 1 - begin)).size() == 6'000);
     }
   }
 }

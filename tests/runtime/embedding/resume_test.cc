@@ -64,8 +64,12 @@ TEST_CASE("resume: checkpoints get better up to the answer, and are plans that h
   for (std::size_t i = 0; i + 1 < kept.size(); ++i) {
     CHECK(kept[i].evaluation.valid());
     CHECK(kept[i].stopped_by == StopReason::kCancelled);
-    CHECK_FALSE(kept[i].lower_bound.has_value());
-    if (i > 0) CHECK(*kept[i].best_rating < *kept[i - 1].best_rating);
+    CHECK(kept[i].lower_bound.has_value() == kept[i].certificate.has_value());
+    if (i == 0) continue;
+    const double rise = kept[i].lower_bound.value_or(0) - kept[i - 1].lower_bound.value_or(0);
+    CHECK(*kept[i].best_rating <= *kept[i - 1].best_rating);
+    CHECK(rise >= 0);
+    CHECK((*kept[i].best_rating < *kept[i - 1].best_rating || rise > 0));
   }
   CHECK(*kept.back().best_rating == *kept[kept.size() - 2].best_rating);
 }
@@ -86,6 +90,48 @@ TEST_CASE("resume: an answer from a checkpoint is not worse than it, at once or 
       CHECK_FALSE(resumed->given_search_space);
     }
   }
+}
+
+TEST_CASE("resume: the proof goes on from the bound of a checkpoint, at once") {
+  for (const char* const name : {kHard, "26_offload_scaleup_10t_4r"}) {
+    INFO(std::string(name));
+    const std::vector<EmbeddingPlanResult> kept = checkpoints(name);
+    const EmbeddingPlanResult& at = kept[kept.size() - 2];
+    REQUIRE(at.certificate.has_value());
+    const PlanDocument document = written_and_read(at);
+    const auto resumed = resume_embedding(golden_problem(name), document, options_for(1));
+    REQUIRE(resumed.ok());
+    REQUIRE(resumed->lower_bound.has_value());
+    CHECK(*resumed->lower_bound >= *at.lower_bound);
+    CHECK(resumed->bound_refusal.empty());
+    // Without its certificate the same call proves less.
+    PlanDocument without = document;
+    without.certificate.reset();
+    const auto anew = resume_embedding(golden_problem(name), without, options_for(1));
+    REQUIRE(anew.ok());
+    CHECK(anew->lower_bound.value_or(0) < *at.lower_bound);
+  }
+}
+
+TEST_CASE("resume: a proof that was tampered with, or of another space, is dropped") {
+  const EmbeddingPlanResult at = checkpoints(kHard).back();
+  const PlanDocument good = written_and_read(at);
+  REQUIRE(good.certificate.has_value());
+  const auto bound_from = [&](const PlanDocument& document) {
+    const auto resumed = resume_embedding(golden_problem(kHard), document, options_for(1));
+    REQUIRE(resumed.ok());
+    return resumed->lower_bound.value_or(0);
+  };
+  CHECK(bound_from(good) >= *at.lower_bound);
+  PlanDocument raised = good;
+  raised.certificate->bound *= 1.5;
+  CHECK(bound_from(raised) < *at.lower_bound);
+  PlanDocument without_nodes = good;
+  without_nodes.certificate->nodes.clear();
+  CHECK(bound_from(without_nodes) < *at.lower_bound);
+  PlanDocument of_other_space = good;
+  of_other_space.search_space_size = *good.search_space_size + 1;
+  CHECK(bound_from(of_other_space) < *at.lower_bound);
 }
 
 TEST_CASE("resume: what is no checkpoint of this search is refused") {

@@ -17,27 +17,17 @@ constexpr std::size_t kMostSuggestions = 8;
 
 }  // namespace
 
-BoundProver::Relaxation::Relaxation(BoundRows own_rows, std::optional<Pins> own_pins,
-                                    const BoundParameters& parameters)
-    : rows(std::move(own_rows)),
-      pins(std::move(own_pins)),
-      branching(rows, parameters.branching),
-      tree(rows, pinned()),
-      lanes(parameters.targets.tree_lanes) {
-  lanes.front() = std::make_unique<TreeLane>(tree, rows, branching, parameters);
-}
-
 BoundProver::BoundProver(const ChoiceModel& model, const BoundParameters& parameters)
     : parameters_(parameters),
       own_model_(model.rules().any() ? std::make_unique<ChoiceModel>(model.for_bounds()) : nullptr),
       model_(own_model_ ? own_model_.get() : &model),
-      joint_(std::make_unique<Relaxation>(BoundRows(*model_, false, parameters_.classes),
-                                          std::nullopt, parameters_)),
+      joint_(std::make_unique<TreeView>(BoundRows(*model_, false, parameters_.classes),
+                                        std::nullopt, parameters_)),
       targets_(parameters_, RankClasses::can_separate_hosts(*model_, parameters_.classes)),
       uniform_targets_(parameters_.uniform) {
-  only_aggregate_ = is_too_large(*joint_);
+  only_aggregate_ = joint_->is_too_large();
   may_be_apart_ = !only_aggregate_ && RankClasses::can_be_apart(*model_, parameters_.classes);
-  const RankClasses& classes = joint_->rows.classes();
+  const RankClasses& classes = joint_->rows().classes();
   certificate_.class_of_rank = classes.class_of_rank();
   certificate_.load_factors = load_factors_of(model.pool().space());
   BoundNode nothing;
@@ -45,19 +35,15 @@ BoundProver::BoundProver(const ChoiceModel& model, const BoundParameters& parame
   certificate_.nodes.push_back(nothing);
 }
 
-bool BoundProver::is_too_large(const Relaxation& own) const {
-  return own.lanes.front()->relaxation().columns().max_rows() > parameters_.max_master_rows;
-}
-
 bool BoundProver::proves(double rating) const {
   return certificate_.bound >= rating * (1 - parameters_.optimality_gap);
 }
 
-BoundProver::Relaxation& BoundProver::relaxation() {
+TreeView& BoundProver::relaxation() {
   if (!targets_.separates_hosts()) return joint();
   if (!separate_) {
-    separate_ = std::make_unique<Relaxation>(BoundRows(*model_, true, parameters_.classes),
-                                             std::nullopt, parameters_);
+    separate_ = std::make_unique<TreeView>(BoundRows(*model_, true, parameters_.classes),
+                                           std::nullopt, parameters_);
   }
   return *separate_;
 }
@@ -85,12 +71,15 @@ void BoundProver::begin_round(double rating) {
   // A better plan may have been found since the target was chosen.
   if (is_shared_ && (finished_ || target_ > rating_)) give_up_target();
   is_shared_ &= target_ != 0;
-  if (is_shared_) deal_out();
+  const bool is_new = std::exchange(is_new_, false);
+  if (!is_shared_) return;
+  if (is_new && keeps_starts_) start_ = start_of_tree();
+  transfers_ = relaxation().deal_out();
 }
 
 void BoundProver::run_lane(std::size_t lane, std::uint64_t work, Budget& budget) {
   if (is_shared_) {
-    relaxation().lanes[lane]->run(work, budget);
+    relaxation().lanes()[lane]->run(work, budget);
   } else if (lane == 0) {
     run_alone(work, budget);
   }
@@ -102,11 +91,11 @@ void BoundProver::end_round() {
     return;
   }
   bool is_stuck = false;
-  for (const auto& lane : relaxation().lanes) {
+  for (const auto& lane : relaxation().lanes()) {
     take_from(*lane);
     is_stuck |= lane->is_stuck();
   }
-  if (relaxation().tree.open_leaves(target_).empty()) {
+  if (relaxation().tree().open_leaves(target_).empty()) {
     prove_target();
   } else if (is_stuck || gives_up_tree()) {
     give_up_target();
@@ -119,8 +108,7 @@ void BoundProver::end_round() {
 // lanes did would be lost.
 bool BoundProver::should_share() {
   return target_ != 0 && !finished_ && targets_.is_branching() &&
-         tree_work_ >= parameters_.targets.alone_work &&
-         relaxation().lanes.front()->has_closed_any();
+         tree_work_ >= parameters_.targets.alone_work && relaxation().first_lane().has_closed_any();
 }
 
 // Stops where a tree is to be shared.
@@ -151,7 +139,7 @@ void BoundProver::step(Budget& budget) {
   } else if (target_ > rating_ || gives_up_tree()) {
     give_up_target();
   } else {
-    TreeLane& lane = *relaxation().lanes.front();
+    TreeLane& lane = relaxation().first_lane();
     lane.step(budget);
     take_from(lane);
     if (lane.is_stuck()) {
@@ -164,7 +152,7 @@ void BoundProver::step(Budget& budget) {
 }
 
 void BoundProver::raise_aggregate_bound(Budget& budget) {
-  const BoundRows& rows = joint_->rows;
+  const BoundRows& rows = joint_->rows();
   const Domain everywhere(model_->choices().size(), rows.classes().everywhere());
   AggregateBound found = aggregate_bound(rows, rating_, everywhere, parameters_.aggregate, budget);
   aggregate_rating_ = rating_;
@@ -184,11 +172,11 @@ void BoundProver::pin_tables(Budget& budget) {
   if (certificate_.bound >= target) return;
   Pins found = find_pins(*model_, target, parameters_, budget);
   if (found.tables.empty() || found.gain < parameters_.pins.least_gain ||
-      (pinned_ && found.tables == pinned_->pins->tables))
+      (pinned_ && found.tables == pinned_->pins()->tables))
     return;
   BoundRows rows = pinned_rows(*model_, found);
-  auto relaxation = std::make_unique<Relaxation>(std::move(rows), std::move(found), parameters_);
-  if (only_aggregate_ || !is_too_large(*relaxation)) pinned_ = std::move(relaxation);
+  auto relaxation = std::make_unique<TreeView>(std::move(rows), std::move(found), parameters_);
+  if (only_aggregate_ || !relaxation->is_too_large()) pinned_ = std::move(relaxation);
 }
 
 bool BoundProver::needs_light_tree() const {
@@ -206,7 +194,7 @@ void BoundProver::grow_light_tree(Budget& budget) {
   if (!light_tree_->has_ended()) light_tree_->step(budget);
   if (!light_tree_->has_ended()) return;
   if (light_tree_->is_proved()) {
-    accept(light_tree_->target(), joint().rows.classes(), light_tree_->certificate_nodes());
+    accept(light_tree_->target(), joint().rows().classes(), light_tree_->certificate_nodes());
   } else {
     light_ceiling_ = light_tree_->target();
     suggest(light_tree_->stuck_choices(), light_tree_->target());
@@ -224,9 +212,10 @@ void BoundProver::plant_light_tree(Budget& budget) {
   }
   light_trees_left_ -= std::min(light_trees_left_, 1U);
   if (certificate_.bound >= target) return;
-  Relaxation& own = joint();
-  const TableKinds& kinds = own.lanes.front()->relaxation().columns().kinds();
-  light_tree_.emplace(own.rows, own.pinned(), own.branching, kinds, target, parameters_, budget);
+  TreeView& own = joint();
+  const TableKinds& kinds = own.first_lane().relaxation().columns().kinds();
+  light_tree_.emplace(own.rows(), own.pinned(), own.branching(), kinds, target, parameters_,
+                      budget);
 }
 
 bool BoundProver::has_uniform_target() const {
@@ -284,23 +273,23 @@ void BoundProver::choose_target() {
   target_ = *target;
   tree_work_ = 0;
   plant_trees();
-  if (was_early || targets_.is_early()) joint().tree = BoundTree(joint().rows, joint().pinned());
-  BoundTree& tree = relaxation().tree;
+  if (was_early || targets_.is_early()) joint().plant_again();
+  BoundTree& tree = relaxation().tree();
   const std::vector<BoundTree::NodeId> open = tree.open_leaves(target_);
   if (open.empty()) return prove_target();
   const bool may_divide = targets_.is_branching() && tree.size() < parameters_.targets.max_nodes;
-  TreeLane& lane = *relaxation().lanes.front();
+  TreeLane& lane = relaxation().first_lane();
   lane.begin(target_, {targets_.node_work(), targets_.root_search_steps(), may_divide});
   lane.assign(open);
 }
 
 void BoundProver::take_from(TreeLane& lane) {
-  const std::uint64_t work = lane.hand_over(relaxation().tree);
+  const std::uint64_t work = lane.hand_over(relaxation().tree());
   tree_work_ += work;
   uniform_targets_.note_other_work(work);
   if (lane.was_cut_short()) targets_.note_cut_short();
   if (std::optional<Plan> found = lane.take_found()) found_ = std::move(found);
-  if (const auto choices = lane.stuck_choices()) suggest(*choices, target_);
+  if (const auto& choices = lane.stuck_choices()) suggest(*choices, target_);
 }
 
 void BoundProver::suggest(std::vector<std::uint32_t> choices, double target) {
@@ -315,14 +304,14 @@ void BoundProver::suggest(std::vector<std::uint32_t> choices, double target) {
 void BoundProver::plant_trees() {
   if (rating_ >= tree_rating_ * (1 - parameters_.rating_fall)) return;
   tree_rating_ = rating_;
-  for (Relaxation* own : {joint_.get(), pinned_.get(), separate_.get()}) {
-    if (own != nullptr) own->tree = BoundTree(own->rows, own->pinned());
+  for (TreeView* own : {joint_.get(), pinned_.get(), separate_.get()}) {
+    if (own != nullptr) own->plant_again();
   }
 }
 
 // Returns true for a tree that has had its work, but may be done soon.
 bool BoundProver::is_worth_more() {
-  const double closed = relaxation().tree.closed_part(target_);
+  const double closed = relaxation().tree().closed_part(target_);
   const double most = closed * parameters_.targets.most_extension;
   return closed >= parameters_.targets.closed_part &&
          static_cast<double>(tree_work_) < most * static_cast<double>(targets_.tree_work());
@@ -335,39 +324,38 @@ bool BoundProver::gives_up_tree() {
     targets_.note_cut_short();
     return true;
   }
-  return relaxation().tree.size() >= parameters_.targets.max_nodes &&
-         relaxation().lanes.front()->may_divide();
+  return relaxation().tree().size() >= parameters_.targets.max_nodes &&
+         relaxation().first_lane().may_divide();
 }
 
 // All lanes begin with what the first one knows.
 void BoundProver::share_tree() {
-  Relaxation& own = relaxation();
-  const TreeLane& first = *own.lanes.front();
-  for (std::unique_ptr<TreeLane>& lane : own.lanes) {
-    if (lane.get() == &first) continue;
-    if (!lane) lane = std::make_unique<TreeLane>(own.tree, own.rows, own.branching, parameters_);
-    lane->begin(target_, {targets_.node_work(), 0, first.may_divide()});
-    lane->learn(first);
-  }
+  TreeView& own = relaxation();
+  const NodeLimits limits{targets_.node_work(), 0, own.first_lane().may_divide()};
+  own.share(target_, limits, own.first_lane().relaxation().columns().known());
   is_shared_ = true;
+  is_new_ = true;
 }
 
-// Lanes without a leaf take some from the lane that has the most.
-void BoundProver::deal_out() {
-  std::vector<std::unique_ptr<TreeLane>>& lanes = relaxation().lanes;
-  for (const std::unique_ptr<TreeLane>& lane : lanes) {
-    if (!lane->is_idle()) continue;
-    const auto fullest = std::max_element(lanes.begin(), lanes.end(), [](auto& a, auto& b) {
-      return a->num_waiting() < b->num_waiting();
-    });
-    lane->take_half(**fullest);
-  }
+TreeStart BoundProver::start_of_tree() {
+  TreeView& own = relaxation();
+  TreeStart start;
+  start.view = &own == separate_.get() ? RankView::kSeparate
+               : &own == pinned_.get() ? RankView::kPinned
+                                       : RankView::kJoint;
+  start.pins = own.pins();
+  start.target = target_;
+  start.limits = {targets_.node_work(), 0, own.first_lane().may_divide()};
+  start.part = own.tree().open_part(target_);
+  start.first_lane = own.first_lane().report();
+  start.known = own.first_lane().relaxation().columns().known();
+  return start;
 }
 
 // A proof whose check would take too long is none.
 void BoundProver::prove_target() {
-  if (relaxation().tree.search_steps() > parameters_.search.proof_steps) return give_up_target();
-  accept(target_, relaxation().rows.classes(), relaxation().tree.certificate_nodes(target_));
+  if (relaxation().tree().search_steps() > parameters_.search.proof_steps) return give_up_target();
+  accept(target_, relaxation().rows().classes(), relaxation().tree().certificate_nodes(target_));
   target_ = 0;
 }
 

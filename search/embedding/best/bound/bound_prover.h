@@ -11,9 +11,9 @@
 #include "core/embedding/bound/certificate/bound_certificate.h"
 #include "search/budget.h"
 #include "search/embedding/best/bound/model/bound_rows.h"
+#include "search/embedding/best/bound/shared/tree_view.h"
 #include "search/embedding/best/bound/target_schedule.h"
 #include "search/embedding/best/bound/tree/bound_tree.h"
-#include "search/embedding/best/bound/tree/branching.h"
 #include "search/embedding/best/bound/tree/light_tree.h"
 #include "search/embedding/best/bound/tree/tree_lane.h"
 #include "search/embedding/best/bound/tree/uniform_tree.h"
@@ -52,12 +52,31 @@ class BoundProver {
   void run_lane(std::size_t lane, std::uint64_t work, Budget& budget);
   void end_round();
 
+  // Goes on from a proof that the check of core has accepted. Call it before anything else.
+  void begin_from(const BoundCertificate& proved) {
+    if (proved.bound > certificate_.bound) certificate_ = proved;
+  }
+
   double bound() const { return certificate_.bound; }
   const BoundCertificate& certificate() const { return certificate_; }
   // Returns true if a plan of this rating is optimal to within the optimality gap.
   bool proves(double rating) const;
   // Returns true if the last rating is proved or nothing is left to try.
   bool finished() const { return finished_; }
+  // What it proves about: the model that was given, or one without placement rules.
+  const ChoiceModel& model() const { return *model_; }
+  // The program would be too large for trees: the proof takes next to no work.
+  bool is_only_aggregate() const { return only_aggregate_; }
+
+  // For a tree that lanes of several processes share. Null if no tree is shared.
+  TreeView* shared() { return is_shared_ ? &relaxation() : nullptr; }
+  // The tree that begin_round() found shared for the first time, before it dealt out leaves.
+  // Kept only if it was asked for.
+  void keep_starts() { keeps_starts_ = true; }
+  std::optional<TreeStart> take_start() { return std::exchange(start_, std::nullopt); }
+  // Of the last begin_round().
+  const std::vector<LeafTransfer>& transfers() const { return transfers_; }
+
   // A target is given up where the relaxation has a solution that cannot be divided. Its choices,
   // of the last few such targets since the last call; in terms of the model that was given.
   std::vector<SuggestedChoices> take_suggestions() { return std::exchange(suggestions_, {}); }
@@ -65,25 +84,12 @@ class BoundProver {
   std::optional<Plan> take_found() { return std::exchange(found_, std::nullopt); }
 
  private:
-  // What one view of the ranks needs. Not moved: its parts refer to each other.
-  struct Relaxation {
-    Relaxation(BoundRows rows, std::optional<Pins> pins, const BoundParameters& parameters);
-    const Pins* pinned() const { return pins ? &*pins : nullptr; }
-
-    BoundRows rows;
-    std::optional<Pins> pins;
-    Branching branching;
-    BoundTree tree;
-    std::vector<std::unique_ptr<TreeLane>> lanes;  // null until needed, but for the first
-  };
-
-  bool is_too_large(const Relaxation& own) const;
   bool needs_pins() const;
   void pin_tables(Budget& budget);
   // With pins, if there are any.
-  Relaxation& joint() { return pinned_ ? *pinned_ : *joint_; }
+  TreeView& joint() { return pinned_ ? *pinned_ : *joint_; }
   // As the schedule wants it.
-  Relaxation& relaxation();
+  TreeView& relaxation();
   bool needs_aggregate_bound() const;
   bool needs_light_tree() const;
   bool has_uniform_target() const;
@@ -102,7 +108,7 @@ class BoundProver {
   bool gives_up_tree();
   bool is_worth_more();
   void share_tree();
-  void deal_out();
+  TreeStart start_of_tree();
   void prove_target();
   void give_up_target();
   void accept(double bound, const RankClasses& classes, std::vector<BoundNode> nodes);
@@ -110,9 +116,9 @@ class BoundProver {
   BoundParameters parameters_;
   std::unique_ptr<const ChoiceModel> own_model_;  // only with placement rules
   const ChoiceModel* model_;
-  std::unique_ptr<Relaxation> joint_;     // all hosts count as equal
-  std::unique_ptr<Relaxation> pinned_;    // the same with pins; null if there are none
-  std::unique_ptr<Relaxation> separate_;  // hosts are classes; null until it is needed
+  std::unique_ptr<TreeView> joint_;     // all hosts count as equal
+  std::unique_ptr<TreeView> pinned_;    // the same with pins; null if there are none
+  std::unique_ptr<TreeView> separate_;  // hosts are classes; null until it is needed
   BoundCertificate certificate_;
   TargetSchedule targets_;
   UniformTargets uniform_targets_;
@@ -125,14 +131,18 @@ class BoundProver {
   double pin_rating_ = std::numeric_limits<double>::infinity();    // when pins were looked for
   double light_rating_ = std::numeric_limits<double>::infinity();  // of the last light tree
   std::optional<LightTree> light_tree_;                            // in progress
-  double light_ceiling_ = 0;            // the lowest target at which such a tree failed
-  std::uint32_t light_trees_left_ = 0;  // for this rating
-  bool may_be_apart_ = false;           // uniform choices
-  std::unique_ptr<UniformTree> uniform_tree_;                     // null until it is needed
+  double light_ceiling_ = 0;                   // the lowest target at which such a tree failed
+  std::uint32_t light_trees_left_ = 0;         // for this rating
+  bool may_be_apart_ = false;                  // uniform choices
+  std::unique_ptr<UniformTree> uniform_tree_;  // null until it is needed
   double tree_rating_ = std::numeric_limits<double>::infinity();  // when the trees were planted
-  double target_ = 0;            // being proved; 0 = none
-  std::uint64_t tree_work_ = 0;  // for this target
-  bool is_shared_ = false;       // the open leaves of this target are dealt out to all lanes
+  double target_ = 0;                                             // being proved; 0 = none
+  std::uint64_t tree_work_ = 0;                                   // for this target
+  bool is_shared_ = false;  // the open leaves of this target are dealt out to all lanes
+  bool keeps_starts_ = false;
+  bool is_new_ = false;  // shared, and no round has begun since
+  std::optional<TreeStart> start_;
+  std::vector<LeafTransfer> transfers_;
 };
 
 }  // namespace shardwright::embedding

@@ -29,6 +29,13 @@ struct LaneParameters {
   std::uint64_t settled_proof_share = 24;
   std::uint64_t calm_proof_share = 144;
   std::uint64_t calm_work = 32'000'000;
+  // The most while one lane of the proof works alone, as all other lanes have with the default
+  // number of lanes. With more lanes, others can take part until the tree is shared.
+  std::uint64_t alone_proof_share = 16;
+  // What that lane has on average, between the proof's first share and the most: its process is
+  // dealt so many other lanes fewer. With twice as many, process 0 of eight did half of what the
+  // others did with 256 lanes.
+  std::uint64_t usual_proof_share = 8;
   // If the bound has not risen for so much work either, the lanes share the work as before.
   std::uint64_t stuck_work = 256'000'000;
   // A step of the proof takes as long as so many steps of the other lanes.

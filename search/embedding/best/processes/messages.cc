@@ -2,78 +2,22 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <utility>
 
 #include "core/hash/sha256.h"
+#include "search/embedding/best/processes/allocation_message.h"
+#include "search/embedding/best/processes/tree_message.h"
 #include "search/message.h"
 
 namespace shardwright::embedding {
 namespace {
 
 // The first byte of a message. The second digit is the version of the format.
-constexpr std::uint8_t kOpening = 0x11;
-constexpr std::uint8_t kReport = 0x21;
+constexpr std::uint8_t kOpening = 0x12;
+constexpr std::uint8_t kReport = 0x22;
+constexpr std::uint8_t kVerdict = 0x31;
 
 constexpr std::uint8_t kNotStopped = 0xff;
-
-bool is_known(const Allocation* known, const Allocation& own, std::size_t table) {
-  return known != nullptr && own.choice[table] == known->choice[table] &&
-         own.ranks[table] == known->ranks[table];
-}
-
-void put(MessageWriter& to, const Allocation& own, const Allocation* known) {
-  std::vector<std::uint32_t> changed;
-  for (std::uint32_t table = 0; table < own.choice.size(); ++table) {
-    if (!is_known(known, own, table)) changed.push_back(table);
-  }
-  to.put_all(changed);
-  for (const std::uint32_t table : changed) {
-    to.put(own.choice[table]);
-    to.put_all(own.ranks[table]);
-  }
-}
-
-bool is_choice_of(const ChoiceModel& model, std::size_t table, std::uint32_t choice) {
-  const std::uint32_t first = model.first_choice(table);
-  return choice >= first && choice - first < model.choices(table).size();
-}
-
-// Returns true if there is a choice of every table.
-bool are_choices(const ChoiceModel& model, const std::vector<std::uint32_t>& choices) {
-  if (choices.size() != model.num_tables()) return false;
-  for (std::size_t table = 0; table < choices.size(); ++table) {
-    if (!is_choice_of(model, table, choices[table])) return false;
-  }
-  return true;
-}
-
-// Returns true if the choice is one of the table and the ranks are as many as it needs.
-bool is_possible(const ChoiceModel& model, std::size_t table, std::uint32_t choice,
-                 const std::vector<Rank>& ranks) {
-  if (!is_choice_of(model, table, choice)) return false;
-  const Choice& own = model.choices()[choice];
-  const std::size_t shards = own.reach == Reach::kAllRanks ? 0 : own.num_shards;
-  return ranks.size() == shards && std::all_of(ranks.begin(), ranks.end(), [&](Rank rank) {
-           return rank < model.world_size();
-         });
-}
-
-std::optional<Allocation> get_allocation(MessageReader& from, const ChoiceModel& model,
-                                         const Allocation* known) {
-  const auto changed = from.get_all<std::uint32_t>();
-  if (known == nullptr && changed.size() != model.num_tables()) return std::nullopt;
-  if (std::adjacent_find(changed.begin(), changed.end(), std::greater_equal<>()) != changed.end())
-    return std::nullopt;
-  Allocation own = known != nullptr ? *known : Allocation(model.num_tables());
-  for (const std::uint32_t table : changed) {
-    if (table >= model.num_tables()) return std::nullopt;
-    own.choice[table] = from.get<std::uint32_t>();
-    own.ranks[table] = from.get_all<Rank>();
-    if (!is_possible(model, table, own.choice[table], own.ranks[table])) return std::nullopt;
-  }
-  return own;
-}
 
 void put(MessageWriter& to, const RatedAllocation& rated, const Allocation* known) {
   to.put(rated.rating);
@@ -92,11 +36,30 @@ std::optional<RatedAllocation> get_rated(MessageReader& from, const ChoiceModel&
   return rated;
 }
 
+void put(MessageWriter& to, const NeighbourhoodReport& report) {
+  to.put_flag(report.is_solving);
+  to.put_flag(report.is_solved);
+  to.put_flag(report.proof.has_value());
+  if (!report.proof) return;
+  to.put(static_cast<std::uint32_t>(report.proof->size()));
+  for (const BoundNode& leaf : *report.proof)
+    put_leaf(to, leaf);
+}
+
+NeighbourhoodReport get_neighbourhoods(MessageReader& from) {
+  NeighbourhoodReport report;
+  report.is_solving = from.get_flag();
+  report.is_solved = from.get_flag();
+  if (!from.get_flag()) return report;
+  report.proof.emplace();
+  for (auto left = from.get<std::uint32_t>(); left > 0 && from.good(); --left)
+    report.proof->push_back(get_leaf(from));
+  return report;
+}
+
 void put(MessageWriter& to, const ProofReport& proof, const Allocation* known) {
   to.put(proof.bound);
   to.put_flag(proof.is_finished);
-  to.put_flag(proof.is_solving);
-  to.put_flag(proof.is_solved);
   to.put_flag(proof.is_certified);
   to.put(static_cast<std::uint32_t>(proof.suggestions.size()));
   for (const SuggestedChoices& suggestion : proof.suggestions) {
@@ -112,8 +75,6 @@ std::optional<ProofReport> get_proof(MessageReader& from, const ChoiceModel& mod
   ProofReport proof;
   proof.bound = from.get<double>();
   proof.is_finished = from.get_flag();
-  proof.is_solving = from.get_flag();
-  proof.is_solved = from.get_flag();
   proof.is_certified = from.get_flag();
   for (auto left = from.get<std::uint32_t>(); left > 0 && from.good(); --left) {
     const auto target = from.get<double>();
@@ -123,6 +84,40 @@ std::optional<ProofReport> get_proof(MessageReader& from, const ChoiceModel& mod
   if (!from.get_flag()) return proof;
   proof.found = get_rated(from, model, known);
   return proof.found ? std::optional(std::move(proof)) : std::nullopt;
+}
+
+void put(MessageWriter& to, const ProofOrder& order, const ChoiceModel& tree_model) {
+  to.put(order.share);
+  to.put(order.lanes);
+  to.put_all(order.processes);
+  to.put_flag(order.start.has_value());
+  if (order.start) put(to, *order.start, tree_model);
+  to.put(static_cast<std::uint32_t>(order.transfers.size()));
+  for (const LeafTransfer& transfer : order.transfers) {
+    to.put(transfer.to);
+    to.put(transfer.from);
+  }
+}
+
+std::optional<ProofOrder> get_order(MessageReader& from, const ChoiceModel& tree_model) {
+  ProofOrder order;
+  order.share = from.get<std::uint64_t>();
+  order.lanes = from.get<std::uint32_t>();
+  order.processes = from.get_all<std::uint32_t>();
+  if (from.get_flag()) {
+    order.start = get_tree_start(from, tree_model);
+    if (!order.start) return std::nullopt;
+  }
+  for (auto left = from.get<std::uint32_t>(); left > 0 && from.good(); --left) {
+    const auto to = from.get<std::uint32_t>();
+    order.transfers.push_back({to, from.get<std::uint32_t>()});
+  }
+  const auto is_lane = [&](std::uint32_t lane) { return lane < order.lanes; };
+  const bool good =
+      (order.processes.empty() || order.processes.size() == order.lanes) &&
+      std::all_of(order.transfers.begin(), order.transfers.end(),
+                  [&](const LeafTransfer& one) { return is_lane(one.to) && is_lane(one.from); });
+  return good ? std::optional(std::move(order)) : std::nullopt;
 }
 
 void put_ranks(const RankSet* allowed, MessageWriter& to) {
@@ -193,13 +188,15 @@ std::string to_message(const Opening& opening) {
   to.put_text(opening.fingerprint);
   to.put(opening.work_done);
   to.put_flag(opening.prove);
+  to.put(opening.bound);
   to.put(static_cast<std::uint32_t>(opening.starts.size()));
   for (const Allocation& start : opening.starts)
     put(to, start, nullptr);
   return to.take();
 }
 
-std::string to_message(const RoundReport& report, const Allocation* known) {
+std::string to_message(const RoundReport& report, const Allocation* known,
+                       const ChoiceModel& tree_model) {
   MessageWriter to;
   to.put(kReport);
   to.put_all(report.lane_work);
@@ -209,8 +206,22 @@ std::string to_message(const RoundReport& report, const Allocation* known) {
     to.put(static_cast<std::uint32_t>(report.found.lane));
     put(to, *report.found.rated, known);
   }
-  to.put_flag(report.proof.has_value());
-  if (report.proof) put(to, *report.proof, known);
+  to.put_flag(report.neighbourhoods.has_value());
+  if (report.neighbourhoods) put(to, *report.neighbourhoods);
+  to.put(static_cast<std::uint32_t>(report.tree_lanes.size()));
+  for (const TreeLaneReport& own : report.tree_lanes) {
+    to.put(own.lane);
+    put(to, own.report, tree_model);
+  }
+  return to.take();
+}
+
+std::string to_message(const Verdict& verdict, const Allocation* known,
+                       const ChoiceModel& tree_model) {
+  MessageWriter to;
+  to.put(kVerdict);
+  put(to, verdict.proof, known);
+  put(to, verdict.next, tree_model);
   return to.take();
 }
 
@@ -221,6 +232,7 @@ std::optional<Opening> opening_of(const ChoiceModel& model, std::string_view mes
   opening.fingerprint = from.get_text();
   opening.work_done = from.get<std::uint64_t>();
   opening.prove = from.get_flag();
+  opening.bound = from.get<double>();
   const auto starts = from.get<std::uint32_t>();
   // Starts that do not fit to this model belong to another problem, as the fingerprint says.
   for (std::uint32_t i = 0; i < starts && from.good(); ++i) {
@@ -232,7 +244,7 @@ std::optional<Opening> opening_of(const ChoiceModel& model, std::string_view mes
 }
 
 std::optional<RoundReport> report_of(const ChoiceModel& model, std::string_view message,
-                                     const Allocation* known) {
+                                     const Allocation* known, const ChoiceModel& tree_model) {
   MessageReader from(message);
   if (from.get<std::uint8_t>() != kReport) return std::nullopt;
   RoundReport report;
@@ -247,11 +259,28 @@ std::optional<RoundReport> report_of(const ChoiceModel& model, std::string_view 
     report.found.received = std::make_shared<const RatedAllocation>(*std::move(rated));
     report.found.rated = report.found.received.get();
   }
-  if (from.get_flag()) {
-    report.proof = get_proof(from, model, known);
-    if (!report.proof) return std::nullopt;
+  if (from.get_flag()) report.neighbourhoods = get_neighbourhoods(from);
+  for (auto left = from.get<std::uint32_t>(); left > 0 && from.good(); --left) {
+    const auto lane = from.get<std::uint32_t>();
+    std::optional<LaneReport> own = get_lane_report(from, tree_model);
+    if (!own) return std::nullopt;
+    report.tree_lanes.push_back({lane, *std::move(own)});
   }
   return from.is_complete() ? std::optional(std::move(report)) : std::nullopt;
+}
+
+std::optional<Verdict> verdict_of(const ChoiceModel& model, std::string_view message,
+                                  const Allocation* known, const ChoiceModel& tree_model) {
+  MessageReader from(message);
+  if (from.get<std::uint8_t>() != kVerdict) return std::nullopt;
+  Verdict verdict;
+  std::optional<ProofReport> proof = get_proof(from, model, known);
+  if (!proof) return std::nullopt;
+  verdict.proof = *std::move(proof);
+  std::optional<ProofOrder> next = get_order(from, tree_model);
+  if (!next) return std::nullopt;
+  verdict.next = *std::move(next);
+  return from.is_complete() ? std::optional(std::move(verdict)) : std::nullopt;
 }
 
 }  // namespace shardwright::embedding

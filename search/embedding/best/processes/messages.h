@@ -21,6 +21,7 @@ struct Opening {
   std::string fingerprint;  // of the model and the settings: equal in all processes
   std::uint64_t work_done = 0;
   bool prove = false;
+  double bound = 0;  // proved before
   std::vector<Allocation> starts;
 };
 
@@ -30,13 +31,18 @@ std::string fingerprint_of(const ChoiceModel& model, const BestSettings& setting
                            std::optional<std::uint64_t> work_limit);
 
 std::string to_message(const Opening& opening);
-// The same for the report of a round. Allocations are written as changes of the known one, or whole
-// if it is null.
-std::string to_message(const RoundReport& report, const Allocation* known);
+// The same for the report of a round, and for what the process that proves says then. Allocations
+// are written as changes of the known one, or whole if it is null. `tree_model`: of the proof.
+std::string to_message(const RoundReport& report, const Allocation* known,
+                       const ChoiceModel& tree_model);
+std::string to_message(const Verdict& verdict, const Allocation* known,
+                       const ChoiceModel& tree_model);
 
 // Reads a message. Nothing if it is not one of these or does not fit to the model.
 std::optional<Opening> opening_of(const ChoiceModel& model, std::string_view message);
 std::optional<RoundReport> report_of(const ChoiceModel& model, std::string_view message,
-                                     const Allocation* known);
+                                     const Allocation* known, const ChoiceModel& tree_model);
+std::optional<Verdict> verdict_of(const ChoiceModel& model, std::string_view message,
+                                  const Allocation* known, const ChoiceModel& tree_model);
 
 }  // namespace shardwright::embedding

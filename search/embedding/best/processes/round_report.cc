@@ -1,5 +1,7 @@
 #include "search/embedding/best/processes/round_report.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace shardwright::embedding {
@@ -19,7 +21,8 @@ void add_report(RoundReport&& other, RoundReport& to) {
     to.lane_work[lane] += other.lane_work[lane];
   if (!to.stopped) to.stopped = other.stopped;
   if (comes_first(other.found, to.found)) to.found = std::move(other.found);
-  if (other.proof) to.proof = std::move(other.proof);
+  if (other.neighbourhoods) to.neighbourhoods = std::move(other.neighbourhoods);
+  std::move(other.tree_lanes.begin(), other.tree_lanes.end(), std::back_inserter(to.tree_lanes));
 }
 
 }  // namespace shardwright::embedding

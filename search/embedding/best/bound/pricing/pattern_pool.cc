@@ -7,7 +7,7 @@ namespace shardwright::embedding {
 void PatternPool::begin(double target, const Domain& domain, const std::vector<EqualTables>& groups,
                         const std::function<std::size_t(const RankPattern&)>& add) {
   ++question_;
-  forget_unused();
+  forget_unused(known_, capacity_);
   groups_of_kind_.assign(kinds_->size(), {});
   for (std::size_t g = 0; g < groups.size(); ++g)
     groups_of_kind_[groups[g].kind].push_back(g);
@@ -17,20 +17,28 @@ void PatternPool::begin(double target, const Domain& domain, const std::vector<E
   }
 }
 
-void PatternPool::forget_unused() {
-  if (known_.size() <= capacity_) return;
-  std::stable_sort(known_.begin(), known_.end(),
+void PatternPool::forget_unused(std::vector<Known>& known, std::size_t capacity) {
+  if (known.size() <= capacity) return;
+  std::stable_sort(known.begin(), known.end(),
                    [](const Known& a, const Known& b) { return a.last_used > b.last_used; });
-  known_.resize(capacity_);
+  known.resize(capacity);
 }
 
 void PatternPool::add(const RankPattern& pattern, std::size_t column) {
-  known_.push_back({by_kind(pattern), question_, column});
+  known_.push_back({{by_kind(pattern), question_}, column});
 }
 
-void PatternPool::learn(const PatternPool& other) {
-  known_ = other.known_;
-  question_ = other.question_;
+KnownPatterns PatternPool::known() const {
+  std::vector<Known> kept = known_;
+  forget_unused(kept, capacity_);
+  return {question_, {kept.begin(), kept.end()}};
+}
+
+void PatternPool::learn(const KnownPatterns& other) {
+  question_ = other.question;
+  known_.clear();
+  for (const KnownPatterns::Pattern& pattern : other.patterns)
+    known_.push_back({pattern, kNoColumn});
 }
 
 void PatternPool::end(const std::function<bool(std::size_t)>& is_basic) {

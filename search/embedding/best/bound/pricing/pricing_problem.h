@@ -45,6 +45,10 @@ class PricingProblem {
   // Looks for no pattern: `max_value` is that of the relaxation of the capacities.
   PricingAnswer relax(const PricingQuery& query, Budget& budget);
 
+  // Whether the last full search was easy: the next one is then tried at once.
+  bool was_easy() const { return was_easy_; }
+  void set_was_easy(bool easy) { was_easy_ = easy; }
+
  private:
   enum class Found : std::uint8_t { kGood, kBest, kTooMany };
   Found find(const CapacityMultipliers& multipliers, const PricingQuery& query);

@@ -28,9 +28,18 @@ std::size_t ColumnGeneration::max_rows() const {
   return size;
 }
 
-void ColumnGeneration::learn(const ColumnGeneration& other) {
-  pool_.learn(other.pool_);
-  center_ = other.center_;
+PricingKnowledge ColumnGeneration::known() const {
+  PricingKnowledge known{pool_.known(), center_.point(), {}};
+  for (const PricingProblem& problem : pricing_)
+    known.was_easy.push_back(problem.was_easy() ? 1 : 0);
+  return known;
+}
+
+void ColumnGeneration::learn(const PricingKnowledge& other) {
+  pool_.learn(other.patterns);
+  center_.set_point(other.center);
+  for (std::size_t c = 0; c < pricing_.size(); ++c)
+    pricing_[c].set_was_easy(other.was_easy[c] != 0);
 }
 
 void ColumnGeneration::begin(double target, const Domain& domain, std::uint64_t work) {

@@ -31,6 +31,14 @@ struct RelaxationAnswer {
   FractionalPlan plan;
 };
 
+// What later questions gain from earlier ones.
+// Thread safety: a value.
+struct PricingKnowledge {
+  KnownPatterns patterns;
+  DualPoint center;
+  std::vector<std::uint8_t> was_easy;  // by rank class: the last full search
+};
+
 // The Dantzig-Wolfe relaxation. A pattern is a set of shards that one rank can hold below the
 // target load. CLP solves the restricted master program, PricingProblem finds improving patterns.
 // Patterns that were of use serve later targets and nodes, and so does the DualCenter that steers
@@ -45,9 +53,9 @@ class ColumnGeneration {
   // Rows of shards that a master program has at most, as long as tables of a kind share a domain.
   std::size_t max_rows() const;
 
-  // Takes over the patterns and the center that another one has. Precondition: the same rows, no
-  // question.
-  void learn(const ColumnGeneration& other);
+  PricingKnowledge known() const;
+  // Takes over what another one knows. Precondition: the same rows, no question.
+  void learn(const PricingKnowledge& other);
 
   // Begins a question that may take `work` units. Precondition: every table has a choice in the
   // domain.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "search/embedding/best/bound/model/bound_rows.h"
@@ -38,6 +39,8 @@ class DualCenter {
   // The center at which a rank of each class has the value of its best pattern, and the mix with
   // `share` of it.
   const DualPoint& point() const { return point_; }
+  // Takes over the center of another one for the same rows.
+  void set_point(DualPoint point) { point_ = std::move(point); }
   DualPoint mix(const DualPoint& other, double share) const;
   // Ends a question: gives every table of a group the dual values of the first.
   void end(std::span<const EqualTables> groups);

@@ -1,6 +1,7 @@
 #include "search/embedding/best/bound/tree/bound_tree.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace shardwright::embedding {
@@ -87,6 +88,38 @@ BoundTree::NodeId BoundTree::divide(NodeId leaf, double target, const Branch& br
     nodes_[child].part = nodes_[leaf].part / 2;
   }
   return first;
+}
+
+TreePart BoundTree::open_part(double target) const {
+  std::vector<std::uint8_t> is_needed(nodes_.size(), 0);
+  for (const NodeId leaf : open_leaves(target)) {
+    for (NodeId node = leaf; node != kNone && is_needed[node] == 0; node = nodes_[node].parent)
+      is_needed[node] = 1;
+  }
+  TreePart part;
+  part.tree_size = nodes_.size();
+  visit_in_preorder([&](NodeId id, const Node& node) {
+    if (is_needed[id] != 0)
+      part.nodes.push_back({id, node.first_child, node.branch, node.fixing, node.divided});
+  });
+  return part;
+}
+
+void BoundTree::become(const TreePart& part) {
+  nodes_.assign(part.tree_size, {});
+  for (Node& node : nodes_)
+    node.proved = std::numeric_limits<double>::infinity();
+  for (const TreePart::Node& other : part.nodes) {
+    Node& own = nodes_[other.id];
+    own.proved = 0;
+    own.first_child = other.first_child;
+    own.branch = other.branch;
+    own.fixing = other.fixing;
+    own.divided = other.divided;
+    if (own.first_child == kNone) continue;
+    nodes_[own.first_child].parent = other.id;
+    nodes_[own.first_child + 1].parent = other.id;
+  }
 }
 
 std::uint64_t BoundTree::search_steps() const {

@@ -14,6 +14,20 @@
 
 namespace shardwright::embedding {
 
+// Some nodes of a tree, with the divisions that lead to them.
+// Thread safety: a value.
+struct TreePart {
+  struct Node {
+    std::uint32_t id = 0;
+    std::uint32_t first_child = ~std::uint32_t{0};  // of an inner node
+    Branch branch;
+    MultiplierList fixing;
+    double divided = 0;
+  };
+  std::size_t tree_size = 0;
+  std::vector<Node> nodes;
+};
+
 // The tree is kept from target to target. A division holds for all of them, and a leaf that is
 // proved for one target is proved for every lower one. So a target that is given up leaves its
 // leaves to the next one, and a tree that was cut short goes on where it stopped.
@@ -43,6 +57,12 @@ class BoundTree {
   // child; the second one follows it.
   NodeId divide(NodeId leaf, double target, const Branch& branch, MultiplierList fixing);
 
+  // What other processes need to work on the leaves that are open for the target: these and their
+  // ancestors, in preorder.
+  TreePart open_part(double target) const;
+  // A tree that has nothing but this part, in which every other node counts as proved.
+  void become(const TreePart& part);
+
   // Steps that the check of the proof takes to repeat searches.
   std::uint64_t search_steps() const;
   // The proof of a target. Precondition: no leaf is open for it.
@@ -52,12 +72,12 @@ class BoundTree {
   struct Node {
     NodeId parent = kNone;
     NodeId first_child = kNone;
-    double part = 1;    // of the tree
-    Branch branch;      // of an inner node
-    MultiplierList fixing;  // of an inner node, for `divided` and lower targets
-    double divided = 0;     // of an inner node: the target then
-    double proved = 0;  // of a leaf: the highest target
-    BoundNode proof;    // of a leaf, for that target
+    double part = 1;                 // of the tree
+    Branch branch;                   // of an inner node
+    MultiplierList fixing;           // of an inner node, for `divided` and lower targets
+    double divided = 0;              // of an inner node: the target then
+    double proved = 0;               // of a leaf: the highest target
+    BoundNode proof;                 // of a leaf, for that target
     std::uint64_t search_steps = 0;  // of that proof
   };
 

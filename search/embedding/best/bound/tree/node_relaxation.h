@@ -25,8 +25,8 @@ struct NodeAnswer {
   BoundNode proof;  // of a node that is divided: `fixing` only
   Branch branch;
   FractionalPlan plan;  // of a node that is not excluded; empty if the linear program was lost
-  bool was_cut_short = false;  // for lack of work, nothing was shown
-  bool was_searched = false;   // before column generation
+  bool was_cut_short = false;      // for lack of work, nothing was shown
+  bool was_searched = false;       // before column generation
   std::uint64_t search_steps = 0;  // of a proof by search
   std::optional<Plan> found;       // below the target, by search
 };
@@ -57,8 +57,8 @@ class NodeRelaxation {
   const Domain& domain() const { return answered_; }
 
   const ColumnGeneration& columns() const { return columns_; }
-  // Takes over the patterns that another relaxation of the same rows knows.
-  void learn(const NodeRelaxation& other) { columns_.learn(other.columns_); }
+  // Takes over what another relaxation of the same rows knows.
+  void learn(const PricingKnowledge& other) { columns_.learn(other); }
 
  private:
   std::optional<NodeAnswer> reduce(Budget& budget);

@@ -11,7 +11,10 @@ void TreeLane::begin(double target, const NodeLimits& limits) {
   limits_ = limits;
   search_steps_ = search_->node_steps;
   found_.reset();
-  relaxation_.abandon();
+  stuck_choices_.reset();
+  stands_for_busy_ = false;
+  lesson_.reset();
+  if (relaxation_) relaxation_->abandon();
   open_.clear();
   is_stuck_ = false;
   was_cut_short_ = false;
@@ -27,31 +30,32 @@ void TreeLane::assign(const std::vector<NodeId>& leaves) {
 void TreeLane::take_half(TreeLane& other) {
   const auto middle =
       other.open_.begin() + static_cast<std::ptrdiff_t>((other.open_.size() + 1) / 2);
-  open_.insert(open_.end(), std::make_move_iterator(other.open_.begin()),
-               std::make_move_iterator(middle));
+  for (auto leaf = other.open_.begin(); leaf != middle; ++leaf)
+    open_.push_back({leaf->node, std::nullopt});
   other.open_.erase(other.open_.begin(), middle);
 }
 
-// Takes the largest share of every table.
-std::optional<std::vector<std::uint32_t>> TreeLane::stuck_choices() const {
-  if (!is_stuck_ || stuck_plan_.shares.empty()) return std::nullopt;
-  return largest_shares(tree_->model(), stuck_plan_);
+NodeRelaxation& TreeLane::relaxation() {
+  if (!relaxation_)
+    relaxation_ = std::make_unique<NodeRelaxation>(*rows_, *branching_, *parameters_);
+  return *relaxation_;
 }
 
 void TreeLane::visit_next(Budget& budget) {
+  if (const auto lesson = std::exchange(lesson_, nullptr)) relaxation().learn(*lesson);
   Open next = std::move(open_.back());
   open_.pop_back();
   current_ = next.node;
   if (!next.domain) next.domain = tree_->domain(next.node, target_, budget);
   const std::uint64_t search_steps = current_ == 0 ? limits_.root_search_steps : search_steps_;
-  relaxation_.begin(target_, std::move(*next.domain), limits_.column_work,
-                    limits_.may_divide ? std::optional(search_steps) : std::nullopt);
+  relaxation().begin(target_, std::move(*next.domain), limits_.column_work,
+                     limits_.may_divide ? std::optional(search_steps) : std::nullopt);
 }
 
 void TreeLane::step(Budget& budget) {
   const std::uint64_t before = budget.work_done();
-  if (!relaxation_.is_active()) visit_next(budget);
-  if (std::optional<NodeAnswer> answer = relaxation_.step(budget)) take(std::move(*answer));
+  if (!relaxation().is_active()) visit_next(budget);
+  if (std::optional<NodeAnswer> answer = relaxation_->step(budget)) take(std::move(*answer));
   work_ += budget.work_done() - before;
 }
 
@@ -69,7 +73,8 @@ void TreeLane::take(NodeAnswer answer) {
   const bool is_divided = answer.kind == NodeAnswer::Kind::kDivided;
   if (answer.kind == NodeAnswer::Kind::kStuck || (is_divided && !limits_.may_divide)) {
     is_stuck_ = true;
-    stuck_plan_ = std::move(answer.plan);
+    // The largest share of every table.
+    if (!answer.plan.shares.empty()) stuck_choices_ = largest_shares(tree_->model(), answer.plan);
     found_ = std::move(answer.found);
     return;
   }
@@ -78,12 +83,13 @@ void TreeLane::take(NodeAnswer answer) {
     const NodeId first = kOwn + num_own_;
     num_own_ += 2;
     for (const bool is_first : {false, true}) {  // the last is next
-      Domain domain = relaxation_.domain();
+      Domain domain = relaxation_->domain();
       restrict_to_child(model, answer.branch, is_first, domain);
       open_.push_back({is_first ? first : first + 1, std::move(domain)});
     }
   }
   has_closed_any_ |= !is_divided;
+  answer.plan = {};  // nobody needs it any more
   answered_.push_back({current_, std::move(answer)});
 }
 
@@ -108,10 +114,32 @@ std::uint64_t TreeLane::hand_over(BoundTree& tree) {
   }
   for (Open& open : open_)
     open.node = name(open.node);
-  if (relaxation_.is_active()) current_ = name(current_);
+  if (relaxation_ && relaxation_->is_active()) current_ = name(current_);
   answered_.clear();
   num_own_ = 0;
   return std::exchange(work_, 0);
+}
+
+LaneReport TreeLane::report() const {
+  LaneReport report{{}, {}, is_busy(), is_stuck_, was_cut_short_, stuck_choices_, found_, work_};
+  for (const Answered& own : answered_)
+    report.answered.push_back({own.node, own.answer});
+  for (const Open& open : open_)
+    report.open.push_back(open.node);
+  return report;
+}
+
+void TreeLane::stand_for(LaneReport report) {
+  answered_ = std::move(report.answered);
+  open_.clear();
+  for (const NodeId node : report.open)
+    open_.push_back({node, std::nullopt});
+  stands_for_busy_ = report.is_busy;
+  is_stuck_ = report.is_stuck;
+  was_cut_short_ = report.was_cut_short;
+  stuck_choices_ = std::move(report.stuck_choices);
+  found_ = std::move(report.found);
+  work_ = report.work;
 }
 
 }  // namespace shardwright::embedding

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "core/embedding/plan.h"
 #include "search/budget.h"
 #include "search/embedding/best/bound/tree/bound_tree.h"
 #include "search/embedding/best/bound/tree/node_relaxation.h"
@@ -25,6 +28,23 @@ struct NodeLimits {
   bool may_divide = false;              // otherwise a node that is not excluded ends the target
 };
 
+// What a lane did in a round. Nodes that it made have numbers of its own.
+// Thread safety: a value.
+struct LaneReport {
+  struct Answered {
+    BoundTree::NodeId node;
+    NodeAnswer answer;  // without a fractional plan
+  };
+  std::vector<Answered> answered;
+  std::vector<BoundTree::NodeId> open;  // the last is next
+  bool is_busy = false;                 // with a node that is not answered yet
+  bool is_stuck = false;
+  bool was_cut_short = false;
+  std::optional<std::vector<std::uint32_t>> stuck_choices;
+  std::optional<Plan> found;
+  std::uint64_t work = 0;
+};
+
 // Works on leaves of a tree, depth first, without writing to it: other lanes read it meanwhile.
 // What it found goes to the tree when hand_over() is called, between rounds.
 // Thread safety: one thread at a time. Refers to its arguments.
@@ -32,21 +52,26 @@ class TreeLane {
  public:
   TreeLane(const BoundTree& tree, const BoundRows& rows, const Branching& branching,
            const BoundParameters& parameters)
-      : tree_(&tree), search_(&parameters.search), relaxation_(rows, branching, parameters) {}
+      : tree_(&tree),
+        rows_(&rows),
+        branching_(&branching),
+        parameters_(&parameters),
+        search_(&parameters.search) {}
 
   // Gives up all leaves and begins with a target.
   void begin(double target, const NodeLimits& limits);
   // The open leaves, first one first.
   void assign(const std::vector<BoundTree::NodeId>& leaves);
   // Takes over half of the leaves that another lane has not begun, those that it would visit last:
-  // what one lane visits in a row is close together and needs the same patterns. Precondition: both
-  // have handed over.
+  // what one lane visits in a row is close together and needs the same patterns. Their domains stay
+  // behind, as they do if the other lane is one of another process. Precondition: both have handed
+  // over.
   void take_half(TreeLane& other);
   // Leaves that it could give away.
   std::size_t num_waiting() const { return open_.size(); }
 
   // Has no leaf.
-  bool is_idle() const { return !relaxation_.is_active() && open_.empty(); }
+  bool is_idle() const { return !is_busy() && open_.empty(); }
   bool may_divide() const { return limits_.may_divide; }
   // It closed a leaf for the target, so it has reached the bottom of the tree.
   bool has_closed_any() const { return has_closed_any_; }
@@ -54,7 +79,7 @@ class TreeLane {
   bool is_stuck() const { return is_stuck_; }
   bool was_cut_short() const { return was_cut_short_; }
   // Choices of the node where it is stuck, if its fractional plan mixes none.
-  std::optional<std::vector<std::uint32_t>> stuck_choices() const;
+  const std::optional<std::vector<std::uint32_t>>& stuck_choices() const { return stuck_choices_; }
 
   // A plan below the target that is in the node where it is stuck, if it found one.
   std::optional<Plan> take_found() { return std::exchange(found_, std::nullopt); }
@@ -67,9 +92,15 @@ class TreeLane {
   // done since the last time.
   std::uint64_t hand_over(BoundTree& tree);
 
-  const NodeRelaxation& relaxation() const { return relaxation_; }
-  // Takes over the patterns that another lane knows. Precondition: idle.
-  void learn(const TreeLane& other) { relaxation_.learn(other.relaxation_); }
+  // What it will hand over, for a lane of another process that stands for this one.
+  LaneReport report() const;
+  // Stands for a lane of another process that has reported this.
+  void stand_for(LaneReport report);
+
+  // Made when it is first needed: a lane that stands for another one needs none.
+  NodeRelaxation& relaxation();
+  // Takes over what another lane knows when it visits its next leaf. Precondition: idle.
+  void learn(std::shared_ptr<const PricingKnowledge> other) { lesson_ = std::move(other); }
 
  private:
   using NodeId = BoundTree::NodeId;
@@ -80,22 +111,24 @@ class TreeLane {
     NodeId node;
     std::optional<Domain> domain;  // of a node of the lane's own
   };
-  struct Answered {
-    NodeId node;
-    NodeAnswer answer;
-  };
+  using Answered = LaneReport::Answered;
 
+  bool is_busy() const { return stands_for_busy_ || (relaxation_ && relaxation_->is_active()); }
   void visit_next(Budget& budget);
   void take(NodeAnswer answer);
   void adapt_search(const NodeAnswer& answer);
 
   const BoundTree* tree_;
+  const BoundRows* rows_;
+  const Branching* branching_;
+  const BoundParameters* parameters_;
   const NodeSearchParameters* search_;
-  NodeRelaxation relaxation_;
+  std::unique_ptr<NodeRelaxation> relaxation_;      // null until needed
+  std::shared_ptr<const PricingKnowledge> lesson_;  // null if there is nothing to learn
   double target_ = 0;
   NodeLimits limits_;
   std::uint64_t search_steps_ = 0;  // for the next node
-  std::vector<Open> open_;  // the last is next
+  std::vector<Open> open_;          // the last is next
   NodeId current_ = 0;
   NodeId num_own_ = 0;
   std::uint64_t work_ = 0;  // since the last hand_over()
@@ -103,7 +136,8 @@ class TreeLane {
   bool is_stuck_ = false;
   bool was_cut_short_ = false;
   bool has_closed_any_ = false;
-  FractionalPlan stuck_plan_;
+  bool stands_for_busy_ = false;
+  std::optional<std::vector<std::uint32_t>> stuck_choices_;
   std::optional<Plan> found_;
 };
 

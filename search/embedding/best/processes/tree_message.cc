@@ -1,0 +1,309 @@
+#include "search/embedding/best/processes/tree_message.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "search/embedding/best/processes/allocation_message.h"
+
+namespace shardwright::embedding {
+namespace {
+
+// Writes the number of values, and each one.
+template <class Value, class Put>
+void put_each(MessageWriter& to, const std::vector<Value>& values, const Put& put_one) {
+  to.put(static_cast<std::uint32_t>(values.size()));
+  for (const Value& value : values)
+    put_one(value);
+}
+
+template <class Value, class Get>
+std::vector<Value> get_each(MessageReader& from, const Get& get_one) {
+  std::vector<Value> values;
+  for (auto left = from.get<std::uint32_t>(); left > 0 && from.good(); --left)
+    values.push_back(get_one());
+  return values;
+}
+
+void put(MessageWriter& to, const std::vector<CapacityMultipliers>& multipliers) {
+  put_each(to, multipliers, [&](const CapacityMultipliers& own) {
+    to.put(own.load);
+    for (const MemoryTier tier : kMemoryTiers)
+      to.put(own[tier]);
+  });
+}
+
+std::vector<CapacityMultipliers> get_multipliers(MessageReader& from) {
+  return get_each<CapacityMultipliers>(from, [&] {
+    CapacityMultipliers own;
+    own.load = from.get<double>();
+    for (const MemoryTier tier : kMemoryTiers)
+      own[tier] = from.get<double>();
+    return own;
+  });
+}
+
+void put(MessageWriter& to, const MultiplierList& list) {
+  put_each(to, list, [&](const std::vector<CapacityMultipliers>& own) { put(to, own); });
+}
+
+MultiplierList get_list(MessageReader& from) {
+  return get_each<std::vector<CapacityMultipliers>>(from, [&] { return get_multipliers(from); });
+}
+
+void put(MessageWriter& to, const Branch& branch) {
+  to.put_all(branch.tables);
+  to.put(branch.count);
+  put_each(to, branch.first_child, [&](const auto& choice) {
+    to.put(choice.first);
+    to.put(choice.second);
+  });
+}
+
+Branch get_branch(MessageReader& from) {
+  Branch branch;
+  branch.tables = from.get_all<std::uint32_t>();
+  branch.count = from.get<std::uint32_t>();
+  branch.first_child = get_each<std::pair<std::uint32_t, ClassSet>>(from, [&] {
+    const auto choice = from.get<std::uint32_t>();
+    return std::pair(choice, from.get<ClassSet>());
+  });
+  return branch;
+}
+
+bool fits(const ChoiceModel& model, const Branch& branch) {
+  return std::all_of(branch.tables.begin(), branch.tables.end(),
+                     [&](std::uint32_t table) { return table < model.num_tables(); }) &&
+         std::all_of(branch.first_child.begin(), branch.first_child.end(),
+                     [&](const auto& choice) { return choice.first < model.choices().size(); });
+}
+
+void put(MessageWriter& to, const NodeLimits& limits) {
+  to.put(limits.column_work);
+  to.put(limits.root_search_steps);
+  to.put_flag(limits.may_divide);
+}
+
+NodeLimits get_limits(MessageReader& from) {
+  NodeLimits limits;
+  limits.column_work = from.get<std::uint64_t>();
+  limits.root_search_steps = from.get<std::uint64_t>();
+  limits.may_divide = from.get_flag();
+  return limits;
+}
+
+void put(MessageWriter& to, const Pins& pins) {
+  put_each(to, pins.steps, [&](const Pins::Step& step) {
+    put(to, step.fixing);
+    to.put_all(step.tables);
+  });
+  to.put_all(pins.tables);
+  to.put_all(pins.sizes);
+  to.put(pins.gain);
+}
+
+Pins get_pins(MessageReader& from) {
+  Pins pins;
+  pins.steps = get_each<Pins::Step>(from, [&] {
+    Pins::Step step;
+    step.fixing = get_list(from);
+    step.tables = from.get_all<std::uint32_t>();
+    return step;
+  });
+  pins.tables = from.get_all<std::uint32_t>();
+  pins.sizes = from.get_all<std::uint32_t>();
+  pins.gain = from.get<double>();
+  return pins;
+}
+
+void put(MessageWriter& to, const TreePart& part) {
+  to.put(static_cast<std::uint64_t>(part.tree_size));
+  put_each(to, part.nodes, [&](const TreePart::Node& node) {
+    to.put(node.id);
+    to.put(node.first_child);
+    if (node.first_child == BoundTree::kNone) return;
+    put(to, node.branch);
+    put(to, node.fixing);
+    to.put(node.divided);
+  });
+}
+
+// Nothing if nodes are not in the tree or branches not of the model.
+std::optional<TreePart> get_part(MessageReader& from, const ChoiceModel& model) {
+  TreePart part;
+  part.tree_size = static_cast<std::size_t>(from.get<std::uint64_t>());
+  bool good = true;
+  part.nodes = get_each<TreePart::Node>(from, [&] {
+    TreePart::Node node;
+    node.id = from.get<std::uint32_t>();
+    node.first_child = from.get<std::uint32_t>();
+    good &= node.id < part.tree_size;
+    if (node.first_child == BoundTree::kNone) return node;
+    good &= std::size_t{node.first_child} + 1 < part.tree_size;
+    node.branch = get_branch(from);
+    node.fixing = get_list(from);
+    node.divided = from.get<double>();
+    good &= fits(model, node.branch);
+    return node;
+  });
+  return good ? std::optional(std::move(part)) : std::nullopt;
+}
+
+void put(MessageWriter& to, const PricingKnowledge& known) {
+  to.put(known.patterns.question);
+  put_each(to, known.patterns.patterns, [&](const KnownPatterns::Pattern& own) {
+    to.put(own.last_used);
+    to.put(own.pattern.rank_class);
+    to.put(own.pattern.load);
+    put_each(to, own.pattern.shards, [&](const auto& shards) {
+      to.put(shards.first);
+      to.put(shards.second);
+    });
+  });
+  to.put_all(known.center.shards);
+  to.put_all(known.center.ranks);
+  to.put_all(known.was_easy);
+}
+
+PricingKnowledge get_knowledge(MessageReader& from) {
+  PricingKnowledge known;
+  known.patterns.question = from.get<std::uint64_t>();
+  known.patterns.patterns = get_each<KnownPatterns::Pattern>(from, [&] {
+    KnownPatterns::Pattern own;
+    own.last_used = from.get<std::uint64_t>();
+    own.pattern.rank_class = from.get<std::uint32_t>();
+    own.pattern.load = from.get<double>();
+    own.pattern.shards = get_each<std::pair<std::uint32_t, std::uint32_t>>(from, [&] {
+      const auto row = from.get<std::uint32_t>();
+      return std::pair(row, from.get<std::uint32_t>());
+    });
+    return own;
+  });
+  known.center.shards = from.get_all<double>();
+  known.center.ranks = from.get_all<double>();
+  known.was_easy = from.get_all<std::uint8_t>();
+  return known;
+}
+
+void put(MessageWriter& to, const LaneReport::Answered& own) {
+  to.put(own.node);
+  const bool is_divided = own.answer.kind == NodeAnswer::Kind::kDivided;
+  to.put_flag(is_divided);
+  if (is_divided) {
+    put(to, own.answer.branch);
+    put(to, own.answer.proof.fixing);
+  } else {
+    put_leaf(to, own.answer.proof);
+    to.put(own.answer.search_steps);
+  }
+}
+
+LaneReport::Answered get_answered(MessageReader& from) {
+  LaneReport::Answered own{from.get<BoundTree::NodeId>(), {}};
+  if (from.get_flag()) {
+    own.answer.kind = NodeAnswer::Kind::kDivided;
+    own.answer.branch = get_branch(from);
+    own.answer.proof.fixing = get_list(from);
+  } else {
+    own.answer.kind = NodeAnswer::Kind::kExcluded;
+    own.answer.proof = get_leaf(from);
+    own.answer.search_steps = from.get<std::uint64_t>();
+  }
+  return own;
+}
+
+}  // namespace
+
+void put_leaf(MessageWriter& to, const BoundNode& leaf) {
+  put(to, leaf.fixing);
+  put(to, leaf.multipliers);
+  put_each(to, leaf.shard_duals, [&](const ShardDual& dual) {
+    to.put(dual.option.value());
+    to.put(dual.run);
+    to.put(dual.value);
+  });
+  to.put_all(leaf.max_pattern_values);
+  to.put_flag(leaf.by_search);
+}
+
+BoundNode get_leaf(MessageReader& from) {
+  BoundNode leaf;
+  leaf.fixing = get_list(from);
+  leaf.multipliers = get_multipliers(from);
+  leaf.shard_duals = get_each<ShardDual>(from, [&] {
+    ShardDual dual;
+    dual.option = OptionId(from.get<OptionId::Rep>());
+    dual.run = from.get<std::uint32_t>();
+    dual.value = from.get<double>();
+    return dual;
+  });
+  leaf.max_pattern_values = from.get_all<double>();
+  leaf.by_search = from.get_flag();
+  return leaf;
+}
+
+void put(MessageWriter& to, const LaneReport& report, const ChoiceModel& model) {
+  put_each(to, report.answered, [&](const LaneReport::Answered& own) { put(to, own); });
+  to.put_all(report.open);
+  to.put_flag(report.is_busy);
+  to.put_flag(report.is_stuck);
+  to.put_flag(report.was_cut_short);
+  to.put_flag(report.stuck_choices.has_value());
+  if (report.stuck_choices) to.put_all(*report.stuck_choices);
+  const std::optional<Allocation> found =
+      report.found ? to_allocation(model, *report.found) : std::nullopt;
+  to.put_flag(found.has_value());
+  if (found) put(to, *found, nullptr);
+  to.put(report.work);
+}
+
+std::optional<LaneReport> get_lane_report(MessageReader& from, const ChoiceModel& model) {
+  LaneReport report;
+  report.answered = get_each<LaneReport::Answered>(from, [&] { return get_answered(from); });
+  for (const LaneReport::Answered& own : report.answered) {
+    if (!fits(model, own.answer.branch)) return std::nullopt;
+  }
+  report.open = from.get_all<BoundTree::NodeId>();
+  report.is_busy = from.get_flag();
+  report.is_stuck = from.get_flag();
+  report.was_cut_short = from.get_flag();
+  if (from.get_flag()) report.stuck_choices = from.get_all<std::uint32_t>();
+  if (from.get_flag()) {
+    const std::optional<Allocation> found = get_allocation(from, model, nullptr);
+    if (!found) return std::nullopt;
+    PlanCopies copies;
+    report.found = to_plan(model, *found, copies);
+  }
+  report.work = from.get<std::uint64_t>();
+  return report;
+}
+
+void put(MessageWriter& to, const TreeStart& start, const ChoiceModel& model) {
+  to.put(static_cast<std::uint8_t>(start.view));
+  if (start.view == RankView::kPinned) put(to, *start.pins);
+  to.put(start.target);
+  put(to, start.limits);
+  put(to, start.part);
+  put(to, start.first_lane, model);
+  put(to, start.known);
+}
+
+std::optional<TreeStart> get_tree_start(MessageReader& from, const ChoiceModel& model) {
+  TreeStart start;
+  const auto view = from.get<std::uint8_t>();
+  if (view > static_cast<std::uint8_t>(RankView::kSeparate)) return std::nullopt;
+  start.view = static_cast<RankView>(view);
+  if (start.view == RankView::kPinned) start.pins = get_pins(from);
+  start.target = from.get<double>();
+  start.limits = get_limits(from);
+  std::optional<TreePart> part = get_part(from, model);
+  if (!part) return std::nullopt;
+  start.part = *std::move(part);
+  std::optional<LaneReport> first = get_lane_report(from, model);
+  if (!first) return std::nullopt;
+  start.first_lane = *std::move(first);
+  start.known = get_knowledge(from);
+  return start;
+}
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,127 @@
+#include "search/embedding/best/proof_part.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "search/embedding/best/processes/tree_message.h"
+#include "search/message.h"
+
+namespace shardwright::embedding {
+namespace {
+
+// A longer start of a tree is not sent: its lanes then stay in process 0. What a process sends in a
+// round stays below a megabyte.
+constexpr std::size_t kMostStartBytes = 750'000;
+
+bool is_short(const TreeStart& start, const ChoiceModel& model) {
+  MessageWriter to;
+  put(to, start, model);
+  return to.take().size() <= kMostStartBytes;
+}
+
+}  // namespace
+
+ProofPart::ProofPart(const ChoiceModel& model, bool prove, const BestParameters& parameters,
+                     const Budget& budget, const SearchGroup* group)
+    : lanes_(parameters.lanes),
+      bound_(parameters.bound),
+      model_(&model),
+      group_(group),
+      first_lane_(prove ? parameters.bound.targets.tree_lanes : 0) {
+  if (prove && own_process() == 0 && !budget.interrupted())
+    prover_ = std::make_unique<BoundProver>(model, bound_);
+  if (is_alone()) return;
+  if (prove && own_process() != 0) follower_ = std::make_unique<TreeFollower>(model, bound_);
+  if (prover_) prover_->keep_starts();
+  dealing_ = deal_lanes(first_lane_);
+}
+
+// A proof without trees takes next to no work.
+LaneDealing ProofPart::deal_lanes(std::size_t first) const {
+  const std::size_t lanes = lanes_.annealing_lanes + 1;
+  bool has_trees = false;
+  if (prover_) has_trees = !prover_->is_only_aggregate();
+  if (follower_) has_trees = !follower_->is_only_aggregate();
+  const std::size_t weight = has_trees ? std::min<std::size_t>(lanes_.usual_proof_share, lanes) : 0;
+  return {group_->processes(), first, lanes, weight};
+}
+
+const ChoiceModel& ProofPart::tree_model() const {
+  if (prover_) return prover_->model();
+  return follower_ ? follower_->model() : *model_;
+}
+
+// Null if no tree is shared, or if its lanes are not dealt out and this is not process 0.
+TreeView* ProofPart::shared_tree() const {
+  if (prover_) return prover_->shared();
+  return follower_ ? follower_->shared() : nullptr;
+}
+
+std::uint32_t ProofPart::process_of(std::size_t lane) const {
+  if (lane >= first_lane_) return dealing_.process_of(lane);
+  return order_.is_dealt() ? order_.processes[lane] : 0;
+}
+
+void ProofPart::run_lane(std::size_t lane, std::uint64_t round_work, Budget& budget) {
+  if (lane >= order_.lanes) return;
+  const std::uint64_t work = order_.share * round_work / (order_.lanes * lanes_.proof_step_work);
+  if (prover_) {
+    prover_->run_lane(lane, work, budget);
+  } else {
+    shared_tree()->lanes()[lane]->run(work, budget);
+  }
+}
+
+void ProofPart::report(RoundReport& round) const {
+  for (std::uint32_t lane = 0; order_.is_dealt() && lane < order_.lanes; ++lane) {
+    if (is_own(lane)) round.tree_lanes.push_back({lane, shared_tree()->lanes()[lane]->report()});
+  }
+}
+
+void ProofPart::take_in(RoundReport& round) {
+  if (!order_.is_dealt() || is_alone()) return;
+  for (TreeLaneReport& other : round.tree_lanes) {
+    if (other.lane < order_.lanes && !is_own(other.lane))
+      shared_tree()->lanes()[other.lane]->stand_for(std::move(other.report));
+  }
+  if (follower_) follower_->end_round();
+}
+
+// Only one lane works until the tree is shared, with no more work than all others.
+ProofOrder ProofPart::next_order(double aim, std::uint64_t share) {
+  ProofOrder next;
+  if (!prover_) return next;
+  prover_->begin_round(aim);
+  if (prover_->finished()) return next;
+  next.share = share;
+  if (prover_->shared() == nullptr) {
+    next.lanes = 1;
+    next.share =
+        std::min<std::uint64_t>({share, lanes_.alone_proof_share, lanes_.annealing_lanes + 1});
+    return next;
+  }
+  next.lanes = static_cast<std::uint32_t>(prover_->num_lanes());
+  next.transfers = prover_->transfers();
+  if (is_alone()) return next;
+  next.start = prover_->take_start();
+  if (!next.start) {
+    next.processes = order_.processes;
+  } else if (is_short(*next.start, tree_model())) {
+    next.processes = dealing_.deal_tree(static_cast<double>(lanes_.calm_proof_share));
+  } else {
+    next.start.reset();
+  }
+  return next;
+}
+
+void ProofPart::follow(ProofOrder order) {
+  order_ = std::move(order);
+  if (!follower_) return;
+  if (!order_.is_dealt()) return follower_->end();
+  if (std::optional<TreeStart> start = std::exchange(order_.start, std::nullopt))
+    follower_->begin(*std::move(start));
+  shared_tree()->transfer(order_.transfers);
+}
+
+}  // namespace shardwright::embedding

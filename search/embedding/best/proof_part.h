@@ -1,0 +1,69 @@
+// The part that a process has in the proof of best mode.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "search/budget.h"
+#include "search/embedding/best/bound/bound_prover.h"
+#include "search/embedding/best/bound/shared/tree_follower.h"
+#include "search/embedding/best/parameters/best_parameters.h"
+#include "search/embedding/best/processes/lane_dealing.h"
+#include "search/embedding/best/processes/round_report.h"
+#include "search/embedding/model/choice_model.h"
+#include "search/search_group.h"
+
+namespace shardwright::embedding {
+
+// Process 0 has the proof and decides what it does in a round; the others work on its tree when the
+// lanes that share it are dealt out. Without a proof it does nothing.
+// Thread safety: run_lane() may be called concurrently for different lanes; everything else by one
+// thread at a time. Refers to the model and the group.
+class ProofPart {
+ public:
+  // `group` is null if this process is alone. `budget` is only asked whether it was interrupted.
+  ProofPart(const ChoiceModel& model, bool prove, const BestParameters& parameters,
+            const Budget& budget, const SearchGroup* group);
+
+  // Null in processes other than the first.
+  BoundProver* prover() const { return prover_.get(); }
+  // The model of the proof's tree.
+  const ChoiceModel& tree_model() const;
+
+  // The process of a lane, in this round.
+  std::uint32_t process_of(std::size_t lane) const;
+  bool is_own(std::size_t lane) const { return is_alone() || process_of(lane) == own_process(); }
+  std::uint32_t own_process() const { return group_ == nullptr ? 0 : group_->process(); }
+  std::uint32_t processes() const { return dealing_.processes(); }
+
+  // A round of a lane of the proof that is own: `round_work` is what a lane has that looks for
+  // plans.
+  void run_lane(std::size_t lane, std::uint64_t round_work, Budget& budget);
+  // Adds what the own lanes of a tree did that is dealt out.
+  void report(RoundReport& round) const;
+  // Takes in what the lanes of other processes did.
+  void take_in(RoundReport& round);
+
+  // In process 0, what the proof of this aim does next, with at most so much of the work.
+  ProofOrder next_order(double aim, std::uint64_t share);
+  // Begins the next round.
+  void follow(ProofOrder order);
+
+ private:
+  bool is_alone() const { return group_ == nullptr || group_->is_alone(); }
+  TreeView* shared_tree() const;
+  LaneDealing deal_lanes(std::size_t first) const;
+
+  LaneParameters lanes_;
+  BoundParameters bound_;
+  const ChoiceModel* model_;
+  const SearchGroup* group_;
+  std::unique_ptr<BoundProver> prover_;
+  std::unique_ptr<TreeFollower> follower_;  // null in process 0
+  std::size_t first_lane_;                  // that looks for plans, after those of the proof
+  LaneDealing dealing_;
+  ProofOrder order_;  // of this round
+};
+
+}  // namespace shardwright::embedding
