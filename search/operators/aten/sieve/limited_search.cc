@@ -54,6 +54,7 @@ class LimitedSearch {
     } else {
       take_kept();
     }
+    double most = parameters_.most_entries;
     for (int round = 1; !is_over(); ++round) {
       SHARDWRIGHT_RETURN_IF_ERROR(solve_kept());
       if (!has_choice()) break;
@@ -62,10 +63,11 @@ class LimitedSearch {
       const KeptChoices open = sharpen();
       report();
       const bool last = round == parameters_.most_rounds;
-      if (entries(open) <= (last ? parameters_.most_last_entries : parameters_.most_entries)) {
+      if (entries(open) <= (last ? parameters_.most_last_entries : most)) {
         SHARDWRIGHT_RETURN_IF_ERROR(prove(open));
-        (void)is_accepted();
-        break;
+        if (best_.status == SolveStatus::kOptimal || !is_accepted()) break;
+        // More rounds give better plans, which leave less to prove.
+        most = entries(open) / 2;
       }
       if (last) break;
       add_more();
