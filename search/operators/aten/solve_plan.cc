@@ -171,6 +171,7 @@ class PlanSolver {
 
   bool keep_if_fitting() {
     if (exceeds()) return false;
+    if (solution_.status != SolveStatus::kOptimal) solution_.status = SolveStatus::kFeasible;
     if (!fitting_ || solution_.evaluation.total_us() < fitting_->evaluation.total_us())
       fitting_ = solution_;
     return true;
