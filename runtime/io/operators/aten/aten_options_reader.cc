@@ -22,6 +22,7 @@ constexpr std::array<std::string_view, 6> kModels{"auto",    "flat",  "nccl",
                                                   "dtensor", "rings", "measured"};
 constexpr std::array<std::string_view, 2> kRedistributions{"shortest", "autoparallel"};
 constexpr std::array<std::string_view, 2> kBlocks{"free", "equal"};
+constexpr std::array<std::string_view, 2> kBackends{"nccl", "gloo"};
 constexpr std::array<std::string_view, 4> kCollectives{"all_gather", "reduce_scatter", "all_reduce",
                                                        "all_to_all"};
 
@@ -111,14 +112,14 @@ Result<PlanAtenOptions> read_aten_options(std::string_view text,
           .optional("device", out.device)
           .optional("memory", out.memory_limit)
           .optional("optimizer_states", out.optimizer_states)
+          .optional_with("backend", read_word("backend", kBackends, out.backend))
           .optional_with("redistribution",
                          read_word("redistribution", kRedistributions, out.redistribution))
           .optional_with("collectives",
                          [&](JsonValue v) { return read_collectives(v, out.collectives); })
-          .optional_with("operator_times",
-                         [&](JsonValue v) {
-                           return read_list(v, out.operator_times, read_operator_time);
-                         })
+          .optional_with(
+              "operator_times",
+              [&](JsonValue v) { return read_list(v, out.operator_times, read_operator_time); })
           .optional_with("blocks", read_word("kind of blocks", kBlocks, out.blocks))
           .optional_with("placements",
                          [&](JsonValue v) -> Status {
