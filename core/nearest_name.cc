@@ -73,13 +73,16 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
 std::string suggestion(std::string_view name, std::span<const std::string_view> known) {
   const std::string_view near = nearest_name(name, known);
   if (!near.empty()) return "; did you mean \"" + std::string(near) + "\"?";
+  // All of a vocabulary, but not all tables of a model.
+  constexpr std::size_t kVocabulary = 128;
   constexpr std::size_t kShown = 12;
+  const std::size_t shown = known.size() <= kVocabulary ? known.size() : kShown;
   std::string text = "; known: ";
-  for (std::size_t i = 0; i < known.size() && i < kShown; ++i) {
+  for (std::size_t i = 0; i < shown; ++i) {
     if (i > 0) text += ", ";
-    text += known[i];
+    text += known[i].empty() ? "\"\"" : std::string(known[i]);
   }
-  if (known.size() > kShown) text += ", …";
+  if (known.size() > shown) text += ", … (" + std::to_string(known.size()) + " in all)";
   return text;
 }
 

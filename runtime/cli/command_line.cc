@@ -14,6 +14,7 @@
 #include "core/text/printable.h"
 #include "core/version.h"
 #include "runtime/cli/embedding/commands.h"
+#include "runtime/cli/files/files_commands.h"
 #include "runtime/cli/operators/operators_commands.h"
 #include "runtime/cli/options/arguments.h"
 #include "runtime/cli/options/exit_code.h"
@@ -125,6 +126,8 @@ int run(std::span<char*> arguments) {
   add_enumerate_command(app, chosen);
   add_operators_command(app, chosen);
   add_program_command(app, chosen);
+  add_init_command(app, chosen);
+  add_schema_command(app, chosen);
   add_documentation_commands(app, chosen);
   add_example(app, "shardwright plan my_tables.json --ranks 16 --hbm 80GiB -o plan.json");
   try {

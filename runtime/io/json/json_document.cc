@@ -64,6 +64,14 @@ Result<std::int64_t> JsonValue::integer() const {
   return not_a_number(*this, "an integer");
 }
 
+Result<std::uint64_t> JsonValue::natural() const {
+  const internal::JsonNode& node = node_of(store_, index_);
+  if (node.type == JsonType::kUnsigned) return node.payload.natural;
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::int64_t value, integer());
+  if (value < 0) return expected("a whole number from 0 to 2^64 - 1");
+  return static_cast<std::uint64_t>(value);
+}
+
 Result<double> JsonValue::number() const {
   const internal::JsonNode& node = node_of(store_, index_);
   if (node.type == JsonType::kFloat) return node.payload.number;

@@ -66,6 +66,7 @@ void append_utf8(std::string& text, std::uint32_t code) {
 }
 
 constexpr std::size_t kShownWord = 40;
+constexpr std::string_view kCommentKey = "//";
 // Python's words.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOtherWords{
     {{"None", "null"}, {"True", "true"}, {"False", "false"}}};
@@ -121,7 +122,9 @@ bool JsonScanner::no_value() {
       rest.substr(0, std::min(rest.find_first_of(" \t\r\n,:;[]{}\""), kShownWord));
   const bool is_first = std::all_of(begin_, at_, [](char c) { return c <= ' '; });
   if (is_first && !word.empty())
-    return syntax_error("expected '{' (CSV and YAML have to be rewritten as JSON)");
+    return syntax_error(
+        "expected '{' (YAML has to be rewritten as JSON; tables may be CSV, whose first line names "
+        "the columns)");
   const std::string_view number = word.substr(word.starts_with('-') ? 1 : 0);
   for (const std::string_view none : {"NaN", "nan", "Infinity", "inf"}) {
     if (number == none) return syntax_error("JSON has no " + std::string(number));
@@ -182,17 +185,58 @@ bool JsonScanner::next_element(bool& first) {
 }
 
 bool JsonScanner::next_key(bool& first, std::string& key) {
-  if (!status_.ok()) return false;
-  skip_space();
-  if (at_ != end_ && *at_ == '}') {
-    ++at_;
-    return false;
+  for (;;) {
+    if (!status_.ok()) return false;
+    skip_space();
+    if (at_ != end_ && *at_ == '}') {
+      ++at_;
+      return false;
+    }
+    if (!std::exchange(first, false)) {
+      if (at_ == end_ || *at_ != ',') return syntax_error("expected ',' or '}'");
+      ++at_;
+    }
+    if (!read_string(key) || !expect(':', "':' after a key")) return false;
+    if (!key.starts_with(kCommentKey)) return true;
+    if (!skip_comment()) return false;
   }
-  if (!std::exchange(first, false)) {
-    if (at_ == end_ || *at_ != ',') return syntax_error("expected ',' or '}'");
-    ++at_;
+}
+
+bool JsonScanner::skip_comment() {
+  std::string text;
+  ScannedNumber number;
+  const JsonToken token = peek();
+  switch (token) {
+    case JsonToken::kObject:
+      return begin_object() && skip_members(true);
+    case JsonToken::kArray:
+      return begin_array() && skip_members(false);
+    case JsonToken::kString:
+      return read_string(text);
+    case JsonToken::kNumber:
+      return read_number(number);
+    case JsonToken::kNull:
+    case JsonToken::kTrue:
+    case JsonToken::kFalse:
+      return read_literal(token);
+    case JsonToken::kNone:
+      break;
   }
-  return read_string(key) && expect(':', "':' after a key");
+  return no_value();
+}
+
+bool JsonScanner::skip_members(bool object) {
+  constexpr std::size_t kMaxDepth = 64;
+  if (++comment_depth_ > kMaxDepth) {
+    return syntax_error("a comment is nested more than " + std::to_string(kMaxDepth) +
+                        " levels deep");
+  }
+  std::string key;
+  for (bool first = true; object ? next_key(first, key) : next_element(first);) {
+    if (!skip_comment()) return false;
+  }
+  --comment_depth_;
+  return status_.ok();
 }
 
 bool JsonScanner::read_number(ScannedNumber& number) {
