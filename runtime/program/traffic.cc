@@ -1,6 +1,7 @@
 #include "runtime/program/traffic.h"
 
 #include <optional>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <variant>
@@ -28,7 +29,8 @@ Rings rings_of(const program::Communication& communication) {
 
 std::optional<std::int64_t> ring_of(const Operation& op) {
   for (const auto& [name, value] : op.attributes) {
-    if (name == "ring_id") return std::get<std::int64_t>(value);
+    const auto* const ring = std::get_if<std::int64_t>(&value);
+    if (name == "ring_id" && ring != nullptr) return *ring;
   }
   return std::nullopt;
 }
@@ -74,19 +76,21 @@ class Counter {
     const std::optional<std::int64_t> ring = ring_of(op);
     const auto found = ring ? rings_->find(*ring) : rings_->end();
     if (found == rings_->end()) return;
-    const program::ProcessGroup& group = *found->second;
-    if (group.is_point_to_point) return add_message(op, group);
-    const std::vector<Rank> members(group.ranks.view().begin(), group.ranks.view().end());
-    add_collective(op, program::group_shape(*cluster_, members));
+    const std::span<const Rank> ranks = found->second->ranks.view();
+    const GroupShape group =
+        program::group_shape(*cluster_, std::vector<Rank>(ranks.begin(), ranks.end()));
+    if (op.type == "send_v2" && !op.inputs.empty()) {
+      add_message(bytes_of(op.inputs.front().var), group, traffic_.sent_bytes);
+    } else if (op.type == "recv_v2" && !op.outputs.empty()) {
+      add_message(bytes_of(op.outputs.front().var), group, traffic_.received_bytes);
+    } else if (!op.inputs.empty() && !op.outputs.empty()) {
+      add_collective(op, group);
+    }
   }
 
-  void add_message(const Operation& op, const program::ProcessGroup& group) {
-    const bool sends = op.type == "send_v2";
-    const double bytes = bytes_of((sends ? op.inputs : op.outputs).front().var);
-    (sends ? traffic_.sent_bytes : traffic_.received_bytes) += static_cast<std::int64_t>(bytes);
-    const bool same_machine =
-        cluster_->machine_of(group.ranks[0]) == cluster_->machine_of(group.ranks[1]);
-    traffic_.us += program::send_us(*cluster_, same_machine, bytes);
+  void add_message(double bytes, GroupShape group, std::int64_t& total) {
+    total += static_cast<std::int64_t>(bytes);
+    traffic_.us += program::send_us(*cluster_, group.machines <= 1, bytes);
   }
 
   void add_collective(const Operation& op, GroupShape group) {

@@ -51,8 +51,7 @@ std::string progress_text(const PlanProgress& progress, std::size_t width) {
   constexpr double kNearlyAll = 0.99;
   constexpr std::size_t kBarWidth = 20;
   const double share = std::min(share_of(progress), kNearlyAll);
-  std::string percent = std::to_string(static_cast<int>(share * 100)) + " %";
-  percent.insert(0, std::string(percent.size() < 4 ? 4 - percent.size() : 0, ' '));
+  const std::string percent = std::to_string(static_cast<int>(share * 100)) + " %";
   const double left_s = share > 0 ? progress.elapsed_s * (1 - share) / share : 0;
   std::array<char, 32> left{};
   std::snprintf(left.data(), left.size(), "%.0f s left", left_s);
