@@ -12,15 +12,14 @@ namespace {
 constexpr std::size_t kLongest = 64;
 
 // What other tools call things, and what this one does.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kOtherNames{{
-    {"float32", "FP32"},
-    {"float", "FP32"},
-    {"float16", "FP16"},
-    {"half", "FP16"},
-    {"bfloat16", "BF16"},
-    {"qint8", "INT8"},
-    {"gpu", "cuda"},
-    {"rowwise_adagrad", "RowWiseAdagrad"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 21> kOtherNames{{
+    {"float32", "FP32"},   {"float", "FP32"},    {"float16", "FP16"},
+    {"half", "FP16"},      {"bfloat16", "BF16"}, {"qint8", "INT8"},
+    {"fp32", "float32"},   {"fp16", "float16"},  {"bf16", "bfloat16"},
+    {"fp64", "float64"},   {"float", "float32"}, {"half", "float16"},
+    {"double", "float64"}, {"long", "int64"},    {"int", "int32"},
+    {"dense", "linear"},   {"mean", "avg"},      {"fwd", "forward"},
+    {"bwd", "backward"},   {"gpu", "cuda"},      {"rowwise_adagrad", "RowWiseAdagrad"},
 }};
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }

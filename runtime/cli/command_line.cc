@@ -99,11 +99,19 @@ std::string subcommand_message(const Understood& understood) {
   return "unknown command \"" + std::string(*first) + "\"" + suggestion(*first, commands);
 }
 
+// Where to look if an argument is missing or nobody expects it.
+std::string help_hint(const Understood& understood, const CLI::ParseError& error) {
+  const bool about_arguments =
+      error.get_name() == "RequiredError" || error.get_name() == "ExtrasError";
+  return about_arguments ? "; see " + understood.line + " --help" : "";
+}
+
 // CLI11's message, with the nearest known command or option.
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error, Arguments arguments) {
   const Understood understood = understand(app, arguments);
   if (!understood.command->get_subcommands({}).empty()) return subcommand_message(understood);
-  return unknown_option_message(understood).value_or(error.what());
+  return unknown_option_message(understood)
+      .value_or(std::string(error.what()) + help_hint(understood, error));
 }
 
 // Of the processes that a launcher started, the first one alone runs any other command.

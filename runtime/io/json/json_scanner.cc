@@ -122,9 +122,7 @@ bool JsonScanner::no_value() {
       rest.substr(0, std::min(rest.find_first_of(" \t\r\n,:;[]{}\""), kShownWord));
   const bool is_first = std::all_of(begin_, at_, [](char c) { return c <= ' '; });
   if (is_first && !word.empty())
-    return syntax_error(
-        "expected '{' (YAML has to be rewritten as JSON; tables may be CSV, whose first line names "
-        "the columns)");
+    return syntax_error("expected '{' (other formats, such as YAML, have to be rewritten as JSON)");
   const std::string_view number = word.substr(word.starts_with('-') ? 1 : 0);
   for (const std::string_view none : {"NaN", "nan", "Infinity", "inf"}) {
     if (number == none) return syntax_error("JSON has no " + std::string(number));
@@ -180,7 +178,8 @@ bool JsonScanner::next_element(bool& first) {
   if (at_ == end_ || *at_ != ',') return syntax_error("expected ',' or ']'");
   ++at_;
   skip_space();
-  if (at_ != end_ && *at_ == ']') return syntax_error("expected a value after ','");
+  if (at_ != end_ && *at_ == ']')
+    return syntax_error("expected a value after ','; take the comma away");
   return true;
 }
 
@@ -195,6 +194,9 @@ bool JsonScanner::next_key(bool& first, std::string& key) {
     if (!std::exchange(first, false)) {
       if (at_ == end_ || *at_ != ',') return syntax_error("expected ',' or '}'");
       ++at_;
+      skip_space();
+      if (at_ != end_ && *at_ == '}')
+        return syntax_error("expected a key after ','; take the comma away");
     }
     if (!read_string(key) || !expect(':', "':' after a key")) return false;
     if (!key.starts_with(kCommentKey)) return true;

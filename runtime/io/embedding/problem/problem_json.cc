@@ -102,7 +102,8 @@ Status apply_overrides(const ProblemOverrides& overrides, TopologySpec& topology
   }
   if (overrides.sync_interval) {
     if (!topology.groups)
-      return invalid_input("--sync-interval", "is about sharding groups; give their size, too");
+      return invalid_input("--sync-interval",
+                           "is about sharding groups; give --sharding-group-size, too");
     topology.groups->sync_interval = *overrides.sync_interval;
   }
   if (overrides.pod_sizes) topology.pod_sizes = *overrides.pod_sizes;

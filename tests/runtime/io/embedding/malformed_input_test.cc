@@ -179,7 +179,7 @@ TEST_CASE("malformed problem: topologies out of range") {
 TEST_CASE("malformed problem: constraints and parts out of range") {
   check_all(
       {
-          {R"("constraints": {"c": {}})", "/constraints/c: no table is named \"c\""},
+          {R"("constraints": {"c": {}})", "/constraints/c: no table is named \"c\"; known: "},
           {R"("constraints": {"a": {"pooling_factors": [1e13]}})",
            "/constraints/a/pooling_factors/0: "},
           {R"("constraints": {"a": {"pooling_factors": []}})", "/constraints/a/pooling_factors: "},

@@ -99,7 +99,7 @@ TEST_CASE("tables csv: errors name line and column, and what to do") {
         "line 4, column 1 (name): module \"ebc\" already has a table \"a\"");
   CHECK(error_of(with_row("", "a,0,4")).starts_with("line 2, column 2 (num_embeddings): rows of "));
   CHECK(error_of(with_row("", "\xff,10,4")).starts_with("line 2: a text is no UTF-8"));
-  CHECK(error_of("tables:\n  - a, b\n").find("tables may be CSV") != std::string::npos);
+  CHECK(error_of("tables:\n  - a, b\n").find("such as YAML") != std::string::npos);
 }
 
 TEST_CASE("tables csv: the machine is not in the file") {
