@@ -11,6 +11,7 @@
 #include "runtime/capi/call_watch.h"
 #include "runtime/capi/objects.h"
 #include "runtime/capi/shardwright.h"
+#include "runtime/embedding/checkpoint/resume.h"
 #include "runtime/embedding/layouts/layout_problem.h"
 #include "runtime/embedding/replan.h"
 #include "runtime/embedding/reuse.h"
@@ -172,6 +173,22 @@ shardwright_status shardwright_plan(const shardwright_problem* problem,
     const Inputs inputs(problem, space);
     const CallerOptions given(options);
     out.set(number_options(take(plan_embedding(inputs.problem, given.options(), inputs.space))));
+  });
+}
+
+shardwright_status shardwright_resume(const shardwright_problem* problem,
+                                      const shardwright_search_space* space, const char* checkpoint,
+                                      size_t checkpoint_size,
+                                      const shardwright_plan_options* options,
+                                      shardwright_result** result) {
+  return guarded([&] {
+    HandleOutput out(result, "result");
+    const Inputs inputs(problem, space);
+    const CallerOptions given(options);
+    const PlanDocument read =
+        take(read_plan(given_text(checkpoint, checkpoint_size, "checkpoint")));
+    out.set(number_options(
+        take(resume_embedding(inputs.problem, read, given.options(), inputs.space))));
   });
 }
 

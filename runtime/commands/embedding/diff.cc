@@ -19,9 +19,10 @@ struct Side {
   bool is_problem = false;
 };
 
-// A document with `tables` is a problem, any other one a plan.
+// A document with `tables` is a problem, and so is CSV; any other one is a plan.
 Result<Side> read_side(const Input& input, const Watch& watch) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(std::string text, input.read(watch.read));
+  if (is_problem_csv(text)) return Side{&input, std::move(text), true};
   const Result<JsonDocument> document = JsonDocument::parse(text);
   if (!document.ok()) return input.locate(document.error());
   const bool is_problem =
@@ -35,7 +36,8 @@ Result<embedding::Problem> problem_of(const Side& side, const ProblemOverrides& 
   Result<embedding::ProblemSpec> spec = read_problem(side.text, overrides);
   if (!spec.ok()) return side.input->locate(spec.error());
   Result<embedding::Problem> problem = embedding::Problem::make(std::move(spec).value());
-  return problem.ok() ? std::move(problem) : side.input->locate(problem.error());
+  return problem.ok() ? std::move(problem)
+                      : side.input->locate(locate_in_problem(side.text, problem.error()));
 }
 
 Result<PlanDocument> plan_of(const Side& side) {

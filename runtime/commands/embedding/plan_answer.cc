@@ -90,6 +90,8 @@ Answer plan_answer(std::shared_ptr<const EmbeddingPlanResult> result, const Plan
     return plan_text(*result, json.stats, json.read_s, hint, form);
   };
   answer.summary = summary_text(*result->problem, *result);
+  if (const std::string moves = migration_summary(*result->problem, *result); !moves.empty())
+    answer.summary += "; " + moves;
   answer.write_page = page_of(std::move(result), json.read_s);
   return answer;
 }

@@ -4,6 +4,7 @@
 
 #include "core/text/printable.h"
 #include "runtime/commands/answer.h"
+#include "runtime/program/traffic.h"
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/text_table.h"
 
@@ -105,23 +106,31 @@ std::string apply_report(const std::vector<std::pair<ProgramDocument, program::R
     if (!report.empty()) report += "\n";
     report += "program " + printable(document.program.name()) + ": " +
               format_plural(result.requests, "request") + ", " +
-              format_plural(result.plans, "distinct plan") + "\n";
+              format_plural(result.plans, "distinct plan") +
+              "; us: time of the inserted communication under the cost model\n";
     TextTable table({{"rank"},
                      {"operators"},
                      {"inserted"},
+                     {"sends"},
+                     {"receives"},
+                     {"us"},
                      {"edits", Align::kRight, 2},
                      {"planner calls", Align::kRight, 1},
                      {"syncs"},
                      {"items scanned", Align::kRight, 3},
                      {"inserted operators", Align::kLeft}});
-    for (const program::RankProgram& rank : result.ranks) {
+    const std::vector<RankTraffic> traffic = traffic_of(result);
+    for (std::size_t r = 0; r < result.ranks.size(); ++r) {
+      const program::RankProgram& rank = result.ranks[r];
       std::uint64_t ops = 0;
       for (std::size_t i = 0; i < rank.program.num_blocks(); ++i) {
         ops += rank.program.block(program::BlockId(i)).num_ops;
       }
       table.add_row({std::to_string(rank.rank), format_count(ops),
-                     format_count(rank.counters.inserted_ops), format_count(rank.counters.edits),
-                     format_count(rank.counters.planner_calls),
+                     format_count(rank.counters.inserted_ops),
+                     format_bytes(Bytes(traffic[r].sent_bytes)),
+                     format_bytes(Bytes(traffic[r].received_bytes)), format_ms(traffic[r].us),
+                     format_count(rank.counters.edits), format_count(rank.counters.planner_calls),
                      format_count(rank.counters.mirror_syncs),
                      format_count(rank.counters.items_scanned), inserted_text(rank.program)});
     }

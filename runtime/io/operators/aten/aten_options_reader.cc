@@ -104,8 +104,6 @@ Result<PlanAtenOptions> read_aten_options(std::string_view text,
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
   PlanAtenOptions out;
   std::optional<JsonValue> placements;
-  std::optional<std::int64_t> work_limit;
-  std::int64_t seed = 0;
   SHARDWRIGHT_RETURN_IF_ERROR(
       ObjectReader(document.root())
           .optional("mesh", out.mesh)
@@ -128,16 +126,11 @@ Result<PlanAtenOptions> read_aten_options(std::string_view text,
                          })
           .optional("threads", out.limits.threads)
           .optional("time_limit_s", out.limits.time_limit_s)
-          .optional("work_limit", work_limit)
-          .optional("seed", seed)
+          .optional("work_limit", out.limits.work_limit)
+          .optional("seed", out.limits.seed)
           .finish());
   if (!mesh.empty()) out.mesh = mesh;
   if (out.mesh.empty()) return document.root().error("\"mesh\" is missing");
-  if (work_limit) {
-    if (*work_limit < 0) return invalid_input("/work_limit", "must not be negative");
-    out.limits.work_limit = static_cast<std::uint64_t>(*work_limit);
-  }
-  out.limits.seed = static_cast<std::uint64_t>(seed);
   if (placements)
     SHARDWRIGHT_RETURN_IF_ERROR(read_placements(*placements, out.mesh.size(), out.constraints));
   return out;
