@@ -3,6 +3,7 @@
 #include <utility>
 
 #ifdef SHARDWRIGHT_HTML_REPORT
+#include "runtime/execution/planning_executor.h"
 #include "runtime/report/embedding/plan/plan_report.h"
 #include "runtime/report/html/html_report.h"
 #endif
@@ -15,7 +16,27 @@ bool has_pages() { return true; }
 
 Page page_of(std::shared_ptr<const EmbeddingPlanResult> result, double read_s) {
   return [result = std::move(result), read_s](const TextSink& sink) {
-    write_html_report(make_plan_report(*result->problem, *result, read_s), sink);
+    ExplainedTables explained;
+    if (result->plan && result->search_space && result->reservation) {
+      PlanningExecutor executor(result->threads);
+      explained = explain_tables(*result->problem, *result, std::nullopt, executor);
+    }
+    write_html_report(make_plan_report(*result->problem, *result, read_s), explained, sink);
+    return Status();
+  };
+}
+
+Page page_of(std::shared_ptr<const Explanation> explanation) {
+  return [explanation = std::move(explanation)](const TextSink& sink) {
+    write_html_report(*explanation, sink);
+    return Status();
+  };
+}
+
+Page page_of(std::shared_ptr<const embedding::ProblemSpec> problem,
+             std::shared_ptr<const Sweep> sweep) {
+  return [problem = std::move(problem), sweep = std::move(sweep)](const TextSink& sink) {
+    write_html_report(*problem, *sweep, sink);
     return Status();
   };
 }
@@ -52,11 +73,25 @@ Page page_of(std::shared_ptr<const operators::AtenGraph> graph,
   };
 }
 
+Page page_of(std::shared_ptr<const operators::AtenGraph> graph,
+             std::shared_ptr<const PlanAtenOptions> options,
+             std::shared_ptr<const AtenSweep> sweep) {
+  return [graph = std::move(graph), options = std::move(options),
+          sweep = std::move(sweep)](const TextSink& sink) {
+    write_html_report(*graph, *options, *sweep, sink);
+    return Status();
+  };
+}
+
 #else
 
 bool has_pages() { return false; }
 
 Page page_of(std::shared_ptr<const EmbeddingPlanResult>, double) { return {}; }
+Page page_of(std::shared_ptr<const Explanation>) { return {}; }
+Page page_of(std::shared_ptr<const embedding::ProblemSpec>, std::shared_ptr<const Sweep>) {
+  return {};
+}
 Page page_of(std::shared_ptr<const RedistributionCase>,
              std::shared_ptr<const RedistributionOptions>,
              std::shared_ptr<const std::vector<PlannedRedistribution>>) {
@@ -68,6 +103,10 @@ Page page_of(std::shared_ptr<const redistribution::TransferProblem>,
 }
 Page page_of(std::shared_ptr<const operators::AtenGraph>, std::shared_ptr<const PlanAtenOptions>,
              std::shared_ptr<const AtenPlanResult>) {
+  return {};
+}
+Page page_of(std::shared_ptr<const operators::AtenGraph>, std::shared_ptr<const PlanAtenOptions>,
+             std::shared_ptr<const AtenSweep>) {
   return {};
 }
 

@@ -7,9 +7,12 @@
 
 #include "core/embedding/problem/problem.h"
 #include "core/status.h"
+#include "runtime/embedding/explain/explain.h"
 #include "runtime/embedding/planner.h"
+#include "runtime/embedding/sweep/sweep.h"
 #include "runtime/io/text_sink.h"
 #include "runtime/operators/plan_aten.h"
+#include "runtime/operators/sweep_aten.h"
 #include "runtime/program/transfer_tensors.h"
 #include "runtime/redistribution/plan_redistribution.h"
 
@@ -20,7 +23,11 @@ using Page = std::function<Status(const TextSink&)>;
 // Returns true if the library is built with HTML pages. Otherwise every page is empty.
 bool has_pages();
 
+// Also explains every table: see explain_tables() for the cost.
 Page page_of(std::shared_ptr<const EmbeddingPlanResult> result, double read_s);
+Page page_of(std::shared_ptr<const Explanation> explanation);
+Page page_of(std::shared_ptr<const embedding::ProblemSpec> problem,
+             std::shared_ptr<const Sweep> sweep);
 Page page_of(std::shared_ptr<const RedistributionCase> request,
              std::shared_ptr<const RedistributionOptions> options,
              std::shared_ptr<const std::vector<PlannedRedistribution>> paths);
@@ -29,5 +36,8 @@ Page page_of(std::shared_ptr<const redistribution::TransferProblem> problem,
 Page page_of(std::shared_ptr<const operators::AtenGraph> graph,
              std::shared_ptr<const PlanAtenOptions> options,
              std::shared_ptr<const AtenPlanResult> result);
+Page page_of(std::shared_ptr<const operators::AtenGraph> graph,
+             std::shared_ptr<const PlanAtenOptions> options,
+             std::shared_ptr<const AtenSweep> sweep);
 
 }  // namespace shardwright::commands

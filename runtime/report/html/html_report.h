@@ -4,16 +4,27 @@
 
 #include <span>
 
+#include "runtime/embedding/explain/explain.h"
+#include "runtime/embedding/sweep/sweep.h"
 #include "runtime/io/text_sink.h"
 #include "runtime/operators/plan_aten.h"
+#include "runtime/operators/sweep_aten.h"
 #include "runtime/program/transfer_tensors.h"
 #include "runtime/redistribution/plan_redistribution.h"
 #include "runtime/report/embedding/plan/plan_report.h"
 
 namespace shardwright {
 
-// A plan; the numbers are those of `write_plan_report`.
-void write_html_report(const PlanReport& report, const TextSink& sink);
+// A plan, with what its tables' other options would cost, as far as that is known.
+void write_html_report(const PlanReport& report, const ExplainedTables& explained,
+                       const TextSink& sink);
+
+// Why every table is sharded as it is, or why nothing fits and what would help.
+void write_html_report(const Explanation& explanation, const TextSink& sink);
+
+// Machines compared.
+void write_html_report(const embedding::ProblemSpec& problem, const Sweep& sweep,
+                       const TextSink& sink);
 
 // Paths of a redistribution, the first one being the answer. Precondition: at least one.
 void write_html_report(const RedistributionCase& request, const RedistributionOptions& options,
@@ -27,5 +38,9 @@ void write_html_report(const redistribution::TransferProblem& problem, const Tra
 void write_html_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,
                        const AtenPlanResult& result, std::span<const operators::AtenMove> moves,
                        const TextSink& sink);
+
+// Meshes compared.
+void write_html_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,
+                       const AtenSweep& sweep, const TextSink& sink);
 
 }  // namespace shardwright

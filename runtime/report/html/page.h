@@ -13,8 +13,10 @@ struct PageParts {
 };
 
 PageParts aten_plan_page();
+PageParts aten_sweep_page();
 PageParts plan_page();
 PageParts redistribution_page();
+PageParts sweep_page();
 PageParts transfer_page();
 
 }  // namespace shardwright

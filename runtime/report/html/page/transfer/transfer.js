@@ -54,7 +54,7 @@ function portsSection() {
     { key: "ms", label: "ms", number: true, value: (p) => p.time, cell: (p) => formatMs(p.time), used: inMs },
     { key: "bound", label: "At least", number: true, value: (p) => p.bound, cell: (p) => (p.bound > 0 ? formatTime(p.bound) : "–") },
     { key: "above", label: "Above it", number: true, optional: true, value: (p) => p.time / p.bound, cell: (p) => aboveText(p.time, p.bound) },
-  ].filter((column) => column.used !== false);
+  ];
   return section("ports", data.hosts ? "Busiest ranks and links" : "Busiest ranks",
     new List({ columns, rows: data.ports, sort: "name", page: 8, noun: "port", caption: "The busiest of each kind" }).node,
     element("p", { class: "note" }, "“At least” is proved of the busiest one of its kind, whichever replicas send; a dash means that nothing is proved of this kind alone."));

@@ -1,4 +1,4 @@
-#include "runtime/report/html/transfer_report_json.h"
+#include "runtime/report/html/data/transfer_report_json.h"
 
 #include <algorithm>
 #include <string>

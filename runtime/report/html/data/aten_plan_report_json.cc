@@ -1,4 +1,4 @@
-#include "runtime/report/html/aten_plan_report_json.h"
+#include "runtime/report/html/data/aten_plan_report_json.h"
 
 #include <algorithm>
 #include <numeric>

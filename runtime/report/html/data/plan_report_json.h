@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/io/text_sink.h"
+#include "runtime/embedding/explain/explain.h"
 #include "runtime/report/embedding/plan/plan_report.h"
 
 namespace shardwright {
@@ -12,6 +13,12 @@ namespace shardwright {
 // rank, ...]; a cost is [hbm, ddr, five times in the order of the members of Perf]. Where the
 // problem counts SSD, its bytes end a place, a cost and what needs say. Ranks have one
 // list per quantity. The text has no "<", so that it can be put into a page as it is. O(bytes).
-void write_plan_report(const PlanReport& report, const TextSink& sink);
+// `explained` is written as in explanation_json.h.
+void write_plan_report(const PlanReport& report, const ExplainedTables& explained,
+                       const TextSink& sink);
+
+// An explanation: of a plan as above, or of why nothing fits.
+void write_plan_report(const PlanReport& report, const Explanation& explanation,
+                       const TextSink& sink);
 
 }  // namespace shardwright

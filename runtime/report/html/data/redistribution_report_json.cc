@@ -1,4 +1,4 @@
-#include "runtime/report/html/redistribution_report_json.h"
+#include "runtime/report/html/data/redistribution_report_json.h"
 
 #include <algorithm>
 #include <string>

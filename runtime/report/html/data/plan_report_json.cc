@@ -1,4 +1,4 @@
-#include "runtime/report/html/plan_report_json.h"
+#include "runtime/report/html/data/plan_report_json.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include "runtime/io/embedding/plan/storage_json.h"
 #include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/json/json_writer.h"
+#include "runtime/report/html/data/explanation_json.h"
 #include "runtime/report/html/markup.h"
 
 namespace shardwright {
@@ -274,14 +275,7 @@ void write_outcome(const PlanReport& report, JsonWriter& json) {
   if (report.migration) write_migration(*report.migration, json);
 }
 
-}  // namespace
-
-void write_plan_report(const PlanReport& report, const TextSink& sink) {
-  JsonWriter json(without_markup(sink));
-  json.begin_object()
-      .member("format", "shardwright.embedding.report/1")
-      .member("version", library_version())
-      .new_line();
+void write_report(const PlanReport& report, JsonWriter& json) {
   write_problem(report, json);
   write_search(report.search, json);
   write_reservation(report.reservation, json);
@@ -289,6 +283,35 @@ void write_plan_report(const PlanReport& report, const TextSink& sink) {
   write_outcome(report, json);
   write_ranks(report.ranks, report.problem.counts_ssd, json);
   write_tables(report, json);
+}
+
+void begin(const char* question, JsonWriter& json) {
+  json.begin_object()
+      .member("format", "shardwright.embedding.report/1")
+      .member("version", library_version())
+      .member("question", question)
+      .new_line();
+}
+
+}  // namespace
+
+void write_plan_report(const PlanReport& report, const ExplainedTables& explained,
+                       const TextSink& sink) {
+  JsonWriter json(without_markup(sink));
+  begin("plan", json);
+  write_report(report, json);
+  write_explained_tables(explained, json);
+  json.end_object().finish();
+}
+
+void write_plan_report(const PlanReport& report, const Explanation& explanation,
+                       const TextSink& sink) {
+  JsonWriter json(without_markup(sink));
+  begin("explain", json);
+  write_report(report, json);
+  write_explained_tables(explanation, json);
+  if (explanation.infeasibility)
+    write_infeasibility(*explanation.problem, *explanation.infeasibility, json);
   json.end_object().finish();
 }
 
