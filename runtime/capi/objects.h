@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/embedding/search_space.h"
+#include "core/embedding/document/plan_document.h"
 #include "runtime/capi/answer_texts.h"
 #include "runtime/capi/handle_table.h"
 #include "runtime/capi/shardwright_types.h"
@@ -28,10 +29,12 @@ struct PlannedResult {
   std::shared_ptr<const embedding::SearchSpace> space;
   std::vector<std::uint32_t> options;  // of the plan, by position: numbers in `space`
   std::uint64_t num_shards = 0;        // of the plan
+  std::shared_ptr<const PlanDocument> old;  // that a replan began with, else null
 };
 
 // Numbers the options of the result's plan. O(options of the plan).
-std::shared_ptr<const PlannedResult> number_options(EmbeddingPlanResult result);
+std::shared_ptr<const PlannedResult> number_options(
+    EmbeddingPlanResult result, std::shared_ptr<const PlanDocument> old = nullptr);
 
 template <class Handle>
 struct ObjectOf;

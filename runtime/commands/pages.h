@@ -5,9 +5,11 @@
 #include <memory>
 #include <vector>
 
+#include "core/embedding/document/plan_document.h"
 #include "core/embedding/problem/problem.h"
 #include "core/status.h"
 #include "runtime/embedding/explain/explain.h"
+#include "runtime/embedding/identity/problem_diff.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/embedding/sweep/sweep.h"
 #include "runtime/io/text_sink.h"
@@ -23,8 +25,13 @@ using Page = std::function<Status(const TextSink&)>;
 // Returns true if the library is built with HTML pages. Otherwise every page is empty.
 bool has_pages();
 
-// Also explains every table: see explain_tables() for the cost.
-Page page_of(std::shared_ptr<const EmbeddingPlanResult> result, double read_s);
+// Also explains every table: see explain_tables() for the cost. `old` is the plan that a replan
+// began with, or null.
+Page page_of(std::shared_ptr<const EmbeddingPlanResult> result, double read_s,
+             std::shared_ptr<const PlanDocument> old);
+// Two plans, before and after, or two problems.
+Page page_of(std::shared_ptr<const PlanDocument> from, std::shared_ptr<const PlanDocument> to);
+Page page_of(std::shared_ptr<const ProblemDiff> diff);
 Page page_of(std::shared_ptr<const Explanation> explanation);
 Page page_of(std::shared_ptr<const embedding::ProblemSpec> problem,
              std::shared_ptr<const Sweep> sweep);

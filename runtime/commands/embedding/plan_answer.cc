@@ -76,7 +76,7 @@ void log_work(const EmbeddingPlanResult& result, const Log& log) {
 }
 
 Answer plan_answer(std::shared_ptr<const EmbeddingPlanResult> result, const PlanJsonOptions& json,
-                   const std::string& problem_name) {
+                   const std::string& problem_name, std::shared_ptr<const PlanDocument> old) {
   Answer answer;
   answer.outcome = outcome_of(*result);
   // Compat mode keeps TorchRec's plan even if it breaks a rule.
@@ -93,7 +93,7 @@ Answer plan_answer(std::shared_ptr<const EmbeddingPlanResult> result, const Plan
     return plan_text(*result, json.stats, json.read_s, hint, form);
   };
   answer.summary = summary_text(*result->problem, *result);
-  answer.write_page = page_of(std::move(result), json.read_s);
+  answer.write_page = page_of(std::move(result), json.read_s, std::move(old));
   return answer;
 }
 

@@ -7,9 +7,11 @@
 #include "runtime/report/embedding/questions/sweep_text.h"
 #include "runtime/report/html/data/answer_json.h"
 #include "runtime/report/html/data/aten_plan_report_json.h"
+#include "runtime/report/embedding/questions/diff_text.h"
 #include "runtime/report/embedding/questions/explain_text.h"
 #include "runtime/report/html/markup.h"
 #include "runtime/report/html/page.h"
+#include "runtime/report/html/data/change_json.h"
 #include "runtime/report/html/data/plan_report_json.h"
 #include "runtime/report/html/data/redistribution_report_json.h"
 #include "runtime/report/html/data/transfer_report_json.h"
@@ -40,8 +42,22 @@ void write_page(const PageParts& page, std::string_view text, const WriteData& w
 }  // namespace
 
 void write_html_report(const PlanReport& report, const ExplainedTables& explained,
-                       const TextSink& sink) {
-  write_page(plan_page(), "", [&] { write_plan_report(report, explained, sink); }, sink);
+                       const PlanChange* change, const TextSink& sink) {
+  write_page(plan_page(), "", [&] { write_plan_report(report, explained, change, sink); }, sink);
+}
+
+void write_html_report(const PlanChange& change, const TextSink& sink) {
+  TextReportOptions options;
+  options.width = kTextWidth;
+  write_page(plan_change_page(), diff_report(change.diff, options),
+             [&] { write_change_data(change, sink); }, sink);
+}
+
+void write_html_report(const ProblemDiff& diff, const TextSink& sink) {
+  TextReportOptions options;
+  options.width = kTextWidth;
+  write_page(problem_change_page(), diff_report(diff, options),
+             [&] { write_change_data(diff, sink); }, sink);
 }
 
 void write_html_report(const Explanation& explanation, const TextSink& sink) {

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "runtime/embedding/explain/explain.h"
+#include "runtime/embedding/identity/problem_diff.h"
 #include "runtime/embedding/sweep/sweep.h"
 #include "runtime/io/text_sink.h"
 #include "runtime/operators/plan_aten.h"
@@ -12,15 +13,21 @@
 #include "runtime/program/transfer_tensors.h"
 #include "runtime/redistribution/plan_redistribution.h"
 #include "runtime/report/embedding/plan/plan_report.h"
+#include "runtime/report/embedding/questions/plan_change.h"
 
 namespace shardwright {
 
-// A plan, with what its tables' other options would cost, as far as that is known.
+// A plan, with what its tables' other options would cost, as far as that is known. `change` may be
+// null; after a replan it is what changes from the plan in use.
 void write_html_report(const PlanReport& report, const ExplainedTables& explained,
-                       const TextSink& sink);
+                       const PlanChange* change, const TextSink& sink);
 
 // Why every table is sharded as it is, or why nothing fits and what would help.
 void write_html_report(const Explanation& explanation, const TextSink& sink);
+
+// Two plans, or two problems, before and after.
+void write_html_report(const PlanChange& change, const TextSink& sink);
+void write_html_report(const ProblemDiff& diff, const TextSink& sink);
 
 // Machines compared.
 void write_html_report(const embedding::ProblemSpec& problem, const Sweep& sweep,

@@ -14,7 +14,9 @@ struct PageParts {
 
 PageParts aten_plan_page();
 PageParts aten_sweep_page();
+PageParts plan_change_page();
 PageParts plan_page();
+PageParts problem_change_page();
 PageParts redistribution_page();
 PageParts sweep_page();
 PageParts transfer_page();

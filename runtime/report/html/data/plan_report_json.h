@@ -4,6 +4,7 @@
 #include "runtime/io/text_sink.h"
 #include "runtime/embedding/explain/explain.h"
 #include "runtime/report/embedding/plan/plan_report.h"
+#include "runtime/report/embedding/questions/plan_change.h"
 
 namespace shardwright {
 
@@ -13,9 +14,9 @@ namespace shardwright {
 // rank, ...]; a cost is [hbm, ddr, five times in the order of the members of Perf]. Where the
 // problem counts SSD, its bytes end a place, a cost and what needs say. Ranks have one
 // list per quantity. The text has no "<", so that it can be put into a page as it is. O(bytes).
-// `explained` is written as in explanation_json.h.
+// `explained` is written as in explanation_json.h, `change` as in change_json.h unless it is null.
 void write_plan_report(const PlanReport& report, const ExplainedTables& explained,
-                       const TextSink& sink);
+                       const PlanChange* change, const TextSink& sink);
 
 // An explanation: of a plan as above, or of why nothing fits.
 void write_plan_report(const PlanReport& report, const Explanation& explanation,

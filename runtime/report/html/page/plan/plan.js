@@ -1,5 +1,9 @@
 // Puts the page together.
 
+function changeSections() {
+  return change === null ? [] : [migrationSection(), changedTablesSection(), changeFlowsSection(data.problem.ranks_per_host), changedRanksSection()];
+}
+
 function showPlan() {
   const panel = planPanel();
   const heat = new HeatMap([
@@ -10,8 +14,8 @@ function showPlan() {
   const machine = machineSection(placed?.search, panel);
   const whole = [machine, ranksSection(), placed?.node, heatSection(heat)];
   showPage(data.problem.name || "Sharding plan", header(), [
-    failureSection(), remediesSection(), needsSection(), violationsSection(), ...(isExplanation ? [placed?.node, machine, ...whole.slice(1, 2), whole[3]] : whole),
-    kindsSection(), searchSection(), migrationSection(), memorySection(), constraintsSection(), identitySection(),
+    failureSection(), remediesSection(), needsSection(), violationsSection(), ...changeSections(), ...(isExplanation ? [placed?.node, machine, ...whole.slice(1, 2), whole[3]] : whole),
+    kindsSection(), searchSection(), memorySection(), constraintsSection(), identitySection(),
   ]);
   if (heat.rows.length > 0) heat.fit();
 }

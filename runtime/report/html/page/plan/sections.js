@@ -179,33 +179,21 @@ function constraintsSection() {
   return section("constraints", "Constraints", element("ul", {}, items));
 }
 
+// After a replan: what moving costs and gains, beside keeping everything.
 function migrationSection() {
   const { migration } = data;
   if (!migration) return null;
-  const rows = migration.moves.map(([id, bytes, from]) => ({ table: tables[id], bytes, from }));
-  const added = rows.filter((move) => !move.from).length;
-  const fromText = ({ from }) => (from ? `${from[0]}.${from[1]} on ${formatRanges(runsOf(from[2]), 4)}` : "new");
-  const columns = [
-    { key: "name", label: "Table", value: (m) => m.table.label, cell: (m) => m.table.label },
-    { key: "bytes", label: "Bytes", number: true, value: (m) => m.bytes, cell: (m) => formatBytes(m.bytes) },
-    { key: "from", label: "From", value: fromText, cell: fromText },
-    { key: "to", label: "To", value: (m) => m.table.sharding, cell: (m) => `${m.table.sharding}.${m.table.kernel} on ${formatRanges(m.table.shards, 4)}` },
+  const gib = migration.moved_bytes / 1024 ** 3;
+  const saved = migration.rating_kept === null || data.rating === null ? 0 : Math.max(0, migration.rating_kept - data.rating);
+  const facts = [
+    migration.rating_before === null ? fact("Rating before", "none", migration.not_kept) : fact("Rating before", formatRating(migration.rating_before), change.added > 0 ? "without new tables" : null),
+    migration.rating_kept === null ? null : fact("If everything stayed", formatRating(migration.rating_kept), change.added > 0 ? "with new tables beside it" : null),
+    fact("Now", data.rating === null ? "none" : formatRating(data.rating), saved > 0 && gib > 0 ? `${formatRating(saved)} saved, ${formatRating(saved / gib)} per GiB` : null),
+    fact("Moved", plural(change.moved, "table"), bytesText(change.moved_bytes)), fact("In place", plural(change.kept, "table")),
+    change.added > 0 ? fact("New", plural(change.added, "table"), bytesText(change.placed_bytes)) : null,
+    change.removed > 0 ? fact("Dropped", plural(change.removed, "table")) : null,
   ];
-  const before = migration.rating_before === null
-    ? fact("Rating before", "none", migration.not_kept)
-    : fact("Rating before", formatRating(migration.rating_before), added > 0 ? "without new tables" : null);
-  const dropped = migration.dropped.length > 0 ? element("p", {}, "Dropped: " + migration.dropped.join(", ")) : null;
-  const list = new List({ columns, rows, sort: "bytes", page: 30, noun: "move", caption: "Moves, the largest first" });
-  return section("migration", "What moves",
-    element("dl", { class: "facts" }, before, fact("Kept", formatCount(migration.tables_kept)),
-      fact("Moved", formatCount(rows.length - added), formatBytes(migration.moved_bytes)), fact("New", formatCount(added), formatBytes(migration.placed_bytes))),
-    dropped, rows.length > 0 ? list.node : null);
-}
-
-function runsOf(flat) {
-  const runs = [];
-  for (let i = 0; i < flat.length; i += 2) runs.push({ first: flat[i], count: flat[i + 1] });
-  return runs;
+  return section("migration", "What moves, and what it is worth", element("dl", { class: "facts" }, facts));
 }
 
 function identitySection() {

@@ -34,14 +34,8 @@ function header() {
 
 function flowSection() {
   if (data.flows.length === 0) return null;
-  const largest = (blocks) => plural(blocks.reduce((most, [, , ranks]) => Math.max(most, ranks), 1), "rank");
-  const grouping = blocksAreRanks ? "A row and a column for every rank that sends or receives." :
-    `A row stands for ${largest(data.senders)} that send, a column for ${largest(data.receivers)} that receive; a cell is their sum.`;
-  const hosts = data.hosts && blocksAreRanks ? " Lines are between hosts." : "";
-  const matrix = new FlowMatrix();
-  return section("flows", "Who sends what to whom",
-    element("p", { class: "note" }, `${grouping}${hosts} The darkest cell has ${formatBytes(matrix.most)}. What ranks keep is left out.`),
-    matrix.frame, flowsList());
+  const matrix = new FlowMatrix({ ...data, ranksPerHost: data.hosts?.ranks_per_host });
+  return section("flows", "Who sends what to whom", element("p", { class: "note" }, matrix.noteText()), matrix.frame, matrix.list());
 }
 
 function portsSection() {
