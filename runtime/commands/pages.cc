@@ -100,6 +100,23 @@ Page page_of(std::shared_ptr<const redistribution::TransferProblem> problem,
   };
 }
 
+Page page_of(std::vector<NamedPrograms> programs, bool of_tensors,
+             std::function<std::string()> text) {
+  return [programs = std::move(programs), of_tensors,
+          text = std::move(text)](const TextSink& sink) {
+    std::vector<CommunicationEntry> entries;
+    for (const NamedPrograms& named : programs) {
+      std::vector<RankedProgram> ranks;
+      for (const auto& [rank, program] : named.ranks)
+        ranks.push_back({rank, &program});
+      entries.push_back(
+          {named.name, named.note, make_communication_report(ranks, {}, named.batch_size)});
+    }
+    write_html_report(entries, of_tensors, text(), sink);
+    return Status();
+  };
+}
+
 Page page_of(std::shared_ptr<const operators::AtenGraph> graph,
              std::shared_ptr<const PlanAtenOptions> options,
              std::shared_ptr<const AtenPlanResult> result) {
@@ -149,6 +166,7 @@ Page page_of(std::shared_ptr<const redistribution::TransferProblem>,
              std::shared_ptr<const TransferAnswer>) {
   return {};
 }
+Page page_of(std::vector<NamedPrograms>, bool, std::function<std::string()>) { return {}; }
 Page page_of(std::shared_ptr<const operators::AtenGraph>, std::shared_ptr<const PlanAtenOptions>,
              std::shared_ptr<const AtenPlanResult>) {
   return {};

@@ -1,12 +1,17 @@
 // The HTML pages of answers, if the library is built with them.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "core/embedding/document/plan_document.h"
 #include "core/embedding/problem/problem.h"
+#include "core/program/program.h"
 #include "core/status.h"
 #include "runtime/embedding/explain/explain.h"
 #include "runtime/embedding/identity/problem_diff.h"
@@ -40,6 +45,15 @@ Page page_of(std::shared_ptr<const RedistributionCase> request,
              std::shared_ptr<const std::vector<PlannedRedistribution>> paths);
 Page page_of(std::shared_ptr<const redistribution::TransferProblem> problem,
              std::shared_ptr<const TransferAnswer> answer);
+// The programs of every rank, or single tensors that get another placement. `name` is the entry's
+// name and `note` a sentence on it; `text` is what readers see without scripts.
+struct NamedPrograms {
+  std::string name, note;
+  std::vector<std::pair<program::Rank, program::Program>> ranks;
+  std::optional<std::int64_t> batch_size;
+};
+Page page_of(std::vector<NamedPrograms> programs, bool of_tensors,
+             std::function<std::string()> text);
 Page page_of(std::shared_ptr<const operators::AtenGraph> graph,
              std::shared_ptr<const PlanAtenOptions> options,
              std::shared_ptr<const AtenPlanResult> result);

@@ -4,6 +4,7 @@
 
 #include "core/text/printable.h"
 #include "runtime/commands/answer.h"
+#include "runtime/report/program/communication_report.h"
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/text_table.h"
 
@@ -60,7 +61,27 @@ std::string inserted_text(const program::Program& program) {
   return text.empty() ? "none" : text;
 }
 
+CommunicationReport communication_of(const program::ReshardResult& result,
+                                     std::optional<std::int64_t> batch_size) {
+  std::vector<RankedProgram> ranks;
+  for (const program::RankProgram& rank : result.ranks)
+    ranks.push_back({rank.rank, &rank.program});
+  return make_communication_report(ranks, {}, batch_size);
+}
+
+// Precondition: the report has the rank.
+const ReportedRankLoad& load_of(const CommunicationReport& report, program::Rank rank) {
+  return *std::lower_bound(
+      report.ranks.begin(), report.ranks.end(), rank,
+      [](const ReportedRankLoad& load, program::Rank wanted) { return load.rank < wanted; });
+}
+
 }  // namespace
+
+std::string case_name(const ReshardCase& request) {
+  return list_text(request.shape) + " from " + placement_text(request.source) + " to " +
+         placement_text(request.target);
+}
 
 std::string reshard_report(const std::vector<ReshardCaseDocument>& cases,
                            const std::vector<TensorReshard>& answers, std::size_t width) {
@@ -98,7 +119,7 @@ std::string reshard_report(const std::vector<ReshardCaseDocument>& cases,
 }
 
 std::string apply_report(const std::vector<std::pair<ProgramDocument, program::ReshardResult>>& all,
-                         std::size_t width) {
+                         std::optional<std::int64_t> batch_size, std::size_t width) {
   using Align = TextTable::Align;
   std::string report;
   for (const auto& [document, result] : all) {
@@ -106,21 +127,29 @@ std::string apply_report(const std::vector<std::pair<ProgramDocument, program::R
     report += "program " + printable(document.program.name()) + ": " +
               format_plural(result.requests, "request") + ", " +
               format_plural(result.plans, "distinct plan") + "\n";
+    const CommunicationReport communication = communication_of(result, batch_size);
+    report += "  " + format_bytes(Bytes(communication.moved_bytes)) + " between ranks, " +
+              format_ms(communication.total_us) + " us if computing takes no time\n";
     TextTable table({{"rank"},
                      {"operators"},
                      {"inserted"},
+                     {"sends"},
+                     {"us"},
                      {"edits", Align::kRight, 2},
                      {"planner calls", Align::kRight, 1},
                      {"syncs"},
                      {"items scanned", Align::kRight, 3},
                      {"inserted operators", Align::kLeft}});
     for (const program::RankProgram& rank : result.ranks) {
+      const ReportedRankLoad& load = load_of(communication, rank.rank);
       std::uint64_t ops = 0;
       for (std::size_t i = 0; i < rank.program.num_blocks(); ++i) {
         ops += rank.program.block(program::BlockId(i)).num_ops;
       }
       table.add_row({std::to_string(rank.rank), format_count(ops),
-                     format_count(rank.counters.inserted_ops), format_count(rank.counters.edits),
+                     format_count(rank.counters.inserted_ops), format_bytes(Bytes(load.sent)),
+                     format_ms(load.communicating_us + load.local_us),
+                     format_count(rank.counters.edits),
                      format_count(rank.counters.planner_calls),
                      format_count(rank.counters.mirror_syncs),
                      format_count(rank.counters.items_scanned), inserted_text(rank.program)});

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,12 +19,16 @@ inline program::SyncMode sync_mode(bool legacy) {
   return legacy ? program::SyncMode::kPerInsert : program::SyncMode::kPerCommit;
 }
 
+// "[64,32] from [4] [0,-1] to [4] [-1,0]".
+std::string case_name(const ReshardCase& request);
+
 // A row per case, at most kMostTextRows, `width` columns wide. Precondition: one answer per case.
 std::string reshard_report(const std::vector<ReshardCaseDocument>& cases,
                            const std::vector<TensorReshard>& answers, std::size_t width);
 
-// A table per program with a row per rank, `width` columns wide.
+// A table per program with a row per rank, `width` columns wide. `batch_size`: as in
+// make_communication_report().
 std::string apply_report(const std::vector<std::pair<ProgramDocument, program::ReshardResult>>& all,
-                         std::size_t width);
+                         std::optional<std::int64_t> batch_size, std::size_t width);
 
 }  // namespace shardwright::commands

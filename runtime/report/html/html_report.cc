@@ -12,6 +12,7 @@
 #include "runtime/report/html/markup.h"
 #include "runtime/report/html/page.h"
 #include "runtime/report/html/data/change_json.h"
+#include "runtime/report/html/data/communication_json.h"
 #include "runtime/report/html/data/plan_report_json.h"
 #include "runtime/report/html/data/redistribution_report_json.h"
 #include "runtime/report/html/data/transfer_report_json.h"
@@ -91,6 +92,12 @@ void write_html_report(const redistribution::TransferProblem& problem, const Tra
     write_transfer_report(problem, answer, make_transfer_report(problem, answer), sink);
   };
   write_page(transfer_page(), transfer_text(problem, answer, false, kTextWidth), write_data, sink);
+}
+
+void write_html_report(std::span<const CommunicationEntry> entries, bool of_tensors,
+                       std::string_view text, const TextSink& sink) {
+  write_page(communication_page(), text,
+             [&] { write_communication_data(entries, of_tensors, sink); }, sink);
 }
 
 void write_html_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "runtime/embedding/explain/explain.h"
 #include "runtime/embedding/identity/problem_diff.h"
@@ -14,6 +16,7 @@
 #include "runtime/redistribution/plan_redistribution.h"
 #include "runtime/report/embedding/plan/plan_report.h"
 #include "runtime/report/embedding/questions/plan_change.h"
+#include "runtime/report/program/communication_report.h"
 
 namespace shardwright {
 
@@ -40,6 +43,18 @@ void write_html_report(const RedistributionCase& request, const RedistributionOp
 // A transfer.
 void write_html_report(const redistribution::TransferProblem& problem, const TransferAnswer& answer,
                        const TextSink& sink);
+
+// What the ranks of a program, or for one tensor, send to each other.
+struct CommunicationEntry {
+  std::string name;
+  std::string note;  // a sentence; may be empty
+  CommunicationReport report;
+};
+
+// Programs, or with `of_tensors` single tensors that get another placement. `text` is what readers
+// see without scripts. Precondition: at least one entry.
+void write_html_report(std::span<const CommunicationEntry> entries, bool of_tensors,
+                       std::string_view text, const TextSink& sink);
 
 // A plan for a graph of PyTorch's operators, or why there is none. `moves`: those of the plan.
 void write_html_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,

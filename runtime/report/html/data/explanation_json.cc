@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "runtime/embedding/explain/reasons.h"
 #include "runtime/embedding/explain/remedy_text.h"
 #include "runtime/report/embedding/questions/explain_words.h"
+#include "runtime/report/html/data/name_list.h"
 
 namespace shardwright {
 namespace {
@@ -28,22 +28,6 @@ void write_digits(double number, JsonWriter& json) {
                                  kDigits);
   json.raw({text, end.ptr});
 }
-
-// Numbers names by first appearance.
-// Thread safety: one thread at a time.
-class Names {
- public:
-  std::size_t number_of(const std::string& name) {
-    const auto [at, added] = numbers_.emplace(name, names_.size());
-    if (added) names_.push_back(name);
-    return at->second;
-  }
-  const std::vector<std::string>& all() const { return names_; }
-
- private:
-  std::map<std::string, std::size_t> numbers_;
-  std::vector<std::string> names_;
-};
 
 bool is_better_but_hindered(const OptionCost& cost) {
   return cost.standing > Standing::kPossible && cost.rating && cost.rating_change < 0;
@@ -83,7 +67,7 @@ void write_option(const OptionCost& cost, std::size_t name, JsonWriter& json) {
 }  // namespace
 
 void write_explained_tables(const ExplainedTables& explained, JsonWriter& json) {
-  Names names;
+  NameList names;
   const std::size_t tables = std::max<std::size_t>(explained.tables.size(), 1);
   const std::size_t most = std::max(kMostOptions / tables, kLeastOptions);
   json.key("explained").begin_array();
@@ -94,10 +78,8 @@ void write_explained_tables(const ExplainedTables& explained, JsonWriter& json) 
       write_option(*cost, names.number_of(option_name(*cost->option)), json);
     json.end_array().value(table.options.size() - shown.size()).end_array();
   }
-  json.end_array().new_line().key("option_names").begin_array();
-  for (const std::string& name : names.all())
-    json.value(name);
   json.end_array().new_line();
+  names.write("option_names", json);
 }
 
 void write_infeasibility(const Problem& problem, const Infeasibility& reason, JsonWriter& json) {
