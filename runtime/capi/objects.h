@@ -6,8 +6,8 @@
 #include <stop_token>
 #include <vector>
 
-#include "core/embedding/search_space.h"
 #include "core/embedding/document/plan_document.h"
+#include "core/embedding/search_space.h"
 #include "runtime/capi/answer_texts.h"
 #include "runtime/capi/handle_table.h"
 #include "runtime/capi/shardwright_types.h"
@@ -27,8 +27,8 @@ struct PlannedResult {
   // The options of the result's search space, then the plan's other options. Null if nothing was
   // enumerated.
   std::shared_ptr<const embedding::SearchSpace> space;
-  std::vector<std::uint32_t> options;  // of the plan, by position: numbers in `space`
-  std::uint64_t num_shards = 0;        // of the plan
+  std::vector<std::uint32_t> options;       // of the plan, by position: numbers in `space`
+  std::uint64_t num_shards = 0;             // of the plan
   std::shared_ptr<const PlanDocument> old;  // that a replan began with, else null
 };
 

@@ -39,16 +39,16 @@ Result<PlanChange> change_from(const PlanDocument& old, const EmbeddingPlanResul
 
 Page page_of(std::shared_ptr<const EmbeddingPlanResult> result, double read_s,
              std::shared_ptr<const PlanDocument> old) {
-  return [result = std::move(result), read_s,
-          old = std::move(old)](const TextSink& sink) -> Status {
-    std::optional<PlanChange> change;
-    if (old != nullptr && result->plan) {
-      SHARDWRIGHT_ASSIGN_OR_RETURN(change, change_from(*old, *result));
-    }
-    write_html_report(make_plan_report(*result->problem, *result, read_s), explained(*result),
-                      change ? &*change : nullptr, sink);
-    return {};
-  };
+  return
+      [result = std::move(result), read_s, old = std::move(old)](const TextSink& sink) -> Status {
+        std::optional<PlanChange> change;
+        if (old != nullptr && result->plan) {
+          SHARDWRIGHT_ASSIGN_OR_RETURN(change, change_from(*old, *result));
+        }
+        write_html_report(make_plan_report(*result->problem, *result, read_s), explained(*result),
+                          change ? &*change : nullptr, sink);
+        return {};
+      };
 }
 
 Page page_of(std::shared_ptr<const PlanDocument> from, std::shared_ptr<const PlanDocument> to) {
@@ -102,19 +102,19 @@ Page page_of(std::shared_ptr<const redistribution::TransferProblem> problem,
 
 Page page_of(std::vector<NamedPrograms> programs, bool of_tensors,
              std::function<std::string()> text) {
-  return [programs = std::move(programs), of_tensors,
-          text = std::move(text)](const TextSink& sink) {
-    std::vector<CommunicationEntry> entries;
-    for (const NamedPrograms& named : programs) {
-      std::vector<RankedProgram> ranks;
-      for (const auto& [rank, program] : named.ranks)
-        ranks.push_back({rank, &program});
-      entries.push_back(
-          {named.name, named.note, make_communication_report(ranks, {}, named.batch_size)});
-    }
-    write_html_report(entries, of_tensors, text(), sink);
-    return Status();
-  };
+  return
+      [programs = std::move(programs), of_tensors, text = std::move(text)](const TextSink& sink) {
+        std::vector<CommunicationEntry> entries;
+        for (const NamedPrograms& named : programs) {
+          std::vector<RankedProgram> ranks;
+          for (const auto& [rank, program] : named.ranks)
+            ranks.push_back({rank, &program});
+          entries.push_back(
+              {named.name, named.note, make_communication_report(ranks, {}, named.batch_size)});
+        }
+        write_html_report(entries, of_tensors, text(), sink);
+        return Status();
+      };
 }
 
 Page page_of(std::shared_ptr<const operators::AtenGraph> graph,

@@ -56,9 +56,9 @@ void RankFlows::add(const PlacedLayout& from, const PlacedLayout& to, std::int64
   for (const TensorPart& part : parts_of(*to.layout)) {
     const std::int64_t rank = to.rank_of(shard++);
     if (rank >= ranks_) continue;
-    auto source = std::lower_bound(
-        sources.begin(), sources.end(), part.row - tallest + 1,
-        [](const Source& a, std::int64_t row) { return a.part.row < row; });
+    auto source =
+        std::lower_bound(sources.begin(), sources.end(), part.row - tallest + 1,
+                         [](const Source& a, std::int64_t row) { return a.part.row < row; });
     for (; source != sources.end() && source->part.row < part.row + part.rows; ++source) {
       const TensorPart shared = shared_part(part, source->part);
       const std::int64_t elements = held.missing(shared, rank);

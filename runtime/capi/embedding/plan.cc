@@ -193,8 +193,7 @@ shardwright_status shardwright_replan(const shardwright_problem* problem,
     ReplanOptions replan{given.options(), migration_weight, std::nullopt};
     const auto asked = take(problem_of_plan(inputs.problem, *old));
     replan.best_mode_rating = best_mode_rating(*asked, inputs.space.get(), *old);
-    out.set(
-        number_options(take(replan_embedding(asked, *old->plan, replan, inputs.space)), old));
+    out.set(number_options(take(replan_embedding(asked, *old->plan, replan, inputs.space)), old));
   });
 }
 

@@ -149,8 +149,7 @@ std::string apply_report(const std::vector<std::pair<ProgramDocument, program::R
       table.add_row({std::to_string(rank.rank), format_count(ops),
                      format_count(rank.counters.inserted_ops), format_bytes(Bytes(load.sent)),
                      format_ms(load.communicating_us + load.local_us),
-                     format_count(rank.counters.edits),
-                     format_count(rank.counters.planner_calls),
+                     format_count(rank.counters.edits), format_count(rank.counters.planner_calls),
                      format_count(rank.counters.mirror_syncs),
                      format_count(rank.counters.items_scanned), inserted_text(rank.program)});
     }

@@ -60,8 +60,8 @@ ExplainedTables explain_tables(const embedding::Problem& problem, const Embeddin
   });
   explained.tables_left_out =
       std::erase_if(explained.tables, [](const auto& one) { return one.options.empty(); });
-  explained.owner = std::make_shared<const Owner>(
-      Owner{result.search_space, excluded.owners(), plan.owner()});
+  explained.owner =
+      std::make_shared<const Owner>(Owner{result.search_space, excluded.owners(), plan.owner()});
   return explained;
 }
 

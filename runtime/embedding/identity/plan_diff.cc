@@ -62,8 +62,7 @@ class Entries {
 // Absent without the cut.
 std::optional<PlacedLayout> placed(const PlanEntry& entry) {
   if (!entry.is_cut()) return std::nullopt;
-  return PlacedLayout{&*entry.layout,
-                      [&entry](std::uint32_t shard) { return entry.ranks[shard]; }};
+  return PlacedLayout{&*entry.layout, [&entry](std::uint32_t shard) { return entry.ranks[shard]; }};
 }
 
 std::optional<std::int64_t> bytes_to_move(const PlanEntry* from, const PlanEntry& to,

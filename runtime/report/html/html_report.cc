@@ -4,18 +4,18 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/report/embedding/questions/diff_text.h"
+#include "runtime/report/embedding/questions/explain_text.h"
 #include "runtime/report/embedding/questions/sweep_text.h"
 #include "runtime/report/html/data/answer_json.h"
 #include "runtime/report/html/data/aten_plan_report_json.h"
-#include "runtime/report/embedding/questions/diff_text.h"
-#include "runtime/report/embedding/questions/explain_text.h"
-#include "runtime/report/html/markup.h"
-#include "runtime/report/html/page.h"
 #include "runtime/report/html/data/change_json.h"
 #include "runtime/report/html/data/communication_json.h"
 #include "runtime/report/html/data/plan_report_json.h"
 #include "runtime/report/html/data/redistribution_report_json.h"
 #include "runtime/report/html/data/transfer_report_json.h"
+#include "runtime/report/html/markup.h"
+#include "runtime/report/html/page.h"
 #include "runtime/report/operators/aten/aten_plan_text.h"
 #include "runtime/report/program/redistribution_text.h"
 #include "runtime/report/program/transfer_text.h"
@@ -44,21 +44,24 @@ void write_page(const PageParts& page, std::string_view text, const WriteData& w
 
 void write_html_report(const PlanReport& report, const ExplainedTables& explained,
                        const PlanChange* change, const TextSink& sink) {
-  write_page(plan_page(), "", [&] { write_plan_report(report, explained, change, sink); }, sink);
+  write_page(
+      plan_page(), "", [&] { write_plan_report(report, explained, change, sink); }, sink);
 }
 
 void write_html_report(const PlanChange& change, const TextSink& sink) {
   TextReportOptions options;
   options.width = kTextWidth;
-  write_page(plan_change_page(), diff_report(change.diff, options),
-             [&] { write_change_data(change, sink); }, sink);
+  write_page(
+      plan_change_page(), diff_report(change.diff, options),
+      [&] { write_change_data(change, sink); }, sink);
 }
 
 void write_html_report(const ProblemDiff& diff, const TextSink& sink) {
   TextReportOptions options;
   options.width = kTextWidth;
-  write_page(problem_change_page(), diff_report(diff, options),
-             [&] { write_change_data(diff, sink); }, sink);
+  write_page(
+      problem_change_page(), diff_report(diff, options), [&] { write_change_data(diff, sink); },
+      sink);
 }
 
 void write_html_report(const Explanation& explanation, const TextSink& sink) {
@@ -71,8 +74,9 @@ void write_html_report(const Explanation& explanation, const TextSink& sink) {
 
 void write_html_report(const embedding::ProblemSpec& problem, const Sweep& sweep,
                        const TextSink& sink) {
-  write_page(sweep_page(), sweep_report(problem, sweep, kTextWidth),
-             [&] { write_sweep_data(problem, sweep, sink); }, sink);
+  write_page(
+      sweep_page(), sweep_report(problem, sweep, kTextWidth),
+      [&] { write_sweep_data(problem, sweep, sink); }, sink);
 }
 
 void write_html_report(const RedistributionCase& request, const RedistributionOptions& options,
@@ -96,8 +100,9 @@ void write_html_report(const redistribution::TransferProblem& problem, const Tra
 
 void write_html_report(std::span<const CommunicationEntry> entries, bool of_tensors,
                        std::string_view text, const TextSink& sink) {
-  write_page(communication_page(), text,
-             [&] { write_communication_data(entries, of_tensors, sink); }, sink);
+  write_page(
+      communication_page(), text, [&] { write_communication_data(entries, of_tensors, sink); },
+      sink);
 }
 
 void write_html_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,
@@ -113,8 +118,9 @@ void write_html_report(const operators::AtenGraph& graph, const PlanAtenOptions&
 
 void write_html_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,
                        const AtenSweep& sweep, const TextSink& sink) {
-  write_page(aten_sweep_page(), aten_sweep_report(sweep, kTextWidth),
-             [&] { write_sweep_data(graph, options, sweep, sink); }, sink);
+  write_page(
+      aten_sweep_page(), aten_sweep_report(sweep, kTextWidth),
+      [&] { write_sweep_data(graph, options, sweep, sink); }, sink);
 }
 
 }  // namespace shardwright

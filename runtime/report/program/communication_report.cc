@@ -21,6 +21,7 @@ struct Meeting {
   std::size_t expected = 0;          // ranks of the answer that take part
   double ready_us = 0;               // when the last one so far came
   std::optional<double> start_us;
+  std::size_t communication = 0;  // its place in the report, once it has begun
 };
 
 // Replays the operators of all ranks.
@@ -94,7 +95,7 @@ class Replay {
         continue;
       }
       if (op.kind == Kind::kReceive && meeting.start_us) {
-        leave(place, std::max(clock_[place], *meeting.start_us) + op.us);
+        receive(place, meeting);
         continue;
       }
       meeting.members.push_back(place);
@@ -107,9 +108,20 @@ class Replay {
 
   void begin(Meeting& meeting, double start_us) {
     meeting.start_us = start_us;
+    meeting.communication = report_.communications.size();
     const RankOperator& op = *meeting.op;
     report_.communications.push_back({op.kind == Kind::kReceive ? "send_v2" : op.type, op.group,
-                                      start_us, op.us, op.pair_bytes, op.tensor, op.reader});
+                                      start_us, op.us, start_us, op.pair_bytes, op.tensor,
+                                      op.reader});
+  }
+
+  // The sender may have nothing after the message, so that the receiver knows who reads it.
+  void receive(std::size_t place, const Meeting& meeting) {
+    const RankOperator& op = operators_[place][next_[place]];
+    ReportedCommunication& message = report_.communications[meeting.communication];
+    message.receive_us = std::max(clock_[place], *meeting.start_us);
+    message.reader = op.reader;
+    leave(place, message.receive_us + op.us);
   }
 
   // All ranks that wait for a collective run it together.
@@ -169,7 +181,8 @@ class Replay {
       report_.moved_bytes += sends ? bytes : 0;
       const auto place =
           std::lower_bound(ranks_.begin(), ranks_.end(), communication.ranks[i]) - ranks_.begin();
-      if (place == std::ssize(ranks_) || ranks_[static_cast<std::size_t>(place)] != communication.ranks[i])
+      if (place == std::ssize(ranks_) ||
+          ranks_[static_cast<std::size_t>(place)] != communication.ranks[i])
         continue;
       ReportedRankLoad& load = report_.ranks[static_cast<std::size_t>(place)];
       load.sent += sends ? bytes : 0;

@@ -21,10 +21,12 @@ struct RankedProgram {
 
 // A message or a collective.
 struct ReportedCommunication {
-  std::string type;                  // of the operator: "c_allgather", "send_v2"
-  std::vector<program::Rank> ranks;  // those that take part; of a message the sender, then the receiver
+  std::string type;  // of the operator: "c_allgather", "send_v2"
+  std::vector<program::Rank>
+      ranks;  // those that take part; of a message the sender, then the receiver
   double start_us = 0;
   double us = 0;
+  double receive_us = 0;        // of a message: when its receiver begins to take it
   std::int64_t pair_bytes = 0;  // that one rank sends to another one
   std::string tensor;
   std::string reader;  // the type of the program's operator that follows
@@ -47,8 +49,8 @@ struct CommunicationReport {
   std::int64_t moved_bytes = 0;                       // between different ranks
 };
 
-// Replays the inserted operators of every rank in program order. A collective begins when all of its
-// ranks have come to it, and a message is received when it was sent. Operators in the blocks of
+// Replays the inserted operators of every rank in program order. A collective begins when all of
+// its ranks have come to it, and a message is received when it was sent. Operators in the blocks of
 // control flow run once. `batch_size` takes the place of batch dimensions; without it they count
 // once. Cost: O(operators x ranks of a group).
 CommunicationReport make_communication_report(std::span<const RankedProgram> programs,

@@ -39,7 +39,8 @@ void write_sweep_data(const operators::AtenGraph& graph, const PlanAtenOptions& 
     json.member("model", graph.model()).member("nodes", graph.size());
     json.member("device", options.device).member("memory_limit", options.memory_limit);
   };
-  write_data(write_members, [&](const TextSink& answer) { write_aten_sweep(sweep, answer); }, sink);
+  write_data(
+      write_members, [&](const TextSink& answer) { write_aten_sweep(sweep, answer); }, sink);
 }
 
 }  // namespace shardwright

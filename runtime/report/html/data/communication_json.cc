@@ -59,7 +59,9 @@ class CommunicationWriter {
   void write(const ReportedCommunication& one) {
     json_.begin_array().value(names_.number_of(one.type)).value(number_of(one.ranks));
     json_.value(one.start_us).value(one.us).value(one.pair_bytes);
-    json_.value(names_.number_of(one.tensor)).value(names_.number_of(one.reader)).end_array();
+    json_.value(names_.number_of(one.tensor)).value(names_.number_of(one.reader));
+    if (one.receive_us > one.start_us) json_.value(one.receive_us);
+    json_.end_array();
   }
 
   std::size_t number_of(const std::vector<Rank>& ranks) {

@@ -24,8 +24,8 @@ constexpr std::size_t kLeastOptions = 4;     // of a table, the chosen one inclu
 void write_digits(double number, JsonWriter& json) {
   constexpr int kDigits = 6;
   char text[32];
-  const auto end = std::to_chars(text, text + sizeof(text), number, std::chars_format::general,
-                                 kDigits);
+  const auto end =
+      std::to_chars(text, text + sizeof(text), number, std::chars_format::general, kDigits);
   json.raw({text, end.ptr});
 }
 

@@ -1,8 +1,8 @@
 // A report as the JSON of the HTML page.
 #pragma once
 
-#include "runtime/io/text_sink.h"
 #include "runtime/embedding/explain/explain.h"
+#include "runtime/io/text_sink.h"
 #include "runtime/report/embedding/plan/plan_report.h"
 #include "runtime/report/embedding/questions/plan_change.h"
 

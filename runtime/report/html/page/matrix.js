@@ -82,7 +82,8 @@ class FlowMatrix {
     this.text(right, this.top - 6, "sends", "end");
     this.text(this.left - 6, below, "receives", "end");
     out.forEach((bytes, row) => this.text(right, this.y(row) + this.cellHeight / 2 + 4, formatBytes(bytes), "end"));
-    into.forEach((bytes, column) => this.text(this.x(column) + this.cellWidth / 2, below, formatBytes(bytes), "middle"));
+    const every = Math.ceil(56 / this.cellWidth);
+    into.forEach((bytes, column) => column % every === 0 && this.text(this.x(column) + this.cellWidth / 2, below, formatBytes(bytes), "middle"));
   }
 
   // The bytes of every sender, and of every receiver.
@@ -96,11 +97,16 @@ class FlowMatrix {
     return { out, into };
   }
 
+  // The places where another host begins; none if blocks are no ranks.
+  hostStarts(blocks) {
+    if (!this.ranksPerHost || !this.ofRanks) return [];
+    const host = ([first]) => Math.floor(first / this.ranksPerHost);
+    return blocks.map((block, i) => (i > 0 && host(block) !== host(blocks[i - 1]) ? i : 0)).filter(Boolean);
+  }
+
   // Lines where another host begins, if every row and column is a rank.
   drawHosts() {
-    if (!this.ranksPerHost || !this.ofRanks) return;
-    const host = ([first]) => Math.floor(first / this.ranksPerHost);
-    const starts = (blocks) => blocks.map((block, i) => (i > 0 && host(block) !== host(blocks[i - 1]) ? i : 0)).filter(Boolean);
+    const starts = (blocks) => this.hostStarts(blocks);
     const right = this.x(this.receivers.length);
     const bottom = this.y(this.senders.length);
     for (const row of starts(this.senders)) this.frame.append(svg("line", { x1: this.left, x2: right, y1: this.y(row) - 0.5, y2: this.y(row) - 0.5, class: "host" }));
@@ -123,7 +129,7 @@ class FlowMatrix {
     const largest = (blocks) => plural(blocks.reduce((most, [, , ranks]) => Math.max(most, ranks), 1), "rank");
     const grouping = this.ofRanks ? "A row and a column for every rank that sends or receives." :
       `A row stands for ${largest(this.senders)} that send, a column for ${largest(this.receivers)} that receive; a cell is their sum.`;
-    const hosts = this.ranksPerHost && this.ofRanks ? " Lines are between hosts." : "";
+    const hosts = this.hostStarts(this.senders).length + this.hostStarts(this.receivers).length > 0 ? " Lines are between hosts." : "";
     return `${grouping}${hosts} The darkest cell has ${formatBytes(this.most)}. What ranks keep is left out.`;
   }
 

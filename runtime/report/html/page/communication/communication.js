@@ -1,9 +1,5 @@
 // The page of programs, or of single tensors that get another placement: who sends what to whom, and when.
 
-function formatUs(us) {
-  return us >= 1e4 ? formatMs(us / 1000) + " ms" : significant(us, 4) + " µs";
-}
-
 const groups = data.groups.map((flat) => {
   const ranks = [];
   for (let i = 0; i < flat.length; i += 2) for (let k = 0; k < flat[i + 1]; ++k) ranks.push(flat[i] + k);
@@ -15,11 +11,11 @@ const chosen = Math.min(Number(stateParts().get("entry")) || 0, data.entries.len
 const entry = data.entries[chosen];
 const ranksText = (ranks) => formatRanges([...ranks].sort((a, b) => a - b).map((rank) => ({ first: rank, count: 1 })), 4);
 
-const communications = entry.communications.map(([type, group, start, us, pair, tensor, reader], number) => {
+const communications = entry.communications.map(([type, group, start, us, pair, tensor, reader, received = start], number) => {
   const [kind, words] = kindOf(data.names[type]);
   const ranks = groups[group];
   const isMessage = kind === "message";
-  return { number, type: data.names[type], kind, words, ranks, start, us, pair, isMessage, tensor: data.names[tensor], reader: data.names[reader],
+  return { number, type: data.names[type], kind, words, ranks, start, us, received, pair, isMessage, tensor: data.names[tensor], reader: data.names[reader],
     sent: pair * (isMessage ? 1 : ranks.length - 1), moved: pair * (isMessage ? 1 : ranks.length * (ranks.length - 1)) };
 });
 
@@ -150,7 +146,7 @@ function showCommunication() {
 
 function communicationNodes(one) {
   return [
-    element("dl", { class: "facts" }, fact("From", formatUs(one.start), `to ${formatUs(one.start + one.us)}`), fact("Takes", formatUs(one.us)),
+    element("dl", { class: "facts" }, fact("From", formatUs(one.start), one.received > one.start ? `received from ${formatUs(one.received)}` : `to ${formatUs(one.start + one.us)}`), fact("Takes", formatUs(one.us)),
       fact(one.isMessage ? "Message" : "Each rank sends", formatBytes(one.sent), one.isMessage ? null : `${formatBytes(one.pair)} to each of the others`),
       one.isMessage ? null : fact("Moved in all", formatBytes(one.moved))),
     element("p", {}, one.isMessage ? `Rank ${one.ranks[0]} sends to rank ${one.ranks[1]}.` : `Ranks ${ranksText(one.ranks)} take part.`),

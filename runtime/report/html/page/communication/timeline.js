@@ -13,7 +13,7 @@ function kindOf(type) {
 }
 
 class Timeline {
-  // `communications`: {ranks, start, us, kind, ...}; `onOpen` is called with the one that was clicked.
+  // `communications`: {ranks, start, us, kind, ...}, of messages also `received`, when the second rank begins to take it; `onOpen` is called with the one that was clicked.
   constructor({ ranks, communications, total, textOf, onOpen }) {
     Object.assign(this, { ranks, communications, total, textOf, onOpen, first: 0, boxes: new Map(), lit: null });
     this.drawing = element("div");
@@ -53,20 +53,20 @@ class Timeline {
       frame.append(svg("rect", { x: left, y: top + row * rowHeight, width: width - left - right, height: rowHeight - 1, class: "row" }));
       if (row % Math.ceil(14 / rowHeight) === 0) frame.append(svg("text", { x: left - 8, y: top + (row + 0.5) * rowHeight + 4, class: "tick end" }, String(rank)));
     });
-    for (const tick of ticks(0, this.total, 6)) {
+    for (const tick of ticks(0, this.total, width > 500 ? 6 : 3)) {
       frame.append(svg("line", { x1: x(tick), x2: x(tick), y1: top, y2: floor, class: "grid" }), svg("text", { x: Math.min(x(tick), width - 24), y: height - 8, class: "tick middle" }, formatUs(tick)));
     }
     this.boxes.clear();
     let left_out = 0;
     let drawn = 0;
     for (const one of this.communications) {
-      const rows = one.ranks.map((rank) => rowOf.get(rank)).filter((row) => row !== undefined);
+      const rows = one.ranks.map((rank, i) => [rowOf.get(rank), one.isMessage && i === 1 ? one.received : one.start]).filter(([row]) => row !== undefined);
       if (drawn + rows.length > MOST_BOXES) {
         ++left_out;
         continue;
       }
       drawn += rows.length;
-      const nodes = rows.map((row) => svg("rect", { x: x(one.start).toFixed(2), y: top + row * rowHeight + 0.5, width: Math.max(1, x(one.start + one.us) - x(one.start) - 0.5).toFixed(2), height: rowHeight - 2, class: "bar-of " + one.kind }));
+      const nodes = rows.map(([row, start]) => svg("rect", { x: x(start).toFixed(2), y: top + row * rowHeight + 0.5, width: Math.max(1, x(one.start + one.us) - x(one.start) - 0.5).toFixed(2), height: rowHeight - 2, class: "bar-of " + one.kind }));
       for (const node of nodes) {
         node.addEventListener("click", () => this.onOpen(one));
         describe(node, () => this.textOf(one));
