@@ -8,8 +8,8 @@
 #ifdef SHARDWRIGHT_HTML_REPORT
 #include "runtime/execution/planning_executor.h"
 #include "runtime/io/embedding/plan/plan_json.h"
+#include "runtime/report/embedding/changes/plan_change.h"
 #include "runtime/report/embedding/plan/plan_report.h"
-#include "runtime/report/embedding/questions/plan_change.h"
 #include "runtime/report/html/html_report.h"
 #endif
 

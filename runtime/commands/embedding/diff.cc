@@ -9,7 +9,7 @@
 #include "runtime/io/embedding/answers/diff_json.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "runtime/io/json/json_document.h"
-#include "runtime/report/embedding/questions/diff_text.h"
+#include "runtime/report/embedding/changes/diff_text.h"
 
 namespace shardwright::commands {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "runtime/commands/pages.h"
 #include "runtime/embedding/result/plan_stats.h"
+#include "runtime/report/embedding/changes/migration_text.h"
 #include "runtime/report/embedding/plan/text.h"
-#include "runtime/report/embedding/questions/migration_text.h"
 #include "runtime/report/embedding/questions/stats_text.h"
 #include "runtime/report/text/format.h"
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "runtime/embedding/explain/explain.h"
@@ -14,8 +13,8 @@
 #include "runtime/operators/sweep_aten.h"
 #include "runtime/program/transfer_tensors.h"
 #include "runtime/redistribution/plan_redistribution.h"
+#include "runtime/report/embedding/changes/plan_change.h"
 #include "runtime/report/embedding/plan/plan_report.h"
-#include "runtime/report/embedding/questions/plan_change.h"
 #include "runtime/report/program/communication_report.h"
 
 namespace shardwright {
@@ -43,13 +42,6 @@ void write_html_report(const RedistributionCase& request, const RedistributionOp
 // A transfer.
 void write_html_report(const redistribution::TransferProblem& problem, const TransferAnswer& answer,
                        const TextSink& sink);
-
-// What the ranks of a program, or for one tensor, send to each other.
-struct CommunicationEntry {
-  std::string name;
-  std::string note;  // a sentence; may be empty
-  CommunicationReport report;
-};
 
 // Programs, or with `of_tensors` single tensors that get another placement. `text` is what readers
 // see without scripts. Precondition: at least one entry.

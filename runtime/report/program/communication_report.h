@@ -49,6 +49,13 @@ struct CommunicationReport {
   std::int64_t moved_bytes = 0;                       // between different ranks
 };
 
+// What the ranks of a program, or for one tensor, send to each other.
+struct CommunicationEntry {
+  std::string name;
+  std::string note;  // a sentence; may be empty
+  CommunicationReport report;
+};
+
 // Replays the inserted operators of every rank in program order. A collective begins when all of
 // its ranks have come to it, and a message is received when it was sent. Operators in the blocks of
 // control flow run once. `batch_size` takes the place of batch dimensions; without it they count

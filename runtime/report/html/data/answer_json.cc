@@ -7,7 +7,7 @@
 #include "runtime/io/embedding/answers/sweep_json.h"
 #include "runtime/io/json/json_writer.h"
 #include "runtime/io/operators/aten/aten_plan_json.h"
-#include "runtime/report/html/markup.h"
+#include "runtime/report/html/data/markup.h"
 
 namespace shardwright {
 namespace {

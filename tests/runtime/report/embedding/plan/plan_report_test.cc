@@ -16,7 +16,7 @@
 #include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/file.h"
 #include "runtime/report/embedding/plan/plan_report.h"
-#include "runtime/report/html/data/plan_report_json.h"
+#include "runtime/report/html/data/embedding/plan_report_json.h"
 
 namespace shardwright::plan_report_test {
 

@@ -1,4 +1,4 @@
-#include "runtime/report/html/data/change_json.h"
+#include "runtime/report/html/data/embedding/change_json.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/version.h"
-#include "runtime/report/html/markup.h"
+#include "runtime/report/html/data/markup.h"
 
 namespace shardwright {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "runtime/embedding/explain/explain.h"
 #include "runtime/io/text_sink.h"
+#include "runtime/report/embedding/changes/plan_change.h"
 #include "runtime/report/embedding/plan/plan_report.h"
-#include "runtime/report/embedding/questions/plan_change.h"
 
 namespace shardwright {
 

@@ -1,4 +1,4 @@
-#include "runtime/report/html/data/plan_report_json.h"
+#include "runtime/report/html/data/embedding/plan_report_json.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -10,9 +10,9 @@
 #include "runtime/io/embedding/plan/storage_json.h"
 #include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/json/json_writer.h"
-#include "runtime/report/html/data/change_json.h"
-#include "runtime/report/html/data/explanation_json.h"
-#include "runtime/report/html/markup.h"
+#include "runtime/report/html/data/embedding/change_json.h"
+#include "runtime/report/html/data/embedding/explanation_json.h"
+#include "runtime/report/html/data/markup.h"
 
 namespace shardwright {
 namespace {

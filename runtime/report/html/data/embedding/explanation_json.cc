@@ -1,4 +1,4 @@
-#include "runtime/report/html/data/explanation_json.h"
+#include "runtime/report/html/data/embedding/explanation_json.h"
 
 #include <algorithm>
 #include <charconv>

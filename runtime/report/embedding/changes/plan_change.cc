@@ -1,4 +1,4 @@
-#include "runtime/report/embedding/questions/plan_change.h"
+#include "runtime/report/embedding/changes/plan_change.h"
 
 #include <utility>
 

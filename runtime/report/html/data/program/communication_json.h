@@ -4,7 +4,7 @@
 #include <span>
 
 #include "runtime/io/text_sink.h"
-#include "runtime/report/html/html_report.h"
+#include "runtime/report/program/communication_report.h"
 
 namespace shardwright {
 

@@ -1,4 +1,4 @@
-#include "runtime/report/html/data/communication_json.h"
+#include "runtime/report/html/data/program/communication_json.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 #include "core/version.h"
 #include "runtime/io/json/json_writer.h"
+#include "runtime/report/html/data/markup.h"
 #include "runtime/report/html/data/name_list.h"
-#include "runtime/report/html/markup.h"
 
 namespace shardwright {
 namespace {

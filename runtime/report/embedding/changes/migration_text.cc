@@ -1,11 +1,11 @@
-#include "runtime/report/embedding/questions/migration_text.h"
+#include "runtime/report/embedding/changes/migration_text.h"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "core/units.h"
-#include "runtime/report/embedding/questions/moves_text.h"
+#include "runtime/report/embedding/changes/moves_text.h"
 #include "runtime/report/text/format.h"
 
 namespace shardwright {

@@ -4,7 +4,7 @@
 #include "runtime/embedding/identity/problem_diff.h"
 #include "runtime/io/json/json_writer.h"
 #include "runtime/io/text_sink.h"
-#include "runtime/report/embedding/questions/plan_change.h"
+#include "runtime/report/embedding/changes/plan_change.h"
 
 namespace shardwright {
 
