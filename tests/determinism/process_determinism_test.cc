@@ -144,15 +144,16 @@ TEST_CASE("determinism: lanes decide what is found, and processes with threads w
 TEST_CASE("determinism: compat mode of any number of processes writes the bytes of one") {
   // Enumerated proposals, a proposer that waits for feedback, one that adds options.
   for (const char* const name : {kHard, "16_sequence_and_pooled_8r", "26_offload_scaleup_10t_4r"}) {
-    for (const auto& [trace, work] : {std::pair(true, std::optional<std::uint64_t>()),
-                                      std::pair(false, std::optional<std::uint64_t>(20'000))}) {
+    for (const bool trace : {true, false}) {
       INFO(std::string(name));
       CAPTURE(trace);
+      const std::optional<std::uint64_t> work =
+          trace ? std::nullopt : std::optional<std::uint64_t>(20'000);
       const auto problem = golden_problem(name);
-      const auto answer_of = [&, traced = trace, limit = work](Exchange* exchange) {
-        PlanOptions options = options_of(exchange, limit);
+      const auto answer_of = [&](Exchange* exchange) {
+        PlanOptions options = options_of(exchange, work);
         options.mode = PlanMode::kCompat;
-        options.trace = traced;
+        options.trace = trace;
         return plan_embedding(problem, options);
       };
       const auto alone = answer_of(nullptr);

@@ -105,11 +105,11 @@ TEST_CASE("checkpoint: an answer may take its place, and another command goes on
       {kMixed + " --resume nowhere.json", "nowhere.json: cannot open"},
       {kMixed + " --checkpoint -", "needs the name of a file"},
       {kMixed + " --checkpoint " + kMixed, "would be lost"}};
-  for (const auto& [arguments, said] : refusals) {
-    CAPTURE(arguments);
-    const CommandOutcome refused = run("plan " + arguments);
+  for (const auto& refusal : refusals) {
+    CAPTURE(refusal.first);
+    const CommandOutcome refused = run("plan " + refusal.first);
     CHECK(refused.status == 2);
-    CHECK(contains(refused.err, said));
+    CHECK(contains(refused.err, refusal.second));
   }
 }
 

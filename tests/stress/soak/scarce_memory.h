@@ -11,7 +11,8 @@ void fail_one_allocation_in(std::uint64_t n) noexcept;
 
 std::uint64_t num_failed_allocations() noexcept;
 
-// What operator new gave out and operator delete did not get back.
+// What operator new gave out and operator delete did not get back, apart from what Clp asked for:
+// it loses memory when an allocation fails.
 std::int64_t allocated_bytes() noexcept;
 
 // While one exists, the allocations of its thread do not fail.

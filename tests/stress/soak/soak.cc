@@ -28,13 +28,14 @@ using shardwright::test_support::Random;
 constexpr std::size_t kParts = 20;
 // The first samples see caches and pools fill.
 constexpr std::size_t kSettled = kParts / 4;
-// Allocated bytes show a leak: at most so many per problem, and per allocation that failed. The
-// constructors of Clp leak what they have when an allocation fails.
+// Allocated bytes show a leak: at most so many per problem.
 constexpr double kMostLeak = 1;
-constexpr double kMostLeakPerFailure = 256;
 // Resident memory also grows by fragmentation: at most so much from the settled state to the end.
 constexpr double kMostGrowth = 0.05;
 constexpr std::int64_t kMostGrowthBytes = 64 << 20;
+// oneTBB keeps its workers. How many there are depends on which problems ran side by side; a leak
+// would leave some thousands.
+constexpr std::int64_t kMostNewThreads = 8;
 
 struct Arguments {
   std::uint64_t problems = 2'000;
@@ -63,6 +64,7 @@ class Soak {
 
   // Returns true if every answer was right and nothing grew.
   bool run() {
+    samples_.reserve(kParts);
     std::printf("  problems  allocated MiB  resident MiB  threads  descriptors\n");
     for (std::size_t part = 1; part <= kParts; ++part) {
       ask_until(arguments_.problems * part / kParts);
@@ -154,14 +156,11 @@ class Soak {
                 slope);
     const ProcessState& settled = samples_[kSettled].process;
     const ProcessState& last = samples_.back().process;
-    const auto problems = static_cast<double>(arguments_.problems);
-    const double growth = slope * problems;
-    const double most_leak =
-        kMostLeak + kMostLeakPerFailure * static_cast<double>(num_failed_allocations()) / problems;
-    const bool flat = leak < most_leak &&
+    const double growth = slope * static_cast<double>(arguments_.problems);
+    const bool flat = leak < kMostLeak &&
                       growth < std::max(kMostGrowth * static_cast<double>(settled.resident_bytes),
                                         static_cast<double>(kMostGrowthBytes)) &&
-                      last.threads <= settled.threads + 1 &&
+                      last.threads <= settled.threads + kMostNewThreads &&
                       last.descriptors <= settled.descriptors;
     if (!flat) std::printf("failed: memory, threads or descriptors grow\n");
     const bool failed_as_asked = (count(Outcome::kOutOfMemory) > 0) == (arguments_.fail_one_in > 0);

@@ -26,6 +26,7 @@ class UniformTree {
  public:
   // Precondition: RankClasses::can_be_apart().
   UniformTree(const ChoiceModel& model, const BoundParameters& parameters);
+  UniformTree(const ChoiceModel& model, const BoundParameters&& parameters) = delete;
   UniformTree(const UniformTree&) = delete;
   UniformTree& operator=(const UniformTree&) = delete;
 

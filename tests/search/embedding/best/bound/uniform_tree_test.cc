@@ -77,7 +77,8 @@ TEST_CASE("uniform tree: without uniform choices, or with them alone, nothing is
 
 TEST_CASE("uniform tree: proves the least rating, and the check agrees") {
   const BoundModel model = two_hosts();
-  UniformTree tree(model.choices, {});
+  const BoundParameters parameters;
+  UniformTree tree(model.choices, parameters);
   // The tables of 7 ms beside 2 ms, that of 6 ms beside 3 ms.
   CHECK_FALSE(proves(tree, 9.0001));
   REQUIRE(proves(tree, 8.9999));
