@@ -194,6 +194,38 @@ def check_meshes(reports):
         check("operators plan GRAPH --mesh" in page.text("#panel pre"), "a mesh opens no panel")
 
 
+def check_program(reports):
+    """Ranks by time: a box is clicked, and the communication is marked on all of its ranks."""
+    path = reports.program("program", "apply", "samples/data/program.json", "--full")
+    with reports.open(path) as page:
+        check(page.evaluate("[...document.querySelectorAll('section')].map((node) => node.id)") == ["timeline", "flows", "communications", "ranks"], "a section is missing")
+        check("4 messages, 1 all-gather" in page.text(".lead"), page.text(".lead"))
+        check(page.count(".timeline .bar-of") == 2 + 2 * 4, "boxes are missing")
+        page.click(".timeline .bar-of.gather")
+        check(page.text("#panel-title") == "all-gather of x" and page.count(".timeline .lit") == 2, "a box opens no panel")
+        page.press("Escape")
+        check(page.count(".timeline .lit") == 0, "the mark stays")
+        page.click("#communications input[type=search]")
+        page.type("rank:3")
+        check(page.count("#communications tbody tr") == 2, "communications are not found by rank")
+    path = reports.program("cases", "reshard", "samples/data/reshard.json")
+    with reports.open(path) as page:
+        check(page.count("#entries tbody tr") == 3 and page.text("h1") == rows(page, "entries")[0], "cases are missing")
+    with reports.open(path, address="#entry=2") as page:
+        check(page.text("h1") == rows(page, "entries")[2] and page.text("#entries strong") == page.text("h1"), "the address does not choose a case")
+    vars_, ops = [], []
+    for layer in range(200):
+        vars_ += [{"name": f"x{layer}", "full_shape": [1024, 1024], "mesh": 0, "dims_mapping": [0, -1]}, {"name": f"{HOSTILE}{layer}", "full_shape": [1024, 1024], "mesh": 0, "dims_mapping": [-1, -1]}]
+        ops.append({"type": HOSTILE, "mesh": 0, "inputs": [{"var": f"x{layer}", "dims_mapping": [-1, -1]}], "outputs": [{"var": f"{HOSTILE}{layer}", "dims_mapping": [-1, -1]}]})
+    problem = reports.write("many_ranks.json", {"name": HOSTILE, "meshes": [{"shape": [256], "ids": list(range(256))}], "vars": vars_, "ops": ops})
+    path = reports.program("many_ranks", "apply", problem)
+    check(os.path.getsize(path) < 1_000_000, f"the report has {os.path.getsize(path)} bytes")
+    with reports.open(path) as page:
+        check(page.text("h1") == HOSTILE and page.count("img") == 0, "a name was changed")
+        check(page.count(".timeline .bar-of") == 64 * (12000 // 64) and "are not drawn" in page.text("#timeline"), "the first ranks are not drawn")
+        check(page.count("#flows .flow") > 60, "ranks are not put together")
+
+
 def contrasts(page):
     """The least contrast of texts with their grounds, of the colours that the page defines."""
     return page.evaluate("""(() => {
@@ -233,4 +265,4 @@ def check_screens(reports):
             check(page.pdf().startswith(b"%PDF"), f"{name}: is not printed")
 
 
-PARTS = (check_why, check_rank, check_keys_and_mouse, check_zoom, check_explain, check_change, check_sweep, check_meshes, check_large_explanation, check_screens)
+PARTS = (check_why, check_rank, check_keys_and_mouse, check_zoom, check_explain, check_change, check_sweep, check_meshes, check_program, check_large_explanation, check_screens)
