@@ -246,6 +246,12 @@ def contrasts(page):
     })()""")
 
 
+def cut_off(page):
+    """The sections whose lists are wider than the screen. Slices of tensors may be: they are not broken."""
+    return page.evaluate("""[...document.querySelectorAll(".scroll")].filter((list) => list.scrollWidth > list.clientWidth)
+      .map((list) => list.closest("section")?.id).filter((id) => id !== "holdings")""")
+
+
 def check_screens(reports):
     """Every page so far on a phone, in the dark and in print."""
     pages = sorted(name for name in os.listdir(reports.folder) if name.endswith(".html"))
@@ -254,7 +260,9 @@ def check_screens(reports):
         path = os.path.join(reports.folder, name)
         with reports.open(path, 390, height=844, touch=True) as page:
             check(page.overflow() <= 0, f"{name}: {page.overflow()} pixels wider than a phone")
+            check(not cut_off(page), f"{name}: on a phone, columns are cut off in {cut_off(page)}")
         with reports.open(path, dark=True) as page:
+            check(not cut_off(page), f"{name}: columns are cut off in {cut_off(page)}")
             check(contrasts(page) >= 4.5, f"{name}: a text in the dark has a contrast of {contrasts(page)}")
             page.emulate()
             check(contrasts(page) >= 4.5, f"{name}: a text has a contrast of {contrasts(page)}")

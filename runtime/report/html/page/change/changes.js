@@ -93,7 +93,7 @@ function changedRanksSection() {
   const columns = [
     { key: "rank", label: "Rank", value: (r) => r.rank, cell: (r) => String(r.rank) },
     side("ms", 0, "ms before", formatMs), side("ms", 1, "after", formatMs), difference("ms", "Change", formatMs),
-    { key: "drawn", label: "", largestFirst: true, optional: true, value: (r) => Math.abs(differenceOf(r.ms)), cell: (r) => differenceBar(r.ms, most, ms) },
+    { key: "drawn", label: "less | more", largestFirst: true, optional: true, value: (r) => Math.abs(differenceOf(r.ms)), cell: (r) => differenceBar(r.ms, most, ms) },
     side("hbm", 0, "HBM before", formatBytes, { optional: true }), side("hbm", 1, "after", formatBytes, { optional: true }), difference("hbm", "HBM change", formatBytes),
     difference("ddr", "DDR change", formatBytes, { optional: true, used: usesDdr }),
   ];
@@ -135,7 +135,7 @@ function changedTablesSection() {
     { key: "what", label: "What changes", optional: true, value: (t) => t.what, cell: (t) => t.what },
     { key: "from", label: "Before", value: (t) => placeText(t.from, ""), csv: (t) => placeText(t.from, "").replaceAll("–", "-"), cell: (t) => breakable(placeText(t.from, "new")) },
     { key: "to", label: "After", value: (t) => placeText(t.to, ""), csv: (t) => placeText(t.to, "").replaceAll("–", "-"), cell: (t) => breakable(placeText(t.to, "gone")) },
-    { key: "drawn", label: "", largestFirst: true, optional: true, value: (t) => t.bytes ?? -1, cell: (t) => bar([["held", t.bytes ?? 0]], most, bytesText(t.bytes)) },
+    { key: "drawn", label: "Size of the move", largestFirst: true, optional: true, value: (t) => t.bytes ?? -1, cell: (t) => bar([["held", t.bytes ?? 0]], most, bytesText(t.bytes)) },
     { key: "bytes", label: "Moves", number: true, value: (t) => t.bytes ?? -1, csv: (t) => t.bytes ?? "", cell: (t) => (t.bytes === null ? "–" : formatBytes(t.bytes)) },
   ];
   const list = new List({ columns, rows: changedTables, sort: "bytes", page: 30, noun: "table", caption: "Tables that change, the largest moves first" });

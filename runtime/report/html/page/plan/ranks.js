@@ -40,6 +40,6 @@ function ranksSection() {
   ];
   const list = new List({ columns, rows, sort: many ? "ms" : "rank", ascending: !many, page: 16, noun: "row", caption: "Ranks" });
   return section("ranks", "Ranks", timeLegend(),
-    ranks.length > 16 ? [timeProfile(), element("h3", {}, `${mainTierName} of every rank`), legend(MEMORY_LEGEND), memoryProfile()] : null,
+    ranks.length > 16 ? [showsBound() ? legend([["bound-of-all", "the slowest rank of any plan takes at least this"]]) : null, timeProfile(), element("h3", {}, `${mainTierName} of every rank`), legend(MEMORY_LEGEND), memoryProfile()] : null,
     list.node);
 }

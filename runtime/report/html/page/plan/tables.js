@@ -20,7 +20,7 @@ function dearestOn(rank, most) {
 // The page of an explanation has the next best option in place of the table's size and its time.
 function tableColumns(placed) {
   const dearest = placed.reduce((most, table) => Math.max(most, table.ms), 0);
-  const tier = (key) => ({ key, label: key.toUpperCase(), number: true, optional: key === "ssd" || (key === "ddr" && hasHbm),
+  const tier = (key) => ({ key, label: key.toUpperCase(), number: true, optional: isExplanation || key === "ssd" || (key === "ddr" && hasHbm),
     value: (t) => t[key], cell: (t) => formatBytes(t[key]), used: placed.some((t) => t[key] > 0) });
   return [
     { key: "name", label: "Table", value: (t) => t.label, cell: (t) => t.label },

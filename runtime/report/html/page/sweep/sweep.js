@@ -99,12 +99,12 @@ function machinesSection(panel) {
     size("batch", "Batch", (p) => p.batch_size, formatCount),
     size("rating", inMs ? "Rating ms" : "Rating", (p) => p.best_rating, inMs ? formatMs : formatBytes, { optional: inMs }),
     size("gap", "Gap", (p) => p.gap, (gap) => significant(100 * gap, 2) + " %", { optional: true }),
-    size("speed", "Samples/s", (p) => p.samples_per_second, (speed) => formatCount(Math.round(speed)), { used: inMs }),
-    size("each", "Per rank", (p) => p.samples_per_second_per_rank, (speed) => formatCount(Math.round(speed)), { used: inMs, optional: true }),
+    size("speed", "Samples/s", (p) => p.samples_per_second, formatSpeed, { used: inMs }),
+    size("each", "Per rank", (p) => p.samples_per_second_per_rank, formatSpeed, { used: inMs, optional: true }),
     size("price", "Price/h", (p) => p.price_per_hour, formatPrice, { used: isPriced, optional: true }),
     size("billion", "Per 10⁹", (p) => p.price_per_billion_samples, formatPrice, { used: isPriced }),
     { key: "fits", label: "Fits", value: (p) => (p.pareto ? 0 : p.fits ? 1 : 2), csv: (p) => p.why ?? (p.pareto ? "yes, front" : "yes"),
-      cell: (p) => (p.fits ? (p.pareto ? element("strong", { class: "good" }, "front") : "yes") : element("span", { class: "bad" }, shortly(p.why))) },
+      cell: (p) => (p.fits ? (p.pareto ? element("strong", { class: "good" }, "front") : "yes") : element("span", { class: "bad" }, element("span", { class: "narrow" }, "no"), element("span", { class: "wide" }, shortly(p.why)))) },
   ];
   const list = new List({ columns, rows: points, sort: "ranks", ascending: true, page: 40, noun: "machine", caption: "Machines", onOpen: open });
   const finder = new Finder(list, { textOf: (p) => `${p.name} ${p.fits ? "fits" : p.why} ${p.pareto ? "front" : ""}`, hint: "Search: 8 ranks, 40.0 GiB, front", state: "find", csv: ["machines", csvColumns(columns)] });

@@ -43,10 +43,10 @@ function portsSection() {
   const columns = [
     { key: "name", label: "Busiest", value: (p) => p.time, cell: (p) => p.name },
     { key: "number", label: "Number", number: true, value: (p) => p.number, cell: (p) => (p.number < 0 ? "–" : String(p.number)) },
-    { key: "bytes", label: "Bytes", number: true, value: (p) => p.bytes, cell: (p) => formatBytes(p.bytes) },
+    { key: "bytes", label: "Bytes", number: true, optional: true, value: (p) => p.bytes, cell: (p) => formatBytes(p.bytes) },
     { key: "time", label: inMs ? "Time" : "Load", value: (p) => -p.time, cell: (p) => bar([["held", p.time]], most, formatTime(p.time)) },
     { key: "ms", label: "ms", number: true, value: (p) => p.time, cell: (p) => formatMs(p.time), used: inMs },
-    { key: "bound", label: "At least", number: true, value: (p) => p.bound, cell: (p) => (p.bound > 0 ? formatTime(p.bound) : "–") },
+    { key: "bound", label: "At least", number: true, optional: true, value: (p) => p.bound, cell: (p) => (p.bound > 0 ? formatTime(p.bound) : "–") },
     { key: "above", label: "Above it", number: true, optional: true, value: (p) => p.time / p.bound, cell: (p) => aboveText(p.time, p.bound) },
   ];
   return section("ports", data.hosts ? "Busiest ranks and links" : "Busiest ranks",
