@@ -247,8 +247,8 @@ def contrasts(page):
 
 
 def cut_off(page):
-    """The sections whose lists are wider than the screen. Slices of tensors may be: they are not broken."""
-    return page.evaluate("""[...document.querySelectorAll(".scroll")].filter((list) => list.scrollWidth > list.clientWidth)
+    """The sections whose lists are wider than the screen. Those of slices may be: slices are not broken."""
+    return page.evaluate("""[...document.querySelectorAll(".scroll")].filter((list) => list.querySelector("table") && list.scrollWidth > list.clientWidth)
       .map((list) => list.closest("section")?.id).filter((id) => id !== "holdings")""")
 
 
