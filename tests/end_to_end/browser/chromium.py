@@ -145,11 +145,12 @@ class Page:
         return self.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
 
     def place(self, selector, index=0):
-        """The middle of a node, scrolled into view."""
-        return self.evaluate(f"""(() => {{
+        """The middle of a node, scrolled into view and painted there: the mouse finds what was painted."""
+        return self.evaluate(f"""(async () => {{
           const node = document.querySelectorAll({json.dumps(selector)})[{index}];
           if (!node) return null;
           node.scrollIntoView({{ block: "center", behavior: "instant" }});
+          await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
           const box = node.getBoundingClientRect();
           return [box.left + box.width / 2, box.top + box.height / 2];
         }})()""")
